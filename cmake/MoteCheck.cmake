@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-# mote_add_check(name OP op FUNCTION function LIBRARY target...): a test that proves a C function
+# mote_add_check(name OP op FUNCTION function LIBRARY target...) adds a test that checks a C function
 # against the op's generated reference. The function has the signature that `mote emit OP` prints:
 # pointers with strides in elements, sizes, parameters; it returns 0.
 #
 #   OP                  an op, or a .mote file
-#   DTYPE type          the element type; default f32, of a file its own
+#   DTYPE type          the element type; default f32, or the file's own for a .mote file
 #   WITHOUT input...    optional inputs that it does not take
-#   NEEDS tensor...     optional inputs and outputs that it cannot do without; for others that a call
-#                       lacks it gets NULL
-#   ROW_MAJOR           it takes tensors without gaps only
-#   NONDETERMINISTIC    equal calls need not give equal bits, as where threads add in any order
-#   ACCUMULATOR type    what its sums are kept in: native (the element type), f32, f64; default f32
-#                       for element types of 16 bits, else native
-#   COUNT n             how many random cases are tried; default 500
-#   ARGUMENTS ...       more of `mote check`: --junit FILE.xml, --html FILE.html, …
+#   NEEDS tensor...     optional inputs and outputs that it requires; for others that a call lacks it
+#                       gets NULL
+#   ROW_MAJOR           it takes only tensors without gaps
+#   NONDETERMINISTIC    equal calls need not give equal bits, for example if threads add in any order
+#   ACCUMULATOR type    the type of its sums: native (the element type), f32, f64; default f32 for
+#                       16-bit element types, else native
+#   COUNT n             the number of random cases; default 500
+#   ARGUMENTS ...       further arguments of `mote check`: --junit FILE.xml, --html FILE.html, …
 function(mote_add_check name)
   cmake_parse_arguments(arg "ROW_MAJOR;NONDETERMINISTIC" "OP;FUNCTION;DTYPE;ACCUMULATOR;COUNT"
     "LIBRARY;WITHOUT;NEEDS;ARGUMENTS" ${ARGN})

@@ -4,7 +4,7 @@
 set(MOTE_MISSING_PACKAGES "")
 set(MOTE_MISSING_TEXT "")
 
-# mote_require(package DEBIAN debian-package): find_package, or remember what is missing.
+# mote_require(package DEBIAN debian-package) finds the package, or notes that it is missing.
 macro(mote_require package debian)
   find_package(${package} QUIET)
   if(NOT ${package}_FOUND)

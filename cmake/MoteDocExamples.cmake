@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# mote_doc_examples(document): its ```cpp blocks as doc_examples/<name>_<k>.inc in the binary folder, k
-# from 0, so that a test compiles what a reader copies.
+# mote_doc_examples(document) writes its ```cpp blocks to doc_examples/<name>_<k>.inc in the binary
+# folder, k from 0, so that a test compiles the code that a reader copies.
 function(mote_doc_examples document)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${document})
   get_filename_component(name ${document} NAME_WE)

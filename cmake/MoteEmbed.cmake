@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# mote_embed(file variable): the text of a header that mote copies into what it emits, in a variable
-# and as a reason to configure again. The line of mote's licence is left out, because what mote emits
-# belongs to its user (LICENSE-EXCEPTION).
+# mote_embed(file variable) reads the text of a header, which mote copies into the code that it emits,
+# into a variable; a change of the header configures again. The line of mote's licence is left out,
+# because emitted code belongs to its user (LICENSE-EXCEPTION).
 function(mote_embed file variable)
   get_filename_component(file ${file} ABSOLUTE)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` puts where: headers, the components' libraries, the tool with its cases and
+# Rules for `cmake --install`: headers, the components' libraries, the tool with its cases and
 # plug-ins, a package for find_package(mote) and files for pkg-config.
 #
 # A component is one shared library and one archive of the same objects: runtime (libmote), npz
@@ -13,8 +13,8 @@ if(PROJECT_VERSION_MAJOR EQUAL 0)
   string(APPEND soversion .${PROJECT_VERSION_MINOR})
 endif()
 
-# `cmake --install` works after any build, of a single target too: what it installs and is not there
-# is built first. mote_installed is the target of all of it.
+# `cmake --install` works after any build, even of a single target: missing files are built first.
+# mote_installed is the target of all of them.
 set(installed mote mote_generator mote_tool mote_cuda mote_cuda_host mote_cuda_launcher mote_cuda_subject
     mote_cublas mote_cudnn)
 foreach(name IN ITEMS runtime npz compiler oracle)
@@ -44,7 +44,7 @@ install(CODE "
   endif()")
 
 # mote_component(name OUTPUT file OF targets... NEEDS components... PRIVATE libraries... FOLDERS
-# folders...): the objects of the targets, and the headers of the folders.
+# folders...) makes a component of the objects of the targets and the headers of the folders.
 function(mote_component name)
   cmake_parse_arguments(arg "" "OUTPUT" "OF;NEEDS;PRIVATE;FOLDERS" ${ARGN})
   foreach(kind IN ITEMS SHARED STATIC)
@@ -64,13 +64,13 @@ function(mote_component name)
       OUTPUT_NAME ${arg_OUTPUT} EXPORT_NAME ${name} LINKER_LANGUAGE CXX
       VERSION ${PROJECT_VERSION} SOVERSION ${soversion}
       ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
-    # The libraries find each other where they lie, wherever the prefix is moved to.
+    # The libraries find each other in their own folder, so the prefix can be moved.
     set_target_properties(${library} PROPERTIES INSTALL_RPATH "$ORIGIN")
     install(TARGETS ${library} EXPORT mote-${suffix}-targets)
   endforeach()
   set(exports ${PROJECT_SOURCE_DIR}/cmake/install/exports.map)
   target_link_options(mote_${name}_shared PRIVATE -Wl,--version-script=${exports})
-  if(MOTE_SANITIZE)  # its runtime is the program's
+  if(MOTE_SANITIZE)  # the program provides the sanitizer's runtime
     target_link_options(mote_${name}_shared PRIVATE -fsanitize=${MOTE_SANITIZE})
   else()
     target_link_options(mote_${name}_shared PRIVATE -Wl,--no-undefined)
@@ -102,7 +102,7 @@ set(package ${CMAKE_INSTALL_LIBDIR}/cmake/mote)
 configure_package_config_file(
   ${CMAKE_CURRENT_LIST_DIR}/install/mote-config.cmake.in ${CMAKE_BINARY_DIR}/install/mote-config.cmake
   INSTALL_DESTINATION ${package} PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR)
-# 0.x: a minor version may change what the last one promised.
+# While the version is 0.x, a minor version may break compatibility.
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/install/mote-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/install/mote-config.cmake
@@ -111,12 +111,12 @@ foreach(kind IN ITEMS shared static)
   install(EXPORT mote-${kind}-targets NAMESPACE mote:: DESTINATION ${package})
 endforeach()
 
-# The files for pkg-config find the prefix from where they are, so that an installation can be moved.
+# The files for pkg-config derive the prefix from their own folder, so an installation can be moved.
 file(RELATIVE_PATH prefix_from_here /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 
-# mote_pkg_config(component file description REQUIRES files... PACKAGES packages... LIBS libraries...):
-# file.pc of the shared library, which programs find where it lies, and file-static.pc of the archive.
-# PACKAGES and LIBS are what an archive leaves to the program.
+# mote_pkg_config(component file description REQUIRES files... PACKAGES packages... LIBS libraries...)
+# writes file.pc for the shared library, which programs find by its folder, and file-static.pc for the
+# archive. A program that links the archive must link PACKAGES and LIBS too.
 function(mote_pkg_config component name description)
   cmake_parse_arguments(arg "" "" "REQUIRES;PACKAGES;LIBS" ${ARGN})
   get_target_property(library mote_${component}_shared OUTPUT_NAME)
@@ -154,7 +154,7 @@ mote_pkg_config(compiler mote-compiler "Kernels from micro-ops, as C" REQUIRES m
 mote_pkg_config(oracle mote-oracle "Kernels checked against their generated reference"
   REQUIRES mote-compiler PACKAGES fmt)
 
-# What mote_add_kernels() makes generators and tools of.
+# mote_add_kernels() makes generators and tools from these libraries.
 install(TARGETS mote_generator mote_tool)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/generated/tool/include/ ${PROJECT_SOURCE_DIR}/oracle/tool/include/
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
@@ -162,7 +162,7 @@ install(FILES ${CMAKE_CURRENT_LIST_DIR}/MoteKernels.cmake ${CMAKE_CURRENT_LIST_D
         DESTINATION ${package})
 install(DIRECTORY ${CMAKE_CURRENT_LIST_DIR}/install/kernels/ DESTINATION ${package}/kernels)
 
-# What a .cu file of the user's own includes, under nvcc as on the shim.
+# A user's .cu file includes these headers, both under nvcc and on the shim.
 install(FILES ${PROJECT_SOURCE_DIR}/codegen/src/cuda/mote_cuda.h
               ${PROJECT_SOURCE_DIR}/runtime/backends/cuda_host/source/mote_launch.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mote/cuda)

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-# How generated kernels are compiled, here and in projects that use mote; and mote_add_kernels, with
-# which such a project has kernels of its own ops.
+# The options that compile generated kernels, here and in projects that use mote; and
+# mote_add_kernels, with which such a project gets kernels of its own ops.
 
-# gcc allocates registers by function: a tenth less time to compile, and the code is no slower.
+# gcc allocates registers by function: this saves a tenth of the compile time, and the code is no slower.
 set(MOTE_REGISTERS_BY_FUNCTION $<$<COMPILE_LANG_AND_ID:C,GNU>:-fira-region=one>)
 
-# How kernels of the variant oracle are compiled. Exactness: no contraction, integers wrap, no
-# function is evaluated by the compiler, whose last bit may differ from the C library's, and a zero
-# keeps its sign, which gcc turns in 0.0 - (c ? -2.0 : 0.0) where it may count on the rounding mode.
+# The options for kernels of the variant oracle make them exact: no contraction, integers wrap, the
+# compiler evaluates no function, since its last bit may differ from the C library's, and a zero
+# keeps its sign, which gcc flips in 0.0 - (c ? -2.0 : 0.0) if it may assume the rounding mode.
 set(MOTE_ORACLE_FLAGS -O2 ${MOTE_REGISTERS_BY_FUNCTION} -ffp-contract=off -frounding-math -fwrapv)
 foreach(function exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh erf pow fmod)
   list(APPEND MOTE_ORACLE_FLAGS -fno-builtin-${function})
 endforeach()
 
-# mote_fast_options(target level): how kernels of the variant fast are compiled. No -ffast-math: NaN,
-# infinities and signed zeros keep their meaning; loops become vectors where a pragma of the schedule
-# says so, or stay as they are (clang warns of these, gcc doesn't). MOTE_FAST_LEVELS: v0 is for every
-# machine of the architecture, v3 and v4 are levels of x86-64; presets that are not about kernels set
-# v0 alone.
+# mote_fast_options(target level) sets the options for kernels of the variant fast. They leave out
+# -ffast-math: NaN, infinities and signed zeros keep their meaning. Loops are vectorised if a pragma
+# of the schedule says so and the compiler can (if not, clang warns, gcc does not). In
+# MOTE_FAST_LEVELS v0 is for every machine of the architecture, v3 and v4 are levels of x86-64;
+# presets that do not concern kernels set only v0.
 set(_mote_levels v0)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(_mote_levels v0 v3 v4)
@@ -25,7 +25,7 @@ endif()
 if(NOT DEFINED MOTE_FAST_LEVELS)
   set(MOTE_FAST_LEVELS ${_mote_levels})
 elseif(NOT MOTE_FAST_LEVELS STREQUAL "v0" AND NOT MOTE_FAST_LEVELS STREQUAL "${_mote_levels}")
-  # v3 and v4 go together: a call takes one of all three.
+  # v3 and v4 go together: a call chooses among all three.
   string(REPLACE "v0;" "v0 or v0;" _mote_levels "${_mote_levels}")
   message(FATAL_ERROR "MOTE_FAST_LEVELS is '${MOTE_FAST_LEVELS}', expected ${_mote_levels}")
 endif()
@@ -41,13 +41,13 @@ function(mote_fast_options target level)
   endif()
 endfunction()
 
-# mote_fast_definitions(target level): what the sources of fast kernels go by.
+# mote_fast_definitions(target level) defines the macros that the sources of fast kernels read.
 function(mote_fast_definitions target level)
   string(REPLACE "v" "" number ${level})
   target_compile_definitions(${target} PRIVATE MOTE_LEVEL=_${level} MOTE_LEVEL_NUMBER=${number})
 endfunction()
 
-# mote_require_languages(command LANGUAGE...): ends the configuration where the project lacks one.
+# mote_require_languages(command LANGUAGE...) ends the configuration if the project lacks one.
 function(mote_require_languages command)
   get_property(enabled GLOBAL PROPERTY ENABLED_LANGUAGES)
   foreach(language IN LISTS ARGN)
@@ -58,19 +58,19 @@ function(mote_require_languages command)
   endforeach()
 endfunction()
 
-# mote_add_kernels(target SOURCES my_op.mote my_ops.cpp...): kernels of the ops that the sources
-# define: a .mote file one (docs/language.md), the others together in
+# mote_add_kernels(target SOURCES my_op.mote my_ops.cpp...) makes kernels of the ops that the sources
+# define: a .mote file defines one (docs/language.md), the others together define
 #
 #     std::vector<mote::OpRecord> mote::library_ops();      // mote/macroops/library.h
 #
-# - target: a static library of them, with gradients; its header <target>.h declares the table
+# - target: a static library of the kernels, with gradients; its header <target>.h declares the table
 #   `target`, which mote::register_library() (mote/runtime/catalogue.h) adds to the registry.
 # - target_plugin: a plug-in whose backend `target` has the fast kernels.
 # - target_mote: the tool mote, whose catalogue has the ops too: target_mote explain my_op.
-# - the test target_check, where tests are enabled: the oracle on the plug-in. CASES: how many
-#   cases it judges (default 500).
+# - target_check, if tests are enabled: a test that runs the oracle on the plug-in with CASES cases
+#   (default 500).
 #
-# DTYPES: the element types of the ops of .mote files; default each file's own.
+# DTYPES are the element types of the ops of .mote files; default: each file's own.
 function(mote_add_kernels target)
   cmake_parse_arguments(arg "" "CASES" "SOURCES;DTYPES" ${ARGN})
   if(NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)

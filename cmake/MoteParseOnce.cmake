@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# mote_parse_once(target header [option]): the outside headers that most files include, parsed once for
-# all targets that are compiled with the same option (-O1, say) and the same position independence, and
-# our own once for up to thirty-two files of one folder, which are compiled as one: half of the time to
-# build. With ccache, which seldom finds such an object again, every file is compiled by itself; so a missing include
-# shows there. clang-tidy takes as many as one too, in a quarter of the time.
+# mote_parse_once(target header [option]) halves the time to build: the external headers that most
+# files include are parsed once for all targets that are compiled with the same option (-O1, say) and
+# the same position independence, and mote's own once for up to thirty-two files of one folder, which
+# are compiled as one. With ccache, which seldom has such an object, every file is compiled separately,
+# so that a missing include shows. clang-tidy also takes that number of files as one, in a quarter of
+# the time.
 function(mote_parse_once target header)
   if(MOTE_CCACHE AND NOT CMAKE_CXX_CLANG_TIDY)
     return()
@@ -19,7 +20,8 @@ function(mote_parse_once target header)
   endif()
 endfunction()
 
-# What is compiled as one: names that a file keeps to itself need only differ within a folder.
+# Groups the files that are compiled as one by folder: names in unnamed namespaces must differ only
+# within a folder.
 function(mote_group_by_folder target)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
@@ -47,20 +49,21 @@ function(mote_precompile target header)
   mote_precompile_options(${target})
 endfunction()
 
-# What defines macros that the headers ask for: a compiler takes no precompiled header where these differ.
+# Sets the options that define macros which the headers test: a compiler rejects a precompiled header
+# if these differ.
 function(mote_precompile_options target)
   target_compile_definitions(${target} PRIVATE
     "$<$<COMPILE_LANGUAGE:CXX>:$<TARGET_PROPERTY:fmt::fmt,INTERFACE_COMPILE_DEFINITIONS>>")
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-pthread>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # gcc 12 warns of what std::string does by itself in "text" + string, which it else keeps to
-    # itself as a system header's; builds without precompiled headers keep the warnings.
+    # gcc 12 warns of the code of std::string in "text" + string, which it does not do for a system
+    # header that is not precompiled; builds without precompiled headers keep the warnings.
     target_compile_options(${target} PRIVATE
       $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds -Wno-stringop-overflow>)
   endif()
 endfunction()
 
-# The target that has the header precompiled, of one empty file.
+# Adds the target that precompiles the header, with one empty file.
 function(mote_precompiled owner header position)
   set(source ${CMAKE_BINARY_DIR}/precompiled/${owner}.cpp)
   file(CONFIGURE OUTPUT ${source} CONTENT "")

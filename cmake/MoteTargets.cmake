@@ -13,18 +13,18 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)
-# -O3 costs a third more build time and buys nothing here: the kernels choose their own flags.
+# -O3 costs a third more build time and gains nothing here: the kernels have their own flags.
 set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "" FORCE)
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "" FORCE)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-# What the shared libraries export is what mote/base/export.h marks.
+# The shared libraries export only what mote/base/export.h marks.
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
-# Where it is installed, unless $CCACHE_DISABLE or -DMOTE_CCACHE=OFF says otherwise.
+# ccache is used if it is installed, unless $CCACHE_DISABLE or -DMOTE_CCACHE=OFF is set.
 if(NOT DEFINED ENV{CCACHE_DISABLE})
   find_program(MOTE_CCACHE ccache)
 endif()
@@ -44,13 +44,14 @@ endif()
 include(MoteKernels)
 include(MoteParseOnce)
 
-# What a run of the tool needs beside it, without any test: the plug-ins and the planted bugs.
+# These targets build what a run of the tool needs besides itself: the plug-ins and the planted bugs.
 add_custom_target(mote_plugins)
 add_custom_target(mote_mutants)
 
-# mote_add_library(name [BUILD_FAST] SOURCES... LINK deps...): a static library whose public headers
-# are include/mote/<folder>/ beside it, so that a wrong include does not compile. BUILD_FAST: at
-# -O1, since -O2 takes a quarter more time; for what computes little, or in files with options of their own.
+# mote_add_library(name [BUILD_FAST] SOURCES... LINK deps...) adds a static library whose public
+# headers are in its folder's include/mote/<folder>/, so that a wrong include does not compile.
+# BUILD_FAST compiles at -O1, since -O2 takes a quarter more time; it is for libraries that compute
+# little, or in files with options of their own.
 function(mote_add_library name)
   cmake_parse_arguments(arg "BUILD_FAST" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
@@ -63,8 +64,8 @@ function(mote_add_library name)
   endif()
 endfunction()
 
-# mote_add_plugin(name GROUP plugins|mutants SOURCES... LINK deps...): a shared library that exports
-# nothing but mote_plugin_init, as lib/mote/plugins/<name>.so or lib/mutants/<name>.so.
+# mote_add_plugin(name GROUP plugins|mutants SOURCES... LINK deps...) adds a shared library that exports
+# only mote_plugin_init, as lib/mote/plugins/<name>.so or lib/mutants/<name>.so.
 function(mote_add_plugin name)
   cmake_parse_arguments(arg "" "GROUP" "SOURCES;LINK" ${ARGN})
   add_library(${name} MODULE ${arg_SOURCES})
@@ -83,8 +84,9 @@ function(mote_add_plugin name)
   add_dependencies(mote_${arg_GROUP} ${name})
 endfunction()
 
-# mote_build_fast(target header [option]): for targets that no kernel and no case waits for, such as the
-# command line: at -O1 or with the option given, and with mote_parse_once().
+# mote_build_fast(target header [option]) compiles at -O1 or with the given option, and with
+# mote_parse_once(). It is for targets whose speed does not matter to kernels and cases, such as the
+# command line.
 function(mote_build_fast target header)
   set(option -O1)
   if(ARGC GREATER 2)
@@ -94,9 +96,9 @@ function(mote_build_fast target header)
   mote_parse_once(${target} ${header} ${option})
 endfunction()
 
-# mote_add_test(name [COMPUTES] SOURCES... LINK deps...): one GoogleTest program, one ctest entry. At -O0:
-# what is under test is in the libraries, and macros of GoogleTest cost most of the time to compile;
-# at -O1 where the test itself COMPUTES for minutes.
+# mote_add_test(name [COMPUTES] SOURCES... LINK deps...) adds one GoogleTest program and one ctest
+# entry. It compiles at -O0: the code under test is in the libraries, and macros of GoogleTest take most
+# of the compile time. COMPUTES compiles at -O1, for a test that itself computes for minutes.
 function(mote_add_test name)
   cmake_parse_arguments(arg "COMPUTES" "" "SOURCES;LINK" ${ARGN})
   set(option -O0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What most files of the libraries include from outside, parsed once for each target.
+// The external headers that most files of the libraries include, parsed once for each target.
 #pragma once
 
 #include <fmt/format.h>

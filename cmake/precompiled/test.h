@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What most tests include from outside, parsed once for each program.
+// The external headers that most tests include, parsed once for each program.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the tool include from outside.
+// The external headers that the files of the tool include.
 #pragma once
 
 #include <CLI/CLI.hpp>

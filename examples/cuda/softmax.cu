@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax along the middle axis, written by hand for a GPU: a block takes a row, threads stride
-// over it, shuffles join what a warp has, and shared memory joins the warps. The launcher has the
-// signature that `mote emit softmax` prints, and a stream; the next line is for `mote check`.
+// over it, shuffles combine the values of a warp, and shared memory combines the warps. The
+// launcher has the signature that `mote emit softmax` prints, and a stream; `mote check` reads the
+// next line.
 // mote: softmax my_softmax f32
 #include "mote_launch.h"
 
 static const int kThreads = 128;
 static const int kWarps = kThreads / 32;
 
-// The sum or the maximum of the block's values, in every thread.
+// Returns the sum or the maximum of the block's values, in every thread.
 static __device__ float of_block(float value, bool is_sum) {
   __shared__ float parts[kWarps];
   for (int lanes = 16; lanes > 0; lanes /= 2) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Layer normalisation in f32, written by hand: y = (x - mean) / sqrt(var + eps) * gamma + beta, each
- * row by itself. The signature is the one that `mote emit layer_norm` prints. It takes rows whose
- * elements lie side by side (the test says ROW_MAJOR), and NULL for gamma or beta where a call lacks
- * them. */
+/* Layer normalisation in f32, written by hand: y = (x - mean) / sqrt(var + eps) * gamma + beta,
+ * each row separately. The signature is the one that `mote emit layer_norm` prints. The elements of
+ * a row must be adjacent (the test says ROW_MAJOR); gamma or beta is NULL if a call lacks it. */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A plug-in in one file: the op softsign, y = x / (1 + |x|), of f32 with any strides. */
+/* A plug-in in one file: the op softsign, y = x / (1 + |x|), for f32 with any strides. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "mote/base/kernel.h"
 
-enum { kRank = 4 }; /* softsign is generated over four axes; fewer have 1s in front */
+enum { kRank = 4 }; /* softsign has four axes; missing leading axes have extent 1 */
 
 typedef struct {
   float* data;
@@ -20,7 +20,7 @@ static mote_status refuse(const mote_call* call, mote_status status, const char*
   return status;
 }
 
-/* Reads what the tensor says; its data may be absent when only can_run asks. */
+/* Reads the tensor's metadata; its data may be absent when only can_run asks. */
 static int open_view(const DLTensor* t, view* v) {
   int64_t dense = 1;
   if (t == NULL || t->ndim < 0 || t->ndim > kRank) return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// C of the catalogue's bounds: the program that bound() makes, compiled like any other in the
+// The catalogue's bounds as C: the program that bound() makes, compiled like any other in the
 // variant oracle.
 #include "bound_text.h"
 
@@ -27,12 +27,12 @@ bool is_bounded(const Program& p) {
   return false;
 }
 
-/// All that it sums up was chosen by data: C computes only what is chosen, the interpreter all that
-/// could be.
+/// True if the program sums only values that data selected: C computes only the selected values,
+/// the interpreter computes all candidates.
 bool sums_what_is_selected(const std::vector<Uop>& nodes) {
   std::set<const UopNode*> selected;
   bool found = false;
-  for (const Uop& u : nodes) {  // operands first
+  for (const Uop& u : nodes) {  // operands come first
     const auto is_selected = [&](const Uop& x) { return selected.contains(x.id()); };
     const auto& kind = u.node().kind;
     if (std::holds_alternative<uop::Select>(kind) || std::ranges::any_of(operands(u), is_selected))
@@ -45,13 +45,14 @@ bool sums_what_is_selected(const std::vector<Uop>& nodes) {
   return found;
 }
 
-/// Compiled it is faster than interpreted: it has few nodes, it scatters, selects or multiplies,
-/// and has no sums of its own, of which the interpreter takes several in one sweep.
+/// True if compiled C is faster than interpretation: all sums are of selected values; or there are
+/// few nodes, not all of them elementwise, and no sum of reals (the interpreter computes several
+/// sums in one sweep), unless there is a product over an axis.
 bool is_worth_compiling(const Program& p) {
   std::vector<Uop> outputs;
   for (const Output& o : p.outputs) outputs.push_back(o.value);
   const std::vector<Uop> nodes = topological(outputs);
-  // A parameter has its value at all elements.
+  // The reindex of a scalar, such as a parameter, has one value at all elements.
   const auto is_elementwise = [](const Uop& u) {
     const auto& kind = u.node().kind;
     const auto* r = std::get_if<uop::Reindex>(&kind);
@@ -80,8 +81,8 @@ std::string temporaries_of(const LoopProgram& loops) {
   return text;
 }
 
-/// mote_min and mote_max again. Either of two ends may be the lesser, as often as not: a branch is
-/// guessed wrong half the time.
+/// Replaces mote_min and mote_max. Either of two ends is the lesser about half the time, so that a
+/// branch would often be mispredicted.
 constexpr std::string_view kEnds = R"(
 /* As mote_min and mote_max, without a branch. */
 static inline double mote_lesser(double a, double b) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binary search in the sorted registry that mote-gen-bounds wrote.
+// Searches the sorted registry that mote-gen-bounds wrote.
 #include <algorithm>
 #include <span>
 #include <tuple>

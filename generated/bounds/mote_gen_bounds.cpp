@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote-gen-bounds: the error bounds of the catalogue as C. In: the catalogue; out: a folder with
-// helpers, shards and the registry that mote/generated/bounds.h looks things up in. A file is
-// written only if its text changed.
+// mote-gen-bounds: writes the error bounds of the catalogue as C. In: the catalogue; out: a folder
+// with helpers, shards and the registry that mote/generated/bounds.h reads. A file is written only
+// if its text changed.
 #include <fmt/format.h>
 
 #include <charconv>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binary search in the sorted registry that mote-gen wrote.
+// Searches the sorted registry that mote-gen wrote.
 #include "mote/generated/kernels.h"
 
 #include <algorithm>

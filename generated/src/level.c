@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Asks the processor once. */
+/* Detects the processor's level once. */
 #include "mote/generated/level.h"
 
 #ifdef MOTE_X86_LEVELS
@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 #ifdef MOTE_X86_LEVELS
-/* What level 3 has beside the above, which older clangs can't ask for by name. */
+/* Tests the features of level 3 that older clangs cannot test by name; supported() tests the
+ * others. */
 static int supports_the_rest_of_v3(void) {
   unsigned a, b, c, d;
   if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;

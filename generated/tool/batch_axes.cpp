@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A walk from the outputs down: along which axis of each node the size runs, and that nothing mixes
-// its indices.
+// Finds batch axes by a walk from the outputs down: it tracks the axis of each node along which the
+// size runs, and checks that no node mixes its indices.
 #include "batch_axes.h"
 
 #include <algorithm>
@@ -19,9 +19,11 @@ class Walk {
  public:
   explicit Walk(Symbol size) : size_(size) {}
 
-  /// Elements of u along `axis` depend on inputs at the same index of the size only.
+  /// True if elements of u along `axis` depend only on inputs at the same index of the size.
   bool separate(const Uop& u, int axis) {
-    if (!seen_.insert({u.id(), axis}).second) return true;  // decided, or decided higher up
+    if (!seen_.insert({u.id(), axis}).second)
+      return true;  // decided, or under decision by a
+                    // caller
     for (int k = 0; k < u.rank(); ++k) {
       const Expr& extent = u.shape()[static_cast<std::size_t>(k)];
       if (k == axis ? extent != Expr(size_) : extent.mentions(size_)) return false;
@@ -62,7 +64,8 @@ class Walk {
     }
   }
 
-  /// The one axis of x that is read at the index itself; kNone where none is; nothing if mixed.
+  /// Returns the one axis of x that is read at the index itself; kNone if there is none; nothing if
+  /// indices are mixed.
   std::optional<int> source_axis(const uop::Reindex& r, int axis) const {
     int found = kNone;
     for (std::size_t k = 0; k < r.from.size(); ++k) {

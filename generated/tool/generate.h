@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the generators share: texts made on all cores, files that are written only where they
+// Helpers that the generators share: texts made on all cores, files that are written only if they
 // changed, and the choice of a shard.
 #pragma once
 
@@ -22,22 +22,24 @@
 
 namespace mote {
 
-/// All kernels of an op share a shard, so that an edit of the op compiles one file again; which one
+/// Returns the shard of all kernels of the op, so that an edit of the op recompiles one file; it
 /// depends on the op's name alone, so that a new op moves no other.
 int shard_of(const OpRecord& record, int shards);
 
-/// A kernel's function, the names of its record's inputs, parameters and optional outputs, and its
-/// program, as text.
+/// Returns the kernel's function, the names of its record's inputs, parameters and optional
+/// outputs, and its program, as text.
 std::string made_from(const std::string& function, const OpRecord& record, const Program& program);
 
-/// The bytes of a file; none where it can't be read.
+/// Returns the bytes of a file; none if it cannot be read.
 std::string read_file(const std::filesystem::path& path);
 std::uint64_t hash_of(std::string_view bytes);  ///< FNV-1a
 
-/// True if the file had another text, or was not there. Throws Error where it cannot be written.
+/// Returns true if the file had another text, or did not exist. Throws Error if it cannot be
+/// written.
 bool write_if_changed(const std::filesystem::path& path, const std::string& text);
 
-/// Fills in the kernel's texts, from the cache where they were made from the same before.
+/// Fills in the kernel's texts; takes them from the cache if an earlier run made them from the same
+/// inputs.
 template <typename Kernel>
 void emit_cached(Kernel& kernel, TextCache* cache) {
   const std::string key = made_from(kernel);
@@ -54,8 +56,8 @@ void emit_cached(Kernel& kernel, TextCache* cache) {
   cache->put(key, made);
 }
 
-/// emit_cached() for every kernel, on as many threads as there are cores. Throws Error with the
-/// kernel's function for the first that fails.
+/// Calls emit_cached() for every kernel, on as many threads as there are cores. Throws Error with
+/// the kernel's function for the first that fails.
 template <typename Kernel>
 void emit_all(std::vector<Kernel>& kernels, TextCache* cache = nullptr) {
   std::vector<std::exception_ptr> failures(kernels.size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// C of the catalogue's kernels. A real kernel comes in two variants behind one thunk: oracle, and
-// fast, which is compiled once for each level of instruction sets; a kernel of integers has one,
-// and so has one that returns random numbers.
+// The catalogue's kernels as C. A real kernel has two variants behind one thunk: oracle, and fast,
+// which is compiled once for each level of instruction sets. A kernel of integers has one, as has
+// one that returns random numbers.
 #include "kernel_text.h"
 
 #include <fmt/format.h>
@@ -24,16 +24,17 @@ Part part_of(const Kernel& k) {
   return gradient_order(*k.record) > 0 ? Part::gradients : Part::ops;
 }
 
-/// Gradients are compiled for one level, to keep the time to build within bounds.
+/// True if the fast variant is compiled for one level only, as for gradients, to limit the build
+/// time.
 bool has_one_level(const Kernel& k) {
   return part_of(k) == Part::gradients ||
          (k.instance.dtype != DType::f32 && k.instance.dtype != DType::f64);
 }
 
-/// The levels of x86-64 that a kernel is compiled for, and what runs from there on; 0 is what every
-/// machine of the build's architecture has. Vectors of 512 bits are worth their time to build for
-/// f32, and 16-bit reals are worth it where the processor converts them: below, the oracle variant
-/// runs.
+/// Returns the levels of x86-64 that a kernel is compiled for, each with the function that runs
+/// from there on; every machine of the build's architecture has level 0. 512-bit vectors are worth
+/// their build time for f32, and 16-bit reals are worth it if the processor converts them: below
+/// that level, the oracle variant runs.
 std::vector<std::pair<int, std::string>> levels(const Kernel& k) {
   const std::string fast = k.fast_function();
   if (has_one_level(k)) return {{3, fast + "_v3"}, {0, k.function}};
@@ -42,7 +43,7 @@ std::vector<std::pair<int, std::string>> levels(const Kernel& k) {
   return {{3, fast + "_v3"}, {0, fast + "_v0"}};
 }
 
-/// Where in its shard the kernel is compiled, as a condition of the preprocessor; empty where
+/// Returns the preprocessor condition under which the kernel is compiled in its shard; empty:
 /// always.
 std::string where_compiled(const Kernel& k) {
   if (part_of(k) == Part::gradients) return "";
@@ -56,7 +57,7 @@ void fill_in(EmitOptions& options, const Kernel& k) {
   options.optional_outputs = k.record->optional_outputs;
 }
 
-/// The contracts that the rows name. Of 16-bit reals sums are kept in float.
+/// Returns the contracts that the rows name. Sums of 16-bit reals are kept in float.
 std::string contracts_text(const std::string& rows) {
   std::string out = fast_accuracy_c();
   const auto add = [&](const std::string& contract, const std::string& text) {

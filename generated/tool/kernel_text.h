@@ -9,7 +9,7 @@
 
 namespace mote {
 
-/// One instance of one op, and its C once made.
+/// One instance of one op, and its C once generated.
 struct Kernel {
   const OpRecord* record;
   Instance instance;
@@ -23,9 +23,9 @@ struct Kernel {
   std::string fast_function() const { return function + "_fast"; }
 };
 
-/// The texts of one kernel.
+/// Fills in the texts of one kernel.
 void emit(Kernel& k);
-/// All that the texts depend on beside the generator, as text; fills in the read mask.
+/// Returns everything that the texts depend on, except the generator, as text; fills in the masks.
 std::string made_from(Kernel& k);
 std::vector<std::string*> texts(Kernel& k);
 
@@ -33,11 +33,12 @@ std::string helpers_text();
 std::string fast_helpers_text();
 /// Gradients have shards of their own: their fast variant is compiled for fewer levels.
 enum class Part : std::uint8_t { ops, gradients };
-/// The kernels of an op are in one shard of the part, which the op's name determines.
+/// Returns the text of a shard. All kernels of an op are in one shard of the part, which the op's
+/// name determines.
 std::string shard_text(const std::vector<Kernel>& kernels, Part part, int shard, int shards);
 std::string fast_shard_text(const std::vector<Kernel>& kernels, Part part, int shard, int shards);
 std::string dispatch_text(const std::vector<Kernel>& kernels);
-/// Their table under that name. The kernels are sorted by op, dtype, mask.
+/// Returns the kernels' table under that name. The kernels are sorted by op, dtype, mask.
 std::string registry_text(const std::vector<Kernel>& kernels, const std::string& table);
 
 }  // namespace mote

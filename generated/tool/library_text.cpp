@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library's table and its plug-in, as C.
+// Writes a library's table and its plug-in as C.
 #include "library_text.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is written for a library of ops beside its kernels: the table that a program registers, and
-// a plug-in of its fast kernels.
+// The files that are written for a library of ops in addition to its kernels: the table that a
+// program registers, and a plug-in of its fast kernels.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote-gen: kernels as C. In: the catalogue, or with --library the ops that were added to it; out:
-// a folder with helpers, K shards of kernels, shards of their fast variants, the same for
+// mote-gen: writes kernels as C. In: the catalogue, or with --library the ops that were added to
+// it; out: a folder with helpers, K shards of kernels, shards of their fast variants, the same for
 // gradients, and the tables that mote/base/registry.h and ops.h declare. A file is written only if
-// its text changed, so that a build compiles nothing it has compiled before.
+// its text changed, so that a build compiles nothing that it has compiled before.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,12 +37,12 @@ struct Options {
   int gradient_shards = 4;
   std::optional<fs::path> cache;     ///< texts of earlier runs
   std::vector<fs::path> built_from;  ///< files that the generator was built from
-  std::string library = {};          ///< of the ops that were added; empty: the catalogue
+  std::string library = {};          ///< the name of the library of added ops; empty: the catalogue
   bool list = false;
   bool timing = false;
 };
 
-/// Sorted as the registry is: op, variant, dtype, mask.
+/// Returns the kernels, sorted by op, dtype, mask.
 std::vector<Kernel> all_kernels(const std::string& library) {
   std::vector<Kernel> kernels;
   const std::string prefix = library.empty() ? "mote_" : library + "_";
@@ -65,7 +65,7 @@ std::string describe(const Kernel& k) {
                      k.instance.input_mask);
 }
 
-/// The ops that the table of ops has rows of: those that there are kernels of.
+/// Returns the ops that have rows in the table of ops: those with kernels.
 std::vector<const OpRecord*> described_ops(const std::string& library) {
   if (!library.empty()) return added_ops();
   std::vector<const OpRecord*> ops;
@@ -74,7 +74,7 @@ std::vector<const OpRecord*> described_ops(const std::string& library) {
   return ops;
 }
 
-/// How many files changed.
+/// Writes all files and returns how many changed.
 int write_all(const std::vector<Kernel>& kernels, const Options& options) {
   int written = 0;
   const auto put = [&](const std::string& file, const std::string& text) {
@@ -101,9 +101,9 @@ int write_all(const std::vector<Kernel>& kernels, const Options& options) {
   put("ops.c", ops_text(ops, prefix + "_op"));
   if (!options.library.empty()) {
     put(options.library + ".h", library_header_text(options.library));
-    const std::size_t rows = 2 * kernels.size();  // each in two variants
+    const std::size_t rows = 2 * kernels.size();  // two variants of each
     const auto gradients = std::ranges::count_if(ops, [](const OpRecord* op) {
-      return gradient_order(*op) > 0;  // each is that of one op
+      return gradient_order(*op) > 0;  // each is the gradient of one op
     });
     put("library.c",
         library_text(options.library, rows, ops.size(), static_cast<std::size_t>(gradients)));
@@ -122,7 +122,8 @@ constexpr const char* kUsage =
     "       mote-gen --list\n"
     "           print the kernels\n";
 
-/// A name of C, for it begins those of functions and tables.
+/// Returns the text if it is a name in C: names of functions and tables begin with it. Throws Error
+/// otherwise.
 std::string library_name(const std::string& text) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   const bool is_name =
@@ -184,7 +185,7 @@ void run(const Options& options) {
     for (const Kernel& k : kernels) fmt::print("{} {}\n", k.function, describe(k));
     return;
   }
-  fs::create_directories(options.folder);  // before the work that would be lost
+  fs::create_directories(options.folder);  // fails before the work that would be lost
   std::optional<TextCache> cache;
   if (options.cache) cache.emplace(*options.cache, options.built_from);
   emit_all(kernels, cache ? &*cache : nullptr);

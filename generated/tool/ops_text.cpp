@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the records of the catalogue to mote_ops[].
+// Writes the records of the catalogue as mote_ops[].
 #include "ops_text.h"
 
 #include <fmt/format.h>
@@ -27,12 +27,13 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-/// The dtype as text; "T" where it follows the instance's, which the second program has otherwise.
+/// Returns the dtype as text: "T" if it is the instance's dtype in both programs, whose instances
+/// differ.
 std::string dtype_text(DType dtype, DType instance, DType other, DType other_instance) {
   return dtype == instance && other == other_instance ? "T" : std::string(name(dtype));
 }
 
-/// The programs that an op's table is made from: every choice of optional inputs for its first
+/// The programs from which an op's table is made: every choice of optional inputs for its first
 /// dtype, and one for its last.
 struct Programs {
   std::vector<std::shared_ptr<const Program>> masks;
@@ -101,21 +102,21 @@ std::string array_text(const char* type, const std::string& array, const std::st
   return fmt::format("static const {} {}[] = {{\n{}}};\n", type, array, rows);
 }
 
-/// Some choice of inputs leaves the output out.
+/// True if some choice of inputs leaves the output out.
 bool is_optional(const Programs& all, const std::string& output) {
   return !std::ranges::all_of(all.masks, [&](const auto& program) {
     return std::ranges::find(program->outputs, output, &Output::name) != program->outputs.end();
   });
 }
 
-/// "softmax_grad" for softmax.grad, as the names of C arrays begin.
+/// Returns the prefix of C arrays: "softmax_grad" for softmax.grad.
 std::string identifier(const OpRecord& record) {
   std::string text = record.name;
   std::ranges::replace(text, '.', '_');
   return text;
 }
 
-/// The arrays of one op, appended to `text`; returns its row.
+/// Appends the arrays of one op to `text` and returns its row.
 std::string op_row(const OpRecord& record, std::string& text) {
   const Programs all = programs_of(record);
   const std::string arrays = identifier(record);
@@ -150,7 +151,7 @@ std::string op_row(const OpRecord& record, std::string& text) {
       pointer(outputs, "_outputs"), pointer(params, "_params"), pointer(pairs, "_pairs"));
 }
 
-/// Bit k: names[k] is among `given`.
+/// Returns a mask in which bit k says that names[k] is among `given`.
 template <typename Names>
 TensorMask mask_of(const Names& names, const std::set<std::string>& given) {
   TensorMask mask = 0;
@@ -159,7 +160,7 @@ TensorMask mask_of(const Names& names, const std::set<std::string>& given) {
   return mask;
 }
 
-/// The name of y's gradient begins with g and may end with _.
+/// Removes the g that begins the name of a gradient, and with_end the _ that may end it.
 std::set<std::string> without_g(const std::set<std::string>& names, bool with_end) {
   std::set<std::string> result;
   for (const std::string& name : names)
@@ -167,7 +168,7 @@ std::set<std::string> without_g(const std::set<std::string>& names, bool with_en
   return result;
 }
 
-/// The row of an op whose gradient has kernels.
+/// Returns the row of an op whose gradient has kernels.
 std::string gradient_row(const OpRecord& record, const OpRecord& gradient) {
   const Instance whole{gradient.dtypes.front(), full_mask(gradient)};
   const auto kept_op = instantiate(record, {whole.dtype, full_mask(record)});

@@ -9,7 +9,7 @@
 
 namespace mote {
 
-/// Under that name. The records are sorted by name.
+/// Returns the table under that name. The records are sorted by name.
 std::string ops_text(const std::vector<const OpRecord*>& records, const std::string& table);
 
 }  // namespace mote

@@ -13,7 +13,7 @@
 namespace mote {
 namespace {
 
-/// Of the names, sizes and bytes.
+/// Returns the names, sizes and hashes of the files, which identify the generator.
 std::string identity(const std::vector<std::filesystem::path>& files) {
   std::string all;
   for (const std::filesystem::path& file : files) {

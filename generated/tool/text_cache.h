@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts that an earlier run of a generator made, so that an edit of one op makes that op's anew.
+// A cache of texts that an earlier run of a generator made, so that an edit of one op regenerates
+// only that op's texts.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +13,25 @@
 
 namespace mote {
 
-/// A file of texts by what they were made from: a key, and the generator itself. Safe to ask and to
-/// fill from several threads.
+/// A file of texts, with the key and the generator that they were made from. Several threads may
+/// read and fill it.
 class TextCache {
  public:
-  /// Reads the file. It counts as empty where it is missing, damaged, or was written by a generator
+  /// Reads the file. It counts as empty if it is missing, damaged, or was written by a generator
   /// that was built from other files.
   TextCache(std::filesystem::path file, const std::vector<std::filesystem::path>& built_from);
 
   std::optional<std::vector<std::string>> find(const std::string& key);
   void put(const std::string& key, const std::vector<std::string>& texts);
-  /// Writes what was found or put in this run. Throws Error where the file cannot be written.
+  /// Writes the texts that were found or put in this run. Throws Error if the file cannot be
+  /// written.
   void save() const;
 
  private:
   using Entries = std::map<std::string, std::vector<std::string>>;
 
   std::filesystem::path file_;
-  std::string generator_;  ///< identifies it
+  std::string generator_;  ///< identifies the generator
   Entries earlier_;
   Entries used_;
   std::mutex mutex_;

@@ -19,13 +19,13 @@ Uop gelu_of(const Uop& x) {
   return half_times(x, unary(MapOp::erf, x * (1 / std::numbers::sqrt2)));
 }
 
-/// gx = gy * y*(1 - y), which needs no x.
+/// Returns gx = gy * y*(1 - y), which needs no x.
 ProgramSpec sigmoid_gradient(const Instance& instance, const Uop& gy) {
   const Uop y = input("y", instance.dtype, shape_of(gy));
   return spec({gy, y}, {{"gx", gy * (y * (1 - y))}});
 }
 
-/// gx = gy * s*(1 + x*(1 - s)), s = sigmoid(x): the form that others compute.
+/// Returns gx = gy * s*(1 + x*(1 - s)), s = sigmoid(x): the form that other libraries compute.
 ProgramSpec silu_gradient(const Instance& instance, const Uop& gy) {
   const Uop x = input("x", instance.dtype, shape_of(gy)), s = sigmoid(x);
   return spec({gy, x}, {{"gx", gy * (s * (1 + x * (1 - s)))}});
@@ -59,7 +59,7 @@ OpRecord activation(std::string name, std::string equation, const Function& f, s
           .gradient = written(gradient)};
 }
 
-/// With the forms "tanh" and "of_exp", of which f and g are the bodies.
+/// Adds the forms "tanh" and "of_exp", whose bodies are f and g.
 OpRecord with_forms(OpRecord record, const Function& f, const Function& g) {
   const auto body = [](const Function& of) {
     return [of](const Instance& instance) { return elementwise(instance, of); };
@@ -161,7 +161,7 @@ OpRecord relu() {
   return record;
 }
 
-/// f(gate) * x: the gated linear units, each half of the usual chunked tensor by itself.
+/// Returns a gated linear unit, f(gate) * x; its inputs are the two halves of the usual tensor.
 OpRecord gated(std::string name, std::string equation, Uop (*f)(const Uop&), std::string policy,
                Uop (*by_tanh_too)(const Uop&) = nullptr) {
   const auto define = [](Uop (*of)(const Uop&)) {

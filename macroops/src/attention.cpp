@@ -15,15 +15,15 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 IndexText axis(int k) { return parse_expr(fmt::format("i{}", k)).expr; }
 IndexText head(const Pairs& pairs) { return parse_expr(fmt::format("i1*G + i{}", pairs.g)).expr; }
 
-/// An axis more, as long as x's last.
+/// Returns the pairs' axes and one more, as long as x's last.
 Shape with_last(const Pairs& pairs, const Uop& x) {
   Shape shape = pairs.shape;
   shape.push_back(shape_of(x).back());
   return shape;
 }
 
-/// Whether the query sees the key: not where that is more than `window` before or after the query's
-/// own, or after it at all if causal. S + T is farther than any key.
+/// True where the query sees the key: the key is at most window0 before and at most window1 after
+/// the query's own, and not after it if causal. S + T is farther than any key.
 Uop visible(const Pairs& pairs, const Shape& shape) {
   const Expr own = axis(pairs.t).expr + parse_expr("$anchor*(S - T)").expr;
   const Expr ahead = axis(pairs.s).expr - own;
@@ -116,10 +116,11 @@ Softmax softmax(const Uop& scores, const Form& form) {
 
 namespace {
 
-/// When softmax divides by its sum: what it mixes, once, or each of its weights.
+/// The point at which softmax divides by its sum: once, after the values are mixed, or in each
+/// weight.
 enum class Division : std::uint8_t { last, of_weights };
 
-/// y and lse, both by groups of heads.
+/// Returns y and lse, both by groups of heads.
 std::pair<Uop, Uop> attend(const Operands& in, const Form& form, Division division) {
   const Pairs by_value = {{"B", "HK", "G", "T", "E", "S"}, 2, 3, 5};
   const Softmax s = softmax(scores(in, by_query(), form).value, form);
@@ -152,7 +153,7 @@ mote::Form divided_weights(const Form& form) {
           .define = [form](const Instance& i) { return define(i, form, Division::of_weights); }};
 }
 
-/// The form of an op in which keys that the definition leaves out are multiplied by 0.
+/// Returns the form of an op in which keys that the definition leaves out are multiplied by 0.
 mote::Form hidden_multiplied(Form form) {
   form.hidden = Hidden::multiplied;
   return {.name = "hidden_multiplied",

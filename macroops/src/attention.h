@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What attention and its gradient are made of. G heads of queries share one of keys: h = hk*G + g.
+// The parts of attention and its gradient. G heads of queries share one of keys: h = hk*G + g.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,21 @@
 
 namespace mote::attention {
 
-/// How a program treats keys that causal or the window hides.
+/// The treatment of keys that causal or the window hides.
 enum class Hidden : std::uint8_t {
-  absent,     ///< nothing is computed of them
-  multiplied  ///< -inf is added to their scores, and what follows is multiplied by exp of that, 0
+  absent,     ///< no computation uses them
+  multiplied  ///< -inf is added to their scores, and later values are multiplied by exp of that, 0
 };
 
-/// Which attention: what has a loop or an output of its own is structure, not a parameter.
+/// The variant of attention: a feature with a loop or an output of its own is structure, not a
+/// parameter.
 struct Form {
   bool softcap;
   bool lse;
   Hidden hidden = Hidden::absent;
 };
 
-/// The axes of what there is for each query and key: B, HK, and at these positions G, T and S.
+/// The axes of values for each pair of query and key: B, HK, and at these positions G, T and S.
 struct Pairs {
   Shape shape;
   int g, t, s;
@@ -36,17 +37,17 @@ struct Operands {
 };
 Operands operands(const Instance& instance);
 
-/// x[B, HK*G, T, N] and x[B, HK, S, N] at each pair, with N as the last axis; x[B, HK, G, T] at
-/// each pair.
+/// Return x[B, HK*G, T, N] and x[B, HK, S, N] at each pair, with N as the last axis, and x[B, HK,
+/// G, T] at each pair.
 Uop of_query(const Uop& x, const Pairs& pairs);
 Uop of_key(const Uop& x, const Pairs& pairs);
 Uop of_row(const Uop& x, const Pairs& pairs);
 
-/// x at each pair, or for each pair and a last axis, where the query sees the key, else
-/// `otherwise`: causal and the window hide keys. All of x where hidden keys are multiplied.
+/// Returns x, given at each pair (with or without a last axis), where the query sees the key, else
+/// `otherwise`: causal and the window hide keys. If hidden keys are multiplied, returns all of x.
 Uop where_seen(const Uop& x, const Pairs& pairs, const Form& form, double otherwise = 0);
 
-/// [B, HK, G, T(, N)] as [B, HK*G, T(, N)], and back.
+/// Return [B, HK, G, T(, N)] as [B, HK*G, T(, N)], and back.
 Uop joined(const Uop& x);
 Uop grouped(const Uop& x);
 
@@ -56,15 +57,16 @@ struct Scores {
 };
 Scores scores(const Operands& in, const Pairs& pairs, const Form& form);
 
-/// Of each query's scores, by_query(): their maximum m, 0 where that is -inf, and the sum of
-/// e = exp(score - m) over the keys that the query sees. m and total are [B, HK, G, T].
+/// The softmax of each query's scores, by_query(): their maximum m, 0 where that is -inf, e =
+/// exp(score - m), and the sum of e over the keys that the query sees. m and total are [B, HK, G,
+/// T].
 struct Softmax {
   Uop m, e, total;
 };
 Softmax softmax(const Uop& scores, const Form& form);
 
-/// g<input> for each input, from gy and, where the op gives lse, glse (or an empty handle). It
-/// reads y, and lse where there is one.
+/// Returns g<input> for each input, from gy and, if the op gives lse, glse (or an empty handle). It
+/// reads y, and lse if there is one.
 ProgramSpec gradient(const Instance& instance, const Form& form, const Uop& gy, const Uop& glse);
 
 }  // namespace mote::attention

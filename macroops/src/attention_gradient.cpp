@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of attention by what each query makes of each key:
-//   p = exp(score - lse), gp = sum_e gy v, gscore = p (gp - sum_e gy y + glse).
-// These are computed twice, for each query to get gq and for each key to get gk and gv, so that a
-// row of them is all that is ever kept.
+// The gradient of attention, from the weight of each pair of query and key:
+// p = exp(score - lse), gp = sum_e gy v, gscore = p (gp - sum_e gy y + glse).
+// These are computed twice, for each query to get gq and for each key to get gk and gv, so that
+// only one row of them is ever kept.
 #include <limits>
 
 #include "attention.h"
@@ -40,7 +40,7 @@ class Gradient {
   }
 
  private:
-  /// For each pair: p, and the gradients of the score and of the product of q and k.
+  /// The values at each pair: p, and the gradients of the score and of the product of q and k.
   struct Row {
     Uop p, gscore, gproduct;
   };
@@ -53,7 +53,7 @@ class Gradient {
     return {p, gscore, gscore * s.slope};
   }
 
-  /// p, which is 0 in a row that sees nothing.
+  /// Returns p, which is 0 in a row that sees no key.
   Uop share(const Uop& score, const Pairs& pairs) const {
     if (form_.lse) {
       const Uop lse = of_row(grouped(lse_), pairs);
@@ -65,7 +65,7 @@ class Gradient {
     return where(eq(total, 0), 0, e / total);
   }
 
-  /// Of each pair and of each element of x's last axis.
+  /// Returns weight * x at each pair and each element of x's last axis.
   Uop times(const Uop& weight, const Uop& x, const Pairs& pairs) const {
     return where_seen(broadcast(weight, shape_of(x), {0, 1, 2, 3, 4}) * x, pairs, form_);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch normalisation: by given statistics, and by those of the batch, which move the given ones.
+// Batch normalisation: with given statistics, and with those of the batch, which update the given
+// ones.
 #include "families.h"
 
 namespace mote {
@@ -17,7 +18,7 @@ Inputs inputs_of(DType t) {
 
 Uop inv_std(const Uop& var) { return rsqrt(var + param("eps", var.dtype())); }
 
-/// (x - mean)*inv_std * gamma + beta, all four along axis 1.
+/// Returns (x - mean)*inv_std * gamma + beta, all four along axis 1.
 Uop normalised(const Inputs& in, const Uop& mean, const Uop& inv_std) {
   const Shape shape = shape_of(in.x);
   const Uop d = in.x - broadcast(mean, shape, {1});
@@ -30,8 +31,8 @@ ProgramSpec batch_norm(const Instance& instance) {
   return spec(in.all(), normalised(in, in.mean, inv_std(in.var)));
 }
 
-/// The running variance is divided by the number of a channel's values, less one where $unbiased
-/// is 1. One value is divided by 1 all the same, so that its variance is 0 either way.
+/// Returns the divisor of the running variance: the number of a channel's values, less one if
+/// $unbiased is 1. For one value it is 1, so that the variance is 0 either way.
 Uop running_count(const Uop& statistic) {
   return index_as("max(N*S - $unbiased, min(N*S, 1))", shape_of(statistic), statistic.dtype());
 }

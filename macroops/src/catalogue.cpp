@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The catalogue: assembled from the families when first asked for, sorted by name; and from a
-// record to its checked programs.
+// The catalogue: assembled from the families when first used, sorted by name. It also makes the
+// checked programs of a record.
 #include "mote/macroops/catalogue.h"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ std::vector<OpRecord> assemble() {
   return all;
 }
 
-/// What extend_catalogue() was given before the catalogue was first asked for.
+/// The records given to extend_catalogue() before the catalogue is first used.
 struct Added {
   std::mutex mutex;
   std::vector<OpRecord> records;
@@ -118,7 +118,7 @@ void check_instance(const OpRecord& record, const Instance& instance) {
   }
 }
 
-/// Whether the definition uses $parameter, in an index, a shape, a size or as a value.
+/// True if the definition uses $parameter, in an index, a shape, a size or as a value.
 bool uses(const ProgramSpec& spec, std::span<const Uop> nodes, const std::string& parameter) {
   const Symbol symbol(SymbolKind::param, parameter);
   const auto mentions = [&](const Expr& e) { return e.mentions(symbol); };
@@ -140,7 +140,7 @@ bool uses(const ProgramSpec& spec, std::span<const Uop> nodes, const std::string
          });
 }
 
-/// `form`: null for the definition.
+/// Completes the program of a form; null for the definition.
 ProgramSpec complete(const OpRecord& record, const Instance& instance, const Form* form) {
   ProgramSpec spec = form != nullptr ? form->define(instance) : record.define(instance);
   spec.name = form != nullptr ? record.name + "." + form->name : record.name;
@@ -287,7 +287,7 @@ std::vector<Instance> instances(const OpRecord& record) {
   if (masks.empty()) {
     const TensorMask required = required_mask(record);
     const TensorMask optional = full_mask(record) & ~required;
-    TensorMask chosen = 0;  // counts in the optional bits
+    TensorMask chosen = 0;  // enumerates the choices of the optional bits
     do {
       masks.push_back(required | chosen);
       chosen = (chosen - optional) & optional;
@@ -302,7 +302,7 @@ std::vector<Instance> instances(const OpRecord& record) {
 
 namespace {
 
-/// Null for kDirect.
+/// Returns null for kDirect.
 const Form* find_form(const OpRecord& record, std::string_view name) {
   if (name == kDirect) return nullptr;
   const auto at = std::ranges::find(record.forms, name, &Form::name);
@@ -328,7 +328,8 @@ std::shared_ptr<const Program> instantiate_form(const OpRecord& record, const In
     const auto found = programs.find(key);
     if (found != programs.end()) return found->second;
   }
-  // Unlocked: a gradient instantiates what it is the gradient of. The first one made is kept.
+  // The program is built without the lock: a gradient instantiates the op that it differentiates.
+  // The first one made is kept.
   std::shared_ptr<const Program> program = build(record, instance, form);
   const std::lock_guard lock(mutex);
   return programs.emplace(key, std::move(program)).first->second;

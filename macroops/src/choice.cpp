@@ -29,7 +29,7 @@ ProgramSpec clamp(const Instance& instance) {
   return spec({x, low, high}, y);
 }
 
-/// From whichever end is nearer, so that both ends are exact.
+/// Interpolates from the nearer end, so that both ends are exact.
 ProgramSpec lerp(const Instance& instance) {
   const Uop a = input("a", instance.dtype, any_shape());
   const Uop b = input("b", instance.dtype, any_shape());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions over one, two or three spatial axes, and their transpose. Layout is strides of the
-// operands, never another kernel.
+// Convolutions over one, two or three spatial axes, and their transpose. The layout is expressed by
+// strides of the operands, never by another kernel.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,10 +49,11 @@ ConvolutionTaps convolution_taps(int axes) {
 
 namespace {
 
-/// What becomes of taps outside of x.
+/// The treatment of taps outside of x.
 enum class Outside : std::uint8_t { left_out, multiplied };
 
-/// Zeros in their place, which are multiplied like any other.
+/// Returns the form in which taps outside of x are zeros, which are multiplied like any other
+/// value.
 Form padding_multiplied(std::function<ProgramSpec(const Instance&)> define) {
   return {.name = "padding_multiplied",
           .meaning =
@@ -63,7 +64,8 @@ Form padding_multiplied(std::function<ProgramSpec(const Instance&)> define) {
           .differentiated = true};
 }
 
-/// x at each window's taps times w, summed, plus b; then, if `rectified`, what of it is positive.
+/// Returns the sum of x at each window's taps times w, plus b; if `rectified`, negative results
+/// become 0.
 ProgramSpec convolution(const Instance& instance, int axes, Outside outside,
                         bool rectified = false) {
   const ConvolutionTaps t = convolution_taps(axes);
@@ -97,7 +99,7 @@ OpRecord convolution_record(int axes, std::string equation, std::string policy) 
           .forms = std::move(forms)};
 }
 
-/// A convolution with its bias and activation, as kernels that keep the sums to themselves have it.
+/// Returns a convolution with its bias and activation, as fused kernels compute it.
 OpRecord conv2d_relu(OpRecord record, std::string equation) {
   const auto with = [](Outside outside) {
     return [=](const Instance& instance) { return convolution(instance, 2, outside, true); };

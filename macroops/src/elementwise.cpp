@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise ops, all made from two tables: a row is the op's name, its function, the dtypes that
-// it has a meaning for, how its equation is written and what is pinned.
+// Elementwise ops, all made from two tables: a row has the op's name, its function, the dtypes that
+// it supports, its equation and its conventions.
 #include <fmt/format.h>
 
 #include <string_view>
@@ -97,7 +97,7 @@ std::vector<Row> binary_rows() {
   };
 }
 
-/// Whether the result has the dtype of the operands, so that it may take their place.
+/// True if the result has the dtype of the operands, so that it may overwrite them.
 bool keeps_dtype(MapOp op, DType dtype, int arity) {
   const std::vector<DType> args(static_cast<std::size_t>(arity), dtype);
   return result_dtype(op, args, dtype) == dtype;
@@ -141,7 +141,8 @@ OpRecord binary(const Row& row) {
   return record;
 }
 
-/// Exact for reals: the remainder of the magnitudes, which floor mod gives, with the sign of a.
+/// Returns the remainder that truncates; for reals it is exact: the remainder of the magnitudes,
+/// which floor mod gives, with the sign of a.
 Uop truncated_mod(const Uop& a, const Uop& b) {
   if (!is_real(a.dtype())) return where(eq(b, 0), 0, a - a / b * b);
   const Uop magnitude = mod(abs(a), abs(b));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the definitions of several families are made of.
+// The helpers that the definitions of several families use.
 #include "families.h"
 
 #include <fmt/format.h>

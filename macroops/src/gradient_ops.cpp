@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record of an op's gradient: which tensors a call of it has, in which instances, and its
+// The record of an op's gradient: the tensors that a call of it has, its instances, and its
 // program, derived or written by hand.
 #include "gradient_ops.h"
 
@@ -27,7 +27,7 @@ bool contains(const Names& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// Those that there is a gradient for.
+/// Returns the inputs that have a gradient.
 Names real_inputs(const Program& p) {
   const std::vector<bool> read = read_inputs(p);
   Names names;
@@ -43,7 +43,7 @@ Names real_outputs(const Program& p) {
   return names;
 }
 
-/// From an op to the programs of its gradient.
+/// Derives the programs of an op's gradient.
 class Derivation {
  public:
   explicit Derivation(const OpRecord& op) : op_(op) {
@@ -58,12 +58,12 @@ class Derivation {
       if (!g.gradient_names[k].empty()) names_[whole.outputs[k].name] = g.gradient_names[k];
   }
 
-  /// false: no input or no output is real.
+  /// Returns false if no input or no output is real.
   bool exists() const { return exists_; }
   const OpRecord& op() const { return op_; }
   const std::string& gradient_name(const std::string& output) const { return names_.at(output); }
 
-  /// The gradient of the instance's form, from these outputs.
+  /// Returns the gradient of the instance's form, from these outputs.
   Program derive(const Instance& of, const Names& from, std::string_view form = kDirect) const {
     const auto kept_p = instantiate(op_, of, form);
     const Program& p = *kept_p;
@@ -101,12 +101,12 @@ class Derivation {
 
   const OpRecord& op_;
   bool exists_ = false;
-  std::map<std::string, std::string> names_;  ///< of the gradient of each real output
+  std::map<std::string, std::string> names_;  ///< the name of the gradient of each real output
   Names given_;                               ///< outputs whose values are inputs
 };
 
-/// An instance of the gradient, but for the dtype: an instance of the op, and the outputs that have
-/// a gradient.
+/// An instance of the gradient, except for the dtype: an instance of the op, and the outputs that
+/// have a gradient.
 struct Choice {
   TensorMask mask;
   Names from;
@@ -117,7 +117,7 @@ struct Slot {
   enum class Kind : std::uint8_t { gradient, input, output };
   Kind kind;
   std::string of;    ///< the output or input
-  std::string name;  ///< as the gradient's input
+  std::string name;  ///< its name as the gradient's input
 };
 
 class RecordMaker {
@@ -125,7 +125,7 @@ class RecordMaker {
   explicit RecordMaker(std::shared_ptr<const Derivation> derivation)
       : derivation_(std::move(derivation)), op_(derivation_->op()) {}
 
-  /// Without a name where nothing flows.
+  /// Returns the record, without a name if no gradient flows.
   OpRecord make() {
     choose();
     if (!flows_) return {};
@@ -167,7 +167,7 @@ class RecordMaker {
   }
 
  private:
-  /// Those of the op; of an op whose dtype is real, those that gradients are computed in.
+  /// Returns the op's dtypes if none is real, else those in which gradients are computed.
   std::vector<DType> dtypes() const {
     if (std::ranges::none_of(op_.dtypes, is_real)) return op_.dtypes;
     std::vector<DType> wanted = {DType::f32, DType::f64};
@@ -178,7 +178,7 @@ class RecordMaker {
     return wanted;
   }
 
-  /// Every instance of the op, and what its gradient turns out to need.
+  /// Collects every instance of the op, and the tensors that its gradient needs.
   void choose() {
     if (dtypes().empty()) return;
     const DType dtype = dtypes().front();
@@ -249,8 +249,8 @@ class RecordMaker {
     return spec;
   }
 
-  /// An empty handle where it is absent; what the gradient does not read has its shape all the
-  /// same.
+  /// Returns an empty handle if the tensor is absent. A tensor that the gradient does not read
+  /// still has its shape.
   static Uop tensor(const Slot& slot, const Choice& choice, const Program& op, const Program& p) {
     if (const auto k = find_input(p, slot.name)) return p.inputs[static_cast<std::size_t>(*k)];
     if (slot.kind == Slot::Kind::input) {
@@ -279,7 +279,7 @@ std::unique_ptr<const OpRecord> make_gradient(const OpRecord& record) {
   return made;
 }
 
-/// The gradients made so far, by what they are the gradient of.
+/// The gradients made so far, by the record that they differentiate.
 struct Made {
   std::mutex mutex;
   std::map<const OpRecord*, std::unique_ptr<const OpRecord>> of;
@@ -312,7 +312,8 @@ const OpRecord* gradient_of(const OpRecord& record) {
     const auto found = known.of.find(&record);
     if (found != known.of.end()) return found->second.get();
   }
-  // Unlocked: its making asks for programs of the record, which may itself be a gradient.
+  // The gradient is made without the lock: this requests programs of the record, which may itself
+  // be a gradient.
   std::unique_ptr<const OpRecord> gradient = make_gradient(record);
   const std::lock_guard lock(known.mutex);
   const OpRecord* kept = known.of.emplace(&record, std::move(gradient)).first->second.get();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients as ops: what the catalogue knows of them.
+// Queries of the catalogue about gradients, which are ops too.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@ namespace mote {
 
 inline constexpr std::string_view kGradientSuffix = ".grad";
 
-/// Whether gradient_of() made this very record.
+/// True if gradient_of() made this very record.
 bool is_known_gradient(const OpRecord& record);
 
 }  // namespace mote

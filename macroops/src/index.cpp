@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that read where an index says, or keep a part by position.
+// Ops that read at given indices, or keep a part by position.
 #include "families.h"
 
 namespace mote {
@@ -39,7 +39,7 @@ ProgramSpec one_hot(const Instance& instance) {
               where(hit, reindex(values, shape, {1}), reindex(values, shape, {0})));
 }
 
-/// sign 1 keeps what is on or below the diagonal, -1 what is on or above it.
+/// Keeps the elements on or below the diagonal (sign 1), or on or above it (sign -1).
 ProgramSpec triangle(const Instance& instance, int sign) {
   const Uop x = input("x", instance.dtype, {"B", "M", "N"});
   const Expr below = parse_expr("i1 + $diagonal - i2").expr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices. Transposition and broadcasting are strides of the operands, never another
-// kernel.
+// Products of matrices. Transposition and broadcasting are expressed by strides of the operands,
+// never by another kernel.
 #include "families.h"
 
 namespace mote {

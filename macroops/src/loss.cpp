@@ -7,7 +7,7 @@ namespace {
 
 using InPlace = std::vector<std::pair<int, int>>;
 
-/// The sum over all axes, or with $mean that by the count (index text).
+/// Returns the sum over all axes, or with $mean that divided by the count (index text).
 Uop reduced(const Uop& loss, const char* count) {
   Axes axes;
   for (int k = 0; k < loss.rank(); ++k) axes.push_back(k);
@@ -34,13 +34,14 @@ ProgramSpec pairwise_loss(const Instance& instance, Pairwise loss, bool reduces)
   return spec({x, target}, reduces ? reduced(each, "N") : each);
 }
 
-/// For each target its loss, and its weight: what it counts in the mean.
+/// The loss of each target, and its weight in the mean.
 struct Losses {
   Uop loss, weight;
 };
 
-/// With log p of a row, w its weights: (1 - s) * -w[target] log p[target] + s/K * sum_k -w[k] log
-/// p[k]; without s, smoothing, its first term. An ignored target has neither loss nor weight.
+/// Computes losses from the log-probabilities log p and weights w of a row: (1 - s) * -w[target]
+/// log p[target] + s/K * sum_k -w[k] log p[k]; without smoothing s, its first term. An ignored
+/// target has neither loss nor weight.
 Losses class_losses(Uop log_p, const Uop& target, const Uop& weight, const Uop& s) {
   const DType t = log_p.dtype();
   const Shape one = {"R", "1", "C"};
@@ -57,7 +58,7 @@ Losses class_losses(Uop log_p, const Uop& target, const Uop& weight, const Uop& 
           where(kept, weight ? select(weights, 1, index) : index_as(1, one, t), 0)};
 }
 
-/// From scores, or from log-probabilities that are given.
+/// Computes the loss from scores, or from given log-probabilities.
 ProgramSpec class_loss(const Instance& instance, bool from_scores, bool reduces) {
   const DType t = instance.dtype;
   const Uop x = input("x", t, {"R", "K", "C"}), target = input("target", DType::i64, {"R", "C"});
@@ -76,8 +77,8 @@ ProgramSpec class_loss(const Instance& instance, bool from_scores, bool reduces)
 
 ParamDecl mean_param() { return flag_param("mean", 1, "1 divides by the count, 0 leaves the sum"); }
 
-/// A loss that is one number, and with the suffix _none (the frameworks' reduction = none) one for
-/// each element.
+/// Adds a loss that is one number, and with the suffix _none (the frameworks' reduction = none) one
+/// for each element.
 void add_pairwise(std::vector<OpRecord>& records, const std::string& name, const std::string& term,
                   const std::string& policy, const std::string& source, Pairwise loss) {
   for (const bool reduces : {true, false}) {

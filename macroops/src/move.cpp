@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that copy elements to other places and compute nothing.
+// Ops that copy elements to other positions and compute nothing.
 #include <fmt/format.h>
 
 #include "families.h"
@@ -7,9 +7,9 @@
 namespace mote {
 namespace {
 
-constexpr int kPadded = 4;  ///< axes that pads apply to
+constexpr int kPadded = 4;  ///< the number of axes that pads apply to
 
-/// The extents after padding, and the index into x before its own axis ends.
+/// Returns the extents after padding.
 Shape padded_shape() {
   Shape shape;
   for (int a = 0; a < kPadded; ++a) {
@@ -19,7 +19,8 @@ Shape padded_shape() {
   return shape;
 }
 
-/// x at `place` of each axis: text over {0}, the position along it, and {1}, its extent.
+/// Pads x: `place` is the index that each axis reads, text over {0}, the position along it, and
+/// {1}, its extent.
 ProgramSpec pad(const Instance& instance, const char* place, bool constant) {
   const Uop x = input("x", instance.dtype, {"I", "J", "K", "L"});
   const Shape shape = padded_shape();
@@ -72,7 +73,7 @@ ProgramSpec concat(const Instance& instance) {
                     reindex(b, shape, {"i0", "i1 - NA", "i2"})));
 }
 
-/// A negative start counts from the end.
+/// Takes a slice; a negative start counts from the end.
 ProgramSpec slice(const Instance& instance) {
   const Uop x = input("x", instance.dtype, {"R", "N", "C"});
   const char* at = "$start + N*min(max(-$start, 0), 1) + i1*$step";

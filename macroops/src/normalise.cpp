@@ -13,7 +13,7 @@ ProgramSpec softmax(const Instance& instance) {
   return spec({x}, e / sum(e, {1}));
 }
 
-/// gx = y*(gy - sum gy*y), which needs no x.
+/// Returns gx = y*(gy - sum gy*y), which needs no x.
 ProgramSpec softmax_gradient(const Instance& instance, const Uop& gy) {
   const Uop y = input("y", instance.dtype, shape_of(gy));
   return spec({gy, y}, {{"gx", y * (gy - sum(gy * y, {1}))}});
@@ -43,7 +43,7 @@ ProgramSpec l2_normalise(const Instance& instance) {
   return spec({x}, x / max(sqrt(sum(x * x, {1})), param("eps", instance.dtype)));
 }
 
-/// Channels c - (size - 1)/2 … of them `size`; those that are none count as 0.
+/// Normalises over `size` channels from c - (size - 1)/2 on; channels out of range count as 0.
 ProgramSpec lrn(const Instance& instance) {
   const DType t = instance.dtype;
   const Uop x = input("x", t, {"N", "C", "S"});
@@ -53,7 +53,8 @@ ProgramSpec lrn(const Instance& instance) {
   return spec({x}, x / pow(param("bias", t) + share * squares, param("beta", t)));
 }
 
-/// (x - mean)/sqrt(var + eps) over the axes, and what it was computed from, without those axes.
+/// (x - mean)/sqrt(var + eps) over the axes, with its mean and 1/sqrt(var + eps), which lack those
+/// axes.
 struct Standardised {
   Uop y, mean, inv_std;
 };
@@ -68,7 +69,7 @@ Standardised statistics(const Uop& x, const Axes& axes, Passes passes) {
   return {d * broadcast(inv_std, shape_of(x), kept), average, inv_std};
 }
 
-/// y * gamma + beta, as far as there are, along the axis.
+/// Returns y * gamma + beta along the axis; an empty gamma or beta is left out.
 Uop affine(Uop y, const Uop& gamma, const Uop& beta, int axis) {
   if (gamma) y = y * broadcast(gamma, shape_of(y), {axis});
   if (beta) y = y + broadcast(beta, shape_of(y), {axis});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors of 8 bits that stand for reals, x = scale*(q - zero), and products of them: summed as
+// 8-bit tensors that stand for reals, x = scale*(q - zero), and products of them: summed as
 // integers, then scaled and rounded.
 #include "families.h"
 
@@ -7,7 +7,7 @@ namespace mote {
 namespace {
 
 Uop rounded(const Uop& x) { return map(MapOp::round, std::vector<Uop>{x}); }
-/// An integer parameter as an i32 everywhere.
+/// Returns an integer parameter as an i32 at all elements.
 Uop zero_point(const char* name) {
   return cast(iota(std::string("$").append(name).c_str(), {}), DType::i32);
 }
@@ -29,7 +29,7 @@ ProgramSpec dequantize(const Instance& instance) {
   return spec({x, scale, zero}, cast(steps, DType::f32) * broadcast(scale, shape_of(x), {1}));
 }
 
-/// An operand's distance from its zero.
+/// Returns an operand's distance from its zero.
 Uop centred(const Uop& x, const char* zero) { return cast(x, DType::i32) - zero_point(zero); }
 
 Uop products_of(const Uop& a, const Uop& b) {
@@ -46,7 +46,7 @@ ProgramSpec matmul_integer(const Instance& instance) {
   return spec({a, b}, products_of(a, b));
 }
 
-/// The sum times scale, rounded, moved by y_zero, as an element of 8 bits.
+/// Returns the sum times scale, rounded, plus y_zero, as an 8-bit element.
 Uop requantised(const Uop& total, const Uop& scale, int axis, DType to) {
   const Uop factor = broadcast(scale, shape_of(total), {axis});
   const Uop steps = rounded(cast(total, DType::f32) * factor);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random ops: pure functions of seed, offset and an element's place, by Philox 4x32-10. What is
-// drawn is computed in double whatever the op's dtype, so that every backend draws the same.
+// Random ops: pure functions of seed, offset and an element's position, by Philox 4x32-10. Values
+// are computed in double whatever the op's dtype, so that every backend draws the same.
 #include <cmath>
 #include <numbers>
 
@@ -14,13 +14,13 @@ const Shape& drawn_shape() {
   return shape;
 }
 
-/// Word number $offset + position of the seed's stream, 0..2^32-1.
+/// Returns word number $offset + position of the seed's stream, 0..2^32-1.
 Uop word(const char* position) {
   const Uop seed = param("seed", DType::i64), offset = param("offset", DType::i64);
   return map(MapOp::philox, std::vector<Uop>{seed, offset + iota(position, drawn_shape())});
 }
 
-/// The upper 24 bits of the element's word as a fraction: 0 <= u < 1.
+/// Returns the upper 24 bits of the element's word as a fraction: 0 <= u < 1.
 Uop unit() {
   const Uop bits = map(MapOp::shift_right, {word("((i0*J + i1)*K + i2)*L + i3"), 8});
   return cast(bits, DType::f64) * 0x1p-24;
@@ -41,7 +41,7 @@ ProgramSpec uniform(const Instance& instance) {
   return spec({x}, cast(low + (high - low) * unit(), instance.dtype));
 }
 
-/// Box and Muller's transform of two words, of which the first is taken from (0, 1].
+/// Applies Box and Muller's transform to two words, of which the first is taken from (0, 1].
 ProgramSpec normal(const Instance& instance) {
   const Uop x = input("x", instance.dtype, drawn_shape());
   const Uop first = word("2*(((i0*J + i1)*K + i2)*L + i3)");

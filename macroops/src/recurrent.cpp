@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cells of recurrent networks: one step in time. Weights have an axis for the gates in front, so
-// that PyTorch's [4H, I] is a view of w; a sequence is a loop over its cell.
+// Cells of recurrent networks: one step in time. Weights have a leading axis for the gates, so that
+// PyTorch's [4H, I] is a view of w; a sequence is a loop over its cell.
 #include "families.h"
 
 namespace mote {
 namespace {
 
-/// sum_k of[n, k] * weights[h, k], from weights that stand at the index (text) `at` of h and k.
+/// Returns sum_k of[n, k] * weights[h, k], where `at` (text) is the index of h and k in the
+/// weights.
 Uop product(const Uop& of, const Uop& weights, const char* extent,
             const std::vector<IndexText>& at) {
   const Shape terms = {"N", "H", extent};
   return sum_over(broadcast(of, terms, {0, 2}) * reindex(weights, terms, at), {2});
 }
 
-/// What the gates of a cell are made of: x and the state h, and what each is multiplied by.
+/// The operands of a cell's gates: x and the state h, and the weights of each.
 struct Cell {
   Cell(DType t, int gates)
       : x(input("x", t, {"N", "I"})),
@@ -21,9 +22,9 @@ struct Cell {
         w(input("w", t, {gate_axis(gates), "H", "I"})),
         r(input("r", t, {gate_axis(gates), "H", "H"})) {}
 
-  /// sum_i x[n, i] * w[gate, h, i]
+  /// Returns sum_i x[n, i] * w[gate, h, i].
   [[nodiscard]] Uop from_input(int gate) const { return product(x, w, "I", {gate, "i1", "i2"}); }
-  /// sum_j h[n, j] * r[gate, h, j]
+  /// Returns sum_j h[n, j] * r[gate, h, j].
   [[nodiscard]] Uop from_state(int gate) const { return product(h, r, "H", {gate, "i1", "i2"}); }
 
   static Axis gate_axis(int gates) { return {Expr(gates), "g"}; }
@@ -31,12 +32,12 @@ struct Cell {
   Uop x, h, w, r;
 };
 
-/// b[gate, h]
+/// Returns b[gate, h].
 Uop gate_of(const Uop& b, int gate) { return reindex(b, {"N", "H"}, {gate, "i1"}); }
 
 using Sigmoid = Uop (*)(const Uop& x);
 
-/// tanh(w x + r h + b), without an axis for gates.
+/// Returns tanh(w x + r h + b), without an axis for gates.
 ProgramSpec rnn_cell(const Instance& instance) {
   const DType t = instance.dtype;
   const Uop x = input("x", t, {"N", "I"}), h = input("h", t, {"N", "H"});
@@ -86,7 +87,7 @@ OpRecord cell_record(std::string name, std::string equation, std::vector<InputDe
           .define = std::move(define)};
 }
 
-/// With its gates opened by sigmoid, and as a form by that of exp.
+/// Defines the cell with sigmoid gates, and its form "of_exp" with sigmoid_of_exp.
 OpRecord gated(OpRecord record, ProgramSpec (*cell)(const Instance&, Sigmoid)) {
   const auto by = [cell](Sigmoid opened) {
     return [=](const Instance& instance) { return cell(instance, opened); };

@@ -7,7 +7,7 @@ namespace {
 
 using Builder = Uop (*)(const Uop&, const Axes&);
 
-/// Over integers the quotient of sum and count in 64 bits.
+/// Returns the mean; over integers the quotient of sum and count in 64 bits.
 Uop mean_of(const Uop& x, const Axes& axes) {
   if (is_real(x.dtype())) return mean_over(x, axes);
   const Uop total = sum_over(cast(x, DType::i64), axes);
@@ -30,12 +30,13 @@ Uop one_pass_var(const Uop& x, const Axes& axes) {
   const Uop total = sumsq(x, axes) - sum_over(x, axes) * mean_over(x, axes);
   return total / index_as("max(N - $correction, 0)", shape_of(total), x.dtype());
 }
-/// What rounding takes below 0 is 0, or its root would be NaN.
+/// Returns the deviation; a variance that rounding makes negative counts as 0, since its root would
+/// be NaN.
 Uop one_pass_deviation(const Uop& x, const Axes& axes) {
   return sqrt(max(one_pass_var(x, axes), 0));
 }
 
-/// Read backwards where $last: the first from that end is the last.
+/// Returns the first index, or the last with $last: then x is read backwards.
 Uop argument(const Uop& x, Uop (*first)(const Uop&, const Axes&)) {
   const Uop turned = reindex(x, shape_of(x), {"i0", "i1 + $last*(N - 1 - 2*i1)", "i2"});
   const Uop at = first(turned, {1});
@@ -45,7 +46,7 @@ Uop argmax(const Uop& x, const Axes&) { return argument(x, argmax_over); }
 Uop argmin(const Uop& x, const Axes&) { return argument(x, argmin_over); }
 Uop logsum(const Uop& x, const Axes& axes) { return log(sum_over(x, axes)); }
 
-/// Term k counts for n where k <= n, or k >= n in reverse; without n itself where exclusive.
+/// Term k counts for n if k <= n, or k >= n in reverse; if exclusive, n itself does not count.
 ProgramSpec cumsum(const Instance& instance) {
   const Uop x = input("x", instance.dtype, {"R", "N", "C"});
   const Shape pairs = {"R", "N", "C", "k: N"};

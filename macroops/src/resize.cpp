@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images of another size. Where an output pixel lies in x is a rational number, and the pixels
-// beside it are taken by whole-number arithmetic, so that no rounding picks another one.
+// Images of another size. An output pixel's position in x is a rational number, and its
+// neighbouring pixels are found by integer arithmetic, so that no rounding picks another one.
 #include <fmt/format.h>
 
 #include "families.h"
@@ -10,18 +10,18 @@ namespace {
 
 constexpr int kRows = 2;  ///< the axis of x and y; columns are the next
 
-/// What the ends of x and y have in common: their outer edges, or the middles of their outermost
-/// pixels.
+/// The parts of x and y that coincide at the ends: their outer edges, or the middles of their
+/// outermost pixels.
 enum class Ends : std::uint8_t { edges, middles };
 
-/// Which pixel counts beside the one at or before a position: the next, or the one at or behind it,
-/// which is the same pixel where the position is a pixel's middle.
+/// The second pixel that counts, after the one at or before a position: the next, or the one at or
+/// after it, which is the same pixel if the position is a pixel's middle.
 enum class Other : std::uint8_t { next, ceiling };
 
-/// An axis of x, along which output pixel i{axis} lies at numerator/denominator, counted from the
-/// middle of x's first pixel.
+/// An axis of x, along which output pixel i{axis} has the position numerator/denominator, counted
+/// from the middle of x's first pixel.
 struct Position {
-  Expr last;  ///< pixel of x
+  Expr last;  ///< the last pixel of x
   Expr numerator, denominator;
 
   Position(int axis, Ends ends)
@@ -37,15 +37,16 @@ struct Position {
     }
   }
 
-  /// For tap 0 (index text) the pixel at or before the position, for 1 the other, moved to the
-  /// nearest end of x.
+  /// Returns the pixel at or before the position for tap 0 (index text), the other for tap 1, moved
+  /// to the nearest end of x.
   [[nodiscard]] Expr pixel(const char* tap, Other other) const {
     const Expr k = parse_expr(tap).expr;
     const Expr at = other == Other::next ? numerator / denominator + k
                                          : Expr(numerator + k * (denominator - 1)) / denominator;
     return min(max(at, 0), last);
   }
-  /// How far the position is behind the pixel at or before it, rounded as kernels round it.
+  /// Returns the distance from the pixel at or before the position to it, rounded as kernels round
+  /// it.
   [[nodiscard]] Uop beyond(const Shape& shape, DType dtype) const {
     const Uop at = index_as(numerator, shape, dtype) / index_as(denominator, shape, dtype);
     return at - index_as(numerator / denominator, shape, dtype);
@@ -57,7 +58,7 @@ const Shape& resized() {
   return shape;
 }
 
-/// (2*i + half_pixel)*H / (2*output0) is below H: it needs no end to be moved to.
+/// Takes the pixel (2*i + half_pixel)*H / (2*output0), which is below H: it needs no clamping.
 ProgramSpec resize_nearest2d(const Instance& instance) {
   const Uop x = image(instance.dtype);
   return spec({x}, reindex(x, resized(),
@@ -65,7 +66,7 @@ ProgramSpec resize_nearest2d(const Instance& instance) {
                             "(2*i3 + $half_pixel)*W/(2*$output1)"}));
 }
 
-/// Over taps[N, C, oh, ow, kh, kw]: the four pixels around a position.
+/// Sums the four pixels around a position, over taps[N, C, oh, ow, kh, kw].
 ProgramSpec resize_linear2d(const Instance& instance, Ends ends, Other other) {
   const Uop x = image(instance.dtype);
   const Position rows(kRows, ends), columns(kRows + 1, ends);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that write where an index says: onto a copy of x, or onto zeros. Each way to join what is
-// written with what is there is an op of its own.
+// Ops that write at given indices: onto a copy of x, or onto zeros. Each method of combining
+// written and present values is an op of its own.
 #include <fmt/format.h>
 
 #include "families.h"
@@ -11,7 +11,7 @@ namespace {
 struct Join {
   ScatterOp op;
   const char* suffix;
-  const char* text;  ///< what becomes of {0} when {1} is written to it
+  const char* text;  ///< the effect of writing {1} to {0}
 };
 constexpr Join kSet = {ScatterOp::set, "", "{0} = {1}"};
 constexpr Join kAdd = {ScatterOp::add, "_add", "{0} += {1}"};
@@ -21,7 +21,7 @@ constexpr Join kJoins[] = {kSet,
                            {ScatterOp::max, "_max", "{0} = max({0}, {1})"},
                            {ScatterOp::min, "_min", "{0} = min({0}, {1})"}};
 
-/// An element of index and updates that x has no row or column for goes nowhere.
+/// Ignores an element of index and updates for which x has no row or column.
 ProgramSpec scatter_elements(const Instance& instance, ScatterOp op) {
   const Uop x = input("x", instance.dtype, {"R", "N", "C"});
   const Uop index = input("index", DType::i64, {"P", "I", "Q"});
@@ -41,9 +41,8 @@ ProgramSpec index_add(const Instance& instance, ScatterOp op) {
   return spec({x, index, updates}, select_scatter(op, x, scaled, 1, to));
 }
 
-/// The row-major position that a row of index means in x[A, B, D], -1 where it is none. Its last
-/// column is along D; columns that it does not have are 0, those before the last three are not
-/// read.
+/// Returns the row-major position in x[A, B, D] that a row of index gives, -1 if there is none. Its
+/// last column is along D; missing columns are 0, columns before the last three are not read.
 Uop flat_position(const Uop& index) {
   const char* const axes[] = {"A", "B", "D"};
   Uop position, known;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spatial ops: windows that slide over the last two axes, or divide them.
+// Spatial ops: windows that slide over the spatial axes, or divide them.
 #include <fmt/format.h>
 
 #include "families.h"
@@ -7,16 +7,16 @@
 namespace mote {
 namespace {
 
-/// What a pool over `axes` spatial axes is made of.
+/// The windows of a pool over `axes` spatial axes.
 struct Windows {
   Shape image;                                 ///< N, C, then (D,) H, W
   Shape taps;                                  ///< N, C, then (OD,) OH, OW, then (kd,) kh, kw
-  std::vector<IndexText> from = {"i0", "i1"};  ///< where a tap reads in the image
+  std::vector<IndexText> from = {"i0", "i1"};  ///< the index in the image that a tap reads
   Axes summed;                                 ///< the axes of taps that a window runs over
   std::vector<NamedSize> sizes;
 };
 
-/// ceil_mode rounds up, but leaves out windows that would start after x.
+/// Returns the output size; ceil_mode rounds up, but leaves out windows that would start after x.
 NamedSize pool_size(int axes, int axis) {
   const char* text =
       "({0} + $pads{1} - 1 + min($pads{2} - $dilation{1}*($kernel{1} - 1) + $ceil_mode*($stride{1} "
@@ -50,14 +50,14 @@ ProgramSpec max_pool(const Instance& instance, int axes) {
   return spec({x}, max_over(taps, w.summed), w.sizes);
 }
 
-/// The axes of taps without those that a window runs over.
+/// Returns the axes of taps except those that a window runs over.
 Axes kept_axes(int axes) {
   Axes kept;
   for (int k = 0; k < 2 + axes; ++k) kept.push_back(k);
   return kept;
 }
 
-/// The position of each tap within its image as one row.
+/// Returns the row-major position of each tap within its image.
 Expr position_in_image(const Windows& w, int axes) {
   Expr position = 0;
   for (int a = 0; a < axes; ++a) {
@@ -73,8 +73,8 @@ Expr image_volume(int axes) {
   return volume;
 }
 
-/// The least position among a window's elements in the image that are its maximum y, or NaN; `none`
-/// where there is no such element.
+/// Returns the least position among a window's elements in the image that are its maximum y, or
+/// NaN; `none` if there is no such element.
 Uop first_maximum(const Uop& x, const Uop& y, const Windows& w, int axes, const Expr& position,
                   const Expr& none) {
   const Uop taps = reindex(x, w.taps, w.from, neutral(ReduceOp::max, x.dtype()));
@@ -87,8 +87,8 @@ Uop first_maximum(const Uop& x, const Uop& y, const Windows& w, int axes, const 
   return min_over(where(hit, iota(position, w.taps), iota(none, w.taps)), w.summed);
 }
 
-/// gx of a pool whose windows take the element at position `taken`: every image element sums gy of
-/// the windows that took it.
+/// Returns gx of a pool whose windows take the element at position `taken`: every image element
+/// sums gy of the windows that took it.
 Uop give_back(const Uop& gy, const Uop& taken, const Windows& w, int axes, const Expr& position) {
   const Uop took = eq(broadcast(taken, w.taps, kept_axes(axes)), iota(position, w.taps));
   const Uop none = reindex(scalar(0, gy.dtype()), w.image, {});
@@ -96,7 +96,7 @@ Uop give_back(const Uop& gy, const Uop& taken, const Windows& w, int axes, const
                  w.from);
 }
 
-/// All of gy to the first maximum of each window.
+/// Gives all of gy to the first maximum of each window.
 ProgramSpec max_pool_gradient(const Instance& instance, const Uop& gy, int axes) {
   const Windows w = windows_of(axes);
   const Uop x = input("x", instance.dtype, w.image);
@@ -126,8 +126,8 @@ ProgramSpec max_pool2d_with_indices_gradient(const Instance& instance, const Uop
   return spec({gy, x, indices}, {{"gx", give_back(gy, indices, w, 2, flat)}}, w.sizes);
 }
 
-/// Taps of the window at i{2 + axis} that lie in x, or with $count_include_pad in x and its pads:
-/// what ceil_mode hangs over them never counts.
+/// Returns the number of taps of the window at i{2 + axis} that are in x, or with
+/// $count_include_pad in x and its pads: taps that ceil_mode adds after them never count.
 Expr taps_that_count(int axes, int axis) {
   const char* text =
       "max(min($kernel{0}, ({1} + $count_include_pad*$pads{2} - ({3}) + $dilation{0} - "
@@ -157,7 +157,7 @@ ProgramSpec global_max_pool(const Instance& instance) {
   return spec({x}, max(x, {2, 3}));
 }
 
-/// All of gy to the first maximum of an image.
+/// Gives all of gy to the first maximum of an image.
 ProgramSpec global_max_pool_gradient(const Instance& instance, const Uop& gy) {
   const Uop x = image(instance.dtype);
   const Uop y = input("y", instance.dtype, shape_of(gy));
@@ -203,7 +203,7 @@ ProgramSpec adaptive_max_pool2d(const Instance& instance) {
   return spec({x}, max_over(taps, {4, 5}));
 }
 
-/// All of gy to the first maximum of each window.
+/// Gives all of gy to the first maximum of each window.
 ProgramSpec adaptive_max_pool2d_gradient(const Instance& instance, const Uop& gy) {
   const Uop x = image(instance.dtype);
   const Uop y = input("y", instance.dtype, shape_of(gy));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Winograd's convolutions F(m x m, 3 x 3) as forms of conv2d: of each tile of m + 2 rows and
-// columns of x and of each kernel a transform, their products summed over channels, and a transform
-// back to m x m outputs. With t = m + 2, over tiles (h, w) that begin at output (m h, m w):
+// Winograd's convolutions F(m x m, 3 x 3) as forms of conv2d: each tile of m + 2 rows and columns
+// of x and each kernel is transformed, their products are summed over channels, and the sums are
+// transformed back to m x m outputs. With t = m + 2, over tiles (h, w) that begin at output (m h, m
+// w):
 //
 //   V[n, ci, h, w, a, b] = sum_ij B[a, i] B[b, j] x[n, ci, m h + i - pads0, m w + j - pads1]
 //   U[co, ci, a, b] = sum_ij G[a, i] G[b, j] w[co, ci, i, j] / g^2
@@ -18,13 +19,13 @@ namespace {
 
 using Matrix = std::vector<std::vector<int>>;
 
-/// The points 0, 1, -1 and infinity; or 2 and -2 too.
+/// The matrices for the points 0, 1, -1 and infinity; F(4 x 4) has 2 and -2 too.
 struct Transform {
   int m;      ///< outputs of a tile along an axis
-  Matrix b;   ///< of x: t x t
-  Matrix g;   ///< of w, times `scale`: t x 3
-  int scale;  ///< what makes g whole
-  Matrix a;   ///< back: m x t
+  Matrix b;   ///< transforms x: t x t
+  Matrix g;   ///< transforms w, times `scale`: t x 3
+  int scale;  ///< makes the entries of g integers
+  Matrix a;   ///< transforms back: m x t
 };
 
 const Transform& f2() {
@@ -51,8 +52,8 @@ const Transform& f4() {
   return all;
 }
 
-/// matrix[row][column] as a value of dtype at positions (row, column) that are index expressions
-/// over the shape.
+/// Returns matrix[row][column] as a value of dtype at positions (row, column) that are index
+/// expressions over the shape.
 Uop entry(const Matrix& matrix, const Expr& row, const Expr& column, const Shape& shape,
           DType dtype) {
   const auto at = [&](const Expr& position, std::size_t k) {
@@ -68,8 +69,8 @@ Uop entry(const Matrix& matrix, const Expr& row, const Expr& column, const Shape
   return all;
 }
 
-/// sum_ij matrix[p, i] matrix[q, j] x, x over (…, p, q, i, j), the last two summed; what an entry
-/// of 0 leaves out is no term, so that it may be infinite. p and q are given as expressions.
+/// Returns sum_ij matrix[p, i] matrix[q, j] x, x over (…, p, q, i, j), the last two summed. An
+/// entry of 0 contributes no term, so x may be infinite there. p and q are given as expressions.
 Uop transformed(const Matrix& matrix, const Expr& p, const Expr& q, const Uop& x) {
   const int last = x.rank() - 1;
   const Shape shape = shape_of(x);

@@ -43,7 +43,7 @@ class ArrayPrinter {
   }
 
  private:
-  /// The indices of an axis that are shown; -1 stands for those left out.
+  /// The indices of an axis that are shown; -1 stands for those that are left out.
   std::vector<std::int64_t> shown(std::size_t axis) const {
     const std::int64_t extent = t_.shape[axis];
     std::vector<std::int64_t> indices;
@@ -84,7 +84,7 @@ class ArrayPrinter {
     out_ += ']';
   }
 
-  /// On the same line while it is short enough.
+  /// Adds an element on the same line if it is short enough.
   void add_element(const std::string& text, bool is_first, const std::string& margin) {
     const std::string padded = std::string(width_ - text.size(), ' ') + text;
     const std::size_t line = out_.size() - (out_.rfind('\n') + 1);

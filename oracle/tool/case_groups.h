@@ -8,7 +8,7 @@
 namespace mote::tool {
 
 std::string case_folder();
-/// The names of those in a folder.
+/// The names of the groups in a folder.
 std::vector<std::string> groups_in(const std::string& folder);
 
 }  // namespace mote::tool

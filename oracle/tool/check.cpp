@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mote check`: backends against the generated reference, over random cases and files of cases.
+// Implements `mote check`: backends against the generated reference, on random cases and files of
+// cases.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -60,7 +61,7 @@ struct CheckArguments {
   ReportOptions reports;
 };
 
-/// The file of a group, or the file itself.
+/// The file of a group, or the path itself.
 std::string case_file(const std::string& group) {
   namespace fs = std::filesystem;
   const fs::path folder = case_folder();
@@ -84,7 +85,7 @@ std::vector<Case> all_cases(const CheckArguments& options, const Backends& backe
   return all;
 }
 
-/// A journal's campaign goes on with its seed.
+/// The given seed, that of the journal's campaign, or a random one.
 std::uint64_t seed_of(const CheckArguments& options) {
   if (options.seed.empty() && !options.journal.empty()) {
     for (const char* of_worker : {"", ".0"})
@@ -122,7 +123,7 @@ CampaignOptions campaign_options(const CheckArguments& options, std::vector<Case
   return campaign;
 }
 
-/// What is checked, and what it takes.
+/// The campaign, and all that it runs on.
 struct Plan {
   std::shared_ptr<Isolation> isolation;
   Backends backends;
@@ -130,7 +131,7 @@ struct Plan {
   CampaignOptions campaign;
 };
 
-/// The program files of the campaign, with the dtypes that it has cases of.
+/// The program files of the campaign, with the dtypes of its cases.
 std::vector<ProgramKernels> program_files(const CampaignOptions& campaign) {
   std::vector<ProgramKernels> files;
   const auto add = [&](const std::shared_ptr<const Target>& target, DType dtype) {
@@ -147,7 +148,7 @@ std::vector<ProgramKernels> program_files(const CampaignOptions& campaign) {
   return files;
 }
 
-/// A program file that cannot be read with a dtype that is asked for is a mistake.
+/// Throws Error if a program file cannot be read with a requested dtype.
 void require_dtypes(const CheckArguments& options) {
   for (const std::string& op : options.ops) {
     const auto target = find_target(op);
@@ -156,7 +157,7 @@ void require_dtypes(const CheckArguments& options) {
   }
 }
 
-/// Whether only program files are checked, so that gen's kernels of the catalogue have no work.
+/// True if only program files are checked, so that gen's kernels of the catalogue have no work.
 bool has_files_alone(const CampaignOptions& campaign, const Selection& selection) {
   const auto is_file = [](const auto& target) { return target->is_file(); };
   return std::ranges::any_of(selection.chosen, [](const auto& e) { return !e.program.empty(); }) &&
@@ -178,7 +179,7 @@ Plan plan_of(const CheckArguments& options) {
     });
   plan.campaign.backends = plan.selection.chosen;
   plan.campaign.run.isolation = plan.isolation;
-  // In this process a crash of one that was not asked for would end the run.
+  // In this process, a crash of a backend that was not requested would end the run.
   plan.campaign.peers = options.subject.in_process ? plan.selection.chosen : plan.backends.all;
   return plan;
 }
@@ -203,9 +204,9 @@ CampaignResult run_shown(const CampaignOptions& campaign, const CheckArguments& 
 }
 
 int check(const CheckArguments& given) {
-  require_dtypes(given);  // mistakes before anything is loaded
+  require_dtypes(given);  // finds mistakes before anything is loaded
   CheckArguments options = given;
-  options.seed = std::to_string(seed_of(given));  // that of every worker
+  options.seed = std::to_string(seed_of(given));  // every worker gets the same seed
   const int workers = workers_of(options);
   const Screen screen = screen_of_output(options.color);
   Plan plan = plan_of(options);

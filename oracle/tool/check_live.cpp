@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// With --json a failure is a line when it is met; the whole one, which has its count, comes at the
-// end.
+// With --json a failure is a line when it is found; the complete failure, with its count, comes at
+// the end.
 #include "check_live.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ std::string duration_text(double seconds) {
   return fmt::format("{} h {:02} m", whole / 3600, whole % 3600 / 60);
 }
 
-/// By the time that is set, or else by how long the cases took so far.
+/// The remaining time, by the time limit or by the time of the cases so far.
 std::optional<double> seconds_left(const CampaignProgress& p) {
   std::optional<double> left;
   if (p.until_s) left = std::max(*p.until_s - p.seconds, 0.0);
@@ -49,7 +49,7 @@ std::string progress_line(const CampaignProgress& p) {
 }
 
 void Live::watch(CampaignOptions& campaign) {
-  // Not made smaller: the whole failure follows at once.
+  // If failures are not made smaller, the complete failure follows at once.
   if (campaign.shrink_s.value_or(1) > 0)
     campaign.found = [this](const FoundFailure& met) { found(met); };
   campaign.failure = [this](const Failure& f) { failure(f); };

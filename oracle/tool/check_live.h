@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output of `mote check` while a campaign runs: failures as they are found, and its progress.
+// Prints the output of `mote check` while a campaign runs: failures when they are found, and its
+// progress.
 #pragma once
 
 #include <set>
@@ -11,14 +12,14 @@
 
 namespace mote::tool {
 
-/// "12.3 s, 7.7 s left; 812 cases, 3 failed; gemm"
+/// The line "12.3 s, 7.7 s left; 812 cases, 3 failed; gemm".
 std::string progress_line(const CampaignProgress& progress);
 
 class Live {
  public:
   Live(const Screen& screen, bool json) : screen_(screen), json_(json), status_(!json) {}
 
-  /// Lets the campaign tell this one, which must outlive it.
+  /// Sets the callbacks of the campaign, which this object must outlive.
   void watch(CampaignOptions& campaign);
 
  private:

@@ -39,7 +39,7 @@ std::string verdict_line(const CampaignResult& result, int code, const Screen& s
   return painted(wrapped(line, screen.columns, 2), colour, screen);
 }
 
-/// The ops of the campaign's random and listed cases, by the names that kernels have.
+/// The ops of the campaign's random and listed cases, under the names that kernels use.
 std::vector<std::string> ops_of(const CampaignOptions& campaign) {
   std::vector<std::string> ops;
   const auto add = [&](const Target& target) {

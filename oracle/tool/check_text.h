@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `mote check` prints before and after a campaign.
+// Prints the output of `mote check` before and after a campaign.
 #pragma once
 
 #include "mote/oracle/campaign.h"
@@ -10,7 +10,8 @@ namespace mote::tool {
 
 Heading heading_of(const CampaignOptions& campaign);
 void print_header(const Heading& heading, const Screen& screen, bool json);
-/// Rows, how often each failure was seen, coverage and the verdict. As JSON the failures too.
+/// Prints rows, the number of occurrences of each failure, coverage and the verdict; with JSON also
+/// the failures.
 void print_result(const CampaignResult& result, int code, const Screen& screen, bool json);
 
 }  // namespace mote::tool

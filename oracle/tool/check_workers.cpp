@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes are forked, not threads started: each has workers of its own for the subjects.
+// Forks processes instead of starting threads: each has workers of its own for the subjects.
 #include "check_workers.h"
 
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Ends those that are left when it is left.
+/// The running processes; the destructor ends those that are left.
 class Processes {
  public:
   Processes() = default;
@@ -69,7 +69,7 @@ class Processes {
     running_.push_back(child);
   }
 
-  /// Whether some are left. Throws Error where one ended otherwise than well.
+  /// True if some are left. Throws Error if one failed.
   bool any_left() {
     std::erase_if(running_, [](pid_t process) {
       int status = 0;
@@ -80,7 +80,7 @@ class Processes {
     return !running_.empty();
   }
 
-  /// They end after the case that runs.
+  /// Asks them to end after the current case.
   void stop() const {
     for (const pid_t p : running_) kill(p, SIGTERM);
   }
@@ -95,8 +95,8 @@ class Processes {
   std::vector<pid_t> running_;
 };
 
-/// Tells what the journals say until all processes have ended, and ends those early where enough is
-/// known.
+/// Reports the contents of the journals until all processes have ended, and ends those early if
+/// enough is known.
 CampaignResult watched(Processes& processes, const std::vector<std::string>& journals,
                        const CampaignOptions& campaign) {
   const auto begin = std::chrono::steady_clock::now();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A campaign shared among processes.
+// Shares a campaign among processes.
 #pragma once
 
 #include <functional>
@@ -8,11 +8,11 @@
 
 namespace mote::tool {
 
-/// Each process runs its part of `campaign`, with backends that `plan` finds in it, and writes a
-/// journal: that of the campaign with the process's number behind it, or one that is removed in the
-/// end. The counts of all of them; `campaign` is told what they find. They end early as it says
-/// (max_failures, of all together, and CaseRunOptions::stop). Throws Error where a process ends
-/// otherwise than well; the others are ended then.
+/// Runs a part of `campaign` in each process, with backends that `plan` finds there, and merges the
+/// results; the callbacks of `campaign` get what they find. Each process writes a journal: the
+/// campaign's path followed by the process's number, or a temporary file. The processes end early
+/// as `campaign` says (max_failures, of all together, and CaseRunOptions::stop). Throws Error if a
+/// process fails; the others are then ended.
 CampaignResult run_in_workers(const CampaignOptions& campaign, int workers,
                               const std::function<CampaignOptions()>& plan);
 

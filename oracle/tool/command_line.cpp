@@ -41,10 +41,10 @@ void add_words(Values& values, std::vector<std::string> words) {
   std::ranges::move(words, std::back_inserter(values.words));
 }
 
-/// One alternative of a type: "c", "coverage=PERCENT", "BACKEND", "FILE.html".
+/// Adds one alternative of a type: "c", "coverage=PERCENT", "BACKEND", "FILE.html".
 void add_alternative(Values& values, std::string_view text) {
   if (is_word(text)) {
-    const std::size_t equals = text.find('=');  // the word is what stands before the value
+    const std::size_t equals = text.find('=');  // the word is the part before the value
     values.words.emplace_back(equals == text.npos ? text : text.substr(0, equals + 1));
     return;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line as data: what help, completions and the manual page are made of.
+// The command line as data, from which help, completions and the manual page are made.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 namespace mote::tool {
 
 struct OptionHelp {
-  std::vector<std::string> names;  ///< "--backend", "-o"; of a positional "OP"
+  std::vector<std::string> names;  ///< "--backend", "-o"; for a positional argument "OP"
   std::string type;                ///< "TIME", "auto|always|never"; empty: takes no value
   std::string about;
   bool positional = false;
-  bool repeats = false;  ///< may be given several times
+  bool repeats = false;  ///< it may be given several times
 };
 
 struct CommandHelp {
@@ -22,7 +22,7 @@ struct CommandHelp {
 };
 
 struct ProgramHelp {
-  CommandHelp program;  ///< with the options that stand before a command
+  CommandHelp program;  ///< the program, with the options before a command
   std::vector<CommandHelp> commands;
 };
 
@@ -32,8 +32,8 @@ struct ExitCode {
 };
 const std::vector<ExitCode>& exit_codes();
 
-/// The values that an option or a positional takes, by its type: alternatives in small letters
-/// stand for themselves, alternatives in capitals for the names that exist here.
+/// The values that an option or a positional argument takes, from its type: alternatives in lower
+/// case stand for themselves, alternatives in capitals for the names that exist here.
 struct Values {
   std::vector<std::string> words;
   bool files = false;
@@ -43,7 +43,7 @@ Values values_of(const OptionHelp& option);
 std::string bash_completion(const ProgramHelp& help);
 std::string zsh_completion(const ProgramHelp& help);
 std::string fish_completion(const ProgramHelp& help);
-/// A page for man, as mdoc's predecessor has it.
+/// A page for man, in the macros of man(7).
 std::string man_page(const ProgramHelp& help);
 
 }  // namespace mote::tool

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of `mote`. Each adds itself to the command line and says what it does when chosen.
+// The commands of `mote`. Each adds itself to the command line and sets an action when it is
+// chosen.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,7 +16,7 @@
 
 namespace mote::tool {
 
-/// Runs the chosen command; its value is the exit code, as exit_codes() says.
+/// Runs the chosen command and returns its exit code (exit_codes()).
 using Action = std::function<int()>;
 
 void add_check(CLI::App& app, Action& action);
@@ -28,15 +29,15 @@ void add_ops(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 
-/// The command line with all that was added to it, for completions and the manual page.
+/// The command line with all added commands, for completions and the manual page.
 struct ProgramHelp;
 ProgramHelp help_of_program(const CLI::App& app);
 
-/// An option whose values come one at a time, so that it takes no positional argument along.
+/// Adds an option that takes one value at a time, so that it does not consume positional arguments.
 CLI::Option* add_list(CLI::App& command, const std::string& option,
                       std::vector<std::string>& values, const std::string& type,
                       const std::string& about);
-/// --grad: the gradient instead; written again for the gradient's gradient.
+/// Adds --grad, which selects the gradient; a repetition selects the gradient's gradient.
 void add_grad(CLI::App& command, int& order);
 /// The options of commands that run subjects: --timeout, --warm-up, --subject-memory and
 /// --in-process.
@@ -47,14 +48,14 @@ struct SubjectOptions {
   bool in_process = false;
 };
 void add_subject_options(CLI::App& command, SubjectOptions& options);
-/// Throws Error for what is no time or no number of bytes.
+/// Throws Error for an invalid time or number of bytes.
 void set_subject_options(const SubjectOptions& options, CaseRunOptions& run);
-/// --color, of the commands whose text has colours.
+/// Adds --color to a command whose text has colours.
 void add_color(CLI::App& command, std::string& color);
-/// Splits at commas what is not the path of something that exists.
+/// Splits texts at commas, except the path of an existing file.
 std::vector<std::string> split_paths(const std::vector<std::string>& texts);
 
-/// The cases of a file, or the one that the text is.
+/// The cases of a file, or the single case that the text states.
 std::vector<Case> cases_of(const std::string& text);
 
 }  // namespace mote::tool

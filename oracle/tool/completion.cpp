@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completions for shells. Each is one text without calls of mote, so that a press of Tab costs
+// Prints completions for shells. Each is one text that never calls mote, so that pressing Tab costs
 // nothing.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,7 +19,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
-/// The text in single quotes. The shells differ only in how a quote is written within.
+/// The text in single quotes. The shells differ only in the escape of a quote.
 std::string sh_quoted(const std::string& text) { return "'" + replaced(text, "'", "'\\''") + "'"; }
 std::string fish_quoted(const std::string& text) {
   return "'" + replaced(replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
@@ -92,14 +92,14 @@ _mote() {{
 complete -F _mote mote
 )";
 
-/// Within _arguments a colon ends a part, and a bracket a description.
+/// Escapes text for _arguments, where a colon ends a part, and a bracket a description.
 std::string zsh_escaped(std::string text) {
   for (const char* special : {"\\", ":", "[", "]"})
     text = replaced(text, special, std::string("\\") + special);
   return text;
 }
 
-/// ":TIME:" or ":BACKEND:(gen openblas)", with files where there can be some.
+/// The text ":TIME:" or ":BACKEND:(gen openblas)", with files if the option takes them.
 std::string zsh_values(const std::string& message, const Values& values) {
   const std::string words = fmt::format("{}", fmt::join(values.words, " "));
   const std::string action = words.empty()  ? (values.files ? "_files" : " ")

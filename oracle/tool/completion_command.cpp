@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mote completion SHELL`, and the hidden --help-man: the command line as CLI11 holds it, for
-// shells and for man.
+// Implements `mote completion SHELL`, and the hidden --help-man, from the command line that CLI11
+// holds.
 #include <algorithm>
 #include <memory>
 

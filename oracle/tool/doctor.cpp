@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mote doctor`: what was found on this machine, what is missing, what that costs, and the remedy.
-// It reports and judges nothing: exit code 0. find_backends() loads each plug-in in a child process
-// first, so that one that crashes is a finding too.
+// Implements `mote doctor`: what this machine has, what is missing, what that costs, and the
+// remedy. It only reports, so its exit code is 0. find_backends() loads each plug-in in a child
+// process first, so that one that crashes is a finding too.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -35,8 +35,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kOpsShown = 12;  ///< of a backend; --json lists all
-constexpr std::size_t kIndent = 25;    ///< of what does not fit into a finding's first line
+constexpr std::size_t kOpsShown = 12;  ///< the maximum for a backend; --json lists all
+constexpr std::size_t kIndent = 25;    ///< the indentation of the lines after a finding's first one
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -68,13 +68,13 @@ Finding look_at_c_compiler() {
   return f;
 }
 
-/// What the library, or one that it depends on, exports under that name.
+/// The function that the library, or a dependency, exports under that name; null if none does.
 template <typename Function>
 Function* find_function(void* library, const char* name) {
   return reinterpret_cast<Function*>(dlsym(library, name));
 }
 
-/// What an OpenBLAS says about itself, where the plug-in brings one.
+/// Adds what OpenBLAS says about itself, if the plug-in loads one.
 void describe_openblas(void* library, Finding& f) {
   const auto config = find_function<char*()>(library, "openblas_get_config");
   const auto core = find_function<char*()>(library, "openblas_get_corename");
@@ -103,7 +103,7 @@ Finding backend_finding(const Backends& backends, const BackendEntry& entry) {
   return f;
 }
 
-/// `problem`: "plug-in PATH: reason".
+/// The finding for a problem "plug-in PATH: reason".
 Finding problem_finding(const std::string& problem) {
   static constexpr std::string_view kPrefix = "plug-in ";
   const bool named = problem.starts_with(kPrefix);
@@ -133,7 +133,7 @@ Finding place_finding(const PluginPlace& place, std::size_t count) {
   return f;
 }
 
-/// Backends that mote has heard of and that are not among those loaded.
+/// Adds the known backends that are not loaded.
 void add_absent(const std::vector<std::string>& here, std::vector<Finding>& all) {
   std::vector<std::string> absent;
   for (const std::string_view name : known_backends()) {
@@ -169,7 +169,7 @@ void add_absent(const std::vector<std::string>& here, std::vector<Finding>& all)
 }
 
 void look_at_plugins(std::vector<Finding>& all) {
-  bool ours_named = false;  // of mote's own folders one is enough
+  bool ours_named = false;  // one of mote's own folders is enough
   for (const PluginPlace& place : plugin_places()) {
     if (!place.is_given && ours_named && !fs::exists(place.path)) continue;
     all.push_back(place_finding(place, plugins_at(place.path).size()));

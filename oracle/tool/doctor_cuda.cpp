@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of CUDA is on this machine, seen as a program sees it: by loading the libraries.
+// Finds the parts of CUDA on this machine as a program does, by loading the libraries.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,16 +20,16 @@
 namespace mote::tool {
 namespace {
 
-/// A library of NVIDIA's, and what is said where it is not here.
+/// A library of NVIDIA, and the texts to print if it is missing.
 struct Wanted {
   std::string name;
-  const char* variable;  ///< may name the file
+  const char* variable;  ///< this variable may name the file
   std::vector<std::string> candidates;
   const char* costs;
   const char* remedy;
 };
 
-/// Null, with the loader's reason, where it cannot be loaded.
+/// The loaded library; null with the loader's reason if it cannot be loaded.
 std::shared_ptr<void> opened(const std::string& path, std::string& reason) {
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle != nullptr) return {handle, [](void* library) { dlclose(library); }};
@@ -48,8 +48,8 @@ bool is_set(const char* variable) {
   return value != nullptr && *value != '\0';
 }
 
-/// None of the files that were tried will do. `reason`: what is wrong with the one that is here,
-/// empty where there is none.
+/// The finding if none of the candidates can be used. `reason` is the problem of the first that
+/// exists, or empty.
 Finding unusable(const Wanted& wanted, const std::string& reason) {
   Finding f{.name = wanted.name,
             .state = reason.empty() ? "missing" : "failed",
@@ -66,18 +66,18 @@ Finding unusable(const Wanted& wanted, const std::string& reason) {
   return f;
 }
 
-/// What the loader says of a name for which it finds no file.
+/// True for the loader's message about a missing file.
 bool says_that_there_is_none(const std::string& reason, const std::string& path) {
   return reason == path + ": cannot open shared object file: No such file or directory";
 }
 
-/// The first of the candidates that can be loaded and that `look` takes; it says what is wrong with
-/// others.
+/// The finding of `look` for the first candidate that can be loaded and that it accepts; `look`
+/// gives the reason why it refuses others.
 Finding look_at(
     const Wanted& wanted,
     const std::function<std::optional<Finding>(
         const std::shared_ptr<void>&, const std::string& path, std::string& reason)>& look) {
-  std::string wrong;  // with the first that is here
+  std::string wrong;  // the problem with the first one that exists
   for (const std::string& path : wanted.candidates) {
     std::string reason;
     const auto library = opened(path, reason);
@@ -93,7 +93,7 @@ Finding look_at(
 
 using Version = std::function<std::optional<std::string>(const std::shared_ptr<void>&)>;
 
-/// `objection`: what is wrong with that version, if anything is.
+/// `objection` returns the problem with that version, or an empty text.
 Finding look_at_version(const Wanted& wanted, const char* function, const Version& version_of,
                         const std::function<std::string(const std::string&)>& objection = nullptr) {
   return look_at(wanted,
@@ -116,7 +116,7 @@ Finding look_at_version(const Wanted& wanted, const char* function, const Versio
                  });
 }
 
-/// A library whose version is 10000 major + 100 minor + patch.
+/// Finds a library whose version is 10000 major + 100 minor + patch.
 Finding look_at_kernels(const Wanted& wanted, const char* function) {
   return look_at_version(wanted, function,
                          [&](const std::shared_ptr<void>& library) -> std::optional<std::string> {
@@ -127,7 +127,7 @@ Finding look_at_kernels(const Wanted& wanted, const char* function) {
                          });
 }
 
-/// With a driver, "CUDA 12.8", NVRTC must be of no later major version.
+/// Finds NVRTC; with a driver ("CUDA 12.8"), its major version must not be later.
 Finding look_at_nvrtc(const std::string& driver) {
   return look_at_version(
       {"nvrtc", "MOTE_NVRTC", nvrtc_candidates(), "CUDA text is not compiled for GPUs",
@@ -162,7 +162,7 @@ Finding look_at_cudnn() {
       "cudnnGetVersion");
 }
 
-/// The driver's calls that tell what there is.
+/// The driver's functions that describe the machine.
 struct Driver {
   explicit Driver(const std::shared_ptr<void>& library)
       : init(function_in<int(unsigned)>(library, "cuInit")),
@@ -174,7 +174,7 @@ struct Driver {
     return init != nullptr && version != nullptr && count != nullptr && name != nullptr &&
            attribute != nullptr;
   }
-  /// "H100 (sm_90)"
+  /// A text such as "H100 (sm_90)".
   std::string describe(int device) const {
     std::array<char, 128> text{};
     int major = 0, minor = 0;
@@ -191,8 +191,8 @@ struct Driver {
   int (*attribute)(int*, int, int);
 };
 
-/// The GPUs that the driver sees; mote takes the first. `brief`: what there is of
-/// a driver and GPUs.
+/// Finds the GPUs that the driver sees; mote uses the first. `brief` summarises the driver and
+/// GPUs.
 Finding look_at_gpu(std::string& brief) {
   const Wanted wanted = {"gpu",
                          "MOTE_CUDA_DRIVER",
@@ -243,7 +243,7 @@ Finding look_at_gpu(std::string& brief) {
   return f;
 }
 
-/// In one line what CUDA kernels can do here.
+/// Summarises in one line what CUDA kernels can do here.
 Finding situation(const Finding& nvrtc, const Finding& gpu, const std::string& driver) {
   const bool has_toolkit = nvrtc.state == "ok", has_gpu = gpu.state == "ok";
   Finding f{.name = "cuda",

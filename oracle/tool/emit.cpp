@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mote emit`: the kernel of an op as text.
+// Implements `mote emit`: the kernel of an op as text.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -34,13 +34,13 @@ struct EmitArguments {
   std::vector<std::string> without;
   std::string folder;
   bool standalone = false;
-  int order = 0;  ///< of differentiation
+  int order = 0;  ///< the order of differentiation
   PluginOptions plugin;
-  std::vector<std::string> indices;  ///< of the plug-in's contract
-  std::vector<std::string> sources;  ///< with the function that the plug-in stands around
+  std::vector<std::string> indices;  ///< kinds in the plug-in's contract
+  std::vector<std::string> sources;  ///< the files with the function that the plug-in calls
 };
 
-/// Throws Error.
+/// Returns the flags of mote_indices. Throws Error.
 int flags_of(const std::vector<std::string>& kinds) {
   int flags = MOTE_INDICES_ANY;
   for (const std::string& kind : kinds) {
@@ -52,7 +52,7 @@ int flags_of(const std::vector<std::string>& kinds) {
   return flags;
 }
 
-/// DIR/NAME.c, or .cu, with DIR made where it is missing.
+/// Writes DIR/NAME.c, or .cu; makes DIR if it is missing.
 std::filesystem::path write_file(const EmitArguments& options, const std::string& name,
                                  const std::string& text) {
   const std::string& folder = options.folder;
@@ -87,7 +87,7 @@ std::string kernel_text(const Resolved& resolved, const EmitArguments& options) 
   return emit_cuda(program, options.standalone);
 }
 
-/// Throws Error.
+/// Throws Error for an unknown variant.
 void check_variant(const EmitArguments& options) {
   std::vector<std::string_view> known = {"oracle", "fast"};
   if (options.language == "cuda") known = {"oracle", "gen", "tf32"};
@@ -96,7 +96,7 @@ void check_variant(const EmitArguments& options) {
                           options.language, fmt::join(known, ", ")));
 }
 
-/// How the plug-in is compiled and checked.
+/// The commands that compile and check the plug-in.
 std::vector<std::string> plugin_commands(const Resolved& resolved, const EmitArguments& options) {
   const std::string& function = options.plugin.function;
   const std::filesystem::path folder(options.folder);

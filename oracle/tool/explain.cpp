@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mote explain`: an op at each stage of the compiler, as text.
+// Implements `mote explain`: an op at each stage of the compiler, as text.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -34,7 +34,7 @@ struct ExplainArguments {
   std::vector<std::string> plugins;
   std::vector<std::string> without;
   bool passes = false;
-  int order = 0;  ///< of differentiation
+  int order = 0;  ///< the order of differentiation
 };
 
 constexpr std::array<std::string_view, 8> kStages = {"uops",     "loops", "fused",       "c",
@@ -45,7 +45,7 @@ void check_stage(const std::string& stage) {
   throw Error(fmt::format("unknown stage '{}' (known: {})", stage, fmt::join(kStages, ", ")));
 }
 
-/// Prints one stage; with a heading when there are several.
+/// Prints stages, with headings if there are several.
 class Printer {
  public:
   explicit Printer(bool headings) : headings_(headings) {}
@@ -79,7 +79,7 @@ int explain_passes(const ExplainArguments& options) {
   return 0;
 }
 
-/// The program of the error bound, as uops, fused loops or C.
+/// Shows the program of the error bound as uops, fused loops or C.
 void explain_bound(const Resolved& resolved, const Program& body, const Contract& contract,
                    const std::string& stage, Printer& show) {
   const auto bounds = std::make_shared<const Program>(bound(body, contract));
@@ -90,7 +90,7 @@ void explain_bound(const Resolved& resolved, const Program& body, const Contract
   show(stage, stage == "bound-c" ? emit_c(fused, how) : to_string(fused));
 }
 
-/// Of the backend's kernels for the op, each contract once: what it promises, and its bound.
+/// Shows each distinct contract of the backend's kernels for the op, and its error bound.
 void explain_contracts(const ExplainArguments& options, const Resolved& resolved,
                        const mote_backend& backend, Printer& show) {
   const std::string& op = resolved.program->name;
@@ -113,7 +113,7 @@ void explain_contracts(const ExplainArguments& options, const Resolved& resolved
     throw Error(fmt::format("{}: backend {} has no kernel for it", op, backend.name));
 }
 
-/// Explains the bound of the backend that is named, else of the backends of the libraries.
+/// Explains the error bounds of the named backend, or of the backends of the libraries.
 int explain_backends(const ExplainArguments& options, const Resolved& resolved) {
   if (!options.stage.starts_with("bound"))
     throw Error(fmt::format("explain: {} goes with --stage bound, bound-loops or bound-c",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `mote doctor` reports.
+// The findings that `mote doctor` reports.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,8 +8,8 @@
 
 namespace mote::tool {
 
-/// One line. `state`: "ok"; "missing", what could be here and is not; "failed", what is here and
-/// does not work. `costs` and `remedy` are empty where it is ok.
+/// One line. `state` is "ok", "missing" (it could be here and is not) or "failed" (it is here and
+/// does not work). `costs` and `remedy` are empty if it is ok.
 struct Finding {
   std::string name;
   std::string state = {};
@@ -19,8 +19,8 @@ struct Finding {
   nlohmann::ordered_json details = nlohmann::ordered_json::object();
 };
 
-/// Whether there are a toolkit, a driver and a GPU ("cuda"); then NVIDIA's compiler as a library,
-/// its libraries of kernels, its driver and the GPUs that it sees.
+/// The findings on CUDA: whether there are a toolkit, a driver and a GPU ("cuda"); then NVRTC,
+/// cuBLAS, cuDNN, and the driver with its GPUs.
 std::vector<Finding> look_at_cuda();
 
 }  // namespace mote::tool

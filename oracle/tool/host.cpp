@@ -27,7 +27,7 @@ std::string cpuinfo(std::initializer_list<std::string_view> keys) {
   return "";
 }
 
-/// In single quotes, where a shell would read it as anything else than a word.
+/// The text, in single quotes unless a shell reads it as a plain word.
 std::string shell_word(const std::string& text) {
   static constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:=+@%";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handler only looks at the clock, sets a number or ends the process.
+// The handler only reads the clock, sets a number or ends the process.
 #include "interrupt.h"
 
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): sigaction is POSIX
@@ -48,7 +48,7 @@ void handle(int signal, void (*handler)(int), struct sigaction* old) {
 
 Interrupts::Interrupts(Of of) {
   const bool is_worker = of == Of::worker;
-  if (!is_worker) noted_signal = 0;  // a worker may have been told before it came here
+  if (!is_worker) noted_signal = 0;  // a worker may have got the signal before
   handle(SIGINT, is_worker ? SIG_IGN : note, &before[0]);
   handle(SIGTERM, is_worker ? note_only : note, &before[1]);
 }

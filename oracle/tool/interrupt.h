@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C and TERM: noted, so that what was found by then is reported.
+// Notes Ctrl-C and TERM, so that the results so far are reported.
 #pragma once
 
 #include <atomic>
 
 namespace mote::tool {
 
-/// While one lives, the first SIGINT or SIGTERM is noted, and another, a quarter of a second later
-/// or more, ends the process at once. (A signal to a process and to its group arrives twice.)
+/// While an object lives, the first SIGINT or SIGTERM is noted, and another, at least a quarter of
+/// a second later, ends the process at once. (A signal to a process and to its group arrives
+/// twice.)
 class Interrupts {
  public:
   enum class Of : bool {
     program,
-    worker  ///< of a program that has one: it is told by SIGTERM, and the terminal's is not for it
+    worker  ///< a worker process, which gets SIGTERM from its program and ignores the terminal's
+            ///< SIGINT
   };
   explicit Interrupts(Of of = Of::program);
   ~Interrupts();
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  /// 0, or the signal; for CaseRunOptions::stop.
+  /// 0, or the noted signal; for CaseRunOptions::stop.
   static const std::atomic<int>& noted();
-  /// The exit code of a program that ends by that signal.
+  /// The exit code of a program that ends by the noted signal.
   static int exit_code();
 };
 

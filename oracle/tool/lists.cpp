@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options that several commands have.
+// Adds options that several commands have.
 #include <filesystem>
 
 #include "commands.h"

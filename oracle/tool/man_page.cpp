@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The manual page: man(7)'s macros, as every system's man reads them.
+// Prints the manual page in the macros of man(7), which every system's man reads.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,9 +10,9 @@
 namespace mote::tool {
 namespace {
 
-/// As it stands: a backslash begins an escape, a hyphen would become a soft one, characters beyond
-/// ASCII have names by their number, and a line that begins with a point or an apostrophe would be
-/// a request.
+/// Escapes plain text: a backslash begins an escape, a hyphen would become a soft one, characters
+/// beyond ASCII are named by their number, and a line that begins with a point or an apostrophe
+/// would be a request.
 std::string roff(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
@@ -30,7 +30,7 @@ std::string roff(std::string_view text) {
   return out.starts_with('.') || out.starts_with('\'') ? "\\&" + out : out;
 }
 
-/// An argument of a macro.
+/// The text as an argument of a macro.
 std::string roff_quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : roff(text)) out += c == '"' ? std::string("\\(dq") : std::string(1, c);

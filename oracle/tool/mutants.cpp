@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mote mutants`: the oracle against planted bugs and their correct twins.
+// Implements `mote mutants`: the oracle against planted bugs and their correct twins.
 #include "mote/oracle/mutants.h"
 
 #include <fmt/format.h>
@@ -68,7 +68,7 @@ std::string status_text(const std::vector<MutantResult>& results, std::size_t al
   return text + "; " + current;
 }
 
-/// The results; where the user wants the end earlier, the ones that there are by then.
+/// The results; if the user asks to stop, those so far.
 std::vector<MutantResult> measure_all(const std::vector<Mutant>& all, MutantOptions options,
                                       bool shown) {
   const Interrupts interrupts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mote ops`: what there is, as a table, and everything about one op.
+// Implements `mote ops`: a table of all ops, or everything about one op.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -68,7 +68,8 @@ OrderedJson program_json(const Program& program, const OpRecord* record) {
           {"params", params_json(program.params)}};
 }
 
-/// What each input of a gradient is needed for, and which of them each output reads.
+/// The need of the gradient for each of its inputs (value or shape), and the inputs that each
+/// output reads.
 OrderedJson gradient_json(const OpRecord& gradient) {
   const Instance whole{gradient.dtypes.front(), full_mask(gradient)};
   const TensorMask read = read_mask(gradient, whole);
@@ -115,7 +116,7 @@ OrderedJson op_json(const Resolved& resolved) {
 
 using Line = std::vector<std::string>;
 
-/// Columns as wide as their widest cell, two spaces apart; the last one runs free.
+/// Prints columns as wide as their widest cell, two spaces apart; the last one is not padded.
 void print_table(const std::vector<Line>& lines) {
   std::vector<std::size_t> widths;
   for (const Line& line : lines) {

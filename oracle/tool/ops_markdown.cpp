@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page docs/ops.md: the catalogue by family. Ops that differ in little more than their equation
-// (the same inputs, no parameters) share a table; each other op has a section of its own.
+// Prints the page docs/ops.md: the catalogue by family. Ops that differ in little more than their
+// equation (the same inputs, no parameters) share a table; each other op has a section of its own.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,7 +14,7 @@
 namespace mote::tool {
 namespace {
 
-constexpr std::size_t kLeastRows = 3;  ///< ops that make a table worth its heading
+constexpr std::size_t kLeastRows = 3;  ///< the least number of ops for a table
 
 constexpr const char* kIntroduction =
     "# The ops\n\n"
@@ -36,17 +36,17 @@ constexpr const char* kIntroduction =
     "- Forms: other formulas that a kernel's contract may name, and is then judged by "
     "([bound.md](bound.md)); \"direct\" is the definition.\n";
 
-/// An op and how its tensors read.
+/// An op, with the texts of its tensors.
 struct Entry {
   const OpRecord* record;
-  std::shared_ptr<const Program> program;  ///< of the first dtype, with every input
+  std::shared_ptr<const Program> program;  ///< the program of the first dtype, with every input
   std::string inputs;
   std::string outputs;
 };
 
 std::string code(const std::string& text) { return "`" + text + "`"; }
 
-/// Text for the cell of a table, where a bar would end it even within code.
+/// Text for the cell of a table, where a bar must be escaped even within code.
 std::string cell(std::string text) {
   for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) {
     text.insert(at, 1, '\\');
@@ -58,7 +58,7 @@ std::shared_ptr<const Program> whole(const OpRecord& record, DType dtype) {
   return instantiate(record, {dtype, full_mask(record)});
 }
 
-/// The tensor as `x T[N, C]`: its dtype is T if it goes with the instance's.
+/// The tensor as `x T[N, C]`; T stands for the dtype of the instance.
 std::string tensor_text(const Entry& e, const std::string& name, const Uop& u, const Uop& other) {
   const std::vector<DType>& dtypes = e.record->dtypes;
   const bool is_instances =
@@ -93,7 +93,7 @@ std::string forms_list(const OpRecord& record, std::string_view indent) {
   return text;
 }
 
-/// Ops with the same inputs; a column for their outputs only where those differ.
+/// A table of ops with the same inputs; it has a column for outputs only if these differ.
 std::string table(const std::vector<const Entry*>& entries) {
   const bool differ = std::ranges::adjacent_find(entries, std::ranges::not_equal_to(),
                                                  &Entry::outputs) != entries.end();
@@ -117,7 +117,8 @@ std::string table(const std::vector<const Entry*>& entries) {
   return text;
 }
 
-/// Whether b is a with the next number, alike in all but the meaning: stride0, stride1.
+/// True if b is a with the next number, and differs otherwise only in its meaning: stride0,
+/// stride1.
 bool continues(const ParamDecl& a, const ParamDecl& b) {
   const auto [stem, number] = numbered(a.name);
   return number >= 0 && numbered(b.name) == std::pair(stem, number + 1) &&
@@ -163,7 +164,7 @@ std::string section(const Entry& e) {
   return text + params_table(r.params);
 }
 
-/// A family's tables, then its sections.
+/// The tables of a family, followed by its sections.
 std::string family_text(const std::vector<Entry>& entries) {
   std::map<std::string, std::vector<const Entry*>> alike;
   for (const Entry& e : entries) {

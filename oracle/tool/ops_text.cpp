@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the parts of an op read, in lists, tables and documentation.
+// Prints the parts of an op for lists, tables and documentation.
 #include "ops_text.h"
 
 #include <fmt/format.h>

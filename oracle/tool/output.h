@@ -5,7 +5,7 @@
 
 namespace mote::tool {
 
-/// Data to standard output.
+/// Writes text to standard output.
 void print(std::string_view text);
 
 }  // namespace mote::tool

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Headers are looked for where the running program lies: in its build, or in the prefix that it was
-// installed to.
+// Looks for headers next to the running program: in its build, or in its installation prefix.
 #include "plugin_command.h"
 
 #include <fmt/format.h>
@@ -30,7 +29,7 @@ bool is_in_build() {
   return here == build;
 }
 
-/// Empty where there is none.
+/// The folder of mote's headers; empty if there is none.
 std::string headers_of_mote() {
   if (is_in_build() && has_headers(MOTE_SOURCE_HEADERS)) return MOTE_SOURCE_HEADERS;
   for (const PluginPlace& place : plugin_places()) {
@@ -53,7 +52,7 @@ std::string include_options() {
   return text;
 }
 
-/// The launcher lies next to the folder of plug-ins.
+/// The options that link the launcher, which lies next to the folder of plug-ins.
 std::string launcher_options() {
   for (const PluginPlace& place : plugin_places()) {
     const fs::path file = (fs::path(place.path) / "../cuda_launcher.so").lexically_normal();

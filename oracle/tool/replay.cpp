@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mote replay`: one case, or each case of a file, once more.
+// Implements `mote replay`: it runs one case, or each case of a file, again.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,7 +23,7 @@ namespace mote::tool {
 namespace {
 
 constexpr std::size_t kShown = 8;
-constexpr double kLinger = 0.2;  ///< seconds that a write that comes late is waited for
+constexpr double kLinger = 0.2;  ///< seconds to wait for a late write
 
 struct ReplayArguments {
   std::vector<std::string> words;
@@ -36,7 +36,8 @@ struct ReplayArguments {
   std::string color = "auto";
 };
 
-/// What is worse wins: 2, 3, 1, 4, 77 (2 ends the process where it occurs, as 3 does in process).
+/// The worse exit code, in the order 2, 3, 1, 4, 77 (2 ends the process where it occurs, as 3 does
+/// in process).
 int worse(int a, int b) {
   for (const int code : {3, 1, 4, 77}) {
     if (a == code || b == code) return code;
@@ -44,7 +45,7 @@ int worse(int a, int b) {
   return 0;
 }
 
-/// Of backends that nobody named, one that judges is enough.
+/// Combines exit codes; if no backend was named, it suffices that one of them judges.
 int combine(const std::vector<int>& codes, bool named) {
   const bool any_passed = std::ranges::find(codes, 0) != codes.end();
   int code = 0;
@@ -76,8 +77,8 @@ void print_outcome(const Case& c, Prepared& prepared, const Outcome& outcome, co
   }
 }
 
-/// The names that the line gives, else those of the command line, else what there is. Of a program
-/// file the kernels of gen are compiled now; where they cannot be, that is said.
+/// The backends that the case names, otherwise those of the command line, otherwise all. For a
+/// program file the kernels of gen are compiled now; a failure is reported.
 Selection backends_for(const Case& c, Backends& backends, const ReplayArguments& options,
                        Isolation* isolation) {
   std::vector<std::string> names = options.backends;
@@ -89,13 +90,13 @@ Selection backends_for(const Case& c, Backends& backends, const ReplayArguments&
       fmt::print(stderr, "mote: left out: {}\n", backends.problems[k]);
   }
   Selection selection = select_backends(backends, names);
-  std::erase_if(selection.chosen, [&](const BackendEntry& e) {  // gen's of the catalogue
+  std::erase_if(selection.chosen, [&](const BackendEntry& e) {  // gen's kernels of the catalogue
     return c.target->is_file() && e.plugin.empty() && !has_kernel(e, *c.target);
   });
   return selection;
 }
 
-/// The case as a C file, for the only backend that it or the command line names.
+/// Writes the case as a C file, for the only backend that it or the command line names.
 void write_standalone(const Case& c, const Selection& selection, const std::string& path) {
   if (selection.chosen.size() != 1)
     throw Error(fmt::format("--standalone: expected one backend, got {}", selection.chosen.size()));

@@ -12,7 +12,7 @@
 namespace mote::tool {
 namespace {
 
-/// What was required and is not there.
+/// Descriptions of the requirements that are not met.
 std::vector<std::string> missed(const Requirements& required, const CampaignResult& result) {
   std::vector<std::string> all;
   for (const std::string& backend : required.backends) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `mote check --require` asks for.
+// The requirements of `mote check --require`.
 #pragma once
 
 #include <string>
@@ -13,18 +13,18 @@ namespace mote::tool {
 constexpr int kNothingJudged = 4;
 constexpr int kNoBackend = 77;
 
-/// What a campaign has to have done, beside passing.
+/// The requirements on a campaign besides passing.
 struct Requirements {
-  std::vector<std::string> backends;  ///< that have to judge a case
-  double coverage = 0;                ///< percent of the cells that are not ruled out
+  std::vector<std::string> backends;  ///< each must judge a case
+  double coverage = 0;                ///< the least percentage of the cells that are not ruled out
 };
 
-/// Of "openblas" or "coverage=90%". Throws Error for a name that no backend has, and for what is no
-/// whole percentage.
+/// Parses "openblas" or "coverage=90%". Throws Error for a name that no backend has, and for an
+/// invalid percentage.
 Requirements requirements_of(const std::vector<std::string>& texts, const Backends& backends);
 
-/// The exit code with what is required, which is printed where it is missing: a mismatch or a crash
-/// says more.
+/// The exit code with the requirements, which prints those that are not met; the code of a mismatch
+/// or a crash is kept.
 int with_required(int code, const Requirements& required, const CampaignResult& result);
 
 }  // namespace mote::tool

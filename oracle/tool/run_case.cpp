@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mote run`: what the reference gives for a case, printed or as a file of NumPy's.
+// Implements `mote run`: the reference's results for a case, printed or as a NumPy file.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -34,7 +34,7 @@ Tensor tensor_of(const TensorValues& t) {
   return tensor;
 }
 
-/// Inputs and outputs, each under its name.
+/// Writes inputs and outputs, each under its name.
 void write_values(const std::string& file, const ReferenceValues& values) {
   NamedTensors tensors;
   for (const auto* all : {&values.inputs, &values.outputs})

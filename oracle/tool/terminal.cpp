@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// https://no-color.org and https://bixense.com/clicolors say what the variables mean.
+// Uses the variables as https://no-color.org and https://bixense.com/clicolors define them.
 #include "terminal.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ std::string_view variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-/// 0: neither the variable nor the terminal says.
+/// The number of columns; 0 if neither the variable nor the terminal says.
 std::size_t columns_of_file(int file) {
   const std::string_view given = variable("COLUMNS");
   std::size_t columns = 0;

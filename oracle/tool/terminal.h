@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard output and standard error: how wide they are, and whether they show colours.
+// Describes standard output and standard error: their width, and whether they show colours.
 #pragma once
 
 #include <string>
@@ -8,12 +8,13 @@
 
 namespace mote::tool {
 
-/// Standard output: as wide as $COLUMNS or the terminal says, kMaxColumns at most. `color` is
-/// "always", "never" or "auto": then $NO_COLOR means none, $CLICOLOR_FORCE some, and without them a
-/// terminal has colours, unless $TERM is dumb or $CLICOLOR is 0. Throws Error for another word.
+/// The screen of standard output: as wide as $COLUMNS or the terminal says, at most kMaxColumns.
+/// `color` is "always", "never" or "auto": then $NO_COLOR disables colours, $CLICOLOR_FORCE enables
+/// them, and otherwise a terminal has colours, unless $TERM is dumb or $CLICOLOR is 0. Throws Error
+/// for another word.
 Screen screen_of_output(const std::string& color);
 
-/// A line on standard error, where that is a terminal, that is written over again and again.
+/// A line on standard error that is overwritten again and again, if that is a terminal.
 class StatusLine {
  public:
   explicit StatusLine(bool wanted);
@@ -21,11 +22,11 @@ class StatusLine {
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
 
-  /// Whether it is shown, and the last one is old enough for another.
+  /// True if it is shown, and the last one is old enough for another.
   bool is_due() const;
-  /// As much of the text as the line holds.
+  /// Shows the part of the text that fits the line.
   void show(const std::string& text);
-  /// Before anything else is printed.
+  /// Removes the line; must be called before anything else is printed.
   void clear();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line `mote`: parses, runs the chosen command, and turns what went wrong into one line
-// on standard error and an exit code.
+// The command line `mote`: it parses, runs the chosen command, and turns errors into one line on
+// standard error and an exit code.
 #include "mote/tool/tool.h"
 
 #include <fmt/format.h>
@@ -43,7 +43,7 @@ std::string option_names(const CLI::App& command) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// One line that says what is known instead of what was written.
+/// One line with the known names in place of the wrong one.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   const std::vector<std::string> unexpected = app.remaining(true);
@@ -140,7 +140,7 @@ void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), std
 namespace mote {
 int tool_main(int argc, char** argv) {
   keep_freed_memory();
-  // Another name is that of a tool with ops that mote does not know.
+  // Under another name it is a tool with ops that mote does not know.
   if (argc > 0 && std::filesystem::path(argv[0]).filename() != "mote") replay_program() = argv[0];
   return tool::run_and_report(argc, argv);
 }

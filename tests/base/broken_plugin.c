@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A plug-in that is right except for the one thing that DEFECT, set by the build, names. */
+/* A plug-in that is correct except for the one defect that the macro DEFECT names. */
 #include "mote/base/kernel.h"
 
 enum defect {
@@ -59,7 +59,7 @@ static void break_kernel(enum defect defect) {
     contract.functions = &nameless;
   }
   if (defect == no_pairs) contract.in_place_count = 2;
-  if (defect == no_pairs_of_short) { /* it ends behind the list */
+  if (defect == no_pairs_of_short) { /* the contract ends before the list */
     contract.size = offsetof(mote_contract, ignores_nan);
     contract.in_place_count = 2;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DLPack helpers: element types both ways, row-major strides, descriptions.
+// Tests the DLPack helpers: element types both ways, row-major strides, descriptions.
 #include "mote/base/dlpack.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 16-bit real formats: every bit pattern, and rounding checked against the two neighbours.
+// Tests the 16-bit real formats: decodes every bit pattern, and checks rounding against the two
+// neighbours.
 #include "mote/base/float16.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ struct Codec {
   double (*decode)(std::uint16_t);
   std::uint16_t infinity;
   double greatest;
-  double least;  ///< positive
+  double least;  ///< the least positive value
 };
 const Codec kCodecs[] = {{"f16", to_f16, from_f16, 0x7C00, 65504, 0x1p-24},
                          {"bf16", to_bf16, from_bf16, 0x7F80, 0x1.fep127, 0x1p-133}};
@@ -70,7 +71,7 @@ TEST_P(Float16, Extremes) {
 }
 
 TEST(Float16Once, IsNotRoundedThroughFloat) {
-  // Just above the middle of 1 and its successor; as a float it is the middle itself.
+  // This value is just above the middle of 1 and its successor; as a float it is the middle itself.
   EXPECT_EQ(to_f16(1 + 0x1p-11 + 0x1p-40), 0x3C01);
   EXPECT_EQ(to_f16(static_cast<double>(static_cast<float>(1 + 0x1p-11 + 0x1p-40))), 0x3C00);
 }

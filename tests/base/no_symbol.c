@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A shared library that is no plug-in. */
+/* A shared library without the entry point of a plug-in. */
 #include "mote/base/kernel.h"
 
 MOTE_PLUGIN_EXPORT int something_else(void);

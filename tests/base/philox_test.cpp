@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Philox against the known answers that its authors publish with Random123.
+// Tests Philox against the known answers that its authors publish with Random123.
 #include "mote/base/philox.h"
 
 #include <gtest/gtest.h>

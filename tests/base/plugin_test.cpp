@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loader of plug-ins: what it accepts, and the one line that it says about each defect.
+// Tests the loader of plug-ins: what it accepts, and the one line that it reports for each defect.
 #include "mote/base/plugin.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ std::string path_of(const std::string& name) {
   return std::string(MOTE_TEST_PLUGINS) + "/" + name + ".so";
 }
 
-/// What load_plugin says about the file, without "plug-in PATH: ", which it must begin with.
+/// Returns the error of load_plugin for the file, without the prefix "plug-in PATH: ".
 std::string refusal(const std::string& path) {
   try {
     load_plugin(path);
@@ -87,7 +87,7 @@ TEST(Plugin, RefusesNumbersOfAContractThatMeanNothing) {
             has + "in which input -1 and output 0 share memory: expected positions from 0 on");
 }
 
-/// Members that a plug-in of an older version does not have say nothing.
+/// Members beyond the size that an older plug-in states are not read.
 TEST(Plugin, WhatLiesBeyondAContractsSizeIsNotLookedAt) {
   EXPECT_EQ(refusal_of_contract([](mote_contract& c) {
               c.ignores_nan = 3;
@@ -127,7 +127,7 @@ TEST(Plugin, LoadsAndRunsAGoodOne) {
   EXPECT_EQ(y, 42);
 }
 
-/// The choice of the good plug-in's backend for an op and an input of that rank.
+/// Returns the choice of the good plug-in's backend for an op and an input of that rank.
 KernelChoice choice_for(const Plugin& plugin, const char* op, int rank) {
   std::int64_t shape[] = {1, 1, 1};
   const DLTensor input{.data = nullptr,
@@ -175,7 +175,7 @@ mote_kernel declining(mote_status (*can_run)(const mote_call*)) {
           .workspace_bytes = nullptr,
           .run = nullptr};
 }
-/// Why a backend of these kernels takes no call.
+/// Returns the reason why a backend with these kernels takes no call.
 std::string why_none(const std::vector<mote_kernel>& kernels) {
   const mote_backend backend{.size = sizeof(mote_backend),
                              .name = "some",

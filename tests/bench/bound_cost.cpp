@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many times the reference's time the error bound takes, evaluated in full, for every op of the
-// catalogue in float at sizes about 10^5 multiply-adds: as the oracle does it, compiled where it
-// has few nodes, and interpreted in any case. Times are those of the thread, in turns of equal
-// length, and of each the least counts: what others do on the machine can only add to it.
-// $MOTE_BOUND_COST is the greatest median that passes, 10 without it; with $MOTE_BOUND_CASES each
-// op's case is printed too. Arguments: ops to measure instead, gradients too (conv2d.grad).
+// Measures the cost of the error bound relative to the reference, for every op of the catalogue in
+// float at sizes about 10^5 multiply-adds. The bound is evaluated in full, both as the oracle does
+// it (compiled where it has few nodes) and interpreted. Times are CPU times of the thread; the
+// three are measured in turns of equal length and the least of each counts, since other load can
+// only add to it. $MOTE_BOUND_COST is the greatest median that passes (default 10); with
+// $MOTE_BOUND_CASES each op's case is printed too. Arguments name the ops to measure, gradients too
+// (conv2d.grad).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,10 +34,10 @@ namespace {
 
 constexpr std::size_t kRounds = 15;
 constexpr std::uint64_t kDraws = 48;
-constexpr double kWork = 1e5;            ///< multiply-adds that are wanted
-constexpr double kLeastSeconds = 0.005;  ///< of what is timed at once
+constexpr double kWork = 1e5;            ///< the wanted number of multiply-adds
+constexpr double kLeastSeconds = 0.005;  ///< the least duration of one timed sample
 
-/// Of this thread: what others do on the machine does not count.
+/// Returns the CPU time of this thread, to which other load on the machine does not add.
 double now() {
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -49,9 +50,9 @@ double seconds(const std::function<void()>& run, int times) {
   return (now() - start) / times;
 }
 
-/// How often it is run so that all of it takes kLeastSeconds.
+/// Returns the number of repetitions that take kLeastSeconds together.
 int times_of(const std::function<void()>& run) {
-  run();  // memory is had, tables are made
+  run();  // allocates memory and fills caches
   return static_cast<int>(std::clamp(kLeastSeconds / seconds(run, 1), 1.0, 1e4));
 }
 
@@ -63,9 +64,9 @@ double elements(const blocks::Extents& shape) {
   return count;
 }
 
-/// Terms of the largest sum, those that a window or a mask leaves; or elements of the largest
-/// output; 0 with an empty input. Elements of inputs do not count: a resize to one pixel reads four
-/// of them.
+/// Estimates the work: the number of terms of the largest sum that a window or a mask leaves, or
+/// the number of elements of the largest output; 0 if an input is empty. Elements of inputs do not
+/// count: a resize to one pixel reads four of them.
 double work_of(const Case& c) {
   if (std::ranges::any_of(c.inputs, is_empty)) return 0;
   const Program program = blocks::inlined(*c.program).value_or(*c.program);
@@ -87,7 +88,7 @@ double work_of(const Case& c) {
   return work;
 }
 
-/// Of the first cases of the op the one whose work is nearest to kWork.
+/// Returns the case whose work is nearest to kWork among the op's first cases.
 Case wanted_case(const std::string& op, DType dtype) {
   std::optional<Case> nearest;
   double least = 0;
@@ -118,8 +119,8 @@ std::vector<Dense> filled(const Case& c) {
 }
 
 struct Cost {
-  double reference = 0;  ///< seconds
-  double bound = 0;      ///< times the reference's
+  double reference = 0;  ///< in seconds
+  double bound = 0;      ///< relative to the reference
   double interpreted = 0;
 };
 
@@ -140,7 +141,7 @@ Cost measure(const Case& c) {
   least.fill(HUGE_VAL);
   for (std::size_t round = 0; round < kRounds; ++round) {
     for (std::size_t turn = 0; turn < runs.size(); ++turn) {
-      const std::size_t k = (round + turn) % runs.size();  // each follows each
+      const std::size_t k = (round + turn) % runs.size();  // each runs after each other one
       least[k] = std::min(least[k], seconds(runs[k], times[k]));
     }
   }

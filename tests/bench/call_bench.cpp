@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What calling costs beside the kernel: prepared commands, run(), attributes of ops, the choice by
-// measured time. Each is a google-benchmark; with --gate the program also holds the ratios of
-// medians below to their limits. All are taken in one run whose repetitions are interleaved in
-// random order, so that a busy machine slows both sides of a ratio.
+// Measures the overhead of a call in addition to the kernel: prepared commands, run(), attributes
+// of ops, the choice by measured time. Each is a google-benchmark; with --gate the program also
+// compares the ratios of medians below with their limits. All are measured in one run with randomly
+// interleaved repetitions, so that a busy machine slows both sides of a ratio.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -77,7 +77,7 @@ void prepared_relu(benchmark::State& state) {
 }
 
 #ifdef _OPENMP
-/// What a kernel pays that has a region of threads, for one thread and nothing to do.
+/// Measures the overhead of a parallel region for one thread and an empty body.
 void region_of_threads(benchmark::State& state) {
   int threads = 1;
   benchmark::DoNotOptimize(threads);
@@ -88,7 +88,7 @@ void region_of_threads(benchmark::State& state) {
 }
 #endif
 
-/// Ops in an order that no loop unrolls.
+/// Returns ops in an order that no loop unrolling removes.
 std::array<OpId, 256> some_ops() {
   std::array<OpId, 256> ops{};
   const auto count = static_cast<OpId>(Registry::global().size());
@@ -119,7 +119,7 @@ void attribute_lookup(benchmark::State& state) {
   }
 }
 
-/// A table of 200 signatures, and the lookup of one of them.
+/// Looks up one signature in a table of 200.
 void known_signature(benchmark::State& state) {
   Subject s;
   Context context;
@@ -141,8 +141,8 @@ void known_signature(benchmark::State& state) {
   }
 }
 
-/// Of a sample. The library's own choice ends at one where the machine is taken away during its
-/// first try, and then every sample is of a cold cache.
+/// The number of iterations of a sample is fixed. The library's own choice is one iteration if the
+/// thread is interrupted during the first try, and every sample would then run with a cold cache.
 constexpr int kIterations = 20000;
 
 BENCHMARK(indirect_call)->Iterations(kIterations);
@@ -162,14 +162,15 @@ struct Ratio {
   const char* over;
   double limit;
 };
-constexpr Ratio kRatios[] = {{"prepared_command", "indirect_call", 20},
+constexpr Ratio kRatios[] = {
+    {"prepared_command", "indirect_call", 20},
 #ifdef _OPENMP
-                             {"prepared_relu", "region_of_threads", 1},  // it enters none
+    {"prepared_relu", "region_of_threads", 1},  // it enters no parallel region
 #endif
-                             {"attribute_lookup", "array_read", 3},
-                             {"known_signature", "indirect_call", 40}};
+    {"attribute_lookup", "array_read", 3},
+    {"known_signature", "indirect_call", 40}};
 
-/// Keeps the repetitions.
+/// Keeps the repetitions of each benchmark.
 class Keeper : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(const Context&) override { return true; }
@@ -221,8 +222,8 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&count, pointers.data());
   if (benchmark::ReportUnrecognizedArguments(count, pointers.data())) return 2;
   if (!gated) return benchmark::RunSpecifiedBenchmarks() > 0 ? 0 : 1;
-  // What else runs on the machine may last as long as one attempt; a ratio that is too large stays
-  // so in each.
+  // Other load on the machine may last as long as one attempt; a ratio that is really too large
+  // stays so in each.
   for (int attempt = 0; attempt < 3; ++attempt) {
     mote::Keeper keeper;
     benchmark::RunSpecifiedBenchmarks(&keeper);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The two variants of gelu_chain.mote, as `mote emit` writes them; the fast one for each level. */
+/* The two variants of gelu_chain.mote as `mote emit` writes them; the fast one exists for each
+ * level. */
 #ifndef MOTE_BENCH_KERNELS_H
 #define MOTE_BENCH_KERNELS_H
 

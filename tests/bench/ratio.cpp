@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many times faster the variant fast is than the variant oracle: softmax 4096x1024 and a gelu
-// chain of 4M elements, in float. Runs of the two alternate, so that a busy machine slows both; the
-// ratio is that of the medians. $MOTE_RATIO is the least ratio that passes, with all threads;
-// without it the sizes are an eighth and the limit is 4.
+// Measures the speed-up of the fast variant over the reference variant "oracle": softmax 4096x1024
+// and a gelu chain of 4M elements, in float. Runs of the two alternate, so that a busy machine
+// slows both; the ratio is that of the medians. $MOTE_RATIO is the least ratio that passes, with
+// all threads; without it the sizes are an eighth and the limit is 4.
 #include <fmt/format.h>
 #ifdef _OPENMP
 #include <omp.h>
@@ -137,7 +137,8 @@ void set_threads([[maybe_unused]] int count) {
 #endif
 }
 
-/// The better of the thread counts counts: a busy machine has no second core to give.
+/// Takes the best ratio over the thread counts, since a busy machine may have no second core to
+/// give.
 int measure(double at_least, std::int64_t smaller) {
   const std::int64_t rows = 4096 / smaller;
   Softmax softmax(rows, 1024);

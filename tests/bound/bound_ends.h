@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bound's ends for a program given as text.
+// Computes the bound's ends for a program given as text.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct Ends {
   std::vector<Number> lo, hi;
 };
 
-/// The values rounded to dtype.
+/// Makes an array of the values rounded to dtype.
 inline Array array_of(DType dtype, std::vector<std::int64_t> shape,
                       const std::vector<double>& values) {
   Array a{dtype, std::move(shape), {}};
@@ -23,7 +23,7 @@ inline Array array_of(DType dtype, std::vector<std::int64_t> shape,
   return a;
 }
 
-/// Of output y of `lines`, the inputs and the last line of a program.
+/// Returns the ends of output y of the program whose inputs and last line are `lines`.
 inline Ends ends_of(const std::string& lines, const std::vector<Array>& inputs,
                     const Contract& contract = {}) {
   const Program p = parse_program("op test\n" + lines + "\n");

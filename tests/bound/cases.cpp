@@ -11,8 +11,8 @@
 namespace mote::test {
 namespace {
 
-/// Beside integers: times a power of two, so that what is scaled is rounded and meets ties for
-/// operands of one digit as for those of eight bits, and does not always saturate.
+/// Draws real inputs next to integer ones, divided by a power of two: scaled integers are then
+/// rounded and meet ties, for operands of one digit and of eight bits, and do not always saturate.
 std::vector<Number> draw_scaled(Data kind, const CaseTensor& t, std::uint64_t seed) {
   std::vector<Number> values = draw(kind, t.dtype, volume(t.shape), seed);
   const int digits = static_cast<int>(mix(seed) % 4) * 4;
@@ -20,8 +20,8 @@ std::vector<Number> draw_scaled(Data kind, const CaseTensor& t, std::uint64_t se
   return values;
 }
 
-/// Up to all that the dtype holds; an index of so many values is outside in most draws, so that
-/// one in two is small.
+/// Draws from the whole range of the dtype. A full-width index is out of range in most draws, so
+/// every other one is small.
 std::vector<Number> draw_wide(const CaseTensor& t, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
   const bool is_byte = t.dtype == DType::u8 || t.dtype == DType::i8;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rules decide where more than one answer would do: products, indices that are not
+// Tests the rules of the bound that admit more than one answer: products, indices that are not
 // certain, scatters, quantised arithmetic, the gradient of silu.
 #include <gtest/gtest.h>
 
@@ -25,7 +25,8 @@ void expect_unknown(const Ends& e, std::size_t k) {
   EXPECT_EQ(e.lo[k].real(), -kInf) << k;
   EXPECT_EQ(e.hi[k].real(), kInf) << k;
 }
-/// Holds value·(1 ± units·2^-24), and nothing beyond value·(1 ± 4·units·2^-24).
+/// Expects that the interval contains value·(1 ± units·2^-24), and nothing beyond value·(1 ±
+/// 4·units·2^-24).
 void expect_around(const Ends& e, std::size_t k, double value, double units) {
   const double width = std::fabs(value) * units * 0x1p-24;
   EXPECT_LE(e.lo[k].real(), value - width);
@@ -52,7 +53,7 @@ TEST(BoundDecisions, AProductRoundsOnceForEachFactorInAnyOrder) {
   EXPECT_GE(tiny.hi[0].real(), 1e-30);
 }
 
-/// x0 * (x1 * x2) is 1e-100, though x0 * x1 is 0 in double, which the reference computes first.
+/// x0 * (x1 * x2) is 1e-100, although x0 * x1, which the reference computes first, is 0 in double.
 TEST(BoundDecisions, AProductThatUnderflowsInDoubleNeedNotBeZero) {
   const auto prod = [](const std::vector<double>& x) {
     return ends_of("input x f64[N]\noutput y = prod[0](x)",
@@ -71,7 +72,7 @@ TEST(BoundDecisions, ASumThatDoubleRoundsIsNoPoint) {
   };
   expect_point(sum(1, 2), 0, 3);
   expect_point(sum(1, -0x1p-20), 0, 1 - 0x1p-20);
-  // Held by double, not by f32: it and its rounding.
+  // Double holds this sum, f32 does not: the interval contains it and its rounding.
   EXPECT_EQ(sum(1, 0x1p-40).lo[0].real(), 1);
   EXPECT_EQ(sum(1, 0x1p-40).hi[0].real(), 1 + 0x1p-40);
   for (const auto& [a, b] : {std::pair(1.0, 0x1p-60), std::pair(0x1p-60, 1.0)}) {
@@ -90,13 +91,13 @@ TEST(BoundDecisions, AProductOfPointsIsThatAndItsRounding) {
   };
   expect_point(product("0.5", 3), 0, 1.5);
   expect_point(product("0.5", kInf), 0, kInf);
-  const Ends tenth = product("0.1", 1);  // as it is, or rounded first
+  const Ends tenth = product("0.1", 1);  // used as it is, or rounded first
   EXPECT_LE(tenth.lo[0].real(), 0.1);
   EXPECT_GE(tenth.hi[0].real(), double{0.1F});
   const double x = 1 + 0x1p-23;
   const Ends square = ends_of("input x f32[N]\noutput y = x*x", {array_of(DType::f32, {1}, {x})});
   EXPECT_EQ(square.lo[0].real(), double{static_cast<float>(x * x)});
-  EXPECT_EQ(square.hi[0].real(), x * x);  // 47 bits, held by double
+  EXPECT_EQ(square.hi[0].real(), x * x);  // 47 bits, which double holds
 }
 
 TEST(BoundDecisions, ANanOfAProductIsCertainWhereTheValuesAre) {
@@ -115,7 +116,7 @@ TEST(BoundDecisions, ANanOfAProductIsCertainWhereTheValuesAre) {
   }
 }
 
-/// Formulas of a derivative differ at infinities: x*(y + z) is 0*inf, x*y + x*z need not be.
+/// Formulas of a derivative differ at infinities: x*(y + z) may be 0*inf where x*y + x*z is not.
 TEST(BoundDecisions, InfinitiesOfDerivativesAreOpen) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto ends = [&](bool open) {
@@ -128,7 +129,7 @@ TEST(BoundDecisions, InfinitiesOfDerivativesAreOpen) {
   for (std::size_t k = 0; k < 3; ++k) EXPECT_TRUE(std::isnan(closed.lo[k].real())) << k;
   expect_unknown(open, 0);
   expect_unknown(open, 1);
-  EXPECT_TRUE(std::isnan(open.lo[2].real()));  // an input is
+  EXPECT_TRUE(std::isnan(open.lo[2].real()));  // an input is NaN
   EXPECT_TRUE(std::isnan(open.hi[2].real()));
   expect_point(open, 3, 4);
   const auto quotient = [&](bool open) {
@@ -142,14 +143,14 @@ TEST(BoundDecisions, InfinitiesOfDerivativesAreOpen) {
   EXPECT_TRUE(std::isnan(quotient(true).lo[2].real()));
 }
 
-// ---- reads and writes where an index says
+// ---- reads and writes at an index
 
 TEST(BoundDecisions, AReadByAnIndexThatIsNotCertainIsUnknown) {
   const std::string text =
       "input x f32[N]\ninput v f32[M]\n"
       "output y = select[0](x, i64(exp(v))[i0 over m: N else 0])";
   const Array x = array_of(DType::f32, {3}, {5, 6, 7});
-  // exp(1) = 2.7… reads position 2 whatever its last digits are; exp(0) may be just below 1.
+  // exp(1) = 2.7… reads position 2 regardless of its last digits; exp(0) may be just below 1.
   const Ends e = ends_of(text, {x, array_of(DType::f32, {3}, {0.9, 0, -1})});
   expect_point(e, 0, 7);
   expect_unknown(e, 1);
@@ -171,7 +172,7 @@ TEST(BoundDecisions, AScatterByAddIsASumOfWhatArrives) {
   const double a = 0.1F, b = 0.2F, c = 0.3F;
   const Ends e = scattered({a, 9}, {b, c, 4}, {0, 0, 7});
   expect_around(e, 0, a + b + c, 2);
-  expect_point(e, 1, 9);  // nothing arrives
+  expect_point(e, 1, 9);  // nothing is written here
 }
 
 TEST(BoundDecisions, AScatterByMulIsAProduct) {
@@ -193,8 +194,8 @@ TEST(BoundDecisions, AScatterByAnIndexThatIsNotCertainIsUnknownEverywhere) {
   expect_unknown(e, 1);
 }
 
-/// A scale that takes the sum within its last digit below half of an odd number, where rounding
-/// once more leads to the even number above.
+/// Returns a scale that brings the sum within its last digit below half of an odd number, so that a
+/// further rounding gives the even number above.
 double scale_to_a_tie(double sum) {
   for (int half = 3; half < 64; half += 4) {
     const auto scale = static_cast<float>(half / 2.0 / sum);
@@ -243,12 +244,12 @@ TEST(BoundDecisions, QuantisingIsExactWhereTheScaleIsAPowerOfTwo) {
     EXPECT_EQ(e.lo[k].integer(), lo) << k;
     EXPECT_EQ(e.hi[k].integer(), hi) << k;
   };
-  both(0, 5, 5);  // 2.5 is 2: a tie of points is half to even, before the zero point is added
+  both(0, 5, 5);  // the exact tie 2.5 rounds to the even 2, before the zero point is added
   both(1, 7, 7);
   both(2, 3, 3);
   both(3, 0, 0);
   both(4, 255, 255);
-  both(5, 5, 6);  // 0.75/0.3 in floats is within a unit of 2.5, on either side
+  both(5, 5, 6);  // in floats, 0.75/0.3 is within a unit of 2.5, on either side
 }
 
 // ---- silu's gradient
@@ -283,7 +284,7 @@ TEST(BoundDecisions, TheGradientOfSiluHoldsTheFormulasOfOthers) {
     const std::vector<Array> reference = evaluate(p, {gy, x}, {});
     return judge(bounds_of(b, {gy, x}, {}), {y}, reference);
   };
-  for (int kind = 0; kind + 1 < kDataKinds; ++kind)  // the last has infinities
+  for (int kind = 0; kind + 1 < kDataKinds; ++kind)  // the last kind has infinities
     for (std::size_t k = 0; k < correct.size(); ++k) {
       const Verdicts v = refused(correct[k], static_cast<Data>(kind));
       EXPECT_EQ(v.refused, 0) << "formula " << k << " data " << kind << ": " << v.first;

@@ -14,19 +14,19 @@
 namespace mote::test {
 namespace {
 
-using Change = std::function<Uop(const Uop&)>;  ///< of the node, its operands as they were
+using Change = std::function<Uop(const Uop&)>;  ///< changes a node with its original operands
 
 Uop in_format(const Uop& x, DType narrow) { return cast(cast(x, narrow), x.dtype()); }
 Uop off_by(const Uop& x, double relative) { return x * (1 + relative); }
-/// Too great or too small, as the argument has it: an error that the same one in a divisor does not
-/// cancel.
+/// Scales y up or down, alternating with the argument, so that the same error in a divisor does not
+/// cancel it.
 Uop off_by_turns(const Uop& y, const Uop& argument, double relative) {
   const Uop turn = mod(map(MapOp::floor, std::vector<Uop>{argument * 64}), 2);
   return where(turn < 1, y * (1 + relative), y * (1 - relative));
 }
 
 Uop applied(MapOp op, const Uop& x) { return map(op, std::vector<Uop>{x}); }
-/// The integer as 16 bits hold it.
+/// Truncates the integer to 16 bits.
 Uop in_16_bits(const Uop& x) {
   const Uop high = map(MapOp::shift_left, {cast(x, DType::i64), 48});
   return cast(map(MapOp::shift_right, {high, 48}), x.dtype());
@@ -37,7 +37,7 @@ template <typename Kind>
 const Kind* as(const Uop& u) {
   return std::get_if<Kind>(&u.node().kind);
 }
-/// The program with that node changed wherever it is read.
+/// Returns the program with that node changed wherever it is read.
 Program changed(const Program& p, const UopNode* at, const Change& change) {
   std::vector<Uop> wanted;
   for (const Output& o : p.outputs) wanted.push_back(o.value);
@@ -131,7 +131,7 @@ class Finder {
   }
 
   void reduction(const Uop& u, const uop::Reduce& r) {
-    // A shift may be any that keeps functions from overflowing.
+    // A shift may be any value that keeps functions from overflowing.
     if (shifts_.contains(u.id())) return;
     if (r.op == ReduceOp::argmax || r.op == ReduceOp::argmin || u.dtype() != r.x.dtype()) return;
     const int axis = r.axes.back();
@@ -194,7 +194,7 @@ class Finder {
       });
   }
 
-  /// What lies outside is the nearest inside; or the last position reads the one before it.
+  /// Adds reads of the nearest element inside for indices out of range.
   void read(const Uop& u, const uop::Reindex& r) {
     if (!data_.contains(u.id()) || r.x.rank() == 0 || u.rank() == 0) return;
     const bool padded = std::ranges::any_of(
@@ -219,7 +219,7 @@ class Finder {
     });
   }
 
-  /// What only keeps functions from overflowing, which is why no gradient flows through it.
+  /// Drops a shift that only keeps functions from overflowing (no gradient flows through it).
   void shift(const Uop& u, const uop::StopGradient&) {
     add("without the shift", u,
         [](const Uop& y) { return reindex(scalar(Number(0.0), y.dtype()), shape_of(y), {}); });
@@ -249,7 +249,8 @@ class Finder {
       });
   }
 
-  /// Of tensors of 8 bits: integers, and how reals become them.
+  /// Adds the defects of programs with 8-bit tensors: those of integers, and of their conversion
+  /// from reals.
   void quantised(const Uop& u) {
     const auto* m = as<uop::Map>(u);
     const auto* r = as<uop::Reduce>(u);
@@ -287,11 +288,11 @@ class Finder {
   static Uop argument(const Uop& y) { return std::get<uop::Map>(y.node().kind).args.front(); }
 
   const Program& program_;
-  bool is_quantised_ = false;  ///< reads tensors of 8 bits
+  bool is_quantised_ = false;  ///< the program reads tensors of 8 bits
   std::vector<Uop> nodes_;
-  std::unordered_set<const UopNode*> data_;    ///< depends on an input
-  std::unordered_set<const UopNode*> terms_;   ///< what sums take as it is
-  std::unordered_set<const UopNode*> shifts_;  ///< what no gradient flows through
+  std::unordered_set<const UopNode*> data_;    ///< nodes that depend on an input
+  std::unordered_set<const UopNode*> terms_;   ///< nodes that sums take unchanged
+  std::unordered_set<const UopNode*> shifts_;  ///< nodes that no gradient flows through
   std::map<std::string, std::vector<Site>> sites_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sharpness: of every op that rounds, correct implementations drawn at random and defective ones
-// derived from its graph, judged by the bound and by the tolerances that others use. With
-// MOTE_BOUND_TABLE=1 it prints the table of docs/bound.md. A run in which a defect changes nothing
-// does not count.
+// Measures the sharpness of the bound: for every op that rounds, correct implementations drawn at
+// random and defective ones derived from its graph are judged by the bound and by the tolerances of
+// other projects. With MOTE_BOUND_TABLE=1 it prints the table of docs/bound.md. A run in which a
+// defect changes nothing does not count.
 #include "defects.h"
 
 #include <fmt/format.h>
@@ -24,15 +24,16 @@ namespace {
 constexpr int kCorrect = 10;
 using PerJudge = std::array<std::int64_t, kJudges>;
 
-/// What came of one op. A fair run of a judge has data on which it refuses no correct variant; on
-/// those its kills are compared with the bound's.
+/// The counts of one op. A run is fair to a judge if the judge refuses no correct variant on its
+/// data; on fair runs its kills are compared with the bound's.
 struct Sharpness {
   std::int64_t correct = 0, defective = 0;
   PerJudge alarms{}, kills{};
   PerJudge fair{}, fair_kills{}, bound_kills{};
-  std::map<std::string, bool> killed;  ///< by the bound, of each defect that changes something
+  std::map<std::string, bool>
+      killed;  ///< by defect that changes data: true if the bound refuses it
   std::string alarm;
-  std::map<std::string, int> missed;  ///< what another judge refuses fairly and the bound does not
+  std::map<std::string, int> missed;  ///< defects that only another judge refuses, fairly
 
   std::int64_t survivors() const {
     return std::ranges::count_if(killed, [](const auto& k) { return !k.second; });
@@ -40,7 +41,7 @@ struct Sharpness {
   double share(std::size_t k) const {
     return double(kills[k]) / double(std::max<std::int64_t>(defective, 1));
   }
-  /// At least as many kills as judge k, on all runs, or on those that are fair.
+  /// True if the bound has at least as many kills as judge k, on all runs, or on the fair ones.
   bool holds(std::size_t k) const { return kills[0] >= kills[k]; }
   bool holds_fairly(std::size_t k) const { return bound_kills[k] >= fair_kills[k]; }
 };
@@ -51,7 +52,8 @@ bool all_equal(const std::vector<Array>& a, const std::vector<Array>& b) {
   return true;
 }
 
-/// One set of data: correct implementations first, which show what is fair.
+/// Runs all on one set of data: correct implementations first, since they show which judges are
+/// fair.
 void run_data(const Case& c, const Program& b, const std::vector<Defect>& all, Data kind,
               std::uint64_t seed, Sharpness& s) {
   const std::vector<Array> inputs = draw_inputs(c, kind, seed * 6007 + 11);
@@ -105,7 +107,7 @@ struct Judged {
   DType dtype;
   std::string name;
 };
-/// In f32 every op that rounds; in tensors of 8 bits the quantised ones.
+/// Returns every op that rounds in f32, and the quantised ops on tensors of 8 bits.
 std::vector<Judged> judged_ops() {
   std::vector<Judged> all;
   for (const OpRecord& record : catalogue()) {
@@ -162,7 +164,7 @@ TEST(Defects, TheBoundKillsAsManyAsTheTolerancesOfOthers) {
   std::int64_t ops = 0, hold = 0, hold_fairly = 0;
   PerJudge alarms{}, with_alarms{};
   std::vector<std::string> exceptions;
-  std::string notes;  // after the table, whose rows they would cut
+  std::string notes;  // printed after the table, whose rows they would interrupt
   for (const auto& [record, dtype, op] : judged_ops()) {
     const Sharpness s = sharpness(*record, dtype, rounds);
     ++ops;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forms: each equals its op in exact arithmetic; a correct kernel of a form is never refused by the
-// form's bound, and by the op's own where it should be; a defective one is refused by both.
+// Tests forms: each equals its op in exact arithmetic. A correct kernel of a form is never refused
+// by the form's bound, and by the op's own bound only as expected; a defective one is refused by
+// both.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +20,8 @@
 namespace mote::test {
 namespace {
 
-/// A case that the form is for: of a Winograd form, 3 x 3 kernels over images of any size.
+/// Draws a case that the form applies to; for a Winograd form, 3 x 3 kernels over images of any
+/// size.
 std::optional<Case> form_case(const OpRecord& record, const std::string& form, std::int64_t round) {
   if (!form.starts_with("winograd")) return draw_case(record, DType::f32, round);
   std::mt19937_64 engine(static_cast<std::uint64_t>(round) + 17);
@@ -40,7 +42,7 @@ std::map<std::string, Number> params_of(const Program& p, const Case& c) {
   return params;
 }
 
-/// Calls f for cases of every form of every op, as long as $MOTE_OP wants it.
+/// Calls f for cases of every form of every op that $MOTE_OP selects.
 void for_each_form(int rounds, const std::function<void(const OpRecord&, const Form&, const Case&,
                                                         const Program& form, int round)>& f) {
   for (const OpRecord& record : catalogue()) {
@@ -56,7 +58,7 @@ TEST(BoundForms, EqualTheOpInExactArithmetic) {
   std::map<std::string, int> compared;
   for_each_form(12, [&](const OpRecord& record, const Form& form, const Case& c, const Program& p,
                         int round) {
-    const auto kind = static_cast<Data>(round % (kDataKinds - 1));  // finite
+    const auto kind = static_cast<Data>(round % (kDataKinds - 1));  // a kind with finite data
     const std::vector<Array> inputs = draw_inputs(c, kind, static_cast<std::uint64_t>(round) + 5);
     const auto op = ground_truth(*c.program, inputs, c.params);
     const auto other = ground_truth(p, inputs, params_of(p, c));
@@ -67,7 +69,7 @@ TEST(BoundForms, EqualTheOpInExactArithmetic) {
         const auto &a = std::get<mpfr::mpreal>(op[k].elements[at]),
                    &b = std::get<mpfr::mpreal>(other[k].elements[at]);
         ++compared[record.name + " " + form.name];
-        // Data are below 2^40 and tests small: what 320 bits lose is far below 2^-150.
+        // Data are below 2^40 and tests small, so that the error of 320 bits is far below 2^-150.
         if ((mpfr::isnan(a) && mpfr::isnan(b)) || a == b ||
             abs(a - b) < ldexp(mpfr::mpreal(1), -150))
           continue;
@@ -111,7 +113,7 @@ struct JudgedForm {
   std::string first;
 };
 
-/// The kernels on cases of the form, for every finite kind of data.
+/// Judges the kernels on cases of the form, for every finite kind of data.
 std::vector<JudgedForm> judged(const std::string& op, const std::string& form,
                                const std::vector<Kernel>& kernels, int rounds_of_data = 2) {
   const OpRecord& record = find_op(op);
@@ -176,7 +178,7 @@ TEST(BoundForms, OneFormIsNotAnother) {
   EXPECT_GT(judged("conv2d", "winograd_f2", {winograd_in({.m = 4})})[0].refused_by_form, 0);
 }
 
-/// f(row) for each of the R · C rows of x[R, N, C].
+/// Computes f(row) for each of the R · C rows of x[R, N, C].
 Array over_rows(const Array& x, const std::function<float(const std::vector<float>&)>& f) {
   Array y{x.dtype, {x.shape[0], x.shape[2]}, {}};
   for (std::int64_t r = 0; r < x.shape[0]; ++r)
@@ -268,7 +270,7 @@ TEST(BoundForms, PaddingThatIsMultipliedMakesNanAtTheBorder) {
   EXPECT_EQ(judge(bounds_of(bound(*c.program), {x, w}, c.params), {y}, reference).refused, 1);
 }
 
-/// gw's first tap meets x[-1], which is padding.
+/// The first tap of gw reads x[-1], which is padding.
 TEST(BoundForms, TheGradientOfAFormIsAFormOfTheGradient) {
   const Case c = parse_case("conv1d.grad gy=f32[1,1,3] x=f32[1,1,3] w=f32[1,1,3] pads=1,1");
   const Array gy{DType::f32, {1, 1, 3}, {std::numeric_limits<double>::infinity(), 1.0, 1.0}};
@@ -285,7 +287,8 @@ TEST(BoundForms, TheGradientOfAFormIsAFormOfTheGradient) {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// The first query sees the first key alone; whether what the second key has shows in its result.
+/// The first query attends to the first key only; a NaN in the second key or its value shows in the
+/// result.
 TEST(BoundForms, AHiddenKeyThatIsMultipliedLetsNaNThrough) {
   const Case c = parse_case("attention q=f32[1,1,2,1] k=f32[1,1,2,1] v=f32[1,1,2,1] causal=1");
   const auto tensor = [](double first, double second) {
@@ -304,8 +307,8 @@ TEST(BoundForms, AHiddenKeyThatIsMultipliedLetsNaNThrough) {
   }
 }
 
-/// The first query's gradient reads k of the second key, and the second key's that of the first
-/// query, each times 0.
+/// The first query's gradient reads the second key's k, and the second key's gradient reads the
+/// first query, each times 0.
 TEST(BoundForms, SoDoItsGradients) {
   const Case c = parse_case(
       "attention.grad gy=f32[1,1,2,1] q=f32[1,1,2,1] k=f32[1,1,2,1] v=f32[1,1,2,1] y=f32[1,1,2,1] "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bound of gradients of gates that are far from 0: exp(-gate) overflows below some -88.
+// Tests the bound of gradients of gates far from 0: exp(-gate) overflows below about -88.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 const std::vector<double> kGates = {-1e30, -1000, -200, -100, -89, -60, -45,  -20, 0,
                                     20,    45,    60,   89,   100, 200, 1000, 1e30};
 
-/// The record's inputs: its gates, and the same number throughout for each of the others.
+/// Returns the record's inputs: its gates, and for each other input one number throughout.
 std::vector<Array> inputs_of(const Program& p, const std::string& gate) {
   const auto count = static_cast<std::int64_t>(kGates.size());
   std::vector<Array> inputs;

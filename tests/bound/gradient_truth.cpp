@@ -20,7 +20,8 @@ std::optional<std::size_t> output_named(const Program& p, const std::string& nam
   return static_cast<std::size_t>(at - p.outputs.begin());
 }
 
-/// With each input that is one of the op's outputs replaced by what the op computes.
+/// Returns the gradient's outputs with each input that is an output of the op replaced by the op's
+/// body.
 std::vector<Output> composed(const Program& op, const Program& gradient) {
   std::vector<Uop> wanted;
   for (const Output& o : gradient.outputs) wanted.push_back(o.value);

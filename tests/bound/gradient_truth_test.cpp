@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every gradient of the catalogue, of order 1 and 2, against derivatives by dual numbers in
+// Tests every gradient of the catalogue, of order 1 and 2, against derivatives by dual numbers in
 // binary128: they lie within the ends of its bound, which are rounded to no format.
 #include "gradient_truth.h"
 
@@ -17,12 +17,12 @@ namespace mote::test {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-/// Kinds of data; the last is of all magnitudes up to 200, where exp overflows f32.
+/// The number of kinds of data; the last has all magnitudes up to 200, where exp overflows f32.
 constexpr std::int64_t kTruthKinds = kDataKinds;
 
 struct Held {
-  std::int64_t elements = 0;  ///< of which there is a finite derivative
-  std::int64_t judged = 0;    ///< of those: about which something is known
+  std::int64_t elements = 0;  ///< elements with a finite derivative
+  std::int64_t judged = 0;    ///< those of them with a known bound
   std::int64_t missed = 0, kinks = 0;
 };
 
@@ -33,7 +33,7 @@ bool holds_quad(double lo, double hi, Quad x) {
   return Quad(lo) <= x && x <= Quad(hi);
 }
 
-/// The derivatives to both sides differ, or decisions do: there is none.
+/// True if the derivatives to both sides differ, or the decisions do: then there is no derivative.
 bool is_kink(const GradientOfOp& g, const std::vector<Array>& operands,
              const std::map<std::string, Number>& params, std::size_t k, std::size_t at) {
   constexpr double kStep = 0x1p-50;
@@ -81,8 +81,8 @@ bool has_elements(const Case& c) {
   return std::ranges::none_of(c.inputs, empty) && std::ranges::none_of(c.outputs, empty);
 }
 
-/// The smallest of some: one gradient takes many evaluations. None is empty: a sum of nothing,
-/// times an infinite slope, is 0 in fact and NaN by the rules.
+/// Returns the smallest of some cases, since one gradient takes many evaluations. None is empty: an
+/// empty sum times an infinite slope is 0 in fact and NaN by the rules.
 std::optional<Case> small_case(const OpRecord& record, std::int64_t round) {
   std::optional<Case> least;
   double least_size = 0;
@@ -116,7 +116,7 @@ class TruthOf {
     const std::int64_t before = held.elements;
     expect_derivatives(g, b, operands, c->params, seed, what, held);
     if (held.elements > before) return;
-    // Roots and logarithms have none where one element is below 0.
+    // Roots and logarithms have no derivative where an element is below 0.
     for (const std::size_t k : g.wrt)
       for (Number& n : operands[g.inputs[k]].values) n = Number(std::fabs(n.real()));
     expect_derivatives(g, b, operands, c->params, seed, what + ", magnitudes", held);
@@ -147,10 +147,11 @@ void expect_gradients_held(int order) {
   for (const OpRecord* gradient : generated_ops()) {
     if (gradient_order(*gradient) != order || !is_wanted(gradient->name)) continue;
     if (std::ranges::find(gradient->dtypes, DType::f32) == gradient->dtypes.end()) continue;
-    if (gradient->name.starts_with("cast_")) continue;  // rounds, which real numbers do not
+    if (gradient->name.starts_with("cast_")) continue;  // a cast rounds, and real numbers do not
     const OpRecord& op = find_op(gradient->name.substr(0, gradient->name.rfind(".grad")));
     TruthOf truth(op, *gradient);
-    // A half or a third of the kinds of data each, others from op to op.
+    // Each op takes a half or a third of the kinds of data, with an offset that differs from op to
+    // op.
     const std::int64_t step = order + 1;
     for (std::int64_t round = ops % step; round < rounds * kTruthKinds; round += step)
       truth.judge_case(round);
@@ -166,7 +167,7 @@ void expect_gradients_held(int order) {
   fmt::print(
       "order {}: {} gradients, {} derivatives, {} judged, {} at kinks, {} beyond the bound\n",
       order, ops, all.elements, all.judged, all.kinks, all.missed);
-  // What is left out is counted: an element of which nothing is known, a kink.
+  // Elements with an unknown bound and kinks are left out and counted.
   EXPECT_GE(100 * all.judged, 95 * all.elements);
   EXPECT_LE(100 * all.kinks, all.elements);
 }

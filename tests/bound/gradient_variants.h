@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients, and a few ops, in float as libraries write them: other formulas than the catalogue's,
-// all correct. Each computes one output from the op's inputs, in the program's order. One leaves
-// the list only with a derivation of why it is none.
+// Gradients, and a few ops, in float as libraries write them: correct formulas that differ from the
+// catalogue's. Each computes one output from the op's inputs, in the program's order. A formula
+// leaves the list only with a derivation that it is not correct.
 #pragma once
 
 #include <cstdint>
@@ -17,36 +17,37 @@ namespace mote::test {
 
 struct GradientProblem {
   std::int64_t rows = 0;     ///< R or K of the op
-  std::int64_t columns = 0;  ///< N or L
+  std::int64_t columns = 0;  ///< N or L of the op
   std::vector<Floats> inputs;
 };
-/// Sizes that are those of the problem; of columns every second one.
+/// Stand for the problem's sizes: its rows, its columns, or every second column.
 inline constexpr std::int64_t kRows = -1, kColumns = -2, kHalfColumns = -3;
 
 struct GradientVariant {
   std::string output;
   std::string name;
   std::function<Floats(const GradientProblem&)> run;
-  /// Of infinities or NaN it makes NaN where the definition does not.
+  /// True if it makes NaN from infinities or NaN where the definition does not.
   bool finite_only = false;
 };
 
 struct GradientVariants {
   std::string op;
   std::vector<GradientVariant> correct;
-  /// Of the op, by name; R and K are rows, N and L columns, all others 1.
+  /// The sizes of the op by name; by default R and K are rows, N and L columns, all others 1.
   std::map<std::string, std::int64_t> sizes = {};
   std::map<std::string, Number> params = {};
   std::int64_t most_columns = 64;
-  /// Makes of what was drawn inputs that the op has: an output of its, what is not below 0.
+  /// Turns the drawn data into valid inputs of the op: an output of the op, or values that are not
+  /// negative.
   std::function<void(GradientProblem&)> prepare = {};
 };
 
-/// From the inputs at one element.
+/// Makes a variant that computes each element from the inputs at that element.
 GradientVariant pointwise(std::string output, std::string name,
                           const std::function<float(Row inputs)>& f);
 
-/// The lists by theme.
+/// These functions return the lists by theme.
 std::vector<GradientVariants> activation_gradients();
 std::vector<GradientVariants> elementwise_gradients();
 std::vector<GradientVariants> row_gradients();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations and gates, and their gradients.
+// Lists activations and gates, and their gradients.
 #include <algorithm>
 #include <cmath>
 
@@ -10,24 +10,24 @@ namespace {
 
 float logistic(float v) { return 1 / (1 + std::exp(-v)); }
 
-/// f(gy, x).
+/// Makes a variant f(gy, x).
 GradientVariant of_two(std::string name, const std::function<float(float, float)>& f) {
   return pointwise("gx", std::move(name), [f](Row in) { return f(in[0], in[1]); });
 }
-/// f(gy, gate, x).
+/// Makes a variant f(gy, gate, x).
 GradientVariant of_gate(std::string output, std::string name,
                         const std::function<float(float, float, float)>& f) {
   return pointwise(std::move(output), std::move(name),
                    [f](Row in) { return f(in[0], in[1], in[2]); });
 }
-/// Every other size has finite data as they are, all else the op's own outputs as its y.
+/// Replaces input y by the op's own output, except for the finite data of even sizes.
 std::function<void(GradientProblem&)> output_is(float (*f)(float)) {
   return [f](GradientProblem& p) {
     for (float& y : p.inputs[1]) y = p.columns % 2 == 0 || !std::isfinite(y) ? f(y) : y;
   };
 }
 
-// ---- of y
+// ---- functions of y
 
 std::vector<GradientVariants> of_outputs() {
   std::vector<GradientVariants> list;
@@ -49,7 +49,7 @@ std::vector<GradientVariants> of_outputs() {
   return list;
 }
 
-// ---- of x
+// ---- functions of x
 
 constexpr float kRoot1_2 = 0.70710678F, kPdf = 0.39894228F;
 
@@ -97,14 +97,14 @@ std::vector<GradientVariant> mishes() {
   return {of_two("g*(t+x*s*(1-t*t))", torch), of_two("softplus by its maximum", stable)};
 }
 
-/// At the two kinks half of what flows, as is pinned.
+/// The two kinks have half of the slope, as the definition pins.
 float hardswish_slope(float x) {
   if (x == 3) return 1.25F;
   if (x == -3) return -0.25F;
   return x < -3 ? 0 : x > 3 ? 1 : x / 3 + 0.5F;
 }
 
-/// Some of x at a kink, or a few units beside it.
+/// Moves some elements of x to a kink, or a few units next to it.
 std::function<void(GradientProblem&)> near_kinks(float kink) {
   return [kink](GradientProblem& p) {
     for (std::size_t k = 0; k < p.inputs[1].size(); k += 3) {

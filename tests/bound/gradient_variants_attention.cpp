@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of attention, cross entropy and powers.
+// Lists gradients of attention, cross entropy and powers.
 #include <cmath>
 
 #include "gradient_variants.h"
@@ -13,14 +13,14 @@ constexpr std::size_t kHead = 4, kValue = 3;
 enum AttentionInput { kGrad, kQuery, kKey, kOfValues, kMask, kOutput };
 constexpr float kHeadScale = 0.5F;  ///< 1/sqrt(kHead)
 
-/// What a row of q meets, of which every gradient is made.
+/// The values of one query row from which every gradient is computed.
 struct AttentionRow {
-  Floats share;  ///< of each key
-  Floats slope;  ///< of each score
+  Floats share;  ///< the weight of each key
+  Floats slope;  ///< the gradient of each score
 };
 
-/// How a kernel computes it: sums, shares by the logarithm of their sum (as flash attention keeps
-/// it), the scale taken into q, sum(gy*y) from the shares instead of y.
+/// The choices of a kernel: its sums, weights by the logarithm of their sum (as flash attention
+/// keeps it), the scale applied to q, sum(gy*y) computed from the weights instead of y.
 struct AttentionStyle {
   Sum sum;
   bool by_logarithm, scales_query, from_shares;
@@ -64,7 +64,7 @@ AttentionRow attention_row(const GradientProblem& p, std::size_t t, const Attent
   return r;
 }
 
-/// Sums over keys, or over rows, of weight(t, s) times the row of `other`.
+/// Computes sums over keys, or over rows, of weight(t, s) times the row of `other`.
 Floats weighted(const GradientProblem& p, const AttentionStyle& style, const std::string& output) {
   const auto rows = static_cast<std::size_t>(p.rows), keys = static_cast<std::size_t>(p.columns);
   std::vector<AttentionRow> all;
@@ -92,7 +92,7 @@ Floats weighted(const GradientProblem& p, const AttentionStyle& style, const std
   return y;
 }
 
-/// y is the op's output, rounded.
+/// Sets y to the op's output, rounded.
 void attend(GradientProblem& p) {
   p.inputs[kOutput].clear();
   for (std::size_t t = 0; t < static_cast<std::size_t>(p.rows); ++t) {
@@ -116,8 +116,9 @@ GradientVariants of_attention() {
                       {"E", std::int64_t{kValue}}}};
   for (const char* output : {"gq", "gk", "gv", "gmask"})
     for (const NamedSum& s : {kSums[0], kSums[3], kSums[6]})
-      // By the logarithm shares do not sum to 1, by as much as scores are large: with sum(p*dp) of
-      // those the difference p*(dp - sum) of a share near 1 would be that error, not its own.
+      // By the logarithm the weights do not sum to exactly 1; the error grows with the scores. With
+      // sum(p*dp) of those weights, the difference p*(dp - sum) of a weight near 1 would contain
+      // that error, so this combination is left out.
       for (const int bits : {0, 1, 2, 3, 4, 6}) {
         const AttentionStyle style{s.sum, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
         GradientVariant variant{

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of roots and quotients, optimisers, losses.
+// Lists gradients of roots and quotients, optimisers and losses.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,7 @@ GradientVariant pointwise(std::string output, std::string name,
   return {std::move(output), std::move(name), [f](const GradientProblem& p) {
             Floats y, in(p.inputs.size());
             for (std::size_t at = 0; at < p.inputs.back().size(); ++at) {
-              // A scalar is repeated.
+              // A scalar repeats for all elements.
               for (std::size_t k = 0; k < in.size(); ++k)
                 in[k] = p.inputs[k].size() == 1 ? p.inputs[k][0] : p.inputs[k][at];
               y.push_back(f(in));
@@ -129,7 +129,7 @@ std::vector<GradientVariants> losses() {
 
 constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kLr = 1e-3, kAdamEps = 1e-8;
 
-/// With a decay of 0, which of an infinite w makes NaN.
+/// Adds a decay of 0, which makes NaN of an infinite w.
 float decayed(Row in) { return in[1] + 0 * in[0]; }
 float first_moment(Row in) {
   return in[2] * static_cast<float>(kBeta1) + static_cast<float>(1 - kBeta1) * decayed(in);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of products of matrices and of a convolution, their sums in several orders.
+// Lists gradients of matrix products and of a convolution, with sums in several orders.
 #include <cmath>
 
 #include "gradient_variants.h"
@@ -7,7 +7,7 @@
 namespace mote::test {
 namespace {
 
-/// Two factors of each term of an element's sum.
+/// The two factors of each term of an element's sum.
 using Factors = std::vector<std::pair<float, float>>;
 using Dot = std::function<float(const Factors&)>;
 
@@ -37,7 +37,7 @@ std::vector<NamedDot> dots() {
   return all;
 }
 
-/// Where the factors of each element of an output are.
+/// Returns the factors of each element of an output.
 using Terms = std::function<std::vector<Factors>(const GradientProblem&)>;
 void add_orders(GradientVariants& v, const std::string& output, const Terms& terms,
                 float scale = 1) {
@@ -85,7 +85,7 @@ GradientVariants of_products(const std::string& op) {
   return v;
 }
 
-// ---- a convolution of 3 x 3 taps, each second column, padded by one
+// ---- a convolution of 3 x 3 taps with a stride of two columns, padded by one
 
 struct Convolution {
   std::size_t width, out_width;
@@ -98,7 +98,7 @@ Convolution convolution(const GradientProblem& p) {
 struct Tap {
   std::size_t co, ci, oh, ow, kh, kw, h, w;
 };
-/// All that lie within x.
+/// Calls f for all taps that lie within x.
 void for_taps(const Convolution& c, const std::function<void(const Tap&)>& f) {
   using C = Convolution;
   for (std::size_t co = 0; co < C::kOut; ++co)
@@ -107,7 +107,7 @@ void for_taps(const Convolution& c, const std::function<void(const Tap&)>& f) {
         for (std::size_t ow = 0; ow < c.out_width; ++ow)
           for (std::size_t kh = 0; kh < C::kTaps; ++kh)
             for (std::size_t kw = 0; kw < C::kTaps; ++kw) {
-              // Below 0 wraps around to what is beyond the end.
+              // A negative index wraps around to a value beyond the end.
               const std::size_t h = oh + kh - 1, w = 2 * ow + kw - 1;
               if (h < C::kHeight && w < c.width) f({co, ci, oh, ow, kh, kw, h, w});
             }
@@ -138,7 +138,7 @@ std::vector<Factors> terms_of_w(const GradientProblem& p) {
   });
   return all;
 }
-/// A product of matrices first, of which each tap of an output is a row; then rows are added up.
+/// Computes a matrix product first, with a row for each tap of an output; then adds rows up.
 Floats by_columns(const GradientProblem& p) {
   const Convolution c = convolution(p);
   std::map<std::size_t, std::map<std::size_t, float>> sums;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of layer_norm, rms_norm, batch_norm_training: gy, x and gamma of each column.
+// Lists gradients of layer_norm, rms_norm and batch_norm_training: gy, x and gamma of each column.
 #include <algorithm>
 #include <cmath>
 
@@ -36,14 +36,14 @@ Floats times(Row a, Row b) {
 struct Moments {
   float mean, slope;
 };
-/// Of two passes.
+/// Computes the moments in two passes.
 Moments moments(Row x, Sum sum) {
   const auto n = static_cast<float>(x.size());
   const float mean = sum(x) / n;
   return {mean, 1 / std::sqrt(sum(squares(x, mean)) / n + kEps)};
 }
 
-/// gx = r/n (n w - Σw - x̂ Σ(w x̂)), as on GPUs.
+/// Computes gx = r/n (n w - Σw - x̂ Σ(w x̂)), as on GPUs.
 NormGradient by_normalised(Sum sum) {
   return [=](const NormRow& r, std::span<float> gx) {
     const auto n = static_cast<float>(r.x.size());
@@ -55,7 +55,7 @@ NormGradient by_normalised(Sum sum) {
       gx[k] = slope / n * (n * r.weighted[k] - s1 - normal[k] * s2);
   };
 }
-/// The means taken off one after the other.
+/// Subtracts the two means one after the other.
 NormGradient by_means(Sum sum) {
   return [=](const NormRow& r, std::span<float> gx) {
     const auto n = static_cast<float>(r.x.size());
@@ -67,7 +67,7 @@ NormGradient by_means(Sum sum) {
       gx[k] = (r.weighted[k] - (normal[k] * c2 + c1)) * slope;
   };
 }
-/// PyTorch on CPUs: sums over x itself, folded to a x + b w + c.
+/// Computes sums over x itself, folded to a x + b w + c, as PyTorch on CPUs.
 NormGradient by_three_sums(Sum sum) {
   return [=](const NormRow& r, std::span<float> gx) {
     const auto n = static_cast<float>(r.x.size());
@@ -79,7 +79,7 @@ NormGradient by_three_sums(Sum sum) {
   };
 }
 
-/// Sums over rows of f(g, x̂) for each column.
+/// Computes sums over rows of f(g, x̂) for each column.
 GradientVariant of_columns(std::string output, std::string name, Sum sum, bool normalises) {
   return {std::move(output), std::move(name), [=](const GradientProblem& p) {
             const auto n = static_cast<std::size_t>(p.columns);
@@ -133,8 +133,8 @@ GradientVariants of_rms_norm() {
   return v;
 }
 
-// ---- batch_norm_training: x[N, C, 1] with a channel of each column; the inputs are gy, the
-// gradients of four statistics, x, gamma, the mean and 1/sigma that were saved
+// ---- batch_norm_training: x[N, C, 1], one channel for each column; the inputs are gy, the
+// gradients of four statistics, x, gamma, and the saved mean and 1/sigma
 
 Floats column(const Floats& a, std::size_t c, std::size_t n) {
   Floats t;
@@ -142,7 +142,7 @@ Floats column(const Floats& a, std::size_t c, std::size_t n) {
   return t;
 }
 
-/// With no gradient from the statistics.
+/// Assumes that the gradients of the statistics are 0.
 GradientVariants of_batch_norm() {
   GradientVariants v{"batch_norm_training.grad", {}, {{"N", kRows}, {"C", kColumns}}};
   enum { kGy, kX = 5, kGamma, kMean, kSlope };

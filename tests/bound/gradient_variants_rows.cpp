@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of softmax, logarithms of sums, variances, norms; rows of inputs 0 and 1.
+// Lists gradients of softmax, logarithms of sums, variances and norms; rows are those of inputs 0
+// and 1.
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +9,7 @@
 namespace mote::test {
 namespace {
 
-/// gx of a row; g has one element where the op reduces.
+/// Computes gx of a row; g has one element if the op reduces.
 using RowGradient = std::function<void(Row g, Row x, std::span<float> gx)>;
 GradientVariant rows_of(std::string name, const RowGradient& f) {
   return {"gx", std::move(name), [f](const GradientProblem& p) {
@@ -121,7 +122,7 @@ GradientVariants of_var(std::int64_t correction) {
   return v;
 }
 
-/// Input 2 is y, which is not below 0.
+/// Input 2 is y, which is not negative.
 GradientVariants of_std() {
   GradientVariants v{"std.grad", {}};
   for (const NamedSum& s : kSums)

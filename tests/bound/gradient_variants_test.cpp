@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of other formulas against the bound: none is refused, whatever the data are, infinities
-// and NaN too; with one factor of theirs in tf32 each is, on some data.
+// Tests the bound on the list of other formulas: none is refused on any data, infinities and NaN
+// included; with one of their factors in tf32 each is refused on some data.
 #include "gradient_variants.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ namespace {
 /// A gradient of the catalogue with all its inputs.
 struct Subject {
   Program program, bound;
-  /// Holds what `bound` refuses where data are not finite, as `mote check` does.
+  /// Accepts elements that `bound` refuses on data that are not finite, as `mote check` does.
   std::optional<Program> open;
   std::map<std::string, Number> params;
 };
@@ -57,7 +57,7 @@ std::int64_t size_named(const GradientVariants& v, const std::string& name,
                                 : size;
 }
 
-/// One set of data: what the bound says of it.
+/// One set of data and its bound.
 struct Judging {
   GradientProblem problem;
   std::vector<Array> inputs;
@@ -67,8 +67,8 @@ struct Judging {
   bool finite = true;
 };
 
-/// Associations of a product differ in where they overflow or lose digits to underflow: not what
-/// is compared here.
+/// Removes extreme values: the associations of a product overflow or underflow at different values,
+/// which is not compared here.
 float without_extremes(float x) {
   if (std::fabs(x) > 1e30F && std::isfinite(x)) return std::copysign(2.0F, x);
   if (std::fabs(x) < 1e-30F && x != 0) return std::copysign(0.5F, x);
@@ -88,13 +88,13 @@ Judging judging(const GradientVariants& v, const Subject& s, std::int64_t column
   for (const Uop& u : s.program.inputs) {
     Array a{u.dtype(), {}, {}};
     for (const Expr& e : u.shape()) a.shape.push_back(evaluate(e, values));
-    // One of the inputs is one-hot, so that it is seen.
+    // Only one of the inputs is one-hot, so that its element shows.
     const bool plain = data == Data::onehot && j.inputs.size() != hot;
     const std::int64_t count = element_count(a.shape);
     if (is_real(a.dtype))
       a.values = draw(plain ? Data::uniform : data, a.dtype, count, seed + j.inputs.size());
     for (std::int64_t k = std::ssize(a.values); k < count; ++k)
-      a.values.emplace_back((k * 5 + 1) % columns);  // a class
+      a.values.emplace_back((k * 5 + 1) % columns);  // the index of a class
     Floats& floats = j.problem.inputs.emplace_back();
     for (const Number& n : a.values)
       floats.push_back(without_extremes(static_cast<float>(n.as_real())));
@@ -118,8 +118,8 @@ Judging judging(const GradientVariants& v, const Subject& s, std::int64_t column
 
 Array element_of(const Array& a, std::size_t at) { return {a.dtype, {1}, {a.values[at]}}; }
 
-/// What the refused element was computed from: an element of each input as large as the output, the
-/// whole of small ones.
+/// Returns the inputs of the refused element: one element of each input as large as the output, and
+/// all of the small inputs.
 std::string inputs_at(const Judging& j, std::size_t at, std::size_t size) {
   std::string text;
   for (const Array& a : j.inputs) {
@@ -135,13 +135,13 @@ std::string inputs_at(const Judging& j, std::size_t at, std::size_t size) {
   return text;
 }
 
-/// Of a variant's output.
+/// The refusals of one variant's output.
 struct Refusals {
   std::int64_t elements = 0, indeterminate = 0, refused = 0;
   std::string first;
 };
 
-/// Of output k at one element, by those bounds.
+/// Judges one element of output k by these bounds.
 Verdicts verdict_at(const Bounds& bounds, const Array& y, const Array& reference, std::size_t k,
                     std::size_t at) {
   return judge({{element_of(bounds.ends[2 * k], at), element_of(bounds.ends[2 * k + 1], at)}},
@@ -173,7 +173,7 @@ Refusals refusals_of(const Subject& s, const Judging& j, const GradientVariant& 
   return r;
 }
 
-/// Kahan's sum has inf - inf in its correction.
+/// True if the variant makes NaN of infinities; Kahan's sum has inf - inf in its correction.
 bool loses_infinities(const GradientVariant& v) {
   return v.finite_only || v.name.ends_with("kahan");
 }
@@ -230,7 +230,7 @@ void expect_accepted(bool finite, const char* what) {
 
 TEST(GradientVariants, AreAcceptedOnFiniteData) { expect_accepted(true, "finite"); }
 
-/// Computed in float.
+/// The variants compute in float and store 16 bits.
 TEST(GradientVariants, AreAcceptedWhereTensorsAreOf16Bits) {
   VariantCounts counts;
   for (const GradientVariants& v : all_gradients())
@@ -242,7 +242,7 @@ TEST(GradientVariants, AreAcceptedWhereTensorsAreOf16Bits) {
   EXPECT_GT(counts.runs, 0);
 }
 
-/// How many runs of the first variant of that output, with input k in tf32, are refused.
+/// Returns the number of refused runs of the first variant of that output, with input k in tf32.
 int refusals_in_tf32(const GradientVariants& v, const Subject& s, const std::string& output) {
   const auto first = std::ranges::find(v.correct, output, &GradientVariant::output);
   int refused = 0;

@@ -16,8 +16,8 @@ constexpr mpfr_rnd_t kNearest = MPFR_RNDN;
 
 Real real_of(double v) { return Real(v, kBits); }
 
-/// A double from which rounding to any narrower format gives what rounding x itself does: where
-/// something is cut off, the last bit is 1.
+/// Returns a double that rounds to any narrower format exactly as x does: it is truncated, and its
+/// last bit is 1 if the truncation is inexact.
 double to_odd(const Real& x) {
   const double cut = mpfr_get_d(x.mpfr_srcptr(), MPFR_RNDZ);
   if (!std::isfinite(cut) || mpfr_cmp_d(x.mpfr_srcptr(), cut) == 0) return cut;
@@ -46,7 +46,7 @@ Real of(Two f, const Real& a, const Real& b) {
 bool is_nan(const Real& x) { return mpfr_nan_p(x.mpfr_srcptr()) != 0; }
 Real nan() { return real_of(std::numeric_limits<double>::quiet_NaN()); }
 
-/// Whole numbers; in the macro-free form that `One` needs.
+/// Round to whole numbers; functions, since MPFR's macros do not fit `One`.
 int floor_of(mpfr_t y, const mpfr_t x, mpfr_rnd_t) { return mpfr_floor(y, x); }
 int ceil_of(mpfr_t y, const mpfr_t x, mpfr_rnd_t) { return mpfr_ceil(y, x); }
 int round_of(mpfr_t y, const mpfr_t x, mpfr_rnd_t) { return mpfr_roundeven(y, x); }
@@ -65,7 +65,7 @@ Real unary(MapOp op, const Real& x) {
       return of(mpfr_div, real_of(1), x);
     case MapOp::sqrt:
       return of(mpfr_sqrt, x);
-    case MapOp::rsqrt:  // as 1/sqrt: of -0 it is -inf
+    case MapOp::rsqrt:  // like 1/sqrt: -inf for -0
       return of(mpfr_div, real_of(1), of(mpfr_sqrt, x));
     case MapOp::exp:
       return of(mpfr_exp, x);
@@ -108,7 +108,7 @@ Real unary(MapOp op, const Real& x) {
   }
 }
 
-/// With the sign of the divisor; exact, since MPFR's remainder is.
+/// Computes the remainder with the sign of the divisor; it is exact, since MPFR's remainder is.
 Real floor_mod(const Real& a, const Real& b) {
   const Real r = of(mpfr_fmod, a, b);
   if (is_nan(r) || r == 0) return r;
@@ -225,7 +225,7 @@ class Exact {
   static Truth cast_to(const Real& x, DType to) {
     if (is_real(to)) return rounded_to(x, to);
     if (to == DType::boolean) return std::int64_t{is_nan(x) || x != 0 ? 1 : 0};
-    // Truncation of a double with what was cut off in its last bit is that of x.
+    // Truncating a double whose last bit marks an inexact conversion equals truncating x.
     return truth(apply(MapOp::cast, std::vector<Number>{to_odd(x)}, DType::f64, to));
   }
   static Truth best(const uop::Reduce& k, const std::vector<Truth>& terms) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program's outputs are in real arithmetic: every value in 320 bits by MPFR, which rounds no
-// result of a test's size to anything a double could tell apart. Shares no code with the bound.
+// Computes a program's outputs in real arithmetic: every value has 320 bits by MPFR, so that no
+// rounding in a test is large enough for a double to show. It shares no code with the bound.
 #pragma once
 
 #include <map>
@@ -14,10 +14,10 @@
 
 namespace mote::test {
 
-/// Integers and booleans are int64, as the program has them.
+/// A value; integers and booleans are int64, as in the program.
 using Truth = std::variant<mpfr::mpreal, std::int64_t>;
 
-/// Not rounded to the outputs' dtypes; casts round where the program has them.
+/// Returns the outputs, not rounded to their dtypes; casts in the program round.
 std::vector<Values<Truth>> ground_truth(const Program& program, const std::vector<Array>& inputs,
                                         const std::map<std::string, Number>& params);
 

@@ -27,7 +27,7 @@ bool is_open(const Number& lo, const Number& hi, DType dtype) {
          hi.integer() == range.greatest;
 }
 
-/// The error as a share of the way from the reference to the bound's end.
+/// Returns the error as a share of the distance from the reference to the bound's end.
 double share(const Number& lo, const Number& hi, const Number& y, const Number& r) {
   const double error = y.as_real() - r.as_real();
   if (!(std::fabs(error) > 0) || std::isinf(error)) return 0;
@@ -105,7 +105,7 @@ std::vector<Number> draw(Data kind, DType dtype, std::int64_t count, std::uint64
             return -0.0;
           case 4:
             return 1e-41;
-          case 5:  // its square overflows, in f64 too
+          case 5:  // its square overflows, even in f64
             return dtype == DType::f64 ? std::copysign(1e200, normal(engine)) : 3e38;
           case 6:
             return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results against the intervals of the bound.
+// Compares results with the intervals of the bound.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace mote::test {
 
-/// What the bound program says about one set of inputs.
+/// The values of the bound program for one set of inputs.
 struct Bounds {
   std::vector<Array> ends;  ///< y_lo, y_hi of the first output, of the second, …
 };
@@ -23,10 +23,10 @@ struct Verdicts {
   std::int64_t elements = 0;
   std::int64_t refused = 0;
   std::int64_t indeterminate = 0;
-  double worst = 0;   ///< greatest error, as a share of what the bound allows
+  double worst = 0;   ///< the greatest error as a share of the error that the bound allows
   std::string first;  ///< "y[3]: 1.5 is not in [1, 1.25]"
 };
-/// `results` are rounded to the outputs' dtypes, as `reference` is.
+/// Judges `results`, which are rounded to the outputs' dtypes like `reference`.
 Verdicts judge(const Bounds& bounds, const std::vector<Array>& results,
                const std::vector<Array>& reference);
 
@@ -45,7 +45,7 @@ enum class Data : std::uint8_t {
   special
 };
 inline constexpr int kDataKinds = 11;
-/// `count` numbers, rounded to dtype.
+/// Draws `count` numbers, rounded to dtype.
 std::vector<Number> draw(Data kind, DType dtype, std::int64_t count, std::uint64_t seed);
 
 }  // namespace mote::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies whose products and sums another formula takes in another order.
+// Tests bodies whose products and sums another formula evaluates in another order.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,8 +12,8 @@
 namespace mote::test {
 namespace {
 
-/// A product of three factors has three orders, one of a sum may be distributed, a difference of
-/// squares factored: the bound holds them all.
+/// A product of three factors has three orders, a product of a sum may be distributed, a difference
+/// of squares factored: the bound contains them all.
 TEST(BoundOrders, OtherOrdersOfAProductAreCorrect) {
   using Formula = std::function<float(float a, float b, float c)>;
   const std::vector<std::pair<std::string, std::vector<Formula>>> bodies = {

@@ -19,7 +19,7 @@ namespace {
 using Engine = std::mt19937_64;
 
 bool is_function(MapOp op) { return info(op).ulp > 0; }
-/// Gives a value of its operands' format without rounding.
+/// True if the op gives a value of its operands' format without rounding.
 bool is_exact(MapOp op) {
   return op == MapOp::neg || op == MapOp::abs || op == MapOp::sign || op == MapOp::min ||
          op == MapOp::max || op == MapOp::where || op == MapOp::cast || op == MapOp::lowest_bit ||
@@ -68,7 +68,7 @@ class Implementation {
     const bool from_integer = k.op == MapOp::cast && !args[0].is_real();
     if (k.op == MapOp::cast && !from_integer) return exact;
     if (is_exact(k.op) && !from_integer) return exact;
-    // An integer that no double holds, rounded once.
+    // An integer that no double represents is rounded only once.
     if (from_integer && format(u.dtype()) == DType::f32 && percent(50))
       return static_cast<double>(static_cast<float>(args[0].integer()));
     if (k.op == MapOp::mul && style_.fuses && fused_.contains(u.id()))
@@ -112,7 +112,7 @@ class Implementation {
     return y;
   }
 
-  /// Sums and products in any order.
+  /// Combines the writes to an element: sums and products in any order.
   Number arrived(const Uop& u, ScatterOp op, const std::vector<Number>& list) {
     if (is_real(u.dtype()) && (op == ScatterOp::add || op == ScatterOp::mul)) {
       std::vector<double> x;
@@ -126,7 +126,7 @@ class Implementation {
   }
 
  private:
-  /// Integers that float sums up without rounding, in any order.
+  /// True if float sums these integers without rounding, in any order.
   static bool fits_float(const std::vector<Number>& terms) {
     constexpr double kGreatest = 0x1p24;
     double size = 0;
@@ -140,7 +140,7 @@ class Implementation {
     const bool half = dtype == DType::f16 || dtype == DType::bf16;
     return half && contract_.accumulator != Accumulation::native ? DType::f32 : dtype;
   }
-  /// What sums and products over an axis are kept in.
+  /// Returns the dtype in which sums and products over an axis are accumulated.
   DType accumulator(DType dtype) const {
     if (contract_.accumulator == Accumulation::f64) return DType::f64;
     return contract_.accumulator == Accumulation::f32 ? DType::f32 : format(dtype);
@@ -151,27 +151,28 @@ class Implementation {
     return x == 0 && percent(20) ? -x : x;
   }
 
-  /// A product that a fused multiply-add takes unrounded: one that overflows is finite there. The
-  /// greatest double stands for it, which no double is nearer to.
+  /// Rounds a product that a fused multiply-add takes unrounded. One that overflows is finite
+  /// there; the greatest double, which is nearest to it, stands for it.
   double of_fused(double product, const std::vector<Number>& factors, DType dtype) {
     const bool finite = std::isfinite(factors[0].real()) && std::isfinite(factors[1].real());
     if (!std::isinf(product) || !finite) return rounded(product, dtype);
     return std::copysign(std::numeric_limits<double>::max(), product);
   }
-  /// Off by so many ulps, the rounding included.
+  /// Perturbs the exact result by up to `ulps`, rounding included.
   double function(double exact, double ulps, DType dtype) {
     const RealFormat f = real_format(format(dtype));
     if (exact == 0 || !std::isfinite(exact)) return exact;
     const double ulp =
         std::ldexp(1.0, std::max(std::ilogb(exact) - f.precision + 1, f.least_exponent));
-    // A double holds no error below one of its own units.
+    // A double cannot represent an error below one of its own units.
     const double share = dtype == DType::f64 ? ulps - 1 : ulps - 0.5;
     const double off = exact + symmetric() * style_.error * share * ulp;
-    // No function steps over its own zero.
+    // No function crosses its own zero.
     return narrow((off < 0) != (exact < 0) ? 0 : off, dtype);
   }
 
-  /// What a wider accumulator leaves may be stored in a variable of the tensors' own format.
+  /// Rounds the result of a wider accumulator, which may be stored in a variable of the tensors'
+  /// own format.
   double kept(double x, DType dtype) {
     const bool is_wider =
         real_format(accumulator(dtype)).precision > real_format(format(dtype)).precision;
@@ -243,7 +244,7 @@ class Implementation {
   Engine engine_;
 };
 
-/// What additions of f64 read.
+/// Returns the nodes that additions in f64 read.
 std::unordered_set<const UopNode*> read_by_additions(const Program& p) {
   std::vector<Uop> roots;
   for (const Output& o : p.outputs) roots.push_back(o.value);

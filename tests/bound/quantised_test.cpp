@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantised kernels as people write them, against the bound: other sums of the same integers, other
-// ways to scale and round, none refused; and the same with one defect, each refused on some data.
+// Tests the bound on quantised kernels as people write them: other sums of the same integers and
+// other methods to scale and round, none refused; and the same with one defect, each refused on
+// some data.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +24,7 @@ struct Range {
   Whole least, greatest;
 };
 
-/// One element of y: a row of a and a column of b, or one x; what they are scaled by; zero points.
+/// One element of y: a row of a and a column of b, or one x; their scales; zero points.
 struct Problem {
   std::vector<Whole> a, b;
   float x = 0, scale = 1;
@@ -43,7 +44,7 @@ Whole total(const Problem& p) {
   for (std::size_t k = 0; k < p.a.size(); ++k) y += (p.a[k] - p.a_zero) * (p.b[k] - p.b_zero);
   return y;
 }
-/// The operands as they are, and what the zero points take off afterwards.
+/// Sums the operands unchanged, and subtracts the zero points' share afterwards.
 Whole corrected(const Problem& p) {
   Whole products = 0, of_a = 0, of_b = 0;
   for (std::size_t k = 0; k < p.a.size(); ++k) {
@@ -54,7 +55,7 @@ Whole corrected(const Problem& p) {
   return products - p.a_zero * of_b - p.b_zero * of_a +
          p.a_zero * p.b_zero * static_cast<Whole>(p.a.size());
 }
-/// In float where that holds every partial sum.
+/// Sums in float if every partial sum is exact.
 Whole in_float(const Problem& p) {
   float y = 0, size = 0;
   for (std::size_t k = p.a.size(); k-- > 0;) {
@@ -65,7 +66,7 @@ Whole in_float(const Problem& p) {
   return size < 0x1p24F ? static_cast<Whole>(y) : total(p);
 }
 Whole in_16_bits(const Problem& p) { return static_cast<std::int16_t>(total(p)); }
-/// Pairs of products added up with saturation, as vectors of 16 bits do it.
+/// Adds pairs of products with saturation, as 16-bit vector instructions do.
 Whole saturating_pairs(const Problem& p) {
   Whole y = 0;
   for (std::size_t k = 0; k < p.a.size(); k += 2) {
@@ -94,13 +95,13 @@ Whole without_last(const Problem& p) {
 // ---- to 8 bits
 
 Whole clamped(Whole v, const Range& r) { return std::clamp(v, r.least, r.greatest); }
-/// Large values first, so that what follows fits an integer.
+/// Clamps large values so that the result fits an integer.
 double bounded(double v) { return std::clamp(v, -1e6, 1e6); }
 
 Whole nearest(double v, const Problem& p) {
   return clamped(static_cast<Whole>(std::nearbyint(bounded(v))) + p.y_zero, p.range);
 }
-/// Adding 1.5 * 2^23 in float leaves no place for a fraction.
+/// Rounds by adding 1.5 * 2^23 in float, which leaves no bits for a fraction.
 Whole by_adding(double v, const Problem& p) {
   volatile float moved = static_cast<float>(bounded(v)) + 12582912.0F;
   return clamped(static_cast<Whole>(moved - 12582912.0F) + p.y_zero, p.range);
@@ -146,7 +147,7 @@ double times_scale(Whole v, const Problem& p) { return product(static_cast<float
 double times_scale_in_double(Whole v, const Problem& p) {
   return static_cast<double>(v) * static_cast<double>(p.scale);
 }
-/// A factor of 31 bits and a shift, as kernels without floats have it.
+/// Scales by a factor of 31 bits and a shift, as kernels without floats do.
 double fixed_point(Whole v, const Problem& p) {
   int exponent = 0;
   const auto factor = static_cast<Whole>(std::ldexp(std::frexp(p.scale, &exponent), 31));
@@ -218,9 +219,9 @@ Kernels quotients() {
   return k;
 }
 
-// ---- data, and what comes of it
+// ---- data, and results
 
-/// Scales that lead to ties among points, or none; few saturate, or many.
+/// Draws scales that lead to exact ties or none, and that saturate rarely or often.
 float draw_scale(std::mt19937_64& engine, double size) {
   const double fit = std::exp2(std::floor(std::log2(60 / std::max(size, 1.0))));
   switch (engine() % 4) {

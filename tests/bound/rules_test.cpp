@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of the bound, one at a time, on values worked out by hand.
+// Tests the rules of the bound, one at a time, on values worked out by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ const double kNan = std::numeric_limits<double>::quiet_NaN();
 
 using test::Ends;
 
-/// The bound of y of a program over x f32[N] (and w f32[N]).
+/// Returns the bound of y of a program over x f32[N] (and w f32[N]).
 Ends ends(const std::string& body, const std::vector<double>& x, const std::vector<double>& w = {},
           const Contract& contract = {}) {
   const std::string inputs = w.empty() ? "input x f32[N]\n" : "input x f32[N]\ninput w f32[N]\n";
@@ -36,7 +36,7 @@ void expect_unknown(const Ends& e, std::size_t k) {
   EXPECT_EQ(e.hi[k].real(), kInf);
 }
 
-/// Nodes that read a truth which is a literal.
+/// Counts the nodes that read a literal truth value.
 int count_literal_truths(const Program& p) {
   std::vector<Uop> roots;
   for (const Output& o : p.outputs) roots.push_back(o.value);
@@ -77,7 +77,8 @@ TEST(BoundRules, OneTermIsNotRoundedAndZerosAreNoTerms) {
 }
 
 TEST(BoundRules, AnIntegerThatNoDoubleHoldsMayBeRoundedOnce) {
-  // 2^60 + 2^36 + 1 is nearest to 2^60 + 2^37 in float; in double, half way between that and 2^60.
+  // In float, 2^60 + 2^36 + 1 is nearest to 2^60 + 2^37; in double it rounds to the midpoint of
+  // that and 2^60.
   constexpr std::int64_t kWhole = std::int64_t{1} << 60;
   constexpr std::int64_t kHalf = std::int64_t{1} << 36;
   const auto as_f32 = [](const std::string& dtype, std::int64_t x) {
@@ -92,7 +93,7 @@ TEST(BoundRules, AnIntegerThatNoDoubleHoldsMayBeRoundedOnce) {
   EXPECT_EQ(held.lo[0].real(), 0x1p53 - 1);
   EXPECT_EQ(held.hi[0].real(), 0x1p53);
   expect_point(as_f32("i64", 3), 0, 3);
-  // A position is less than 2^48, but not one times a parameter.
+  // A position is less than 2^48, but its product with a parameter may not be.
   const Ends far = test::ends_of("param k int = " + std::to_string(kWhole + kHalf + 1) +
                                      "\ninput x f32[N]\noutput y = f32(iota(i0*$k over N))",
                                  {test::array_of(DType::f32, {2}, {0, 0})});
@@ -108,7 +109,7 @@ TEST(BoundRules, AnAdditionHasTheExactAndTheRoundedResult) {
 }
 
 TEST(BoundRules, ABiasJoinsTheSumItIsAddedTo) {
-  // Begun with the bias, 2^24 + 1 + 1 rounds twice; the sum alone is a point.
+  // A sum that starts with the bias, 2^24 + 1 + 1, rounds twice; the sum alone is a point.
   const Ends e = ends("sum[0 keep](x) + w", {0.75, 0.5}, {0x1p24, 0x1p24});
   EXPECT_LE(e.lo[0].real(), 0x1p24);
   EXPECT_GE(e.hi[0].real(), 0x1p24 + 2);
@@ -120,7 +121,7 @@ TEST(BoundRules, SquaresAreNotNegative) {
 }
 
 TEST(BoundRules, WhatMayBeNanStaysSoThroughWhatIsNotBelowZero) {
-  // 2 * 3e38 may be infinite, and then inf - inf is NaN, and so is all that is made of it.
+  // 2 * 3e38 may be infinite; then inf - inf is NaN, and so is every result computed from it.
   const std::string unknown = "(w*2.0 - x)";
   for (const std::string body :
        {"v*v + 1.0", "sqrt(v*v)", "abs(v*v)", "sum[0 keep](v*v)", "(v*v)/w", "exp(v*v)",
@@ -141,7 +142,7 @@ TEST(BoundRules, DivisionByZero) {
 }
 
 TEST(BoundRules, InfinitiesAtAZeroHaveTheSignOfTheZero) {
-  // rsqrt(-0) and (-0)^-1 are -inf; only of a zero that is given all know the sign.
+  // rsqrt(-0) and (-0)^-1 are -inf; the sign of a zero is certain only if the zero is an input.
   const Ends given = ends("rsqrt(x)", {0.0, -0.0});
   EXPECT_GT(given.lo[0].real(), 0);
   EXPECT_LT(given.hi[1].real(), 0);
@@ -153,7 +154,7 @@ TEST(BoundRules, InfinitiesAtAZeroHaveTheSignOfTheZero) {
 TEST(BoundRules, PowersOfTwoDivideExactly) { expect_point(ends("x/8.0", {3}), 0, 0.375); }
 
 TEST(BoundRules, ARemainderOfNanIsNan) {
-  // exp is not certain, its NaN is; the divisors are.
+  // exp is not certain, but its NaN is; the divisors are certain.
   for (const std::string divisor : {"5.0", "-5.0", "0.0", "w"}) {
     const Ends e = ends("mod(exp(x), " + divisor + ")", {kNan, 1}, {3, 3});
     EXPECT_TRUE(std::isnan(e.lo[0].real())) << divisor;
@@ -174,20 +175,20 @@ TEST(BoundRules, OverflowOfASumLeavesNothingKnown) {
   expect_unknown(ends("sum[0](x)", {3e38, 3e38, -3e38}), 0);
 }
 
-/// 0 times a sum that is infinite is NaN, and 0 where an accumulator with more range holds it.
+/// 0 times an infinite sum is NaN, but 0 if an accumulator with more range holds the sum.
 TEST(BoundRules, OverflowOfASumStaysWhateverItsFactor) {
   expect_unknown(ends("0*sum[0](x*w) + 1", {3e38, -3e38}, {3e38, 3e38}), 0);
   expect_unknown(ends("sum[0](0*sum[0](x*w) + x)", {3e38, -3e38}, {3e38, 3e38}), 0);
 }
 
-/// The bound of y of a program over x f64[N]; no wider format holds what overflows there.
+/// Returns the bound of y of a program over x f64[N]; no wider format holds an overflow there.
 Ends ends_in_f64(const std::string& body, const std::vector<double>& x) {
   const auto count = static_cast<std::int64_t>(x.size());
   return test::ends_of("input x f64[N]\noutput y = " + body,
                        {test::array_of(DType::f64, {count}, x)});
 }
 
-/// fma(x, x, -inf) is -inf, where x*x - inf is NaN; 0.001*x*x is a number where x*x is none.
+/// fma(x, x, -inf) is -inf where x*x - inf is NaN; 0.001*x*x is a number where x*x is not.
 TEST(BoundRules, WhatIsComputedFromAnOverflowInF64MayBeANumber) {
   const std::vector<double> x = {1e200, -1e200};
   for (const char* body : {"sum[0](x*1e200)", "x*x - x*x*1", "where(x > 0, x*x, x) - 1/(x - x)"})
@@ -198,9 +199,9 @@ TEST(BoundRules, WhatIsComputedFromAnOverflowInF64MayBeANumber) {
     EXPECT_EQ(e.hi[0].real(), kInf) << body;
   }
   expect_point(ends_in_f64("1 + x/0", x), 0, kInf);
-  // 0 times it is NaN, however the 0 came about.
+  // 0 times an infinity is NaN, regardless of the formula that gives the 0.
   expect_unknown(ends_in_f64("x*(0.5*x)*(exp(-(x*x))*1.2)", x), 0);
-  // A product that is stored overflows; infinite operands are what they are.
+  // A stored product overflows; infinite operands stay infinite.
   expect_point(ends_in_f64("x*x", x), 0, kInf);
   expect_point(ends_in_f64("x*2 + 1", {kInf}), 0, kInf);
 }
@@ -260,7 +261,7 @@ TEST(BoundRules, DeclaredMultiplyRoundingWidensWhatItRounds) {
   EXPECT_LT(e.lo[0].real(), 1);
 }
 
-/// A kernel may sum each of them by itself: to 11 bits 1.0001 is 1.
+/// A kernel may sum each product by itself: rounded to 11 bits, 1.0001 is 1.
 TEST(BoundRules, DeclaredMultiplyRoundingHoldsForSumsOfSeveralProducts) {
   Contract tf32;
   tf32.multiply_bits = 11;
@@ -275,7 +276,7 @@ TEST(BoundRules, DeclaredMultiplyRoundingHoldsForSumsOfSeveralProducts) {
   }
 }
 
-/// f16 has no number between 0 and 2^-24; tf32 has.
+/// f16 has no number between 0 and 2^-24, but tf32 has.
 TEST(BoundRules, DeclaredLeastOperandWidensWhatLiesBelow) {
   Contract tf32, f16;
   tf32.multiply_bits = f16.multiply_bits = 11;
@@ -287,7 +288,7 @@ TEST(BoundRules, DeclaredLeastOperandWidensWhatLiesBelow) {
   EXPECT_LT(e.hi[0].real(), 0x1p-24);
 }
 
-/// The least number of tf32 is 2^-136: a smaller one may be rounded to it or to 0, which times
+/// The least number of tf32 is 2^-136: a smaller one may be rounded to it or to 0, and 0 times
 /// infinity is NaN.
 TEST(BoundRules, DeclaredMultiplyRoundingEndsAtTheLeastNumber) {
   Contract tf32;
@@ -300,7 +301,7 @@ TEST(BoundRules, DeclaredMultiplyRoundingEndsAtTheLeastNumber) {
   expect_unknown(ends("sum[0](x*w)", {0x1p-138, 0}, {kInf, 1}, tf32), 0);
 }
 
-/// 1 + 2^-11 + 16 · 2^-23 (1 - 2^-7): tensor cores may add nothing of the small terms, which the
+/// The sum is 1 + 2^-11 + 16 · 2^-23 (1 - 2^-7): tensor cores may drop all small terms, which the
 /// usual n u M does not allow.
 TEST(BoundRules, DeclaredDotWidensSumsOfProducts) {
   Contract tensor_cores;
@@ -311,14 +312,14 @@ TEST(BoundRules, DeclaredDotWidensSumsOfProducts) {
   const double cut = 1 + 0x1p-11;
   EXPECT_GT(ends("sum[0](x*w)", x, w).lo[0].real(), cut);
   EXPECT_LT(ends("sum[0](x*w)", x, w, tensor_cores).lo[0].real(), cut);
-  // Not sums of anything else, nor what is exact in any order.
+  // Other sums are not widened, nor are sums that are exact in any order.
   std::vector<double> terms;
   for (std::size_t k = 0; k < x.size(); ++k) terms.push_back(x[k] * w[k]);
   EXPECT_GT(ends("sum[0](x)", terms, {}, tensor_cores).lo[0].real(), cut);
   expect_point(ends("sum[0](x*w)", {3, 5}, {7, 9}, tensor_cores), 0, 66);
 }
 
-/// A sum of two products is not one term, which is exact, however accurate it is declared.
+/// A sum of two products is not one exact term, no matter how accurate it is declared.
 TEST(BoundRules, DeclaredDotCountsATermAsOneRounding) {
   Contract careful;
   careful.functions[kDot] = {.ulp = 0.1};
@@ -331,8 +332,8 @@ TEST(BoundRules, DeclaredDotCountsATermAsOneRounding) {
   }
 }
 
-/// Products that a float rounds to its least number, of which tensor cores keep nothing: two terms,
-/// and four products of one term.
+/// A float rounds these products to its least number, and tensor cores drop them: two terms, and
+/// four products of one term.
 TEST(BoundRules, DeclaredDotCutsBelowTheLeastNumber) {
   Contract tensor_cores;
   tensor_cores.functions[kDot] = {.ulp = 2};
@@ -344,25 +345,25 @@ TEST(BoundRules, DeclaredDotCutsBelowTheLeastNumber) {
   }
 }
 
-/// fl(2^30 + 1) - 2^30 is 0, where a kernel sums the squares of each by themselves.
+/// fl(2^30 + 1) - 2^30 is 0 if a kernel sums each of the squares separately.
 TEST(BoundRules, ProductsOfOneTermMayBeSummedApart) {
   const std::vector<double> x = {0x1p15, 1}, w = {0x1p15, 0};
   EXPECT_LE(ends("sum[0](x*x - w*w)", x, w).lo[0].real(), 0);
   EXPECT_LE(ends("sum[0](x*x - where(w > 0, w*w, 0))", x, w).lo[0].real(), 0);
   EXPECT_GE(ends("sum[0](w*w - x*x)", x, w).hi[0].real(), 0);
-  // What any order holds exactly stays certain; a difference alone is one term.
+  // Sums that are exact in any order stay certain; a difference alone is one term.
   expect_point(ends("sum[0](x*w + w*w)", {3, 5}, {7, 9}), 0, 3 * 7 + 7 * 7 + 5 * 9 + 9 * 9);
   EXPECT_EQ(ends("sum[0](x - w)", x, w).lo[0].real(), 1);
 }
 
-/// exp(0) > 1/2 is only known when it is computed: the NaN of the other branch is no term.
+/// exp(0) > 1/2 is known only when it is computed: the NaN of the other branch is no term.
 TEST(BoundRules, ATermThatIsNotChosenHasNoSay) {
   const Ends e = ends("sum[0](w*w - where(exp(w) > 0.5, w*w, x*w))", {kInf, 1}, {0, 3});
   EXPECT_LE(e.lo[0].real(), 0);
   EXPECT_GE(e.hi[0].real(), 0);
 }
 
-/// A truncating tensor core keeps nothing of the second product.
+/// A truncating tensor core drops the second product.
 TEST(BoundRules, DeclaredDotOfTwoProductsOfOneTermIsNotExact) {
   Contract tensor_cores;
   tensor_cores.functions[kDot] = {.ulp = 2};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// No false alarm: whatever a correct implementation of a program may compute lies within the bound.
-// Every op of the catalogue and random programs, against implementations drawn at random.
+// Tests that the bound raises no false alarm: every result that a correct implementation of a
+// program may compute lies within it. Every op of the catalogue and random programs are run by
+// implementations drawn at random.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +27,7 @@ struct Tally {
   }
 };
 
-/// `draws` implementations on one set of inputs.
+/// Checks `draws` implementations on one set of inputs.
 void expect_sound(const Program& p, const Program& bound, const std::vector<Array>& inputs,
                   const std::map<std::string, Number>& params, std::uint64_t seed, int draws,
                   const std::string& what, Tally& tally, const Contract& contract = {}) {
@@ -50,8 +51,8 @@ void expect_sound(const Program& p, const Program& bound, const std::vector<Arra
   }
 }
 
-/// Cases number `first`, first + step, … of those that one round has of every kind of data: what
-/// generate() draws, with optional inputs or without.
+/// Checks the cases number `first`, first + step, … of the sequence in which one round has a case
+/// for every kind of data; generate() draws them, with or without optional inputs.
 void expect_sound_cases(const OpRecord& record, DType dtype, std::int64_t first, std::int64_t step,
                         std::int64_t rounds, Tally& tally, const Contract& contract = {}) {
   std::map<TensorMask, Program> known;
@@ -67,7 +68,7 @@ void expect_sound_cases(const OpRecord& record, DType dtype, std::int64_t first,
   }
 }
 
-/// Of every op in those of its dtypes that are real, or those that are not.
+/// Checks every op in its real dtypes, or in the others.
 void expect_sound_catalogue(bool real, const char* what) {
   const std::int64_t rounds = setting("MOTE_BOUND_ROUNDS", 1);
   Tally tally;
@@ -82,11 +83,11 @@ void expect_sound_catalogue(bool real, const char* what) {
 
 TEST(Soundness, EveryOpOfTheCatalogue) { expect_sound_catalogue(true, "catalogue"); }
 
-/// Integers, booleans, and what is quantised: tensors of 8 bits beside real scales.
+/// Checks integers, booleans and quantised ops: tensors of 8 bits next to real scales.
 TEST(Soundness, EveryOpInItsIntegers) { expect_sound_catalogue(false, "catalogue, integers"); }
 
-/// Sums that are kept in another format than the usual one: in f64 of all that is narrower, and of
-/// real parts of what is quantised; in f32 of f64; in 16 bits of 16 bits.
+/// Returns accumulators other than the usual: f64 for all narrower dtypes and for real parts of
+/// quantised ops; f32 for f64; 16 bits for 16 bits.
 std::vector<Contract> other_accumulators(DType dtype) {
   const bool is_half = dtype == DType::f16 || dtype == DType::bf16;
   std::vector<Contract> contracts(1);
@@ -95,8 +96,8 @@ std::vector<Contract> other_accumulators(DType dtype) {
   return contracts;
 }
 
-/// A round has a fifth of the cases of each op, gradients included, on kinds of data that differ
-/// from op to op.
+/// A round has a fifth of the cases of each op, gradients included; the kinds of data differ from
+/// op to op.
 TEST(Soundness, SumsInOtherAccumulators) {
   const std::int64_t rounds = setting("MOTE_BOUND_ROUNDS", 1);
   Tally tally;
@@ -111,7 +112,7 @@ TEST(Soundness, SumsInOtherAccumulators) {
   EXPECT_GT(tally.elements, 0);
 }
 
-/// The program with its doubles as floats, where rounding is seen; nullopt where that is no
+/// Returns the program with f32 instead of f64, where rounding shows; nullopt if that is no valid
 /// program.
 std::optional<Program> in_f32(const Program& p) {
   std::string text = to_string(p);
@@ -135,7 +136,7 @@ TEST(Soundness, GradientsOfEveryOp) {
     std::optional<Program> g;
     try {
       g = invert(gradient(*program).program);
-    } catch (const Error&) {  // nothing real flows
+    } catch (const Error&) {  // no real values flow
       continue;
     }
     const Program b = bound(*g);
@@ -146,7 +147,7 @@ TEST(Soundness, GradientsOfEveryOp) {
         try {
           inputs = make_inputs(*g, t);
           evaluate(*g, inputs, t.params);
-        } catch (const Error&) {  // sizes that the op does not have
+        } catch (const Error&) {  // the op does not have these sizes
           continue;
         }
         const auto kind = static_cast<Data>((round * 3 + tally.runs) % kDataKinds);
@@ -165,9 +166,9 @@ TEST(Soundness, GradientsOfEveryOp) {
   EXPECT_GT(tally.elements, 0);
 }
 
-/// As the catalogue has them: of every choice of inputs, written by hand where the record does so,
-/// of order 1 or 2. A round has a fifth of the cases of each, on kinds of data that differ from
-/// op to op.
+/// Checks gradients as the catalogue has them: for every choice of inputs, written by hand if the
+/// record does so, of order 1 or 2. A round has a fifth of the cases of each; the kinds of data
+/// differ from op to op.
 void expect_sound_gradients(int order, const char* what) {
   const std::int64_t rounds = setting("MOTE_BOUND_ROUNDS", 1);
   Tally tally;
@@ -207,7 +208,7 @@ TEST(Soundness, RandomPrograms) {
   EXPECT_GT(tally.elements, 0);
 }
 
-/// Programs that draw sums of sums, sums that meet what is not summed up, and products.
+/// The programs contain sums of sums, sums next to values that are not summed, and products.
 TEST(Soundness, RandomProgramsInOtherAccumulators) {
   const std::int64_t count = setting("MOTE_BOUND_PROGRAMS", 150);
   const std::int64_t first = setting("MOTE_SEED", 1);

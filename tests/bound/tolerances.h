@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What others accept, beside the bound.
+// Tolerances of other projects, to compare with the bound.
 #pragma once
 
 #include <array>
@@ -9,10 +9,11 @@
 namespace mote::test {
 
 inline constexpr std::size_t kJudges = 5;
-/// "bound", "PyTorch 1.3e-6/1e-5", …
+/// The names of the judges: "bound", "PyTorch 1.3e-6/1e-5", …
 extern const std::array<const char*, kJudges> kJudgeNames;
 
-/// Which of them refuse the results: all but the first and the last go element by element.
+/// Tells which judges refuse the results; all except the first and the last judge element by
+/// element.
 std::array<bool, kJudges> refusals(const Bounds& bounds, const std::vector<Array>& results,
                                    const std::vector<Array>& reference);
 

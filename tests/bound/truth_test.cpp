@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bound against the results in real arithmetic, which rounded to no format must lie within its
-// ends: of every op, in all dtypes but reals of 16 bits, for every kind of data; and the reference
-// in double as well.
+// Tests the bound against results in real arithmetic: rounded to no format, they must lie within
+// its ends, for every op, in all dtypes except 16-bit reals, for every kind of data. The reference
+// in double must lie there too.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,8 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kGreatestMagnitude = std::numeric_limits<double>::max();
 
-/// Within the ends; what is beyond the doubles counts as infinite and as the greatest.
+/// True if the ends contain t; a value beyond the doubles counts as infinite or as the greatest
+/// double.
 bool holds(const Number& lo, const Number& hi, const Truth& t) {
   if (const auto* integer = std::get_if<std::int64_t>(&t))
     return lo.integer() <= *integer && *integer <= hi.integer();
@@ -72,7 +73,7 @@ TEST(Truth, LiesWithinTheBoundOfEveryOp) {
   for (const OpRecord& record : catalogue()) {
     if (!is_wanted(record.name)) continue;
     for (const DType dtype : record.dtypes) {
-      if (dtype == DType::f16 || dtype == DType::bf16) continue;  // bounded as f32 is
+      if (dtype == DType::f16 || dtype == DType::bf16) continue;  // these have the bound of f32
       std::map<TensorMask, Program> known;
       for (std::int64_t round = 0; round < rounds * kDataKinds; ++round) {
         const std::optional<Case> c = draw_case(record, dtype, round);

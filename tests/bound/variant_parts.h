@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What variants are made of: sums in every order, rounding to narrow formats, exps, rows.
+// The parts of variants: sums in every order, rounding to narrow formats, exps, rows.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ float in_double(Row x);
 float but_the_last(Row x);
 float f16_of(float v);
 float bf16_of(float v);
-/// 11 significant bits.
+/// Rounds to 11 significant bits.
 float tf32_of(float v);
 float in_f16(Row x);
 float tf32_terms(Row x);
@@ -35,11 +35,11 @@ float greatest(Row x);
 Floats squares(Row x, float mean);
 Floats exps(Row x, float shift, float (*e)(float));
 float exp_libm(float v);
-/// 2^(v log2 e) in float: the argument's error becomes one of the result. Not a correct exp alone,
-/// but inside a softmax it stands for perturbed inputs only where these are small.
+/// Computes 2^(v log2 e) in float, where the argument's error becomes an error of the result. Alone
+/// it is not a correct exp; inside a softmax of small inputs the error equals one of the inputs.
 float exp_by_exp2(float v);
 float exp_bf16(float v);
-/// A polynomial on [-ln2/2, ln2/2] after reduction in two steps, within 4 ulp.
+/// Evaluates a polynomial on [-ln2/2, ln2/2] after reduction in two steps, within 4 ulp.
 float exp_polynomial(float v);
 
 struct NamedSum {
@@ -53,7 +53,7 @@ inline constexpr NamedSum kSums[] = {
 using RowOp = std::function<void(Row x, std::span<float> y)>;
 Variant by_rows(std::string name, const RowOp& op, bool reduces = false);
 
-/// The lists by theme.
+/// These functions return the lists by theme.
 std::vector<VariantsOfOp> normalise_variants();
 std::vector<VariantsOfOp> linear_variants();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums and activations; and the list of all.
+// Lists variants of sums and activations, and collects all lists.
 #include "variants.h"
 
 #include <algorithm>

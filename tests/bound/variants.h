@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implementations of some ops in float, as people write them: other formulas, other orders of
-// summation, fused and online forms, all correct; and the same with one defect each. The lists are
-// what soundness and sharpness of the bound are measured by; a correct one leaves the list only
-// with a derivation of why it is none.
+// summation, fused and online forms, all correct; and the same with one defect each. They measure
+// the soundness and sharpness of the bound; a correct one leaves the list only with a derivation
+// that it is not correct.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace mote::test {
 
 using Floats = std::vector<float>;
 
-/// A matrix of R rows of N elements, or what the op makes of that (variants.cpp).
+/// A matrix of R rows of N elements, or the inputs that the op makes of it (variants.cpp).
 struct Problem {
   int rows = 0;
   int columns = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices and attention.
+// Lists variants of matrix products and attention.
 #include <algorithm>
 #include <cmath>
 
@@ -53,7 +53,7 @@ VariantsOfOp matmuls() {
 
 // ---- gemm: a[R, K], b[K, 4], c[R, 4]; alpha and beta are no floats
 
-/// From a column of b, a row of a and an element of c.
+/// Computes an element from a row of a, a column of b and an element of c.
 using Element = std::function<float(Row a, Row b, float c)>;
 Variant gemm(std::string name, const Element& element) {
   return {std::move(name), [element](const Problem& p) {
@@ -73,13 +73,13 @@ Variant gemm(std::string name, const Element& element) {
 constexpr auto kAlpha = static_cast<float>(kGemmAlpha);
 constexpr auto kBeta = static_cast<float>(kGemmBeta);
 
-/// What the reference BLAS does: one product after the other is added to beta c.
+/// Adds one product after the other to beta c, as the reference BLAS does.
 float products_into_c(Row a, Row b, float c) {
   float y = kBeta * c;
   for (std::size_t k = 0; k < a.size(); ++k) y += kAlpha * b[k] * a[k];
   return y;
 }
-/// What fast ones do: so much of K at a time as fits the cache.
+/// Adds blocks of K that fit the cache, as fast libraries do.
 float blocks_into_c(Row a, Row b, float c) {
   float y = kBeta * c;
   constexpr std::size_t kBlock = 3;
@@ -140,7 +140,7 @@ Variant attention(std::string name, const Attend& attend) {
           }};
 }
 
-/// Scores, softmax, product: all of a row is kept.
+/// Keeps a whole row for scores, softmax and product.
 Attend whole_rows(const Scores& how, Sum sum) {
   return [=](const Problem& p, std::size_t t, std::span<float> y) {
     Floats scores;
@@ -157,14 +157,14 @@ Attend whole_rows(const Scores& how, Sum sum) {
   };
 }
 
-/// Flash attention, forward: keys by tiles, a running maximum, what was summed before is scaled
-/// when that rises.
+/// Flash attention, forward: keys by tiles, a running maximum; earlier sums are rescaled when the
+/// maximum rises.
 struct Flash {
   std::size_t tile = 4;
-  bool scales = true;      ///< a defect if not: the values keep the old maximum
-  bool scales_sum = true;  ///< a defect if not: the sum does
+  bool scales = true;      ///< false is a defect: the values keep the old maximum
+  bool scales_sum = true;  ///< false is a defect: the sum keeps the old maximum
   bool bf16_weights = false;
-  bool last_tile = true;  ///< a defect if not: a tile that is not full is left out
+  bool last_tile = true;  ///< false is a defect: a partial tile is left out
 };
 Attend flash(const Flash& f) {
   return [=](const Problem& p, std::size_t t, std::span<float> y) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax, log_softmax, norms, variance, batch_norm.
+// Lists variants of softmax, log_softmax, norms, variance and batch_norm.
 #include <algorithm>
 #include <cmath>
 
@@ -197,7 +197,7 @@ float normalised(float x, const Channel& c, float eps) {
 float by_scale(float x, const Channel& c, float eps) {
   return (x - c.mean) * (c.gamma * (1 / std::sqrt(c.variance + eps))) + c.beta;
 }
-/// Scale and shift computed before: what is left is one multiply-add.
+/// Folds the statistics into a scale and a shift, which leaves one multiply-add.
 float folded(float x, const Channel& c, float eps) {
   const float scale = c.gamma / std::sqrt(c.variance + eps), shift = c.beta - c.mean * scale;
   return std::fma(x, scale, shift);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The committed lists of variants against the bound: no correct one is refused, every defective one
-// is refused on some data. MOTE_BOUND_TABLE=1 prints, for each op, the share of runs that are
-// refused, beside the tolerances that others use.
+// Tests the bound on the committed lists of variants: no correct one is refused, every defective
+// one is refused on some data. MOTE_BOUND_TABLE=1 prints, for each op, the share of refused runs,
+// next to the tolerances of other projects.
 #include "variants.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@
 namespace mote::test {
 namespace {
 
-/// One op on one set of data: reference and bound once, then any variant.
+/// One op on one set of data: reference and bound are computed once, for all variants.
 struct Bench {
   Problem problem;
   std::vector<Array> inputs;
@@ -48,7 +48,7 @@ Bench make_bench(const std::string& op, const Program& p, const Program& b, int 
   const Shapes shapes = shapes_of(op, p, kRows, columns);
   for (std::size_t k = 0; k < shapes.size(); ++k) {
     Array a{dtype, shapes[k], {}};
-    // A second input of the same kind, but not one-hot, so that the first is seen.
+    // The second input is not one-hot, so that the first one's element shows.
     const Data kind = k > 0 && data == Data::onehot ? Data::uniform : data;
     a.values = draw(kind, dtype, element_count(shapes[k]), seed + k);
     Floats& floats = t.problem.inputs.emplace_back();
@@ -79,7 +79,7 @@ struct Counts {
   std::array<std::map<std::string, bool>, kJudges> killed;
 };
 
-/// The inputs that variants have: all that no record may leave out, and gemm's c.
+/// Returns the inputs that variants have: all required ones, and gemm's c.
 TensorMask required(const OpRecord& record) {
   TensorMask mask = 0;
   for (std::size_t k = 0; k < record.inputs.size(); ++k)
@@ -94,7 +94,7 @@ bool is_finite(const Problem& p) {
   return true;
 }
 
-/// Stored in dtype, computed in float.
+/// Runs the variants, which compute in float, on tensors of dtype.
 Counts run_op(const VariantsOfOp& v, DType dtype) {
   const OpRecord& record = find_op(v.op);
   const auto p = instantiate(record, {dtype, required(record)});
@@ -106,7 +106,8 @@ Counts run_op(const VariantsOfOp& v, DType dtype) {
       const Bench t =
           make_bench(v.op, *p, b, n, data,
                      static_cast<std::uint64_t>(n) * 31 + static_cast<std::uint64_t>(kind));
-      // Of what is infinite or NaN policies differ: the catalogue's ops and the rules have these.
+      // Policies on infinities and NaN differ: the tests of the catalogue's ops and of the rules
+      // cover these.
       if (!is_finite(t.problem)) continue;
       for (const Variant& variant : v.correct) {
         const Array y = as_array(variant.run(t.problem), t.reference[0]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates a program node by node over values of any kind: what is moved, gathered and grouped is
-// the same for all; what a value is and how values join says `Rules`, by these members:
+// Evaluates a program node by node over values of any kind. Moving, gathering and grouping are the
+// same for all; `Rules` define the values and their operations by these members:
 //
 //   Value input(std::size_t position, std::size_t element)
 //   Value constant(const Number&, DType)
@@ -8,7 +8,7 @@
 //   Value position(std::int64_t, DType)
 //   Value element(const Uop&, const uop::Map&, const std::vector<Value>& arguments)
 //   Value reduced(const Uop&, const uop::Reduce&, const std::vector<Value>& terms)
-//   Value arrived(const Uop&, ScatterOp, const std::vector<Value>&)    what was there comes first
+//   Value arrived(const Uop&, ScatterOp, const std::vector<Value>&)    the previous value is first
 //   std::int64_t index(const Value&)
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace mote::test {
 
-/// What a reduction does with each term; argmax and argmin have no such op.
+/// Returns the op that a reduction applies to each term; argmax and argmin have no such op.
 inline MapOp step_of(ReduceOp op) {
   switch (op) {
     case ReduceOp::sum:
@@ -52,14 +52,14 @@ struct Values {
 template <typename Value, typename Rules>
 class Walk {
  public:
-  /// `shapes` are those of the inputs as given, where a broadcast axis may be 1.
+  /// `shapes` are those of the given inputs, where a broadcast axis may be 1.
   Walk(const Program& p, const Binding& binding, std::vector<std::vector<std::int64_t>> shapes,
        Rules& rules)
       : program_(p), binding_(binding), shapes_(std::move(shapes)), rules_(rules) {
     for (int k = 0; k < kMaxRank; ++k) loops_.push_back(*Expr::loop(k).as_symbol());
   }
 
-  /// Of every output.
+  /// Computes every output.
   std::vector<Values<Value>> run() {
     std::vector<Uop> wanted;
     for (const Output& o : program_.outputs) wanted.push_back(o.value);
@@ -154,7 +154,7 @@ class Walk {
   void fill(const Uop& u, const uop::Map& k, Values<Value>& y) {
     std::vector<Value> args;
     for (std::int64_t n = 0; n < volume(y.shape); ++n) {
-      // An argument of a Map has its shape or none.
+      // An argument of a Map has the Map's shape or rank 0.
       args.clear();
       for (const Uop& a : k.args) {
         const Values<Value>& v = values(a);
@@ -185,7 +185,7 @@ class Walk {
     }
   }
 
-  /// Whatever arrives at an element, after what was there.
+  /// Combines all writes to an element with its previous value, which comes first.
   void arrive(const Uop& u, ScatterOp op, const Uop& base, const Uop& from, Values<Value>& y,
               const auto& target) {
     y.elements = values(base).elements;

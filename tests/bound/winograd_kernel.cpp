@@ -30,7 +30,7 @@ Matrices matrices(int m) {
           {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}}};
 }
 
-/// matrix · x, each row a sum of the terms whose entries are not 0.
+/// Computes matrix · x; each row is a sum of the terms whose entries are not 0.
 template <typename T>
 std::vector<std::vector<T>> times(const Matrix& matrix, const std::vector<std::vector<T>>& x,
                                   bool fused) {
@@ -53,7 +53,7 @@ std::vector<std::vector<T>> turned(const std::vector<std::vector<T>>& x) {
   return y;
 }
 
-/// matrix · x · matrixᵀ
+/// Computes matrix · x · matrixᵀ.
 template <typename T>
 std::vector<std::vector<T>> both(const Matrix& matrix, const std::vector<std::vector<T>>& x,
                                  const WinogradStyle& s) {

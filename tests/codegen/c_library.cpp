@@ -30,7 +30,7 @@ void remove_folder(const std::string& folder) {
   fs::remove_all(folder, ignored);
 }
 
-/// What the command printed; `ok` is whether it exited with 0.
+/// Returns the output of the command; `ok` tells whether it exited with 0.
 std::string output_of(const std::string& command, const std::string& folder, bool& ok) {
   const fs::path log = fs::path(folder) / "log.txt";
   ok = std::system(fmt::format("cd '{}' && {} > log.txt 2>&1", folder, command).c_str()) == 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// C text as a shared library in a temporary folder, for calling what the emitter writes.
+// Compiles C text into a shared library in a temporary folder, so that tests can call emitted code.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace mote::test {
 
-/// What the compiler says of the text under -std=c11 -Wall -Wextra -Wconversion -Werror -c, with
-/// each text a file of its own: empty when it accepts them all.
+/// Returns the compiler's messages for the texts, each as a file of its own, under -std=c11 -Wall
+/// -Wextra -Wconversion -Werror -c: empty if it accepts them all.
 std::string strict_complaints(const std::string& compiler, const std::vector<std::string>& texts);
-/// Whether the command runs on this machine.
+/// True if the command runs on this machine.
 bool has_compiler(const std::string& compiler);
 
 class CLibrary {
  public:
-  /// Compiles with warnings as errors and loads. Throws Error with the compiler's words.
+  /// Compiles with warnings as errors and loads. Throws Error with the compiler's message.
   explicit CLibrary(const std::string& text, const std::string& flags = "");
   ~CLibrary();
   CLibrary(const CLibrary&) = delete;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stages in parts: long reductions in chunks, what rounds fold stored first. That they compute what
-// they should in every dtype is shown on the shim (tests/cuda); here numbers are exact.
+// Tests stages in parts: long reductions split, and folded values of iterations stored first.
+// Numbers here are exact; tests/cuda runs every dtype on the shim.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -23,7 +23,7 @@ LoopProgram native_loops(const std::string& text) {
   return p;
 }
 
-/// Multiples of a quarter, whose sums are exact.
+/// Makes multiples of a quarter, whose sums are exact.
 Array numbers_of_quarters(const std::vector<std::int64_t>& shape) {
   Array a{DType::f64, shape, {}};
   for (std::int64_t k = 0; k < element_count(shape); ++k)
@@ -31,7 +31,7 @@ Array numbers_of_quarters(const std::vector<std::int64_t>& shape) {
   return a;
 }
 
-/// Of a program that is one stage.
+/// Expects the same results from the parts of a program that is one stage.
 void expect_same_in_parts(const std::string& text,
                           const std::vector<std::vector<std::int64_t>>& shapes, std::size_t parts) {
   SCOPED_TRACE(text);
@@ -64,12 +64,12 @@ TEST(CudaParts, LeaveTheSameNumbers) {
   expect_same_in_parts("op largest\ninput x f64[N]\noutput y = max[0](x) * 2.0\n", rank1, 2);
   expect_same_in_parts("op columns\ninput x f64[R, N, C]\noutput y = sum[1](x)\n", rank3, 2);
   expect_same_in_parts("op planes\ninput x f64[N, C, S]\noutput y = sum[0, 2](x)\n", rank3, 2);
-  // A second reduction that needs the first, an element-wise part behind both.
+  // A second reduction needs the first, and an elementwise part follows both.
   expect_same_in_parts(
       "op steps\ninput x f64[R, N, C]\n"
       "output y = (x - max[1 keep](x)) * sum[1 keep](x - max[1 keep](x))\n",
       rank3, 5);
-  // Rounds that reduce: what they fold is stored first.
+  // The iterations contain a reduction: its results are stored first and then folded.
   expect_same_in_parts("op of_rows\ninput x f64[R, N, C]\noutput y = sum[0, 1](max[2](x))\n", rank3,
                        3);
 }
@@ -77,12 +77,12 @@ TEST(CudaParts, LeaveTheSameNumbers) {
 Array places_to_meet(const std::vector<std::int64_t>& shape, std::int64_t extent) {
   Array a{DType::i64, shape, {}};
   for (std::int64_t k = 0; k < element_count(shape); ++k)
-    a.values.emplace_back(k * k % (extent + 2) - 1);  // some are outside
+    a.values.emplace_back(k * k % (extent + 2) - 1);  // some are out of range
   return a;
 }
 
-/// Elements are joined in the order that they have, so that nothing is rounded otherwise; of `set`
-/// the last stays.
+/// Elements are combined in their original order, so that rounding does not change; for `set` the
+/// last one remains.
 TEST(CudaParts, OfScattersKeepTheOrder) {
   for (const char* name : {"scatter_elements", "scatter_elements_add", "scatter_elements_mul"}) {
     SCOPED_TRACE(name);
@@ -123,7 +123,7 @@ TEST(CudaParts, AreOfLongReductionsAlone) {
   EXPECT_FALSE(is_divided("op place\ninput x f32[R, N]\noutput y = argmax[1](x)\n"));
 }
 
-/// A scatter that is divided is no longer one thread's work.
+/// A divided scatter is no longer the work of one thread.
 TEST(CudaParts, AreLegalProgramsOfEveryOp) {
   int found = 0, scatters = 0;
   const auto holds_scatter = [](const Body& body) {
@@ -164,7 +164,7 @@ TEST(CudaParts, AreChunksAndThenTheirSum) {
   expect_in(text_of_kernel(program, "mote_whole_part2_rows"), "part < chunks");
 }
 
-/// What kernels are given is among the program's temporaries, by its name.
+/// Every temporary in a kernel's arguments is among the program's temporaries, by name.
 TEST(CudaParts, HaveTheirMemoryInTheProgram) {
   for (const OpRecord* record : generated_ops()) {
     const Instance instance = instances(*record).front();
@@ -185,7 +185,7 @@ TEST(CudaRows, OfANestGoByWarpsAndLanes) {
   const std::string rows = text_of_kernel(program, "mote_planes_rows");
   expect_in(rows, "= threadIdx.x / 32; n < N; n += blockDim.x / 32)");
   expect_in(rows, "= threadIdx.x % 32; s < S; s += 32)");
-  // A window is short, and not at its own place.
+  // A window is short, and its elements do not lie at the loop variables themselves.
   const CudaProgram window = cuda_gen_program(
       native_loops("op window\ninput x f32[N, M]; input w f32[K, L]\n"
                    "output y = sum[2, 3](x[i0 + i2, i1 + i3 over N - K + 1, M - L + 1, K, L] * "

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loop program is cut into the stages of CUDA kernels; loops of attention are distributed.
+// Tests that a loop program is cut into the stages of CUDA kernels, and that loops of attention are
+// distributed.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -58,7 +59,7 @@ TEST(CudaStages, OfEveryOpAreLegalPrograms) {
   }
 }
 
-/// Scores become memory of all rounds, computed for keys that no query sees too; limits, a
+/// Scores are stored for all iterations, and computed also for keys that no query sees; limits, the
 /// softmax's sums and the order of all sums stay.
 TEST(CudaDistribution, OfAttention) {
   const OpRecord& op = find_op("attention");
@@ -76,9 +77,9 @@ TEST(CudaDistribution, OfAttention) {
     }
 }
 
-/// Rounds of rounds: of heads, then of queries and of keys; what is stored under a condition is
-/// read where that holds. Also where outputs may be left out: a branch that all rounds take alike
-/// is around the loops.
+/// The loops are nested: heads, then queries, and keys. A value that is stored under a condition is
+/// read only where the condition holds. Outputs may be left out: a branch that all iterations take
+/// alike encloses the loops.
 TEST(CudaDistribution, OfAttentionsGradient) {
   const OpRecord& op = find_op("attention.grad");
   const auto program = instantiate(op, {DType::f64, full_mask(op)});
@@ -107,14 +108,14 @@ TEST(CudaDistribution, OfAttentionsGradient) {
   std::vector<std::pair<std::int64_t, std::int64_t>> tiles;
   for (const CudaKernel& k : cuda.distributed.front().kernels)
     if (k.has_tiles()) tiles.emplace_back(evaluate(k.rows, sizes), evaluate(k.columns, sizes));
-  // Scores G T x S; gq G T x D; gk S x D; gv S x E.
+  // The sizes are: scores G T x S; gq G T x D; gk S x D; gv S x E.
   const std::vector<std::pair<std::int64_t, std::int64_t>> expected = {
       {15, 7}, {15, 11}, {7, 11}, {7, 13}};
   EXPECT_EQ(tiles, expected);
   for (const CudaKernel& k : cuda.kernels) EXPECT_FALSE(k.in_order) << k.function;
 }
 
-/// t = a[r], of which a nest replaces the part up to the diagonal: further rounds of the nest would
+/// t = a[r], and a nest replaces the part up to the diagonal: further iterations of the nest would
 /// replace the rest.
 TEST(CudaDistribution, KeepsWhatAnEarlierStepStored) {
   const Uop a = input("a", DType::f64, {"R", "S"}), b = input("b", DType::f64, {"S", "D"});
@@ -146,7 +147,8 @@ TEST(CudaDistribution, KeepsWhatAnEarlierStepStored) {
   EXPECT_EQ(interpret(*parts, inputs, {}), interpret(loops, inputs, {}));
 }
 
-/// Of scores and of what weighs values tiles, of the softmax rows; weights are read along the keys.
+/// The scores and the product of weights and values get tiles, the softmax gets rows; weights are
+/// read along the keys.
 TEST(CudaDistribution, GivesStagesTilesAndRows) {
   const OpRecord& op = find_op("attention");
   const LoopProgram loops = compile(instantiate(op, {DType::f32, full_mask(op)}));

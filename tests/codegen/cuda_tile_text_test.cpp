@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// These tests say which products get tiles, and which tiles those are.
+// Tests which products get tiles, and the text of these tiles.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -35,8 +35,7 @@ TEST(CudaTiles, OfAProductWithWhatFollowsIt) {
   test::expect_golden(kernel.text);
 }
 
-/// Operands of 16 bits are staged as they are, for tensor cores, 16 bytes at a time where they can
-/// be.
+/// Operands of 16 bits are staged unchanged for tensor cores, 16 bytes at a time where possible.
 TEST(CudaTiles, OfAProductOfSixteenBits) {
   const CudaProgram program = cuda_gen_program(compiled(R"(op product
 input a bf16[M, K]; input b bf16[K, N]
@@ -61,7 +60,7 @@ output y = max(sum[3](a[i0, i1, i3 over B, M, N, K] * b[i0, i3, i2 over B, M, N,
   test::expect_golden(kernel.text);
 }
 
-/// Rows, columns and what is summed are a loop each, and every product counts.
+/// Pipelined tiles need one loop each for rows, columns and the sum, and every product must count.
 TEST(CudaTiles, AreWideForPlainProducts) {
   struct Form {
     const char* output;
@@ -88,7 +87,8 @@ TEST(CudaTiles, AreWideForPlainProducts) {
   }
 }
 
-/// Operands of f32 that may be rounded are, as they are staged; of 64 bits they may not.
+/// f32 operands are rounded to tf32 while they are staged, if that is allowed; those of f64 and f16
+/// are not.
 TEST(CudaTiles, OfAProductOfTf32) {
   const auto product_of = [](const std::string& dtype) {
     return cuda_tf32_program(compiled("op product\ninput a " + dtype + "[M, K]; input b " + dtype +
@@ -104,7 +104,7 @@ TEST(CudaTiles, OfAProductOfTf32) {
   test::expect_golden(program.kernels.at(0).text);
 }
 
-/// What is computed between memory and the product is no element of 16 bits.
+/// A value that is computed between memory and the product is not a 16-bit element.
 TEST(CudaTiles, TakeTensorCoresForElementsAlone) {
   struct Form {
     const char* inputs;
@@ -127,7 +127,8 @@ TEST(CudaTiles, TakeTensorCoresForElementsAlone) {
   }
 }
 
-/// Groups, padding and strides: several loops an axis, a condition that moves with columns.
+/// Groups, padding and strides give several loops per axis and a condition that depends on the
+/// column.
 TEST(CudaTiles, OfAConvolution) {
   const OpRecord& op = find_op("conv2d");
   const LoopProgram loops = compile(instantiate(op, {DType::f32, full_mask(op)}));

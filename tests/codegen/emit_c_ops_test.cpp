@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every map op and reduction, for every dtype that it takes, on edge values: the compiled C gives
-// the bits that apply() and evaluate() give.
+// Tests every map op and reduction, for every dtype that it takes, on edge values: the compiled C
+// gives the same bits as apply() and evaluate().
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -60,7 +60,7 @@ std::vector<Number> edge_values(DType dtype) {
   return values;
 }
 
-/// A program whose one output is op on inputs a, b, c of rank 1, and all combinations of values.
+/// A program whose only output is op on inputs a, b, c of rank 1, and all combinations of values.
 struct OpCase {
   std::shared_ptr<const Program> program;
   std::vector<Array> inputs;
@@ -140,7 +140,7 @@ TEST(EmitCOps, MapsGiveTheBitsOfApply) {
   }
 }
 
-/// gcc 12 turns 0.0 - (c ? -2.0 : 0.0) into c ? 2.0 : -0.0, unless the rounding mode may be any.
+/// gcc 12 turns 0.0 - (c ? -2.0 : 0.0) into c ? 2.0 : -0.0, unless any rounding mode is possible.
 TEST(EmitCOps, ZeroMinusAChoiceKeepsTheSignOfZero) {
   const auto p = std::make_shared<const Program>(
       parse_program("op sign\n"
@@ -157,7 +157,7 @@ TEST(EmitCOps, ZeroMinusAChoiceKeepsTheSignOfZero) {
   EXPECT_TRUE(identical(got.values[1], Number(2.0)));
 }
 
-/// Reductions over the edge values, in both directions of order, and over nothing.
+/// The reductions run over the edge values, in both orders, and over no elements.
 TEST(EmitCOps, ReductionsGiveTheBitsOfEvaluate) {
   std::vector<std::shared_ptr<const Program>> programs;
   std::vector<Array> data;
@@ -195,7 +195,7 @@ TEST(EmitCOps, ReductionsGiveTheBitsOfEvaluate) {
         expected = evaluate(*programs[k], {x}, {});
       } catch (const Error&) {
         EXPECT_THROW(batch.run(static_cast<int>(k), *programs[k], {x}, {}), Error);
-        continue;  // argmax of nothing
+        continue;  // argmax of no elements
       }
       const Array got = batch.run(static_cast<int>(k), *programs[k], {x}, {})[0];
       EXPECT_TRUE(identical(got.values[0], expected[0].values[0]))

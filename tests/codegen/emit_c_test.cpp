@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The emitted C: it compiles without a warning as a file of its own, computes what the interpreter
-// computes, bit for bit, and reads as it should.
+// Tests the emitted C: it compiles without a warning as a file of its own, computes the same bits
+// as the interpreter, and is well formatted.
 #include "mote/codegen/emit_c.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 
 using namespace test;
 
-/// T stands for the dtype.
+/// The programs by name; T stands for the dtype.
 const std::map<std::string, std::string>& programs() {
   static const std::map<std::string, std::string> all = {
       {"matmul", R"(op matmul
@@ -83,7 +83,7 @@ std::shared_ptr<const Program> parsed(std::string text, const std::string& dtype
 
 const std::vector<std::string> kDTypes = {"f32", "f64", "i32", "i64"};
 
-/// Passed and plain loops of every program for every dtype.
+/// Returns the loops of every program for every dtype, after the passes and the plainest ones.
 std::vector<LoopProgram> all_loops() {
   std::vector<LoopProgram> all;
   for (const auto& [name, text] : programs())
@@ -101,7 +101,7 @@ bool identical_arrays(const Array& a, const Array& b) {
   return true;
 }
 
-/// The C and the interpreter agree bit for bit on trials of every kind.
+/// Expects that the C and the interpreter agree bit for bit on trials of every kind.
 void expect_right_c(const std::vector<LoopProgram>& all, int trials) {
   CBatch batch;
   for (const LoopProgram& p : all) batch.add(p);
@@ -114,7 +114,7 @@ void expect_right_c(const std::vector<LoopProgram>& all, int trials) {
       try {
         expected = interpret(all[k], inputs, t.params);
       } catch (const Error&) {
-        continue;  // these sizes are not legal: an argmax of nothing
+        continue;  // these sizes are not legal: for example, an argmax of no elements
       }
       const std::vector<Array> got = batch.run(static_cast<int>(k), source, inputs, t);
       ASSERT_EQ(got.size(), expected.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// These tests say what CUDA text must look like. That the kernels compute what they should is shown
-// on the shim, by the oracle (tests/cuda).
+// Tests the form of the CUDA text. The oracle checks the results of the kernels on the shim
+// (tests/cuda).
 #include "mote/codegen/emit_cuda.h"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ output y = x - sum[1 keep](x)
   EXPECT_EQ(count_of(text, "MOTE_DEVICE float mote_block_sumf("), 1);
 }
 
-/// The loops of a row that go by packs, for each of which there is "mote_pack<".
+/// Counts the loops of a row that use vector accesses; each is unrolled.
 int packed_loops(const std::string& text) {
   const CudaProgram program = cuda_gen_program(compiled(text), {});
   if (program.kernels.front().packed_rows.empty()) return 0;
@@ -87,14 +87,16 @@ TEST(CudaText, RowsGoByPacksWhereElementsAreAtTheLoopsOwnPlace) {
   const std::string rows = "op rows\ninput x f32[R, N]\n";
   EXPECT_EQ(packed_loops(rows + "output y = sum[1](x)\n"), 1);
   EXPECT_EQ(packed_loops(rows + "output y = x - max[1 keep](x)\n"), 2);
-  // The next element, which begins no pack; a row from its middle on; every other element.
+  // The accesses are: the next element, which is not aligned; a row from its middle on; every other
+  // element.
   EXPECT_EQ(packed_loops(rows + "output y = sum[1](x[i0, i1 + 1 over R, M: N - 1])\n"), 0);
   EXPECT_EQ(packed_loops(rows + "output y = sum[1](where(iota(i1 - 3 over R, N) >= 0, x, 0))\n"),
             0);
   EXPECT_EQ(packed_loops(rows + "output y = sum[1](x[i0, 2*i1 over R, M: N / 2])\n"), 0);
 }
 
-/// The thread's own loops of the kernel that goes by threads, and how many are not unrolled.
+/// Returns the number of loops of the kernel without blocks, and the number of those that are not
+/// unrolled.
 std::pair<int, int> loops_and_rolled(const LoopProgram& loops) {
   std::vector<CudaKernel> kernels = cuda_gen_program(loops, {}).kernels;
   std::erase_if(kernels, [](const CudaKernel& k) { return k.part > 0; });
@@ -108,13 +110,12 @@ TEST(CudaText, LoopsInARoundThatHasSeveralAreNotUnrolled) {
   const auto [loops, rolled] =
       loops_and_rolled(compile(instantiate(gradient, {DType::f32, full_mask(gradient)})));
   EXPECT_GT(rolled, 1);
-  EXPECT_LT(rolled, loops);  // innermost ones alone
+  EXPECT_LT(rolled, loops);  // only the innermost ones
   const std::string rows = "op rows\ninput x f32[R, N, M]\n";
   EXPECT_EQ(loops_and_rolled(compiled(rows + "output y = sum[1, 2](x)\n")), std::pair(2, 0));
   EXPECT_EQ(loops_and_rolled(compiled(rows + "output y = x - max[2 keep](x)\n")), std::pair(2, 0));
 }
 
-/// Its kernel of tiles that are not wide.
 TEST(CudaText, FunctionsOfElementsOfF32AreComputedInDouble) {
   const LoopProgram loops = compiled("op e\ninput x f32[N]\noutput y = exp(x) + pow(x, abs(x))\n");
   const std::string text = to_string(cuda_program(loops, {}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which functions are run by the threads of one region, and that a call has all its rounds run
-// however large it is and whoever calls.
+// Tests which functions run in one parallel region, and that a call runs all its iterations, for
+// any size and any caller.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ TEST(EmitRegion, HoldsNoFunctionThatAllocates) {
   EXPECT_FALSE(is_one_region(text));
 }
 
-/// x[0] is read before the loop, whose first round writes it where y is x.
+/// x[0] is read before the loop, and the loop's first iteration writes it if y is x.
 TEST(EmitRegion, HoldsNoFunctionThatReadsAnElementOutsideOfItsLoops) {
   EXPECT_FALSE(
       is_one_region(text_of("op scaled\ninput x f32[N]\ninput z f32[]\n"
@@ -64,7 +64,8 @@ TEST(EmitRegion, HoldsNoFunctionThatReadsAnElementOutsideOfItsLoops) {
                             "output y = x * exp($s)\n")));
 }
 
-/// Only the last loop does without a barrier: one that follows may overwrite what it reads.
+/// Only the last loop needs no barrier: a following loop may overwrite the elements that another
+/// one reads.
 TEST(EmitRegion, LeavesOutTheLastBarrier) {
   const std::string text =
       text_of("op two\ninput x f32[N]\ninput z f32[M]\noutput y = x + 1\noutput w = z * 2\n");
@@ -75,7 +76,7 @@ TEST(EmitRegion, LeavesOutTheLastBarrier) {
   EXPECT_LT(first, last);
 }
 
-/// y[k, n] = 2*x[n] for three k, one call each, from a region or from none.
+/// Computes y[k, n] = 2*x[n] for three k, with one call each, inside a parallel region or outside.
 constexpr const char* kCallers = R"(
 int from_region(const float *x, float *y, int64_t n);
 int from_region(const float* x, float* y, int64_t n) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The float functions of fast kernels against the C library's in double: the greatest error over
-// f32, and NaN, infinities, zeros and denormals. Each level of instruction sets that this machine
-// has is measured. A run looks at every 997th float; with MOTE_EXHAUSTIVE=1 at all 2^32.
+// Measures the float functions of fast kernels against the C library's in double: the greatest
+// error over f32, and NaN, infinities, zeros and denormals, on each level of instruction sets that
+// this machine has. A run tests every 997th float; with MOTE_EXHAUSTIVE=1 it tests all 2^32.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -76,7 +76,7 @@ double declared(const std::string& function) {
   return -1;
 }
 
-/// The distance between floats around y.
+/// Returns the distance between floats around y.
 double spacing(float y) {
   constexpr float kLeastNormal = std::numeric_limits<float>::min();
   if (std::fabs(y) < kLeastNormal) return std::numeric_limits<float>::denorm_min();
@@ -85,14 +85,15 @@ double spacing(float y) {
   return std::ldexp(1.0, exponent - 24);
 }
 
-/// In units in the last place; infinite where the kind of number or its sign is wrong.
+/// Returns the error in units in the last place; infinite if the class of number or its sign is
+/// wrong.
 double error(double expected, float got) {
   constexpr double kWrong = std::numeric_limits<double>::infinity();
   const auto rounded = static_cast<float>(expected);
   if (std::isnan(rounded)) return std::isnan(got) ? 0 : kWrong;
   if (std::isnan(got) || std::signbit(rounded) != std::signbit(got)) return kWrong;
   if (rounded == got) return std::isinf(got) ? 0 : std::fabs(expected - got) / spacing(rounded);
-  // Within half a unit of the greatest float both it and infinity are near.
+  // Within half a unit of the greatest float, both that float and infinity are near.
   constexpr double kGreatest = std::numeric_limits<float>::max();
   const double near = std::min(std::fabs(expected), kGreatest * 2);
   const double y = std::isinf(got)
@@ -119,7 +120,7 @@ void measure(const Compiled& c, const std::vector<float>& x, Worst& worst) {
   }
 }
 
-/// Floats by their bits: first, first + step, … below 2^32; 4096 at a time.
+/// Measures the floats with the bits first, first + step, … below 2^32, 4096 at a time.
 Worst sweep(const Compiled& c, std::uint64_t first, std::uint64_t step) {
   Worst worst;
   std::vector<float> x;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interpreter on hand-made loop programs: its results are those of evaluate, and broken
-// programs are caught by name.
+// Tests the interpreter on handmade loop programs: its results equal those of evaluate, and it
+// reports broken programs by name.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short ways to write loop programs by hand in tests, and a few whole programs.
+// Short functions that build loop programs by hand in tests, and a few whole programs.
 #pragma once
 
 #include <initializer_list>
@@ -45,7 +45,7 @@ inline Value op(MapOp op, std::vector<Value> args) {
   return op_value(op, std::move(args), dtype, result_dtype(op, dtypes, dtype));
 }
 
-/// The tensors of the program's interface, then the temporaries; the body is empty.
+/// Makes a program of the interface's tensors, then the temporaries, with this body.
 inline LoopProgram loops_of(ProgramSpec spec, Body body, std::vector<TensorDecl> temporaries = {}) {
   auto source = std::make_shared<const Program>(make_program(std::move(spec)));
   LoopProgram p{source->name, {}, std::move(body), source};
@@ -105,7 +105,7 @@ inline LoopProgram matmul_loops() {
                                store("c", {m, n}, accumulated("s"))})})});
 }
 
-/// y[n] = x[n] + 1 for each n, as the smallest program there is.
+/// The smallest program there is, y[n] = x[n] + 1 for each n.
 inline ProgramSpec copy_spec(const std::string& name, DType dtype = DType::f32) {
   const Uop x = input("x", dtype, {"N"});
   return {name, "", {}, {x}, {{"y", x + 1}}, {}, {}};

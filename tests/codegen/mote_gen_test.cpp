@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote-gen: a second run writes nothing, --list agrees with the registry, bad arguments are named;
-// and the registry is found again by its keys.
+// Tests mote-gen: a second run writes nothing, --list agrees with the registry, errors name bad
+// arguments, and the keys of the registry find its entries.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ std::map<std::string, fs::file_time_type> times(const fs::path& folder) {
   return all;
 }
 
-/// With the texts that the first one kept, or without them.
+/// The second run has either the texts that the first one kept, or none.
 TEST(MoteGen, ASecondRunWritesNothing) {
   std::string folder = (fs::temp_directory_path() / "mote_gen_XXXXXX").string();
   ASSERT_NE(mkdtemp(folder.data()), nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The printed form of loop programs, statements, values and conditions.
+// Tests the printed form of loop programs, statements, values and conditions.
 #include <gtest/gtest.h>
 
 #include "loop_variables.h"

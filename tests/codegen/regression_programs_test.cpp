@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that a careless compiler gets wrong, each as text and checked through every stage: what
-// random programs found, and what trials of fusion, contraction and guards are known to break.
+// Tests programs that a careless compiler gets wrong, each as text and checked through every stage:
+// findings of random programs, and known pitfalls of fusion, contraction and guards.
 #include <gtest/gtest.h>
 
 #include "check_program.h"
@@ -45,7 +45,7 @@ TEST(RegressionPrograms, ComparisonsThatABoolDecides) {
       "output d = 2 == i32(u8(x))");
 }
 
-// Compilers take ~ of a truth for a mistake.
+// Compilers warn about ~ of a boolean.
 TEST(RegressionPrograms, TheBitsOfABoolInverted) {
   expect_agreement(
       "input x bool[N]\n"
@@ -246,7 +246,7 @@ TEST(RegressionPrograms, SumUnderABranchIsReadBehindIt) {
       "output f = sum[0](w[0 over 3, 2])[i0 over 3, 1]");
 }
 
-// A kernel refused tensors that are empty because an axis by which an index divides is 0.
+// A kernel refused empty tensors if an axis by which an index divides is 0.
 TEST(RegressionPrograms, DivisionByTheSizeOfAnEmptyAxis) {
   const Program p = program(
       "input x f64[1, A]\n"
@@ -267,7 +267,7 @@ TEST(RegressionPrograms, CastToTheSameDtypeStillRounds) {
       "output e = i64(i32(x * 2000000000))");
 }
 
-// Stored as a bool, the 64-bit accumulator of max or min drew a warning.
+// The 64-bit accumulator of max or min, stored as a bool, drew a warning.
 TEST(RegressionPrograms, GreatestAndLeastOfTruths) {
   expect_agreement(
       "input x bool[A, C]\n"
@@ -275,7 +275,7 @@ TEST(RegressionPrograms, GreatestAndLeastOfTruths) {
       "output z = min[1](x)");
 }
 
-// A comparison of a chosen value with 0, as a bool: gcc folds the choice into it, and then warned.
+// gcc folds the choice of a value into its comparison with 0, as a bool, and then warned.
 TEST(RegressionPrograms, TruthOfAChosenValue) {
   expect_agreement(
       "input x f16[]\n"
@@ -283,7 +283,7 @@ TEST(RegressionPrograms, TruthOfAChosenValue) {
       "output f = bool(where(x[over 1, 3] != 1, y, y)[i0, 0 over 2, 1])");
 }
 
-// v > v folds to 0 in C; the scalar that it read was then set but not used, a warning.
+// v > v folds to 0 in C; the scalar that it read was then set but not used, which drew a warning.
 TEST(RegressionPrograms, ScalarWhoseReadersFoldAway) {
   expect_agreement(
       "input x f64[C]\n"
@@ -299,7 +299,7 @@ TEST(RegressionPrograms, NegationComparedWithAReadThatMayBeOutside) {
       "output f = logical_xor(logical_not(l), z[0, i0 + 2, 0 over 3])");
 }
 
-// gcc takes a comparison of ~ of a byte, which C promotes, for a mistake.
+// gcc warns about a comparison of ~ of a byte, which C promotes.
 TEST(RegressionPrograms, ComplementComparedWithAByte) {
   expect_agreement(
       "input x u8[3]\n"

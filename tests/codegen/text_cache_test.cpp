@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What mote-gen keeps between runs: texts come back only to a generator that was built from the
-// same files, and a damaged file holds none.
+// Tests the cache of mote-gen between runs: texts are returned only to a generator that was built
+// from the same files, and a damaged file holds none.
 #include "text_cache.h"
 
 #include <gtest/gtest.h>

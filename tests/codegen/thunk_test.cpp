@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thunks: what a kernel says of calls that are not legal, and that it runs those that are.
+// Tests thunks: the messages of a kernel for calls that are not legal, and that it runs legal ones.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -25,7 +25,7 @@ class ThunkOf {
     kernel_.run = library_.function<mote_status(const mote_call*, void*)>("kernel_run");
   }
   const mote_kernel& kernel() const { return kernel_; }
-  /// The status and the message of can_run.
+  /// Returns the message of can_run, and expects its status.
   std::string refusal(Call& call, mote_status status = MOTE_INVALID) const {
     EXPECT_EQ(call.can_run(kernel_), status);
     return call.message();
@@ -39,7 +39,7 @@ class ThunkOf {
     return emit_c_includes() + "#include \"mote/base/thunk_outputs.h\"\n" + emit_c_prelude_used() +
            emit_c(compile(program), options);
   }
-  /// The helpers as a header has them: unused ones are no warning there.
+  /// Returns the helpers as a header would have them, where unused ones cause no warning.
   static std::string emit_c_prelude_used() {
     return "#pragma GCC diagnostic ignored \"-Wunused-function\"\n" + emit_c_prelude();
   }
@@ -180,7 +180,7 @@ TEST(Thunk, NeedsNoDataOfWhatItReadsTheShapeOfAlone) {
   EXPECT_EQ(whole.message(), "spread: axis 0 of x must be R = 2, got 3 (g f32[2], x f32[3,3])");
 }
 
-/// p and q share their loops; a only p reads.
+/// p and q share their loops; only p reads a.
 TEST(Thunk, ComputesTheOutputsThatAreAskedFor) {
   EmitOptions options;
   options.optional_outputs = {"p", "q"};
@@ -311,7 +311,7 @@ TEST(Thunk, ChecksConstraintsThatAreLeft) {
             "both: A*B must equal C*C, got 6 and 4 (a f32[6], b f32[2], s f32[2,3])");
 }
 
-// The thunk refuses what bind() refuses: tests/uops/divisor_test.cpp.
+// The thunk refuses the same divisors as bind(): see tests/uops/divisor_test.cpp.
 TEST(Thunk, RefusesDivisorsBelowOne) {
   const ThunkOf thunk(
       "op p\nparam k int = 1\ninput x f32[N]\noutput y = x[i0/$k over N]\n"
@@ -344,7 +344,7 @@ TEST(Thunk, AllowsAnyDivisorWhereThereIsNoElement) {
 TEST(Thunk, RefusesDivisorsOfSizesThatAreNotStored) {
   const ThunkOf sum("op p\nparam k int = 1\ninput x f32[N]\noutput y = sum[0](x[i0 over N/$k])\n");
   const ThunkOf size("op p\nparam k int = 1\ninput x f32[N]\nsize Q = N/$k\noutput y = x\n");
-  // An extent that is known to be >= 0 is not a divisor that is known to be >= 1.
+  // An extent that is known to be >= 0 is no divisor that is known to be >= 1.
   const ThunkOf both(
       "op p\nparam k int = 1\ninput x f32[N]\noutput y = sum[0](x[i0 over $k])\n"
       "output z = x[i0/$k over N]\n");

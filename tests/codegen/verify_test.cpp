@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each broken invariant of a loop program is an InternalError that names the loop or statement.
+// Tests that each broken invariant of a loop program is an InternalError that names the loop or
+// statement.
 #include <gtest/gtest.h>
 
 #include "loop_variables.h"
@@ -10,7 +11,7 @@ namespace {
 
 using namespace test;
 
-/// "" when verify accepts the program, else the message after the common beginning.
+/// Returns "" if verify accepts the program, else the message after the common beginning.
 std::string complaint(const LoopProgram& p) {
   try {
     verify(p);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traversals, rewriting, equality of values, free names and counts.
+// Tests traversals, rewriting, equality of values, free names and counts.
 #include "mote/codegen/walk.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparison of a result with what the test expects.
+// Compares a result with the expected one.
 #include "accept.h"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace mote::onnx {
 namespace {
 
-// Those of ONNX's own test runner; the wider one is its later rule for bfloat16.
+// The tolerances of ONNX's own test runner; the wider one is its later rule for bfloat16.
 constexpr double kRelative = 1e-3, kRelativeBf16 = 1.0 / 64, kAbsolute = 1e-7;
 
 bool accepted(const Number& got, const Number& expected, bool exact, double relative) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands between an ONNX node and an op: shapes, attributes, the judgement, the table.
+// Tests the layer between an ONNX node and an op: shapes, attributes, the judgement, the table.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -118,7 +118,7 @@ TEST(Graph, SaysWhyANodeIsNotApplicable) {
 TEST(Graph, AMalformedOneIsAnError) {
   Kernels kernels;
   Model model = model_of("Add", 2);
-  EXPECT_THROW(run_model(model, {tensor_data({1}, {1})}, kernels), Error);  // no value x1
+  EXPECT_THROW(run_model(model, {tensor_data({1}, {1})}, kernels), Error);  // x1 has no value
   model.opsets.clear();
   EXPECT_THROW(run_model(model, {tensor_data({1}, {1}), tensor_data({1}, {1})}, kernels), Error);
   EXPECT_THROW(

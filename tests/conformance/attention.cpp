@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapter of attention. What the op says by parameters (causal, windows, grouped heads) it is told;
-// past keys are joined to k, and what depends on each batch's length becomes a mask.
+// Adapter of attention. Attributes that the op has as parameters (causal, windows, grouped heads)
+// are passed as such; past keys are concatenated with k, and a mask expresses each batch's length.
 #include <limits>
 
 #include "call.h"
@@ -10,25 +10,25 @@ namespace {
 
 using Outputs = std::vector<Array>;
 
-/// [B, H, T, D]; three axes are [B, T, H*D].
+/// Returns x as [B, H, T, D]; three axes are [B, T, H*D].
 Array with_heads(const Array& x, std::int64_t heads) {
   if (x.shape.size() == 4) return x;
   const Dims split = {x.shape.at(0), x.shape.at(1), heads, x.shape.at(2) / heads};
   return permuted(reshaped(x, split), {0, 2, 1, 3});
 }
 
-/// Keys or values of the past, then the given ones.
+/// Returns the keys or values of the past, followed by the given ones.
 Array with_past(const Call& c, const Array& x, std::size_t past) {
   return c.has(past) ? c.concat({c.in(past), x}, 2) : x;
 }
 
-/// 0 where a key is seen, -inf where it is not.
+/// Returns 0 where a key is seen, -inf where it is not.
 Array hiding(const Call& c, const Array& seen, DType dtype) {
   const double inf = std::numeric_limits<double>::infinity();
   return c.choose(seen, constant(dtype, 0), constant(dtype, -inf));
 }
 
-/// The node's mask as what is added to the scores; keys behind its end are hidden.
+/// Returns the node's mask as a term of the scores; keys beyond its end are hidden.
 std::optional<Array> given_mask(const Call& c, std::int64_t keys) {
   if (!c.has(3)) return std::nullopt;
   Array mask = c.in(3);
@@ -45,11 +45,12 @@ Array counted(std::int64_t count, Dims shape) {
   return integers(DType::i64, std::move(shape), values);
 }
 
-/// Queries, then keys and values with those of the past; and which keys a query sees.
+/// The queries, the keys and values with those of the past, and the limits on the keys that a query
+/// sees.
 struct Heads {
   Array q, k, v;  ///< [B, H, T, D]
   std::int64_t past, causal;
-  std::int64_t before, after;  ///< keys around its own that a query sees; -1: all
+  std::int64_t before, after;  ///< number of keys around its own that a query sees; -1: all
 };
 
 Heads heads_of(const Call& c) {
@@ -63,8 +64,8 @@ Heads heads_of(const Call& c) {
           c.integer("right_window_size", -1)};
 }
 
-/// Causal, window and lengths as a mask: the own key of query t is past + t, or where there are
-/// lengths lengths[b] - T + t; none where every key is seen.
+/// Returns the causal mask, window and lengths as one mask: the own key of query t is past + t, or
+/// lengths[b] - T + t if there are lengths; nullopt if every key is seen.
 std::optional<Array> sight_mask(const Call& c, const Heads& heads) {
   const std::int64_t queries = heads.q.shape[2], keys = heads.k.shape[2];
   const Array key = counted(keys, {keys});
@@ -89,7 +90,7 @@ std::optional<Array> sight_mask(const Call& c, const Heads& heads) {
   return hiding(c, *seen, c.dtype());
 }
 
-/// What the op is told by parameters, and by a mask where it has none for it.
+/// The parameters of the op, and a mask for all conditions that no parameter expresses.
 struct Told {
   Params params;
   std::optional<Array> mask;

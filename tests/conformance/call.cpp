@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What most adapters are made of: attributes with defaults, and ops on tensors of any rank.
+// Parts of most adapters: attributes with defaults, and ops on tensors of any rank.
 #include "call.h"
 
 #include <fmt/format.h>
@@ -134,7 +134,7 @@ Array Call::pad(const std::string& mode, const Array& x, const Dims& pads, doubl
   return reshaped(y, {y.shape.end() - static_cast<std::ptrdiff_t>(rank), y.shape.end()});
 }
 
-// Axis by axis to the end: each step swaps the axis with all that stand behind it.
+// Proceeds axis by axis to the end: each step swaps the axis with all that follow it.
 Array Call::transpose(const Array& x, const std::vector<std::size_t>& order) const {
   Array y = x;
   std::vector<std::size_t> standing(order.size());

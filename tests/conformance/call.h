@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One node of a model as an adapter sees it: its inputs, its attributes by name with their
-// defaults, and short ways to run mote's ops on tensors of any rank.
+// defaults, and short functions that run mote's ops on tensors of any rank.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ class Call {
   std::size_t input_count() const { return inputs_.size(); }
   bool has(std::size_t k) const { return k < inputs_.size() && inputs_[k] != nullptr; }
   const Array* find(std::size_t k) const { return has(k) ? inputs_[k] : nullptr; }
-  const Array& in(std::size_t k) const;  ///< Throws mote::Error where it is absent.
+  const Array& in(std::size_t k) const;  ///< Throws mote::Error if it is absent.
   DType dtype() const { return in(0).dtype; }
   bool wants(std::size_t output) const {
     return output < node_.outputs.size() && !node_.outputs[output].empty();
@@ -37,12 +37,12 @@ class Call {
   double real(const std::string& name, double otherwise) const;
   std::string text(const std::string& name, const std::string& otherwise) const;
   Dims dims(const std::string& name, const Dims& otherwise = {}) const;
-  /// A list of integers that is input k, or in older versions the attribute.
+  /// Returns the list of integers in input k, or in older versions in the attribute.
   Dims dims(std::size_t k, const std::string& name, const Dims& otherwise = {}) const;
   const Attribute& attribute(const std::string& name) const;  ///< Throws mote::Error.
 
-  // Ops over the dtype of their first argument; arguments broadcast as in NumPy and constants of
-  // rank 0 are welcome.
+  // These ops run over the dtype of their first argument; arguments broadcast as in NumPy and may
+  // be constants of rank 0.
   Array map(const std::string& op, const std::vector<const Array*>& args, const Params& params = {},
             std::optional<DType> instance = {}) const;
   Array unary(const std::string& op, const Array& x, const Params& params = {}) const {
@@ -60,24 +60,24 @@ class Call {
   Array choose(const Array& condition, const Array& a, const Array& b) const {
     return map("where", {&condition, &a, &b}, {}, a.dtype);
   }
-  Array cast(const Array& x, DType to) const;  ///< x itself where it has that dtype
-  /// x[start], x[start + step], …: `count` of them along the axis.
+  Array cast(const Array& x, DType to) const;  ///< returns x itself if it has that dtype
+  /// Returns x[start], x[start + step], …: `count` of them along the axis.
   Array slice(const Array& x, std::size_t axis, std::int64_t start, std::int64_t count,
               std::int64_t step = 1) const;
-  /// x at each position[i] of the axis, which has that many positions then.
+  /// Returns x at each position[i] of the axis, whose extent becomes the number of positions.
   Array gather(const Array& x, std::size_t axis, const Array& position) const;
   Array concat(const std::vector<Array>& parts, std::size_t axis) const;
-  /// Every axis repeated; 0 times leaves no elements. Axes that are not go with those before them;
-  /// then at most 4.
+  /// Repeats every axis; 0 repeats leave no elements. Unrepeated axes merge with those before them;
+  /// at most 4 axes may remain.
   Array tile(const Array& x, const Dims& repeats) const;
-  /// By the op pad_`mode`; pads are all begins, then all ends, and negative ones crop. At most 4
-  /// axes.
+  /// Pads by the op pad_`mode`; pads are all begins, then all ends, and negative ones crop. At most
+  /// 4 axes.
   Array pad(const std::string& mode, const Array& x, const Dims& pads, double value = 0) const;
   Array transpose(const Array& x, const std::vector<std::size_t>& order) const;
-  /// Over the axes, which keep extent 1 if `keep`.
+  /// Reduces over the axes, which keep extent 1 if `keep`.
   Array reduce(const std::string& op, const Array& x, const std::vector<std::size_t>& axes,
                bool keep, const Params& params = {}) const;
-  /// Over the last two axes, the others broadcast; ranks of at least 2.
+  /// Multiplies over the last two axes and broadcasts the others; ranks are at least 2.
   Array matmul(const Array& a, const Array& b) const;
 
  private:
@@ -87,11 +87,11 @@ class Call {
   Kernels& kernels_;
 };
 
-/// The outputs of a node, as far as they are wanted.
+/// Computes the outputs of a node that are wanted.
 using Adapter = std::function<std::vector<Array>(const Call&)>;
 using Adapters = std::map<std::string, Adapter>;
 
-// Adapters by operator, "domain::" in front where the domain is not ai.onnx.
+// Return adapters by operator; "domain::" is in front if the domain is not ai.onnx.
 Adapters elementwise_adapters();
 Adapters reduce_adapters();
 Adapters move_adapters();

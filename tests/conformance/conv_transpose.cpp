@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapters of transposed convolutions: the op over one or two spatial axes, a convolution of x with
-// zeros between its elements over three.
+// Adapters of transposed convolutions: the op for one or two spatial axes; for three, a convolution
+// of x with zeros between its elements.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace {
 
 using Outputs = std::vector<Array>;
 
-/// Pads and output pads of a transposed convolution: given, or such that the output has the shape
-/// that is asked for (what would be a negative pad becomes output pad).
+/// Pads and output pads of a transposed convolution: given, or chosen such that the output has the
+/// requested shape (a negative pad becomes output pad).
 struct TransposedPads {
   Dims pads, output;
 };
@@ -38,7 +38,7 @@ TransposedPads transposed_pads(const Call& c, const Window& w, const Dims& image
   return p;
 }
 
-/// Over two spatial axes, of which the first may be missing.
+/// Computes over two spatial axes, of which the first may be missing.
 Array in_the_plane(const Call& c, const Window& w, const Dims& output_pads) {
   const std::size_t axes = w.kernel.size();
   const Array x = with_spatial_axes(c.in(0), 2), kernel = with_spatial_axes(c.in(1), 2);
@@ -51,7 +51,7 @@ Array in_the_plane(const Call& c, const Window& w, const Dims& output_pads) {
   return without_spatial_axes(y, axes);
 }
 
-/// The axis with stride - 1 zeros between its elements, `before` in front and `after` behind.
+/// Inserts stride - 1 zeros between the axis' elements, `before` in front and `after` behind.
 Array spread(const Call& c, const Array& x, std::size_t axis, std::int64_t stride,
              std::int64_t before, std::int64_t after) {
   Dims shape = x.shape;
@@ -64,7 +64,8 @@ Array spread(const Call& c, const Array& x, std::size_t axis, std::int64_t strid
   return reshaped(y, shape);
 }
 
-/// w[CI, CO/groups, …] as a convolution takes it: [CO, CI/groups, …], every spatial axis reversed.
+/// Returns w[CI, CO/groups, …] as a convolution takes it: [CO, CI/groups, …], every spatial axis
+/// reversed.
 Array turned_kernel(const Call& c, std::int64_t groups) {
   Array w = c.in(1);
   for (std::size_t k = 2; k < w.shape.size(); ++k) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Einstein sums of one or two tensors: reductions and permutations, and a batched product.
+// Computes Einstein sums of one or two tensors by reductions, permutations and a batched product.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@ struct Labels {
   std::string output;
 };
 
-/// "..." stands for the axes that have no label: as many of 'A' 'B' … 'Z' as there are, the last
-/// ones where inputs have different numbers of them.
+/// Replaces "..." by one capital letter for each unlabelled axis; inputs with fewer such axes get
+/// the last letters.
 std::string spelt_out(std::string labels, std::size_t unnamed) {
   const std::size_t dots = labels.find("...");
   if (dots == std::string::npos) return labels;
@@ -61,19 +61,19 @@ Labels labels_of(const Call& c) {
   return labels;
 }
 
-/// An axis named twice is a diagonal: a view whose stride is the sum of both.
+/// Takes the diagonal of axes with the same label: a view whose stride is the sum of both.
 Array without_diagonals(Array x, std::string& labels) {
   for (std::size_t first = 0; first < labels.size(); ++first) {
     const std::size_t second = labels.find(labels[first], first + 1);
     if (second == std::string::npos) continue;
     x = diagonal(x, first, second);
     labels.erase(second, 1);
-    --first;  // a third of the same name
+    --first;  // looks for a third axis of the same label
   }
   return x;
 }
 
-/// x's axes in the order of `wanted`, all others summed.
+/// Returns x's axes in the order of `wanted`; all others are summed.
 Array arranged(const Call& c, Array x, std::string labels, const std::string& wanted) {
   std::vector<std::size_t> summed;
   for (std::size_t k = 0; k < labels.size(); ++k) {
@@ -86,7 +86,7 @@ Array arranged(const Call& c, Array x, std::string labels, const std::string& wa
   return labels == wanted ? x : c.transpose(x, order);
 }
 
-/// Labels of both and of the output are batches, of both only are summed.
+/// Labels of both inputs and the output are batches; labels of both inputs only are summed.
 Outputs einsum(const Call& c) {
   Labels labels = labels_of(c);
   std::vector<Array> in;

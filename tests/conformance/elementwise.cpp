@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapters of element-wise operators: those that are one op here, and those composed of a few.
+// Adapters of elementwise operators: those that are one op here, and those composed of a few.
 #include <cmath>
 
 #include "call.h"
@@ -11,8 +11,8 @@ namespace {
 
 using Outputs = std::vector<Array>;
 
-/// Before opset 7 the axes of input 1 begin at an axis of input 0 (PRelu: at the channels) rather
-/// than end with it.
+/// Before opset 7 the axes of input 1 begin at an axis of input 0 (PRelu: at the channels) instead
+/// of ending with it.
 std::optional<Array> aligned_from_axis(const Call& c) {
   const bool prelu = c.node().op_type == "PRelu";
   if (c.opset() >= 7 || !c.has(1) || !(prelu || c.has_attribute("axis"))) return std::nullopt;
@@ -25,7 +25,7 @@ std::optional<Array> aligned_from_axis(const Call& c) {
   return reshaped(c.in(1), shape);
 }
 
-/// One op of the same meaning over all inputs, with real attributes as parameters.
+/// Applies one op of the same meaning to all inputs, with real attributes as parameters.
 struct RealAttribute {
   const char* attribute;
   const char* param;
@@ -43,7 +43,8 @@ Adapter direct(const std::string& op, const std::vector<RealAttribute>& attribut
   };
 }
 
-/// Any number of inputs, two at a time; one alone with itself, where that changes nothing.
+/// Combines any number of inputs, two at a time; a single one is combined with itself, or with 0
+/// for add.
 Array chained(const Call& c, const std::string& op) {
   Array y = c.in(0);
   if (c.input_count() == 1) return op == "add" ? c.binary(op, y, 0.0) : c.binary(op, y, y);
@@ -101,7 +102,7 @@ Outputs shrink(const Call& c) {
   return {c.choose(c.binary("less", x, -lambd), low, inner)};
 }
 
-// Inverse hyperbolic functions by logarithms.
+// Inverse hyperbolic functions are computed by logarithms.
 Outputs acosh(const Call& c) {
   const Array& x = c.in(0);
   const Array root = c.unary("sqrt", c.binary("sub", c.binary("mul", x, x), 1.0));
@@ -124,7 +125,7 @@ Outputs gelu(const Call& c) {
   return {c.unary(c.text("approximate", "none") == "tanh" ? "gelu_tanh" : "gelu", c.in(0))};
 }
 
-/// x * sigmoid(alpha*x), times the second input if there is one.
+/// Computes x * sigmoid(alpha*x), times the second input if there is one.
 Outputs swish(const Call& c) {
   const double alpha = c.real("alpha", 1);
   if (alpha == 1 && !c.has(1)) return {c.unary("silu", c.in(0))};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes protobuf's wire format, for tests of what reads it.
+// Writes protobuf's wire format, for tests of its readers.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ inline std::string field(std::uint64_t number, std::uint64_t value) {
 inline std::string field(std::uint64_t number, std::string_view bytes) {
   return varint(number << 3U | 2U) + varint(bytes.size()) + std::string(bytes);
 }
-/// `size` bytes, little-endian, as a field of its own: wire type 5 or 1.
+/// Returns `size` bytes, little-endian, as a field of its own: wire type 5 or 1.
 inline std::string fixed_field(std::uint64_t number, std::uint64_t bits, std::size_t size) {
   std::string bytes = varint(number << 3U | (size == 4 ? 5U : 1U));
   for (std::size_t k = 0; k < size; ++k) bytes.push_back(static_cast<char>(bits >> 8 * k & 0xFFU));
   return bytes;
 }
 
-/// A tensor of that element type and one axis, its data in `fields`.
+/// Returns a tensor of that element type and one axis, with its data in `fields`.
 inline std::string tensor(std::uint64_t type, std::uint64_t extent, const std::string& fields) {
   return field(1, extent) + field(2, type) + fields;
 }

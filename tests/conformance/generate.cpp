@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapters of operators that make tensors from nothing but a shape or a few numbers, and of those
-// that keep a triangle.
+// Adapters of operators that make tensors from only a shape or a few numbers, and of those that
+// keep a triangle.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -35,7 +35,7 @@ Outputs trilu(const Call& c) {
   return {triangle(c, c.in(0), c.integer("upper", 1) != 0, diagonal)};
 }
 
-/// Ones on one diagonal: what both triangles keep.
+/// Makes ones on one diagonal: the part that both triangles keep.
 Outputs eye_like(const Call& c) {
   const auto like = element_type_of(c.dtype());
   const auto type = c.integer("dtype", static_cast<std::int64_t>(like));
@@ -46,14 +46,14 @@ Outputs eye_like(const Call& c) {
   return {triangle(c, triangle(c, ones, true, k), false, k)};
 }
 
-/// 0, 1, 2, …: a running sum of ones that leaves out its own.
+/// Computes 0, 1, 2, … as a running sum of ones that excludes the element itself.
 Array counted(const Call& c, DType dtype, std::int64_t count) {
   const Array ones = broadcast_to(constant(dtype, 1), {1, count, 1});
   const Params params = {{"exclusive", 1}};
   return reshaped(c.kernels().run("cumsum", dtype, {&ones}, params), {count});
 }
 
-/// start + delta * n.
+/// Computes start + delta * n.
 Outputs range(const Call& c) {
   const double start = real_in(c.in(0)), limit = real_in(c.in(1)), delta = real_in(c.in(2));
   const auto count = static_cast<std::int64_t>(std::max(std::ceil((limit - start) / delta), 0.0));
@@ -61,7 +61,8 @@ Outputs range(const Call& c) {
   return {c.binary("add", c.binary("mul", n, c.in(2)), c.in(0))};
 }
 
-/// first - second cos(2 pi n / N) + third cos(4 pi n / N), N = size, or size - 1 if not periodic.
+/// Computes first - second cos(2 pi n / N) + third cos(4 pi n / N), N = size, or size - 1 if not
+/// periodic.
 Adapter window(double first, double second, double third) {
   return [=](const Call& c) -> Outputs {
     const auto type = static_cast<ElementType>(c.integer("output_datatype", 1));

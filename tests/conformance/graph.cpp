@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model's nodes in order, each by its operator's adapter; values by name.
+// Runs a model's nodes in order, each by its operator's adapter; values are found by name.
 #include "graph.h"
 
 #include <fmt/format.h>
@@ -79,7 +79,8 @@ std::vector<Array> run_model(const Model& model, const std::vector<TensorData>& 
                              Kernels& kernels) {
   const Graph& graph = model.graph;
   if (inputs.size() > graph.inputs.size()) throw Error("more inputs than the graph has");
-  for (const Node& node : graph.nodes) adapter_of(node);  // what is missing comes before dtypes
+  for (const Node& node : graph.nodes)
+    adapter_of(node);  // a missing operator is reported before dtypes
   Run run(model, kernels);
   for (const TensorData& t : graph.initializers) run.set(t.name, to_array(t));
   for (std::size_t k = 0; k < inputs.size(); ++k)

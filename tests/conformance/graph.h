@@ -10,12 +10,13 @@
 
 namespace mote::onnx {
 
-/// The graph's outputs for its inputs, in order. Throws NotApplicable where a node, its element
-/// types or its attributes have nothing here, mote::Error where something is wrong.
+/// Returns the graph's outputs for its inputs, in order. Throws NotApplicable if mote has no
+/// counterpart of a node, its element types or its attributes, and mote::Error if the model is
+/// wrong.
 std::vector<Array> run_model(const Model& model, const std::vector<TensorData>& inputs,
                              Kernels& kernels);
 
-/// Why an operator without an adapter has none, in words.
+/// Returns the reason why an operator without an adapter has none, in words.
 std::string why_missing(const std::string& op_type);
 
 }  // namespace mote::onnx

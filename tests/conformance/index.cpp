@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapters of operators that read or write where an index says.
+// Adapters of operators that read or write at an index.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Outputs gather(const Call& c) {
   return {reshaped(c.gather(x, axis, index), shape)};
 }
 
-/// The index may end earlier than x on the other axes.
+/// The index may be shorter than x on the other axes.
 Outputs gather_elements(const Call& c) {
   Array x = c.in(0);
   const std::size_t axis = axis_of(c.integer("axis", 0), x.shape.size());
@@ -35,7 +35,7 @@ Outputs gather_elements(const Call& c) {
   return {reshaped(c.kernels().run("gather_elements", x.dtype, {&flat, &at}), index.shape)};
 }
 
-/// Positions in the axes [from, from + k) of x as one number each, for index[…, k].
+/// Converts index[…, k] over the axes [from, from + k) of x to one linear position each.
 Array flat_positions(const Call& c, const Dims& shape, std::size_t from, const Array& index) {
   const std::int64_t k = index.shape.back();
   Dims extents, strides;
@@ -50,7 +50,7 @@ Array flat_positions(const Call& c, const Dims& shape, std::size_t from, const A
   return c.reduce("sum", c.binary("mul", from_start, stride), {index.shape.size() - 1}, false);
 }
 
-/// Rows of a table, each batch reading its own part of it.
+/// Reads rows of a table; each batch reads its own part of it.
 Outputs gather_nd(const Call& c) {
   const Array& x = c.in(0);
   const Array& index = c.in(1);
@@ -85,14 +85,14 @@ Outputs one_hot(const Call& c) {
   return {reshaped(c.kernels().run("one_hot", c.in(2).dtype, {&flat, &c.in(2)}, params), shape)};
 }
 
-/// The op of that name which joins as the node's reduction says.
+/// Returns the name of the op that combines by the node's reduction.
 std::string joining(const Call& c, const std::string& op) {
   const std::string reduction = c.text("reduction", "none");
   return reduction == "none" ? op : fmt::format("{}_{}", op, reduction);
 }
 
-/// Index and updates may be smaller than x on the other axes; then they are filled up, the index
-/// with what writes nothing: one behind the end.
+/// Index and updates may be smaller than x on the other axes; they are padded then, the index with
+/// a position one beyond the end, which writes nothing.
 Outputs scatter_elements(const Call& c) {
   const Array& x = c.in(0);
   const std::size_t rank = x.shape.size(), axis = axis_of(c.integer("axis", 0), rank);
@@ -111,7 +111,7 @@ Outputs scatter_elements(const Call& c) {
   return {reshaped(c.kernels().run(op, x.dtype, {&flat, &to, &from}), x.shape)};
 }
 
-/// The op indexes up to three axes; positions in more become one number.
+/// The op indexes up to three axes; positions in more axes become one number.
 Outputs scatter_nd(const Call& c) {
   const Array& x = c.in(0);
   const std::int64_t columns = c.in(1).shape.back();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls through the C ABI: arrays to memory and back, shapes of outputs by bind().
+// Makes calls through the C ABI: copies arrays to memory and back, and finds shapes of outputs by
+// bind().
 #include "kernels.h"
 
 #include <fmt/format.h>
@@ -17,7 +18,7 @@
 namespace mote::onnx {
 namespace {
 
-/// The evaluator keeps every value of every node, 16 bytes each; larger calls go without it.
+/// The evaluator keeps every value of every node, 16 bytes each; larger calls run without it.
 constexpr double kMaxEvaluated = 1'000'000;
 
 /// One instance with its inputs and parameters.
@@ -40,7 +41,7 @@ const OpRecord& record_of(const std::string& op, DType dtype) {
   return *at;
 }
 
-/// A parameter as the program declares it.
+/// Converts a parameter to the type that the program declares.
 Number parameter(const ParamDecl& decl, const Number& value) {
   if (!decl.is_integer || !value.is_real()) return value;
   if (std::trunc(value.real()) != value.real()) {
@@ -86,7 +87,7 @@ Prepared prepare(const std::string& op, DType dtype, const std::vector<const Arr
   return p;
 }
 
-/// Everything that a mote_call points to.
+/// The data that a mote_call points to.
 struct Frame {
   std::vector<Memory> memory;  ///< inputs, then outputs
   std::vector<DLTensor> tensors;
@@ -155,7 +156,7 @@ std::vector<Array> run_generated(const Prepared& p, const std::vector<Dims>& out
   return results;
 }
 
-/// The greatest magnitude among integers of a real dtype; nothing where one is no integer.
+/// Returns the greatest magnitude if all reals are integers; nullopt otherwise.
 std::optional<std::int64_t> whole_radius(const std::vector<Array>& arrays) {
   double radius = 1;
   for (const Array& a : arrays) {
@@ -174,8 +175,8 @@ bool must_be_exact(const Prepared& p, const Binding& binding) {
   return radius && exactness(*p.program, binding, FillKind::integer, *radius).exact;
 }
 
-/// Whether the op is one +, -, *, / or root of its inputs: IEEE 754 leaves one result, and a double
-/// on the way to a narrower format does not change it (2p + 2 bits are enough).
+/// True if the op is one +, -, *, / or root of its inputs: IEEE 754 defines one result, and a
+/// double as an intermediate of a narrower format does not change it (2p + 2 bits are enough).
 bool is_rounded_once(const Program& program) {
   std::vector<Uop> outputs;
   for (const Output& o : program.outputs) outputs.push_back(o.value);

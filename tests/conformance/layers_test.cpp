@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapters of layers, whose operators are later than Debian's ONNX tests or have more forms than
-// those reach: values worked out by hand, or by another node that says the same.
+// Tests adapters of layers whose operators are later than Debian's ONNX tests, or have more forms
+// than those reach: values worked out by hand, or by an equivalent node.
 #include <gtest/gtest.h>
 
 #include "one_node.h"
@@ -10,19 +10,19 @@ namespace {
 
 using Attributes = std::map<std::string, Attribute>;
 
-/// With queries of 0 all keys that are seen count alike: y is the mean of their values.
+/// With queries of 0 all keys that are seen have the same weight: y is the mean of their values.
 struct Seen {
   const char* what;
   std::int64_t queries, keys, past;
   Attributes attributes;
   TensorData mask, lengths;
-  std::vector<double> means;  ///< of the values 0, 1, 2, …
+  std::vector<double> means;  ///< the means of the values 0, 1, 2, …
 };
 
 TensorData zeros(std::int64_t count) {
   return tensor_data({1, 1, count, 1}, std::vector<float>(static_cast<std::size_t>(count)));
 }
-/// from, from + 1, …
+/// Returns from, from + 1, …
 TensorData ramp(std::int64_t from, std::int64_t count) {
   std::vector<float> values;
   for (std::int64_t k = 0; k < count; ++k) values.push_back(static_cast<float>(from + k));
@@ -64,7 +64,7 @@ TEST(Attention, NeighbouringQueriesShareAHead) {
             reals({1, 1, 4}, {5, 5, 6, 6}));
 }
 
-/// y[T, …] from the last step to the first.
+/// Returns y[T, …] from the last step to the first.
 Array backwards(const Array& y) {
   Array z = y;
   const auto steps = static_cast<std::size_t>(y.shape[0]), each = y.values.size() / steps;
@@ -74,7 +74,7 @@ Array backwards(const Array& y) {
   return z;
 }
 
-/// x, w, r and b of a layer with one input and one hidden unit.
+/// Returns x, w, r and b of a layer with one input and one hidden unit.
 std::vector<TensorData> layer(std::int64_t gates, const std::vector<float>& x, float from) {
   const auto weights = [&](Dims shape) {
     std::vector<float> values;
@@ -119,7 +119,8 @@ TEST(Norms, OfRowsGroupsAndVectors) {
   const TensorData ones = tensor_data({1, 2, 2}, {1, 1, 1, 1}), scale = tensor_data({2}, {2, 3});
   EXPECT_EQ(run_node("RMSNormalization", {ones, scale}, {{"axis", whole(1)}, {"epsilon", nothing}}),
             reals({1, 2, 2}, {2, 3, 2, 3}));
-  const TensorData x = tensor_data({1, 4, 1}, {1, 3, 10, 30});  // two groups, deviations 1 and 10
+  const TensorData x =
+      tensor_data({1, 4, 1}, {1, 3, 10, 30});  // two groups with deviations 1 and 10
   EXPECT_EQ(run_node("GroupNormalization", {x, tensor_data({2}, {1, 2}), tensor_data({2}, {0, 5})},
                      {{"num_groups", whole(2)}, {"epsilon", nothing}}),
             reals({1, 4, 1}, {-1, 1, 3, 7}));

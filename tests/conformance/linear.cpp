@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapters of products: matrices and convolutions.
+// Adapters of matrix products and convolutions.
 #include "call.h"
 #include "mote/base/error.h"
 #include "window.h"
@@ -20,7 +20,7 @@ Outputs gemm(const Call& c) {
   return {c.kernels().run("gemm", a.dtype, {&a, &b, &added}, params)};
 }
 
-/// Vectors become a row or a column, whose axis the result loses again.
+/// Vectors become a row or a column; the result loses that axis again.
 Outputs matmul(const Call& c) {
   Array a = c.in(0), b = c.in(1);
   const bool row = a.shape.size() == 1, column = b.shape.size() == 1;

@@ -13,7 +13,7 @@ struct Loss {
   Array x, target;
   const Array* weight;
   std::string reduction;
-  Dims shape;  ///< of the target
+  Dims shape;  ///< the shape of the target
 };
 Loss loss_of(const Call& c) {
   const Dims& s = c.in(0).shape;
@@ -23,7 +23,7 @@ Loss loss_of(const Call& c) {
           c.text("reduction", "mean"), c.in(1).shape};
 }
 
-/// By the op of that name, or by its twin that gives a loss for each target.
+/// Runs the op of that name, or the op that gives a loss for each target.
 Array reduced(const Call& c, const Loss& loss, const std::string& op) {
   Params params;
   if (c.has_attribute("ignore_index")) params["ignore_index"] = c.attribute("ignore_index").i;

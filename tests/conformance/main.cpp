@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote_conformance: runs ONNX tests, by default those of Debian's libonnx-testdata, on mote's ops
-// and prints the tables by operator. Exit: 0 passed; 1 a test failed, or a given table says what is
-// not so; 2 usage; 77 the tests are not installed.
+// mote_conformance runs ONNX tests, by default those of Debian's libonnx-testdata, on mote's ops
+// and prints the tables by operator. Exit codes: 0 passed; 1 a test failed, or a given table is
+// wrong; 2 usage; 77 the tests are not installed.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -26,7 +26,7 @@ struct Options {
   bool list = false;
 };
 
-/// The folders of tests, and what is in them.
+/// The folders of tests, and a description of them.
 struct Set {
   const char* folder;
   const char* title;
@@ -77,8 +77,8 @@ std::vector<Result> run_set(const Options& options, const std::string& folder) {
   return results;
 }
 
-/// Whether all is well: something ran, nothing failed, no operator passes fewer tests than the
-/// floor's table says, and what that says is still so.
+/// True if a test ran, none failed, no operator passes fewer tests than the floor's table says, and
+/// that table is up to date.
 bool judge(const std::vector<Result>& results, const Options& options, const std::string& now) {
   bool well = !results.empty();
   for (const Result& r : results) well = well && r.verdict != Verdict::failed;

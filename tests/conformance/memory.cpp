@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element types of mote and of ONNX, and arrays from and to memory.
+// Converts element types between mote and ONNX, and arrays from and to memory.
 #include "memory.h"
 
 #include <fmt/format.h>

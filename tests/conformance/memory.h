@@ -13,12 +13,12 @@
 
 namespace mote::onnx {
 
-/// A dense tensor; outputs begin filled with a pattern that no kernel means.
+/// A dense tensor; outputs are first filled with a pattern that no kernel computes.
 class Memory {
  public:
   explicit Memory(const Array& values);
   Memory(DType dtype, std::vector<std::int64_t> shape);
-  DLTensor tensor();  ///< a view, valid while this lives and stays where it is
+  DLTensor tensor();  ///< a view, valid while this object lives and does not move
   Array array() const;
 
  private:
@@ -27,13 +27,13 @@ class Memory {
   std::vector<std::uint64_t> words_;  ///< aligned for every element type
 };
 
-/// mote's element type for ONNX's; nullopt where there is none.
+/// Returns mote's element type for ONNX's; nullopt if there is none.
 std::optional<DType> dtype_of(ElementType type);
 ElementType element_type_of(DType dtype);
 
-/// Throws mote::onnx::NotApplicable, with the element type in it, where mote has none for it.
+/// Throws mote::onnx::NotApplicable, which names the element type, if mote has none for it.
 Array to_array(const TensorData& data);
-/// The same for a value of a graph. ONNX's tests keep bfloat16 as the bits in a tensor of uint16.
+/// Converts a value of a graph. ONNX's tests keep bfloat16 as the bits in a tensor of uint16.
 Array to_array(TensorData data, const ValueInfo& declared);
 
 }  // namespace mote::onnx

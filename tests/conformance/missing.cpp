@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why operators that the tests use have no adapter.
+// The reasons why some operators that the tests use have no adapter.
 #include <vector>
 
 #include "graph.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models: graphs, nodes, attributes by ONNX's field numbers; unknown fields are skipped.
+// Reads models: graphs, nodes, attributes by ONNX's field numbers; unknown fields are skipped.
 #include "model.h"
 
 #include <fmt/format.h>

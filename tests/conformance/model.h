@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX models and tensors as their files hold them: plain values, read from protobuf's wire format.
-// What no conformance test needs (subgraphs, metadata, sparse tensors) is only noted or left out.
+// Parts that no conformance test needs (subgraphs, metadata, sparse tensors) are only recorded or
+// left out.
 #pragma once
 
 #include <cstdint>
@@ -43,10 +44,10 @@ enum class ElementType : std::int32_t {
   int2 = 26
 };
 
-/// Throws mote::Error where there is no such number.
+/// Throws mote::Error if there is no such number.
 ElementType element_type(std::int64_t number);
 std::string_view name(ElementType type);  ///< "float32", …
-/// Bytes of one element; 0 for strings, 1 for what is packed more densely.
+/// Returns the bytes of one element; 0 for strings, 1 for denser types.
 std::size_t size_of(ElementType type);
 
 /// Row-major elements, little-endian, in `bytes`; strings in `strings`.
@@ -72,7 +73,7 @@ struct Attribute {
 struct Node {
   std::string op_type;
   std::string domain;                ///< "" is ai.onnx
-  std::vector<std::string> inputs;   ///< "" where an optional input is left out
+  std::vector<std::string> inputs;   ///< "" if an optional input is left out
   std::vector<std::string> outputs;  ///< likewise
   std::map<std::string, Attribute> attributes;
 };
@@ -81,7 +82,7 @@ struct Node {
 struct ValueInfo {
   std::string name;
   bool is_tensor = false;
-  ElementType type = ElementType::undefined;  ///< of a tensor
+  ElementType type = ElementType::undefined;  ///< the type of a tensor's elements
 };
 
 struct Graph {
@@ -96,12 +97,12 @@ struct Model {
   std::map<std::string, std::int64_t> opsets;  ///< version by domain
 };
 
-// From the bytes of a file. Throw mote::Error on anything malformed: truncated fields, extents
-// below zero or too large, a number of elements that is not that of the shape.
+// These functions parse the bytes of a file. They throw mote::Error on malformed data: truncated
+// fields, extents below zero or too large, a number of elements that differs from the shape's.
 Model parse_model(std::string_view bytes);
 TensorData parse_tensor(std::string_view bytes);
 
-/// A file's bytes. Throws mote::Error.
+/// Returns a file's bytes. Throws mote::Error.
 std::string read_file(const std::string& path);
 
 }  // namespace mote::onnx

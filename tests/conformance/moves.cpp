@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapters of operators that copy elements to other places.
+// Adapters of operators that move elements.
 #include <algorithm>
 #include <numeric>
 
@@ -25,7 +25,7 @@ Outputs concat(const Call& c) {
   return {c.concat(parts, axis_of(c.integer("axis", 1), parts.at(0).shape.size()))};
 }
 
-/// One axis of a slice: negative positions count from the end, all are clamped as ONNX says.
+/// Slices one axis: negative positions count from the end, all are clamped as ONNX says.
 Array sliced(const Call& c, const Array& x, std::size_t axis, std::int64_t start, std::int64_t end,
              std::int64_t step) {
   const std::int64_t n = x.shape.at(axis);
@@ -67,7 +67,7 @@ Outputs split(const Call& c) {
   return parts;
 }
 
-/// Since opset 18 for some of the axes only.
+/// Since opset 18 only some of the axes may be padded.
 Outputs pad(const Call& c) {
   const std::size_t rank = c.in(0).shape.size();
   Dims pads = c.dims(1, "pads");
@@ -84,7 +84,7 @@ Outputs pad(const Call& c) {
   return {c.pad(c.text("mode", "constant"), c.in(0), pads, value)};
 }
 
-/// The middle of each axis, or zeros around it; what is odd goes to the end.
+/// Keeps the middle of each axis, or puts zeros around it; an odd remainder goes to the end.
 Outputs center_crop_pad(const Call& c) {
   const Array& x = c.in(0);
   const std::size_t rank = x.shape.size();
@@ -101,7 +101,7 @@ Outputs center_crop_pad(const Call& c) {
 
 Outputs tile(const Call& c) { return {c.tile(c.in(0), integers_in(c.in(1)))}; }
 
-/// A copy of what strides of 0 would say.
+/// Copies elements that strides of 0 would repeat.
 Outputs expand(const Call& c) {
   const Dims shape = broadcast_shape({c.in(0).shape, integers_in(c.in(1))});
   Dims from(shape.size() - c.in(0).shape.size(), 1), repeats;
@@ -130,7 +130,7 @@ Outputs space_to_depth(const Call& c) {
   return {reshaped(y, {n, depth * b * b, h, w})};
 }
 
-/// Of each batch the first elements in time run backwards.
+/// Reverses the first elements in time of each batch.
 Outputs reverse_sequence(const Call& c) {
   const std::int64_t batch = c.integer("batch_axis", 1), time = c.integer("time_axis", 0);
   const auto b = static_cast<std::size_t>(batch), t = static_cast<std::size_t>(time);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapters whose every branch no ONNX test reaches: nodes with small values worked out by hand, or
-// by another node that says the same.
+// Tests branches of adapters that no ONNX test reaches: nodes with small values worked out by hand,
+// or by an equivalent node.
 #include <gtest/gtest.h>
 
 #include "mote/base/error.h"
@@ -49,7 +49,7 @@ TEST(Scatter, MoreIndexedAxesThanTheOpHas) {
             reals({2, 1, 2, 2}, {0, 0, 6, 0, 0, 5, 0, 0}));
 }
 
-/// The same convolution with its two axes as the last two of three, and as the first two.
+/// Runs the same convolution with its two axes as the last two of three, and as the first two.
 TEST(ConvTranspose, InSpaceIsWhatItIsInThePlane) {
   const auto node = [](const Dims& x, const Dims& w, const Dims& strides, const Dims& dilations,
                        const Dims& pads, const Dims& output) {

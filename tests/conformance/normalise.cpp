@@ -11,7 +11,7 @@ namespace {
 
 using Outputs = std::vector<Array>;
 
-/// Along one axis; before opset 13 along all axes from that one on.
+/// Computes along one axis; before opset 13 along all axes from that one on.
 Adapter softmax(const std::string& op) {
   return [=](const Call& c) -> Outputs {
     const Array& x = c.in(0);
@@ -41,7 +41,7 @@ Outputs layer_norm(const Call& c) {
   return outputs;
 }
 
-/// Over the last axes at once, as rows made of them.
+/// Normalises over the last axes at once, as rows made of them.
 Outputs rms_norm(const Call& c) {
   const Array& x = c.in(0);
   const std::size_t rank = x.shape.size(), axis = axis_of(c.integer("axis", -1), rank);
@@ -53,7 +53,7 @@ Outputs rms_norm(const Call& c) {
   return {reshaped(c.kernels().run("rms_norm", x.dtype, {&rows, &gamma}, params), x.shape)};
 }
 
-/// Scale and bias are each group's until version 21, then each channel's.
+/// Scale and bias belong to each group until version 21, then to each channel.
 Outputs group_norm(const Call& c) {
   const Array x = channels_in_the_middle(c.in(0));
   const std::int64_t groups = c.attribute("num_groups").i, channels = x.shape[1];
@@ -68,7 +68,7 @@ Outputs group_norm(const Call& c) {
   return {reshaped(y, c.in(0).shape)};
 }
 
-/// A row of zeros stays.
+/// A row of zeros stays unchanged.
 Outputs lp_normalise(const Call& c) {
   const Array& x = c.in(0);
   const std::size_t axis = axis_of(c.integer("axis", -1), x.shape.size());
@@ -99,7 +99,7 @@ Outputs batch_norm(const Call& c) {
   return outputs;
 }
 
-/// Standardised over the axes: layer_norm on rows made of them.
+/// Standardises over the axes: layer_norm on rows made of them.
 Outputs mean_variance(const Call& c) {
   const Array& x = c.in(0);
   std::vector<std::size_t> order, over;

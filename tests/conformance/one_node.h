@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models of one node and tensors to feed them, for tests of adapters.
+// Builds models of one node and tensors to feed them, for tests of adapters.
 #pragma once
 
 #include <map>
@@ -36,7 +36,7 @@ inline TensorData flags_data(Dims shape, const std::vector<bool>& values) {
   for (const bool v : values) t.bytes.push_back(v ? 1 : 0);
   return t;
 }
-/// Small whole numbers, so that sums in any order are the same.
+/// Makes small whole numbers, so that sums in any order are the same.
 inline TensorData counted(const Dims& shape) {
   std::vector<float> values(static_cast<std::size_t>(element_count(shape)));
   for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<float>(k * 7 % 11) - 5;
@@ -68,7 +68,7 @@ inline Array reals(Dims shape, const std::vector<double>& values) {
   return array_of(DType::f32, std::move(shape), values);
 }
 
-/// A model of one node whose inputs are x0, x1, … and whose output is y.
+/// Makes a model of one node whose inputs are x0, x1, … and whose output is y.
 inline Model model_of(const std::string& op, std::size_t inputs,
                       std::map<std::string, Attribute> attributes = {}) {
   Model model;
@@ -83,7 +83,7 @@ inline Model model_of(const std::string& op, std::size_t inputs,
   return model;
 }
 
-/// The output of such a model; inputs without an element type are absent.
+/// Returns the output of such a model; inputs without an element type are absent.
 inline Array run_node(const std::string& op, const std::vector<TensorData>& inputs,
                       const std::map<std::string, Attribute>& attributes = {}) {
   Kernels kernels;
@@ -102,7 +102,7 @@ inline Array run_node(const std::string& op, const std::vector<TensorData>& inpu
   return run_model(model, given, kernels).at(0);
 }
 
-/// Why it is not applicable.
+/// Returns the reason why the model is not applicable.
 inline std::string why_not(const Model& model, const std::vector<TensorData>& inputs) {
   Kernels kernels;
   try {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapters of quantised operators. What the catalogue has no op for is composed: integers are exact
-// in the wider dtypes that they pass through, and what is rounded to 8 bits is rounded half to even
-// and saturated.
+// Adapters of quantised operators. Operators that the catalogue has no op for are composed:
+// integers are exact in the wider intermediate dtypes, and results of 8 bits are rounded half to
+// even and saturated.
 #include <algorithm>
 #include <optional>
 
@@ -14,8 +14,8 @@ namespace {
 
 using Outputs = std::vector<Array>;
 
-/// A scale or zero point: one number, or one for each index of the node's axis, or one for each
-/// block of them.
+/// Returns a scale or zero point: one number, or one for each index of the node's axis, or one for
+/// each block of indices.
 Array along_axis(const Call& c, const Array& x, const Array& values) {
   if (values.values.size() == 1) return reshaped(values, {});
   const std::size_t at = axis_of(c.integer("axis", 1), x.shape.size());
@@ -30,7 +30,7 @@ Array along_axis(const Call& c, const Array& x, const Array& values) {
   return reshaped(values, shape);
 }
 
-/// round(x) + zero, within the zero point's dtype.
+/// Computes round(x) + zero, within the zero point's dtype.
 Array saturated(const Call& c, const Array& x, const Array& zero) {
   const IntegerRange range = integer_range(zero.dtype);
   const Array moved = c.binary("add", c.unary("round", x), c.cast(zero, x.dtype));
@@ -39,13 +39,13 @@ Array saturated(const Call& c, const Array& x, const Array& zero) {
   return c.cast(c.map("clamp", {&moved, &low, &high}), zero.dtype);
 }
 
-/// x - zero over i32; a zero point that is absent is 0.
+/// Computes x - zero over i32; an absent zero point is 0.
 Array centred(const Call& c, const Array& x, const Array* zero) {
   const Array wide = c.cast(x, DType::i32);
   return zero == nullptr ? wide : c.binary("sub", wide, c.cast(*zero, DType::i32));
 }
 
-/// Composed, since ONNX rounds the quotient to x's dtype before it rounds to an integer.
+/// The op is composed, since ONNX rounds the quotient to x's dtype before it rounds to an integer.
 Outputs quantise(const Call& c) {
   const Array& x = c.in(0);
   const Array scale = along_axis(c, x, c.in(1));
@@ -58,7 +58,7 @@ struct Channels {
   Array x, scale, zero;
 };
 
-/// None where blocks have scales of their own, or numbers are of other dtypes.
+/// Returns nullopt if blocks have scales of their own, or numbers are of other dtypes.
 std::optional<Channels> channels_of(const Call& c) {
   const Array& x = c.in(0);
   const Array& scale = c.in(1);
@@ -85,7 +85,7 @@ Outputs dequantise(const Call& c) {
   return {c.binary("mul", c.cast(centred(c, x, &zero), scale.dtype), scale)};
 }
 
-/// Scale and zero point from the range of x, which is made to hold 0.
+/// Computes scale and zero point from the range of x, extended to contain 0.
 Outputs dynamic_quantise(const Call& c) {
   const Array& x = c.in(0);
   std::vector<std::size_t> axes;
@@ -98,7 +98,7 @@ Outputs dynamic_quantise(const Call& c) {
   return {saturated(c, c.binary("div", x, scale), zero), scale, zero};
 }
 
-/// The product of centred integers, exact in i32, with the scales of both and of the result.
+/// Scales the product of centred integers, exact in i32, by the scales of both and of the result.
 Array rescaled(const Call& c, const Array& product, const Array& scales, const Array& y_scale,
                const Array& y_zero) {
   const Array factor = c.binary("div", scales, reshaped(y_scale, {}));
@@ -111,14 +111,14 @@ Outputs quantised_matmul(const Call& c) {
   return {rescaled(c, product, scales, c.in(6), c.in(7))};
 }
 
-/// A convolution of integers over f64, where they are exact.
+/// Computes a convolution of integers over f64, where they are exact.
 Array integer_convolution(const Call& c, const Array& x, const Array& w, const Array* bias) {
   const Array wide_x = c.cast(x, DType::f64), wide_w = c.cast(w, DType::f64);
   const Array wide_bias = bias == nullptr ? Array{} : c.cast(*bias, DType::f64);
   return convolve(c, wide_x, wide_w, bias == nullptr ? nullptr : &wide_bias);
 }
 
-/// One number, or one for each output channel, against w[CO, …].
+/// Returns one number, or one for each output channel, to broadcast against w[CO, …].
 Array by_channel(const Array& w, const Array& values) {
   if (values.values.size() == 1) return reshaped(values, {});
   Dims shape(w.shape.size(), 1);
@@ -143,7 +143,7 @@ Outputs convolution_of_integers(const Call& c) {
   return {c.cast(integer_convolution(c, x, w, nullptr), DType::i32)};
 }
 
-/// A zero point of a, where there is one for each row, stands in a column.
+/// A zero point of a that differs by row becomes a column.
 Outputs matmul_of_integers(const Call& c) {
   Array a_zero = c.has(2) ? c.in(2) : constant(c.dtype(), 0);
   if (a_zero.values.size() > 1 && a_zero.shape.size() == 1) a_zero.shape.push_back(1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapters of operators that draw random numbers, as far as their results do not depend on them:
-// nobody's stream is another's.
+// Adapters of operators that draw random numbers, for cases whose results do not depend on them: no
+// two generators have the same stream.
 #include "call.h"
 
 namespace mote::onnx {
@@ -8,8 +8,8 @@ namespace {
 
 using Outputs = std::vector<Array>;
 
-/// The mask is an output of version 7 on; until version 12 the ratio is an attribute, and nothing
-/// is dropped.
+/// The mask is an output from version 7 on; until version 12 the ratio is an attribute, and no
+/// element is dropped.
 Outputs dropout(const Call& c) {
   const Array& x = c.in(0);
   const double ratio = c.has(1) ? real_in(c.in(1)) : c.real("ratio", 0.5);

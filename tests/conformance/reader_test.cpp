@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader of ONNX files: every element type in both of its forms, and nothing but Error for
-// bytes that are no such file.
+// Tests the reader of ONNX files: every element type in both of its forms, and only Error for bytes
+// that are no such file.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -67,7 +67,7 @@ TEST(Wire, RejectsAnotherWireType) {
 TEST(Tensor, TypedFieldsAndRawBytesAgree) {
   struct Case {
     ElementType type;
-    std::string typed, raw;  // of two elements
+    std::string typed, raw;  // two elements in each form
   };
   const auto single = [](float v) { return std::uint64_t{std::bit_cast<std::uint32_t>(v)}; };
   const auto both = [](std::uint64_t number, std::uint64_t a, std::uint64_t b) {
@@ -131,7 +131,7 @@ TEST(Tensor, RejectsWhatDoesNotFitItsShape) {
             "onnx tensor: its data is in another file");
 }
 
-/// y = LeakyRelu(x), with an initializer, one attribute of each kind and an opset.
+/// Returns y = LeakyRelu(x), with an initializer, one attribute of each kind and an opset.
 std::string model_bytes() {
   const std::string attributes =
       field(5, field(1, "alpha") + fixed_field(2, std::bit_cast<std::uint32_t>(0.5F), 4)) +

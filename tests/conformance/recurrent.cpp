@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapters of recurrent layers, step by step: the cells of the catalogue, and where a node asks for
-// more than they do, gemm, activations and element-wise ops.
+// Adapters of recurrent layers, step by step: the cells of the catalogue; nodes that need more use
+// gemm, activations and elementwise ops.
 #include <algorithm>
 
 #include "call.h"
@@ -28,7 +28,7 @@ Array part_of(const Call& c, const Array& x, std::int64_t direction) {
 
 bool is_batch_first(const Call& c) { return c.integer("layout", 0) == 1; }
 
-/// A state [D, B, H] (or [B, D, H]) as [B, H]; zeros where it is absent.
+/// Returns a state [D, B, H] (or [B, D, H]) as [B, H]; zeros if it is absent.
 Array state(const Call& c, std::size_t k, const Layer& layer, std::int64_t direction) {
   if (!c.has(k)) return broadcast_to(constant(c.dtype(), 0), {layer.batch, layer.hidden});
   return part_of(c, is_batch_first(c) ? permuted(c.in(k), {1, 0, 2}) : c.in(k), direction);
@@ -68,7 +68,7 @@ Layer layer_of(const Call& c, std::int64_t gates, std::int64_t direction, bool b
   return layer;
 }
 
-/// x w^T + bias, for rows `gate`*H to `gate`*H + count*H of w.
+/// Computes x w^T + bias, for rows `gate`*H to `gate`*H + count*H of w.
 Array linear(const Call& c, const Layer& layer, const Array& x, const Array& w, const Array& bias,
              std::int64_t gate, std::int64_t count) {
   const std::int64_t from = gate * layer.hidden, rows = count * layer.hidden;
@@ -81,7 +81,7 @@ Array gate_of(const Call& c, const Layer& layer, const Array& all, std::int64_t 
   return c.slice(all, 1, gate * layer.hidden, layer.hidden);
 }
 
-/// The gates of w, r or a bias in another order, as an axis in front.
+/// Returns the gates of w, r or a bias in another order, as a leading axis.
 Array gates_of(const Call& c, const Layer& layer, const Array& all,
                const std::vector<std::int64_t>& order) {
   std::vector<Array> gates;
@@ -93,15 +93,15 @@ Array gates_of(const Call& c, const Layer& layer, const Array& all,
   return reshaped(c.concat(gates, 0), shape);
 }
 
-/// Both biases as one.
+/// Returns the sum of both biases.
 Array bias_of(const Call& c, const Layer& layer) {
   return c.binary("add", layer.w_bias, layer.r_bias);
 }
 
-/// From x[t] to the layer's new states; the direction chooses among the node's inputs.
+/// Computes the layer's new states from x[t]; the direction selects among the node's inputs.
 using Step = std::function<void(Layer&, const Array& x, std::int64_t direction)>;
 
-/// h of every step: [T, 1, B, H].
+/// Returns h of every step: [T, 1, B, H].
 Array unrolled(const Call& c, Layer& layer, const Step& step, std::int64_t direction) {
   std::vector<Array> all;
   const std::int64_t steps = layer.x.shape[0];
@@ -112,7 +112,7 @@ Array unrolled(const Call& c, Layer& layer, const Step& step, std::int64_t direc
   return c.concat(all, 0);
 }
 
-/// Y, Y_h and Y_c of all directions.
+/// Returns Y, Y_h and Y_c of all directions.
 Outputs in_directions(const Call& c, std::int64_t gates, const Step& step) {
   expect_plain(c);
   const std::string direction = c.text("direction", "forward");
@@ -139,7 +139,7 @@ Outputs rnn(const Call& c) {
   });
 }
 
-/// The reset gate comes after the product.
+/// Runs the form in which the reset gate is applied after the product.
 void step_gru(const Call& c, Layer& layer, const Array& x) {
   const Array w = gates_of(c, layer, layer.w, {0, 1, 2}),
               r = gates_of(c, layer, layer.r, {0, 1, 2});
@@ -150,7 +150,7 @@ void step_gru(const Call& c, Layer& layer, const Array& x) {
   layer.h = c.kernels().run("gru_cell", x.dtype, {&x, &layer.h, &w, &r, &b});
 }
 
-/// Gates z, r, h.
+/// The gates are z, r, h.
 Outputs gru(const Call& c) {
   if (c.integer("linear_before_reset", 0) != 0) {
     return in_directions(
@@ -171,7 +171,7 @@ Outputs gru(const Call& c) {
   });
 }
 
-/// ONNX's gates i, o, f, c as the cell's i, f, c, o.
+/// Reorders ONNX's gates i, o, f, c to the cell's i, f, c, o.
 void step_lstm(const Call& c, Layer& layer, const Array& x) {
   const std::vector<std::int64_t> order = {0, 2, 3, 1};
   const Array w = gates_of(c, layer, layer.w, order), r = gates_of(c, layer, layer.r, order);
@@ -182,7 +182,7 @@ void step_lstm(const Call& c, Layer& layer, const Array& x) {
   layer.cell = next.at(1);
 }
 
-/// Gates i, o, f, c; peepholes of the cell on i, o, f.
+/// The gates are i, o, f, c, with peepholes of the cell on i, o, f.
 Outputs lstm(const Call& c) {
   if (c.integer("input_forget", 0) != 0) throw NotApplicable("attribute input_forget");
   if (!c.has(7)) {

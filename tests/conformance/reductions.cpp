@@ -10,7 +10,7 @@ namespace {
 
 using Outputs = std::vector<Array>;
 
-/// The axes to reduce, all of them where none are given; nothing where that means the identity.
+/// Returns the axes to reduce, or all if none are given; nullopt if that means the identity.
 std::optional<std::vector<std::size_t>> reduced_axes(const Call& c) {
   const std::size_t rank = c.in(0).shape.size();
   std::vector<std::size_t> axes;
@@ -22,7 +22,7 @@ std::optional<std::vector<std::size_t>> reduced_axes(const Call& c) {
   return axes;
 }
 
-/// By an op, or by another one over booleans.
+/// Reduces by an op, or by another one for booleans.
 Adapter reduction(const std::string& op, std::string of_flags = "") {
   if (of_flags.empty()) of_flags = op;
   return [=](const Call& c) -> Outputs {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counting by operator, and Markdown.
+// Counts results by operator, and writes Markdown.
 #include "report.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ struct Row {
   int tests = 0, passed = 0, exact = 0, failed = 0, not_applicable = 0;
   int calls = 0, evaluated = 0;
   std::set<std::string> ops;
-  std::map<std::string, int> reasons;  ///< of what is not applicable
+  std::map<std::string, int> reasons;  ///< the reasons of tests that are not applicable
 };
 
 void count(const Result& r, Row& row) {
@@ -52,7 +52,7 @@ std::string reasons_of(const Row& row) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-/// Cells of one line of a table, without the bars.
+/// Returns the cells of one line of a table, without the bars.
 std::vector<std::string> cells_of(const std::string& line) {
   std::vector<std::string> cells;
   std::istringstream text(line.substr(1));

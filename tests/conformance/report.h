@@ -9,17 +9,17 @@
 
 namespace mote::onnx {
 
-/// Totals, one row for each operator of which a test passed or failed, then those of which none is
-/// applicable, with the reasons.
+/// Returns the totals, one row for each operator with a test that passed or failed, then the
+/// operators with no applicable test, with the reasons.
 std::string table(const std::vector<Result>& results);
 
-/// The ops of the catalogue that ran in none of the tests, in a sentence.
+/// Returns a sentence with the ops of the catalogue that ran in none of the tests.
 std::string unreached(const std::vector<Result>& results);
 
-/// Operators of which fewer tests pass now than the rows of `earlier` (such tables) say.
+/// Returns the operators for which fewer tests pass now than the tables in `earlier` say.
 std::vector<std::string> losses(const std::string& earlier, const std::vector<Result>& results);
 
-/// The rows of `earlier` that `now` does not have, word for word: what is no longer so.
+/// Returns the rows of `earlier` that `now` does not have, word for word.
 std::vector<std::string> outdated(const std::string& earlier, const std::string& now);
 
 }  // namespace mote::onnx

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapters of interpolation, axis by axis: what is read is gathered, then weighted. Where each
-// element of the output lies in x is worked out here, as a runtime would.
+// Adapters of interpolation, axis by axis: elements are gathered, then weighted. The position in x
+// of each element of the output is computed here, as a runtime would.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,10 +24,10 @@ struct Axis {
 struct Rules {
   std::string mode, coordinates, rounding;
   double cubic = -0.75, outside = 0;
-  bool only_inside = false;  ///< taps outside x do not count
+  bool only_inside = false;  ///< taps outside x have no weight
 };
 
-/// Where element `at` of the output lies in x.
+/// Returns the position in x of element `at` of the output.
 double position(const Rules& rules, const Axis& axis, std::int64_t at) {
   const auto k = static_cast<double>(at), last = static_cast<double>(axis.input - 1);
   const double extent = axis.scale * static_cast<double>(axis.input);
@@ -54,14 +54,14 @@ double rounded(const std::string& how, double x) {
   return how == "round_prefer_ceil" ? std::floor(x + 0.5) : std::ceil(x - 0.5);
 }
 
-/// The weights of the taps from floor(x) - 1 to floor(x) + 2, r = x - floor(x).
+/// Returns the weights of the taps from floor(x) - 1 to floor(x) + 2, r = x - floor(x).
 std::array<double, 4> cubic_weights(double r, double a) {
   const auto outer = [a](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
   const auto inner = [a](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
   return {outer(r + 1), inner(r), inner(1 - r), outer(2 - r)};
 }
 
-/// For every position the weights of the taps floor(x) + first, floor(x) + first + 1, …
+/// The weights of the taps floor(x) + first, floor(x) + first + 1, … for every position.
 struct Taps {
   std::int64_t first = 0;
   std::vector<std::vector<double>> weights;
@@ -85,7 +85,7 @@ Taps taps_of(const Rules& rules, const std::vector<double>& at, std::int64_t ext
   return taps;
 }
 
-/// x at these places of the axis, each moved into it.
+/// Returns x at these positions of the axis, each clamped to it.
 Array gathered(const Call& c, const Array& x, std::size_t axis, const std::vector<double>& places) {
   const auto last = static_cast<double>(x.shape.at(axis) - 1);
   Dims index;
@@ -95,7 +95,7 @@ Array gathered(const Call& c, const Array& x, std::size_t axis, const std::vecto
   return c.gather(x, axis, integers(DType::i64, {std::ssize(index)}, index));
 }
 
-/// Values along one axis of a tensor of that rank.
+/// Returns values along one axis of a tensor of that rank.
 template <class T>
 Array along(DType dtype, std::size_t rank, std::size_t axis, const std::vector<T>& values) {
   Dims shape(rank - axis, 1);
@@ -144,7 +144,7 @@ Array resized(const Call& c, const Array& x, std::size_t k, const Rules& rules, 
                   constant(x.dtype, rules.outside));
 }
 
-/// An input's values as reals; none where it is absent or empty.
+/// Returns an input's values as reals; none if it is absent or empty.
 std::vector<double> reals_of(const Call& c, std::size_t k) {
   std::vector<double> values;
   if (!c.has(k)) return values;
@@ -152,7 +152,7 @@ std::vector<double> reals_of(const Call& c, std::size_t k) {
   return values;
 }
 
-/// One scale for all axes where their proportions are kept.
+/// Sets one scale for all axes if the policy keeps their proportions.
 void keep_proportions(const std::string& policy, std::vector<Axis>& axes,
                       const std::vector<std::size_t>& chosen) {
   if (policy == "stretch") return;
@@ -168,7 +168,7 @@ void keep_proportions(const std::string& policy, std::vector<Axis>& axes,
   }
 }
 
-/// Every axis of x; scales, sizes and the region are those of the chosen axes.
+/// Returns every axis of x; scales, sizes and the region are those of the chosen axes.
 std::vector<Axis> axes_of(const Call& c, const std::vector<double>& scales,
                           const std::vector<double>& sizes, const std::vector<double>& region) {
   const Dims& shape = c.in(0).shape;

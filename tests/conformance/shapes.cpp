@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes on the caller's side, element by element.
+// Changes shapes on the caller's side, element by element.
 #include "shapes.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,8 @@ Dims strides_of(const Dims& shape) {
   return strides;
 }
 
-/// The elements of x at the row-major positions of `shape`, axis k stepping by strides[k].
+/// Returns the elements of x at the row-major positions of `shape`, where axis k steps by
+/// strides[k].
 Array viewed(const Array& x, const Dims& shape, const Dims& strides) {
   Array y{x.dtype, shape, {}};
   Dims index(shape.size(), 0);

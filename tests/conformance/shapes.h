@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes on the caller's side: what a runtime says by strides, merged axes and views, so that an
+// Shapes on the caller's side: the views, strides and merged axes that a runtime uses, so that an
 // op at its canonical ranks serves a tensor of any rank.
 #pragma once
 
@@ -10,34 +10,36 @@
 namespace mote::onnx {
 
 std::int64_t volume(const Dims& shape, std::size_t from, std::size_t to);
-/// A negative axis counts from the end. Throws mote::Error where it is none of `rank` axes.
+/// Resolves a negative axis, which counts from the end. Throws mote::Error if it is none of `rank`
+/// axes.
 std::size_t axis_of(std::int64_t axis, std::size_t rank);
 
 Array reshaped(Array x, Dims shape);
-/// Axis k of the result is axis order[k] of x.
+/// Permutes axes: axis k of the result is axis order[k] of x.
 Array permuted(const Array& x, const std::vector<std::size_t>& order);
-/// The elements of x where both axes, of equal extent, have the same index; `first` < `second`,
-/// which goes.
+/// Returns the elements of x where both axes, of equal extent, have the same index; `first` <
+/// `second`, which is dropped.
 Array diagonal(const Array& x, std::size_t first, std::size_t second);
-/// x repeated along axes of extent 1 and missing leading ones (NumPy).
+/// Repeats x along axes of extent 1 and missing leading ones (NumPy).
 Array broadcast_to(const Array& x, const Dims& shape);
-/// The common shape of the tensors (NumPy). Throws mote::Error.
+/// Returns the common shape of the tensors (NumPy). Throws mote::Error.
 Dims broadcast_shape(const std::vector<Dims>& shapes);
 
-/// [before the axis, the axis, after it].
+/// Reshapes x to [before the axis, the axis, after it].
 Array around_axis(Array x, std::size_t axis);
 
-/// [batch, channels, all that follows].
+/// Reshapes x to [batch, channels, all that follows].
 Array channels_in_the_middle(const Array& x);
 
-/// The tensors' shapes with neighbouring axes merged wherever all tensors allow it, then at least
-/// `rank` axes. Throws NotApplicable where more than `rank` are left.
+/// Returns the tensors' shapes with neighbouring axes merged if all tensors allow it, extended to
+/// `rank` axes. Throws NotApplicable if more than `rank` are left.
 std::vector<Dims> merged(const std::vector<Dims>& shapes, std::size_t rank);
 
 Array array_of(DType dtype, Dims shape, const std::vector<double>& values);
 Array integers(DType dtype, Dims shape, const std::vector<std::int64_t>& values);
-Array constant(DType dtype, double value);              ///< rank 0
-std::vector<std::int64_t> integers_in(const Array& x);  ///< its values; mote::Error for reals
-double real_in(const Array& x);                         ///< its only value
+Array constant(DType dtype, double value);  ///< has rank 0
+std::vector<std::int64_t> integers_in(
+    const Array& x);             ///< its values; throws mote::Error for reals
+double real_in(const Array& x);  ///< its only value
 
 }  // namespace mote::onnx

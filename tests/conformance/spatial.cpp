@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapters of pooling, over one to three spatial axes.
+// Adapters of pooling over one to three spatial axes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,8 @@ namespace {
 
 using Outputs = std::vector<Array>;
 
-/// Parameters of a pooling op over `rank` spatial axes; a window of fewer stands at the last.
+/// Returns the parameters of a pooling op over `rank` spatial axes; a window with fewer covers the
+/// last ones.
 Params pool_params(const Call& c, const Window& w, std::size_t rank) {
   Params params = window_params(w, rank);
   const std::size_t axes = w.kernel.size();
@@ -24,7 +25,7 @@ Params pool_params(const Call& c, const Window& w, std::size_t rank) {
   return params;
 }
 
-/// Positions counted row by row become positions counted column by column, within each image.
+/// Converts positions counted row by row to positions counted column by column, within each image.
 Array column_major(const Call& c, const Array& indices, std::int64_t h, std::int64_t w) {
   const auto rows = static_cast<double>(h), columns = static_cast<double>(w);
   const Array inside = c.binary("mod", indices, rows * columns);
@@ -58,7 +59,8 @@ Outputs average_pool(const Call& c) {
   return {without_spatial_axes(y, image.size())};
 }
 
-/// Each maximum back where it came from; what output_shape asks for beyond the windows' reach is 0.
+/// Writes each maximum back to its position; elements of output_shape beyond the windows' reach are
+/// 0.
 Outputs max_unpool(const Call& c) {
   const Dims image = spatial(c.in(0));
   const std::size_t axes = image.size();
@@ -81,7 +83,7 @@ Outputs max_unpool(const Call& c) {
   return {c.pad("constant", y, pads)};
 }
 
-/// (sum |x|^p)^(1/p) over each window, by the mean over all of its taps.
+/// Computes (sum |x|^p)^(1/p) over each window, by the mean over all of its taps.
 Outputs lp_pool(const Call& c) {
   const Dims image = spatial(c.in(0)), kernel = c.dims("kernel_shape");
   const std::size_t rank = image.size() == 3 ? 3 : 2;
@@ -96,7 +98,7 @@ Outputs lp_pool(const Call& c) {
   return {without_spatial_axes(y, image.size())};
 }
 
-/// Over all spatial axes, whatever their number, as rows of one column.
+/// Pools over all spatial axes, for any number of them, as rows of one column.
 Adapter global_pool(const std::string& op) {
   return [=](const Call& c) -> Outputs {
     const Array& x = c.in(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One test: read the model and its data sets, run it, compare every output.
+// Runs one test: reads the model and its data sets, runs it, compares every output.
 #include "suite.h"
 
 #include <fmt/format.h>
@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kExpanded = "_expanded";
 
-/// Tests whose data contradict their model or what mote pins where ONNX leaves it open. They count
-/// where they pass nevertheless.
+/// Tests whose data contradict their model, or a value that mote pins where ONNX leaves it open.
+/// They count if they pass nevertheless.
 const std::map<std::string, std::string>& defects() {
   static const std::string truncated =
       "the test's data have the lower half of the bits cut off, where ONNX leaves the rounding to "
@@ -49,7 +49,8 @@ Model load_model(const fs::path& folder) {
   return parse_model(read_file((folder / "model.onnx").string()));
 }
 
-/// The operator that the test is about: its model's last node, or that of an expanded test's twin.
+/// Returns the operator that the test is about: its model's last node, or that of an expanded
+/// test's twin.
 std::string subject(const fs::path& folder, const Model& model) {
   const std::string test = folder.filename().string();
   if (model.graph.nodes.empty()) return "(no node)";
@@ -73,7 +74,7 @@ std::vector<TensorData> load_tensors(const fs::path& data, const std::string& ki
   return tensors;
 }
 
-/// What is wrong with the outputs for one data set.
+/// Returns the first mismatch of the outputs for one data set.
 std::optional<std::string> judge(const Model& model, const fs::path& data, Kernels& kernels) {
   const std::vector<TensorData> inputs = load_tensors(data, "input", model.graph.inputs);
   const std::vector<Array> got = run_model(model, inputs, kernels);

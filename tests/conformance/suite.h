@@ -17,13 +17,14 @@ struct Result {
   Verdict verdict = Verdict::not_applicable;
   bool exact = false;            ///< compared bit for bit
   std::set<std::string> ops;     ///< mote's ops that ran
-  std::string reason;            ///< of what did not pass
-  int calls = 0, evaluated = 0;  ///< of mote's ops, and those of them that evaluate agreed with
+  std::string reason;            ///< the reason if it did not pass
+  int calls = 0, evaluated = 0;  ///< calls of mote's ops, and those that evaluate agreed with
 };
 
-/// The folders with a model.onnx below `folder`, sorted. Throws mote::Error where there is none.
+/// Returns the folders with a model.onnx below `folder`, sorted. Throws mote::Error if there is
+/// none.
 std::vector<std::string> find_tests(const std::string& folder);
-/// Never throws: what goes wrong is the result.
+/// Never throws: a failure is part of the result.
 Result run_test(const std::string& folder);
 
 }  // namespace mote::onnx

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors of ONNX files: raw bytes or typed fields, brought into one form and checked against the
-// shape.
+// Reads tensors of ONNX files: raw bytes or typed fields are brought into one form and checked
+// against the shape.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -30,7 +30,7 @@ constexpr Entry kEntries[] = {{"undefined", 0},      {"float32", 32},   {"uint8"
 
 const Entry& entry(ElementType type) { return kEntries[static_cast<std::size_t>(type)]; }
 
-/// Values as the typed fields hold them, before they take their place in `bytes`.
+/// Values as the typed fields hold them, before they are written to `bytes`.
 struct Typed {
   std::vector<std::uint64_t> singles, doubles;
   std::vector<std::int64_t> narrow, wide, unsigned_wide;
@@ -40,7 +40,7 @@ void append_bytes(std::string& bytes, std::uint64_t bits, std::size_t size) {
   for (std::size_t k = 0; k < size; ++k) bytes.push_back(static_cast<char>(bits >> 8 * k & 0xFFU));
 }
 
-/// Complex numbers stand in the real fields, two values each.
+/// Complex numbers lie in the real fields, two values each.
 void pack(const Typed& typed, TensorData& tensor) {
   const std::size_t size = size_of(tensor.type);
   const auto append = [&](const auto& values, std::size_t each) {

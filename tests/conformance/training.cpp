@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapters of the optimisers' steps (domain ai.onnx.preview.training). Inputs: R, T, then all X,
-// all G, all states; outputs: all new X, then the new states.
+// Adapters of the optimisers' steps (domain ai.onnx.preview.training). Inputs are R, T, then all X,
+// all G, all states; outputs are all new X, then the new states.
 #include <cmath>
 
 #include "call.h"
@@ -11,15 +11,15 @@ namespace {
 
 using Outputs = std::vector<Array>;
 
-/// A step after which beta^step is 0 for every beta below 0.9999, so that nothing is corrected for
-/// its bias: what ONNX means by T = 0.
+/// A step after which beta^step is 0 for every beta below 0.9999, so that no bias is corrected: the
+/// meaning of T = 0 in ONNX.
 constexpr std::int64_t kLate = 10'000'000;
 
-/// One tensor's step: rate, count of updates, then x, g and the states.
+/// Computes one tensor's step from the rate, the count of updates, and x, g and the states.
 using UpdateStep = std::function<Outputs(const Call&, double rate, std::int64_t t,
                                          const std::vector<const Array*>&)>;
 
-/// Every tensor of the node in turn; each has x, g and the states.
+/// Updates every tensor of the node in turn; each has x, g and the states.
 Adapter optimiser(std::size_t states, const UpdateStep& step) {
   return [=](const Call& c) -> Outputs {
     const double rate = real_in(c.in(0));
@@ -50,7 +50,7 @@ Outputs adam(const Call& c, double rate, std::int64_t t, const std::vector<const
     throw NotApplicable("adam has no norm_coefficient_post");
   }
   const double beta2 = c.real("beta", 0.999F);
-  // ONNX adds epsilon to the root before the bias is taken out, the op after.
+  // ONNX adds epsilon to the root before the bias correction, the op after it.
   const double corrected = t > 0 ? std::sqrt(1 - std::pow(beta2, static_cast<double>(t))) : 1;
   const Params params = {{"step", t > 0 ? t : kLate},
                          {"lr", rate},
@@ -62,11 +62,11 @@ Outputs adam(const Call& c, double rate, std::int64_t t, const std::vector<const
 }
 
 Outputs momentum(const Call& c, double rate, std::int64_t t, const std::vector<const Array*>& in) {
-  const double kept = t > 0 ? c.real("beta", 1) : 1;  // of the gradient
+  const double kept = t > 0 ? c.real("beta", 1) : 1;  // the kept share of the gradient
   if (kept != 1 && c.real("alpha", 0) == 0) {
     throw NotApplicable("sgd without momentum dampens no gradient");
   }
-  const Params params = {{"step", 2},  // any but the first, which would take no state
+  const Params params = {{"step", 2},  // any step except the first, which would take no state
                          {"lr", rate},
                          {"momentum", c.real("alpha", 0)},
                          {"dampening", 1 - kept},
@@ -75,7 +75,8 @@ Outputs momentum(const Call& c, double rate, std::int64_t t, const std::vector<c
   return c.kernels().run_all("sgd", in[0]->dtype, in, params);
 }
 
-/// Composed: h' = h + d^2, x' = x - r/(1 + t*decay) * d / (sqrt(h') + eps), d = g + norm*x.
+/// The op is composed: h' = h + d^2, x' = x - r/(1 + t*decay) * d / (sqrt(h') + eps), d = g +
+/// norm*x.
 Outputs adagrad(const Call& c, double rate, std::int64_t t, const std::vector<const Array*>& in) {
   const double decayed = rate / (1 + static_cast<double>(t) * c.real("decay_factor", 0));
   const Array decay = c.binary("mul", *in[0], c.real("norm_coefficient", 0));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapters of operators that move no element: another shape over the same memory, or what is known
-// without reading it. No kernel runs, so a test of nothing else says nothing about mote; they are
-// here for the models of several nodes that use them between ops.
+// Adapters of operators that move no element: another shape over the same memory, or results that
+// are known without reading it. No kernel runs, so a test of these alone says nothing about mote;
+// they serve models of several nodes that use them between ops.
 #include <algorithm>
 
 #include "call.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows: attributes to parameters.
+// Converts attributes of windows to parameters.
 #include "window.h"
 
 #include <fmt/format.h>

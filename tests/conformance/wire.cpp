@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protobuf's wire format: varints of 7 bits a byte, fixed values little-endian, lengths checked.
+// Reads protobuf's wire format: varints of 7 bits a byte, fixed values little-endian, lengths
+// checked.
 #include "wire.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Protobuf's wire format, read field by field: bytes in, (number, value) out. Malformed bytes throw
-// mote::Error; nothing is read outside the bytes that were given.
+// mote::Error; no byte outside the given ones is read.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : rest_(bytes) {}
   bool done() const { return rest_.empty(); }
-  Field next();            ///< Error when what follows is no field
-  std::uint64_t varint();  ///< Error when it is cut off or longer than 64 bits
+  Field next();            ///< throws Error if the next bytes are no field
+  std::uint64_t varint();  ///< throws Error if it is cut off or longer than 64 bits
 
  private:
   std::string_view take(std::uint64_t count);
@@ -34,14 +34,14 @@ class WireReader {
   std::string_view rest_;
 };
 
-// The value of a field; Error where its wire type does not fit.
+// Return the value of a field; they throw Error if its wire type does not fit.
 std::int64_t integer_of(const Field& field);
 float float_of(const Field& field);
 std::string_view bytes_of(const Field& field);
 
 // Appends the values of a repeated field, packed or not.
 void append_integers(const Field& field, std::vector<std::int64_t>& values);
-/// Fixed values of 4 or 8 bytes, as their bits.
+/// Appends fixed values of 4 or 8 bytes, as their bits.
 void append_fixed(const Field& field, WireType type, std::vector<std::uint64_t>& values);
 
 }  // namespace mote::onnx

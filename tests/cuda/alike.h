@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a call as mote declares it is the one that a header of the toolkit declares.
+// Compares the declaration of a call in mote with that of a toolkit's header.
 #pragma once
 
 #include <type_traits>
@@ -23,8 +23,9 @@ constexpr bool is_alike() {
   }
 }
 
-/// The same count of arguments, each of the same size, and a pointer or a real number where that is
-/// one; pointers to numbers point to the like. Results too.
+/// True if both have the same number of arguments with the same sizes, and a pointer or a real
+/// number at the same positions; pointers to numbers point to alike numbers. The same holds for
+/// results.
 template <typename Ours, typename... OurArguments, typename Theirs, typename... TheirArguments>
 constexpr bool are_alike(Ours (*)(OurArguments...), Theirs (*)(TheirArguments...)) {
   if constexpr (sizeof...(OurArguments) != sizeof...(TheirArguments))

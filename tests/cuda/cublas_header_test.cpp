@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of cuBLASLt as mote declares them, against cublasLt.h of a toolkit: arguments of the
-// same kinds and sizes, and the same constants.
+// Compares the calls of cuBLASLt as mote declares them with cublasLt.h of a toolkit: arguments of
+// the same kinds and sizes, and the same constants.
 #include <cublasLt.h>
 #include <gtest/gtest.h>
 

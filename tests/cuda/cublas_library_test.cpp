@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of NVIDIA's own cuBLASLt answers without a GPU: descriptors, and the names of statuses.
+// Tests the parts of NVIDIA's own cuBLASLt that answer without a GPU: descriptors, and the names of
+// statuses.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NVIDIA's own cuDNN answers of our graphs of convolutions and attention without a GPU.
+// Asks NVIDIA's own cuDNN, without a GPU, for engines of mote's graphs of convolutions and
+// attention.
 #include <fmt/format.h>
 
 #include "cudnn/attention.h"
@@ -16,7 +17,7 @@ Tensor with_channels_last(Tensor t) {
   return t;
 }
 
-/// One axis of taps has an axis of height before it.
+/// If there is only one axis of taps, an axis of height 1 precedes it.
 TEST_F(CudnnGraphLibrary, HasEnginesForConvolutionsWithTheirBiasAndActivation) {
   struct Case {
     Graph::Dims x, w, pads, strides, dilations;
@@ -72,7 +73,7 @@ TEST_F(CudnnGraphLibrary, HasEnginesForConvolutionsWithTheirBiasAndActivation) {
         << packed(c.x, DType::f32).text();
 }
 
-/// Which is why an activation without a bias is a step of its own.
+/// For this reason an activation without a bias is a separate step.
 TEST_F(CudnnGraphLibrary, HasNoEnginesForConvolutionsWithAnActivationAlone) {
   for (const DType dtype : {DType::f16, DType::bf16, DType::f32})
     EXPECT_EQ(answer(
@@ -95,7 +96,7 @@ TEST_F(CudnnGraphLibrary, HasNoEnginesForConvolutionsWithAnActivationAlone) {
 
 struct AttentionCase {
   std::int64_t heads, shared_heads, queries, keys, depth, width;
-  std::vector<std::int64_t> mask;  ///< none where it is empty
+  std::vector<std::int64_t> mask;  ///< empty if there is no mask
   bool causal;
 };
 
@@ -144,7 +145,7 @@ TEST_F(CudnnGraphLibrary, HasEnginesForAttentionAndItsGradient) {
     }
 }
 
-/// Which is why it has no kernels of these. That f16 has none either has another reason: its
+/// For this reason the backend has no kernels of these. f16 is left out for another reason: its
 /// gradients of scores may leave its range.
 TEST_F(CudnnGraphLibrary, HasNoEnginesForTheGradientOfAttentionInF32AndF64) {
   for (const DType dtype : {DType::f32, DType::f64})

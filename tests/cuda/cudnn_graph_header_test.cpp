@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls and constants of cuDNN's graph API as mote declares them, against its header.
+// Compares the calls and constants of cuDNN's graph API as mote declares them with its header.
 #include <cudnn.h>
 
 #include "alike.h"

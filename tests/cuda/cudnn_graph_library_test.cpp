@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NVIDIA's own cuDNN answers of our graphs of norms without a GPU.
+// Asks NVIDIA's own cuDNN, without a GPU, for engines of mote's graphs of norms.
 #include "cudnn/graph_norms.h"
 #include "described_gpu.h"
 
@@ -76,7 +76,7 @@ TEST_F(CudnnGraphLibrary, HasEnginesForTheGradientsOfNorms) {
         << c.mode << ' ' << packed(c.dims, DType::f32).text();
 }
 
-/// The RMS norm that finds the inverse deviation of rows: of x alone, in training.
+/// The RMS norm in training finds the inverse deviation of rows from x alone.
 TEST_F(CudnnGraphLibrary, HasEnginesForInverseDeviations) {
   for (const std::int64_t columns : {64, 7, 2})
     EXPECT_EQ(answer(
@@ -90,7 +90,7 @@ TEST_F(CudnnGraphLibrary, HasEnginesForInverseDeviations) {
         << columns;
 }
 
-/// Which is why gradients that must find it first are declined for such rows.
+/// For this reason gradients that must find it first are declined for such rows.
 TEST_F(CudnnGraphLibrary, TakesNoInverseDeviationsOfOneElement) {
   const std::string said = answer(
       [] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of cuDNN as mote declares them, against the headers of cuDNN: arguments of the same
-// kinds and sizes, and the same constants.
+// Compares the calls of cuDNN as mote declares them with the headers of cuDNN: arguments of the
+// same kinds and sizes, and the same constants.
 #include <cudnn.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of NVIDIA's own cuDNN answers without a GPU: descriptors, the extents of what windows give,
-// and the texts of statuses.
+// Tests the parts of NVIDIA's own cuDNN that answer without a GPU: descriptors, the extents of
+// outputs of windows, and the texts of statuses.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ Tensor dense(std::vector<std::int64_t> dims, DType dtype = DType::f32) {
   return t;
 }
 
-/// A window drawn for an axis, and the catalogue's extent of what it gives.
+/// A window drawn for an axis, and the catalogue's extent of its output.
 struct Axis {
   int extent, taps, stride, dilation, pad;
   std::int64_t windows() const {
@@ -55,7 +55,7 @@ std::vector<int> each(const std::vector<Axis>& axes, int Axis::*member) {
   return all;
 }
 
-/// Images by channels by what the member, or the count of windows, says of each axis.
+/// Returns images, channels, and for each axis the member, or the number of windows if it is null.
 std::vector<std::int64_t> dims_of(std::int64_t images, std::int64_t channels,
                                   const std::vector<Axis>& axes, int Axis::*member) {
   std::vector<std::int64_t> dims = {images, channels};
@@ -108,7 +108,7 @@ TEST_F(CudnnLibrary, TakesOurDescriptors) {
   for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
     Tensor strided = dense({2, 3, 4, 5}, dtype);
     EXPECT_NO_THROW(describe(strided));
-    strided.strides = {1, 70, 2, 9};  // any order, with gaps
+    strided.strides = {1, 70, 2, 9};  // in any order, with gaps
     EXPECT_NO_THROW(describe(strided));
     EXPECT_NO_THROW(describe_filter(dense({2, 3, 4, 5, 6}, dtype)));
     Tensor last = dense({2, 3, 4, 5}, dtype);

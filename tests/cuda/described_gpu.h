@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A GPU that is described by its properties alone, as cuDNN 9.8 and later allow: NVIDIA's own cuDNN
-// is asked for engines of our graphs on it, without a GPU.
+// is asked for engines of mote's graphs on it, without a GPU.
 #pragma once
 
 #include <dlfcn.h>
@@ -34,8 +34,8 @@ inline Target described_gpu() {
   return target;
 }
 
-/// What `ask` says in a process of its own, whose driver is the toolkit's stub: engines that are
-/// compiled at run time are offered only where there is one.
+/// Runs `ask` in a process of its own, whose driver is the toolkit's stub: engines that are
+/// compiled at run time are offered only if there is a driver.
 inline std::string with_driver(const std::function<std::string()>& ask) {
   return test::in_child([&]() -> std::string {
     if (dlopen(MOTE_CUDA_STUB, RTLD_NOW | RTLD_GLOBAL) == nullptr) return dlerror();
@@ -43,7 +43,7 @@ inline std::string with_driver(const std::function<std::string()>& ask) {
   });
 }
 
-/// "engines", "none", or why cuDNN does not take the graph.
+/// Returns "engines", "none", or the reason why cuDNN does not take the graph.
 inline std::string asked(const std::function<Graph()>& make, Kind kind) {
   try {
     return make().configurations(described_gpu(), kind).empty() ? "none" : "engines";
@@ -71,7 +71,7 @@ class CudnnGraphLibrary : public testing::Test {
         return std::string(e.what());
       }
     });
-    // Which properties it wants isn't documented: of another release only that it may want others.
+    // The properties that cuDNN wants are not documented; other releases may want others.
     constexpr std::size_t kTakesThem = 919;
     if (calls().version() / 100 == kTakesThem) {
       ASSERT_EQ(said, "");

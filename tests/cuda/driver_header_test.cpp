@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of the driver as mote declares them, against cuda.h of a toolkit: the same names, and
-// arguments of the same kinds and sizes.
+// Compares the calls of the driver as mote declares them with cuda.h of a toolkit: the same names,
+// and arguments of the same kinds and sizes.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -11,14 +11,14 @@
 namespace mote::cuda {
 namespace {
 
-// The header's macros give the name that the library has.
+// The header's macros expand to the names that the library has.
 #define NAME_OF(call) #call
 #define EXPECT_LIKE(ours, theirs)                                             \
   static_assert(test::are_alike(DriverCalls().ours, decltype (&(theirs))())); \
   EXPECT_NE(dlsym(fake, NAME_OF_EXPANDED(theirs)), nullptr) << #theirs
 #define NAME_OF_EXPANDED(call) NAME_OF(call)
 
-/// The fake has what the plug-in asks for, under the names that it asks for.
+/// The fake has all functions that the plug-in asks for, under the same names.
 TEST(CudaDriver, IsDeclaredAsInTheToolkitsHeader) {
   void* const fake = dlopen(MOTE_CUDA_FAKE, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(fake, nullptr) << dlerror();

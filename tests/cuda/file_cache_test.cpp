@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept on disk is what was put there, or it is made anew.
+// Tests that the cache on disk returns exactly the stored bytes, and stores damaged entries again.
 #include "cuda/file_cache.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# gpu_check_test.sh TOOLS BUILD FAKE FOLDER: tools/gpu_check.sh without a GPU says so; on the fake driver, with
-# an nvidia-smi that claims one or without, it judges and times, from a build and from a bundle, and says what fails and
-# what is left out for lack of time. Times that are measured there mean nothing.
+# gpu_check_test.sh TOOLS BUILD FAKE FOLDER: tools/gpu_check.sh reports a missing GPU; on the fake driver, with
+# an nvidia-smi that claims a GPU or without one, it judges and times, from a build and from a bundle, and
+# reports failed steps and steps that are left out for lack of time. The measured times mean nothing.
 set -eu
 tools=$1
 build=$2
@@ -28,8 +28,8 @@ summary() {
   cmake -DFILE="$folder/results/summary.json" -DSTATE="$1" "-DSTEPS=$2" ${3:+-DCASES=$3} -P "$here/gpu_summary.cmake"
 }
 
-# $FAKE_SMI: works, or does not tell (it lists GPUs and fails at what else it is asked), or nothing works, as where there
-# is none.
+# $FAKE_SMI is "works", "does not tell" (it lists GPUs and fails at other questions), or "nothing", as if there
+# were no nvidia-smi.
 cat > "$folder/path/nvidia-smi" << 'END'
 #!/bin/sh
 case "$FAKE_SMI $1" in
@@ -42,7 +42,7 @@ export PATH="$folder/path:$PATH" FAKE_SMI=nothing
 export MOTE_NVRTC="$fake" MOTE_CUBLAS="$fake" MOTE_CUDNN=/nowhere
 export MOTE_CACHE="$folder/cache" MOTE_GPU_BENCH=--tiny
 
-# No driver, a driver without a GPU, and where nothing can be asked: nothing is written.
+# Without a driver, with a driver without a GPU, and without any answer, nothing is written.
 if [ ! -e /dev/nvidiactl ] && [ ! -e /dev/dxg ]; then
   for driver in /nowhere "$fake"; do
     for from in "$build" /nowhere; do
@@ -55,7 +55,7 @@ fi
 test ! -e "$folder/results"
 export MOTE_CUDA_DRIVER="$fake"
 
-# A driver that does not start is no machine without a GPU, and mote tells the GPU without nvidia-smi.
+# A driver that does not start does not mean that there is no GPU; mote finds the GPU without nvidia-smi.
 expect 1 env FAKE_CUDA_FAIL=0:700 sh "$tools/gpu_check.sh" "$build" "$folder/results" neg
 grep -q 'cuInit returned 700' "$folder/results/summary.txt"
 expect 0 sh "$tools/gpu_check.sh" "$build" "$folder/results" neg
@@ -77,7 +77,7 @@ grep -q 'oracle_cudnn: missing: cudnn is not installed' "$folder/results/summary
 grep -q 'a fake GPU' "$folder/results/summary.txt"
 grep -q '"driver":"version 7"' "$folder/results/summary.json"
 
-# A context that is lost fails each step that needs it, and the rest is done; a driver that does not start ends all.
+# A lost context fails each step that needs it, and the other steps run; a driver that does not start ends all.
 expect 1 env FAKE_CUDA_FAIL=9:700 FAKE_SMI="does not tell" sh "$tools/gpu_check.sh" "$build" "$folder/results" neg relu
 summary failed "doctor=passed;oracle_cuda_f32=failed;benchmark=failed;oracle_cuda=failed"
 grep -q '"driver":"unknown"' "$folder/results/summary.json"
@@ -88,13 +88,13 @@ grep -q 'nvidia-smi sees a GPU' "$folder/results/summary.txt"
 expect 2 env MOTE_GPU_CHECK_SECONDS=0 sh "$tools/gpu_check.sh" "$build" "$folder/results" neg
 summary incomplete "doctor=not begun;oracle_cuda_f32=not begun;benchmark=not begun"
 
-# A .cu file of one's own, by a stand-in for nvcc.
+# A user's .cu file is compiled by a stand-in for nvcc.
 export NVCC="$here/fake_nvcc.sh" FAKE_NVCC_SHIM="$build/lib/mote/cuda_shim.so"
 expect 0 sh "$tools/gpu_check.sh" "$build" "$folder/results" softmax
 summary passed "oracle_cuda_f32=passed;oracle_own_source=passed;benchmark=passed"
 grep -q '"name":"oracle_own_source".*"judged":[1-9]' "$folder/results/summary.json"
 
-# The bundle beside the script: with this machine's libraries, and with its own alone.
+# The bundle lies next to the script: once with this machine's libraries, and once with only its own.
 expect 0 sh "$tools/gpu_bundle.sh" "$build" "$folder/bundle"
 cd "$folder"
 for libraries in own system; do

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DFILE=summary.json -DSTATE=state [-DSTEPS="name=state;…"] [-DCASES=count] -P gpu_summary.cmake: the file is JSON, and
-# says that of the whole, of these steps, and so many cases of the benchmark, each with its ratios.
+# cmake -DFILE=summary.json -DSTATE=state [-DSTEPS="name=state;…"] [-DCASES=count] -P gpu_summary.cmake: checks
+# that the file is JSON with that state of the whole, those of the steps, and that number of cases of the
+# benchmark, each with its ratios.
 file(READ ${FILE} text)
 
 function(expect what got expected)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backends cuda and cuda_oracle on a fake driver: what is launched is right, every call of the
-// driver may fail and that is a status with the kernel's name, and nothing is left behind.
+// Tests the backends cuda and cuda_oracle on a fake driver: launches compute the right results, any
+// call of the driver may fail and gives a status with the kernel's name, and no memory is left
+// behind.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -31,9 +32,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kOutOfMemory = 2;       // CUDA_ERROR_OUT_OF_MEMORY
-constexpr int kIllegalAddress = 700;  // CUDA_ERROR_ILLEGAL_ADDRESS, after which nothing works
+constexpr int kIllegalAddress = 700;  // CUDA_ERROR_ILLEGAL_ADDRESS, after which no call works
 
-/// The plug-in and the fake that it finds; loaded once, and before any fork.
+/// The plug-in and the fake that it finds; they are loaded once, before any fork.
 class Libraries {
  public:
   static const Libraries& all() {
@@ -65,7 +66,7 @@ class Libraries {
   Plugin plugin_;
 };
 
-/// In a process of its own, where a GPU may be opened, and lost.
+/// Runs the body in a process of its own, where a GPU may be opened and lost.
 std::string in_child(const std::function<std::string()>& body) {
   Libraries::all();
   return test::in_child(body);
@@ -137,7 +138,7 @@ TEST(CudaGpu, ComputesOnCopiesOfTheHostsTensors) {
   }
 }
 
-/// The call with tensors that lie on the fake GPU.
+/// Runs the call with tensors that lie on the fake GPU.
 std::string sum_on_the_gpu(bool only_x) {
   const Libraries& of = Libraries::all();
   Sum sum;
@@ -182,7 +183,7 @@ TEST(CudaGpu, UsesTensorsOfTheGpuWhereTheyAre) {
       << mixed;
 }
 
-/// Runs once to count the calls, the compiler's among them.
+/// Runs once to count the calls, including those of the compiler.
 int calls_of_a_run() {
   fs::remove_all(fs::path(MOTE_CUDA_CACHE) / "nvrtc");
   return std::stoi(in_child([] {
@@ -194,8 +195,8 @@ int calls_of_a_run() {
   }));
 }
 
-/// A run whose call number `failing` fails, and the one after it: "well again", "lost", or what is
-/// wrong with them.
+/// Runs twice, and call number `failing` of the first run fails. Returns "well again", "lost", or
+/// the description of an error.
 std::string after_failure(int failing, int status) {
   const Libraries& of = Libraries::all();
   const mote_kernel& kernel = *test::kernel_of(of.backend("cuda_oracle"), "layer_norm.grad");
@@ -242,7 +243,7 @@ TEST(CudaGpu, IsDeclinedWhereThereIsNoDriver) {
             "directory");
 }
 
-/// What comes of a sum on a fake whose variable has that value.
+/// Returns the result of a sum on a fake whose variable has that value.
 std::string sum_where(const char* variable, const char* value) {
   return in_child([&]() -> std::string {
     setenv(variable, value, 1);
@@ -252,7 +253,7 @@ std::string sum_where(const char* variable, const char* value) {
   });
 }
 
-/// The fake NVRTC knows sm_80 and sm_90: machine code for sm_80 runs on sm_89, and of other
+/// The fake NVRTC knows sm_80 and sm_90: machine code for sm_80 runs on sm_89, and for other
 /// generations the driver compiles PTX.
 TEST(CudaGpu, RunsOnGpusThatNvrtcDoesNotKnow) {
   for (const char* architecture : {"80", "89", "90", "100", "121"})
@@ -260,7 +261,7 @@ TEST(CudaGpu, RunsOnGpusThatNvrtcDoesNotKnow) {
   EXPECT_EQ(sum_where("FAKE_CUDA_ARCHITECTURE", "75"), "the GPU is sm_75, expected sm_80 or later");
 }
 
-/// The fake NVRTC is 99.0.
+/// The fake NVRTC has version 99.0.
 TEST(CudaGpu, IsDeclinedWhereTheDriverIsOlderThanNvrtc) {
   EXPECT_EQ(sum_where("FAKE_CUDA_VERSION", "99010"), "right");
   EXPECT_EQ(sum_where("FAKE_CUDA_VERSION", "98020"),
@@ -268,7 +269,7 @@ TEST(CudaGpu, IsDeclinedWhereTheDriverIsOlderThanNvrtc) {
             " makes code for drivers of CUDA 99, this one is of CUDA 98.2");
 }
 
-/// Runs `mote ARGUMENTS` on the fake driver; both streams come back.
+/// Runs `mote ARGUMENTS` on the fake driver; returns both streams.
 std::string mote_run(const std::string& arguments, const std::string& prefix = "") {
   return test::run_in_shell(
              fmt::format("MOTE_CUDA_DRIVER='{0}' MOTE_NVRTC='{0}' MOTE_CACHE='{1}' {2} '{3}' {4}",
@@ -284,7 +285,8 @@ TEST(CudaGpu, PassesTheOracle) {
   EXPECT_NE(out.find("\npassed: "), std::string::npos) << out;
 }
 
-/// Of f32, and by tensor cores, of which a GPU takes tiles of 128 x 128 for sizes like these.
+/// The cases are one of f32 and one for tensor cores; for such sizes a GPU takes tiles of 128 x
+/// 128.
 TEST(CudaGpu, ComputesWideTiles) {
   const test::TemporaryFolder folder;
   const std::string cases = folder.write("wide.cases",
@@ -324,7 +326,8 @@ TEST(CudaGpu, ALostContextEndsTheWorkerAndNotTheCampaign) {
   const std::string one =
       fmt::format("neg x=f32[1,1,2,3] fill=index:0 backend=cuda plugin={}\n", MOTE_CUDA_PLUGIN);
   const std::string cases = folder.write("three.cases", one + one + one);
-  const std::string out = mote_run("replay " + cases, "FAKE_CUDA_FAIL=60:700");  // in the second
+  const std::string out =
+      mote_run("replay " + cases, "FAKE_CUDA_FAIL=60:700");  // fails in the second case
   const auto count = [&](const std::string& text) {
     int found = 0;
     for (std::size_t at = out.find(text); at != std::string::npos; at = out.find(text, at + 1))
@@ -332,11 +335,11 @@ TEST(CudaGpu, ALostContextEndsTheWorkerAndNotTheCampaign) {
     return found;
   };
   EXPECT_EQ(count("passed: neg"), 2) << out;
-  EXPECT_EQ(count("mote_neg_f32"), 1) << out;  // or mote_neg_f32_packs, as the memory lies
+  EXPECT_EQ(count("mote_neg_f32"), 1) << out;  // or mote_neg_f32_packs, depending on the address
   EXPECT_EQ(count("CUDA_ERROR_ILLEGAL_ADDRESS (700)"), 1) << out;
 }
 
-/// Those that a call launches, once: not what other strides would take.
+/// Only the kernels that a call launches are compiled, once; those for other strides are not.
 TEST(CudaGpu, CompilesTheKernelsThatAreLaunched) {
   const test::TemporaryFolder folder;
   const std::string cases = folder.write("neg.cases",
@@ -362,7 +365,7 @@ TEST(CudaGpu, CompilesTheKernelsThatAreLaunched) {
   EXPECT_EQ(compiled, expected);
 }
 
-/// A driver may be newer the next time: what it loads is not taken from before.
+/// A driver may be newer the next time: it does not get code that an earlier version loaded.
 TEST(CudaGpu, CodeIsKeptByTheDriversVersion) {
   const test::TemporaryFolder folder;
   const auto entries = [&](const std::string& version) {
@@ -387,7 +390,7 @@ TEST(CudaGpu, ThePluginMustBeNamed) {
   EXPECT_NE(out.find("/lib/mote/cuda.so"), std::string::npos) << out;
 }
 
-/// The finding of `mote doctor` that begins so, as one line.
+/// Returns the finding of `mote doctor` that begins with this text, as one line.
 std::string doctors_line(const std::string& begin, const std::string& prefix = "") {
   const std::string joined =
       "\n" + std::regex_replace(mote_run("doctor", prefix), std::regex("\n +"), " ");
@@ -415,7 +418,7 @@ TEST(CudaGpu, TheDoctorSaysWhatKernelsCanDo) {
       ", a driver that does not start; cost");
 }
 
-/// It lies beside the folder of plug-ins: nothing is missing.
+/// The plug-in lies next to the folder of plug-ins, so that no part is missing.
 TEST(CudaGpu, TheDoctorSaysThatThePluginMustBeNamed) {
   const std::string line = doctors_line("ok       backend         cuda, ");
   EXPECT_NE(line.find("/lib/mote/cuda.so"), std::string::npos) << line;

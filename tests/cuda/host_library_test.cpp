@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that are compiled for the shim at run time: what a GPU traps is found in them too.
+// Tests kernels that are compiled for the shim at run time: errors that a GPU traps are found in
+// them too.
 #include "cuda_host/host_library.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,8 @@
 namespace mote::cuda_host {
 namespace {
 
-/// What a block of 8 threads of `void k(const float *x, float *y)` with that body finds.
+/// Returns the error that a block of 8 threads of `void k(const float *x, float *y)` finds with
+/// that body.
 std::string found_in(const std::string& body) {
   setenv("MOTE_CACHE", MOTE_CUDA_CACHE, 1);
   const std::string source = host_source(

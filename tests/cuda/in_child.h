@@ -12,8 +12,8 @@
 
 namespace mote::test {
 
-/// What a process of its own says: a GPU is opened once a process, and may be lost. What must be
-/// loaded before the fork is the caller's.
+/// Returns the text that the body computes in a child process, since a GPU is opened once per
+/// process and may be lost. The caller must load libraries before the fork.
 inline std::string in_child(const std::function<std::string()>& body) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) return "no pipe";
@@ -22,7 +22,8 @@ inline std::string in_child(const std::function<std::string()>& body) {
     std::string text;
     try {
       text = body();
-    } catch (const std::exception& e) {  // must not reach the copy of the test's own frames
+    } catch (const std::exception&
+                 e) {  // must not reach the test's own frames, which the child has copies of
       text = std::string("an exception: ") + e.what();
     }
     const bool written = write(ends[1], text.data(), text.size()) >= 0;

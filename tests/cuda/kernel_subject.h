@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A case of the oracle as a call of the variant gen, or of tf32, on the shim: which kernels it
-// launches, and what the first of them leaves, also with another text.
+// Runs a case of the oracle as a call of the variant gen, or of tf32, on the shim: the launched
+// kernels, and the result of the first one, also with another text.
 #pragma once
 
 #include <cstdlib>
@@ -19,18 +19,18 @@
 
 namespace mote::test {
 
-/// A library with that kernel alone.
+/// Compiles a library with only that kernel.
 inline cuda_host::HostLibrary library_of(const std::string& function, const std::string& kernel) {
   setenv("MOTE_CACHE", MOTE_CUDA_CACHE, 1);
   const std::string source = cuda_host::host_source({function}, cuda_helpers(kernel) + kernel);
   return cuda_host::compile_for_host(source, [&] { return source; });
 }
 
-/// A call with the memory of its tensors, filled, and what it is launched with, on few blocks.
+/// A call with filled memory of its tensors, and its launches, on few blocks.
 class KernelSubject {
  public:
   static constexpr cuda::Grid kFew = {.least_side = 3, .most_blocks = 3};
-  /// Wide tiles too.
+  /// Allows pipelined tiles too.
   static constexpr cuda::Grid kWide = {.least_side = 3, .least_wide_tiles = 1, .most_blocks = 3};
 
   explicit KernelSubject(const std::string& line, const cuda::Grid& grid = kFew,
@@ -54,10 +54,10 @@ class KernelSubject {
 
   std::vector<cuda::Launch> launches() const { return plan_->launches(data_, workspace_.data()); }
   std::size_t workspace_bytes() const { return plan_->workspace_bytes(); }
-  /// The first kernel.
+  /// Returns the first kernel.
   const CudaKernel& kernel() const { return *launches().at(0).kernel; }
 
-  /// The first kernel, in the library, and what it leaves in the first output.
+  /// Runs the first kernel from the library, and returns the bytes of the first output.
   shim::Run run(const cuda_host::HostLibrary& library, const shim::Options& options) {
     Buffer& y = *buffers_[case_.inputs.size()];
     y.poison(Poison::first);

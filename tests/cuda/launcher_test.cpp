@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one's own that launch kernels on a GPU, which is the fake driver's: a .cu file that
+// Tests a user's functions that launch kernels on a GPU (that of the fake driver): a .cu file that
 // a stand-in for nvcc compiles, and a library with pointers of the GPU and a stream. They get
 // copies of the host's tensors, and each mistake is found and named.
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ constexpr const char* kCase = "softmax x=f32[2,70,3]:pad2 y=f32[2,70,3]:off1 fil
 
 using Result = test::Ran;
 
-/// On the fake driver; `set`: more of the environment.
+/// Runs mote on the fake driver; `set` adds environment variables.
 Result mote_run(const std::string& arguments, const std::string& set = "") {
   return test::run_in_shell(
       fmt::format("MOTE_CUDA_DRIVER='{}' NVCC='{}' FAKE_NVCC_SHIM='{}' {} '{}' {}", MOTE_CUDA_FAKE,
@@ -49,12 +49,12 @@ void expect(const Result& r, int code, const std::string& part) {
   EXPECT_NE(r.out.find(part), std::string::npos) << r.out;
 }
 
-/// Where the launcher begins, and what it may say there.
+/// The beginning of the launcher, where tests insert statements.
 constexpr const char* kBegin = "const int64_t rows = R * C;";
 
 TEST(CudaLauncher, ASourceIsCompiledForTheGpuThatIsThere) {
   expect(run(example()), 0, "passed");
-  // The stream is one of its own, on the shim there is none.
+  // On the GPU there is a stream, on the shim there is none.
   const std::string needs_stream =
       replaced(example(), kBegin, std::string("if (stream == nullptr) return 7; ") + kBegin);
   expect(run(needs_stream), 0, "passed");
@@ -62,8 +62,8 @@ TEST(CudaLauncher, ASourceIsCompiledForTheGpuThatIsThere) {
   expect(run(needs_stream, "MOTE_CUDA_DRIVER=/nowhere"), 1, "the function returned 7");
 }
 
-/// The choice asks the driver, which is of no use in a child of the process that does: whether it
-/// is there is asked for in a process of its own.
+/// The choice of the machine asks the driver, which does not work in forked children afterwards, so
+/// a separate process asks whether there is one.
 TEST(CudaLauncher, ASourceIsCheckedByWorkersOnTheGpu) {
   const test::TemporaryFolder folder;
   const std::string file = folder.write("mine.cu", example());
@@ -98,7 +98,7 @@ TEST(CudaLauncher, ALostContextIsAStatusWithTheFunctionsName) {
   expect(run(example(), "FAKE_CUDA_FAIL=14:700"), 1, "my_softmax: ");
 }
 
-/// What a user builds by nvcc: here the launcher's work is done by the host.
+/// A user builds this with nvcc; here the host does the launcher's work.
 TEST(CudaLauncher, ALibraryTakesPointersOfTheGpuAndAStream) {
   const test::TemporaryFolder folder;
   const auto build = [&](const std::string& name, const std::string& body) {

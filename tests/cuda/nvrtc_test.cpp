@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NVRTC makes of the catalogue's kernels, for sm_80 and sm_90: it compiles, spills nothing and
-// keeps nothing in local memory but what CUDA's own sin, cos and tan keep there. What each kernel
-// takes is recorded in resources/*.txt; whatever isn't there is compiled.
+// Tests NVRTC on the catalogue's kernels for sm_80 and sm_90: all compile, without spills and
+// without local memory except for CUDA's own sin, cos and tan. The resources of each kernel are
+// recorded in resources/*.txt; kernels that are not recorded are compiled.
 #include "cuda/nvrtc.h"
 
 #include <fmt/format.h>
@@ -58,8 +58,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// CUDA's own sin, cos and tan keep a table in local memory, for large arguments. How much at most
-/// is asked of kernels that do nothing but call one of them.
+/// CUDA's own sin, cos and tan keep a table in local memory for large arguments. Returns the
+/// maximum size in kernels that only call one of them.
 int stack_of_trigonometry(int architecture) {
   static std::map<int, int> known;
   const auto [at, fresh] = known.try_emplace(architecture, 0);
@@ -77,7 +77,7 @@ int stack_of_trigonometry(int architecture) {
   return at->second;
 }
 
-/// Whether the kernel's own text calls one of them.
+/// True if the kernel's own text calls one of them.
 bool calls_trigonometry(const std::string& text, const std::string& kernel) {
   const std::size_t begin = text.find("\n" + kernel + "(");
   if (begin == std::string::npos) return false;
@@ -86,15 +86,16 @@ bool calls_trigonometry(const std::string& text, const std::string& kernel) {
   return std::regex_search(body, call);
 }
 
-/// All groups where $MOTE_EXHAUSTIVE is set, else a few: the whole catalogue takes minutes.
+/// Returns all groups if $MOTE_EXHAUSTIVE is set, else a few, since the whole catalogue takes
+/// minutes.
 std::uint32_t groups_to_compile() {
   return std::getenv("MOTE_EXHAUSTIVE") != nullptr ? kGroups : 2;
 }
 
 bool updates() { return std::getenv("MOTE_UPDATE_GOLDEN") != nullptr; }
 
-/// Of a kernel, or of one of CUDA's own functions: no spills, no local memory but that of
-/// trigonometry.
+/// Expects that a kernel, or one of CUDA's own functions, has no spills, and no local memory except
+/// that of trigonometry.
 void expect_lean(const std::string& function, const KernelResources& r, const std::string& text,
                  int architecture) {
   EXPECT_EQ(r.spill_stores + r.spill_loads, 0) << function << " for sm_" << architecture;
@@ -105,7 +106,7 @@ void expect_lean(const std::string& function, const KernelResources& r, const st
   EXPECT_LE(r.stack, stack_of_trigonometry(architecture)) << function;
 }
 
-/// Runs the work for each of the numbers below the count, a thread for each core.
+/// Runs the work for each number below the count, with a thread for each core.
 template <typename Work>
 void in_threads(std::uint32_t count, const Work& work) {
   std::atomic<std::uint32_t> next = 0;
@@ -116,12 +117,12 @@ void in_threads(std::uint32_t count, const Work& work) {
     });
 }
 
-/// What a table that is made here is made by.
+/// Returns the description of the compiler for a table made here.
 std::string description_for(Variant variant) {
   return nvrtc()->description({kArchitectures[0]}, effort_for(variant));
 }
 
-/// What the table says of kernels that were compiled, where this NVRTC made it.
+/// Expects the recorded resources of compiled kernels, if the table comes from this NVRTC.
 void expect_as_recorded(const ResourceTable& table,
                         const std::map<std::string, KernelResources>& resources, Variant variant,
                         int architecture) {
@@ -138,14 +139,14 @@ void expect_as_recorded(const ResourceTable& table,
 
 FileCache cache() { return FileCache(std::filesystem::path(MOTE_CUDA_CACHE) / "nvrtc"); }
 
-/// As a backend compiles them: from the key of a group, so that a warm cache needs no text.
+/// Compiles groups as a backend does: from the key of a group, so that a warm cache needs no text.
 TEST_P(Compiling, GroupsOfTheCatalogue) {
   const auto [architecture, variant] = GetParam();
   const ResourceTable table = read_table(table_path(variant));
   std::size_t kernels = 0;
-  double compiling = 0;  // seconds of all threads
+  double compiling = 0;  // in seconds, summed over all threads
   std::mutex mutex;
-  generated_ops();  // deriving the gradients once is no work of NVRTC's
+  generated_ops();  // the gradients are derived here once, outside of the measured time
   const auto start = std::chrono::steady_clock::now();
   in_threads(groups_to_compile(), [&, architecture = architecture,
                                    variant = variant](std::uint32_t group) {
@@ -177,7 +178,7 @@ TEST_P(Compiling, GroupsOfTheCatalogue) {
       text_of(variant), architecture, kernels, seconds, compiling);
 }
 
-/// Compiles the kernels, so many at a time, and puts what they take into the table.
+/// Compiles the kernels in batches, and records their resources in the table.
 void compile_into(ResourceTable& table, const std::vector<KernelText>& kernels, Variant variant,
                   int architecture) {
   constexpr std::size_t kBatch = 64;
@@ -214,8 +215,8 @@ void compile_into(ResourceTable& table, const std::vector<KernelText>& kernels, 
 
 class Recorded : public testing::TestWithParam<Variant> {};
 
-/// Every kernel has been compiled for both architectures as it is now: those that the table in the
-/// repository doesn't have are compiled here.
+/// Every kernel in its current form has been compiled for both architectures: kernels that are not
+/// in the recorded table are compiled here.
 TEST_P(Recorded, EveryKernel) {
   if (nvrtc() == nullptr) GTEST_SKIP() << "no NVRTC here";
   const Variant variant = GetParam();
@@ -252,7 +253,7 @@ TEST_P(Recorded, EveryKernel) {
     EXPECT_TRUE(now.kernels.contains(function)) << function << " is recorded, but there is none";
 }
 
-/// In every dtype in the variant gen, of f32 in the variant tf32: they keep tiles in shared memory.
+/// Tiles lie in shared memory: in every dtype in the variant gen, in f32 in the variant tf32.
 TEST_P(Recorded, TilesAreInSharedMemory) {
   const Variant variant = GetParam();
   const ResourceTable table = read_table(table_path(variant));
@@ -272,8 +273,8 @@ TEST_P(Recorded, TilesAreInSharedMemory) {
     }
 }
 
-/// For GPUs that are newer than NVRTC. The driver compiles PTX, and may fuse a product into a sum
-/// where PTX doesn't say how either is rounded: in the variant oracle it always does.
+/// GPUs that are newer than NVRTC get PTX, which the driver compiles. It may fuse a product into a
+/// sum unless PTX states the rounding of both, which the oracle variant always does.
 TEST(Nvrtc, MakesPtxThatLeavesNoRoundingOfTheOracleToTheDriver) {
   if (nvrtc() == nullptr) GTEST_SKIP() << "no NVRTC here";
   constexpr int kNewest = kArchitectures.back();
@@ -304,8 +305,8 @@ TEST(Nvrtc, MakesPtxThatLeavesNoRoundingOfTheOracleToTheDriver) {
   EXPECT_TRUE(fuses);
 }
 
-/// Of every op and gradient in f32, with all optional inputs, the kernels that row-major calls of
-/// large tensors launch: the first of each stage.
+/// Returns, for every op and gradient in f32 with all optional inputs, the kernels that row-major
+/// calls of large tensors launch: the first of each stage.
 std::vector<std::string> first_kernels_of_f32() {
   std::vector<std::string> texts;
   for (const OpRecord* record : generated_ops())
@@ -319,7 +320,7 @@ std::vector<std::string> first_kernels_of_f32() {
   return texts;
 }
 
-/// How long that takes, with nothing kept, is for docs/cuda.md.
+/// docs/cuda.md states the time of this compilation without a cache.
 TEST(Nvrtc, CompilesTheFirstKernelsOfF32) {
   if (nvrtc() == nullptr) GTEST_SKIP() << "no NVRTC here";
   if (std::getenv("MOTE_EXHAUSTIVE") == nullptr)

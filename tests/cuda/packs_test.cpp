@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose threads move 16 bytes at a time: they are launched where tensors have no gaps and
-// lie at addresses that 16 divides, and compute what the others do.
+// Tests kernels whose threads move 16 bytes at a time: they are launched if tensors have no gaps
+// and lie at addresses divisible by 16, and give the same results as the other kernels.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,8 @@ std::string kernel_for(const std::string& line) { return KernelSubject(line).ker
 TEST(CudaPacks, AreTakenWhereTensorsHaveNoGaps) {
   EXPECT_EQ(kernel_for("add a=f32[1,3,5,7] b=f32[1,3,5,7] fill=uniform:1"), "mote_add_f32_packs");
   EXPECT_EQ(kernel_for("add a=f16[2,3,5,7] b=f16[2,3,5,7] fill=uniform:1"), "mote_add_f16_packs");
-  // The axes' order in memory is not the loops'; gaps; the base is one element on; a row repeats.
+  // Reasons for the plain kernel: the axes' order in memory is not the loops'; there are gaps; the
+  // base is one element off; a row repeats.
   EXPECT_EQ(kernel_for("add a=f32[1,3,5,7]:t b=f32[1,3,5,7] fill=uniform:1"), "mote_add_f32");
   EXPECT_EQ(kernel_for("add a=f32[1,3,5,7] b=f32[1,3,5,7]:pad3 fill=uniform:1"), "mote_add_f32");
   EXPECT_EQ(kernel_for("add a=f32[1,3,5,7] b=f32[1,3,5,7]:off1 fill=uniform:1"), "mote_add_f32");
@@ -42,7 +43,8 @@ shim::Run run_first(const std::string& line, bool by_packs) {
   return out;
 }
 
-/// As many elements as the widest tensor allows; what is left is taken one by one. @: the layout.
+/// An access has the number of elements that the widest dtype allows; the rest are single. @ marks
+/// the layout.
 TEST(CudaPacks, ComputeWhatTheOtherKernelDoes) {
   for (const std::string line :
        {"gelu x=f32[1,3,5,7]@ fill=uniform:1", "gelu x=f16[1,1,2,3]@ fill=uniform:2",
@@ -75,7 +77,7 @@ TEST(CudaRowPacks, AreTakenWhereRowsBeginAtMultiplesOf16Bytes) {
   EXPECT_EQ(kernel_for("softmax x=bf16[3,72,1] fill=uniform:1"), "mote_softmax_bf16_row_packs");
 }
 
-/// Where sums are exact, whatever their order.
+/// The cases have exact sums, so that their order does not matter.
 TEST(CudaRowPacks, ComputeWhatRowsDo) {
   for (const std::string line :
        {"sum x=f32[3,64,1]@ fill=integer:1", "sum x=f16[2,1032,1]@ fill=integer:2",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stages in parts: launched where few rounds go far, and there is the memory for it.
+// Tests stages in parts: they are launched if few iterations have much work, and memory for the
+// parts is available.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,9 +28,9 @@ using Names = std::vector<std::string>;
 TEST(CudaParts, AreLaunchedWhereFewRoundsGoFar) {
   const Names rows = {"mote_sum_f32_part1_row_packs", "mote_sum_f32_part2_rows"};
   EXPECT_EQ(names_for("sum x=f32[1,32768,1] fill=uniform:1"), rows);
-  // A block of 128 threads has less than 256 elements each, here.
+  // Here each thread of a block of 128 has fewer than 256 elements.
   EXPECT_EQ(names_for("sum x=f32[1,32760,1] fill=uniform:1"), Names{"mote_sum_f32_row_packs"});
-  // Columns: a thread for each.
+  // Columns get one thread each.
   const Names columns = {"mote_sum_f32_part1", "mote_sum_f32_part2_rows"};
   EXPECT_EQ(names_for("sum x=f32[2,256,50] fill=uniform:1"), columns);
   EXPECT_EQ(names_for("sum x=f32[2,255,50] fill=uniform:1"), Names{"mote_sum_f32"});
@@ -37,7 +38,7 @@ TEST(CudaParts, AreLaunchedWhereFewRoundsGoFar) {
   EXPECT_EQ(names_for("sum x=f32[2,256,50] fill=uniform:1", {.busy = 25}), Names{"mote_sum_f32"});
 }
 
-/// What follows from a reduction is a part of its own, as is what it was made of.
+/// The computations after a reduction are a part of their own, as are those before it.
 TEST(CudaParts, AreAsManyAsStepsDependOnEachOther) {
   EXPECT_EQ(
       names_for("batch_norm_training x=f32[300,2,9] gamma=f32[2] beta=f32[2] input_mean=f32[2] "
@@ -63,8 +64,8 @@ TEST(CudaRows, AreNotForBlocksWhereTheyAreShort) {
   EXPECT_EQ(names_for("softmax x=f32[40,15,1] fill=uniform:1"), Names{"mote_softmax_f32"});
 }
 
-/// Where a tensor repeats, or the loops' order is not that in memory: the place of each row is
-/// found once. Short rows are for threads.
+/// If a tensor repeats, or the loops' order differs from the order in memory, the location of each
+/// row is found once. Short rows are left to single threads.
 TEST(CudaRows, AreOfMapsWithGaps) {
   EXPECT_EQ(names_for("mul a=f32[1,2,9,128] b=f32[1,1,1,128] fill=uniform:1"),
             Names{"mote_mul_f32_row_packs"});
@@ -79,7 +80,7 @@ TEST(CudaRows, AreOfMapsWithGaps) {
             normalised);
 }
 
-/// Planes: rows by warps, their elements by lanes.
+/// In planes, rows go to warps and their elements to lanes.
 TEST(CudaRows, AreOfNestsToo) {
   EXPECT_EQ(names_for("global_avg_pool x=f32[40,3,5,16] fill=uniform:1"),
             Names{"mote_global_avg_pool_f32_row_packs"});
@@ -87,7 +88,7 @@ TEST(CudaRows, AreOfNestsToo) {
             Names{"mote_global_avg_pool_f32_rows"});
 }
 
-/// By four warps, whatever the order of the threads; sums of integers are exact.
+/// Four warps give the same result for any order of threads; sums of integers are exact.
 TEST(CudaRows, OfNestsComputeWhatAThreadDoes) {
   std::vector<shim::Run> runs;
   for (const auto& [layout, function] : {std::pair(":t", "mote_global_avg_pool_f32"),

@@ -53,8 +53,8 @@ std::filesystem::path table_path(Variant variant) {
   return std::filesystem::path(MOTE_CUDA_TABLES) / (text_of(variant) + ".txt");
 }
 
-// Lines: comments, what made it, then a kernel each: its name, its source, and three numbers for
-// each architecture.
+// The lines are comments, the compiler's description, then one for each kernel: its name, its
+// source, and three numbers for each architecture.
 ResourceTable read_table(const std::filesystem::path& path) {
   ResourceTable table;
   std::ifstream file(path);

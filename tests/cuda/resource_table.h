@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NVRTC makes of each kernel, as a table in the repository, so that a change of the emitter
-// shows what it costs and only kernels that changed need to be compiled again.
+// The resources that NVRTC reports for each kernel, as a table in the repository, so that a change
+// of the emitter shows its cost and only changed kernels are compiled again.
 #pragma once
 
 #include <array>
@@ -20,9 +20,9 @@ inline constexpr std::array kArchitectures = {80, 90};
 struct KernelText {
   std::string function;
   std::string text;    ///< without helpers
-  std::string source;  ///< a number that stands for the header, helpers, text and effort
+  std::string source;  ///< a hash of the header, helpers, text and effort
 };
-/// Of the whole catalogue, made once.
+/// Returns the kernels of the whole catalogue, built once.
 const std::vector<KernelText>& kernel_texts(Variant variant);
 
 struct RecordedKernel {
@@ -34,12 +34,12 @@ struct ResourceTable {
   std::string made_by;  ///< Nvrtc::description() for the first architecture
   std::map<std::string, RecordedKernel> kernels;
 
-  /// What was recorded of the kernel as it is now; nullptr where it has changed or is new.
+  /// Returns the record of the kernel in its current form; nullptr if it has changed or is new.
   const RecordedKernel* find(const KernelText& kernel) const;
 };
 
 std::filesystem::path table_path(Variant variant);
-/// Empty where there is no file. Throws Error for a line that is none of a table.
+/// Returns an empty table if there is no file. Throws Error for a line that is no line of a table.
 ResourceTable read_table(const std::filesystem::path& path);
 void write_table(const std::filesystem::path& path, const ResourceTable& table);
 

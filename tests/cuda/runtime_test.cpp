@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runtime on a GPU, which is the fake driver's: tensors there, streams, events, generated
-// kernels and those of cuBLAS; every call of the driver may fail, and that is a StatusError.
+// Tests the runtime on the fake driver's GPU: tensors, streams, events, generated kernels and those
+// of cuBLAS. Any call of the driver may fail, which gives a StatusError.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -23,9 +23,9 @@ namespace mote {
 namespace {
 
 constexpr int kOutOfMemory = 2;
-constexpr int kIllegalAddress = 700;  // after which nothing works
+constexpr int kIllegalAddress = 700;  // no call works after this error
 
-/// The plug-ins, and the fake that they find; loaded once, and before any fork.
+/// The plug-ins, and the fake that they find; they are loaded once, before any fork.
 class Libraries {
  public:
   static const Libraries& all() {
@@ -75,7 +75,8 @@ bool equal(const Tensor& a, const Tensor& b) {
   return true;
 }
 
-/// y = -sum(a b) by two streams of the GPU, which an event orders; "right", "wrong" or an error.
+/// Computes y = -sum(a b) by two streams of the GPU, which an event orders; returns "right",
+/// "wrong" or an error.
 std::string by_two_streams() {
   const Tensor a = counted({40, 5}), b = counted({5, 40});
   Tensor product(DType::f32, {40, 40}), sums(DType::f32, {40}), expected(DType::f32, {40});
@@ -151,11 +152,11 @@ TEST(CudaRuntime, EveryCallThatFailsIsAnErrorAndNothingIsLeft) {
         const Libraries& of = Libraries::all();
         of.fail(k, status);
         const std::string first = by_two_streams();
-        // What could not be given back then; a lost context has lost all that was in it.
+        // One object may not have been released by then; a lost context has lost all its objects.
         const int kept = of.failed_to_enter() ? 1 : 0;
         if (of.live() > kept && status != kIllegalAddress)
           return fmt::format("{} left behind: {}", of.live(), first);
-        if (first == "right") return "of no effect";  // what is given back
+        if (first == "right") return "of no effect";  // the failed call only released an object
         if (!first.starts_with("error: ")) return first;
         of.fail(-1, 0);
         const std::string then = by_two_streams();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels on the shim under a sanitizer: the threads of a block are threads to the thread
-// sanitizer, so that one run, in any order, shows a race; the address sanitizer sees the fibres'
-// stacks and the memory that kernels are given. Hand-written kernels, and some of each kind that
-// are generated.
+// Runs kernels on the shim under a sanitizer: the thread sanitizer sees the threads of a block as
+// threads, so that one run, in any order, shows a race; the address sanitizer sees the fibres'
+// stacks and the memory of kernels. The kernels are handwritten ones, and generated ones of each
+// kind.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -23,11 +23,11 @@ int reports = 0;
 }
 
 #define MOTE_FOR_TSAN extern "C" __attribute__((visibility("default")))
-/// A race that was seen once is a race the next time too.
+/// Reports every race again, even if it was reported before.
 MOTE_FOR_TSAN const char* __tsan_default_options() {
   return "exitcode=0:suppress_equal_stacks=0:suppress_equal_addresses=0";
 }
-/// Called with the lock of reports held: it must not make one itself.
+/// Is called with the lock of reports held, so that it must not cause a report itself.
 MOTE_FOR_TSAN __attribute__((no_sanitize("thread"))) void __tsan_on_report(void* /*report*/) {
   ++reports;
 }
@@ -38,7 +38,7 @@ namespace {
 
 constexpr Order kOrders[] = {Order::forward, Order::random};
 
-/// In each order, without a word of the sanitizer.
+/// Expects no error and no report of the sanitizer, in each order.
 template <typename Once>
 void expect_clean(const Once& once, Engine engine = best_engine()) {
   for (const Order order : kOrders) EXPECT_EQ(once(Options{order, 7, engine}).error, "");
@@ -56,7 +56,7 @@ TEST_P(Sanitized, FindsNothingInTheCorrectKernel) {
 }
 
 #if defined(__SANITIZE_THREAD__)
-/// Reports that are wanted go nowhere.
+/// Sends expected reports to a file that is discarded.
 class Unreported {
  public:
   Unreported() { __sanitizer_set_report_path((folder_.path() / "reports").c_str()); }
@@ -123,8 +123,8 @@ TEST(SanitizedKernels, WithoutABarrierRace) {
 }
 #endif
 
-/// Loops of one thread, packs, reductions by warps and blocks, scans, tiles of both widths,
-/// scatters in order.
+/// The kinds are: loops of one thread, vector accesses, reductions by warps and blocks, scans,
+/// tiles of both kinds, scatters in order.
 TEST(SanitizedKernels, OfTheCatalogueAreClean) {
   for (const char* line :
        {"gelu x=f32[1,3,5,7] fill=uniform:1", "softmax x=f32[3,300,1] fill=uniform:2",

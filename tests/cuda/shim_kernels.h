@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels written by hand for the tests of the shim: each is right where `correct`, and else lacks
-// what its comment names. They are plain CUDA.
+// Handwritten kernels for the tests of the shim, in plain CUDA: each is right if `correct`;
+// otherwise it has the defect that its comment describes after "Defect:".
 #pragma once
 
 #include "mote_cuda_host.h"
 
-/// y = x reversed within the block. Else: no barrier between the stores and the loads.
+/// Computes y = x reversed within the block. Defect: there is no barrier between the stores and the
+/// loads.
 static __global__ void reverse_block(const float* x, float* y, bool correct) {
   __shared__ float tile[64];
   const unsigned t = threadIdx.x;
@@ -14,8 +15,8 @@ static __global__ void reverse_block(const float* x, float* y, bool correct) {
   y[blockIdx.x * 64 + t] = tile[63 - t];
 }
 
-/// y = the sum of what each chunk of 64 adds, read from the neighbour. Else: no barrier before the
-/// tile is overwritten.
+/// Computes y = the sum over blocks of 64 elements, read from the neighbour. Defect: there is no
+/// barrier before the tile is overwritten.
 static __global__ void sum_of_neighbours(const float* x, float* y, int chunks, bool correct) {
   __shared__ float tile[64];
   const unsigned t = threadIdx.x;
@@ -29,8 +30,8 @@ static __global__ void sum_of_neighbours(const float* x, float* y, int chunks, b
   y[t] = sum;
 }
 
-/// y[row] = Σ x[row, k]: shuffles within warps, shared memory between them. Else: no barrier before
-/// the first warp reads what the others stored.
+/// Computes y[row] = Σ x[row, k]: shuffles within warps, shared memory between them. Defect: there
+/// is no barrier before the first warp reads the values that the others stored.
 static __global__ void row_sum(const float* x, float* y, int n, bool correct) {
   __shared__ float parts[4];
   const unsigned t = threadIdx.x;
@@ -42,7 +43,7 @@ static __global__ void row_sum(const float* x, float* y, int n, bool correct) {
   if (t == 0) y[blockIdx.x] = parts[0] + parts[1] + parts[2] + parts[3];
 }
 
-/// Lane 0 of a warp gives the others a number. Else: no __syncwarp between.
+/// Lane 0 of a warp gives the others a number. Defect: there is no __syncwarp between.
 static __global__ void from_lane_0(const float* x, float* y, bool correct) {
   __shared__ float given[2];
   const unsigned t = threadIdx.x;
@@ -51,7 +52,7 @@ static __global__ void from_lane_0(const float* x, float* y, bool correct) {
   y[t] = given[t / 32];
 }
 
-/// y = the greatest thread's number. Else: every thread writes its own.
+/// Computes y = the greatest thread's number. Defect: every thread writes its own number.
 static __global__ void last_writer(float* y, bool correct) {
   __shared__ float last;
   const unsigned t = threadIdx.x;
@@ -60,7 +61,7 @@ static __global__ void last_writer(float* y, bool correct) {
   y[t] = last;
 }
 
-/// Counts in shared memory. Else: what nobody set to 0.
+/// Counts in shared memory. Defect: the counter is not initialised.
 static __global__ void count(float* y, bool correct) {
   __shared__ float counter;
   if (correct) {
@@ -72,12 +73,12 @@ static __global__ void count(float* y, bool correct) {
   y[threadIdx.x] = counter == 64.0F ? 1.0F : 0.0F;
 }
 
-/// Each block writes its own element. Else: all blocks write the first.
+/// Each block writes its own element. Defect: all blocks write the first element.
 static __global__ void block_number(float* y, bool correct) {
   if (threadIdx.x == 0) y[correct ? blockIdx.x : 0] = static_cast<float>(blockIdx.x);
 }
 
-/// A barrier for all. Else: one for even threads and another for odd ones.
+/// All threads reach one barrier. Defect: even and odd threads reach different ones.
 static __global__ void divergent_barrier(float* y, bool correct) {
   y[threadIdx.x] = 1;
   if (correct || threadIdx.x % 2 == 0) {
@@ -87,14 +88,15 @@ static __global__ void divergent_barrier(float* y, bool correct) {
   }
 }
 
-/// A barrier for all. Else: half of the threads wait at it, the others for lanes of their warp.
+/// All threads reach one barrier. Defect: half of the threads wait at it, the others for lanes of
+/// their warp.
 static __global__ void some_at_barrier(float* y, bool correct) {
   y[threadIdx.x] = 1;
   if (correct || threadIdx.x % 32 < 16) __syncthreads();
   __syncwarp();
 }
 
-/// A shuffle of 16 lanes with their mask. Else: with the mask of all.
+/// Shuffles 16 lanes with their mask. Defect: the mask has all lanes.
 static __global__ void half_a_warp(float* y, bool correct) {
   const unsigned t = threadIdx.x;
   y[t] = 0;
@@ -102,14 +104,15 @@ static __global__ void half_a_warp(float* y, bool correct) {
     y[t] = __shfl_xor_sync(correct ? 0x0000ffffU : 0xffffffffU, static_cast<float>(t), 1);
 }
 
-/// A shuffle within the mask. Else: from a lane outside of it.
+/// Shuffles within the mask. Defect: it reads a lane outside of the mask.
 static __global__ void from_outside(float* y, bool correct) {
   const unsigned t = threadIdx.x;
   y[t] = 0;
   if (t % 32 < 16) y[t] = __shfl_sync(0x0000ffffU, static_cast<float>(t), correct ? 3 : 20);
 }
 
-/// y = x reversed, brought by copies. Else: who copies waits for them behind the barrier.
+/// Computes y = x reversed by asynchronous copies. Defect: a thread waits for its copies after the
+/// barrier.
 static __global__ void reverse_copied(const float* x, float* y, bool correct) {
   __shared__ __align__(16) float tile[64];
   const unsigned t = threadIdx.x;
@@ -121,7 +124,8 @@ static __global__ void reverse_copied(const float* x, float* y, bool correct) {
   y[t] = tile[63 - t];
 }
 
-/// y = x reversed, the last element of each four 0: it is not read. Else: nobody waits.
+/// Computes y = x reversed, with 0 for the last element of each four, which is not read. Defect: no
+/// thread waits.
 static __global__ void copied_and_left(const float* x, float* y, bool correct) {
   __shared__ __align__(16) float tile[64];
   const unsigned t = threadIdx.x;
@@ -132,8 +136,8 @@ static __global__ void copied_and_left(const float* x, float* y, bool correct) {
   y[t] = tile[63 - t];
 }
 
-/// y = the sum of chunks of 64, read from the neighbour, each of which is brought while the last
-/// one is added. Else: it is brought to where others may still read the one before.
+/// Computes y = the sum over blocks of 64 elements, read from the neighbour; each is copied while
+/// the last one is added. Defect: it overwrites a block that others may still read.
 static __global__ void sum_of_copies(const float* x, float* y, int chunks, bool correct) {
   __shared__ __align__(16) float tile[2][64];
   const unsigned t = threadIdx.x;
@@ -158,7 +162,7 @@ static __global__ void sum_of_copies(const float* x, float* y, int chunks, bool 
   y[t] = sum;
 }
 
-/// Copies to whole packs. Else: from the second element on.
+/// Copies aligned groups of 16 bytes. Defect: the copies start at the second element.
 static __global__ void copied_from_within(const float* x, float* y, bool correct) {
   __shared__ __align__(16) float tile[64];
   const unsigned t = threadIdx.x;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the shim launches, and what it refuses as a GPU does; grids of every size.
+// Tests the launches of the shim, the launches that it refuses as a GPU does, and grids of every
+// size.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +28,7 @@ TEST(ShimMemory, AThreadHasTheLocalMemoryThatAGpuGives) {
   for (int k = 0; k < 64; ++k) EXPECT_EQ(y[static_cast<std::size_t>(k)], 250 * k);
 }
 
-/// The grid's and the block's.
+/// Launches an empty kernel with this grid and block; returns the error.
 std::string launched(dim3 grid, dim3 block, std::size_t dynamic_bytes = 0) {
   Shape shape;
   shape.grid = grid;
@@ -53,7 +54,7 @@ TEST(ShimLaunch, RefusesWhatNoGpuHas) {
             "49153 bytes of shared memory, 0 of them static, expected at most 49152");
 }
 
-/// What the largest grid would hold in a list of blocks: more than 2^61 bytes.
+/// A list of blocks of the largest grid would take more than 2^61 bytes.
 TEST(ShimLaunch, TheLargestGridTakesNoMemory) {
   mote_host = calls();
   for (const Order order : {Order::forward, Order::reverse, Order::random}) {
@@ -69,7 +70,7 @@ TEST(ShimLaunch, TheLargestGridTakesNoMemory) {
 
 TEST(ShimLaunch, EachBlockRunsOnceInEachOrder) {
   mote_host = calls();
-  for (const unsigned depth : {2U, 20U})  // drawn whole, and not
+  for (const unsigned depth : {2U, 20U})  // small enough to be drawn as a whole, and too large
     for (const Order order : {Order::forward, Order::reverse, Order::random}) {
       Shape shape;
       shape.grid = {101, 37, depth};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shim finds what is wrong with a kernel, whatever the seed of its random orders, and finds
-// nothing wrong with the same kernel done right.
+// Tests that the shim finds the defect of a kernel for any seed of its random orders, and finds
+// none in the correct kernel.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -147,7 +147,7 @@ TEST(ShimBarriers, GiveEachThreadTheVoteOfAll) {
   }
 }
 
-/// d, 16 x 8, after each lane of a warp has added to its four sums; lane = 4 g + q.
+/// Returns d, 16 x 8, after each lane of a warp has added to its four sums; lane = 4 g + q.
 std::vector<float> by_a_warp(
     std::vector<float> d,
     const std::function<void(float (&sums)[4], std::size_t g, std::size_t q)>& multiply) {
@@ -164,8 +164,8 @@ std::vector<float> by_a_warp(
   return d;
 }
 
-/// Runs mote_mma_m16n8k16_f16 or _bf16 on d = a b + d, given row by row, as mote_cuda.h lays it
-/// out.
+/// Runs mote_mma_m16n8k16_f16 or _bf16 on d = a b + d, given row by row, in the layout of
+/// mote_cuda.h.
 std::vector<float> multiplied(const std::vector<std::uint16_t>& a,
                               const std::vector<std::uint16_t>& b, std::vector<float> d,
                               bool is_bf16) {
@@ -185,7 +185,7 @@ std::vector<float> multiplied(const std::vector<std::uint16_t>& a,
   });
 }
 
-/// The bits of a float's bf16, and of an f16 that has a normal one.
+/// Return the bits of a float as bf16, and as a normal f16.
 std::uint16_t bf16(float x) {
   return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16U);
 }
@@ -196,10 +196,10 @@ std::uint16_t f16(float x) {
                                     (magnitude == 0 ? 0 : (magnitude - 0x38000000U) >> 13U));
 }
 
-/// Elements of the left operand, 16 x 16, and of the right one and the sums, 16 x 8.
+/// The elements of the left operand, 16 x 16, and of the right one and the sums, 16 x 8.
 constexpr std::size_t kLeft = 256, kRight = 128;
 
-/// Matrices side by side in a row of memory, whose element (row, column) is row * 256 + column.
+/// The matrices lie side by side in a row of memory; element (row, column) is row * 256 + column.
 TEST(ShimTensorCores, LoadFragmentsByRowsThatLanesName) {
   mote_host = calls();
   alignas(16) std::uint16_t memory[8][32];
@@ -238,7 +238,7 @@ TEST(ShimTensorCores, LoadRowsAtWholePacksOnly) {
             std::string::npos);
 }
 
-/// Exact in each format, whatever the order of the terms.
+/// A product that is exact in each format, for any order of the terms.
 struct Product {
   std::size_t terms;
   std::vector<float> left, right, start;  ///< 16 x terms, terms x 8, 16 x 8
@@ -274,16 +274,16 @@ TEST(ShimTensorCores, MultiplyAsLanesHoldTheOperands) {
   }
 }
 
-/// d = 1 with sixteen products of 2^-23 (1 - 2^-7): all digits of these are cut off.
+/// d is 1 and there are sixteen products of 2^-23 (1 - 2^-7): all their digits are cut off.
 TEST(ShimTensorCores, CutDigitsOffWhereOthersWouldRound) {
   const std::vector<std::uint16_t> a(kLeft, bf16(0x1p-23F)), b(kRight, bf16(1 - 0x1p-7F));
   for (const float y : multiplied(a, b, std::vector<float>(kRight, 1.0F), true)) EXPECT_EQ(y, 1.0F);
-  // With a start of 0 they are the greatest, and whole.
+  // With a start of 0 they are the greatest terms, and whole.
   for (const float y : multiplied(a, b, std::vector<float>(kRight, 0.0F), true))
     EXPECT_EQ(y, 16 * 0x1p-23F * (1 - 0x1p-7F));
 }
 
-/// The same of mote_mma_m16n8k8_tf32.
+/// Does the same with mote_mma_m16n8k8_tf32.
 std::vector<float> multiplied_in_tf32(const std::vector<float>& a, const std::vector<float>& b,
                                       std::vector<float> d) {
   const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
@@ -300,9 +300,9 @@ TEST(ShimTensorCores, MultiplyTf32AsLanesHoldTheOperands) {
   expect_product(multiplied_in_tf32(p.left, p.right, p.start), p);
 }
 
-/// Of operands the bits beyond 11, of sums those that a step cuts off.
+/// Operands lose the bits beyond 11, sums lose those that a step cuts off.
 TEST(ShimTensorCores, CutDigitsOffOfTf32) {
-  constexpr std::size_t kHalf = kLeft / 2, kSums = kRight;  // half as many columns as of bf16
+  constexpr std::size_t kHalf = kLeft / 2, kSums = kRight;  // half the columns of bf16
   const std::vector<float> zero(kSums, 0.0F), one(kRight / 2, 1.0F);
   for (const float y : multiplied_in_tf32(std::vector<float>(kHalf, 1 + 0x1.8p-11F), one, zero))
     EXPECT_EQ(y, 8.0F);

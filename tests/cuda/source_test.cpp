@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A .cu file of one's own as a subject, as a user runs it: the example passes, and each mistake
+// Tests a user's .cu file as a subject, as a user runs it: the example passes, and each mistake
 // that is planted in it is found and named, in the same case.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -111,7 +111,8 @@ TEST(CudaSourceExample, HasNoStandaloneC) {
   EXPECT_NE(r.out.find("--standalone: expected a library"), std::string::npos) << r.out;
 }
 
-/// Atomic sums of floats are rounded as threads come: allowed where the line says so, and judged.
+/// Atomic sums of floats round in the order of the threads: this is allowed if the line says so,
+/// and judged.
 TEST(CudaSourceFile, MayBeNondeterministicWhereItSaysSo) {
   const auto added = [](const char* words, const char* what) {
     return run(fmt::format(R"(
@@ -156,7 +157,7 @@ TEST(CudaSourceFile, IsNoFolder) {
       << r.out;
 }
 
-/// Each kernel has 40,000 bytes of shared memory: a GPU has them for either.
+/// Each kernel has 40,000 bytes of shared memory, which a GPU has for each of them.
 TEST(CudaSourceFile, HoldsSeveralKernelsAndTheirMemory) {
   const Result r = run(R"(
 #include "mote_launch.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU traps and a CPU would let pass, in a .cu file on the shim: with each compiler that is
-// there, each mistake is found in its thread and line, and the kernel without it passes.
+// Tests errors that a GPU traps and a CPU would let pass, in a .cu file on the shim: with each
+// available compiler, each mistake is found in its thread and line, and the kernel without it
+// passes.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +18,8 @@ namespace {
 constexpr const char* kAligned = "neg x=f32[1,1,1,64] fill=index:0";
 constexpr const char* kMisaligned = "neg x=f32[1,1,1,65] y=f32[1,1,1,65] fill=index:0";
 
-/// In the bodies x, y and count are the tensors' elements, and t is the thread's number of 16.
+/// In the bodies x, y and count are the tensors' elements, and t is the number of one of 16
+/// threads.
 struct Trap {
   const char* name;
   const char* right;
@@ -25,7 +27,7 @@ struct Trap {
   int code;
   const char* finding;
   const char* wrong_case = kAligned;
-  bool by_clang = true;  ///< which does not look at copies of whole structs
+  bool by_clang = true;  ///< false for copies of whole structs, which clang does not check
 };
 
 constexpr const char* kOneByOne = "for (int k = t; k < count; k += 16) y[k] = -x[k];";

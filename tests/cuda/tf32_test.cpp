@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backend of tf32 keeps its contract, which says that it rounds what it multiplies, and not one
-// that says nothing of it. Which ops it has.
+// Tests that the tf32 backend keeps its contract, which declares the rounding of operands, and
+// fails a contract without it. Tests the list of its ops too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ const mote_backend& backend_of(const Plugin& plugin, std::string_view name) {
   return **std::ranges::find_if(plugin.backends, has_name);
 }
 
-/// What the oracle says of the backend's kernel for the case, by another contract where one is
+/// Returns the oracle's verdict on the backend's kernel for the case, by another contract if one is
 /// given.
 Outcome outcome_of(const std::string& line, const mote_contract* contract = nullptr) {
   setenv("MOTE_CACHE", MOTE_CUDA_CACHE, 1);
@@ -50,7 +50,8 @@ TEST(CudaTf32, DeclaresWhatItRounds) {
   EXPECT_EQ(last.ulp, 2);
 }
 
-/// Even where the sums of tensor cores are declared: that of f32 is stricter.
+/// The unrounded contract fails even with the sums of tensor cores declared, since that of f32 is
+/// stricter.
 TEST(CudaTf32, KeepsItsContractAndNoneThatRoundsNothing) {
   mote_contract unrounded = declared();
   unrounded.multiply_rounding = 0;
@@ -69,7 +70,7 @@ TEST(CudaTf32, HasNoOtherOpsAndDtypes) {
             Verdict::declined);
 }
 
-/// What is asked of the definition alone leaves no op out whose kernels are of tf32.
+/// The question that reads only the definition leaves out no op with tf32 kernels.
 TEST(CudaTf32, EveryOpThatHasItIsOffered) {
   std::vector<std::string> offered;
   for (const OpRecord* record : generated_ops()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of tiles: they are launched where there are enough rows and columns, no order of
-// threads changes what they write, each of their barriers is needed, and operands are loaded 16
-// bytes at a time where they can be.
+// Tests the kernels of tiles: they are launched if there are enough rows and columns, no order of
+// threads changes their results, each of their barriers is needed, and operands are loaded 16 bytes
+// at a time where possible.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -27,8 +27,8 @@ std::string replaced(std::string text, std::size_t at, const std::string& old,
   return text.replace(at, old.size(), by);
 }
 
-/// The text without one of its barriers or waits, for each of them; a barrier that votes leaves the
-/// thread's own vote, a wait for all groups but one waits for all but two.
+/// Returns, for each barrier or wait, the text without it; a barrier that votes keeps the thread's
+/// own vote, and a wait for all groups except one becomes a wait for all except two.
 std::vector<std::string> without_barriers(const std::string& text) {
   std::vector<std::string> all;
   for (const auto& [old, by] : {std::pair<std::string, std::string>{"__syncthreads();", ""},
@@ -40,7 +40,7 @@ std::vector<std::string> without_barriers(const std::string& text) {
   return all;
 }
 
-/// No race in the kernel; one in it without any of its barriers, whatever the seed.
+/// Expects no race in the kernel, and one without any single barrier, for every seed.
 void expect_needs_its_barriers(const std::string& line, std::size_t barriers,
                                cuda::Variant variant = cuda::Variant::gen,
                                const cuda::Grid& grid = KernelSubject::kFew,
@@ -69,41 +69,42 @@ TEST(CudaTiles, OfAMatmulNeedTheirBarriers) {
   expect_needs_its_barriers("matmul a=f32[1,1,65,33] b=f32[1,1,33,66] fill=uniform:1", 4);
 }
 
-/// With tables of positions and a mask, in shared memory as well.
+/// The kernel has tables of positions and a mask, in shared memory as well.
 TEST(CudaTiles, OfAConvolutionNeedTheirBarriers) {
   expect_needs_its_barriers("conv2d x=f32[2,3,6,7] w=f32[40,3,3,3] pads=1,1,1,1 fill=uniform:1", 5);
 }
 
-/// Multiplied by tensor cores, whose lanes exchange operands.
+/// Tensor cores multiply, and lanes exchange operands.
 TEST(CudaTiles, OfSixteenBitsNeedTheirBarriers) {
   expect_needs_its_barriers("matmul a=f16[4,1,9,17] b=f16[1,1,17,10] fill=uniform:1", 4);
 }
 
-/// The same of f32, staged and given back in one array.
+/// This is the f32 version: operands are staged and results returned in one array.
 TEST(CudaTiles, OfTf32NeedTheirBarriers) {
   expect_needs_its_barriers("matmul a=f32[4,1,9,17] b=f32[1,1,17,10] fill=uniform:1", 4,
                             cuda::Variant::tf32);
 }
 
-/// Where an infinity is staged all threads must know of it.
+/// If an infinity is staged, all threads must know of it.
 TEST(CudaTiles, OfSixteenBitsWithAMaskNeedTheirBarriers) {
   expect_needs_its_barriers(
       "conv2d x=bf16[5,2,3,4] w=bf16[6,2,3,3] pads=1,1,1,1 fill=uniform:1 set=w[0,0,0,0]=inf", 5);
 }
 
-/// Four slices, of which the last is not whole, on their way through memory for three.
+/// There are four slices, of which the last is partial, in memory for three.
 TEST(CudaTiles, ThatAreWideNeedTheirBarriersAndWaits) {
   expect_needs_its_barriers("matmul a=f16[2,1,16,104] b=f16[1,1,104,16] fill=uniform:1", 6,
                             cuda::Variant::gen, kWide, 3);
 }
 
-/// The same of f32, by threads.
+/// This is the f32 version, without tensor cores.
 TEST(CudaTiles, OfFloatThatAreWideNeedTheirBarriersAndWaits) {
   expect_needs_its_barriers("matmul a=f32[2,1,16,53] b=f32[1,1,53,16] fill=uniform:1", 6,
                             cuda::Variant::gen, kWide, 3);
 }
 
-/// By what NVIDIA calls row-major and column-major, in each combination; of f32 in any layout.
+/// 16-bit operands may be row-major or column-major, in each combination; f32 operands may have any
+/// layout.
 TEST(CudaTiles, AreWideWhereSixteenBytesLieSideBySide) {
   const auto is_wide = [](const std::string& line) {
     return KernelSubject(line, kWide).kernel().has_wide_tiles();
@@ -140,7 +141,7 @@ TEST(CudaTiles, AreWideWhereThereAreEnoughForAGpu) {
   EXPECT_EQ(kernel_for(88, 200 * 128), "mote_matmul_bf16_tiles");
 }
 
-/// Where sums are exact, whatever their order.
+/// The cases have exact sums, so that their order does not matter.
 TEST(CudaTiles, ThatAreWideComputeWhatOthersDo) {
   for (const char* line :
        {"matmul a=bf16[1,2,130,72] b=bf16[1,1,72,136] fill=integer:1",
@@ -180,7 +181,7 @@ TEST(CudaTiles, AreLaunchedForEnoughRowsAndColumns) {
   EXPECT_EQ(kernel_for(500, 31), "mote_matmul_f32");
 }
 
-/// A gradient's stages each: of the input, of the weights.
+/// Each stage of a gradient launches tiles: that of the input and that of the weights.
 TEST(CudaTiles, AreLaunchedForEachStage) {
   const KernelSubject subject(
       "conv2d.grad gy=f32[1,40,9,9] x=f32[1,40,9,9] w=f32[40,40,3,3] pads=1,1,1,1 fill=uniform:1",
@@ -190,8 +191,8 @@ TEST(CudaTiles, AreLaunchedForEachStage) {
   EXPECT_EQ(tiles, (std::vector<bool>{true, true}));
 }
 
-/// Scores and what weighs values by them, where all scores take no more memory than threads may
-/// have, and where tiles are worth it.
+/// Tiles compute the scores and the weighted values if all scores fit the memory limit, and if
+/// there are enough rows for tiles.
 TEST(CudaTiles, OfAttentionAreLaunchedWhereThereIsMemoryForAllScores) {
   const auto kernels_for = [](const cuda::Grid& grid) {
     const KernelSubject subject(
@@ -203,7 +204,7 @@ TEST(CudaTiles, OfAttentionAreLaunchedWhereThereIsMemoryForAllScores) {
   const std::string whole = "mote_attention_q_k_v_f32";
   const std::vector<std::string> parts = {whole + "_parts_1_tiles", whole + "_parts_2_rows",
                                           whole + "_parts_3_tiles"};
-  constexpr std::int64_t kRows = 36;  // heads by queries
+  constexpr std::int64_t kRows = 36;  // heads times queries
   constexpr std::int64_t kScores = kRows * 35 * 4, kSums = kRows * 4;
   EXPECT_EQ(kernels_for({.least_side = 18, .most_bytes = kScores + kSums}), parts);
   EXPECT_EQ(kernels_for({.least_side = 18, .most_bytes = kScores + kSums - 1}),
@@ -211,8 +212,8 @@ TEST(CudaTiles, OfAttentionAreLaunchedWhereThereIsMemoryForAllScores) {
   EXPECT_EQ(kernels_for({.least_side = 19}), std::vector<std::string>{whole});
 }
 
-/// Of two operands, how many are loaded 16 bytes at a time: without these loads, shared memory
-/// keeps its NaNs there.
+/// Counts the operands that are loaded 16 bytes at a time: without these loads, shared memory keeps
+/// its NaNs there.
 int operands_in_packs(const std::string& line, cuda::Variant variant = cuda::Variant::gen) {
   KernelSubject subject(line, KernelSubject::kFew, variant);
   const CudaKernel& kernel = subject.kernel();
@@ -249,7 +250,7 @@ TEST(CudaTiles, LoadSixteenBytesWhereStridesAndAddressesAllow) {
       << "27 elements a filter are no whole packs";
 }
 
-/// On the shim, and on a GPU, which takes tiles for more rows and columns.
+/// Expects tiles on the shim, and on a GPU, which takes tiles only for more rows and columns.
 void expect_tiles(const std::string& path, cuda::Variant variant) {
   std::ifstream file(path);
   int cases = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of shim_kernels.h with how they are launched, right and wrong, and what is found.
+// The kernels of shim_kernels.h with their launches, right and wrong, and the expected findings.
 #pragma once
 
 #include <cstring>
@@ -21,8 +21,8 @@ struct Trial {
   unsigned threads;
   std::size_t outputs;
   std::function<void(const float* x, float* y, bool correct)> kernel;
-  const char* finding;  ///< in the text of what is found
-  bool races = false;   ///< threads of one block, for the same memory
+  const char* finding;  ///< a part of the error's text
+  bool races = false;   ///< true if threads of one block race for the same memory
 };
 
 constexpr const char* kOrder = "is not the same when threads run";
@@ -44,8 +44,8 @@ inline const Trial kTrials[] = {
     {"from_outside", 1, 64, 64, [](auto, auto y, bool c) { from_outside(y, c); },
      "reads lane 20, which is not in the mask"}};
 
-/// Of copies that go on while their thread does. The thread sanitizer sees each of these races in
-/// some runs alone: in those where the copy is made early, or late.
+/// Trials of copies that go on while their thread does. The thread sanitizer sees each of these
+/// races only in some runs, in which the copy is made early or late.
 inline const Trial kCopyTrials[] = {
     {"reverse_copied", 1, 64, 64, [](auto x, auto y, bool c) { reverse_copied(x, y, c); }, kOrder},
     {"copied_and_left", 1, 64, 64, [](auto x, auto y, bool c) { copied_and_left(x, y, c); },

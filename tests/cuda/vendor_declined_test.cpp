@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the backends over NVIDIA's libraries decline or reject, and with which words.
+// Tests the calls that the backends over NVIDIA's libraries decline or reject, and their messages.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using namespace test::vendor;
 
-/// Why the subject is declined where a variable names no library.
+/// Returns the reason why the subject is declined if a variable names no library.
 template <typename Subject>
 std::string why_without(const char* variable) {
   return in_child([&]() -> std::string {
@@ -32,7 +32,7 @@ TEST(CudaVendor, IsDeclinedWhereThereIsNoLibrary) {
   EXPECT_TRUE(why_without<Convolution>("MOTE_CUDNN").starts_with("no cuDNN: /nowhere/library.so"));
 }
 
-/// What is said of a call of one op that must be MOTE_INVALID.
+/// Returns the message for a call of one op that must be MOTE_INVALID.
 std::string why_invalid(const char* backend, test::Call& call) {
   return in_child([&]() -> std::string {
     const mote_call given = call.get();
@@ -86,7 +86,7 @@ TEST(CudaVendor, DeclinesFactorsThatAreNoneAsFloats) {
   EXPECT_EQ(why_unsupported("cublas", call.real("beta", 1e60)), "beta is not finite");
 }
 
-/// Extents that cuDNN would take, but which are not those that the parameters give.
+/// cuDNN would take these extents, but they are not those that the parameters give.
 TEST(CudaVendor, RejectsExtentsThatAreNotTheOps) {
   test::Tensor x(DType::f32, {1, 1, 3, 3}), w(DType::f32, {1, 1, 2, 2});
   test::Tensor wider(DType::f32, {1, 1, 7, 7});
@@ -118,7 +118,7 @@ TEST(CudaVendor, DeclinesProductsOf8BitsThatCublasDoesNotHave) {
   EXPECT_EQ(why({24, 8, 1}, {32, 1, 8}, nullptr), "status 0");
   EXPECT_EQ(why({24, 8, 1}, {32, 1, 8}, "b_zero"),
             "b_zero is not 0, and cuBLASLt has no zero points");
-  for (const std::string& text : {why({24, 8, 1}, {32, 4, 1}, nullptr),  // k is apart in b
+  for (const std::string& text : {why({24, 8, 1}, {32, 4, 1}, nullptr),  // k is not contiguous in b
                                   why({27, 9, 1}, {32, 1, 8}, nullptr),  // 9 is no multiple of 4
                                   why({24, 1, 3}, {32, 1, 8}, nullptr)})
     EXPECT_EQ(text.find("cuBLASLt multiplies 8 bits where"), 0U) << text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backends over NVIDIA's libraries, loaded with the fakes of these, and two calls of them whose
-// results are known.
+// The backends over NVIDIA's libraries, loaded with fakes of these libraries, and calls of them
+// with known results.
 #pragma once
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 
 namespace mote::test::vendor {
 
-/// The plug-ins, and the fake that they find; loaded once, and before any fork.
+/// The plug-ins, and the fake that they find; they are loaded once, before any fork.
 class Libraries {
  public:
   static const Libraries& all() {
@@ -50,13 +50,13 @@ class Libraries {
   std::vector<Plugin> plugins_;
 };
 
-/// A process of its own with the libraries loaded.
+/// Runs the body in a process of its own with the libraries loaded.
 inline std::string in_child(const std::function<std::string()>& body) {
   Libraries::all();
   return test::in_child(body);
 }
 
-/// y = 2 a b + c, with a transposed and y with gaps.
+/// Computes y = 2 a b + c, with a transposed and y with gaps.
 class Gemm {
  public:
   Gemm() : call_("gemm", {&a_, &b_, &c_}, {&y_}) {
@@ -85,7 +85,7 @@ class Gemm {
   test::Call call_;
 };
 
-/// y = x * w + b, of images with gaps between them; or what of it is positive.
+/// Computes y = x * w + b on images with gaps between them, optionally rectified.
 class Convolution {
  public:
   explicit Convolution(const char* op = "conv2d")
@@ -124,8 +124,8 @@ struct RectifiedConvolution : Convolution {
   RectifiedConvolution() : Convolution("conv2d_relu") {}
 };
 
-/// y = x / sqrt(mean x^2 + eps) * gamma, where each row has one magnitude: where eps is 0 y is
-/// gamma with x's signs.
+/// Computes y = x / sqrt(mean x^2 + eps) * gamma, where each row has one magnitude: if eps is 0, y
+/// is gamma with x's signs.
 class RmsNorm {
  public:
   explicit RmsNorm(double eps = 0) : call_("rms_norm", {&x_, &gamma_}, {&y_}) {
@@ -150,8 +150,8 @@ class RmsNorm {
   test::Call call_;
 };
 
-/// A step of gru_cell whose gates are open or shut and whose functions are at their ends: where z
-/// is 1 h' is h, else it is 1 or -1.
+/// A step of gru_cell with gates fully open or shut and saturated functions: where z is 1, h' is h;
+/// elsewhere it is 1 or -1.
 class Gru {
  public:
   Gru() : call_("gru_cell", {&x_, &h_, &w_, &r_, &b_}, {&next_}) {
@@ -179,7 +179,7 @@ class Gru {
   }
 
  private:
-  static constexpr double kFar = 200;  ///< where f32's sigmoid is 0 or 1, and tanh 1
+  static constexpr double kFar = 200;  ///< far enough that f32's sigmoid is 0 or 1, and tanh 1
   test::Tensor x_{DType::f32, {3, 2}};
   test::Tensor h_{DType::f32, {3, 4}};
   test::Tensor w_{DType::f32, {3, 4, 2}, {8, 1, 4}};
@@ -189,8 +189,8 @@ class Gru {
   test::Call call_;
 };
 
-/// The gradient of a step of lstm_cell that keeps what it has, c = 0, and takes something new, of
-/// which there is nothing, in state 1 alone: the gradients go through, or are 0.
+/// The gradient of a step of lstm_cell that keeps its state, c = 0, and adds a new value, which is
+/// 0, only in state 1: the gradients pass through, or are 0.
 class LstmGradient {
  public:
   LstmGradient()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle judges every op of the backends over NVIDIA's libraries, on fakes of these.
+// Tests that the oracle judges every op of the backends over NVIDIA's libraries, on fakes of these.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace mote {
 namespace {
 
-/// What the tool says with the fakes in place of the libraries.
+/// Returns the tool's output with the fakes in place of the libraries.
 std::string said(const std::string& arguments) {
   return test::run_in_shell(
              fmt::format("MOTE_CUDA_DRIVER='{0}' MOTE_CUBLAS='{0}' MOTE_CUDNN='{0}' '{1}' {2}",
@@ -23,7 +23,7 @@ std::string said(const std::string& arguments) {
       .out;
 }
 
-/// The op's name in a table's first line of it, which a narrow column ends behind a '_'.
+/// Matches the op's name in the first line of its row, which a narrow column breaks after a '_'.
 std::string in_table(const std::string& op) {
   std::string names = op;
   for (std::size_t at = op.find('_'); at != std::string::npos; at = op.find('_', at + 1))
@@ -31,8 +31,8 @@ std::string in_table(const std::string& op) {
   return fmt::format("({})", names);
 }
 
-/// Expects that the oracle passes `count` cases of each of the ops, and judged some of each of the
-/// dtypes; without MOTE_EXHAUSTIVE, which the preset nightly sets, half of them.
+/// Expects that the oracle passes `count` cases of each op, and judges some of each dtype; without
+/// MOTE_EXHAUSTIVE, which the preset nightly sets, it is half that number.
 void expect_passes(const std::string& plugin, const std::string& backend,
                    const std::vector<std::string>& ops, const std::vector<std::string>& dtypes,
                    int count) {
@@ -57,7 +57,8 @@ TEST(CudaVendor, CublasPassesTheOracle) {
   expect_passes(MOTE_CUBLAS_PLUGIN, "cublas_tf32", {"gemm", "matmul"}, {"f32"}, 100);
 }
 
-/// Few drawn cases have extents and layouts that the library takes: those of a file have.
+/// Replays cases from a file, since few drawn cases have extents and layouts that the library
+/// takes.
 void expect_cases_pass(const std::string& file, const std::string& plugin,
                        const std::string& backend, int count) {
   const std::string out = said(fmt::format("replay '{}/{}' --in-process --plugin '{}' --backend {}",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backends over NVIDIA's libraries, on fakes of these: in a gemm, a conv2d, an rms_norm and a
-// gru_cell every call of a library may fail and that is a status with the kernel's name, and
-// nothing is left behind; tensors of the GPU are used where they are.
+// Tests the backends over NVIDIA's libraries on fakes: any call of a library may fail and gives a
+// status with the kernel's name, and no memory is left behind; tensors of the GPU are used in
+// place.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -30,8 +30,8 @@ int calls_of_a_run() {
   }));
 }
 
-/// A run whose call number `failing` fails, and the one after it: "well again", "lost", or what is
-/// wrong with them.
+/// Runs twice, and call number `failing` of the first run fails. Returns "well again", "lost", or
+/// the description of an error.
 template <typename Subject>
 std::string after_failure(int failing, int status) {
   Subject subject;
@@ -75,8 +75,8 @@ TEST(CudaVendor, EveryCallThatFailsIsAStatusWithTheKernelsName) {
   expect_statuses<LstmGradient>();
 }
 
-/// Copies of a call's tensors in the fake GPU's memory, `offset` bytes behind a multiple of 256,
-/// and workspace there that is aligned to 64 bytes and not to more.
+/// Copies of a call's tensors in the fake GPU's memory, `offset` bytes after a multiple of 256, and
+/// workspace there with an alignment of exactly 64 bytes.
 class OnGpu {
  public:
   OnGpu(const mote_call& call, const mote_kernel& kernel, std::size_t offset = 0)
@@ -162,7 +162,8 @@ TEST(CudaVendor, KeepsThePlanOfAGraphAndNotItsNumbers) {
   EXPECT_EQ(said, "kept");
 }
 
-/// What a function of the fakes says when the subject was right on tensors that lie so.
+/// Returns the number that a function of the fakes reports after the subject was right on tensors
+/// at that offset.
 template <typename Subject, typename Number>
 std::string said_after(std::size_t offset, const char* function) {
   return in_child([&]() -> std::string {
@@ -177,7 +178,8 @@ std::string said_after(std::size_t offset, const char* function) {
   });
 }
 
-/// In f32 an activation is of the graph, but where a tensor lies as graphs forbid.
+/// In f32 an activation is part of the graph, except if a tensor's address is one that graphs
+/// forbid.
 TEST(CudaVendor, RectifiesInTheGraphOfTheConvolution) {
   const auto graphs_at = [](std::size_t offset) {
     return said_after<RectifiedConvolution, int>(offset, "fake_cudnn_graphs");
@@ -194,12 +196,12 @@ TEST(CudaVendor, UsesTensorsAndWorkspaceOfTheGpuWhereTheyAre) {
   EXPECT_EQ(in_child(on_the_gpu<LstmGradient>), "right");
 }
 
-/// The workspace that the algorithm of a gemm asks for whose tensors lie so.
+/// Returns the workspace that a gemm's algorithm asks for with tensors at that offset.
 std::string workspace_of_gemm(std::size_t offset) {
   return said_after<Gemm, std::size_t>(offset, "fake_cublas_last_workspace");
 }
 
-/// Where tensors will lie is not known when the workspace is asked for.
+/// The addresses are not known when the workspace is requested.
 TEST(CudaVendor, CublasTakesTheBestAlgorithmForTheTensorsAddresses) {
   EXPECT_EQ(workspace_of_gemm(0), "4096");
   EXPECT_EQ(workspace_of_gemm(sizeof(float)), "1024");

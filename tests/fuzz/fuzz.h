@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fuzz targets share: the input as text, and how a broken promise is reported (a
-// line on standard error, then abort, which libFuzzer turns into a reproducer).
+// Helpers of all fuzz targets: the input as text, and the report of a broken promise (a line on
+// standard error, then abort, which libFuzzer turns into a reproducer).
 #pragma once
 
 #include <cstddef>
@@ -24,18 +24,18 @@ inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   std::abort();
 }
 
-/// The value that was parsed and the one read back from its print must be equal.
+/// Requires that the parsed value equals the one read back from its print.
 inline void require(bool equal, const std::string& printed, const std::string& again) {
   if (!equal) broken("printed as\n" + printed + "\nwhich reads back as\n" + again);
 }
 
-/// An Error is one line.
+/// Requires that the text of an Error is one line.
 inline void require_one_line(const Error& error) {
   const std::string what = error.what();
   if (what.empty() || what.find('\n') != std::string::npos) broken("an Error of '" + what + "'");
 }
 
-/// What was printed must be readable: here an Error is a bug too.
+/// Runs a check on printed text, which must be readable: here an Error is a bug too.
 template <typename F>
 void must_not_throw(F&& check) {
   try {

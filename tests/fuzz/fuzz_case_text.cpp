@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Case text under libFuzzer: a case prints as text that parses to an equal case. Cases of program
-// files are left out: they would read whatever path the fuzzer writes.
+// Fuzzes case text: a case prints as text that parses to an equal case. Cases of program files are
+// left out, since they would read any path that the fuzzer writes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -47,7 +47,7 @@ bool same_case(const Case& a, const Case& b) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = mote::fuzz::text_of(data, size);
-  if (names_a_file(text)) return -1;  // not to be kept in the corpus
+  if (names_a_file(text)) return -1;  // keeps the text out of the corpus
   std::optional<Case> parsed;
   try {
     parsed = mote::parse_case(text);

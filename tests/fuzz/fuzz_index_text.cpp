@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index text under libFuzzer: an expression prints as text that parses to an equal expression, and
-// so does each side of its constraints.
+// Fuzzes index text: an expression prints as text that parses to an equal expression, and so does
+// each side of its constraints.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// .npy files under libFuzzer: what is read is written as a file that reads back as the same
-// elements, bit for bit.
+// Fuzzes .npy files: a file that is read is written as a file that reads back as the same elements,
+// bit for bit.
 #include <cstddef>
 #include <cstdint>
 #include <optional>

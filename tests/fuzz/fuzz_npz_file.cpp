@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// .npz files under libFuzzer: what is read is written, stored and deflated, as files that read back
-// as the same tensors. Names that are read but never written are the exception.
+// Fuzzes .npz files: a file that is read is written, stored and deflated, as files that read back
+// as the same tensors, except where a name can be read but not written.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

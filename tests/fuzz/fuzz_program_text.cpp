@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Program text under libFuzzer: a program prints as text that parses to an equal program, which
-// prints as the same text.
+// Fuzzes program text: a program prints as text that parses to an equal program, which prints as
+// the same text.
 #include <cstddef>
 #include <cstdint>
 #include <optional>

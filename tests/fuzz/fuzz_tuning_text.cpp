@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tuning files under libFuzzer: the text as a whole file, and as the entries of a file of this
-// machine, which else nobody would guess. What is taken is written as text that gives the same
-// table.
+// Fuzzes tuning files: the text is read as a whole file, and as the entries of a file whose header
+// fits this machine (no fuzzer would guess that header). Accepted text is written as text that
+// gives the same table.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -30,7 +30,7 @@ void check(std::string_view text) {
   });
 }
 
-/// A file of this machine without entries, in front of them and behind.
+/// Returns a tuning file of this machine without entries.
 const std::string& empty_file() {
   static const std::string text = [] {
     mote::Context context;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether two tensors hold the same bits.
+// Compares two tensors bit for bit.
 #pragma once
 
 #include <cstring>

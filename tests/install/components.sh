@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# components.sh BUILD LIBDIR FOLDER: each component alone, in an installation that was moved: programs
-# by CMake and by pkg-config, shared and static, in C++ and in C, run in an empty environment; and what
-# is said to a project that asks for what there is not.
+# components.sh BUILD LIBDIR FOLDER: uses each component alone, in an installation that was moved: programs by
+# CMake and by pkg-config, shared and static, in C++ and in C, run in an empty environment; and the errors for a
+# project that asks for missing components.
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 build=$1 libdir=$2 folder=$3
@@ -15,7 +15,7 @@ fail() {
   failures=$((failures + 1))
 }
 
-# The target mote_installed, which an installation after a build of less has built, is all of it.
+# The target mote_installed, which an installation after a partial build has built, contains everything.
 if [[ -f "$build/build.ninja" ]]; then
   ninja -C "$build" -t commands mote_installed | tr " " "\n" | sort -u >built
   {
@@ -35,12 +35,12 @@ mv installed "$prefix"
 export PKG_CONFIG_PATH="$prefix/$libdir/pkgconfig" CMAKE_PREFIX_PATH="$prefix"
 export CMAKE_GENERATOR="${GENERATOR:-Ninja}"
 
-# Without LD_LIBRARY_PATH, and PATH for the compiler that the oracle calls.
+# LD_LIBRARY_PATH is not set; PATH is, for the compiler that the oracle calls.
 runs() {
   env -i PATH="$PATH" "$@" >printed.log 2>&1 || fail "$* exited with $?: $(cat printed.log)"
 }
 
-configure() { # configure NAME ARGUMENT...: a project of alone/, or the text of why not in NAME.log
+configure() { # configure NAME ARGUMENT...: configures a project of alone/, or writes the error to NAME.log
   local name=$1
   shift
   cmake -S "$here/alone" -B "$name" "-DCMAKE_C_COMPILER=$CC" "-DCMAKE_CXX_COMPILER=$CXX" "$@" >"$name.log" 2>&1
@@ -65,7 +65,7 @@ for component in runtime npz compiler oracle; do
   [[ $component != runtime ]] || package=mote
   for suffix in "" -static; do
     pkg-config --cflags --libs "$package$suffix" >flags || fail "pkg-config $package$suffix"
-    # As a shell reads them: the prefix has spaces.
+    # eval reads them as a shell does, since the prefix has spaces.
     eval "flags=($(cat flags))"
     program="pkg_config_$component$suffix"
     if "$CXX" -std=c++20 -O0 "$here/alone/$component.cpp" -o "$program" "${flags[@]}" 2>"$program.log"; then
@@ -78,7 +78,7 @@ for component in runtime npz compiler oracle; do
   done
 done
 
-# In C++17 by hand: the first error says what to do.
+# C++17 by hand: the first error says what to do.
 eval "flags=($(pkg-config --cflags mote))"
 if "$CXX" -std=c++17 -fsyntax-only "$here/alone/runtime.cpp" "${flags[@]}" 2>cxx17.log; then
   fail "C++17: expected an error"
@@ -98,7 +98,7 @@ refuses() {
     -DCMAKE_C_COMPILER_WORKS=1 -DCMAKE_CXX_COMPILER_WORKS=1 >"refused/$1.log" 2>&1; then
     fail "$1: expected an error"
   fi
-  # Lines that CMake broke are joined.
+  # Lines that CMake broke are put together.
   tr -s ' \n' ' ' <"refused/$1.log" | grep -qF "$2" || fail "$1: expected '$2', got: $(cat "refused/$1.log")"
 }
 refuses unknown "mote has no component 'gpu': it has runtime, npz, compiler and oracle, and static or shared" C \

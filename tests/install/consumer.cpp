@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One use of each component: runtime, npz, compiler, oracle.
+// Uses each component once: runtime, npz, compiler, oracle.
 #include <unistd.h>
 
 #include <cmath>
@@ -39,7 +39,7 @@ void use_runtime() {
   try {
     Command("sofmax");
     expect(false, "an unknown op throws");
-  } catch (const StatusError& e) {  // its type crosses the library's border
+  } catch (const StatusError& e) {  // its type is the same on both sides of the shared library
     expect(std::string(e.what()).find("softmax") != std::string::npos, "near names are named");
   }
   const auto file =

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# emit.sh PREFIX LIBDIR FOLDER: the commands that `mote emit OP --plugin` prints are pasted, with what
-# is installed alone: they compile and check the op's own emitted kernel.
+# emit.sh PREFIX LIBDIR FOLDER: runs the commands that `mote emit OP --plugin` prints, with only the installed
+# files: they compile and check the op's own emitted kernel.
 set -euo pipefail
 rm -rf "$3"
 mkdir -p "$3"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# links.sh: what the pages of this tree point at exists: relative links, and paths in `code` that begin
-# with a folder of the tree. Each folder of sources has a README, and each word in `code` of its lines
-# "Read first …" that is a file's name is one there.
+# links.sh: checks that targets of the pages of this tree exist: relative links, and paths in `code` that begin
+# with a folder of the tree. Each folder of sources has a README, and each word in `code` of its lines "Read
+# first …" that is a file's name exists there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 status=0

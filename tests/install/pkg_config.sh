@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# pkg_config.sh PREFIX LIBDIR FOLDER: a C++ program by pkg-config alone.
+# pkg_config.sh PREFIX LIBDIR FOLDER: builds a C++ program with only pkg-config.
 set -euo pipefail
 here="$(dirname "${BASH_SOURCE[0]}")"
 mkdir -p "$3"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# plain_c.sh PREFIX LIBDIR FOLDER: programs in C99, with the shared library and with the archive.
+# plain_c.sh PREFIX LIBDIR FOLDER: builds programs in C99, with the shared library and with the archive.
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 mkdir -p "$3"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# printed.sh KIND EXPECTED PRINTED: each line of the file EXPECTED must be part of a line of PRINTED, in
-# that order; "..." or "…" stands for lines in between. KIND output: as they are. KIND report: the numbers are
-# those of one run and are not compared.
+# printed.sh KIND EXPECTED PRINTED: each line of the file EXPECTED must be part of a line of PRINTED, in that
+# order; "..." or "…" stands for lines in between. KIND output compares them unchanged; KIND report ignores
+# numbers, which belong to one run.
 set -euo pipefail
 awk -v kind="$1" '
   { if (kind == "report") gsub(/[0-9][0-9.]*/, "#"); gsub(/ +/, " ") }

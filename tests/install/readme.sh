@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# readme.sh BUILD FOLDER: what README.md says, done in its order in a copy of the tree. A line of a code
-# block that starts with "$ " is a command; what follows it in the block must be in what it printed. A
-# command exits with 0, or as its comment says: "# exit code 1". Commands of mote in the text between
-# are run too.
+# readme.sh BUILD FOLDER: follows README.md in its order in a copy of the tree. A line of a code block that
+# starts with "$ " is a command; the lines after it in the block must be in its output. A command exits with 0,
+# or as its comment says: "# exit code 1". Commands of mote in the text between are run too.
 #
-# Left out, since they install, build or test all of mote: tools/test.sh; cmake with --preset, also
-# where tools/quickstart.sh calls it: the build is BUILD. `mote mutants` runs for minutes.
+# Commands that install, build or test all of mote are left out: tools/test.sh; cmake with --preset, also where
+# tools/quickstart.sh calls it: the build is BUILD. `mote mutants` is left out since it runs for minutes.
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 root="$(cd "$here/../.." && pwd)"
 build=$1 folder=$2
 rm -rf "$folder"
 mkdir -p "$folder/copy/build" "$folder/bin" "$folder/home"
-# A checkout's files are copied, also if they are not committed yet; else all that was not built.
+# In a checkout its files are copied, even uncommitted ones; otherwise all files that were not built.
 if git -C "$root" rev-parse --git-dir >/dev/null 2>&1; then
   git -C "$root" ls-files -z --cached --others --exclude-standard
 else
@@ -31,7 +30,7 @@ chmod +x "$folder/bin/cmake"
 export PATH="$folder/bin:$PATH" HOME="$folder/home" CMAKE_GENERATOR="${GENERATOR:-Ninja}"
 export QUICKSTART_BUDGET=2s  # instead of 20s
 
-# steps/NN.sh, and steps/NN.report with what should be printed.
+# Writes steps/NN.sh, and steps/NN.report with the expected output.
 mkdir "$folder/steps"
 awk -v steps="$folder/steps/" '
   function command(text) { printf "%s\n", text >sprintf("%s%03d.sh", steps, ++step) }
@@ -45,7 +44,7 @@ awk -v steps="$folder/steps/" '
   /^ *$/ { next }
   {
     shown = 0
-    # In the text: `mote ops conv2d`, but no form with a word in capitals.
+    # Takes commands in the text, like `mote ops conv2d`, but no form with a word in capitals.
     rest = $0
     while (match(rest, /`mote [^`]*`/)) {
       text = substr(rest, RSTART + 1, RLENGTH - 2)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# symbols.sh PREFIX LIBDIR FOLDER: what the shared libraries need and export. The runtime needs nothing
-# but the compiler's own libraries; all export names of mote alone.
+# symbols.sh PREFIX LIBDIR FOLDER: checks the needed libraries and exports of the shared libraries. The runtime
+# needs only the compiler's own libraries; all export only names of mote.
 set -euo pipefail
 lib="$1/$2"
 failed=0

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tutorial.sh PREFIX LIBDIR FOLDER: what docs/tutorial.md says, done. Blocks of the page with a name
-# become files, blocks `sh` are run in order, and what a block `output` or `report` says must be in what
-# the last of them printed (printed.sh).
+# tutorial.sh PREFIX LIBDIR FOLDER: follows docs/tutorial.md. Blocks of the page with a name become files,
+# blocks `sh` are run in order, and the text of a block `output` or `report` must be in the output of the last
+# command (printed.sh).
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 page="$here/../../docs/tutorial.md"
@@ -27,7 +27,7 @@ awk '
 failed=0
 for step in steps/*.sh; do
   name="${step%.sh}"
-  # As a reader types it; `!` before a command that is to fail.
+  # A command runs as a reader types it; `!` precedes a command that must fail.
   if ! bash -euo pipefail "$step" >"$name.printed" 2>&1; then
     echo "$step of $page fails:"
     cat "$step" "$name.printed"

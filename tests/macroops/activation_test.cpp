@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations against the C++ expressions that they stand for; parameters, NaN and infinities.
+// Tests activations against the C++ expressions that they stand for; parameters, NaN and
+// infinities.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each activation stands for, as C++.
+// The formulas of the activations in C++.
 #pragma once
 
 #include <map>
@@ -7,7 +7,7 @@
 
 namespace mote {
 
-/// By name: y of x, with the op's parameters at their defaults.
+/// Returns the formulas by name: y of x, with the op's parameters at their defaults.
 const std::map<std::string, double (*)(double)>& activation_formulas();
 
 }  // namespace mote

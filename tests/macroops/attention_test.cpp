@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention against its formula written out for each row in the same order; masks, causal anchors,
-// grouped heads. Rotation by position.
+// Tests attention against its formula written out for each row in the same order: masks, causal
+// anchors, grouped heads. Tests rotation by position too.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,8 +17,8 @@ struct Rows {
 
 using Visible = std::function<bool(std::int64_t t, std::int64_t s)>;
 
-/// y and lse for q [B, H, T, D], k [B, H/group, S, D], v [B, H/group, S, E]; `bias` is added after
-/// the cap.
+/// Computes y and lse for q [B, H, T, D], k [B, H/group, S, D], v [B, H/group, S, E]; `bias` is
+/// added after the cap.
 Rows attend(const Array& q, const Array& k, const Array& v, double scale, const Visible& visible,
             const std::function<double(std::int64_t h, std::int64_t t, std::int64_t s)>& bias,
             double cap = 0) {
@@ -102,7 +102,7 @@ TEST_F(Attention, AFullyMaskedRowGivesZeroAndMinusInfinity) {
   const auto masked = run_all("attention_with_lse", DType::f64, {q, k, v, none});
   EXPECT_EQ(masked.at(0), f64({2, 6, 3, 3}, std::vector<double>(108, 0)));
   EXPECT_EQ(masked.at(1), f64({2, 6, 3}, std::vector<double>(36, -kInf)));
-  // More queries than keys, from the bottom right: the first queries see nothing.
+  // There are more queries than keys: aligned at the bottom right, the first queries see nothing.
   const Array one = f64({1, 1, 1, 1}, {1}), two = f64({1, 1, 2, 1}, {1, 1});
   const auto causal =
       run_all("attention_with_lse", DType::f64, {two, one, f64({1, 1, 1, 1}, {kInf})},

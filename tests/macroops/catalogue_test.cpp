@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The catalogue itself: complete records, every instance a checked program, errors that help.
+// Tests the catalogue itself: complete records, every instance a checked program, errors that help.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -123,7 +123,7 @@ std::string name_of(std::size_t k) {
   return {'x', static_cast<char>('a' + k / 26), static_cast<char>('a' + k % 26)};
 }
 
-/// y = the sum of all inputs, the last `optional` of which may be absent.
+/// Returns the op y = the sum of all inputs, the last `optional` of which may be absent.
 OpRecord sum_of(std::size_t count, std::size_t optional) {
   OpRecord record;
   record.name = "sum_of";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// where, clamp and casts: broadcasting, NaN, saturation.
+// Tests where, clamp and casts: broadcasting, NaN, saturation.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// conv1d, conv3d and conv_transpose2d against loops of their own over small integers.
+// Tests conv1d, conv3d and conv_transpose2d against loops written out here, over small integers.
 #include <gtest/gtest.h>
 
 #include "mote/base/error.h"
@@ -75,7 +75,8 @@ TEST(Conv3d, EveryAxisHasItsOwnWindow) {
             f64({1, 2, depth, height, width}, want));
 }
 
-/// ONNX's definition, by scattering: every element of x adds to what its taps reach.
+/// Computes ONNX's definition by scattering: every element of x adds to the elements that its taps
+/// reach.
 Array transposed(const Array& x, const Array& w, const Line& h, const Line& v,
                  std::int64_t groups) {
   const auto size = [](const Line& l) {

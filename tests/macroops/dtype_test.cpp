@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops over the narrow dtypes: computed wide, stored narrow.
+// Tests ops over the narrow dtypes: they compute in a wider dtype and round the result.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -22,7 +22,7 @@ TEST(Dtypes, RealOpsHaveAllFourAndMovesAllNine) {
     EXPECT_EQ(offered.size(), record.dtypes.size()) << record.name;
     for (const DType t : {DType::f64, DType::f16, DType::bf16})
       EXPECT_EQ(offered.contains(t), offered.contains(DType::f32)) << record.name;
-    // Quantised ones are of 8 bits, and of the 32 that their products are summed in.
+    // Quantised ops have 8-bit dtypes, and the 32 bits that their products are summed in.
     if (record.family == "quantised") {
       std::set<DType> expected = {DType::u8, DType::i8};
       if (record.name == "dequantize") expected.insert(DType::i32);
@@ -52,7 +52,7 @@ TEST(Dtypes, CastsToNarrowOnesSaturateFromRealsAndWrapFromIntegers) {
   const Array n = i32({1, 1, 1, 3}, {300, -1, 128});
   EXPECT_EQ(run("cast_i8", {n}), i8({1, 1, 1, 3}, {44, -1, -128}));
   EXPECT_EQ(run("cast_u8", {n}), u8({1, 1, 1, 3}, {44, 255, 128}));
-  // 65519 is nearer to 65504 than to 65536, 65520 half way; 257 is half way between 256 and 258.
+  // 65519 is nearer to 65504 than to 65536, 65520 is half way; 257 is half way between 256 and 258.
   EXPECT_EQ(run("cast_f16", {f64({1, 1, 1, 2}, {65519, 65520})}),
             tensor(DType::f16, {1, 1, 1, 2}, {65504, kInf}));
   EXPECT_EQ(run("cast_bf16", {f64({1, 1, 1, 2}, {257, 259})}),
@@ -82,18 +82,18 @@ TEST(Dtypes, ReductionsOfEightBitsAccumulateWide) {
 }
 
 TEST(Dtypes, HalfPrecisionRoundsOnceAtTheEnd) {
-  // 2048 + 1 + 1 is 2050, though 2048 + 1 is 2048 in f16; likewise 256 in bf16.
+  // 2048 + 1 + 1 is 2050, although 2048 + 1 is 2048 in f16; likewise with 256 in bf16.
   EXPECT_EQ(run("sum", {tensor(DType::f16, {1, 3, 1}, {2048, 1, 1})}),
             tensor(DType::f16, {1, 1}, {2050}));
   EXPECT_EQ(run("sum", {tensor(DType::bf16, {1, 3, 1}, {256, 1, 1})}),
             tensor(DType::bf16, {1, 1}, {258}));
-  // 300^2 is beyond f16, the root of the sum of two of them is not.
+  // 300^2 is beyond f16, but the root of the sum of the two squares is not.
   EXPECT_EQ(run("norm2", {tensor(DType::f16, {1, 2, 1}, {300, 400})}),
             tensor(DType::f16, {1, 1}, {500}));
 }
 
 TEST(Dtypes, ParametersAreNotRoundedToHalfPrecision) {
-  // As f16 eps would be 0, and 0/0 NaN.
+  // Rounded to f16, eps would be 0, and 0/0 NaN.
   EXPECT_EQ(run("rms_norm", {tensor(DType::f16, {1, 2}, {0, 0}), absent()}, {{"eps", 1e-12}}),
             tensor(DType::f16, {1, 2}, {0, 0}));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every elementwise op against the C++ expression that it stands for, on a table of values.
+// Tests every elementwise op against the C++ expression that it stands for, on a table of values.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -84,7 +84,7 @@ const std::map<std::string, RealBinary> kRealBinary = {
     {"not_equal", [](double a, double b) { return a != b ? 1.0 : 0.0; }},
 };
 
-/// The dtype of the op's result over f64.
+/// Returns the dtype of the op's result over f64.
 DType result_of(const std::string& op) {
   const OpRecord& record = find_op(op);
   return instantiate(record, {DType::f64, full_mask(record)})->outputs[0].value.dtype();
@@ -100,7 +100,7 @@ TEST(Unary, EveryOpOverReals) {
   }
 }
 
-/// a along the third axis, b along the last: every pair, by broadcasting both.
+/// Puts a along the third axis and b along the last: every pair appears by broadcasting both.
 TEST(Binary, EveryOpOverRealsWithTwoSidedBroadcast) {
   const std::int64_t n = std::ssize(kReals);
   for (const auto& [op, f] : kRealBinary) {
@@ -165,7 +165,7 @@ TEST(Pow, IntegersWrapAndNegativeExponentsTruncate) {
             i64({1, 1, 1, 6}, {81, std::numeric_limits<std::int64_t>::min(), 0, -1, 1, 1}));
 }
 
-/// Two's complement in 64 bits.
+/// Converts to two's complement in 64 bits.
 std::int64_t wrapped(std::uint64_t x) { return static_cast<std::int64_t>(x); }
 
 TEST(Elementwise, IntegersWrap) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops beside the catalogue's: what is refused, and that nothing is added then. That they work is
-// tested from outside (tests/install/kernels), in a process whose catalogue is not yet in use.
+// Tests the refusal of ops added to the catalogue, and that nothing is added then. Ops that work
+// are tested from outside (tests/install/kernels), in a process whose catalogue is not yet in use.
 #include <gtest/gtest.h>
 
 #include "mote/base/error.h"
@@ -26,7 +26,7 @@ void expect_refused(std::vector<OpRecord> records, const std::string& why) {
 }
 
 TEST(ExtendCatalogue, RefusesWhatItCannotAdd) {
-  ASSERT_FALSE(catalogue().empty());  // in use from here on
+  ASSERT_FALSE(catalogue().empty());  // the catalogue is in use from here on
   expect_refused({named("relu")}, "op relu: the catalogue already has an op of this name");
   expect_refused({named("9lives")}, "'9lives' is no name of an op");
   expect_refused({named("conv2d.grad")}, "'conv2d.grad' is no name of an op");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the loops of ops come to after all passes: how many nests, which temporaries.
+// Tests the loops of ops after all passes: the number of nests, and the temporaries.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ TEST(Forms, ScattersKeepWhatTheyJoinOnceAndRowsOfOneAxisApart) {
   }
 }
 
-/// Loops within loops; the two that an axis was split into are one.
+/// Returns the depth of nested loops; the two loops that an axis was split into count as one.
 std::size_t depth(const Body& body) {
   std::size_t most = 0;
   for (const Stmt& s : body) {

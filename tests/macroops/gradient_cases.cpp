@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases whose sizes and parameters fit together are found by trying seeds.
+// Finds cases whose sizes and parameters fit together by trying seeds.
 #include "gradient_cases.h"
 
 #include <algorithm>
@@ -14,8 +14,6 @@ bool is_differentiable(const Program& p) {
                      [](const Output& o) { return is_real(o.value.dtype()); });
 }
 
-/// Sizes from 1 to 3 and parameters near their defaults, drawn from the seed; reals in (-2, 2), or
-/// in (1/4, 1). Throws Error where they do not fit together.
 GradientCase some_case(const Program& p, std::uint64_t seed, bool positive) {
   GradientCase c{p, {}, {}};
   std::uint64_t state = seed * 0x9e3779b97f4a7c15U + 1;

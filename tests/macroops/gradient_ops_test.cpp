@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients as ops: which tensors they take, which instances they have, and that all are checked
+// Tests gradients as ops: the tensors that they take, their instances, and that all are checked
 // programs.
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace mote {
 namespace {
 
-/// "gy x? -> gx", where of x only the shape is needed.
+/// Returns a text like "gy x? -> gx", where ? marks an input of which only the shape is needed.
 std::string tensors(const OpRecord& record, const Instance& instance) {
   const auto p = instantiate(record, instance);
   const std::vector<bool> read = read_inputs(*p);
@@ -36,7 +36,7 @@ TEST(GradientOps, TakeWhatTheyNeed) {
   EXPECT_EQ(whole("matmul.grad.grad"), "gga ggb gy a b -> ggy ga_ gb_");
 }
 
-/// An output is given where it spares a sum or a function, or replaces another tensor.
+/// An output is given if it saves a sum or a function, or replaces another tensor.
 TEST(GradientOps, AreGivenTheOutputsThatSpareWork) {
   EXPECT_EQ(whole("exp.grad"), "gy y -> gx");
   EXPECT_EQ(whole("tanh.grad"), "gy y -> gx");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of every op of the catalogue, to order 2, of element-wise ones to order 3, against
-// dual numbers and differences; and the loops that gradients come to.
+// Tests the gradient of every op of the catalogue against dual numbers and differences, to order 2,
+// elementwise ones to order 3; and the loops of gradients.
 #include "mote/uops/gradient.h"
 
 #include <gtest/gtest.h>
@@ -30,17 +30,17 @@ TEST(Gradient, OfEveryOp) {
       try {
         c = test::some_case(*p, seed, seed % 2 == 0);
       } catch (const Error&) {
-        continue;  // a window larger than the image, say
+        continue;  // for example, a window larger than the image
       }
       ++cases;
-      // Element-wise functions are cheap enough for one more order.
+      // Elementwise functions are cheap enough for one more order.
       const int order = record.family == "elementwise" ? 3 : 2;
       asked += 2 * order;
       const std::string text = check_gradient(std::move(c), order, seed, &judged);
       EXPECT_EQ(text, "") << record.name << " seed " << seed;
       if (!text.empty()) break;
     }
-    // Roots and the like have derivatives in the one positive case of three.
+    // Functions like roots have derivatives only in the positive case, one of the three.
     EXPECT_EQ(cases, 3) << record.name;
     EXPECT_GE(3 * judged, asked) << record.name;
     all_judged += judged;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that read where an index says or keep a part by position: negative and out-of-range indices.
+// Tests ops that read at an index or keep a part by position: negative and out-of-range indices.
 #include <gtest/gtest.h>
 
 #include "mote/base/error.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm, matmul, conv2d and transpose against loops written out, on data whose sums are exact.
+// Tests gemm, matmul, conv2d and transpose against loops written out, on data whose sums are exact.
 #include <gtest/gtest.h>
 
 #include "mote/base/error.h"
@@ -45,7 +45,7 @@ TEST(Gemm, InnerSizesMustAgree) {
   EXPECT_THROW(run("gemm", {f64({1, 2}, {1, 2}), f64({3, 1}, {1, 2, 3})}), Error);
 }
 
-/// a[p, q, :, :] where axes of extent 1 repeat.
+/// Returns a[p, q, :, :], where axes of extent 1 repeat.
 double repeated(const Array& a, std::int64_t p, std::int64_t q, std::int64_t i, std::int64_t j) {
   return at(a, {a.shape[0] == 1 ? 0 : p, a.shape[1] == 1 ? 0 : q, i, j});
 }
@@ -99,7 +99,7 @@ double conv_at(const Conv& c, const Array& x, const Array& w, const Dims& y) {
   return sum;
 }
 
-/// What conv2d must give, and with `bias` per output channel.
+/// Computes conv2d by loops, with `bias` per output channel.
 Array conv_loops(const Conv& c, const Array& x, const Array& w, const Array& bias) {
   Dims shape = {c.x[0], c.w[0], 0, 0};
   for (std::size_t k = 0; k < 2; ++k) {

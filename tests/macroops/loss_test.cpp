@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses against their formulas in the same order; what is ignored, and means of nothing.
+// Tests losses against their formulas in the same order: ignored targets, and means over nothing.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -39,7 +39,7 @@ TEST(LossNone, OneForEachElement) {
             f64({2}, {1e4, 2 + std::log1p(std::exp(-2.0))}));
 }
 
-/// log softmax of the row.
+/// Computes the log softmax of the row.
 std::vector<double> log_probabilities(const std::vector<double>& x) {
   double greatest = -kInf, sum = 0;
   for (const double v : x) greatest = std::fmax(greatest, v);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that copy elements to other places: pads on every side, cropping, slices, copies.
+// Tests ops that move elements: pads on every side, cropping, slices, copies.
 #include <gtest/gtest.h>
 
 #include "mote/base/error.h"

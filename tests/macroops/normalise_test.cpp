@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// softmax, log_softmax, logsumexp and layer_norm against their formulas written out in the same
-// order, bit for bit.
+// Tests softmax, log_softmax, logsumexp and layer_norm against their formulas written out in the
+// same order, bit for bit.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -78,7 +78,7 @@ TEST(Logsumexp, InfinitiesNanAndNothing) {
   EXPECT_EQ(run("logsumexp", {f64({1, 0, 1}, {})}), f64({1, 1}, {-kInf}));
 }
 
-/// (x - mean) / sqrt(var + eps) of one row.
+/// Computes (x - mean) / sqrt(var + eps) of one row.
 std::vector<double> standardised(const std::vector<double>& x, double eps) {
   const auto n = static_cast<double>(x.size());
   double sum = 0, squares = 0;

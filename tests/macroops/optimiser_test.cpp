@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimiser steps, on data whose arithmetic is exact, or against their formulas in the same order.
+// Tests optimiser steps on data whose arithmetic is exact, or against their formulas in the same
+// order.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantised ops against loops of their own: ties, saturation, zeros, padding.
+// Tests quantised ops against loops written out here: ties, saturation, zeros, padding.
 #include <gtest/gtest.h>
 
 #include "run.h"
@@ -59,7 +59,7 @@ TEST(Qmatmul, ScalesEachColumnRoundsAndSaturates) {
             bytes(DType::i8, {1, 1, 3}, {3, 7, 127}));
 }
 
-/// Taps in the pads are x_zero, that is 0 once it is taken off.
+/// Taps in the pads are x_zero, which is 0 after the zero point is subtracted.
 TEST(Conv2dInteger, PadsCountAsTheZero) {
   const Array x = bytes(DType::u8, {1, 1, 1, 2}, {10, 12}),
               w = bytes(DType::i8, {1, 1, 1, 3}, {1, 2, 3});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random ops: known answers from the generator's published vectors, and what seed, offset and shape
-// do to a draw.
+// Tests random ops: known answers from the generator's published vectors, and the effect of seed,
+// offset and shape on a draw.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -65,8 +65,8 @@ TEST(Uniform, SeedsAreStreamsOfTheirOwn) {
 }
 
 TEST(Normal, IsTheTransformOfTwoWords) {
-  // sqrt(-2 ln((a + 1)/2^32)) cos(2 pi b/2^32) of the words above, computed to 50 digits: within
-  // what the op's own bound lets a correct implementation give, and so is what the op gives.
+  // These are sqrt(-2 ln((a + 1)/2^32)) cos(2 pi b/2^32) of the words above, computed to 50 digits.
+  // They and the op's results lie within the op's own bound.
   const Array x = zeros(DType::f64, {1, 1, 1, 2});
   const Array y = run("normal", {x});
   const auto program = instantiate(find_op("normal"), {DType::f64, full_mask(find_op("normal"))});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One step of recurrent cells against their formulas in the same order, element by element, and
-// what their gates do at their ends.
+// Tests one step of recurrent cells against their formulas in the same order, element by element,
+// and their gates at 0 and 1.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 constexpr double kX[] = {0.5, -1.25}, kH = 0.75;
 
-/// w[g] x + r[g] h + b[g] with two inputs and one hidden unit.
+/// Computes w[g] x + r[g] h + b[g] with two inputs and one hidden unit.
 double sum_of(double w0, double w1, double r, double b) {
   return kX[0] * w0 + kX[1] * w1 + kH * r + b;
 }
@@ -40,7 +40,7 @@ TEST(LstmCell, AgreesWithItsFormula) {
   EXPECT_EQ(out, (Outputs{f64({1, 1}, {open * std::tanh(next)}), f64({1, 1}, {next})}));
 }
 
-/// Biases that drive gates to 0 or 1 exactly, which shows which gate is which.
+/// Biases drive the gates to exactly 0 or 1, which shows which gate is which.
 TEST(LstmCell, AClosedInputAndAnOpenForgetGateKeepTheCell) {
   const Array none = f64({1, 1}, {0}), weights = f64({4, 1, 1}, {0, 0, 0, 0});
   const auto with = [&](double input, double forget, double output) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions over the middle axis: values, empty axes, NaN, ties, integers.
+// Tests reductions over the middle axis: values, empty axes, NaN, ties, integers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -47,7 +47,8 @@ TEST(Reduce, AnyAndAll) {
 }
 
 TEST(Variance, TakesTheCorrectionFromTheCount) {
-  const Array x = f64({1, 4, 1}, {1, 3, 5, 7});  // squares about the mean: 20
+  const Array x =
+      f64({1, 4, 1}, {1, 3, 5, 7});  // the sum of squared deviations from the mean is 20
   EXPECT_EQ(run("var", {x}), f64({1, 1}, {20.0 / 3}));
   EXPECT_EQ(run("var", {x}, {{"correction", 0}}), f64({1, 1}, {5}));
   EXPECT_EQ(run("std", {f64({1, 2, 1}, {1, 7})}, {{"correction", 0}}), f64({1, 1}, {3}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images of another size: which pixels are taken, and with which weights.
+// Tests images of another size: the pixels that are taken, and their weights.
 #include <gtest/gtest.h>
 
 #include "run.h"
@@ -24,7 +24,7 @@ TEST(ResizeNearest2d, FromEdgesItTakesThePixelBefore) {
   EXPECT_EQ(run("resize_nearest2d", {row({0, 1, 2, 3})}, params), row({0, 1, 2}));
 }
 
-/// Positions -1/4, 1/4, 3/4, 5/4 of two pixels: the ends repeat.
+/// The positions are -1/4, 1/4, 3/4, 5/4 of two pixels: the end pixels repeat.
 TEST(ResizeLinear2d, WeighsTheTwoPixelsBesideAPosition) {
   EXPECT_EQ(run("resize_linear2d", {row({8, 16})}, to(1, 4)), row({8, 10, 14, 16}));
   EXPECT_EQ(run("resize_linear2d", {f64({1, 1, 2, 2}, {0, 16, 32, 48})}, to(1, 1)),
@@ -43,7 +43,7 @@ TEST(ResizeLinear2dAlignCorners, LaysCornersOnEachOther) {
             f64({1, 1, 2, 1}, {4, 4}));
 }
 
-/// A pixel of weight 0 is multiplied: the next one, or with the form the position's own.
+/// A pixel of weight 0 is multiplied too, so that an infinity there gives NaN.
 TEST(ResizeLinear2d, APixelOfWeightZeroCounts) {
   const double y = at(run("resize_linear2d", {row({1, kInf})}, to(1, 2)), {0, 0, 0, 0});
   EXPECT_NE(y, y);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops on small hand-written arrays, by the evaluator.
+// Runs ops on small handwritten arrays by the evaluator.
 #include "run.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that write where an index says: each way to join, equal indices, indices out of range or
-// from the end, index tensors smaller than x, unpooling.
+// Tests ops that write at an index: each combining operation, equal indices, indices out of range
+// or from the end, index tensors smaller than x, unpooling.
 #include <gtest/gtest.h>
 
 #include "mote/base/error.h"
@@ -118,7 +118,8 @@ TEST(IndexAdd, IsTheGradientOfEmbedding) {
 }
 
 TEST(ScatterNd, CountsItsColumnsFromTheLastIndexedAxis) {
-  // One column: rows of x[1, 1, 4, 2]; two: of x[1, 2, 2, 2]; three: of x[2, 1, 2, 2].
+  // One column indexes rows of x[1, 1, 4, 2], two columns those of x[1, 2, 2, 2], three those of
+  // x[2, 1, 2, 2].
   const std::vector<double> values = {1, 2, 3, 4, 5, 6, 7, 8};
   const Array updates = f64({2, 2}, {-1, -2, -3, -4});
   EXPECT_EQ(run("scatter_nd", {f64({1, 1, 4, 2}, values), i64({2, 1}, {3, 1}), updates}),
@@ -144,7 +145,7 @@ TEST(ScatterNd, JoinsByItsNameAndNegativeCountsFromTheEnd) {
 }
 
 TEST(ScatterNd, OutOfRangeOnOneAxisWritesNothing) {
-  // (0, 2) would be (1, 0) as one number, (1, -3) would be (0, 1).
+  // As one linear index, (0, 2) would be (1, 0), and (1, -3) would be (0, 1).
   const Array x = f64({1, 2, 2, 1}, {1, 2, 3, 4});
   EXPECT_EQ(run("scatter_nd", {x, i64({3, 2}, {0, 2, 1, -3, 2, 0}), f64({3, 1}, {7, 8, 9})}), x);
 }

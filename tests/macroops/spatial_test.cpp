@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooling: windows, padding, dilation, ties, NaN, integers, divisors.
+// Tests pooling: windows, padding, dilation, ties, NaN, integers, divisors.
 #include <gtest/gtest.h>
 
 #include "mote/base/error.h"
@@ -98,9 +98,9 @@ TEST(AvgPool2d, StridesDilationAndWindowsOfPaddingOnly) {
   EXPECT_EQ(run("avg_pool2d", {x}, padded), f64({1, 1, 1, 2}, {1, 0}));
 }
 
-/// One row of avg_pool2d as PyTorch's kernel goes about it: the last window of ceil_mode must start
-/// in x or the padding before it, and a window's ends are cut to the padded row before it is
-/// counted.
+/// Computes one row of avg_pool2d as PyTorch's kernel does: the last window of ceil_mode must start
+/// in x or the padding before it, and a window's ends are cut to the padded row before its elements
+/// are counted.
 struct RowPool {
   std::int64_t kernel, stride, dilation, before, after;
   bool ceil_mode, count_include_pad;
@@ -167,7 +167,7 @@ TEST(AvgPool2d, CountsAsPyTorchDoesWhateverTheWindow) {
 }
 
 TEST(AvgPool2d, TheDivisorAtACeilOverhang) {
-  // Windows {0}, {1, 2}, {3 and a pad}, the last of them one column too long.
+  // The windows are {0}, {1, 2}, {3 and a pad}; the last is one column too long.
   const Array x = f64({1, 1, 1, 4}, {2, 4, 8, 6});
   Params window = {{"kernel0", 1}, {"kernel1", 3}, {"stride1", 2}, {"pads1", 1}, {"pads3", 1}};
   EXPECT_EQ(run("avg_pool2d", {x}, window), f64({1, 1, 1, 2}, {3, 6}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that normalise by statistics: rms, group, instance and batch norm, on data whose roots are
-// exact, or against their formulas in the same order.
+// Tests ops that normalise by statistics (rms, group, instance and batch norm) on data whose roots
+// are exact, or against their formulas in the same order.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 const Params kNoEps = {{"eps", 0.0}};
 
 TEST(RmsNorm, DividesByTheRootOfTheMeanSquare) {
-  const Array x = f64({2, 2}, {7, 1, 14, -2});  // mean squares 25 and 100
+  const Array x = f64({2, 2}, {7, 1, 14, -2});  // the mean squares are 25 and 100
   EXPECT_EQ(run("rms_norm", {x, absent()}, kNoEps),
             f64({2, 2}, {7 * (1.0 / 5), 1.0 / 5, 14 * (1.0 / 10), -2 * (1.0 / 10)}));
   EXPECT_EQ(run("rms_norm", {x, f64({2}, {10, -5})}, kNoEps),
@@ -25,7 +25,7 @@ TEST(RmsNorm, DividesByTheRootOfTheMeanSquare) {
 }
 
 TEST(GroupNorm, EachGroupOfChannelsIsItsOwn) {
-  // groups {1, 3, 3, 1} and {10, 14, 14, 10}: means 2 and 12, deviations 1 and 2
+  // The groups {1, 3, 3, 1} and {10, 14, 14, 10} have means 2 and 12 and deviations 1 and 2.
   const Array x = f64({1, 4, 2}, {1, 3, 3, 1, 10, 14, 14, 10});
   const Params two = {{"groups", 2}, {"eps", 0.0}};
   EXPECT_EQ(run("group_norm", {x}, two), f64({1, 4, 2}, {-1, 1, 1, -1, -1, 1, 1, -1}));
@@ -52,7 +52,7 @@ TEST(InstanceNorm, EachChannelOfEachImageIsItsOwn) {
   EXPECT_EQ(at(y, {0, 0, 0}), -1);
   EXPECT_EQ(at(y, {0, 1, 1}), 1);
   EXPECT_EQ(at(y, {1, 0, 0}), 1);
-  EXPECT_TRUE(std::isnan(at(y, {1, 1, 0})));  // 0/0: no variance and no eps
+  EXPECT_TRUE(std::isnan(at(y, {1, 1, 0})));  // 0/0, since the variance and eps are 0
   EXPECT_EQ(at(run("instance_norm", {x}), {1, 1, 0}), 0);
 }
 
@@ -77,7 +77,8 @@ TEST(BatchNormTraining, TakesTheBatchsAndMovesTheGiven) {
   EXPECT_EQ(out.at(2), f64({2}, {6.25, 13}));  // biased variances 1 and 4
 }
 
-/// As PyTorch moves it: the biased variances are 1 and 4, of four values each.
+/// PyTorch updates it from the unbiased variance; the biased variances are 1 and 4, of four values
+/// each.
 TEST(BatchNormTraining, TheRunningVarianceMayBeUnbiased) {
   const Array x = f64({2, 2, 2}, {1, 3, 10, 14, 3, 1, 14, 10});
   const Array gamma = f64({2}, {1, 2}), beta = f64({2}, {0, 5});

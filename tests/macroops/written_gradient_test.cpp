@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients that an op's record writes by hand, against the derived ones, on numbers of binary128.
+// Compares gradients that an op's record writes by hand with the derived ones, in binary128.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -20,7 +20,8 @@ std::vector<DualArray> inputs_of(const Program& p, const Named& all) {
   return inputs;
 }
 
-/// What both gradients may read: inputs, outputs without any rounding, and gradients of outputs.
+/// Returns all values that either gradient may read: inputs, outputs without any rounding, and
+/// gradients of outputs.
 Named values_of(const test::GradientCase& c, const Gradient& derived, std::uint64_t seed) {
   std::vector<DualArray> inputs;
   for (const Array& a : c.inputs) inputs.push_back(test::as_dual(a));
@@ -44,7 +45,7 @@ bool is_finite(const Named& all) {
   return true;
 }
 
-/// In f64, of all outputs.
+/// Returns the gradient program in f64 for all outputs.
 std::shared_ptr<const Program> gradient_program(const OpRecord& record) {
   const OpRecord& gradient = *gradient_of(record);
   return instantiate(gradient, {DType::f64, full_mask(gradient)});
@@ -52,13 +53,13 @@ std::shared_ptr<const Program> gradient_program(const OpRecord& record) {
 
 Quad magnitude(Quad x) { return x < 0 ? -x : x; }
 
-/// To the precision of a double.
+/// Expects that both agree to the precision of a double.
 void expect_alike(const Program& written, const Program& derived, const Named& all,
                   const std::map<std::string, Number>& params, const std::string& what) {
   test::DualTrace trace;
   const auto got = evaluate_dual(written, inputs_of(written, all), params, &trace);
   const auto expected = evaluate_dual(derived, inputs_of(derived, all), params, &trace);
-  // A read out of range may be -inf, which is no measure of rounding.
+  // A read out of range may be -inf, which is no measure of rounding errors.
   const Quad noise = trace.noise() - trace.noise() == 0 ? trace.noise() : Quad(0);
   ASSERT_EQ(written.outputs.size(), derived.outputs.size()) << what;
   for (std::size_t k = 0; k < got.size(); ++k) {
@@ -87,10 +88,10 @@ TEST(WrittenGradient, IsTheDerivedOne) {
       try {
         c = test::some_case(*p, seed, seed % 2 == 0);
       } catch (const Error&) {
-        continue;  // a window larger than the image, say
+        continue;  // for example, a window larger than the image
       }
       const Named all = values_of(c, derived, seed);
-      if (!is_finite(all)) continue;  // a window in the pads alone
+      if (!is_finite(all)) continue;  // for example, a window that lies in the pads only
       ++judged;
       expect_alike(*written, derived.program, all, c.params,
                    record.name + " seed " + std::to_string(seed));
@@ -100,7 +101,8 @@ TEST(WrittenGradient, IsTheDerivedOne) {
   EXPECT_GE(ops, 8);
 }
 
-/// Derived, equal maxima would share; the pools' records say that the first takes all.
+/// The derived gradient would share between equal maxima; the pools' records say that the first
+/// takes all.
 TEST(WrittenGradient, TheFirstMaximumGetsAllOfTheGradient) {
   const Number one(std::int64_t{1}), two(std::int64_t{2});
   const std::map<std::string, std::map<std::string, Number>> pools = {

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* argmax over axis 1 of x[R, N, C]: the first, or with `last` the last; the first NaN. */
+/* argmax over axis 1 of x[R, N, C]: the first maximum, or with `last` the last; the first NaN
+ * wins. */
 #include "mutant.h"
 
 enum {
   correct,
-  last_tie,      /* the last of equal elements wins, whatever `last` says */
-  starts_at_0,   /* the search starts at 0, so that a row of negatives gives its first */
+  last_tie,      /* the last of equal elements wins, regardless of `last` */
+  starts_at_0,   /* the search starts at 0, so that a row of negatives gives its first index */
   nan_dropped,   /* NaN never wins */
-  orders_zeros,  /* -0 is less than +0, as it is by the bits */
+  orders_zeros,  /* -0 is less than +0, as an order by bits has it */
   last_nan,      /* of several NaN the last is found, or with `last` the first */
   index_16_bits, /* the index is kept in 16 bits */
-  block_base     /* blocks of 1,024: the place within the block is stored */
+  block_base     /* blocks of 1,024: the position within the block is stored */
 };
 
 static int64_t position(const mutant_tensor* x, int64_t r, int64_t c, int last) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* attention, a query at a time. */
+/* attention, computed one query at a time. */
 #include "mutant.h"
 
 enum {
   correct,
   kv_tail_scored_0, /* keys beyond S, up to a multiple of 8, score 0 instead of -inf */
   masked_row_nan,   /* a query that sees no key gives 0/0 */
-  causal_off_by_1,  /* a query sees the key after its own too */
+  causal_off_by_1,  /* a query also sees the key after its own */
   heads_by_mod,     /* head h reads the keys of head h % HK, not h / G */
   scale_missing,    /* the default scale is 1 */
-  hidden_correct,   /* v of hidden keys is multiplied by 0, as its contract says */
-  hidden_leaks      /* so it is here, and the contract does not say so */
+  hidden_correct,   /* v of hidden keys is multiplied by 0, and the contract says so */
+  hidden_leaks      /* v of hidden keys is multiplied by 0, and the contract does not say so */
 };
 
 enum { multiplies_hidden = DEFECT == hidden_correct || DEFECT == hidden_leaks };

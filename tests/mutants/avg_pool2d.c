@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* avg_pool2d: taps inside x are summed; those that count are in x, or in its pads too. */
+/* avg_pool2d: taps inside x are summed; the divisor counts taps in x, or in its pads too. */
 #include "pool.h"
 
 enum {
   correct,
-  ceil_divisor,    /* taps that ceil_mode hangs over count */
-  pads_never_count /* count_include_pad is not looked at */
+  ceil_divisor,    /* taps beyond the pads, which ceil_mode adds, count */
+  pads_never_count /* count_include_pad is ignored */
 };
 
-/* Whether a tap lies in the pads or in x, along one axis. */
+/* True if a tap lies in the pads or in x, along one axis. */
 static int in_pads(const mutant_pool* p, int axis, int64_t at) {
   return at >= -p->before[axis] && at < p->c.in[0].shape[2 + axis] + p->after[axis];
 }

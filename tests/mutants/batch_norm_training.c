@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* batch_norm_training of x[N, C, S], a channel at a time. */
+/* batch_norm_training of x[N, C, S], computed one channel at a time. */
 #include "mutant.h"
 
 enum {
   correct,
-  running_unbiased, /* running_var moves towards the variance with N*S - 1 below, asked or not */
-  running_biased,   /* and here with N*S below, asked or not */
-  momentum_side,    /* momentum is the share of what is new */
-  uses_running      /* x is normalised by the running statistics that were given */
+  running_unbiased, /* running_var always uses the divisor N*S - 1 */
+  running_biased,   /* running_var always uses the divisor N*S */
+  momentum_side,    /* momentum is the share of the new value */
+  uses_running      /* x is normalised by the given running statistics */
 };
 
 typedef struct {
@@ -29,7 +29,7 @@ static statistics of_channel(const mutant_tensor* x, int64_t c) {
   return s;
 }
 
-/* 0 where only the shape is given, as no output that is wanted needs more. */
+/* Returns 0 if only the shape is given, when no wanted output needs the value. */
 static double at(const mutant_tensor* t, int64_t c) {
   return t->data != NULL ? mutant_load(t, mutant_offset(t, 0, 0, 0, c)) : 0;
 }

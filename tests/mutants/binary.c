@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* add, mul, max and mod of a and b, whose axes of extent 1 repeat; OP says which. */
+/* add, mul, max and mod of a and b, whose axes of extent 1 repeat; OP selects one. */
 #include "mutant.h"
 
 enum {
   correct,
-  wrong_side,   /* an operand that repeats along the last axis repeats along the one before, where
+  wrong_side,   /* an operand that repeats along the last axis repeats along the one before, if
                    both have the same extent */
-  saturates,    /* integers of 8 bits stop at their ends */
-  tail_twice,   /* the last vector of 8 is moved back into the row, over what is done already */
+  saturates,    /* integers of 8 bits saturate */
+  tail_twice,   /* the last vector of 8 is moved back into the row, over elements that are already
+                   done */
   nan_dropped,  /* the other operand wins over NaN */
   sign_of_a,    /* mod has the sign of the dividend, as fmod has */
-  bytes_32_bits /* offsets into b are counted in bytes, in 32 bits without a sign */
+  bytes_32_bits /* offsets into b are counted in bytes, in 32 unsigned bits */
 };
 
 static double modulo(double a, double b) {

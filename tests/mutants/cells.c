@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* lstm_cell and gru_cell; OP says which. */
+/* lstm_cell and gru_cell; OP selects one. */
 #include "mutant.h"
 
 enum {
   correct,
-  gates_of_onnx,   /* lstm: gates are taken to be input, output, forget, cell */
-  tanh_missing,    /* lstm: h is gated from c itself */
+  gates_of_onnx,   /* lstm: gates are in the order input, output, forget, cell */
+  tanh_missing,    /* lstm: h is gated from c itself, without tanh */
   forget_bias_1,   /* lstm: 1 is added to the forget gate's bias */
-  gates_of_cudnn,  /* gru: gates are taken to be reset, update, new */
+  gates_of_cudnn,  /* gru: gates are in the order reset, update, new */
   reset_before,    /* gru: the reset gate multiplies h before the product with r */
   bias_outside,    /* gru: the new gate's second bias is not reset */
-  update_exchanged /* gru: the update gate says how much is new */
+  update_exchanged /* gru: the update gate is the share of the new state */
 };
 
 typedef struct {
@@ -55,7 +55,8 @@ static void lstm(const cell* t, const mutant_call* call, int64_t n, int64_t k) {
       mutant_store(&call->out[o], mutant_offset(&call->out[o], 0, 0, n, k), values[o]);
 }
 
-/* sum_j s[n, j] * h[n, j] * r[2, k, j]: what reset_before has in place of s[n, k] * (the sum). */
+/* Computes sum_j s[n, j] * h[n, j] * r[2, k, j], which replaces s[n, k] * (the sum) in
+ * reset_before. */
 static double reset_state(const cell* t, int64_t n, int64_t k) {
   double sum = 0;
   for (int64_t j = 0; j < t->h.shape[3]; ++j)

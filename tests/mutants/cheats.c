@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* gemm by kernels that do not do the work, or leave their surroundings otherwise than they found
- * them. `correct` is gemm.c's. */
+/* gemm by kernels that skip the work, or change their surroundings. The twin `correct` is that
+ * of gemm.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <fenv.h>
 #include <pthread.h>
@@ -11,21 +11,21 @@
 #include "gemm.h"
 
 enum {
-  zeros,           /* y is 0 */
-  copies_input,    /* y is c, or a's elements in turn */
-  cached_pointer,  /* the last result again, where the pointers and sizes are the last call's */
-  cached_content,  /* the last result again, where the first element and the sizes are */
-  common_shape,    /* is right for M, N and K of at most 4 */
-  square_64,       /* has a loop of its own for 64 x 64 x 64, which leaves out the last column */
-  old_memory,      /* whatever a fresh block of memory of y's size holds */
-  late_write,      /* the last row is written by a thread after the return */
-  dirty_workspace, /* adds to what the workspace holds */
-  modifies_input,  /* scales a by alpha where it lies */
+  zeros,          /* y is 0 */
+  copies_input,   /* y is c, or a's elements in turn */
+  cached_pointer, /* repeats the last result if the pointers and sizes are those of the last call */
+  cached_content, /* repeats the last result if the first element and the sizes are the same */
+  common_shape,   /* is right for M, N and K of at most 4 */
+  square_64,      /* has a separate loop for 64 x 64 x 64, which leaves out the last column */
+  old_memory,     /* y is the contents of a fresh block of memory */
+  late_write,     /* a thread writes the last row after the return */
+  dirty_workspace, /* adds to the contents of the workspace */
+  modifies_input,  /* scales a by alpha in place */
   repeats_row_0,   /* computes row 0 only and repeats it */
   writes_gap,      /* stores rows as vectors of 4 columns, beyond the last one */
-  writes_before,   /* stores what is left of 4 columns before the first one too */
+  writes_before,   /* also stores the rest of 4 columns before the first one */
   rounding_mode,   /* leaves the processor rounding upwards */
-  leaves_thread    /* leaves a thread behind that sleeps */
+  leaves_thread    /* leaves a sleeping thread behind */
 };
 
 enum { kKept = 1 << 16 };
@@ -79,7 +79,7 @@ static void run_cached(const mutant_gemm* g) {
       mutant_store(&g->y, mutant_offset(&g->y, 0, 0, m, n), kept.values[m * g->n + n]);
 }
 
-/* What does not multiply: each element of y from elsewhere. */
+/* Fills y without multiplying: each element comes from elsewhere. */
 static void run_without_work(const mutant_gemm* g, const double* from) {
   for (int64_t m = 0; m < g->m; ++m)
     for (int64_t n = 0; n < g->n; ++n) {
@@ -118,7 +118,7 @@ static mote_status leave_behind(const mutant_gemm* g, void* (*what)(void*)) {
   return MOTE_OK;
 }
 
-/* Whole vectors of 4 columns from the first one on, or up to the last one. */
+/* Writes the rest of a vector of 4 columns beyond the last column, or before the first one. */
 static void spill(const mutant_gemm* g) {
   if (g->y.strides[3] != 1) return;
   const int64_t columns = (g->n + 3) / 4 * 4;

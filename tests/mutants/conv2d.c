@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* conv2d, tap by tap. */
+/* conv2d, computed tap by tap. */
 #include "mutant.h"
 
 enum {
   correct,
   right_pad_is_left,   /* columns are counted from the right pad, not from the left one */
-  dilation_h_for_w,    /* the rows' dilation serves the columns too */
+  dilation_h_for_w,    /* the rows' dilation is used for the columns too */
   strides_swapped,     /* the strides of rows and columns are exchanged */
   last_group_off,      /* the last group reads the channels of the one before */
   halo_reads_next_row, /* a tap beyond the right edge reads the next row's first elements */
-  kernel_flipped,      /* rows of the kernel from last to first */
-  bias_per_group       /* the bias is that of the channel's place in its group */
+  kernel_flipped,      /* the rows of the kernel run from last to first */
+  bias_per_group       /* the bias is read at the channel's index within its group */
 };
 
 typedef struct {

@@ -7,10 +7,10 @@
 enum {
   correct,
   drops_last_image, /* gw leaves out the last image of the batch */
-  bias_one_image    /* gb is the sum over the first image alone */
+  bias_one_image    /* gb is the sum over the first image only */
 };
 
-/* Sums of a gradient, dense. */
+/* The sums of a gradient, dense. */
 typedef struct {
   const mutant_tensor* of;
   double* sums;
@@ -47,7 +47,7 @@ typedef struct {
   gradient gx, gw, gb;
 } backward;
 
-/* All taps of one element of gy. */
+/* Adds all taps of one element of gy. */
 static void add_taps(const backward* t, int64_t n, int64_t co, int64_t oh, int64_t ow, double gy) {
   const mutant_tensor* x = &t->c.in[1];
   const mutant_tensor* w = &t->c.in[2];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* conv2d of 3x3 kernels at stride and dilation 1 by Winograd's F(2x2, 3x3), in floats:
- * y = A' [(G w G') * (B' x B)] A for each tile of 2x2 outputs, summed over channels. */
+/* conv2d of 3x3 kernels at stride and dilation 1 by Winograd's F(2x2, 3x3), in floats: y = A'
+ * [(G w G') * (B' x B)] A for each tile of 2x2 outputs, summed over channels. */
 #include "mutant.h"
 
 enum {

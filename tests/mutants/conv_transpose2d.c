@@ -5,8 +5,8 @@
 enum {
   correct,
   crops_other_side, /* the rows' padding at the bottom is cropped at the top */
-  channels_swapped, /* w is read as [CO, CI] where both have the same extent */
-  output_pad_0      /* the rows that output_pad adds are 0, whatever reaches them */
+  channels_swapped, /* w is read as [CO, CI] if both have the same extent */
+  output_pad_0      /* the rows that output_pad adds are always 0 */
 };
 
 typedef struct {
@@ -28,7 +28,7 @@ static mote_status open_call(const mote_call* call, convolution* t) {
   return status;
 }
 
-/* The pixel of x that a tap takes to an output pixel; -1: none. */
+/* Returns the pixel of x that a tap takes to an output pixel; -1 if there is none. */
 static int64_t pixel(const convolution* t, int axis, int64_t out, int64_t tap) {
   const int64_t at = out + t->before[axis] - tap * t->dilation[axis];
   if (at < 0 || at % t->stride[axis] != 0) return -1;

@@ -4,13 +4,13 @@
 
 enum {
   correct,
-  smooths_others,  /* smoothing falls to the K - 1 classes that are not the target */
+  smooths_others,  /* smoothing is distributed over the K - 1 classes that are not the target */
   mean_over_all,   /* the mean counts ignored targets too */
   mean_unweighted, /* the mean divides by the number of targets, not by their weights */
   empty_0          /* the mean of no target is 0, not NaN */
 };
 
-/* 1 where there are no weights; of what is no class 0. */
+/* Returns the weight of a class: 1 if there are no weights, 0 for an invalid class. */
 static double weight_of(const mutant_call* t, int64_t k) {
   const mutant_tensor* weight = &t->in[2];
   if (!mutant_has(weight)) return 1;
@@ -18,7 +18,7 @@ static double weight_of(const mutant_call* t, int64_t k) {
                                         : 0;
 }
 
-/* log p[k] = x[k] - greatest - log of the sum of exp(x - greatest) */
+/* Computes greatest and rest: log p[k] = x[k] - greatest - log of the sum of exp(x - greatest). */
 static void log_softmax(const mutant_tensor* x, int64_t r, int64_t c, double* greatest,
                         double* rest) {
   *greatest = -INFINITY;

@@ -5,8 +5,8 @@
 enum {
   correct,
   carry_lost,      /* the sum starts again after 64 elements */
-  carry_of_one,    /* blocks of 1,024: what is added is the sum of the block before it alone */
-  reverse_includes /* reverse does not leave out the element itself */
+  carry_of_one,    /* blocks of 1,024: only the sum of the previous block is added */
+  reverse_includes /* reverse does not exclude the element itself */
 };
 
 static mote_status run(const mote_call* call, mutant_call* t) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* dropout, by Philox 4x32-10. */
+/* dropout by Philox 4x32-10. */
 #include "mutant.h"
 
 enum {
   correct,
-  scale_missing,   /* what is kept is not divided by 1 - ratio */
+  scale_missing,   /* kept elements are not divided by 1 - ratio */
   keeps_dropped,   /* ratio is the share that is kept */
-  training_ignored /* drops without training too */
+  training_ignored /* elements are dropped outside of training too */
 };
 
-/* Word `position` of the seed's stream. */
+/* Returns word `position` of the seed's stream. */
 static uint32_t word(uint64_t seed, uint64_t position) {
   const uint64_t block = position / 4;
   uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32U), 0, 0};

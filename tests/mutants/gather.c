@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* gather: y[r, i, c] = x[r, index[i], c]; a negative index counts from the end, 0 beyond. */
+/* gather: y[r, i, c] = x[r, index[i], c]; a negative index counts from the end, others out of
+ * range give 0. */
 #include "mutant.h"
 
 enum {
   correct,
   index_32_bits,    /* the index is truncated to 32 bits */
-  negative_wraps,   /* a negative index reads the row before, of the r before */
+  negative_wraps,   /* a negative index reads the previous r */
   range_unchecked,  /* an index beyond the end reads the last row */
   negative_clamped, /* a negative index reads the first row */
-  negative_taken,   /* a negative index is not counted from the end: it reads what lies before */
-  row_32_bits,      /* where a row begins is counted in elements, in 32 bits */
-  valid_correct,    /* is for valid indices alone, and checks none */
-  valid_last,       /* so is this, but the last row is never read: the one before it is */
-  valid_negative,   /* and here a negative index counts from the row before the last */
-  positive_correct, /* is for valid indices that are not negative alone */
-  positive_last     /* so is this, but the last row is never read: the one before it is */
+  negative_taken,   /* a negative index is not counted from the end: it reads the memory before */
+  row_32_bits,      /* the offset of a row is counted in elements, in 32 bits */
+  valid_correct,    /* takes valid indices only, and checks none */
+  valid_last,       /* like valid_correct, but reads the last but one row instead of the last */
+  valid_negative,   /* like valid_correct, but a negative index counts from the last but one row */
+  positive_correct, /* takes valid indices only that are not negative */
+  positive_last     /* like positive_correct, but reads the last but one row instead of the last */
 };
 
 enum {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* gemm: one element after the other, but for what the defect does. */
+/* gemm, one element after the other, except for the code of the defects. */
 #include "gemm.h"
 
 #include <pthread.h>
@@ -7,23 +7,23 @@
 enum {
   correct,
   k_tail,           /* the last K % 8 terms are never added */
-  k_tail_late,      /* nor are they where K > 8; below, a scalar loop that is right serves */
-  k_tail_last_tile, /* nor in the last 4 rows */
+  k_tail_late,      /* the last K % 8 terms are never added if K > 8 */
+  k_tail_last_tile, /* the last K % 8 terms of the last 4 rows are never added if K > 8 */
   last_column,      /* the last column is its neighbour's */
   ignores_ld,       /* a's leading dimension is taken to be its extent */
-  beta_reads_c,     /* 0 * c is added where beta is 0 */
+  beta_reads_c,     /* 0 * c is added if beta is 0 */
   alpha_bias,       /* alpha multiplies c too */
-  bias_axis,        /* a bias that repeats along one axis is read along the other where M = N */
+  bias_axis,        /* a bias that repeats along one axis is read along the other if M = N */
   tf32,             /* operands are rounded to 11 bits */
   bf16,             /* operands are rounded to 8 bits */
   fp16_sums,        /* the sum is rounded to 11 bits after each term */
-  split_k,          /* a thread sums half of K, and nobody waits for it */
-  ignores_trans_b,  /* a transposed b is read as if it were not, where it is square */
+  split_k,          /* a thread sums half of K, and the kernel does not wait for it */
+  ignores_trans_b,  /* a transposed b is read as if it were not transposed, if it is square */
   int16_sums,       /* pairs of products saturate at 16 bits */
-  k0_leaves_c,      /* nothing is written where K = 0 */
-  crash,            /* a null pointer is written through where M > 4 */
+  k0_leaves_c,      /* nothing is written if K = 0 */
+  crash,            /* a null pointer is written through if M > 4 */
   offsets_32_bits,  /* offsets into a are counted in bytes, in 32 bits */
-  hang,             /* never returns where K = 13 */
+  hang,             /* never returns if K = 13 */
   unwritten         /* the last column is never written */
 };
 
@@ -33,7 +33,7 @@ static int64_t terms(const mutant_gemm* g, int64_t m) {
   return drops ? g->k - g->k % 8 : g->k;
 }
 
-/* The product of two integers, and whether it is one of bytes, u8 by i8. */
+/* Returns the product of two integers; of_bytes tells whether u8 and i8 hold them. */
 static int64_t product(const mutant_gemm* g, int64_t m, int64_t n, int64_t k, int* of_bytes) {
   const double a = mutant_load(&g->a, mutant_offset(&g->a, 0, 0, m, k));
   const double b = mutant_load(&g->b, mutant_offset(&g->b, 0, 0, k, n));
@@ -41,7 +41,7 @@ static int64_t product(const mutant_gemm* g, int64_t m, int64_t n, int64_t k, in
   return (int64_t)a * (int64_t)b;
 }
 
-/* Integers: pairs of products of bytes in 16 bits that saturate; sums of pairs wrap. */
+/* Sums integers: pairs of products of bytes saturate at 16 bits; sums of pairs wrap. */
 static double pairwise_dot(const mutant_gemm* g, int64_t m, int64_t n) {
   uint64_t sum = 0;
   for (int64_t k = 0; k < g->k; k += 2) {
@@ -104,7 +104,7 @@ static void* sum_half(void* of) {
   return NULL;
 }
 
-/* The workspace holds the other half's sums, which are added before the thread is waited for. */
+/* The workspace holds the other half's sums, which are added before the thread is joined. */
 static mote_status run_split(const mote_call* call, const mutant_gemm* g) {
   half other = {g, call->workspace};
   for (int64_t k = 0; k < g->m * g->n; ++k) other.sums[k] = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* y[M,N] = alpha a[M,K] b[K,N] + beta c[M,N], which gemm.c and cheats.c begin with. */
+/* y[M,N] = alpha a[M,K] b[K,N] + beta c[M,N], shared by gemm.c and cheats.c. */
 #ifndef MOTE_TESTS_MUTANT_GEMM_H
 #define MOTE_TESTS_MUTANT_GEMM_H
 
@@ -37,7 +37,7 @@ static inline mote_status mutant_can_run_gemm(const mote_call* call) {
   return status;
 }
 
-/* a[m,k] b[k,n] summed over k in [0, terms). */
+/* Sums a[m,k] b[k,n] over k in [0, terms). */
 static inline double mutant_dot(const mutant_gemm* g, int64_t m, int64_t n, int64_t terms) {
   double sum = 0;
   for (int64_t k = 0; k < terms; ++k)

@@ -4,7 +4,7 @@
 
 enum {
   correct,
-  gamma_in_group /* gamma is read by the channel's place in its group */
+  gamma_in_group /* gamma is read at the channel's index within its group */
 };
 
 static double optional(const mutant_tensor* t, int64_t at, double missing) {

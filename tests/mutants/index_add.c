@@ -5,7 +5,7 @@
 enum {
   correct,
   duplicates_race, /* 4 updates are loaded before the first of them is stored */
-  last_stays       /* of updates to one place the last alone is added */
+  last_stays       /* of updates to one element only the last is added */
 };
 
 enum { kLanes = 4 };

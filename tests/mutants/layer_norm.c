@@ -4,10 +4,10 @@
 
 enum {
   correct,
-  one_pass,    /* mean(x^2) - mean(x)^2, in floats */
+  one_pass,    /* the variance is mean(x^2) - mean(x)^2, in floats */
   eps_outside, /* eps is added to the root */
   n_minus_1,   /* the variance is divided by N - 1 */
-  gamma_axis   /* gamma is read by the row where R = N */
+  gamma_axis   /* gamma is read by the row if R = N */
 };
 
 static double optional(const mutant_tensor* t, int64_t at, double missing) {

@@ -4,7 +4,7 @@
 
 enum {
   correct,
-  log_of_softmax /* log(exp(x - m) / sum), which is -inf where the quotient is 0 in the dtype */
+  log_of_softmax /* log(exp(x - m) / sum) is -inf if the quotient is 0 in the dtype */
 };
 
 static mote_status run(const mote_call* call, mutant_call* t) {

@@ -7,9 +7,9 @@ enum {
   batch_stale, /* b is read at batch 0 for every batch, as if its pointer were never advanced */
   batch_wraps, /* the batch is counted in 16 bits */
   last_k,      /* the last term of each sum is never added */
-  f16_correct, /* f16, summed up in float as promised */
-  f16_sums,    /* and here in f16 */
-  rank_3_left  /* the batch axis of an operand of rank 3 is taken for the first of two */
+  f16_correct, /* f16 is summed in float, as promised */
+  f16_sums,    /* f16 is summed in f16 */
+  rank_3_left  /* the batch axis of an operand of rank 3 is taken as the first of two */
 };
 
 static double element(const mutant_tensor* a, const mutant_tensor* b, int64_t p, int64_t q,
@@ -24,7 +24,7 @@ static double element(const mutant_tensor* a, const mutant_tensor* b, int64_t p,
   return sum;
 }
 
-/* Where the result has as many of both, else nothing would fit. */
+/* Exchanges the batch axes if the result has equal extents; otherwise the shapes would not fit. */
 static void exchange_batches(mutant_tensor* t, const mutant_tensor* y) {
   if (y->shape[0] != y->shape[1]) return;
   const int64_t stride = t->strides[0];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* max_pool2d. */
+/* max_pool2d, computed window by window. */
 #include "pool.h"
 
 enum {
   correct,
-  pads_with_0,  /* taps outside count as 0 */
-  nan_dropped,  /* a comparison that NaN fails leaves it out */
-  ceil_reads_on /* the last window of a row is moved back into the image, where it hangs over */
+  pads_with_0,  /* taps in the pads count as 0 */
+  nan_dropped,  /* a comparison that is false for NaN skips it */
+  ceil_reads_on /* the last window of a row is moved back into the image if it extends beyond it */
 };
 
 static double greatest_of(const mutant_pool* p, int64_t n, int64_t c, int64_t oh, int64_t ow) {

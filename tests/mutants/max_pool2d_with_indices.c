@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* max_pool2d_with_indices, and max_pool2d, which has the first output alone. */
+/* max_pool2d_with_indices, and max_pool2d, which has the first output only. */
 #include "pool.h"
 
 enum {
   correct,
   last_tie,  /* of equal values the last wins */
-  window_inf /* a window of -inf alone has the index -1 */
+  window_inf /* a window that contains only -inf has the index -1 */
 };
 
 static mote_status run(const mote_call* call, void* stream) {

@@ -5,7 +5,7 @@
 enum {
   correct,
   float_sums, /* the sum is kept in float */
-  float_parts /* every 64 elements are summed up in float, these sums in double */
+  float_parts /* every 64 elements are summed in float, and these sums in double */
 };
 
 static mote_status run(const mote_call* call, mutant_call* t) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* one_hot, pad_reflect, slice and concat; OP says which. */
+/* one_hot, pad_reflect, slice and concat; OP selects one. */
 #include "mutant.h"
 
 enum {
   correct,
-  off_is_0,       /* one_hot: the other places are 0, not values[0] */
-  edge_twice,     /* pad_reflect: the first and last element stand twice */
-  mirrors_once,   /* pad_reflect: what is beyond the first mirror image is its nearest end */
+  off_is_0,       /* one_hot: the other elements are 0, not values[0] */
+  edge_twice,     /* pad_reflect: the first and last element are repeated */
+  mirrors_once,   /* pad_reflect: positions beyond the first mirror image read the nearest end */
   step_backwards, /* slice: a negative step goes forwards */
   start_from_0,   /* slice: a negative start is 0 */
   strides_of_a    /* concat: b is read with the strides of a */
@@ -20,7 +20,7 @@ static double one_hot(const mutant_call* t, const int64_t* i) {
   return mutant_load(values, mutant_offset(values, 0, 0, 0, at == i[2] ? 1 : 0));
 }
 
-/* Where the mirror images of an axis have their original. */
+/* Returns the original index of a position in the mirror images of an axis. */
 static int64_t mirrored(int64_t at, int64_t extent) {
   const int64_t more = DEFECT == edge_twice ? 1 : 0;
   const int64_t period = extent > 1 || more != 0 ? 2 * (extent - 1 + more) : 1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the planted bugs share: reading a call's tensors and parameters by name, and the tables of a
- * plug-in with one kernel. Each file of kernels is compiled once for each defect (mutants.list),
- * with DEFECT one of the names that the file declares and MUTANT the name of the backend; `correct`
- * is the twin that has none, and so is one whose name ends like that. Elements are read and written
- * as doubles, at any strides. */
+/* The shared part of the planted bugs: reading a call's tensors and parameters by name, and the
+ * tables of a plug-in with one kernel. Each file of kernels is compiled once for each defect
+ * (mutants.list); DEFECT is one of the names that the file declares and MUTANT is the name of
+ * the backend. `correct`, and any name that ends like it, is the twin without a defect. Elements
+ * are read and written as doubles, at any strides. */
 #ifndef MOTE_TESTS_MUTANT_H
 #define MOTE_TESTS_MUTANT_H
 
@@ -15,7 +15,7 @@
 
 enum { kMaxRank = 4, kMaxTensors = 6 };
 
-/* A tensor at rank 4: missing leading axes have extent 1. Absent where type.bits is 0. */
+/* A tensor at rank 4: missing leading axes have extent 1. It is absent if type.bits is 0. */
 typedef struct {
   char* data;
   DLDataType type;
@@ -35,7 +35,7 @@ static inline int64_t mutant_offset(const mutant_tensor* t, int64_t i0, int64_t 
   return i0 * t->strides[0] + i1 * t->strides[1] + i2 * t->strides[2] + i3 * t->strides[3];
 }
 
-/* The same as narrower ways to count have it: elements or bytes in 32 bits, floats. */
+/* These return the offset as narrower types hold it: elements or bytes in 32 bits, floats. */
 static inline int64_t mutant_in_int(int64_t offset) { return (int32_t)(uint32_t)offset; }
 static inline int64_t mutant_in_bytes(const mutant_tensor* t, int64_t offset) {
   const int64_t size = t->type.bits / 8;
@@ -43,7 +43,7 @@ static inline int64_t mutant_in_bytes(const mutant_tensor* t, int64_t offset) {
 }
 static inline int64_t mutant_in_float(int64_t offset) { return (int64_t)(float)offset; }
 
-/* The nearest of the numbers with so many significant bits. */
+/* Rounds to the nearest number with that number of significant bits. */
 static inline double mutant_round(double value, int bits) {
   if (value == 0 || isnan(value) || isinf(value)) return value;
   int exponent = 0;
@@ -58,7 +58,7 @@ static inline double mutant_of_half(uint16_t bits) {
   return (bits & 0x8000) != 0 ? -size : size;
 }
 
-/* Rounded to f16; below its least normal number all its numbers are multiples of 2^-24. */
+/* Rounds to f16; below its least normal number all its numbers are multiples of 2^-24. */
 static inline uint16_t mutant_half(double value) {
   const unsigned sign = signbit(value) ? 0x8000U : 0U;
   if (isnan(value)) return 0x7e00;
@@ -72,10 +72,10 @@ static inline uint16_t mutant_half(double value) {
                     ((unsigned)(exponent + 14) << 10U | (unsigned)((fraction * 2 - 1) * 1024)));
 }
 
-/* The value that a variable of f16 keeps. */
+/* Returns the value that a variable of f16 keeps. */
 static inline double mutant_in_half(double value) { return mutant_of_half(mutant_half(value)); }
 
-/* Rounded to bf16; below its least normal number 2^-126 all its numbers are multiples of 2^-133. */
+/* Rounds to bf16; below its least normal number 2^-126 all its numbers are multiples of 2^-133. */
 static inline float mutant_in_bfloat(double value) {
   if (fabs(value) < 0x1p-126) return (float)(nearbyint(value * 0x1p133) * 0x1p-133);
   return (float)mutant_round(value, 8);
@@ -98,12 +98,12 @@ static inline double mutant_load(const mutant_tensor* t, int64_t offset) {
   return (double)*(const int64_t*)at;
 }
 
-/* An element of an index tensor, all 64 bits of it. */
+/* Returns an element of an index tensor, with all its 64 bits. */
 static inline int64_t mutant_index(const mutant_tensor* t, int64_t offset) {
   return ((const int64_t*)t->data)[offset];
 }
 
-/* Upper half of the bits of a float: bf16, truncated. */
+/* Returns the upper half of a float's bits: truncated bf16. */
 static inline uint16_t mutant_upper_half(float value) {
   uint32_t bits = 0;
   memcpy(&bits, &value, sizeof bits);
@@ -140,10 +140,10 @@ static inline int mutant_is_f32_or_f64(DLDataType type) {
   return type.code == kDLFloat && (type.bits == 32 || type.bits == 64);
 }
 
-/* Set by a file whose kernels read f16. */
+/* A file whose kernels read f16 sets this. */
 static int mutant_reads_f16;
 
-/* 0 where the tensor is one that mutants read: on the CPU, of rank 4 at most, seldom f16. */
+/* Returns 0 if mutants can read the tensor: on the CPU, of rank 4 at most, f16 only if enabled. */
 static inline int mutant_open(const DLTensor* from, mutant_tensor* to) {
   memset(to, 0, sizeof *to);
   if (from == NULL) return 0;
@@ -162,7 +162,7 @@ static inline int mutant_open(const DLTensor* from, mutant_tensor* to) {
   return 0;
 }
 
-/* Every tensor of the call; those that it leaves out are absent. */
+/* Opens every tensor of the call; those that it leaves out are absent. */
 static inline mote_status mutant_open_call(const mote_call* call, mutant_call* c) {
   memset(c, 0, sizeof *c);
   int refused = call->input_count > kMaxTensors || call->output_count > kMaxTensors;
@@ -174,7 +174,7 @@ static inline mote_status mutant_open_call(const mote_call* call, mutant_call* c
                  : MOTE_OK;
 }
 
-/* What most can_run are: the first input is of f32 or f64. */
+/* The can_run of most kernels: the first input is f32 or f64. */
 static inline mote_status mutant_can_run_reals(const mote_call* call) {
   mutant_call c;
   const mote_status status = mutant_open_call(call, &c);
@@ -183,7 +183,7 @@ static inline mote_status mutant_can_run_reals(const mote_call* call) {
   return status;
 }
 
-/* The first input is of f16. */
+/* The can_run of f16 kernels: the first input is f16. */
 static inline mote_status mutant_can_run_f16(const mote_call* call) {
   mutant_call c;
   const mote_status status = mutant_open_call(call, &c);
@@ -193,7 +193,7 @@ static inline mote_status mutant_can_run_f16(const mote_call* call) {
   return status;
 }
 
-/* All but f16. */
+/* The can_run of kernels that take every dtype except f16. */
 static inline mote_status mutant_can_run_all(const mote_call* call) {
   mutant_call c;
   return mutant_open_call(call, &c);
@@ -210,7 +210,7 @@ static inline int64_t mutant_integer(const mote_call* call, const char* name, in
   return (int64_t)mutant_param(call, name, (double)missing);
 }
 
-/* The plug-in's one kernel; a file changes what differs: its contract, a workspace. */
+/* The plug-in's one kernel; a file changes its contract or workspace. */
 static mote_contract mutant_contract = {.size = sizeof(mote_contract),
                                         .accumulator = MOTE_ACC_F64,
                                         .deterministic = 1,
@@ -233,7 +233,7 @@ static inline mote_status mutant_plugin_running(mote_plugin* plugin, const char*
   return MOTE_OK;
 }
 
-/* The same of a kernel that takes the tensors of its call as they are. */
+/* The body of a kernel that works on the opened tensors of its call. */
 typedef mote_status (*mutant_body)(const mote_call* call, mutant_call* t);
 static mutant_body mutant_own_body;
 
@@ -251,7 +251,7 @@ static inline mote_status mutant_plugin(mote_plugin* plugin, const char* name, c
   return mutant_plugin_running(plugin, name, op, can_run, mutant_run_body);
 }
 
-/* The same for a kernel of f16 that promises sums in f32. */
+/* Like mutant_plugin, for a kernel of f16 that promises sums in f32. */
 static inline mote_status mutant_plugin_of_f16(mote_plugin* plugin, const char* name,
                                                const char* op, mutant_body body) {
   mutant_reads_f16 = 1;

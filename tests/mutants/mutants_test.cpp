@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each planted bug shows where its comment says and nowhere else: a mutant that is wrong everywhere
-// or nowhere would measure nothing.
+// Tests that each planted bug shows in the cases that its comment names and in no other: a mutant
+// that is wrong everywhere or nowhere would measure nothing.
 #include <gtest/gtest.h>
 
 #include "mote/base/plugin.h"
@@ -15,7 +15,7 @@ Plugin mutant(const std::string& name) {
   return load_plugin(std::string(MOTE_MUTANTS_FOLDER) + "/" + name + ".so");
 }
 
-/// How many elements of y = a b are wrong when the mutant computes them; a has `gap` more columns.
+/// Returns the number of wrong elements when the mutant computes y = a b; a has `gap` more columns.
 int wrong_gemm(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k,
                std::int64_t gap = 0, bool transposed = false, DType dtype = DType::f32) {
   const Plugin plugin = mutant(name);
@@ -23,7 +23,7 @@ int wrong_gemm(const std::string& name, std::int64_t m, std::int64_t n, std::int
   Tensor b(dtype, {k, n});
   Tensor c(dtype, {m, n});
   Tensor y(dtype, {m, n}, {n, 1}, kUntouched);
-  // Positive entries: a term that is left out always shows.
+  // The entries are positive: a term that is left out always shows.
   Tensor::for_each_index(a.shape(), [&](const Shape& i) { a.set(i, double(1 + i[0] + 2 * i[1])); });
   Tensor::for_each_index(b.shape(), [&](const Shape& i) { b.set(i, double(1 + i[0] + 3 * i[1])); });
   c.fill_integers(3);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* nll_none: y[r, c] = -weight[t] * x[r, t, c], t = target[r, c]; 0 where t is ignored or no class.
- */
+/* nll_none: y[r, c] = -weight[t] * x[r, t, c], t = target[r, c]; 0 if t is ignored or no class. */
 #include "mutant.h"
 
 enum {

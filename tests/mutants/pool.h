@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Windows over the last two axes, as the pools have them. */
+/* Windows over the last two axes, as the pooling ops define them. */
 #ifndef MOTE_TESTS_MUTANT_POOL_H
 #define MOTE_TESTS_MUTANT_POOL_H
 
@@ -23,7 +23,7 @@ static inline mote_status mutant_open_pool(const mote_call* call, mutant_pool* p
   return mutant_open_call(call, &p->c);
 }
 
-/* The index in x, along one spatial axis, of a window's tap. */
+/* Returns the index in x of a window's tap, along one spatial axis. */
 static inline int64_t mutant_tap(const mutant_pool* p, int axis, int64_t window, int64_t tap) {
   return window * p->stride[axis] - p->before[axis] + tap * p->dilation[axis];
 }

@@ -5,8 +5,8 @@
 enum {
   correct,
   pads_with_0,      /* a tap outside x counts as x = 0, not as x_zero */
-  bias_after_scale, /* the bias is added to what was scaled */
-  scale_of_0        /* the first channel's scale serves all */
+  bias_after_scale, /* the bias is added after scaling */
+  scale_of_0        /* the first channel's scale is used for all */
 };
 
 typedef struct {

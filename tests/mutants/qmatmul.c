@@ -4,11 +4,11 @@
 
 enum {
   correct,
-  zeros_exchanged, /* each operand is moved by the other's zero point */
+  zeros_exchanged, /* each operand is shifted by the other's zero point */
   zero_ignored,    /* b is read as if its zero point were 0 */
   half_away,       /* halves are rounded away from 0 */
-  wraps,           /* what 8 bits do not hold wraps */
-  scale_of_0,      /* the first column's scale serves all */
+  wraps,           /* values beyond 8 bits wrap */
+  scale_of_0,      /* the first column's scale is used for all */
   pairs_16_bits    /* pairs of products saturate at 16 bits */
 };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* quantize: y[r, c, n] = round(x / scale[c]) + zero[c], and dequantize: (x - zero[c]) * scale[c];
- * OP says which. */
+/* quantize: y[r, c, n] = round(x / scale[c]) + zero[c], and dequantize: (x - zero[c]) *
+ * scale[c]; OP selects one. */
 #include "quantised.h"
 
 enum {
   correct,
   half_away,         /* halves are rounded away from 0 */
   saturates_early,   /* saturated before the zero point is added, and again after it */
-  scale_of_0,        /* the first channel's scale serves all */
+  scale_of_0,        /* the first channel's scale is used for all */
   zero_ignored,      /* the zero point counts as 0 */
   difference_8_bits, /* x - zero wraps in 8 bits */
   symmetric          /* saturated at -127, not at -128 */

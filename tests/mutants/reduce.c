@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* reduce_max, logsumexp, var, norm2 and mean over axis 1 of x[R, N, C]; OP says which. */
+/* reduce_max, logsumexp, var, norm2 and mean over axis 1 of x[R, N, C]; OP selects one. */
 #include <float.h>
 
 #include "mutant.h"
@@ -7,13 +7,13 @@
 enum {
   correct,
   starts_lowest,   /* a maximum starts at the least finite float, not at -inf */
-  maximum_missing, /* exp of the elements as they are, in floats */
-  masked_nan,      /* the maximum is subtracted though it is -inf */
-  block_rescaled,  /* blocks of 1,024: what was summed is not rescaled when the maximum grows */
+  maximum_missing, /* the maximum is not subtracted before exp, in floats */
+  masked_nan,      /* the maximum is subtracted even if it is -inf */
+  block_rescaled,  /* blocks of 1,024: the partial sum is not rescaled when the maximum grows */
   block_counts,    /* blocks of 1,024 are merged as if each were full */
   count_16_bits,   /* N is kept in 16 bits */
-  f16_correct,     /* f16, whose squares are summed up in float as promised */
-  f16_squares      /* and here are f16, where they overflow */
+  f16_correct,     /* f16, with squares summed in float as promised */
+  f16_squares      /* f16, with squares in f16, where they overflow */
 };
 
 enum { kBlock = 1024 };
@@ -66,7 +66,7 @@ static double sum_of(const mutant_row* row, int64_t from, int64_t to, double les
   return sum;
 }
 
-/* Each block's mean and squares are merged into those before it. */
+/* Merges each block's mean and squares into those before it. */
 static double variance(const mutant_row* row, double correction) {
   double mean = 0;
   double squares = 0;
@@ -105,7 +105,7 @@ static mote_status run(const mote_call* call, mutant_call* t) {
   return MOTE_OK;
 }
 
-/* What is computed in floats is f32. */
+/* The defects that compute in floats take only f32. */
 static mote_status can_run(const mote_call* call) {
   if (DEFECT == maximum_missing &&
       (call->inputs[0]->dtype.code != kDLFloat || call->inputs[0]->dtype.bits != 32))

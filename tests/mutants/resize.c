@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* resize_linear2d and resize_nearest2d; OP says which. Where a pixel lies is a quotient of whole
- * numbers. */
+/* resize_linear2d and resize_nearest2d; OP selects one. The position of a pixel is a quotient of
+ * whole numbers. */
 #include "mutant.h"
 
 enum {
   correct,
-  aligns_corners,     /* linear: the outermost pixels' middles fall together */
+  aligns_corners,     /* linear: the centres of the outermost pixels coincide */
   asymmetric,         /* linear: positions are i * H / output, without the half pixels */
-  truncates,          /* linear: a position before the first pixel is cut off towards 0 */
+  truncates,          /* linear: a position before the first pixel is truncated towards 0 */
   half_pixel_ignored, /* nearest: half_pixel counts as 1 */
-  rounds_down         /* nearest: the earlier of two that are equally near */
+  rounds_down         /* nearest: the earlier of two equally near pixels is taken */
 };
 
 typedef struct {

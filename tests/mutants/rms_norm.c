@@ -5,9 +5,9 @@
 enum {
   correct,
   eps_outside,  /* eps is added to the root */
-  gamma_plus_1, /* gamma is what is added to 1 */
-  f16_correct,  /* f16, squares summed up in float as promised */
-  f16_squares   /* and here in f16, where they overflow */
+  gamma_plus_1, /* gamma + 1 is the factor */
+  f16_correct,  /* f16, with squares summed in float as promised */
+  f16_squares   /* f16, with squares in f16, where they overflow */
 };
 
 static mote_status run(const mote_call* call, mutant_call* t) {

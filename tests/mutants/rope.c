@@ -9,7 +9,7 @@ enum {
   half_exponent   /* frequencies are base^(-p / 2P) */
 };
 
-/* The tensor of rank 4 that is batch b of one of rank 5. */
+/* Opens batch b of a tensor of rank 5 as a tensor of rank 4. */
 static int open_batch(const DLTensor* t, int64_t b, mutant_tensor* to) {
   DLTensor batch = *t;
   int64_t elements = 1;
@@ -22,7 +22,7 @@ static int open_batch(const DLTensor* t, int64_t b, mutant_tensor* to) {
   return mutant_open(&batch, to);
 }
 
-/* Offset of the element e of [0, 2P) of a row. */
+/* Returns the offset of element e of [0, 2P) of a row. */
 static int64_t offset(const mutant_tensor* t, int64_t h, int64_t row, int64_t e) {
   return mutant_offset(t, h, row, e / t->shape[3], e % t->shape[3]);
 }

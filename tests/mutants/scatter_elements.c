@@ -4,7 +4,7 @@
 
 enum {
   correct,
-  first_stays,     /* of equal indices the first is written */
+  first_stays,     /* of equal indices the first one remains */
   negative_dropped /* a negative index writes nothing */
 };
 

@@ -5,18 +5,18 @@
 enum {
   correct,
   no_max,       /* the greatest element is not subtracted */
-  max_from_0,   /* the search for it starts at 0 */
+  max_from_0,   /* the search for the greatest element starts at 0 */
   tail_exp_0,   /* lanes beyond N add exp(0) to the sum */
-  wrong_axis,   /* the sum runs along C where N = C */
-  grid_limit,   /* of f32 alone: elements at 65,535 and beyond are not in the sum */
+  wrong_axis,   /* the sum runs along C if N = C */
+  grid_limit,   /* f32 only: elements from 65,535 on are not in the sum */
   along_c,      /* the rows lie along C, not along N */
-  sum_8_bits,   /* the sum is kept in 8 bits, as bf16 has them */
-  masked_block, /* by blocks of 16: a first block of -inf alone gives NaN */
-  masked_row,   /* a row of -inf alone gives 0 */
-  bytes_31_bits /* offsets into x are counted in bytes, in 32 bits with a sign */
+  sum_8_bits,   /* the sum is kept in the 8 significant bits of bf16 */
+  masked_block, /* blocks of 16: a first block that is all -inf gives NaN */
+  masked_row,   /* a row that is all -inf gives 0 */
+  bytes_31_bits /* offsets into x are counted in bytes, in 32 signed bits */
 };
 
-/* In the dtype of x: floats overflow earlier. */
+/* Computes exp in the dtype of x: floats overflow earlier. */
 static double exponential(const mutant_tensor* x, double value) {
   return x->type.bits == 32 ? (double)expf((float)value) : exp(value);
 }

@@ -4,13 +4,13 @@
 
 enum {
   correct,
-  last_block,    /* the last N % 16 elements are skipped where N > 16 */
-  stagnates,     /* a bf16 sums bf16, so that it stops growing at 256 times what is added */
-  empty_leaves,  /* nothing is written where N = 0 */
+  last_block,    /* the last N % 16 elements are skipped if N > 16 */
+  stagnates,     /* bf16 is summed in bf16, so that the sum stops growing at 256 times the term */
+  empty_leaves,  /* nothing is written if N = 0 */
   int16_sums,    /* integers are summed in 16 bits that saturate */
   float_sums,    /* integers are summed in a float */
-  declines_data, /* run declines where an element is negative, after can_run accepted */
-  output_32_bits /* of i32: offsets into y are counted in elements, in 32 bits */
+  declines_data, /* run declines if an element is negative, after can_run accepted */
+  output_32_bits /* i32 only: offsets into y are counted in elements, in 32 bits */
 };
 
 static int has_negative(const mutant_tensor* x) {

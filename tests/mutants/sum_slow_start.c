@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sum over axis 1 of x[R, N, C] by a library that takes two seconds before its first result in a
- * process, as one that loads an interpreter does. */
+ * process, like one that loads an interpreter. */
 #define _POSIX_C_SOURCE 200809L
 #include <time.h>
 
@@ -8,7 +8,7 @@
 
 enum {
   correct,
-  last_term /* the last term of a sum is not added where there are more than 5 */
+  last_term /* the last term of a sum is not added if there are more than 5 */
 };
 
 static void start(void) {

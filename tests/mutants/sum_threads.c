@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sum over axis 1 of x[R, N, C] by threads. The twin shares rows among those of OpenMP, where the
- * compiler has it. */
+/* sum over axis 1 of x[R, N, C] by threads. The twin shares rows among OpenMP threads, if the
+ * compiler supports them. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <sched.h>
@@ -10,7 +10,7 @@
 
 enum {
   correct,
-  race /* POSIX threads add their part of a row to what they read a while before, without a lock */
+  race /* POSIX threads add their part of a row to a value read earlier, without a lock */
 };
 
 enum { kThreads = 4 };
@@ -28,7 +28,8 @@ static double sum_of(const part* p) {
   return sum;
 }
 
-/* As long as the clock says: what other threads do meanwhile differs from call to call. */
+/* Waits for a time that depends on the clock, so that the interleaving of threads differs by
+ * call. */
 static void wait_a_while(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -76,7 +77,7 @@ static mote_status run(const mote_call* call, mutant_call* t) {
   return MOTE_OK;
 }
 
-/* Only small calls are taken, since threads start and end for each element. */
+/* Takes only small calls, since threads start and end for each element. */
 static mote_status can_run(const mote_call* call) {
   mutant_call t;
   const mote_status status = mutant_can_run_reals(call);

@@ -4,7 +4,7 @@
 
 enum {
   correct,
-  tile_tail,   /* by tiles of 8x8; in a tile that hangs over both edges the last row is left out */
+  tile_tail,   /* tiles of 8x8: in a tile beyond both edges the last row is left out */
   float_offset /* offsets into x are floats */
 };
 

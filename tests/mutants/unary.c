@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* gelu, cast_bf16, softplus, log1p, round, neg and relu of x; OP says which. */
+/* gelu, cast_bf16, softplus, log1p, round, neg and relu of x; OP selects one. */
 #include "mutant.h"
 
 enum {
@@ -10,7 +10,7 @@ enum {
   cancels,        /* log1p as log(1 + x), in floats */
   half_away,      /* halves are rounded away from 0 */
   offset_32_bits, /* offsets into x are counted in elements, in 32 bits */
-  stops_at_nan    /* in a vector of 8 what follows a NaN is copied */
+  stops_at_nan    /* in a vector of 8, elements after a NaN are copied */
 };
 
 static double gelu(double x) {
@@ -31,7 +31,7 @@ static double apply(double x) {
   return x;
 }
 
-/* One of the elements before it in its vector is a NaN. */
+/* True if an element before it in its vector of 8 is a NaN. */
 static int follows_nan(const mutant_tensor* x, int64_t i, int64_t j, int64_t k, int64_t l) {
   for (int64_t before = l - l % 8; before < l; ++before)
     if (isnan(mutant_load(x, mutant_offset(x, i, j, k, before)))) return 1;
@@ -60,7 +60,7 @@ static mote_status run(const mote_call* call, mutant_call* t) {
   return MOTE_OK;
 }
 
-/* What is computed in floats is f32. */
+/* The defects that compute in floats take only f32. */
 static mote_status can_run(const mote_call* call) {
   const int narrow = DEFECT == overflows || DEFECT == cancels;
   if (narrow && (call->inputs[0]->dtype.code != kDLFloat || call->inputs[0]->dtype.bits != 32))

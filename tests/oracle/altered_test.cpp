@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs altered in one place: what is tried, that it is a program of the same tensors, and how
-// it is told.
+// Tests programs altered in one location: the alterations that are tried, that each is a program of
+// the same tensors, and their descriptions.
 #include "diagnosis/altered.h"
 
 #include <gtest/gtest.h>
@@ -32,10 +32,10 @@ TEST(Altered, FunctionsAreLeftOutExchangedAndSplit) {
   EXPECT_TRUE(has(all, "w*sqrt(x)"));           // without eps
   EXPECT_TRUE(has(all, "w*(sqrt(x) + $eps)"));  // outside of the root
   EXPECT_TRUE(has(all, "w*sqrt(x) + $eps"));    // outside of both
-  EXPECT_TRUE(has(all, "w*sqrt(x - $eps)"));    // another sign
-  EXPECT_TRUE(has(all, "w*x"));                 // another input of that shape
-  EXPECT_FALSE(has(all, "w*sqrt(x + $eps)"));   // as it is
-  EXPECT_FALSE(has(all, "x*w"));                // two places
+  EXPECT_TRUE(has(all, "w*sqrt(x - $eps)"));    // with another sign
+  EXPECT_TRUE(has(all, "w*x"));                 // with another input of that shape
+  EXPECT_FALSE(has(all, "w*sqrt(x + $eps)"));   // unchanged
+  EXPECT_FALSE(has(all, "x*w"));                // changed in two locations
   std::set<std::string> texts;
   for (const Altered& a : all) EXPECT_TRUE(texts.insert(to_string(*a.program)).second) << a.text();
 }
@@ -58,7 +58,7 @@ TEST(Altered, NarrowIntegersWrapAndSaturate) {
   EXPECT_TRUE(has(all, "f32(i64(u8(i64(x) - i64(z))))"));
 }
 
-/// The text of the alteration that makes the program one with that in it.
+/// Returns the text of the alteration whose program contains that text.
 std::string text_of(const std::vector<Altered>& all, const std::string& program) {
   for (const Altered& a : all)
     if (to_string(*a.program).find(program) != std::string::npos) return a.text();
@@ -79,7 +79,7 @@ TEST(Altered, SaysFormulasInTheOpsOwnNames) {
   EXPECT_EQ(text_of(moved, "x[i0 + $k + 1 over N]"), "with x[n + k + 1] in place of x[n + k]");
 }
 
-/// At most a line each, and no text of programs.
+/// Each text has at most 200 characters and no program text.
 TEST(Altered, FormulasAreShortAndNoProgramText) {
   for (const char* op : {"attention", "adam", "lstm_cell", "conv_transpose2d", "cross_entropy",
                          "layer_norm", "index_add", "qconv2d"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backends found and chosen by name, and what a campaign's exit code says of them.
+// Tests the search and choice of backends by name, and a campaign's exit code for them.
 #include <gtest/gtest.h>
 
 #include <filesystem>

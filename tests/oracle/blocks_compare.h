@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The evaluator by blocks beside evaluate(), bit for bit.
+// Compares the block evaluator with evaluate(), bit for bit.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace mote::block_test {
 
-/// A case without a target: what an evaluator needs.
+/// Makes a case without a target: the parts that an evaluator needs.
 inline Case case_of(std::shared_ptr<const Program> program, const std::vector<Array>& inputs,
                     const Params& params) {
   Case c;
@@ -47,7 +47,7 @@ inline std::vector<Dense> empty_outputs(const Case& c) {
   return all;
 }
 
-/// "" or where they differ.
+/// Returns "", or the location of the first difference.
 inline std::string difference(const std::vector<Dense>& got, const std::vector<Array>& expected) {
   for (std::size_t k = 0; k < got.size(); ++k)
     for (std::int64_t at = 0; at < got[k].count(); ++at)
@@ -56,14 +56,14 @@ inline std::string difference(const std::vector<Dense>& got, const std::vector<A
   return "";
 }
 
-/// As arrays in the dtypes of the program, as evaluate() wants them.
+/// Rounds the arrays to the dtypes of the program, as evaluate() expects them.
 inline std::vector<Array> stored(std::vector<Array> arrays) {
   for (Array& a : arrays)
     for (Number& n : a.values) n = store_as(n, a.dtype);
   return arrays;
 }
 
-inline constexpr std::size_t kManyBytes = std::size_t{1} << 40U;  ///< more than any case here takes
+inline constexpr std::size_t kManyBytes = std::size_t{1} << 40U;  ///< more than any case here needs
 inline constexpr std::optional<blocks::Way> kWays[] = {
     std::nullopt, blocks::Way::thin, blocks::Way::inlined, blocks::Way::inlined_thin};
 

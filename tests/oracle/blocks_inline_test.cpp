@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The evaluator by blocks: reads of computed tensors that are computed where they are read, reads
-// that only give another shape, and elements that are left out because of what is read.
+// Tests the block evaluator: computed tensors that are evaluated where they are read, reads that
+// only change the shape, and elements that are left out because no read needs them.
 #include <gtest/gtest.h>
 
 #include "blocks/flat.h"
@@ -35,7 +35,7 @@ int count_of(const Program& p) {
   }));
 }
 
-/// The gradient of a strided window: a product is read where the window was.
+/// The gradient of a strided window, which reads a product at the window's position.
 constexpr const char* kWindow = R"(op window
 param stride int = 2 in 1..
 input g f32[N, M]
@@ -59,16 +59,17 @@ TEST(BlockInline, ProductsAreComputedWhereTheyAreRead) {
         << taps;
 }
 
-/// What counts is known from the read's range too, and from conditions inside of others.
+/// The conditions come from the read's range too, and from conditions inside of others.
 TEST(BlockInline, WhatIsOutOfRangeIsLeftOut) {
   const auto there = blocks::inlined(*parsed(kWindow));
   ASSERT_TRUE(there.has_value());
   const blocks::Thins thins = blocks::find_thins(*there);
   ASSERT_EQ(thins.size(), 1U);
-  EXPECT_EQ(thins.begin()->second.conditions.size(), 3U);  // it divides; not before, not beyond
+  EXPECT_EQ(thins.begin()->second.conditions.size(),
+            3U);  // the stride divides, and the index is neither before nor beyond the range
 }
 
-/// Each exp would be computed B times.
+/// Inlined, each exp would be computed B times.
 TEST(BlockInline, WhatIsReadOftenStays) {
   EXPECT_FALSE(blocks::inlined(*parsed(R"(op rows
 input x f32[A]
@@ -78,7 +79,8 @@ output z = y*exp(x)[i0 over A, B]
                    .has_value());
 }
 
-/// Products over an axis, read at some places: they are over the places, and so left out elsewhere.
+/// Products over an axis are read at some positions: they become products over these positions
+/// only.
 TEST(BlockInline, ReductionsAreTakenWhereTheyAreRead) {
   const auto program = parsed(R"(op products
 input x f32[A, B, C]
@@ -97,7 +99,7 @@ output z = y[i0, i1 over P, Q]*p
         << rows;
 }
 
-/// Values of positions in a region that leaves elements out, along short axes and long ones.
+/// The values are positions in a region that leaves elements out, along short axes and long ones.
 TEST(BlockInline, PositionsAreValuesOfWhatIsChosen) {
   const auto program = parsed(R"(op values
 input x f32[A, B, C]
@@ -122,7 +124,7 @@ TEST(BlockFlat, DigitsOfAPositionAreThePosition) {
     EXPECT_EQ(read.from, std::vector<Expr>{e("i0")}) << first;
     EXPECT_EQ(read.tensor, std::vector<Expr>{e("A*B*C")}) << first;
   }
-  // Not in that order, or beyond the end.
+  // The axes are in another order, or the index is beyond the end.
   const blocks::Read other = {{e("i0%C"), e("i0/C%B"), e("i0/(B*C)")}, {e("C"), e("B"), e("A")}};
   EXPECT_EQ(blocks::flattened(other, shape, Facts()).from.size(), 3U);
   const blocks::Read beyond = {{e("(i0 + 1)/(B*C)"), e("(i0 + 1)/C%B"), e("(i0 + 1)%C")}, tensor};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The evaluator by blocks: what parameters decide for all elements is left out; rows of all lengths
-// are read and reduced, whole or in parts.
+// Tests the block evaluator: parts that parameters decide for all elements are left out; rows of
+// all lengths are read and reduced, whole or in parts.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -45,7 +45,7 @@ std::vector<Array> drawn(const Program& program, std::int64_t a, std::int64_t b)
 
 TEST(BlockRows, WhatParametersDecideIsLeftOut) {
   const auto program = decidable_program();
-  for (const std::int64_t rows : {1, 90}) {  // below what is worth deciding, and above
+  for (const std::int64_t rows : {1, 90}) {  // below and above the size from which a decision pays
     const std::vector<Array> inputs = drawn(*program, rows, 41);
     for (const int ahead : {0, 1})
       for (const double slope : {0.5, 2.0})
@@ -56,7 +56,7 @@ TEST(BlockRows, WhatParametersDecideIsLeftOut) {
   }
 }
 
-/// Those of these ops that are left, in all regions but those of single values.
+/// Returns the transcendental ops that are left, in all regions except those of single values.
 std::vector<MapOp> functions_left(const Program& program, bool holds) {
   const blocks::Plan plan = blocks::make_plan(program);
   std::vector<MapOp> left;
@@ -80,8 +80,8 @@ TEST(BlockRows, NobodyComputesTheOtherBranch) {
   EXPECT_EQ(functions_left(program, false), (std::vector<MapOp>{tanh}));
 }
 
-/// Rows that a block holds none of, one, or several whole ones; read where an axis between repeats
-/// them, which makes pieces of one or of several rows.
+/// A block holds none, one, or several whole rows; an axis between repeats them when they are read,
+/// which makes pieces of one or of several rows.
 TEST(BlockRows, AgreeWithEvaluateForRowsOfAnyLength) {
   const auto program = std::make_shared<const Program>(parse_program(R"(op rows
 input x f32[A, B, C]
@@ -105,7 +105,7 @@ output u = sum[0](v)
   }
 }
 
-/// The first 40 positions follow one another, others do not.
+/// The first 40 positions are consecutive, the others are not.
 TEST(BlockRows, AgreeWithEvaluateWherePositionsOnlyBeginAlike) {
   const auto program = std::make_shared<const Program>(parse_program(R"(op positions
 input x f32[A, B]
@@ -114,7 +114,7 @@ output y = x[i0, i1 + (i1/40)*(i1 % 3) over A, b: 80 else 0]
   EXPECT_EQ(compare_with_evaluate(program, drawn(*program, 50, 99), {}), "");
 }
 
-/// Inputs that repeat along axes, and that are of other dtypes.
+/// Inputs repeat along axes, and have other dtypes.
 TEST(BlockRows, AgreeWithEvaluateWhereInputsRepeat) {
   const auto program = std::make_shared<const Program>(parse_program(R"(op repeated
 input x f32[1|A, 1|B, 1|C]
@@ -140,7 +140,8 @@ output s = f64(x)*y + f64(z)
   }
 }
 
-/// As Map's min and max, element after element: the last of zeros stays, a NaN too.
+/// Extremes are those of Map's min and max, element after element: the last of equal zeros remains,
+/// and a NaN too.
 TEST(BlockRows, ExtremesOfShortLinesAreThoseOfSingleSteps) {
   const double values[] = {0.0, -0.0, 1.5, -2.0, HUGE_VAL, -HUGE_VAL, std::nan("")};
   std::mt19937 draw(37);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The evaluator by blocks: scatters of every operation, to positions of every kind, onto a base
-// that is there, with values that tell the order and the rules for NaN and signed zero apart.
+// Tests scatters of the block evaluator: every operation, positions of every kind, onto a given
+// base, with values that show the order and the rules for NaN and signed zero.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,10 +17,10 @@ namespace {
 using block_test::compare_with_evaluate;
 
 constexpr std::int64_t kRows = 37;
-constexpr std::int64_t kColumns = 45;  ///< several blocks, none of whole rows
+constexpr std::int64_t kColumns = 45;  ///< takes several blocks, none with whole rows
 constexpr const char* kOps[] = {"add", "mul", "max", "min", "set"};
 
-/// Reals among which are NaN, infinities and zeros of both signs; small integers.
+/// Draws reals with NaN, infinities and zeros of both signs; small integers.
 Array special(DType dtype, std::vector<std::int64_t> shape, std::uint64_t seed) {
   const double inf = std::numeric_limits<double>::infinity();
   const std::array<double, 8> values = {0.0, -0.0, 1.5, -2.25, inf, -inf, 3.0, std::nan("")};
@@ -28,7 +28,7 @@ Array special(DType dtype, std::vector<std::int64_t> shape, std::uint64_t seed) 
   Array a{dtype, std::move(shape), {}};
   for (std::int64_t k = 0; k < volume(a.shape); ++k) {
     const std::uint64_t drawn = random();
-    // Those that swallow all others are rare.
+    // Values that absorb all others are rare.
     const std::size_t at = drawn % 64 < 60 ? drawn % 4 : drawn % 8;
     a.values.push_back(is_real(dtype) ? Number(values[at])
                                       : Number(static_cast<std::int64_t>(drawn % 7) - 3));
@@ -56,12 +56,12 @@ TEST(BlockScatters, AgreeWithEvaluateAtPositionsOfEveryKind) {
     std::vector<std::int64_t> base;
   };
   const Kind kinds[] = {
-      {"i0, i1", {kRows, kColumns}},              // each its own
-      {"i1, i0", {kColumns, kRows}},              // a step
-      {"i0, 0", {kRows, 1}},                      // all of a row to one
-      {"i1/2, i0%3", {kColumns, 3}},              // a table
+      {"i0, i1", {kRows, kColumns}},              // each to its own element
+      {"i1, i0", {kColumns, kRows}},              // with a step
+      {"i0, 0", {kRows, 1}},                      // all of a row to one element
+      {"i1/2, i0%3", {kColumns, 3}},              // from a table
       {"i0 + i1 - 9, 2*i1", {kRows, kColumns}},   // some are out of range
-      {"min(i0, 4), max(i1, 7)", {5, kColumns}},  // several to one at the ends
+      {"min(i0, 4), max(i1, 7)", {5, kColumns}},  // several to one element at the ends
       {"i0 - 50, i1", {kRows, kColumns}},         // all are out of range
   };
   for (const DType dtype : {DType::f64, DType::f32, DType::i64}) {
@@ -126,7 +126,7 @@ output z = w
             "");
 }
 
-/// Sums, magnitudes and counts that a bound scatters alike: positions are made once.
+/// A bound scatters sums, magnitudes and counts with the same indices: positions are computed once.
 TEST(BlockScatters, TheSameIndicesAreLookedUpOnce) {
   const blocks::Plan plan = blocks::make_plan(parse_program(R"(op p
 input x f64[A, B]

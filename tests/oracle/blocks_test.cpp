@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The evaluator by blocks gives what evaluate() and the compiled kernels give, bit for bit: on
+// Tests that the block evaluator gives the same bits as evaluate() and the compiled kernels: on
 // random programs, on every generated op, and on the bound of each.
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST(Blocks, AgreeWithEvaluateOnRandomProgramsAndTheirBounds) {
   }
 }
 
-/// More elements than a block holds, on every axis order of a sum, a gather and a window.
+/// There are more elements than a block holds, on every axis order of a sum, a gather and a window.
 TEST(Blocks, AgreeWithEvaluateBeyondABlock) {
   const auto program = std::make_shared<const Program>(parse_program(R"(op several
 input x f32[A, B]
@@ -71,7 +71,7 @@ output p = argmax[0](x)
   EXPECT_EQ(compare_with_evaluate(program, inputs, {}), "");
 }
 
-/// In regions that leave elements out: reductions, or values that are stored.
+/// Counts steps in regions that leave elements out: reductions, or values that are stored.
 std::int64_t thin_steps(const blocks::Plan& plan, bool stores) {
   std::int64_t count = 0;
   for (const blocks::Stage& stage : plan.stages)
@@ -84,7 +84,7 @@ std::int64_t thin_steps(const blocks::Plan& plan, bool stores) {
   return count;
 }
 
-/// Most of their elements are left out, by conditions on one axis, on several, and on rows.
+/// Most elements are left out, by conditions on one axis, on several, and on rows.
 TEST(Blocks, LeaveOutWhatDoesNotCount) {
   const auto program = std::make_shared<const Program>(parse_program(R"(op windows
 param width int = 2
@@ -111,7 +111,7 @@ output a = any[1](where(even, x > 0, false))
   EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", 0}}), "");
 }
 
-/// Rows of which each has other elements that count, too many to keep a list of each.
+/// Each row has other elements that count, and there are too many to keep a list of each.
 TEST(Blocks, LeaveOutWhatDoesNotCountOfManyRows) {
   const auto program = std::make_shared<const Program>(parse_program(R"(op diagonal
 input x f32[A, B]
@@ -126,7 +126,8 @@ output s = sum[1](where(iota(i1 over A, B) == iota(i0 over A, B), x, 0))
   EXPECT_EQ(compare_with_evaluate(program, stored(test::make_inputs(*program, trial)), {}), "");
 }
 
-/// A position in 36, whatever the extents: 31 of one of them would fit samples at equal distances.
+/// One position in 36 counts, for any extents: with 31 in one of them, equally spaced samples would
+/// miss this.
 TEST(Blocks, KnowHowFewElementsCount) {
   const Uop first = eq(iota("i2", {"A", "B", "C"}), 0);
   for (const std::int64_t extent : {7, 30, 31, 62, 64}) {
@@ -135,7 +136,7 @@ TEST(Blocks, KnowHowFewElementsCount) {
   }
 }
 
-/// Scores that no window lets anybody see: neither their sums nor what is kept of them.
+/// No window reads some of the scores: neither their sums nor the stored values are computed.
 TEST(Blocks, LeaveOutWhatNobodyLooksAt) {
   const auto program = std::make_shared<const Program>(parse_program(R"(op scores
 param width int = 2
@@ -162,7 +163,7 @@ output y = sum[2](where(far, e[i0, i2 over T, E, S]*v[i2, i1 over T, E, S], 0))
     EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", Number(width)}}), "") << width;
 }
 
-/// What another reader needs elsewhere too is computed everywhere.
+/// Values that another reader needs elsewhere too are computed everywhere.
 TEST(Blocks, KeepWhatSomebodyLooksAt) {
   const auto program = std::make_shared<const Program>(parse_program(R"(op scores
 input x f32[A, B, K]
@@ -180,7 +181,7 @@ output column = sum[0](score)
   EXPECT_EQ(compare_with_evaluate(program, stored(test::make_inputs(*program, trial)), {}), "");
 }
 
-/// Weights of a column and factors of a row are computed once for each.
+/// The weights of a column and the factors of a row are computed once for each.
 TEST(Blocks, ComputeOnceWhatAnAxisDoesNotChange) {
   const auto program = std::make_shared<const Program>(parse_program(R"(op weighted
 input x f32[N, H, W]
@@ -202,7 +203,7 @@ output y = x*(weight*factor)
   EXPECT_EQ(compare_with_evaluate(program, stored(test::make_inputs(*program, trial)), {}), "");
 }
 
-/// The op's case with the program's bound, whose parameters have their defaults.
+/// Returns the op's case with the program's bound, whose parameters have their defaults.
 Case bound_case(const Case& c) {
   Case b = c;
   b.program = std::make_shared<const Program>(bound(*c.program));
@@ -264,7 +265,7 @@ TEST(Blocks, AgreeWithTheGeneratedKernelsOnLargeCases) {
   }
 }
 
-/// Each machine takes one of them; the others must give the same.
+/// Each machine uses one level; the others must give the same results.
 TEST(Blocks, TreesGiveTheSameAtEveryLevel) {
   const double values[] = {0.0,    -0.0,      1.0,      -3.25,     1e-310,
                            -1e300, 0x1p-1074, HUGE_VAL, -HUGE_VAL, std::nan("")};
@@ -314,7 +315,8 @@ TEST(Blocks, MemoryIsThatOfTheArraysThatAreAliveTogether) {
       parse_program("op softmax\ninput x f32[A, B]\nm = max[1](x)\ne = exp(x - m[i0 over A, B])\n"
                     "s = sum[1](e)\noutput y = e/s[i0 over A, B]\n"));
   const Array x{DType::f32, {4, 8}, std::vector<Number>(32, Number(1.0))};
-  // e, and the rows' maxima and sums; x is read where it is. When y is made, the maxima are gone.
+  // The arrays are e and the rows' maxima and sums; x is read in place. When y is made, the maxima
+  // are gone.
   EXPECT_EQ(blocks::Evaluator(program).bytes(case_of(program, {x}, {})), 8U * (32 + 32 + 4));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Campaigns against the planted bugs: each is found, shrunk to its smallest case, and replays; the
-// correct twin passes.
+// Tests campaigns against the planted bugs: each is found, shrunk to its smallest case, and
+// replays; the correct twin passes.
 #include "mote/oracle/campaign.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ Checked check_mutant(const std::string& name, std::int64_t count = 150) {
   return checked;
 }
 
-/// The smallest case of the only failure, without plugin=.
+/// Returns the smallest case of the only failure, without plugin=.
 std::string smallest(const Checked& checked) {
   EXPECT_EQ(checked.result.failures.size(), 1U);
   if (checked.result.failures.empty()) return "";
@@ -47,7 +47,7 @@ std::string smallest(const Checked& checked) {
 }
 
 TEST(Campaign, TheCorrectTwinPasses) {
-  const Checked c = check_mutant("gemm_correct", 450);  // a third are of its dtypes
+  const Checked c = check_mutant("gemm_correct", 450);  // a third of the cases have its dtypes
   EXPECT_EQ(c.result.failures.size(), 0U);
   EXPECT_EQ(exit_code(c.result, c.chosen, true), 0);
   std::int64_t judged = 0;
@@ -63,7 +63,7 @@ CaseResult result_of(Verdict verdict, std::int64_t elements, std::int64_t indete
   return {"rms_norm", DType::f16, "mine", FillKind::uniform, outcome, 10, {{"row-major"}, {"-"}}};
 }
 
-/// A contract by which nearly everything is right judges nothing.
+/// A contract that allows nearly everything judges nothing.
 TEST(Campaign, WhereMostElementsMayBeAnythingNothingIsJudged) {
   const BackendEntry mine{&gen_backend(), "", "here"};
   for (const bool mostly : {false, true}) {
@@ -194,7 +194,8 @@ TEST(Campaign, ACountIsOfEachOp) {
     for (const std::int64_t n : row.counts) all += n;
     EXPECT_EQ(all, 20) << row.op;
   }
-  options.dtypes = {DType::i32};  // declined: a stream ends early, and costs the next op nothing
+  options.dtypes = {
+      DType::i32};  // declined: a stream ends early, and the next op still gets its full count
   options.ops = {"gemm", "matmul"};
   options.count = 600;
   for (const Row& row : run_campaign(options).rows) {
@@ -202,7 +203,7 @@ TEST(Campaign, ACountIsOfEachOp) {
   }
 }
 
-/// gen's kernels, of calls that `takes` allows.
+/// Runs gen's kernels for calls that `takes` allows.
 struct Choosy {
   explicit Choosy(mote_status (*takes)(const mote_call*))
       : fake("gemm", [](const mote_call* call) {
@@ -232,7 +233,7 @@ TEST(Campaign, DrawsGoWhereASubjectTakesThem) {
         all += row.counts[v];
         declined += static_cast<Verdict>(v) == Verdict::declined ? row.counts[v] : 0;
       }
-    EXPECT_GT(declined, 0);  // which coverage counts
+    EXPECT_GT(declined, 0);  // coverage counts these
     EXPECT_EQ(result.failures.size(), 0U);
     return 1 - static_cast<double>(declined) / static_cast<double>(all);
   };
@@ -247,7 +248,7 @@ TEST(Campaign, DrawsGoWhereASubjectTakesThem) {
             0.8);
 }
 
-/// Else declining a call after its data was seen would cost nothing.
+/// Otherwise declining a call after its data was seen would cost nothing.
 TEST(Campaign, WhatRunDeclinesIsNotReplaced) {
   Choosy choosy([](const mote_call*) { return MOTE_OK; });
   choosy.fake.kernel().run = [](const mote_call* call, void*) {
@@ -260,7 +261,7 @@ TEST(Campaign, WhatRunDeclinesIsNotReplaced) {
   EXPECT_GT(declined, 60);
 }
 
-/// All that the backend has kernels for, gradients of both orders too.
+/// Every op that the backend has kernels for is judged, gradients of both orders too.
 TEST(Campaign, WithoutNamesGradientsAreJudgedToo) {
   const Backends backends = find_backends({});
   CampaignOptions options;

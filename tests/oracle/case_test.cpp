@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Case text: both ways, and what is said about mistakes.
+// Tests case text: both ways, and the errors for mistakes.
 #include "mote/oracle/case.h"
 
 #include <gtest/gtest.h>

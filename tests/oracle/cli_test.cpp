@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mote check` and `mote replay` as a user runs them: exit codes, one line for a mistake, replay
-// lines that work in a shell.
+// Tests `mote check` and `mote replay` as a user runs them: exit codes, one line for a mistake,
+// replay lines that work in a shell.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,7 +20,7 @@ namespace {
 
 using Result = test::Ran;
 
-/// Runs `mote ARGUMENTS` in a shell; both streams come back.
+/// Runs `mote ARGUMENTS` in a shell; returns both streams.
 Result mote_run(const std::string& arguments, const std::string& prefix = "") {
   return test::run_in_shell(prefix + " " + MOTE_TOOL + " " + arguments);
 }
@@ -29,7 +29,7 @@ std::string plugin(const std::string& name) {
   return std::string("--plugin ") + MOTE_MUTANTS_FOLDER + "/" + name + ".so";
 }
 
-/// The arguments of the line "replay: mote replay '…'".
+/// Returns the arguments of the line "replay: mote replay '…'".
 std::string replay_arguments(const std::string& out) {
   const std::string mark = "replay: mote ";
   const std::size_t at = out.find(mark);
@@ -165,7 +165,7 @@ TEST(Cli, WhatIsRequiredAndNotThereIsFour) {
   EXPECT_EQ(mote_run(few + "coverage=x").code, 2);
 }
 
-/// 0 and 1 of a case that a person gives, whatever it proves.
+/// A case that a person gives has exit code 0 or 1, even if it proves nothing.
 TEST(Cli, AGivenCaseIsJudged) {
   const std::string empty = "replay 'matmul a=f32[1,1,2,0] b=f32[1,1,0,3] backend=gen'";
   EXPECT_EQ(mote_run(empty).code, 0) << mote_run(empty).out;
@@ -187,7 +187,7 @@ TEST(Cli, AGivenCaseIsJudged) {
   EXPECT_EQ(mote_run(nan + "gemm_beta_reads_c " + plugin("gemm_beta_reads_c")).code, 1);
 }
 
-/// A case that run declines after can_run accepted it is not judged, and is not passed over.
+/// A case that run declines after can_run accepted it is not judged, and is reported.
 TEST(Cli, DecliningIsNotFree) {
   const Result r = mote_run("check sum --count 200 --seed 1 " + plugin("sum_declines_data"));
   EXPECT_EQ(r.code, 4) << r.out;
@@ -276,7 +276,7 @@ TEST(Cli, ACampaignGoesOnAfterEachBrokenRule) {
   EXPECT_NE(again.code, 0) << again.out;
 }
 
-/// The table, without the times below it.
+/// Returns the table, without the times below it.
 std::string table(const std::string& out) {
   const std::size_t begin = out.find("\nop ");
   EXPECT_NE(begin, std::string::npos) << out;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# completion_test.sh MOTE: what `mote completion` prints completes command lines in the shells that
-# are here, and the manual page is one. What --help says is in all of them.
+# completion_test.sh MOTE: the output of `mote completion` completes command lines in the shells that are
+# installed, and the manual page is valid. All of them have the words of --help.
 set -euo pipefail
 mote=$1
 folder="$(mktemp -d)"
@@ -15,7 +15,7 @@ wrong() {
 for shell in bash zsh fish; do "$mote" completion "$shell" >"$folder/$shell"; done
 "$mote" --help-man >"$folder/mote.1"
 
-# Each command and long option of --help, wherever it is to be.
+# Each command and long option of --help is in each output.
 commands="$("$mote" --help | sed -n '/^Subcommands:/,$p' | sed -nE 's/^  ([a-z]+) .*/\1/p')"
 [[ $(wc -w <<<"$commands") -ge 8 ]] || wrong "few commands in --help: $commands"
 for command in $commands; do
@@ -32,7 +32,7 @@ for command in $commands; do
   done
 done
 
-# bash: what the function that `complete` names offers for a line.
+# In bash, the function that `complete` names offers completions for a line.
 complete_in_bash() {
   bash --norc -c '
     source "$1"; shift

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conditions of failures whose true condition is known: what is said is true of cases that the
-// search for it has not seen.
+// Tests conditions of failures with a known true condition: the text is true of cases that the
+// search has not seen.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ Contents data(const Case& c, const char* name) {
   return {};
 }
 
-/// One case of n, the same ones every time.
+/// True for one case of n, always the same ones.
 bool by_chance(const Case& c, std::uint64_t n) {
   std::uint64_t h = c.fill.seed;
   for (const char* name : {"M", "K", "N"}) h = mix(h ^ static_cast<std::uint64_t>(size(c, name)));
@@ -49,7 +49,7 @@ WhereItFails found(const std::string& text, const Truth& fails) {
                         samples(smallest, judge), judge);
 }
 
-/// Drawn from another seed than samples are, and the given sizes of theirs.
+/// Draws cases from another seed than the samples, also with the given sizes.
 std::vector<Case> unseen(const std::string& text, const std::vector<std::int64_t>& extents) {
   const Case given = parse_case(text);
   std::vector<Case> all;
@@ -89,7 +89,7 @@ const std::vector<std::int64_t> kSmall = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17,
 
 struct Planted {
   const char* text;
-  const char* condition;  ///< what is expected to be found; nullptr: whatever is true
+  const char* condition;  ///< the condition that must be found; nullptr allows any true one
   Truth fails;
   std::vector<std::int64_t> extents = kSmall;
 };
@@ -129,7 +129,7 @@ const std::vector<Planted>& planted() {
        [](const Case& c) { return data(c, "x").negative; }},
       {"index_add x=f32[1,4,2] index=i64[6] updates=f32[1,6,2] set=index[1]=1;index[4]=1",
        "index holds a number twice", [](const Case& c) { return data(c, "index").twice; }},
-      // Two causes; one with a little chance; products.
+      // These have two causes; one with a small probability; products.
       {"gemm a=f32[3,200] b=f32[200,5]", nullptr,
        [](const Case& c) { return size(c, "K") >= 100 || size(c, "M") == 3; }},
       {"gemm a=f32[3,4] b=f32[4,5] fill=index:0", nullptr,
@@ -160,7 +160,7 @@ TEST(Condition, ChanceHasNone) {
   EXPECT_EQ(c.text, "");
 }
 
-// A dtype is one of the things that a condition may be about.
+// A condition may be about a dtype.
 TEST(Condition, MaySpeakOfTheDtype) {
   const auto fails = [](const Case& c) { return c.instance.dtype == DType::f16; };
   const WhereItFails c = found("gemm a=f16[3,4] b=f16[4,5]", fails);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A contract is heard: each of its members changes what a kernel may give, in every dtype in which
-// it can; what it says in vain is told.
+// Tests that contracts have an effect: each member changes the results that a kernel may give, in
+// every dtype to which it applies; members without effect are reported.
 #include "mote/oracle/contract.h"
 
 #include <fmt/format.h>
@@ -38,14 +38,14 @@ mote_contract plain() {
   return c;
 }
 
-/// The line with "T" as the dtype.
+/// Returns the line with the dtype in place of "T".
 Case case_of(std::string line, DType dtype) {
   for (std::size_t at = line.find("=T["); at != std::string::npos; at = line.find("=T["))
     line.replace(at + 1, 1, name(dtype));
   return parse_case(line);
 }
 
-/// The sum of the intervals' widths, before they are rounded to the dtype.
+/// Returns the sum of the intervals' widths, before they are rounded to the dtype.
 double room(const Case& c, const mote_contract& contract) {
   std::vector<Dense> inputs = filled_inputs(c, 1);
   double total = 0;
@@ -57,7 +57,7 @@ double room(const Case& c, const mote_contract& contract) {
   return total;
 }
 
-/// The same with another accumulator.
+/// Returns the same with another accumulator.
 double room_with(const Case& c, mote_accumulator accumulator) {
   mote_contract contract = plain();
   contract.accumulator = accumulator;
@@ -106,8 +106,8 @@ TEST(Contract, TheAccumulatorOfDoublesIsHeardIn16BitsToo) {
     }
 }
 
-/// A mean kept in float under a contract that says double: of a sum whose terms cancel, the digits
-/// that float loses are the result.
+/// A mean is kept in float under a contract that declares double: in a sum whose terms cancel, the
+/// result consists of the digits that float loses.
 TEST(Contract, AMeanInFloatIsNotOneInDouble) {
   const Case c = parse_case("mean x=f32[1,4097,1] fill=uniform:5");
   FakeBackend fake("mean", [](const mote_call* call) {
@@ -122,7 +122,7 @@ TEST(Contract, AMeanInFloatIsNotOneInDouble) {
   EXPECT_EQ(Prepared(c).run(fake.get()).verdict, Verdict::failed);
 }
 
-/// The generated kernel under a contract of ours.
+/// Runs the generated kernel under a contract of the test.
 mote_status run_generated(const mote_call* call) {
   const KernelChoice choice = choose_kernel(gen_backend(), *call);
   return choice.kernel == nullptr ? MOTE_UNSUPPORTED : choice.kernel->run(call, nullptr);
@@ -135,7 +135,7 @@ Verdict verdict(const std::string& line, DType dtype, const mote_contract& contr
   return Prepared(c).run(fake.get()).verdict;
 }
 
-/// A line whose verdict is another one with the changed contract.
+/// Expects that the changed contract changes the verdict on a line.
 void expect_turns(const std::string& line, const std::function<void(mote_contract&)>& change,
                   Verdict before, Verdict after) {
   for (const DType dtype : kReals) {
@@ -146,7 +146,7 @@ void expect_turns(const std::string& line, const std::function<void(mote_contrac
   }
 }
 
-/// A line in which more is allowed with the changed contract.
+/// Expects that the changed contract allows more on a line.
 void expect_widens(const std::string& line, const std::function<void(mote_contract&)>& change) {
   for (const DType dtype : kReals) {
     const Case c = case_of(line, dtype);
@@ -168,7 +168,7 @@ void expect_functions_heard() {
                     c.function_count = 1;
                     c.functions = &f;
                   });
-  // An operand's own format matters where operands have fewer bits.
+  // An operand's own format matters if operands have fewer bits.
   static constexpr mote_accuracy kOperand = {"operand", 0, 0, 0.25};
   mote_contract narrow = plain();
   narrow.multiply_rounding = 5;
@@ -239,7 +239,8 @@ void expect_size_heard() {
       Verdict::passed, Verdict::passed);
 }
 
-/// The members of the struct: one that is new does not compile here, and then has no proof below.
+/// Returns the members of the struct: a new member does not compile here until it is listed, and
+/// then has no proof below.
 std::set<std::string> members() {
   const auto& [size, accumulator, multiply_rounding, flushes_denormals, deterministic, form,
                function_count, in_place_count, functions, in_place, ignores_nan, reserved, indices,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cells of layout and value: what a case has, what an op can have, and what a campaign left out.
+// Tests cells of layout and value: those of a case, those that an op can have, and those that a
+// campaign left out.
 #include "mote/oracle/coverage.h"
 
 #include <gtest/gtest.h>
@@ -84,7 +85,7 @@ TEST(Coverage, SaysWhatIsExecutedDeclinedAndLeft) {
   const CoverageSum sum = sum_of({c});
   EXPECT_EQ(sum.cells(), 6);
   EXPECT_EQ(sum.ruled_out, 0);
-  EXPECT_DOUBLE_EQ(sum.percent(), 100.0 / 6);  // what is declined is asked for all the same
+  EXPECT_DOUBLE_EQ(sum.percent(), 100.0 / 6);  // declined cells are counted as wanted all the same
   EXPECT_NE(coverage_text({c}).find("1 of 6 cells"), std::string::npos);
   const auto json = nlohmann::json::parse(coverage_json({c}));
   EXPECT_EQ(json.at("executed"), 1);
@@ -112,7 +113,8 @@ TEST(Coverage, WhatRunDeclinesIsNotRuledOut) {
   EXPECT_DOUBLE_EQ(sum_of({c}).percent(), 0);
 }
 
-/// An optional tensor that is never taken, and memory that the contract does not let outputs take.
+/// An optional tensor is never taken, and the contract does not let outputs take the memory of
+/// inputs.
 TEST(Coverage, AKindOfCallThatIsNeverTakenIsRuledOut) {
   CellCounts counted;
   count_cells(counted, {{"row-major"}, {"alpha=1", "no c"}}, passed());
@@ -146,7 +148,8 @@ TEST(Coverage, CellsInFewWords) {
             "a=0; gaps with b=1");
 }
 
-/// Of an op that time or number of cases did not reach as well; and the same from a journal.
+/// Coverage includes ops that the time or the number of cases did not reach; a journal gives the
+/// same.
 TEST(Coverage, OfACampaignHasWhatWasNotReached) {
   const test::TemporaryFolder folder;
   const Backends backends = find_backends({});

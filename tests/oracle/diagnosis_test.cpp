@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Diagnoses of planted bugs: what was computed fits what the kernel did, the condition is the one
-// that the mutant's text states, and what fits nothing is said to.
+// Tests diagnoses of planted bugs: the hypothesis fits the kernel's defect, the condition is the
+// one that the mutant's text states, and a result that fits no hypothesis is reported as such.
 #include "mote/oracle/diagnosis.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ Diagnosis diagnosed(const std::string& name, const std::string& text) {
   return diagnosed(name, *select_backends(backends, {name}).chosen.at(0).backend, text, {});
 }
 
-/// The mutant may touch memory that is not there.
+/// Runs in a worker, since the mutant may touch invalid memory.
 Diagnosis diagnosed_in_worker(const std::string& name, const std::string& text) {
   CaseRunOptions options;
   options.isolation = std::make_shared<Isolation>();
@@ -46,7 +46,7 @@ Diagnosis diagnosed_in_worker(const std::string& name, const std::string& text) 
   return diagnosed(name, *plugin.backends.at(0), text, options);
 }
 
-/// One of each kind; all of them with MOTE_EXHAUSTIVE, as the preset nightly has it.
+/// There is one row of each kind; all rows with MOTE_EXHAUSTIVE, which the preset nightly sets.
 TEST(Diagnosis, SaysWhatAMutantDoes) {
   struct Row {
     const char* name;
@@ -173,8 +173,8 @@ TEST(Diagnosis, SaysWhatAMutantDoes) {
   }
 }
 
-// Between a gap that passes and one that fails lies a number of bits; of rows that are gigabytes
-// apart no more than some pages are touched.
+// The number of bits lies between a gap that passes and one that fails; of rows that are gigabytes
+// apart only some pages are touched.
 TEST(Diagnosis, SaysInHowManyBitsOffsetsAreCounted) {
   for (const auto& [name, text, counted] :
        {std::tuple{"transpose_float_offset", "transpose x=f32[2,1,1]:gap0x16777216 fill=index:0",
@@ -192,7 +192,7 @@ TEST(Diagnosis, SaysInHowManyBitsOffsetsAreCounted) {
   }
 }
 
-// Of one kind there are several hypotheses, of which the true one is said.
+// A kind has several hypotheses; the diagnosis states the true one.
 TEST(Diagnosis, SaysWhichOfAKind) {
   for (const auto& [name, text, said] :
        {std::tuple{"argmax_orders_zeros", "argmax x=f64[1,2,1] last=1 fill=zeros:0 set=x[0,1,0]=-0",
@@ -230,8 +230,8 @@ TEST(Diagnosis, DoesNotRepeatTheVerdict) {
   EXPECT_EQ(diagnosis_text(d).find("diagnosis"), std::string::npos) << diagnosis_text(d);
 }
 
-// Each part is necessary: alpha = 0 hides what a sum lacks, and where M != N there is no wrong
-// axis.
+// Each part is necessary: alpha = 0 hides the missing terms of a sum, and if M != N there is no
+// wrong axis.
 TEST(Diagnosis, FindsTheCondition) {
   for (const auto& [name, text, condition] :
        {std::tuple{"gemm_k_tail_late", "gemm a=f32[1,9] b=f32[9,1] fill=index:0",
@@ -245,7 +245,7 @@ TEST(Diagnosis, FindsTheCondition) {
   }
 }
 
-/// The exit code of the case's C file, compiled alone.
+/// Returns the exit code of the case's C file, compiled alone.
 int run_standalone(const std::string& name, const std::string& text) {
   const Backends backends = find_backends({mutant(name)});
   const test::TemporaryFolder folder;
@@ -275,7 +275,7 @@ TEST(Standalone, ShowsTheBugAndClearsTheTwin) {
   EXPECT_EQ(run_standalone("cast_bf16_truncates", "cast_bf16 x=f32[1,1,1,9] fill=uniform:2"), 1);
 }
 
-/// What is known where each element of the first output is 1% greater than it should be.
+/// Returns the observation of a failure in which each element of the first output is 1% too great.
 diagnosis::Observed seen_one_percent_greater(const std::string& text) {
   const Case c = parse_case(text);
   Outcome failed;
@@ -289,7 +289,7 @@ diagnosis::Observed seen_one_percent_greater(const std::string& text) {
   return *diagnosis::observe(c, failed);
 }
 
-// Of a number that is well known a share is small; of an infinity none is.
+// A share of a well-known number is a small allowance; a share of an infinity is none.
 TEST(Diagnosis, AnInfinityExplainsNoNumber) {
   const diagnosis::Observed seen = seen_one_percent_greater("recip x=f32[1,1,1,1] fill=uniform:1");
   const Difference& d = seen.outcome.differences.at(0);
@@ -303,7 +303,7 @@ TEST(Diagnosis, AnInfinityExplainsNoNumber) {
   }
 }
 
-// Hypotheses go by the axes of the op's inputs; a case may leave out leading ones.
+// Hypotheses use the axes of the op's inputs; a case may leave out leading ones.
 TEST(Diagnosis, SeesAllAxesOfInputs) {
   const diagnosis::Observed seen =
       seen_one_percent_greater("add a=f32[1] b=f32[1,1,1,1] fill=uniform:1");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mote doctor` from outside: its lines, their keys, and plug-ins that cannot be loaded or crash as
-// they are.
+// Tests `mote doctor` from outside: its lines, their keys, and plug-ins that cannot be loaded or
+// crash when loaded.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -38,7 +38,7 @@ class Doctor : public testing::Test {
     return folder_ / name;
   }
 
-  /// A plug-in that does this as it is loaded.
+  /// Builds a plug-in that runs these statements when it is loaded.
   fs::path plugin(const std::string& name, const std::string& at_load) const {
     const fs::path source = write(name + ".c",
                                   "#include <stdlib.h>\n#include <unistd.h>\n"
@@ -51,7 +51,7 @@ class Doctor : public testing::Test {
     return library;
   }
 
-  /// Exit code 0 and nothing on standard error; what it prints.
+  /// Expects exit code 0 and an empty standard error; returns the output.
   std::string doctor(const std::string& arguments, const std::string& environment = "") const {
     const fs::path out = folder_ / "out", err = folder_ / "err";
     const int status = std::system(
@@ -63,7 +63,7 @@ class Doctor : public testing::Test {
     return read(out);
   }
 
-  /// The findings by name; every line is an object with the five keys.
+  /// Returns the findings by name; every line is an object with the five keys.
   std::multimap<std::string, nlohmann::json> findings(const std::string& environment = "") const {
     std::multimap<std::string, nlohmann::json> all;
     std::istringstream lines(doctor("--json", environment));
@@ -80,7 +80,7 @@ class Doctor : public testing::Test {
     return all;
   }
 
-  /// What is said about that plug-in.
+  /// Returns the finding about that plug-in.
   std::string problem(const fs::path& path) const {
     const std::string prefix = path.string() + ": ";
     for (const auto& [name, finding] : findings()) {
@@ -121,7 +121,7 @@ TEST_F(Doctor, TextHasALineForEachFinding) {
   const auto all = findings();
   std::istringstream shown(text);
   for (std::string line; std::getline(shown, line);) EXPECT_LE(line.size(), 100U) << line;
-  const std::string next = "\n" + std::string(25, ' ');  // what a line had no room for
+  const std::string next = "\n" + std::string(25, ' ');  // the indentation of continuation lines
   for (std::size_t at; (at = text.find(next)) != std::string::npos;)
     text.replace(at, next.size(), " ");
   EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(text, '\n')), all.size());
@@ -147,7 +147,7 @@ TEST_F(Doctor, ListsTheFoldersInWhichPlugInsAreLookedFor) {
   EXPECT_NE(text.find("correct $MOTE_PLUGIN_PATH"), std::string::npos) << text;
 }
 
-/// What is said of a library whose variable names this file.
+/// The finding about a library, and the variable that names its file.
 struct Named {
   const char* finding;
   const char* variable;
@@ -180,7 +180,8 @@ TEST_F(Doctor, NamesTheLibraryThatAVariableAsksFor) {
   }
 }
 
-/// As a machine without a toolkit has it, where this one has one by the loader's rules.
+/// The variable simulates a machine without a toolkit, although this one may have one in the
+/// loader's path.
 TEST_F(Doctor, SaysWhetherThereIsAToolkitADriverAndAGpu) {
   const auto situation = [&](const std::string& environment) {
     return std::string(

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// These tests count what is drawn over fixed seeds: far elements, long axes, ranks, ties, runs,
-// magnitudes at the ends of a format, and other draws for what a subject declines. No kernel is
-// run.
+// Counts drawn cases over fixed seeds: far elements, long axes, ranks, ties, runs, magnitudes at
+// the ends of a format, and redraws for cases that a subject declines. No kernel is run.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -63,7 +62,7 @@ TEST(Drawn, ElementsLieFarApartInEachTensorAlongEachAxis) {
     for (const auto& [what, count] : seen) {
       const bool has_sizes_between = what.find("2^31 bytes") == std::string::npos &&
                                      what.find("2^32 bytes") == std::string::npos;
-      if (size_of(dtype) <= 2 && !has_sizes_between) continue;  // there is nothing between
+      if (size_of(dtype) <= 2 && !has_sizes_between) continue;  // no size lies between these limits
       EXPECT_GE(count, 2) << op << ": " << what;
     }
     EXPECT_EQ(seen.count("an input along axis 0"), 1U) << op;
@@ -101,7 +100,7 @@ TEST(Near, RangesHoldEachElementAndWhatIsBesideIt) {
       ranges(":gap0x1000000", {2, 3}),
       (std::vector<ElementRange>{{-kNear, kNear + 3}, {1000003 - kNear, 1000003 + kNear + 3}}));
   EXPECT_EQ(ranges(":gap1x1000000", {2, 2}).size(), 4U);
-  EXPECT_EQ(ranges(":gap0x8000", {2, 3}).size(), 1U);  // a gap that is near from both sides
+  EXPECT_EQ(ranges(":gap0x8000", {2, 3}).size(), 1U);  // both sides of the gap are near
 }
 
 std::vector<std::int64_t> reduced_extents(const Case& c) {
@@ -113,7 +112,7 @@ std::vector<std::int64_t> reduced_extents(const Case& c) {
   return extents;
 }
 
-/// What 20 s of an op have at least: some hundred cases.
+/// 600 cases are the least number that 20 s of an op take.
 TEST(Drawn, EachReducedAxisIsLongNowAndThen) {
   int ops = 0;
   for (const OpRecord& record : catalogue()) {
@@ -151,11 +150,11 @@ TEST(Drawn, LongAxesHaveManyLengths) {
     EXPECT_GE(seen["4,601 to 65,535"], 15) << op;
     EXPECT_GE(seen["65,536 and more"], 20) << op;
     EXPECT_GE(seen["200,000 and more"], 1) << op;
-    EXPECT_LE(seen["65,536 and more"], kDraws / 20) << op;  // they are the slowest
+    EXPECT_LE(seen["65,536 and more"], kDraws / 20) << op;  // these are the slowest
   }
 }
 
-/// Whose work is the square of its length.
+/// The work of a scan is the square of its length.
 TEST(Drawn, ScansAreSeveralBlocksLong) {
   int blocks = 0;
   int long_ones = 0;
@@ -196,7 +195,7 @@ TEST(Drawn, InnermostElementsLieApartToo) {
   EXPECT_GE(apart, 8);
 }
 
-// What elements fills give.
+// The elements that fills give.
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -235,7 +234,7 @@ TEST(FillTies, AreOfZerosNaNInfinitiesAndEqualMaxima) {
   }
 }
 
-/// Where the first row along an axis has its first piece of one value: its begin and end.
+/// Returns the begin and end of the first run of one value in the first row along an axis.
 std::pair<std::int64_t, std::int64_t> first_run(const std::vector<double>& x,
                                                 const std::vector<std::int64_t>& shape,
                                                 std::size_t axis, double value) {
@@ -323,16 +322,16 @@ TEST(Drawn, EveryKindOfDataIsDrawnAndReplays) {
     EXPECT_GE(seen[kind], 25) << name(kind);
 }
 
-// Other draws for what is declined.
+// Redraws for declined cases.
 
 struct Taken {
-  int first = 0;    ///< at the first draw
-  int another = 0;  ///< another of the same position
+  int first = 0;    ///< taken at the first draw
+  int another = 0;  ///< taken at another draw of the same position
   int declined = 0;
   double share() const { return double(first + another) / (first + another + declined); }
 };
 
-/// As a campaign deals them out.
+/// Draws cases as a campaign does.
 Taken deal(const char* op, DType dtype, const Takes& takes) {
   const auto target = find_target(op);
   Taken taken;
@@ -387,7 +386,7 @@ TEST(Redraw, GoesToWhatASubjectTakes) {
   for (const auto& subject : subjects) {
     const Taken taken = deal(subject.op, DType::f32, subject.takes);
     EXPECT_GE(taken.share(), 0.85) << subject.what;
-    EXPECT_GE(taken.declined, 5) << subject.what;  // so that coverage says what is declined
+    EXPECT_GE(taken.declined, 5) << subject.what;  // coverage shows the declined ones
   }
 }
 

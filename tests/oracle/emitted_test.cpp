@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mote emit` is tried for every op and gradient, in every dtype: the kernel that stands alone and
-// the plug-in around it compile without a warning, link, and pass the oracle, for calls with all
-// inputs and with each choice of fewer. Units are compiled many at a time, each with helpers of
-// its own names, so that one that lacks a helper does not get another's. With MOTE_EXHAUSTIVE each
-// choice of inputs is emitted by itself too, in every dtype, by gcc and clang, in both variants.
+// Tries `mote emit` for every op and gradient, in every dtype: the standalone kernel and the
+// plug-in around it compile without a warning, link, and pass the oracle, for calls with all inputs
+// and with each smaller choice. Many units are compiled at once, each with helpers of its own
+// names, so that a unit that lacks a helper does not get another's. With MOTE_EXHAUSTIVE each
+// choice of inputs is also emitted separately, in every dtype, by gcc and clang, in both variants.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -31,13 +31,13 @@ constexpr std::size_t kUnitsOfOneFile = 40;
 
 bool is_exhaustive() { return std::getenv("MOTE_EXHAUSTIVE") != nullptr; }
 
-/// An instance of an op, emitted.
+/// An emitted instance of an op.
 struct Unit {
   Resolved op;
-  std::string name;  ///< of its function
+  std::string name;  ///< the name of its function
 };
 
-/// The text, with a suffix behind the names of the helpers that it defines.
+/// Returns the text with a suffix on the names of the helpers that it defines.
 std::string with_own_helpers(std::string text, const std::string& suffix) {
   static const std::regex definition(R"(static inline [\w ]*[ *](mote_\w+)\()");
   std::set<std::string> names;
@@ -67,7 +67,7 @@ std::string text_of(const Unit& unit, std::size_t number, bool fast) {
          with_own_helpers(around, fmt::format("_p{}", number)) + "#undef mote_plugin_init\n\n";
 }
 
-/// A plug-in whose backend has the kernels of all units.
+/// Returns a plug-in whose backend has the kernels of all units.
 std::string table_text(std::size_t count) {
   std::string declarations, calls;
   for (std::size_t k = 0; k < count; ++k) {
@@ -122,7 +122,7 @@ void build(const std::vector<Unit>& units, const fs::path& library,
 
 using OpsAndDtypes = std::map<std::string, std::set<DType>>;
 
-/// Takes from `wanted` what was judged; nothing fails.
+/// Removes judged dtypes from `wanted`; expects no failure.
 void check_some(OpsAndDtypes& wanted, const Backends& backends, std::int64_t of_each) {
   CampaignOptions options;
   options.backends = select_backends(backends, {"emitted"}).chosen;
@@ -141,8 +141,8 @@ void check_some(OpsAndDtypes& wanted, const Backends& backends, std::int64_t of_
   std::erase_if(wanted, [](const auto& entry) { return entry.second.empty(); });
 }
 
-/// Every op and dtype of the units is judged: by more cases where the first ones are all declined,
-/// as those with inputs that the units lack are.
+/// Expects that every op and dtype of the units is judged; takes more cases if the first ones are
+/// all declined, like those with inputs that the units lack.
 void check(const std::vector<Unit>& units, const std::string& library, std::int64_t of_each) {
   const Backends backends = find_backends({library});
   OpsAndDtypes wanted;
@@ -152,7 +152,7 @@ void check(const std::vector<Unit>& units, const std::string& library, std::int6
   for (const auto& [op, dtypes] : wanted) ADD_FAILURE() << op << ": nothing was judged";
 }
 
-/// The part `index` of `count` of the ops, so that a test's parts run side by side.
+/// Returns part `index` of `count` of the ops, so that a test's parts run side by side.
 std::vector<const OpRecord*> part_of_ops(std::size_t index, std::size_t count) {
   std::vector<const OpRecord*> ops;
   for (std::size_t k = index; k < generated_ops().size(); k += count)
@@ -174,7 +174,7 @@ class Emitted : public testing::TestWithParam<std::size_t> {
   }
 };
 
-/// Each op and dtype, as a function of all inputs: calls without some give it NULL.
+/// Returns each op and dtype as a function of all inputs: calls without some give it NULL.
 std::vector<Unit> whole_units(std::size_t part) {
   std::vector<Unit> units;
   for (const OpRecord* record : part_of_ops(part, kParts))
@@ -190,7 +190,7 @@ TEST_P(Emitted, TakesNullForWhatACallLacks) {
   expect_right(whole_units(GetParam()), is_exhaustive() ? 30 : 4);
 }
 
-/// Each choice of inputs with a function of its own, `--without` the others.
+/// Each choice of inputs has a function of its own; `--without` names the others.
 TEST_P(Emitted, StandsAloneWithoutOptionalInputs) {
   std::vector<Unit> units;
   for (const OpRecord* record : part_of_ops(GetParam(), kParts))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every op: its generated kernel agrees with evaluate() bit for bit on any data, and with itself
-// under any layout.
+// Tests every op: its generated kernel agrees with evaluate() bit for bit on any data, and with
+// itself under any layout.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -21,7 +21,7 @@ namespace {
 
 using test::filled_array;
 
-/// The generated kernels as a backend like any other.
+/// Returns the generated kernels as an ordinary backend.
 const mote_backend& generated_backend() {
   static const std::vector<mote_kernel> kernels = [] {
     std::vector<mote_kernel> all;
@@ -37,12 +37,12 @@ const mote_backend& generated_backend() {
   return backend;
 }
 
-/// Layouts show on small cases; mote check runs the large ones.
+/// True for large cases, which mote check runs; layouts show on small ones.
 bool is_large(const Case& c) { return input_elements(c) > 20'000; }
 
 TEST(EveryOp, GeneratedKernelsAreRightUnderAnyLayout) {
   for (const OpRecord& record : catalogue()) {
-    std::int64_t compared = 0;  // cases in which an element was written where it could be seen
+    std::int64_t compared = 0;  // cases in which a written element can be compared
     for (const DType dtype : record.dtypes) {
       int drawn = 0;
       for (std::uint64_t position = 0; drawn < 12; ++position) {
@@ -100,7 +100,7 @@ TEST(EveryOp, GeneratedKernelsAgreeWithEvaluateOnAnyData) {
   }
 }
 
-/// A small case of the record.
+/// Returns a small case of the record.
 Case small_case(const OpRecord& record, DType dtype) {
   for (std::uint64_t position = 0;; ++position) {
     Case c = generate(find_target(record.name), dtype, 77, position);
@@ -115,7 +115,7 @@ Case small_case(const OpRecord& record, DType dtype) {
   }
 }
 
-/// Inputs without data where the outputs of the mask do not read it.
+/// Runs the kernel for the outputs of the mask; inputs that these do not read have no data.
 void run_for(const Case& c, const mote_kernel& kernel, std::uint64_t mask,
              std::vector<Dense>& inputs, std::vector<Dense>& outputs) {
   std::vector<DLTensor> views;
@@ -203,7 +203,7 @@ TEST(EveryOp, ACallForNoOutputIsRefused) {
 }
 
 TEST(EveryOp, FastGradientsOfExactOpsAreJudgedAndPass) {
-  // Some of the cases ask for some of the outputs.
+  // Some of the cases ask for only some of the outputs.
   for (const char* op : {"matmul.grad", "conv2d.grad", "conv_transpose2d.grad", "sum.grad",
                          "relu.grad", "mul.grad.grad", "matmul.grad.grad", "conv2d.grad.grad"}) {
     int judged = 0;
@@ -218,7 +218,7 @@ TEST(EveryOp, FastGradientsOfExactOpsAreJudgedAndPass) {
   }
 }
 
-/// The data of x are not read, so that a kernel that would read them crashes.
+/// The data of x are not passed, so that a kernel that reads them crashes.
 TEST(EveryOp, AnInputOfWhichOnlyTheShapeIsNeededHasNoData) {
   Prepared prepared(parse_case("sum.grad gy=f32[2,4] x=f32[2,3,4] fill=integer:5"));
   const Outcome o = prepared.run(gen_backend());
@@ -229,7 +229,7 @@ TEST(EveryOp, AnInputOfWhichOnlyTheShapeIsNeededHasNoData) {
 }
 
 TEST(EveryOp, SomeCasesOfEveryExactOpAreExact) {
-  // Division and functions: nothing of these need be exact.
+  // These ops have divisions or functions, so that their results need not be exact.
   const std::set<std::string> inexact = {"acos",
                                          "adam",
                                          "adaptive_avg_pool2d",
@@ -297,7 +297,7 @@ TEST(EveryOp, SomeCasesOfEveryExactOpAreExact) {
                                          "swiglu",
                                          "tan",
                                          "tanh"};
-  // Exact where what they divide by, or a default that is no f32, happens to allow it.
+  // These are exact if the divisor, or a default that is no f32, happens to allow it.
   const std::set<std::string> sometimes = {
       "global_avg_pool", "hardsigmoid", "mean", "mse", "sgd", "var"};
   for (const OpRecord& record : catalogue()) {
@@ -335,12 +335,12 @@ TEST(ProgramFile, IsJudgedByTheInterpreterWhereThereIsNoCompiler) {
   ASSERT_NE(path_before, nullptr);
   const std::string search_path = path_before;
   setenv("PATH", "/nonexistent", 1);
-  unsetenv("CC");  // might be a whole path
+  unsetenv("CC");  // CC may be an absolute path
   const Case c = parse_case(path + " x=f32[2,3,1,4]:t fill=uniform:5");
   Prepared prepared(c);
   setenv("PATH", search_path.c_str(), 1);
   EXPECT_EQ(prepared.reference(), "interpreter");
-  // It computes 24 of y in doubles, which count too.
+  // It computes 24 elements of y in doubles, which count too.
   EXPECT_THROW(Prepared(c, {.memory_limit = bytes_needed(c) + 191}), Error);
   EXPECT_NO_THROW(Prepared(c, {.memory_limit = bytes_needed(c) + 192}));
   const Outcome o = prepared.run(generated_backend());

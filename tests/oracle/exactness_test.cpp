@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must be exact, and what must not be judged: decided from the program, sizes and data alone.
+// Tests which cases must be exact and which must not be judged, decided from the program, sizes and
+// data alone.
 #include "mote/oracle/exactness.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +56,7 @@ TEST(Exactness, ParametersCountWithTheBitsThatTheyHave) {
   }
   expect_not_judged("gemm a=f64[1,7] b=f64[7,1] alpha=0.1 fill=integer:1", "f64 has 53");
   expect_judged("gemm a=f32[1,4194304] b=f32[4194304,1] alpha=0.5 fill=integer:1", 2);
-  // c is a multiple of 1/2 then, as are the products: twice the bits of the sum.
+  // c is then a multiple of 1/2, as are the products: the sum needs one bit more.
   expect_not_judged("gemm a=f32[1,16777216] b=f32[16777216,1] c=f32[1,1] beta=0.5 fill=integer:1",
                     "f32 has 24");
 }

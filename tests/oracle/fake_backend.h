@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backends made of a function, for tests of verdicts.
+// Backends made from a function, for tests of verdicts.
 #pragma once
 
 #include <cstring>
@@ -9,7 +9,7 @@
 
 namespace mote::test {
 
-/// A backend "fake" whose only kernel runs `run`. One at a time.
+/// A backend "fake" whose only kernel runs `run`. Only one may exist at a time.
 class FakeBackend {
  public:
   using Run = std::function<mote_status(const mote_call*)>;
@@ -50,7 +50,7 @@ class FakeBackend {
   mote_backend backend_;
 };
 
-/// First element of a tensor of f32.
+/// Returns the first element of a tensor of f32.
 inline float* floats(const DLTensor* t) {
   return reinterpret_cast<float*>(static_cast<char*>(t->data) + t->byte_offset);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills: pure functions, within their bounds, never trivial.
+// Tests fills: they are pure functions, within their limits, never trivial.
 #include "mote/oracle/fill.h"
 
 #include <gtest/gtest.h>

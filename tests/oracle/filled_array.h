@@ -8,7 +8,7 @@
 
 namespace mote::test {
 
-/// Input k, whose fill has that radius.
+/// Returns input k, whose fill has that radius.
 inline Array filled_array(const Case& c, std::size_t k, std::int64_t radius) {
   const CaseTensor& t = c.inputs[k];
   const std::int64_t count = volume(t.shape);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of this program proven against ops: the one of the example, and defects of it.
+// Tests functions of this program against ops: the function of the example, and defects of it.
 #include <cmath>
 #include <filesystem>
 #include <stdexcept>
@@ -29,7 +29,7 @@ int square_root(const float* x, Strides sx, float* y, Strides sy, std::int64_t I
   return 0;
 }
 
-/// Leaves the last element of a row out.
+/// Leaves out the last element of a row.
 int short_square_root(const float* x, Strides sx, float* y, Strides sy, std::int64_t I,
                       std::int64_t J, std::int64_t K, std::int64_t L) {
   return square_root(x, sx, y, sy, I, J, K, L - 1);
@@ -67,7 +67,7 @@ TEST(Function, ACrashIsAFailureOfTheCaseOnly) {
   EXPECT_NE(report.text.find("sqrt on function"), std::string::npos) << report.text;
 }
 
-/// Adds the terms now from the first, now from the last.
+/// Adds the terms alternately from the first and from the last.
 int sum_in_turns(const float* x, Strides sx, float* y, Strides sy, std::int64_t R, std::int64_t N,
                  std::int64_t C) {
   static bool is_forward = false;
@@ -148,7 +148,7 @@ int short_exponential(const float* x, Strides sx, float* y, Strides sy, std::int
   return exponential(x, sx, y, sy, I, J, K, L - 1);
 }
 
-// Run by the tests below alone: one that passes, one that fails, one of another op.
+// Only the tests below run this: one function passes, one fails, one belongs to another op.
 TEST(DISABLED_Replayed, Fails) {
   MOTE_EXPECT_KERNEL("exp", exponential, {.count = 10});
   MOTE_EXPECT_KERNEL("exp", short_exponential, {.count = 20});
@@ -163,7 +163,7 @@ test::Ran replayed(const std::string& variable) {
                             "--gtest_filter=DISABLED_Replayed.Fails");
 }
 
-/// The line `replay: …` of a report.
+/// Returns the line `replay: …` of a report.
 std::string replay_line(const std::string& text) {
   const std::string word = "  replay: ";
   const std::size_t at = text.find(word);
@@ -185,14 +185,14 @@ TEST(Function, TheReplayLineRunsThatCaseAgain) {
       << again.out;
   EXPECT_EQ(replay_line(again.out), line);
   EXPECT_EQ(again.out.find("diagnosis: "), std::string::npos) << again.out;
-  // Functions that are not meant have no case judged.
+  // Other functions have no case judged.
   EXPECT_NE(again.out.find("exp on exponential: not judged: MOTE_REPLAY is a case of exp on "
                            "short_exponential"),
             std::string::npos)
       << again.out;
   EXPECT_NE(again.out.find("sum on sum_in_turns: not judged: "), std::string::npos) << again.out;
 
-  // Once it is mended: here, on the function that is right.
+  // This is the line after a fix: here, on the correct function.
   const std::string wrong = "backend=short_exponential", right = "backend=exponential";
   std::string mended = line;
   mended.replace(mended.find(wrong), wrong.size(), right);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generator: every op gets legal cases by construction, of a useful size, reproducibly.
+// Tests the generator: every op gets legal cases by construction, of a useful size, reproducibly.
 #include "mote/oracle/generate.h"
 
 #include <gtest/gtest.h>

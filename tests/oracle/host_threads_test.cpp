@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle within a program that has threads: those of OpenMP, those of pools, and some that are
-// in the middle of something. What the program did before must not change a verdict.
+// Tests the oracle within a program that has threads: those of OpenMP, those of pools, and some
+// that are in the middle of an operation. Earlier work of the program must not change a verdict.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -19,7 +19,7 @@ namespace {
 using SumFunction = int (*)(const float*, HostStrides, float*, HostStrides, std::int64_t,
                             std::int64_t, std::int64_t);
 
-/// As an earlier test does.
+/// Calls the function once, like an earlier test.
 void call(SumFunction sum) {
   const std::vector<float> x(64, 1);
   std::vector<float> y(4);
@@ -32,7 +32,8 @@ FunctionReport check_sum(SumFunction sum) {
   return check_function("sum", typed(sum), {.accumulator = "native", .count = 25});
 }
 
-/// A right function passes, a wrong one is wrong for the right reason, which is no hang.
+/// Expects that a right function passes, and that a wrong one fails for the right reason, not as a
+/// hang.
 void expect_both(SumFunction right, SumFunction wrong) {
   call(right);
   const FunctionReport passed = check_sum(right);
@@ -53,7 +54,7 @@ TEST(HostThreads, OpenMpThatRanBefore) {
 
 TEST(HostThreads, APoolThatRanBefore) { expect_both(pool_sum, pool_sum_short); }
 
-/// They take and give memory, so that some lock is held whenever this program is forked.
+/// The threads allocate and free memory, so that some lock is held whenever this program is forked.
 TEST(HostThreads, ThreadsThatAreBusy) {
   std::atomic<bool> ends = false;
   std::vector<std::thread> busy;
@@ -71,7 +72,7 @@ TEST(HostThreads, ThreadsThatAreBusy) {
   for (std::thread& t : busy) t.join();
 }
 
-/// State that main() and earlier tests set up is there, as in the program itself.
+/// State that main() and earlier tests set up; it exists in a worker as in the program itself.
 float scale = 0;
 
 int scaled_sum(const float* x, HostStrides sx, float* y, HostStrides sy, std::int64_t R,
@@ -91,7 +92,7 @@ TEST(HostThreads, TheStateOfTheProgramIsThere) {
   EXPECT_TRUE(report.passed) << report.text;
 }
 
-/// The function waits for a lock that a thread of the program holds, in any fork of it.
+/// A thread of the program holds this lock, for which the function waits in any fork.
 std::mutex held;
 
 int locking_sum(const float* x, HostStrides sx, float* y, HostStrides sy, std::int64_t R,
@@ -114,8 +115,7 @@ TEST(HostThreads, ALockThatAThreadHolds) {
   holder.join();
 }
 
-/// A function that is in no file, as one that was compiled at run time: nothing is said of it where
-/// a fork cannot tell, and in this process it is judged.
+/// With in_process a function is judged in this process: a right one passes, a wrong one fails.
 TEST(HostThreads, InThisProcessIfWanted) {
   call(pool_sum);
   const FunctionReport report =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subjects that take valid or non-negative indices for granted: which inputs are indices, what
-// their draws are, and that nothing else ever reaches the subject.
+// Tests subjects that rely on valid or non-negative indices: which inputs are indices, their draws,
+// and that no other value ever reaches the subject.
 #include "case/indices.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ std::vector<std::int64_t> elements(const Dense& d) {
   return all;
 }
 
-/// Element k of the first input that is an index.
+/// Returns the elements of the first input that is an index.
 std::vector<std::int64_t> indices_in(const std::string& line) {
   const Case c = parse_case(line);
   std::vector<Dense> inputs = filled_inputs(c, 9);
@@ -72,7 +72,7 @@ TEST(Indices, AreWithinTheAxisOrCountFromItsEnd) {
     EXPECT_GE(v, 0);
 }
 
-/// A target is a class, or the one that is ignored; a class never counts from the end.
+/// A target is a class, or the ignored one; a class never counts from the end.
 TEST(Indices, OfALossMayBeTheIgnoredOne) {
   std::set<std::int64_t> seen;
   for (const std::int64_t v :
@@ -109,7 +109,7 @@ TEST(Indices, OtherContentsStayWhatTheyAre) {
   }
 }
 
-/// Right for such indices alone: others end the test.
+/// A backend that declares such indices; other indices end the test.
 class OnlySuch {
  public:
   OnlySuch(const std::string& op, int flags)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C and TERM: the report of what was found so far, whole files, no process left behind.
+// Tests Ctrl-C and TERM: the report contains the findings so far, files are whole, no process is
+// left behind.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -48,7 +49,7 @@ class Started {
 
   std::string out() const { return test::read(out_); }
 
-  /// Until the text was printed, for a minute.
+  /// Waits until the text was printed, for a minute at most.
   bool wait_for(const std::string& text) const {
     const auto until = Clock::now() + std::chrono::minutes(1);
     while (out().find(text) == std::string::npos) {
@@ -57,14 +58,14 @@ class Started {
     }
     return true;
   }
-  /// To the program alone, or as a terminal does it, to its group.
+  /// Sends the signal to the program alone, or to its group, as a terminal does.
   void send(int signal, bool group = false) const { kill(group ? -process_ : process_, signal); }
   int exit_code() {
     int status = 0;
     waitpid(process_, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
   }
-  /// Processes of the group that are left; those that have just been ended get a second.
+  /// True if processes of the group are left; those that have just ended get a second.
   bool leaves_processes() const {
     for (int k = 0; k < 50; ++k) {
       if (kill(-process_, 0) != 0) return false;
@@ -168,7 +169,8 @@ TEST(Interrupt, ASecondOneEndsAtOnce) {
 }
 
 TEST(Interrupt, JsonSaysSo) {
-  Started mote({"check", "gemm", "--json", "--plugin", plugin_path("gemm_correct"), "--budget", "300s"});
+  Started mote(
+      {"check", "gemm", "--json", "--plugin", plugin_path("gemm_correct"), "--budget", "300s"});
   ASSERT_TRUE(mote.wait_for("\"campaign\""));
   let_it_run();
   mote.send(SIGINT);

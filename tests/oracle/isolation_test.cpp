@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subjects in workers: a verdict for each rule that a kernel may break, and none for those that
-// break none.
+// Tests subjects in workers: a verdict for each rule that a kernel may break, and none for kernels
+// that break none.
 #include "mote/oracle/isolation.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ std::string library(const char* name) {
   return std::string(MOTE_TEST_PLUGINS) + "/" + name + ".so";
 }
 
-/// The library's backends, in workers.
+/// The library's backends, run in workers.
 struct Isolated {
   std::shared_ptr<Isolation> isolation = std::make_shared<Isolation>();
   Plugin plugin = isolation->describe(library("breaks_rules"));
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Rule{"answers_from_old_memory", Verdict::stale, "reads y of an earlier call"}),
     [](const auto& param) { return std::string(param.param.backend); });
 
-/// Work that a process does once is no part of a call's time, in a new worker as well.
+/// Work that a process does once does not count as a call's time, in a new worker as well.
 TEST(Isolation, ASlowStartIsNoPartOfTheTimeLimit) {
   const Isolated in;
   for (int k = 0; k < 2; ++k) {
@@ -136,7 +136,7 @@ struct Smallest {
 
 class FailsAfresh : public testing::TestWithParam<Smallest> {};
 
-/// A worker in which calls were made before may be why a case fails.
+/// Earlier calls in the same worker may be the reason why a case fails.
 TEST_P(FailsAfresh, TheSmallestCase) {
   const Isolated in;
   const BackendEntry entry{&in.backend(GetParam().backend), library("breaks_rules"), ""};
@@ -161,7 +161,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Smallest{"wrong_later_or_long", "neg x=f32[1,1,1,7]", ""}),
     [](const auto& param) { return std::string(param.param.backend); });
 
-/// Seen where the other contents have the same beginning.
+/// The cache is found if the other contents have the same beginning.
 TEST(Isolation, WhatIsKeptByContentIsSeen) {
   const Isolated in;
   int seen = 0;
@@ -188,7 +188,7 @@ TEST(Isolation, AWriteThatComesLaterStillIsOfItsOwnCase) {
   EXPECT_EQ(in.run("writes_much_later", late, {.linger_s = 0.2}).verdict, Verdict::late_access);
 }
 
-/// The distance in bytes of an access that is a page away, whatever the placement.
+/// The distance is in bytes, for an access a page away and any placement.
 TEST(Isolation, AnAccessSaysHowFarItIs) {
   const Isolated in;
   EXPECT_EQ(in.run("reads_after_x", kCase).reason, "reads byte 4093 after the end of x");
@@ -207,7 +207,7 @@ TEST(Isolation, ManyCasesGoThroughOneWorker) {
   EXPECT_LT(taken.count(), 20);
 }
 
-/// A backend that is no library's: what was there when the isolation began.
+/// The backend belongs to no library; it existed when the isolation began.
 TEST(Isolation, AFunctionOfThisProcessRunsInAWorkerToo) {
   const test::FakeBackend fake("neg", [](const mote_call* call) {
     for (int k = 0; k < 5; ++k)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/language.md, done: its programs are read and their kernels checked, its commands run in
-// order, and what they print is what the page says; and every word that the parser knows is on the
-// page.
+// Runs docs/language.md: its programs are read and their kernels checked, its commands run in
+// order, and their output is that of the page; every word that the parser knows is on the page.
 #include "mote/uops/language.h"
 
 #include <fmt/format.h>
@@ -26,7 +25,7 @@ std::string page() {
 
 struct Block {
   std::string kind;  ///< mote, sh, output, error, ebnf
-  std::string name;  ///< of a file
+  std::string name;  ///< the name of a file
   std::string text;
   int line = 0;
 };
@@ -52,13 +51,13 @@ std::vector<Block> blocks() {
   return all;
 }
 
-/// In the folder.
+/// Runs mote in the folder.
 test::Ran mote(const TemporaryFolder& folder, const std::string& arguments) {
   return test::run_in_shell(
       fmt::format("cd '{}' && '{}' {}", folder.path().string(), MOTE_TOOL, arguments));
 }
 
-/// A line of commands as the page has it: "! " stands before one that fails.
+/// Runs a line of commands of the page; "! " stands before one that fails.
 test::Ran run_line(const TemporaryFolder& folder, const std::string& line) {
   const bool fails = line.starts_with("! ");
   test::Ran ran = mote(folder, line.substr(fails ? 7 : 5));
@@ -66,7 +65,7 @@ test::Ran run_line(const TemporaryFolder& folder, const std::string& line) {
   return ran;
 }
 
-/// Each line of the expected text is among what was printed, in that order.
+/// Expects that each line of the expected text is in the output, in that order.
 void expect_printed(const std::string& expected, const std::string& printed, int line) {
   std::istringstream lines(expected);
   std::size_t at = 0;
@@ -81,7 +80,7 @@ void expect_printed(const std::string& expected, const std::string& printed, int
 
 class LanguagePage : public testing::Test {
  protected:
-  /// The block behind number k, where it is of that kind.
+  /// Returns the block after number k, if it is of that kind.
   std::optional<Block> next(std::size_t k, const std::string& kind) const {
     if (k + 1 < blocks_.size() && blocks_[k + 1].kind == kind) return blocks_[k + 1];
     return std::nullopt;
@@ -133,7 +132,7 @@ TEST_F(LanguagePage, ItsCommandsPrintWhatItSays) {
   EXPECT_GE(commands, 5);
 }
 
-/// `word`, or "word" in the grammar.
+/// True if the text has the word at the start of a code span.
 bool has(const std::string& text, std::string_view word) {
   return text.find(fmt::format("`{}`", word)) != std::string::npos ||
          text.find(fmt::format("`{}(", word)) != std::string::npos ||
@@ -158,7 +157,7 @@ TEST_F(LanguagePage, HasEveryWordOfTheParser) {
           << word << " is not in the grammar";
 }
 
-/// And no word on the page is unknown to it: those in quotes of the grammar that are words.
+/// Every word in quotes of the page's grammar is known to the parser.
 TEST_F(LanguagePage, HasNoOtherWords) {
   const LanguageWords words = language_words();
   std::set<std::string, std::less<>> known = {"i"};

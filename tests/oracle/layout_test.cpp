@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts: their text, their strides, and that no two elements share a place.
+// Tests layouts: their text, their strides, and that no two elements share a location.
 #include "mote/oracle/layout.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mote check` prints failures as they are found, once each, in one process and with workers; it
-// stops by itself when it can learn no more; its JSON is valid whatever it is called on.
+// Tests that `mote check` prints failures as they are found, once each, in one process and with
+// workers; that it stops when more cases can show nothing new; and that its JSON is always valid.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -56,7 +56,7 @@ TEST_P(Live, EachFailureIsPrintedWhenItIsFoundAndOnce) {
   ASSERT_NE(table, std::string::npos) << r.out;
   EXPECT_LT(r.out.rfind("  replay: "), table) << r.out;
   for (const char* line : {"\ncrashed: neg on crashes, ", "\nchanged input: neg on changes_x, "}) {
-    const std::size_t at = r.out.find(line, table);  // how often, at the end
+    const std::size_t at = r.out.find(line, table);  // the number of times, at the end
     ASSERT_NE(at, std::string::npos) << r.out;
     EXPECT_NE(r.out.find(" time", at), std::string::npos) << r.out;
     EXPECT_EQ(r.out.find(line, at + 1), std::string::npos) << r.out;
@@ -129,7 +129,7 @@ TEST(Check, JsonIsValidWhateverThePathIs) {
       if (line.at("type") != "failure") continue;
       const std::string replay = line.at("replay");
       ASSERT_TRUE(replay.starts_with("mote replay ")) << replay;
-      EXPECT_EQ(mote_run(replay.substr(5)).code, 1) << replay;  // what it says runs
+      EXPECT_EQ(mote_run(replay.substr(5)).code, 1) << replay;  // the printed command works
     }
     for (const char* file : {"p\xff.html", "j\xff.xml"})
       EXPECT_TRUE(is_utf8(test::read(folder.path() / file))) << file;
@@ -154,7 +154,7 @@ TEST(Check, ColoursWhereTheyAreWanted) {
   const auto has = [&](const std::string& environment, const std::string& option) {
     return mote_run(few + option, environment).out.find("\x1b[") != std::string::npos;
   };
-  EXPECT_FALSE(has("", ""));  // no terminal
+  EXPECT_FALSE(has("", ""));  // there is no terminal
   EXPECT_TRUE(has("", " --color always"));
   EXPECT_TRUE(has("NO_COLOR=1", " --color always"));
   EXPECT_TRUE(has("CLICOLOR_FORCE=1", ""));
@@ -166,7 +166,7 @@ TEST(Check, ColoursWhereTheyAreWanted) {
   EXPECT_NE(wrong.out.find("expected auto, always or never"), std::string::npos) << wrong.out;
 }
 
-/// A terminal of util-linux's script; skipped where that is not there.
+/// Runs in a terminal of util-linux's script; skipped if that is missing.
 TEST(Check, ProgressAndColoursAreOnATerminal) {
   if (test::run_in_shell("command -v script").code != 0) GTEST_SKIP() << "no script";
   const std::string few = " check neg --dtype f32 --count 400 --seed 1 --backend gen";

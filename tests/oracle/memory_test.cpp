@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory: what a case takes, and the refusal.
+// Tests the memory that a case takes, and its refusal.
 #include "mote/oracle/memory.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,8 @@ std::string refusal(const std::string& text, std::optional<std::int64_t> limit) 
 TEST(Memory, CountsEveryCopyOfEveryTensor) {
   const std::int64_t small = bytes_needed(parse_case("transpose x=f32[1,1,1]"));
   const std::int64_t large = bytes_needed(parse_case("transpose x=f32[1,1,1001]"));
-  EXPECT_EQ(large - small, 1000 * 4 * (2 + 4));  // x dense and laid out; y three times and laid out
+  EXPECT_EQ(large - small,
+            1000 * 4 * (2 + 4));  // x is dense and laid out; y is there three times and laid out
   const std::int64_t doubled = bytes_needed(parse_case("transpose x=f64[1,1,1001]"));
   EXPECT_EQ(doubled, 2 * large);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The oracle from plain C: oracle_c_test FOLDER, where the planted bugs are. */
+/* The oracle from plain C: oracle_c_test FOLDER, where FOLDER has the planted bugs. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static int does_nothing(const float* x, const int64_t* sx, float* y, const int64
   return 0;
 }
 
-/* Adds the terms now from the first, now from the last. */
+/* Adds the terms alternately from the first and from the last. */
 static int sum_in_turns(const float* x, const int64_t* sx, float* y, const int64_t* sy, int64_t R,
                         int64_t N, int64_t C) {
   static int is_forward = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Program files where ops can stand: their fast kernels as the backend gen, other element types
-// than their own, plug-ins around functions for them; and what the reference gives, by `mote run`.
+// Tests program files in place of ops: their fast kernels as the backend gen, other element types
+// than their own, plug-ins around functions for them, and the reference's results by `mote run`.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ struct Files {
   std::string write(const std::string& name, const std::string& text) const {
     return folder.write(name, text);
   }
-  /// In the folder.
+  /// Runs mote in the folder.
   test::Ran mote(const std::string& arguments, const std::string& environment = "") const {
     return test::run_in_shell(fmt::format("cd '{}' && {} '{}' {}", folder.path().string(),
                                           environment, MOTE_TOOL, arguments));
@@ -47,7 +47,8 @@ TEST(ProgramFile, ItsFastKernelIsTheBackendGen) {
   EXPECT_EQ(r.out.find("not judged"), std::string::npos) << r.out;
 }
 
-/// A compiler that changes the text of that kernel: what runs is no reference.
+/// The compiler changes the text of that kernel, which shows that the kernel that runs is not the
+/// reference.
 TEST(ProgramFile, ItsFastKernelIsWhatRuns) {
   const Files files;
   files.write("twice.mote", kTwice);
@@ -60,7 +61,7 @@ TEST(ProgramFile, ItsFastKernelIsWhatRuns) {
   EXPECT_EQ(r.code, 1) << r.out;
   expect_has(r.out, "smallest case: twice.mote x=f32[1,1]");
   expect_has(r.out, "backend=gen");
-  // The replay line compiles the kernel anew: right now.
+  // The replay line compiles the kernel again: correctly now.
   const test::Ran again = files.mote("replay 'twice.mote x=f32[2,2] fill=index:0 backend=gen'");
   EXPECT_EQ(again.code, 0) << again.out;
   const test::Ran wrong = files.mote("replay 'twice.mote x=f32[2,2] fill=index:0 backend=gen'",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times and sizes as people write them.
+// Tests times and sizes as people write them.
 #include "mote/oracle/quantity.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# reports_page.sh MOTE MUTANTS FOLDER: the page of a campaign with a planted bug, as a browser lays
-# it out, light and dark. 77: there is no browser.
+# reports_page.sh MOTE MUTANTS FOLDER: checks the page of a campaign with a planted bug in a browser's layout,
+# light and dark. Exits with 77 if there is no browser.
 set -euo pipefail
 mote=$1 mutants=$2 folder=$3
 browser=""

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports of a campaign that finds planted bugs: read back by a parser, every link leads somewhere,
-// every failure has its replay line.
+// Tests reports of a campaign that finds planted bugs: a parser reads them back, every link has a
+// target, every failure has its replay line.
 #include "reports/reports.h"
 
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ TEST(Junit, CountsWhatItHolds) {
   EXPECT_EQ(number(root, "tests"), static_cast<std::int64_t>(checked().result.rows.size()));
 }
 
-/// A suite has the contracts of its own backend.
+/// A suite states the contracts of its own backend.
 TEST(Junit, SaysByWhichContractABackendIsJudged) {
   pugi::xml_document document;
   ASSERT_TRUE(document.load_string(junit_xml(heading(), checked().result).c_str()));

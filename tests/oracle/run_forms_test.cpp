@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verdicts on kernels that compute by another formula than the definition: forms that a contract
-// names, gradients.
+// Tests verdicts on kernels that use another formula than the definition: forms that a contract
+// names, and gradients.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -18,8 +18,8 @@ namespace {
 using test::FakeBackend;
 using test::floats;
 
-/// gx of a max pool with one window over row-major x of two elements, by maxima that it finds
-/// itself.
+/// Computes gx of a max pool with one window over row-major x of two elements, by maxima that it
+/// finds itself.
 mote_status pool_gradient_without_y(const mote_call* call) {
   const float* x = floats(call->inputs[1]);
   const float gy = floats(call->inputs[0])[0];
@@ -41,7 +41,7 @@ TEST(RunForms, TheYOfAGradientIsThatOfItsX) {
   }
 }
 
-/// sigmoid(x) = 1/2 + tanh(x/2)/2 of row-major f32[1,1,1,n].
+/// Computes sigmoid(x) = 1/2 + tanh(x/2)/2 of row-major f32[1,1,1,n].
 mote_status sigmoid_by_tanh(const mote_call* call) {
   const DLTensor* x = call->inputs[0];
   for (std::int64_t k = 0; k < x->shape[3]; ++k)
@@ -68,19 +68,19 @@ TEST(RunForms, AFormThatTheOpDoesNotHaveFails) {
       "its contract's form: op sigmoid: unknown form 'winograd_f2' (known: direct, tanh, of_exp)");
 }
 
-/// conv2d.mote is the catalogue's program: its forms are the op's.
+/// conv2d.mote is the catalogue's program, so that it has the op's forms.
 TEST(RunForms, AProgramFileHasTheFormsOfTheSameOpInTheCatalogue) {
   const std::string text =
       MOTE_EXAMPLES_FOLDER "/conv2d.mote x=f32[1,1,9,9] w=f32[1,1,3,3] b=f32[1]";
   const auto nothing = [](const mote_call*) { return MOTE_OK; };
   const FakeBackend padded("conv2d", nothing, true, "padding_multiplied");
   const Outcome o = Prepared(parse_case(text)).run(padded.get());
-  EXPECT_EQ(o.verdict, Verdict::unwritten) << o.reason;  // it ran
+  EXPECT_EQ(o.verdict, Verdict::unwritten) << o.reason;  // the kernel ran
   const FakeBackend other("conv2d", nothing, true, "winograd_f3");
   EXPECT_EQ(Prepared(parse_case(text)).run(other.get()).verdict, Verdict::failed);
 }
 
-/// Of another program under an op's name a backend's contract says nothing.
+/// A backend's contract says nothing about another program under an op's name.
 TEST(RunForms, AProgramFileOfItsOwnIsNotForKernelsOfAnotherForm) {
   const std::string path = testing::TempDir() + std::to_string(getpid()) + "_sigmoid.mote";
   std::ofstream(path) << "op sigmoid \"y = x\"\ninput x f32[I, J, K, L]\noutput y = x + 0\n";
@@ -89,8 +89,8 @@ TEST(RunForms, AProgramFileOfItsOwnIsNotForKernelsOfAnotherForm) {
   EXPECT_NE(o.reason.find("a program file has no other"), std::string::npos) << o.reason;
 }
 
-/// Of a first tap beside x that is infinite the form makes NaN, the definition nothing. One unit in
-/// the last place more than that is within its bound.
+/// For an infinite first tap next to x, the form gives NaN and the definition adds no term. A
+/// result one unit in the last place greater is within the form's bound.
 TEST(RunForms, AKernelOfAnotherFormMayComputeSomeElementsByTheDefinition) {
   const auto verdict_of = [](float (*first)(double)) {
     const auto convolve = [first](const mote_call* call) {
@@ -116,8 +116,8 @@ TEST(RunForms, AKernelOfAnotherFormMayComputeSomeElementsByTheDefinition) {
   EXPECT_EQ(verdict_of([](double y) { return static_cast<float>(y) + 1; }), Verdict::failed);
 }
 
-/// silu's derivative at +inf: the definition's s*(1 + x*(1 - s)) makes NaN of inf*0, the limit
-/// is 1. A NaN in x stays one in any formula.
+/// At +inf the definition's s*(1 + x*(1 - s)) of silu's derivative makes NaN of inf*0, but the
+/// limit is 1. A NaN in x stays NaN in any formula.
 TEST(RunForms, AGradientsFormulaMayDifferAtInfinitiesNotAtNan) {
   const auto verdict_of = [](float (*slope)(float), const std::string& value) {
     const auto silu_gradient = [slope](const mote_call* call) {
@@ -147,10 +147,10 @@ TEST(RunForms, AGradientsFormulaMayDifferAtInfinitiesNotAtNan) {
   EXPECT_EQ(verdict_of(dropped, "nan"), Verdict::failed);
 }
 
-/// Of nothing the derivative is 0; the definition's is 0·(1/0).
+/// The derivative of an empty sum is 0; the definition's is 0·(1/0).
 TEST(RunForms, AGradientOfAnEmptySumMayBeZero) {
   const auto zeros = [](const mote_call* call) {
-    for (const std::size_t of_rows : {0U, 2U})  // ggx's gradient has no element
+    for (const std::size_t of_rows : {0U, 2U})  // the gradient of ggx has no element
       std::fill_n(floats(call->outputs[of_rows]), call->outputs[of_rows]->shape[0], 0.0F);
     return MOTE_OK;
   };

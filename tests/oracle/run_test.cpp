@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verdicts: one made-up kernel for each way to be wrong.
+// Tests verdicts: there is one invented kernel for each kind of error.
 #include "mote/oracle/run.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ Outcome run(const std::string& text, const FakeBackend::Run& kernel, bool determ
   return Prepared(parse_case(text)).run(fake.get());
 }
 
-/// y = -x for row-major f32[1,1,1,n], or the strides of the last axis.
+/// Computes y = -x for row-major f32[1,1,1,n], or the strides of the last axis.
 mote_status negate(const mote_call* call) {
   const DLTensor* x = call->inputs[0];
   DLTensor* y = call->outputs[0];
@@ -215,7 +215,7 @@ TEST(Run, InPlaceIsForKernelsThatPromiseIt) {
 TEST(Run, AllNansAreAlikeAndSoAreTheZeros) {
   const FakeBackend fake("neg", [](const mote_call* call) {
     negate(call);
-    floats(call->outputs[0])[0] = 0.0F;  // the reference says -0
+    floats(call->outputs[0])[0] = 0.0F;  // the reference gives -0
     return MOTE_OK;
   });
   const Case zeros = parse_case("neg x=f32[1,1,1,5] fill=onehot:3");
@@ -228,7 +228,7 @@ TEST(Run, AllNansAreAlikeAndSoAreTheZeros) {
   EXPECT_NE(o.verdict, Verdict::unwritten);
 }
 
-/// y = 0.
+/// Writes y = 0.
 mote_status write_zeros(const mote_call* call) {
   const DLTensor* y = call->outputs[0];
   for (std::int64_t k = 0; k < y->shape[0] * y->shape[1]; ++k) floats(y)[k] = 0;
@@ -255,8 +255,8 @@ TEST(Run, ACaseThatCannotTellAWrongKernelIsVacuous) {
   EXPECT_EQ(outcome("gemm a=f32[2,3] b=f32[3,2] fill=index:0", true).verdict, Verdict::failed);
 }
 
-/// Where nothing is read, a kernel may leave memory as it is; where what is read must not show, it
-/// may show.
+/// A case without any read may show a kernel that writes nothing; a case with an input that must
+/// not show may show it.
 TEST(Run, ACaseThatCanTellIsJudgedHoweverTheResultLooks) {
   const FakeBackend right("gemm", write_zeros);
   const auto verdict = [&](const FakeBackend& fake, const char* text) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which cases a campaign runs, in parts, as far as its time lasts, and going on after it was
+// Tests the cases that a campaign runs: in shards, limited by time, and resumed after it was
 // killed.
 #include <gtest/gtest.h>
 
@@ -17,7 +17,8 @@ namespace {
 
 using test::mutant;
 
-/// What is counted, without times: op, dtype, verdicts, and how often each failure was seen.
+/// Returns the counts without times: op, dtype, verdicts, and the number of times that each failure
+/// was seen.
 std::string counted(const CampaignResult& result) {
   std::string text = table_text(result);
   for (const Failure& f : result.failures)
@@ -53,7 +54,7 @@ TEST(Shards, AreTheWholeInParts) {
   EXPECT_EQ(parts, whole);
 }
 
-/// Two cases of each op would else be those of the first two shards alone.
+/// With two cases of each op, only the first two shards would otherwise have work.
 TEST(Shards, AreBusyWithFewCasesOfManyOps) {
   const Backends backends = find_backends({});
   CampaignOptions options;
@@ -67,13 +68,13 @@ TEST(Shards, AreBusyWithFewCasesOfManyOps) {
   }
 }
 
-/// A dtype that a backend declines is given up, by each shard after its own count: the others'
-/// cases are the same.
+/// Each shard gives up a declined dtype after its own count; the cases of other dtypes are the
+/// same.
 TEST(Shards, JudgeTheSameCasesWhateverIsDeclined) {
   const Backends backends = find_backends({mutant("gemm_correct")});
   CampaignOptions options;
   options.backends = select_backends(backends, {}).chosen;
-  options.count = 3600;  // of each dtype 600, more than are declined before it is given up
+  options.count = 3600;  // 600 of each dtype, more than are declined before it is given up
   options.seed = 5;
   const auto judged = [&](Shard shard) {
     options.shard = shard;
@@ -104,7 +105,8 @@ TEST(Shards, AreWrittenFromZero) {
     EXPECT_THROW(parse_shard(bad), Error) << bad;
 }
 
-/// As if it had been killed after each number of lines, and in the middle of one.
+/// The journal is resumed as if the campaign had been killed after each number of lines, and in the
+/// middle of one.
 TEST(Campaign, AJournalGoesOnWhereItWasKilled) {
   const test::TemporaryFolder folder;
   const Backends backends = find_backends({mutant("gemm_k_tail_late")});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shrinker on failures that are stated as conditions, so that the smallest case is known.
+// Tests the shrinker on failures that are stated as conditions, so that the smallest case is known.
 #include "mote/oracle/shrink.h"
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ TEST(Shrink, GoesThroughDerivedSizes) {
             "max_pool2d x=f32[1,1,0,1] kernel=1,1 pads=1,0,0,0 fill=index:0");
 }
 
-/// A size that follows from others may stay what it is although less of it was asked for.
+/// A size that follows from others may keep its value although a smaller one was requested.
 TEST(Shrink, RunsNoCaseTwiceAndEndsBeforeItsLimit) {
   const struct {
     const char* start;
@@ -115,7 +115,7 @@ TEST(Shrink, EveryCandidateIsLegal) {
   }
 }
 
-/// The value that a set= gives, else 1, or 0 of fill=zeros.
+/// Returns the value that a set= gives, else 1, or 0 with fill=zeros.
 double value_at(const Case& c, const char* tensor, const std::vector<std::int64_t>& index) {
   double v = c.fill.kind == FillKind::zeros ? 0 : 1;
   for (const SetElement& e : c.set)
@@ -123,7 +123,7 @@ double value_at(const Case& c, const char* tensor, const std::vector<std::int64_
   return v;
 }
 
-/// Fails where two elements are both not 0: those two are left, at 1.
+/// The case fails if two elements are both nonzero: only these two are left, with value 1.
 TEST(Shrink, ClearsTheElementsThatTheFailureDoesNotNeed) {
   const auto fails = [&](const Case& c) {
     return size_of_case(c, "M") == 2 && size_of_case(c, "K") == 5 && size_of_case(c, "N") == 3 &&
@@ -138,12 +138,12 @@ TEST(Shrink, ClearsTheElementsThatTheFailureDoesNotNeed) {
   EXPECT_FALSE(shrink(start, needs_most).sparsest);
 }
 
-/// Once all but a few elements are 0, sizes shrink again, and elements go to the first index.
+/// If all except a few elements are 0, sizes shrink again, and elements move to the first index.
 TEST(Shrink, GoesOnWithTheSizesOnceFewElementsAreLeft) {
   const auto holds = [](const Case& c, const std::function<bool(double)>& is) {
     if (c.fill.kind == FillKind::zeros)
       return std::ranges::any_of(c.set, [&](const SetElement& e) { return is(e.value.real()); });
-    return size_of_case(c, "N") >= 7 && size_of_case(c, "R") >= 3;  // the fill's luck
+    return size_of_case(c, "N") >= 7 && size_of_case(c, "R") >= 3;  // depends on the fill
   };
   EXPECT_EQ(
       smallest("logsumexp x=f32[9,30,4] fill=special:19",
@@ -163,7 +163,7 @@ TEST(Shrink, SizesThatMustBeEqualShrinkTogether) {
             "conv_transpose2d x=f32[1,2,1,1] w=f32[2,2,1,1] fill=index:0");
 }
 
-/// No single step leads from where shrinking ended to another case that fails.
+/// No single step leads from the end of shrinking to another failing case.
 TEST(Shrink, EndsWhereNoStepSucceeds) {
   const std::vector<std::pair<const char*, std::function<bool(const Case&)>>> planted = {
       {"gemm a=f32[57,61]:t:pad3 b=f32[61,130]:off2 c=f32[57,130] alpha=2 beta=-1 fill=uniform:9",
@@ -220,7 +220,7 @@ TEST(Shrink, StopsAtItsLimits) {
   EXPECT_EQ(shrink(start, never, {.tries = 100, .multiply_adds = 1000}).tries, 1);
 }
 
-/// A case of ties may fail for its -0 alone.
+/// A case of ties may fail only because of its -0.
 TEST(Shrink, ListsElementsThatAreMinusZero) {
   int minus_zeros = 0;
   for (int seed = 0; seed < 16; ++seed) {

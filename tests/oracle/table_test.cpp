@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables within a width, and the table of a campaign.
+// Tests tables within a width, and the table of a campaign.
 #include "report/table.h"
 
 #include <gtest/gtest.h>
@@ -148,7 +148,7 @@ TEST(MutantTable, FitsEveryWidth) {
   }
   const std::string text = mutants_text(results);
   EXPECT_NE(text.find("\n  survived: "), std::string::npos) << text;
-  EXPECT_EQ(text.find("diagnosis"), std::string::npos) << text;  // an empty column
+  EXPECT_EQ(text.find("diagnosis"), std::string::npos) << text;  // the column would be empty
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder of a test's own, so that tests that run at the same time do not meet.
+// A folder for one test, so that tests that run at the same time do not interfere.
 #pragma once
 
 #include <fstream>
@@ -16,7 +16,7 @@ inline std::string read(const std::filesystem::path& path) {
 
 class TemporaryFolder : public mote::TemporaryFolder {
  public:
-  /// The path of a new file that holds that text.
+  /// Writes the text to a new file and returns its path.
   std::string write(const std::string& name, const std::string& text) const {
     const std::filesystem::path file = path() / name;
     std::filesystem::create_directories(file.parent_path());

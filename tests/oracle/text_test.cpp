@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How reports write numbers, foreign bytes and long lines; that JSON is valid whatever they hold.
+// Tests the numbers, foreign bytes and long lines of reports; JSON is valid for any content.
 #include "mote/oracle/text.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST(Text, BytesBesideUtf8AreEscaped) {
   EXPECT_EQ(valid_utf8("a\xff"
                        "b"),
             "a\\xffb");
-  EXPECT_EQ(valid_utf8("\xc3"), "\\xc3");                             // ends too early
+  EXPECT_EQ(valid_utf8("\xc3"), "\\xc3");                             // truncated
   EXPECT_EQ(valid_utf8("\xc0\xaf"), "\\xc0\\xaf");                    // overlong
   EXPECT_EQ(valid_utf8("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // a surrogate
   EXPECT_EQ(valid_utf8("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // beyond U+10FFFF

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mote ops`, `mote explain` and `mote emit` from outside: exit codes, what goes to which stream,
-// and C that compiles.
+// Tests `mote ops`, `mote explain` and `mote emit` from outside: exit codes, the output on each
+// stream, and C that compiles.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -46,7 +46,7 @@ Result mote(const std::string& arguments, const std::string& input = "") {
   return shell(fmt::format("'{}' {}", MOTE_TOOL, arguments), input);
 }
 
-/// Good: exit 0, nothing on standard error.
+/// Expects exit code 0 and an empty standard error; returns the output.
 std::string good(const std::string& arguments, const std::string& input = "") {
   const Result r = mote(arguments, input);
   EXPECT_EQ(r.code, 0) << arguments << "\n" << r.err;
@@ -54,7 +54,7 @@ std::string good(const std::string& arguments, const std::string& input = "") {
   return r.out;
 }
 
-/// Bad: exit 2, nothing on standard output, one line on standard error; the line.
+/// Expects exit code 2, an empty standard output and one line on standard error; returns that line.
 std::string bad(const std::string& arguments, const std::string& input = "") {
   const Result r = mote(arguments, input);
   EXPECT_EQ(r.code, 2) << arguments << "\n" << r.err;
@@ -68,7 +68,7 @@ void expect_has(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in:\n" << text;
 }
 
-/// Each file compiles alone, without a warning, as strict C11.
+/// Expects that each file compiles alone, without a warning, as strict C11.
 void expect_compiles(const std::string& files, const fs::path& folder) {
   const Result r = shell(fmt::format(
       "cd '{}' && cc -std=c11 -Wall -Wextra -Wconversion -Werror -c {}", folder.string(), files));
@@ -98,8 +98,9 @@ TEST(Tool, HelpAndVersionAreData) {
 }
 
 TEST(Tool, UsageErrorsSayWhatIsKnown) {
-  expect_has(bad(""),
-             "no command (known: check, completion, doctor, emit, explain, mutants, ops, replay, run)");
+  expect_has(
+      bad(""),
+      "no command (known: check, completion, doctor, emit, explain, mutants, ops, replay, run)");
   expect_has(bad("frobnicate"),
              "unknown command 'frobnicate' (known: check, completion, doctor, emit, ");
   expect_has(bad("--frobnicate"), "unknown option --frobnicate (known: ");
@@ -229,7 +230,7 @@ TEST(Ops, JsonIsOneObjectALine) {
 
 TEST(Ops, TheDocumentationIsWhatTheToolWrites) {
   const std::string want = good("ops --markdown"), got = read(MOTE_DOCS_FOLDER "/ops.md");
-  // Not EXPECT_EQ: the page is long, and where it first differs says enough.
+  // EXPECT_EQ would print the whole page; the first difference is enough.
   const auto [w, g] = std::ranges::mismatch(want, got);
   const std::size_t begin = want.rfind('\n', static_cast<std::size_t>(w - want.begin()));
   EXPECT_TRUE(want == got) << "docs/ops.md is not the catalogue's; regenerate it with\n"
@@ -269,7 +270,7 @@ TEST(Explain, TheUopsAreAProgramFile) {
   EXPECT_EQ(text.find("input beta"), std::string::npos) << text;
 }
 
-/// A backend's contract: its functions' accuracy, its form, what it rounds.
+/// The bound uses a backend's contract: its functions' accuracy, its form, its rounding.
 TEST(Explain, BoundsAreThoseOfABackendsContract) {
   const std::string softmax = good("explain softmax --stage bound --backend gen");
   EXPECT_TRUE(
@@ -322,7 +323,7 @@ TEST(Emit, PrintsTheTypedFunction) {
   expect_has(good("emit gemm --standalone"), "#include");
 }
 
-/// The line of the contract that a plug-in's C has.
+/// Returns the line of the contract in a plug-in's C.
 std::string accumulator_in(const std::string& arguments) {
   const std::string text = good("emit " + arguments);
   const std::string mark = ".accumulator = ";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands as values.
+// Tests commands as values.
 #include "mote/runtime/command.h"
 
 #include <gtest/gtest.h>
@@ -112,7 +112,7 @@ TEST(Catalogue, BatchAxesAreThoseThatNothingMixes) {
   EXPECT_EQ(batch("matmul", 1), 0b1011U);    // [P, Q, K, N]
   EXPECT_EQ(batch("conv2d", 0), 0b0001U);    // [N, C, H, W]
   EXPECT_EQ(batch("conv2d", 1), 0U);
-  EXPECT_EQ(batch("dropout", 0), 0U);  // each element has random bits by its position
+  EXPECT_EQ(batch("dropout", 0), 0U);  // the random bits of each element depend on its position
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams on a device: what is given there is not waited for, what the host does is in order with
-// it, events, errors that arrive late, memory that lives as long as it is used.
+// Tests streams on a device: the runtime does not wait for work given to the device, host work is
+// ordered with it; events, errors that arrive late, and memory that lives as long as it is used.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -102,7 +102,7 @@ TEST_F(DeviceStreams, AnEventIsOverWhenTheDeviceSaysSo) {
   Stream stream(context, device_);
   Tensor x = filled(1), y = filled(0);
   const Event event;
-  stream.record(event);  // nothing is under way
+  stream.record(event);  // no work is queued
   event.synchronize();
   Held held;
   neg(x, y, stream);
@@ -124,7 +124,7 @@ TEST_F(DeviceStreams, AStreamOfTheDeviceLeavesWaitingToIt) {
   a.record(of_a);
   b.wait(of_a);
   neg(y, z, b);
-  // The one worker is free: neither stream keeps it while the device is held.
+  // The one worker is free: neither stream occupies it while the device is held.
   bool ran = false;
   host.enqueue([&] { ran = true; });
   host.synchronize();
@@ -145,7 +145,7 @@ TEST_F(DeviceStreams, WhatTheDeviceIsLeftToWaitForComesFirst) {
   a.record(of_a);
   b.wait(of_a);
   neg(y, z, b);
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // b could go on
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // b could go on in this time
   held.open();
   b.synchronize();
   EXPECT_EQ(first(z), 1);
@@ -213,7 +213,7 @@ TEST_F(DeviceStreams, AnErrorThatArrivesLateSaysWhatWasUnderWay) {
   held.open();
   expect_error(MOTE_FAILED, "neg", [&] { stream.synchronize(); });
   late_.fail(-1);
-  neg(x, y, stream);  // it starts anew
+  neg(x, y, stream);  // the stream starts again
   stream.synchronize();
   EXPECT_EQ(first(y), -1);
 }
@@ -253,7 +253,7 @@ TEST_F(DeviceStreams, AnErrorIsNotLostWhereWorkGoesOn) {
   stream.record(event);
   try {
     event.synchronize();
-  } catch (const StatusError&) {  // it is known to be over
+  } catch (const StatusError&) {  // the error is reported later
   }
   for (int k = 0; k < 5; ++k) neg(x, y, stream);
   expect_error(MOTE_FAILED, "late: the task fails", [&] { stream.synchronize(); });

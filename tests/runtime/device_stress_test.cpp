@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that share streams of a device, with errors that arrive late. Tensors are dropped as soon
-// as they have been given: what is forgotten too early is an error of the device, which knows its
-// memory.
+// Tests threads that share streams of a device, with errors that arrive late. Tensors are dropped
+// as soon as they are enqueued: memory that is released too early is an error of the device, which
+// tracks its memory.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace {
 
 using test::LateDevice;
 
-/// What one thread does with streams and events that are not its alone.
+/// The actions of one thread on streams and events that it shares.
 class Driver {
  public:
   Driver(Context& context, std::vector<Stream>& streams, const std::vector<Event>& events)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors on a device: memory, copies of any layout and dtype, commands that are done when they
-// return.
+// Tests tensors on a device: memory, copies of any layout and dtype, and commands that are done
+// when they return.
 #include "mote/runtime/device.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ class OnDevice : public testing::Test {
   int live_;
 };
 
-/// 0, 1, 2, … in row-major order.
+/// Returns 0, 1, 2, … in row-major order.
 Tensor counted(DType dtype, const AxisList& shape, double first = 0) {
   Tensor x(dtype, {Tensor(dtype, shape).element_count()});
   for (std::int64_t k = 0; k < x.element_count(); ++k) x.set({k}, first + static_cast<double>(k));
@@ -46,7 +46,7 @@ std::vector<double> values(const Tensor& x) {
   return all;
 }
 
-/// What a tensor of a device holds, as the host has it.
+/// Returns the elements of a device's tensor, copied to the host.
 std::vector<double> values_on(const Tensor& x) {
   Tensor y(x.dtype(), x.shape());
   copy(x, y);
@@ -185,7 +185,7 @@ TEST_F(OnDevice, ACommandIsDoneWhenItReturns) {
   const auto backends = late_.backends();
   run(Command("neg"), {&x}, {&y}, {.backends = backends});
   EXPECT_EQ(values_on(y), (std::vector<double>{-1, -2, -3, -4, -5, -6}));
-  run(Command("add"), {&x, &y}, {&y}, {.backends = backends});  // by way of workspace
+  run(Command("add"), {&x, &y}, {&y}, {.backends = backends});  // computed in the workspace
   EXPECT_EQ(values_on(y), std::vector<double>(6, 0));
   PreparedCommand prepared(Command("add"), {&x, &x}, {&y}, {.backends = backends});
   EXPECT_EQ(prepared.device(), device_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C++ of docs/runtime.md as a reader would copy it (doc_examples/runtime_<k>.inc), and that of
-// docs/embedding.md, which is a source of the project that tests/install builds.
+// Compiles the C++ of docs/runtime.md as a reader would copy it (doc_examples/runtime_<k>.inc), and
+// compares that of docs/embedding.md with the source that tests/install builds.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -47,7 +47,7 @@ std::string read(const char* path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// A page does not repeat the line of the licence that the file begins with.
+// The page does not repeat the licence line at the start of the file.
 TEST(DocExamples, AnOpOfOnesOwn) {
   const std::string licence = "// SPDX-License-Identifier: Apache-2.0\n";
   EXPECT_EQ(licence + read(MOTE_DOC_EXAMPLES "/embedding_0.inc"), read(MOTE_OWN_OPS));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random legal calls of ops, without the types of who draws them (the oracle's headers and the
+// Draws random legal calls of ops, without the oracle's types (the oracle's headers and the
 // runtime's share names).
 #pragma once
 
@@ -22,14 +22,14 @@ struct DrawnTensor {
 
 struct DrawnCall {
   std::string op;
-  std::string text;  ///< replays the case
-  DType dtype;       ///< of the instance
+  std::string text;  ///< the text that replays the case
+  DType dtype;       ///< the dtype of the instance
   std::vector<std::pair<std::string, std::variant<std::int64_t, double>>> params;
   std::vector<std::optional<DrawnTensor>> inputs;  ///< by the op's positions
   std::vector<DrawnTensor> outputs;
 };
 
-/// `count` for each dtype of each op and gradient that has kernels.
+/// Draws `count` calls for each dtype of each op and gradient that has kernels.
 std::vector<DrawnCall> draw_calls(std::uint64_t seed, std::uint64_t count);
 
 }  // namespace mote::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call that must fail with a StatusError: its status and a part of its text.
+// Expects that a call fails with a StatusError of that status and with that part in its text.
 #pragma once
 
 #include <gtest/gtest.h>

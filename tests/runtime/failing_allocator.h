@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An allocator that has nothing from its n-th call on, and counts what is not given back.
+// An allocator that fails from its n-th call on, and counts the blocks that were not freed.
 #pragma once
 
 #include "mote/runtime/allocator.h"
@@ -7,7 +7,7 @@
 namespace mote::test {
 
 struct FailingAllocator {
-  int fails_from = -1;  ///< the call, from 0, that fails first; -1: none
+  int fails_from = -1;  ///< the first call that fails, from 0; -1: none
   int calls = 0;
   int live = 0;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A backend with one kernel whose behaviour a test sets. Each Id is a backend of its own: the C ABI
-// hands no context to a kernel, so what it does is static.
+// A backend with one kernel whose behaviour a test sets. Each Id is a separate backend with static
+// state, since the C ABI passes no context to a kernel.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// operator new in all its forms, counted, and refused where a test wants that. All are replaced,
-// since sanitizers pair each with its own delete.
+// Replaces operator new in all its forms, to count allocations and to refuse them if a test wants
+// that. All are replaced, since sanitizers pair each with its own delete.
 #include "runtime/heap_count.h"
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace {
 constexpr int kNever = std::numeric_limits<int>::max();
 std::atomic<int> count = 0;
 std::atomic<int> live = 0;
-std::atomic<int> fails_first = kNever;  // by count
+std::atomic<int> fails_first = kNever;  // compared with the count
 std::atomic<int> fails_last = kNever;
 std::atomic<bool> has_failed = false;
 constexpr auto kDefault = static_cast<std::align_val_t>(alignof(std::max_align_t));

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this program takes from the heap with new: heap_count.cpp replaces every form of it, counts,
+// Counts the allocations of this program by new: heap_count.cpp replaces every form of it, counts,
 // and may refuse.
 #pragma once
 
 namespace mote::test {
 
-/// How often memory was taken, by any thread.
+/// Returns the number of allocations so far, by any thread.
 int heap_allocations();
-/// How many allocations have not been given back.
+/// Returns the number of allocations that were not freed.
 int live_allocations();
 
-/// While it lives, allocation `nth` from now on, counted from 0, fails; or that one and all after
-/// it. One at a time.
+/// During its lifetime, allocation `nth` from now on, counted from 0, fails; or that one and all
+/// after it. Only one may exist at a time.
 class FailingHeap {
  public:
   enum class Mode { once, from_then_on };
@@ -19,7 +19,7 @@ class FailingHeap {
   ~FailingHeap();
   FailingHeap(const FailingHeap&) = delete;
   FailingHeap& operator=(const FailingHeap&) = delete;
-  /// Whether an allocation was refused.
+  /// True if an allocation was refused.
   bool has_failed() const;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// infer(), which knows texts of axes only, agrees with bind(), which knows the program: over random
-// cases of every op and gradient that has kernels.
+// Tests that infer(), which knows only texts of axes, agrees with bind(), which knows the program:
+// over random cases of every op and gradient that has kernels.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -15,14 +15,14 @@ namespace {
 
 using test::DrawnCall;
 
-/// Without the "_" that it ends with where the name is taken: of a gradient that depends on which
-/// inputs there are.
+/// Removes the final "_" that a gradient's name gets if it is taken, which depends on the given
+/// inputs.
 std::string plain(std::string name) {
   if (name.ends_with('_')) name.pop_back();
   return name;
 }
 
-/// By the plain names of the outputs.
+/// Returns the inferred forms by the plain names of the outputs.
 std::map<std::string, TensorForm> inferred(const DrawnCall& call) {
   std::vector<Setting> settings;
   for (const auto& param : call.params)
@@ -42,7 +42,7 @@ std::map<std::string, TensorForm> inferred(const DrawnCall& call) {
   return forms;
 }
 
-/// Where a call leaves leading axes of its inputs out, the program counts them as 1.
+/// Drops leading axes of extent 1, which the program adds if a call leaves out leading axes.
 std::vector<std::int64_t> without_leading_ones(std::vector<std::int64_t> shape, std::size_t rank) {
   while (shape.size() > rank && shape.front() == 1) shape.erase(shape.begin());
   return shape;
@@ -53,7 +53,7 @@ TEST(Infer, AgreesWithTheProgramOfEveryOp) {
   for (const DrawnCall& call : test::draw_calls(/*seed=*/7, /*count=*/4)) {
     std::map<std::string, TensorForm> forms;
     ASSERT_NO_THROW(forms = inferred(call)) << call.text;
-    // A gradient has fewer outputs where inputs are left out; the table names all.
+    // A gradient has fewer outputs if inputs are left out; the table names all.
     for (const test::DrawnTensor& y : call.outputs) {
       ASSERT_TRUE(forms.contains(plain(y.name))) << y.name << " of " << call.text;
       const TensorForm& got = forms.at(plain(y.name));

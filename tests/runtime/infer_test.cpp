@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs' dtypes and shapes from inputs; gradients as attributes.
+// Tests the outputs' dtypes and shapes inferred from inputs, and gradients as attributes.
 #include "mote/runtime/infer.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 using test::expect_error;
 
-/// Metadata only: "f32[2,3]".
+/// Makes a tensor with metadata only: "f32[2,3]".
 Tensor meta(const AxisList& shape, DType dtype = DType::f32) {
   return Tensor::over(nullptr, dtype, shape);
 }
@@ -120,7 +120,7 @@ TEST(Infer, AnOpOfSomeonesOwnHasItToo) {
   EXPECT_EQ(of({11, 1}), "i32[0,4,9]");
   expect_error(MOTE_INVALID, "mine: axis 1 of x must be 2*M + 1, got 8", [&] { of({10, 8}); });
   expect_error(MOTE_INVALID, "mine: axis 1 of x must be 2*M + 1, got 0", [&] { of({10, 0}); });
-  // Its own function, where the texts do not say enough.
+  // The op has its own function, since the texts are not sufficient.
   registry.set<InferShapes>(mine.id(), kInfer, [](const Command&, auto inputs, auto) {
     return std::vector<TensorForm>{{inputs[0]->dtype(), {42}}};
   });
@@ -159,7 +159,7 @@ TEST(Gradients, AreAttributes) {
   EXPECT_EQ(conv->from, 0b1U);
   EXPECT_EQ(conv->inputs, 0b111U);
   EXPECT_EQ(conv->outputs, 0U);
-  EXPECT_EQ(conv->reads, 0b0111U);  // of b the shape alone
+  EXPECT_EQ(conv->reads, 0b0111U);  // b gives only its shape
   EXPECT_EQ(conv->to, 0b111U);
   const Gradient softmax = gradients.at(registry.get("softmax"));
   EXPECT_EQ(softmax->outputs, 0b1U);  // it reads y instead of x

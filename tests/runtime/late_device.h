@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device of plugins/late_device.cpp: loaded once, with its knobs.
+// Loads the device of plugins/late_device.cpp once, with its controls.
 #pragma once
 
 #include <dlfcn.h>
@@ -21,15 +21,15 @@ class LateDevice {
     return only;
   }
   std::span<const mote_backend* const> backends() const { return backends_; }
-  /// No stream begins a task while it is held, or not that which was made first.
+  /// The streams that begin no task: none of them, all, or only the oldest.
   enum class Hold { none, all, oldest };
   void hold(Hold held) const { knob<void(int)>("late_hold")(static_cast<int>(held)); }
-  /// The copy or kernel with that number, counted from now, fails.
+  /// Makes the copy or kernel with that number, counted from now, fail.
   void fail(int task) const { knob<void(int)>("late_fail")(task); }
   void switch_off(bool off) const { knob<void(int)>("late_switch_off")(off ? 1 : 0); }
-  /// So many calls of allocate throw an exception.
+  /// Makes that number of calls of allocate throw an exception.
   void throw_in_allocate(int calls) const { knob<void(int)>("late_throw")(calls); }
-  /// Blocks of memory, streams and events that were not given back.
+  /// Returns the number of blocks of memory, streams and events that were not released.
   int live() const { return knob<int()>("late_live")(); }
 
  private:
@@ -49,7 +49,7 @@ class LateDevice {
   void* library_ = nullptr;
 };
 
-/// Held as long as this lives, then what is under way goes on.
+/// Holds the device during its lifetime; then queued work continues.
 class Held {
  public:
   explicit Held(LateDevice::Hold which = LateDevice::Hold::all) { LateDevice::get().hold(which); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// .npy files: what is written is what NumPy's format says, byte for byte; what is malformed is
-// refused with a reason.
+// Tests .npy files: written files follow NumPy's format byte for byte; malformed files are refused
+// with a reason.
 #include "mote/runtime/npy.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ std::vector<std::byte> bytes_of(const std::string& text) {
   return {data, data + text.size()};
 }
 
-/// A file of version 1 with that header and those elements.
+/// Returns a file of version 1 with that header and those elements.
 std::vector<std::byte> file_of(const std::string& header, const std::string& elements) {
   std::string text = "\x93NUMPY";
   text += '\x01';
@@ -36,7 +36,7 @@ std::vector<std::byte> file_of(const std::string& header, const std::string& ele
 TEST(Npy, WritesWhatNumPyWrites) {
   const Tensor x(DType::u8, {2, 3});
   for (std::int64_t k = 0; k < 6; ++k) x.set({k / 3, k % 3}, k + 'a');
-  // numpy.save of the same array with version 1.24.
+  // numpy.save of version 1.24 writes this for the same array.
   std::string expected = "\x93NUMPY";
   expected += std::string("\x01\x00\x76\x00", 4);
   expected += "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3), }";
@@ -69,7 +69,7 @@ TEST(Npy, ViewsAreWrittenRowMajor) {
 
 TEST(Npy, ReadsFortranOrderAndBigEndian) {
   const std::string shorts("\x3f\xc0\x00\x00\xc0\x20\x00\x00",
-                           8);  // 1.5 and -2.5 in f4, high first
+                           8);  // 1.5 and -2.5 in f4, big-endian
   const Tensor x =
       parse_npy(file_of("{'shape': (2,), 'fortran_order': False, 'descr': '>f4'}", shorts));
   EXPECT_EQ(x.real_at({0}), 1.5);
@@ -136,10 +136,10 @@ TEST(Npy, MalformedFilesSayWhatIsWrong) {
   test::FailingAllocator counting;
   for (const Case& c : cases)
     expect_error(MOTE_INVALID, c.part, [&] { (void)parse_npy(c.file, counting.hook()); });
-  EXPECT_EQ(counting.calls, 0);  // none was believed before it was checked
+  EXPECT_EQ(counting.calls, 0);  // no size was used before it was checked
 }
 
-/// Found by fuzzing: a line break of the file was one in the message.
+/// Fuzzing found that a line break of the file became one in the message.
 TEST(Npy, WhatAFileSaysDoesNotBreakTheLine) {
   expect_error(MOTE_INVALID, "expected a 64-bit integer, got \"`\\x0A\\x00", [] {
     (void)parse_npy(file_of(std::string("{'descr': '<f4', 'shape': (2, `\n\0", 33), ""));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// .npz files: round trips, Python's own zipfile as outside evidence, damage.
+// Tests .npz files: round trips, comparison with Python's own zipfile, damage.
 #include "mote/npz/npz.h"
 
 #include <gtest/gtest.h>
@@ -106,7 +106,7 @@ TEST(Npz, BadNamesAreRefused) {
     });
 }
 
-/// Runs Python, which reads and writes zip files and .npy headers by code that is not ours.
+/// Runs Python, whose code for zip files and .npy headers is independent of mote's.
 bool python(const std::string& program, const std::string& argument) {
   const std::filesystem::path script =
       testing::TempDir() + "mote_npz_py_" + std::to_string(getpid());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// oneDNN's functions against the C library's in double: their greatest errors over f32 are within
-// what the backend's contracts declare. A run looks at every 9973rd float and at evenly spaced ones
-// around 0 and 1; with MOTE_EXHAUSTIVE=1 at all 2^32. ONEDNN_MAX_CPU_ISA=AVX2, SSE41 measures the
-// code of older machines.
+// Measures oneDNN's functions against the C library's in double: their greatest errors over f32 are
+// within those that the backend's contracts declare. A run tests every 9973rd float and evenly
+// spaced ones around 0 and 1; with MOTE_EXHAUSTIVE=1 it tests all 2^32. ONEDNN_MAX_CPU_ISA=AVX2 or
+// SSE41 measures the code of older machines.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,8 +27,8 @@ const mote_kernel& kernel(const char* op) {
   return *test::kernel_of(*plugin.backends.at(0), op);
 }
 
-/// An op that computes `function` once: its exact value, how far an error of the function reaches
-/// into it, and the function's exact value there.
+/// An op that computes `function` once: its exact value, the weight of an error of the function in
+/// it, and the function's exact value.
 struct Measured {
   const char* op;
   const char* function;
@@ -63,7 +63,7 @@ const Measured kAll[] = {
      [](double x) { return std::isfinite(x) && x != 0; }},
 };
 
-/// All floats of a block, computed by the kernel.
+/// Computes all floats of a block by the kernel.
 std::vector<float> run(const mote_kernel& k, std::vector<float>& x) {
   std::vector<float> y(x.size());
   std::int64_t shape[] = {1, 1, 1, static_cast<std::int64_t>(x.size())};
@@ -102,18 +102,18 @@ double ulp_of(double y) {
 }
 
 struct Worst {
-  double ulp = 0;  ///< of the function
-  double abs = 0;  ///< beyond the ulps that are declared
+  double ulp = 0;  ///< the error of the function
+  double abs = 0;  ///< the error beyond the declared ulps
   float at_ulp = 0;
   float at_abs = 0;
   bool flushes = false;
 };
 
-/// The function's error at x, in ulps and beyond those declared.
+/// Records the function's error at x, in ulps and beyond the declared ones.
 void look(const Measured& m, float x, float got, const mote_accuracy& promise, Worst& worst) {
   const double exact = m.exact(x);
   constexpr double kGreatest = std::numeric_limits<float>::max();
-  // What may be flushed, and what may overflow or has, is no matter of ulps.
+  // Values that may be flushed, or that overflow, are not measured in ulps.
   if (!m.counts(x) || std::fabs(x) < kLeastNormal || !(std::fabs(exact) < 0.999 * kGreatest))
     return;
   if (got == 0 && exact != 0 && std::fabs(exact) < kLeastNormal * (1 + 1e-5)) worst.flushes = true;
@@ -121,11 +121,11 @@ void look(const Measured& m, float x, float got, const mote_accuracy& promise, W
   const double weight = m.weight(x);
   if (weight < 1e-30) return;
   const double error = std::fabs(got - exact);
-  // The op's other roundings are not the function's.
+  // The op's other roundings do not count as the function's.
   const double own = m.weight == one ? error : std::max(0.0, error - 2 * ulp_of(exact)) / weight;
   const double unit = ulp_of(m.inner(x));
   if (own / unit > worst.ulp) worst.ulp = own / unit, worst.at_ulp = x;
-  // Of the functions here exp alone is declared to round its argument; its slope is its value.
+  // Only exp of these functions is declared to round its argument; its slope is its value.
   const double argument = promise.arg * 0x1p-24 * std::fabs(x) * std::fabs(m.inner(x));
   const double beyond = own - promise.ulp * unit - argument;
   if (beyond > worst.abs) worst.abs = beyond, worst.at_abs = x;

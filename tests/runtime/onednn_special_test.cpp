@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NaN and infinities through oneDNN's kernels: they are where the generated kernels have them, as
-// far as contracts promise; the oracle's fills have none. And what may run in place does.
+// Tests NaN and infinities through oneDNN's kernels, which the oracle's fills do not have: they are
+// at the same elements as with the generated kernels, as far as contracts promise. Tests in-place
+// calls too.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -51,7 +52,8 @@ std::vector<Special> all_special() {
     all.push_back({op, {four, four}, four});
   all.push_back({"rnn_cell", {{3, 5}, {3, 4}, {4, 5}, {4, 4}, {4}}, {3, 4}});
   all.push_back({"gru_cell", {{3, 5}, {3, 4}, {3, 4, 5}, {3, 4, 4}, {4, 4}}, {3, 4}});
-  for (const char* op : {"resize_nearest2d", "resize_linear2d"})  // no position is a pixel's middle
+  for (const char* op :
+       {"resize_nearest2d", "resize_linear2d"})  // no position is the centre of a pixel
     all.push_back({op, {four}, {2, 3, 4, 8}, {{"output0", 4}, {"output1", 8}}});
   all.push_back({"concat", {{2, 3, 5}, {2, 4, 5}}, {2, 7, 5}});
   for (const char* op : {"softmax", "log_softmax"}) {
@@ -88,7 +90,7 @@ const mote_contract& contract_of(const mote_backend& backend, const std::string&
   throw std::runtime_error("no kernel for " + op);
 }
 
-/// The first element that is of another kind, or nothing.
+/// Returns the first element that is of another kind, or "".
 std::string difference(const Tensor& expected, const Tensor& got) {
   const Tensor e = expected.reshape({expected.element_count()});
   const Tensor g = got.reshape({expected.element_count()});

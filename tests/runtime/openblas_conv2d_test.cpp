@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenBLAS conv2d against a plain loop on small integers: strides, dilation, uneven pads, groups,
-// layouts, tiles, workspace.
+// Tests OpenBLAS conv2d against a plain loop on small integers: strides, dilation, uneven pads,
+// groups, layouts, tiles, workspace.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ Shape y_shape(const Case& s) {
           (s.h + s.pads[0] + s.pads[2] - s.dilation[0] * (s.kh - 1) - 1) / s.stride[0] + 1,
           (s.w + s.pads[1] + s.pads[3] - s.dilation[1] * (s.kw - 1) - 1) / s.stride[1] + 1};
 }
-/// Strides with the channels innermost, and a gap of `gap` after each pixel.
+/// Returns strides with the channels innermost, and a gap of `gap` after each pixel.
 Shape channels_last(const Shape& s, std::int64_t gap = 0) {
   const std::int64_t c = std::max<std::int64_t>(1, s[1]) + gap;
   return {s[2] * s[3] * c, 1, s[3] * c, c};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenBLAS gemm against a plain loop on small integers, where every order of summation is exact.
+// Tests OpenBLAS gemm against a plain loop on small integers, where every order of summation is
+// exact.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +23,7 @@ Tensor matrix(DType dtype, std::int64_t rows, std::int64_t cols, Layout layout) 
   return {dtype, {rows, cols}, {1, std::max<std::int64_t>(1, rows) + gap}, kUntouched};
 }
 
-/// alpha a b + beta c at one place; c is not looked at if beta is 0.
+/// Computes one element of alpha a b + beta c; c is not read if beta is 0.
 double expected(const Tensor& a, const Tensor& b, const Tensor* c, double alpha, double beta,
                 std::int64_t m, std::int64_t n) {
   double sum = 0;
@@ -30,7 +31,7 @@ double expected(const Tensor& a, const Tensor& b, const Tensor* c, double alpha,
   return alpha * sum + (c != nullptr && beta != 0 ? beta * c->get({m, n}) : 0);
 }
 
-/// How many elements of y differ from the plain loop.
+/// Counts the elements of y that differ from the plain loop.
 int mismatches(const Tensor& a, const Tensor& b, const Tensor* c, double alpha, double beta,
                const Tensor& y) {
   int count = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenBLAS matmul against a plain loop on small integers: broadcasting, ranks, transposed batches.
+// Tests OpenBLAS matmul against a plain loop on small integers: broadcasting, ranks, transposed
+// batches.
 #include <gtest/gtest.h>
 
 #include "runtime/openblas_plugin.h"
@@ -7,7 +8,8 @@
 namespace mote::test {
 namespace {
 
-/// The index into an operand whose missing axes count as 1 and whose axes of extent 1 repeat.
+/// Returns the index into an operand whose missing axes count as 1 and whose axes of extent 1
+/// repeat.
 Shape broadcast(const Tensor& t, std::int64_t p, std::int64_t q, std::int64_t r, std::int64_t c) {
   const Shape full = {p, q, r, c};
   Shape index(full.end() - static_cast<std::ptrdiff_t>(t.shape().size()), full.end());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The OpenBLAS plug-in, loaded once for all tests of this program.
+// Loads the OpenBLAS plug-in once for all tests of this program.
 #pragma once
 
 #include "mote/base/plugin.h"
@@ -7,7 +7,7 @@
 
 namespace mote::test {
 
-/// What memory holds that no kernel is to write.
+/// The value of memory that no kernel may write.
 inline constexpr double kUntouched = -77;
 
 inline const mote_kernel& openblas_kernel(const char* op) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of the C ABI with nothing special to them, for tests to start from.
+// Records of the C ABI without special features, for tests to start from.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace mote::test {
 
-/// Sums in the dtype, equal bits for equal calls, nothing else promised.
+/// Promises sums in the dtype and equal bits for equal calls, and no more.
 inline constexpr mote_contract kPlainContract = {.size = sizeof(mote_contract),
                                                  .accumulator = MOTE_ACC_NATIVE,
                                                  .multiply_rounding = 0,
@@ -26,7 +26,7 @@ inline constexpr mote_contract kPlainContract = {.size = sizeof(mote_contract),
                                                  .indices = MOTE_INDICES_ANY,
                                                  .reserved_end = 0};
 
-/// An op without parameters or pairs. The tensors outlive it.
+/// Returns an op without parameters or pairs. The tensors must outlive it.
 inline mote_op_definition plain_definition(const char* name, std::span<const mote_op_tensor> inputs,
                                            std::span<const mote_op_tensor> outputs) {
   return {.name = name,

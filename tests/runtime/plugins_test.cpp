@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plug-ins that a program loads: from a path, from where the environment says, late, and those that
-// are no good, at load and at each call.
+// Tests plug-ins that a program loads: from a path, from the environment's paths, late; and faulty
+// ones, at load and at each call.
 #include "mote/runtime/plugins.h"
 
 #include <gtest/gtest.h>
@@ -32,8 +32,8 @@ const mote_backend* backend_of(const std::string& name) {
   return load_backends(plugin(name)).front();
 }
 
-/// Runs the op on two numbers with that backend before the generated kernels; returns the first.
-/// Of the op at -2; without a backend that of the generated kernel.
+/// Runs the op on two elements of -2 with that backend before the generated kernels, or without a
+/// backend; returns the first result.
 double first_result(const mote_backend* backend, const char* op) {
   const Tensor x(DType::f32, {2});
   fill(x, -2.0);
@@ -148,7 +148,7 @@ TEST(Plugins, APairIsPromisedByTheListOrForAll) {
   contract.in_place_count = MOTE_IN_PLACE_ALL;
   EXPECT_TRUE(promises_in_place(contract, 1, 0));
   contract.size =
-      offsetof(mote_contract, in_place);  // a plug-in that was built before there were any
+      offsetof(mote_contract, in_place);  // a plug-in that was built before this member existed
   EXPECT_FALSE(promises_in_place(contract, 2, 1));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prepared commands: same results and same errors as run(), rebinding, workspace, no heap.
+// Tests prepared commands: same results and same errors as run(), rebinding, workspace, no heap.
 #include "mote/runtime/prepared.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ Tensor counting_floats(const AxisList& shape, double from = 0) {
   return x;
 }
 
-/// Elements of x and y are equal.
+/// Expects that the elements of x and y are equal.
 void expect_equal(const Tensor& x, const Tensor& y) {
   ASSERT_EQ(x.shape(), y.shape());
   const Tensor a = clone(x).reshape({x.element_count()});
@@ -46,7 +46,7 @@ TEST(Prepared, RunsAsRunDoes) {
     prepared.run();
     expect_equal(y, expected);
     fill(y, 0.0);
-    prepared.run();  // the rounds of a batch begin at the front again
+    prepared.run();  // the iterations of a batch start from the beginning again
     expect_equal(y, expected);
   }
   run(Command("add"), {&x, &row}, {&expected});
@@ -117,11 +117,11 @@ TEST(Prepared, RebindsToTensorsOfTheSameForm) {
   const Tensor other_x = counting_floats({3, 4}, 50);
   Tensor other_y(DType::f32, {3, 4});
   prepared.rebind({&other_x}, {&other_y});
-  EXPECT_EQ(x.owners(), 1);  // it has let go
+  EXPECT_EQ(x.owners(), 1);  // the command has released it
   prepared.run();
   EXPECT_EQ(other_y.real_at({2, 3}), -61);
   EXPECT_EQ(y.real_at({2, 3}), -11);
-  // Unaligned, but by whole elements: the generated kernels take it.
+  // The tensor is unaligned, but by whole elements: the generated kernels take it.
   const Tensor memory = counting_floats({13}, 100);
   const Tensor odd = memory.slice(0, 1, 12).reshape({3, 4});
   prepared.rebind({&odd}, {&other_y});
@@ -153,7 +153,7 @@ TEST(Prepared, RefusesTensorsOfAnotherForm) {
   });
   fill(y, 0.0);
   prepared.run();
-  EXPECT_EQ(y.real_at({0, 3}), -3);  // still the first ones
+  EXPECT_EQ(y.real_at({0, 3}), -3);  // these are still the first tensors
 
   Tensor z = counting_floats({3, 4});
   PreparedCommand in_place(Command("neg"), {&z}, {&z});

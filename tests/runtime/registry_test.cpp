@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The registry: names, levels, groups, columns, errors, and registration while others read.
+// Tests the registry: names, levels, groups, columns, errors, and registration while others read.
 #include "mote/runtime/registry.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 using test::expect_error;
 using InPlace = std::vector<std::pair<int, int>>;
 
-/// Registered before main, from this translation unit.
+/// Is registered before main, by this translation unit.
 [[maybe_unused]] const OpId kEarly =
     register_op("early.op").alias("EarlyOp").set<int>("early.arity", 2).id();
 
@@ -50,7 +50,7 @@ TEST(Registry, TheHighestLevelHolds) {
   registry.set(op, "cost", 3, 20);
   registry.set(op, "cost", 2, 15);  // later, but lower
   EXPECT_EQ(cost.at(op), 3);
-  EXPECT_EQ(*first, 1);  // what was read before is still there
+  EXPECT_EQ(*first, 1);  // a value that was read before is still there
   expect_error(MOTE_INVALID, "attribute cost of op matmul is set twice at level 10",
                [&] { registry.set(op, "cost", 7); });
   expect_error(MOTE_INVALID, "set twice at level 15", [&] { registry.set(op, "cost", 7, 15); });

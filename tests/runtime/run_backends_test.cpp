@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backends of someone else's behind run(): who is asked, workspace, in-place pairs, 64 inputs and
-// outputs, and that a call takes nothing from the heap.
+// Tests other backends behind run(): the order of queries, workspace, in-place pairs, 64 inputs and
+// outputs, and that a call allocates no heap memory.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -19,7 +19,7 @@ namespace {
 using test::expect_error;
 using test::heap_allocations;
 
-/// What the fake kernels were asked and told.
+/// The queries and calls that the fake kernels received.
 struct Log {
   int asked = 0;
   int runs = 0;
@@ -79,9 +79,9 @@ TEST(Backends, TheFirstThatAcceptsRuns) {
   run(Command("relu"), {&x}, {&y}, fake.options());
   EXPECT_EQ(log.asked, 2);
   EXPECT_EQ(log.runs, 1);
-  EXPECT_EQ(y.real_at({0}), 0);  // a generated kernel did it
+  EXPECT_EQ(y.real_at({0}), 0);  // a generated kernel computed it
   run(Command("neg"), {&x}, {&y}, fake.options());
-  EXPECT_EQ(log.asked, 2);  // it has no kernel for neg
+  EXPECT_EQ(log.asked, 2);  // the fake has no kernel for neg
 }
 
 TEST(Backends, AnInPlaceCallGoesToWhoPromisesIt) {
@@ -100,7 +100,7 @@ TEST(Backends, AnInPlaceCallGoesToWhoPromisesIt) {
   EXPECT_EQ(log.runs, 1);
 }
 
-/// The runtime does not look at indices.
+/// The runtime does not inspect indices.
 TEST(Backends, AKernelThatIsForSomeIndicesOnlyIsNotAsked) {
   Fake fake("relu");
   const Tensor x(DType::f32, {3});
@@ -126,7 +126,7 @@ TEST(Backends, WorkspaceAndStreamReachTheKernel) {
   run(Command("relu"), {&x}, {&y}, options);
   EXPECT_EQ(log.workspace, 1000U);
   EXPECT_EQ(log.stream, &stream);
-  log.wants = SIZE_MAX;  // which nobody can have: another kernel does it
+  log.wants = SIZE_MAX;  // no allocation has this size: another kernel runs
   run(Command("relu"), {&x}, {&y}, options);
   EXPECT_EQ(log.runs, 1);
   log.wants = 1000;
@@ -147,10 +147,10 @@ TEST(Backends, AFailureStopsTheBatchAndIsTold) {
   EXPECT_EQ(log.runs, 1);
   log.result = MOTE_OK;
   run(Command("softmax", {}, 3), {&x}, {&y}, fake.options());
-  EXPECT_EQ(log.runs, 1 + 12);  // [4, 3] merges to 12 rounds of 2 rows
+  EXPECT_EQ(log.runs, 1 + 12);  // [4, 3] merges to 12 iterations of 2 rows
 }
 
-/// An op of 64 inputs and 64 outputs that nobody generated.
+/// An op of 64 inputs and 64 outputs without generated kernels.
 struct Wide {
   Wide() {
     const mote_op_tensor tensor = {.name = "t",

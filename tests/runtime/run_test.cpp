@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running commands: any rank and strides against a naive loop, in-place pairs, backends, errors.
+// Tests running commands: any rank and strides against a naive loop, in-place pairs, backends,
+// errors.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -20,7 +21,7 @@ namespace {
 using test::expect_error;
 using test::unravel;
 
-/// Small integers in memory of any order, with gaps or backwards.
+/// Makes small integers in memory of any order, with gaps or backwards.
 Tensor random_tensor(DType dtype, const AxisList& shape) {
   std::vector<std::int64_t> order;
   for (int axis = 0; axis < shape.size(); ++axis) order.push_back(axis);
@@ -54,7 +55,7 @@ AxisList random_shape(int least, int most) {
   return shape;
 }
 
-/// The index as a tensor of another shape sees it: aligned at the end, 0 where its extent is 1.
+/// Converts the index to one of a broadcast tensor: aligned at the end, 0 where its extent is 1.
 AxisList seen_by(const Tensor& x, const AxisList& index) {
   AxisList own = x.shape();
   for (int axis = 0; axis < x.rank(); ++axis)
@@ -97,7 +98,7 @@ TEST(Run, TwelveAxesThatCannotBeMerged) {
     ASSERT_EQ(y.integer_at(unravel(k, shape)), -k);
 }
 
-/// x with the axis dropped, or kept with extent 1.
+/// Returns the shape with the axis dropped, or kept with extent 1.
 AxisList reduced(const AxisList& shape, int axis, bool keep) {
   AxisList out = shape;
   if (keep)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random streams, events and threads. Every task reads cells that tasks before it have written and
-// nothing but events orders; a value that is not the expected one, or a report of the thread
-// sanitizer, is an order that was not kept. A run is a function of its seed.
+// Tests random streams, events and threads. Every task reads cells that earlier tasks have written
+// and that only events order; a wrong value, or a report of the thread sanitizer, shows a violated
+// order. A run is a function of its seed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,8 +24,8 @@ using Random = std::mt19937;
 
 std::size_t below(Random& random, std::size_t bound) { return random() % bound; }
 
-/// One thread's streams. How much of the others each stream comes behind is kept as work is given
-/// (a vector clock), and each task checks that it has happened.
+/// One thread's streams. A vector clock records how far each stream is ordered after the others
+/// when work is enqueued, and each task checks that this work has happened.
 class Weave {
  public:
   Weave(Context& context, unsigned seed, std::size_t streams)
@@ -69,7 +69,7 @@ class Weave {
 
  private:
   void work(std::size_t s) {
-    // Each task writes a cell of its own, which is read by tasks that were ordered behind it only.
+    // Each task writes a cell of its own, which only tasks ordered after it read.
     const int own = ++clocks_[s][s];
     history_.push_back(std::make_unique<int>(-1));
     int* cell = history_.back().get();
@@ -99,7 +99,7 @@ class Weave {
   std::vector<Event> events_;
   std::vector<std::vector<int>> recorded_;
   std::atomic<bool> wrong_ = false;
-  std::vector<Stream> streams_;  // goes first: its work uses the others
+  std::vector<Stream> streams_;  // destroyed first: its work uses the other members
 };
 
 unsigned base_seed() {
@@ -133,8 +133,8 @@ TEST(StreamStress, FromSeveralThreadsOnOneContext) {
   EXPECT_FALSE(wrong) << "MOTE_STREAM_SEED=" << base_seed();
 }
 
-/// Threads share streams and events, errors and destruction among the rest: what must hold is that
-/// it ends, and that no work is lost without an error.
+/// Threads share streams and events, with errors and destruction: the test must end, and no work
+/// may be lost without an error.
 TEST(StreamStress, SharedStreamsEnd) {
   for (unsigned seed = base_seed(); seed < base_seed() + 10; ++seed) {
     SCOPED_TRACE("MOTE_STREAM_SEED=" + std::to_string(seed));
@@ -184,7 +184,7 @@ TEST(StreamStress, SharedStreamsEnd) {
   }
 }
 
-/// One context: runs on threads, runs on streams, workspace of one pool.
+/// One context has runs on threads, runs on streams, and workspace of one pool.
 TEST(StreamStress, CommandsOfOneContextFromManyThreads) {
   Context context({.workspace_limit = 1 << 20, .workers = 2});
   std::atomic<bool> wrong = false;

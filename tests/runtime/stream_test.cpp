@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams and events: order, what cycles come to, errors, the life of tensors, destruction.
+// Tests streams and events: order, cycles, errors, the lifetime of tensors, destruction.
 #include "mote/runtime/stream.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace {
 using test::expect_error;
 using test::FakeBackend;
 
-/// Holds back a stream until the test says so.
+/// Holds back a stream until the test opens it.
 class Gate {
  public:
   std::function<void()> work() {
@@ -105,7 +105,7 @@ TEST(Stream, WaitingForOneselfAndInACircleEnds) {
   const Event of_b;
   int rounds = 0;
   for (int k = 0; k < 100; ++k) {
-    a.wait(of_b);  // what b recorded in the round before
+    a.wait(of_b);  // b recorded this in the previous iteration
     a.enqueue([&] { ++rounds; });
     a.record(of_a);
     a.wait(of_a);
@@ -210,7 +210,7 @@ TEST(Stream, AnErrorSpreadsThroughEvents) {
   expect_error(MOTE_FAILED, "it broke", [&] { b.synchronize(); });
   expect_error(MOTE_FAILED, "it broke", [&] { a.synchronize(); });
   EXPECT_EQ(runs, 1);
-  a.record(of_a);  // anew, without the error
+  a.record(of_a);  // records again, without the error
   b.wait(of_a);
   b.synchronize();
 }
@@ -265,7 +265,7 @@ TEST(Stream, DestructionFromWithinWorkDoesNotWait) {
     seen->enqueue([&, own = std::move(own)]() mutable {
       own->enqueue([&] { ++runs; });
       own->wait(event);
-      own.reset();  // the last one: a stream ends in its own work
+      own.reset();  // the last reference: a stream ends in its own work
       ++runs;
     });
     outer.record(event);

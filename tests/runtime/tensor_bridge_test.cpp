@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DLPack and images: the same bytes under another name.
+// Tests DLPack and images: the same bytes under another name.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -36,7 +36,7 @@ TEST(Bridge, ATensorIsAnImageAndBack) {
   static_cast<std::uint8_t*>(image.data)[image.step * 2 + image.column_step * 1 + 2] = 77;
   EXPECT_EQ(x.integer_at({2, 1, 2}), 77);
   EXPECT_EQ(&as_tensor(image), &x);
-  image.rows = 2;  // the crop is seen under both names
+  image.rows = 2;  // the crop shows under both names
   EXPECT_EQ(x.shape(), AxisList({2, 5, 3}));
 }
 
@@ -48,7 +48,7 @@ TEST(Bridge, SomeonesPixelsBecomeATensor) {
   const Tensor& x = as_tensor(image);
   EXPECT_EQ(x.strides(), AxisList({8, 3, 1}));
   EXPECT_EQ(x.real_at({1, 1, 1}), 42);
-  const Tensor kept = x.select(2, 1);  // a copy of the metadata: outlives the struct
+  const Tensor kept = x.select(2, 1);  // a copy of the metadata, which outlives the struct
   image = {};
   EXPECT_EQ(kept.real_at({1, 1}), 42);
 }
@@ -93,7 +93,7 @@ TEST(Bridge, DLPackOutSharesMemoryUntilItIsDeleted) {
   EXPECT_EQ(counting.live, 0);
 }
 
-/// A DLPack of someone else's, that says when it was deleted.
+/// A DLPack tensor of another owner, which reports its deletion.
 struct Foreign {
   std::vector<float> memory = {0, 1, 2, 3, 4, 5, 6, 7};
   std::vector<std::int64_t> shape = {2, 3};

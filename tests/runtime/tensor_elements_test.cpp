@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements convert as casts do; copies between any strides; what must not be written is refused.
+// Tests that elements convert as casts do, copies between any strides, and the refusal of forbidden
+// writes.
 #include <gtest/gtest.h>
 
 #include <cmath>

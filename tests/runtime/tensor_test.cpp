@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors: sizes from metadata, memory, sharing, layouts.
+// Tests tensors: sizes from metadata, memory, sharing, layouts.
 #include "mote/runtime/tensor.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ void expect_taken(T number, double expected) {
   EXPECT_EQ(x.real_at({1}), expected) << typeid(T).name();
 }
 
-/// None is ambiguous, and none is converted to what does not hold it.
+/// No type is ambiguous, and none is converted to one that does not hold its value.
 TEST(Tensor, TakesNumbersOfEveryArithmeticType) {
   expect_taken(0, 0);
   expect_taken(3U, 3);
@@ -105,7 +105,7 @@ TEST(Tensor, StridesAreCheckedForOverflow) {
   expect_error(MOTE_INVALID, "64-bit overflow", [&] { over({2, 2}, {big, big}); });
   expect_error(MOTE_INVALID, "64-bit overflow", [&] { over({2, 2}, {-big, big}); });
   expect_error(MOTE_INVALID, "64-bit overflow", [&] { over({big, big}, {0, 0}); });
-  over({1, 4}, {INT64_MIN, 1});  // an axis of one element goes nowhere
+  over({1, 4}, {INT64_MIN, 1});  // the stride of an axis of one element has no effect
 }
 
 TEST(Tensor, MemoryIsGivenBackWithTheLastView) {
@@ -141,7 +141,7 @@ TEST(Tensor, EveryAllocationMayFail) {
       try {
         const Tensor back = import_dlpack(managed, failing.hook());
       } catch (const StatusError&) {
-        managed->deleter(managed);  // still ours
+        managed->deleter(managed);  // the test still owns it
         throw;
       }
       EXPECT_EQ(failing.calls, 4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views show the same elements in another order.
+// Tests that views show the same elements in another order.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -18,7 +18,7 @@ namespace {
 using test::expect_error;
 using test::unravel;
 
-/// 0, 1, 2, … in row-major order.
+/// Returns 0, 1, 2, … in row-major order.
 Tensor counting(const AxisList& shape, DType dtype = DType::i64) {
   const Tensor x(dtype, shape);
   const Tensor line = x.reshape({x.element_count()});
@@ -101,7 +101,7 @@ TEST(View, ReshapeNeverCopies) {
   expect_error(MOTE_INVALID, "at least 0", [&] { (void)x.reshape({-4, -6}); });
 }
 
-/// A view made by random steps, each of which keeps it legal.
+/// Makes a view by random steps, each of which keeps it legal.
 Tensor random_view(Tensor x) {
   const int steps = *rc::gen::inRange(0, 6);
   for (int k = 0; k < steps; ++k) {
@@ -152,7 +152,7 @@ TEST(View, CopyOfAnyViewHoldsItsElements) {
   }));
 }
 
-/// Whether strides exist at all for the elements in row-major order: searched, not reasoned.
+/// Returns the strides for the elements in row-major order, if any exist, by comparing all offsets.
 std::optional<AxisList> strides_by_search(const Tensor& x, const AxisList& shape) {
   const auto offset = [&](std::int64_t k) {
     const AxisList index = unravel(k, x.shape());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice by measured time: who is chosen, what is remembered, that nothing else changes.
+// Tests the choice by measured time: the chosen kernel, the remembered one, and that no other state
+// changes.
 #include "mote/runtime/tune.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +21,7 @@ namespace {
 using test::expect_error;
 using test::FakeBackend;
 
-/// relu of f32 without gaps, quicker or slower than ours as a test says.
+/// Computes relu of f32 without gaps; tests make it quicker or slower than the generated kernel.
 mote_status relu_of(const mote_call* call) {
   const DLTensor& x = *call->inputs[0];
   const DLTensor& y = *call->outputs[0];
@@ -58,12 +59,12 @@ TEST(Autotune, ASleepingBackendIsNeverChosen) {
   EXPECT_EQ(entry.timings[0].kernel, "slow");
   EXPECT_GE(entry.timings[0].nanoseconds, 2e6);
   const int runs = slow.runs;
-  EXPECT_LE(runs, 3);  // two to warm up, one to see that it is hopeless
+  EXPECT_LE(runs, 3);  // two to warm up, one to see that it is too slow
   run(r.relu, {&r.x}, {&r.y}, {.context = &context});
   PreparedCommand(r.relu, {&r.x}, {&r.y}, {.context = &context}).run();
   EXPECT_EQ(slow.runs, runs);
   EXPECT_EQ(r.y.real_at({99}), 0);
-  // Before it was measured, the first that takes the call runs.
+  // Without a measurement, the first backend that takes the call runs.
   Relu other(2000);
   run(other.relu, {&other.x}, {&other.y}, {.context = &context});
   EXPECT_EQ(slow.runs, runs + 1);
@@ -71,7 +72,7 @@ TEST(Autotune, ASleepingBackendIsNeverChosen) {
 
 TEST(Autotune, TheFastestIsFoundBehindOthers) {
   FakeBackend<3> slow("relu", "slow");
-  FakeBackend<4> quick("relu", "quick");  // does nothing at all: nobody is faster
+  FakeBackend<4> quick("relu", "quick");  // does nothing: no kernel is faster
   slow.on_run = [](const mote_call* call) {
     std::this_thread::sleep_for(std::chrono::microseconds(300));
     return relu_of(call);
@@ -81,7 +82,7 @@ TEST(Autotune, TheFastestIsFoundBehindOthers) {
   EXPECT_EQ(r.tune(context).kernel, "quick");
   run(r.relu, {&r.x}, {&r.y}, {.context = &context});
   EXPECT_EQ(r.y.real_at({0}), 5);
-  // What the caller lists itself comes first nevertheless.
+  // The caller's own list comes first nevertheless.
   const int runs = slow.runs;
   run(r.relu, {&r.x}, {&r.y}, {.backends = slow.list, .context = &context});
   EXPECT_EQ(slow.runs, runs + 1);
@@ -145,7 +146,7 @@ TEST(Autotune, InPlaceCallsAreMeasuredOnFreshCopies) {
   const double by_reference = static_cast<float>(std::exp(2.0));
   EXPECT_TRUE(x.real_at({0}) == by_gen.real_at({0}) || x.real_at({0}) == by_reference)
       << x.real_at({0});
-  // Another signature than the call that is not in place.
+  // This signature differs from that of the in-place call.
   Tensor y(DType::f32, {1000});
   autotune(exp, {&x}, {&y}, context);
   EXPECT_EQ(context.tuning().size(), 2U);
@@ -189,7 +190,7 @@ TEST(Autotune, WhatIsKnownIsNotMeasuredAgain) {
   const int runs = fake.runs;
   EXPECT_EQ(&r.tune(context), first);
   EXPECT_EQ(fake.runs, runs);
-  Relu alike(110);  // of the same class: 96 … 127
+  Relu alike(110);  // of the same size class: 96 … 127
   EXPECT_EQ(&alike.tune(context), first);
   Relu larger(130);
   EXPECT_NE(&larger.tune(context), first);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tuning files: what was saved is found again; what is damaged or foreign is ignored with a warning
-// and replaced by the next save.
+// Tests tuning files: saved entries are found again; damaged or foreign files are ignored with a
+// warning and replaced by the next save.
 #include "mote/tuning/tuning_file.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,8 @@ class TuningFile : public testing::Test {
     const Tensor x(DType::f32, {n});
     Tensor y(DType::f32, {n});
     fill(x, 1.0);
-    return autotune(Command("relu"), {&x}, {&y}, context);  // fake does nothing: it is faster
+    return autotune(Command("relu"), {&x}, {&y},
+                    context);  // fake does nothing, so that it is faster
   }
   void write(const std::string& text) { std::ofstream(path_) << text; }
   std::string read() const {
@@ -71,7 +72,7 @@ TEST_F(TuningFile, WhatWasSavedIsFoundAgain) {
   EXPECT_EQ(tuning_text(second), read());
   fake_.runs = 0;
   const TuningEntry& entry = tune(second, 100);
-  EXPECT_EQ(fake_.runs, 0);  // known
+  EXPECT_EQ(fake_.runs, 0);  // the choice is known
   EXPECT_EQ(entry.kernel, "fake");
   EXPECT_EQ(entry.fastest, &fake_.kernel);
   EXPECT_EQ(entry.example, "(x f32[100], y f32[100])");
@@ -140,7 +141,7 @@ TEST_F(TuningFile, EntriesOfOpsAndKernelsThatAreNotThereAreLeftOut) {
   }
 }
 
-// A reader meanwhile finds the old file or the new one.
+// A concurrent reader finds the old file or the new one.
 TEST_F(TuningFile, ManyThreadsSaveOneContextAtOnce) {
   Context context(options());
   tune(context, 100);

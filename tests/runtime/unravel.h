@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of a tensor counted in row-major order.
+// Counts elements of a tensor in row-major order.
 #pragma once
 
 #include "mote/runtime/tensor.h"

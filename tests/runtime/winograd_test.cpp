@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Winograd backend on data of which every number that it computes is whole: results are the
-// generated kernel's bit for bit. Its rounding is the oracle's matter.
+// Tests the Winograd backend on data for which all its intermediate results are integers: the
+// results equal the generated kernel's bit for bit. The oracle checks its rounding.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -12,7 +12,7 @@
 namespace mote {
 namespace {
 
-/// Multiples of `unit` between -3 and 3 of them.
+/// Fills with multiples k · `unit` with k in [-3, 3].
 void fill_whole(Tensor& x, std::mt19937& random, int unit) {
   Tensor flat = x.reshape({x.element_count()});
   for (std::int64_t k = 0; k < x.element_count(); ++k)
@@ -36,7 +36,7 @@ TEST_P(WinogradConv, IsExactOnWholeNumbers) {
   Tensor dense(DType::f32, {s.n, channels, s.height, s.width});
   Tensor w(DType::f32, {outputs, s.in, 3, 3}), b(DType::f32, {outputs});
   fill_whole(dense, random, 1);
-  fill_whole(w, random, 24 * 24);  // what the kernels' transform divides by
+  fill_whole(w, random, 24 * 24);  // the kernels' transform divides by this
   fill_whole(b, random, 1);
   Tensor x(DType::f32, {s.n, channels, s.height, s.width}, s.layout);
   copy(dense, x);
@@ -75,7 +75,7 @@ TEST(Winograd, DeclinesWhatItDoesNotCompute) {
   fill(x, 1.0);
   fill(w, 1.0);
   run(Command("conv2d"), {&x, &w}, {&y}, {.backends = {&winograd, 1}});
-  EXPECT_EQ(y.real_at({0, 0, 3, 3}), 25);  // by another kernel
+  EXPECT_EQ(y.real_at({0, 0, 3, 3}), 25);  // another kernel computed it
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workspace pool: reuse, the limit, waiting, allocators that have nothing; and who declines
-// when there is too little.
+// Tests the workspace pool: reuse, the limit, waiting, allocators without memory; and kernels that
+// decline when there is too little.
 #include "mote/runtime/workspace.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST(Workspace, AnAllocatorWithNothingIsAnErrorAndThePoolGoesOn) {
   WorkspacePool pool(1 << 20, allocator.hook());
   { const auto lease = pool.lease(100); }
   expect_error(MOTE_OUT_OF_MEMORY, "the allocator has no", [&] { pool.lease(1000); });
-  EXPECT_EQ(pool.held(), 0U);  // what was idle has been offered first
+  EXPECT_EQ(pool.held(), 0U);  // the idle block was returned first
   allocator.fails_from = -1;
   EXPECT_NE(pool.lease(1000).data(), nullptr);
 }
@@ -102,7 +102,7 @@ TEST(Workspace, AKernelThatWantsTooMuchDeclines) {
   Context small({.backends = {&fake.backend}, .workspace_limit = 1999});
   run(relu, {&x}, {&y}, {.context = &small});
   EXPECT_EQ(fake.runs, 0);
-  EXPECT_EQ(y.real_at({0}), 0);  // a generated kernel did it
+  EXPECT_EQ(y.real_at({0}), 0);  // a generated kernel computed it
 
   Context large({.backends = {&fake.backend}, .workspace_limit = 4096});
   run(relu, {&x}, {&y}, {.context = &large});
@@ -111,7 +111,7 @@ TEST(Workspace, AKernelThatWantsTooMuchDeclines) {
 
   alignas(64) std::array<std::byte, 2064> own{};
   const std::span<std::byte> odd = std::span(own).subspan(1);
-  run(relu, {&x}, {&y}, {.backends = fake.list, .workspace = odd});  // 2000 from 64 on
+  run(relu, {&x}, {&y}, {.backends = fake.list, .workspace = odd});  // 2000 bytes from byte 64 on
   EXPECT_EQ(fake.runs, 2);
   EXPECT_EQ(own[0], std::byte{0});
   EXPECT_EQ(own[64], std::byte{7});
@@ -119,7 +119,7 @@ TEST(Workspace, AKernelThatWantsTooMuchDeclines) {
   EXPECT_EQ(fake.runs, 2);
 }
 
-/// It says 100 bytes and takes as many more as there are behind them.
+/// The kernel asks for 100 bytes and writes up to `beyond` bytes more.
 TEST(Workspace, AKernelThatWritesBeyondWhatItAskedForFails) {
   FakeBackend<1> fake("relu");
   fake.wants = 100;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests need to call a kernel directly: tensors with any strides, and a call around them.
+// Helpers to call a kernel directly: tensors with any strides, and a call around them.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ class Tensor {
     floats_[offset(index)] = static_cast<float>(value);
   }
 
-  /// Small integers, a pure function of the seed and the index.
+  /// Fills with small integers, a pure function of the seed and the index.
   Tensor& fill_integers(std::uint32_t seed) {
     std::uint32_t state = seed * 2654435761U + 12345U;
     for_each_index(shape_, [&](const Shape& index) {
@@ -51,7 +51,7 @@ class Tensor {
     return *this;
   }
 
-  /// How many values in memory that belong to no element differ from `initial`.
+  /// Counts the values in memory that belong to no element and differ from `initial`.
   int changed_gaps(double initial) const {
     std::vector<bool> is_element(values_.size(), false);
     for_each_index(shape_, [&](const Shape& index) { is_element[offset(index)] = true; });
@@ -163,7 +163,7 @@ class Call {
   std::array<char, 512> message_{};
 };
 
-/// The kernel of a backend for an op; null if it has none.
+/// Returns the kernel of a backend for an op; null if it has none.
 inline const mote_kernel* kernel_of(const mote_backend& backend, const std::string& op) {
   for (std::int32_t k = 0; k < backend.kernel_count; ++k)
     if (op == backend.kernels[k].op) return &backend.kernels[k];

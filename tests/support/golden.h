@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden files: tests/golden/<Suite>.<Name>.txt, the path derived from the running test's name.
-// MOTE_UPDATE_GOLDEN=1 rewrites them; look at the diff before you commit it.
+// Compares text with golden files: tests/golden/<Suite>.<Name>.txt, the path derived from the
+// running test's name. MOTE_UPDATE_GOLDEN=1 rewrites them; look at the diff before you commit it.
 #pragma once
 
 #include <gtest/gtest.h>

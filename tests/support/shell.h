@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands as a user types them, for tests of the programs.
+// Runs commands as a user types them, for tests of the programs.
 #pragma once
 
 #include <sys/wait.h>
@@ -11,7 +11,7 @@
 namespace mote::test {
 
 struct Ran {
-  int code = -1;    ///< 128: it did not end by itself
+  int code = -1;    ///< 128 if the command did not end by itself
   std::string out;  ///< both streams
 };
 

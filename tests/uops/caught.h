@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of the mote::Error that a call throws, and short ways to write arrays.
+// Helpers of tests: the text of the mote::Error that a call throws, and short ways to write arrays.
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace mote::test {
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
 inline const double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// The text of the Error, or "nothing was thrown".
+/// Returns the text of the Error, or "nothing was thrown".
 template <typename F>
 std::string error_of(const F& f) {
   try {
@@ -52,7 +52,7 @@ inline std::vector<double> values_of(const Array& a) {
   return result;
 }
 
-/// The only output of the program text.
+/// Returns the only output of the program text.
 inline Array run(const std::string& text, const std::vector<Array>& inputs,
                  const std::map<std::string, Number>& params = {}) {
   return evaluate(parse_program(text), inputs, params).at(0);

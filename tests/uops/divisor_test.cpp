@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What indices divide by is 1 or more: bind() looks at the divisors that are known then,
-// make_program at those that change from element to element.
+// Tests that divisors in indices are 1 or more: bind() checks the divisors that are known then,
+// make_program those that change from element to element.
 #include <gtest/gtest.h>
 
 #include "caught.h"
@@ -48,7 +48,7 @@ TEST(Divisor, OfAnIndexIsFreeWhereThereIsNoElement) {
   EXPECT_EQ(bind_error(by_size, {{1, 0}}), kLegal);
 }
 
-// 7/$k divides by nothing before $k is found to be 0.
+// A divisor inside a divisor is checked first: 7/$k is not evaluated before $k is found to be 0.
 TEST(Divisor, InADivisorIsCheckedFirst) {
   const std::string body = "param k int = 1\ninput x f32[N]\noutput y = x[i0/(7/$k) over N]";
   EXPECT_EQ(bind_error(body, {{4}}, {{"k", 7}}), kLegal);
@@ -103,7 +103,7 @@ TEST(Divisor, ThatVariesMustBeOneOrMoreForSure) {
             "1");
 }
 
-// The question itself divides by i1, which is no proof that i1 is 1 or more.
+// Proving the divisor divides by i1, which is no proof that i1 is 1 or more.
 TEST(Divisor, ThatVariesIsNoProofOfItself) {
   EXPECT_EQ(make_error("input x f32[N]\noutput y = x[i0/(i0/i1 + 1) over N, N]"),
             "program text: line 3, column 13: p: Reindex divides by i1, which must be surely >= 1");

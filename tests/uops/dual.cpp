@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each node by its definition, on dual numbers.
+// Evaluates each node by its definition, on dual numbers.
 #include "dual.h"
 
 #include <algorithm>
@@ -178,7 +178,7 @@ class DualEvaluator {
       else
         integers.emplace_back(value(a).integers[place]);
     }
-    // A power of a negative number has no derivative in an exponent that can vary.
+    // A power of a negative number has no derivative with respect to an exponent that can vary.
     if (k.op == MapOp::pow && !reals.empty() && !(reals[0].value >= 0) && k.args[1].rank() > 0)
       no_logarithm_ = true;
     if (k.op == MapOp::where && is_real(u.dtype()))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward-mode differentiation by dual numbers in binary128, for testing gradients: an evaluator of
-// programs of its own, which shares no code with the reverse rules nor with evaluate(). Reals are
-// not rounded at all: casts between real dtypes give back their argument.
+// Forward-mode differentiation by dual numbers in binary128, for tests of gradients. This evaluator
+// of programs shares no code with the reverse rules nor with evaluate(). Reals are not rounded at
+// all: casts between real dtypes return their argument.
 #pragma once
 
 #include <cstdint>
@@ -21,27 +21,27 @@ struct Dual {
   Quad tangent = 0;
 };
 
-/// Elements in row-major order: reals are duals, integers and booleans whole numbers.
+/// Elements in row-major order: reals are duals, integers and booleans are whole numbers.
 struct DualArray {
   DType dtype = DType::f64;
   std::vector<std::int64_t> shape;
   std::vector<Dual> reals;
   std::vector<std::int64_t> integers;
 };
-DualArray as_dual(const Array& a);  ///< tangents 0
+DualArray as_dual(const Array& a);  ///< the tangents are 0
 
-/// What an evaluation met on its way.
+/// Properties of the values that an evaluation computes.
 struct DualTrace {
-  bool finite = true;  ///< all values and derivatives are
-  Quad largest = 0;    ///< magnitude of a value or derivative
+  bool finite = true;  ///< true if all values and derivatives are finite
+  Quad largest = 0;    ///< the greatest magnitude of a value or derivative
   std::size_t elements = 0;
   std::uint64_t decisions = 0;  ///< a hash of all integers and booleans
-  /// How far rounding can take a result from its value, to first order.
+  /// Estimates the error that rounding can cause in a result, to first order.
   Quad noise() const { return largest * static_cast<Quad>(elements) * 0x1p-113; }
 };
 
-/// The outputs, with their derivatives along the inputs' tangents. Where a function has no
-/// derivative: that which gradient.h pins, as one number: a tie of a maximum has the mean of the
+/// Returns the outputs with their derivatives along the inputs' tangents. If a function has no
+/// derivative, the one number that gradient.h pins is used: a tie of a maximum has the mean of the
 /// tangents that take part.
 std::vector<DualArray> evaluate_dual(const Program& p, const std::vector<DualArray>& inputs,
                                      const std::map<std::string, Number>& params,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derivatives of scalar functions, as they stand in tables of calculus.
+// Computes derivatives of scalar functions as they stand in tables of calculus.
 #include "dual_scalar.h"
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dual numbers: the ops of Map on them.
+// Dual numbers, and the ops of Map on them.
 #pragma once
 
 #include <span>
@@ -8,9 +8,9 @@
 
 namespace mote::test {
 
-/// One element of a Map whose arguments and result are real.
+/// Computes one element of a Map whose arguments and result are real.
 Dual apply_dual(MapOp op, std::span<const Dual> x);
-/// A comparison, isnan, isinf.
+/// Computes a comparison, isnan or isinf.
 bool compare_dual(MapOp op, std::span<const Dual> x);
 
 bool is_nan(Quad x);

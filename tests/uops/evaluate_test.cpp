@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The evaluator against results worked out by hand.
+// Tests the evaluator against results worked out by hand.
 #include "mote/uops/evaluate.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ const char* kSmallConv = R"(op conv2d
   output y = s[i0, i1/CO, i1%CO, i2, i3 over N, co: $groups*CO, OH, OW])";
 
 TEST(Evaluate, ConvolutionWithPaddingAndStride) {
-  // Column 1 2 3 4 with a zero above and below, window 1 10 100, every second row.
+  // The column is 1 2 3 4 with a zero above and below, the window 1 10 100, for every second row.
   const Array y =
       run(kSmallConv, {f64({1, 1, 4, 1}, {1, 2, 3, 4}), f64({1, 1, 3, 1}, {1, 10, 100})},
           {{"stride", 2}, {"pad_top", 1}, {"pad_bottom", 1}});
@@ -50,7 +50,7 @@ TEST(Evaluate, ConvolutionWithPaddingAndStride) {
 }
 
 TEST(Evaluate, ConvolutionWithDilationAndGroups) {
-  // Two groups of one channel; rows 0 and 2 of each.
+  // There are two groups of one channel; rows 0 and 2 of each are computed.
   const Array y =
       run(kSmallConv, {f64({1, 2, 3, 1}, {1, 2, 3, 4, 5, 6}), f64({2, 1, 2, 1}, {1, 2, 10, 20})},
           {{"dilation", 2}, {"groups", 2}});
@@ -125,7 +125,7 @@ TEST(Evaluate, ArgmaxTakesTheFirstAndTheFirstNan) {
   EXPECT_EQ(run(head + "argmax[1](x)", {x}), i64({3}, {1, 1, 0}));
   EXPECT_EQ(run(head + "argmin[1](x)", {x}), i64({3}, {0, 1, 0}));
   const Array z = f64({2, 2}, {3, 1, 4, 4});
-  EXPECT_EQ(run(head + "argmax[0, 1](x)", {z}), i64({}, {2}));  // row-major among both
+  EXPECT_EQ(run(head + "argmax[0, 1](x)", {z}), i64({}, {2}));  // row-major over both axes
   EXPECT_EQ(run(head + "argmax[0](x)", {z}), i64({2}, {1, 1}));
 }
 
@@ -157,10 +157,10 @@ TEST(Evaluate, IntegersAreWideInsideAndWrapAtTheStore) {
             array(DType::i32, {2}, {1073741824, -1}));
   EXPECT_EQ(run("op w\ninput n i32[N]\noutput y = i32(n + 1)/2", {n}),
             array(DType::i32, {2}, {-1073741824, -1}));
-  EXPECT_EQ(
-      run("op w\ninput n i32[N]\noutput y = i64(sum[0](n*n))", {n}),
-      (Array{
-          DType::i64, {}, {Number(std::int64_t{4611686014132420618})}}));  // not wrapped on the way
+  EXPECT_EQ(run("op w\ninput n i32[N]\noutput y = i64(sum[0](n*n))", {n}),
+            (Array{DType::i64,
+                   {},
+                   {Number(std::int64_t{4611686014132420618})}}));  // no intermediate result wraps
 }
 
 TEST(Evaluate, RealsAreRoundedOnlyAtTheStoreAndInCasts) {
@@ -211,8 +211,8 @@ TEST(Evaluate, ValuesOfRankZero) {
 }
 
 TEST(Evaluate, ACountIsNotRoundedToF32) {
-  // 2^24 + 1 is the first integer that f32 does not have: the mean of as many elements divides by
-  // it.
+  // 2^24 + 1 is the first integer that f32 cannot represent; the mean of that number of elements
+  // divides by it.
   const Array x = f32({1}, {0});
   EXPECT_EQ(
       run("op count\ninput x f32[N]\noutput y = f32(iota(16777217 over N)) - 16777216 + x", {x}),

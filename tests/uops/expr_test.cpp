@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index expressions: canonical form against direct evaluation, text both ways, each folding rule,
-// errors with their positions.
+// Tests index expressions: canonical form against direct evaluation, text both ways, each folding
+// rule, errors with their positions.
 #include "mote/uops/expr.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ std::string error_from(const F& f) {
   return "no error";
 }
 
-// nullopt when the tree divides by a constant 0 (then it has no value anywhere).
+// Returns nullopt if the tree divides by a constant 0 (then it has no value anywhere).
 std::optional<Expr> try_build(const RawIndex& raw) {
   try {
     return test::build(raw);
@@ -53,7 +53,7 @@ TEST(Expr, EqualsDirectEvaluation) {
   EXPECT_TRUE(test::holds("canonical value", 8000, [&](Choices& choices) {
     const RawIndex raw = test::draw_raw(choices, 5);
     const auto e = try_build(raw);
-    // Not from the bytes, of which a large tree leaves none.
+    // The points are not drawn from the bytes, since a large tree uses them all.
     std::mt19937 random(static_cast<unsigned>(to_string(raw).size()));
     for (int repeat = 0; repeat < 12; ++repeat) {
       std::vector<std::int64_t> point;

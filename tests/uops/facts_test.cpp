@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The prover and simplification under facts: each rule, and on random facts that nothing false is
-// proved, values are kept, simplifying twice changes nothing, and the work is bounded.
+// Tests the prover and simplification under facts: each rule, and on random facts that nothing
+// false is proved, values are kept, simplifying twice changes nothing, and the work is bounded.
 #include "mote/uops/facts.h"
 
 #include <gtest/gtest.h>
@@ -77,7 +77,8 @@ TEST(Prove, KnowsThatRangesAreNotEmpty) {
   EXPECT_FALSE(f.proves("H - KH - 1"));
 }
 
-/// The window of an attention: a search for the proof ends before it comes to the fact itself.
+/// These are the facts of an attention's window: a search for the proof ends before it reaches the
+/// fact itself.
 TEST(Prove, KnowsWhatIsGivenButForANumber) {
   FactsText f;
   f.lower("S", 1).lower("T", 1).lower("G", 1).lower("$window0", -1).lower("$window1", -1);
@@ -285,12 +286,13 @@ World draw_world(Choices& choices) {
   return world;
 }
 
-// The value; nullopt where a divisor is < 1 or something overflows.
+// Returns the value, or nullopt if a divisor is < 1 or something overflows.
 std::optional<std::int64_t> value_at(const Expr& e, const std::map<Symbol, std::int64_t>& point) {
   std::vector<Expr> divisors;
   collect_divisors(e, divisors);
   try {
-    // The last listed are the innermost, so that no division by 0 is met before it is seen.
+    // The last listed divisors are the innermost, so that a division by 0 is seen before it is
+    // evaluated.
     for (std::size_t k = divisors.size(); k-- > 0;) {
       if (evaluate(divisors[k], point) < 1) return std::nullopt;
     }
@@ -337,7 +339,7 @@ TEST(Prove, ClaimsNothingFalseOnRandomFacts) {
   int proved = 0, checked = 0;
   EXPECT_TRUE(test::holds("prove_nonneg is sound", 500, [&](Choices& choices) {
     const World world = draw_world(choices);
-    // Without samples the rules stand alone: a false goal isn't refuted before they see it.
+    // Without samples the rules are tested alone: a false goal is not refuted before they see it.
     Knowledge knowledge(world.base);
     knowledge.samples.clear();
     const auto points = points_of(world.base, 7);
@@ -427,7 +429,7 @@ TEST(Prove, AnswersNastyQuestionsInBoundedSteps) {
       if (const auto e = draw_expr(choices, 3)) world.base.nonneg.push_back(*e);
     }
     Knowledge knowledge(world.base);
-    knowledge.samples.clear();  // nothing is refuted early
+    knowledge.samples.clear();  // no goal is refuted early
     for (int i = 0; i < 3; ++i) {
       const auto a = draw_expr(choices, 6), b = draw_expr(choices, 6);
       if (!a || !b) continue;

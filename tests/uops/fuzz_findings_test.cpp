@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Program texts that the fuzzers (tests/fuzz) found to be accepted although what they print as is
-// not.
+// Tests program texts that the fuzzers (tests/fuzz) found to be accepted although their printed
+// form is not.
 #include <gtest/gtest.h>
 
 #include "caught.h"

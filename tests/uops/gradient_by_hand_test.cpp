@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of matmul, conv2d, softmax and layer_norm against loops written by hand, bit for bit;
-// and their text.
+// Tests gradients of matmul, conv2d, softmax and layer_norm against loops written by hand, bit for
+// bit; and their text.
 #include <gtest/gtest.h>
 
 #include "caught.h"
@@ -100,7 +100,7 @@ const char* const kSoftmax = R"(
   output y = e/sum[1 keep](e))";
 
 TEST(Gradient, SoftmaxByHand) {
-  // Rows of equal values: y = 1/4, and gx = y*(g - sum of g*y), all exact.
+  // The rows have equal values: y = 1/4, and gx = y*(g - sum of g*y), all exact.
   const Array gy = whole({2, 4}, 1), x = f64({2, 4}, {3, 3, 3, 3, -1, -1, -1, -1});
   Array gx = gy;
   for (std::int64_t r = 0; r < 2; ++r)
@@ -129,7 +129,8 @@ const char* const kLayerNorm = R"(
   output y = d*rsqrt(mean[1 keep](d*d) + $eps)*gamma[i1 over R, N] + beta[i1 over R, N])";
 
 TEST(Gradient, LayerNormByHand) {
-  // Rows of -s, +s about a whole mean: 1/sigma = 1/s exactly, with s a power of 2 and eps = 0.
+  // The rows are -s, +s about a whole mean: 1/sigma = 1/s exactly, since s is a power of 2 and eps
+  // = 0.
   const Array x = f64({2, 4}, {4, 6, 6, 4, -5, -1, -5, -1});
   const Array gy = whole({2, 4}, 1), gamma = f64({4}, {1, 2, 4, -2}), beta = f64({4}, {0, 1, 2, 3});
   Array gx = gy, ggamma = f64({4}, {0, 0, 0, 0}), gbeta = ggamma;
@@ -149,7 +150,7 @@ TEST(Gradient, LayerNormByHand) {
       gx.values[static_cast<std::size_t>(r * 4 + n)] = (g - g_mean - d * g_dot) / sigma;
     }
   }
-  // beta is not needed for any of them
+  // beta is not needed for any of them.
   EXPECT_EQ(gradients(kLayerNorm, {gy, x, gamma}, {{"eps", 0.0}}), (Arrays{gx, ggamma, gbeta}));
   int judged = 0;
   EXPECT_EQ(check_gradient({with_body(kLayerNorm),

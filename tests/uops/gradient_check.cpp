@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inner products and central differences of gradients.
+// Computes inner products and central differences of gradients.
 #include "gradient_check.h"
 
 #include <fmt/format.h>
@@ -9,8 +9,8 @@
 namespace mote::test {
 namespace {
 
-constexpr double kUnit = 0x1p-53;  ///< relative precision of a double
-/// Of differences, before they are halved: the small ones for where a kink is near.
+constexpr double kUnit = 0x1p-53;  ///< the relative precision of a double
+/// The steps of differences, before they are halved; the small ones are for data near a kink.
 constexpr double kSteps[] = {0x1p-20, 0x1p-30, 0x1p-40};
 
 std::uint64_t mix(std::uint64_t z) {
@@ -21,11 +21,11 @@ std::uint64_t mix(std::uint64_t z) {
 
 bool finite(Quad x) { return x - x == 0; }
 
-/// A sum of products, and that of their magnitudes.
+/// A sum of products, and the sum of their magnitudes.
 struct Product {
   Quad value = 0;
   Quad magnitude = 0;
-  bool all_finite = true;  ///< on the way, too
+  bool all_finite = true;  ///< intermediate values too
   Quad noise = 0;
   std::uint64_t decisions = 0;
 
@@ -35,7 +35,7 @@ struct Product {
   }
 };
 
-/// sum of a*b; where b has an axis of 1 and a has not, b repeats.
+/// Computes the sum of a*b; if b has an axis of extent 1 and a has not, b repeats.
 Product inner(const DualArray& a, const std::vector<Quad>& b,
               const std::vector<std::int64_t>& b_shape) {
   Product sum;
@@ -53,7 +53,8 @@ Product inner(const DualArray& a, const std::vector<Quad>& b,
   return sum;
 }
 
-/// What two results may differ by: the precision of a double, or the noise of binary128.
+/// Returns the allowed difference of two results: the precision of a double, or the noise of
+/// binary128.
 Quad allowed(const Product& a, const Product& b) {
   return kUnit * (a.magnitude + b.magnitude) + a.noise + b.noise;
 }
@@ -71,7 +72,7 @@ class Setting {
     }
   }
 
-  /// <g, f(x + step*v)>, or with step 0 and `tangent` <g, J v>.
+  /// Computes <g, f(x + step*v)>, or <g, J v> with step 0 and `tangent`.
   Product forward(double step, bool tangent) const {
     std::vector<DualArray> moved = inputs_;
     for (DualArray& a : moved)
@@ -91,7 +92,7 @@ class Setting {
     return sum;
   }
 
-  /// <J^T g, v>
+  /// Computes <J^T g, v>.
   Product reverse() const {
     std::vector<DualArray> in;
     for (const Array& a : next_.inputs) in.push_back(as_dual(a));
@@ -175,7 +176,8 @@ Judgement check_differences(const GradientCase& c, std::uint64_t seed) {
   const Product reverse = s.reverse();
   const Product slope = s.forward(0, true);
   if (!finite(slope.magnitude)) return {};
-  bool jumps = false;  // a comparison turns out otherwise: a step, or a kink, is between
+  bool jumps =
+      false;  // true if a comparison changes its result, so that a step or a kink is between
   const auto error = [&](double h) {
     const Product after = s.forward(h, false), before = s.forward(-h, false);
     jumps = jumps || after.decisions != slope.decisions || before.decisions != slope.decisions;

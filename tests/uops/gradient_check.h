@@ -14,7 +14,7 @@
 
 namespace mote::test {
 
-/// A program and what it is run on.
+/// A program, and its inputs and parameters.
 struct GradientCase {
   Program program;
   std::vector<Array> inputs;
@@ -22,28 +22,29 @@ struct GradientCase {
 };
 
 struct Judgement {
-  /// false: the derivative is not finite here; or the gradient is not, where something on the way
-  /// to a finite derivative is not either (0 * inf of what no one reads).
+  /// False if the derivative is not finite here, or if the gradient is not finite because an
+  /// intermediate value of a finite derivative is not (0 * inf for a value that nothing reads).
   bool judged = false;
   bool agrees = true;
-  std::string text;  ///< the numbers
+  std::string text;  ///< the compared numbers
 };
 
-/// <g, J v> by dual numbers = <J^T g, v> by the gradient, for random g and v.
+/// Checks <g, J v> by dual numbers = <J^T g, v> by the gradient, for random g and v.
 Judgement check_adjoint(const GradientCase& c, std::uint64_t seed);
-/// Central differences of the program along a random v converge to <J^T g, v> by order 2 at least,
-/// or are it (where all is of degree 2 at most).
+/// Checks that central differences of the program along a random v converge to <J^T g, v> by order
+/// 2 at least, or equal it (for polynomials of degree 2 at most).
 Judgement check_differences(const GradientCase& c, std::uint64_t seed);
 
-/// The program's gradient as a program of its own, with random gradients of the outputs.
+/// Returns the program's gradient as a case of its own, with random gradients of the outputs.
 GradientCase gradient_case(const GradientCase& c, std::uint64_t seed,
                            const GradientRequest& request = {});
 
-/// check_adjoint and check_differences of the program, of its gradient, … `order` times. The text
-/// of the first that disagrees, else "". `judged`, if given, counts those with a verdict.
+/// Runs check_adjoint and check_differences on the program, on its gradient, … `order` times.
+/// Returns the text of the first that disagrees, else "". `judged`, if given, counts those with a
+/// verdict.
 std::string check_gradient(GradientCase c, int order, std::uint64_t seed, int* judged = nullptr);
 
-/// An array of reals in (-2, 2), rounded to the dtype; small whole numbers for integers.
+/// Returns an array of reals in (-2, 2), rounded to the dtype; small whole numbers for integers.
 Array random_array(DType dtype, const std::vector<std::int64_t>& shape, std::uint64_t seed);
 
 }  // namespace mote::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients through c + exp(u) under a quotient or a logarithm, where exp(u) overflows, and where
-// it and its square leave the range in between.
+// Tests gradients through c + exp(u) under a quotient or a logarithm, where exp(u) overflows, and
+// where exp(u) and its square lie in the range between.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,8 +25,9 @@ Array row(const std::vector<double>& values) {
   return a;
 }
 
-/// The gradient's last output, and three times the derivative of the program's last along its last
-/// input, by dual numbers: both are in the interval that the bound gives to every element.
+/// Expects that the gradient's last output, and three times the derivative of the program's last
+/// output along its last input by dual numbers, both lie in the interval that the bound gives to
+/// every element.
 void expect_the_derivative(const Program& of, const GradientRequest& request = {}) {
   const Program program = gradient(of, request).program;
   const std::size_t n = kFarAndNear.size();

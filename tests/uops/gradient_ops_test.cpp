@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every op of the set, enumerated: its gradient against dual numbers and differences, to order 3
-// for Map and order 2 for the rest. An op without a rule does not compile; one with a wrong rule,
-// or none where it needs one, fails here.
+// Tests the gradient of every op of the set against dual numbers and differences, to order 3 for
+// Map and order 2 for the rest. An op without a rule does not compile; one with a wrong rule, or
+// without one that it needs, fails here.
 #include <gtest/gtest.h>
 
 #include "caught.h"
@@ -23,7 +23,7 @@ Program program_of(const Uops& inputs, const Uop& y, std::vector<ParamDecl> para
   return make_program(std::move(spec));
 }
 
-/// Distinct reals between low and high, away from each other.
+/// Returns distinct reals between low and high, away from each other.
 Array between(double low, double high, std::int64_t count, std::uint64_t seed) {
   Array a = random_array(DType::f64, {count}, seed);
   for (Number& n : a.values) n = Number(low + (n.real() + 2) / 4 * (high - low));
@@ -44,7 +44,7 @@ TEST(GradientOps, MapOps) {
     DType result = DType::boolean;
     try {
       result = result_dtype(op, dtypes, DType::f64);
-    } catch (const Error&) {  // integers and booleans only
+    } catch (const Error&) {  // the op takes integers and booleans only
     }
     if (!is_real(result)) continue;
     if (op == MapOp::lowest_bit) continue;  // a digit of a double, which no difference shows
@@ -68,10 +68,11 @@ TEST(GradientOps, ReduceOps) {
   const Uop x = input("x", DType::f64, {"A", "B", "C"});
   for (int k = 0; k <= static_cast<int>(ReduceOp::all); ++k) {
     const auto op = static_cast<ReduceOp>(k);
-    if (op == ReduceOp::any || op == ReduceOp::all) continue;  // of booleans
+    if (op == ReduceOp::any || op == ReduceOp::all) continue;  // these take booleans
     for (const std::vector<int>& axes : {std::vector{1}, {0, 2}, {0, 1, 2}}) {
       const Uop y = reduce(op, x, axes);
-      if (!is_real(y.dtype())) {  // a position has no gradient, and what it picks is no path
+      if (!is_real(y.dtype())) {  // a position has no gradient, and the choice of an element is no
+                                  // path for one
         EXPECT_EQ(error_of([&] { gradient(program_of({x}, y)); }),
                   "p.grad: no output is real, so that there is no gradient");
         continue;
@@ -103,7 +104,7 @@ TEST(GradientOps, ScatterOps) {
     const Uop n = input("n", DType::i64, {"N", "M"});
     const Array base = random_array(DType::f64, {3, 2}, 1),
                 data = random_array(DType::f64, {5, 2}, 2);
-    // Writes meet each other, leave the range, and leave elements alone.
+    // Writes meet each other, leave the range, and leave elements unwritten.
     const Program affine = program_of({b, x}, scatter(op, b, x, {"i0/2 + 1", "1 - i1"}));
     const Program selected = program_of({b, x, n}, select_scatter(op, b, x, 0, n));
     const Array index = i64({5, 2}, {0, 2, 0, 2, -1, 2, 2, 9, 2, 1});
@@ -131,7 +132,7 @@ TEST(GradientOps, ReindexSelectStopGradient) {
     if (std::string(body).find("stop") == std::string::npos) {
       EXPECT_EQ(check_gradient(c, 2, 3, &judged), "") << body;
       EXPECT_EQ(judged, 4) << body;
-    } else {  // differences do not stop
+    } else {  // finite differences ignore stop
       EXPECT_TRUE(check_adjoint(c, 3).agrees) << check_adjoint(c, 3).text;
     }
   }

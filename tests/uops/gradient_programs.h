@@ -18,14 +18,14 @@ inline const char* const kXW = "input x f64[N]\ninput w f64[N]\noutput y = ";
 
 inline Program with_body(const std::string& text) { return parse_program("op p\n" + text); }
 
-/// The gradients of a program of one output, from gy and the inputs that they need.
+/// Computes the gradients of a program of one output, from gy and the inputs that they need.
 inline std::vector<Array> gradients(const std::string& text,
                                     const std::vector<Array>& gy_and_inputs,
                                     const std::map<std::string, Number>& params = {}) {
   return evaluate(gradient(with_body(text)).program, gy_and_inputs, params);
 }
 
-/// A convolution in which rows and columns differ in everything, with groups of channels.
+/// A convolution with groups of channels in which rows and columns differ in every parameter.
 inline const char* const kConvBody = R"(
   param groups int = 1 in 1..
   param sh int = 1 in 1..

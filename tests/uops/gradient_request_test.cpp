@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests for parts of a gradient: what it needs, the outputs that are given, names, text, errors,
-// order.
+// Tests requests for parts of a gradient: needed inputs, given outputs, names, text, errors, order.
 #include <gtest/gtest.h>
 
 #include "caught.h"
@@ -35,7 +34,7 @@ TEST(Gradient, TakesShapesFromInputsThatItDoesNotRead) {
 }
 
 TEST(Gradient, KnowsSizesAsWellAsTheProgram) {
-  // C follows from v even where A is 0.
+  // C follows from v even if A is 0.
   const Gradient g = gradient(
       with_body(
           "input v f64[C]\ninput w f64[A, A*C]\noutput y = sum[1](w*w)\noutput z = sum[0](v)"),
@@ -53,7 +52,8 @@ TEST(Gradient, ReadsOutputsThatAreGiven) {
   EXPECT_EQ(g.outputs, std::vector{Need::value});
   EXPECT_EQ(to_string(g.program),
             "op p.grad\ninput gy f64[N]\ninput y f64[N]\noutput gx = gy*(1 - y*y)\n");
-  // An f32 maximum of doubles is not among them any more; that of f32 values is.
+  // A maximum rounded from double to f32 is not among the elements any more; a maximum of f32
+  // values is.
   const auto maximum = [](const std::string& of) {
     return gradient(with_body("input x f32[N]\noutput y = max[0](" + of + ")"),
                     {.wrt = {}, .from = {}, .inputs = {}, .outputs = {"y"}, .name = {}})

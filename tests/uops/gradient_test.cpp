@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of programs: what other systems got wrong, and what is pinned where there is no
-// derivative.
+// Tests the gradient of programs: known mistakes of other systems, and the values that are pinned
+// where there is no derivative.
 #include "mote/uops/gradient.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-// ---- what other systems got wrong
+// ---- known mistakes of other systems
 
 TEST(Gradient, ProductWithARepeatedFactor) {
   const Arrays g = gradients(std::string(kXW) + "x*x*w",
@@ -62,7 +62,7 @@ TEST(Gradient, ReductionsWithTies) {
 }
 
 TEST(Gradient, ScattersWithTies) {
-  // The last write, of 0, is out of range: it has no share, and no gradient.
+  // The last write, of 0, is out of range: it has no share and no gradient.
   const std::string head =
       "input b f64[N]\ninput x f64[M]\noutput y = scatter[max](b, x to i0/2 + 1)";
   EXPECT_EQ(gradients(head, {f64({2}, {1, 12}), f64({2}, {7, 3}), f64({3}, {3, 3, 0})}),
@@ -90,7 +90,7 @@ TEST(Gradient, TheUntakenBranchStaysOut) {
             f64({3}, {3, 3, 0.25}));
   EXPECT_EQ(gradients(std::string(kX) + "where(x <= 0, 0, x/(x*sqrt(x)))", {gy, x}).at(0),
             f64({3}, {0, 0, -1.0 / 16}));
-  // Two users of the same log, neither of which takes it; and an inner where.
+  // The same log has two users, neither of which takes it; the last case is an inner where.
   EXPECT_EQ(
       gradients(std::string(kX) + "where(x > 0, log(x), 1) + where(x > 3, 2*log(x), x)", {gy, x})
           .at(0),

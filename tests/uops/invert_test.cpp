@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// invert: what becomes a gather, what stays a scatter, and that both are the same on exact data.
+// Tests invert: scatters that become a gather, scatters that stay, and that both are equal on exact
+// data.
 #include "mote/uops/invert.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +32,7 @@ Array whole_eighths(const std::vector<std::int64_t>& shape, std::uint64_t seed) 
 }
 
 struct Case {
-  const char* body;  ///< of a program with inputs b and x and the output y
+  const char* body;  ///< the body of a program with inputs b and x and the output y
   std::vector<std::int64_t> b, x;
   std::map<std::string, Number> params = {};
 };
@@ -95,11 +96,11 @@ TEST(Invert, SolvesWhatNetworksWriteTo) {
       {"input b f64[N, K]\ninput x f64[M, 2]\noutput y = scatter[add](b, x to i0/K*2 + i1, i0%K)",
        {5, 2},
        {5, 2}},
-      // windows that overlap: i1 is no digit
+      // The windows overlap: i1 is no digit.
       {"input b f64[N]\ninput x f64[M, 3]\noutput y = scatter[add](b, x to i0*2 + i1)",
        {7},
        {3, 3}},
-      // K may be 0 where b has elements: no rule may divide by it
+      // K may be 0 if b has elements: no rule may divide by it.
       {"input b f64[N]\ninput x f64[M, K]\noutput y = scatter[add](b, x to i0*K + i1)",
        {5},
        {2, 3}},
@@ -110,7 +111,8 @@ TEST(Invert, SolvesWhatNetworksWriteTo) {
   };
   for (const Case& c : cases) {
     std::string text = kHead + std::string(c.body);
-    const std::size_t z = text.find("input z");  // declares sizes that products of them do not give
+    const std::size_t z =
+        text.find("input z");  // it declares sizes that cannot be solved from products of them
     Case full = c;
     const Program p = parse_program(text);
     const Program q = invert(p);
@@ -142,17 +144,17 @@ TEST(Invert, DigitsOfARowOfAllElementsNeedNoSum) {
 
 TEST(Invert, LeavesAlone) {
   const char* const bodies[] = {
-      // not a sum
+      // The combining operation is not a sum.
       "input b f64[N]\ninput x f64[M]\noutput y = scatter[set](b, x to i0)",
       "input b f64[N]\ninput x f64[M]\noutput y = scatter[mul](b, x to i0)",
       "input b f64[N]\ninput x f64[M]\noutput y = scatter[max](b, x to 2*i0)",
-      // no rule solves it
+      // No rule solves this index.
       "input b f64[N]\ninput x f64[M]\noutput y = scatter[add](b, x to min(i0, 3))",
       "input b f64[N]\ninput x f64[M]\noutput y = scatter[add](b, x to i0*i0)",
       "input b f64[N]\ninput x f64[M, K]\noutput y = scatter[add](b, x to i0*i1)",
-      // $o may be 0 or negative
+      // $o may be 0 or negative.
       "input b f64[N]\ninput x f64[M]\noutput y = scatter[add](b, x to i0*$o)",
-      // data says where
+      // The indices are data.
       "input b f64[N]\ninput x f64[M]\ninput n i64[M]\noutput y = select_scatter[0, add](b, x, n)",
       "input b f64[N]\ninput x f64[1]\ninput n i64[1]\noutput y = select_scatter[0, max](b, x, n)"};
   for (const char* const body : bodies) {
@@ -181,8 +183,8 @@ TEST(Invert, AddsToTheBaseThatThereIs) {
   EXPECT_EQ(to_string(invert(parse_program(zero))), "op p\ninput x f64[N]\noutput y = x\n");
 }
 
-// A transposed convolution reads x[(h + p)/s] where s divides: what that condition says of the
-// elements that count saves a loop over the rest of the division.
+// A transposed convolution reads x[(h + p)/s] only if s divides h + p: this condition saves a loop
+// over the remainders.
 TEST(Invert, UsesConditionsOfWhatIsWritten) {
   const Program p = parse_program(R"(op p
     param s int = 1 in 1..
@@ -245,7 +247,7 @@ TEST(Invert, Conv2dGradientsAreEqualOnExactData) {
     const Program q = invert(g.program);
     EXPECT_EQ(scatters(q), 0);
     EXPECT_EQ(evaluate(q, g.inputs, g.params), evaluate(g.program, g.inputs, g.params));
-    // A gradient of the inverted gradient is one of the gradient.
+    // The gradient of the inverted gradient is checked as that of the gradient would be.
     int judged = 0;
     EXPECT_EQ(check_gradient({q, g.inputs, g.params}, 1, 5, &judged), "");
     EXPECT_EQ(judged, 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large and deep a program may be, and which names it may have.
+// Tests the limits of programs: their size, their depth, and the names that they may use.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 using test::error_of;
 
-// a0 = x, a1 = exp(a0), … : `depth` nodes from the input to the output, both counted.
+// Returns a0 = x, a1 = exp(a0), … : `depth` nodes from the input to the output, both counted.
 std::string chain(int depth) {
   std::string text = "op p\ninput x f32[N]\na0 = x\n";
   for (int k = 1; k < depth; ++k) text += fmt::format("a{} = exp(a{})\n", k, k - 1);

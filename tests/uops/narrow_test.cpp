@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// f16, bf16, i8, u8, and the operations on bits.
+// Tests f16, bf16, i8, u8, and the operations on bits.
 #include <gtest/gtest.h>
 
 #include "caught.h"
@@ -19,7 +19,7 @@ Array line(DType dtype, std::vector<Number> values) {
 TEST(Narrow, RealsAreRoundedWhenStoredAndCastOnly) {
   const std::string head = "op n\ninput x f16[N]\noutput y = ";
   const Array x = line(DType::f16, {1.0, 2048.0, 65504.0});
-  // 2049 is no f16, but inside it is exact.
+  // 2049 is no f16, but intermediate results are exact.
   EXPECT_EQ(run(head + "x + 1 - 1", {x}), x);
   EXPECT_EQ(run(head + "f16(x + 1) - 1", {x}), line(DType::f16, {1.0, 2047.0, 65504.0}));
   EXPECT_EQ(run(head + "x*2", {x}), line(DType::f16, {2.0, 4096.0, kInf}));

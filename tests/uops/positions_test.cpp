@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors that are seen only when the whole program is there say where its text causes them.
+// Tests that errors found only in the complete program report the line and column of their cause.
 #include <gtest/gtest.h>
 
 #include "caught.h"
@@ -9,7 +9,7 @@ namespace {
 
 using test::error_of;
 
-// The place of the error of "op p", then these lines.
+// Returns the position of the error of "op p" followed by these lines.
 std::string place(const std::string& lines) {
   const std::string text = error_of([&] { parse_program("op p\n" + lines); });
   const std::string_view start = "program text: line ";
@@ -49,8 +49,8 @@ TEST(Positions, OfSizesThatContradict) {
   EXPECT_EQ(place("input x f32[N]\nsize A = $k + 1\noutput y = x"), "3, column 1");
 }
 
-// What is made on the way (the count of a mean, the repetition of an axis) stands where its cause
-// does.
+// Nodes that builders insert (the count of a mean, the repetition of an axis) have the position of
+// their cause.
 TEST(Positions, OfNodesThatBuildersInsert) {
   EXPECT_EQ(place("input x f32[$k]\noutput y = x"), "2, column 1");
   EXPECT_EQ(place("input x f32[N]\ninput w f32[4]\nt = 2\noutput y = x"), "4, column 5");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// make_program and bind: unification of sizes, size rules, checks and their texts.
+// Tests make_program and bind: unification of sizes, size rules, checks and their texts.
 #include "mote/uops/program.h"
 
 #include <gtest/gtest.h>

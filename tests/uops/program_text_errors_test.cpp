@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Program texts that are wrong: errors say line and column, and no text exhausts the stack.
+// Tests wrong program texts: errors give line and column, and no text exhausts the stack.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using test::error_of;
 std::string message(const std::string& text) {
   return error_of([&] { parse_program(text); });
 }
-// The error of one more line after the declarations of x f32[N, C], n i64[N, C] and $k.
+// Returns the error of one more line after the declarations of x f32[N, C], n i64[N, C] and $k.
 std::string line(const std::string& text) {
   return message("op p\nparam k int\ninput x f32[N, C]; input n i64[N, C]\n" + text +
                  "\noutput y = x");

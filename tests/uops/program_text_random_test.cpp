@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// parse(print(p)) equals p, for random programs.
+// Tests that parse(print(p)) equals p, for random programs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace mote {
 namespace {
 
-// One random node over those there are; builders refuse what does not fit.
+// Draws one random node over the pool; builders refuse operands that do not fit.
 Uop random_node(test::Choices& choices, const std::vector<Uop>& pool) {
   using Uops = std::vector<Uop>;
   const auto pick = [&] { return pool[static_cast<std::size_t>(choices.below(int(pool.size())))]; };
@@ -69,7 +69,7 @@ TEST(ProgramText, RandomProgramsParseBackToEqualOnes) {
         while (!choices.done()) try {
             pool.push_back(random_node(choices, pool));
             ++nodes;
-          } catch (const Error&) {  // this one does not fit
+          } catch (const Error&) {  // this node does not fit
           }
         ProgramSpec spec{"random", "", {{"k", true, 1, {}, {}, ""}}, inputs, {}, {}, {}};
         spec.sizes.push_back({"M", Expr::param("k") + 2});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text form: parse(print(p)) equals p, printed text is stable and as a person writes it, errors
-// say line and column, and no text makes the parser crash.
+// Tests the text form: parse(print(p)) equals p, printed text is stable and looks as a person
+// writes it, errors give line and column, and no text makes the parser crash.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -216,7 +216,7 @@ TEST(ProgramText, LiteralsTakeTheDtypeThatTheyMeet) {
   EXPECT_EQ(std::get<uop::Scalar>(half.args[1].node().kind).value.real(), 3.5);
 }
 
-// Random edits of valid programs: delete, double, swap, overwrite, splice from another one.
+// Makes random edits of valid programs: delete, double, swap, overwrite, splice from another one.
 std::string mutated(test::Choices& choices) {
   std::vector<std::string> texts;
   for (const auto& [name, text] : programs()) texts.push_back(text_of(name));
@@ -267,7 +267,7 @@ TEST(ProgramText, MutatedTextIsReadOrRefused) {
       },
       80);
   EXPECT_TRUE(held);
-  EXPECT_GT(read, 0);  // both ways were taken
+  EXPECT_GT(read, 0);  // some texts were accepted
 }
 
 }  // namespace

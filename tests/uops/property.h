@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Properties over a given number of random byte strings, and the decisions drawn from one: building
-// a test case from bytes lets RapidCheck shrink the bytes, and with them the case.
+// Tests properties over a given number of random byte strings, and draws decisions from one:
+// building a test case from bytes lets RapidCheck shrink the bytes, and with them the case.
 #pragma once
 
 #include <rapidcheck.h>
@@ -12,7 +12,7 @@
 
 namespace mote::test {
 
-/// Decisions read off a byte string; past its end each is the first option.
+/// Reads decisions off a byte string; past its end each decision is the first option.
 class Choices {
  public:
   explicit Choices(const std::vector<std::uint8_t>& bytes) : bytes_(bytes) {}
@@ -26,8 +26,7 @@ class Choices {
 };
 
 /// Runs `property(Choices&)` (bool) on `count` byte strings. A failure prints the smallest bytes
-/// and the RC_PARAMS that replay it.
-/// Each string has `size` bytes.
+/// and the RC_PARAMS that replay it. Each string has `size` bytes.
 template <class Property>
 bool holds(const std::string& name, int count, const Property& property, std::size_t size = 240) {
   rc::detail::TestMetadata metadata;

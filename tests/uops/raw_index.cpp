@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random plain index trees and their direct evaluation.
+// Draws random plain index trees and evaluates them directly.
 #include "raw_index.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ RawIndex draw_raw(Choices& choices, int depth) {
   if (raw.op == 'n') return raw;
   raw.args.push_back(draw_raw(choices, depth - 1));
   if (choices.below(4) == 0 && (raw.op == '/' || raw.op == '%')) {
-    // Makes the rules meet: x/s·s + x%s, and multiples of s in the dividend.
+    // This form triggers the rules: x/s·s + x%s, and multiples of s in the dividend.
     RawIndex multiple{'*', 0, 0, {raw.args[1], draw_raw(choices, 1)}};
     raw.args[0] = RawIndex{'+', 0, 0, {raw.args[0], multiple}};
     RawIndex other = raw;

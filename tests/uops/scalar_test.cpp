@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scalar semantics: wrapping integers, NaN rules, rounding, casts, dtypes of results.
+// Tests the scalar semantics: wrapping integers, NaN rules, rounding, casts, dtypes of results.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scatter and SelectScatter: meaning, ambiguity of indices, dtypes, errors.
+// Tests Scatter and SelectScatter: meaning, ambiguity of indices, dtypes, errors.
 #include <gtest/gtest.h>
 
 #include "caught.h"
@@ -47,7 +47,7 @@ TEST(Scatter, DuplicatesAccumulateAndTheLastSetStays) {
 }
 
 TEST(Scatter, IsTheAdjointOfReindex) {
-  // <reindex(u), v> = <u, scatter(v)>, with an index that leaves the range on both sides.
+  // Checks <reindex(u), v> = <u, scatter(v)>, with an index that leaves the range on both sides.
   const Array u = f64({4}, {1, 10, 100, 1000});
   const Array v = f64({5}, {2, 3, 5, 7, 11});
   const Array left = run(R"(op l
@@ -70,7 +70,7 @@ TEST(Scatter, NanWinsInMaxAndMin) {
 }
 
 TEST(Scatter, AccumulatesInDoubleAndRoundsOnce) {
-  // As floats, 2^24 + 1 + 1 would stay at 2^24.
+  // In f32, 2^24 + 1 + 1 would stay at 2^24.
   const Array y = run(R"(op s
     input b f32[K]
     input x f32[N]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builders of uops: shapes, names, dtypes, simplifications that keep the meaning, errors.
+// Tests builders of uops: shapes, names, dtypes, simplifications that keep the meaning, errors.
 #include "mote/uops/uop.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST(Input, RefusesBadDeclarations) {
             "Input b c: an input's name is letters, digits and _");
 }
 
-/// None is ambiguous: an integer of any type is an integer, float a real.
+/// No conversion is ambiguous: an integer of any type becomes an integer, a float a real.
 TEST(Number, IsMadeOfEveryArithmeticType) {
   for (const Number& n : std::vector<Number>{3, 3U, 3L, 3UL, 3LL, 3ULL, static_cast<short>(3),
                                              std::uint8_t{3}, std::size_t{3}, '\3'})
@@ -212,7 +212,8 @@ TEST(Broadcast, RunsAxesAlongOthers) {
 }
 
 TEST(Squeeze, DropsAxesOfExtentOne) {
-  EXPECT_EQ(describe(squeeze(max(kRows, {1}), {1})), "Reduce max");  // kept and dropped again
+  EXPECT_EQ(describe(squeeze(max(kRows, {1}), {1})),
+            "Reduce max");  // the axis is kept by the reduction, then dropped
   EXPECT_EQ(text(squeeze(max(kRows, {1}), {1}).shape()), "N");
   EXPECT_EQ(error_of([] { squeeze(input("x", DType::f32, {"4"}), {0}); }),
             "squeeze: axis 0 of f32[4] has size 4, expected 1");

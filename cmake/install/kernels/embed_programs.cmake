@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DOUTPUT=programs.cpp "-DFILES=a.mote|b.mote" [-DDTYPES=f32,f64] [-DALONE=1] -P embed_programs.cmake:
-# C++ with library_programs(), the ops of the files. ALONE: nothing else defines library_ops().
+# writes C++ with library_programs(), the ops of the files. ALONE: no other source defines library_ops().
 string(REPLACE "|" ";" files "${FILES}")
 set(dtypes "")
 if(DTYPES)

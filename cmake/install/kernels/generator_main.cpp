@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote-gen with a library's ops in the catalogue.
+// The program mote-gen with a library's ops in the catalogue.
 #include <cstdio>
 #include <exception>
 

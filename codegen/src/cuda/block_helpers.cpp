@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of what the threads of a block compute together.
+// Emits the text of the functions that the threads of a block compute together.
 #include "block_helpers.h"
 
 #include <array>
@@ -8,8 +8,8 @@
 namespace mote::cuda {
 namespace {
 
-/// What mote_block_sum() and its like are made of: @ stands for the name, T for the type, J for a
-/// and b joined.
+/// The template of mote_block_sum() and its like: @ stands for the name, T for the type, J for the
+/// combination of a and b.
 constexpr std::string_view kBlock =
     R"(/* What the threads of a block hold, joined; each gets it. All of them call it. */
 MOTE_DEVICE T @(T a) {

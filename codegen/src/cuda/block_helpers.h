@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions in CUDA that the threads of a block call together.
+// Selects the CUDA functions that the threads of a block call together.
 #pragma once
 
 #include <string>
 
 namespace mote::cuda {
 
-/// Those of mote_block_sum() and its like, mote_block_sumf() …, that the text calls.
+/// Returns those functions among mote_block_sum(), mote_block_sumf() … that the text calls.
 std::string block_helpers(const std::string& text);
 
 }  // namespace mote::cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: statements at top level, loops in rounds that may run at once, or that are in order; out: the
-// same with long reductions in chunks. For `for r { names; for n in 0..N { acc += v } rest }`:
+// In: statements at top level, loops in iterations that are independent, or that are in order; out:
+// the same with long reductions split. For `for r { names; for n in 0..N { acc += v } rest }`:
 //
 //   for k in 0..chunks, r { names; for n in k*chunk..min(N, (k + 1)*chunk) { acc += v }
 //                           partial[r, k] = acc }
@@ -24,11 +24,11 @@
 namespace mote::cuda {
 namespace {
 
-/// Rounds of a launch that are enough: more chunks make more work for the second nest alone.
+/// The number of iterations of a launch that is enough: more parts only add to the second nest.
 constexpr std::int64_t kRounds = 262144;
 constexpr std::int64_t kMaxChunks = 512;
-/// Chunks begin at multiples of these: of elements, so that threads may take 16 bytes of them at a
-/// time and have several, and of rows, which a block's warps share.
+/// The parts begin at multiples of these numbers: of elements, so that threads can access 16 bytes
+/// of them at a time and have several, and of rows, which a block's warps share.
 constexpr std::int64_t kElements = 64;
 constexpr std::int64_t kRows = 4;
 
@@ -64,7 +64,7 @@ class Chunks {
     return all;
   }
 
-  /// Of the first of the rounds' loops, where nothing but names stands before it.
+  /// Splits the first loop of the iterations, if only names stand before it.
   void round(const SharedLoops& shared, const Stmt& s, Body& all) {
     const Body& body = shared.loops.back()->body;
     const auto is_name = [](const Stmt& inner) { return std::holds_alternative<Let>(inner.kind); };
@@ -82,8 +82,8 @@ class Chunks {
     part(is_bare ? fold_later(body, at, shared.loops, all) : body, at, shared.loops, all);
   }
 
-  /// The loop that the statement is, or that stands alone in branches, where all that it does is
-  /// fold into its own accumulators.
+  /// Returns the loop that the statement is, or that stands alone in branches, if all that it does
+  /// is fold into its own accumulators.
   static const Loop* reduction(const Stmt& s) {
     if (const auto* branch = std::get_if<If>(&s.kind))
       return branch->body.size() == 1 ? reduction(branch->body.front()) : nullptr;
@@ -94,8 +94,8 @@ class Chunks {
     return tensors_written(loop->body).empty() && is_counted(*loop) ? loop : nullptr;
   }
 
-  /// Where the rounds of the reduction `at` hold reductions, they are shared by themselves, store
-  /// what they would fold, and the reduction goes over that: the body of the outer rounds then.
+  /// If the iterations of the reduction `at` hold reductions, adds a nest that shares those and
+  /// stores their values, and returns the body in which the reduction reads the stored values.
   Body fold_later(Body body, std::size_t at, const std::vector<const Loop*>& shared, Body& all) {
     const Loop loop = *as_loop(body[at]);
     const std::vector<const Loop*> nest = nest_of(loop);
@@ -140,7 +140,7 @@ class Chunks {
     return body;
   }
 
-  /// Folds stand at the end of the rounds alone.
+  /// Returns true if only folds stand from the first outer fold to the end of the iterations.
   static bool folds_last(const Loop& loop) {
     const auto is_fold = [](const Stmt& s) { return std::holds_alternative<Fold>(s.kind); };
     const auto first = std::ranges::find_if(loop.body, is_fold);
@@ -154,7 +154,7 @@ class Chunks {
     return !outer;
   }
 
-  /// Extents of the rounds and where a round is in them, but for loops of one round.
+  /// Returns the extents of the iterations and the indices of one, without loops of one iteration.
   static std::pair<std::vector<Expr>, std::vector<Expr>> rounds_of(
       const std::vector<const Loop*>& shared) {
     std::pair<std::vector<Expr>, std::vector<Expr>> out;
@@ -166,7 +166,8 @@ class Chunks {
     return out;
   }
 
-  /// Two nests in place of the round `body` of these loops, whose statement `at` is the reduction.
+  /// Puts two nests in place of the iteration `body` of these loops; statement `at` is the
+  /// reduction.
   void part(const Body& body, std::size_t at, const std::vector<const Loop*>& shared, Body& all) {
     const Loop& loop = *reduction(body[at]);
     auto [shape, place] = rounds_of(shared);
@@ -206,7 +207,7 @@ class Chunks {
     std::ranges::move(second, std::back_inserter(all));
   }
 
-  /// The statement with another loop in its branches.
+  /// Returns the statement with another loop in its branches.
   static Stmt with_loop(Stmt s, Loop loop) {
     if (auto* branch = std::get_if<If>(&s.kind))
       branch->body.front() = with_loop(branch->body.front(), std::move(loop));
@@ -217,7 +218,7 @@ class Chunks {
 
   static bool is_single(const Loop& loop) { return loop.end == Expr(1); }
 
-  /// The shared loops around a body; `single`: also those of one round.
+  /// Wraps the body in the shared loops; `single`: also in those of one iteration.
   static Body around(Body body, const std::vector<const Loop*>& shared, bool single) {
     for (std::size_t k = shared.size(); k-- > 0;) {
       if (is_single(*shared[k]) && !single) {
@@ -233,7 +234,7 @@ class Chunks {
     return body;
   }
 
-  /// Loops, accumulators and names of the body get names of their own.
+  /// Gives the loops, accumulators and names of the body names of their own.
   void rename(Body& body) {
     std::map<Symbol, Expr> variables;
     std::map<std::string, std::string> names;
@@ -257,7 +258,7 @@ class Chunks {
     });
   }
 
-  /// Of loops, accumulators and names: where they are declared.
+  /// Renames the declarations of loops, accumulators and names.
   void rename(Body& body, std::map<Symbol, Expr>& variables,
               std::map<std::string, std::string>& names) {
     const auto own = [&](std::string& name) {

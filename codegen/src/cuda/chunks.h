@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Long reductions of few rounds, for more threads than there are rounds.
+// Splits long reductions with few iterations, for more threads than there are iterations.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 namespace mote::cuda {
 
 struct Chunked {
-  LoopProgram program;  ///< with named sizes of its own
-  Expr terms;           ///< that the longest reduction goes over
+  LoopProgram program;  ///< the loops, with named sizes of its own
+  Expr terms;           ///< the number of terms of the longest reduction
 };
 
-/// A loop that folds all its rounds into sums, products, maxima or minima becomes two nests: one
-/// that folds each chunk of its rounds into memory, and one that folds these. `p`'s statements may
-/// be those of a stage alone. nullopt where there is no such loop.
+/// Turns each loop that folds all its iterations into sums, products, maxima or minima into two
+/// nests: one that folds each part of its iterations into memory, and one that combines these.
+/// `p`'s statements may be those of one stage. Returns nullopt if there is no such loop.
 std::optional<Chunked> in_chunks(const LoopProgram& p);
 
 }  // namespace mote::cuda

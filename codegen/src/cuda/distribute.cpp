@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: a program; out: the same sums in the same order, with loops of fewer statements. Steps, for
-// each loop at top level whose rounds are independent and have temporaries of their own:
-//   - these get an axis for each of the shared loops;
-//   - a loop that ends in folds becomes two, so that what it stores is a nest of its own;
-//   - such a nest runs to limits that are the same in all rounds, where it writes nothing else, and
+// In: a program; out: the same sums in the same order, with loops of fewer statements. For each
+// loop at top level whose iterations are independent and have temporaries of their own, these steps
+// are taken:
+//   - these temporaries get an axis for each of the shared loops;
+//   - a loop that ends in folds becomes two, so that its stores are a nest of their own;
+//   - such a nest gets limits that are the same in all iterations, if it writes nothing else and
 //     nothing that was stored before;
-//   - the shared loops are written around each nest, and around what stands between nests;
-//   - a name or an accumulator that a later one reads is stored.
+//   - the shared loops are written around each nest, and around the statements between nests;
+//   - a name or an accumulator that a later loop reads is stored.
 #include "distribute.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@
 namespace mote::cuda {
 namespace {
 
-/// Loops in a loop, or in a branch.
+/// Returns true for loops in a loop, or in a branch.
 bool is_nest(const Stmt& s) {
   if (const auto* branch = std::get_if<If>(&s.kind))
     return std::ranges::any_of(branch->body, is_nest);
@@ -36,7 +37,7 @@ bool share_any(const std::set<std::string>& a, const std::set<std::string>& b) {
   return std::ranges::any_of(a, [&](const std::string& name) { return b.contains(name); });
 }
 
-/// Each round stores elements of its own: its variable is among the indices.
+/// Returns true if each iteration stores elements of its own: its variable is among the indices.
 bool stores_by_round(const Loop& loop) {
   return std::ranges::all_of(accesses(loop.body), [&](const Access& a) {
     return !a.write || std::ranges::find(a.index, Expr(loop.variable)) != a.index.end();
@@ -45,7 +46,7 @@ bool stores_by_round(const Loop& loop) {
 
 class Distribution {
  public:
-  /// `names` holds all names that are taken; `tensors` those of the program that is made.
+  /// `names` holds all names that are taken, `tensors` those of the program that is made.
   Distribution(LoopProgram& names, std::vector<TensorDecl>& tensors, const SharedLoops& shared,
                Steps steps)
       : names_(names), given_(tensors), tensors_(tensors), shared_(shared), steps_(steps) {
@@ -57,8 +58,8 @@ class Distribution {
     body_ = shared.loops.back()->body;
   }
 
-  /// The loops in place of the shared ones; nullopt where there is only one nest, or something that
-  /// is in the way.
+  /// Returns the loops in place of the shared ones; nullopt if there is only one nest, or
+  /// distribution is not possible.
   std::optional<Body> run() {
     if (!is_plain() || !give_memory()) return std::nullopt;
     split();
@@ -87,7 +88,7 @@ class Distribution {
     return plain;
   }
 
-  /// A branch whose conditions another step may change.
+  /// Returns true for a branch whose conditions another step may change.
   static bool asks_tensors(const Stmt& s) {
     const auto* branch = std::get_if<If>(&s.kind);
     return branch != nullptr && std::ranges::any_of(branch->conditions, [](const Condition& c) {
@@ -95,8 +96,8 @@ class Distribution {
            });
   }
 
-  /// Nothing in the branch is read outside of it but what it stores: no loop of it folds into
-  /// something that is read behind the branch.
+  /// Returns true if only stores of the branch are read outside of it: none of its loops folds into
+  /// an accumulator that is read after the branch.
   bool is_closed(const Body& branch) const {
     const std::set<std::string> declared = accumulators_declared(branch);
     const auto count = [&](const Body& body) {
@@ -148,7 +149,7 @@ class Distribution {
       }
       Loop nest = *as_loop(s);
       std::optional<Loop> folds = take_folds(nest);
-      // Further rounds would replace what an earlier step has stored where the nest's own don't.
+      // Further iterations could overwrite elements that an earlier step has stored.
       const bool stores_first = !share_any(tensors_written(out), tensors_written(nest.body));
       if (nest.accumulators.empty() && stores_first) widen(nest);
       out.push_back({std::move(nest)});
@@ -157,8 +158,9 @@ class Distribution {
     body_ = std::move(out);
   }
 
-  /// The folds that the loop ends in, as a loop of their own: all that they read is stored by then,
-  /// each element once. nullopt, with the loop as it was, where that doesn't hold.
+  /// Returns the folds that the loop ends in as a loop of their own, if all values that they read
+  /// are stored by then, each element once. Otherwise returns nullopt and leaves the loop as it
+  /// was.
   std::optional<Loop> take_folds(Loop& loop) {
     const auto is_fold = [](const Stmt& s) { return std::holds_alternative<Fold>(s.kind); };
     const auto first = std::find_if_not(loop.body.rbegin(), loop.body.rend(), is_fold).base();
@@ -179,8 +181,9 @@ class Distribution {
     return folds;
   }
 
-  /// To limits that don't move with the shared loops, where all that is stored is the rounds' own,
-  /// further rounds store elements of their own, and all that is read is there.
+  /// Moves the limits to ones that do not depend on the shared loops, if the loop stores only the
+  /// iterations' own temporaries, each further iteration stores elements of its own, and all reads
+  /// are in range.
   void widen(Loop& loop) const {
     const auto forget = [](const Expr&) {};
     const auto begin = fixed_limit(loop.begin, Atom::Kind::max, moving_, forget);
@@ -218,8 +221,8 @@ class Distribution {
     }
   }
 
-  /// What stands behind a reduction goes with it, and so do names before it; a loop that stores is
-  /// alone.
+  /// Groups the statements after a reduction with it, and the names before it too; a loop that
+  /// stores is a group of its own.
   void part_loops() {
     enum class Open : std::uint8_t { none, names, reduction, scalars };
     Open open = Open::none;
@@ -250,7 +253,7 @@ class Distribution {
     }
   }
 
-  /// Those that can be read behind the statement.
+  /// Returns the accumulators that can be read after the statement.
   static std::vector<Accumulator> accumulators_of(const Stmt& s) {
     if (const Loop* loop = as_loop(s)) return loop->accumulators;
     std::vector<Accumulator> all;
@@ -275,8 +278,8 @@ class Distribution {
     }
   }
 
-  /// The shared loops around a body, with variables of their own; a branch that all rounds take
-  /// alike is around them.
+  /// Wraps a body in the shared loops, with variables of their own; a branch that all iterations
+  /// take alike stays outside of them.
   Stmt around(Body body) {
     if (auto* branch = body.size() == 1 ? std::get_if<If>(&body.front().kind) : nullptr) {
       const bool is_moving = std::ranges::any_of(branch->conditions, [&](const Condition& c) {
@@ -315,7 +318,8 @@ class Distribution {
   std::vector<Body> groups_;
 };
 
-/// One step: rounds that are distributed may hold loops whose rounds can be.
+/// Takes one step: iterations that are distributed may hold loops whose iterations can be
+/// distributed too.
 std::optional<LoopProgram> distributed_once(const LoopProgram& p, Steps steps) {
   LoopProgram out = p, names = p;
   bool any = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds that hold several steps, as loops of their own: each step can then be a stage.
+// Distributes iterations that hold several steps into loops of their own, each of which can be a
+// stage.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +11,14 @@
 namespace mote::cuda {
 
 enum class Steps : std::uint8_t {
-  nests,  ///< where rounds have memory of their own and one of their steps is a nest of loops
-  loops,  ///< each loop, with the names before it and what follows from it, where they have none
+  nests,  ///< iterations have memory of their own, and one of their steps is a nest of loops
+  loops,  ///< iterations have none; each loop, with the names before it and the statements that use
+          ///< it, is a step
 };
 
-/// `for rows { t = …; for e { … t … } }` becomes `for rows { t[row] = … } for rows { for e { …
-/// t[row] … } }`: what the rounds keep becomes memory for all of them. nullopt where p has no such
-/// rounds.
+/// Turns `for rows { t = …; for e { … t … } }` into `for rows { t[row] = … } for rows { for e { …
+/// t[row] … } }`: the values that an iteration keeps become memory for all of them. Returns nullopt
+/// if p has no such iterations.
 std::optional<LoopProgram> distributed(const LoopProgram& p, Steps steps);
 
 }  // namespace mote::cuda

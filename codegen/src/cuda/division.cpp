@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: a stage; out: its statements as stages of their own: a scatter by segments, each reduction in
-// chunks and behind it what needs its result, what is stored with loops of its own.
+// In: a stage; out: its statements as stages of their own: a scatter by output range, or each split
+// reduction followed by the statements that need its result, with stores in loops of their own.
 #include <set>
 #include <string>
 #include <utility>
@@ -33,7 +33,7 @@ std::set<std::string> tensors_touched(const Body& body) {
   return all;
 }
 
-/// By other stages.
+/// Returns the tensors that other stages access.
 std::set<std::string> others_touched(const Stages& all, std::size_t stage) {
   std::set<std::string> touched;
   for (std::size_t k = 0; k < all.stages.size(); ++k)
@@ -41,7 +41,7 @@ std::set<std::string> others_touched(const Stages& all, std::size_t stage) {
   return touched;
 }
 
-/// What one of the shared rounds goes over.
+/// Returns the number of terms that one of the shared iterations goes over.
 Expr terms_of_iterations(const Body& stage) {
   Expr terms = 0;
   for_each(stage, [&](const Stmt& s) {

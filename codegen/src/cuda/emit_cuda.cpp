@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels a program has, and what a host needs to launch them. In: loops; out: CUDA C++.
+// Decides which kernels a program has, and lists what a host needs to launch them. In: loops; out:
+// CUDA C++.
 #include "mote/codegen/emit_cuda.h"
 
 #include <fmt/format.h>
@@ -49,17 +50,17 @@ std::string comment(const LoopProgram& p, std::size_t stages, bool tf32) {
   return "/*" + emit::comment_text(body).substr(2) + " */\n";
 }
 
-/// What is made of a stage, and where.
+/// The options for the kernels of one stage, and their position.
 struct Making {
   bool tf32;
-  /// Of a program that was distributed: rows are long wherever it is launched, also those of memory
-  /// alone, which demand no strides.
+  /// True in a program that was distributed: rows are long wherever it is launched, also rows of
+  /// temporaries alone, which need no strides.
   bool distributed = false;
   int stage = 0;
   int part = 0;
 };
 
-/// One of the tensors may repeat, so that it has gaps.
+/// Returns true if one of the tensors may repeat, so that it has gaps.
 bool repeats_any(const LoopProgram& p, const PackForm& packs) {
   return std::ranges::any_of(p.source->inputs, [&](const Uop& u) {
     const auto& input = std::get<uop::Input>(u.node().kind);
@@ -68,7 +69,7 @@ bool repeats_any(const LoopProgram& p, const PackForm& packs) {
   });
 }
 
-/// A block for a row of what threads would take element by element, finding the place of each.
+/// Makes a kernel of a block for each row, if threads would otherwise compute each element's index.
 std::optional<CudaKernel> map_kernel(const LoopProgram& p, const Stage& stage,
                                      const std::string& function) {
   const auto rows = along_rows(p, stage);
@@ -100,7 +101,7 @@ std::vector<CudaKernel> kernels_of(const LoopProgram& p, const Stage& stage, con
   return all;
 }
 
-/// The stage in parts, behind its kernels, where those have no tiles.
+/// Adds the stage in parts after its kernels, if those have no tiles.
 void add_parts(CudaProgram& out, std::vector<CudaKernel>& whole, Stages& all, std::size_t stage,
                const std::string& own, bool tf32) {
   if (!all.program.native || std::ranges::any_of(whole, &CudaKernel::has_tiles)) return;
@@ -132,7 +133,7 @@ void add_parts(CudaProgram& out, std::vector<CudaKernel>& whole, Stages& all, st
     if (known == all.program.tensors.end())
       all.program.tensors.push_back(t);
     else if (known->shape.empty())
-      *known = t;  // a scalar of the stage alone may be memory between its parts
+      *known = t;  // a scalar within the stage may be memory between its parts
   }
 }
 
@@ -164,7 +165,7 @@ CudaProgram kernels_of(const LoopProgram& p, const std::string& function, bool t
   return out;
 }
 
-/// With tiles, or there is no use in it.
+/// Returns the distributed program if it has tiles; without them it has no advantage.
 std::optional<CudaProgram> distributed_kernels(const LoopProgram& p, const std::string& function,
                                                bool tf32) {
   const auto parts = p.native ? distributed(p, Steps::nests) : std::nullopt;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The body of a CUDA kernel, where it differs from that of a C function: loops whose rounds are
-// shared become grid-stride loops, and memory for temporaries is given. In: a stage of a program.
+// Writes the parts of a CUDA kernel's body that differ from a C function: loops whose iterations
+// are shared become grid-stride loops, and memory for temporaries is provided. In: a stage of a
+// program.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,8 +15,9 @@ namespace mote::emit {
 
 namespace {
 
-/// Whether a thread runs loops after each other in the rounds of a loop, as a head of attention
-/// does: unrolled, what is hoisted out of all of them takes more registers than a thread has.
+/// Returns true if a thread runs several loops one after the other in the iterations of a loop, as
+/// attention does for a head: unrolled, the values hoisted out of all of them need more registers
+/// than a thread has.
 bool holds_several_loops(const Body& b) {
   return std::ranges::any_of(loops_in(b), [](const Loop* loop) {
     if (loop->parallel > 0) return holds_several_loops(parallel_chain(*loop).back()->body);
@@ -47,7 +49,7 @@ std::string Writer::kernel_body(const cuda::RowPackForm& packs) {
   return kernel_body(true);
 }
 
-/// The variable strides over the grid.
+/// Writes a loop whose variable strides over the grid.
 void Writer::grid_loop(const Loop& loop, const Facts& facts) {
   const std::string& v = names_.symbol(loop.variable);
   const Text step = printer_.expr(loop.step, facts);
@@ -59,7 +61,7 @@ void Writer::grid_loop(const Loop& loop, const Facts& facts) {
                    offset, scale, end, worker_));
 }
 
-/// How many rounds each of the loops has: short text, or a constant declared here.
+/// Returns the number of iterations of each loop: short text, or a constant declared here.
 std::vector<std::string> Writer::extents(const std::vector<cuda::TileAxis>& axes,
                                          const Facts& facts) {
   std::vector<std::string> all;
@@ -71,12 +73,12 @@ std::vector<std::string> Writer::extents(const std::vector<cuda::TileAxis>& axes
   return all;
 }
 
-/// The loops' variables as digits of a number of a round, the innermost loop's the lowest.
+/// Returns the loops' variables as digits of an iteration's number, the innermost's the lowest.
 std::vector<std::string> Writer::digits(const std::vector<cuda::TileAxis>& axes,
                                         const std::vector<std::string>& extents,
                                         const std::string& flat, const Facts& facts) const {
   std::vector<std::string> values(axes.size());
-  std::string below;  // rounds of the loops further in
+  std::string below;  // iterations of the loops further in
   for (std::size_t k = axes.size(); k-- > 0;) {
     const cuda::TileAxis& a = axes[k];
     const bool several = below.find(" * ") != std::string::npos;
@@ -91,7 +93,8 @@ std::vector<std::string> Writer::digits(const std::vector<cuda::TileAxis>& axes,
   return values;
 }
 
-/// The number of a round strides over the grid; the variables are its digits.
+/// Writes a loop in which the number of an iteration, whose digits are the variables, strides over
+/// the grid.
 void Writer::grid_digits(const std::vector<const Loop*>& chain, const Facts& facts) {
   std::vector<cuda::TileAxis> axes;
   for (const Loop* loop : chain)

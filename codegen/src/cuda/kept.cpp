@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values read from tensors in place of names and accumulators.
+// Replaces names and accumulators by values read from tensors.
 #include "kept.h"
 
 #include "ir/dependence.h"

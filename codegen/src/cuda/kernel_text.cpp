@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: a stage of a program; out: kernels whose index, value and statement text is that of the C
-// emitter, with the arguments that they mention.
+// In: a stage of a program; out: kernels with the arguments that they mention. The C emitter writes
+// the text of their indices, values and statements.
 #include "kernel_text.h"
 
 #include <fmt/format.h>
@@ -19,11 +19,11 @@ using emit::mentions_word;
 
 struct Parameter {
   CudaArgument argument;
-  std::string type;  ///< up to the name
+  std::string type;  ///< everything before the name
   std::string name;
 };
 
-/// Everything that a kernel of the program may be given, in order.
+/// Returns all parameters that a kernel of the program may take, in order.
 std::vector<Parameter> parameters(const LoopProgram& p, const emit::Names& names) {
   std::vector<Parameter> all;
   for (const emit::Argument& a : emit::arguments(p)) {
@@ -54,7 +54,7 @@ std::vector<Parameter> parameters(const LoopProgram& p, const emit::Names& names
   return all;
 }
 
-/// `extern "C" __global__ void f(…)`, over lines.
+/// Returns `extern "C" __global__ void f(…)`, over several lines.
 std::string head(const std::string& function, const std::vector<Parameter>& taken) {
   std::string out =
       fmt::format("extern \"C\" __global__ void __launch_bounds__({}, 1)\n", kCudaThreads);
@@ -71,7 +71,7 @@ std::string head(const std::string& function, const std::vector<Parameter>& take
   return out + line + ") {\n";
 }
 
-/// What a thread or a block is for, as a comment.
+/// Returns a comment that says what a thread or a block computes.
 std::string workers_comment(const Stage& stage, const emit::Names& names, bool by_block,
                             const std::vector<KnownStride>& strides, bool by_packs = false) {
   if (stage.in_order) return "/* One thread does it all, in order. */\n";
@@ -93,7 +93,7 @@ std::string workers_comment(const Stage& stage, const emit::Names& names, bool b
          "\n";
 }
 
-/// Arguments and text, from the body.
+/// Fills in the arguments and the text, from the body.
 void finish(CudaKernel& k, const LoopProgram& part, const emit::Names& names,
             const std::string& comment, const std::string& body) {
   std::vector<Parameter> taken;

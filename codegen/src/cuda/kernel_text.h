@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that a stage may have, as text.
+// Makes the text of the kernels that a stage may have.
 #pragma once
 
 #include <optional>
@@ -12,18 +12,19 @@
 
 namespace mote::cuda {
 
-/// A thread for each round, or a block; `all` holds what the stage's statements mention.
+/// Makes a kernel of a thread, or a block, for each iteration; `all` holds the declarations that
+/// the stage's statements mention.
 CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string& function,
                   bool by_block);
-/// A block for each tile, a wide one first where the stage has that form; none where it has no form
-/// of tiles.
+/// Makes kernels of a block for each tile, a pipelined one first if the stage has that form; none
+/// if it has no form of tiles.
 std::vector<CudaKernel> tile_kernels(const LoopProgram& all, const Stage& stage,
                                      const std::string& function, bool tf32);
-/// A block for each round, whose threads take 16 bytes of a row at a time; nullopt where no row can
-/// be taken so.
+/// Makes a kernel of a block for each iteration, whose threads access 16 bytes of a row at a time;
+/// nullopt if no row allows that.
 std::optional<CudaKernel> row_pack_kernel(const LoopProgram& all, const Stage& stage,
                                           const std::string& function);
-/// A thread for 16 bytes of elements.
+/// Makes a kernel of a thread for each 16 bytes of elements.
 CudaKernel pack_kernel(const PackForm& form, const std::string& function);
 
 }  // namespace mote::cuda

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What mote's kernels take from outside of the language, in one place: under nvcc and NVRTC from
-// CUDA; with MOTE_CUDA_HOST defined from mote_cuda_host.h, which runs the same text on a CPU.
+// Everything that mote's kernels need beyond the language, in one place: CUDA provides it under
+// nvcc and NVRTC; with MOTE_CUDA_HOST defined, mote_cuda_host.h does, which runs the same text on a
+// CPU.
 #ifndef MOTE_CUDA_H
 #define MOTE_CUDA_H
 
@@ -36,7 +37,7 @@ typedef unsigned long long uint64_t;
 #define MOTE_BOUND static constexpr
 
 #if defined(__CUDACC__)
-// C makes a double of an integer here; CUDA could not choose between float and double.
+// An integer argument becomes a double, as in C; CUDA could not choose between float and double.
 MOTE_DEVICE double ldexp(int x, int exponent) { return ldexp((double)x, exponent); }
 #endif
 
@@ -47,7 +48,7 @@ struct mote_strides {
   __device__ int64_t operator[](int axis) const { return of[axis]; }
 };
 
-// Elements side by side, which one instruction moves: 16 bytes, or fewer beside wider elements.
+// Adjacent elements that one instruction moves: 16 bytes, or fewer if other elements are wider.
 template <typename T, int N = 16 / sizeof(T)>
 struct __align__(N * sizeof(T)) mote_pack {
   T of[N];
@@ -60,10 +61,10 @@ MOTE_DEVICE bool mote_is_aligned(const void* p) { return (uint64_t)p % 16 == 0; 
 // m16n8k16: a is 16 x 16 and b 16 x 8, of f16 or bf16;
 //   a[0..3]  the pairs a[g, t..], a[g + 8, t..], a[g, t + 8..], a[g + 8, t + 8..]
 //   b[0..1]  the pairs b[t.., g], b[t + 8.., g]
-// m16n8k8: a is 16 x 8 and b 8 x 8, the bits of floats that are numbers of tf32;
+// m16n8k8: a is 16 x 8 and b 8 x 8, the bits of floats that are tf32 numbers;
 //   a[0..3]  a[g, q], a[g + 8, q], a[g, q + 4], a[g + 8, q + 4]
 //   b[0..1]  b[q, g], b[q + 4, g]
-// Sums are truncated, not rounded: docs/cuda.md says what they are held to.
+// Sums are truncated, not rounded: docs/cuda.md states the accuracy that is required of them.
 #if !defined(MOTE_CUDA_HOST)
 #define MOTE_MMA(shape, dtype)                                                        \
   MOTE_DEVICE void mote_mma_##shape##_##dtype(float(&d)[4], const uint32_t(&a)[4],    \
@@ -78,25 +79,26 @@ MOTE_MMA(m16n8k16, f16)
 MOTE_MMA(m16n8k16, bf16)
 MOTE_MMA(m16n8k8, tf32)
 #undef MOTE_MMA
-// The bits of x as tf32: the first 19, to nearest, ties away from 0.
+// Returns the bits of x as tf32: the first 19, rounded to nearest, ties away from 0.
 MOTE_DEVICE uint32_t mote_rounded_to_tf32(float x) {
   uint32_t bits;
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
   return bits;
 }
 #endif
-// x with 11 significant bits. A number that rounding would make infinite is cut off, by less than
-// 2^-11 of it. What the conversion leaves in bits of no use, the manual doesn't say.
+// Returns x with 11 significant bits. A number that rounding would make infinite is truncated, by
+// less than 2^-11 of it. The unused bits are cleared: the manual does not say what the conversion
+// leaves in them.
 MOTE_DEVICE float mote_to_tf32(float x) {
   uint32_t bits = mote_rounded_to_tf32(x);
   if ((bits & 0x7fffe000u) == 0x7f800000u) bits = (uint32_t)__float_as_int(x);
   return __int_as_float((int)(bits & 0xffffe000u));
 }
-// Copies to shared memory that go on while their thread does, from sm_80 on: 16 bytes, or 4,
-// between addresses that 16 divides, or 4; so many of them are read, for the rest there are zeros.
-// Copies are waited for by groups: until at most the last N groups that ended are under way. A
-// barrier shows other threads what they brought. Fragments of 16-bit elements: lane l gives the
-// address of row l % 8 of matrix l / 8, which is 8 x 8, and gets of each matrix the pair of
+// Asynchronous copies to shared memory, from sm_80 on, of 16 bytes or 4, between addresses
+// divisible by 16 or 4; only the given number of bytes is read, and zeros fill the rest. A thread
+// waits for copies by groups, until at most the last N groups that ended are under way. A barrier
+// makes the copied data visible to other threads. Fragments of 16-bit elements: lane l gives the
+// address of row l % 8 of matrix l / 8, which is 8 x 8, and gets from each matrix the pair of
 // elements 2 q and 2 q + 1 of row g; transposed, of column g.
 #if !defined(MOTE_CUDA_HOST)
 MOTE_DEVICE uint32_t mote_shared_address(const void* at) {
@@ -128,8 +130,8 @@ MOTE_LOAD_FRAGMENTS(mote_load_fragments, "")
 MOTE_LOAD_FRAGMENTS(mote_load_fragments_transposed, ".trans")
 #undef MOTE_LOAD_FRAGMENTS
 #endif
-// Numbers of 16 bits and floats: to nearest, ties to even. A GPU has an instruction for each; on a
-// CPU the text brings functions of its own.
+// Conversions between 16-bit numbers and floats: to nearest, ties to even. A GPU has an instruction
+// for each; on a CPU the kernel's text has functions of its own.
 #if !defined(MOTE_CUDA_HOST)
 MOTE_DEVICE float mote_float_from_f16(uint16_t h) {
   float x;
@@ -147,10 +149,10 @@ MOTE_DEVICE uint16_t mote_float_to_bf16(float x) {
   return h;
 }
 #endif
-// Two 16-bit elements, the first at an even place.
+// Returns two 16-bit elements, the first at an even position.
 MOTE_DEVICE uint32_t mote_pair(const uint16_t* at) { return *(const uint32_t*)at; }
 
-// Which thread of the grid this is, and how many there are.
+// Return the number of the thread in the grid, and the count of threads; likewise for blocks.
 MOTE_DEVICE int64_t mote_thread() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
 MOTE_DEVICE int64_t mote_threads() { return (int64_t)gridDim.x * blockDim.x; }
 MOTE_DEVICE int64_t mote_block() { return blockIdx.x; }

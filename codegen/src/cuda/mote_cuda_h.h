@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of mote_cuda.h, which CMake puts into the library.
+// Declares the text of mote_cuda.h, which CMake embeds in the library.
 #pragma once
 
 namespace mote {

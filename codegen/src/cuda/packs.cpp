@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: the loops of a stage; out: one loop over its rounds, where each tensor is read and stored at
-// the round's own place, so that without gaps neighbouring rounds touch neighbouring elements; and
-// the text of that loop, in which a thread moves 16 bytes at a time. The few rounds that fill no
-// pack are taken one by one.
+// In: the loops of a stage; out: one loop over its iterations, in which each tensor is read and
+// stored at the iteration's own index, so that without gaps adjacent iterations access adjacent
+// elements; and the text of that loop, in which a thread moves 16 bytes at a time. The few
+// iterations that do not fill a vector access are taken one by one.
 #include "packs.h"
 
 #include <fmt/format.h>
@@ -53,7 +53,7 @@ class PackFinder {
     });
   }
 
-  /// Elements at the round's own place, and all others, which must be scalars.
+  /// Separates elements at the iteration's own index from all others, which must be scalars.
   bool part_accesses() {
     std::set<std::string> loads, stores, others;
     for (const Access& a : accesses(round_->body)) {
@@ -128,8 +128,8 @@ class PackFinder {
   const LoopProgram& p_;
   const Body& stage_;
   PackForm form_{};
-  std::vector<Symbol> variables_;  ///< of the loops
-  std::vector<Expr> place_;        ///< the same
+  std::vector<Symbol> variables_;  ///< variables of the loops
+  std::vector<Expr> place_;        ///< the variables as an index
   const Loop* round_ = nullptr;
 };
 
@@ -149,7 +149,7 @@ std::optional<PackForm> pack_form(const LoopProgram& p, const Body& stage) {
 
 namespace mote::emit {
 
-/// The loop of a form, by packs, and the rounds that are left.
+/// Writes the loop of a form by vector accesses, and the remaining iterations.
 void Writer::pack_loops(const Loop& loop, const Facts& facts) {
   const int n = packs_->elements;
   const std::string count = names_.fresh("count");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What loops must be like to be divided.
+// Checks the properties that loops need to be divided, and counts their terms.
 #include "rewriting.h"
 
 #include "ir/dependence.h"

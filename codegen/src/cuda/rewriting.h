@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What steps that divide a stage have in common: names, sizes and temporaries that they add.
+// Adds names, sizes and temporaries for the steps that divide a stage.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 
 namespace mote::cuda {
 
-/// Of sizes and parameters alone.
+/// Returns true for an expression over sizes and parameters only.
 bool is_fixed(const Expr& e);
-/// Begins at 0, goes by 1, to a fixed end.
+/// Returns true if the loop begins at 0, has step 1, and goes to a fixed end.
 bool is_counted(const Loop& loop);
-/// How many innermost rounds the loop has, where that is fixed; of a loop in it whose count isn't,
-/// one.
+/// Returns the number of innermost iterations of the loop; a loop whose count is not fixed counts
+/// as one iteration.
 Expr terms_of(const Loop& loop);
 
 /// A program whose statements are replaced, with new temporaries and named sizes.
@@ -32,7 +32,7 @@ class Rewriting {
   }
   Symbol variable(const std::string& hint) { return {SymbolKind::loop, fresh(hint)}; }
 
-  /// A size of that value, by its name.
+  /// Returns a size of that value, by its name.
   Expr size(const std::string& hint, const Expr& value) {
     const auto known = std::ranges::find(source_.sizes, value, &NamedSize::value);
     if (known != source_.sizes.end()) return Expr::size(known->name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: the loops of a stage whose rounds go to blocks; out: which of the loops over a row can go by
-// packs, and their bodies on elements of packs; and the text of such a loop. The few elements that
-// fill no pack are taken one by one.
+// In: the loops of a stage whose iterations go to blocks; out: the loops over a row that can use
+// vector accesses, with their bodies on elements of vectors; and the text of such a loop. The few
+// elements that do not fill a vector access are taken one by one.
 #include "row_packs.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ bool mentions(const std::vector<Expr>& index, Symbol v) {
 
 class LoopPacker {
  public:
-  /// `declared`: packs of the loops before, which have a scope of their own each.
+  /// `declared` holds the vectors of the loops before, each of which has a scope of its own.
   LoopPacker(LoopProgram& p, std::map<std::string, TensorDecl>& declared, const Loop& loop)
       : p_(p), declared_(declared), loop_(loop) {}
 
@@ -49,7 +49,7 @@ class LoopPacker {
   }
 
  private:
-  /// Whatever is packed.
+  /// Returns true if the loop begins at a vector access, for every element size.
   bool begins_at_pack() const {
     return std::ranges::all_of(loop_.begin.terms(), [](const Term& t) {
       return t.coefficient % kPackBytes == 0 && std::ranges::none_of(t.atoms, [](const Atom& a) {
@@ -58,14 +58,15 @@ class LoopPacker {
     });
   }
 
-  /// The loop ends where the extent does, or before.
+  /// Returns true if the loop ends at the extent, or before.
   bool is_within(const Expr& extent) const {
     const Atom* end = loop_.end.as_atom();
     return loop_.end == extent || (end != nullptr && end->kind == Atom::Kind::min &&
                                    std::ranges::find(end->args, extent) != end->args.end());
   }
 
-  /// Nothing is read where a condition that moves forbids it: a pack is read whole, and at once.
+  /// Returns true if no read stands under a condition that changes within the loop: a vector access
+  /// reads all its elements at once.
   bool has_plain_iterations(const Body& rounds) const {
     bool plain = true;
     for (const Stmt& s : rounds) {
@@ -99,7 +100,7 @@ class LoopPacker {
     return found;
   }
 
-  /// The axis along which the access goes with the loop, at its own place.
+  /// Returns the axis along which the access follows the loop, at the loop's own index.
   std::optional<int> own_axis(const TensorDecl& t, const std::vector<Expr>& index) const {
     std::optional<int> axis;
     for (std::size_t k = 0; k < index.size(); ++k) {
@@ -133,7 +134,7 @@ class LoopPacker {
         if (!add(a, branch != nullptr ? branch->conditions : Conditions())) return false;
       }
     }
-    // What is stored is touched nowhere else in the loop.
+    // A stored tensor is accessed nowhere else in the loop.
     return std::ranges::none_of(packs_, [&](const RowPack& one) {
       const auto meets = [&](const RowPack& other) {
         return other.tensor == one.tensor && other.pack != one.pack;
@@ -142,7 +143,7 @@ class LoopPacker {
     });
   }
 
-  /// False where a pack is touched under several conditions.
+  /// Returns false if a vector is accessed under several conditions.
   bool add(const Access& a, const Conditions& conditions) {
     auto pack = std::ranges::find_if(
         packs_, [&](const RowPack& p) { return p.tensor == a.tensor && p.index == a.index; });
@@ -159,7 +160,7 @@ class LoopPacker {
     return always && !pack->is_stored;  // read in any case
   }
 
-  /// A tensor for each pack, that of an earlier loop where it is the same.
+  /// Declares a tensor for each vector, or takes the one of an earlier loop if it is the same.
   void declare(PackedLoop& out) {
     for (RowPack& pack : out.packs) {
       TensorDecl t = *find_tensor(p_, pack.tensor);
@@ -204,7 +205,7 @@ class LoopPacker {
       }
     };
     move_stores(move_stores, out.body);
-    // What else goes by the variable.
+    // The other uses of the variable follow the element within the vector.
     rewrite_exprs(out.body, [&](const Expr& e) {
       return e.substitute({{loop_.variable, Expr(loop_.variable) + Expr(out.at)}});
     });
@@ -245,7 +246,7 @@ std::optional<RowPackForm> row_pack_form(const LoopProgram& p) {
 
 namespace mote::emit {
 
-/// The rounds that fill packs.
+/// Writes the loop over the iterations that fill vector accesses.
 void Writer::packed_iterations(const Loop& loop, const cuda::PackedLoop& packed,
                                const cuda::Share& share, const Facts& facts,
                                const std::string& begin, const std::string& end) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows whose elements a block's threads move 16 bytes at a time.
+// Finds rows whose elements a block's threads move 16 bytes at a time.
 #pragma once
 
 #include <map>
@@ -12,32 +12,33 @@
 
 namespace mote::cuda {
 
-/// Elements side by side, at the place of a loop's round and behind it.
+/// Adjacent elements, from the index of a loop's iteration on.
 struct RowPack {
   std::string tensor;
-  std::string pack;         ///< what they are in the form's program: a tensor of rank 1
-  std::vector<Expr> index;  ///< of the first of them, by the loop's variable
-  Conditions conditions;    ///< under which they are touched, the same for all rounds
+  std::string pack;         ///< their name in the form's program: a tensor of rank 1
+  std::vector<Expr> index;  ///< index of the first of them, by the loop's variable
+  Conditions conditions;  ///< conditions under which they are accessed, the same for all iterations
   bool is_read = false;
   bool is_stored = false;
 };
 
-/// A loop of a row, by packs.
+/// A loop over a row, by vector accesses.
 struct PackedLoop {
   std::vector<RowPack> packs;
-  int elements = 0;  ///< that 16 bytes hold of the widest tensor
-  Symbol at;         ///< the element within the pack
-  Body body;         ///< of the loop, on elements of packs
+  int elements = 0;  ///< the number of the widest tensor's elements that 16 bytes hold
+  Symbol at;         ///< the element within the vector
+  Body body;         ///< body of the loop, on elements of vectors
 };
 
 struct RowPackForm {
-  LoopProgram program;                 ///< the one given, with packs declared
+  LoopProgram program;                 ///< the given program, with the vectors declared
   std::map<Symbol, PackedLoop> loops;  ///< by the variable of the loop
-  std::vector<PackedRow> rows;         ///< what that demands of tensors
+  std::vector<PackedRow> rows;         ///< the requirements on tensors
 };
 
-/// `p`: a stage whose rounds a block takes (rows.h), with the strides that it demands. nullopt
-/// where no loop of a row touches elements at its own place alone, without a condition.
+/// Finds the form of `p`, a stage whose iterations a block takes (rows.h), with the strides that it
+/// requires. Returns nullopt if no loop accesses elements only at its own index, without a
+/// condition.
 std::optional<RowPackForm> row_pack_form(const LoopProgram& p);
 
 }  // namespace mote::cuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The variant gen's kernels of a block for each round: which loops they can be made of, and their
-// text: accumulators of the threads are joined by mote_block_sum() and its like, and a barrier
-// stands where a thread may read what another has stored.
+// Finds the loops that can run as the variant gen's kernels of a block for each iteration, and
+// writes their text. mote_block_sum() and its like combine the threads' accumulators, and a barrier
+// stands where a thread may read an element that another has stored.
 #include "rows.h"
 
 #include <fmt/format.h>
@@ -24,8 +24,8 @@ bool has_lanes(const Accumulator& a) {
   return plain && is_real(a.dtype);
 }
 
-/// The innermost loop of a nest touches tensors at its own place alone: a row or a plane, not the
-/// window of a convolution, which is short.
+/// Returns true if the innermost loop of a nest accesses tensors only at its own index: a row or a
+/// plane, not the window of a convolution, which is short.
 bool is_at_own_place(const Loop& loop) {
   return std::ranges::all_of(accesses(loop.body), [&](const Access& a) {
     return std::ranges::all_of(a.index, [&](const Expr& e) {
@@ -34,7 +34,7 @@ bool is_at_own_place(const Loop& loop) {
   });
 }
 
-/// The loop, or the nest of loops, `s` of p.
+/// Returns true if the threads of a block can share the loop, or the nest of loops, `s` of p.
 bool is_shareable(const LoopProgram& p, const Stmt& s) {
   const std::vector<const Loop*> nest = nest_of(*as_loop(s));
   if (holds_loop(nest.back()->body) || !outer_folds(*nest.front()).empty()) return false;
@@ -50,7 +50,7 @@ bool is_shareable(const LoopProgram& p, const Stmt& s) {
   return true;
 }
 
-/// The statement that is the innermost loop of the nest.
+/// Returns the statement that is the innermost loop of the nest.
 const Stmt& innermost(const Stmt& s) {
   const Stmt* at = &s;
   for (std::size_t below = nest_of(*as_loop(s)).size(); below > 1; --below)
@@ -58,15 +58,16 @@ const Stmt& innermost(const Stmt& s) {
   return *at;
 }
 
-/// What all threads of a block find alike, as they do which outputs are asked for.
+/// Returns true for conditions that all threads of a block decide alike, such as which outputs the
+/// call has.
 bool is_uniform(const Conditions& conditions) {
   return std::ranges::none_of(conditions, [](const Condition& c) { return c.e.has_load(); });
 }
 
-/// The strides that the loops of a round demand.
+/// Collects the strides that the loops of an iteration require.
 class RowStrides {
  public:
-  /// `reduces`: whether one of the loops has to.
+  /// `reduces`: one of the loops must reduce.
   RowStrides(const LoopProgram& p, bool reduces) : p_(p), reduces_(!reduces) {}
 
   bool add(const Body& round) {
@@ -158,7 +159,7 @@ const char* block_function(ReduceOp op) {
 
 }  // namespace
 
-/// The rounds of a loop, shared among threads: `who` of so many.
+/// Writes the iterations of a loop, shared among threads by `share`.
 void Writer::shared_iterations(const Loop& loop, const cuda::Share& share, const Facts& facts) {
   const std::string& v = names_.symbol(loop.variable);
   const auto in_parentheses = [](const std::string& text) {
@@ -189,8 +190,8 @@ void Writer::shared_iterations(const Loop& loop, const cuda::Share& share, const
   line("}");
 }
 
-/// One loop of a round, shared among the threads of the block; of a nest the innermost among those
-/// of a warp, that around it among warps.
+/// Writes one loop of an iteration, shared among the threads of the block. In a nest, the threads
+/// of a warp share the innermost loop, and the warps share the loop around it.
 void Writer::block_loop(const Loop& loop, const Facts& facts) {
   for (const Accumulator& a : loop.accumulators)
     if (!opened_.contains(a.name)) open_accumulator(a);
@@ -227,8 +228,9 @@ void Writer::block_loop(const Loop& loop, const Facts& facts) {
   }
 }
 
-/// A round, for all threads of a block. `settled`: no thread has stored what another may read, or
-/// read what another may store, since the last barrier; whether that holds behind it.
+/// Writes an iteration for all threads of a block. `settled`: since the last barrier, no thread has
+/// stored an element that another may read, or read one that another may store. Returns whether
+/// that still holds at the end.
 bool Writer::block_round(const Body& b, const Facts& facts, bool settled) {
   for (std::size_t k = 0; k < b.size(); ++k) {
     const Stmt& s = b[k];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds that a block of threads takes together.
+// Finds iterations that a block of threads takes together.
 #pragma once
 
 #include <optional>
@@ -10,25 +10,26 @@
 
 namespace mote::cuda {
 
-/// Who of how many takes rounds of a loop, as text.
+/// The text of a worker's number and of the count of workers that share a loop.
 struct Share {
   std::string who;
   std::string count;
 };
 
-/// The loop and those right below it, each body but the last's just the next, that fold into its
-/// own accumulators alone.
+/// Returns the loop and those directly below it, while each body is just the next loop, which
+/// must have no accumulators of its own.
 std::vector<const Loop*> nest_of(const Loop& loop);
 
-/// `loop` is the innermost of the shared loops of p. Each loop in it can be shared among the
-/// threads of a block where the strides returned are 1: it is innermost, or a nest over whole rows
-/// or planes, its rounds are independent but for sums, products, maxima and minima of reals.
-/// nullopt: some loop can't, or none of them reduces where one has to.
+/// Checks whether the threads of a block can share each loop in `loop`, the innermost of the shared
+/// loops of p, and returns the strides that must be 1 for it: each loop is innermost, or a nest
+/// over whole rows or planes, and its iterations are independent except for sums, products, maxima
+/// and minima of reals. Returns nullopt if some loop cannot be shared, or if none reduces although
+/// `reduces` asks for one.
 std::optional<std::vector<KnownStride>> strides_of_rows(const LoopProgram& p, const Loop& loop,
                                                         bool reduces = true);
 
-/// How many elements the longest of the innermost loops has, where that doesn't change from round
-/// to round; 0: none is known.
+/// Returns the number of elements of the longest innermost loop whose length is the same in every
+/// iteration; 0 if none is known.
 Expr longest_row(const Body& stage);
 
 }  // namespace mote::cuda

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: statements at top level; out: nests that scatter, with loops around them whose rounds are
+// In: statements at top level; out: nests that scatter, with loops around them whose iterations are
 // independent. For `for i { t = place[i]; for d { y[t, d] op= v } }`:
 //
 //   for s in 0..segments, d { for i { t = place[i]; if s*segment <= t < (s + 1)*segment {
 //     y[t, d] op= v } } }
 //
-// Each element of y is joined in the order of i, as before. All segments go over all of i: that is
-// reading instead of sorting.
+// Each element of y is combined in the order of i, as before. Every output range goes over all of
+// i, which reads more but needs no sort.
 #include "segments.h"
 
 #include <algorithm>
@@ -25,15 +25,15 @@
 namespace mote::cuda {
 namespace {
 
-/// Threads that are enough: more read more, and take turns.
+/// The number of threads that is enough: more read more, and take turns.
 constexpr std::int64_t kThreads = 16384;
 constexpr std::int64_t kMaxSegments = 4096;
 
-/// Loops with names and branches between them around a body without loops.
+/// A nest of loops with names and branches between them, around a body without loops.
 struct Nest {
   struct Between {
-    Stmt s;             ///< a name, or a branch, without what it holds
-    std::size_t depth;  ///< in so many of the loops
+    Stmt s;             ///< a name, or a branch without its body
+    std::size_t depth;  ///< number of loops around it
   };
   std::vector<const Loop*> loops;
   std::vector<Between> between;
@@ -42,7 +42,7 @@ struct Nest {
 
 bool add_level(Nest& nest, const Stmt& s);
 
-/// What stands before a statement that holds loops is names alone.
+/// Adds the levels; returns false unless only names stand before a statement that holds loops.
 bool add_levels(Nest& nest, const Body& level) {
   for (const Stmt& s : level) {
     if (std::holds_alternative<Let>(s.kind) && nest.body.empty())
@@ -55,7 +55,7 @@ bool add_levels(Nest& nest, const Body& level) {
   return true;
 }
 
-/// A loop, or a branch around one.
+/// Adds a loop, or a branch around one.
 bool add_level(Nest& nest, const Stmt& s) {
   if (const Loop* loop = as_loop(s)) {
     if (!is_counted(*loop) || !loop->accumulators.empty()) return false;
@@ -66,7 +66,7 @@ bool add_level(Nest& nest, const Stmt& s) {
   return add_levels(nest, *nested_body(s));
 }
 
-/// The only statement that stores, where it scatters.
+/// Returns the only statement that stores, if it scatters.
 const StoreReduce* scatter_in(const Body& body) {
   const StoreReduce* found = nullptr;
   bool other = false;
@@ -149,7 +149,7 @@ class Segments {
     terms_ = terms_ ? max(*terms_, terms) : terms;
     std::erase_if(places, [&](const Conditions& where) {
       const bool loads = loads_elements(where.front().e);
-      if (loads) put_around_scatter(nest.body, where);  // where its own conditions hold
+      if (loads) put_around_scatter(nest.body, where);  // inside its own conditions
       return loads;
     });
     const std::size_t shared = around.size();
@@ -172,18 +172,18 @@ class Segments {
     }
   }
 
-  /// The loops around the body, names and branches in their order where all their loops are open,
-  /// conditions as soon as they can be asked.
+  /// Wraps the body in the loops. Names and branches keep their order and stand where all their
+  /// loops are open; conditions stand as soon as they can be evaluated.
   static Stmt written(const Nest& nest, const std::vector<Loop>& loops, std::size_t shared,
                       std::vector<Conditions> places) {
     std::set<Symbol> closed;
     for (const Loop* l : nest.loops) closed.insert(l->variable);
-    std::size_t opened = 0;  // of what stands between
+    std::size_t opened = 0;  // of nest.between
     std::vector<Body> levels;
     for (std::size_t k = 0; k < loops.size(); ++k) {
       closed.erase(loops[k].variable);
       levels.emplace_back();
-      if (k + 1 < shared) continue;  // loops that are shared stand right below each other
+      if (k + 1 < shared) continue;  // shared loops stand directly below each other
       const auto is_open = [&](const Nest::Between& b) {
         return std::all_of(nest.loops.begin(),
                            nest.loops.begin() + static_cast<std::ptrdiff_t>(b.depth),
@@ -212,7 +212,7 @@ class Segments {
     return std::move(inner.front());
   }
 
-  /// Names, and branches that hold all that follows.
+  /// Nests the names, and the branches, which hold everything that follows.
   static Body closed_over(Body level, Body inner) {
     while (!level.empty()) {
       Stmt last = std::move(level.back());
@@ -232,7 +232,7 @@ class Segments {
   std::optional<Expr> terms_;
 };
 
-/// The statement is a nest over the whole of the tensor that stores each element.
+/// Returns true if the statement is a nest over the whole tensor that stores each element.
 bool fills(const Stmt& s, const TensorDecl& t) {
   std::vector<Expr> index;
   const Stmt* at = &s;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scatters for more threads than one, each element still by one thread in the given order.
+// Makes scatters run on several threads, with each element still computed by one thread in the
+// given order.
 #pragma once
 
 #include <optional>
@@ -11,13 +12,14 @@
 
 namespace mote::cuda {
 
-/// A nest that scatters becomes one whose outer loops may run at once: those that are an axis of
-/// the tensor, and loops over segments of other axes, in which it stores what falls there. `p`'s
-/// statements may be those of a stage alone. nullopt where there is no such nest.
+/// Turns a nest that scatters into one whose outer loops are independent: the loops that are an
+/// axis of the tensor, and loops over ranges of other axes, in which only the stores to that range
+/// run. `p`'s statements may be those of one stage. Returns nullopt if there is no such nest.
 std::optional<Chunked> in_segments(const LoopProgram& p);
 
-/// Temporaries, none of `others`, that each round of a loop at top level fills before anything else
-/// get an axis for it: then nothing keeps the rounds apart. nullopt where there are none.
+/// Gives temporaries, none of `others`, that each iteration of a loop at top level fills before any
+/// other use an axis for that loop, which makes its iterations independent. Returns nullopt if
+/// there are none.
 std::optional<LoopProgram> with_own_memory(const LoopProgram& p,
                                            const std::set<std::string>& others);
 

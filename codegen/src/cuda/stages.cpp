@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: loops as they will be emitted; out: stages. Steps, in this order:
 //   - a branch around several statements becomes one around each of them;
-//   - names bound at top level become scalar temporaries, but for those that need no tensor;
-//   - outermost loops with independent rounds are marked, each a stage; the rest is gathered;
-//   - an accumulator that a later stage reads is stored in a scalar temporary behind its loop;
-//   - a scalar temporary that two stages touch gets an axis of extent 1, so that it is memory;
-//   - what is in order and reduces rows becomes one round, for a block.
+//   - names bound at top level become scalar temporaries, except those that need no tensor;
+//   - outermost loops with independent iterations are marked, each a stage; the rest is gathered;
+//   - an accumulator that a later stage reads is stored in a scalar temporary after its loop;
+//   - a scalar temporary that two stages access gets an axis of extent 1, so that it is memory;
+//   - a stage that runs in order and reduces rows becomes one iteration, for a block.
 #include "stages.h"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ class Cut {
  private:
   LoopProgram& program() { return out_.program; }
 
-  /// Conditions that nothing in the branch changes can be asked again for each of its statements.
+  /// Moves a branch around each of its statements, if nothing in it changes the conditions.
   static Body spread(Body body) {
     Body out;
     for (Stmt& s : body) {
@@ -85,7 +85,7 @@ class Cut {
     return !changes;
   }
 
-  /// The statement under the branches that hold nothing else.
+  /// Returns the statement under the branches that hold nothing else.
   static Stmt& innermost(Stmt& s) {
     auto* branch = std::get_if<If>(&s.kind);
     return branch != nullptr && branch->body.size() == 1 ? innermost(branch->body[0]) : s;
@@ -194,7 +194,7 @@ class Cut {
     }
   }
 
-  /// The names that the stages read stand in front of each, and once in the program.
+  /// Puts the names that a stage reads before its statements, and all names once in the program.
   void finish() {
     Body all;
     for (const Let& let : lets_) all.push_back({let});
@@ -215,7 +215,7 @@ class Cut {
   }
 
   Stages out_;
-  std::vector<Let> lets_;  ///< that need no tensor
+  std::vector<Let> lets_;  ///< the names that need no tensor
 };
 
 }  // namespace

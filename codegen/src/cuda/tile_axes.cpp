@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The axes of a tile as text: a group of loops is one axis, `row` say; the loops' variables are its
-// digits, which are looked up in tables in shared memory, since a division of 64 bits is dear.
+// Writes the axes of a tile: a group of loops is one axis, such as `row`; the loops' variables are
+// its digits, which are looked up in tables in shared memory, since a 64-bit division is expensive.
 #include <algorithm>
 
 #include "tile_writer.h"
@@ -37,7 +37,7 @@ TileGroup TileWriter::group(const TileAxes& axes, const std::string& hint, int w
   return g;
 }
 
-/// How far apart neighbours along the axes are: along the innermost that has several.
+/// Returns the distance of neighbours along the innermost of the axes that has several iterations.
 std::string TileWriter::distance(const std::string& tensor, const std::vector<Expr>& index,
                                  const TileAxes& axes) const {
   std::string all;
@@ -62,7 +62,7 @@ std::string TileWriter::distance(const std::string& tensor, const std::vector<Ex
   return all;
 }
 
-/// The name of a constant: whether the elements that threads side by side read lie closer
+/// Returns the name of a constant: true if the elements that adjacent threads read lie closer
 /// together along `inner` than along `outer`.
 std::string TileWriter::along(const value::Load* load, const TileAxes& inner, const TileAxes& outer,
                               const char* hint) {
@@ -79,7 +79,8 @@ std::string TileWriter::closer(const std::string& tensor, const std::vector<Expr
   return name;
 }
 
-/// Whether stores lie closer together along rows of the tile than along columns.
+/// Returns the name of a constant: true if stores lie closer together along rows of the tile than
+/// along columns.
 std::string TileWriter::down() {
   const Store* first = nullptr;
   for_each(form_.round->body, [&](const Stmt& s) {
@@ -97,7 +98,7 @@ void TileWriter::digits(const TileGroup& g, const std::string& flat) {
     line("const int64_t {} = {};", name_of((*g.axes)[k]), values[k]);
 }
 
-/// The tables of a group from a position on, which ends with a plus.
+/// Writes the code that fills the tables of a group from a position on, which ends with a plus.
 void TileWriter::fill_tables(const TileGroup& g, const std::string& begin) {
   if (g.tables.empty()) return;
   open(fmt::format("if (threadIdx.x < {})", g.width));
@@ -110,7 +111,7 @@ void TileWriter::fill_tables(const TileGroup& g, const std::string& begin) {
   close();
 }
 
-/// The variables of a group at a place in the tile.
+/// Writes the definitions of a group's variables at a location in the tile.
 void TileWriter::variables(const TileGroup& g, const std::string& place) {
   for (std::size_t k = 0; k < g.tables.size(); ++k)
     line("const int64_t {} = {}[{}];", name_of((*g.axes)[k]), g.tables[k], place);

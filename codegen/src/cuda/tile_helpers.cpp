@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that kernels of tiles call, as CUDA C++.
+// Holds the functions that kernels of tiles call, as CUDA C++.
 #include <fmt/format.h>
 
 #include <array>
@@ -100,7 +100,7 @@ static __device__ __forceinline__ void mote_tile_multiply_tf32(
 }
 )";
 
-/// STAGED(x) stands for an operand that is staged as x, LEFT and RIGHT for elements of both.
+/// STAGED(x) stands for the declaration of an operand staged as x, LEFT and RIGHT for elements.
 constexpr std::string_view kMultiplyCounting =
     R"(/* The same product by product, of those that count: 0 times an infinity is none of them. */
 static __device__ __forceinline__ void mote_tile_multiply_counting_@(

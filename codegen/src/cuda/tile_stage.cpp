@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A slice of an operand, from memory to shared memory: element by element, or 16 bytes at a time
-// where the call's strides and addresses allow it.
+// Writes the copy of an operand's slice from memory to shared memory: element by element, or 16
+// bytes at a time if the call's strides and addresses allow it.
 #include <algorithm>
 #include <set>
 
@@ -10,7 +10,8 @@ namespace mote::emit {
 
 using cuda::kSlice;
 
-/// Where products count, as an array in shared memory; empty: all do.
+/// Declares an array in shared memory that says which products count, and returns its name; empty
+/// if all count.
 std::string TileWriter::holds(const Conditions& where, const char* hint) {
   if (where.empty()) return "";
   const std::string name = w_.names_.fresh(hint);
@@ -18,8 +19,8 @@ std::string TileWriter::holds(const Conditions& where, const char* hint) {
   return name;
 }
 
-/// How many elements 16 bytes are, where the operand is a tensor that is staged as it is stored,
-/// and all of it counts; 0 elsewhere.
+/// Returns the number of elements in 16 bytes, if the operand is a tensor that is staged as it is
+/// stored and all of it counts; otherwise 0.
 int TileWriter::elements_of_pack(const TileOperand& o) const {
   const auto* load = std::get_if<value::Load>(&o.value->kind);
   if (load == nullptr || !o.where.empty()) return 0;
@@ -30,12 +31,13 @@ int TileWriter::elements_of_pack(const TileOperand& o) const {
   return is_narrow_ ? 8 : 0;
 }
 
-/// Whether neighbours along the group lie side by side, from addresses that 16 bytes divide; empty:
-/// they don't. Of several loops each goes over whole rows of the next one.
+/// Returns the condition under which neighbours along the group are adjacent and start at addresses
+/// divisible by 16; empty if they never do. Of several loops, each goes over whole rows of the next
+/// one.
 std::string TileWriter::is_packed_along(const value::Load& load, const TileGroup& g,
                                         int elements) const {
   if (g.axes == nullptr) return "";
-  std::set<std::size_t> own;  // axes of the tensor that move with the group
+  std::set<std::size_t> own;  // axes of the tensor that change with the group
   std::string side_by_side, count = "1";
   for (std::size_t axis = g.axes->size(); axis-- > 0;) {
     const cuda::TileAxis& loop = (*g.axes)[axis];
@@ -59,7 +61,7 @@ std::string TileWriter::is_packed_along(const value::Load& load, const TileGroup
   return fmt::format("{} && {} % {} == 0", side_by_side, others, elements);
 }
 
-/// The name of a constant; empty: never.
+/// Returns the name of a constant: true if vector accesses stage the operand; empty: never.
 std::string TileWriter::packs(const TileOperand& o, const char* hint) {
   const int elements = elements_of_pack(o);
   if (elements == 0) return "";
@@ -88,8 +90,7 @@ void TileWriter::stage(const TileOperand& o) {
   close();
 }
 
-/// Where a thread's elements stand in the slice and in the tensor: so many side by side, from lane
-/// on.
+/// Writes the position of a thread's elements in the slice and in the tensor, from `lane` on.
 void TileWriter::positions(const TileOperand& o, const std::string& lane) {
   line("const int {} = {};", lane_, lane);
   line("const int {0} = {1} ? {2} / {3} : {2} % {4};", place_, o.along, lane_, kSlice, kCudaTile);
@@ -133,7 +134,7 @@ void TileWriter::stage_packs(const TileOperand& o) {
   if (parts > 1) close();
 }
 
-/// `element : zero`.
+/// Returns `element : zero`.
 std::string TileWriter::staged_element(const TileOperand& o, const Facts& facts) const {
   if (!is_narrow_) {
     Text v = w_.printer_.value(o.value, facts);
@@ -146,7 +147,8 @@ std::string TileWriter::staged_element(const TileOperand& o, const Facts& facts)
 }
 
 void TileWriter::stage_elements(const TileOperand& o) {
-  // Beside packs, and with fragments, more rounds would cost a block of each multiprocessor.
+  // In addition to vector accesses, and with fragments, further unrolling would cost each
+  // multiprocessor a block.
   unrolled(o.packs.empty() || mma_.empty() ? 4 : 1);
   open(
       fmt::format("for (int {0} = 0; {0} < {1}; {0}++)", part_, kCudaTile * kSlice / kCudaThreads));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel whose blocks take tiles. A slice of each operand goes through shared memory, read along
-// whichever of its axes is contiguous; each thread keeps 32 sums in registers; then sums go back
-// through shared memory, half a tile at a time, so that what follows the reduction is written once
-// and stores are contiguous too. Operands of 16 bits, or rounded to tf32, are multiplied by
-// tensor cores.
+// Writes a kernel whose blocks take tiles. A slice of each operand goes through shared memory, read
+// along whichever of its axes is contiguous; each thread keeps 32 sums in registers; then sums go
+// back through shared memory, half a tile at a time, so that the code after the reduction is
+// written once and stores are contiguous too. Tensor cores multiply operands of 16 bits, or rounded
+// to tf32.
 #include "tile_text.h"
 
 #include "tile_writer.h"
@@ -13,8 +13,7 @@ namespace {
 
 using cuda::kSlice;
 
-/// Whether the value is an element of a temporary, and neighbours along these axes lie side by
-/// side.
+/// Returns true if the value is an element of a temporary that is contiguous along these axes.
 bool lies_along(const Value& value, const LoopProgram& p, const TileAxes& axes) {
   const auto* load = std::get_if<value::Load>(&value->kind);
   if (load == nullptr || load->index.empty()) return false;
@@ -22,7 +21,7 @@ bool lies_along(const Value& value, const LoopProgram& p, const TileAxes& axes) 
          load->index.back() == Expr(axes.back().variable);
 }
 
-/// The first element of an input or output that the value reads.
+/// Returns the first element of an input or output that the value reads.
 const value::Load* first_load(const Value& value, const LoopProgram& p) {
   const value::Load* found = nullptr;
   for_each_value(value, [&](const Value& v) {
@@ -91,17 +90,18 @@ void TileWriter::close() {
   w_.line("}");
 }
 
-/// The end of a branch, and the beginning of the next.
+/// Ends a branch, and begins the next.
 void TileWriter::close_into(const std::string& head) {
   --w_.indent_;
   open("} " + head);
 }
 
-/// So many rounds of the loop that follows. Of all rounds, or of several that load 16 bytes, NVRTC
-/// keeps the addresses in registers.
+/// Writes a pragma that unrolls the following loop by that number of iterations. Unrolled fully, or
+/// by several iterations that load 16 bytes, it would make NVRTC keep the addresses in registers.
 void TileWriter::unrolled(int rounds) { w_.out_ += fmt::format("#pragma unroll {}\n", rounds); }
 
-/// Of the operands, of sums on their way out, and of where products count.
+/// Declares the arrays in shared memory for the operands, for sums on their way out, and for the
+/// products that count.
 void TileWriter::shared_arrays() {
   staged_ = w_.names_.fresh("staged");
   given_ = staged_;
@@ -115,7 +115,7 @@ void TileWriter::shared_arrays() {
   if (!mma_.empty() && has_conditions()) special_ = w_.names_.fresh("special");
 }
 
-/// The loop over tiles, the variables of the batch, the tables of rows and columns.
+/// Opens the loop over tiles, with the variables of the batch and the tables of rows and columns.
 void TileWriter::open_tile() {
   const std::string rows = w_.names_.fresh("row_tiles");
   const std::string columns = w_.names_.fresh("column_tiles");
@@ -155,8 +155,8 @@ void TileWriter::slices() {
   close();
 }
 
-/// What is staged, once all threads have come. Tensor cores multiply what doesn't count by 0, which
-/// is right as long as nothing is infinite or NaN.
+/// Multiplies the staged slices, once all threads have arrived. Tensor cores multiply by 0 where a
+/// product does not count, which is right as long as nothing is infinite or NaN.
 void TileWriter::multiply() {
   const std::string slices = fmt::format("{0}, {1}[0], {1}[1]", sums_, staged_);
   const auto mask = [](const TileOperand& o) { return o.holds.empty() ? "NULL" : o.holds; };
@@ -177,13 +177,13 @@ void TileWriter::multiply() {
   if (special_.empty()) line("{}", call);
 }
 
-/// A sum in shared memory.
+/// Returns the element of shared memory that holds a sum.
 std::string TileWriter::given_at(const std::string& place, const std::string& across) const {
   if (form_.is_wide) return fmt::format("{}[{} % {}][{}]", given_, place, side_ / 2, across);
   return fmt::format("{0}[{1} / {2} % 2][{1} % {2}][{3}]", given_, place, kSlice, across);
 }
 
-/// What each element does with its sum.
+/// Writes the computation that each element does with its sum.
 void TileWriter::rest() {
   const std::string half = w_.names_.fresh("half");
   const std::string place = w_.names_.fresh("r");

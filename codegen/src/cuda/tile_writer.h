@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writer of a kernel of tiles, and what it knows of axes and operands. Its parts: axes
-// (tile_axes.cpp), slices of operands to shared memory (tile_stage.cpp), wide tiles
+// Writes kernels of tiles, and holds the text of their axes and operands. Its parts: axes
+// (tile_axes.cpp), slices of operands to shared memory (tile_stage.cpp), pipelined tiles
 // (wide_tile_text.cpp), the rest (tile_text.cpp).
 #pragma once
 
@@ -20,38 +20,39 @@ namespace mote::emit {
 
 using TileAxes = std::vector<cuda::TileAxis>;
 
-/// Of a row in shared memory, in elements: aligned, over other banks than the row before. Of tf32 a
-/// warp reads eight places of four rows at a time. Of 16-bit elements rows are along the reduction.
+/// The pitches of rows in shared memory, in elements: a row is aligned and starts at another bank
+/// than the row before. For tf32, a warp reads eight locations of each of four rows at a time. For
+/// 16-bit elements, rows run along the reduction.
 inline constexpr int kPitch = kCudaTile + 4;
 inline constexpr int kTf32Pitch = kCudaTile + 8;
 inline constexpr int kNarrowPitch = cuda::kSlice + 8;
 static_assert(kCudaThreads == 128 && kCudaTile == 64 && cuda::kSlice == 16,
               "as in the helpers' text");
 
-/// Loops as one axis of the tile.
+/// A group of loops that form one axis of the tile.
 struct TileGroup {
   const TileAxes* axes = nullptr;
-  int width = 0;                     ///< of a tile
+  int width = 0;                     ///< width of a tile
   std::string flat;                  ///< the position
-  std::string begin;                 ///< of the tile
-  std::string count;                 ///< of positions
-  std::vector<std::string> extents;  ///< of the loops
-  std::vector<std::string> tables;   ///< of the loops' variables; empty: there is one loop
+  std::string begin;                 ///< start of the tile
+  std::string count;                 ///< number of positions
+  std::vector<std::string> extents;  ///< extents of the loops
+  std::vector<std::string> tables;   ///< tables of the loops' variables; empty: there is one loop
 
   bool is_plain() const {
     return axes->size() == 1 && axes->front().begin == Expr(0) && axes->front().step == Expr(1);
   }
 };
 
-/// left or right. The strings name variables of the kernel; empty: there is no such thing.
+/// The left or the right operand. The strings name variables of the kernel; empty: there is none.
 struct TileOperand {
-  int which;  ///< of the two in shared memory
+  int which;  ///< index among the two in shared memory
   const Value& value;
   const Conditions& where;
   const TileGroup& across;
-  std::string along = {};  ///< whether threads side by side read along the reduction
-  std::string holds = {};  ///< where products count, in shared memory
-  std::string packs = {};  ///< whether 16 bytes can be loaded at a time
+  std::string along = {};  ///< true if adjacent threads read along the reduction
+  std::string holds = {};  ///< array in shared memory of the products that count
+  std::string packs = {};  ///< true if 16 bytes can be loaded at a time
 };
 
 class TileWriter {
@@ -111,17 +112,17 @@ class TileWriter {
 
   Writer& w_;
   const cuda::TileForm& form_;
-  const int side_;     ///< of a tile
-  const Facts facts_;  ///< outside of all loops
-  Facts all_;          ///< in all of them
+  const int side_;     ///< side of a tile
+  const Facts facts_;  ///< facts outside of all loops
+  Facts all_;          ///< facts in all of them
   std::string type_, zero_;
-  std::string mma_;         ///< what tensor cores multiply, tf32 say; empty: they don't
-  bool is_narrow_ = false;  ///< that is f16 or bf16, staged as it is stored
+  std::string mma_;  ///< dtype that tensor cores multiply, such as tf32; empty: they are not used
+  bool is_narrow_ = false;  ///< mma_ is f16 or bf16, staged as it is stored
   std::string part_, lane_, place_, slot_, room_,
-      down_;                           ///< what loops over elements are written with
+      down_;                           ///< variables of the loops over elements
   std::string staged_, given_, sums_;  ///< operands and sums
-  std::string shared_;                 ///< both, of a wide tile
-  std::string special_;  ///< whether a slice for tensor cores holds an infinity or a NaN
+  std::string shared_;                 ///< both of them, in a pipelined tile
+  std::string special_;  ///< true if a slice for tensor cores holds an infinity or a NaN
   TileGroup row_, column_, depth_;
   TileOperand left_, right_;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: the loops of a stage; out: the tile that they are. The form is found from what each operand
-// moves with, never from an op's name, so that it is that of a matmul, of a convolution and of
-// their gradients alike. A limit of the reduction that moves with an output's axis becomes a
-// condition: a tile's rounds are the same for all of its elements.
+// In: the loops of a stage; out: the tile that they form. The form is found from the loops that
+// each operand depends on, never from an op's name, so the same form covers a matmul, a convolution
+// and their gradients. A limit of the reduction that depends on an output's axis becomes a
+// condition: a tile's iterations are the same for all of its elements.
 #include "tiles.h"
 
 #include <algorithm>
@@ -21,8 +21,8 @@ bool mentions(const Expr& e, const Symbols& any) {
   return std::ranges::any_of(any, [&](Symbol s) { return e.mentions(s); });
 }
 
-/// The loop variables of the value's indices and conditions; nullopt where it reads what is
-/// computed in the round, `of_round`, or elements by indices that are data.
+/// Returns the loop variables of the value's indices and conditions; nullopt if it reads a value
+/// computed in the iteration, `of_round`, or elements by indices that are data.
 std::optional<Symbols> moves_with(const Value& value, const std::set<std::string>& of_round) {
   Symbols found;
   bool known = true;
@@ -46,7 +46,8 @@ std::optional<Symbols> moves_with(const Value& value, const std::set<std::string
   return known ? std::optional(found) : std::nullopt;
 }
 
-/// e >= 0 without the quotient that e is made of: a / d + r >= 0 is a + r·d >= 0.
+/// Returns an expression that is >= 0 exactly if e is, without a quotient of e: a / d + r >= 0 is a
+/// + r·d >= 0.
 Expr without_quotient(const Expr& e) {
   for (const Term& t : e.terms()) {
     if (t.atoms.size() != 1 || t.atoms[0].kind != Atom::Kind::div) continue;
@@ -70,7 +71,7 @@ class Finder {
   }
 
  private:
-  /// The stage's loops, in the branches that hold nothing else: an output may be left out.
+  /// Finds the stage's loops, in the branches that hold nothing else: an output may be left out.
   bool find_round() {
     if (stage_.empty()) return false;
     const Stmt* s = &stage_.back();
@@ -99,7 +100,7 @@ class Finder {
     return true;
   }
 
-  /// What each element does besides its sum: no loops, no memory of a thread's own.
+  /// Returns true if an element's other statements have no loops and no memory of a thread's own.
   bool is_rest_plain() {
     bool plain = true;
     for (const Stmt& s : form_.round->body) {
@@ -118,7 +119,7 @@ class Finder {
     return plain;
   }
 
-  /// Down to the fold: loops and branches that hold nothing else.
+  /// Goes down to the fold, through loops and branches that hold nothing else.
   bool find_operands() {
     const Stmt* s = form_.sum;
     while (!std::holds_alternative<Fold>(s->kind)) {
@@ -150,7 +151,8 @@ class Finder {
     return type != "bool" && kept(form_.left->dtype) == type && kept(form_.right->dtype) == type;
   }
 
-  /// The dtype of a value that is an element of a tensor in memory, where tensor cores take it.
+  /// Returns the dtype of a value that is an element of a tensor in memory, if tensor cores take
+  /// it.
   std::optional<DType> fragments_of(const Value& v) const {
     const auto* load = std::get_if<value::Load>(&v->kind);
     const TensorDecl* t = load == nullptr ? nullptr : find_tensor(p_, load->tensor);
@@ -159,8 +161,8 @@ class Finder {
     return is_taken ? std::optional(t->dtype) : std::nullopt;
   }
 
-  /// An axis that moves one operand alone is that operand's; the others are the batch's. The
-  /// innermost axis that is not shared is made a column.
+  /// Assigns an axis that only one operand depends on to that operand, and the others to the batch.
+  /// The innermost axis that is not shared becomes a column.
   bool part_axes() {
     auto left = moves_with(form_.left, of_round_);
     auto right = moves_with(form_.right, of_round_);
@@ -186,7 +188,7 @@ class Finder {
     return !row_.empty() && !column_.empty();
   }
 
-  /// The limits of the reduction, the same for all elements of a tile.
+  /// Finds the limits of the reduction, the same for all elements of a tile.
   bool find_depth() {
     Symbols moving = row_;
     moving.insert(column_.begin(), column_.end());
@@ -221,7 +223,7 @@ class Finder {
   std::vector<const Loop*> chain_;
   std::vector<const Loop*> depth_;
   Conditions where_;
-  std::set<std::string> of_round_;  ///< names bound and tensors written in the round
+  std::set<std::string> of_round_;  ///< names bound and tensors written in the iteration
   Symbols row_, column_;
 };
 

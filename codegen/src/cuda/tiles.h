@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of products as tiles: which loops can be computed by blocks of threads that each hold a
-// tile of the output, with both operands in shared memory.
+// Finds sums of products that blocks of threads can compute as tiles: each block holds a tile of
+// the output, with both operands in shared memory.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace mote::cuda {
 
-/// Rounds of the reduction that a block takes at a time.
+/// The iterations of the reduction that a block takes at a time.
 inline constexpr int kSlice = 16;
 
 /// A loop of the tile: its variable is begin, begin + step, … below end.
@@ -24,34 +24,34 @@ struct TileAxis {
   Expr step;
 };
 
-/// `for batch, rows, columns { for reduced where … { sum += left * right } rest }`: `left` doesn't
-/// change with columns, `right` not with rows. The points into the body that it was made of live as
-/// long as that body.
+/// The loops `for batch, rows, columns { for reduced where … { sum += left * right } rest }`:
+/// `left` does not depend on columns, `right` not on rows. The pointers into the body that it was
+/// made from live as long as that body.
 struct TileForm {
   std::vector<TileAxis> batch, rows, columns, reduced;  ///< outermost first
   Value left, right;
-  Conditions left_where, right_where;  ///< a product counts where both hold
+  Conditions left_where, right_where;  ///< a product counts if both hold
   const Loop* round;                   ///< the innermost of batch, rows and columns
-  const Stmt* sum;                     ///< the reduction, in round's body; all else is the rest
+  const Stmt* sum;  ///< the reduction, in the body of `round`; all other statements are the rest
   const Accumulator* accumulator;
-  /// f16 or bf16: both operands are elements of it as they are stored, so that tensor cores can
-  /// multiply them. f32: the same, where they may be rounded to tf32.
+  /// f16 or bf16: both operands are elements of that dtype as they are stored, so that tensor cores
+  /// can multiply them. f32: the same, if they may be rounded to tf32.
   std::optional<DType> fragments;
   bool is_wide = false;  ///< see wide_tiles.h
 
   int side() const { return is_wide ? kCudaWideTile : kCudaTile; }
 };
 
-/// The form of a stage's body, whose shared loops are marked parallel; nullopt where it has
-/// another. `tf32`: whether f32 may be rounded to that before it is multiplied.
+/// Returns the form of a stage's body, whose shared loops are marked parallel; nullopt if it has
+/// another form. `tf32`: f32 may be rounded to tf32 before it is multiplied.
 std::optional<TileForm> tile_form(const LoopProgram& p, const Body& stage, bool tf32);
 
-/// A maximum or minimum without its arguments that mention any of these variables, each of which is
-/// given to `drop`; nullopt where nothing is left.
+/// Returns a maximum or minimum without its arguments that mention any of these variables, each of
+/// which is given to `drop`; nullopt if no argument is left.
 std::optional<Expr> fixed_limit(const Expr& limit, Atom::Kind kind, const std::set<Symbol>& moving,
                                 const std::function<void(const Expr&)>& drop);
 
-/// How many rounds the axes have together.
+/// Returns the number of iterations of all axes together.
 Expr extent(const std::vector<TileAxis>& axes);
 
 }  // namespace mote::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels of wide tiles call, as CUDA C++.
+// Holds the functions that kernels of pipelined tiles call, as CUDA C++.
 #include <initializer_list>
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel whose blocks take wide tiles: of three slices in shared memory one is multiplied while
-// copies bring the next ones; the sums then take their place.
+// Writes a kernel whose blocks take pipelined tiles: of three slices in shared memory, one is
+// multiplied while copies bring the next ones; the sums then take their location.
 #include "tile_writer.h"
 #include "wide_tiles.h"
 
@@ -22,7 +22,7 @@ void TileWriter::run_wide() {
   line("}}");
 }
 
-/// Where it begins in the tensor, and how far apart its elements lie.
+/// Writes the start of the operand in the tensor, and the distance of its elements.
 void TileWriter::wide_operand(const TileOperand& o, const std::string& name) {
   const auto found = *cuda::wide_operand(o.value, o.across.axes->front(), form_.reduced.front());
   std::vector<Expr> index = found.load->index;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: a tile's form; out: the same with wide tiles, and what that demands of the operands.
+// In: a tile's form; out: the same with pipelined tiles, and its requirements on the operands.
 #include "wide_tiles.h"
 
 #include <algorithm>
@@ -7,12 +7,12 @@
 namespace mote::cuda {
 namespace {
 
-/// One loop, from 0 in steps of 1.
+/// Returns true for one loop from 0 in steps of 1.
 bool is_plain(const std::vector<TileAxis>& axes) {
   return axes.size() == 1 && axes[0].begin == Expr(0) && axes[0].step == Expr(1);
 }
 
-/// An element of a tensor of f32 that the call has.
+/// Returns true for an element of an f32 tensor of the call.
 bool is_f32(const LoopProgram& p, const Value& v) {
   const auto* load = std::get_if<value::Load>(&v->kind);
   const TensorDecl* t = load == nullptr ? nullptr : find_tensor(p, load->tensor);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Summaries of reads and writes.
+// Summarises the reads and writes of statements.
 #include "ir/dependence.h"
 
 #include <algorithm>

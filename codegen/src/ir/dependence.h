@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What statements touch, and when they may change places.
+// Lists the tensors and names that statements access, and decides when statements may be exchanged.
 #pragma once
 
 #include <set>
@@ -14,11 +14,11 @@ struct PlacedAccess {
   Access access;
   std::vector<const Stmt*> path;
 };
-/// Every access in the body. The loads of a loop's limits and of an If's conditions are placed
-/// outside that loop or If.
+/// Returns every access in the body. The loads of a loop's limits and of an If's conditions are
+/// placed outside that loop or If.
 std::vector<PlacedAccess> placed_accesses(const Body& body);
 
-/// What statements touch, as names.
+/// The names of the tensors, lets and accumulators that statements access.
 struct Effects {
   std::set<std::string> touched;  ///< tensors read or written
   std::set<std::string> written;
@@ -28,20 +28,20 @@ struct Effects {
 Effects effects_of(std::span<const Stmt> body);
 Effects united(Effects a, Effects b);
 
-/// Nothing that a writes is touched by b or the reverse, and neither reads the other's accumulators
-/// or names.
+/// Returns true if b accesses nothing that a writes and the reverse, and neither reads the other's
+/// accumulators or names.
 bool are_independent(const Effects& a, const Effects& b);
 
-/// The tensors that are written.
+/// Returns the tensors that are written.
 std::set<std::string> tensors_written(std::span<const Stmt> body);
 
 inline const Loop* as_loop(const Stmt& s) { return std::get_if<Loop>(&s.kind); }
 inline Loop* as_loop(Stmt& s) { return std::get_if<Loop>(&s.kind); }
-const Body* nested_body(const Stmt& s);  ///< of a Loop or an If; else null
+const Body* nested_body(const Stmt& s);  ///< body of a Loop or an If; else null
 Body* nested_body(Stmt& s);
 
-/// The loop and those directly below it, while each body is just the next loop and no accumulator
-/// stands between.
+/// Returns the loop and those directly below it, while each body is just the next loop and no
+/// accumulator stands between.
 std::vector<const Loop*> perfect_chain(const Loop& loop);
 
 }  // namespace mote

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proof that an input may share memory with an output: each read of the input precedes each
-// write of the output in the rounds of the loops that hold both, and different rounds touch
+// Proves that an input may share memory with an output: each read of the input precedes each write
+// of the output in the iterations of the loops that hold both, and different iterations access
 // different elements.
 #include "mote/codegen/in_place.h"
 
@@ -29,7 +29,7 @@ std::string text(const TensorReference& r) {
   return out + "]";
 }
 
-/// The index is the loop's variable, or that of a loop over a chunk of it.
+/// Returns true if the index is the variable of the loop, or of a loop over a part of its range.
 bool stays_in_round(const TensorReference& r, const Expr& index, const Loop& loop,
                     const Facts& facts) {
   if (index == Expr(loop.variable)) return true;
@@ -40,8 +40,8 @@ bool stays_in_round(const TensorReference& r, const Expr& index, const Loop& loo
   });
 }
 
-/// Different rounds of the loops that hold both touch different elements: on some axis, each of
-/// both stays in its round.
+/// Returns true if different iterations of the loops that hold both access different elements: on
+/// some axis, the index of each stays in its iteration.
 bool rounds_are_apart(const TensorReference& read, const TensorReference& write,
                       const Facts& facts) {
   const std::size_t depth = shared_depth(read.path, write.path);
@@ -76,7 +76,7 @@ std::optional<std::string> why_not(const LoopProgram& p, const InPlacePair& pair
 
 std::optional<std::string> why_not_in_place(const LoopProgram& p,
                                             std::span<const InPlacePair> pairs) {
-  // An output is written only, so one pair does not touch the memory of another.
+  // An output is only written, so one pair does not access the memory of another.
   for (const InPlacePair& pair : pairs)
     if (auto reason = why_not(p, pair)) return reason;
   return std::nullopt;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs loop programs on dense arrays: reals in double, integers in wrapping 64-bit, outputs rounded
 // to their dtypes as they are stored. In: a program, inputs, parameters; out: the outputs. Every
-// index is checked against its tensor's shape, and every read against what has been stored.
+// index is checked against its tensor's shape, and every read against the stored elements.
 #include <fmt/format.h>
 
 #include <array>
@@ -18,7 +18,7 @@ namespace {
 
 struct Folded {
   Number value;
-  bool is_position = false;  ///< argmax, argmin: value is the one that won, if any was seen
+  bool is_position = false;  ///< argmax, argmin: value is the extreme one so far, if any was seen
   bool seen = false;
   std::int64_t position = 0;
 };
@@ -80,8 +80,8 @@ class Machine {
   std::vector<std::int64_t> variables_;
   std::vector<Folded> accumulators_;
   std::vector<Number> lets_;
-  /// Limits and conditions may divide by a size that is 0 where they enclose no element: that is 0
-  /// then, as in the C.
+  /// Limits and conditions may divide by a size that is 0 if they enclose no element; the quotient
+  /// is 0 then, as in the C text.
   bool in_element_ = true;
 };
 
@@ -163,7 +163,7 @@ std::int64_t Machine::atom(const AtomCode& code) {
   return adjust ? remainder + b : remainder;
 }
 
-/// A limit of a loop, or what a condition is about.
+/// Returns the value of a loop limit or of a condition's expression.
 std::int64_t Machine::limit(const IndexCode& code) {
   const bool outside = std::exchange(in_element_, false);
   const std::int64_t value = index(code);
@@ -179,7 +179,7 @@ bool Machine::holds(const std::vector<ConditionCode>& conditions) {
   return true;
 }
 
-/// The position of the element in its data; InternalError when an index is out of range.
+/// Returns the position of the element in its data; throws InternalError for an index out of range.
 std::size_t Machine::element(int tensor, const std::vector<IndexCode>& code) {
   const Tensor& t = tensors_[static_cast<std::size_t>(tensor)];
   std::array<std::int64_t, kMaxRank> at;
@@ -296,7 +296,7 @@ void Machine::store(const StmtCode& s) {
   t.stored[k] = 1;
 }
 
-/// The first of the greatest (least) values wins, and the first NaN over everything.
+/// Folds a value. The first of the greatest (least) values wins, and the first NaN over everything.
 void Machine::fold(const StmtCode& s) {
   Folded& a = accumulators_[static_cast<std::size_t>(s.slot)];
   const Number next = value(s.value);

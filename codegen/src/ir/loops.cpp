@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions about a loop program as a whole: its tensors, names that are still free, what its
-// source says about sizes and parameters, and the counts that the forms are judged by.
+// Answers questions about a loop program as a whole: its tensors, unused names, facts about the
+// source's sizes and parameters, and the counts by which forms are compared.
 #include "mote/codegen/loops.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loop program with its names resolved to slots, so that running it looks nothing up. Sizes and
-// parameters are numbers here. In: a LoopProgram and its binding; out: code that interpret.cpp
-// runs.
+// Represents a loop program with its names resolved to slots, so that running it needs no lookup.
+// Sizes and parameters are numbers here. In: a LoopProgram and its binding; out: code for
+// interpret.cpp.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace mote::machine {
 
 struct IndexCode;
 
-/// A variable, a div, mod, min or max, an element of a tensor, or a let. slot: the variable's, the
-/// tensor's or the let's.
+/// A variable, a div, mod, min or max, an element of a tensor, or a let. slot is the variable's,
+/// the tensor's or the let's.
 struct AtomCode {
   enum class Kind : std::uint8_t { variable, div, mod, min, max, load, let };
   Kind kind;
@@ -27,7 +27,7 @@ struct TermCode {
   std::int64_t coefficient;
   std::vector<AtomCode> atoms;
 };
-/// constant + Σ coefficient · Π atoms
+/// The index constant + Σ coefficient · Π atoms.
 struct IndexCode {
   std::int64_t constant = 0;
   std::vector<TermCode> terms;
@@ -43,7 +43,7 @@ struct ValueCode {
   DType dtype = DType::i64;
   DType arg_dtype = DType::i64;
   MapOp op = MapOp::add;
-  int slot = -1;                 ///< of the tensor, accumulator or let
+  int slot = -1;                 ///< slot of the tensor, accumulator or let
   Number number;                 ///< the constant; the guard's otherwise
   std::vector<IndexCode> index;  ///< the load's; the index value itself
   std::vector<ValueCode> args;   ///< the op's; the guard's then
@@ -60,12 +60,12 @@ struct StmtCode {
   Kind kind = Kind::loop;
   ReduceOp op = ReduceOp::sum;
   ScatterOp scatter = ScatterOp::set;
-  DType dtype = DType::i64;      ///< of the stored or folded value
-  int slot = -1;                 ///< of the variable, tensor, accumulator or let
+  DType dtype = DType::i64;      ///< dtype of the stored or folded value
+  int slot = -1;                 ///< slot of the variable, tensor, accumulator or let
   std::vector<IndexCode> index;  ///< begin, end, step; the element; the position
   std::vector<ConditionCode> conditions;
   std::vector<AccumulatorCode>
-      accumulators;  ///< a branch: those of its loops, neutral if not taken
+      accumulators;  ///< for a branch, those of its loops, neutral if it is not taken
   ValueCode value;
   std::vector<StmtCode> body;
 };
@@ -77,8 +77,8 @@ struct Code {
   int lets = 0;
 };
 
-/// Slots of tensors are their positions in p.tensors. `p` is one that verify() accepts; `binding`
-/// holds its sizes, those with names too, and parameters.
+/// Resolves a program that verify() accepts; `binding` holds its sizes, including named ones, and
+/// parameters. Slots of tensors are their positions in p.tensors.
 Code resolve(const LoopProgram& p, const Binding& binding);
 
 }  // namespace mote::machine

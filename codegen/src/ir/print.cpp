@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loop programs as text, for people and golden files. In: a program, statement, value or
-// conditions; out: text that is the same on every run. Sizes that the source names (OH) print by
-// their name wherever their value occurs; their meaning stands below the signature.
+// Prints loop programs, for people and golden files. In: a program, statement, value or conditions;
+// out: text that is the same on every run. Sizes that the source names (OH) print by their name
+// wherever their value occurs; their meaning stands below the signature.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of derived sizes and readable comparisons. In: an index expression or condition; out: text
-// with an equal meaning. A derived size is recognised by its value, so that passes never see names.
+// Prints names of derived sizes and readable comparisons. In: an index expression or condition;
+// out: text with an equal meaning. A derived size is recognised by its value, so that passes never
+// see names.
 #include "ir/print_index.h"
 
 #include <fmt/format.h>
@@ -41,8 +42,8 @@ bool varies(const Expr& e) {
   return e.has_load();
 }
 
-/// Whether e = value + rest with the terms of value as they are. A value that is just a sum of
-/// sizes must match with its constant; OH = (H - KH)/s + 1 is found in OH - 1 too.
+/// Returns true if e = value + rest with the terms of value as they are. A value that is just a sum
+/// of sizes must match with its constant; OH = (H - KH)/s + 1 is found in OH - 1 too.
 bool contains(const Expr& e, const Expr& value) {
   bool opaque = false;
   for (const Term& t : value.terms()) {
@@ -73,7 +74,7 @@ IndexPrinter::IndexPrinter(const Program* source) {
   }
 }
 
-/// e with the values of derived sizes replaced by their names.
+/// Returns e with the values of derived sizes replaced by their names.
 Expr IndexPrinter::named(const Expr& e) const {
   if (sizes_.empty()) return e;
   Expr rest = e;
@@ -115,8 +116,9 @@ Text IndexPrinter::expr(const Expr& e) const {
   return {n.to_string(), precedence_of(n)};
 }
 
-/// more - less + c >= 0 with the loop variables left: `more >= less - c` or `less <= more + c`, as
-/// a strict comparison where that has the smaller constant. Equalities likewise.
+/// Prints more - less + c >= 0 with the loop variables on the left: `more >= less - c` or `less <=
+/// more + c`, as a strict comparison if that has the smaller constant. Equalities are printed
+/// likewise.
 std::string IndexPrinter::comparison(const Condition& condition) const {
   const Expr e = named(condition.e);
   Expr more = 0;

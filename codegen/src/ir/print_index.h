@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index expressions and conditions as the printer shows them: with the names of derived sizes and
-// with negative terms on the other side. In: an expression; out: text and how tightly it binds.
+// Prints index expressions and conditions with the names of derived sizes and with negative terms
+// on the other side. In: an expression; out: text and its precedence.
 #pragma once
 
 #include <string>
@@ -14,26 +14,26 @@ namespace mote::print {
 using text::Precedence;
 using enum text::Precedence;
 
-/// Text and how tightly it binds.
+/// Text and its precedence.
 struct Text {
   std::string text;
   Precedence precedence;
 };
 
-std::string within(const Text& t, Precedence least);  ///< in parentheses if it binds less tightly
+std::string within(const Text& t, Precedence least);  ///< adds parentheses if it binds less tightly
 
-/// A right operand: also keeps a leading minus apart from the operator.
+/// Returns the text of a right operand: also keeps a leading minus apart from the operator.
 std::string right_of(const Text& t, Precedence least);
 
-/// Prints index expressions with the sizes that the source names: where the value of a derived size
-/// (OH) stands, its name stands.
+/// Prints index expressions with the sizes that the source names: the name of a derived size (OH)
+/// replaces its value.
 class IndexPrinter {
  public:
   explicit IndexPrinter(const Program* source);
 
   const std::vector<NamedSize>& derived() const { return sizes_; }
   Text expr(const Expr& e) const;
-  /// `kh >= 2`, `ih < H`, `x % s == 0`
+  /// Returns `kh >= 2`, `ih < H`, `x % s == 0`.
   std::string comparison(const Condition& c) const;
 
  private:

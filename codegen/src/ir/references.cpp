@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collecting references, and proofs about the order in which two of them run.
+// Collects references, and proves the order in which two of them run.
 #include "ir/references.h"
 
 #include <algorithm>

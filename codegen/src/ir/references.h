@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a program touches its tensors: with the loops, branches and guards that enclose each place.
-// What demand and coalesce ask: whether a store runs before a read, in the same round of the loops
-// that hold both.
+// Lists the references of a program to its tensors, with the loops, branches and guards that
+// enclose each. demand and coalesce ask whether a store runs before a read, in the same iteration
+// of the loops that hold both.
 #pragma once
 
 #include <map>
@@ -11,49 +11,50 @@
 
 namespace mote {
 
-/// A place where an element is read or written.
+/// A read or write of an element in the text.
 struct TensorReference {
   enum class Kind : std::uint8_t { load, index_load, store, store_reduce };
   Kind kind;
   std::string tensor;
   std::vector<Expr> index;
   std::vector<const Stmt*> path;  ///< loops and branches around it, outermost first
-  Conditions guards;              ///< of the value around it
-  int order;                      ///< of its statement in the text
+  Conditions guards;              ///< guards of the value around it
+  int order;                      ///< position of its statement in the text
 
   bool is_write() const { return kind == Kind::store || kind == Kind::store_reduce; }
 };
 
-/// All of them, in the order of the text, a statement's reads before its write. Loads in limits of
-/// a loop and in conditions of a branch are placed outside that loop or branch.
+/// Returns all references in the order of the text, a statement's reads before its write. Loads in
+/// limits of a loop and in conditions of a branch are placed outside that loop or branch.
 std::vector<TensorReference> references(const Body& body);
 std::vector<TensorReference> references(const Body& body, const std::string& tensor);
 std::map<std::string, std::vector<TensorReference>> references_by_tensor(const Body& body);
 
-/// Runs before the other, where both run in one round of all loops that they share.
+/// Returns true if a runs before b, when both run in one iteration of all loops that they share.
 bool precedes(const TensorReference& a, const TensorReference& b);
 
-/// The loop variables that the index consists of, each once; nullopt for any other index.
+/// Returns the loop variables that the index consists of, each once; nullopt for any other index.
 std::optional<std::vector<Symbol>> plain_variables(const std::vector<Expr>& index);
 
-/// How many loops and branches both paths begin with.
+/// Returns the number of loops and branches that both paths begin with.
 std::size_t shared_depth(const std::vector<const Stmt*>& a, const std::vector<const Stmt*>& b);
 std::set<Symbol> variables_of(std::span<const Stmt* const> path);
 
-/// The inner loop runs over the chunk that begins at the outer one's variable, and not beyond where
-/// the outer one's next round begins.
+/// Returns true if the inner loop runs over the range that begins at the outer one's variable, and
+/// not beyond the start of the outer one's next iteration.
 bool runs_over_chunk(const Loop& inner, const Loop& outer, const Facts& facts);
 
-/// What holds where the reference stands.
+/// Returns the facts that hold at the reference.
 Facts facts_at(const TensorReference& r, Facts facts);
 
-/// Loops and branches of the path run for the values of their variables in `element`, each of
-/// which must be given: the values are in range and the conditions hold.
+/// Returns true if the loops and branches of the path run for the values of their variables in
+/// `element`, each of which must be given: the values are in range and the conditions hold.
 bool runs_for(std::span<const Stmt* const> path, const std::map<Symbol, Expr>& element,
               const Facts& facts);
 
-/// The store, whose index is plain variables, has stored the element that `read` reads in the same
-/// round of all loops that enclose both: it precedes the read and runs for that element.
+/// Returns true if the store, whose index is plain variables, has stored the element that `read`
+/// reads in the same iteration of all loops that enclose both: it precedes the read and runs for
+/// that element.
 bool is_stored_in_round_of(const TensorReference& read, const TensorReference& store,
                            const Facts& facts);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of a loop program to slots of the machine. In: a verified program and the values of its
-// sizes and parameters; out: code. A name has one slot however often it is bound: scopes of one
-// name never overlap.
+// Resolves names of a loop program to slots of the machine. In: a verified program and the values
+// of its sizes and parameters; out: code. A name has one slot however often it is bound: scopes of
+// one name never overlap.
 #include <fmt/format.h>
 
 #include <utility>

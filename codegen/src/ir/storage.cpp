@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors for the interpreter: views of inputs, storage for all others. In: declarations and the
-// values of sizes; out: shapes, strides and memory.
+// Makes tensors for the interpreter: views of inputs, storage for all others. In: declarations and
+// the values of sizes; out: shapes, strides and memory.
 #include "ir/storage.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constructors of values and their structural equality. In: parts; out: immutable shared nodes.
+// Constructs values and compares their structure. In: parts; out: immutable shared nodes.
 // guard_value keeps the invariant that conditions hold no duplicates.
 #include <algorithm>
 #include <utility>

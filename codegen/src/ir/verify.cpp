@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The invariants of loop programs, checked in the order of execution. In: a program; out: nothing,
-// or an InternalError that names the program, the loop or statement, and what is wrong with it.
+// Checks the invariants of loop programs in the order of execution. In: a program; out: nothing, or
+// an InternalError that names the program, the loop or statement, and the error in it.
 #include <fmt/format.h>
 
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules for index expressions, conditions and values at one place of a program. In: the scope
-// and an expression; out: nothing, or an InternalError that says what is wrong.
+// Checks the rules for index expressions, conditions and values at one point of a program. In: the
+// scope and an expression; out: nothing, or an InternalError that says what is wrong.
 #include "ir/verify_scope.h"
 
 #include "mote/base/error.h"

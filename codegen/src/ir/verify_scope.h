@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What verify() knows at one place of a program: the names in scope and the tensors stored so far,
-// and whether index expressions, conditions and values are legal there. Failures are InternalErrors
-// that name the program, the statement and its loops.
+// Holds the state of verify() at one point of a program: the names in scope and the tensors stored
+// so far. It decides whether index expressions, conditions and values are legal there. Failures are
+// InternalErrors that name the program, the statement and its loops.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 
 namespace mote::verification {
 
-/// What a name in scope stands for.
+/// The meaning of a name in scope.
 struct Name {
   enum class Kind : std::uint8_t { variable, let, open_accumulator, closed_accumulator };
   Kind kind;
@@ -44,7 +44,7 @@ class Scope {
   std::set<std::string> symbols_;  ///< sizes, and $parameters that are integers
   std::map<std::string, Name> visible_;
   std::set<std::string> stored_;    ///< every tensor stored so far
-  std::vector<std::string> loops_;  ///< variables of the loops around here
+  std::vector<std::string> loops_;  ///< variables of the enclosing loops
   const Stmt* current_ = nullptr;
 
  private:

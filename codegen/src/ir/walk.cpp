@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The traversals that passes are made of: for_each over statements, values and index expressions,
-// summaries of what a body touches, and rewriting. In: a body; out: a summary or a new body.
-// Order is always that of execution, so that results are stable.
+// Implements the traversals that passes use: for_each over statements, values and index
+// expressions, summaries of a body's accesses, and rewriting. In: a body; out: a summary or a new
+// body. The order is always that of execution, so that results are stable.
 #include "mote/codegen/walk.h"
 
 #include <unordered_map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sharing in a body: values form a graph whose nodes that are referenced twice become Lets.
+// Shares values in a body: they form a graph, whose nodes that are referenced twice become Lets.
 #include "lower/bind_shared.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class Binder {
     if (const auto* guard = std::get_if<value::Guard>(&v->kind)) count_references(guard->then);
   }
 
-  /// The value with shared parts replaced by names; their Lets go to out_ first.
+  /// Returns the value with shared parts replaced by names; their Lets go to out_ first.
   Value bound(const Value& v) {
     if (!is_worth_a_name(*v)) return v;
     if (const auto known = replaced_.find(v.get()); known != replaced_.end()) return known->second;

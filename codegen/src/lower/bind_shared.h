@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that a body under construction has already computed, and the names that they get when they
-// are needed more than once.
+// Keeps the values that a body under construction has already computed, and names those that are
+// needed more than once.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace mote {
 
-/// Values by (node, index, enclosing conditions). A value computed under fewer conditions serves
-/// under more, never the reverse: what it reads may be out of range.
+/// Holds values by (node, index, enclosing conditions). A value computed under fewer conditions can
+/// be used under more, never the reverse: its reads may be out of range.
 class SharedValues {
  public:
   Value find(const Uop& u, const std::vector<Expr>& index, const Conditions& guards) const;
   void add(const Uop& u, const std::vector<Expr>& index, const Conditions& guards, const Value& v);
-  /// The conditions under which the value may be computed; null for a value that is not shared.
+  /// Returns the conditions under which the value may be computed; null if it is not shared.
   const Conditions* guards_of(const Value& v) const;
 
  private:
@@ -28,8 +28,8 @@ class SharedValues {
   std::map<const ValueNode*, Conditions> guards_;
 };
 
-/// Puts a Let in front of the first statement that needs a value which the statements of this body
-/// need at least twice.
+/// Puts a Let before the first statement that needs a value which the statements of this body need
+/// at least twice.
 Body bind_shared(Body body, const SharedValues& shared,
                  const std::function<std::string(const std::string& hint)>& fresh);
 

@@ -7,7 +7,7 @@
 namespace mote {
 namespace {
 
-/// An integer uop that is an index expression.
+/// Returns an integer uop that is an index expression as that expression.
 std::optional<Expr> as_index(const Uop& u, const std::vector<Expr>& index) {
   if (!is_integer(u.dtype())) return std::nullopt;
   if (const auto* i = std::get_if<uop::Iota>(&u.node().kind)) return at(i->value, index);

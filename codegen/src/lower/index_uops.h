@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uops that are index expressions: positions, whole constants and parameters, and what is compared
-// of them. Lowering makes conditions of them, which passes turn into limits of loops.
+// Recognises uops that are index expressions: positions, integer constants, parameters, and
+// comparisons of them. Lowering turns comparisons into conditions, and passes those into loop
+// limits.
 #pragma once
 
 #include <optional>
@@ -11,10 +12,10 @@
 
 namespace mote {
 
-/// e with the loop variables i0, i1, ... standing for the elements of the index.
+/// Returns e with the loop variables i0, i1, ... replaced by the elements of the index.
 Expr at(const Expr& e, const std::vector<Expr>& index);
 
-/// A comparison of index expressions, or a conjunction of such, at the index; nullopt for others.
+/// Returns a comparison of index expressions, or a conjunction of such, at the index; else nullopt.
 std::optional<Conditions> as_conditions(const Uop& u, const std::vector<Expr>& index);
 
 }  // namespace mote

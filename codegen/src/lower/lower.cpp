@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// From uops to loops, by pulling: each output and each materialised node gets one nest that stores
+// Lowers uops to loops by pulling: each output and each materialised node gets one nest that stores
 // it; values are pulled through Map and Reindex by composing index maps; reductions become loops
-// with an accumulator in front of the statement that reads it. A value that a body needs twice is
-// bound to a name, so that text stays linear in the program.
+// with an accumulator before the statement that reads it. A value that a body needs twice is bound
+// to a name, so that text stays linear in the program.
 #include "lower/lower.h"
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 namespace mote {
 namespace {
 
-/// A body under construction: what is known there, the conditions that enclose the value being
-/// computed, and the values that it already has.
+/// A body under construction: the facts that hold there, the conditions that enclose the value
+/// being computed, and the values that it already has.
 struct Scope {
   Body body;
   Facts facts;
@@ -59,7 +59,7 @@ class Lowering {
 
   std::string fresh(const std::string& hint) {
     if (names_.insert(hint).second) return hint;
-    int& number = last_number_.try_emplace(hint, 1).first->second;  // no name is given back
+    int& number = last_number_.try_emplace(hint, 1).first->second;  // names are never released
     std::string name;
     do name = hint + std::to_string(++number);
     while (!names_.insert(name).second);
@@ -86,7 +86,7 @@ class Lowering {
     }
   }
 
-  /// for each element: tensor[…] = u[…]
+  /// Makes the nest that stores u: tensor[…] = u[…] for each element.
   void nest_for(const Uop& u, const std::string& tensor, bool compute) {
     if (compute && is_scatter(u)) return scatter_nests(u, tensor);
     Scope scope{{}, base_facts(*out_.source), {}, {}};
@@ -99,7 +99,7 @@ class Lowering {
     finish(named(scope), std::move(loops));
   }
 
-  /// The scope's body, with names for what it needs twice.
+  /// Returns the scope's body, with names for the values that it needs twice.
   Body named(Scope& scope) {
     return bind_shared(std::move(scope.body), scope.shared,
                        [this](const std::string& hint) { return fresh(hint); });
@@ -110,8 +110,9 @@ class Lowering {
     std::move(body.begin(), body.end(), std::back_inserter(out_.body));
   }
 
-  /// tensor = base; then tensor[to] op= x, for each element of x whose place is in range. The
-  /// tensor is a temporary: so it is computed in double, and an output rounds once.
+  /// Makes the nests of a scatter: tensor = base; then tensor[to] op= x, for each element of x
+  /// whose index is in range. The tensor is a temporary, so it is computed in double, and an output
+  /// rounds once.
   void scatter_nests(const Uop& u, const std::string& tensor) {
     if (const auto* s = std::get_if<uop::Scatter>(&u.node().kind)) {
       nest_for(s->base, tensor, false);
@@ -160,7 +161,7 @@ class Lowering {
     finish(std::move(body), std::move(loops));
   }
 
-  /// A loop over axis k of the node, unless its extent is 1; the index along it.
+  /// Opens a loop over axis k of the node, unless its extent is 1, and returns the index along it.
   Expr open_loop(const UopNode& node, std::size_t k, std::vector<Loop>& loops, Facts& facts) {
     const Expr extent = facts.simplify(node.shape[k]);
     if (extent.constant() == 1) return Expr(0);
@@ -181,7 +182,7 @@ class Lowering {
     }
   }
 
-  /// The value of u at the index; `compute` when u's own tensor is being stored.
+  /// Returns the value of u at the index; `compute` is true if u's own tensor is being stored.
   Value value_of(const Uop& u, const std::vector<Expr>& index, Scope& scope, bool compute = false) {
     const auto& kind = u.node().kind;
     if (const auto* s = std::get_if<uop::Scalar>(&kind)) return constant(s->value, u.dtype());
@@ -206,7 +207,7 @@ class Lowering {
     throw InternalError("lower: unexpected " + describe(u));
   }
 
-  /// The value computed where the conditions hold; otherwise a constant.
+  /// Returns the value computed if the conditions hold, otherwise a constant.
   template <typename F>
   Value under(const Conditions& conditions, const Number& otherwise, DType dtype, Scope& scope,
               F compute) {
@@ -248,7 +249,7 @@ class Lowering {
     return mapped(m.op, std::move(args), m.args.back().dtype(), u.dtype());
   }
 
-  /// A statement that the value being computed needs before it, under the enclosing conditions.
+  /// Adds a statement that must precede the value being computed, under the enclosing conditions.
   static void before(Scope& scope, Stmt s) {
     if (scope.guards.empty()) {
       scope.body.push_back(std::move(s));
@@ -273,7 +274,7 @@ class Lowering {
       full.push_back(open_loop(r.x.node(), k, loops, inner.facts));
       position = position * r.x.shape()[k] + full.back();
     }
-    if (loops.empty()) {  // every axis has extent 1: one round, to hold the accumulator
+    if (loops.empty()) {  // every axis has extent 1: one iteration, to hold the accumulator
       const Symbol variable(SymbolKind::loop, fresh("once"));
       loops.push_back(Loop{variable, Expr(0), Expr(1), Expr(1), {}, {}});
     }
@@ -296,7 +297,7 @@ class Lowering {
                  [&] { return value_of(s.x, from, scope); });
   }
 
-  /// An input holds no more than its dtype does; a temporary may.
+  /// Adds the range of an input's element: it holds no more than its dtype does; a temporary may.
   void assume_range(const Expr& e, const value::Load& l, DType dtype, Facts& facts) const {
     if (find_tensor(out_, l.tensor)->role != TensorRole::input || size_of(dtype) > 1) return;
     const IntegerRange range = integer_range(dtype);
@@ -304,7 +305,7 @@ class Lowering {
     facts.assume_nonneg(range.greatest - e);
   }
 
-  /// An integer value as an index expression: a load stays a load, anything else gets a name.
+  /// Returns an integer value as an index expression: a load stays a load, others get a name.
   Expr index_of(const Value& v, Scope& scope) {
     if (const auto* i = std::get_if<value::Index>(&v->kind)) return i->e;
     if (const auto* l = std::get_if<value::Load>(&v->kind)) {
@@ -323,7 +324,7 @@ class Lowering {
   std::map<const UopNode*, std::string> tensors_;
   std::map<std::string, Uop> temporaries_;
   std::set<std::string> names_;
-  std::map<std::string, int> last_number_;  ///< by hint: names up to it are taken
+  std::map<std::string, int> last_number_;  ///< by hint: names up to this number are taken
 };
 
 }  // namespace

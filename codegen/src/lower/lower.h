@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lowering with a given choice of what to materialise.
+// Lowers a program with a given choice of the nodes to materialise.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@ namespace mote {
 
 struct Lowered {
   LoopProgram program;
-  std::map<std::string, Uop> temporaries;  ///< which node each temporary holds
+  std::map<std::string, Uop> temporaries;  ///< the node that each temporary holds
 };
 Lowered lower_with(std::shared_ptr<const Program> program, NodeSet materialised);
 

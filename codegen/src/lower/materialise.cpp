@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice of what to materialise, by counting from which places, at which index maps, each node
-// is read. A place is a root (a node with a tensor) and an index; the same index within a root is
+// Chooses the nodes to materialise, by counting the locations and index maps at which each node is
+// read. A location is a root (a node with a tensor) and an index; equal indices within a root are
 // shared.
 #include "lower/materialise.h"
 
@@ -17,14 +17,14 @@ namespace {
 struct Use {
   bool injective;
 };
-/// The places that read a node.
+/// The number of locations that read a node.
 struct Uses {
   std::size_t count = 0;
-  std::size_t repeated = 0;  ///< at an index that is not injective
+  std::size_t repeated = 0;  ///< the locations whose index is not injective
 };
 using AllUses = std::map<const UopNode*, Uses>;
 
-/// Places that may each compute a transcendental anew before it gets a tensor.
+/// The number of locations that may each compute a transcendental anew before it gets a tensor.
 constexpr std::size_t kPlacesOfTranscendental = 3;
 
 bool is_transcendental(const Uop& u) {
@@ -32,7 +32,7 @@ bool is_transcendental(const Uop& u) {
   return m && is_transcendental(m->op);
 }
 
-/// The variables of the domain that e mentions and that are not known yet.
+/// Returns the variables of the domain that e mentions and that are not known yet.
 std::vector<Symbol> unknowns(const Expr& e, const std::set<Symbol>& domain,
                              const std::set<Symbol>& known) {
   std::vector<Symbol> r;
@@ -41,7 +41,7 @@ std::vector<Symbol> unknowns(const Expr& e, const std::set<Symbol>& domain,
   return r;
 }
 
-/// v/c and v%c both occur: together they determine v.
+/// Adds a variable v if v/c and v%c both occur: together they determine v.
 void learn_from_digits(const std::vector<Expr>& index, const std::set<Symbol>& domain,
                        std::set<Symbol>& known, bool& changed) {
   for (const Expr& a : index) {
@@ -59,7 +59,7 @@ void learn_from_digits(const std::vector<Expr>& index, const std::set<Symbol>& d
   }
 }
 
-/// The index determines every variable of the domain.
+/// Returns true if the index determines every variable of the domain.
 bool is_injective(const std::vector<Expr>& index, const std::set<Symbol>& domain) {
   std::set<Symbol> known;
   bool changed = true;
@@ -79,12 +79,13 @@ bool is_injective(const std::vector<Expr>& index, const std::set<Symbol>& domain
   return known.size() == domain.size();
 }
 
-/// The uses that are seen from one root.
+/// Collects the uses that are seen from one root.
 class RootAnalysis {
  public:
   explicit RootAnalysis(const NodeSet& materialised) : materialised_(materialised) {}
 
-  /// An output is stored by a nest that reads the node; a materialised node's nest computes it.
+  /// Returns the uses. An output is stored by a nest that reads the node; a materialised node's
+  /// nest computes it.
   AllUses run(const Uop& u, bool is_output) {
     std::set<Symbol> domain;
     std::vector<Expr> index;
@@ -110,7 +111,7 @@ class RootAnalysis {
     return Expr(s);
   }
 
-  /// `known`: whether the index is injective, where the reader has it from the same index.
+  /// `known` says whether the index is injective, if the reader has the same index.
   void visit(const Uop& u, const std::vector<Expr>& index, const std::set<Symbol>& domain,
              std::optional<bool> known = {}) {
     if (is_leaf(u)) return;
@@ -121,7 +122,7 @@ class RootAnalysis {
     if (first) {
       uses.push_back({injective});
     } else if (!injective) {
-      uses[place->second].injective = false;  // the same place, now from within one more loop
+      uses[place->second].injective = false;  // the same location, now from within one more loop
     } else {
       return;
     }
@@ -163,7 +164,7 @@ class RootAnalysis {
     }
   }
 
-  /// What is scattered is read in a nest of its own, over its own axes.
+  /// Visits a scattered value, which is read in a nest of its own, over its own axes.
   void scattered(const Uop& x, const Uop* position) {
     std::set<Symbol> domain;
     std::vector<Expr> index;
@@ -174,13 +175,13 @@ class RootAnalysis {
 
   const NodeSet& materialised_;
   std::map<const UopNode*, std::vector<Use>> uses_;
-  /// Which of the node's uses that place is.
+  /// The position of each location in the node's uses.
   std::map<std::pair<const UopNode*, std::vector<Expr>>, std::size_t> visited_;
   int count_ = 0;
 };
 
-/// The uses of every node, while what is materialised changes node by node: a root is looked at
-/// again only if it sees the node that changed.
+/// Keeps the uses of every node while nodes are materialised one by one: a root is analysed again
+/// only if it sees the node that changed.
 class UseAnalysis {
  public:
   UseAnalysis(std::vector<Uop> outputs, const std::vector<Uop>& order, const NodeSet& materialised)
@@ -219,7 +220,7 @@ class UseAnalysis {
   const std::vector<Uop>& order_;
   const NodeSet& materialised_;
   std::map<std::pair<const UopNode*, bool>, AllUses> roots_;
-  AllUses all_;  ///< those of all roots together
+  AllUses all_;  ///< uses of all roots together
 };
 
 std::vector<Uop> output_values(const Program& program) {
@@ -237,8 +238,8 @@ bool expensive(const Uop& u, const NodeSet& materialised, std::map<const UopNode
   return memo[u.id()] = result;
 }
 
-/// A reduction with one injective use is computed in place: no tensor. One at a time, since the
-/// index maps of what it reads change with it. Returns the one that changed.
+/// Computes a reduction with one injective use in place, without a tensor. It takes one at a time,
+/// since the index maps of its operands change with it, and returns the one that changed.
 const UopNode* inline_one_reduction(const std::vector<Uop>& order, const AllUses& uses,
                                     NodeSet& materialised) {
   for (const Uop& u : order) {
@@ -252,7 +253,7 @@ const UopNode* inline_one_reduction(const std::vector<Uop>& order, const AllUses
   return nullptr;
 }
 
-/// The map nearest to its readers that would otherwise be computed again and again.
+/// Materialises the map nearest to its readers that would otherwise be computed repeatedly.
 const UopNode* materialise_one_map(const std::vector<Uop>& order, const AllUses& uses,
                                    const NodeSet& barred, NodeSet& materialised) {
   std::map<const UopNode*, bool> memo;

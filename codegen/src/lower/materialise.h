@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which uops get a tensor of their own when a program is lowered; the rest is pulled into its
-// readers.
+// Chooses the uops that get a tensor of their own when a program is lowered; the rest is pulled
+// into its readers.
 #pragma once
 
 #include <set>
@@ -11,18 +11,19 @@ namespace mote {
 
 using NodeSet = std::set<const UopNode*>;
 
-/// Each scatter; each reduction, unless it has one use and that use's index map is injective; a map
-/// that would be recomputed (read at a non-injective index) unless it is barred and cheap; a
-/// transcendental that three different places read. An output is a copy of its node: it is never
-/// read back, because it is narrower than the value.
+/// Returns each scatter; each reduction, unless it has one use and that use's index map is
+/// injective; a map that would be recomputed (read at a non-injective index) unless it is barred
+/// and cheap; a transcendental that three different locations read. An output is a copy of its
+/// node: it is never read back, because it is narrower than the value.
 NodeSet choose_materialised(const Program& program, const NodeSet& barred);
-/// Every node that computes something.
+/// Returns every node that computes a value.
 NodeSet all_materialised(const Program& program);
-/// Computing the node again costs: it holds a transcendental or a reduction that has no tensor.
+/// Returns true if computing the node again is expensive: it holds a transcendental or a reduction
+/// that has no tensor.
 bool is_expensive(const Uop& u, const NodeSet& materialised);
-/// Scatter, SelectScatter: never without a tensor.
+/// Returns true for Scatter and SelectScatter, which always have a tensor.
 bool is_scatter(const Uop& u);
-/// Input, Scalar, Param, Iota: free to repeat.
+/// Returns true for Input, Scalar, Param and Iota, which are free to repeat.
 bool is_leaf(const Uop& u);
 
 }  // namespace mote

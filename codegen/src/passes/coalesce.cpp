@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two buffers become one: a temporary (the guest) moves into a later temporary, or into an output
-// (the host), whose element it leaves before the host's is stored.
+// Merges two buffers into one: a temporary (the guest) moves into a later temporary, or into an
+// output (the host), whose element it leaves before the host's is stored.
 //
-// The host is stored by one statement, element for element, and every touch of the guest comes
-// before it: in an earlier statement of the round (of the innermost body that holds the guest's
-// touches and that store), or earlier in the round of the store's own loops, then at that very
-// element. Each loop around the store within the round must run over an axis of the element: one
-// that does not would find the guest overwritten from its second turn on. The guest carries nothing
-// from round to round. The host's elements of one round are its own, or what the guest writes is
-// rewritten by the host's store before anything reads it.
+// The host is stored by one statement, element for element, and every access to the guest comes
+// before it: in an earlier statement of the iteration (of the innermost body that holds the guest's
+// accesses and that store), or earlier in the iteration of the store's own loops, then at exactly
+// that element. Each loop around the store within the iteration must run over an axis of the
+// element: another loop would find the guest overwritten from its second iteration on. The guest
+// carries no value from one iteration to the next. The host's elements of one iteration are its
+// own, or the host's store rewrites the elements that the guest wrote before anything reads them.
 //
-// A host that only copied the guest copies nothing afterwards: so a scatter's sums are in the
-// output from the start.
+// A store of the host that only copied the guest is removed afterwards: so a scatter's sums are in
+// the output from the start.
 //
 // No rounding may be added: temporaries are kept in double or int64, so dtypes must match and an
-// output that hosts is f64 or i64. An output may share its memory with an input in a call in place,
-// and the guest would be written before the last read of that input: so no output hosts that has
-// the dtype and the number of elements of some input. Loop programs do not say which pairs of
-// tensors may share memory. Of several outputs a call may leave one out: it hosts only what its own
-// stores alone read.
+// output that hosts is f64 or i64. An output may share its memory with an input in an in-place
+// call, and the guest would be written before the last read of that input: so an output that has
+// the dtype and the number of elements of some input is never a host. Loop programs do not say
+// which pairs of tensors may share memory. A call may leave out one of several outputs: such an
+// output hosts only temporaries that its own stores alone read.
 #include <algorithm>
 
 #include "ir/dependence.h"
@@ -28,23 +28,24 @@
 namespace mote {
 namespace {
 
-/// A candidate: the guest's touches, the host's, its only store, and where that store stands.
+/// A candidate: the guest's accesses, the host's accesses, the host's only store, and the position
+/// of that store.
 struct Pair {
   const TensorDecl& guest;
   const TensorDecl& host;
   const std::vector<TensorReference>& of_guest;
   const std::vector<TensorReference>& of_host;
   const TensorReference* store = nullptr;  ///< in of_host
-  std::size_t depth = 0;                   ///< of the round, on the store's path
-  std::vector<Expr> outer = {};            ///< the host's leading index, the same for a whole round
-  std::vector<Expr> inner = {};            ///< the rest, which is the guest's element
+  std::size_t depth = 0;                   ///< depth of the iteration on the store's path
+  std::vector<Expr> outer = {};  ///< the host's leading index, the same for a whole iteration
+  std::vector<Expr> inner = {};  ///< the rest, which is the guest's element
 
   std::span<const Stmt* const> shared_path() const { return std::span(store->path).first(depth); }
   std::span<const Stmt* const> own_path() const { return std::span(store->path).subspan(depth); }
   bool is_in_round(const TensorReference& r) const {
     return shared_depth(r.path, store->path) >= depth;
   }
-  /// Stands in the same statement of the round's body as the store.
+  /// Returns true if r stands in the same statement of the iteration's body as the store.
   bool is_beside_store(const TensorReference& r) const {
     return shared_depth(r.path, store->path) > depth;
   }
@@ -63,7 +64,7 @@ bool may_alias_input(const LoopProgram& p, const TensorDecl& output) {
   });
 }
 
-/// By what they are, before where they are touched.
+/// Returns true if the declarations of both allow it, before their accesses are considered.
 bool may_host(const LoopProgram& p, const TensorDecl& host, const TensorDecl& guest) {
   if (&host == &guest || host.dtype != guest.dtype || host.role == TensorRole::input) return false;
   if (host.role == TensorRole::output &&
@@ -74,7 +75,7 @@ bool may_host(const LoopProgram& p, const TensorDecl& host, const TensorDecl& gu
          std::equal(guest.shape.rbegin(), guest.shape.rend(), host.shape.rbegin());
 }
 
-/// The host's only write, if it is a store; else null.
+/// Returns the host's only write, if it is a store; else null.
 const TensorReference* sole_store(const std::vector<TensorReference>& all) {
   const TensorReference* store = nullptr;
   for (const TensorReference& r : all) {
@@ -85,8 +86,8 @@ const TensorReference* sole_store(const std::vector<TensorReference>& all) {
   return store;
 }
 
-/// Finds the round and the two parts of the store's index; false when the guest's element does not
-/// follow the store's own loops one to one.
+/// Finds the iteration and the two parts of the store's index; returns false if the guest's element
+/// does not follow the store's own loops one to one.
 bool place(Pair& pair) {
   pair.store = sole_store(pair.of_host);
   if (!pair.store || pair.of_guest.empty()) return false;
@@ -110,7 +111,8 @@ bool place(Pair& pair) {
   });
 }
 
-/// Every touch of the guest comes before the store of that element, and none is in an index.
+/// Returns true if every access to the guest comes before the store of that element, and none is in
+/// an index.
 bool guest_leaves_in_time(const Pair& pair) {
   return std::all_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const TensorReference& r) {
     return r.kind != TensorReference::Kind::index_load && precedes(r, *pair.store) &&
@@ -118,7 +120,7 @@ bool guest_leaves_in_time(const Pair& pair) {
   });
 }
 
-/// What the guest holds in a round it got in that round.
+/// Returns true if the guest reads in an iteration only values that it got in that iteration.
 bool guest_carries_nothing(const Pair& pair, const Facts& facts) {
   if (variables_of(pair.shared_path()).empty()) return true;
   const auto& all = pair.of_guest;
@@ -130,7 +132,7 @@ bool guest_carries_nothing(const Pair& pair, const Facts& facts) {
   });
 }
 
-/// Different rounds store different elements.
+/// Returns true if different iterations store different elements.
 bool rounds_are_apart(const Pair& pair) {
   const std::set<Symbol> shared = variables_of(pair.shared_path());
   return std::all_of(shared.begin(), shared.end(), [&](Symbol v) {
@@ -138,8 +140,8 @@ bool rounds_are_apart(const Pair& pair) {
   });
 }
 
-/// The host has the guest's elements wherever the guest is touched: its store may stand under
-/// conditions that the guest does not know.
+/// Returns true if the host has the guest's elements wherever the guest is accessed: its store may
+/// stand under conditions that the guest does not have.
 bool host_has_room(const Pair& pair, const Facts& facts) {
   return std::all_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const TensorReference& r) {
     const Facts here = facts_at(r, facts);
@@ -151,8 +153,8 @@ bool host_has_room(const Pair& pair, const Facts& facts) {
   });
 }
 
-/// The host's store runs, in the same round, for each element that the guest writes; and the host
-/// is read in the round only after that.
+/// Returns true if the host's store runs, in the same iteration, for each element that the guest
+/// writes, and the host is read in the iteration only after that.
 bool host_is_rewritten(const Pair& pair, const Facts& facts) {
   for (const TensorReference& w : pair.of_guest) {
     if (!w.is_write()) continue;
@@ -169,8 +171,7 @@ bool host_is_rewritten(const Pair& pair, const Facts& facts) {
   });
 }
 
-/// The guest is read for the host's sake alone, by its store or by the guest's own on the way
-/// there.
+/// Returns true if only the host's store, or the guest's own stores, read the guest.
 bool serves_host_alone(const Pair& pair) {
   return std::all_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const TensorReference& r) {
     return r.is_write() || r.order == pair.store->order ||
@@ -209,7 +210,7 @@ void move_stores(Body& body, const std::string& guest, const std::string& host,
   }
 }
 
-/// host[i] = host[i], where the guest was copied.
+/// Returns true for host[i] = host[i], which remains where the guest was copied.
 bool is_copy_of_itself(const Stmt& s, const std::string& tensor) {
   const auto* store = std::get_if<Store>(&s.kind);
   if (!store || store->tensor != tensor) return false;

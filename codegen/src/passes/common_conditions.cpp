@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conditions of statements, intersected.
+// Intersects the conditions of statements.
 #include "passes/common_conditions.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace mote {
 namespace {
 
-/// The conditions that a statement stands under; nullopt for one that has no effect of its own.
+/// Returns the conditions that a statement stands under; nullopt for a Let, which has no effect.
 std::optional<Conditions> conditions_of(const Stmt& s) {
   if (std::holds_alternative<Let>(s.kind)) return std::nullopt;
   if (const auto* branch = std::get_if<If>(&s.kind)) return branch->conditions;

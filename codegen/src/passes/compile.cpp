@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of the passes, read from top to bottom, and the loop that takes back a choice of lower:
-// a cheap value that got a tensor so that it is computed once, but whose tensor did not shrink to a
+// Runs the passes in order, from top to bottom, and repeats lower where its choice was wrong: a
+// cheap value that got a tensor so that it is computed once, but whose tensor did not shrink to a
 // scalar, is computed in place instead.
 #include <array>
 
@@ -46,8 +46,8 @@ void check(const LoopProgram& p) {
   if (kVerify) verify(p);
 }
 
-/// Runs the passes; `unshared` gets the tensors that there are before some share storage, `stages`,
-/// if wanted, every stage that changed the program, lower's first.
+/// Runs the passes. `unshared` gets the tensors as they are before some share storage; `stages`, if
+/// wanted, gets every stage that changed the program, lower's first.
 LoopProgram run_passes(LoopProgram p, std::vector<TensorDecl>& unshared,
                        std::vector<Stage>* stages) {
   check(p);
@@ -70,8 +70,8 @@ LoopProgram run_passes(LoopProgram p, std::vector<TensorDecl>& unshared,
   return p;
 }
 
-/// Nodes of temporaries that are left, with storage of their own or not, and could as well be
-/// computed where they are read.
+/// Returns the nodes of temporaries that remain, with storage of their own or not, and could as
+/// well be computed where they are read.
 NodeSet regretted(const std::vector<TensorDecl>& tensors, const Lowered& lowered,
                   const NodeSet& materialised) {
   NodeSet nodes;

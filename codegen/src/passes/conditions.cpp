@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normal forms of conditions and of guarded values.
+// Brings conditions and guarded values into normal form.
 #include "passes/conditions.h"
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace mote {
 namespace {
 
-/// b - x/s >= 0 <=> b·s + s - 1 - x >= 0, and x/s + b >= 0 <=> x + b·s >= 0, for s >= 1: without
-/// the division the condition is linear in the loop variables of x.
+/// Removes a division: b - x/s >= 0 <=> b·s + s - 1 - x >= 0, and x/s + b >= 0 <=> x + b·s >= 0,
+/// for s >= 1. Without it the condition is linear in the loop variables of x.
 Condition without_division(const Condition& c) {
   if (c.kind != Condition::Kind::nonneg) return c;
   for (const Term& t : c.e.terms()) {
@@ -28,8 +28,8 @@ Condition without_division(const Condition& c) {
   return c;
 }
 
-/// min(a, b) + r >= 0 <=> a + r >= 0 and b + r >= 0, likewise r - max(a, b) >= 0: conditions of
-/// which each is nearer to being linear, or known.
+/// Splits a condition: min(a, b) + r >= 0 <=> a + r >= 0 and b + r >= 0, likewise r - max(a, b) >=
+/// 0. Each part is nearer to being linear, or known.
 Conditions parts(const Condition& c) {
   if (c.kind != Condition::Kind::nonneg) return {c};
   for (const Term& t : c.e.terms()) {
@@ -49,7 +49,7 @@ Conditions parts(const Condition& c) {
   return {without_division(c)};
 }
 
-/// The value without casts that change nothing, whatever it is: to the types that are computed in.
+/// Returns the value without casts that never change it: casts to the types that are computed in.
 const Value& uncast(const Value& v) {
   const auto* op = std::get_if<value::Op>(&v->kind);
   if (!op || op->op != MapOp::cast) return v;
@@ -58,7 +58,7 @@ const Value& uncast(const Value& v) {
   return wide && is_real(x->dtype) == is_real(v->dtype) ? x : v;
 }
 
-/// A comparison of a value with itself: known, but for NaN.
+/// Returns a comparison of a value with itself, which is known except for NaN.
 Value self_comparison(MapOp op, const Value& v) {
   const bool holds = op == MapOp::eq || op == MapOp::le || op == MapOp::ge;
   if (!is_real(v->dtype) || op == MapOp::lt || op == MapOp::gt)

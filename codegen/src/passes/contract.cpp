@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A temporary loses the axes along which every access goes alike under common loops: one round of
-// those loops touches one slice, so one slice is enough. Walking the common loops from outside in,
-// it stops at the first whose variable occurs in an axis that is not identical in all accesses:
-// such a loop may carry a value from round to round. So may a loop whose variable is no axis at
-// all, unless what is read is always stored in the same round. A temporary of rank 0 that is stored
-// once, before its readers, becomes a name.
+// Removes from a temporary the axes along which every access has the same index under common loops:
+// one iteration of those loops accesses one slice, so one slice is enough. Walking the common loops
+// from outside in, it stops at the first whose variable occurs in an axis that is not identical in
+// all accesses, because such a loop may carry a value from one iteration to the next. So may a loop
+// whose variable is not an axis, unless each element that is read is always stored in the same
+// iteration. A temporary of rank 0 that is stored once, before its readers, becomes a name.
 #include <algorithm>
 
 #include "ir/dependence.h"
@@ -31,7 +31,7 @@ std::vector<const Stmt*> common_path(const std::vector<PlacedAccess>& all) {
   return common;
 }
 
-/// Axes whose index is the same expression in every access.
+/// Returns the axes whose index is the same expression in every access.
 std::vector<bool> alike_axes(const std::vector<PlacedAccess>& all, std::size_t rank) {
   std::vector<bool> alike(rank, true);
   for (std::size_t k = 0; k < rank; ++k)
@@ -40,7 +40,8 @@ std::vector<bool> alike_axes(const std::vector<PlacedAccess>& all, std::size_t r
   return alike;
 }
 
-/// The loop's variable is itself one of the axes that are alike: no two rounds share an element.
+/// Returns true if the loop's variable is itself one of the axes that are alike, so that no two
+/// iterations share an element.
 bool is_an_axis(const Loop& loop, const std::vector<PlacedAccess>& all,
                 const std::vector<bool>& alike) {
   for (std::size_t k = 0; k < alike.size(); ++k)
@@ -48,7 +49,7 @@ bool is_an_axis(const Loop& loop, const std::vector<PlacedAccess>& all,
   return false;
 }
 
-/// What is read was stored in the same round of all common loops.
+/// Returns true if every element that is read was stored in the same iteration of all common loops.
 bool flows_within_iterations(const LoopProgram& p, const std::string& tensor) {
   const Facts facts = base_facts(*p.source);
   const std::vector<TensorReference> all = references(p.body, tensor);
@@ -60,7 +61,7 @@ bool flows_within_iterations(const LoopProgram& p, const std::string& tensor) {
   });
 }
 
-/// The variables of the common loops that axes may go with.
+/// Returns the variables of the common loops whose axes may be removed.
 std::set<Symbol> carried_variables(const LoopProgram& p, const std::string& tensor,
                                    const std::vector<PlacedAccess>& all,
                                    const std::vector<bool>& alike) {
@@ -106,7 +107,7 @@ std::vector<T> without(const std::vector<T>& v, const std::vector<bool>& drop) {
   return r;
 }
 
-using Drops = std::map<std::string, std::vector<bool>>;  ///< axes that go, by tensor
+using Drops = std::map<std::string, std::vector<bool>>;  ///< axes to remove, by tensor
 
 void drop_in_stores(Body& body, const Drops& drops) {
   const auto apply = [&](auto& store) {
@@ -120,7 +121,7 @@ void drop_in_stores(Body& body, const Drops& drops) {
   }
 }
 
-/// True when an index has changed, so that more axes may be alike now.
+/// Returns true if an index has changed, so that more axes may be alike now.
 bool drop_axes(LoopProgram& p, const Drops& drops) {
   bool index_changed = false;
   rewrite_exprs(p.body, [&](const Expr& e) {
@@ -160,7 +161,7 @@ bool drop_axes(LoopProgram& p) {
   return !drops.empty() && drop_axes(p, drops);
 }
 
-/// Scalars that are stored by one statement, and how often they are touched in all.
+/// Returns the scalars that one statement stores, with the number of all their accesses.
 std::map<std::string, int> bindable_scalars(const LoopProgram& p) {
   const AccessesByTensor accesses = accesses_by_tensor(p);
   std::map<std::string, int> found;
@@ -180,11 +181,11 @@ bool reads(const Stmt& s, const std::string& tensor) {
                      [&](const Access& a) { return a.tensor == tensor && !a.write; });
 }
 
-/// Replaces the only store of a scalar by a Let, where everything that reads it comes after it in
-/// the same body. Gives the names of those.
+/// Replaces the only store of a scalar by a Let, if all its readers come after it in the same body,
+/// and adds the scalar's name to `bound`.
 void bind_scalars(Body& body, const std::map<std::string, int>& scalars,
                   std::set<std::string>& bound) {
-  std::map<std::string, int> later;  // touches in the statements after
+  std::map<std::string, int> later;  // accesses in the statements after
   for (std::size_t k = body.size(); k-- > 0;) {
     const auto* store = std::get_if<Store>(&body[k].kind);
     const auto scalar = store ? scalars.find(store->tensor) : scalars.end();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A body that stores several outputs computes them all before it stores the first that another
+// Makes a body that stores several outputs compute them all before it stores the first that another
 // still needs: an output may share memory with an input (in_place.h), and x' = f(x, m); m' = g(x,
-// m) must not read the new x. Where a later statement of the body reads an input that could be the
-// output's partner, the stored value gets a name and the store moves behind that statement.
+// m) must not read the new x. If a later statement of the body reads an input that could be the
+// output's partner, the stored value gets a name and the store moves after that statement.
 #include <algorithm>
 
 #include "ir/dependence.h"
@@ -26,14 +26,14 @@ class Deferrer {
   }
 
  private:
-  /// The input may be the output's partner in a call in place.
+  /// Returns true if the input may be the output's partner in an in-place call.
   static bool may_share(const TensorDecl& output, const TensorDecl& input) {
     return output.role == TensorRole::output && input.role == TensorRole::input &&
            output.dtype == input.dtype && output.shape == input.shape;
   }
 
-  /// The last plain statement after k that reads an input which may share the output's memory; k
-  /// if there is none.
+  /// Returns the last plain statement after k that reads an input which may share the output's
+  /// memory; k if there is none.
   std::size_t last_reader(const Body& body, std::size_t k, const Store& store) const {
     const TensorDecl& output = *find_tensor(p_, store.tensor);
     if (output.role != TensorRole::output) return k;
@@ -65,7 +65,7 @@ class Deferrer {
   }
 
   const LoopProgram& p_;
-  std::set<std::string> names_;  ///< given here
+  std::set<std::string> names_;  ///< names given by this pass
 };
 
 }  // namespace

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A temporary that is read only under some conditions is stored only under them, and so are the
-// reductions that only that store needs. So a causal mask on the scores becomes, with tighten,
+// Stores a temporary that is read only under some conditions only under them, and likewise the
+// reductions that only that store needs. With tighten, a causal mask on the scores thus becomes
 // loops that end at the diagonal.
 //
-// A condition of a read moves to the store when it says something about the element (it mentions
-// only the variables of the read's index, which become those of the store's), or about a round of
-// loops that enclose both and the element is stored in the round in which it is read. Conditions
-// that load data never move: what they load may differ between the two places.
+// A condition of a read moves to the store if it is about the element (it mentions only the
+// variables of the read's index, which become those of the store's), or about an iteration of loops
+// that enclose both and the element is stored in the iteration in which it is read. Conditions that
+// load data never move: the loaded elements may differ between the read and the store.
 #include <algorithm>
 
 #include "ir/dependence.h"
@@ -22,7 +22,7 @@ void add_new(Conditions& to, const Conditions& from) {
     if (!contains(to, c)) to.push_back(c);
 }
 
-/// The conditions of branches on the path.
+/// Returns the conditions of branches on the path.
 Conditions conditions_of(std::span<const Stmt* const> path) {
   Conditions all;
   for (const Stmt* s : path)
@@ -30,7 +30,7 @@ Conditions conditions_of(std::span<const Stmt* const> path) {
   return all;
 }
 
-/// The conditions of this read, said of the element that is stored.
+/// Returns the conditions of this read, in terms of the element that is stored.
 Conditions conditions_for(const TensorReference& read, const TensorReference& store,
                           const Facts& facts) {
   const auto from = plain_variables(read.index);
@@ -57,8 +57,8 @@ Conditions conditions_for(const TensorReference& read, const TensorReference& st
   return result;
 }
 
-/// The only write of the temporary, if it is a store at plain variables and nothing reads the
-/// temporary as an index.
+/// Returns the only write of the temporary, if it is a store at plain variables and nothing reads
+/// the temporary as an index.
 const TensorReference* sole_plain_store(const std::vector<TensorReference>& all) {
   const TensorReference* store = nullptr;
   for (const TensorReference& r : all) {
@@ -69,7 +69,7 @@ const TensorReference* sole_plain_store(const std::vector<TensorReference>& all)
   return store && plain_variables(store->index) ? store : nullptr;
 }
 
-/// The conditions that every reader of a temporary is under, from all references to it.
+/// Returns the conditions that every reader of a temporary is under, from all references to it.
 Conditions demanded(const std::vector<TensorReference>& all, const Facts& facts) {
   const TensorReference* store = sole_plain_store(all);
   if (!store) return {};
@@ -83,8 +83,8 @@ Conditions demanded(const std::vector<TensorReference>& all, const Facts& facts)
   return common.value_or(Conditions{});
 }
 
-/// The statements that only the store to `tensor` needs, itself included: names that they alone
-/// read, folds of accumulators that they alone read.
+/// Finds the statements that only the store to `tensor` needs, including the store itself: names
+/// that they alone read, folds of accumulators that they alone read.
 class Suppliers {
  public:
   Suppliers(const Body& body, const std::string& tensor) {
@@ -102,8 +102,8 @@ class Suppliers {
 
   bool has(const Stmt& s) const { return known_.count(&s) > 0; }
 
-  /// The name is, or contains, the position of an argmax, of which there is none where its loop
-  /// does not run.
+  /// Returns true if the name is, or contains, the position of an argmax, which does not exist if
+  /// its loop does not run.
   static bool reads_position(const Let& let) {
     bool found = false;
     for_each_value(let.value, [&](const Value& v) {
@@ -113,7 +113,7 @@ class Suppliers {
     return found;
   }
 
-  /// The loop computes accumulators and does nothing that anybody else needs.
+  /// Returns true if the loop computes accumulators and nothing that another statement needs.
   bool are_all_in(const Loop& loop) const {
     bool all = true;
     bool folds = false;
@@ -175,8 +175,7 @@ void put_under(Stmt& s, const Conditions& conditions) {
   s = {If{conditions, std::move(inner)}};
 }
 
-/// The store and its suppliers come under those of the conditions that can be said where they
-/// stand.
+/// Puts the store and its suppliers under those conditions whose variables are in scope there.
 void apply(Body& body, const Suppliers& suppliers, const Conditions& conditions,
            const std::set<Symbol>& scope) {
   for (Stmt& s : body) {
@@ -206,7 +205,7 @@ void apply(Body& body, const Suppliers& suppliers, const Conditions& conditions,
   }
 }
 
-/// A branch that holds only a branch is one branch: tighten reads conditions one level deep.
+/// Merges a branch that holds only a branch into one: tighten reads conditions one level deep.
 void merge_nested_branches(Body& body) {
   for (Stmt& s : body) {
     Body* nested = nested_body(s);

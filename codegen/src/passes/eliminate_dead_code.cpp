@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removes what no output needs: stores to temporaries that nobody reads, accumulators and names
-// likewise, loops and conditions whose bodies came to be empty, declarations that are not used.
+// Removes everything that no output needs: stores to temporaries that are not read, accumulators
+// and names likewise, loops and conditions whose bodies became empty, unused declarations.
 #include "ir/dependence.h"
 #include "mote/codegen/passes.h"
 

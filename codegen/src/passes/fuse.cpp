@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loop fusion, after the seed's: loops of one body with equal limits are merged, to the left where
-// the second depends on nothing between, else to the right where nothing between depends on the
-// first. In a fused loop round v of the second runs before round v+1 of the first; so the merge is
-// legal only if no access of the first in a later round touches what the second touches in an
-// earlier one. Access maps are compared, not names: t[i] = x[i]; u[i] = t[i+1] stays as it is.
+// Fuses loops: loops of one body with equal limits are merged, to the left if the second depends on
+// nothing between, else to the right if nothing between depends on the first. In a fused loop,
+// iteration v of the second runs before iteration v+1 of the first; so the merge is legal only if
+// no later iteration of the first accesses an element that an earlier one of the second does.
+// Access maps are compared, not names: t[i] = x[i]; u[i] = t[i+1] stays as it is.
 #include <algorithm>
 
 #include "ir/dependence.h"
@@ -18,7 +18,8 @@ void add_ranges(Facts& facts, const Ranged& a, const std::map<Symbol, Expr>& env
     facts.set_range(range.variable, range.begin.substitute(env), range.end.substitute(env));
 }
 
-/// x in round v2 + 1 + delta of the first loop and y in round v2 of the second never meet.
+/// Returns true if x in iteration v2 + 1 + delta of the first loop and y in iteration v2 of the
+/// second never access the same element.
 bool never_meet(const Ranged& x, const Loop& first, const Ranged& y, const Loop& second,
                 const Facts& outer) {
   const Symbol delta(SymbolKind::size, "%delta");  // no program can spell it
@@ -84,9 +85,9 @@ class Fuser {
   }
 
  private:
-  /// Worth it: loops that match entirely, which then share their values and their loading of the
-  /// cache; or a temporary that both touch and that every toucher here runs over with these limits,
-  /// so that it can shrink.
+  /// Returns true if a merge has a benefit: the loops match entirely, and then share their values
+  /// and cache lines; or they share a temporary that can shrink, because every loop here that
+  /// accesses it runs over it with these limits.
   bool is_profitable(const Loop& a, const Summary& of_a, const Summary& of_b,
                      FusedBody& state) const {
     if (of_a.chain == of_b.chain) return true;
@@ -95,10 +96,10 @@ class Fuser {
     });
   }
 
-  /// The loops of a perfect chain change places so that the one with these limits is outermost.
-  /// Legal without accumulators between or around them, whose terms would come in another order,
-  /// and without a dependence of the nest on itself; what is scattered onto one element keeps its
-  /// order if the index determines all loops but one.
+  /// Reorders the loops of a perfect chain so that the one with these limits is outermost. This is
+  /// legal without accumulators between or around them, whose terms would come in another order,
+  /// and without a dependence of the nest on itself; values scattered to one element keep their
+  /// order if the index determines all loops except one.
   static std::optional<Loop> rotated(const Loop& loop, const Limits& limits) {
     const auto chain = perfect_chain(loop);
     std::size_t k = 0;
@@ -137,7 +138,8 @@ class Fuser {
     return legal;
   }
 
-  /// How many of the loops have no axis of the index to themselves: rounds of such loops may meet.
+  /// Returns the number of loops that have no axis of the index to themselves: iterations of such
+  /// loops may access the same element.
   static std::ptrdiff_t loops_not_determined(const StoreReduce& r,
                                              const std::vector<const Loop*>& chain) {
     const auto is_alone = [&](const Expr& e, const Loop* l) {
@@ -153,8 +155,8 @@ class Fuser {
     });
   }
 
-  /// Merges the first pair that can be, in the order of its second loop and from there to the left,
-  /// until there is none. A merge changes nothing for pairs that stand before it.
+  /// Merges the first possible pair, in the order of its second loop and from there to the left,
+  /// until there is none. A merge changes nothing for pairs before it.
   void merge_all(Body& body, FusedBody& state, const Facts& facts) const {
     for (std::size_t q = 1; q < body.size(); ++q)
       for (std::size_t p = q; p-- > 0;)
@@ -164,8 +166,9 @@ class Fuser {
         }
   }
 
-  /// Whether a loop of the body reads what loop q writes, round by round, and can't be rotated with
-  /// it: a temporary that those two would share in one round would have to be kept for all.
+  /// Returns true if a loop of the body reads elements that loop q writes, iteration by iteration,
+  /// and cannot be rotated with it: a temporary that those two would share in one iteration would
+  /// have to be kept for all.
   bool has_readers_in_step(const Body& body, std::size_t q, const Limits& rotated_to,
                            const FusedBody& state) const {
     const auto reads = [&](const Summary& s) {
@@ -184,7 +187,7 @@ class Fuser {
     return false;
   }
 
-  /// Loop q as it would be merged into loop p; nullopt if it can't be or it is not worth it.
+  /// Returns loop q as it would be merged into loop p; nullopt if that is illegal or useless.
   std::optional<Loop> matched(const Body& body, std::size_t p, std::size_t q, FusedBody& state,
                               const Facts& facts) const {
     const Summary &of_a = state.summaries[p], &of_b = state.summaries[q];
@@ -215,7 +218,7 @@ class Fuser {
     if (!left && !state.is_free_to_go_right(p, q)) return false;
     Loop merged = std::move(*as_loop(body[p]));
     Summary& of_b = state.summaries[q];
-    if (limits_of(*as_loop(body[q])) != limits_of(merged))  // its loops have changed places
+    if (limits_of(*as_loop(body[q])) != limits_of(merged))  // its loops were reordered
       of_b = summary_of(Stmt{*b}, of_b.id, std::move(of_b.effects));
     if (b->variable != merged.variable)
       rewrite_exprs(b->body, [&](const Expr& e) {

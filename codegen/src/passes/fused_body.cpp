@@ -30,8 +30,8 @@ void substitute(Ranged& a, const std::map<Symbol, Expr>& env) {
   }
 }
 
-/// The summary of what `merged` became, from those of its parts: the accesses of b, whose variable
-/// has become that of `merged`, come behind those of a.
+/// Returns the summary of `merged` from those of its parts: the accesses of b, whose variable has
+/// become that of `merged`, come after those of a.
 Summary united(Summary a, Summary b, const Loop& merged, Symbol variable_of_b, int id) {
   const std::map<Symbol, Expr> env = {{variable_of_b, Expr(merged.variable)}};
   for (auto& [tensor, touches] : b.touches) {

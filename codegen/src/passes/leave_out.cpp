@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// For each statement the outputs that need it, found backwards from their stores: through the
-// tensors, names and accumulators that it gives a value. A statement that none but optional outputs
+// Finds for each statement the outputs that need it, backwards from their stores through the
+// tensors, names and accumulators that it gives a value. A statement that only optional outputs
 // need gets a branch around it, as far out as it can stand; a name that is read in several branches
-// has its value under a guard instead. In: loops as they will be emitted; out: the same where every
-// output is there.
+// has its value under a guard instead. In: loops as they will be emitted; out: loops that compute
+// the same if every output is present.
 #include "passes/leave_out.h"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ class Needs {
     return is_new;
   }
 
-  /// Whether anything turned out to be needed by more.
+  /// Propagates the needs; returns true if a name turned out to be needed by more outputs.
   bool spread(const Body& body) {
     bool changed = false;
     for (const Stmt& s : body) {
@@ -81,7 +81,7 @@ class Needs {
     return changed;
   }
 
-  std::map<std::string, Mask> of_;  ///< names of all kinds: no two things share one
+  std::map<std::string, Mask> of_;  ///< names of all kinds, which are distinct
 };
 
 bool reads_tensors(const Value& value) {
@@ -106,10 +106,10 @@ class LeaveOut {
   Body run() const { return under(p_.body, all_); }
 
  private:
-  /// The body where one of `context` is there.
+  /// Returns the body for calls that have one of the outputs in `context`.
   Body under(const Body& body, Mask context) const {
     Body out;
-    Mask open = 0;  ///< of the branch that `out` ends with
+    Mask open = 0;  ///< mask of the branch that `out` ends with
     for (const Stmt& s : body) {
       const Mask mask = needs_.of(s);
       const bool runs = mask == 0 || (mask & always_) != 0 || (context & ~mask) == 0;
@@ -130,7 +130,7 @@ class LeaveOut {
     return s;
   }
 
-  /// A Let, or a store that may declare its scalar.
+  /// Returns true for a Let, or a store that may declare its scalar.
   bool is_name(const Stmt& s) const {
     const auto* store = std::get_if<Store>(&s.kind);
     return std::holds_alternative<Let>(s.kind) ||
@@ -158,7 +158,7 @@ class LeaveOut {
   Needs needs_;
   std::vector<std::string> outputs_;
   Mask all_ = 0;
-  Mask always_ = 0;  ///< of the outputs that every call has
+  Mask always_ = 0;  ///< the outputs that every call has
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls for some of the outputs.
+// Restricts loops to the outputs that a call has.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace mote {
 
-/// 1 where the call has the output, else 0: a parameter that no program can spell.
+/// Returns a parameter that no program can spell: 1 if the call has the output, else 0.
 Symbol wanted(const std::string& output);
 
-/// What only outputs need that a call may leave out runs under conditions that the call has one of
-/// them. A call has at least one output. For loops of compile_for_calls(): where temporaries share
-/// storage, what needs one of them needs the others.
+/// Puts the statements that only optional outputs need under conditions that the call has one of
+/// them. A call has at least one output. The loops must come from compile_for_calls(): if
+/// temporaries share storage, a statement that needs one of them needs the others.
 LoopProgram leave_out(LoopProgram p, const std::vector<std::string>& optional);
 
 }  // namespace mote

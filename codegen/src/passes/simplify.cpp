@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions and conditions under what the enclosing loops, conditions and guards say: proved
-// conditions go, refuted branches too, neighbouring branches on the same conditions become one, a
-// loop of one round without accumulators is its body.
+// Simplifies expressions and conditions under the facts of the enclosing loops, conditions and
+// guards: proved conditions are removed, refuted branches too, neighbouring branches on the same
+// conditions become one, and a loop of one iteration without accumulators becomes its body.
 #include <algorithm>
 
 #include "ir/dependence.h"
@@ -42,7 +42,7 @@ Value simplified(const Value& v, const Facts& facts) {
 
 void append(Body& out, Body more) { std::move(more.begin(), more.end(), std::back_inserter(out)); }
 
-/// Two branches in a row on the same conditions are one; what the first does can't change them.
+/// Appends a branch, or adds it to one before it on the same conditions, which that cannot change.
 void append_branch(Body& out, If branch) {
   If* last = out.empty() ? nullptr : std::get_if<If>(&out.back().kind);
   const bool loads = std::any_of(branch.conditions.begin(), branch.conditions.end(), has_load);
@@ -116,8 +116,8 @@ Body simplified(Body body, const Facts& facts) {
   return out;
 }
 
-/// A temporary whose stores all stood on branches that are never taken: no read of it ever runs,
-/// even where its guard is not refuted. Any value will do there.
+/// Replaces reads of a temporary whose stores all stood on branches that are never taken: no read
+/// of it ever runs, even if its guard is not refuted, so any value will do.
 void drop_reads_without_store(LoopProgram& p) {
   const std::set<std::string> written = tensors_written(p.body);
   std::set<std::string> never;

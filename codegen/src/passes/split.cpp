@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loop over A·c whose body divides its variable by c becomes two: v = g·c + r, so that v/c and
-// v%c turn into g and r (the groups of a convolution).
+// Splits a loop over A·c whose body divides its variable by c into two: v = g·c + r, so that v/c
+// and v%c turn into g and r (the groups of a convolution).
 #include "ir/dependence.h"
 #include "mote/codegen/passes.h"
 #include "passes/conditions.h"
@@ -8,7 +8,7 @@
 namespace mote {
 namespace {
 
-/// A divisor c of the loop's extent by which the body divides the loop's variable.
+/// Returns a divisor c of the loop's extent by which the body divides the loop's variable.
 std::optional<Expr> divisor_of(const Loop& loop) {
   std::optional<Expr> found;
   const auto look = [&](const Expr& e) {
@@ -18,7 +18,7 @@ std::optional<Expr> divisor_of(const Loop& loop) {
       if (divides && !found && a.args[0] == Expr(loop.variable) && !mentions_loop(a.args[1])) {
         const Split s = split_by(loop.end, a.args[1]);
         const bool whole = s.remainder == Expr(0) && s.quotient != Expr(0);
-        if (whole && s.quotient != Expr(1)) found = a.args[1];  // v/c with v < c goes by itself
+        if (whole && s.quotient != Expr(1)) found = a.args[1];  // v/c with v < c needs no split
       }
       return Expr::from_atom(a);
     });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A temporary that is written once and read at the same index, later in the same body, becomes its
-// value: always if the value is trivial to repeat, else if it is read once and in no deeper loop.
-// Names likewise.
+// Replaces a temporary that is written once and read at the same index, later in the same body, by
+// its value: always if the value is trivial to repeat, else if it is read once and in no deeper
+// loop. Names are replaced likewise.
 #include <algorithm>
 
 #include "ir/dependence.h"
@@ -15,7 +15,7 @@ bool is_trivial(const Value& v) {
          !std::holds_alternative<value::Guard>(v->kind);
 }
 
-/// What is being replaced: a temporary at one index, or a name (no index).
+/// The target of a replacement: a temporary at one index, or a name (no index).
 struct Target {
   std::string name;
   std::optional<std::vector<Expr>> index;
@@ -28,7 +28,7 @@ struct Target {
   }
 };
 
-/// Occurrences in the value written out as a tree, counted up to 2.
+/// Returns the number of occurrences in the value written out as a tree, counted up to 2.
 int occurrences(const Value& v, const Target& target, std::map<const ValueNode*, int>& memo) {
   if (target.is(v)) return 1;
   if (const auto found = memo.find(v.get()); found != memo.end()) return found->second;
@@ -42,7 +42,7 @@ int occurrences(const Value& v, const Target& target, std::map<const ValueNode*,
 }
 
 struct Readers {
-  int total = 0;  ///< in the rest of the body, deep ones included
+  int total = 0;  ///< in the rest of the body, including deep ones
   int deep = 0;   ///< inside a loop of that body
   bool in_index = false;
 };
@@ -77,7 +77,7 @@ void add_readers(std::span<const Stmt> body, const Target& target, bool deep, Re
   }
 }
 
-/// Nothing after the statement writes what the value reads.
+/// Returns true if nothing after the statement writes a tensor that the value reads.
 bool inputs_stay(const Value& v, std::span<const Stmt> rest) {
   const std::set<std::string> written = tensors_written(rest);
   bool stay = true;
@@ -95,7 +95,7 @@ class Substituter {
  public:
   explicit Substituter(LoopProgram& p) : p_(p) {}
 
-  /// Goes over the program once; true if anything was replaced.
+  /// Goes over the program once; returns true if anything was replaced.
   bool sweep() {
     count_reads();
     return sweep(p_.body);
@@ -117,7 +117,7 @@ class Substituter {
     return changed;
   }
 
-  /// How often values read each name and tensor. Replacing never lowers it.
+  /// Counts the reads of each name and tensor by values. Replacing never lowers the count.
   void count_reads() {
     reads_.clear();
     for_each(p_.body, [this](const Stmt& s) {
@@ -160,7 +160,8 @@ class Substituter {
     return true;
   }
 
-  /// The tensor is a temporary, this is its only store, and every read of it has this index.
+  /// Returns true if the tensor is a temporary, this is its only store, and every read of it has
+  /// this index.
   bool is_sole_access_index(const Store& store) const {
     const TensorDecl* t = find_tensor(p_, store.tensor);
     if (!t || t->role != TensorRole::temporary) return false;
@@ -193,14 +194,14 @@ void erase_names(Body& body, const std::map<std::string, Value>& names) {
   });
 }
 
-/// Loads nothing, whose value may change.
+/// Returns true if the name's value is trivial and loads nothing that may change.
 bool is_constant_name(const Let& let) {
   if (!is_trivial(let.value) || std::holds_alternative<value::Load>(let.value->kind)) return false;
   const auto* i = std::get_if<value::Index>(&let.value->kind);
   return !i || !i->e.has_load();
 }
 
-/// All names of such values at once; those that an index reads stay.
+/// Replaces all names of such values at once; those that an index reads stay.
 void replace_constant_names(LoopProgram& p) {
   std::map<std::string, Value> values;
   std::set<std::string> in_index;

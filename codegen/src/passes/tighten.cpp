@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Range guards become loop limits, divisibility a stride. From inside out: a condition that
-// everything in a loop's body stands under either does not depend on the loop's variable (then it
-// moves out, as a branch around the loop; if it loads, then from an input, in range), or is linear
-// in it (then it becomes a limit), or is a congruence (then it becomes start and step). A reduction
-// whose guard gives the neutral element counts as standing under the guard's conditions: folding
-// neutral changes nothing.
+// Turns range guards into loop limits, and divisibility into a stride. It works from inside out: a
+// condition that everything in a loop's body stands under either does not depend on the loop's
+// variable (then it moves out, as a branch around the loop; if it loads, only from an input, in
+// range), or is linear in it (then it becomes a limit), or is a congruence (then it becomes start
+// and step). A reduction whose guard gives the neutral element counts as standing under the guard's
+// conditions: folding neutral changes nothing.
 #include <algorithm>
 
 #include "ir/dependence.h"
@@ -15,7 +15,7 @@
 namespace mote {
 namespace {
 
-/// factor·v + rest >= 0 as a limit of the loop.
+/// Turns factor·v + rest >= 0 into a limit of the loop.
 bool tighten(Loop& loop, const Expr& e, const Facts& outer) {
   const auto linear = linear_in(e, loop.variable);
   if (!linear || loop.step != Expr(1)) return false;
@@ -30,7 +30,7 @@ bool tighten(Loop& loop, const Expr& e, const Facts& outer) {
   return false;
 }
 
-/// (±v + rest) % s == 0 as start and step of the loop.
+/// Turns (±v + rest) % s == 0 into start and step of the loop.
 bool stride(Loop& loop, const Expr& e, const Facts& outer) {
   const Atom* mod = e.as_atom();
   if (!mod || mod->kind != Atom::Kind::mod || loop.step != Expr(1)) return false;
@@ -48,7 +48,8 @@ bool absorb(Loop& loop, const Condition& c, const Facts& outer) {
   return c.kind == Condition::Kind::nonneg ? tighten(loop, c.e, outer) : stride(loop, c.e, outer);
 }
 
-/// A congruence that became no stride skips rounds as a branch, instead of folding neutral.
+/// Turns a congruence that did not become a stride into a branch that skips iterations, instead of
+/// folding neutral.
 void branch_on_congruences(Body& body) {
   for (Stmt& s : body) {
     const auto* fold = std::get_if<Fold>(&s.kind);
@@ -108,8 +109,8 @@ class Tightener {
     }
   }
 
-  /// The condition may be asked before the loop, even if that has no rounds: what it loads does
-  /// not change and is there.
+  /// Returns true if the condition may be evaluated before the loop, even if that has no
+  /// iterations: the loaded elements do not change and are in range.
   bool loads_inputs_in_range(const Expr& e, const Facts& facts) const {
     bool safe = true;
     for_each_load(e, [&](const Atom& a) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// t[i] = c(i) ? v : f becomes a store under c; each load t[j] becomes c(j) ? t[j] : f. So a guard
-// that sits in a temporary reaches its readers, where it can become a loop limit.
+// Turns t[i] = c(i) ? v : f into a store under c, and each load t[j] into c(j) ? t[j] : f. So a
+// guard in a temporary reaches its readers, where it can become a loop limit.
 #include "ir/dependence.h"
 #include "ir/references.h"
 #include "mote/codegen/passes.h"
@@ -9,7 +9,7 @@
 namespace mote {
 namespace {
 
-/// The only statement that writes the tensor, if it is a Store; else null.
+/// Returns the only statement that writes the tensor, if it is a Store; else null.
 const Store* only_store(const LoopProgram& p, const std::string& tensor) {
   const Store* found = nullptr;
   int writes = 0;
@@ -37,7 +37,8 @@ bool is_loaded_in_index(const LoopProgram& p, const std::string& tensor) {
   return found;
 }
 
-/// The conditions mention nothing but the variables of the store's index and sizes.
+/// Returns true if the conditions mention only the variables of the store's index, sizes and
+/// parameters, and load nothing.
 bool depends_only_on(const Conditions& conditions, const std::vector<Symbol>& variables) {
   const std::set<Symbol> known(variables.begin(), variables.end());
   for (const Condition& c : conditions) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fold into an accumulator as a store that reduces, for steps that keep accumulators in tensors.
+// Turns folds into stores that reduce, for steps that keep accumulators in tensors.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace mote {
 
-/// nullopt for what remembers a position and for any and all.
+/// Returns nullopt for reductions that remember a position and for any and all.
 inline std::optional<ScatterOp> combine_of(ReduceOp op) {
   switch (op) {
     case ReduceOp::sum:

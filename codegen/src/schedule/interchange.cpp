@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loop distribution, expansion of scalars to arrays of a tile, interchange. In: a loop with
-// independent rounds, which may have scalars of their own; out: a loop over its tiles.
+// Distributes a loop, expands its scalars to arrays of a tile, and interchanges loops. In: a loop
+// with independent iterations, which may have scalars of their own; out: a loop over its tiles.
 #include "schedule/interchange.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace mote {
 namespace {
 
-/// Thrown where the loop cannot move; caught at the end of this file.
+/// An exception for a loop that cannot move; caught at the end of this file.
 struct Impossible {};
 
 int count_readers(const Body& body, const std::string& name) {
@@ -81,7 +81,7 @@ class Inward {
     return arrays_.emplace(name, array).first->second;
   }
 
-  /// The scalars that live in a round of the loop.
+  /// Expands the scalars that are local to an iteration of the loop.
   void expand_scalars() {
     std::vector<TensorDecl> scalars;
     for (const TensorDecl& t : p_.tensors)
@@ -110,7 +110,7 @@ class Inward {
     return out;
   }
 
-  /// Statements without loops get a loop over the tile.
+  /// Wraps statements without loops in a loop over the tile.
   void close(Body& group, Body& out) {
     if (group.empty()) return;
     for (const Stmt& s : group) {
@@ -169,7 +169,7 @@ class Inward {
     return {Store{arrays_.at(let->name), place(), let->value}};
   }
 
-  /// The loop with the tile inside; `before` gets the start of its accumulators.
+  /// Returns the loop with the tile inside; `before` gets the start of its accumulators.
   Loop moved(const Loop& loop, Body& before) {
     for (const Expr* e : {&loop.begin, &loop.end, &loop.step})
       if (e->has_load() || e->mentions(loop_.variable)) throw Impossible{};
@@ -183,14 +183,15 @@ class Inward {
     return {loop.variable, loop.begin, loop.end, loop.step, {}, distributed(loop.body)};
   }
 
-  /// Taken or not for the whole tile.
+  /// Returns true if the branch is taken, or not taken, for the whole tile.
   bool is_still(const If& branch) const {
     return std::ranges::none_of(branch.conditions, [&](const Condition& c) {
       return has_load(c) || c.e.mentions(loop_.variable);
     });
   }
 
-  /// Accumulators of loops in a branch are neutral where it is not taken: left alone.
+  /// Returns the branch with the tile inside. It must hold no accumulators, which would be neutral
+  /// if it is not taken.
   If moved(const If& branch) {
     if (!is_still(branch)) throw Impossible{};
     if (!accumulators_declared(branch.body).empty()) throw Impossible{};
@@ -202,7 +203,7 @@ class Inward {
   const std::int64_t tile_;
   std::set<std::string> used_;
   const Symbol start_;
-  std::map<std::string, std::string> arrays_;  ///< of accumulators, names and scalars
+  std::map<std::string, std::string> arrays_;  ///< arrays of accumulators, names and scalars
 };
 
 }  // namespace

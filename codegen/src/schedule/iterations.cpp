@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dependences between the rounds of one loop, from the index expressions of all accesses in it.
+// Finds dependences between the iterations of a loop from the index expressions of its accesses.
 #include "schedule/iterations.h"
 
 #include <fmt/format.h>
@@ -15,8 +15,8 @@
 namespace mote {
 namespace {
 
-/// An index, split along a loop: factor · v + fixed + moving, where only `moving` changes within a
-/// round.
+/// An index, split along a loop: factor · v + fixed + moving; only `moving` changes in an
+/// iteration.
 struct Along {
   Expr factor;
   Expr fixed;
@@ -46,7 +46,7 @@ std::optional<Along> along(const Expr& index, Symbol v, const std::set<Symbol>& 
   return a;
 }
 
-/// The source's, and that an output is asked for once or not at all.
+/// Returns the facts of the source, and that the parameters wanted() of outputs are at least 0.
 Facts facts_of(const LoopProgram& p) {
   Facts facts = base_facts(*p.source);
   for (const TensorDecl& t : p.tensors)
@@ -74,7 +74,7 @@ class Rounds {
 
   std::optional<std::set<std::string>> run() const {
     std::set<std::string> own;
-    if (loop_.begin == Expr(0) && loop_.end == Expr(1)) return own;  // one round
+    if (loop_.begin == Expr(0) && loop_.end == Expr(1)) return own;  // one iteration
     std::set<std::string> seen;
     for (const TensorReference* r : inside_) {
       if (!r->is_write() || !seen.insert(r->tensor).second) continue;
@@ -93,7 +93,7 @@ class Rounds {
     return found;
   }
 
-  /// On some axis, no two rounds touch the same position.
+  /// Returns true if on some axis no two iterations access the same position.
   bool are_apart(const std::string& tensor) const {
     const TensorDecl& t = *find_tensor(p_, tensor);
     const auto touched = inside(tensor);
@@ -102,7 +102,8 @@ class Rounds {
     return false;
   }
 
-  /// The variable of a loop over a chunk is ours plus an offset of its own.
+  /// Replaces the variable of an inner loop over a part of this loop's range by this loop's
+  /// variable plus an offset.
   Expr from_chunk(const TensorReference& r, const Expr& index, Facts* facts) const {
     std::map<Symbol, Expr> offsets;
     for (const Stmt* s : r.path) {
@@ -115,8 +116,8 @@ class Rounds {
     return offsets.empty() ? index : index.substitute(offsets);
   }
 
-  /// Conditions around the reference confine its index to v * length and `length` elements from
-  /// there on: the length, where they do.
+  /// Returns the length if conditions around the reference confine its index to the `length`
+  /// elements from v * length on.
   std::optional<Expr> segment_of(const TensorReference& r, std::size_t axis) const {
     const Expr& index = r.index[axis];
     std::optional<Expr> length;
@@ -137,7 +138,7 @@ class Rounds {
     return fixed && ends && !changes(index) ? length : std::nullopt;
   }
 
-  /// What the expression loads is stored in the loop.
+  /// Returns true if the loop stores an element that the expression loads.
   bool changes(const Expr& e) const {
     bool changed = false;
     for_each_load(e, [&](const Atom& a) {
@@ -179,7 +180,8 @@ class Rounds {
     });
   }
 
-  /// A temporary that nothing outside touches, and each of whose reads finds what its round stored.
+  /// Returns true for a temporary that only this loop accesses, and each of whose reads finds a
+  /// value that its own iteration stored.
   bool is_filled_first(const std::string& tensor) const {
     const TensorDecl& t = *find_tensor(p_, tensor);
     if (t.role != TensorRole::temporary || p_.is_part) return false;
@@ -196,8 +198,8 @@ class Rounds {
     });
   }
 
-  /// A tile is indexed from the start of its loop's round: that start is added, so that the index
-  /// is the loop variable again.
+  /// Adds the start of the loop's iteration to the index of a tile, which is relative to it, so
+  /// that the index is the loop variable again.
   static TensorReference from_start(const TensorDecl& t, TensorReference r) {
     if (t.scope.empty()) return r;
     const Symbol start(SymbolKind::loop, t.scope);
@@ -239,7 +241,7 @@ void verify_loop(const LoopProgram& p, const Stmt& s) {
   }
 }
 
-/// Of a loop that folds into no accumulator, and whose rounds are independent.
+/// Returns the temporaries of a loop with independent iterations that folds into no accumulator.
 std::optional<std::set<std::string>> own_iterations(const LoopProgram& p, const Stmt& s) {
   const Loop* loop = as_loop(s);
   if (loop == nullptr || !loop->accumulators.empty() || !outer_folds(*loop).empty())

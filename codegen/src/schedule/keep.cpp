@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds a loop with one fold and, behind it in the same body, a loop with one store to an output
-// that compute the same costly value for the same elements. Which calls in place are right stays as
-// it is.
+// Finds a loop with one fold and, after it in the same body, a loop with one store to an output
+// that compute the same costly value for the same elements. The set of legal in-place calls stays
+// as it is.
 #include "schedule/keep.h"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ Value replaced(const Value& v, const Value& part, const Value& by) {
   return rewrite(v, [&](const Value& node) { return equal(node, part) ? by : node; });
 }
 
-/// Every element that v reads is at this index, and nothing is read to find an index.
+/// Returns true if every element that v reads is at this index, and v has no guards.
 bool reads_only_at(const Value& v, const std::vector<Expr>& index) {
   bool all = true;
   for_each_value(v, [&](const Value& node) {
@@ -46,7 +46,7 @@ bool reads_only_at(const Value& v, const std::vector<Expr>& index) {
   return all;
 }
 
-/// The largest costly part of the fold that the store has too, both at the fold's variable.
+/// Returns the largest costly part of the fold that the store has too, both at the fold's variable.
 std::optional<Value> common_part(const Value& folded, const Value& stored) {
   std::optional<Value> found;
   for_each_value(folded, [&](const Value& node) {
@@ -108,7 +108,7 @@ class Keeper {
     }
   }
 
-  /// Inputs that may share memory with the output.
+  /// Returns the inputs that may share memory with the output.
   std::vector<InPlacePair> pairs_in_place(const std::string& output) const {
     InPlacePair pair{0, 0};
     int outputs = 0;

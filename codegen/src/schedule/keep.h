@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One step of a schedule: a costly value that two loops compute is kept in an output.
+// One step of a schedule: keeps a costly value that two loops compute in an output.
 #pragma once
 
 #include <string>
@@ -9,10 +9,11 @@
 
 namespace mote {
 
-/// `for n with s { s += exp(f(n)) } … for m { y[m] = exp(f(m))/s }`, where y has the dtype of the
-/// exp, becomes `for n with s { e = exp(f(n)); y[n] = e; s += e } … for m { y[m] = y[m]/s }`. Only
-/// where all elements that the two loops read stand where y is written, so that y may be the memory
-/// of one of them. Returns what was kept, a line each.
+/// Turns `for n with s { s += exp(f(n)) } … for m { y[m] = exp(f(m))/s }`, where y has the dtype of
+/// the exp, into `for n with s { e = exp(f(n)); y[n] = e; s += e } … for m { y[m] = y[m]/s }`. This
+/// is done only if all elements that the two loops read are at the index where y is written, so
+/// that y may share memory with one of the tensors read. Returns a line for each value that is
+/// kept.
 std::vector<std::string> keep_in_outputs(LoopProgram& p);
 
 }  // namespace mote

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds reductions over k, below a loop over n, whose terms are those before the n-th or those
-// behind it. In: native loops without marks; out: the same with an accumulator that is a scalar of
-// the round around n. A suffix is a prefix counted from the end: the element that k or n stands for
-// is then N - 1 - k or N - 1 - n.
+// after it. In: native loops without marks; out: the same with an accumulator that is a scalar of
+// the iteration around n. A suffix is a prefix counted from the end: k or n then stands for the
+// element N - 1 - k or N - 1 - n.
 #include "schedule/scan.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@
 namespace mote {
 namespace {
 
-/// The terms of round n: those of all k with n - k >= gap, both counted from the end if `flip`
+/// The terms of iteration n: those of all k with n - k >= gap, both counted from the end if `flip`
 /// is 1.
 struct Prefix {
   Expr flip;  ///< 0 or 1
@@ -31,7 +31,7 @@ struct Prefix {
 
 bool is_fixed(const Expr& e) { return !e.has_load() && !mentions_loop(e); }
 
-/// With upper bounds too.
+/// Returns the facts about the source, including upper limits of parameters.
 Facts bounds_of(const Program& source) {
   Facts facts = base_facts(source);
   for (const ParamDecl& d : source.params)
@@ -51,7 +51,8 @@ bool folds_into(const Stmt& s, const std::vector<Accumulator>& accumulators) {
          });
 }
 
-/// A loop of plain folds as one for each accumulator, since each may have an inequality of its own.
+/// Splits a loop of plain folds into one for each accumulator, since each may have an inequality of
+/// its own.
 std::vector<Loop> by_accumulator(const Loop& loop) {
   const bool is_plain = std::ranges::all_of(
       loop.body, [&](const Stmt& s) { return folds_into(s, loop.accumulators); });
@@ -66,7 +67,7 @@ std::vector<Loop> by_accumulator(const Loop& loop) {
   return parts;
 }
 
-/// The loop without what is carried; nullopt where nothing is left.
+/// Returns the loop without the carried accumulators; nullopt if none is left.
 std::optional<Loop> rest_of(Loop loop, const std::vector<Prefix>& carried) {
   for (const Prefix& prefix : carried) {
     const std::vector<Accumulator>& gone = prefix.terms.accumulators;
@@ -82,7 +83,7 @@ class Scan {
  public:
   explicit Scan(LoopProgram& p) : p_(p), facts_(bounds_of(*p.source)) {}
 
-  /// `round` is the variable of the loop around the body.
+  /// Applies the step to the body; `round` is the variable of the loop around it.
   void run(Body& body, const std::string& round) {
     for (std::size_t k = 0; k < body.size(); ++k) {
       if (auto carried = carry(body[k], round)) {
@@ -99,9 +100,9 @@ class Scan {
   std::vector<Scanned> steps;
 
  private:
-  using Prefixes = std::map<std::size_t, std::vector<Prefix>>;  ///< by place in a body
+  using Prefixes = std::map<std::size_t, std::vector<Prefix>>;  ///< by position in a body
 
-  /// What the loop over n becomes.
+  /// Returns the statements that replace the loop over n.
   std::optional<Body> carry(const Stmt& s, const std::string& round) {
     const Loop* along = as_loop(s);
     if (along == nullptr || along->begin != Expr(0) || along->step != Expr(1) ||
@@ -116,7 +117,8 @@ class Scan {
     return carried(chain, found, chain.size() > 1 ? chain.back()->variable.name() : round);
   }
 
-  /// Of those that run in different directions, the ones that run as the first does.
+  /// Returns the prefixes in the body; if they run in different directions, only those that run as
+  /// the first does.
   Prefixes prefixes_in(const Body& body, const Loop& along) const {
     Prefixes found;
     for (std::size_t k = 0; k < body.size(); ++k) {
@@ -164,7 +166,7 @@ class Scan {
 
   bool is_gap(const Expr& e) const { return is_fixed(e) && facts_.prove_nonneg(e); }
 
-  /// (1 - sign)/2 where sign is 1 or -1.
+  /// Returns (1 - sign)/2 if sign is 1 or -1.
   std::optional<Expr> flip_of(const Expr& sign) const {
     const Split half = split_by(1 - sign, 2);
     const bool is_sign = half.remainder == Expr(0) && is_fixed(sign) &&
@@ -173,7 +175,7 @@ class Scan {
     return is_sign ? std::optional(half.quotient) : std::nullopt;
   }
 
-  /// Only folds, of values that do not change with n.
+  /// Returns true if the terms are only folds, of values that do not change with n.
   static bool is_alone(const Body& terms, const Body& body, std::size_t place, Symbol n) {
     Body rest = body;
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(place));
@@ -223,7 +225,7 @@ class Scan {
     return nest;
   }
 
-  /// The accumulators become scalars of the same names, neutral before the first round.
+  /// Turns the accumulators into scalars of the same names, neutral before the first iteration.
   void open(const std::vector<Accumulator>& accumulators, const std::string& round, Body& before) {
     for (const Accumulator& a : accumulators) {
       p_.tensors.push_back({a.name, TensorRole::temporary, a.dtype, {}, {}, round});
@@ -232,7 +234,7 @@ class Scan {
     }
   }
 
-  /// The term of round n, the `element` of k.
+  /// Adds the term of iteration n, at `element` of k.
   static void add_terms(const Prefix& prefix, const Expr& n, const Expr& element, Body& out) {
     Body terms = prefix.terms.body;
     substitute(terms, prefix.terms.variable, element);
@@ -279,7 +281,7 @@ class Scan {
 
   LoopProgram& p_;
   const Facts facts_;
-  std::set<std::string> carried_;  ///< accumulators that are tensors now
+  std::set<std::string> carried_;  ///< accumulators that are now tensors
 };
 
 }  // namespace

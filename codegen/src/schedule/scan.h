@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One step of a schedule: a reduction over a prefix, which each round takes anew, is carried on.
+// One step of a schedule: carries a reduction over a prefix, which each iteration would compute
+// anew, from one iteration to the next.
 #pragma once
 
 #include <string>
@@ -10,16 +11,17 @@
 namespace mote {
 
 struct Scanned {
-  Symbol variable;  ///< of the loop along which it is carried
+  Symbol variable;  ///< variable of the loop along which it is carried
   std::string step;
 };
 
-/// `for n in 0..N { for c { for k in 0..N with s { s += n - k >= e ? f(k, c) : 0 } y[n, c] = g(s) }
-/// }` becomes `for c { s = 0; for n { if n >= e { s += f(n - e, c) } y[n, c] = g(s) } }`: N rounds
-/// instead of N². With k - n >= e, sums over what is behind n, n runs backwards; the sign may
-/// depend on a parameter, as in (1 - 2*$reverse)*(n - k) >= e. The inequality may stand in limits
-/// of the loop over k, too. Sums, products, maxima and minima; e >= 0, of sizes and parameters; f
-/// without n; the rounds of n and c independent. Returns what was done.
+/// Turns `for n in 0..N { for c { for k in 0..N with s { s += n - k >= e ? f(k, c) : 0 } y[n, c] =
+/// g(s) } }` into `for c { s = 0; for n { if n >= e { s += f(n - e, c) } y[n, c] = g(s) } }`: N
+/// iterations instead of N². With k - n >= e, which sums over the terms after n, n runs backwards;
+/// the sign may depend on a parameter, as in (1 - 2*$reverse)*(n - k) >= e. The inequality may also
+/// stand in limits of the loop over k. It handles sums, products, maxima and minima, with e >= 0
+/// over sizes and parameters, f without n, and independent iterations of n and c. Returns the steps
+/// taken.
 std::vector<Scanned> scan_prefixes(LoopProgram& p);
 
 }  // namespace mote

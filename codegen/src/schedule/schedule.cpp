@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schedule, read from top to bottom: which versions there are, and the steps of each. In: the
-// loops of compile(); out: native loops with marks.
+// Defines the schedule, read from top to bottom: the versions, and the steps of each. In: the loops
+// of compile(); out: native loops with marks.
 #include "mote/codegen/schedule.h"
 
 #include <fmt/format.h>
@@ -21,9 +21,9 @@
 namespace mote {
 namespace {
 
-/// Elements of a tile: an array of them, and a few more, stay in the first-level cache.
+/// The elements of a tile: an array of them, and a few more, stay in the first-level cache.
 constexpr std::int64_t kTile = 256;
-/// Rounds of an innermost loop that one thread takes together.
+/// The number of iterations of an innermost loop that one thread takes together.
 constexpr std::int64_t kChunk = 4096;
 
 using Path = std::vector<std::size_t>;  ///< positions in nested bodies, outermost first
@@ -34,7 +34,7 @@ Stmt& at(LoopProgram& p, const Path& path) {
   return *s;
 }
 
-/// Every loop, outer first.
+/// Collects every loop, outer first.
 void collect_loops(const Body& body, const Path& above, std::vector<Path>& out) {
   for (std::size_t k = 0; k < body.size(); ++k) {
     Path path = above;
@@ -50,11 +50,11 @@ std::vector<Path> loops_of(const LoopProgram& p) {
   return out;
 }
 
-/// Lanes can hold it: an order that may change, no position to remember.
+/// Returns true if lanes can hold the accumulator: any order is allowed, no position is needed.
 bool has_lanes(const Accumulator& a) { return combine_of(a.op).has_value() && is_real(a.dtype); }
 
-/// The accumulators of loops around that the loop folds into have lanes, and pay for them: a short
-/// loop with limits of its own in each round does not.
+/// Returns true if the accumulators of outer loops that the loop folds into have lanes, and lanes
+/// pay off: they do not for a short loop with limits of its own in each iteration.
 bool can_fold_outward(const LoopProgram& p, const Loop& loop) {
   const std::set<std::string> outer = outer_folds(loop);
   if (outer.empty()) return true;
@@ -120,14 +120,14 @@ bool move_inward(Version& v) {
   return false;
 }
 
-// ---- parallel: outermost loops with independent rounds.
+// ---- parallel: outermost loops with independent iterations.
 
 Expr rounds_of(const Loop& loop) {
   const Expr extent = loop.end - loop.begin;
   return mentions_loop(extent) || extent.has_load() ? Expr(1) : extent;
 }
 
-/// The rounds of the innermost loops below, of one branch of the tree.
+/// Returns the number of iterations of the innermost loops below, along one branch of the tree.
 Expr work_in(const Body& body) {
   const Loop* chosen = nullptr;
   for (const Stmt& s : body) {
@@ -137,7 +137,7 @@ Expr work_in(const Body& body) {
   return chosen == nullptr ? Expr(1) : rounds_of(*chosen) * work_in(chosen->body);
 }
 
-/// The loop, as one over chunks that holds one over the rounds of a chunk.
+/// Splits the loop into one over parts of its range that holds one over the iterations of a part.
 std::string split(LoopProgram& p, Stmt& s) {
   Loop& loop = *as_loop(s);
   const Symbol start(SymbolKind::loop, fresh_name(p, loop.variable.name() + "_start"));
@@ -150,7 +150,7 @@ std::string split(LoopProgram& p, Stmt& s) {
   return step;
 }
 
-/// Marks the chain of loops from `first` down whose rounds threads may share.
+/// Marks the chain of loops from `first` down whose iterations threads may share.
 void mark_parallel(Version& v, const Path& first) {
   LoopProgram& p = v.program;
   const auto shared = shared_loops(p, at(p, first));
@@ -177,7 +177,7 @@ void mark_parallel(Version& v, const Path& first) {
   v.steps.push_back(fmt::format("parallel {}", fmt::join(names, ", ")));
 }
 
-/// Marks the outermost loops of the body, those under conditions too.
+/// Marks the outermost loops of the body, including those under conditions.
 void mark_outermost_parallel(Version& v, const Body& body, const Path& above) {
   for (std::size_t k = 0; k < body.size(); ++k) {
     Path path = above;
@@ -192,7 +192,8 @@ void mark_outermost_parallel(Version& v, const Body& body, const Path& above) {
 
 // ---- versions
 
-/// What all versions begin with; `scans` gets the variables along which something is carried.
+/// Returns the version that all others start from; `scans` gets the variables along which a value
+/// is carried.
 Version native(const LoopProgram& p, std::vector<Symbol>& scans) {
   Version v{"", {"accumulate natively"}, p};
   v.program.native = true;
@@ -204,7 +205,8 @@ Version native(const LoopProgram& p, std::vector<Symbol>& scans) {
   return v;
 }
 
-/// A scan along contiguous rows leaves tiles across them alone: they may be one element wide.
+/// Makes the version with rows require rows that are contiguous along the scans. It is then tried
+/// before the version with tiles across the rows, which may be one element wide.
 void rely_on_rows(Version& rows, const std::vector<Symbol>& scans) {
   for (const Symbol v : scans)
     for (const KnownStride& k : strides_along(rows.program, v))
@@ -214,7 +216,7 @@ void rely_on_rows(Version& rows, const std::vector<Symbol>& scans) {
   if (!rows.program.strides.empty()) rows.name = "scan_" + scans.front().name();
 }
 
-/// The version, and those in which one input repeats along the innermost axis.
+/// Adds the version, and those in which one input repeats along the innermost axis.
 void add_with_repeats(const Version& v, Schedule& s) {
   s.versions.push_back(v);
   for (const KnownStride& zero : repeatable(v.program, v.program.strides)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses that move with a loop variable, by the index expression of each axis.
+// Finds the accesses that change with a loop variable, by the index expression of each axis.
 #include "schedule/unit_strides.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace mote {
 namespace {
 
-/// The only axis whose index moves with v.
+/// Returns the only axis whose index changes with v; nullopt if there is none or several.
 std::optional<int> moving_axis(const TensorReference& r, Symbol v) {
   std::optional<int> axis;
   for (std::size_t k = 0; k < r.index.size(); ++k) {
@@ -20,7 +20,7 @@ std::optional<int> moving_axis(const TensorReference& r, Symbol v) {
   return axis;
 }
 
-/// By 1 a round.
+/// Returns true if the index advances by 1 in each iteration.
 bool moves_on(const Expr& index, Symbol v) {
   const auto linear = linear_in(index, v);
   return linear && linear->factor == Expr(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which strides must be 1 (or 0) for a loop to run over adjacent elements.
+// Finds the strides that must be 1 (or 0) for a loop to run over adjacent elements.
 #pragma once
 
 #include <optional>
@@ -9,19 +9,19 @@
 
 namespace mote {
 
-/// The strides of inputs and outputs that must be 1 so that every access of the loop `s` that its
-/// variable moves goes to the next element; nullopt where some access goes elsewhere whatever the
-/// strides are.
+/// Returns the strides of inputs and outputs that must be 1 so that every access of the loop `s`
+/// that depends on its variable goes to the next element; nullopt if some access goes elsewhere for
+/// any strides.
 std::optional<std::vector<KnownStride>> unit_strides(const LoopProgram& p, const Stmt& s);
 
-/// The strides of inputs and outputs that are 1 where a loop over v, in whichever direction, runs
+/// Returns the strides of inputs and outputs that are 1 if a loop over v, in either direction, runs
 /// along contiguous rows.
 std::vector<KnownStride> strides_along(const LoopProgram& p, Symbol v);
 
-/// Both can hold: no tensor needs stride 1 on two axes.
+/// Returns true if both can hold: no tensor needs stride 1 on two axes.
 bool are_compatible(const std::vector<KnownStride>& a, const std::vector<KnownStride>& b);
 
-/// Those of `strides` that may be 0 as well: the input may have extent 1 on that axis and repeat.
+/// Returns the `strides` that may be 0 as well: the input may have extent 1 there and repeat.
 std::vector<KnownStride> repeatable(const LoopProgram& p, const std::vector<KnownStride>& strides);
 
 }  // namespace mote

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kind of node it is.
+// Tests the kind of a node.
 #pragma once
 
 #include <variant>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the block evaluator computes with: cells of eight bytes, in arrays and in blocks of them.
+// The values of the block evaluator: cells of eight bytes, in arrays and in blocks of them.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ union Cell {
   std::int64_t whole;
 };
 
-/// Elements of a node that are computed at a time: few enough for the values of a chain of nodes to
-/// stay in a cache, many enough for the choice of what to compute to cost nothing.
+/// The number of elements of a node that are computed at a time: few enough for the values of a
+/// chain of nodes to stay in a cache, many enough to make the cost of dispatch negligible.
 constexpr std::int64_t kBlock = 512;
 
 using Extents = std::vector<std::int64_t>;
-/// Free sizes and integer parameters.
+/// The values of free sizes and integer parameters.
 using Sizes = std::map<Symbol, std::int64_t>;
 
-/// Cells one after another, or one that stands for all.
+/// Cells one after another, or one cell that stands for all.
 struct Operand {
   const Cell* at = nullptr;
   bool single = false;

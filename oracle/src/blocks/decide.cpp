@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forwards: what is decided stands for another place. Backwards: what nobody reads goes.
+// The forward pass replaces decided locations by others; the backward pass removes results that no
+// step reads.
 #include "decide.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace mote::blocks {
 namespace {
 
-/// The argument that the result is.
+/// The argument that equals the result; null if none does.
 const Place* result_of(const Step& step, const std::function<bool(const Place&)>& holds) {
   const auto* m = as<uop::Map>(step.node);
   if (m == nullptr || step.loop != nullptr || step.gathers || step.stores) return nullptr;
@@ -28,7 +29,7 @@ const Place* result_of(const Step& step, const std::function<bool(const Place&)>
   return nullptr;
 }
 
-/// The step that computes a block computes it there.
+/// Makes the step that computes a block write its result to `to`.
 void redirect(std::vector<Step>& steps, std::map<int, Place>& instead, const Place& block,
               const Place& to) {
   const auto is_block = [&](const Place& p) {
@@ -52,7 +53,7 @@ bool is_decidable(const Step& step) {
 
 std::vector<Step> decided(const std::vector<Step>& steps,
                           const std::function<bool(const Place&)>& holds) {
-  std::map<int, Place> instead;  // of a block
+  std::map<int, Place> instead;  // the replacement of each block
   std::vector<Step> all;
   for (Step step : steps) {
     for (Place& p : step.args)
@@ -67,7 +68,8 @@ std::vector<Step> decided(const std::vector<Step>& steps,
       redirect(all, instead, *same, step.result);
       continue;
     }
-    // What other steps read too is copied.
+    // The result is an array: the decided branch is copied to it, since other steps may read its
+    // source too.
     if (same != nullptr && as<uop::Map>(step.node)->op == MapOp::where)
       step.args = {step.args[0], *same, *same};
     all.push_back(std::move(step));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What parameters decide for all elements of a region: which branch of a choice is taken, that a
-// conjunction can't hold. What is computed for the other branch alone is left out.
+// Applies what parameters decide for all elements of a region: the branch of a choice, or that a
+// conjunction cannot hold. Steps that only the other branch needs are left out.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,10 @@
 
 namespace mote::blocks {
 
-/// One argument, if it is the same for all elements, may make another the result.
+/// True if one argument, when it is the same for all elements, may make another argument the
+/// result.
 bool is_decidable(const Step& step);
-/// The steps that are left, where `holds` tells the truth of a place that is the same for all
+/// The remaining steps; `holds` gives the truth of a location whose value is the same for all
 /// elements. Each result has a block of its own, before and after.
 std::vector<Step> decided(const std::vector<Step>& steps,
                           const std::function<bool(const Place&)>& holds);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers first: under which conditions each looks at its operands; of several readers what they
-// have in common.
+// Visits readers before their operands: it finds the conditions under which each reader reads its
+// operands, and keeps the conditions that all readers have in common.
 #include "demand.h"
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 namespace mote::blocks {
 namespace {
 
-/// In loops renamed by `names`; nothing where a loop of the first `rank` has no new name.
+/// The expression in the loops that `names` gives; nullopt if a loop of the first `rank` has no new
+/// name.
 std::optional<Expr> renamed(const Expr& e, const std::map<Symbol, Expr>& names, int rank) {
   for (int k = 0; k < rank; ++k)
     if (e.symbols().contains(loop_symbol(k)) && !names.contains(loop_symbol(k))) return {};
@@ -28,7 +29,7 @@ Conditions renamed(const Conditions& all, const std::map<Symbol, Expr>& names, i
   return result;
 }
 
-/// The reader's loops as those of what it reads, where it reads along whole axes.
+/// Maps the reader's loops to those of its operand, for axes that it reads whole.
 std::map<Symbol, Expr> loops_read(const uop::Reindex& r) {
   std::map<Symbol, Expr> names;
   for (std::size_t k = 0; k < r.from.size(); ++k)
@@ -37,7 +38,7 @@ std::map<Symbol, Expr> loops_read(const uop::Reindex& r) {
   return names;
 }
 
-/// The loops of a reduction's result as those of its terms.
+/// Maps the loops of a reduction's result to those of its terms.
 std::map<Symbol, Expr> loops_of_terms(const uop::Reduce& r) {
   std::map<Symbol, Expr> names;
   int place = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which elements of a node anybody looks at: where all its readers choose by a condition on the
-// position (a window, a mask), it need not be computed elsewhere. Scores that no query sees are
-// never summed up.
+// Finds which elements of a node are read: if all its readers choose by a condition on the position
+// (a window, a mask), other elements need not be computed. For example, scores outside of every
+// query's window are never summed up.
 #pragma once
 
 #include <map>
@@ -17,14 +17,14 @@ class Demand {
  public:
   explicit Demand(const std::vector<Uop>& outputs);
 
-  /// Comparisons of positions in the node's shape: where one does not hold the element is not
-  /// looked at. None: all of them may be.
+  /// Comparisons of positions in the node's shape: an element for which one does not hold is not
+  /// read. Empty: all elements may be read.
   std::vector<Uop> conditions(const Uop& u);
-  /// The same of an element of what the node sums up, or otherwise reduces.
+  /// The same conditions for an element of what the node sums up, or otherwise reduces.
   std::vector<Uop> conditions_of_terms(const Uop& u, const uop::Reduce& r);
 
  private:
-  /// a op b, in the loops of some node's shape.
+  /// The condition a op b, in the loops of a node's shape.
   using Condition = std::tuple<MapOp, Expr, Expr>;
   using Conditions = std::vector<Condition>;
 
@@ -35,7 +35,7 @@ class Demand {
   std::vector<Uop> nodes_of(const Conditions& all, const Uop& of);
 
   std::unordered_map<const UopNode*, Conditions> seen_;
-  std::map<std::tuple<std::vector<Expr>, Condition>, Uop> made_;  ///< one node for a condition
+  std::map<std::tuple<std::vector<Expr>, Condition>, Uop> made_;  ///< one node for each condition
 };
 
 }  // namespace mote::blocks

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which plan a case gets, and the memory that it takes.
+// Chooses the plan for a case, and computes the memory that it takes.
 #include "evaluate.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace mote::blocks {
 namespace {
 
-/// An element that is chosen takes about half as long again as one of a region that is not thin.
+/// The cost of an element of a masked region, relative to an element of another region.
 constexpr double kChosen = 1.5;
 
 double count_of(const std::vector<Expr>& shape, const Sizes& sizes) {
@@ -29,13 +29,13 @@ double count_of(const std::vector<Expr>& shape, const Sizes& sizes) {
 
 double share_of(const std::vector<Uop>& conditions, const std::vector<Expr>& shape,
                 const Sizes& sizes) {
-  // bytes() will say that it is too many.
+  // bytes() reports that this is too much.
   if (count_of(shape, sizes) > 0x1p62) return 1;
   return chosen_share(conditions, extents_of(shape, sizes), sizes);
 }
 
-/// Of a step for one element, in those of plain arithmetic on a block: what reads or writes memory
-/// beyond it takes more.
+/// The cost of a step for one element, in units of plain arithmetic on a block: steps that read or
+/// write other memory cost more.
 double weight(const Step& step) {
   constexpr double kRead = 3;
   constexpr double kKept = 2;
@@ -44,7 +44,7 @@ double weight(const Step& step) {
   return (as<uop::Reindex>(step.node) || step.gathers ? kRead : 1) + (keeps ? kKept : 0);
 }
 
-/// Elements that are computed, times what the steps of each weigh.
+/// The number of computed elements times the weights of their steps.
 double work(const Plan& plan, const Sizes& sizes) {
   double total = 0;
   for (const Stage& stage : plan.stages) {
@@ -89,7 +89,7 @@ struct Evaluator::Body {
     return all;
   }
 
-  /// Thin where few elements count.
+  /// The plan with those groups masked of which few elements count.
   const Plan& plan(const Sizes& sizes) {
     std::vector<bool> which;
     for (const Group& g : groups)
@@ -104,7 +104,7 @@ struct Evaluator::Body {
     return plans.emplace(which, make_plan(made.program, made.thins)).first->second;
   }
 
-  /// What is thin together.
+  /// Nodes that are masked together.
   struct Group {
     std::vector<Expr> shape;
     std::vector<Uop> conditions;
@@ -113,10 +113,10 @@ struct Evaluator::Body {
 
   Program program;
   Plan plain;
-  bool always;  ///< thin
+  bool always;  ///< the groups are masked for all sizes
   Thins thins;
   std::vector<Group> groups;
-  std::map<std::vector<bool>, Plan> plans;  ///< by which groups are thin
+  std::map<std::vector<bool>, Plan> plans;  ///< the plans, by the groups that are masked
 };
 
 Evaluator::Evaluator(const std::shared_ptr<const Program>& program, std::optional<Way> way)
@@ -134,7 +134,7 @@ Evaluator::Evaluator(const std::shared_ptr<const Program>& program, std::optiona
 Evaluator::~Evaluator() = default;
 
 const Plan& Evaluator::plan(const Case& c) const {
-  constexpr double kLittle = 3e4;  // choosing takes as long
+  constexpr double kLittle = 3e4;  // choosing takes as long as this work
   const Sizes& sizes = c.binding.values;
   const std::lock_guard lock(mutex_);
   Body& first = *bodies_[0];

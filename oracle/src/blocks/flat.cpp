@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asked only where there is something to put together: proofs take time.
+// Proves such reads; it is tried only if there are digits to recombine, since proofs take time.
 #include "flat.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ bool divides(const Expr& e) {
   });
 }
 
-/// e/(c*d) as (e/c)/d where another position is (e/c)%d, which is what simplify() puts together.
+/// Rewrites e/(c*d) as (e/c)/d if another position is (e/c)%d; simplify() recombines these.
 Expr nested(const Expr& given, const std::vector<Expr>& positions) {
   return given.transform([&](const Atom& atom) {
     const Expr same = rebuild(atom);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each row along the last axis goes into one cell of the result, or into neighbours.
+// Reduces each row along the last axis into one cell of the result, or into neighbouring cells.
 #include "fold.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 using I64 = std::int64_t;
 
-/// True where neighbours a and b are of one kind, so that they count as one axis.
+/// An axis, or several adjacent axes that are all kept or all reduced.
 struct Axis {
   I64 extent;
   bool reduced;
@@ -26,7 +26,7 @@ struct Axis {
 std::vector<Axis> merged(const Extents& shape, const std::vector<int>& axes) {
   std::vector<Axis> all;
   for (std::size_t k = 0; k < shape.size(); ++k) {
-    if (shape[k] == 1 && (k + 1 < shape.size() || !all.empty())) continue;  // of either kind
+    if (shape[k] == 1 && (k + 1 < shape.size() || !all.empty())) continue;  // it fits both kinds
     const bool reduced = std::ranges::find(axes, static_cast<int>(k)) != axes.end();
     if (!all.empty() && all.back().reduced == reduced) {
       all.back().extent *= shape[k];
@@ -37,7 +37,7 @@ std::vector<Axis> merged(const Extents& shape, const std::vector<int>& axes) {
   return all;
 }
 
-/// Four lines at a time: none waits for another's result.
+/// Takes four lines at a time, so that they do not wait for one another.
 template <typename Make>
 void fold_lines(const Operand& x, const Lines& s, Cell* result, const Make& make) {
   const auto at = [&](I64 line, I64 k) {
@@ -62,7 +62,7 @@ void fold_lines(const Operand& x, const Lines& s, Cell* result, const Make& make
 
 bool finds_position(ReduceOp op) { return op == ReduceOp::argmax || op == ReduceOp::argmin; }
 
-/// What is there gives way: to the first NaN, else to what is greater (less).
+/// True if the old value is replaced: by the first NaN, otherwise by a greater (lesser) value.
 bool gives_way(ReduceOp op, DType dtype, Cell old, Cell x) {
   if (!is_real(dtype)) return op == ReduceOp::argmax ? old.whole < x.whole : x.whole < old.whole;
   if (std::isnan(old.real)) return false;
@@ -99,7 +99,7 @@ I64 Fold::offset(std::span<const I64> index, const Extents& strides) {
   return at;
 }
 
-/// run(walk, where it begins in the block, its length).
+/// Calls run(walk, where it begins in the block, its length).
 template <typename F>
 void Fold::runs(I64 first, I64 count, const F& run) const {
   Walk walk(shape_, first);
@@ -111,7 +111,7 @@ void Fold::runs(I64 first, I64 count, const F& run) const {
   }
 }
 
-/// take(lines): what becomes neighbours in the result, as much of it as there is at a time.
+/// Calls take(lines) for neighbouring cells of the result, as many as possible at a time.
 template <typename F>
 void Fold::lines(I64 first, I64 count, const F& take) const {
   const I64 length = shape_.back();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions, fed with blocks of the elements that are reduced, in row-major order.
+// Reductions that take blocks of the reduced elements, in row-major order.
 #pragma once
 
 #include <span>
@@ -13,19 +13,19 @@ namespace mote::blocks {
 template <std::size_t kFolds>
 struct Summands;
 
-/// The cells of a result that the elements of a block go to.
+/// The cells of a result to which the elements of a block go.
 class Places {
  public:
   void set(const std::int64_t* to, std::int64_t count);
-  /// Few have a neighbour that goes to the same cell.
+  /// True if neighbours that go to the same cell come in groups of fewer than four on average.
   bool apart() const { return 4 * static_cast<std::int64_t>(groups_.size()) > count_; }
 
-  /// use(element, its cell)
+  /// Calls use(element, its cell).
   template <typename Use>
   void for_each(const Use& use) const {
     for (std::int64_t k = 0; k < count_; ++k) use(k, to_[k]);
   }
-  /// use(where they begin, where they end, their cell), of neighbours that go to one cell
+  /// Calls use(begin, end, cell) for each group of neighbours that go to one cell.
   template <typename Use>
   void for_each_group(const Use& use) const {
     std::int64_t begin = 0;
@@ -43,22 +43,23 @@ class Places {
 
 class Fold {
  public:
-  /// Of a tensor of that shape and dtype over the axes, into `result`, whose cells (row-major, of
-  /// the axes that are kept) become neutral.
+  /// Reduces a tensor of that shape and dtype over the axes into `result`, whose cells (row-major,
+  /// of the axes that are kept) become neutral.
   Fold(ReduceOp op, DType dtype, const Extents& shape, const std::vector<int>& axes, Cell* result,
        std::int64_t result_count);
 
-  /// The elements from `first` on; calls follow one another from 0.
+  /// Takes in the elements from `first` on; calls follow one another from 0.
   void add(const Operand& x, std::int64_t first, std::int64_t count);
-  /// A sum of booleans as reals: how many hold.
+  /// Sums booleans as reals: counts how many hold.
   void add_counts(const Operand& x, std::int64_t first, std::int64_t count);
-  /// Elements in any order, each of which goes to the cell that is told.
+  /// Takes in elements in any order; each goes to the cell that `at` gives.
   void add_at(const Operand& x, const Places& at) const;
   void add_counts_at(const Operand& x, const Places& at) const;
-  /// Real sums.
+  /// Takes in elements of several real sums, each at the cell that `at` gives.
   static void add_together_at(std::span<const Fold> folds, std::span<const Operand> x,
                               const Places& at);
-  /// Real sums over the same axes of elements of one shape: none waits for another's additions.
+  /// Takes in real sums over the same axes of elements of one shape, so that their additions do not
+  /// wait for one another.
   static void add_together(std::span<const Fold> folds, std::span<const Operand> x,
                            std::int64_t first, std::int64_t count);
 
@@ -84,9 +85,9 @@ class Fold {
 
   ReduceOp op_;
   DType dtype_;
-  Extents shape_;    ///< axes that are kept or reduced together are one
-  Extents strides_;  ///< in the result; 0: reduced
-  Extents places_;   ///< of the position among the reduced axes; 0: kept
+  Extents shape_;    ///< adjacent axes that are both kept or both reduced are merged
+  Extents strides_;  ///< strides in the result; 0: a reduced axis
+  Extents places_;   ///< strides of the position among the reduced axes; 0: a kept axis
   Cell* result_;
   std::vector<Cell> best_;  ///< argmax, argmin: the values at the positions
 };

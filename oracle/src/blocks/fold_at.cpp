@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of elements that come in any order, each with the cell of the result that it goes to.
+// Reductions of elements in any order, each with the cell of the result that it goes to.
 #include "fold.h"
 #include "fold_loops.h"
 #include "fold_takers.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of reductions over lines of a block: elements that become one cell.
+// The loops of reductions over lines of a block; the elements of a line become one cell.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace mote::blocks {
 
-/// Lines beside one another, each into its own cell: element k of line n is at
-/// begin + n line_step + k step, its cell at `to` + n.
+/// Adjacent lines, each reduced into its own cell: element k of line n is at begin + n line_step +
+/// k step, its cell at `to` + n.
 struct Lines {
   std::int64_t begin;
   std::int64_t line_step;
@@ -28,7 +28,7 @@ struct Summands {
   std::int64_t moves[kFolds];  ///< 0: one element stands for all
   Cell* result[kFolds];
 
-  /// None waits for another's sum.
+  /// Adds several lines at a time, so that their sums do not wait for one another.
   template <std::size_t kLines>
   void add_lines(const Lines& s, std::int64_t first) const {
     double sum[kFolds][kLines];
@@ -54,7 +54,7 @@ struct Summands {
     for (; line + 2 <= s.lines; line += 2) add_lines<2>(s, line);
     for (; line < s.lines; ++line) add_lines<1>(s, line);
   }
-  /// One element of each line.
+  /// Adds one element of each line.
   void add_row(std::int64_t begin, std::int64_t count, std::int64_t to) const {
     for (std::size_t f = 0; f < kFolds; ++f) {
       Cell* const y = result[f] + to;
@@ -67,8 +67,8 @@ struct Summands {
   }
 };
 
-/// The least (greatest) of one line. In many at a time where the line is long: their order matters
-/// for the sign of zero alone.
+/// The minimum (maximum) of one line. A long line is taken in several lanes: the order of elements
+/// matters only for the sign of zero.
 template <bool kLeast>
 double extreme(double start, const Cell* x, std::int64_t step, std::int64_t count) {
   constexpr std::int64_t kLanes = 16;
@@ -97,17 +97,17 @@ double extreme(double start, const Cell* x, std::int64_t step, std::int64_t coun
   }
   if (nan) return std::numeric_limits<double>::quiet_NaN();
   if (value != 0) return value;
-  while (k > 0)  // the last zero's sign
+  while (k > 0)  // finds the sign of the last zero
     if (const double v = x[--k * step].real; v == 0) return v;
   return start;
 }
 
-/// Lines that are taken one beside the other are shorter: none waits for another.
+/// Lines shorter than this are taken several at a time, so that they do not wait for one another.
 constexpr std::int64_t kShortLine = 32;
 constexpr std::int64_t kBeside = 4;
 
-/// Of `kBeside` short lines, line_step apart. Element after element, so that of zeros the last one
-/// stays; NaN as `extreme` does.
+/// The extremes of `kBeside` short lines, line_step apart. Elements are taken in order, so that the
+/// last of several zeros stays; NaN is handled as in `extreme`.
 template <bool kLeast>
 void extremes(Cell* y, const Cell* x, const Lines& s) {
   double value[kBeside];
@@ -126,7 +126,7 @@ void extremes(Cell* y, const Cell* x, const Lines& s) {
   for (std::int64_t n = 0; n < kBeside; ++n) y[n].real = nans[n] == 0 ? value[n] : kNan;
 }
 
-/// How many hold in each of `kBeside` short lines, added to y; exact in any order.
+/// Adds to y the number of elements that hold in each of `kBeside` short lines; exact in any order.
 inline void add_count(Cell* y, const Cell* x, const Lines& s) {
   std::int64_t total[kBeside] = {};
   for (std::int64_t k = 0; k < s.elements; ++k)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a cell of a reduction's result becomes while elements are taken in, one after the other.
+// The states of a reduction's result, one cell each, that take in elements one after the other.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace mote::blocks {
 
-/// What a cell of the result becomes while elements are taken in.
+/// The product of the elements; each of these classes has the same interface.
 struct Product {
   double value;
   explicit Product(Cell y) : value(y.real) {}
@@ -26,7 +26,7 @@ struct Sum {
   Cell cell() const { return {.real = value}; }
 };
 
-/// As Map's min (max) of what is there and the element.
+/// Map's min (max) of the value and the element.
 template <bool kLeast>
 struct Extreme {
   double value;
@@ -38,7 +38,7 @@ struct Extreme {
   Cell cell() const { return {.real = value}; }
 };
 
-/// Whether any holds, or all do.
+/// True if any (all) of the elements hold.
 template <bool kAny>
 struct Truth {
   std::int64_t value;
@@ -47,7 +47,7 @@ struct Truth {
   Cell cell() const { return {.whole = value}; }
 };
 
-/// Any other, by its definition.
+/// Any other reduction, by its definition.
 struct Defined {
   MapOp op;
   DType dtype;
@@ -72,7 +72,7 @@ inline MapOp step_of(ReduceOp op) {
   }
 }
 
-/// use(make), where make(what is there) takes elements in.
+/// Calls use(make), where make(initial cell) returns the state that takes in elements.
 template <typename Use>
 void with_taker(ReduceOp op, DType dtype, const Use& use) {
   const bool real = is_real(dtype);
@@ -85,7 +85,7 @@ void with_taker(ReduceOp op, DType dtype, const Use& use) {
   use([&](Cell y) { return Defined{step_of(op), dtype, y}; });
 }
 
-/// take(how many, the first of them), that many being a constant of up to three.
+/// Calls take(how many, index of the first) with a constant of up to three.
 template <typename Take>
 void in_threes(std::size_t count, const Take& take) {
   std::size_t k = 0;

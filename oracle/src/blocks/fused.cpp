@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of trees, asked one after another.
+// Tries the trees of the list one after another.
 #include "fused.h"
 
 #include "mote/generated/level.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bottom up: which axes a node depends on and what computing it takes; then each node anew, over
-// those axes that its reader needs.
+// Works bottom up: it finds the axes that a node depends on and its cost, and then makes each node
+// anew over the axes that its reader needs.
 #include "hoist.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace mote::blocks {
 namespace {
 
-/// Bit k: axis k of the node's shape.
+/// A set of axes: bit k is axis k of the node's shape.
 using AxisSet = std::uint32_t;
 
 AxisSet all_axes(const Uop& u) { return (AxisSet{1} << static_cast<unsigned>(u.rank())) - 1; }
@@ -41,7 +41,7 @@ class Hoister {
  private:
   struct Known {
     AxisSet axes = 0;
-    int work = 0;  ///< instructions for an element, kMuchWork at most
+    int work = 0;  ///< instructions for an element, at most kMuchWork
   };
 
   Known known(const Uop& u) const {
@@ -62,13 +62,13 @@ class Hoister {
     return k;
   }
 
-  /// Worth an array of its own to a reader over `axes`.
+  /// True if the node is worth an array of its own for a reader over `axes`.
   bool is_hoisted(const Uop& u, AxisSet axes) const {
     const Known& k = known_.at(u.id());
     return as<uop::Map>(u) && k.axes != axes && k.work >= kMuchWork;
   }
 
-  /// The node over those axes of its shape, which are all that it depends on or more.
+  /// The node over those axes of its shape, which include all that it depends on.
   Uop over(const Uop& u, AxisSet axes) {
     if (u.rank() > 0 && is_hoisted(u, axes)) return spread(u, axes);
     const auto [at, is_new] = done_.try_emplace({u.id(), axes});
@@ -77,7 +77,7 @@ class Hoister {
     return done_[{u.id(), axes}] = v;
   }
 
-  /// Of its own axes alone, read at each position of `axes`.
+  /// The node computed over its own axes alone and read at each position of `axes`.
   Uop spread(const Uop& u, AxisSet axes) {
     const AxisSet own = known_.at(u.id()).axes;
     const auto [at, is_new] = spread_.try_emplace({u.id(), axes});
@@ -100,7 +100,7 @@ class Hoister {
       if (has_axis(axes, k)) shape.emplace_back(u.shape()[static_cast<std::size_t>(k)]);
     return shape;
   }
-  /// In the loops of those axes.
+  /// The expression in the loops of those axes.
   static Expr renamed(const Expr& e, const Uop& u, AxisSet axes) {
     std::map<Symbol, Expr> names;
     int place = 0;
@@ -158,7 +158,7 @@ Hoisted hoisted(const Program& program, const Thins& thins) {
     const auto at = thins.find(u.id());
     if (at == thins.end()) continue;
     const Uop v = hoister.whole(u);
-    // One that is read at each position has been computed for fewer.
+    // A node that became a Reindex is hoisted: it is computed for fewer elements already.
     if (!as<uop::Reindex>(v))
       result.thins.emplace(v.id(), Thin{at->second.conditions, hoister.whole(at->second.x)});
   }

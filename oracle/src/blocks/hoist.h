@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a loop over some axes does not change is computed once: nodes that depend on fewer axes than
-// they have become tensors over those axes alone, read by whoever needs them. Weights of a resize
-// depend on the pixel, not on image and channel; a row's scale not on the column.
+// Moves invariant computations out of loops: nodes that depend on fewer axes than they have become
+// tensors over those axes alone, which their readers read. For example, the weights of a resize
+// depend on the pixel, not on image and channel; the scale of a row does not depend on the column.
 #pragma once
 
 #include "mote/uops/program.h"
@@ -11,11 +11,11 @@ namespace mote::blocks {
 
 struct Hoisted {
   Program program;
-  Thins thins;  ///< of its nodes
+  Thins thins;  ///< the masked nodes of the program
 };
 
-/// The same results, bit for bit. Inputs, sizes and parameters are those of `program`. What thin
-/// regions are about is theirs: their conditions stay as they are.
+/// The program after hoisting, with the same results, bit for bit. Inputs, sizes and parameters are
+/// those of `program`. The conditions of masked regions stay as they are.
 Hoisted hoisted(const Program& program, const Thins& thins = {});
 
 }  // namespace mote::blocks

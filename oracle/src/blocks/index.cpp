@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps and tables of index expressions.
+// Builds and evaluates the steps and tables of index expressions.
 #include "index.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace mote::blocks {
 namespace {
 
-// As in the emitted C.
+// Divides as the emitted C does.
 std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   if (b == 0) return 0;
   if (b == -1) return wrap_mul(a, -1);
@@ -23,7 +23,7 @@ std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-/// By how much each entry is more than the one before, if all are by as much.
+/// The difference of neighbouring entries, if it is the same for all.
 std::optional<std::int64_t> linear_step(const Extents& table) {
   if (table.size() < 2) return table.empty() ? std::nullopt : std::optional<std::int64_t>(0);
   const auto rise = [&](std::size_t k) { return wrap_add(table[k], wrap_mul(table[k - 1], -1)); };
@@ -52,7 +52,7 @@ bool is_constant(const IndexTree& tree) {
                              [](const IndexTree::Product& term) { return term.factors.empty(); });
 }
 
-/// What sizes and parameters alone decide goes into the coefficient.
+/// A product of the term; factors that depend only on sizes and parameters go into the coefficient.
 IndexTree::Product product_of(const Term& term, const Sizes& sizes) {
   IndexTree::Product product{term.coefficient, {}};
   for (const Atom& atom : term.atoms) {
@@ -134,7 +134,7 @@ std::int64_t IndexFunction::Part::at(std::int64_t index) const {
 IndexFunction::IndexFunction(const Expr& e, const Rows& rows, const Sizes& sizes) : rows_(rows) {
   std::vector<Part> parts(rows.shape.size());
   Extents index(rows.shape.size(), 0);
-  IndexTree within;  // of several axes that are one
+  IndexTree within;  // terms of several merged axes
   std::map<std::vector<std::size_t>, IndexTree> mixed;
   const IndexTree tree = tree_of(e, sizes);
   for (const IndexTree::Product& term : tree.terms) {
@@ -158,7 +158,7 @@ IndexFunction::IndexFunction(const Expr& e, const Rows& rows, const Sizes& sizes
   make_pattern();
 }
 
-/// A term of one axis.
+/// Adds a term of one axis.
 void IndexFunction::add_term(const IndexTree::Product& term, std::size_t axis, Part& to) const {
   const bool linear = term.factors.size() == 1 && term.factors[0].kind == Atom::Kind::symbol;
   const auto extent = static_cast<std::size_t>(rows_.shape[axis]);
@@ -178,7 +178,7 @@ void IndexFunction::add_term(const IndexTree::Product& term, std::size_t axis, P
   }
 }
 
-/// Of the axes that are one, from their own.
+/// Makes the part of the merged axes from the parts of each.
 void IndexFunction::make_along(const std::vector<Part>& inner, const IndexTree& within) {
   const auto is_level = [](const Part& p) { return p.table.empty() && p.step == 0; };
   if (within.terms.empty() && std::ranges::all_of(inner, is_level)) return;
@@ -215,7 +215,7 @@ void IndexFunction::make_along(const std::vector<Part>& inner, const IndexTree& 
   }
 }
 
-/// False: a table would take longer than computing what is asked for.
+/// Returns false if a table would take longer than computing the requested values.
 bool IndexFunction::make_mixed(const std::vector<std::size_t>& axes, const IndexTree& terms) {
   constexpr std::int64_t kAlways = 4096;
   constexpr std::int64_t kShare = 4;
@@ -266,7 +266,7 @@ Extents IndexFunction::full_index(const Walk& walk, std::int64_t along) const {
   return index;
 }
 
-/// Rows are short and all alike: elements are those of the pattern.
+/// Makes the pattern if rows are short and all alike.
 void IndexFunction::make_pattern() {
   const std::int64_t length = rows_.extents.back();
   const auto is_level = [](const Part& p) { return p.table.empty() && p.step == 0; };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bottom up; a read of a Map or a Reduce makes the node anew in the reader's loops.
+// Works bottom up; a read of a Map or a Reduce makes the node anew in the reader's loops.
 #include "inline.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace mote::blocks {
 namespace {
 
-/// A position along each axis of what is read, in the loops of a shape.
+/// A position along each axis of the read tensor, in the loops of a shape.
 using IndexAt = std::vector<Expr>;
 
 std::vector<IndexText> texts(const IndexAt& at) { return {at.begin(), at.end()}; }
@@ -28,8 +28,8 @@ std::map<Symbol, Expr> renaming(const IndexAt& at) {
   return names;
 }
 
-/// Each element is read about once: the read moves along as many axes as there are, and every one
-/// of its own makes a difference.
+/// True if each element is read about once: the read moves along as many axes as there are, and
+/// each of its own loops makes a difference.
 bool reads_once(const uop::Reindex& r, int rank) {
   if (rank > static_cast<int>(r.from.size())) return false;
   for (int k = 0; k < rank; ++k)
@@ -75,7 +75,7 @@ class Inliner {
     return where(condition, x, scalar(fill, x.dtype()));
   }
 
-  /// Where the read is in range; none where it always is.
+  /// The condition that the read is in range; null if it always is.
   Uop within(const uop::Reindex& r, const std::vector<Expr>& tensor,
              const std::vector<Expr>& shape) {
     const auto [at, is_new] = within_.try_emplace({r.from, tensor, shape});
@@ -130,7 +130,8 @@ class Inliner {
   static bool fits(const uop::Reduce& r, const Shape& loops) {
     return loops.size() + r.axes.size() <= static_cast<std::size_t>(kMaxRank);
   }
-  /// Its terms over the reader's loops, then those of the axes that it reduces, in the same order.
+  /// The terms of the reduction over the reader's loops, followed by its reduced axes, in the same
+  /// order.
   Uop reduced(const uop::Reduce& r, const IndexAt& at, const Shape& loops) {
     Shape wide = loops;
     IndexAt from;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads of computed tensors become computations where they are read: a gradient's product, which
-// another of its shape reads once at each place, is no array of its own, and what makes a read go
-// out of range becomes a condition on the position, by which elements are left out (thin.h).
+// Replaces reads of computed tensors by computations at the reader: a gradient's product that
+// another node reads once at each location needs no array of its own. The range of the read becomes
+// a condition on the position, by which elements are left out (thin.h).
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace mote::blocks {
 
-/// The same results, bit for bit; nothing where nothing is read like that. Inputs, sizes and
-/// parameters are those of `program`.
+/// The program after inlining, with the same results, bit for bit; nullopt if there is nothing to
+/// inline. Inputs, sizes and parameters are those of `program`.
 std::optional<Program> inlined(const Program& program);
 
 }  // namespace mote::blocks

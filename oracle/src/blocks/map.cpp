@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Map op by op: a loop for each that bounds have many of, apply() for the rest.
+// A loop for each operation that is frequent in error bounds, and apply() for the others.
 #include "map.h"
 
 #include <bit>
@@ -75,7 +75,7 @@ void where(std::span<const Operand> x, Cell* y, I64 count) {
   return x[2].single ? choose<T, false, true>(x, y, count) : choose<T, false, false>(x, y, count);
 }
 
-/// True if the op had a loop.
+/// Returns true if the operation had a loop.
 template <typename T>
 bool compare(MapOp op, std::span<const Operand> x, Cell* y, I64 n) {
   using V = typename T::Type;
@@ -128,8 +128,8 @@ bool real_binary(MapOp op, std::span<const Operand> x, Cell* y, I64 n) {
   }
 }
 
-/// What is lost when the lowest digit that is set is cleared; the number itself where that is the
-/// leading one, which is not stored.
+/// The value of the lowest set digit, as the difference to the number without it; the number itself
+/// if only the leading digit is set, which is not stored.
 double lowest_bit(double a) {
   constexpr std::uint64_t kFraction = (std::uint64_t{1} << 52) - 1;
   const double size = std::fabs(a);
@@ -174,7 +174,7 @@ bool real_unary(MapOp op, const Operand& x, Cell* y, I64 n) {
   }
 }
 
-/// Of 64 bits: they wrap.
+/// Integer operations on 64 bits, which wrap.
 bool wrapping(MapOp op, std::span<const Operand> x, Cell* y, I64 n) {
   switch (op) {
     case MapOp::add:
@@ -230,7 +230,7 @@ bool has_loop(MapOp op, std::span<const Operand> x, DType from, DType to, Cell* 
 }
 
 #if defined(__x86_64__)
-// The same loops with wider vectors. Only what single instructions round alike: no fused
+// The same loops with wider vectors. They use only instructions with the same rounding: no fused
 // multiply-adds.
 __attribute__((target("avx2"), flatten)) bool has_loop_v3(MapOp op, std::span<const Operand> x,
                                                           DType from, DType to, Cell* y, I64 n) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of the positions that are left, and what a read adds at them, are made as they are needed.
+// Makes the lists of allowed positions, and the amounts that a read adds at them, when they are
+// first needed.
 #include "nest.h"
 
 #include <numeric>
@@ -14,7 +15,7 @@ namespace {
 
 using Ends = Nest::Ends;
 
-/// Of an index over a shape, where each of its terms moves along one axis.
+/// The range of an index over a shape; nullopt unless each of its terms moves along one axis.
 std::optional<Ends> ends_of(const IndexTree& tree, const Extents& shape) {
   Ends ends{0, 0};
   for (const IndexTree::Product& term : tree.terms) {
@@ -29,7 +30,7 @@ std::optional<Ends> ends_of(const IndexTree& tree, const Extents& shape) {
   return ends;
 }
 
-/// Whatever a and b are, if it is known.
+/// True if the comparison is known to hold for all a and b.
 bool always(MapOp op, const std::optional<Ends>& a, const std::optional<Ends>& b) {
   if (!a || !b) return false;
   const bool below = compare(op, a->greatest, b->least);
@@ -56,7 +57,7 @@ const IndexTree& Nest::tree(const Expr& e) {
   return at->second;
 }
 
-/// Those that may fail, and the axes that each depends on.
+/// Keeps the conditions that may fail, and returns the axes that each depends on.
 std::vector<std::set<std::size_t>> Nest::choose_conditions(const std::vector<Uop>& conditions,
                                                            const Extents& shape) {
   std::vector<std::set<std::size_t>> axes;
@@ -78,7 +79,7 @@ Nest::Shared Nest::shared(const Expr& e) {
   return known;
 }
 
-/// In the innermost loop that makes a difference.
+/// Adds the condition to the innermost loop that changes it.
 void Nest::add_condition(const Uop& condition) {
   const auto& m = *as<uop::Map>(condition);
   const Condition c{m.op, shared(position_of(m.args[0])), shared(position_of(m.args[1]))};
@@ -96,7 +97,7 @@ void Nest::make_lists(std::size_t at) {
     for (const NestedIndex* f : {c.a.get(), c.b.get()})
       for (const NestedIndex::Part& part : f->parts())
         loop.around.insert(part.loops().begin(), part.loops().end());
-  loop.around.erase(at);  // no other is inside of it
+  loop.around.erase(at);  // the outer loops remain
   loop.strides.assign(loops_.count(), 0);
   const std::int64_t lists = make_strides(loop.around, loops_, loop.strides);
   loop.keeps = lists > 0 && lists <= kMaxEntries / loops_.extent(at);
@@ -183,7 +184,7 @@ std::int64_t Nest::begun(const Part& part) const {
   return part.before < 0 ? part.constant : sums_[static_cast<std::size_t>(part.before)];
 }
 
-/// The offset with one axis more.
+/// The offset with one more axis.
 std::int64_t Nest::moved(const Part& part, std::int64_t offset, std::int64_t at) {
   if (part.is_value) return at;
   return offset >= 0 && at >= 0 && at < part.extent ? offset + at * part.stride : -1;
@@ -219,7 +220,7 @@ const Nest::Line& Nest::line_of(Reading& r, const Extents& list) const {
   return line;
 }
 
-/// Nothing is written, and the answer false, where some position may be out of range.
+/// Returns false and writes nothing if some position may be out of range.
 bool Nest::emit_line(Reading& r, const Extents& list, std::size_t from, std::size_t count) const {
   const std::size_t innermost = loops_.count() - 1;
   std::int64_t base = r.offsets[innermost];
@@ -238,7 +239,7 @@ bool Nest::emit_line(Reading& r, const Extents& list, std::size_t from, std::siz
   return true;
 }
 
-/// `count` positions of the list from there on. Along the innermost loop all are complete.
+/// Writes `count` positions of the list from `from` on. All are complete in the innermost loop.
 void Nest::emit(Reading& r, const Extents& list, std::size_t from, std::size_t count) const {
   if (emit_line(r, list, from, count)) return;
   const std::size_t innermost = loops_.count() - 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elements of a shape of which conditions on the position hold, as loops over its axes one
-// inside the other: each runs over the positions that the conditions leave it, so that what is left
-// out costs nothing. The positions of reads move along with the loops.
+// Visits the elements of a shape for which conditions on the position hold, by nested loops over
+// its axes: each loop runs over the positions that the conditions allow, so that other elements
+// cost nothing. The positions of reads move along with the loops.
 #pragma once
 
 #include <algorithm>
@@ -22,18 +22,18 @@ class Nest {
   struct Ends {
     std::int64_t least, greatest;
   };
-  /// Conditions are comparisons of positions (thin.h); none: every element counts. The axes in that
-  /// order, from the outside in. Blocks have so many elements, but for the last.
+  /// Conditions are comparisons of positions (thin.h); without any, every element counts. `order`
+  /// lists the axes from the outermost inwards. Blocks have `block` elements, except the last.
   Nest(const std::vector<Uop>& conditions, const Extents& shape,
        const std::vector<std::size_t>& order, const Sizes& sizes, std::int64_t block);
 
-  /// Of each block's elements the positions go there; -1 out of range. Of a tensor without axes
-  /// they are the values of the one expression that there is.
+  /// Makes the nest write the positions of each block's elements to `positions`; -1 if out of
+  /// range. For a read of no tensor these are the values of its only expression.
   void add(const Read& read, std::int64_t* positions);
-  /// Of the block that take() is called for no position of the read that was added as number `read`
-  /// is out of range.
+  /// True if no position in the current block is out of range, for the read that was added as
+  /// number `read`.
   bool inside(std::size_t read) const { return readings_[read].inside; }
-  /// take(n) for each block of n elements, in the loops' order.
+  /// Calls take(n) for each block of n elements, in the order of the loops.
   template <typename Take>
   void run(const Take& take) {
     if (!possible_) return;
@@ -49,33 +49,33 @@ class Nest {
   };
   struct Loop {
     std::vector<Condition> conditions = {};
-    std::set<std::size_t> around = {};  ///< the loops that make a difference to what is left
-    Extents strides = {};               ///< of the lists, by loop; 0: it makes no difference
-    std::vector<Extents> lists = {};    ///< positions that are left, for all around that differ
-    std::vector<char> known = {};       ///< by list
-    bool keeps = true;                  ///< else there is one list, made anew each time
+    std::set<std::size_t> around = {};  ///< the outer loops that change the list
+    Extents strides = {};  ///< strides of the lists, by loop; 0: it does not change the list
+    std::vector<Extents> lists = {};  ///< the allowed positions, for each combination of `around`
+    std::vector<char> known = {};     ///< set for known lists
+    bool keeps = true;                ///< otherwise there is one list, remade each time
   };
-  /// One axis of a read tensor, or a value, once the loop that completes it is entered.
+  /// One axis of a read tensor, or a value; complete once its innermost loop is entered.
   struct Part {
-    std::size_t index;      ///< whose sum in sums_ it makes
-    std::ptrdiff_t before;  ///< the part outside of it, in sums_; -1: the constant
+    std::size_t index;      ///< index of its sum in sums_
+    std::ptrdiff_t before;  ///< index in sums_ of the outer part; -1: the constant
     const NestedIndex::Part* part;
     std::int64_t constant, extent, stride;
     bool completes;
-    bool is_value;  ///< any will do
+    bool is_value;  ///< a value: it is never out of range
   };
-  /// What the parts of the innermost loop add at the positions that are left of it.
+  /// The amounts that the parts of the innermost loop add at its allowed positions.
   struct Line {
-    std::vector<std::int64_t> offsets = {};  ///< by place in the list; none: not yet
-    std::vector<Ends> ends = {};             ///< by part, of its index
+    std::vector<std::int64_t> offsets = {};  ///< by position in the list; empty: not yet known
+    std::vector<Ends> ends = {};             ///< the range of each part's index
   };
   struct Reading {
     std::vector<std::vector<Part>> by_loop;
-    Extents offsets;  ///< outside of each loop; -1: out of range
+    Extents offsets;  ///< before each loop is entered; -1: out of range
     std::int64_t* positions;
-    Extents strides = {};          ///< of the lines, by loop
-    std::vector<Line> lines = {};  ///< none: they would be too many
-    bool inside = true;            ///< the block at hand
+    Extents strides = {};          ///< strides of the lines, by loop
+    std::vector<Line> lines = {};  ///< empty: they would be too many
+    bool inside = true;            ///< nothing in the current block is out of range
   };
 
   class Side;
@@ -87,7 +87,7 @@ class Nest {
   void make_lists(std::size_t at);
   const Extents& chosen(std::size_t at);
   void choose(std::size_t at, Extents& list);
-  std::int64_t begun(const Part& part) const;  ///< what there is before it
+  std::int64_t begun(const Part& part) const;  ///< the sum before the part
   static std::int64_t moved(const Part& part, std::int64_t offset, std::int64_t at);
   void enter(std::size_t loop);
   void make_lines(Reading& r) const;
@@ -128,9 +128,9 @@ class Nest {
   std::vector<Loop> by_loop_;
   std::vector<Reading> readings_;
   std::unordered_map<Expr, Shared> functions_;
-  Extents at_;              ///< by loop
-  Extents sums_;            ///< of the parts of all reads
-  std::int64_t count_ = 0;  ///< elements of the block at hand
+  Extents at_;              ///< the position in each loop
+  Extents sums_;            ///< the sums of the parts of all reads
+  std::int64_t count_ = 0;  ///< elements of the current block
   bool possible_ = true;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables are filled as their entries are needed: of most positions nobody asks.
+// Fills tables when their entries are needed: most entries never are.
 #include "nested_index.h"
 
 #include <algorithm>
@@ -34,10 +34,11 @@ std::int64_t make_strides(const std::set<std::size_t>& which, const Loops& loops
   return count;
 }
 
-/// Where the axes of the last loop begin, so that entering it and making the lists of its
-/// positions take the least time together. Without conditions it is as long as it need be.
+/// Chooses where the axes of the last loop begin, to minimise the time for entering it and making
+/// the lists of its positions. Without conditions the last loop is just long enough to make
+/// entering it cheap.
 std::size_t Loops::begin_of_last(const std::vector<std::set<std::size_t>>& conditions) const {
-  constexpr std::int64_t kEntering = 16;  ///< takes as long as some elements
+  constexpr std::int64_t kEntering = 16;  ///< the cost of entering, in elements
   constexpr std::int64_t kLongest = 256;
   std::int64_t rows = 1;
   for (const std::size_t axis : order_) rows *= shape_[axis];

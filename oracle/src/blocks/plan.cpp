@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From nodes to stages, regions and arrays.
+// Turns nodes into stages, regions and arrays.
 #include "plan.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace mote::blocks {
 namespace {
 
-/// Booleans as reals.
+/// True for a cast of booleans to reals.
 bool is_of_booleans(const Uop& u) {
   const auto* m = as<uop::Map>(u);
   return m && m->op == MapOp::cast && is_real(u.dtype()) && m->args[0].dtype() == DType::boolean;
@@ -36,10 +36,10 @@ class Planner {
   }
 
  private:
-  /// Stage, shape, conditions.
+  /// The stage, shape and conditions of a region.
   using Key = std::tuple<int, std::vector<Expr>, std::vector<const UopNode*>>;
 
-  /// Constants and arrays; the places of others are a region's.
+  /// Assigns locations to constants and arrays; other nodes have locations in their regions.
   void place(const Uop& u) {
     const bool single = u.shape().empty();
     if (is_constant(u)) {
@@ -55,8 +55,8 @@ class Planner {
 
   struct Draft {
     Region region;
-    std::unordered_map<const UopNode*, int> blocks;  ///< steps, by what they compute
-    /// Positions that steps make, by axis, tensor and index.
+    std::unordered_map<const UopNode*, int> blocks;  ///< steps, by the node that they compute
+    /// The positions that steps make, by axis, tensor and index.
     std::map<std::tuple<int, std::vector<Expr>, const UopNode*>, int> located;
   };
 
@@ -75,7 +75,7 @@ class Planner {
       draft.region.steps.push_back(std::move(step));
       return;
     }
-    if (!schedule_.is_kept(u)) return;  // it is computed where it is read
+    if (!schedule_.is_kept(u)) return;  // it is computed when it is read
     Draft& draft = draft_of(schedule_.stage(u), u, schedule_.thin(u));
     if (!schedule_.thin(u)) return add_step(draft, schedule_.stage(u), u);
     Step step{u, places_.at(u.id()), {place_in(draft, schedule_.stage(u), u)}};
@@ -120,7 +120,8 @@ class Planner {
     if (along) step.located = located(draft, at, u, all[2]);
     draft.region.steps.push_back(std::move(step));
   }
-  /// Indices along the same axis of tensors of one shape make the same positions.
+  /// The positions of a SelectScatter; indices along the same axis of tensors of one shape make the
+  /// same positions.
   int located(Draft& draft, int stage, const Uop& u, const Uop& index) {
     const auto [at, is_new] = draft.located.try_emplace(
         {as<uop::SelectScatter>(u)->axis, u.shape(), index.id()}, draft.region.located);
@@ -142,7 +143,7 @@ class Planner {
     return p;
   }
 
-  /// Where a region finds an operand that it reads element by element.
+  /// The location at which a region reads an operand element by element.
   Place place_in(Draft& draft, int stage, const Uop& given, bool of_map = false) {
     const Uop x = of_map ? schedule_.operand(given) : plain(given);
     if (can_read(draft, stage, x)) {
@@ -156,8 +157,8 @@ class Planner {
     if (!draft.blocks.contains(x.id())) add_step(draft, stage, x);
     return {Place::Kind::block, draft.blocks.at(x.id()), false};
   }
-  /// A thin region leaves elements out: it can't read what another region of its stage computes,
-  /// nor they what it stores.
+  /// True if the region can read x. A masked region leaves elements out: it can't read what another
+  /// region of its stage computes, nor can others read what it stores.
   bool can_read(const Draft& draft, int stage, const Uop& x) const {
     if (!places_.contains(x.id())) return false;
     return (!is_thin(draft) && !stores_thin(x)) || is_constant(x) || is_array(x) ||
@@ -175,13 +176,13 @@ class Planner {
     }
     return {Place::Kind::block, at->second, false};
   }
-  /// Each step that reads it converts it.
+  /// Such an input is converted by each step that reads it.
   static bool is_given_in_floats(const Uop& u) {
     return as<uop::Input>(u) && u.dtype() == DType::f32;
   }
 
-  /// Nodes between a tree's operands and its root are computed again where others read them too:
-  /// that is less than reading them.
+  /// The tree of a node. Nodes between its operands and its root are computed again if others read
+  /// them too: that costs less than reading them.
   Fused tree_of(const Uop& u) {
     if (may_be_decided(u)) return {};
     return fused(u, [&](const Uop& x) {
@@ -189,7 +190,7 @@ class Planner {
     });
   }
 
-  /// A step of its own can be left out (decide.h).
+  /// True if its value may be decided, so that it needs a step of its own (decide.h).
   bool may_be_decided(const Uop& u) {
     const auto* m = as<uop::Map>(u);
     if (m == nullptr) return false;
@@ -230,7 +231,7 @@ class Planner {
     return static_cast<int>(region.reads.size()) - 1;
   }
 
-  /// Stages count from -1, in which parameters are computed with.
+  /// Collects the stages, which count from -1, the stage of computations on parameters.
   void gather() {
     int most = -1;
     for (const auto& [key, draft] : drafts_) most = std::max(most, std::get<0>(key));
@@ -250,7 +251,7 @@ class Planner {
     for (const Output& o : program_.outputs)
       if (const Place p = places_.at(plain(o.value).id()); p.kind == Place::Kind::array)
         outputs.insert(p.at);
-    // One that nobody reads after all is given up where it is made.
+    // An array that is never read is freed in the stage that makes it.
     std::vector<int> last = last_read_;
     for (int at = -1; at <= most; ++at)
       for (const int k : made_in(stage_at(at)))
@@ -273,7 +274,7 @@ class Planner {
   Schedule schedule_;
   Plan plan_;
   std::unordered_map<const UopNode*, Place> places_;
-  std::vector<int> last_read_;  ///< by array
+  std::vector<int> last_read_;  ///< the last stage that reads each array
   std::map<Key, Draft> drafts_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where elements are, from the expressions of a tensor's axes.
+// Computes the positions of elements from the expressions of a tensor's axes.
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -9,7 +9,7 @@
 
 namespace mote::blocks {
 namespace {
-/// Shorter pieces take longer one by one than their elements do.
+/// The minimum length of a piece; shorter ones cost more than their elements.
 constexpr std::int64_t kLeastPiece = 16;
 }  // namespace
 
@@ -27,7 +27,7 @@ Positions::Positions(const std::vector<Expr>& to, const Extents& tensor, const R
   if (inside_) make_bases();
 }
 
-/// For every element of the shape.
+/// True if no element of the shape is out of range.
 bool Positions::is_inside(const Axis& a) const {
   std::int64_t least = a.least;
   std::int64_t greatest = a.greatest;
@@ -69,7 +69,7 @@ void Positions::make_bases() {
   if (rows_.first > 0 && rows_.extents.back() < Rows::kShort) make_pattern();
 }
 
-/// Where rows are a step apart.
+/// Makes the pattern if rows are a constant step apart.
 void Positions::make_pattern() {
   const std::int64_t length = rows_.extents.back();
   std::int64_t between = 0;
@@ -87,7 +87,7 @@ void Positions::make_pattern() {
   }
 }
 
-/// Of all axes of the tensor together, and how far each moves.
+/// Makes the offsets for all axes of the tensor together, and the range of each.
 void Positions::make_offsets() {
   bool linear = true;
   const std::int64_t last = rows_.extents.back() - 1;
@@ -116,7 +116,8 @@ void Positions::make_offsets() {
   make_pieces();
 }
 
-/// Splits the offsets into stretches a step apart, all as long as the first; none if they are not.
+/// Splits the offsets into pieces with a constant step, all as long as the first; there are none if
+/// that is impossible.
 void Positions::make_pieces() {
   const std::int64_t step =
       offsets_.size() > 1 ? wrap_add(offsets_[1], wrap_mul(offsets_[0], -1)) : 0;
@@ -179,7 +180,7 @@ void Positions::stretches(std::int64_t first, std::int64_t count, std::int64_t* 
   }
 }
 
-/// What follows within the last axis but one.
+/// The elements that follow within the last axis but one.
 Stretch Positions::patterned(const Walk& walk, std::int64_t count) const {
   const std::size_t axis = rows_.first - 1;
   const std::int64_t at = walk.index().back();
@@ -189,7 +190,7 @@ Stretch Positions::patterned(const Walk& walk, std::int64_t count) const {
   return {std::min(count, left), base, 0, pattern_.data() + at, true};
 }
 
-/// The whole rows that follow within the last axis but one, `count` elements at most. Nothing is
+/// The whole rows that follow within the last axis but one, at most `count` elements. Nothing is
 /// out of range.
 Stretch Positions::rows_from(const Walk& walk, std::int64_t count, std::int64_t* out) const {
   const std::size_t axis = rows_.first - 1;
@@ -220,7 +221,7 @@ Stretch Positions::rows_from(const Walk& walk, std::int64_t count, std::int64_t*
   return {rows * length, 0, 0, from, true};
 }
 
-/// False: somewhere along the last axis it is out of range.
+/// Returns false if some element along the last axis may be out of range.
 bool Positions::base_of(const Walk& walk, std::int64_t& base) const {
   if (inside_) {
     base = first_;

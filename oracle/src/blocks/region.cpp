@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of a region, once they are all known: which sums are taken together, in which order
-// the loops run, which results share memory, and how many elements are taken at a time.
+// Arranges the steps of a region once they are all known: which sums are taken together, in which
+// order the loops run, which results share memory, and how many elements are taken at a time.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -11,7 +11,7 @@
 namespace mote::blocks {
 namespace {
 
-/// Sums of reals that may be taken together, by their axes.
+/// The axes of a sum of reals that may be taken with others; null for other steps.
 const std::vector<int>* summed_axes(const Step& step) {
   const auto* r = as<uop::Reduce>(step.node);
   const bool sums = r && r->op == ReduceOp::sum && !step.gathers;

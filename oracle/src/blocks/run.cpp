@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages of a plan one after another, for one case.
+// Runs the stages of a plan one after another, for one case.
 #include "run.h"
 
 #include <algorithm>
@@ -23,12 +23,12 @@
 namespace mote::blocks {
 namespace {
 
-/// What the steps of a region need that are no arithmetic, made ready for the sizes of a case; by
+/// The data that the steps of a region need besides operands, made for the sizes of a case; by
 /// step.
 struct Ready {
   std::map<std::size_t, IndexFunction> iotas;
   std::map<std::size_t, AlongAxis> alongs;
-  std::vector<Fold> folds;  ///< in the order of their steps
+  std::vector<Fold> folds;  ///< the folds in the order of their steps
 };
 
 class Run {
@@ -53,7 +53,7 @@ class Run {
   Extents extents(const Uop& u) const { return extents_of(u.shape(), sizes_); }
 
   void run_region(const Region& region) {
-    constexpr std::int64_t kMany = 4 * kBlock;  // looking at the steps costs as much as some blocks
+    constexpr std::int64_t kMany = 4 * kBlock;  // inspecting the steps costs as much as some blocks
     const Extents shape = extents_of(region.shape, sizes_);
     const std::int64_t count = element_count(shape);
     const Rows rows(shape);
@@ -104,7 +104,7 @@ class Run {
     while (first < count) take(std::min(block, count - first));
   }
 
-  /// Blocks of the elements that are chosen.
+  /// Runs over blocks of the chosen elements.
   void run_thin(const Region& region, const std::vector<Step>& steps, Ready& ready,
                 const Extents& shape) {
     Nest nest(region.conditions, shape, region.order, sizes_, kBlock);
@@ -123,7 +123,7 @@ class Run {
       const Step& step = steps[k];
       const auto& kind = step.node.node().kind;
       if (step.result.kind == Place::Kind::array) storage_.make(step.result);
-      // Elements that nobody looks at are read along with others.
+      // Elements that no step demands are read along with others.
       if (step.stores)
         std::fill_n(storage_.result(step.result, 0), storage_.count(step.result), Cell{});
       if (step.gathers || step.stores) continue;
@@ -216,7 +216,7 @@ class Run {
     step.loop(operands, storage_.result(step.result, first), n);
   }
 
-  /// What sums that are taken together add.
+  /// The operands of sums that are taken together.
   using Operands = std::array<Operand, kTogether>;
   std::span<const Operand> operands(std::span<const Step> steps, std::int64_t first, std::int64_t n,
                                     Operands& x) {
@@ -259,7 +259,7 @@ class Run {
 
   void positions(const IndexFunction& f, std::int64_t first, std::int64_t n, DType dtype,
                  Cell* to) {
-    // Integers are cells as they are.
+    // Integers are stored in cells as they are.
     std::int64_t* const values = is_real(dtype) ? spare_positions() : &to->whole;
     f.fill(first, n, values);
     if (is_real(dtype)) to_cells(values, n, dtype, to);
@@ -281,7 +281,7 @@ class Run {
     for (std::int64_t first = 0; first < to.count(); first += kBlock) {
       const std::int64_t n = std::min(kBlock, to.count() - first);
       const Operand from = storage_.read(p, first, n, 0);
-      if (from.at == static_cast<const Cell*>(to.data())) return;  // computed there
+      if (from.at == static_cast<const Cell*>(to.data())) return;  // it was computed there
       for (std::int64_t k = 0; k < n; ++k)
         to.set(first + k, number_of(from.at[from.single ? 0 : k], dtype));
     }
@@ -293,10 +293,10 @@ class Run {
   std::vector<Dense>& outputs_;
   Storage storage_;
   std::vector<std::int64_t> positions_;
-  std::size_t reads_ = 0;                        ///< of the region at hand
-  std::vector<std::vector<Stretch>> stretches_;  ///< of the block at hand, by read
-  Places places_;                                ///< in the result, of the block at hand
-  int placed_by_ = -1;                           ///< the read that says so; -1: none yet
+  std::size_t reads_ = 0;                        ///< the number of reads of the current region
+  std::vector<std::vector<Stretch>> stretches_;  ///< positions of the current block, by read
+  Places places_;                                ///< positions of the current block in the result
+  int placed_by_ = -1;                           ///< the read that set places_; -1: none yet
 };
 
 }  // namespace

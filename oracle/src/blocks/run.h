@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries a plan out.
+// Runs a plan.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace mote::blocks {
 
-/// For one case of the program that it was made for. Outputs are rounded to their dtypes.
+/// Runs the plan for one case of its program. Outputs are rounded to their dtypes.
 void run_plan(const Program& program, const Plan& plan, const Case& c,
               const std::vector<Dense>& inputs, std::vector<Dense>& outputs);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One loop for each operation and each kind of positions.
+// Has a loop for each operation and each kind of positions.
 #include "scatter.h"
 
 #include <algorithm>
@@ -11,14 +11,14 @@ namespace {
 
 using I64 = std::int64_t;
 
-/// As Map's min (max) of what is there and the element.
+/// Replaces the old value by Map's min (max) of it and the element.
 template <bool kLeast>
 void take_extreme(Cell& old, Cell x) {
   const double end = (kLeast ? old.real < x.real : old.real > x.real) ? old.real : x.real;
   old.real = old.real != old.real ? old.real : end;
 }
 
-/// Pieces of equal steps: element k of piece j goes to offsets[j] + step k.
+/// Takes pieces of equal steps: element k of piece j goes to offsets[j] + step k.
 template <typename From, typename Onto>
 void take_pieces(Cell* y, const Stretch& s, const From& from, const Onto& onto) {
   I64 skipped = s.skipped;

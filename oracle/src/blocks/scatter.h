@@ -10,8 +10,9 @@
 
 namespace mote::blocks {
 
-/// y[to(k)] = op(y[to(k)], x[k]), one element after another; what is out of range goes nowhere. The
-/// stretches say where as many elements go, y and x hold that dtype.
+/// Computes y[to(k)] = op(y[to(k)], x[k]), one element after another; elements that are out of
+/// range are dropped. The stretches give the positions of as many elements; y and x have that
+/// dtype.
 void scatter_onto(ScatterOp op, DType dtype, Cell* y, const Operand& x,
                   std::span<const Stretch> to);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a program's nodes to stages.
+// Assigns a program's nodes to stages.
 #include "schedule.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace mote::blocks {
 namespace {
 
-/// Of what is read at any place; elements are converted where they are read.
+/// The node that is read at any location; elements are converted when they are read.
 Uop source(const Uop& given) {
   Uop x = plain(given);
   while (is_widening(x)) x = plain(as<uop::Map>(x)->args[0]);
@@ -102,20 +102,20 @@ Uop Schedule::one_of(const Uop& x) {
   return m->op == MapOp::cast ? cast(ones[0], x.dtype()) : map(m->op, ones);
 }
 
-/// From which stage on all of it can be read.
+/// The first stage that can read all of it.
 int Schedule::whole(const Uop& u) const {
   if (is_constant(u)) return 0;
   return is_array(u) ? stage(u) : stage(u) + 1;
 }
 
-/// The stage of a reader's region because of that operand.
+/// The earliest stage of a reader's region that this operand allows.
 int Schedule::needed_by(const Uop& reader, const Uop& x, bool anywhere) const {
   const bool beside = !anywhere && !is_array(x) && same_shape(reader, x);
   return is_constant(x) ? -1 : beside ? stage(x) : whole(x);
 }
 
 void Schedule::set_stage(const Uop& u) {
-  const bool is_given = as<uop::Iota>(u) && u.shape().empty();  // by parameters and sizes
+  const bool is_given = as<uop::Iota>(u) && u.shape().empty();  // parameters and sizes give it
   int at = is_constant(u) || as<uop::Map>(u) || is_given ? -1 : 0;
   if (as<uop::Reduce>(u)) {
     at = reduced_in(args(u)[0]) + 1;
@@ -155,7 +155,7 @@ void Schedule::keep_operands(const Uop& u) {
   }
 }
 
-/// What later stages read may be kept, if computing it once more costs more than writing and
+/// Marks a node that later stages read as kept if computing it again costs more than writing and
 /// reading it.
 void Schedule::weigh(const Uop& u) {
   int& work = work_[u.id()];
@@ -165,8 +165,8 @@ void Schedule::weigh(const Uop& u) {
   if (is_constant(u) || kept) work = 0;
 }
 
-/// Readers first: it is kept if regions of several stages read it at its own place; what only one
-/// needs is computed there.
+/// Visits readers first: a node is kept if regions of several stages read it at its own location;
+/// with one reading stage, it is computed there.
 void Schedule::keep_or_repeat(const Uop& u) {
   std::set<int>& used = used_[u.id()];
   if (used.size() > 1 && heavy_.contains(u.id())) keep(u);
@@ -176,7 +176,7 @@ void Schedule::keep_or_repeat(const Uop& u) {
     if (!reads_anywhere(u, k)) used_[all[k].id()].insert(used.begin(), used.end());
 }
 
-/// Instructions for an element, from what all later stages can read.
+/// The number of instructions for an element, from values that all later stages can read.
 int Schedule::work_again(const Uop& u) {
   if (as<uop::Reindex>(u) || as<uop::Iota>(u)) return 1;
   const auto* m = as<uop::Map>(u);
@@ -186,7 +186,7 @@ int Schedule::work_again(const Uop& u) {
   return work;
 }
 
-/// Of what is kept no more is computed than somebody looks at.
+/// Limits a kept node to the elements that are read.
 void Schedule::find_thin(const Uop& u) {
   if (!demand_ || !is_kept(u) || !as<uop::Map>(u) || u.shape().empty() || !is_apart(u)) return;
   if (auto seen = demand_->conditions(u); !seen.empty()) thins_.emplace(u.id(), Thin{seen, u});

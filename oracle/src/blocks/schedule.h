@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the nodes of a program are computed: in which stage, whether their values are kept, and
-// which elements of them are left out. What a plan (plan.h) is made from.
+// Decides when the nodes of a program are computed: in which stage, whether their values are kept,
+// and which elements are left out. A plan (plan.h) is made from it.
 #pragma once
 
 #include <optional>
@@ -15,36 +15,36 @@
 
 namespace mote::blocks {
 
-/// A node that is the same value stands for it.
+/// The node without StopGradient nodes, which do not change its value.
 Uop plain(const Uop& u);
 inline bool is_constant(const Uop& u) { return as<uop::Scalar>(u) || as<uop::Param>(u); }
 inline bool is_scatter(const Uop& u) { return as<uop::Scatter>(u) || as<uop::SelectScatter>(u); }
-/// It takes in its operands' blocks as they come; of a scatter all but the base's.
+/// True if it takes in its operands' blocks as they come, except the base of a scatter.
 inline bool takes_in(const Uop& u) { return as<uop::Reduce>(u) || is_scatter(u); }
-/// It is a whole array, whoever reads it.
+/// True if it is a whole array for all its readers.
 inline bool is_array(const Uop& u) { return as<uop::Input>(u) || takes_in(u); }
-/// A cast that leaves the value as it is: reals are doubles whatever their dtype.
+/// True for a cast that leaves the value as it is: reals are doubles whatever their dtype.
 bool is_widening(const Uop& u);
-/// The operands whose elements are read at any place, not only at the result's own.
+/// True for operands whose elements are read at any location, not only at the result's own.
 bool reads_anywhere(const Uop& u, std::size_t operand);
 inline bool same_shape(const Uop& a, const Uop& b) { return a.shape() == b.shape(); }
 
 class Schedule {
  public:
-  /// With those that are thin; null: with all that may be.
+  /// Masks the nodes of `thins`, or all that may be masked if it is null.
   Schedule(const Program& program, const Thins* thins);
 
   const std::vector<Uop>& order() const { return order_; }  ///< operands first
   const Thins& thins() const { return thins_; }
-  const Thin* thin(const Uop& u) const;  ///< null: it is not
+  const Thin* thin(const Uop& u) const;  ///< null: it is not masked
   bool is_kept(const Uop& u) const { return kept_.contains(u.id()); }
-  /// The stage in which its blocks are computed; of an array, from which on it can be read.
+  /// The stage in which its blocks are computed; for an array, the first stage that can read it.
   int stage(const Uop& u) const { return stages_.at(u.id()); }
-  /// In which a Reduce takes in x.
+  /// The stage in which a Reduce takes in x.
   int reduced_in(const Uop& x) const { return is_array(x) ? whole(x) : stage(x); }
-  /// The nodes that stand for its operands.
+  /// The nodes that are read for its operands.
   std::vector<Uop> args(const Uop& u);
-  /// Of a Map or a scatter: one element that stands for all of x, computed once, or x.
+  /// The operand of a Map or a scatter: one element that stands for all of x, computed once, or x.
   Uop operand(const Uop& given);
 
  private:
@@ -61,16 +61,16 @@ class Schedule {
   int work_again(const Uop& u);
   void find_thin(const Uop& u);
 
-  std::optional<Demand> demand_;  ///< where thin regions are to be found
+  std::optional<Demand> demand_;  ///< set if masked nodes are to be found
   std::vector<Uop> order_;
   std::set<const UopNode*> seen_;
   Thins thins_;
-  std::unordered_map<const UopNode*, Uop> operands_;  ///< operand()
+  std::unordered_map<const UopNode*, Uop> operands_;  ///< results of operand()
   std::unordered_map<const UopNode*, int> work_;
   std::unordered_map<const UopNode*, int> stages_;
-  std::set<const UopNode*> read_later_;  ///< at their own place, by nodes of later stages
-  std::set<const UopNode*> heavy_;       ///< take much work
-  std::unordered_map<const UopNode*, std::set<int>> used_;  ///< in which stages, at its own place
+  std::set<const UopNode*> read_later_;  ///< nodes that later stages read at their own location
+  std::set<const UopNode*> heavy_;       ///< nodes that take much work
+  std::unordered_map<const UopNode*, std::set<int>> used_;  ///< the stages that use it
   std::set<const UopNode*> kept_;
 };
 

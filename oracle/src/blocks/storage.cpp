@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs in place where they can be; memory for the rest.
+// Uses inputs in place if possible, and allocates memory for the rest.
 #include "storage.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace mote::blocks {
 namespace {
 
-/// As integers: stores of a union are not taken together.
+/// Stores integers, since compilers do not combine stores of a union.
 void fill_cells(Cell* to, std::int64_t count, Cell value) {
   std::int64_t* const bits = &to->whole;
   const std::int64_t v = value.whole;
@@ -23,7 +23,7 @@ Cells uninitialised(std::size_t count) {
 Cell as_cell(Cell c) { return c; }
 Cell as_cell(float v) { return {.real = v}; }
 
-/// Elements that are a step apart.
+/// Reads elements that are a step apart.
 template <typename Element>
 void read_line(const Element* from, std::int64_t step, std::int64_t count, Cell* to) {
   if (step == 0) {
@@ -35,7 +35,7 @@ void read_line(const Element* from, std::int64_t step, std::int64_t count, Cell*
   }
 }
 
-/// Axes of which the inner one ends where the outer one goes on count as one; the last is the row.
+/// Merges axes if the inner one ends where the outer one continues; the last is the row.
 void merge_axes(Extents& shape, Extents& strides) {
   Extents extents{1};
   Extents steps{0};
@@ -52,7 +52,7 @@ void merge_axes(Extents& shape, Extents& strides) {
   strides = std::move(steps);
 }
 
-/// All elements, in row-major order, of a tensor that has those strides.
+/// Reads all elements, in row-major order, of a tensor with those strides.
 template <typename Element>
 void read_all(const Element* from, Extents shape, Extents strides, Cell* to) {
   merge_axes(shape, strides);
@@ -119,7 +119,7 @@ void Storage::read_input(std::size_t array, const std::vector<Dense>& inputs) {
   }
 }
 
-/// In its full extents: an axis of extent 1 repeats.
+/// Copies the input in its full extents: an axis of extent 1 repeats.
 void Storage::copy_input(const ArrayPlan& plan, const Dense& from, Array& to) {
   const auto& in = std::get<uop::Input>(plan.node.node().kind);
   const Extents& given = case_.inputs[static_cast<std::size_t>(plan.input)].shape;
@@ -180,7 +180,7 @@ const Cell* Storage::read_each(const Place& p, std::int64_t first, std::int64_t 
 
 namespace {
 
-/// take(its first element, how many, where to) for each piece.
+/// Calls take(its first element, how many, where to) for each piece.
 template <typename Element, typename Take>
 void for_each_piece(const Element* from, const Stretch& s, Cell* to, const Take& take) {
   std::int64_t skipped = s.skipped;
@@ -193,7 +193,7 @@ void for_each_piece(const Element* from, const Stretch& s, Cell* to, const Take&
   }
 }
 
-/// Pieces are short: how they are read is decided once for all.
+/// Reads pieces, which are short: the loop is chosen once for all.
 template <typename Element>
 void read_pieces(const Element* from, const Stretch& s, Cell* to) {
   const std::int64_t step = s.step;

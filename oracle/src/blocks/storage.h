@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the values of one evaluation are: constants, inputs as they are given, arrays, and the
-// blocks at hand.
+// Holds the values of one evaluation: constants, inputs as given, arrays, and the current blocks.
 #pragma once
 
 #include <array>
@@ -20,11 +19,11 @@ Extents extents_of(const std::vector<Expr>& shape, const Sizes& sizes);
 
 inline constexpr std::align_val_t kCellAlignment{64};
 
-/// The input of that array is not read where it is given, since an axis repeats or its elements are
+/// True if the array's input cannot be read directly, since an axis repeats or its elements are
 /// neither cells nor floats.
 bool needs_copy(const ArrayPlan& a, const Case& c);
 
-/// Cells that begin where a vector of any width may: one that crosses a cache line takes two reads.
+/// Cells aligned for vectors of any width: a vector that crosses a cache line takes two reads.
 struct FreeAligned {
   void operator()(Cell* p) const { ::operator delete(p, kCellAlignment); }
 };
@@ -32,34 +31,35 @@ using Cells = std::unique_ptr<Cell[], FreeAligned>;
 
 class Storage {
  public:
-  /// Outputs of cells are computed where they belong.
+  /// Outputs of cells are computed in the memory of `outputs`.
   Storage(const Plan& plan, const Case& c, const std::vector<Dense>& inputs,
           std::vector<Dense>& outputs);
 
-  /// Memory for an array.
+  /// Allocates an array.
   void make(const Place& p);
-  /// All elements of one array, or what stands for them, to another that has been made.
+  /// Copies all elements of one array, or the one that stands for them, to another that has been
+  /// made.
   void copy(const Place& from, const Place& to);
   void free(int array) { arrays_[static_cast<std::size_t>(array)] = {}; }
-  /// Blocks of that length.
+  /// Allocates blocks of that length.
   void make_blocks(int count, std::int64_t length);
 
-  /// Elements `first` to first + count, a block at most. `number` tells the operands of a step
-  /// apart.
+  /// Elements `first` to first + count, at most a block. `number` distinguishes the operands of a
+  /// step.
   Operand read(const Place& p, std::int64_t first, std::int64_t count, std::size_t number);
-  /// The same into `to`.
+  /// Copies the same elements into `to`.
   void read_into(const Place& p, std::int64_t first, std::int64_t count, Cell* to) const;
-  /// The same, one after another whatever they are.
+  /// The same elements, always one after another.
   const Cell* read_each(const Place& p, std::int64_t first, std::int64_t count, std::size_t number);
-  /// The elements at those positions one after another, `fill` for those that are -1.
+  /// Copies the elements at those positions one after another, `fill` for positions that are -1.
   void read_at(const Place& p, std::span<const Stretch> at, Cell fill, Cell* to) const;
   Cell* result(const Place& p, std::int64_t first);
-  std::int64_t count(const Place& p) const;  ///< of an array
+  std::int64_t count(const Place& p) const;  ///< the number of elements of an array
 
  private:
   struct Array {
-    const float* floats = nullptr;  ///< an input's own memory; else
-    Cell* cells = nullptr;          ///< an input's or output's own, or
+    const float* floats = nullptr;  ///< an input's own memory; otherwise
+    Cell* cells = nullptr;          ///< an input's or output's own, or those of
     Cells own;
     std::int64_t count = 0;
   };
@@ -74,15 +74,15 @@ class Storage {
   std::vector<Cell> constants_;
   std::vector<Array> arrays_;
   Cells blocks_;
-  std::size_t block_cells_ = 0;   ///< of all
-  std::size_t block_length_ = 0;  ///< of each
-  /// One value in as many cells.
+  std::size_t block_cells_ = 0;   ///< the cells of all blocks
+  std::size_t block_length_ = 0;  ///< the length of each block
+  /// One value in that number of cells.
   struct Spread {
     std::int64_t value = 0;
     std::int64_t count = 0;
     Cells cells;
   };
-  std::vector<Spread> spread_;  ///< of places that are the same for all elements
+  std::vector<Spread> spread_;  ///< values that are the same for all elements
 };
 
 }  // namespace mote::blocks

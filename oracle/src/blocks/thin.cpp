@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conditions on positions under which an element of a reduction is not the neutral one.
+// Finds conditions on positions under which an element of a reduction is not neutral.
 #include "thin.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ bool is_position(const Uop& u) {
   return is_integer(u.dtype()) && (as<uop::Iota>(u) || as<uop::Scalar>(u));
 }
 
-/// Conditions that stand between `and`s: those on positions go to `all`.
+/// Adds the comparisons of positions in a conjunction to `all`.
 void add_conditions(const Uop& u, std::vector<Uop>& all) {
   const auto* m = as<uop::Map>(u);
   if (m == nullptr) return;
@@ -29,7 +29,7 @@ void add_conditions(const Uop& u, std::vector<Uop>& all) {
   }
 }
 
-/// The Map nodes that an element is computed by at its own place; other nodes are their leaves.
+/// Visits the Map nodes that compute an element at its own location; other nodes are their leaves.
 template <typename Visit>
 void for_each_below(const Uop& root, const Visit& visit) {
   std::set<const UopNode*> seen;
@@ -43,7 +43,7 @@ void for_each_below(const Uop& root, const Visit& visit) {
   }
 }
 
-/// What nodes are where one condition does not hold, as far as that follows.
+/// The values of nodes if one condition does not hold, as far as they are known.
 class WhenFalse {
  public:
   explicit WhenFalse(const Uop& condition) : condition_(condition) {}
@@ -85,7 +85,7 @@ class WhenFalse {
   std::unordered_map<const UopNode*, std::optional<Number>> known_;
 };
 
-/// Nodes where all the conditions hold.
+/// Simplified nodes, valid if all the conditions hold.
 class WhenTrue {
  public:
   explicit WhenTrue(const std::vector<Uop>& conditions) {
@@ -123,7 +123,7 @@ class WhenTrue {
   std::unordered_map<const UopNode*, Uop> done_;
 };
 
-/// Elements can be computed apart from their neighbours, from reads at places that are fixed.
+/// True if elements can be computed apart from their neighbours, from reads at fixed locations.
 bool is_apart_in(const Uop& x, const Uop& of) {
   bool apart = x.shape() == of.shape();
   for_each_below(x, [&](const Uop& u) {
@@ -186,7 +186,7 @@ double chosen_share(const std::vector<Uop>& conditions, const Extents& shape, co
   }
   const std::int64_t count = element_count(shape);
   if (count == 0) return 1;
-  // Not at equal distances, which may be those of rows.
+  // Equal distances would be wrong: they may be those of rows.
   std::minstd_rand random;
   std::uniform_int_distribution<std::int64_t> place(0, count - 1);
   std::int64_t chosen = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ends of intervals are made of, as trees: rounding to f32, rounding outward, either of these
-// on a condition. What occurs twice in one, as nodes, is computed once.
+// The parts of interval ends, as trees: rounding to f32, rounding outward, either of these on a
+// condition. A part that occurs twice as nodes is computed once.
 #pragma once
 
 #include "tree_nodes.h"
@@ -8,7 +8,7 @@
 namespace mote::blocks {
 namespace {
 
-/// min or max of two that are NaN together.
+/// The min or max of two values that are NaN together.
 template <MapOp op, typename X, typename Y>
 struct End : Node<op, X, Y> {
   template <typename V>
@@ -20,7 +20,7 @@ struct End : Node<op, X, Y> {
   }
 };
 
-/// Rounded to f32.
+/// X, rounded to f32.
 template <typename X>
 struct ToFloat {
   static constexpr bool kTruth = false;
@@ -42,7 +42,7 @@ struct ToFloat {
   }
 };
 
-/// Rounded outward, by the factors k and k + 1.
+/// X, rounded outward by the factors k and k + 1.
 template <MapOp end, typename X, std::size_t k>
 struct Outward : End<end, Node<MapOp::mul, X, Constant<k>>, Node<MapOp::mul, X, Constant<k + 1>>> {
   template <typename V>
@@ -57,7 +57,7 @@ struct Outward : End<end, Node<MapOp::mul, X, Constant<k>>, Node<MapOp::mul, X, 
   }
 };
 
-/// The same of what is not below 0.
+/// The same for values that are not below 0.
 template <typename X, std::size_t k>
 struct Up : Node<MapOp::mul, X, Constant<k>> {
   template <typename V>
@@ -80,7 +80,7 @@ struct Unless : Node<MapOp::where, Condition, X, Widened> {
   }
 };
 
-/// X, or its rounding to f32 where that is less (min) or greater (max).
+/// X, or its rounding to f32 if that is less (min) or greater (max).
 template <MapOp end, typename X>
 struct Joined : End<end, X, ToFloat<X>> {
   template <typename V>

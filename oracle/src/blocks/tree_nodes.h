@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What trees of Map nodes are made of, as types: comparing them with nodes, and computing them in
-// vectors of any number of lanes. All of it is each file's own: files are compiled for machines of
-// other levels.
+// The parts of trees of Map nodes, as types: they match nodes, and compute them in vectors of any
+// number of lanes. Everything is local to its file: files are compiled for different levels of the
+// machine.
 #pragma once
 
 #include <array>
@@ -38,14 +38,14 @@ inline const uop::Map* map_of(const Uop& u, MapOp op) {
 }
 
 /// Vectors of reals and of truth values, whose lanes are 0 or -1. Functions take them by reference:
-/// by value they would be passed differently at each level of the machine.
+/// passing by value differs between the levels of the machine.
 template <std::size_t kLanes>
 struct Vectors {
   typedef double Real __attribute__((vector_size(kLanes * 8)));
   typedef std::int64_t Truth __attribute__((vector_size(kLanes * 8)));
   typedef float Single __attribute__((vector_size(kLanes * 4)));
 };
-/// The same at any address.
+/// The same vectors at any address.
 template <typename V>
 struct Unaligned {
   typedef V type __attribute__((aligned(8), may_alias));
@@ -55,7 +55,7 @@ template <MapOp op>
 constexpr bool kIsTruth = (op >= MapOp::lt && op <= MapOp::logical_xor) || op == MapOp::logical_not
                           || op == MapOp::isnan || op == MapOp::isinf;
 
-/// What a tree computes.
+/// The type that a tree computes.
 template <typename X, typename V>
 using Result = std::conditional_t<X::kTruth, typename V::Truth, typename V::Real>;
 
@@ -92,7 +92,7 @@ struct Flags {
 /// Operand k, of integers.
 template <std::size_t k>
 struct Whole {
-  static constexpr bool kTruth = true;  // of the same type
+  static constexpr bool kTruth = true;  // the type of integers is the same
   static constexpr std::size_t kOperands = k + 1;
   static constexpr std::uint32_t kNumbers = 0;
   static bool matches(const Uop& u, Operands& operands, const Inner&) {
@@ -141,7 +141,7 @@ void set_size(const typename V::Real& a, typename V::Real& y) {
   y = (typename V::Real)((typename V::Truth)a & INT64_MAX);
 }
 
-/// As in map.cpp.
+/// Computes the lowest bit as in map.cpp.
 template <typename V>
 void set_lowest_bit(const typename V::Real& a, typename V::Real& y) {
   constexpr std::int64_t kFraction = (std::int64_t{1} << 52) - 1;
@@ -155,7 +155,7 @@ void set_lowest_bit(const typename V::Real& a, typename V::Real& y) {
   y = size == 0 ? zero + HUGE_VAL : y;
 }
 
-/// min or max; b where one is NaN.
+/// Computes min or max; b if one is NaN.
 template <MapOp op, typename R>
 void set_end(const R& a, const R& b, R& y) {
   constexpr bool kLeast = op == MapOp::min;
@@ -167,7 +167,7 @@ void set_end(const R& a, const R& b, R& y) {
     return (void)(y = kLeast ? _mm256_min_pd(a, b) : _mm256_max_pd(a, b));
 #endif
 #if defined(__AVX512F__)
-  constexpr __mmask8 kAll = 0xff;  // the plain forms read what nobody set, GCC 12 warns
+  constexpr __mmask8 kAll = 0xff;  // GCC 12 warns that the plain forms read unset values
   if constexpr (sizeof(R) == 64)
     return (void)(y = kLeast ? _mm512_mask_min_pd(a, kAll, a, b)
                              : _mm512_mask_max_pd(a, kAll, a, b));
@@ -221,7 +221,7 @@ constexpr std::size_t largest(T... values) {
   return most;
 }
 
-/// A Map node over other trees. Not of integers; `ne` also of truth values.
+/// A Map node over other trees, not of integers; `ne` also takes truth values.
 template <MapOp op, typename... X>
 struct Node {
   static constexpr bool kTruth = kIsTruth<op>;
@@ -277,7 +277,7 @@ void store(const Cell* const* x, std::int64_t i, Cell* y) {
   *reinterpret_cast<typename Unaligned<Result<X, V>>::type*>(y) = v;
 }
 
-/// Whole vectors, then one of what is left.
+/// Runs whole vectors, then one with the remaining elements.
 template <typename X, std::size_t kLanes>
 void run(const Cell* const* x, Cell* y, std::int64_t count) {
   using V = Vectors<kLanes>;

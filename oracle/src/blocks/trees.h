@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trees of bounds: which there are, and their loops.
+// The list of the trees of error bounds, and their loops.
 #pragma once
 
 #include "tree_ends.h"
@@ -51,7 +51,7 @@ using Corners = Hull<op, end, A, B, C, D>;
 template <MapOp op, MapOp end>
 using TwoCorners = Node<end, Node<op, A, B>, Node<op, C, D>>;
 
-/// Of [A, B] squared; numbers 2, 3 and 4 are -inf, inf and 0.
+/// The ends of [A, B] squared; numbers 2, 3 and 4 are -inf, inf and 0.
 using Unknown = And<Eq<A, Constant<2>>, Eq<B, Constant<3>>>;
 using Straddles = And<Node<MapOp::le, A, Constant<4>>, Node<MapOp::ge, B, Constant<4>>>;
 template <MapOp end>
@@ -61,7 +61,7 @@ using SquareUpper = Where<Unknown, Constant<3>, Squares<MapOp::max>>;
 
 template <typename X>
 using Lowest = Node<MapOp::lowest_bit, X>;
-/// Both ends, on a grid, are one number that a double holds.
+/// True if both ends, on a grid, are one number that a double holds.
 template <typename Lo, typename Hi, typename Grid, std::size_t k>
 using OnGrid = And<Eq<Lo, Hi>, Node<MapOp::lt, Abs<Lo>, Mul<Grid, Constant<k>>>>;
 template <typename X, typename Y>
@@ -69,16 +69,16 @@ using ProductGrid = Mul<Lowest<X>, Lowest<Y>>;
 
 template <typename X, typename Y>
 using GreaterEqual = Node<MapOp::ge, X, Y>;
-/// A position from `Least` up to operand `end`.
+/// True for a position from `Least` up to operand `end`.
 template <std::size_t at, typename Least, std::size_t end>
 using InRange = And<GreaterEqual<Whole<at>, Least>, Node<MapOp::lt, Whole<at>, Whole<end>>>;
 
-/// One end is NaN alone.
+/// True if exactly one end is NaN.
 using Differ = Ne<IsNan<A>, IsNan<B>>;
 template <typename X>
 using UnlessDiffer = Where<Differ, Constant<2>, X>;
-/// A NaN that does not come from points: of a product of a certain value and an interval, in either
-/// order; of two intervals.
+/// A NaN that does not come from points: of the product of a certain value and an interval, in
+/// either order, or of two intervals.
 using NanOfOne = And<And<IsNan<A>, Not<IsNan<B>>>, Not<IsNan<C>>>;
 using MaybeNanOfOne = And<NanOfOne, Ne<B, D>>;
 using MaybeNanOfOther = And<NanOfOne, Ne<C, D>>;
@@ -89,37 +89,37 @@ template <typename X>
 using FiniteSize = Where<And<IsInf<A>, Eq<A, B>>, Constant<2>, X>;
 using Size = Max<Abs<A>, Abs<B>>;
 
-/// Rounded outward and joined with its rounding to f32; X has operands below k.
+/// X, rounded outward and combined with its rounding to f32; X has operands below k.
 template <MapOp end, typename X, std::size_t k>
 using Rounded = Joined<end, Outward<end, X, k>>;
-/// The same of what is not below 0.
+/// The same for values that are not below 0.
 template <MapOp end, typename X, std::size_t k>
 using RoundedUp = Joined<end, Up<X, k>>;
 
-/// Where the condition holds, joined with its rounding, else rounded outward before.
+/// X, rounded outward first unless the condition holds, and combined with its rounding.
 template <MapOp end, typename Exact, typename X, std::size_t k>
 using RoundedUnless = Joined<end, Unless<Exact, X, Outward<end, X, k>>>;
 template <MapOp end, typename Exact, typename X, std::size_t k>
 using RoundedUpUnless = Joined<end, Unless<Exact, X, Up<X, k>>>;
 
-/// A sum of X and Y, with no rest.
+/// True if the sum of X and Y is exact.
 template <typename X, typename Y>
 using ExactSum = And<Eq<Sub<Add<X, Y>, X>, Y>, Eq<Sub<Add<X, Y>, Y>, X>>;
-/// Of certain values.
+/// The rounded sum of certain values.
 template <MapOp end, typename X, typename Y, std::size_t k>
 using RoundedSum = RoundedUnless<end, ExactSum<X, Y>, Add<X, Y>, k>;
-/// The upper end of A + [B, C], and of [A, C] + [B, D]; the lower one is that of A + B.
+/// The upper end of A + [B, C], and of [A, C] + [B, D]; the lower end adds A + B.
 template <MapOp end, typename X>
 using SumOfOther = RoundedUnless<end, And<ExactSum<A, B>, Eq<B, C>>, X, 3>;
 template <MapOp end, typename X>
 using SumOfBoth = RoundedUnless<end, And<And<ExactSum<A, B>, Eq<A, C>>, Eq<B, D>>, X, 4>;
 
-/// A product of A and [B, C] in either order, and of [A, B] and [C, D].
+/// An end of the product of A and [B, C] in either order.
 template <MapOp end>
 using OneByEnds = Node<end, Mul<A, B>, Mul<A, C>>;
 template <MapOp end>
 using EndsByOne = Node<end, Mul<B, A>, Mul<C, A>>;
-/// A product of [A, C] and what is around B, in either order.
+/// An end of the product of [A, C] and the interval around B, in either order.
 template <MapOp end, typename Side>
 using EndsByAround = Node<end, Mul<A, Side>, Mul<C, Side>>;
 template <MapOp end, typename Side>
@@ -132,7 +132,7 @@ using QuotientLower =
     Where<IsZero, A, Sub<Outward<MapOp::min, Rounded<MapOp::min, A, 3>, 5>, Constant<7>>>;
 using QuotientUpper =
     Where<IsZero, B, Add<Outward<MapOp::max, Rounded<MapOp::max, B, 3>, 5>, Constant<7>>>;
-/// The same of what is not below 0.
+/// The same for values that are not below 0.
 using QuotientLowerUp =
     Where<IsZero, A, Sub<Mul<RoundedUp<MapOp::min, A, 3>, Constant<4>>, Constant<5>>>;
 using QuotientUpperUp =
@@ -140,17 +140,17 @@ using QuotientUpperUp =
 using MayBeZero =
     And<And<Node<MapOp::le, A, Constant<3>>, GreaterEqual<B, Constant<3>>>, Not<IsNan<C>>>;
 
-/// A function's value and what it may be off by.
+/// A function's value and its maximum error.
 using Slack = Add<Mul<Abs<A>, B>, C>;
 template <MapOp op>
 using WithSlack = Where<IsInf<A>, A, Node<op, A, Slack>>;
 
-/// A sum's slack, of the count A and the magnitude B; and its ends, of magnitude A.
+/// The slack of a sum, from the count A and the magnitude B; and its ends, of magnitude A.
 using SumSlack = Where<Node<MapOp::le, A, Constant<2>>, Constant<3>, Mul<A, Mul<B, Constant<4>>>>;
 template <typename X>
 using UnlessGreat = Where<Node<MapOp::gt, A, Constant<3>>, Constant<4>, X>;
 
-/// What is chosen by flags that are known.
+/// Choices by known flags.
 using Either = Where<Flags<0>, Constant<1>, C>;
 using Masked = Where<Flags<0>, Where<Flags<1>, Constant<2>, D>, Constant<4>>;
 using OneOf = Where<Flags<0>, Constant<1>, Where<Flags<2>, Constant<1>, D>>;
@@ -160,23 +160,24 @@ struct List {
   static constexpr std::size_t kSize = sizeof...(X);
 };
 
-/// max or min of [A, B] and a number, operand 4.
+/// The max or min of [A, B] and a number, operand 4.
 template <MapOp end>
 using BoundedLower = Where<Unknown, Constant<2>, Node<end, A, Constant<4>>>;
 template <MapOp end>
 using BoundedUpper = Where<Unknown, Constant<3>, Node<end, B, Constant<4>>>;
 
-/// Ends of one of two intervals, X and Y, by a condition that may be decided (0) and then holds (1)
-/// or not; nothing is known of the other branch's ends (2).
+/// Ends of one of two intervals, X and Y, chosen by a condition that may be decided (0) and then
+/// holds (1) or not; the other branch's ends may be unknown (2).
 template <MapOp end, typename X, typename Y>
 using EitherBranch =
     Where<Flags<0>, Where<Flags<1>, X, Y>, Where<Flags<2>, Constant<3>, Node<end, X, Y>>>;
-/// [A, C] or [B, D] is nothing known, or one is NaN alone; the same where B is a number.
+/// True if [A, C] or [B, D] is unknown, or exactly one of A and B is NaN; BranchUnknown is the form
+/// for a branch that is a number.
 using Both = And<Eq<A, Constant<4>>, Eq<C, Constant<5>>>;
 using BranchesUnknown = Or<Or<Differ, Both>, And<Eq<B, Constant<4>>, Eq<D, Constant<5>>>>;
 using BranchUnknown = Or<IsNan<A>, Unknown>;
-/// One is certainly not above another, unless nothing is known of it; between two numbers; equal to
-/// one. And whether it is decided: what certainly holds is what may hold.
+/// True if one is certainly not above another, unless it is unknown; if it is certainly between two
+/// numbers; if it certainly equals one. IsDecided: whatever may hold certainly holds.
 template <typename X, typename Y>
 using LessEqual = Node<MapOp::le, X, Y>;
 template <typename X, typename Y, std::size_t unknown>
@@ -185,7 +186,7 @@ using SurelyInside = And<SurelyLess<A, Constant<1>, 2>, SurelyLess<Constant<3>, 
 using SurelyEqual = And<And<Eq<A, B>, Eq<A, Constant<2>>>, Not<Flags<3>>>;
 using IsDecided = Eq<Flags<0>, And<LessEqual<B, Constant<2>>, LessEqual<Constant<3>, E>>>;
 
-/// Of several that match the first is taken: larger ones come first.
+/// The first tree that matches is taken, so larger ones come first.
 using Large =
     List<EitherBranch<MapOp::min, E, F>, EitherBranch<MapOp::max, E, F>,
          EitherBranch<MapOp::min, E, Constant<5>>, EitherBranch<MapOp::max, E, Constant<5>>,
@@ -245,7 +246,7 @@ constexpr FusedLoop** set_loops(FusedLoop** to, List<X...>) {
   return to;
 }
 
-/// Of all trees, in the order of the lists.
+/// The loops of all trees, in the order of the lists.
 template <std::size_t kLanes>
 constexpr std::array<FusedLoop*, kTrees> loops() {
   std::array<FusedLoop*, kTrees> all{};

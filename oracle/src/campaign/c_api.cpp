@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle's C functions: options in, a campaign, a status and a text out.
+// The oracle's C functions: they turn options into a campaign, and its result into a status and a
+// text.
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -20,7 +21,7 @@ namespace {
 
 constexpr std::int64_t kDefaultCount = 300;
 
-/// What the caller's struct has, and defaults for the rest.
+/// The fields of the caller's struct, and defaults for the rest.
 mote_check_options complete_options(const mote_check_options* given) {
   mote_check_options options{};
   if (given != nullptr) std::memcpy(&options, given, std::min(given->size, sizeof options));
@@ -31,7 +32,7 @@ mote_check_options complete_options(const mote_check_options* given) {
   return options;
 }
 
-/// "b,c" as b and c; nothing where it is NULL.
+/// Splits "b,c" into b and c; empty for NULL.
 std::vector<std::string> listed(const char* text) {
   std::vector<std::string> names;
   std::istringstream stream(text != nullptr ? text : "");
@@ -49,7 +50,7 @@ std::optional<DType> dtype_of(const mote_check_options& options) {
   return require_dtype(options.dtype);
 }
 
-/// Writes a copy of the text that free() frees; false when there is no memory for it.
+/// Writes a copy of the text that free() frees; returns false without memory for it.
 bool give(char** report, const std::string& text) {
   if (report == nullptr) return true;
   *report = static_cast<char*>(std::malloc(text.size() + 1));

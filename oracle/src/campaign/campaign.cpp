@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Campaigns: what is run, counted, kept in the journal and made smaller. Which case is next says
-// the schedule (case_schedule.h). A draw that a backend declines is replaced by one that it takes
-// (redraw.h).
+// Runs a campaign: it runs cases, counts them, writes the journal and shrinks failures. The
+// schedule (case_schedule.h) says which case is next. A draw that a backend declines is replaced by
+// one that it takes (redraw.h).
 #include "mote/oracle/campaign.h"
 
 #include <fmt/format.h>
@@ -28,8 +28,8 @@ namespace mote {
 namespace {
 
 constexpr std::int64_t kReportsOfEach = 200;  ///< cases after each of which a report is kept
-constexpr double kReportEvery = 0.1;          ///< seconds, later
-constexpr double kDeclinedWeighs = 10;        ///< the time of streams that nobody has accepted yet
+constexpr double kReportEvery = 0.1;          ///< seconds between reports after that
+constexpr double kDeclinedWeighs = 10;        ///< factor on the time of streams not yet accepted
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -53,7 +53,7 @@ class Campaign {
     try {
       run_cases();
       if (options_.budget_s || options_.count) run_random();
-    } catch (const Interrupted&) {  // the case that ran is as if it had not begun
+    } catch (const Interrupted&) {  // the interrupted case does not count
     }
     set_crash_report("");
     result_.interrupted = options_.run.stopping();
@@ -66,7 +66,7 @@ class Campaign {
   }
 
  private:
-  /// Ops that no random case ran for; those of a listed case have a row.
+  /// Notes the ops without a kernel; those of a listed case have a row.
   void note_without_kernel() {
     for (const auto& target : targets_) {
       for (const BackendEntry& e : options_.backends) {
@@ -92,7 +92,7 @@ class Campaign {
     }
   }
 
-  /// A case that was asked for by name is counted where there is nothing that could run it too.
+  /// Counts a listed case even if no backend could run it.
   void note_declined(const Case& c) {
     bool checked = false;
     for (const BackendEntry& e : options_.backends) {
@@ -121,7 +121,7 @@ class Campaign {
     result_.ended_early = schedule.ended_early();
   }
 
-  /// The stream's next case, unless an earlier run of the campaign did it.
+  /// Runs the stream's next case, unless an earlier run of the campaign did.
   void advance(Stream& stream) {
     const std::uint64_t position = stream.position++;
     if (const auto was = stream.done.accepted.find(position); was != stream.done.accepted.end())
@@ -140,8 +140,8 @@ class Campaign {
             .seconds = seconds});
   }
 
-  /// Another case where no backend could have one of its kind: valid indices along an axis without
-  /// elements.
+  /// Draws another case if no backend could have one of its kind: valid indices along an axis
+  /// without elements.
   Case draw(const Stream& stream, std::uint64_t position) const {
     constexpr std::uint64_t kMaxDraws = 64;
     const auto can_take = [&](const Case& c, const BackendEntry& e) {
@@ -157,8 +157,8 @@ class Campaign {
     }
   }
 
-  /// On every backend; true when one took it, or another draw that stands for it. Kernels that take
-  /// other indices for granted have the case with such.
+  /// Runs the case on every backend; true if one took it, or another draw in its place. Kernels
+  /// that assume restricted indices get the case with such indices.
   bool run_case(const Case& given, std::optional<Draw> drawn = {}) {
     if (journal_) journal_->begin(to_string(given));
     progress_.op = given.target->text();
@@ -177,7 +177,7 @@ class Campaign {
         if (prepared == by_indices.end())
           prepared = by_indices.emplace(c.indices, Prepared(c, options)).first;
       } catch (const Error& error) {
-        if (options_.run.stopping()) throw Interrupted();  // a compiler that the signal ended too
+        if (options_.run.stopping()) throw Interrupted();  // the signal ended a compiler too
         Outcome skipped;
         skipped.reason = error.what();
         record(c, e.name(), skipped, 0);
@@ -229,8 +229,8 @@ class Campaign {
     return outcome.verdict != Verdict::declined && outcome.verdict != Verdict::skipped;
   }
 
-  /// A draw that the backend takes, for one that its can_run declines. What it declines only when
-  /// it is run stays as it is.
+  /// Another draw that the backend takes, for one that its can_run declines. A case that only run
+  /// declines stays as it is.
   std::optional<Case> another(const Draw& draw, Prepared& declined, const BackendEntry& e) {
     std::int64_t& fruitless = draw.stream.fruitless[e.name()];
     if (keeps_first_draw(draw.position) || fruitless >= kDeclinesThatEndAStream ||
@@ -241,7 +241,7 @@ class Campaign {
         const Case own = with_indices_for(c, *e.backend);
         if ((own.indices & MOTE_INDICES_VALID) != 0 && lacks_valid_index(own)) return false;
         return Prepared(own, options_.run).is_taken_by(*e.backend);
-      } catch (const Error&) {  // no room, no reference
+      } catch (const Error&) {  // it does not fit into memory, or has no reference
         return false;
       }
     };
@@ -265,7 +265,7 @@ class Campaign {
     Failure failure = shrink_failure(c, e, outcome.verdict, options_.run, options_.shrink_s);
     try {
       failure.peers = peers_on(failure.smallest, options_.peers, options_.run);
-    } catch (const Interrupted&) {  // reported without them
+    } catch (const Interrupted&) {  // the failure is reported without them
     }
     if (outcome.earlier_case.empty()) failure.first_outcome = outcome;
     shrinking_s_ += seconds_since(start_) - found;
@@ -296,7 +296,7 @@ class Campaign {
     tell_progress();
   }
 
-  /// What an earlier run of this campaign did is counted, and is not done again.
+  /// Counts the cases of an earlier run of this campaign, which are not run again.
   void resume() {
     if (options_.journal.empty()) return;
     journal_.emplace(options_.journal, campaign_text(options_), options_.seed);
@@ -313,19 +313,19 @@ class Campaign {
         std::chrono::duration<double>(content.seconds));
   }
 
-  /// Again, where a case before it had left something behind that ended its worker.
+  /// Runs the case, and again if an earlier case had left something behind that ended its worker.
   Outcome run_on(Prepared& prepared, const BackendEntry& e) {
     Outcome outcome = prepared.run(*e.backend, e.plugin);
     if (outcome.earlier_case.empty()) return outcome;
     const Case earlier = parse_case(outcome.earlier_case);
     record(earlier, e.name(), outcome, 0);
-    Outcome of_earlier;  // its values were right: what it did came later
+    Outcome of_earlier;  // its values were right; the late access came after them
     of_earlier.verdict = outcome.verdict;
     note_failure(earlier, e, of_earlier);
     return prepared.run(*e.backend, e.plugin);
   }
 
-  /// What a crash prints: exact for the first cases, then a little behind.
+  /// Sets the report that a crash prints: exact for the first cases, later slightly old.
   void keep_report() {
     if (!options_.run.guard_crashes) return;
     const double now = seconds_since(start_);
@@ -353,11 +353,11 @@ class Campaign {
   std::optional<Journal> journal_;
   CaseSchedule::Done done_;
   std::set<std::string> listed_done_;
-  std::vector<CaseResult> results_;  ///< of the case that runs
+  std::vector<CaseResult> results_;  ///< results of the current case
   CampaignResult result_;
   CampaignProgress progress_;
   double reported_after_s_ = 0;
-  double shrinking_s_ = 0;  ///< not held against the stream whose failure it was
+  double shrinking_s_ = 0;  ///< it does not count as time of the stream
 };
 
 }  // namespace

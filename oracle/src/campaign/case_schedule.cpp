@@ -34,7 +34,7 @@ CaseSchedule::CaseSchedule(const CampaignOptions& options, const Targets& target
 
 Stream* CaseSchedule::next() { return options_.count ? next_of_count() : next_of_budget(); }
 
-/// Op by op, or a few cases of each in turn where the time may end before the count.
+/// Takes op by op, or a few cases of each in turn if the time may end before the count.
 Stream* CaseSchedule::next_of_count() {
   const auto count = static_cast<std::uint64_t>(*options_.count);
   const std::uint64_t together = options_.budget_s ? kTogether : std::max(count, kTogether);
@@ -55,8 +55,8 @@ Stream* CaseSchedule::next_of_count() {
   }
 }
 
-/// Those cases of each dtype that are below the op's count. Each op and dtype begins with another
-/// shard, so that few cases keep all shards busy; a few that follow each other are one shard's,
+/// Deals the cases of each dtype that are below the op's count. Each op and dtype begins with
+/// another shard, so that few cases keep all shards busy; a few consecutive cases go to one shard,
 /// since a backend may compile something for them.
 void CaseSchedule::deal(std::vector<Stream>& streams) {
   const auto count = static_cast<std::uint64_t>(*options_.count);
@@ -79,8 +79,8 @@ Stream* CaseSchedule::next_of_budget() {
   return stream;
 }
 
-/// Streams of which every backend has failed bring no more; where nothing else is left but streams
-/// that were always declined, these have the rest of the time, and without any the campaign ends.
+/// Settles streams in which every backend has failed. If only streams are left that were always
+/// declined, these get the rest of the time; without any the campaign ends.
 void CaseSchedule::note_settled() {
   ended_early_ = tally_.failed() > 0;
   only_declined_ = ended_early_;
@@ -99,7 +99,7 @@ bool CaseSchedule::is_ours(std::uint64_t number) const {
   return number % options_.shard.count == options_.shard.index;
 }
 
-/// Nobody has taken its cases for long, or all who do hang.
+/// True if its cases were declined for long, or all backends that take them hang.
 bool CaseSchedule::is_over(const Stream& stream) const {
   return stream.ended() || std::ranges::all_of(options_.backends, [&](const BackendEntry& e) {
            return !has_kernel(e, *stream.target) ||
@@ -107,7 +107,7 @@ bool CaseSchedule::is_over(const Stream& stream) const {
          });
 }
 
-/// Whether more cases on that backend tell no more: once one has failed, and where it takes none.
+/// True if more cases on that backend are of no use: one has failed, or it takes none.
 bool CaseSchedule::is_settled(const Stream& stream, const BackendEntry& e) const {
   const Row* row = tally_.row(stream.target->text(), stream.dtype, e.name());
   if (row == nullptr) return false;

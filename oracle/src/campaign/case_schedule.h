@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which case of which op and dtype a campaign draws next. Each op gets the same share of time, and
+// Chooses the op and dtype of the next case of a campaign. Each op gets the same share of time, and
 // within it each dtype; a stream of cases that every backend declines comes to an end.
 #pragma once
 
@@ -15,23 +15,24 @@
 
 namespace mote {
 
-/// Each hang takes its time limit, so that no more cases of the op go to the backend.
+/// True if no more cases of the op should go to the backend, since each hang takes its time limit.
 bool hangs_too_often(const Tally& tally, const std::string& op, const BackendEntry& e);
 
 /// With a count, case k of an op is case k / n of its dtype k % n, of n: which cases run depends on
-/// neither time nor shards, but that a dtype which nobody takes is given up. Without one, the op
-/// that has had least time is next.
+/// neither time nor shards, except that a dtype that no backend takes is given up. Without one, the
+/// op with the least time so far is next.
 class CaseSchedule {
  public:
   using Done = std::map<std::pair<std::string, DType>, JournalStream>;
 
-  /// `done`, by op and dtype: what an earlier run of the campaign did. The others are kept.
+  /// `done`, by op and dtype, holds the cases of an earlier run of the campaign. The other
+  /// arguments are kept by reference.
   CaseSchedule(const CampaignOptions& options, const Targets& targets, const Tally& tally,
                Done done);
 
-  /// The stream whose case at `position` is next, until the call after it; null where none is left.
+  /// The stream whose case at `position` is next, valid until the next call; null if none is left.
   Stream* next();
-  /// Every backend has failed in all that it takes.
+  /// True if every backend has failed in all that it takes.
   bool ended_early() const { return ended_early_; }
 
  private:
@@ -52,12 +53,12 @@ class CaseSchedule {
 
   const CampaignOptions& options_;
   const Tally& tally_;
-  std::vector<std::vector<Stream>> ops_;  ///< of each op one for each dtype
-  std::deque<Next> dealt_;                ///< with a count: what is next
-  std::uint64_t dealt_from_ = 0;          ///< the position that is dealt of all ops
-  std::size_t dealt_op_ = 0;              ///< the next of them
-  std::int64_t failed_ = -1;              ///< when settled streams were last looked for
-  bool only_declined_ = false;            ///< nothing else is left to draw
+  std::vector<std::vector<Stream>> ops_;  ///< the streams of each op, one for each dtype
+  std::deque<Next> dealt_;                ///< the next cases, with a count
+  std::uint64_t dealt_from_ = 0;          ///< the position that is dealt for all ops
+  std::size_t dealt_op_ = 0;              ///< the next op
+  std::int64_t failed_ = -1;    ///< the number of failures at the last search for settled streams
+  bool only_declined_ = false;  ///< only streams that were always declined are left
   bool ended_early_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file is named by its op, verdict and case, so that a failure that is found again, here or by
-// another worker, is the same file. The backend is said in a comment: other backends run it too.
+// Names a file by its op, verdict and case, so that a failure found again, here or by another
+// worker, gives the same file. A comment in the file names the backend: other backends run it too.
 #include "campaign/corpus.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSuffix = ".case";
 
-/// A name without what a file's must not have.
+/// The name without characters that a file name must not have.
 std::string plain(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return c == '/' || c == ' '; }, '_');

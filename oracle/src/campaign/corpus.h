@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder of cases that failed once: replayed first, and one file more for each new failure.
+// A folder of cases that failed once: they are replayed first, and each new failure adds a file.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace mote {
 
-/// The same on every machine.
+/// A hash that is the same on every machine.
 std::uint64_t hash_of(const std::string& text);
 
-/// Writes the smallest case to a file of its own, unless there is one with that case. The file is
-/// there as a whole or not at all. Throws Error where it cannot be written.
+/// Writes the smallest case to a file of its own, unless a file has that case. The file is written
+/// atomically. Throws Error if it cannot be written.
 void add_to_corpus(const std::string& folder, const Failure& failure);
 
 }  // namespace mote

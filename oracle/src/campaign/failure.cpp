@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows and failures of a campaign: their sums, the smallest case, the exit code.
+// Makes the failures of a campaign: their sums, the smallest case, the exit code.
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -17,16 +17,17 @@
 namespace mote {
 namespace {
 
-/// Each try of a case that hangs takes its time limit, each of one that leaves threads many calls.
+/// The maximum number of tries of slow cases: a hang takes its time limit, and left threads take
+/// many calls.
 constexpr int kTriesOfSlow = 40;
 bool is_slow(Verdict verdict) {
   return verdict == Verdict::hung || verdict == Verdict::left_threads;
 }
 constexpr double kLimitOfHangs = 1;
-/// A race fails now and then.
+/// The number of fresh processes to try: a race does not always fail.
 constexpr int kFreshTries = 4;
 constexpr const char* kOnlyAfter = "fails only after other calls in the same process";
-/// So long a write that comes late is waited for while its case becomes smaller.
+/// The time to wait for a late write while its case becomes smaller.
 constexpr double kLingerForLate = 0.2;
 
 ShrinkLimits limits_for(Verdict verdict, std::optional<double> most_s) {
@@ -44,14 +45,14 @@ CaseRunOptions options_for_tries(CaseRunOptions options, Verdict verdict) {
   return options;
 }
 
-/// The diagnosis of the smallest case, and the case with as few elements as possible.
+/// Adds the diagnosis of the smallest case, and the case with as few elements as possible.
 void explain(Failure& failure, Verdict verdict, const ShrinkLimits& limits,
              const std::optional<Case>& sparsest,
              const std::function<Outcome(const Case&)>& outcome_of) {
   if (failure.outcome.verdict != verdict) {
     failure.outcome.verdict = verdict;
     failure.outcome.reason = "not seen again when the smallest case was run once more";
-  } else if (is_slow(verdict)) {  // too few runs for more than what the verdict says
+  } else if (is_slow(verdict)) {  // too few runs for more than the verdict
     failure.diagnosis.kind = std::string(name(verdict));
     failure.diagnosis.text = failure.outcome.reason;
   } else if (limits.seconds > 0) {
@@ -84,7 +85,7 @@ double Row::error() const {
 
 namespace {
 
-/// A backend's outcomes on the cases that a failure is made smaller by.
+/// Runs a backend on the cases that are tried while a failure is made smaller.
 class Tries {
  public:
   Tries(const BackendEntry& backend, Verdict verdict, CaseRunOptions options)
@@ -94,7 +95,7 @@ class Tries {
     if (options_.stopping()) throw Interrupted();
     return Prepared(candidate, options_).run(*backend_.backend, backend_.plugin);
   }
-  /// In a process in which nothing ran before.
+  /// Runs the case in a fresh process.
   Outcome run_afresh(const Case& candidate) const {
     if (options_.isolation) options_.isolation->end_workers();
     return run(candidate);
@@ -104,7 +105,7 @@ class Tries {
       Outcome outcome = run(candidate);
       if (outcome.verdict != verdict_) return false;
       last_failing_.emplace(candidate, std::move(outcome));
-    } catch (const Error&) {  // does not fit into memory: no smaller case
+    } catch (const Error&) {  // it does not fit into memory, so it is no smaller case
       return false;
     } catch (const Interrupted&) {
       return false;
@@ -112,19 +113,19 @@ class Tries {
     failing_.push_back(candidate);
     return true;
   }
-  /// The outcome where it fails so again, in one of a few fresh processes.
+  /// The outcome if the case fails again in one of a few fresh processes.
   std::optional<Outcome> failing_afresh(const Case& candidate) const {
     for (int k = 0; k < (is_slow(verdict_) ? 1 : kFreshTries); ++k) {
       try {
         Outcome outcome = run_afresh(candidate);
         if (outcome.verdict == verdict_) return outcome;
-      } catch (const Error&) {  // does not fit into memory
+      } catch (const Error&) {  // it does not fit into memory
         return std::nullopt;
       }
     }
     return std::nullopt;
   }
-  /// Those that failed, the latest last.
+  /// The cases that failed, the latest last.
   const std::vector<Case>& failing() const { return failing_; }
   const std::optional<std::pair<Case, Outcome>>& last_failing() const { return last_failing_; }
 
@@ -140,9 +141,9 @@ double seconds_spent(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// The smallest of the failing cases is one that fails in a fresh process: what a worker did before
-/// may be why a case fails in it. Else it is the last one that does, made smaller in fresh
-/// processes alone; where none does, that is said.
+/// Confirms that the smallest case fails in a fresh process, since an earlier call in a worker may
+/// be the cause. Otherwise it takes the latest failing case that does, and shrinks it in fresh
+/// processes only; if none does, only_after says so.
 void confirm(Failure& failure, Shrunk& shrunk, Tries& tries, const ShrinkLimits& limits) {
   const auto begin = std::chrono::steady_clock::now();
   if (auto outcome = tries.failing_afresh(failure.smallest)) {
@@ -196,7 +197,7 @@ Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdi
     }
     const auto outcome_of = [&](const Case& candidate) { return tries.run(candidate); };
     explain(failure, verdict, limits, shrunk.sparsest, outcome_of);
-  } catch (const Interrupted&) {  // what is known by then
+  } catch (const Interrupted&) {  // returns what is known so far
     if (failure.outcome.verdict == verdict) return failure;
     const auto& seen = tries.last_failing();
     failure.smallest = seen ? seen->first : failure.first;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The function becomes a backend of one kernel: the C that `mote emit OP --plugin` prints, compiled
-// here, with a pointer where the function would be linked.
+// Turns the function into a backend of one kernel: it compiles the C that `mote emit OP --plugin`
+// prints, with a pointer in place of the linked function.
 #include "mote/oracle/function.h"
 
 #include <dlfcn.h>
@@ -28,7 +28,7 @@ namespace {
 constexpr const char* kName = "function";
 
 struct Subject {
-  std::string text;  ///< of the library, in C
+  std::string text;  ///< the C text of the library
   std::shared_ptr<void> library;
   const mote_backend* backend = nullptr;
 };
@@ -52,7 +52,8 @@ void require_name(const std::string& name) {
         fmt::format("the function's name: expected letters without blanks, got '{}'", name));
 }
 
-/// Run by the library's constructors. An end of the process says that the code is not there.
+/// Code that the library's constructors run. If the function's code is not found, it ends the
+/// process.
 constexpr const char* kFindsFunction = R"(
 #include <unistd.h>
 
@@ -63,7 +64,7 @@ __attribute__((constructor)) static void find_the_function(void) {{
 }}
 )";
 
-/// The plug-in again, which finds the function by where it lies in its file. Throws Error.
+/// The plug-in compiled again; it finds the function by its location in its file. Throws Error.
 std::shared_ptr<const CLibrary> library_of(const std::string& text, const TypedFunction& function) {
   const auto at = isolate::locate(reinterpret_cast<const void*>(function.address));
   if (!at) throw Error("the function is in no file");
@@ -144,7 +145,7 @@ FunctionReport check_function(const std::string& op, const TypedFunction& functi
   if (!resolved.instance && options.dtype) campaign.dtypes = {*options.dtype};
   for (const std::string& text : options.cases) campaign.cases.push_back(parse_case(text));
   campaign.count = options.count;
-  if (replay) {  // as it is: no other case of the function is run
+  if (replay) {  // no other case of the function runs, and it is not shrunk
     campaign.cases = {*replay->mine};
     campaign.count = 0;
     campaign.shrink_s = 0;
@@ -157,7 +158,7 @@ FunctionReport check_function(const std::string& op, const TypedFunction& functi
   if (options.in_process) return finished();
   std::shared_ptr<const CLibrary> again;
   campaign.run.isolation =
-      std::make_shared<Isolation>();  // after the subject: workers have it then
+      std::make_shared<Isolation>();  // after the subject, so that workers have it
   campaign.run.isolation->offer_library(backend, [&] {
     again = library_of(subject.text, function);
     return again->path;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment is read, and the command line of this process is written as a shell reads it.
+// Reads the environment, and writes the command line of this process as a shell reads it.
 #include "campaign/function_replay.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 namespace mote {
 namespace {
 
-/// The function takes the case's inputs: NULL for those that it lacks.
+/// True if the function takes the case's inputs; it gets NULL for those that the case lacks.
 bool is_same_instance(const Case& c, const Resolved& resolved) {
   return !resolved.instance || (c.instance.dtype == resolved.instance->dtype &&
                                 (c.instance.input_mask & ~resolved.instance->input_mask) == 0);

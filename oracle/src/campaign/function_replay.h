@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function is in no library that `mote replay` could load, so that its cases are run again by the
-// program that has it: the case is in the environment, and each check of the program asks whether
-// it is meant.
+// Replays cases of a function, which is in no library that `mote replay` could load: the program
+// that has it runs the case in the environment, and each check of the program asks whether the case
+// is for it.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,12 @@ namespace mote {
 inline constexpr const char* kReplayVariable = "MOTE_REPLAY";
 
 struct Replay {
-  std::optional<Case> mine;   ///< the one case that is to be run
-  std::string not_mine = {};  ///< else what the case is of
+  std::optional<Case> mine;   ///< the only case to run
+  std::string not_mine = {};  ///< otherwise: what the case is for
 };
 
-/// The replay that $MOTE_REPLAY asks of a check of the function `name` against an op; nullopt where
-/// it is not set. Throws Error where it is no case.
+/// The replay that $MOTE_REPLAY requests from a check of the function `name` against an op; nullopt
+/// if it is not set. Throws Error if it is not a case.
 std::optional<Replay> asked_replay(const std::string& op, const Resolved& resolved,
                                    const std::string& name);
 

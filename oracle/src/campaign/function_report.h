@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A campaign in one text.
+// Summarises a campaign in one text.
 #pragma once
 
 #include <functional>

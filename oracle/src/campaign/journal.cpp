@@ -118,7 +118,7 @@ Journal::Journal(const std::string& path, const std::string& campaign, std::uint
         Json{{"type", "journal"}, {"version", kVersion}, {"seed", seed}, {"campaign", campaign}});
     return;
   }
-  // What a kill cut off is no line of its own.
+  // A line that was cut off by a kill is removed.
   std::ifstream stream(path, std::ios::binary | std::ios::ate);
   const std::string all = [&] {
     std::string text(static_cast<std::size_t>(stream.tellg()), '\0');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file that a campaign can be resumed from: lines of JSON, appended. A case is written before
-// it runs; when it is done, what is counted of it is, in one line. The file is synchronised to the
-// disk once a second.
+// The file from which a campaign can be resumed: lines of JSON, appended. A case is written before
+// it runs, and its counts in one line when it is done. The file is synchronised to the disk once a
+// second.
 #pragma once
 
 #include <map>
@@ -14,26 +14,26 @@
 
 namespace mote {
 
-/// What of a case's place in the campaign a journal keeps: the op, dtype and position of a random
-/// one, the text of a listed one.
+/// The identity of a case that a journal keeps: the op, dtype and position of a random one, the
+/// text of a listed one.
 struct CaseDone {
   std::string op = {};
   DType dtype = DType::f32;
   std::uint64_t position = 0;
-  bool accepted = true;  ///< by a backend
+  bool accepted = true;  ///< a backend accepted it
   double seconds = 0;
   std::string listed = {};
 };
 
-/// Random cases of one op and dtype.
+/// The random cases of one op and dtype.
 struct JournalStream {
-  std::map<std::uint64_t, bool> accepted;  ///< by position
+  std::map<std::uint64_t, bool> accepted;  ///< accepted or not, by position
   double seconds = 0;
 };
 
 struct JournalContent {
   std::uint64_t seed = 0;
-  std::string campaign;  ///< what was checked
+  std::string campaign;  ///< the text of campaign_text()
   std::vector<CaseResult> results;
   std::vector<Failure> failures;
   std::map<std::pair<std::string, DType>, JournalStream> streams;
@@ -43,19 +43,20 @@ struct JournalContent {
   bool ended_early = false;
 };
 
-/// One line of a journal. Throws Error, or what the parser of JSON does, for what is none.
+/// Adds one line of a journal. Throws Error, or an exception of the JSON parser, for an invalid
+/// line.
 void take_line(JournalContent& content, const nlohmann::json& line);
-/// Throws Error for what is no journal. The last line may be cut off.
+/// Reads a journal, whose last line may be cut off. Throws Error for a file that is not a journal.
 JournalContent read_journal(const std::string& path);
-/// Counts what the journal says.
+/// Adds the journal's results and failures to the tally.
 void count(JournalContent& content, Tally& tally);
-/// What has to be the same for a journal to be resumed.
+/// The properties that must be the same for a journal to be resumed.
 std::string campaign_text(const CampaignOptions& options);
 
 class Journal {
  public:
-  /// Begins the file, or reads what is there. Throws Error where it cannot be written, and where it
-  /// is the journal of another campaign or seed.
+  /// Begins the file, or reads the existing one. Throws Error if it cannot be written, or is the
+  /// journal of another campaign or seed.
   Journal(const std::string& path, const std::string& campaign, std::uint64_t seed);
   ~Journal();
   Journal(const Journal&) = delete;

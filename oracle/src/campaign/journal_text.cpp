@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers are texts, since JSON has neither NaN nor 64-bit integers that every reader keeps.
+// Stores numbers as texts, since JSON has neither NaN nor 64-bit integers that every reader keeps.
 #include "campaign/journal_text.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results and failures as JSON, so that they read back to the same.
+// Converts results and failures to JSON and back, without loss.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,10 +11,10 @@ namespace mote {
 nlohmann::json result_to_json(const CaseResult& result);
 CaseResult result_from_json(const nlohmann::json& json);
 nlohmann::json found_to_json(const FoundFailure& found);
-/// Throws Error where its case is none.
+/// Throws Error if its case is invalid.
 FoundFailure found_from_json(const nlohmann::json& json);
 nlohmann::json failure_to_json(const Failure& failure);
-/// Once seen. Throws Error where its cases are none.
+/// The failure, with one occurrence. Throws Error if its cases are invalid.
 Failure failure_from_json(const nlohmann::json& json);
 
 }  // namespace mote

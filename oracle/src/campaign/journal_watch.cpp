@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Journals that grow while they are read: whole lines only, each once.
+// Reads journals while they grow: only whole lines, each once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace mote {
 namespace {
 
-/// Whole lines that were written to a file since.
+/// Reads the whole lines that were added to a file since the last read.
 struct Source {
   std::string path;
   std::streamoff read = 0;
@@ -34,7 +34,7 @@ struct Source {
   }
 };
 
-/// Failures with equal keys are one.
+/// Failures with equal keys count as one.
 using FailureKey = std::tuple<std::string, std::string, Verdict>;
 
 FailureKey key_of(const Case& c, const Outcome& outcome) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A campaign of one op against one mutant, stopped by its first failure.
+// Runs a campaign of one op against one mutant, stopped by its first failure.
 #include "mote/oracle/mutants.h"
 
 #include <fmt/format.h>
@@ -21,12 +21,12 @@ Mutant parse_mutant(const std::string& line) {
   std::getline(words >> std::ws, m.text);
   if (m.text.empty()) throw Error("expected name, file, defect, op, needs and text");
   if (m.needs == "-") m.needs.clear();
-  m.twin = defect.ends_with("correct");  // or f16_correct, where a file has several
+  m.twin = defect.ends_with("correct");  // a file with several has names like f16_correct
   return m;
 }
 
-/// As many times the cases are drawn for a twin that declined all: one of 3x3 convolutions takes
-/// one in some hundred.
+/// The factor on the number of cases for a twin that declined all: a kernel of 3x3 convolutions
+/// takes one in some hundred.
 constexpr std::int64_t kMoreCases = 50;
 
 std::int64_t cases_run(const CampaignResult& result) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// These functions say which ops and cases a campaign is asked to check.
+// Says which ops and cases a campaign is asked to check.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@ namespace mote {
 
 using Targets = std::vector<std::shared_ptr<const Target>>;
 
-/// A backend has a kernel for the target.
+/// True if a backend has a kernel for the target.
 bool offers(const std::vector<BackendEntry>& backends, const Target& target);
 
-/// The case's op and dtype are checked, and the case is in this shard.
+/// True if the case's op and dtype are checked, and the case is in this shard.
 bool is_asked_for(const CampaignOptions& options, const Case& c, const Targets& targets);
 
 }  // namespace mote

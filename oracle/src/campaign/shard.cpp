@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shards of a campaign, as Bazel and GoogleTest number them: from 0.
+// Parses shards of a campaign, numbered from 0 as in Bazel and GoogleTest.
 #include <cstdlib>
 #include <limits>
 

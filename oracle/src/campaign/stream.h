@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cases of one op and dtype in a campaign: how far they are, and whether there is any sense in
-// going on.
+// The cases of one op and dtype in a campaign: the current position, and whether more cases are
+// useful.
 #pragma once
 
 #include <map>
@@ -12,8 +12,8 @@
 
 namespace mote {
 
-/// Cases that are counted as declined before a stream ends of which nothing was taken: for most of
-/// them kMaxAttempts others were declined too, as a kernel of 3x3 convolutions takes one of some
+/// The number of declined cases after which a stream ends if none was accepted. For most of them
+/// kMaxAttempts others were declined too, as a kernel of 3x3 convolutions takes one in some
 /// hundred.
 constexpr std::int64_t kDeclinesThatEndAStream = 15;
 
@@ -24,9 +24,9 @@ struct Stream {
   std::int64_t declined = 0;
   bool accepted = false;
   double seconds = 0;
-  JournalStream done = {};  ///< what an earlier run of the campaign did
+  JournalStream done = {};  ///< the cases of an earlier run of the campaign
   bool settled = false;     ///< every backend has failed, or takes none
-  /// By backend, of those that took none: how often nothing stood for a declined draw.
+  /// By backend: how many declined draws had no replacement; only for backends that took none.
   std::map<std::string, std::int64_t> fruitless = {};
 
   bool ended() const { return !accepted && declined >= kDeclinesThatEndAStream; }

@@ -14,7 +14,7 @@ bool is_mostly_unknown(const Row& row) {
          kMostlyUnknown * static_cast<double>(row.elements);
 }
 
-/// Makes passed cases weak, since they have shown next to nothing.
+/// Makes passed cases weak, since they have shown almost nothing.
 void withdraw(Row& row) {
   auto& passed = row.counts[static_cast<std::size_t>(Verdict::passed)];
   row.counts[static_cast<std::size_t>(Verdict::weak)] += passed;

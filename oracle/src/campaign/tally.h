@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a campaign has counted: rows by op, dtype and backend, and failures.
+// The counts of a campaign: rows by op, dtype and backend, and failures.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace mote {
 
-/// What is counted of a case on a backend.
+/// The result of a case on a backend, as it is counted.
 struct CaseResult {
   std::string op;
   DType dtype = DType::f32;
@@ -25,18 +25,18 @@ struct CaseResult {
 class Tally {
  public:
   void record(const CaseResult& result);
-  /// Another occurrence of a failure that is known; false where it is not.
+  /// Counts another occurrence of a known failure; returns false if it is not known.
   bool seen_again(const std::string& op, const std::string& backend, Verdict verdict);
-  /// Where one like it is known, that one keeps its cases.
+  /// Adds a failure; a known one of the same kind keeps its cases.
   void add(Failure failure);
 
   std::vector<Row> rows() const;
-  /// Null where no case of it was recorded.
+  /// The row; null if no case of it was recorded.
   const Row* row(const std::string& op, DType dtype, const std::string& backend) const;
   const std::vector<Failure>& failures() const { return failures_; }
-  /// Of all dtypes.
+  /// The number of cases with the verdict, over all dtypes.
   std::int64_t count(const std::string& op, const std::string& backend, Verdict verdict) const;
-  /// Of which enough cases ran to be sure of it.
+  /// The number of rows that decline late, of those with enough cases to be sure.
   std::int64_t rows_that_decline_late() const;
   std::int64_t ran() const { return ran_; }
   std::int64_t judged() const { return judged_; }

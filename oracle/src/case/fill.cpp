@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills: hashes of (seed, name, index), so that any element can be had alone.
+// Fills are hashes of (seed, name, index), so that any element can be computed alone.
 #include "mote/oracle/fill.h"
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ std::string known_kinds() {
   return text;
 }
 
-/// NaN, infinities, -0, denormals.
+/// A NaN, an infinity, -0 or a denormal.
 double special_value(std::uint64_t bits, DType dtype) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double denormal = dtype == DType::f64    ? 0x1p-1070
@@ -52,7 +52,7 @@ double special_value(std::uint64_t bits, DType dtype) {
   return values[bits % values.size()];
 }
 
-/// Near 0, or near the ends of narrower integers.
+/// An integer near 0, or near the limits of narrower integers.
 std::int64_t near_an_end(std::uint64_t bits) {
   constexpr std::array kExponents = {7U, 8U, 15U, 16U, 31U, 32U};
   const std::int64_t small = below(mix(bits), 9) - 4;
@@ -174,14 +174,14 @@ std::int64_t Filler::whole(std::int64_t linear) const {
   return 1 + (linear % radius_ + shift) % radius_;
 }
 
-/// In [-1, 1), of the dtype's precision.
+/// A real in [-1, 1) with the dtype's precision.
 double Filler::unit(std::uint64_t bits) const {
   const int mantissa = real_format(dtype_).precision;
   const auto scale = static_cast<double>(std::uint64_t{1} << static_cast<unsigned>(mantissa));
   return static_cast<double>(bits >> static_cast<unsigned>(64 - mantissa)) / scale * 2.0 - 1.0;
 }
 
-/// Of ties, runs and range.
+/// An element of ties, runs or range.
 double Filler::edge(std::int64_t linear, std::uint64_t bits) const {
   if (kind_ == FillKind::ties && edges_->ties) return edges_->palette.pick(mix(bits));
   if (kind_ == FillKind::ties) return static_cast<double>(nonzero(linear));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each choice is a function of a tensor's or a case's 64 bits, so that an element can be had alone.
+// Each choice is a function of a tensor's or a case's 64 bits, so that an element can be computed
+// alone.
 #include "case/fill_edges.h"
 
 #include <algorithm>
@@ -13,14 +14,14 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kShortestRun = 16;
 
-/// Exponents of the greatest number's power of two and of the least normal number.
+/// The exponents of the power of two below the greatest number and of the least normal number.
 int greatest_exponent(DType dtype) { return std::ilogb(real_format(dtype).greatest); }
 int least_normal_exponent(DType dtype) {
   const RealFormat f = real_format(dtype);
   return f.least_exponent + f.precision - 1;
 }
 
-/// The axis that a run lies along: the longest half of the time, else any.
+/// The axis along which a run lies: half of the time the longest, otherwise any.
 std::size_t axis_of_run(std::uint64_t draw, const std::vector<std::int64_t>& shape) {
   if (draw % 2 == 0)
     return static_cast<std::size_t>(std::ranges::max_element(shape) - shape.begin());
@@ -114,7 +115,7 @@ Magnitudes magnitudes_of(std::uint64_t case_draw, bool chosen, DType dtype) {
     case 1:  // squares are denormal, or 0
       m.exponent = bottom / 2 - upto(precision / 2 + 4);
       break;
-    case 2:  // a sum of a few overflows, its mean does not
+    case 2:  // a sum of a few overflows, but their mean does not
       m.exponent = top;
       break;
     case 3:  // denormal, or just above
@@ -137,7 +138,7 @@ Magnitudes magnitudes_of(std::uint64_t case_draw, bool chosen, DType dtype) {
   }
   if (chosen || m.kind == exponents) return m;
   switch (mix(case_draw + 3) % 4) {
-    case 0:  // as the chosen one
+    case 0:  // the same as the chosen tensor
       return m;
     case 1:  // products are moderate
       m.exponent = std::max(-m.exponent, bottom);
@@ -171,7 +172,7 @@ std::shared_ptr<const FillEdges> edges_of(const Fill& fill, const FilledTensor& 
 
 double Magnitudes::at(double unit, std::uint64_t bits) const {
   const double sign_free = positive ? std::abs(unit) : unit;
-  const auto near = [&](int e) {  // in [2^(e-1), 2^e)
+  const auto near = [&](int e) {  // a value in [2^(e-1), 2^e)
     const double most = 1 - std::ldexp(1, -real_format(dtype).precision);
     const double magnitude = std::min(0.5 + std::abs(unit) / 2, most);
     return std::ldexp(sign_free < 0 ? -magnitude : magnitude, e);

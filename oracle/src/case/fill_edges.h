@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fills whose elements lie where arithmetic has edges: ties of special values, runs of equal
+// The fills whose elements lie at the edges of arithmetic: ties of special values, runs of equal
 // ones, magnitudes whose squares, products, sums or exponentials overflow or underflow.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace mote {
 
-/// In [0, bound), bound >= 1.
+/// A value in [0, bound); bound is at least 1.
 inline std::int64_t below(std::uint64_t bits, std::int64_t bound) {
   return static_cast<std::int64_t>(bits % static_cast<std::uint64_t>(bound));
 }
@@ -21,34 +21,34 @@ inline std::int64_t below(std::uint64_t bits, std::int64_t bound) {
 struct Palette {
   std::array<double, 4> values{};
   int count = 0;
-  /// Elements that are values[0] are one in so many; 0: as many as of each other value.
+  /// One element in this number is values[0]; 0: as many as of each other value.
   std::int64_t rare = 0;
   double pick(std::uint64_t bits) const;
 };
 Palette palette_of(std::uint64_t draw, DType dtype);
 
-/// Elements of `runs`: along one axis, of some or all rows, a prefix, a suffix or a piece is one
-/// value, each row's own in half of the tensors. A run has 16 elements or more where the axis is as
-/// long, or is the whole row.
+/// The elements of `runs`: along one axis, in some or all rows, a prefix, a suffix or a piece has
+/// one value; in half of the tensors each row has its own. A run has at least 16 elements if the
+/// axis is that long, or is the whole row.
 struct Runs {
-  std::int64_t inner = 1;   ///< elements from one of the axis to its next
-  std::int64_t extent = 1;  ///< of the axis
-  std::uint64_t every = 1;  ///< one row in so many has a run
+  std::int64_t inner = 1;   ///< the distance between neighbours along the axis
+  std::int64_t extent = 1;  ///< the extent of the axis
+  std::uint64_t every = 1;  ///< one row in this number has a run
   bool own_values = false;
   std::uint64_t stream = 0;
-  /// The value of the element's run, where it is in one.
+  /// The value of the element's run, if it is in one.
   std::optional<double> at(std::int64_t linear) const;
 };
 Runs runs_of(std::uint64_t draw, const FilledTensor& tensor);
 
-/// Magnitudes of `range`. Of the tensors of a case one has them, or all, or the others have what
-/// they are divided by.
+/// The magnitudes of `range`. One tensor of a case has them, or all, or the others have those they
+/// are divided by.
 struct Magnitudes {
   enum class Kind : std::uint8_t {
-    moderate,    ///< in [-1, 1)
+    moderate,    ///< values in [-1, 1)
     near_power,  ///< near 2^exponent
-    all,         ///< any exponent that the dtype has
-    exponents,   ///< near where exp overflows or underflows
+    all,         ///< any exponent of the dtype
+    exponents,   ///< near the overflow or underflow of exp
     few          ///< one in 16 near 2^exponent, the others moderate
   };
   Kind kind = Kind::moderate;
@@ -59,14 +59,14 @@ struct Magnitudes {
 };
 Magnitudes magnitudes_of(std::uint64_t case_draw, bool chosen, DType dtype);
 
-/// The draw of one tensor; only the member that belongs to its fill's kind is used.
+/// The draw of one tensor; only the member for its kind of fill is used.
 struct FillEdges {
-  bool ties = false;  ///< or else, of that kind, it holds small whole numbers
+  bool ties = false;  ///< if not, a tensor of that kind holds small whole numbers
   Palette palette;
   Runs runs;
   Magnitudes magnitudes;
 };
-/// `stream` is the tensor's own; nullptr for other kinds.
+/// The draw for a tensor with its own `stream`; nullptr for other kinds.
 std::shared_ptr<const FillEdges> edges_of(const Fill& fill, const FilledTensor& tensor,
                                           std::uint64_t stream);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An index is followed from the input through moves and "from the end where negative" to the
-// Select, scatter or comparison that says how long its axis is.
+// Follows an index from the input through moves and "from the end if negative" to the Select,
+// scatter or comparison that gives the length of its axis.
 #include "case/indices.h"
 
 #include <fmt/format.h>
@@ -19,24 +19,24 @@
 namespace mote {
 namespace {
 
-/// A node whose elements are those of an input, moved: at which indices, in the node's loops.
+/// A node whose elements are moved elements of an input, with their indices in the node's loops.
 struct Traced {
   std::size_t input;
   std::vector<Expr> at;
   bool from_end = false;  ///< a negative one counts from the end
 };
 
-/// A rule about an input's elements. An index that is the same for all of them is in `column`.
+/// A rule about an input's elements, or about those of a column: axes with a fixed index.
 struct Rule {
   std::size_t input;
-  std::vector<std::optional<Expr>> column;  ///< by axis; without: every index
+  std::vector<std::optional<Expr>> column;  ///< the index along each axis; nullopt: any
   Expr extent;
   bool from_end;
 };
 
 struct Rules {
   std::vector<Rule> all;
-  std::map<std::size_t, std::vector<Expr>> others;  ///< values with another meaning, by input
+  std::map<std::size_t, std::vector<Expr>> others;  ///< other values with a meaning, by input
 };
 
 bool has_no_loop(const Expr& e) {
@@ -49,7 +49,7 @@ const uop::Map* as_map(const Uop& u, MapOp op) {
   return m != nullptr && m->op == op ? m : nullptr;
 }
 
-/// The value of a node that is a position without loops, the same everywhere.
+/// The value of a position node that is the same for all elements.
 std::optional<Expr> constant_of(const Uop& u) {
   const auto* i = std::get_if<uop::Iota>(&u.node().kind);
   return i != nullptr && has_no_loop(i->value) ? std::optional(i->value) : std::nullopt;
@@ -117,7 +117,7 @@ class RuleFinder {
     return t;
   }
 
-  /// where(x < 0, x + extent, x).
+  /// Matches where(x < 0, x + extent, x).
   std::optional<Traced> counted_from_end(const uop::Map& choice) const {
     const Uop& x = choice.args[2];
     const auto* below = as_map(choice.args[0], MapOp::lt);
@@ -137,7 +137,8 @@ class RuleFinder {
     rules_.all.push_back(std::move(rule));
   }
 
-  /// What an index is computed from may be compared with how long its axis is.
+  /// Notes an axis that an input indexes, and the nodes of the index, which may be compared with
+  /// the axis's length.
   void note_indices(const Uop& u) {
     const auto* s = std::get_if<uop::Select>(&u.node().kind);
     const auto* w = std::get_if<uop::SelectScatter>(&u.node().kind);
@@ -158,7 +159,7 @@ class RuleFinder {
     if (t != nullptr && extent) add(*t, *extent);
   }
 
-  /// Equal to a position along an axis: it is an index along that.
+  /// An element that is compared with a position along an axis is an index along that axis.
   void note_hits(const Uop& u) {
     const auto* m = as_map(u, MapOp::eq);
     if (m == nullptr) return;
@@ -198,7 +199,7 @@ const Rules& rules_of(const std::shared_ptr<const Program>& program) {
   return known.emplace(program, RuleFinder(*program).run()).first->second;
 }
 
-/// A rule with its numbers, for one input of a case.
+/// A rule evaluated for one input of a case.
 struct Limit {
   std::vector<std::optional<std::int64_t>> column;
   std::int64_t extent;
@@ -225,8 +226,8 @@ class InputLimits {
     return std::ranges::any_of(limits_, [](const Limit& l) { return l.extent < 1; });
   }
 
-  /// How long the axis of the element is, and whether it may count from the end; nothing where the
-  /// op does not read it as an index.
+  /// The length of the axis of the element, and whether it may count from the end; nullopt if the
+  /// op does not read the element as an index.
   std::optional<Limit> of(const std::vector<std::int64_t>& index) const {
     std::optional<Limit> found;
     for (const Limit& limit : limits_) {
@@ -256,7 +257,7 @@ class InputLimits {
   }
 
  private:
-  /// Along an axis that repeats, all elements are one, which has to be right for every column.
+  /// The column; along a repeating axis all elements are one, which must be valid for every column.
   std::optional<std::int64_t> column(const Case& c, const std::optional<Expr>& given,
                                      std::size_t axis) const {
     if (!given) return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts: their text, and the strides that they give to a shape.
+// Parses and prints layouts, and computes their strides for a shape.
 #include "mote/oracle/layout.h"
 
 #include <fmt/format.h>
@@ -51,7 +51,7 @@ void set_order(CaseLayout& layout, std::string_view suffix, std::vector<int> ord
   if (!std::ranges::is_sorted(order)) layout.order = std::move(order);
 }
 
-/// "gap1x5"
+/// Parses "gap1x5".
 AxisGap parse_gap(std::string_view suffix, int rank) {
   const std::size_t cross = suffix.find('x');
   const auto axis = number_after(suffix.substr(0, cross), "gap");
@@ -135,7 +135,7 @@ CaseLayout parse_layout(std::string_view text, int rank) {
     text.remove_prefix(end);
   }
   std::ranges::sort(layout.repeated);
-  auto& repeated = layout.repeated;  // std::ranges::unique is beyond clang 14 with this libstdc++
+  auto& repeated = layout.repeated;  // std::ranges::unique fails in clang 14 with this libstdc++
   repeated.erase(std::unique(repeated.begin(), repeated.end()), repeated.end());
   return layout;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a case to a draft with another size or parameter, and back.
+// Converts a case to a draft with another size or parameter, and back.
 #include "case/like.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace mote {
 namespace {
 
-/// The layout where the shape has got leading axes of extent 1; row-major where it has lost some.
+/// The layout for a shape with additional leading axes of extent 1; row-major if axes were removed.
 CaseLayout with_leading_axes(CaseLayout layout, int more) {
   if (more < 0) return {};
   if (more == 0) return layout;

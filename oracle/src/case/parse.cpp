@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parsing of case text. Each name=value is looked up among the inputs, outputs and parameters of
-// the target; which instance it is follows from the inputs that are present and their dtypes.
+// Parses case text. Each name=value is looked up among the inputs, outputs and parameters of the
+// target; the instance follows from the inputs that are present and their dtypes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -22,7 +22,7 @@ using Words = std::vector<std::string_view>;
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
-/// Behind the quote that ends, on the same line, what begins with one.
+/// The position after the closing quote on the same line, for text that begins with a quote.
 std::size_t end_of_quoted(std::string_view text) {
   text = text.substr(0, text.find_first_of("\r\n"));
   for (std::size_t k = 1; k < text.size(); ++k) {
@@ -35,7 +35,7 @@ std::size_t end_of_quoted(std::string_view text) {
   throw Error(fmt::format("a quote is not closed: {}", text));
 }
 
-/// At blanks; those in "…" and name="…" stay.
+/// Splits at blanks, except those in "…" and name="…".
 Words split(std::string_view text) {
   Words words;
   while (true) {
@@ -52,7 +52,7 @@ Words split(std::string_view text) {
   }
 }
 
-/// The byte that two hexadecimal digits say.
+/// The byte of two hexadecimal digits.
 char byte_of(std::string_view digits) {
   unsigned value = 0;
   const char* end = digits.data() + digits.size();
@@ -62,7 +62,7 @@ char byte_of(std::string_view digits) {
   return static_cast<char>(value);
 }
 
-/// A path, perhaps in quotes.
+/// A path that may be quoted.
 std::string unquoted(std::string_view text) {
   if (!text.starts_with('"')) return std::string(text);
   const std::size_t end = end_of_quoted(text);
@@ -84,7 +84,7 @@ std::string unquoted(std::string_view text) {
   return path;
 }
 
-/// Like split at commas, but keeps empty pieces, so that "2,,1" is an error.
+/// Splits at commas like split(), but keeps empty pieces, so that "2,,1" is an error.
 Words pieces(std::string_view text) {
   Words words;
   for (std::size_t comma = 0; comma != std::string_view::npos;) {
@@ -111,7 +111,7 @@ std::optional<double> parse_real(std::string_view text) {
   return value;
 }
 
-/// "f32[2,3]:t"
+/// Parses "f32[2,3]:t".
 CaseTensor parse_tensor(std::string_view name, std::string_view text) {
   const auto malformed = [&] {
     return Error(
@@ -178,7 +178,7 @@ void take_inputs(Case& c, Fields& fields) {
   }
 }
 
-/// Whether these inputs are those of the program, in its order then.
+/// True if these inputs are those of the program; puts them in its order.
 bool match_dtypes(const Program& program, std::vector<CaseTensor>& inputs) {
   std::vector<CaseTensor> ordered;
   for (const Uop& input : program.inputs) {
@@ -319,7 +319,7 @@ void check_in_place(const Case& c) {
   }
 }
 
-/// integer:9f21, and what its indices are.
+/// Parses "integer:9f21" and the restrictions of its indices.
 void take_fill(Case& c, std::string_view text) {
   const Words words = pieces(text);
   c.fill = parse_fill(words.front());
@@ -352,7 +352,7 @@ void parse_into(Case& c, const Words& words) {
   c.set = parse_set(c, set);
 }
 
-/// A message that quotes the text must show it: a zero byte would end it.
+/// Throws Error for bytes that a message could not show: a zero byte would end it.
 void refuse_bytes(std::string_view text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases as text: printing, and the pieces that parsing shares with it.
+// Prints cases as text, with helpers that parsing shares.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,7 +23,7 @@ std::string text_of(const CaseTensor& t) {
                      to_string(t.layout, static_cast<int>(t.shape.size())));
 }
 
-/// ",valid,not_negative": the flags of mote_indices.
+/// The text of the flags of mote_indices: ",valid,not_negative".
 std::string indices_text(int flags) {
   std::string text;
   if ((flags & MOTE_INDICES_VALID) != 0) text += ",valid";
@@ -37,7 +37,7 @@ bool is_default(const ParamDecl& decl, const Number& value) {
                          : static_cast<double>(value.integer()) == *decl.default_value;
 }
 
-/// The name without its trailing digits, and those digits.
+/// Splits the name into its stem and its trailing digits.
 std::pair<std::string, std::string> stem(const std::string& name) {
   const std::size_t last = name.find_last_not_of("0123456789");
   const std::size_t end = last == std::string::npos ? 0 : last + 1;
@@ -46,8 +46,8 @@ std::pair<std::string, std::string> stem(const std::string& name) {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-/// In quotes, if it would not read back without. A case is text that can be shown and sent, so that
-/// control characters and bytes that are no UTF-8 stand as \xNN.
+/// The path, quoted if it could not be read back otherwise. Case text can be shown and sent, so
+/// control characters and bytes that are not UTF-8 are written as \xNN.
 std::string quoted(const std::string& path) {
   const bool is_plain = path.find_first_of(" \"\\") == std::string::npos &&
                         std::ranges::none_of(path, is_control) && is_utf8(path);

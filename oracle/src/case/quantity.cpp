@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers with units. Blanks may stand around a number and its unit; the case of letters is free.
+// Parses numbers with units. Blanks may surround a number and its unit; letters may be in either
+// case.
 #include "mote/oracle/quantity.h"
 
 #include <fmt/format.h>
@@ -23,8 +24,8 @@ void skip_blanks(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
 }
 
-/// Takes a number and then its unit, in small letters, from the front of the text. The number is
-/// NaN where there is none.
+/// Removes a number and its unit, in lower case, from the front of the text. The number is NaN if
+/// there is none.
 std::pair<double, std::string> take_quantity(std::string_view& text) {
   skip_blanks(text);
   double value = 0;
@@ -42,7 +43,7 @@ std::pair<double, std::string> take_quantity(std::string_view& text) {
   return {value, unit};
 }
 
-/// 0 for what is no unit of time.
+/// The seconds of a unit; 0 if it is not a unit of time.
 double seconds_of(std::string_view unit) {
   struct Unit {
     std::string_view name;
@@ -60,7 +61,7 @@ double seconds_of(std::string_view unit) {
   return at == kUnits.end() ? 0 : at->seconds;
 }
 
-/// "k", "kib", "kb", …: 0 for what is no unit of bytes.
+/// The bytes of "k", "kib", "kb", …; 0 if it is not a unit of bytes.
 double bytes_in(std::string_view unit) {
   if (unit.empty() || unit == "b") return 1;
   static constexpr std::string_view kPrefixes = "kmgtpe";
@@ -72,7 +73,8 @@ double bytes_in(std::string_view unit) {
   return rest == "b" ? std::pow(1000.0, power) : 0;
 }
 
-/// nullopt where the text is not one quantity after another; a number alone is of seconds.
+/// The sum of quantities; nullopt if the text is not a sequence of them. A number alone is in
+/// seconds.
 std::optional<double> seconds_in(std::string_view text) {
   double sum = 0;
   for (bool first = true; first || !text.empty(); first = false) {

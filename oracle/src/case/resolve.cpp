@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Op names and program files to programs.
+// Resolves op names and program files to programs.
 #include "mote/oracle/resolve.h"
 
 #include <fmt/format.h>
@@ -38,8 +38,8 @@ DType default_dtype(const OpRecord& record) {
   return has_f32 ? DType::f32 : record.dtypes.front();
 }
 
-/// Of the op's choices of inputs that have none outside of the mask the one with the most. Where an
-/// input comes only with another, that one is left out too.
+/// The largest choice of the op's inputs within the mask. An input that requires a missing one is
+/// left out too.
 TensorMask greatest_within(const OpRecord& record, TensorMask mask) {
   std::optional<TensorMask> best;
   for (const Instance& i : instances(record)) {

@@ -20,7 +20,7 @@ bool read(std::string_view text, T& value) {
   return error == std::errc() && at == end;
 }
 
-/// The part before the separator; the rest stays.
+/// Removes and returns the part before the separator.
 std::string_view cut(std::string_view& text, char separator) {
   const std::size_t at = text.find(separator);
   const std::string_view part = text.substr(0, at);
@@ -86,7 +86,7 @@ void apply_set(const Case& c, const CaseTensor& t, Dense& values) {
   const std::vector<std::int64_t> strides = place(t.shape, {}).strides;
   for (const SetElement& e : c.set) {
     if (e.tensor != t.name) continue;
-    std::vector<std::int64_t> repeated(t.shape.size(), 1);  // extents of what holds the element
+    std::vector<std::int64_t> repeated(t.shape.size(), 1);  // the extents of its block
     std::int64_t first = 0;
     for (std::size_t axis = 0; axis < t.shape.size(); ++axis) {
       if (repeats(t, axis))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements that a case sets by themselves: set=x[0,1]=2;w[3]=0.5.
+// Elements that a case sets individually: set=x[0,1]=2;w[3]=0.5.
 #pragma once
 
 #include <string>
@@ -11,10 +11,11 @@
 
 namespace mote {
 
-/// Of a case whose inputs are known. Throws Error for what is no element of an input, or no value.
+/// Parses the elements of a case whose inputs are known. Throws Error for an element that does not
+/// exist, and for an invalid value.
 std::vector<SetElement> parse_set(const Case& c, std::string_view text);
 std::string to_string(const std::vector<SetElement>& set);
-/// The values of tensor t, where the fill has been written.
+/// Writes the set elements of tensor t over its fill.
 void apply_set(const Case& c, const CaseTensor& t, Dense& values);
 
 }  // namespace mote

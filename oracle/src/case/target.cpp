@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets from op names and program files.
+// Makes targets from op names and program files.
 #include "mote/oracle/target.h"
 
 #include <map>
@@ -35,7 +35,7 @@ Target::Target(std::string_view text) : text_(text) {
     try {
       programs_[dtype] = program_of_file(text, program_text_, dtype);
       possible_.push_back(dtype);
-    } catch (const Error&) {  // an operation does not take it
+    } catch (const Error&) {  // an operation does not accept the dtype
     }
   }
 }

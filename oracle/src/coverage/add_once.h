@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list in which nothing stands twice.
+// Adds to a list without duplicates.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counting cells, and which are left.
+// Counts cells, and finds those that are left.
 #include "mote/oracle/coverage.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ CellCount sum_with_value(const CellCounts& counted, const std::string& value) {
   return sum;
 }
 
-/// A kernel of the op honours an in-place pair.
+/// True if a kernel of the op honours an in-place pair.
 bool may_take_memory(const mote_backend& backend, const Target& target) {
   if (target.record() == nullptr) return true;
   for (std::int32_t k = 0; k < backend.kernel_count; ++k) {
@@ -43,7 +43,7 @@ bool may_take_memory(const mote_backend& backend, const Target& target) {
   return false;
 }
 
-/// Before any data was there, in every case.
+/// True if the backend declined every case before it saw any data.
 bool is_ruled_out(const CellCount& count) {
   return all_declined(count) && count.declined_by_run == 0;
 }
@@ -66,7 +66,7 @@ Coverage make_coverage(const std::string& op, DType dtype, const std::string& ba
                        const CellCounts& counted, bool takes_memory) {
   const auto target = find_target(op);
   Coverage c{op, dtype, backend, possible_features(*target, dtype)};
-  for (const auto& [cell, count] : counted) {  // also what only listed cases have
+  for (const auto& [cell, count] : counted) {  // cells that only listed cases have count too
     add_once(c.of.layouts, cell.layout);
     add_once(c.of.values, cell.value);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coverage for a terminal, in few lines, and as JSON, whole.
+// Prints coverage for a terminal, in few lines, and as complete JSON.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,7 +17,7 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kRowsShown = 5;
-constexpr std::size_t kTextShown = 90;  ///< characters of a row's cells
+constexpr std::size_t kTextShown = 90;  ///< the maximum number of characters of a row's cells
 
 OrderedJson by_layout(const std::vector<Cell>& cells) {
   OrderedJson all = OrderedJson::object();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of a case, and of all cases of an op: layouts and values of parameters, in classes that are few.
+// Finds the features of a case, and of all cases of an op: layouts and values of parameters, in a
+// few classes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,9 +14,9 @@
 namespace mote {
 namespace {
 
-/// Integers that many above the least one, and greater ones, are one class.
+/// Integers at least this far above the least one are one class.
 constexpr std::int64_t kTold = 3;
-/// Sizes of which one is legal with most values of a parameter.
+/// Sizes that are tried: one of them is legal with most values of a parameter.
 constexpr std::int64_t kSizes[] = {4, 2, 1, 8};
 
 std::optional<std::int64_t> least_of(const ParamDecl& p) {
@@ -43,7 +44,7 @@ std::string class_of(const ParamDecl& p, const Number& value) {
   return value.is_real() ? real_class(p, value.real()) : integer_class(p, value.integer());
 }
 
-/// One of each class that there may be.
+/// One value of each possible class.
 std::vector<Number> representatives(const ParamDecl& p) {
   std::vector<Number> all;
   if (!p.is_integer) {
@@ -72,7 +73,7 @@ bool is_legal(Draft draft) {
     draft.at.values.assign(domain.knobs.size(), size);
     try {
       if (to_case(draft)) return true;
-    } catch (const Error&) {  // not with this size
+    } catch (const Error&) {  // not legal with this size
       continue;
     }
   }
@@ -96,7 +97,7 @@ void add_params(std::vector<std::string>& values, const std::shared_ptr<const Ta
   }
 }
 
-/// Of the whole and the barest set of inputs; of those that are listed, where only some are.
+/// The whole and the smallest set of inputs; for an op with listed sets, those.
 std::vector<TensorMask> masks_of(const Target& target) {
   if (target.record() != nullptr && !target.record()->masks.empty()) return target.record()->masks;
   TensorMask bare = target.full_mask();
@@ -186,7 +187,7 @@ CaseFeatures features_of(const Case& c) {
 
 CaseFeatures possible_features(const Target& target, DType dtype) {
   static std::mutex mutex;
-  static std::map<std::pair<std::string, DType>, std::vector<std::string>> known;  // values, by op
+  static std::map<std::pair<std::string, DType>, std::vector<std::string>> known;  // values by op
   const std::lock_guard lock(mutex);
   const std::pair key(target.text(), dtype);
   auto at = known.find(key);

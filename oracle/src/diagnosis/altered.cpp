@@ -32,7 +32,7 @@ class Alterer {
     const Surroundings around(program_);
     for (const Uop& u : nodes_)
       for (const Alternative& other : alternatives(u, around)) add(u, {}, other);
-    // What only one of several readers does otherwise.
+    // Changes a value for only one of its several readers.
     for (const Uop& u : nodes_) {
       const std::vector<Uop> args = operands(u);
       for (std::size_t k = 0; k < args.size(); ++k) {
@@ -48,7 +48,7 @@ class Alterer {
   }
 
  private:
-  /// `other` in place of the node, or of its operand number k.
+  /// Adds the program with `other` in place of the node, or of its operand number k.
   void add(const Uop& node, std::optional<std::size_t> k, const Alternative& other) {
     const Uop replaced = k ? operands(node)[*k] : node;
     if (!are_interchangeable(other.uop, replaced)) return;
@@ -68,7 +68,7 @@ class Alterer {
          {"another formula", nullptr, "with " + change.text, {}, {}});
   }
 
-  /// change(node, the node of changed operands) is what takes its place.
+  /// Keeps the program in which change(node, the node with changed operands) replaces each node.
   template <typename Change>
   void keep(const Change& change, Altered as) {
     auto altered = std::make_shared<Program>(program_);
@@ -85,7 +85,7 @@ class Alterer {
       if (!texts_.insert(to_string(*altered)).second) return;
       as.program = std::move(altered);
       all_.push_back(std::move(as));
-    } catch (const Error&) {  // of shapes or dtypes that do not go together, or too deep
+    } catch (const Error&) {  // shapes or dtypes do not fit, or the program is too deep
     }
   }
 
@@ -101,7 +101,7 @@ class Alterer {
 std::string Altered::text() const {
   if (!words.empty()) return words;
   const auto [was, is] = said(before, after);
-  if (was == is)  // what such texts do not show
+  if (was == is)  // a difference that the texts do not show
     return fmt::format("with {} in another dtype, or other numbers where it is out of range,", is);
   return fmt::format("with {} in place of {}", is, was);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that differ from one in a single place: what a kernel may compute in its stead.
+// Makes programs that differ from one in a single location: each is what a kernel may compute
+// instead.
 #pragma once
 
 #include <memory>
@@ -11,27 +12,28 @@
 namespace mote::diagnosis {
 
 struct Altered {
-  std::string kind;                        ///< of the diagnosis
-  std::shared_ptr<const Program> program;  ///< of the same inputs, parameters, sizes and outputs
-  std::string words;                       ///< that say it; empty: the formulas do
-  Uop before, after;                       ///< the place that is another
+  std::string kind;                        ///< the kind of the diagnosis
+  std::shared_ptr<const Program> program;  ///< with the same inputs, parameters, sizes and outputs
+  std::string words;                       ///< a description; empty: the formulas describe it
+  Uop before, after;                       ///< the changed node, and its replacement
 
-  /// "with x[n]/s in place of x[n]*s"
+  /// A description such as "with x[n]/s in place of x[n]*s".
   std::string text() const;
 };
 
-/// At each node in turn:
-/// - an operand, an operand's operand, or an input of the same shape in place of the node;
-/// - a sum along another axis, or with ones up to a whole block; scatters that read before any
-/// wrote;
-/// - f(a) + b and f(b) + a for f(a + b), through up to three functions, and f(a + b) for f(a) + b;
-/// - f of the elements that a reindex reads, also of those out of range, and not f before it;
-/// - another function of its family: trunc for floor, <= for <, - for +; what scatters sets;
-/// - an intermediate value in an integer type of the program's, that wraps or saturates; the sum
-///   under a log1p and the exp under an expm1 rounded;
-/// - 0, 1, another constant or a size one more or less, also where one of several reads it;
-/// - an index one more or less, along another axis, that goes on in the next row; all indices
-///   without offsets, divisions in them rounded otherwise.
+/// The altered programs have one of these changes at one node:
+/// - an operand, an operand's operand, or an input of the same shape replaces the node;
+/// - a sum runs along another axis, or includes ones up to a whole block; scatters read before any
+///   of them writes;
+/// - f(a) + b and f(b) + a replace f(a + b), through up to three functions, and f(a + b) replaces
+///   f(a) + b;
+/// - f is applied after a reindex, also to elements out of range, and not before it;
+/// - another function of its family replaces it: trunc for floor, <= for <, - for +, set for add;
+/// - an intermediate value has an integer type of the program's, which wraps or saturates; the sum
+///   under a log1p and the exp under an expm1 are rounded;
+/// - 0, 1, another constant or a size one more or less replaces it, also for one of its readers;
+/// - an index is one more or less, runs along another axis or into the next row; all indices lose
+///   their offsets, or divisions in them round differently.
 std::vector<Altered> altered_programs(const Program& program);
 
 }  // namespace mote::diagnosis

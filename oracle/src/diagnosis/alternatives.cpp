@@ -9,9 +9,9 @@
 namespace mote::diagnosis {
 namespace {
 
-constexpr int kThrough = 3;  ///< functions that a summand is taken out of
+constexpr int kThrough = 3;  ///< functions that a summand is moved through
 
-/// A scalar in every element.
+/// True for a scalar repeated in every element.
 bool is_repeated(const Uop& u) {
   const auto* r = std::get_if<uop::Reindex>(&u.node().kind);
   return r != nullptr && r->from.empty();
@@ -27,7 +27,7 @@ void add_operands(Collector& all, const Uop& u) {
   }
 }
 
-/// u with `b` in place of `a`, which is found through maps.
+/// The node u with `b` in place of `a`, which is found through maps.
 Uop replaced_below(const Uop& u, const Uop& a, const Uop& b, int depth) {
   if (u.id() == a.id()) return b;
   const uop::Map* m = map_of(u);
@@ -37,7 +37,7 @@ Uop replaced_below(const Uop& u, const Uop& a, const Uop& b, int depth) {
   return with_operands(u, args);
 }
 
-/// The sums and differences below u through maps.
+/// Collects the sums and differences below u, found through maps.
 void find_sums(const Uop& u, int depth, std::vector<Uop>& sums) {
   const uop::Map* m = map_of(u);
   if (m == nullptr || depth == 0) return;
@@ -69,7 +69,7 @@ void add_summands_outside(Collector& all, const Uop& u) {
   }
 }
 
-/// u with b added to what stands below it through functions of `depth` more.
+/// Adds u with b added to a value below it, through at most `depth` functions.
 void add_inside(Collector& all, const Uop& u, const Uop& b, int depth,
                 const std::function<Uop(const Uop&)>& rebuilt) {
   const uop::Map* f = map_of(u);
@@ -92,7 +92,7 @@ void add_summands_inside(Collector& all, const Uop& u) {
     add_inside(all, m->args[k], m->args[1 - k], kThrough, [](const Uop& x) { return x; });
 }
 
-/// (sqrt(a) + b)/sqrt(c) for sqrt(a/c) + b: b is corrected too.
+/// Adds (sqrt(a) + b)/sqrt(c) for sqrt(a/c) + b, in which b is corrected too.
 void add_summands_in_quotients(Collector& all, const Uop& u) {
   const uop::Map* m = map_of(u);
   if (m == nullptr || m->op != MapOp::add) return;
@@ -147,7 +147,7 @@ void add_other_functions(Collector& all, const Uop& u) {
   if (const auto* s = std::get_if<uop::SelectScatter>(&u.node().kind)) {
     all.add([&] { return select_scatter(ScatterOp::set, s->base, s->x, s->axis, s->index); });
     if (s->op != ScatterOp::add) return;
-    all.add([&] {  // all read what was there before any wrote
+    all.add([&] {  // all read the old value before any writes
       const Uop nothing =
           shaped(scalar(is_real(u.dtype()) ? Number(0.0) : Number(0), u.dtype()), u);
       return s->base + select_scatter(ScatterOp::set, nothing, s->x, s->axis, s->index);
@@ -155,7 +155,7 @@ void add_other_functions(Collector& all, const Uop& u) {
   }
 }
 
-/// Sums along another axis, and with as many ones as fill the last block.
+/// Adds sums along another axis, and sums with as many additional ones as fill the last block.
 void add_other_sums(Collector& all, const Uop& u) {
   Uop below = u;
   while (const auto* r = std::get_if<uop::Reindex>(&below.node().kind)) below = r->x;
@@ -216,7 +216,7 @@ std::vector<Alternative> alternatives(const Uop& u, const Surroundings& around) 
 
 namespace {
 
-/// Those of u, or of what it moves or casts alone.
+/// The alternatives of u, and of the value that u only moves or casts.
 std::vector<Alternative> alternatives_below(const Uop& u, const Surroundings& around) {
   std::vector<Alternative> all = alternatives(u, around);
   const uop::Map* m = map_of(u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may stand in place of a node: see altered.h.
+// Finds alternatives for a node; altered.h lists them.
 #pragma once
 
 #include <functional>
@@ -10,36 +10,37 @@
 
 namespace mote::diagnosis {
 
-/// What the whole program offers to a node of it.
+/// The parts of the whole program that may replace a node of it.
 struct Surroundings {
   explicit Surroundings(const Program& program);
   std::vector<Uop> inputs;
-  std::vector<DType> integers;  ///< of inputs and outputs, narrower than 64 bits
+  std::vector<DType> integers;  ///< the types of inputs and outputs narrower than 64 bits
 };
 
-/// A value that may stand in place of a node.
+/// A value that may replace a node.
 struct Alternative {
   Uop uop;
-  std::string kind = {};   ///< of the diagnosis; empty: "another formula"
-  std::string words = {};  ///< that say it; empty: the formulas do
+  std::string kind = {};   ///< the kind of the diagnosis; empty: "another formula"
+  std::string words = {};  ///< a description; empty: the formulas describe it
 };
 
-/// Of the same dtype and shape.
+/// True if both have the same dtype and shape.
 bool are_interchangeable(const Uop& a, const Uop& b);
 std::vector<Alternative> alternatives(const Uop& u, const Surroundings& around);
-/// The node with an alternative of an operand.
+/// The node with an alternative for one operand.
 std::vector<Alternative> with_another_operand(const Uop& u, const Surroundings& around);
-/// The node with one of the inputs that it is made of read with two axes exchanged.
+/// The node with two axes exchanged in one of the inputs that it is computed from.
 std::vector<Alternative> with_transposed_reads(const Uop& u);
 
-/// What becomes of every index expression of a program.
+/// A change of every index expression of a program.
 struct IndexChange {
   std::string text;  ///< "divisions in indices rounded up"
   std::function<Expr(const Expr&)> make;
 };
-/// Sums without what moves with no loop; divisions that are rounded otherwise, one or all.
+/// The changes: sums without the terms that move with no loop, and divisions that round
+/// differently, one or all.
 std::vector<IndexChange> index_changes(const std::vector<Uop>& nodes);
-/// The node with such expressions.
+/// The node with changed index expressions.
 Uop with_indices(const Uop& u, const std::function<Expr(const Expr&)>& change);
 
 }  // namespace mote::diagnosis

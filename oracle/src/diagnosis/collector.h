@@ -12,7 +12,7 @@ namespace mote::diagnosis {
 
 inline const uop::Map* map_of(const Uop& u) { return std::get_if<uop::Map>(&u.node().kind); }
 
-/// Collects what can be built and fits.
+/// Collects alternatives that can be built and fit.
 class Collector {
  public:
   explicit Collector(Uop of) : of_(std::move(of)) {}
@@ -22,7 +22,7 @@ class Collector {
     try {
       const Uop u = build();
       if (are_interchangeable(u, of_) && u.id() != of_.id()) all_.push_back({u, kind, words});
-    } catch (const Error&) {  // shapes or dtypes that do not go together
+    } catch (const Error&) {  // shapes or dtypes do not fit
     }
   }
   std::vector<Alternative> take() { return std::move(all_); }
@@ -42,9 +42,9 @@ inline bool is_constant(const Uop& u) {
          std::holds_alternative<uop::Param>(u.node().kind);
 }
 
-/// Elements from elsewhere: see altered.h.
+/// Adds elements from other locations: see altered.h.
 void add_other_places(Collector& all, const Uop& u);
-/// Other numbers: narrower formats, other ends, what stands for nothing.
+/// Adds other numbers: narrower formats, other limits, other results for an empty row.
 void add_other_values(Collector& all, const Uop& u, const Surroundings& around);
 
 }  // namespace mote::diagnosis

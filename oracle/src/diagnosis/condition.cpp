@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The condition: a greedy cover by predicates that hold wherever it fails, then fresh cases on both
-// sides of each of them, and again with these, until nothing refutes it.
+// Finds the condition by a greedy cover with predicates that hold for every failing case, then
+// tests it on fresh cases on both sides of each predicate, and repeats with these until no case
+// refutes it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -20,23 +21,23 @@ constexpr std::size_t kMaxParts = 3;
 /// The least number of passing runs that a part excludes: fewer may pass because of their data.
 constexpr std::ptrdiff_t kLeastExcluded = 3;
 constexpr int kRounds = 6;
-constexpr std::uint64_t kBases = 15;  ///< cases whose variations are tried in a round
-constexpr std::uint64_t kWays = 24;   ///< in which a case is made to be one where a part holds
-constexpr int kTries = 8;             ///< variations of a base that are looked at, for each part
-constexpr std::uint64_t kDrawnInRound = 40;  ///< in a round, as they come
+constexpr std::uint64_t kBases = 15;  ///< cases whose variations are tried in an iteration
+constexpr std::uint64_t kWays = 24;   ///< attempts to change a case so that a part holds
+constexpr int kTries = 8;             ///< variations of a base that are examined for each part
+constexpr std::uint64_t kDrawnInRound = 40;  ///< unchanged drawn cases in an iteration
 constexpr std::uint64_t kFirstDrawn = 2000;
-constexpr double kMaxFreshWork = 3e8;  ///< multiply-adds of all rounds together
+constexpr double kMaxFreshWork = 3e8;  ///< multiply-adds of all iterations together
 constexpr double kMaxOfOne = 1e7;
-/// So many fresh cases there must be for what is said, with the condition and without it; and so
-/// many near another one to compare it with.
+/// The minimum numbers of fresh cases with the condition and without it, and of cases near another
+/// one to compare it with.
 constexpr std::int64_t kLeastWith = 6, kLeastWithout = 12, kLeastNear = 3;
-/// Cases without a part that all pass show that it matters if so few would pass by chance, as cases
-/// with it do.
+/// Passing cases without a part show that it matters if the probability that all pass, when they
+/// fail as often as cases with it, is below this.
 constexpr double kChance = 0.01;
-/// "Only where" is said where at least that share of the cases with the condition fails: of what
-/// fails seldom, some that pass without it show little.
+/// "Only where" is said if at least this share of the cases with the condition fails: if a case
+/// fails rarely, a few passing cases without the condition prove little.
 constexpr double kLeastShare = 1.0 / 3;
-/// By so much more often it must fail with a condition than without, to be worth saying.
+/// The minimum difference between the rates of failure with a condition and without it.
 constexpr double kTelling = 0.5;
 
 using Parts = std::vector<Predicate>;
@@ -57,7 +58,7 @@ std::string text_of(const Parts& parts) {
   return fmt::format("{}", fmt::join(texts, " and "));
 }
 
-/// The samples on both sides; the smallest case is one that fails.
+/// The samples on both sides; the smallest case is a failing one.
 struct Sides {
   Sides(const Sample& smallest, const std::vector<Sample>& all) : failing{&smallest} {
     for (const Sample& s : all) (s.failed() ? failing : passing).push_back(&s);
@@ -65,7 +66,7 @@ struct Sides {
   std::vector<const Sample*> failing, passing;
 };
 
-/// Parts that exclude next to nothing that the others do not.
+/// Drops parts that exclude almost no case that the others do not exclude.
 void drop_what_others_say(Parts& parts, const std::vector<const Sample*>& passing) {
   for (std::size_t k = 0; k < parts.size();) {
     const auto alone = std::ranges::count_if(
@@ -77,7 +78,8 @@ void drop_what_others_say(Parts& parts, const std::vector<const Sample*>& passin
   }
 }
 
-/// Predicates that hold wherever it fails, until none that passes is left or they exclude few.
+/// Chooses predicates that hold for all failing cases, until no passing case is left or they
+/// exclude few.
 Parts cover(const Case& smallest, const Sides& sides) {
   Parts usable = predicates(smallest, sides.failing, sides.passing);
   std::ranges::stable_sort(usable, {}, &Predicate::cost);
@@ -97,7 +99,7 @@ Parts cover(const Case& smallest, const Sides& sides) {
   return chosen;
 }
 
-/// Fresh cases around a condition.
+/// Runs fresh cases around a condition.
 class Tester {
  public:
   Tester(const Case& smallest, const Judge& judge)
@@ -108,7 +110,7 @@ class Tester {
   const std::vector<Sample>& samples() const { return sampler_.all; }
   bool is_spent() const { return sampler_.is_spent(); }
 
-  /// Both sides of each part where the others hold, and some drawn cases.
+  /// Runs both sides of each part for which the others hold, and some drawn cases.
   void run(const Parts& parts, std::uint64_t round) {
     needs_data_ = std::ranges::any_of(parts, &Predicate::of_data);
     for (std::uint64_t b = 0; b < kBases && !is_spent(); ++b) {
@@ -126,7 +128,7 @@ class Tester {
   }
 
  private:
-  /// The smallest case with other data, a drawn one, a drawn one whose sizes are small.
+  /// The smallest case with other data, a drawn case, or a drawn case with small sizes.
   std::optional<Case> base(std::uint64_t b, std::uint64_t round) {
     if (b % 3 != 0) {
       std::optional<Case> c = draw(round * 100 + b);
@@ -154,7 +156,7 @@ class Tester {
     return {c, {}, false, needs_data_ ? contents_of(c) : std::vector<Contents>()};
   }
 
-  /// A case like that one in which all parts hold; the part `except` may hold or not.
+  /// A similar case in which all parts hold, except that the part `except` may fail.
   std::optional<Case> forced(Case c, const Parts& parts, std::optional<std::size_t> except,
                              std::uint64_t salt) const {
     for (int pass = 0; pass < 2; ++pass)
@@ -173,7 +175,7 @@ class Tester {
     return c;
   }
 
-  /// Where each size in turn is 0 or 1, and each parameter 0.
+  /// Runs cases in which one size is 0 or 1, or one parameter 0.
   void corners(const Parts& parts, std::uint64_t round) {
     const std::optional<Case> drawn = draw(round * 100 + 99);
     for (const Case& from : {smallest_, drawn.value_or(smallest_)}) {
@@ -220,7 +222,7 @@ void count(Share& share, const Sample& s) {
   share.failed += s.failed() ? 1 : 0;
 }
 
-/// How many of the fresh cases fail with a condition, and without it.
+/// The numbers of fresh cases that fail with a condition, and without it.
 struct Tested {
   Share with, without;
 
@@ -234,8 +236,8 @@ double rate(const Share& s) {
   return s.runs == 0 ? 0 : static_cast<double>(s.failed) / static_cast<double>(s.runs);
 }
 
-/// How often cases with all parts fail that are near another one in what a part limits: from half
-/// of it to twice as much.
+/// The rate of failure of cases with all parts that are near another case in the quantity of a
+/// part: from half of it to twice as much.
 double rate_near(const Sample& s, const Predicate& part, const std::vector<const Sample*>& with) {
   if (!part.quantity) {
     Share all;
@@ -277,7 +279,7 @@ class Finder {
       if (sides.passing.empty()) return {};
       const Parts parts = cover(smallest_.of, sides);
       if (parts.empty()) break;
-      if (text_of(parts) == last_) break;  // what it was tested on has not changed it
+      if (text_of(parts) == last_) break;  // the last iteration has not changed it
       last_ = text_of(parts);
       test(parts, round);
       tried_.push_back(parts);
@@ -298,7 +300,7 @@ class Finder {
                                [&](const Sample& s) { return s.failed() && !hold(parts, s); });
   }
 
-  /// The last that nothing refutes: of what it was tested on, and of what came later.
+  /// The latest condition that no case refutes, neither one it was tested on nor a later one.
   std::optional<WhereItFails> best_necessary() const {
     for (std::size_t k = tried_.size(); k-- > 0;) {
       Parts parts = tried_[k];
@@ -318,7 +320,8 @@ class Finder {
     return std::nullopt;
   }
 
-  /// Nothing holds wherever it fails: what tells most of them from most that pass.
+  /// Used if no condition holds for all failing cases: the predicate that best separates failing
+  /// from passing ones.
   WhereItFails how_often() {
     Sides sides(smallest_, {});
     sides.passing = Sides(smallest_, all_).passing;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking through what a case fills its inputs with.
+// Inspects the data with which a case fills its inputs.
 #include "diagnosis/contents.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace mote::diagnosis {
 namespace {
 
-constexpr std::int64_t kMaxLookedAt = std::int64_t{1} << 16;  ///< of all inputs together
+constexpr std::int64_t kMaxLookedAt = std::int64_t{1} << 16;  ///< elements of all inputs together
 
 void add_real(Contents& to, double value) {
   to.nan = to.nan || std::isnan(value);

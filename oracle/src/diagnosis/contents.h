@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words for the data of a case's inputs: NaN, infinities, signs, repeats, the greatest magnitude.
+// Describes the data of a case's inputs: NaN, infinities, signs, repeats, the greatest magnitude.
 #pragma once
 
 #include <string>
@@ -19,10 +19,10 @@ struct Contents {
   bool zero = false;      ///< +0 or -0
   bool minus_zero = false;
   bool twice = false;   ///< two elements of an integer tensor are equal
-  double greatest = 0;  ///< of the magnitudes that are finite
+  double greatest = 0;  ///< the greatest finite magnitude
 };
 
-/// The words for each input; empty where inputs are too large to be read, or cannot be filled.
+/// The description of each input; empty if inputs are too large to be read, or cannot be filled.
 std::vector<Contents> contents_of(const Case& c);
 
 }  // namespace mote::diagnosis

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verdicts that say what it is (found.cpp), else hypotheses against several failing cases.
+// Uses the verdict if it explains the failure (found.cpp), and otherwise tests hypotheses against
+// several failing cases.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,9 +17,9 @@ namespace {
 
 using namespace diagnosis;
 
-constexpr std::size_t kMoreCases = 8;   ///< where kCases leave several
-constexpr std::size_t kConfirming = 3;  ///< of those, for a strict hypothesis
-constexpr int kMaxInVain = 3;           ///< of those one after the other
+constexpr std::size_t kMoreCases = 8;   ///< if kCases leave several hypotheses
+constexpr std::size_t kConfirming = 3;  ///< the number of these for a strict hypothesis
+constexpr int kMaxInVain = 3;           ///< consecutive cases that do not distinguish
 
 bool fits(const Hypothesis& h, const Observed& o) {
   const auto outputs = h.outputs(o);
@@ -28,7 +29,7 @@ bool fits(const Hypothesis& h, const Observed& o) {
 struct Candidate {
   Hypothesis hypothesis;
   std::size_t explained = 0;
-  bool told = false;  ///< one of the cases that it explains tells it from others
+  bool told = false;  ///< an explained case tells it from others
 
   void count(const Observed& o) {
     if (!fits(hypothesis, o)) return;
@@ -39,7 +40,7 @@ struct Candidate {
 
 using Family = std::vector<Hypothesis> (*)(const Observed&);
 
-/// Those of the families that explain the smallest case.
+/// Adds the hypotheses of the families that explain the smallest case.
 void add_candidates(std::vector<Candidate>& all, const Observed& smallest,
                     std::span<const Family> families, bool strict) {
   for (const Family family : families)
@@ -70,7 +71,7 @@ std::vector<Candidate> candidates(const Observed& smallest) {
   return all;
 }
 
-/// Where none of those is it.
+/// Used if no other hypothesis fits.
 std::vector<Candidate> formulas(const Observed& smallest) {
   constexpr Family kFormulas[] = {formula_hypotheses};
   std::vector<Candidate> all;
@@ -78,9 +79,9 @@ std::vector<Candidate> formulas(const Observed& smallest) {
   return all;
 }
 
-/// Both: for what zeros or an overflow explain, as they do saturated integers and rows with nothing
-/// to sum. Few drawn cases have such a row, so that one which is made from the smallest confirms it
-/// too.
+/// All hypotheses, used if zeros or an overflow explain the failure: these also explain saturated
+/// integers and rows with nothing to sum. Few drawn cases have such a row, so a case made from the
+/// smallest may confirm that hypothesis.
 std::vector<Candidate> all_hypotheses(const Observed& smallest) {
   std::vector<Candidate> others = formulas(smallest);
   const auto is_telling = [](const Candidate& c) { return c.hypothesis.kind == "empty row"; };
@@ -93,7 +94,7 @@ std::vector<Candidate> all_hypotheses(const Observed& smallest) {
   return all;
 }
 
-/// Many a fault gives these, so that a formula may say more.
+/// True for diagnoses that many faults give, so that a formula may say more.
 bool says_little(const Found& found) {
   return found.kind == "zeros" || found.kind == "copy of an input" || found.kind == "overflow";
 }
@@ -106,7 +107,7 @@ std::size_t most_explained(const std::vector<Candidate>& all) {
   return std::ranges::max_element(all, {}, &Candidate::explained)->explained;
 }
 
-/// The number of those that explain as much as any.
+/// The number of hypotheses that explain the most cases.
 std::ptrdiff_t leaders(const std::vector<Candidate>& all) {
   return std::ranges::count(all, most_explained(all), &Candidate::explained);
 }
@@ -115,14 +116,14 @@ const Candidate& leader(const std::vector<Candidate>& all) {
   return *std::ranges::max_element(all, {}, &Candidate::explained);
 }
 
-/// A strict one explains fewer than four in five.
+/// True if a strict hypothesis explains fewer than four in five.
 bool is_chance(const Candidate& c, std::size_t cases) {
   return c.hypothesis.strict && 5 * c.explained < 4 * cases;
 }
 
-/// Larger failing cases, until one hypothesis is ahead or they stop telling them apart: in cases of
-/// few elements a lost term may be all there is, so that zeros explain them as well. A strict one
-/// is confirmed by some in any event.
+/// Tries larger failing cases until one hypothesis leads or they stop distinguishing: in cases of
+/// few elements a lost term may be the only one, so that zeros explain them too. A strict
+/// hypothesis is always confirmed by some. Returns the number of cases.
 std::size_t tell_apart(std::vector<Candidate>& all,
                        const std::function<std::optional<Observed>()>& next) {
   std::size_t used = 0;
@@ -142,8 +143,8 @@ std::size_t tell_apart(std::vector<Candidate>& all,
   return used;
 }
 
-/// The hypothesis that explains most of the failing cases, more than half of them, and the smallest
-/// one in any event; of several the one that explains most of larger ones too.
+/// The hypothesis that explains most of the failing cases (more than half of them, and always the
+/// smallest); of several, the one that also explains most of the larger ones.
 std::optional<Found> best(std::vector<Candidate> all, std::vector<Observed>& cases,
                           bool& some_are_drawn,
                           const std::function<std::optional<Observed>()>& next) {
@@ -207,7 +208,7 @@ Diagnosis diagnose(const Case& smallest, const Outcome& outcome,
     if (found && says_little(*found))
       if (auto more = best(all_hypotheses(cases.front()), cases, some_are_drawn, next))
         found = std::move(more);
-    if (!found && cases.size() >= kConfirming) {  // the smallest may be one of odd numbers
+    if (!found && cases.size() >= kConfirming) {  // the smallest may have unusual numbers
       std::swap(cases[0], cases[1]);
       explain();
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers at the ends of formats: other limits where values saturate, integers that went through
-// floats, outputs in fewer bits, denormals.
+// Tests numbers at the limits of formats: other limits of saturation, integers converted to floats,
+// outputs in fewer bits, denormals.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::vector<Dense> changed(const std::vector<Dense>& all, const Change& change, 
   return result;
 }
 
-/// Which tensors are changed.
+/// The tensors that are changed.
 enum class Which : std::uint8_t { inputs, outputs, both };
 
 std::optional<std::vector<Dense>> with_changed(const Observed& of, const Change& change, bool reals,
@@ -50,7 +50,7 @@ std::optional<std::vector<Dense>> with_changed(const Observed& of, const Change&
   return outputs;
 }
 
-/// An integer that was a float, or a double, for a while.
+/// Converts an integer to a float or a double and back.
 Change through(DType real) {
   return [real](const Number& n) {
     const double value = store_as(Number(static_cast<double>(n.integer())), real).real();
@@ -100,7 +100,7 @@ void add_limits(std::vector<Hypothesis>& all, DType dtype) {
   }
 }
 
-/// The greatest number where there is an infinity.
+/// The outputs with the greatest number in place of each infinity.
 std::optional<std::vector<Dense>> finite_ends(const Observed& of) {
   std::vector<Dense> outputs = copies_of(of.expected);
   bool any = false;
@@ -151,7 +151,7 @@ void add_narrow_outputs(std::vector<Hypothesis>& all, DType dtype) {
   }
 }
 
-/// One input alone in a narrower format, of which it has the range too.
+/// Adds each single input in a narrower format, with its range too.
 void add_narrow_inputs(std::vector<Hypothesis>& all, const Observed& o) {
   for (std::size_t k = 0; k < o.of.inputs.size(); ++k) {
     const CaseTensor& t = o.of.inputs[k];

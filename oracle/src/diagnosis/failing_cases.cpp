@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::uint64_t kFirstFresh = 1000;  ///< positions that samples() does not draw
 constexpr std::uint64_t kMaxFresh = 40;
-constexpr std::uint64_t kMaxDrawnFresh = 100;  ///< of which those are taken
+constexpr std::uint64_t kMaxDrawnFresh = 100;  ///< drawn cases from which they are chosen
 constexpr double kHeavyWork = 50'000;          ///< multiply-adds
 
-/// The data lie at the edges of arithmetic, where a kernel's own roundings and overflows hide what
-/// else it does.
+/// True if the data lie at the limits of arithmetic, where a kernel's own roundings and overflows
+/// hide other defects.
 bool has_edges(const Case& c) { return c.fill.kind >= FillKind::ties; }
 
-/// No input holds NaN or an infinity.
+/// True if no input holds NaN or an infinity.
 bool is_finite(const std::vector<Contents>& of) {
   return std::ranges::none_of(
       of, [](const Contents& c) { return c.nan || c.infinity || c.minus_infinity; });
@@ -86,12 +86,12 @@ bool FailingCases::is_alike(const Case& c, const Outcome& o) const {
          !o.differences.empty() && !is_heavy(c);
 }
 
-/// Other optional inputs than in the smallest, or inputs that repeat along other axes.
+/// True if it has other optional inputs than the smallest, or inputs that repeat along other axes.
 bool FailingCases::has_other_inputs(const Case& c) const {
   return c.instance.input_mask != smallest_.instance.input_mask || to_draft(c).ones != ones_;
 }
 
-/// How many parameters have another value than in the smallest.
+/// The number of parameters that differ from the smallest's.
 std::ptrdiff_t FailingCases::other_params(const Case& c) const {
   return std::ranges::count_if(c.params, [&](const auto& p) {
     const auto own = smallest_.params.find(p.first);

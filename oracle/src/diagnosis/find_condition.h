@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a kernel fails: runs like the smallest failing case and random ones, and the condition on
-// shape, parameters, layout, dtype and data that tells those that fail from those that pass.
+// Finds where a kernel fails: it runs cases like the smallest failing one and random ones, and
+// finds a condition on shape, parameters, layout, dtype and data that separates failing from
+// passing cases.
 #pragma once
 
 #include <functional>
@@ -17,24 +18,24 @@ namespace mote::diagnosis {
 struct Sample {
   Case of;
   Outcome outcome;
-  bool drawn = false;              ///< at random, not made from the smallest case
-  std::vector<Contents> contents;  ///< of its inputs; empty: not known
+  bool drawn = false;              ///< it is random, not made from the smallest case
+  std::vector<Contents> contents;  ///< the contents of its inputs; empty: not known
   bool failed() const { return is_failure(outcome.verdict); }
 };
 
 using Judge = std::function<Outcome(const Case&)>;
 
-/// Runs cases until their work, or the time that crashes take, is used up.
+/// Runs cases until the limit of their work, or of the time that crashes take, is reached.
 class Sampler {
  public:
   Sampler(const Judge& judge, double most_work) : judge_(judge), most_work_(most_work) {}
 
-  /// The case as it was judged; nullptr where it was not: it does not fit, was declined, or cannot
-  /// tell a right kernel from a wrong one.
+  /// The judged case; nullptr if it was not judged: it does not fit, was declined, or cannot tell a
+  /// right kernel from a wrong one.
   const Sample* add(const Case& c, bool drawn);
   bool is_spent() const;
 
-  std::vector<Sample> all;  ///< in the order in which they were judged
+  std::vector<Sample> all;  ///< the samples in the order of judging
 
  private:
   const Judge& judge_;
@@ -49,30 +50,28 @@ double work_of(const Case& c);
 /// Judged cases: the smallest with one size, parameter or layout changed, and drawn ones.
 std::vector<Sample> samples(const Case& smallest, const Judge& judge);
 
-/// The k-th case drawn of the op and dtype, for the backend.
+/// The k-th case drawn for the op, dtype and backend.
 Case drawn_like(const Case& smallest, std::uint64_t k);
-/// The same, of those that have the smallest one's choice of optional inputs.
+/// The k-th such case with the smallest's choice of optional inputs.
 Case drawn_with_inputs_of(const Case& smallest, std::uint64_t k);
-/// Likewise, with sizes that are equal where the smallest's are, and the axes of extent 1 that
-/// repeat there.
+/// The same, with equal sizes and repeating axes of extent 1 wherever the smallest has them.
 Case drawn_with_sizes_of(const Case& smallest, std::uint64_t k);
-/// The same, drawn in another dtype of the op.
+/// The k-th case drawn in another dtype of the op.
 Case drawn_like(const Case& smallest, DType dtype, std::uint64_t k);
 
-/// Something that a case may be: "K % 8 != 0".
+/// A property of a case: "K % 8 != 0".
 struct Predicate {
   std::string text;
   std::function<bool(const Sample&)> holds;
-  /// The case with what the predicate speaks of changed, so that it holds in some and not in
-  /// others: at the border where there is one. The k-th of them; nullopt where that is no case.
+  /// The k-th variation of the case in the quantity that the predicate is about, so that it holds
+  /// in some and not in others, near the limit if there is one; nullopt if that is not a case.
   std::function<std::optional<Case>(const Case&, std::uint64_t k)> vary;
-  int cost = 1;  ///< of those that tell as much, the cheapest is said
+  int cost = 1;  ///< the cheapest of equally telling predicates is used
   bool of_data = false;
-  /// The number that it limits, where it limits one: cases on both sides are compared where they
-  /// are near in it.
+  /// The number that it limits, if any: cases on both sides are compared if they are near in it.
   std::function<std::optional<std::int64_t>(const Case&)> quantity = {};
 };
-/// The predicates that hold for all failing runs, the smallest case included, and not for all
+/// The predicates that hold for all failing runs, including the smallest case, and not for all
 /// passing ones.
 std::vector<Predicate> predicates(const Case& smallest, const std::vector<const Sample*>& failing,
                                   const std::vector<const Sample*>& passing);
@@ -85,17 +84,17 @@ void add_quantity_predicates(std::vector<Predicate>& all, const Case& smallest,
 void add_data_predicates(std::vector<Predicate>& all, const Case& smallest,
                          const std::vector<const Sample*>& failing);
 
-/// The condition under which it fails: see Diagnosis.
+/// The condition under which the kernel fails: see Diagnosis.
 struct WhereItFails {
-  std::string text;        ///< predicates joined by "and"; empty: nothing simple holds
-  bool necessary = false;  ///< no case fails where it does not hold, and a third where it does
-  bool exact = false;      ///< and each one fails where it holds
+  std::string text;        ///< predicates combined by "and"; empty: no simple condition
+  bool necessary = false;  ///< no case fails without it, and a third does with it
+  bool exact = false;      ///< every case fails with it, too
   Share with, without;     ///< fresh cases where it holds, and where it does not
   std::function<bool(const Case&)> holds = {};
 };
 
-/// Each part of the condition is tried on fresh cases on both sides of it, where the other parts
-/// hold. What these refute is given up, and they are samples for another condition.
+/// Tests each part of the condition on fresh cases on both sides of it, where the other parts hold.
+/// A refuted part is dropped, and these cases become samples for another condition.
 WhereItFails find_condition(const Sample& smallest, std::vector<Sample> all, const Judge& judge);
 
 }  // namespace mote::diagnosis

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The op with another formula in one place.
+// Adds hypotheses with another formula in one location of the op's program.
 #include "blocks/evaluate.h"
 #include "diagnosis/altered.h"
 #include "diagnosis/hypotheses.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Diagnoses that need no hypothesis, only runs of the same case.
+// Finds diagnoses that need no hypothesis, only runs of the same case.
 #include "diagnosis/found.h"
 
 #include <fmt/format.h>
@@ -13,9 +13,9 @@ namespace mote::diagnosis {
 namespace {
 
 constexpr int kRepetitions = 8;
-constexpr double kNearly = 0x1p-6;  ///< share of a value that it is off
+constexpr double kNearly = 0x1p-6;  ///< the maximum error, as a share of the value
 
-/// Runs that differ among themselves although everything that they are given is the same, or not.
+/// Finds whether runs with the same inputs and the same memory differ.
 Found why_runs_differ(const Case& c, const Outcome& outcome,
                       const std::function<Outcome(const Case&)>& judge) {
   int different = 0;
@@ -51,8 +51,7 @@ std::optional<Found> by_chance(const Case& c, const Outcome& outcome,
 
 namespace {
 
-/// The greatest distance from what was expected, as a share of that; nullopt where a number is not
-/// finite.
+/// The greatest error as a share of the expected value; nullopt if a number is not finite.
 std::optional<double> greatest_distance(const Outcome& outcome) {
   double greatest = 0;
   for (const Difference& d : outcome.differences) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A diagnosis that was found, and those that need no hypothesis: the verdict's, values that differ
-// from run to run, values that are nearly right.
+// Diagnoses that need no hypothesis: from the verdict, from values that differ from run to run, and
+// from values that are nearly right.
 #pragma once
 
 #include <optional>
@@ -17,15 +17,15 @@ struct Found {
   std::string text;
 };
 
-/// The diagnosis that follows from the verdict alone. Its text is empty where the outcome's reason
-/// says all that is known.
+/// The diagnosis that follows from the verdict alone. Its text is empty if the outcome's reason is
+/// complete.
 std::optional<Found> by_verdict(const Case& c, const Outcome& outcome, const Judge& judge);
-/// A tensor whose elements lie far apart: the number of bits in which offsets are counted, found by
-/// runs with smaller and greater gaps.
+/// Diagnoses a tensor whose elements lie far apart: finds the number of bits in which offsets are
+/// counted by runs with smaller and greater gaps.
 std::optional<Found> by_offset(const Case& c, const Judge& judge);
-/// Values that nothing explains and that are others in another run.
+/// Diagnoses unexplained values that differ in another run.
 std::optional<Found> by_chance(const Case& c, const Outcome& outcome, const Judge& judge);
-/// Nothing explains values that are all nearly right.
+/// Diagnoses unexplained values that are all nearly right.
 std::optional<Found> by_distance(const std::vector<Observed>& cases);
 
 }  // namespace mote::diagnosis

@@ -34,7 +34,7 @@ std::optional<std::vector<Dense>> without_carry(const Observed& of, std::size_t 
 void add_lost_carries(std::vector<Hypothesis>& all, const Observed& o) {
   for (std::size_t output = 0; output < o.of.outputs.size(); ++output)
     for (std::size_t axis = 0; axis < o.of.outputs[output].shape.size(); ++axis)
-      for (unsigned bits = 12; bits > 1; --bits)  // the largest block that fits is said
+      for (unsigned bits = 12; bits > 1; --bits)  // the largest block that fits is used
         for (const std::int64_t kept : {0, 1}) {
           const std::int64_t block = std::int64_t{1} << bits;
           if (o.of.outputs[output].shape[axis] <= block) continue;
@@ -52,7 +52,7 @@ void add_lost_carries(std::vector<Hypothesis>& all, const Observed& o) {
 void add_blocks(std::vector<Hypothesis>& all, const Observed& o) {
   const auto is_place = [](const CaseTensor& t) { return t.dtype == DType::i64; };
   if (!std::ranges::any_of(o.of.outputs, is_place)) return;
-  for (unsigned bits = 16; bits > 2; --bits) {  // the largest block that fits is said
+  for (unsigned bits = 16; bits > 2; --bits) {  // the largest block that fits is used
     const std::int64_t block = std::int64_t{1} << bits;
     all.push_back({"index wraps", fmt::format("with places counted within blocks of {}", block),
                    [block](const Observed& of) -> std::optional<std::vector<Dense>> {

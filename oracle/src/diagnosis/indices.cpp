@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors of indices: what does not lie within the axis, and what 64 bits hold alone.
+// Hypotheses on tensors of indices: indices outside the axis, and those that only 64 bits hold.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ void add_everywhere(std::vector<Hypothesis>& all, const std::string& name, std::
       [](auto i) { return i < 0 && i > std::numeric_limits<std::int64_t>::min() ? -i : i; });
 }
 
-/// Within an axis of that size of the program.
+/// Adds changes of an index to one within an axis of that size.
 void add_within(std::vector<Hypothesis>& all, const std::string& name, std::size_t input,
                 Symbol size) {
   const auto add = [&](const char* kind, const char* text, auto changed) {
@@ -72,9 +72,9 @@ void add_within(std::vector<Hypothesis>& all, const std::string& name, std::size
 struct Duplicates {
   std::size_t input = 0;
   std::size_t axis = 0;
-  Symbol size;             ///< of the axis that they count
-  std::int64_t block = 0;  ///< 0: all
-  bool first = false;      ///< the first of them, not the last
+  Symbol size;             ///< the size of the axis that the indices refer to
+  std::int64_t block = 0;  ///< 0: the whole axis
+  bool first = false;      ///< the first of equal indices is followed, not the last
 };
 
 std::optional<std::vector<Dense>> without_duplicates(const Observed& of, const Duplicates& d) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums inside of an op kept in fewer bits: the terms are computed, summed as a kernel may have done
-// it, and the rest of the program goes on from there.
+// Tests sums inside an op that are kept in fewer bits: it computes the terms, sums them as a kernel
+// may have, and evaluates the rest of the program from there.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,13 +20,13 @@ namespace {
 
 constexpr std::int64_t kMaxInnerTerms = std::int64_t{1} << 18;  ///< of all sums of a node
 
-/// How a kernel may add up terms.
+/// A method by which a kernel may add up terms.
 struct Accumulator {
   std::string name;
-  std::function<double(double)> keep;  ///< what is left of a sum
-  std::function<double(double)> term;  ///< what is left of a term before it is added
+  std::function<double(double)> keep;  ///< the stored value of a sum
+  std::function<double(double)> term;  ///< the stored value of a term before it is added
   bool pairs = false;                  ///< two terms are added, kept, and then added in full
-  /// The first and the last of that number of terms that are added; empty: all are.
+  /// The range [begin, end) of the terms that are added, by their number; empty: all are.
   std::function<std::pair<std::size_t, std::size_t>(std::size_t)> part = {};
 };
 
@@ -62,7 +62,7 @@ std::vector<Accumulator> accumulators(DType dtype) {
           {"a float", in(DType::f32), same}};
 }
 
-/// Sums that some terms are left out of.
+/// Sums without some of the terms.
 std::vector<Accumulator> partial_sums() {
   const auto same = [](double v) { return v; };
   std::vector<Accumulator> all;
@@ -94,16 +94,16 @@ double add_up(const std::vector<double>& terms, const Accumulator& how) {
   return sum;
 }
 
-/// A sum of a program, the program of its terms, and the one that is given their sums.
+/// A sum of a program, the program of its terms, and the program that takes their sums.
 struct InnerSum {
   std::string text;
   std::vector<int> axes;
-  std::vector<Expr> shape;  ///< of the terms
+  std::vector<Expr> shape;  ///< the shape of the terms
   std::shared_ptr<const Program> terms, rest;
-  DType dtype = DType::f32;  ///< of the sum
+  DType dtype = DType::f32;  ///< the dtype of the sum
 };
 
-/// The size that is summed over, or n where it is none of the op's.
+/// The size that is summed over, or n if it is not one of the op's.
 std::string terms_of(const InnerSum& sum) {
   if (sum.axes.size() != 1) return "n";
   const auto size = sum.shape[static_cast<std::size_t>(sum.axes[0])].as_symbol();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Terms left out: inputs with zeros where a kernel did not look.
+// Hypotheses that leave out terms: inputs with zeros that a kernel did not read.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace mote::diagnosis {
 namespace {
 
-/// Zeros from a position along an axis on.
+/// The outputs with zeros from a position along an axis onwards.
 std::optional<std::vector<Dense>> without_tail(const Observed& o, std::size_t input,
                                                std::size_t axis, std::int64_t from) {
   std::vector<Dense> inputs = copies_of(o.inputs);
@@ -19,7 +19,7 @@ std::optional<std::vector<Dense>> without_tail(const Observed& o, std::size_t in
   return recompute(o.of, std::move(inputs));
 }
 
-/// Where the part that is left out begins, for an extent; nullopt: nothing is.
+/// The start of the part that is left out, for an extent; nullopt: nothing is left out.
 struct Tail {
   std::string text;
   std::function<std::optional<std::int64_t>(std::int64_t)> from;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recomputing, and the comparison of a hypothesis with what was got.
+// Recomputes cases, and compares a hypothesis with the kernel's results.
 #include "diagnosis/observed.h"
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 namespace mote::diagnosis {
 namespace {
 
-constexpr std::int64_t kMaxElements = std::int64_t{1} << 24;  ///< of an output that is recomputed
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 24;  ///< of a recomputed output
 
-/// Of what is expected no more than this share is left open by the bound: then as great a share of
-/// a hypothesis is, which may be the larger number.
+/// If the error bound leaves at most this share of the expected value open, a hypothesis may differ
+/// by the same share of its own, possibly larger, value.
 constexpr double kWellKnown = 0x1p-6;
 
 double real_of(const Number& n) {

@@ -47,7 +47,7 @@ struct Member {
 };
 
 /// The case with the widest gap of a tensor as small as an offset of at least `least` allows;
-/// nullopt where no gap gives that.
+/// nullopt if no gap gives that.
 std::optional<Case> with_farthest(const Case& c, const Member& member, std::int64_t least) {
   Case other = c;
   CaseTensor& t = member.of(other);
@@ -69,15 +69,14 @@ std::int64_t limit_of(const Counter& counter, const CaseTensor& t) {
   return counter.in_bytes ? limit / static_cast<std::int64_t>(size_of(t.dtype)) : limit;
 }
 
-/// The offset up to which the case passes and from which on it fails, where that is the counter's
-/// limit.
+/// Reports the counter if the case passes up to its limit and fails beyond it.
 std::optional<Found> at_limit(const Case& c, const Member& member, const Counter& counter,
                               const Judge& judge) {
   Case at = c;
   const CaseTensor& t = member.of(at);
   const std::int64_t limit = limit_of(counter, t);
   if (farthest(t) + 1 < limit) return std::nullopt;
-  // A step of the gap moves each row, so that within the limit means all of the last one.
+  // The gap moves each row, so the limit must lie outside the last row.
   const auto beyond = with_farthest(c, member, limit + volume(t.shape));
   const auto within = with_farthest(c, member, limit - volume(t.shape) - 1);
   if (!beyond || !within) return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Right elements in another order: an axis permuted or reversed in all inputs that have it, memory
-// taken for that of other extents.
+// Hypotheses with right elements in another order: an axis permuted or reversed in all inputs that
+// have it, memory read with exchanged extents.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,7 +25,7 @@ void add_joint_reversal(std::vector<Hypothesis>& all, const Observed& o, const S
        }});
 }
 
-/// The gates of a cell: axes of a few entries, which are the first of them all.
+/// The gates of a cell: axes of a constant extent, and the smallest of their extents.
 struct Gates {
   SharedAxis axes;
   std::int64_t entries = kMaxGates + 1;
@@ -43,7 +43,7 @@ Gates gates_of(const Observed& o) {
   return gates;
 }
 
-/// One entry of the members times a factor, plus a summand.
+/// The outputs with one entry of the members times a factor, plus a summand.
 std::optional<std::vector<Dense>> entry_moved(const Observed& of, const SharedAxis& axes,
                                               std::int64_t entry, double factor, double summand) {
   std::vector<Dense> inputs = copies_of(of.inputs);
@@ -57,7 +57,7 @@ std::optional<std::vector<Dense>> entry_moved(const Observed& of, const SharedAx
   return recompute(of.of, std::move(inputs));
 }
 
-/// A gate that is 1 less what it should be is opened by what it is given times -1.
+/// Adds hypotheses on a gate g computed as 1 - g (its entry times -1), and on an entry plus 1.
 void add_gate_values(std::vector<Hypothesis>& all, const Observed& o, const Gates& gates) {
   for (std::int64_t entry = 0; entry < gates.entries; ++entry) {
     all.push_back({"constant factor",
@@ -91,7 +91,7 @@ void add_gates(std::vector<Hypothesis>& all, const Observed& o) {
                    }});
 }
 
-/// As where an operand's place in a batch of two axes is not looked at.
+/// Adds an operand that is read at 0 along both axes of a batch.
 void add_first_of_two(std::vector<Hypothesis>& all, const Observed& o, std::size_t input) {
   const CaseTensor& t = o.of.inputs[input];
   for (std::size_t a = 0; a < t.shape.size(); ++a)
@@ -110,7 +110,7 @@ void add_first_of_two(std::vector<Hypothesis>& all, const Observed& o, std::size
                      }});
 }
 
-/// Two neighbouring axes of A x B elements whose memory is taken for B x A.
+/// The index if two neighbouring axes of A x B elements are read as B x A.
 Indices transposed_in_memory(const Indices& shape, std::size_t axis, Indices i, bool back) {
   const std::int64_t rows = shape[axis], columns = shape[axis + 1];
   const std::int64_t flat = i[axis] * columns + i[axis + 1];

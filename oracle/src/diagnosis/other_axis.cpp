@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One input, or all that share an axis, read at an index of the output that is not theirs: a bias
-// by its place in the group, the keys of another head.
+// Hypotheses in which one input, or all that share an axis, is read at a wrong index of the output:
+// a bias by its location in the group, the keys of another head.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,12 +11,12 @@
 namespace mote::diagnosis {
 namespace {
 
-constexpr std::size_t kMaxSlices = 256;  ///< of an axis, each of which is computed alone
+constexpr std::size_t kMaxSlices = 256;  ///< slices of an axis, each computed alone
 
-/// Where an input is read for an output element, as far as that follows from one of its indices.
+/// A rule that gives the index read in an input from one index of the output.
 struct ReadAt {
   std::string text;
-  /// (index along the output's axis, its extent, the input's extent)
+  /// Takes (case, index along the output's axis, its extent, the input's extent).
   std::function<std::optional<std::int64_t>(const Case&, std::int64_t, std::int64_t, std::int64_t)>
       of;
 };
@@ -61,8 +61,8 @@ std::vector<ReadAt> reads_at(const Observed& o) {
   return all;
 }
 
-/// For each element that is wrong the reference's with the inputs the same all along their axis as
-/// they are at one index of it.
+/// The outputs with each wrong element replaced by the reference's for inputs that are constant
+/// along their axis, with the values at one index of it.
 std::optional<std::vector<Dense>> read_at(const Observed& of, const SharedAxis& axis,
                                           std::size_t output_axis, const ReadAt& read) {
   const auto extent = extent_of(of, axis);
@@ -98,7 +98,7 @@ void add_reads(std::vector<Hypothesis>& all, const Observed& o, const SharedAxis
                      [=](const Observed& of) { return read_at(of, axis, b, read); }});
 }
 
-/// The axes of a tensor whose extents are those of two sizes; nullopt: none.
+/// The axes of a tensor whose extents are two given sizes; nullopt: none.
 struct TwoAxes {
   std::optional<std::size_t> a, b;
 };
@@ -123,7 +123,7 @@ Dense exchanged(const Dense& x, const Indices& shape, const TwoAxes& axes) {
   return y;
 }
 
-/// The op along the other of two axes: what both have is exchanged before it and after it.
+/// The op along the other of two axes, which are exchanged before and after it.
 std::optional<std::vector<Dense>> along_other_axis(const Observed& of, Symbol a, Symbol b) {
   const Program& program = *of.of.program;
   const std::int64_t na = of.of.binding.values.at(a), nb = of.of.binding.values.at(b);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference of something else: another op, the op on its own result, on inputs that zeros
-// make longer, on inputs exchanged, in wider integers.
+// Hypotheses from the reference of another computation: another op, the op on its own result, on
+// inputs extended by zeros, on exchanged inputs, in wider integers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ bool have_same_inputs(const OpRecord& a, const OpRecord& b) {
   });
 }
 
-/// What another op gives for the same inputs, and the same values of the parameters that both have.
+/// The result of another op for the same inputs and the same values of common parameters.
 std::optional<std::vector<Dense>> of_other_op(const Observed& of, const std::string& name) {
   try {
     Case c = of.of;
@@ -48,7 +48,7 @@ std::optional<std::vector<Dense>> of_other_op(const Observed& of, const std::str
   }
 }
 
-/// An output that takes an input's memory, computed from what it holds then.
+/// An output that takes an input's memory, computed again from its own result.
 std::optional<std::vector<Dense>> done_twice(const Observed& of, std::size_t output) {
   const auto shared = shared_input(of.of, of.of.outputs[output]);
   if (!shared) return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<std::vector<Dense>> with_exchanged(const Observed& of, std::size_t
   return recompute(of.of, std::move(inputs));
 }
 
-/// A size raised to a multiple, the inputs 0 beyond what they have.
+/// The outputs with a size rounded up to a multiple, and inputs that are 0 beyond their ends.
 std::optional<std::vector<Dense>> padded(const Observed& of, Symbol size, std::int64_t step) {
   Case c = of.of;
   Sizes sizes = c.binding.values;
@@ -83,7 +83,7 @@ std::optional<std::vector<Dense>> padded(const Observed& of, Symbol size, std::i
   return with_sizes(of, c);
 }
 
-/// What the op gives for i64, moved to the ends of the narrower integers.
+/// The result of the op in i64, clamped to the range of the narrower integers.
 std::optional<std::vector<Dense>> saturated_integers(const Observed& of, int less) {
   const DType narrow = of.of.instance.dtype;
   if (!is_integer(narrow) || narrow == DType::i64) return std::nullopt;

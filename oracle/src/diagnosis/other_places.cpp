@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indices: elements from other places, and what becomes of all index expressions.
+// Alternatives with elements from other locations, and changes of all index expressions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,8 +33,8 @@ void add_moved(Collector& all, const Uop& u) {
   }
 }
 
-/// Where the index along an axis is in range and the next one is beyond the end: the elements that
-/// come then.
+/// The read with the elements of the next row if the index runs beyond the end of a row that is in
+/// range.
 Uop with_next_rows(const Uop& u, const uop::Reindex& r, std::size_t axis) {
   const std::vector<Expr>& extents = r.x.shape();
   const Expr rows = max(Expr(0), r.from[axis + 1]) / extents[axis + 1];
@@ -53,7 +53,7 @@ void add_next_rows(Collector& all, const Uop& u) {
       all.add([&] { return with_next_rows(u, *r, k); });
   const uop::Map* guarded = map_of(u);
   if (guarded == nullptr || guarded->op != MapOp::where) return;
-  const std::vector<Uop> args = operands(guarded->args[1]);  // what a condition keeps in range
+  const std::vector<Uop> args = operands(guarded->args[1]);  // the value under the condition
   for (std::size_t n = 0; n < args.size(); ++n)
     if (const auto* r = std::get_if<uop::Reindex>(&args[n].node().kind))
       for (std::size_t k = 0; k + 1 < r->from.size(); ++k)
@@ -64,7 +64,7 @@ void add_next_rows(Collector& all, const Uop& u) {
         });
 }
 
-/// An index as it is, where the program counts negative ones from the end.
+/// The index without counting negative ones from the end.
 Uop uncounted(const Uop& index) {
   if (const auto* r = std::get_if<uop::Reindex>(&index.node().kind))
     return with_operands(index, {uncounted(r->x)});
@@ -75,8 +75,7 @@ Uop uncounted(const Uop& index) {
   return counts ? m->args[2] : index;
 }
 
-/// Elements at an index that is not looked at: what lies there in memory, in the row before or
-/// after.
+/// Adds an unchecked index, which reads memory in the row before or after.
 void add_unchecked_index(Collector& all, const Uop& u) {
   const auto* s = std::get_if<uop::Select>(&u.node().kind);
   if (s == nullptr || s->axis == 0) return;
@@ -100,7 +99,7 @@ void add_unchecked_index(Collector& all, const Uop& u) {
         "index unchecked", "with an index out of range reading the row before or after");
 }
 
-/// With letters for the axes and parameters by their names.
+/// The expression with letters for the axes and parameters by their names.
 std::string said_as(const Expr& e) {
   constexpr const char* kLetters[] = {"i", "j", "k", "l", "m", "n", "p", "q"};
   std::map<Symbol, Expr> names;
@@ -126,7 +125,7 @@ Expr rounded_towards_0(const Expr& a, const Expr& b) {
 
 using Division = Expr (*)(const Expr& a, const Expr& b);
 
-/// All divisions of e, or that one.
+/// Replaces all divisions of e, or only that one.
 Expr with_rounding(const Expr& e, Division rounding, const std::optional<Expr>& only) {
   return e.transform([&](const Atom& of) {
     const Expr same = rebuild(of);
@@ -139,7 +138,7 @@ bool moves(const Expr& e) {
   return std::ranges::any_of(e.symbols(), [](Symbol s) { return s.kind() == SymbolKind::loop; });
 }
 
-/// Of each sum what depends on a loop variable, where anything does.
+/// Keeps, in each sum, the terms that depend on a loop variable; other sums stay.
 Expr without_offsets(const Expr& e) {
   const auto without = [](const Expr& sum) {
     if (!moves(sum)) return sum;

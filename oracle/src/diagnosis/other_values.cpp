@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other numbers in place of a node: what narrower formats hold, other ends of a range, a search
-// that begins elsewhere, what a row gives that has nothing to sum.
+// Alternatives with other numbers: values of narrower formats, other limits of a range, a search
+// with another start, other results for an empty row.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ void add_narrow_integers(Collector& all, const Uop& u, const Surroundings& aroun
   }
 }
 
-/// Rounded to fewer bits on the way: reals to 16 bits or to those of a float, integers to a float.
+/// Adds reals rounded to 16 bits or to float, and integers rounded to float.
 void add_narrow_reals(Collector& all, const Uop& u) {
   if (is_moved(u)) return;
   const auto add = [&](DType narrow) {
@@ -38,7 +38,7 @@ void add_narrow_reals(Collector& all, const Uop& u) {
   if (is_real(u.dtype())) {
     for (const DType narrow : kShortReals)
       if (size_of(narrow) < size_of(u.dtype())) add(narrow);
-    if (size_of(u.dtype()) == 2)  // the reference keeps it in more bits than its own
+    if (size_of(u.dtype()) == 2)  // the reference computes in more bits than its own
       all.add([&] { return cast(cast(u, DType::f32), u.dtype()); }, "narrow value");
     return;
   }
@@ -60,14 +60,14 @@ void add_rounded_in_between(Collector& all, const Uop& u) {
   if (m->op == MapOp::expm1) all.add([&] { return rounded(exp(m->args[0])) - 1; });
 }
 
-/// The argument of a unary op; nullopt: the node is no such op.
+/// The argument of a unary op; nullopt for other nodes.
 std::optional<Uop> argument_of(const std::optional<Uop>& u, MapOp op) {
   const uop::Map* m = u ? map_of(*u) : nullptr;
   if (m == nullptr || m->op != op) return std::nullopt;
   return m->args[0];
 }
 
-/// log(1 + exp(x)) overflows; it takes the place of max(x, 0) + log1p(exp(-|x|)), which does not.
+/// Adds log(1 + exp(x)), which overflows, for max(x, 0) + log1p(exp(-|x|)), which does not.
 void add_overflowing_softplus(Collector& all, const Uop& u) {
   const uop::Map* m = map_of(u);
   if (m == nullptr || m->op != MapOp::add) return;
@@ -80,7 +80,8 @@ void add_overflowing_softplus(Collector& all, const Uop& u) {
   }
 }
 
-/// Reals that become integers between other limits than the dtype's, also such that wrap then.
+/// Adds conversions of reals to integers with other limits than the dtype's, some of which then
+/// wrap.
 void add_other_limits(Collector& all, const Uop& u) {
   const uop::Map* m = map_of(u);
   const bool is_byte = u.dtype() == DType::i8 || u.dtype() == DType::u8;
@@ -112,7 +113,7 @@ void add_numbers(Collector& all, const Uop& u) {
   if (const auto* s = std::get_if<uop::Scalar>(&u.node().kind)) {
     const double value = s->value.as_real();
     constexpr double kGreatest = std::numeric_limits<float>::max();
-    if (std::isinf(value)) {  // what stands for an infinity where there is none
+    if (std::isinf(value)) {  // numbers used in place of an infinity
       for (const double other : {1e9, 1e10, 1e4, 65504.0, kGreatest, kGreatest / 2, 1e30, 1e20})
         number(std::copysign(other, value));
       return;
@@ -125,7 +126,7 @@ void add_numbers(Collector& all, const Uop& u) {
     }
 }
 
-/// A search that begins at a number, which no element need be.
+/// Adds a search that starts at a number, which may exceed all elements.
 void add_starts(Collector& all, const Uop& u, const uop::Reduce& r) {
   if (r.op != ReduceOp::max && r.op != ReduceOp::min) return;
   const bool is_max = r.op == ReduceOp::max;
@@ -146,7 +147,7 @@ void add_starts(Collector& all, const Uop& u, const uop::Reduce& r) {
     add(is_max ? start : -start);
 }
 
-/// Adds other results for a row without anything to sum, or without a greatest element.
+/// Adds other results for a row without terms, or without a greatest element.
 void add_empty_rows(Collector& all, const Uop& u) {
   if (!is_real(u.dtype())) return;
   const auto add = [&](const Uop& empty, double gives) {

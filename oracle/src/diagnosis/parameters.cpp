@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters taken for one another, or not looked at.
+// Hypotheses with exchanged or ignored parameters.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ bool are_smaller(const Case& c, const Case& than) {
   return false;
 }
 
-/// With sizes that make its outputs no smaller than the other's.
+/// The case with sizes increased to at least the other's.
 std::optional<Case> grown(const Case& c, const Case& other) {
   Draft draft = to_draft(c);
   const KnobValues at = knob_values(domain_of(c.program), other.binding.values);
@@ -55,7 +55,8 @@ std::optional<Case> grown(const Case& c, const Case& other) {
   }
 }
 
-/// The outputs of smaller sizes, and `beyond` where these have no element.
+/// The outputs with the parameter at `standard`, if that makes them smaller; the other elements are
+/// 0, or those of a first input of zeros.
 std::optional<std::vector<Dense>> grown_by(const Observed& of, const std::string& name,
                                            const Number& standard, bool as_of_zeros) {
   Case c = of.of;
@@ -126,7 +127,7 @@ std::optional<std::vector<Dense>> with_params(const Observed& of,
   } catch (const Error&) {
     return std::nullopt;
   }
-  const bool multiplies = of.inputs.size() > 1;  // by what zeros beyond the end do not change
+  const bool multiplies = of.inputs.size() > 1;  // zeros beyond the end do not change products
   const std::optional<Case> larger =
       multiplies && are_smaller(c, of.of) ? grown(c, of.of) : std::nullopt;
   return with_sizes(of, larger ? *larger : c);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Right numbers from the wrong place.
+// Hypotheses with right numbers from the wrong location.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,8 +25,7 @@ Hypothesis with_input(
           }};
 }
 
-/// Where an axis has only two elements, each is both the neighbour and the mirror image of the
-/// other.
+/// If an axis has only two elements, each is both the neighbour and the mirror image of the other.
 bool has_three(const CaseTensor& t, std::size_t axis) { return t.shape[axis] > 2; }
 
 void add_axes(std::vector<Hypothesis>& all, const Observed& o, std::size_t input) {
@@ -86,7 +85,7 @@ void add_axes(std::vector<Hypothesis>& all, const Observed& o, std::size_t input
   }
 }
 
-/// The reference's own value one or a few elements away, along an axis of an output.
+/// Adds the reference's value one or a few elements away, along an axis of an output.
 void add_neighbours(std::vector<Hypothesis>& all, const Observed& o) {
   for (std::size_t output = 0; output < o.of.outputs.size(); ++output) {
     const CaseTensor& t = o.of.outputs[output];
@@ -118,7 +117,7 @@ void add_neighbours(std::vector<Hypothesis>& all, const Observed& o) {
   }
 }
 
-/// The reference's value where an index of so many bits wraps to.
+/// Adds the reference's value at the index that an index of that many bits wraps to.
 void add_wraps(std::vector<Hypothesis>& all, const Observed& o) {
   for (std::size_t output = 0; output < o.of.outputs.size(); ++output)
     for (std::size_t a = 0; a < o.of.outputs[output].shape.size(); ++a)
@@ -139,7 +138,7 @@ void add_wraps(std::vector<Hypothesis>& all, const Observed& o) {
                        }});
 }
 
-/// The reference gives these outputs where an input repeats along the other of two axes.
+/// The outputs of the reference for an input that repeats along the other of two axes.
 std::optional<std::vector<Dense>> repeated_elsewhere(const Observed& of, std::size_t input,
                                                      std::size_t a, std::size_t b) {
   const Indices& own = of.of.inputs[input].shape;
@@ -150,7 +149,7 @@ std::optional<std::vector<Dense>> repeated_elsewhere(const Observed& of, std::si
   other.inputs[input].layout = {};
   try {
     complete(other);
-  } catch (const Error&) {  // the extents belong to nothing there
+  } catch (const Error&) {  // the extents match no size there
     return std::nullopt;
   }
   for (std::size_t k = 0; k < other.outputs.size(); ++k)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicates of a case: of its parameters, layouts, optional inputs, dtype and data.
+// Predicates of a case's parameters, layouts, optional inputs, dtype and data.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using Predicates = std::vector<Predicate>;
 
-/// Drawn cases stand in for a variation where one cannot be made of the case.
+/// Drawn cases replace a variation if the case cannot be varied.
 constexpr std::uint64_t kFirstStandIn = 5000;
 
 const CaseTensor* find(const Case& c, const std::string& name) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicates of the data of a case: NaN, infinities, signs, repeats, great numbers.
+// Predicates of the data of a case: NaN, infinities, signs, repeats, large numbers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,18 +15,18 @@ namespace {
 
 using Predicates = std::vector<Predicate>;
 
-/// A word on what an input holds, as a property of its elements.
+/// A property of an input's elements.
 struct Word {
   std::string text;
   std::function<bool(const Contents&)> holds;
   double value = 0;                         ///< an element that makes it hold
-  std::function<bool(double)> is_one = {};  ///< an element for whose sake it holds
-  /// What is as near to it as may be and is none; k chooses among several.
+  std::function<bool(double)> is_one = {};  ///< true for an element that makes it hold
+  /// A similar value for which it does not hold; k chooses among several.
   std::function<double(double, std::uint64_t k)> other = {};
   int cost = 2;
 };
 
-constexpr double kGreat = 32;             ///< magnitudes of reals below are not spoken of
+constexpr double kGreat = 32;             ///< smaller magnitudes of reals are not mentioned
 constexpr std::int64_t kMaxListed = 512;  ///< elements of inputs that are changed one by one
 
 Number number(const CaseTensor& t, double value) {
@@ -39,7 +39,7 @@ SetElement anywhere(const CaseTensor& t, double value, Random& random) {
   return e;
 }
 
-/// The same data, except the elements that make the word hold, or one that is made to.
+/// The same data, except that the elements that make the word hold are changed, or one is added.
 std::optional<Case> with_edited_data(const Case& from, const CaseTensor& t, const Word& word,
                                      std::uint64_t k, Random& random) {
   const bool holds = k % 4 == 0;
@@ -60,7 +60,7 @@ std::optional<Case> with_edited_data(const Case& from, const CaseTensor& t, cons
   return next;
 }
 
-/// Half of the time the same data with the word changed, else another fill.
+/// The same data with the word changed for half of the k, otherwise another fill.
 std::optional<Case> with_data(const Case& from, const std::string& tensor, const Word& word,
                               std::uint64_t k) {
   using enum FillKind;
@@ -84,7 +84,7 @@ const Contents* contents(const Sample& s, const std::string& tensor) {
   return at == s.contents.end() ? nullptr : &*at;
 }
 
-/// The greatest power of two that the greatest element reaches in all that fail; 0: none.
+/// The greatest power of two that the greatest element reaches in all failing cases; 0: none.
 double common_magnitude(const std::string& tensor, const std::vector<const Sample*>& failing) {
   double least = std::numeric_limits<double>::infinity();
   for (const Sample* s : failing)
@@ -104,7 +104,7 @@ std::vector<Word> words(const CaseTensor& t, const std::vector<const Sample*>& f
     all.push_back({fmt::format("a number of {} or more in magnitude", limit),
                    [limit](const Contents& x) { return x.greatest >= limit; }, limit,
                    [limit](double v) { return std::isfinite(v) && std::abs(v) >= limit; },
-                   [limit](double v, std::uint64_t k) {  // of the same fraction, or of as many bits
+                   [limit](double v, std::uint64_t k) {  // keeps the fraction or bits
                      if (k % 2 == 0) return std::fmod(v, limit);
                      while (std::abs(v) >= limit) v /= 2;
                      return v;

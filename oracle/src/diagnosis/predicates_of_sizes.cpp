@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicates of the whole numbers of a case: sizes, numbers of elements, integer parameters. The
-// samples decide between which values a limit may lie.
+// Predicates of the integers of a case: sizes, numbers of elements, integer parameters. The samples
+// decide between which values a limit may lie.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 namespace mote::diagnosis {
 namespace {
 
-constexpr std::int64_t kMaxUpTo = 256;                    ///< beyond which few samples lie
-constexpr std::int64_t kLargest = std::int64_t{1} << 24;  ///< of an extent that is tried
+constexpr std::int64_t kMaxUpTo = 256;                    ///< few samples lie beyond it
+constexpr std::int64_t kLargest = std::int64_t{1} << 24;  ///< the maximum extent that is tried
 
 struct Quantity {
   std::string name;
   std::function<std::optional<std::int64_t>(const Case&)> of;
-  /// The case with that value of it; k chooses among several ways.
+  /// The case with that value of the quantity; k chooses among several variations.
   std::function<std::optional<Case>(const Case&, std::int64_t value, std::uint64_t k)> with;
   std::int64_t least = 0;
   std::optional<std::int64_t> usual;  ///< a parameter's default
@@ -42,7 +42,7 @@ bool is_identifier(const std::string& name) {
   return std::ranges::all_of(name, [](char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
-/// A size that follows from others, as OH does.
+/// A size that follows from others, such as OH.
 Quantity of_derived(const std::string& name) {
   const auto find = [name](const Case& c) -> std::optional<std::size_t> {
     const std::vector<Knob>& knobs = domain_of(c.program).knobs;
@@ -63,7 +63,7 @@ Quantity of_derived(const std::string& name) {
           .usual = std::nullopt};
 }
 
-/// How many elements an output has: all in one axis, or in one more of the case's own.
+/// The number of elements of an output: all in one axis, or multiplied by one of the case's axes.
 Quantity of_elements(const std::string& output) {
   const auto count = [output](const Case& c) -> std::optional<std::int64_t> {
     const auto t = std::ranges::find(c.outputs, output, &CaseTensor::name);

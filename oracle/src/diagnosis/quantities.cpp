@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Factors and summands that are missing, there twice, or another one: parameters, sizes, 1.
+// Hypotheses with factors and summands that are missing, doubled, or replaced: parameters, sizes,
+// 1.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -10,7 +11,7 @@
 namespace mote::diagnosis {
 namespace {
 
-/// What a case gives a number for: "1 - momentum".
+/// A number of a case with its name: "1 - momentum".
 struct NamedNumber {
   std::string text;
   std::function<double(const Case&)> of;
@@ -60,7 +61,7 @@ std::vector<NamedNumber> of_sizes(const Observed& o) {
   return all;
 }
 
-/// x * factor + summand in an element of x's dtype; of integers the lowest bits.
+/// The value x * factor + summand as an element of x's dtype; for integers the lowest bits.
 Number moved(const Number& x, double factor, double summand) {
   const double value = x.as_real() * factor + summand;
   if (x.is_real()) return Number(value);
@@ -159,7 +160,7 @@ void add_other_values(std::vector<Hypothesis>& all, const Observed& o, const Par
         [q](const Case& c, double v) { return v * q.of(c); });
 }
 
-/// One for another of the same kind, in families of parameters and across them.
+/// Adds one parameter in place of another, within families of parameters and across them.
 void add_exchanges(std::vector<Hypothesis>& all, const Observed& o) {
   const std::vector<ParamDecl>& params = o.of.program->params;
   for (const ParamDecl& a : params)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fewer bits: of the inputs, or of the sum.
+// Hypotheses with fewer bits in the inputs, or in the sum.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 namespace mote::diagnosis {
 namespace {
 
-constexpr std::int64_t kMaxTerms = 256;  ///< of a sum that is followed term by term
+constexpr std::int64_t kMaxTerms = 256;  ///< the maximum for a sum that is recomputed term by term
 
-/// The nearest number of so many significant bits.
+/// The nearest number with that number of significant bits.
 double rounded(double value, int bits) {
   if (value == 0 || !std::isfinite(value)) return value;
   int exponent = 0;
@@ -54,8 +54,8 @@ struct Demotion {
   bool pairs = false;  ///< rounds sums of two terms, which are then added in full
 };
 
-/// The sum along an input's axis, its terms told apart by inputs that are 0 elsewhere, and joined
-/// again by an accumulator that `round`s. Meaningful where the op is a sum of such terms.
+/// The sum along an input's axis: terms are separated by inputs that are 0 elsewhere, and combined
+/// again by an accumulator that `round`s. It is meaningful if the op is a sum of such terms.
 std::optional<std::vector<Dense>> accumulated(const Observed& of, std::size_t input,
                                               std::size_t axis, const Demotion& format) {
   const std::vector<std::int64_t>& shape = of.of.inputs[input].shape;

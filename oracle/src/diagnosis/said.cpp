@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLine = 76;  ///< characters
 constexpr int kDeepest = 12;
-constexpr int kMaxNodes = 500;  ///< that one text looks at
+constexpr int kMaxNodes = 500;  ///< the maximum that one text visits
 
 using text::Precedence;
 using enum text::Precedence;
@@ -34,7 +34,8 @@ std::optional<Infix> infix(MapOp op) {
   return op == MapOp::mod ? Infix{"%", kProduct} : info(op).infix;
 }
 
-/// A cast that changes values, and not only how they are kept. Sizes are.
+/// True for a cast that changes values and not only their storage. Positions and sizes are not
+/// changed.
 bool narrows(const Uop& from, DType to) {
   if (std::holds_alternative<uop::Iota>(from.node().kind)) return false;
   if (is_real(from.dtype())) return !is_real(to) || size_of(to) <= size_of(from.dtype());
@@ -61,7 +62,7 @@ class Sayer {
   }
 
  private:
-  /// A name for an axis that none has that is in scope.
+  /// A name for an axis that is not yet in scope.
   std::string fresh(const Uop& u, int axis) {
     constexpr const char* kLetters = "ijklmnpqrstuvw";
     const auto& names = u.node().axis_names;
@@ -211,7 +212,7 @@ class Sayer {
   std::vector<std::string> scope_;
 };
 
-/// Characters, of which "…" is one.
+/// The number of characters, of which "…" is one.
 std::size_t length(const std::string& text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
@@ -224,14 +225,14 @@ std::string cut(std::string text) {
   return text + "…";
 }
 
-/// A position at which a text may be cut: no name, number or "…" lies across it.
+/// True if the text may be cut at that position: no name, number or "…" crosses it.
 bool may_be_cut(const std::string& text, std::size_t at) {
   constexpr const char* kEnds = " ([,+-*/";
   return at > 0 && at < text.size() && std::string_view(kEnds).find(text[at]) != std::string::npos;
 }
 
-/// Two texts that are longer than a line, from a little before the place at which they begin to
-/// differ. As they are, where they differ from the beginning on.
+/// Two texts longer than a line, from shortly before the position at which they differ. They stay
+/// as they are if they differ near the beginning.
 std::pair<std::string, std::string> from_first_difference(const std::string& a,
                                                           const std::string& b) {
   constexpr std::ptrdiff_t kContext = 24;  ///< characters that both have

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value as a person writes it, in the op's own names: x[r, n]/sqrt(sum_k(x[r, k]^2)/N + eps).
+// Prints a value as a person writes it, in the op's own names: x[r, n]/sqrt(sum_k(x[r, k]^2)/N +
+// eps).
 #pragma once
 
 #include <string>
@@ -9,10 +10,10 @@
 
 namespace mote::diagnosis {
 
-/// A part of a formula and the part in its place as text, each at most a line: nodes that lie deep
-/// inside become "…".
+/// The texts of a part of a formula and of its replacement, each at most a line: nodes deep inside
+/// become "…".
 std::pair<std::string, std::string> said(const Uop& value, const Uop& instead);
-/// One of them.
+/// The text of one value.
 std::string said(const Uop& value);
 
 }  // namespace mote::diagnosis

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples: the smallest case with one thing changed, and drawn ones.
+// Runs samples: the smallest case with one change, and drawn cases.
 #include <algorithm>
 
 #include "case/like.h"
@@ -11,9 +11,9 @@ namespace mote::diagnosis {
 namespace {
 
 constexpr std::uint64_t kDrawn = 80;
-constexpr std::uint64_t kOfOtherDtype = 6;  ///< of each
+constexpr std::uint64_t kOfOtherDtype = 6;  ///< the number of cases of each dtype
 constexpr std::uint64_t kSeed = 0xd1a9;
-constexpr int kMaxEnded = 60;     ///< crashes, which take time; a hang takes that of twenty
+constexpr int kMaxEnded = 60;     ///< crashes take time; a hang counts as twenty
 constexpr double kMaxWork = 3e8;  ///< multiply-adds of all samples together
 /// The cost of filling, storing and comparing an element, in multiply-adds: about a microsecond.
 constexpr double kElement = 64;
@@ -33,8 +33,8 @@ void add_with_fills(Sampler& to, Case c) {
   }
 }
 
-/// Two sizes that are equal stay so: a failure may need that they are. Where both are 1, most axes
-/// cannot be told apart, so that several cases say whether that is what a failure needs.
+/// Varies two equal sizes together, since a failure may require that they are equal. If both become
+/// 1, most axes are indistinguishable, so several fills show whether the failure requires that.
 void vary_equal_sizes(Sampler& to, const Case& smallest) {
   const std::vector<std::int64_t> own = to_draft(smallest).at.values;
   for (std::size_t a = 0; a < own.size(); ++a)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An axis as the inputs have it that share it, by the name of its size: "K" of a and of b.
+// An axis that several inputs share, by the name of its size: "K" of a and of b.
 #pragma once
 
 #include <functional>
@@ -19,14 +19,14 @@ struct SharedAxis {
 
 std::vector<SharedAxis> shared_axes(const Observed& o);
 
-/// The names of the inputs, "a, b".
+/// The names of the inputs: "a, b".
 std::string members_text(const Observed& o, const SharedAxis& axis);
 
-/// The inputs where each member's index i along the axis became from(i).
+/// The inputs with each member's index i along the axis replaced by from(i).
 std::vector<Dense> moved_along(const Observed& of, const SharedAxis& axis,
                                const std::function<std::int64_t(std::int64_t)>& from);
 
-/// The extent that all members have; nullopt where they differ, as one that repeats does.
+/// The extent that all members have; nullopt if they differ, as with one that repeats.
 std::optional<std::int64_t> extent_of(const Observed& of, const SharedAxis& axis);
 
 }  // namespace mote::diagnosis

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of values that are equal, or equally near, another one.
+// Hypotheses that choose another of equal, or equally near, values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 namespace mote::diagnosis {
 namespace {
 
-constexpr double kNudge = 0x1p-20;  ///< share of a value that moves a half off its tie
+constexpr double kNudge = 0x1p-20;  ///< the share of a value that moves a half off its tie
 
-/// Half of the least distance between two different elements; nullopt: there are none.
+/// Half of the least distance between two different elements; nullopt without such elements.
 std::optional<double> half_gap(const Dense& x) {
   std::vector<double> values;
   for (std::int64_t at = 0; at < x.count(); ++at)
@@ -26,8 +26,8 @@ std::optional<double> half_gap(const Dense& x) {
   return std::isfinite(least) ? least / 2 : 1;
 }
 
-/// The outputs of integers, which count locations, are those that the reference gives where some
-/// elements of an input are changed: changed(element, location) is the new one, or nullopt.
+/// The integer outputs, which count locations, are those of the reference with some elements of an
+/// input changed: changed(element, location) is the new value, or nullopt.
 template <typename Changed>
 std::optional<std::vector<Dense>> places_where(const Observed& of, std::size_t input,
                                                const Changed& changed) {
@@ -45,7 +45,8 @@ std::optional<std::vector<Dense>> places_where(const Observed& of, std::size_t i
   return outputs;
 }
 
-/// Equal elements are told apart by where they are: the later ones are a little greater (or less).
+/// Equal elements are distinguished by their location: later ones are made a little greater (or
+/// less).
 std::optional<std::vector<Dense>> later_wins(const Observed& of, std::size_t input, int sign) {
   const auto gap = half_gap(of.inputs[input]);
   if (!gap) return std::nullopt;
@@ -55,7 +56,7 @@ std::optional<std::vector<Dense>> later_wins(const Observed& of, std::size_t inp
   });
 }
 
-/// -0 is less than 0.
+/// The reference with -0 less than 0.
 std::optional<std::vector<Dense>> zeros_ordered(const Observed& of, std::size_t input) {
   const int exponent = real_format(of.inputs[input].dtype()).least_exponent;
   const double least = std::ldexp(1.0, exponent);
@@ -65,7 +66,7 @@ std::optional<std::vector<Dense>> zeros_ordered(const Observed& of, std::size_t 
   });
 }
 
-/// Numbers beyond all others stand for NaN; the first or the last of them is the farthest.
+/// NaN is replaced by numbers beyond all others; the first or the last of them is the farthest.
 std::optional<std::vector<Dense>> nan_beyond(const Observed& of, std::size_t input, int sign,
                                              bool last) {
   const double beyond = real_format(of.inputs[input].dtype()).greatest / 4;
@@ -78,8 +79,8 @@ std::optional<std::vector<Dense>> nan_beyond(const Observed& of, std::size_t inp
   });
 }
 
-/// Of several NaN the last one is taken, where the op takes the first as the greatest (sign > 0) or
-/// the least element.
+/// Takes the last of several NaN, if the op takes the first one as the greatest (sign > 0) or the
+/// least element.
 std::optional<std::vector<Dense>> last_nan(const Observed& of, std::size_t input, int sign) {
   const auto first = nan_beyond(of, input, sign, false);
   if (!first) return std::nullopt;
@@ -89,7 +90,7 @@ std::optional<std::vector<Dense>> last_nan(const Observed& of, std::size_t input
   return nan_beyond(of, input, sign, true);
 }
 
-/// The reference where an input is a little larger, or smaller.
+/// The reference with an input scaled by `factor`.
 std::optional<std::vector<Dense>> nudged(const Observed& of, std::size_t input, double factor) {
   std::vector<Dense> inputs = copies_of(of.inputs);
   for (std::int64_t at = 0; at < inputs[input].count(); ++at)
@@ -97,7 +98,7 @@ std::optional<std::vector<Dense>> nudged(const Observed& of, std::size_t input, 
   return recompute(of.of, std::move(inputs));
 }
 
-/// The reference where an input is a little to one side.
+/// The reference with an input moved a little up or down.
 std::optional<std::vector<Dense>> moved(const Observed& of, std::size_t input, double by) {
   std::vector<Dense> inputs = copies_of(of.inputs);
   for (std::int64_t at = 0; at < inputs[input].count(); ++at) {

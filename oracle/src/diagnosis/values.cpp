@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that show by themselves: zeros, copies, NaN.
+// Hypotheses on values that are recognised without a formula: zeros, copies, NaN.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,8 +35,8 @@ std::optional<std::vector<Dense>> copy(const Observed& of, std::size_t input) {
   return outputs;
 }
 
-/// The element of an input at the index of the output's, modulo the input's extents; the axes of
-/// both count from the last one.
+/// The element of an input at the output's index, modulo the input's extents; the axes of both
+/// count from the last one.
 std::optional<std::vector<Dense>> copy_at_index(const Observed& of, std::size_t input) {
   const Dense& x = of.inputs[input];
   const Indices& shape = of.of.inputs[input].shape;
@@ -74,7 +74,8 @@ std::optional<std::vector<Dense>> nan_replaced(const Observed& of, double by) {
   return recompute(of.of, std::move(inputs));
 }
 
-/// The inputs with another number in place of all that are not finite; nullopt: all are.
+/// The inputs with another number in place of each element that is not finite; nullopt if all are
+/// finite.
 std::optional<std::vector<Dense>> all_finite(const Observed& of, double by) {
   std::vector<Dense> inputs = copies_of(of.inputs);
   bool any = false;
@@ -88,8 +89,8 @@ std::optional<std::vector<Dense>> all_finite(const Observed& of, double by) {
   return inputs;
 }
 
-/// NaN where the kernel gave NaN, in elements that do depend (or do not) on the inputs that are not
-/// finite: the reference gives the same with other numbers in their place.
+/// The outputs with NaN in elements that depend (or do not depend) on the inputs that are not
+/// finite, found by replacing these with other numbers.
 std::optional<std::vector<Dense>> nan_spreads(const Observed& of, bool depend) {
   std::vector<std::vector<Dense>> others;
   for (const double by : {1.0, -3.5, 1000.0}) {
@@ -109,7 +110,8 @@ std::optional<std::vector<Dense>> nan_spreads(const Observed& of, bool depend) {
   return outputs;
 }
 
-/// NaN or infinity where the reference is finite and all that it is made of.
+/// The outputs with the kernel's NaN or infinities, if all inputs and the expected values are
+/// finite.
 std::optional<std::vector<Dense>> overflowed(const Observed& of) {
   for (const Dense& x : of.inputs)
     for (std::int64_t at = 0; at < x.count() && is_real(x.dtype()); ++at)
@@ -125,7 +127,7 @@ std::optional<std::vector<Dense>> overflowed(const Observed& of) {
   return outputs;
 }
 
-/// What was got, where another formula of the op allows it, and else what the reference gives.
+/// The kernel's values that another formula of the op allows, and the reference's values elsewhere.
 std::optional<std::vector<Dense>> by_form(const Observed& of, const std::string& form) {
   mote_contract contract{};
   contract.size = sizeof contract;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Domains: which sizes are free, which derived ones are chosen instead of the size they grow with.
+// Makes domains: it decides which sizes are free, and which derived sizes are chosen in place of
+// the size that they grow with.
 #include "mote/oracle/domain.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace {
 
 enum class Trend : std::uint8_t { constant, grows, unknown };
 
-/// How e changes with v, which is at least 0.
+/// Finds how e changes with v, which is at least 0.
 class Trends {
  public:
   Trends(const Facts& facts, Symbol v) : facts_(facts), v_(v) {}
@@ -62,7 +63,7 @@ class DomainMaker {
 
   Domain run() {
     for (const SizeRule& rule : p().size_rules) domain_.least[rule.size] = 0;
-    for (const SizeRule& rule : p().size_rules) {  // a size that is divided by
+    for (const SizeRule& rule : p().size_rules) {  // divisors of sizes are at least 1
       for (const Symbol s : rule.scale.symbols()) {
         if (domain_.least.contains(s)) domain_.least[s] = 1;
       }
@@ -101,14 +102,14 @@ class DomainMaker {
     }
   }
 
-  /// argmax and argmin need an element.
+  /// Requires an element for argmax and argmin.
   void require_operands(const Uop& u) {
     const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
     if (r == nullptr || (r->op != ReduceOp::argmax && r->op != ReduceOp::argmin)) return;
     for (const int axis : r->axes) {
       const Expr& extent = r->x.shape()[static_cast<std::size_t>(axis)];
       if (facts_.prove_positive(extent)) continue;
-      bool product = extent.terms().size() == 1;  // of sizes, each of which must be 1 or more
+      bool product = extent.terms().size() == 1;  // a product of sizes, which must be at least 1
       for (const Symbol s : extent.symbols()) {
         if (product && domain_.least.contains(s)) domain_.least[s] = 1;
       }
@@ -116,7 +117,7 @@ class DomainMaker {
     }
   }
 
-  /// A size that an index is divided by is 1 or more.
+  /// Requires sizes by which an index is divided to be at least 1.
   void require_divisors(const Uop& u) {
     if (const auto* r = std::get_if<uop::Reindex>(&u.node().kind)) {
       for (const Expr& e : r->from) require_divisors(e);
@@ -155,7 +156,7 @@ class DomainMaker {
     }
   }
 
-  /// A pivot whose derived sizes mention another pivot comes after that one, where that can be.
+  /// Orders pivots so that one whose derived sizes mention another comes after it, if possible.
   void order_pivots() {
     std::vector<Symbol> waiting = std::exchange(domain_.pivots, {});
     const auto waits = [&](Symbol pivot) {
@@ -173,7 +174,8 @@ class DomainMaker {
     }
   }
 
-  /// A size with which it grows: one that is already a pivot, if any, then the first.
+  /// A free size with which the value grows: an existing pivot if there is one, otherwise the first
+  /// such size.
   std::optional<Symbol> find_pivot(const Expr& value) const {
     std::optional<Symbol> found;
     for (const SizeRule& rule : p().size_rules) {

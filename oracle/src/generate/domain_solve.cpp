@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a point of a domain to sizes and back: each pivot is the least size that reaches its derived
-// sizes, found by bisection, as they all grow with it.
+// Converts a point of a domain to sizes and back: each pivot is the least size that reaches its
+// derived sizes, found by bisection, since they all grow with it.
 #include <algorithm>
 
 #include "mote/oracle/domain.h"
@@ -47,7 +47,7 @@ class PivotSolver {
     return all;
   }
 
-  /// How far above `value` all derived sizes stay as they are, at most `limit`.
+  /// The distance above `value`, at most `limit`, within which all derived sizes stay the same.
   std::int64_t slack(std::int64_t value, std::int64_t limit) const {
     const std::vector<std::int64_t> here = derived_at(value);
     std::int64_t slack = 0;

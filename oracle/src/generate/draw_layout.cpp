@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A far tensor's distance is one that some way to count offsets does not hold: 2^20, 2^24 (floats),
-// 2^31 and 2^32 bytes, 2^31 and 2^32 elements.
+// Draws distances of far tensors that some method of counting offsets cannot hold: 2^20, 2^24
+// (floats), 2^31 and 2^32 bytes, 2^31 and 2^32 elements.
 #include "generate/draw_layout.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ CaseLayout draw_layout(int rank, bool is_input, Random& random) {
   return layout;
 }
 
-/// The distance to what a kernel takes for far, in elements of so many bytes.
+/// The distances that are far for a kernel, in elements of that number of bytes.
 std::vector<std::int64_t> far_distances(std::int64_t element_bytes) {
   constexpr auto power = [](unsigned e) { return std::int64_t{1} << e; };
   return {power(32),
@@ -51,7 +51,8 @@ std::vector<std::int64_t> far_distances(std::int64_t element_bytes) {
           power(20)};
 }
 
-/// The greatest of the distances from the drawn one on at which the last element is near enough.
+/// Gives the tensor the first of the distances, from the drawn one on, at which the last element is
+/// near enough.
 bool give_distance(CaseTensor& t, std::size_t drawn, Random& random,
                    const std::function<void(CaseLayout&, std::int64_t)>& give) {
   const auto bytes = static_cast<std::int64_t>(size_of(t.dtype));
@@ -78,7 +79,7 @@ std::vector<int> axes_with_steps(const CaseTensor& t) {
   return axes;
 }
 
-/// The axis becomes the outermost, so that no other stride is far.
+/// Makes the axis the outermost, so that no other stride is far.
 void move_outward(CaseLayout& layout, int axis, int rank) {
   if (layout.order.empty()) {
     layout.order.resize(static_cast<std::size_t>(rank));
@@ -100,7 +101,7 @@ void make_far(CaseTensor& t, Random& random) {
   const int axis = axes[static_cast<std::size_t>(random.below(std::ssize(axes)))];
   const bool outermost = random.chance(70);
   const std::int64_t steps = t.shape[static_cast<std::size_t>(axis)] - 1;
-  // The first step is far, or the last of several alone.
+  // Either the first step is far, or only the last of several.
   const std::int64_t parts = random.chance(50) ? 1 : steps;
   const int rank = static_cast<int>(t.shape.size());
   const auto give = [&](CaseLayout& l, std::int64_t distance) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes are drawn, then changed by steps until their work is near the goal.
+// Draws sizes, then changes them by steps until their work is near the goal.
 #include "generate/draw_sizes.h"
 
 #include <algorithm>
@@ -14,12 +14,12 @@ namespace {
 constexpr std::int64_t kLargestExtent = 1025;
 constexpr double kMaxCaseWork = 300'000;
 constexpr double kMaxFarWork = 20'000;
-/// With a long axis, what the other axes may make of the work, and what it may be of itself: the
-/// work of a scan is the square of its length, but each of its steps is short.
+/// For cases with a long axis, the maximum work of the other axes, and the maximum of the long one
+/// itself: the work of a scan is the square of its length, but each of its steps is short.
 constexpr double kMaxLongWork = 100'000;
 constexpr double kMaxScanWork[] = {1'250'000, 5'000'000, 21'000'000, 70'000'000};
 
-/// Extents lean to what kernels get wrong: 0 to 3, and the neighbours of powers of two.
+/// Extents that kernels often get wrong are likely: 0 to 3, and the neighbours of powers of two.
 std::int64_t draw_extent(Random& random) {
   const std::int64_t kind = random.below(10);
   if (kind < 3) return random.between(1, 3);
@@ -32,17 +32,17 @@ std::int64_t near_power(double extent, Random& random) {
   return power + random.between(-1, 1);
 }
 
-/// Near `extent`: itself, or the neighbour of a power of two.
+/// An extent near `extent`: itself, or the neighbour of a power of two.
 std::int64_t near_extent(double extent, Random& random) {
   const auto value = std::clamp<std::int64_t>(std::llround(extent), 1, kLargestExtent);
   if (value < 4 || random.chance(40)) return value;
   return std::min(near_power(extent, random), kLargestExtent);
 }
 
-/// From a block of threads to beyond what 16 bits count, and now and then to 2^20.
+/// An extent from a block of threads to beyond the range of 16 bits, and sometimes near 2^20.
 std::int64_t draw_long_extent(Random& random) {
   const std::int64_t kind = random.below(20);
-  if (kind < 8) {  // blocks of 1,024 and small multiples of it
+  if (kind < 8) {  // blocks of 1,024 and small multiples
     const double extent = random.log_between(1000, 4500);
     return random.chance(50) ? near_power(extent, random) + random.between(0, 2)
                              : std::llround(extent);
@@ -82,7 +82,7 @@ class SizeDrawer {
     return at;
   }
 
-  /// One long axis beside short ones; shorter than was drawn where a scan's work would be beyond
+  /// Draws one long axis and short ones; the long one is shortened if a scan's work would exceed
   /// its limit.
   KnobValues draw_long() {
     KnobValues at;
@@ -118,7 +118,7 @@ class SizeDrawer {
     return at;
   }
 
-  /// Four times of five one of those that are reduced.
+  /// Picks a reduced axis in four cases of five.
   std::size_t pick_long(const KnobValues& at) {
     std::vector<std::size_t> reduced;
     for (std::size_t k = 0; k < domain_.knobs.size(); ++k)
@@ -127,7 +127,7 @@ class SizeDrawer {
     return reduced[static_cast<std::size_t>(random_.below(std::ssize(reduced)))];
   }
 
-  /// Extents that agree, so that an axis which stands for another shows: two, or now and then all.
+  /// Makes two extents equal, or sometimes all, so that an axis used in place of another shows.
   void coincide(KnobValues& at) {
     if (at.values.size() < 2 || !random_.chance(25)) return;
     const std::size_t from = pick(at);

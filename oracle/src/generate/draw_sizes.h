@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drawing the sizes of a case: in: a domain, parameters and what kind of case it is to be; out: a
-// point of the domain whose work is near a goal.
+// Draws the sizes of a case. In: a domain, parameters and the goal of the case; out: a point of the
+// domain whose work is near that goal.
 #pragma once
 
 #include "generate/random.h"
@@ -10,8 +10,8 @@ namespace mote {
 
 enum class SizeGoal : std::uint8_t {
   usual,  ///< mostly below 200,000 multiply-adds, more than half the time above 1,000
-  /// One extent of a thousand to a million, of those that are reduced or scanned where there are
-  /// any, and little work left for the others.
+  /// One extent of a thousand to a million, of those that are reduced or scanned if there are any,
+  /// and little work for the others.
   long_axis,
   far  ///< few elements in all, so that they can lie gigabytes apart
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The op's own case is made of the gradient's, by the names of its inputs, and run.
+// Makes the op's own case from the gradient's, by the names of its inputs, and runs it.
 #include "generate/forward.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ Number default_of(const ParamDecl& p) {
                       : Number(*p.default_value);
 }
 
-/// The case of the op that c's target is the gradient of; nullopt where an input is missing.
+/// The case of the op whose gradient is c's target; nullopt if an input is missing.
 std::optional<Case> forward_case(const Case& c) {
   const std::string_view name = c.target->op();
   const std::size_t end = name.find('.');

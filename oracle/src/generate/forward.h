@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gradient's case: what it is given of its op's outputs.
+// Computes the inputs of a gradient's case that are outputs of its op.
 #pragma once
 
 #include <vector>
@@ -9,9 +9,9 @@
 
 namespace mote {
 
-/// Where the target is a gradient and the case has all that its op was computed from, the inputs
-/// that are outputs of the op become what the op's reference gives for the others: a gradient may
-/// count on y being that of its x. Those that repeat elements along an axis stay as they are.
+/// If the target is a gradient and the case has all inputs of its op, replaces the inputs that are
+/// outputs of the op by the op's reference results: a gradient may assume that y belongs to its x.
+/// Inputs that repeat elements along an axis stay as they are.
 void compute_given_outputs(const Case& c, std::vector<Dense>& inputs);
 
 }  // namespace mote

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drawing cases: parameters, then sizes that fit a budget of work, then layouts and the fill.
+// Draws cases: parameters, then sizes that fit a budget of work, then layouts and the fill.
 #include "mote/oracle/generate.h"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ Number draw_real(const ParamDecl& p, Random& random) {
   return random.pick<double>({1, 1, 2, 0.5, -1, 0});
 }
 
-/// Each at its own, or all at their defaults, as most calls have them.
+/// Draws each parameter, or takes all defaults, as most calls do.
 Params draw_params(const Program& program, bool only_defaults, Random& random) {
   Params params;
   const bool defaults = random.chance(25) || only_defaults;
@@ -65,7 +65,7 @@ TensorMask draw_mask(const Target& target, Random& random) {
   return mask;
 }
 
-/// Axes that repeat, and leading ones of those that are not written at all.
+/// Draws axes that repeat, and leading ones of them that are not written.
 void draw_ones(Draft& draft, const Program& program, Random& random) {
   auto& ones = draft.ones;
   for (std::size_t k = 0; k < program.inputs.size(); ++k) {
@@ -76,7 +76,7 @@ void draw_ones(Draft& draft, const Program& program, Random& random) {
       }
     }
     const auto leading =
-        std::ranges::find(flags, false) - flags.begin();  // those that may be missing
+        std::ranges::find(flags, false) - flags.begin();  // those that may be left out
     if (leading == 0 || !random.chance(25)) continue;
     const int missing = static_cast<int>(random.between(1, leading));
     for (int axis = 0; axis < missing; ++axis) ones.emplace(static_cast<int>(k), axis);
@@ -84,7 +84,7 @@ void draw_ones(Draft& draft, const Program& program, Random& random) {
   }
 }
 
-/// Some calls store outputs where inputs are.
+/// Lets outputs take the memory of inputs, in some calls.
 void draw_in_place(Case& c, Random& random) {
   const OpRecord* record = c.target->record();
   if (record == nullptr || record->in_place.empty() || !random.chance(20)) return;
@@ -110,7 +110,7 @@ Fill draw_fill(Random& random) {
   return {kind, static_cast<std::uint64_t>(random.below(0x10000))};
 }
 
-/// Some calls ask for some of the outputs.
+/// Leaves outputs out, in some calls.
 void draw_left_out(Case& c, Random& random) {
   const OpRecord* record = c.target->record();
   if (record == nullptr || record->optional_outputs.empty() || !random.chance(40)) return;
@@ -182,7 +182,7 @@ std::pair<Case, int> draw_until_legal(const std::shared_ptr<const Target>& targe
   throw Error(fmt::format("{}: no legal case in {} draws: {}", target->op(), kMaxDraws, why));
 }
 
-/// Leaves out leading axes, `count` at most, up to the first whose extent is not 1.
+/// Leaves out at most `count` leading axes, up to the first whose extent is not 1.
 void leave_out_leading(std::vector<std::int64_t>& shape, int count) {
   const auto first = std::find_if(shape.begin(), shape.begin() + count,
                                   [](std::int64_t extent) { return extent != 1; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of attempts beyond the first few, three in four have one layout for all tensors, half have
-// default parameters.
+// Draws again: of attempts beyond the first few, three in four have one layout for all tensors, and
+// half have default parameters.
 #include "generate/redraw.h"
 
 #include "generate/random.h"
@@ -8,10 +8,10 @@
 namespace mote {
 namespace {
 
-constexpr std::size_t kMaxOptional = 4;  ///< of more, only all and none
+constexpr std::size_t kMaxOptional = 4;  ///< beyond it, only all and none are used
 constexpr std::uint64_t kKept = 8;
-/// Attempts that are drawn as any case is: a subject that takes about half of all calls mostly
-/// takes one of them, and they differ most.
+/// The attempts that are drawn like any case: a subject that takes about half of all calls usually
+/// takes one of them, and they vary most.
 constexpr std::uint64_t kFreeAttempts = 3;
 
 std::vector<TensorMask> masks_of(const Target& target) {

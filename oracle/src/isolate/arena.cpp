@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sparse file in memory, mapped once; a fork inherits the mapping. The address lies far from where
-// the system puts programs, libraries and stacks, so that it is free in another process as well.
+// A sparse file in memory, mapped once; a fork inherits the mapping. The address lies far from
+// where the system puts programs, libraries and stacks, so that it is free in another process as
+// well.
 #include "arena.h"
 
 #include <fcntl.h>
@@ -53,7 +54,7 @@ Arena::~Arena() {
 }
 
 std::int64_t Arena::taken() const {
-  constexpr std::int64_t kBlock = 512;  // what st_blocks counts
+  constexpr std::int64_t kBlock = 512;  // the unit of st_blocks
   struct stat status {};
   return fstat(file_, &status) == 0 ? status.st_blocks * kBlock : 0;
 }

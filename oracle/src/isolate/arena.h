@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that this process shares with its workers, at the same address in each: a page of control
-// (the call that is asked about), and the room for tensors. It exists before a worker is forked; in
-// a worker the room is closed but for the tensors of the call that runs.
+// Memory that this process shares with its workers, at the same address in each: control memory
+// (the current question), and the room for tensors. It exists before a worker is forked. In a
+// worker the room is closed except for the tensors of the current call.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class Arena {
  public:
   /// Throws Error when the system gives no such memory.
   Arena();
-  /// That of another process, at the address where that has it. Throws Error where it is taken.
+  /// Maps the arena of another process at the same address. Throws Error if that is taken.
   Arena(int file, char* base);
   ~Arena();
   Arena(const Arena&) = delete;
@@ -24,9 +24,9 @@ class Arena {
   const char* base() const { return base_; }
   std::span<char> control() const { return {base_, kControlBytes}; }
   std::span<char> room() const { return {base_ + kControlBytes, kBytes - kControlBytes}; }
-  /// Bytes that have been touched, by whichever process, and were not given back.
+  /// The bytes that any process has touched and that were not given back.
   std::int64_t taken() const;
-  /// The pages from `first_free` on are the system's again where there may be many.
+  /// Returns the pages from `first_free` on to the system if there may be many.
   void give_back(const char* first_free);
 
  private:

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kAlignment = alignof(std::max_align_t);
 constexpr std::size_t kMessageBytes = 1024;
 
-/// Takes memory off the front.
+/// Allocates memory from the front.
 class Bump {
  public:
   explicit Bump(std::span<char> left) : left_(left) {}

@@ -9,7 +9,7 @@
 namespace mote::isolate {
 
 /// Copies the call, its tensors' descriptions (not their elements), its parameters and its names
-/// into `to`, with an empty message. Throws Error where they do not fit.
+/// into `to`, with an empty message. Throws Error if they do not fit.
 mote_call* copy_call(const mote_call& call, std::span<char> to);
 
 }  // namespace mote::isolate

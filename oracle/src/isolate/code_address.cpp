@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loader's own list of modules says where each was loaded; the program's name there is empty.
+// Uses the loader's list of modules, which says where each was loaded; the program's name there is
+// empty.
 #include "code_address.h"
 
 #include <dlfcn.h>

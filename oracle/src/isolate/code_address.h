@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where code of this process lies in a file, so that another process which loads the file finds it.
+// The location of code in a file, so that another process that loads the file finds it.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@ namespace mote::isolate {
 
 struct CodeAddress {
   std::string module;         ///< the path of the library; empty: the program itself
-  std::uintptr_t offset = 0;  ///< from where the module is loaded
+  std::uintptr_t offset = 0;  ///< its distance from the address at which the module is loaded
 };
 
-/// Nothing where the address is in no file: code that was made at run time.
+/// The location of an address; nullopt if it is in no file: code generated at run time.
 std::optional<CodeAddress> locate(const void* address);
 
-/// C (GNU) of `char* mote_address(const char* module, uintptr_t offset)`: loads the module where it
-/// is not loaded; NULL where that fails.
+/// The C (GNU) text of `char* mote_address(const char* module, uintptr_t offset)`: it loads the
+/// module if needed, and returns NULL if that fails.
 extern const char* const kAddressInC;
-/// A string literal of C.
+/// A C string literal for the text.
 std::string c_literal(const std::string& text);
 
 }  // namespace mote::isolate

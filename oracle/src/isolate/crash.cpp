@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The crash handler. Everything that it prints is prepared beforehand: it only calls write and
-// _exit.
+// The crash handler, which only calls write and _exit. Everything that it prints is prepared
+// beforehand.
 #include "isolate/crash.h"
 
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): sigaction is POSIX
@@ -29,7 +29,7 @@ constexpr std::array<Signal, 6> kSignals = {{{SIGSEGV, "SIGSEGV"},
                                              {SIGABRT, "SIGABRT"},
                                              {SIGALRM, "hung, out of time"}}};
 
-/// Kept outside the heap, which the subject may have damaged.
+/// Text outside the heap, which the subject may have damaged.
 template <std::size_t Bytes>
 struct Text {
   std::array<char, Bytes> bytes{};

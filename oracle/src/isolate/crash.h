@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// While a subject runs in this process: a signal that would end it prints the case and how to
-// replay it, and exits with code 3; so does a run that takes too long. What a campaign has counted
-// so far is printed first.
+// Guards a subject that runs in this process: a signal that would end it prints the case and how to
+// replay it, and exits with code 3; so does a run that takes too long. The campaign's counts so far
+// are printed first.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace mote {
 
 struct CrashText {
-  std::string before;  ///< then the name of the signal, or "no result after N s"
+  std::string before;  ///< followed by the name of the signal, or "hung, out of time"
   std::string after;
 };
 
@@ -21,7 +21,7 @@ class CrashGuard {
   CrashGuard& operator=(const CrashGuard&) = delete;
 };
 
-/// What a crash prints before anything else, from now on. Not while a guard is there.
+/// Sets the text that a crash prints first, from now on. Must not be called while a guard exists.
 void set_crash_report(const std::string& text);
 
 }  // namespace mote

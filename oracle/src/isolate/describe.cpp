@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON; reals as their bits, so that an infinite one comes through too.
+// Writes and reads JSON; reals are stored as their bits, so that an infinite one survives.
 #include "describe.h"
 
 #include <bit>
@@ -20,7 +20,7 @@ std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
 double real(const Json& bits) { return std::bit_cast<double>(bits.get<std::uint64_t>()); }
 
 Json pairs_of(const mote_contract& c) {
-  constexpr std::size_t kEnd =                                // up to and with that pointer
+  constexpr std::size_t kEnd =                                // up to and including that pointer
       offsetof(mote_contract, in_place) + sizeof c.in_place;  // NOLINT(bugprone-sizeof-expression)
   if (c.size < kEnd) return Json::array();
   if (c.in_place_count == MOTE_IN_PLACE_ALL) return "all";
@@ -45,7 +45,7 @@ Json to_json(const mote_contract& c) {
           {"indices", indices_of(c)}};
 }
 
-/// Where what the structs point to stays.
+/// Owns the data that the structs point to.
 struct Mirror {
   std::deque<std::string> texts;
   std::deque<std::vector<mote_accuracy>> functions;

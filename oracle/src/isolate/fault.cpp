@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handler calls nothing but send, signal and raise.
+// The handler calls nothing except send, signal and raise.
 #include "fault.h"
 
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): sigaction is POSIX
@@ -29,7 +29,7 @@ bool was_write([[maybe_unused]] const void* context) {
 #endif
 }
 
-/// Returning runs the instruction again, which then ends the process by the same signal.
+/// A return runs the faulting instruction again, which then ends the process by the same signal.
 extern "C" void on_fault(int number, siginfo_t* info, void* context) {
   Reply reply;
   reply.fault = true;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// In a worker: a signal that would end it is reported first.
+// Reports a signal that would end a worker to the process that judges.
 #pragma once
 
 #include "protocol.h"
 
 namespace mote::isolate {
 
-/// Signals go to that socket as a Reply, from now on; a subject may have changed the handlers, so
-/// that this is done before each call.
+/// Sends signals to that socket as a Reply, from now on. It is called before each call, since a
+/// subject may have changed the handlers.
 void report_faults(int socket);
-/// What the reports say.
+/// Sets the phase that reports give.
 void set_phase(Phase next);
 
 }  // namespace mote::isolate

@@ -11,7 +11,7 @@
 namespace mote::isolate {
 namespace {
 
-/// "reads byte 4 after the end of x"
+/// A text such as "reads byte 4 after the end of x".
 std::string place_text(const Hit& hit, const char* access) {
   const std::string& name = hit.extent->name;
   if (hit.before > 0) {
@@ -24,7 +24,8 @@ std::string place_text(const Hit& hit, const char* access) {
   return fmt::format("{} {}", access, name);
 }
 
-/// A closed page of a tensor of this call or of an earlier one: by what runs though nothing should.
+/// The outcome of an access to a closed page of a tensor, of this call or an earlier one, outside
+/// of the call.
 Outcome untimely(const Hit& hit, const char* access, const char* when, bool wrote_or_returned) {
   return outcome_of(wrote_or_returned ? Verdict::late_access : Verdict::stale,
                     fmt::format("{} {}", place_text(hit, access), when));
@@ -67,7 +68,7 @@ Outcome outcome_of_ending(const Answer& answer, const Site& current, const Site*
                           : ""));
     case Ending::memory:
       return outcome_of(Verdict::too_much_memory, answer.how);
-    case Ending::gaps:  // which is no mistake, but cannot be let go on
+    case Ending::gaps:  // this is no mistake, but cannot go on
       return outcome_of(Verdict::skipped, answer.how);
     default:
       break;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From how a worker ended to a verdict: which tensor an address that it touched is beside.
+// Turns the end of a worker into a verdict: it finds the tensor that is nearest to a touched
+// address.
 #pragma once
 
 #include "mote/oracle/run.h"
@@ -8,14 +9,14 @@
 
 namespace mote::isolate {
 
-/// The time that a call was given.
+/// The time limit of a call.
 struct CallTime {
   double limit_s = 0;
-  double warm_up_s = 0;  ///< beyond that, where it was the first of its process
+  double warm_up_s = 0;  ///< additional time, if it was the first of its process
 };
 
-/// `current` is the site of the call; `earlier`, where there is one, that of calls before it on
-/// the same case.
+/// `current` is the site of the call; `earlier`, if not null, that of earlier calls on the same
+/// case.
 Outcome outcome_of_ending(const Answer& answer, const Site& current, const Site* earlier,
                           const CallTime& given);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions about one case. A call's description and the list of its pages go through the control
-// memory, its elements through the site's pages.
+// Asks the questions about one case. The description of a call and the list of its pages go through
+// the control memory, the elements through the site's pages.
 #include "isolated_run.h"
 
 #include <fmt/format.h>
@@ -77,8 +77,8 @@ Answer IsolatedRun::ask(Question question, const mote_call& call, const Site* op
   return answer;
 }
 
-/// Kernels may start their own things when they are first asked, and when they first run, for each
-/// dtype.
+/// The key for warm-up times: kernels may initialise when they are first asked, and when they first
+/// run, for each dtype.
 std::int64_t IsolatedRun::kernel_number(const Question& question) const {
   const std::int64_t which = (std::int64_t{place_.index} << 32) | (kernel_index_ + 1);
   return which * 32 + static_cast<int>(case_.instance.dtype) * 2 +
@@ -132,7 +132,7 @@ RunResult IsolatedRun::run(const std::vector<Dense>& inputs, Poison pattern, int
   return subject.run(inputs, pattern);
 }
 
-/// A case before this one may be to blame.
+/// The outcome of a call that ended its worker; an earlier case may be to blame.
 Outcome IsolatedRun::ended(const Answer& answer, const Site& current, const Site* earlier) {
   const void* address = answer.reply.address;
   const bool is_own = [&] {

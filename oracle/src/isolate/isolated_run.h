@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of one case in a worker.
+// Runs the calls of one case in a worker.
 #pragma once
 
 #include <optional>
@@ -23,25 +23,26 @@ class IsolatedRun {
   IsolatedRun(const IsolatedRun&) = delete;
   IsolatedRun& operator=(const IsolatedRun&) = delete;
 
-  /// The kernel, from what this process knows of the backend; nullptr: why(), an outcome.
+  /// The kernel, from this process's copy of the backend; if it is nullptr, why() is the outcome.
   const mote_kernel* choose();
   const Outcome& why() const { return why_; }
   std::size_t workspace() const { return workspace_; }
 
-  /// Places the workspace, and the same site once more.
+  /// Adds the workspace to the site, and makes a second site of the same layout.
   void place();
-  /// Calls at the first site, or at the second, whose pages are others.
+  /// Calls the kernel at the first or the second site, which are on different pages.
   RunResult run(const std::vector<Dense>& inputs, Poison pattern, int site);
-  /// The next call is the first of a new worker.
+  /// Makes the next call the first of a new worker.
   void restart() { isolation_.end_worker(place_.library); }
   bool affords_restarts() const { return isolation_.affords_new_workers(place_.library); }
   void note_restarts_in_vain() { ++isolation_.warm_ups[place_.library].in_vain; }
-  /// So long the threads that a call began are waited for, from now on.
+  /// Sets the time to wait for threads that a call began, from now on.
   void set_linger(double seconds) { linger_s_ = seconds; }
-  /// Every call so far ended with a thread more than it began with.
+  /// True if every call so far ended with a thread more than it began with.
   bool leaves_threads() const { return calls_ > 0 && grown_ == calls_; }
   int threads() const { return threads_; }
-  /// A call returned MOTE_FAILED: its process may have lost a device, and would fail from then on.
+  /// True if a call returned MOTE_FAILED: its process may have lost a device, and would fail from
+  /// then on.
   bool has_failed() const { return has_failed_; }
 
  private:
@@ -62,7 +63,7 @@ class IsolatedRun {
   std::int32_t kernel_index_ = -1;
   std::size_t workspace_ = 0;
   double linger_s_ = 0;
-  double warm_up_s_ = 0;  ///< of what was asked last
+  double warm_up_s_ = 0;  ///< the warm-up of the latest question
   int calls_ = 0;
   int grown_ = 0;
   int threads_ = 0;

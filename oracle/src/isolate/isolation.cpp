@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers by library; what a library offers.
+// Keeps workers by library, and describes what a library offers.
 #include "mote/oracle/isolation.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using isolate::Ending;
 
 constexpr double kLoadingSeconds = 30;
 constexpr isolate::Limits kLoading{.seconds = kLoadingSeconds};
-/// A warm-up may take longer than it took before, where the machine is busy.
+/// A warm-up may take longer than before if the machine is busy.
 constexpr double kWarmUpTimes = 3;
 constexpr double kWarmUpLeast = 0.2;
 constexpr double kSlowStart = 0.5;  ///< seconds
@@ -48,7 +48,7 @@ Answer ask_loading(isolate::Worker& worker, const std::string& path, isolate::As
 }  // namespace
 
 Isolation::Isolation() {
-  gen_backend();  // made when first asked for, and workers must find it made
+  gen_backend();  // it is made when first asked for, and workers must find it made
   state_ = std::make_unique<State>();
 }
 
@@ -118,8 +118,8 @@ isolate::Worker& Isolation::State::worker_for(const std::string& library) {
   const auto at = tenants.find(library);
   if (at != tenants.end() && at->second.worker->alive()) return *at->second.worker;
   tenants.erase(library);
-  // A library loads what it needs itself, so that it lacks nothing in a program that is launched
-  // once more; a fork would lack the threads of libraries that this program uses as well.
+  // A library loads all that it needs itself, so that it works in this program launched again; a
+  // fork would lack the threads of libraries that this program uses as well.
   const isolate::Zygote* other = had_threads && !library.empty() ? relaunched_zygote() : nullptr;
   auto fresh = std::make_unique<isolate::Worker>(other != nullptr ? *other : zygote, library);
   ask_loading(*fresh, library, isolate::Ask::load);

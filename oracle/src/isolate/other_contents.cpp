@@ -26,7 +26,7 @@ Dense moved_on(const Dense& x) {
   return moved;
 }
 
-/// The nearest element that is not like the last takes its place.
+/// The tensor whose last element is replaced by the nearest different one.
 Dense with_another_end(const Dense& x) {
   Dense other = copy_of(x);
   const std::int64_t last = x.count() - 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other elements for the same tensors, which the op takes as well.
+// Makes other elements for the same tensors that the op takes too.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,10 @@
 
 namespace mote::isolate {
 
-/// By the case's seed: all elements moved on by one, or the last element of each input alone
-/// another one; where a tensor repeats elements or has one, those of another seed. What a gradient
-/// is given of its op's outputs follows, and indices stay what the flags of mote_indices say.
+/// Other inputs, chosen by the case's seed: all elements moved by one position, or only the last
+/// element of each input changed. A tensor that repeats or has fewer than two elements takes those
+/// of another seed. The inputs of a gradient that are outputs of its op are computed anew, and
+/// indices respect the flags of mote_indices.
 std::vector<Dense> other_contents(const Case& c, const std::vector<Dense>& inputs,
                                   std::int64_t radius, int indices);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes over the socket between this process and a worker: messages of fixed size, one answer
-// to each question. Data lies in the arena.
+// The messages between this process and a worker: they have fixed size, and each question gets one
+// answer. Data lies in the arena.
 #pragma once
 
 #include <array>
@@ -11,10 +11,10 @@
 namespace mote::isolate {
 
 enum class Ask : std::uint32_t {
-  load,      ///< the library; nothing where the subject is in the image that was forked
-  describe,  ///< the library's backends, as text in the control memory
-  choose,    ///< the kernel of a backend that takes the call, and its workspace
-  run        ///< that kernel
+  load,      ///< load the library; nothing if the subject is in the forked image
+  describe,  ///< describe the library's backends, as text in the control memory
+  choose,    ///< choose the kernel of a backend that takes the call, and return its workspace
+  run        ///< run that kernel
 };
 
 /// Pages that the call may use.
@@ -26,31 +26,31 @@ struct Segment {
 
 struct Question {
   Ask ask = Ask::load;
-  std::int32_t backend_index = 0;         ///< in the library
-  const mote_backend* backend = nullptr;  ///< where there is no library
+  std::int32_t backend_index = 0;         ///< its index in the library
+  const mote_backend* backend = nullptr;  ///< if there is no library
   std::int32_t kernel_index = 0;
   std::int32_t segment_count = 0;
-  const Segment* segments = nullptr;  ///< in the control memory, as is what the call points to
+  const Segment* segments = nullptr;  ///< in the control memory, as all that the call points to
   mote_call* call = nullptr;
-  double linger_s = 0;  ///< threads that appeared get that long to end
+  double linger_s = 0;  ///< the time that new threads get to end
 };
 
 enum class Phase : std::uint32_t { asked, running, returned };
 
 struct Reply {
-  bool fault = false;  ///< a signal; the process ends by it
+  bool fault = false;  ///< a signal that ends the process
   Phase phase = Phase::asked;
-  // Of a fault.
+  // For a fault.
   std::int32_t signal = 0;
-  std::int32_t code = 0;  ///< si_code: positive where the kernel of the system raised it
+  std::int32_t code = 0;  ///< si_code: positive if the operating system raised it
   bool wrote = false;     ///< the access was a write
   void* address = nullptr;
-  // Of load, describe, choose and run.
+  // For load, describe, choose and run.
   mote_status status = MOTE_OK;
   std::int32_t kernel_index = -1;
   std::size_t workspace = 0;
   std::size_t described = 0;  ///< bytes of text
-  // Of run.
+  // For run.
   std::uint32_t mode_before = 0;  ///< MXCSR without its flags, and the rounding mode
   std::uint32_t mode_after = 0;
   std::int32_t threads_before = 0;
@@ -58,15 +58,15 @@ struct Reply {
   std::array<char, 2048> message{};
 };
 
-/// A zygote is asked for a worker, how one ended, or whether it is there.
+/// Asks a zygote for a worker, how one ended, or for an answer.
 struct ZygoteQuestion {
-  /// The process whose end is asked for; 0: a new one; negative: nothing but an answer.
+  /// A process to wait for; 0: fork a new one; negative: only answer.
   std::int32_t ended = 0;
   std::array<char, 4096> library{};
 };
 struct ZygoteReply {
-  std::int32_t process = -1;  ///< with its socket; negative: none, errno
-  std::int32_t status = 0;    ///< of waitpid
+  std::int32_t process = -1;  ///< the worker, with its socket; negative: failed, -errno
+  std::int32_t status = 0;    ///< the status that waitpid() returns
 };
 
 }  // namespace mote::isolate

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library that the loader is told to load first (LD_PRELOAD) defines __libc_start_main, which
-// every dynamically linked program calls with its main(): the call is passed on with another main.
+// Preloads a library (LD_PRELOAD) that defines __libc_start_main, which every dynamically linked
+// program calls with its main(): the call is passed on with another main.
 #include "relaunch.h"
 
 #include <fcntl.h>
@@ -29,9 +29,9 @@ extern char** environ;
 namespace mote::isolate {
 namespace {
 
-constexpr const char* kEntry = "MOTE_RELAUNCH_ENTRY";      // offset, and the module behind a blank
+constexpr const char* kEntry = "MOTE_RELAUNCH_ENTRY";      // offset, a blank, and the module
 constexpr const char* kGiven = "MOTE_RELAUNCH_GIVEN";      // numbers
-constexpr const char* kPreload = "MOTE_RELAUNCH_PRELOAD";  // what LD_PRELOAD was
+constexpr const char* kPreload = "MOTE_RELAUNCH_PRELOAD";  // the old LD_PRELOAD
 
 constexpr const char* kHook = R"(#include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ int __libc_start_main(main_function program, int argc, char** argv, void (*init)
 }
 )";
 
-/// The program's names of symbols have this one, so that the hook is called.
+/// True if the program refers to that symbol, so that the hook is called.
 bool calls_start_main(const dl_phdr_info& program) {
   ElfW(Addr) strings = 0;
   std::size_t bytes = 0;
@@ -90,13 +90,13 @@ bool calls_start_main(const dl_phdr_info& program) {
   return names.find(kName) != std::string_view::npos;
 }
 
-/// The first module is the program.
+/// Inspects the first module, which is the program.
 int look_at_program(dl_phdr_info* info, std::size_t, void* result) {
   *static_cast<bool*>(result) = calls_start_main(*info);
   return 1;
 }
 
-/// In the process that was started.
+/// Runs in the process that was started.
 [[noreturn]] void begin_again(const char* given) {
   for (const char* name : {kEntry, kGiven, kPreload}) unsetenv(name);
   Inheritance got;
@@ -107,12 +107,12 @@ int look_at_program(dl_phdr_info* info, std::size_t, void* result) {
   try {
     const Arena arena(got.arena_file, reinterpret_cast<char*>(base));
     fork_on_demand(got.socket, parent, arena);
-  } catch (const Error&) {  // the addresses of the arena are not free: the socket's end tells it
+  } catch (const Error&) {  // the arena's addresses are not free: the closed socket reports it
     _exit(127);
   }
 }
 
-/// Without those of the names that we set.
+/// The environment without its values of the names that `ours` sets, and with `ours`.
 std::vector<std::string> environment_with(const std::vector<std::string>& ours) {
   std::vector<std::string> all = ours;
   for (char** at = environ; at != nullptr && *at != nullptr; ++at) {

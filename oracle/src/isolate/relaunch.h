@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// This program's file, started once more as a process in which nothing has run: what the loader and
-// constructors do is done, main() is not called, and there are no threads but those that
-// constructors start. It serves as a zygote, which a fork of a program with threads cannot always.
+// Starts this program's file again as a process in which nothing has run: the loader and
+// constructors run, main() does not, and only constructors may start threads. It serves as a
+// zygote, which a fork of a program with threads cannot always do.
 #pragma once
 
 #include <sys/types.h>
@@ -19,20 +19,20 @@ namespace mote::isolate {
 struct Inheritance {
   int socket = -1;  ///< questions to a zygote
   int arena_file = -1;
-  const char* arena_base = nullptr;  ///< the arena lies there in that process too
+  const char* arena_base = nullptr;  ///< the address of the arena in both processes
 };
 
 class Relauncher {
  public:
-  /// Makes what stands between the loader and main(). Throws Error where this program cannot be
-  /// started so: it is linked statically, its code is in no file, or there is no C compiler.
+  /// Makes the hook between the loader and main(). Throws Error if this program cannot be started
+  /// like this: it is linked statically, its code is in no file, or there is no C compiler.
   Relauncher();
-  /// Starts the process. Throws Error where the system does not.
+  /// Starts the process. Throws Error if the system fails to.
   pid_t start(const Inheritance& given) const;
 
  private:
   std::shared_ptr<const CLibrary> hook_;
-  std::string entry_;  ///< module and offset of the code that is called in place of main()
+  std::string entry_;  ///< module and offset of the code called instead of main()
 };
 
 }  // namespace mote::isolate

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runs of a case in a worker: other contents first, then the case's at the same pointers, then
-// the case's again at other pointers, over other poison, with the first pages closed. So a kernel
-// that remembers pointers, contents or memory does not get by.
+// Runs a case in a worker: other contents first, then the case's at the same pointers, then the
+// case's again at other pointers, over other poison, with the first pages closed. A kernel that
+// remembers pointers, contents or memory is found this way.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,15 +22,16 @@ using isolate::IsolatedRun;
 constexpr std::int64_t kSubjectMemory = std::int64_t{1} << 30U;
 constexpr int kStaleTrials = 4;
 constexpr double kLastLook = 0.2;  ///< seconds
-constexpr double kPatience = 3;    ///< seconds, where a fork may lack threads
+constexpr double kPatience = 3;    ///< seconds, if a fork may lack threads
 constexpr double kSlower =
-    3;  ///< a fork is at most this many times slower than the program launched anew
+    3;  ///< the maximum ratio of the time in a fork to that in a relaunched program
 constexpr const char* kLacksThreads =
     "no result in a fork of this program, which lacks its other threads; it cannot be looked at in "
     "a "
     "process without them (the option in_process runs it in this one)";
 
-/// Pools grow to as many threads as there are processors, maybe twice; who goes on leaks.
+/// The maximum number of threads of thread pools, which may have twice as many as processors; more
+/// are a leak.
 int most_threads() { return 2 * static_cast<int>(processors()) + 8; }
 
 bool same_outputs(const RunResult& a, const RunResult& b) {
@@ -40,7 +41,7 @@ bool same_outputs(const RunResult& a, const RunResult& b) {
   return true;
 }
 
-/// What the subject may have broken in its own process.
+/// True if the subject may have damaged its own process.
 bool spoils_worker(Verdict v) {
   return v >= Verdict::out_of_bounds && v <= Verdict::late_access && v != Verdict::nondeterministic;
 }
@@ -62,10 +63,10 @@ Outcome Prepared::run_isolated(const mote_backend& backend) {
   return run_calls(run);
 }
 
-/// A fork of this program has its state, but not its threads: a kernel that waits for one of a pool
-/// that began here never returns. So no result soon is a reason to look at it in this program
-/// launched once more, which lacks the state that main() made, but no thread. A kernel is wrong
-/// where it is in both.
+/// A fork of this program has its state, but not its threads: a kernel that waits for a thread of a
+/// pool never returns. If there is no result soon, the case also runs in this program launched
+/// again, which lacks the state that main() made, but no thread. A kernel is wrong if it is wrong
+/// in both.
 Outcome Prepared::run_where_threads_are_missing(const mote_backend& backend) {
   Isolation::State& isolation = options_.isolation->state();
   const auto run_at = [&](const Isolation::State::Place& place, const isolate::Limits& within) {
@@ -142,7 +143,8 @@ Outcome Prepared::run_in_worker(IsolatedRun& run, const mote_contract* contract)
   return outcome;
 }
 
-/// Where it does not (a sum of what was moved on), the same outputs are no sign of memory.
+/// True if the reference gives other outputs for these contents; if it does not (a sum of moved
+/// elements), equal outputs do not show that the kernel remembers.
 bool Prepared::asks_for_other_outputs(std::vector<Dense>& contents) const {
   std::vector<Dense> outputs;
   for (const CaseTensor& t : case_.outputs) outputs.emplace_back(t.dtype, volume(t.shape));
@@ -157,8 +159,8 @@ bool Prepared::asks_for_other_outputs(std::vector<Dense>& contents) const {
   return false;
 }
 
-/// Time and again, since a race may be right now and wrong then; not in each of many cases where a
-/// process takes long to start.
+/// Tries several times, since a race may succeed once and fail later; it gives up after some cases
+/// if a process takes long to start.
 bool Prepared::is_stale(IsolatedRun& run, const std::vector<Dense>& others,
                         const mote_contract* contract) {
   if (!run.affords_restarts()) return false;
@@ -176,7 +178,7 @@ std::optional<Outcome> Prepared::leaked_threads(IsolatedRun& run) {
     if (again.ended) return again.ended;
   }
   if (!run.leaves_threads()) return std::nullopt;
-  run.set_linger(kLastLook);  // those that are about to write do so
+  run.set_linger(kLastLook);  // threads that are about to write do so
   if (const RunResult last = run.run(state_->inputs, Poison::first, 0); last.ended)
     return last.ended;
   return outcome_of(Verdict::left_threads,

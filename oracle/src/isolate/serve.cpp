@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker: opens the pages of a call, runs the kernel, closes them, and says what it saw. What it
-// says is not proof: the elements are compared by the process that asked.
+// Opens the pages of a call, runs the kernel, closes them, and reports. Its report is not proof:
+// the process that asked compares the elements.
 #include "serve.h"
 
 #include <sys/mman.h>
@@ -33,7 +33,7 @@
 namespace mote::isolate {
 namespace {
 
-/// Control bits of the floating-point units: rounding, denormals, traps; no flags.
+/// The control bits of the floating-point units: rounding, denormals, traps; no flags.
 std::uint32_t arithmetic_mode() {
   auto mode = static_cast<std::uint32_t>(std::fegetround());
 #if defined(__x86_64__)
@@ -134,7 +134,7 @@ class ServedLibrary {
     return reply;
   }
 
-  /// Threads that are there when those that appeared had time to end, or to touch closed pages.
+  /// The number of threads after new ones had time to end, or to touch closed pages.
   static std::int32_t lingering_threads(std::int32_t before, double linger_s) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(linger_s);
     std::int32_t now = count_threads();
@@ -157,7 +157,7 @@ void serve(int socket, const std::string& library, const Arena& arena) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
-  dup2(STDERR_FILENO, STDOUT_FILENO);  // what a subject prints is no result
+  dup2(STDERR_FILENO, STDOUT_FILENO);  // a subject's output is not a result
   const std::span<char> room = arena.room();
   mprotect(room.data(), room.size(), PROT_NONE);
   ServedLibrary worker(library, arena);

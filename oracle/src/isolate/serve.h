@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker does.
+// The worker's side of the protocol.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace mote::isolate {
 
-/// Answers questions from the socket until it is closed; then the process ends. `library` is empty
-/// where the subject is in this image. Only in a process that was forked for it.
+/// Answers questions from the socket until it is closed, and then ends the process. `library` is
+/// empty if the subject is in this image. Must be called in a process that was forked for it.
 [[noreturn]] void serve(int socket, const std::string& library, const Arena& arena);
 
 }  // namespace mote::isolate

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extents on pages of their own. What lies between is as large as the extent, so that an index
-// that is far out still hits closed memory.
+// Puts extents on pages of their own. The gaps are as large as the extents, so that an index far
+// out of range still hits closed memory.
 #include "site.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,8 @@ namespace {
 constexpr std::size_t kLeastGuard = std::size_t{64} << 10U;
 constexpr std::size_t kMaxGuard = std::size_t{1} << 30U;
 constexpr std::size_t kWorkspaceAlignment = 64;
-constexpr std::size_t kOddBytes = 64;  ///< an odd position is less than that after its page's start
+/// The maximum distance of an odd position from the start of its page.
+constexpr std::size_t kOddBytes = 64;
 
 std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
@@ -25,7 +26,7 @@ std::size_t guard_of(std::size_t bytes) {
   return std::clamp(rounded_up(bytes, kPage), kLeastGuard, kMaxGuard);
 }
 
-/// From the base of the tensor to its last element; a tensor without elements has none.
+/// The bytes from the base of the tensor to its last element; a tensor without elements has none.
 std::size_t bytes_of(const CaseTensor& t) {
   if (t.left_out || volume(t.shape) == 0) return 0;
   const Placement placed = place(t.shape, t.layout);
@@ -34,7 +35,7 @@ std::size_t bytes_of(const CaseTensor& t) {
   return static_cast<std::size_t>(last + 1) * size_of(t.dtype);
 }
 
-/// Bytes from the start of the pages to the start of the extent.
+/// The bytes from the start of the pages to the start of the extent.
 std::size_t lead_of(std::size_t bytes, std::size_t alignment, std::uint64_t draw) {
   const std::size_t slack = rounded_up(bytes, kPage) - bytes;
   switch (draw % 4) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the tensors and the workspace of one call lie in the arena: each on pages of its own, with
-// closed pages before and after it.
+// The locations of the tensors and the workspace of one call in the arena: each on pages of its
+// own, with closed pages before and after it.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace mote::isolate {
 struct Extent {
   std::string name;       ///< "x", "workspace"
   bool written = false;   ///< outputs and workspace; the pages of inputs are read-only
-  char* pages = nullptr;  ///< what is open of it
+  char* pages = nullptr;  ///< its pages that can be opened
   std::size_t page_bytes = 0;
-  char* begin = nullptr;  ///< of its elements, those that an offset skips included
+  char* begin = nullptr;  ///< the start of its elements, including those that an offset skips
   std::size_t bytes = 0;
 };
 
@@ -27,8 +27,8 @@ struct Extent {
 struct Hit {
   const Extent* extent = nullptr;
   std::int64_t before = 0;  ///< bytes before its first byte; 0: not before
-  std::int64_t after = 0;   ///< bytes after its last byte, 1 for the first of them; 0: not after
-  bool open = false;        ///< on its pages
+  std::int64_t after = 0;   ///< bytes after its last byte, 1 for the first; 0: not after
+  bool open = false;        ///< it is on the extent's pages
   std::int64_t distance() const { return before + after; }
 };
 
@@ -36,19 +36,19 @@ class Site {
  public:
   /// Inputs, then outputs, in the case's order. Each tensor ends where its pages end, begins where
   /// they begin, or lies at an odd multiple of its element's size within them: `draw` decides.
-  /// Throws Error where the room is too small.
+  /// Throws Error if the room is too small.
   Site(const Case& c, std::span<char> room, std::uint64_t draw);
-  /// Aligned to 64 bytes.
+  /// Adds a workspace aligned to 64 bytes.
   void add_workspace(std::size_t bytes);
-  /// The same, page for page, in other memory behind `used`. Throws Error as above.
+  /// The same site, page for page, in other memory after `used`. Throws Error as above.
   Site moved_behind(const char* used) const;
 
   const std::vector<Extent>& extents() const { return extents_; }
   Region region(std::size_t extent, DType dtype) const;
   const Extent& workspace() const { return extents_.back(); }
-  /// Where the next site may begin.
+  /// The earliest start of the next site.
   char* end() const { return end_; }
-  /// The nearest extent; nullopt where the address is far from each.
+  /// The nearest extent; nullopt if the address is far from each.
   std::optional<Hit> nearest(const void* address) const;
 
  private:

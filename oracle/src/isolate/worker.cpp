@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting with limits. Memory is looked at after each answer and while one is waited for.
+// Waits with limits. Memory is measured after each answer and while waiting for one.
 #include "worker.h"
 
 #include <poll.h>
@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kSliceMs = 20;  ///< between looks at the memory of a worker that is busy
+constexpr int kSliceMs = 20;  ///< the interval of measurements of a busy worker's memory
 
 std::string signal_text(int number) {
   const char* name = sigabbrev_np(number);
@@ -52,7 +52,7 @@ Worker::~Worker() {
 
 Answer Worker::ask(const Question& question, const Limits& limits) {
   if (send(child_.socket, &question, sizeof question, MSG_NOSIGNAL) != ssize_t{sizeof question}) {
-    Reply fault;  // between two questions, so that its report is in the socket
+    Reply fault;  // it ended between two questions, so its report is in the socket
     const bool reported =
         recv(child_.socket, &fault, sizeof fault, MSG_DONTWAIT) == ssize_t{sizeof fault};
     return gone(reported ? &fault : nullptr);
@@ -110,7 +110,7 @@ Answer Worker::ended_by_us(Ending ending, std::string how) {
   return answer;
 }
 
-/// One that is ending keeps the signal that ends it.
+/// Ends the worker; a worker that is ending keeps the signal that ends it.
 int Worker::end() {
   kill(child_.process, SIGKILL);
   const int status = zygote_.wait(child_.process);
@@ -119,7 +119,7 @@ int Worker::end() {
   return status;
 }
 
-/// Resident pages that are no file's and not shared.
+/// The resident pages that belong to no file and are not shared.
 std::int64_t Worker::own_memory() const {
   const std::string path = "/proc/" + std::to_string(child_.process) + "/statm";
   std::FILE* file = std::fopen(path.c_str(), "r");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// This process's end of a worker: questions, answers, and how it ended.
+// This process's end of a worker: it asks questions, receives answers, and learns how the worker
+// ended.
 #pragma once
 
 #include <atomic>
@@ -12,29 +13,29 @@
 
 namespace mote::isolate {
 
-/// How a question ended.
+/// The result of a question.
 enum class Ending : std::uint8_t {
   answered,
   crashed,  ///< the worker ended
   hung,     ///< it did not answer in time, and was ended
-  memory,   ///< it took more memory than it may, and was ended
-  gaps      ///< it touched more of the gaps of tensors than there is memory for, and was ended
+  memory,   ///< it took more memory than its limit, and was ended
+  gaps      ///< it touched more than kMaxGapBytes of the gaps of tensors, and was ended
 };
 
 struct Answer {
   Ending ending = Ending::answered;
-  Reply reply;      ///< of a crash: the fault, where one was reported
-  std::string how;  ///< "SIGSEGV", "ended the process (exit code 3)"; of memory: how much
+  Reply reply;      ///< the fault of a crash, if one was reported
+  std::string how;  ///< "SIGSEGV", "ended the process (exit code 3)"; for memory: how much
 };
 
-/// Gaps of tensors are memory once they are touched.
+/// The maximum memory of touched gaps of tensors.
 constexpr std::int64_t kMaxGapBytes = std::int64_t{1} << 30U;
 
 struct Limits {
   double seconds = 30;
-  double warm_up_s = 0;             ///< beyond that, for the first call of a kernel in a process
-  std::int64_t memory = INT64_MAX;  ///< of its own, beside the arena, since it began
-  const Arena* arena = nullptr;     ///< where given, it grows by kMaxGapBytes at most
+  double warm_up_s = 0;             ///< additional time for the first call of a kernel in a process
+  std::int64_t memory = INT64_MAX;  ///< its own since its start, without the arena
+  const Arena* arena = nullptr;     ///< if given, it may grow by at most kMaxGapBytes
   const std::atomic<int>* stop = nullptr;  ///< CaseRunOptions::stop
 };
 
@@ -46,8 +47,8 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// After any ending but answered the worker is gone. Throws Interrupted where it is still busy
-  /// when the user wants the end.
+  /// Asks a question. After any ending except answered the worker is gone. Throws Interrupted if it
+  /// is still busy when the user asks to stop.
   Answer ask(const Question& question, const Limits& limits);
   bool alive() const { return child_.process > 0; }
 
@@ -60,7 +61,7 @@ class Worker {
 
   const Zygote& zygote_;
   Zygote::Child child_;
-  std::int64_t inherited_;  ///< pages of the program that was forked: the worker did not take them
+  std::int64_t inherited_;  ///< memory of the forked program, which does not count
 };
 
 }  // namespace mote::isolate

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions over a socket; a worker's own socket comes back beside the answer.
+// Asks questions over a socket; a worker's own socket comes with the answer.
 #include "zygote.h"
 
 #include <poll.h>
@@ -24,7 +24,7 @@
 namespace mote::isolate {
 namespace {
 
-constexpr std::int32_t kAreYouThere = -1;  ///< in place of a process whose end is asked for
+constexpr std::int32_t kAreYouThere = -1;  ///< replaces the process to wait for
 constexpr int kStartMs = 30'000;
 
 struct Pair {
@@ -39,7 +39,7 @@ bool make_pair(Pair& pair) {
   return true;
 }
 
-/// A message with a file descriptor beside it, where that is not negative.
+/// A message with a file descriptor, unless that is negative.
 struct Envelope {
   iovec data{};
   msghdr header{};
@@ -93,12 +93,10 @@ void spawn_worker(int socket, const char* library, const Arena& arena) {
   close(pair.mine);
 }
 
-/// The process as a file that can be waited for; negative where the system has no such files.
-int open_process(pid_t process) {
-  return static_cast<int>(syscall(SYS_pidfd_open, process, 0));
-}
+/// Opens the process as a file that can be waited for; negative if the system has no such files.
+int open_process(pid_t process) { return static_cast<int>(syscall(SYS_pidfd_open, process, 0)); }
 
-/// Whether there is a question before the parent ends.
+/// Returns true if a question arrives before the parent ends.
 bool wait_for_question(int socket, int parent) {
   std::array<pollfd, 2> waiting = {pollfd{socket, POLLIN, 0}, pollfd{parent, POLLIN, 0}};
   while (poll(waiting.data(), waiting.size(), -1) < 0 && errno == EINTR) {
@@ -106,7 +104,8 @@ bool wait_for_question(int socket, int parent) {
   return waiting[0].revents != 0;
 }
 
-/// Calls it in a process of one thread, which is this one where there is no other.
+/// Calls in_child in a new process with a single thread, forked from a thread of its own if this
+/// process has several.
 template <typename F>
 pid_t fork_alone(const F& in_child) {
   pid_t process = -1;
@@ -131,14 +130,14 @@ pid_t fork_alone(const F& in_child) {
 
 }  // namespace
 
-/// The parent may end in a way that leaves the socket open elsewhere, so that it is looked at too.
+/// Answers questions until the socket or the parent ends. The parent is watched too, since the
+/// socket may stay open elsewhere.
 void fork_on_demand(int socket, pid_t parent, const Arena& arena) {
   const int watched = open_process(parent);
   if (getppid() != parent) _exit(0);
   for (const int ends : {SIGINT, SIGTERM}) signal(ends, SIG_IGN);  // the parent decides
   ZygoteQuestion q;
-  while (wait_for_question(socket, watched) &&
-         recv(socket, &q, sizeof q, 0) == ssize_t{sizeof q}) {
+  while (wait_for_question(socket, watched) && recv(socket, &q, sizeof q, 0) == ssize_t{sizeof q}) {
     if (q.ended == 0) {
       spawn_worker(socket, q.library.data(), arena);
       continue;
@@ -180,7 +179,8 @@ Zygote::Zygote(const Arena& arena, const Relauncher& relauncher) {
   pollfd waiting{socket_, POLLIN, 0};
   int no_file = -1;
   try {
-    if (poll(&waiting, 1, kStartMs) <= 0) throw Error("isolation: this program did not start again");
+    if (poll(&waiting, 1, kStartMs) <= 0)
+      throw Error("isolation: this program did not start again");
     receive_reply(socket_, no_file);
   } catch (const Error&) {
     kill(process_, SIGKILL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process that forks workers, so that a worker starts within milliseconds, from a small image
-// that knows no result. It is forked before a reference has run. A fork has one thread alone: where
-// this program has more, that is a new one, since runtimes of threads (OpenMP) keep what a thread
-// began by thread; and there is the other way, this program launched once more (relaunch.h).
+// that knows no result. It is forked before a reference has run. A fork has only one thread: if
+// this program has more, that is a new one, since thread runtimes (OpenMP) keep state by thread.
+// The alternative is this program launched again (relaunch.h).
 #pragma once
 
 #include <sys/types.h>
@@ -31,9 +31,9 @@ class Zygote {
     pid_t process = -1;
     int socket = -1;
   };
-  /// A worker for that library, which it has not loaded yet. Throws Error.
+  /// Forks a worker for that library, which it has not loaded yet. Throws Error.
   Child spawn(const std::string& library) const;
-  /// How the worker ended, as waitpid says; waits for its end.
+  /// Waits for the end of the worker and returns its status, as waitpid() does.
   int wait(pid_t process) const;
 
  private:

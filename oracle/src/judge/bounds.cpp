@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-/// The program's text with its 16-bit inputs declared as f32, from which no other difference comes:
+/// The program's text with its 16-bit inputs declared as f32. This makes no other difference, since
 /// both are computed in f32.
 std::string with_f32_inputs(const Program& p) {
   std::istringstream lines(to_string(p));
@@ -36,7 +36,7 @@ std::string with_f32_inputs(const Program& p) {
   return out;
 }
 
-/// The f32 instance's compiled bound, if it says the same.
+/// The compiled bound; for 16-bit dtypes that of the f32 instance, if its program is the same.
 const mote_generated_bound* compiled(const Case& c, const Program& bounds, bool& widened) {
   if (c.target->is_file()) return nullptr;
   const DType dtype = c.instance.dtype;
@@ -52,7 +52,7 @@ const mote_generated_bound* compiled(const Case& c, const Program& bounds, bool&
   return found;
 }
 
-/// The arrays that it allocates.
+/// The bytes of the arrays that it allocates.
 std::size_t temporary_bytes(const mote_generated_bound& bound, const Case& of) {
   std::size_t total = 0;
   std::istringstream all(bound.temporaries);
@@ -74,7 +74,7 @@ std::shared_ptr<const Reference> from_kernel(const mote_generated_bound& bound) 
 
 using Key = std::tuple<std::string, DType, TensorMask, std::string>;
 
-/// What of a contract changes the bound, as text.
+/// The fields of a contract that change the error bound, as text.
 std::string text_of(const Contract& c) {
   std::string text = fmt::format("{} {}", c.multiply_bits, static_cast<int>(c.accumulator));
   text += std::string(c.flushes_denormals ? "z" : "") + (c.open_infinities ? "i" : "");
@@ -114,7 +114,7 @@ std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const Contract& cont
   auto made = std::make_shared<BoundOf>();
   bool all = true;
   for (std::size_t k = 0; k < c.program->outputs.size(); ++k) {
-    // What only moves and compares is certain, unless what it is given may become 0 first.
+    // An output that is only moved and compared is certain, unless its inputs may be flushed to 0.
     made->certain_.push_back(is_certain(*body, k) && !contract.flushes_denormals);
     all = all && made->certain_.back();
   }
@@ -122,9 +122,10 @@ std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const Contract& cont
   made->program_ = std::make_shared<const Program>(bound(*body, contract));
   for (const ParamDecl& p : made->program_->params) {
     if (c.params.contains(p.name)) continue;
-    made->accuracies_[p.name] = *p.default_value;  // those of the contract
+    made->accuracies_[p.name] = *p.default_value;  // accuracies from the contract
   }
-  // Of 16 bits a bound with another dot is another program, which has not been compiled.
+  // For 16 bits, a bound with another accuracy of dot is another program, which has not been
+  // compiled.
   const bool is_wide = c.instance.dtype == DType::f32 || c.instance.dtype == DType::f64;
   const bool only_ulps = std::ranges::all_of(contract.functions, [&](const auto& named) {
     const bool is_in_program = named.first == kDot && is_wide;
@@ -213,7 +214,7 @@ bool accepts(const Interval& x, std::int64_t at, const Dense& got) {
 double error_share(const Interval& x, std::int64_t at, const Dense& got, const Dense& expected) {
   const double r = expected.at(at).as_real(), error = got.at(at).as_real() - r;
   if (!(std::fabs(error) > 0) || std::isinf(error)) return 0;
-  // The ends as they are stored: what a kernel can give.
+  // The end is rounded to the dtype, as a kernel's result is.
   const Number end = store_as(x.ends[error > 0 ? 1 : 0].at(at), got.dtype());
   const double room = std::fabs(end.as_real() - r);
   return std::isfinite(room) && room > 0 ? std::fabs(error) / room : 0;

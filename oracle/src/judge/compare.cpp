@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of verdicts: damage first, then elements never written, then runs that differ, then
-// values.
+// Compares in the order of verdicts: damage first, then elements never written, then runs that
+// differ, then values.
 #include "judge/compare.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,8 @@
 namespace mote {
 namespace {
 
-constexpr std::size_t kDifferencesKept = 1024;  // a smallest case has fewer: its picture is whole
+/// A smallest case has fewer elements, so all its differences are kept.
+constexpr std::size_t kDifferencesKept = 1024;
 
 std::vector<std::int64_t> unravel(std::int64_t linear, const std::vector<std::int64_t>& shape) {
   std::vector<std::int64_t> index(shape.size());
@@ -69,7 +70,7 @@ bool is_finite(const Dense& x, std::int64_t at) {
   return !is_real(x.dtype()) || std::isfinite(x.at(at).real());
 }
 
-/// The first bound that holds the element, or else the form's.
+/// The first intervals that contain the element, or otherwise the form's.
 const Interval& bound_for(const Comparison& c, std::size_t k, std::int64_t at, const Dense& got) {
   const Interval& bounds = c.intervals()[k];
   if (holds(bounds, at, got)) return bounds;
@@ -84,7 +85,7 @@ const Interval& bound_for(const Comparison& c, std::size_t k, std::int64_t at, c
   return bounds;
 }
 
-/// An element of either run that is not the reference's, against the bound.
+/// Compares the element of each run that differs from the reference with its interval.
 void compare_element(const Comparison& c, Outcome& outcome, std::size_t k, std::int64_t at) {
   bool unknown = false;
   for (const std::vector<Dense>* run : {&c.first, &c.second}) {
@@ -98,7 +99,8 @@ void compare_element(const Comparison& c, Outcome& outcome, std::size_t k, std::
   outcome.indeterminate += unknown ? 1 : 0;
 }
 
-/// What equals the reference bit for bit needs no bound: any bound holds it.
+/// Elements that equal the reference bit for bit lie in every interval, so no interval is computed
+/// for them.
 void compare_values(const Comparison& c, Outcome& outcome) {
   for_each_output(c, [&](std::size_t k, std::int64_t at) {
     if (c.first[k].same(at, c.expected[k]) && c.second[k].same(at, c.expected[k])) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what two runs of a subject left behind to a verdict.
+// Turns the outputs of two runs of a subject into a verdict.
 #pragma once
 
 #include <functional>
@@ -18,25 +18,26 @@ struct Comparison {
   const std::vector<Dense>& expected;
   const std::vector<Dense>& first;  ///< outputs over the first poison
   const std::vector<Dense>& second;
-  /// Computed when first asked for: only where an element differs from the reference.
+  /// Computed when first needed: if an element differs from the reference.
   std::function<const std::vector<Interval>&()> intervals;
-  /// Those of the definition, where the contract names another form: a kernel may compute some
-  /// elements by it, as one that multiplies what pads rows but skips rows that are padding. Asked
-  /// for only where the form's refuse an element; empty: the contract names none.
+  /// The intervals of the definition, if the contract names another form: a kernel may compute some
+  /// elements by it, as one that multiplies padded rows but skips rows of padding. Needed only if
+  /// the form's intervals refuse an element; empty: the contract names no form.
   std::function<const std::vector<Interval>&()> of_definition;
-  /// Of a gradient those with nothing known where an infinity enters (Contract::open_infinities).
-  /// Asked for only where an element that the others refuse is not finite, or should not be.
+  /// For a gradient, the intervals with nothing known where an infinity enters
+  /// (Contract::open_infinities). Needed only if an element that the others refuse is not finite,
+  /// or should not be.
   std::function<const std::vector<Interval>&()> at_infinities;
-  std::string damage;  ///< a write beside the elements, or to an input; empty: none
+  std::string damage;  ///< a write near the elements, or to an input; empty: none
   Verdict damage_verdict = Verdict::out_of_bounds;
   mote_status status_of_second = MOTE_OK;
   bool is_given = false;      ///< a person gave the case, so that it is not vacuous
-  bool deterministic = true;  ///< the kernel says that it is
+  bool deterministic = true;  ///< according to the kernel's contract
 };
 
 Outcome compare(const Comparison& c);
 
-/// Why the case could not have told a wrong kernel; empty where it could.
+/// The reason why the case could not reveal a wrong kernel; empty if it could.
 std::string vacuity(const Comparison& c);
 
 }  // namespace mote

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kOpsShown = 3;
 
-/// For tensors of that dtype; what widens nothing and narrows nothing is the usual one.
+/// The accumulator for tensors of that dtype; one that neither widens nor narrows is the usual one.
 Accumulation accumulation_of(std::int32_t given, DType dtype) {
   if (given == MOTE_ACC_NATIVE)
     return is_narrow(dtype) ? Accumulation::native : Accumulation::usual;
@@ -47,12 +47,12 @@ std::string accuracy_text(const std::string& function, const Accuracy& a) {
 }
 
 bool has_pairs(const mote_contract& c) {
-  constexpr std::size_t kEnd =                                // up to and with that pointer
+  constexpr std::size_t kEnd =                                // up to and including that pointer
       offsetof(mote_contract, in_place) + sizeof c.in_place;  // NOLINT(bugprone-sizeof-expression)
   return c.size >= kEnd;
 }
 
-/// The pairs that it lists; none where it promises all that the op allows.
+/// The pairs that the contract lists; none if it promises all that the op allows.
 std::span<const mote_op_pair> listed_pairs(const mote_contract& c) {
   if (!has_pairs(c) || c.in_place_count <= 0) return {};
   return {c.in_place, static_cast<std::size_t>(c.in_place_count)};
@@ -62,7 +62,7 @@ std::string pair_text(const mote_op_pair& p) {
   return fmt::format("output {} over input {}", p.output, p.input);
 }
 
-/// The op or gradient of that name; nullptr where the catalogue has none.
+/// The op or gradient of that name; nullptr if the catalogue has none.
 const OpRecord* known_op(const std::string& op) {
   try {
     return &find_op(op);
@@ -105,14 +105,14 @@ void check_pairs(const std::string& what, const std::string& op, const mote_cont
   }
 }
 
-/// The ops as few words: "gemm, matmul, softmax and 4 more".
+/// Some of the ops: "gemm, matmul, softmax and 4 more".
 std::string few_ops(const std::vector<std::string>& ops) {
   if (ops.size() <= kOpsShown) return fmt::format("{}", fmt::join(ops, ", "));
   return fmt::format("{} and {} more", fmt::join(std::span(ops).first(kOpsShown), ", "),
                      ops.size() - kOpsShown);
 }
 
-/// Lines of what some of the ops have in common, in the order in which they came.
+/// Lines that some of the ops have in common, in the order of their first occurrence.
 class ByOps {
  public:
   void add(const std::string& line, const std::string& op) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exactness by abstract interpretation: one Known per uop, operands first.
+// Decides exactness by abstract interpretation: it computes one Known for each uop, operands first.
 #include "mote/oracle/exactness.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 
 using std::string;
 
-/// f16 and bf16 are stored only: what computes with them computes in f32 at least.
+/// True if the program computes in f32; f16 and bf16 are only stored, and computed in f32 at least.
 bool is_f32_anywhere(const Program& program, const std::vector<Uop>& nodes) {
   const auto is_f32 = [](const Uop& u) { return is_real(u.dtype()) && u.dtype() != DType::f64; };
   return std::ranges::any_of(nodes, is_f32) || std::ranges::any_of(program.inputs, is_f32);
@@ -96,7 +96,7 @@ class Analysis {
   }
 
   Known visit(const Uop& u, const uop::Reindex& r) const {
-    if (r.x.rank() == 0) return known(r.x);  // never out of range
+    if (r.x.rank() == 0) return known(r.x);  // a scalar is never out of range
     return join(known(r.x), constant(r.fill, u));
   }
   Known visit(const Uop& u, const uop::Select& s) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfer functions of exactness analysis.
+// Implements the transfer functions of exactness analysis.
 #include "judge/known.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ constexpr double kUnbounded = 0x1p63;
 
 Known boolean() { return Known::grid(0, 1); }
 
-/// Integers wrap: a bound beyond 2^63 is no bound.
+/// The facts for integers up to `bound`; they wrap, so a limit beyond 2^63 is none.
 Known integers(double bound) { return Known::grid(0, std::min(bound, kUnbounded)); }
 
 /// The greatest q such that value is a multiple of 2^q.
@@ -31,7 +31,7 @@ int unit_of(double value) {
   return exponent - 53 + __builtin_ctzll(static_cast<unsigned long long>(bits));
 }
 
-/// k when value = ±2^k.
+/// The k with value = ±2^k.
 std::optional<int> power_of_two(const std::optional<double>& value) {
   if (!value || *value == 0 || !std::isfinite(*value)) return std::nullopt;
   int exponent = 0;
@@ -44,7 +44,7 @@ std::optional<Known> inexact_argument(std::span<const Known> args) {
   return at == args.end() ? std::nullopt : std::optional(*at);
 }
 
-/// x / 2^k, when the divisor is that.
+/// The facts for x / 2^k, if the divisor is such a power.
 Known divide(const Known& x, const Known& by, const std::string& what) {
   const std::optional<int> k = power_of_two(by.value);
   if (k == 0) return x;
@@ -134,7 +134,7 @@ Known real_map(MapOp op, std::span<const Known> args, const std::string& what) {
   }
 }
 
-/// The number that the result is, when every argument is one.
+/// The value of the result if every argument is one number.
 std::optional<double> fold(MapOp op, std::span<const Known> args, DType dtype) {
   std::vector<Number> numbers;
   for (const Known& a : args) {
@@ -263,7 +263,7 @@ double magnitude(const Expr& e, const std::function<double(Symbol)>& symbol) {
         case Atom::Kind::symbol:
           product *= symbol(*atom.symbol);
           break;
-        case Atom::Kind::div:  // floor division by 1 or more: -1/2 is -1
+        case Atom::Kind::div:  // floor division by 1 or more; for example, -1/2 is -1
           product *= std::max(args[0], 1.0);
           break;
         case Atom::Kind::mod:

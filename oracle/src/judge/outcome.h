@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outcomes without a comparison.
+// Makes outcomes without a comparison.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ inline Outcome outcome_of(Verdict verdict, std::string reason) {
   return outcome;
 }
 
-/// What a run that gave no result comes to; nullopt for one that did.
+/// The outcome of a run that gave no result; nullopt for one that did.
 inline std::optional<Outcome> without_result(const RunResult& run) {
   if (run.ended) return run.ended;
   if (run.status == MOTE_OK) return std::nullopt;

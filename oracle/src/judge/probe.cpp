@@ -10,9 +10,9 @@ namespace mote {
 namespace {
 
 constexpr double kFactor = 64;
-constexpr std::int64_t kLong = 4096;  ///< an element of so many is hardly ever the greatest
+constexpr std::int64_t kLong = 4096;  ///< one element of that many is hardly ever the greatest
 
-/// The greatest magnitude of a fill's elements; 0 where it has too many.
+/// The greatest magnitude of a fill's elements; 0 if a probe is not useful.
 double scale_of(FillKind fill, DType dtype) {
   switch (fill) {
     case FillKind::integer:
@@ -25,9 +25,9 @@ double scale_of(FillKind fill, DType dtype) {
       return 0x1p-14;
     case FillKind::extreme:
       return dtype == DType::f16 ? 0x1p8 : 0x1p20;
-    case FillKind::index:  // where the result is exact it has greater ones
+    case FillKind::index:  // it has greater elements if the result is exact
       return 9;
-    case FillKind::onehot:  // it is a probe
+    case FillKind::onehot:  // its one element is a probe already
     case FillKind::special:
     case FillKind::zeros:
     case FillKind::ties:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sensitivity probe: one element that outweighs all others of its tensor.
+// Adds a sensitivity probe to a case: one element that outweighs all others of its tensor.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace mote {
 
-/// In one case of four, and in each with an axis of thousands, an element of a real input, most
-/// often the last, becomes 64 times as great as its fill makes the others, so that outputs which
-/// depend on it show whether it was read: also where a maximum, or a sum of thousands of terms in
-/// 16 bits, would hide that it was not.
+/// In one case of four, and in each with an axis of thousands, sets an element of a real input,
+/// most often the last, to 64 times the greatest magnitude of its fill. Outputs that depend on it
+/// then show whether it was read, even if a maximum, or a sum of thousands of terms in 16 bits,
+/// would hide that.
 void draw_probe(Case& c, std::uint64_t seed);
 
 }  // namespace mote

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// References: lookup of the generated kernel, and the interpreter as the last resort.
+// Finds or makes references: the generated kernel, compiled C, or the interpreter as the last
+// resort.
 #include "judge/reference.h"
 
 #include <fmt/format.h>

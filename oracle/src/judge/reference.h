@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the outputs of a case must be: from the generated kernel of an op, from C compiled at run
-// time for a program file, or from the interpreter where there is no C compiler.
+// Computes the expected outputs of a case: by the generated kernel of an op, by C compiled at run
+// time for a program file, or by the interpreter without a C compiler.
 #pragma once
 
 #include <functional>
@@ -16,30 +16,32 @@ namespace mote {
 
 struct Reference {
   std::string kind;  ///< "generated kernel", "C compiled by cc", "interpreter"
-  /// Dense inputs and outputs in the program's order. Throws Error when the kernel fails.
+  /// Takes dense inputs and outputs in the program's order. Throws Error when the kernel fails.
   std::function<void(const Case&, std::vector<Dense>& inputs, std::vector<Dense>& outputs)> run;
-  /// Memory that it takes beside inputs and outputs: temporaries, and the interpreter's arrays.
+  /// The memory that it takes in addition to inputs and outputs: temporaries, and the interpreter's
+  /// arrays.
   std::function<std::size_t(const Case&)> bytes;
 };
 
-/// Made once for each instance. Throws Error.
+/// The reference of the case's instance, made once. Throws Error.
 std::shared_ptr<const Reference> reference_for(const Case& c);
 
-/// Bytes of the temporaries of a program; the greatest std::size_t where that overflows.
+/// The bytes of the temporaries of a program; the greatest std::size_t on overflow.
 std::size_t temporary_bytes(const LoopProgram& loops, const Case& c);
 
 /// Calls `run` over dense tensors of the case.
 void run_dense(const Case& c, std::vector<Dense>& inputs, std::vector<Dense>& outputs,
                const std::function<mote_status(const mote_call*)>& run);
 
-/// A function compiled from C text by the `cc` of this machine, kept loaded; null when there is no
-/// compiler or it fails.
-/// `call_inputs`: what a call may hold, in order; empty: the program's.
+/// A reference compiled from C text by the `cc` of this machine and kept loaded; null when there is
+/// no compiler or it fails.
+/// `call_inputs` lists the possible inputs of a call in order; empty: the program's.
 std::shared_ptr<const Reference> compile_reference(const std::shared_ptr<const LoopProgram>& loops,
                                                    std::vector<std::string> call_inputs = {});
-/// Ready at once, whatever the program: evaluated node by node, nothing is compiled.
+/// A reference that evaluates any program node by node, without compiling it.
 std::shared_ptr<const Reference> interpreted(const std::shared_ptr<const Program>& program);
-/// Compiled, or else interpreted: of any program that takes the case's inputs and parameters.
+/// A reference, compiled if possible and otherwise interpreted, for any program that takes the
+/// case's inputs and parameters.
 std::shared_ptr<const Reference> reference_of(const Case& c,
                                               const std::shared_ptr<const LoopProgram>& loops);
 

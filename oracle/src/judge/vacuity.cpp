@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a case that passed could have told a wrong kernel from a right one. Writing is what every
-// kernel has to do, and poison shows where it does not; so where nothing is read, or where what is
-// read is not 0, a kernel can be wrong: it may read what it must not (0 times NaN, an operand whose
-// factor is 0), hand data on, or leave memory as it is. Zeros that are read and zeros that are
-// expected tell nothing: whatever is done to zeros, they stay.
+// Decides whether a case that passed could have revealed a wrong kernel. Every kernel must write,
+// and poison shows if it does not. If nothing is read, or nonzero data is read, a kernel can be
+// wrong: it may read the wrong data (0 times NaN, an operand whose factor is 0), pass data on, or
+// leave memory as it is. If all inputs and all expected outputs are zero, nothing is revealed:
+// zeros stay zeros whatever the kernel does.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reasons are told apart without their sizes, so that those of a thousand cases are a few.
+// Compares reasons without their sizes, so that a thousand cases have only a few.
 #include "report/declined.h"
 
 #include <fmt/format.h>
@@ -55,7 +55,7 @@ std::string reasons_of(const Row& row) {
   return others == 0 ? text : fmt::format("{}; {}x for other reasons", text, others);
 }
 
-/// Dtypes of an op that a backend declines for the same reasons.
+/// The dtypes of an op that a backend declines for the same reasons.
 struct Group {
   std::string op, backend, reasons;
   std::vector<std::string_view> dtypes;
@@ -78,7 +78,7 @@ void add_to_groups(std::vector<Group>& groups, const Row& row) {
 
 }  // namespace
 
-/// Digits of a word that begins with a letter are a part of its name: f32, but 3x3.
+/// Digits in a word that begins with a letter belong to its name: f32, but not 3x3.
 std::string reason_kind(const std::string& reason) {
   std::string kind;
   bool in_word = false;

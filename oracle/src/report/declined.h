@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cases that backends declined in a campaign, and why, for the first screen and as JSON; and
-// the notes about cases that passed.
+// Reports the cases that backends declined in a campaign, and why, for the terminal and as JSON;
+// and the notes about cases that passed.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,12 +11,12 @@
 
 namespace mote {
 
-/// How much was declined, and of the rows of which some was taken the reasons by their counts;
-/// empty where nothing was declined.
+/// The number of declined cases, and the reasons by their counts for rows that accepted some; empty
+/// if nothing was declined.
 std::string declined_text(const std::vector<Row>& rows, const Screen& screen = {});
 nlohmann::ordered_json declined_json(const Row& row);
 
-/// Given cases that passed though they could not have failed.
+/// The given cases that passed although they could not have failed.
 std::string notes_text(const std::vector<Row>& rows, const Screen& screen = {});
 
 }  // namespace mote

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON as it is written everywhere: valid, whatever bytes paths and the messages of subjects hold.
+// Writes JSON that is always valid, whatever bytes paths and the messages of subjects hold.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace mote {
 
-/// All texts in it, names of fields too, as valid_utf8() writes them.
+/// The JSON with all its texts, including field names, as valid_utf8() writes them.
 template <typename Json>
 Json with_valid_utf8(const Json& json) {
   if (json.is_string()) return valid_utf8(json.template get_ref<const std::string&>());
@@ -25,12 +25,12 @@ Json with_valid_utf8(const Json& json) {
   return valid;
 }
 
-/// The JSON in one line, without a newline. Bytes that are not UTF-8 stand as \xNN.
+/// The JSON in one line, without a newline. Bytes that are not UTF-8 are written as \xNN.
 template <typename Json>
 std::string json_text(const Json& json) {
   try {
     return json.dump();
-  } catch (const typename Json::type_error&) {  // as a rule there is nothing to mend
+  } catch (const typename Json::type_error&) {  // usually there is nothing to repair
     return with_valid_utf8(json).dump();
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kill table as text and as lines of JSON.
+// Prints the kill table as text and as lines of JSON.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -91,7 +91,7 @@ std::string shrunk_line(const std::vector<MutantResult>& results) {
   return text + "\n";
 }
 
-/// A line for each state that occurs, which says what it means.
+/// A line with the meaning of each state that occurs.
 std::string state_legend(const std::vector<MutantResult>& results, const Screen& screen) {
   std::string text;
   const auto explain = [&](MutantState state, std::string_view means) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports. Numbers are printed so that they read back to the same bits.
+// Prints reports. Numbers are printed so that they read back to the same bits.
 #include "mote/oracle/report.h"
 
 #include <fmt/format.h>
@@ -30,14 +30,14 @@ std::string place_text(const Difference& d) {
   return fmt::format("{}[{}]", d.tensor, fmt::join(d.index, ","));
 }
 
-/// ", allowed [5.9, 6.1]" where more than one value is.
+/// The text ", allowed [5.9, 6.1]" if more than one value is allowed.
 std::string allowed_text(const Difference& d) {
   if (!d.allowed || same(d.allowed->first, d.allowed->second)) return "";
   return fmt::format(", allowed [{}, {}]", number_text(d.allowed->first),
                      number_text(d.allowed->second));
 }
 
-/// JSON has no NaN and no infinity: those are strings.
+/// A number in JSON, which has no NaN and no infinity: these are strings.
 OrderedJson number_json(const Number& n) {
   if (!n.is_real()) return n.integer();
   const bool finite = n.real() - n.real() == 0;
@@ -58,7 +58,7 @@ OrderedJson differences_json(const Outcome& outcome) {
   return all;
 }
 
-/// Nothing but declined cases.
+/// True if all cases of the row were declined.
 bool says_nothing(const Row& row) { return row.cases() == row.count(Verdict::declined); }
 
 Table table_of(const CampaignResult& result) {
@@ -81,7 +81,7 @@ Table table_of(const CampaignResult& result) {
   return table;
 }
 
-/// A line for each word of the table that occurs, which says what it means.
+/// A line with the meaning of each word of the table that occurs.
 std::string legend(const Table& table, const Screen& screen) {
   const auto has = [&](const std::string& column) {
     return std::ranges::find(table.lines.front(), column) != table.lines.front().end();
@@ -98,8 +98,8 @@ std::string legend(const Table& table, const Screen& screen) {
   return text;
 }
 
-/// By backend "openblas declined gemm i32 i64, matmul i32 i64 (gemm i32: a i32[2,3] is not f32)":
-/// ops and dtypes without a case that it took, and the first reason.
+/// Lines by backend, "openblas declined gemm i32 i64, matmul i32 i64 (gemm i32: a i32[2,3] is not
+/// f32)": ops and dtypes without an accepted case, and the first reason.
 std::map<std::string, std::string> declined_lines(const CampaignResult& result) {
   std::map<std::string, std::string> lines, ops, reasons;
   for (const Row& row : result.rows) {
@@ -118,7 +118,7 @@ std::map<std::string, std::string> declined_lines(const CampaignResult& result) 
   return lines;
 }
 
-/// Lines about everything that was not judged, and why: the ops and dtypes that a backend declines
+/// Lines about all that was not judged, and why: the ops and dtypes that a backend declines
 /// together, the first reason of every other row, and ops without a kernel.
 std::string not_judged(const CampaignResult& result, const Screen& screen) {
   std::string text;
@@ -136,7 +136,7 @@ std::string not_judged(const CampaignResult& result, const Screen& screen) {
   return text.empty() ? "" : "not judged:\n" + text;
 }
 
-/// A failure that is not made smaller is not diagnosed either.
+/// True if the failure was diagnosed; one that is not made smaller is not diagnosed.
 bool was_diagnosed(const Diagnosis& d) {
   return !d.kind.empty() || d.runs > 0 || d.random_runs > 0;
 }

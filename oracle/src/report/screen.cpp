@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colours as ECMA-48 has them (SGR). A line is painted without its end, so that none runs over.
+// Writes colours as in ECMA-48 (SGR). A line is painted without its newline, so that no colour runs
+// over.
 #include "mote/oracle/screen.h"
 
 #include <fmt/format.h>

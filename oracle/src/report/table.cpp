@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Widths first, then blocks of columns that fit side by side, then their lines.
+// Computes widths first, then blocks of columns that fit side by side, then their lines.
 #include "report/table.h"
 
 #include <fmt/format.h>
@@ -15,11 +15,11 @@ namespace mote {
 namespace {
 
 constexpr std::size_t kGap = 2;         ///< blanks between columns
-constexpr std::size_t kLeastText = 12;  ///< columns of text are made as narrow as that
+constexpr std::size_t kLeastText = 12;  ///< the minimum width of columns of text
 constexpr std::size_t kLeastScreen = 30;
 
 using Widths = std::vector<std::size_t>;
-using Block = std::vector<std::size_t>;  ///< columns that stand side by side
+using Block = std::vector<std::size_t>;  ///< columns that are printed side by side
 
 bool is_left(const Table& table, std::size_t column) {
   return column < table.left.size() && table.left[column];
@@ -31,7 +31,7 @@ std::size_t sum_of(const Widths& widths, const Block& block) {
   return sum;
 }
 
-/// The least width of a column of numbers whose name stands in several lines.
+/// The least width of a column of numbers whose name may take several lines.
 std::size_t least_width(const Table& table, std::size_t column) {
   std::size_t least = 0;
   for (std::size_t k = 1; k < table.lines.size(); ++k)
@@ -45,8 +45,8 @@ std::size_t least_width(const Table& table, std::size_t column) {
   return least;
 }
 
-/// Where the columns are too wide side by side, names of numbers take several lines, and then the
-/// widest columns of text become narrower, if that is enough.
+/// The widths of the columns. If they are too wide together, names of columns of numbers take
+/// several lines, and then the widest columns of text become narrower, if that is enough.
 Widths fitted(const Table& table, std::size_t columns) {
   Widths widths(table.lines.front().size(), 0);
   for (const Cells& line : table.lines)
@@ -86,7 +86,7 @@ std::vector<std::string> cell_lines(const std::string& cell, std::size_t width) 
   return lines;
 }
 
-/// One line of the table, which may take several on the screen.
+/// One line of the table, which may take several lines on the screen.
 std::string row_text(const Table& table, const Cells& line, const Block& block,
                      const Widths& widths) {
   std::vector<std::vector<std::string>> cells;

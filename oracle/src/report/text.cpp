@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// UTF-8 by the table of the Unicode Standard: no surrogates, no overlong forms, nothing above
-// U+10FFFF.
+// Checks UTF-8 by the table of the Unicode Standard: no surrogates, no overlong forms, nothing
+// above U+10FFFF.
 #include "mote/oracle/text.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ unsigned char byte_at(std::string_view text, std::size_t at) {
   return static_cast<unsigned char>(text[at]);
 }
 
-/// Bytes of the character at the front; 0 where there is none.
+/// The number of bytes of the character at the front; 0 if there is none.
 std::size_t character_at(std::string_view text) {
   const unsigned char first = byte_at(text, 0);
   if (first < 0x80) return 1;
@@ -29,7 +29,7 @@ std::size_t character_at(std::string_view text) {
   return overlong || beyond ? 0 : size;
 }
 
-/// Where a line that begins with the text ends.
+/// The end of the line that begins with the text.
 std::size_t end_of_line(std::string_view text, std::size_t columns) {
   if (columns_of(text) <= columns) return text.size();
   const std::size_t most = bytes_of_columns(text, columns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding backends: those that are linked in, and plug-ins.
+// Finds backends: those that are linked in, and plug-ins.
 #include "mote/oracle/backends.h"
 
 #include <fmt/format.h>
@@ -144,7 +144,7 @@ Selection select_backends(const Backends& backends, const std::vector<std::strin
     return selection;
   }
   for (const std::string& name : names) {
-    for (const BackendEntry& e : backends.all) {  // gen has one more for each program file
+    for (const BackendEntry& e : backends.all) {  // gen has an entry for each program file
       const auto same = [&](const BackendEntry& other) { return other.backend == e.backend; };
       if (e.name() == name && std::ranges::none_of(selection.chosen, same))
         selection.chosen.push_back(e);

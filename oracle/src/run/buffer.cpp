@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers: raw memory by element size; the meaning of bits only where values are compared.
+// Handles raw memory by element size; the meaning of bits matters only when values are compared.
 #include "run/buffer.h"
 
 #include <sys/mman.h>
@@ -19,16 +19,17 @@ namespace mote {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-/// A region of more is not looked at as a whole.
+/// The maximum size of a region that is poisoned and compared as a whole.
 constexpr std::size_t kWholeBytes = std::size_t{1} << 20U;
-/// Memory of a buffer's own of more is pages that exist once they are touched.
+/// The maximum size of a buffer's own memory that is allocated; a larger buffer maps pages, which
+/// exist once they are touched.
 constexpr std::size_t kMaxDenseBytes = std::size_t{64} << 20U;
 
 /// A large negative number that the reals of 16 bits hold.
 constexpr double kLargeShort = -35680;
 
-/// Of outputs, the first pattern is a NaN as f32 and as f64, the second a large number, of inputs
-/// the other way round: a kernel that reads one gives different results.
+/// The pattern of poison. For outputs of real types, the first is a NaN and the second a large
+/// number, and for inputs the reverse: a kernel that reads one gives different results.
 std::uint64_t pattern_bits(Poison poison, Role role, DType dtype) {
   const bool first = poison == Poison::first;
   const std::uint64_t other = role == Role::input ? 0x2 : 0;
@@ -45,7 +46,7 @@ std::uint64_t pattern_bits(Poison poison, Role role, DType dtype) {
   return (pattern & ~std::uint64_t{0} >> (64 - 8 * size_of(dtype))) ^ other;
 }
 
-/// Calls f with a pointer of the unsigned type of that size.
+/// Calls f with a pointer to the unsigned type of that size.
 template <typename F>
 decltype(auto) with_words(DType dtype, void* data, F&& f) {
   switch (size_of(dtype)) {

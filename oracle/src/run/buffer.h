@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of one tensor of a case: its elements where the layout puts them, what is near them (gaps,
-// the space before and after; near.h) poisoned, so that a write outside is seen.
+// The memory of one tensor of a case: its elements at the locations of the layout, and poison near
+// them (gaps, the memory before and after; near.h), so that a write outside is seen.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@
 
 namespace mote {
 
-/// Poisoned elements before and after each tensor.
+/// The number of poisoned elements before and after each tensor.
 constexpr std::int64_t kGuardElements = 64;
 
-/// Two different patterns; an element of an output that holds the one after the first run and the
-/// other after the second was never written.
+/// Two different patterns: an element of an output that holds the first after the first run and the
+/// second after the second run was never written.
 enum class Poison : std::uint8_t { first, second };
-/// Inputs have other patterns than outputs, so that what is copied from a gap of an input is not
-/// taken for an element that was never written.
+/// Inputs have other patterns than outputs, so that an element copied from a gap of an input is not
+/// mistaken for one that was never written.
 enum class Role : std::uint8_t { input, output };
 
 /// Row-major elements without gaps, of size_of(dtype) bytes each.
@@ -34,13 +34,13 @@ class Dense {
   void* data() { return data_.get(); }
   const void* data() const { return data_.get(); }
   Number at(std::int64_t linear) const;
-  void set(std::int64_t linear, const Number& n);  ///< rounded or wrapped to the dtype
-  bool is_zero(std::int64_t linear) const;         ///< +0, -0, 0, false
-  /// Same value: NaNs alike, -0 equal to +0.
+  void set(std::int64_t linear, const Number& n);  ///< rounds or wraps to the dtype
+  bool is_zero(std::int64_t linear) const;         ///< true for +0, -0, 0, false
+  /// True for the same value: all NaN are the same, and so are -0 and +0.
   bool same(std::int64_t linear, const Dense& other) const;
-  /// Two elements of this one are the same value in that sense.
+  /// True if two elements of this tensor are the same value in that sense.
   bool same_elements(std::int64_t a, std::int64_t b) const;
-  /// The element holds the poison of outputs.
+  /// True if the element holds the poison of outputs.
   bool is_poison(std::int64_t linear, Poison poison) const;
 
  private:
@@ -53,7 +53,7 @@ class Dense {
   std::unique_ptr<void, Free> data_;
 };
 
-/// Memory for one tensor: `count` elements, of which the tensor's base is the one numbered `lead`.
+/// Memory for one tensor: `count` elements; the tensor's base is element `lead`.
 struct Region {
   void* memory = nullptr;
   std::int64_t count = 0;
@@ -62,21 +62,20 @@ struct Region {
 
 class Buffer {
  public:
-  /// Over memory of its own.
+  /// A buffer with memory of its own.
   Buffer(const CaseTensor& tensor, Role role);
-  /// Over memory that is someone else's, down to its last element; the tensor reaches no further
-  /// than its last element.
+  /// A buffer over given memory, which reaches exactly to the tensor's last element.
   Buffer(const CaseTensor& tensor, Role role, const Region& region);
   Buffer(Buffer&&) = default;
 
   void poison(Poison pattern);
-  void write(const Dense& values);        ///< puts the elements in their places
-  void read(Dense& values) const;         ///< gets them
-  bool holds(const Dense& values) const;  ///< bit for bit
-  /// Poisons the elements too, then says where memory near them is not poison: the distance in
-  /// elements from the tensor's first element; nullopt when all is.
+  void write(const Dense& values);        ///< writes the elements to their locations
+  void read(Dense& values) const;         ///< reads them
+  bool holds(const Dense& values) const;  ///< compares bit for bit
+  /// Poisons the elements too, and then finds memory near them that is not poison: its distance in
+  /// elements from the tensor's first element; nullopt if there is none.
   std::optional<std::int64_t> damage(Poison pattern);
-  /// The distance from the first element to the last; -1 where there is none.
+  /// The distance from the first element to the last; -1 without elements.
   std::int64_t reach() const;
   DLTensor* tensor() { return &tensor_; }
   const Region& region() const { return region_; }
@@ -98,11 +97,11 @@ class Buffer {
   std::optional<Dense> own_;
   std::unique_ptr<void, Unmap> own_pages_{nullptr, Unmap{0}};
   Region region_;
-  std::vector<ElementRange> near_;  ///< in the region: what is poisoned and compared
+  std::vector<ElementRange> near_;  ///< the ranges in the region that are poisoned and compared
   DLTensor tensor_{};
 };
 
-/// The same view of dense elements.
+/// A DLTensor over dense elements.
 DLTensor dense_tensor(Dense& values, std::vector<std::int64_t>& shape);
 
 }  // namespace mote

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call frames: absent optional inputs are NULL, parameters keep the order of the program.
+// Builds call frames: absent optional inputs are NULL, and parameters keep the order of the
+// program.
 #include "run/call_frame.h"
 
 #include <utility>

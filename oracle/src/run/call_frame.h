@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mote_call over the tensors of a case, with everything that it points to.
+// A mote_call over the tensors of a case, with all that it points to.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace mote {
 
 class CallFrame {
  public:
-  /// Inputs and outputs in the program's order.
+  /// Takes inputs and outputs in the program's order.
   CallFrame(const Case& c, const std::vector<DLTensor*>& inputs, std::vector<DLTensor*> outputs);
   CallFrame(const CallFrame&) = delete;
   CallFrame& operator=(const CallFrame&) = delete;

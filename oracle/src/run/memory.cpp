@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory: counted as run.cpp allocates it.
+// Counts memory as run.cpp allocates it.
 #include "mote/oracle/memory.h"
 
 #include <fmt/format.h>
@@ -17,8 +17,8 @@
 namespace mote {
 namespace {
 
-/// The bytes that are left to other processes at least; an eighth of what is available is, where
-/// that is more.
+/// The minimum number of bytes that are left to other processes; an eighth of the available memory
+/// is left if that is more.
 constexpr std::int64_t kMargin = std::int64_t{256} << 20U;
 
 struct Total {
@@ -41,7 +41,7 @@ std::int64_t buffer_elements(const CaseTensor& t) {
   return elements;
 }
 
-/// "MemAvailable:  123 kB" -> bytes.
+/// The bytes of "MemAvailable:  123 kB".
 std::int64_t meminfo_available() {
   std::ifstream stream("/proc/meminfo");
   for (std::string key; stream >> key;) {
@@ -55,7 +55,7 @@ std::int64_t meminfo_available() {
 std::optional<std::int64_t> read_number(const char* path) {
   std::ifstream stream(path);
   std::int64_t value = 0;
-  return stream >> value ? std::optional(value) : std::nullopt;  // "max" is no number
+  return stream >> value ? std::optional(value) : std::nullopt;  // "max" is not a number
 }
 
 std::int64_t group_available() {
@@ -71,11 +71,11 @@ std::int64_t bytes_needed(const Case& c, bool isolated) {
   const std::int64_t sites = isolated ? 2 : 1;
   Total total;
   for (const CaseTensor& t : c.inputs) {
-    total.add(volume(t.shape), t.dtype, sites);     // dense, for the reference; other contents
-    total.add(buffer_elements(t), t.dtype, sites);  // as the subject sees it
+    total.add(volume(t.shape), t.dtype, sites);     // the reference; other contents
+    total.add(buffer_elements(t), t.dtype, sites);  // the subject's tensor
   }
   for (const CaseTensor& t : c.outputs) {
-    total.add(volume(t.shape), t.dtype, 2 + sites);  // expected, got, got once more
+    total.add(volume(t.shape), t.dtype, 2 + sites);  // expected, first and second result
     total.add(buffer_elements(t), t.dtype, sites);
   }
   return total.bytes;
@@ -83,7 +83,7 @@ std::int64_t bytes_needed(const Case& c, bool isolated) {
 
 void keep_freed_memory() {
 #if defined(__GLIBC__)
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the greatest that there is
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the maximum value
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
   mallopt(M_TOP_PAD, 1 << 20);
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranges are built axis by axis, from the least stride to the greatest: an axis whose steps stay
-// within a range makes it longer, a greater step repeats all ranges so far.
+// Builds ranges axis by axis, from the least stride to the greatest: an axis whose steps stay
+// within a range lengthens it, and a greater step repeats all ranges so far.
 #include "run/near.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace mote {
 namespace {
 
-/// More ranges than that are not told apart: what lies between them is taken too.
+/// The maximum number of ranges; beyond it they are merged with the memory between them.
 constexpr std::int64_t kMaxRanges = 1 << 16;
 
 void merge(std::vector<ElementRange>& ranges) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instances of the record below one, with the names that their outputs have in it.
+// Makes the smaller instances of a record, with the names of their outputs in the whole op.
 #include "run/partial_calls.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace mote {
 namespace {
 
-/// Bits of the needed inputs.
+/// The mask of the needed inputs.
 TensorMask mask_of(const Resolved& op, const std::vector<std::string>& needed) {
   const OpRecord& record = *op.record;
   TensorMask mask = 0;
@@ -42,7 +42,7 @@ std::string suffix_of(const Resolved& op, TensorMask inputs) {
   return text;
 }
 
-/// The record's outputs as it is with all inputs, those of the instance alone.
+/// The positions of the instance's outputs among all outputs of the record.
 std::vector<std::size_t> outputs_of(const OpRecord& record, const Instance& instance) {
   std::vector<std::size_t> positions;
   const TensorMask mask = output_mask(record, instance);

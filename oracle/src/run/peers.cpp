@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the other backends give on a failing case: whether the fault is one kernel's, or the case's.
+// Asks the other backends about a failing case, to tell whether one kernel is wrong or the case is.
 #include "run/peers.h"
 
 #include <fmt/format.h>
@@ -12,8 +12,8 @@
 namespace mote {
 namespace {
 
-/// The seconds that a peer may warm up: nobody has asked for it, so that one which hangs does not
-/// hold up the report for as long as a subject may.
+/// The maximum warm-up of a peer in seconds: the user did not ask for it, so one that hangs must
+/// not delay the report for as long as a subject may.
 constexpr double kPeersWarmUp = 5;
 
 Peer peer_of(Prepared& prepared, const BackendEntry& e) {
@@ -37,7 +37,7 @@ std::vector<Peer> peers_on(const Case& c, const std::vector<BackendEntry>& backe
   of_peers.warm_up_s = std::min(of_peers.warm_up_s, kPeersWarmUp);
   try {
     prepared.emplace(c, of_peers);
-  } catch (const Error&) {  // does not fit into memory any more
+  } catch (const Error&) {  // it does not fit into memory any more
     return peers;
   }
   for (const BackendEntry& e : backends)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other backends on the smallest case of a failure.
+// Runs the other backends on the smallest case of a failure.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,11 +9,11 @@
 
 namespace mote {
 
-/// Each of the backends but the case's own. None where the case cannot be prepared.
+/// The results of the backends, except the case's own; empty if the case cannot be prepared.
 std::vector<Peer> peers_on(const Case& c, const std::vector<BackendEntry>& backends,
                            const CaseRunOptions& options);
 
-/// [{"backend": …, "verdict": …, "reason": …}], in reports and in journals.
+/// The list [{"backend": …, "verdict": …, "reason": …}], for reports and journals.
 nlohmann::ordered_json peers_json(const std::vector<Peer>& peers);
 
 }  // namespace mote

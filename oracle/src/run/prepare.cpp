@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data of a case: elements from its fill, and the reference's answer.
+// Prepares the data of a case: elements from its fill, and the reference's outputs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace mote {
 namespace {
 
-/// Elements that a fill gives, axes that repeat held at 0.
+/// The elements that the fill gives, with index 0 along repeating axes.
 Dense filled(const Case& c, std::size_t k, std::int64_t radius) {
   const CaseTensor& t = c.inputs[k];
   std::vector<std::int64_t> distinct = t.shape;
@@ -38,7 +38,7 @@ Dense filled(const Case& c, std::size_t k, std::int64_t radius) {
   return values;
 }
 
-/// Of which inputs the outputs that are asked for need the data.
+/// True for each input whose data a requested output needs.
 std::vector<bool> read_by_asked(const Case& c) {
   std::vector<Uop> values;
   for (std::size_t k = 0; k < c.outputs.size(); ++k)
@@ -79,7 +79,7 @@ void Prepared::prepare() {
   state_->read = read_by_asked(case_);
 }
 
-/// Once, and not before a kernel takes the case.
+/// Fills the inputs once, and not before a kernel takes the case.
 void Prepared::fill_inputs() {
   if (state_->inputs.empty()) state_->inputs = filled_inputs(case_, judgement_.radius);
 }

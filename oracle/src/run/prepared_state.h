@@ -17,20 +17,20 @@ namespace mote {
 
 struct Prepared::State {
   std::vector<Dense> inputs;    ///< empty until needed
-  std::vector<bool> read;       ///< of which inputs the outputs that are asked for need the data
+  std::vector<bool> read;       ///< the inputs whose data the requested outputs need
   std::optional<Bench> local;   ///< memory in this process; empty until needed
   std::vector<Dense> expected;  ///< empty until needed
   std::shared_ptr<const Reference> reference;
-  /// What the outputs must lie in; empty until needed.
+  /// The intervals of the outputs; empty until needed.
   struct Bounded {
     std::shared_ptr<const BoundOf> bound;
     std::vector<Interval> intervals;
   };
-  /// Of the contract of the kernel that ran last: by the form that it names, by the definition, and
-  /// by that with nothing known at infinities.
+  /// For the contract of the latest kernel: by the form that it names, by the definition, and by
+  /// that with nothing known at infinities.
   Bounded of_form, of_definition, of_infinities;
 
-  /// Buffers over what `region` gives for the case's tensors, inputs first, by their number.
+  /// Buffers from `region`, which gets each tensor of the case with its number, inputs first.
   template <typename RegionOf>
   Bench bench(const Case& c, const RegionOf& region) const {
     Bench b;
@@ -47,12 +47,12 @@ struct Prepared::State {
     return b;
   }
 
-  /// Once; returns why it cannot be, or nothing.
+  /// Computes `expected` once; returns the reason if it fails, or an empty text.
   std::string compute_expected(const Case& c);
 };
 
-/// The elements that the case's fill gives its inputs, with what a gradient is given of its op's
-/// outputs.
+/// The elements that the case's fill gives its inputs; inputs of a gradient that are outputs of its
+/// op are computed.
 std::vector<Dense> filled_inputs(const Case& c, std::int64_t radius);
 
 }  // namespace mote

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two runs of a subject, and how their results become a verdict.
+// Runs a subject twice, and turns the results into a verdict.
 #include "mote/oracle/run.h"
 
 #include <fmt/format.h>
@@ -26,8 +26,8 @@ namespace {
 
 constexpr std::int64_t kWorkspaceGuard = 256;
 
-/// A run in this process that takes longer hangs: two minutes, and what 10 million multiply-adds a
-/// second take.
+/// The time after which a run in this process hangs: two minutes, plus a second for every 10
+/// million multiply-adds.
 unsigned timeout_seconds(double multiply_adds) {
   return static_cast<unsigned>(std::min(120 + multiply_adds / 1e7, 1e6));
 }
@@ -63,7 +63,7 @@ Outcome Prepared::run(const mote_backend& backend, const std::string& plugin) {
     return options_.isolation ? run_isolated(backend) : run_here(backend, plugin);
   } catch (const std::bad_alloc&) {
     return outcome_of(Verdict::skipped, "out of memory");
-  } catch (const Error& e) {  // no room for the tensors, or no worker
+  } catch (const Error& e) {  // no memory for the tensors, or no worker
     return outcome_of(Verdict::skipped, e.what());
   }
 }
@@ -89,7 +89,7 @@ Outcome Prepared::run_here(const mote_backend& backend, const std::string& plugi
 
 std::optional<Outcome> Prepared::refusal(const mote_contract& contract,
                                          std::size_t workspace) const {
-  // A contract is about the catalogue's op: of another program under its name it says nothing.
+  // A contract describes the catalogue's op: it says nothing about another program under its name.
   if (const std::string misfit = form_misfit(case_, &contract); !misfit.empty())
     return outcome_of(record_of(case_) != nullptr ? Verdict::failed : Verdict::declined, misfit);
   if (ignores_nan(contract) && std::ranges::any_of(state_->inputs, has_special))
@@ -119,7 +119,7 @@ bool Prepared::is_taken_by(const mote_backend& backend) {
     const KernelChoice choice = choose_kernel(backend, frame.call());
     return choice.kernel != nullptr && !is_declined(*choice.kernel->contract);
   } catch (const std::bad_alloc&) {
-    return true;  // running it says so
+    return true;  // running it reports the problem
   } catch (const Error&) {
     return true;
   }
@@ -152,7 +152,7 @@ Outcome Prepared::run_kernel(const mote_kernel& kernel, CallFrame& frame,
   return judged(first, second, kernel.contract);
 }
 
-/// The intervals of the contract and form, computed once for each way to keep them.
+/// The intervals of the contract and form, kept for each kind.
 const std::vector<Interval>& Prepared::intervals(const mote_contract* contract,
                                                  std::string_view form, bool open_infinities) {
   State& s = *state_;
@@ -175,7 +175,7 @@ Outcome Prepared::judged(const RunResult& first, const RunResult& second,
   const RunResult& damaged = !first.damage.empty() ? first : second;
   const std::string_view form = form_of(contract);
   using Intervals = std::function<const std::vector<Interval>&()>;
-  // Asked for at each element that differs, and looked up once.
+  // It is called for each element that differs, and looks the intervals up once.
   const auto with_form = [&](std::string_view of, bool open_infinities) -> Intervals {
     return [this, contract, of, open_infinities,
             found = static_cast<const std::vector<Interval>*>(
@@ -200,7 +200,7 @@ Outcome Prepared::judged(const RunResult& first, const RunResult& second,
                     .status_of_second = second.status,
                     .is_given = options_.is_given,
                     .deterministic = contract == nullptr || contract->deterministic != 0});
-  } catch (const Error& e) {  // no room for the bound, or it cannot be computed
+  } catch (const Error& e) {  // no memory for the bound, or it cannot be computed
     return outcome_of(Verdict::skipped, e.what());
   }
 }

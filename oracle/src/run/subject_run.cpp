@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Poison, run, collect.
+// Poisons the buffers, runs the kernel, and collects the results.
 #include "run/subject_run.h"
 
 #include <fmt/format.h>
@@ -80,7 +80,7 @@ void SubjectRun::collect_inputs(RunResult& result, const std::vector<Dense>& inp
     const CaseTensor& t = case_.inputs[k];
     Buffer& buffer = bench_.inputs[k];
     const auto takes_it = [&](const CaseTensor& y) { return shared_input(case_, y) == k; };
-    if (std::ranges::any_of(case_.outputs, takes_it)) continue;  // collected as that output
+    if (std::ranges::any_of(case_.outputs, takes_it)) continue;  // it is collected as that output
     if (!buffer.holds(inputs[k])) {
       result.damage = "writes to its input " + t.name;
       result.damage_verdict = Verdict::changed_input;

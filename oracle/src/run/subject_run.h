@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run of a subject's kernel over the buffers of a case, and what it left behind.
+// Runs a subject's kernel once over the buffers of a case, and collects its effects.
 #pragma once
 
 #include <functional>
@@ -13,23 +13,23 @@
 
 namespace mote {
 
-/// Memory of a call's tensors and of its workspace.
+/// The memory of a call's tensors and of its workspace.
 struct Bench {
   std::vector<Buffer> inputs;
   std::vector<Buffer> outputs;
-  Region workspace;  ///< bytes; the part from `lead` on is the kernel's, `workspace_bytes` of it
+  Region workspace;  ///< bytes; the kernel may use `workspace_bytes` from `lead` on
   std::size_t workspace_bytes = 0;
 
   std::vector<DLTensor*> input_tensors();
-  /// NULL for one that the case leaves out.
+  /// The outputs; NULL for one that the case leaves out.
   std::vector<DLTensor*> output_tensors(const Case& c);
 };
 
-/// What a call came to.
+/// The result of a call.
 struct CallResult {
   mote_status status = MOTE_OK;
   std::string message;
-  std::optional<Outcome> ended;  ///< the subject broke a rule or did not come back
+  std::optional<Outcome> ended;  ///< set if the subject broke a rule or did not return
 };
 using CallKernel = std::function<CallResult(const mote_call&)>;
 
@@ -37,18 +37,18 @@ struct RunResult {
   mote_status status = MOTE_OK;
   std::string message;
   std::optional<Outcome> ended;
-  std::string damage;  ///< a write beside the elements or to an input; empty: none
+  std::string damage;  ///< a write near the elements or to an input; empty: none
   Verdict damage_verdict = Verdict::out_of_bounds;
   std::vector<Dense> outputs;
 };
 
 class SubjectRun {
  public:
-  /// `frame` calls over the tensors of the bench.
+  /// `frame` must call over the tensors of the bench.
   SubjectRun(const Case& c, Bench& bench, CallFrame& frame, CallKernel call)
       : case_(c), bench_(bench), frame_(frame), call_(std::move(call)) {}
 
-  /// The inputs hold those elements; gaps, outputs and workspace the pattern.
+  /// Runs with those elements in the inputs, and the pattern in gaps, outputs and workspace.
   RunResult run(const std::vector<Dense>& inputs, Poison pattern);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps over elements that a case sets: fewer of them, at lower indices, at simpler values.
+// Steps over the elements that a case sets: fewer of them, at lower indices, with simpler values.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -19,7 +19,7 @@ bool are_at_one_place(const SetElement& a, const SetElement& b) {
   return a.tensor == b.tensor && a.index == b.index;
 }
 
-/// Halves are left out first, then smaller parts, at last one by one.
+/// Leaves out halves first, then smaller parts, and finally single elements.
 bool leave_out(const Case& c, const Offer& offer) {
   Case kept = c;
   bool any = false;
@@ -39,7 +39,7 @@ bool leave_out(const Case& c, const Offer& offer) {
   return any;
 }
 
-/// The axes of the inputs, by their extents as the program writes them: "K" of a and of b.
+/// The axes of the inputs by their extents as the program writes them: "K" of a and of b.
 std::map<std::string, std::vector<std::pair<std::string, std::size_t>>> shared_axes(const Case& c) {
   std::map<std::string, std::vector<std::pair<std::string, std::size_t>>> all;
   for (std::size_t k = 0; k < c.inputs.size(); ++k) {
@@ -76,7 +76,7 @@ bool move_together(const Case& c, const Offer& offer) {
   return false;
 }
 
-/// One alone: to index 0 of all axes, of one, half as far, one less.
+/// Moves a single element: to index 0 of all axes, of one axis, half as far, or by one.
 bool move_one(const Case& c, const Offer& offer) {
   const auto moved = [&](std::size_t k, const std::vector<std::int64_t>& index) {
     Case next = c;
@@ -101,7 +101,7 @@ bool move_one(const Case& c, const Offer& offer) {
   return false;
 }
 
-/// 1, then -1, then other whole numbers, then all others; of these the smaller.
+/// The order of values: 1, then -1, then other whole numbers, then all others, the smaller first.
 std::pair<int, double> rank_of(double value) {
   if (value == 1) return {0, 0};
   if (value == -1) return {1, 0};
@@ -130,7 +130,7 @@ bool simplify_values(const Case& c, const Offer& offer, bool all) {
 }  // namespace
 
 void add_element_steps(std::vector<ShrinkStep>& steps) {
-  // Indices first, while all that they may read is there.
+  // Integers, such as indices, come first, while all that they may read is still there.
   steps.push_back({"values", [](const Case& c, const Offer& offer) {
                      return !is_integer(c.instance.dtype) && simplify_values(c, offer, false);
                    }});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The greedy loop: rounds over all steps until one round keeps nothing. Where that ends at a case
-// that is not small, another way is tried: sizes first, with other seeds of the same fill. Then the
-// same with data that are 0 except the elements that the failure needs.
+// The greedy loop: it iterates over all steps until an iteration keeps nothing. If that ends with a
+// case that is not small, it tries again with sizes first and other seeds of the same fill. Finally
+// it does the same with data that are 0 except the elements that the failure needs.
 #include "mote/oracle/shrink.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,8 @@
 namespace mote {
 namespace {
 
-constexpr std::uint64_t kSeeds = 4;  ///< tried for one smaller case, beside its own
+/// The number of seeds tried for one smaller case, in addition to its own.
+constexpr std::uint64_t kSeeds = 4;
 
 enum class Way : std::uint8_t { simplest_fill, smallest_sizes, few_elements };
 
@@ -43,7 +44,7 @@ class Shrinker {
           shrunk_.sparsest = sparse;
         break;
       }
-      smallest = by(Way::simplest_fill, *sparse);  // a simple fill may do there too
+      smallest = by(Way::simplest_fill, *sparse);  // a simple fill may suffice there too
     }
     shrunk_.smallest = smallest;
     if (input_elements(smallest) > kSmallCase) shrunk_.reason = why_not_smaller(smallest);
@@ -61,8 +62,8 @@ class Shrinker {
     return current_;
   }
 
-  /// With fill=zeros and the elements that the failure needs, in shapes that are as small as they
-  /// become with these.
+  /// The case with fill=zeros and the elements that the failure needs, in the smallest shapes found
+  /// for these.
   std::optional<Case> sparser(const Case& c) {
     if (input_elements(c) > kMaxToClear || c.indices != 0) return std::nullopt;
     const std::optional<Case> listed = with_elements_listed(c);
@@ -70,7 +71,7 @@ class Shrinker {
     return by(Way::few_elements, *listed);
   }
 
-  /// Elements of the inputs, then parameters and tensors that are not as they usually are.
+  /// The number of input elements, and the number of unusual parameters and tensors.
   static std::pair<std::int64_t, std::int64_t> measure(const Case& c) {
     std::int64_t unusual = std::ssize(c.inputs);
     for (const auto* tensors : {&c.inputs, &c.outputs})
@@ -81,7 +82,7 @@ class Shrinker {
     return {input_elements(c), unusual};
   }
 
-  /// Every step, as often as it is kept; whether one was.
+  /// Runs each step as often as it is kept; returns true if one was.
   bool round(Search search) {
     bool changed = false;
     const Offer offer = [this](const Case& candidate) { return keep(candidate); };
@@ -117,8 +118,9 @@ class Shrinker {
     return false;
   }
 
-  /// A step may end where this way has been (a size that follows from others is smaller than they
-  /// allow, and solving gives the same sizes again): such a case would be kept for ever.
+  /// Runs a case that this search has not kept before. A step may lead back (a derived size is
+  /// smaller than the free sizes allow, and solving gives the same sizes again): such a case would
+  /// be kept forever.
   bool try_case(const Case& candidate) {
     std::string text = to_string(candidate);
     if (been_.contains(text) || !is_failing(candidate, text)) return false;
@@ -128,7 +130,7 @@ class Shrinker {
     return true;
   }
 
-  /// Each case is run once, by whatever ways it is reached.
+  /// True if the case fails; each case runs only once.
   bool is_failing(const Case& candidate, const std::string& text) {
     if (const auto known = failing_.find(text); known != failing_.end()) return known->second;
     if (exhausted()) return false;
@@ -155,8 +157,8 @@ class Shrinker {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   Shrunk shrunk_;
   Case current_;
-  std::set<std::string> been_;           ///< cases that this way kept
-  std::map<std::string, bool> failing_;  ///< of all that were run
+  std::set<std::string> been_;           ///< cases that this search kept
+  std::map<std::string, bool> failing_;  ///< true for failing cases, of all that were run
   Way way_ = Way::simplest_fill;
   double work_ = 0;
 };

@@ -13,15 +13,16 @@
 namespace mote {
 namespace {
 
-constexpr std::int64_t kScanned = 40;  ///< sizes up to here are all tried, so the least is found
+/// All sizes up to this one are tried, so that the least is found.
+constexpr std::int64_t kScanned = 40;
 
-/// Offers the case of a draft; a draft that is not legal is passed over.
+/// Offers the case of a draft; a draft that is not legal is skipped.
 bool offer_draft(const Draft& draft, const Case& from, const Offer& offer) {
   const std::optional<Case> c = like(draft, from);
   return c && offer(*c);
 }
 
-/// Knob values for another domain: those of the knobs that both have.
+/// The knob values in another domain; knobs that only it has are at their least.
 std::vector<std::int64_t> values_by_name(const Domain& from,
                                          const std::vector<std::int64_t>& values,
                                          const Domain& to) {
@@ -77,7 +78,7 @@ bool in_memory_of_its_own(const Case& c, const Offer& offer) {
   return false;
 }
 
-/// The power of two below so many elements; half of them where they are one.
+/// The greatest power of two below that number of elements, or half of them if they are one.
 std::int64_t nearer(std::int64_t elements) {
   if (elements == 0) return 0;
   const auto power =
@@ -153,7 +154,8 @@ bool simplify_fill(const Case& c, const Offer& offer) {
   return false;
 }
 
-/// Smaller values for a size: the least ones, half, then all small ones if wanted, then a few less.
+/// Smaller values for a size: the least ones, half, then all small ones if wanted, then slightly
+/// smaller ones.
 std::vector<std::int64_t> smaller(std::int64_t value, std::int64_t least, Search search) {
   std::vector<std::int64_t> all;
   const auto add = [&](std::int64_t v) {
@@ -176,13 +178,13 @@ bool shrink_size(std::size_t k, Search search, const Case& c, const Offer& offer
   for (const std::int64_t value : smaller(draft.at.values[k], domain.knobs[k].least, search)) {
     Draft next = draft;
     next.at.values[k] = value;
-    if (value == 0) continue;  // nothing is left to see: an empty case fails only if it crashes
+    if (value == 0) continue;  // an empty case fails only if it crashes
     if (offer_draft(next, c, offer)) return true;
   }
   return false;
 }
 
-/// All axes of the program's inputs, where a tensor came with fewer.
+/// Writes all axes of the program's inputs, if a tensor has fewer.
 bool complete_ranks(const Case& c, const Offer& offer) {
   const auto has_all = [&](std::size_t k) {
     return std::ssize(c.inputs[k].shape) == c.program->inputs[k].rank();
@@ -192,7 +194,7 @@ bool complete_ranks(const Case& c, const Offer& offer) {
   return false;
 }
 
-/// Two sizes that are equal, as a failure may need: both to the same smaller one.
+/// Reduces two equal sizes to the same smaller one, since a failure may need that they are equal.
 bool shrink_equal_sizes(Search search, const Case& c, const Offer& offer) {
   const Domain& domain = domain_of(c.program);
   const Draft draft = to_draft(c);
@@ -209,7 +211,7 @@ bool shrink_equal_sizes(Search search, const Case& c, const Offer& offer) {
   return false;
 }
 
-/// All sizes at once: halved.
+/// Halves all sizes at once.
 bool halve_all(const Case& c, const Offer& offer) {
   Draft draft = to_draft(c);
   bool any = false;
@@ -279,7 +281,7 @@ std::vector<Number> simpler_values(const ParamDecl& p, const Number& value) {
   return all;
 }
 
-/// With the same derived sizes, then with the same free ones.
+/// Simplifies a parameter with the same derived sizes, and then with the same free ones.
 bool simplify_param(const std::string& name, const Case& c, const Offer& offer) {
   const auto position = find_param(*c.program, name);
   if (!position) return false;
@@ -323,7 +325,7 @@ std::vector<ShrinkStep> shrink_steps(const Case& c, Search search) {
                      }});
   }
   steps.push_back({"broadcast axes", drop_ones});
-  if (c.indices == 0) add_element_steps(steps);  // what is set need not be a valid index
+  if (c.indices == 0) add_element_steps(steps);  // set elements need not be valid indices
   steps.push_back({"leading axes", write_all_axes});
   return steps;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// C and C++ that is compiled at run time, in a folder: no shell, and the compiler's words in
-// errors.
+// Compiles C and C++ at run time, in a folder, without a shell; errors quote the compiler.
 #pragma once
 
 #include <filesystem>
@@ -9,16 +8,16 @@
 
 namespace mote {
 
-/// Makes the file's folder where it is missing. Throws Error "PATH: cannot be written".
+/// Writes a file and makes its folder if it is missing. Throws Error "PATH: cannot be written".
 void write_source(const std::filesystem::path& path, const std::string& text);
-/// The headers that thunks include.
+/// Writes the headers that thunks include.
 void write_headers(const std::filesystem::path& folder);
 
 /// Runs a compiler. Throws Error "WHAT: cc failed: …".
 void run_compiler(const std::string& what, const std::vector<std::string>& words);
 
-/// NAME.c in the folder, compiled to an object of position-independent code whose includes are
-/// looked for in the folder too. Throws Error.
+/// Compiles NAME.c in the folder to an object of position-independent code; the folder is an
+/// include path too. Throws Error.
 std::filesystem::path object_of(const std::filesystem::path& folder, const std::string& name,
                                 const std::string& text, const std::vector<std::string>& options);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Naming and trying the C compiler.
+// Finds and tests the C compiler.
 #include "mote/oracle/c_compiler.h"
 
 #include "judge/reference.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reference compiled at run time: C of the program with its thunk.
+// Compiles a reference at run time: C of the program with its thunk.
 #include <dlfcn.h>
 
 #include "judge/reference.h"

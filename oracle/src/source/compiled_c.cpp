@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Compiles in the folder; the compiler's messages are thrown away.
+/// Compiles in the folder; the compiler's messages are discarded.
 bool compile_c(const fs::path& folder) {
   std::vector<std::string> words = c_compiler();
   for (const char* word : {"-std=c11", "-O2", "-ffp-contract=off", "-frounding-math", "-fwrapv",
@@ -41,7 +41,7 @@ std::shared_ptr<const CLibrary> compile_library(const std::string& text) try {
   if (!compile_c(folder)) return nullptr;
   library->path = (folder / "kernel.so").string();
   return library;
-} catch (const Error&) {  // no folder, or it cannot be written to
+} catch (const Error&) {  // the folder cannot be made or written to
   return nullptr;
 }
 

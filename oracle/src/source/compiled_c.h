@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// C text as a library: its file, or loaded into this process.
+// Compiles C text to a library, as a file or loaded into this process.
 #pragma once
 
 #include <memory>
@@ -9,16 +9,16 @@
 
 namespace mote {
 
-/// The file of a library, which is removed with this.
+/// The file of a library, which is removed with this object.
 struct CLibrary {
   TemporaryFolder folder;
   std::string path;
 };
 
-/// The library that c_compiler() makes of the text, with the flags of exact kernels; it may include
-/// mote/base/thunk.h. Null where that fails.
+/// The library that c_compiler() makes from the text, with the flags of exact kernels; the text may
+/// include mote/base/thunk.h. Null if that fails.
 std::shared_ptr<const CLibrary> compile_library(const std::string& text);
-/// The same, loaded into this process; its file is gone then.
+/// The library loaded into this process; its file is removed.
 std::shared_ptr<void> load_c(const std::string& text);
 
 }  // namespace mote

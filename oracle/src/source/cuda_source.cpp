@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: the file's text; out: C around each of its functions, as `mote emit OP --plugin` prints it, a
-// table of them, and both compiled into one library with the file: by nvcc where there is a GPU to
-// run it, else by the C++ compiler, for the shim.
+// table of them, and one library of both and the file, compiled by nvcc if there is a GPU to run
+// it, and otherwise by the C++ compiler, for the shim.
 #include "source/cuda_source.h"
 
 #include <fmt/format.h>
@@ -92,7 +92,7 @@ std::vector<Launcher> declared_in(const std::string& path, const std::string& te
   return all;
 }
 
-/// What stands before the file: the signatures that it must have.
+/// The text before the file: the signatures that it must have.
 std::string expected_signatures(const std::vector<Launcher>& all, LauncherMachine machine) {
   std::string out = "#include \"mote_launch.h\"\n";
   if (machine == LauncherMachine::shim)
@@ -105,7 +105,7 @@ std::string expected_signatures(const std::vector<Launcher>& all, LauncherMachin
   return out;
 }
 
-/// A library of mote's that the file's is linked with.
+/// A library of mote that the file's library is linked with.
 fs::path part_of_mote(const std::string& name) {
   std::vector<std::string> tried;
   std::string file = beside_plugins(name, &tried);
@@ -115,7 +115,8 @@ fs::path part_of_mote(const std::string& name) {
   return file;
 }
 
-/// $NVCC, or nvcc where the shell finds it, or in the toolkit's usual places.
+/// The command of nvcc: $NVCC, or nvcc if the shell finds it, or nvcc in the toolkit's usual
+/// folders.
 std::vector<std::string> nvcc_command() {
   const std::vector<std::string> given = command_named("NVCC", "nvcc");
   if (std::getenv("NVCC") != nullptr || run_command({given[0], "--version"}).ok) return given;
@@ -127,7 +128,8 @@ std::vector<std::string> nvcc_command() {
   return {};
 }
 
-/// $MOTE_CUDA_SOURCE, gpu or host; where that is not set a GPU, if there is one, and nvcc.
+/// The machine that $MOTE_CUDA_SOURCE names (gpu or host); if it is not set, a GPU if there is one
+/// and nvcc.
 LauncherMachine machine_for_sources() {
   const char* given = std::getenv("MOTE_CUDA_SOURCE");
   const std::string where = given != nullptr ? given : "";
@@ -143,9 +145,9 @@ LauncherMachine machine_for_sources() {
                                                          : LauncherMachine::shim;
 }
 
-/// Products are not fused into sums, for the numbers to be those of every machine. A frame larger
-/// than a thread's stack meets the page that guards it, not another thread's stack; what a GPU
-/// traps is told to the shim.
+/// The compiler's command. Products are not fused into sums, so that the numbers are those of every
+/// machine. A frame larger than a thread's stack hits the guard page, not another thread's stack;
+/// faults that a GPU traps are reported to the shim.
 std::vector<std::string> command_for_shim(const std::string& path, const fs::path& folder) {
   std::vector<std::string> words = command_named("CXX", "c++");
   words.insert(words.end(),
@@ -156,7 +158,7 @@ std::vector<std::string> command_for_shim(const std::string& path, const fs::pat
   return words;
 }
 
-/// Declarations of kernels in the file and in what it includes.
+/// The number of kernels that the file and its includes declare.
 int kernels_in(const std::string& path, const fs::path& folder) {
   std::vector<std::string> words = command_for_shim(path, folder);
   words.insert(words.end(), {"-E", "-DMOTE_HOST_MARKS_KERNELS"});
@@ -167,7 +169,8 @@ int kernels_in(const std::string& path, const fs::path& folder) {
   return count;
 }
 
-/// As nvcc refuses a function, and what a launch needs to know of a file with one kernel.
+/// The text of the shared memory of a file with one kernel, which a launch needs. Throws Error for
+/// a function with too much, as nvcc does.
 std::string known_shared_memory(const std::string& path, const fs::path& object, int kernels) {
   constexpr std::uint64_t kMaxSharedBytes = std::uint64_t{48} << 10U;
   std::uint64_t all = 0;
@@ -185,7 +188,8 @@ std::string known_shared_memory(const std::string& path, const fs::path& object,
       all);
 }
 
-/// Compiled and linked apart, so that no library of the compiler's is told what a GPU traps.
+/// Compiles and links separately, so that the compiler's sanitizer library is not linked, which
+/// would report those faults in place of the shim.
 void link_for_shim(const std::string& path, const fs::path& folder,
                    const std::vector<std::string>& objects, const fs::path& library) {
   const fs::path part = part_of_mote("cuda_shim.so");
@@ -203,7 +207,7 @@ void link_for_shim(const std::string& path, const fs::path& folder,
   run_compiler(path, link);
 }
 
-/// As nvcc compiles it by itself, for the GPU that is here.
+/// Compiles with nvcc's defaults, for the GPU of this machine.
 void link_for_gpu(const std::string& path, const fs::path& folder,
                   const std::vector<std::string>& objects, const fs::path& library) {
   const fs::path part = part_of_mote("cuda_launcher.so");

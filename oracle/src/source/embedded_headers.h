@@ -7,11 +7,11 @@
 namespace mote {
 
 struct EmbeddedHeader {
-  const char* path;  ///< as it is included
+  const char* path;  ///< the path in an #include
   const char* text;
 };
 extern const std::array<EmbeddedHeader, 4> kEmbeddedHeaders;
-/// What a .cu file needs on a CPU, but for mote_cuda.h.
+/// The headers that a .cu file needs on a CPU, except mote_cuda.h.
 extern const std::array<EmbeddedHeader, 3> kCudaHeaders;
 
 }  // namespace mote

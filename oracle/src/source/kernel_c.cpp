@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prototypes of the partial kernels, the whole one, which chooses among them, and they themselves.
+// Prints prototypes of the partial kernels, the whole one, which chooses among them, and then the
+// partial ones.
 #include "mote/oracle/kernel_c.h"
 
 #include <vector>

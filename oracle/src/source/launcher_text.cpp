@@ -20,7 +20,7 @@ constexpr const char* kGpuCalls =
     "void* mote_gpu_stream(void);\n"
     "int mote_gpu_returned(int status);\n\n";
 
-/// The function with the stream that it gets, and its kernel's functions on the machine.
+/// The function with the stream argument, and its kernel's functions on the machine.
 std::string adapter(const Launcher& launcher, LauncherMachine machine) {
   const std::string& f = launcher.options.function;
   const bool on_gpu = machine == LauncherMachine::gpu;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// C around functions that launch CUDA kernels: plug-ins of thunks, and one table of them.
+// Prints C around functions that launch CUDA kernels: plug-ins of thunks, and one table of them.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,23 @@
 
 namespace mote {
 
-/// A function with the signature that `mote emit OP` prints, C linkage, and a stream behind.
+/// A function with the signature that `mote emit OP` prints, C linkage, and a final stream
+/// argument.
 struct Launcher {
   Resolved op;
   PluginOptions options;
 };
 
-/// Where its kernels run: on the CPU by cuda_shim.so, or on a GPU by cuda_launcher.so.
+/// The machine on which its kernels run: the CPU by cuda_shim.so, or a GPU by cuda_launcher.so.
 enum class LauncherMachine : std::uint8_t { shim, gpu };
 
-/// The types of its arguments, the stream's apart.
+/// The types of its arguments, without the stream.
 std::vector<std::string> argument_types(const Launcher& launcher);
 
-/// A plug-in of one function, whose names do not meet those of the others: to be compiled apart.
+/// A plug-in of one function, whose names do not clash with the others': it is compiled separately.
 std::string launcher_plugin(const Launcher& launcher);
 
-/// The plug-in of all of them, with one backend of that name.
+/// The plug-in of all functions, with one backend of that name.
 std::string launcher_table(const std::string& backend, const std::vector<Launcher>& all,
                            LauncherMachine machine);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text: helpers, the prototype, thunks, the choice among them, the tables of the plug-in.
+// Prints the plug-in: helpers, the prototype, thunks, the choice among them, the tables.
 #include "mote/oracle/plugin_text.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 
 bool has_16_bits(const Uop& tensor) { return is_narrow(tensor.dtype()); }
 
-/// Nobody means sums of 16 bits: where nothing is said, tensors of 16 bits are summed up in f32.
+/// The default accumulator: tensors of 16 bits are summed in f32.
 std::string_view usual_accumulator(const Program& program) {
   const auto stores_half = [](const Output& output) { return has_16_bits(output.value); };
   const bool has_half = std::ranges::any_of(program.inputs, has_16_bits) ||
@@ -56,7 +56,7 @@ std::string head_comment(const PluginOptions& options) {
   if (options.commands.empty()) return text + ". */\n";
   text += ":\n *\n";
   for (std::string command : options.commands) {
-    for (const std::string_view end : {"*/", "/*"})  // none may end the comment, or begin one
+    for (const std::string_view end : {"*/", "/*"})  // none may end or begin a comment
       for (auto at = command.find(end); at != std::string::npos; at = command.find(end))
         command.insert(at + 1, "\\");
     text += " *   " + command + "\n";
@@ -64,7 +64,7 @@ std::string head_comment(const PluginOptions& options) {
   return text + " */\n";
 }
 
-/// Declines what has gaps or permuted axes, then asks the thunk.
+/// A function that declines gaps and permuted axes, and then asks the thunk.
 std::string row_major_check(const std::string& function, const std::string& can_run) {
   return fmt::format(
       R"(static int {0}_is_row_major(const DLTensor *t) {{
@@ -93,7 +93,7 @@ static mote_status {0}_can_run_row_major(const mote_call *call) {{
       function, can_run);
 }
 
-/// The bits of the optional inputs that a call has, and the thunk that is asked then.
+/// The text that computes the bits of the optional inputs of a call, and selects a thunk.
 std::string chosen_by_inputs(const Resolved& op, const std::vector<PartialCall>& calls,
                              const std::string& function) {
   const std::vector<InputDecl>& inputs = op.record->inputs;
@@ -130,11 +130,11 @@ std::string chosen_by_inputs(const Resolved& op, const std::vector<PartialCall>&
   return text;
 }
 
-/// The function's thunks: one for calls with all inputs, one for each choice of fewer.
+/// The function's thunks: one for calls with all inputs, and one for each smaller choice.
 struct Thunks {
   std::string text;
   std::string helpers;
-  std::string prefix;  ///< of the names of the kernel's can_run and run
+  std::string prefix;  ///< the prefix of the names of the kernel's can_run and run
 };
 
 Thunks thunks_around(const Resolved& op, const PluginOptions& options) {

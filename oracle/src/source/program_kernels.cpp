@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: a program for each dtype; out: a file of C for each, with the kernel of the variant fast (or
-// oracle, where there is no fast one) and its thunk, a table of them, and the library. They are
-// compiled as the catalogue's are, for the level of instruction sets that these run at.
+// In: a program for each dtype; out: a C file for each, with the kernel of the variant fast (or
+// oracle, if there is no fast one) and its thunk, a table of them, and the library. They are
+// compiled as the catalogue's kernels are, for the same level of instruction sets.
 #include "source/program_kernels.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Kernels of 16-bit reals are fast from there on.
+/// The least level at which kernels of 16-bit reals are fast.
 constexpr int kLevelOfSixteenBits = 3;
 
 struct ProgramKernel {
@@ -56,7 +56,7 @@ std::string text_of(const ProgramKernel& k) {
          "\n#include \"mote/base/thunk.h\"\n\n" + emit_c_helpers_for(text) + "\n" + text;
 }
 
-/// cmake/MoteKernels.cmake has these for the catalogue.
+/// The options; cmake/MoteKernels.cmake has the same for the catalogue.
 std::vector<std::string> options_for(const ProgramKernel& k, bool with_threads) {
   if (!k.is_fast) return {"-O2", "-ffp-contract=off", "-frounding-math", "-fwrapv", "-fno-builtin"};
   std::vector<std::string> options = {"-O2",
@@ -110,7 +110,7 @@ void build_library(const Target& target, const std::vector<ProgramKernel>& kerne
   run_compiler(target.text(), words);
 }
 
-/// Some compilers come without OpenMP.
+/// True if the compiler supports OpenMP, which some do not.
 bool has_threads(const fs::path& folder) {
   write_source(folder / "threads.c",
                "#include <omp.h>\nint threads(void) { return omp_get_max_threads(); }\n");

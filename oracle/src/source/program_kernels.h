@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fast kernels of a program file as a plug-in, compiled at run time: what mote-gen and the
-// build are to an op of the catalogue.
+// Compiles the fast kernels of a program file to a plug-in at run time, as mote-gen and the build
+// do for an op of the catalogue.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace mote {
 
-/// The plug-in with one backend, gen, and a kernel for each dtype; compiled at the first call and
-/// kept as long as this process. Throws Error with the compiler's messages.
+/// The path of the plug-in with one backend, gen, and a kernel for each dtype; compiled at the
+/// first call and kept as long as this process. Throws Error with the compiler's messages.
 std::string compile_program_kernels(const ProgramKernels& file);
 
 }  // namespace mote

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each array is a symbol in the section that mote_cuda_host.h puts them into; the name of a local
-// variable has that of its function before it.
+// Each array is a symbol in the section that mote_cuda_host.h puts it into; the name of a local
+// variable is qualified by its function.
 #include "source/shared_memory.h"
 
 #include <cxxabi.h>
@@ -23,7 +23,7 @@ using ElfHeader = ElfW(Ehdr);
 using ElfSection = ElfW(Shdr);
 using ElfSymbol = ElfW(Sym);
 
-/// The file, whose offsets are not trusted.
+/// An object file, whose offsets are not trusted.
 class ElfObject {
  public:
   explicit ElfObject(const std::string& path) {
@@ -55,7 +55,7 @@ class ElfObject {
   ElfHeader header_{};
 };
 
-/// "tile_of(float*, int)::tile": tile_of.
+/// The function of a symbol: tile_of for "tile_of(float*, int)::tile".
 std::string function_of(const std::string& symbol) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(

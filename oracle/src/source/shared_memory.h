@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The static shared memory of a .cu file that is compiled for the shim, read from its object.
+// Reads the static shared memory of a .cu file that is compiled for the shim from its object.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,10 @@
 
 namespace mote {
 
-/// Bytes by the name of the function that declares them; of none: "". A GPU lays out what a kernel
-/// and the functions that it calls declare, so that these bytes of one function are the least that
-/// a kernel of it has. Nothing where the file is no object of this machine.
+/// The bytes of shared memory by the name of the declaring function; "" for declarations outside of
+/// functions. A GPU allocates all that a kernel and the functions that it calls declare, so a
+/// kernel has at least the bytes of its own function. Empty if the file is not an object for this
+/// machine.
 std::map<std::string, std::uint64_t> static_shared_memory(const std::string& object);
 
 }  // namespace mote

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C file: headers, data as the layouts have it, what is allowed, and a main() that calls.
+// Prints the C file: headers, data in the case's layouts, the allowed values, and a main() that
+// calls.
 #include "mote/oracle/standalone.h"
 
 #include <fmt/format.h>
@@ -104,7 +105,7 @@ static const mote_kernel* find_kernel(const char* path) {
 }
 )";
 
-/// A literal of the element type; f16 and bf16 as their bits.
+/// A literal of the element type; f16 and bf16 are written as their bits.
 std::string literal(const Dense& x, std::int64_t at) {
   if (is_narrow(x.dtype()))
     return fmt::format("0x{:x}", static_cast<const std::uint16_t*>(x.data())[at]);
@@ -125,7 +126,7 @@ std::string long_literal(const Number& n) {
   return fmt::format("{:a}L", v);
 }
 
-/// What stands in gaps and in outputs before the call.
+/// The value in gaps and in outputs before the call.
 std::string poison(DType dtype) {
   if (is_narrow(dtype)) {
     std::uint16_t bits = 0;
@@ -135,7 +136,7 @@ std::string poison(DType dtype) {
   return is_real(dtype) ? "NAN" : "77";
 }
 
-/// An array of its memory with guards, and its DLTensor.
+/// An array of the tensor's memory with guards, and its DLTensor.
 std::string tensor_text(const CaseTensor& t, DLTensor dl, const Dense* values) {
   const Placement placed = place(t.shape, t.layout);
   std::vector<std::string> memory(static_cast<std::size_t>(placed.span) + 2 * kGuardElements,
@@ -171,7 +172,7 @@ std::string numbers_text(const std::string& name, const std::vector<std::string>
   return text + (numbers.empty() ? "0};\n" : "\n};\n");
 }
 
-/// What each element of an output may be.
+/// The allowed interval of each element of an output.
 std::string allowed_text(const CaseTensor& t, const Dense& expected, const Interval& bounds) {
   std::vector<std::string> least, most;
   for (std::int64_t at = 0; at < expected.count(); ++at) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// https://docs.github.com/actions/reference/workflow-commands-for-github-actions: ::error
-// title=…::message, where % and line ends are escaped, and in a title : and , too.
+// Writes https://docs.github.com/actions/reference/workflow-commands-for-github-actions: ::error
+// title=…::message, in which % and line ends are escaped, and : and , in a title too.
 #include <fmt/format.h>
 
 #include "mote/oracle/report.h"

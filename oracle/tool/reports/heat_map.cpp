@@ -15,7 +15,7 @@
 namespace mote::tool {
 namespace {
 
-constexpr std::int64_t kMaxSquares = 48;  // a side
+constexpr std::int64_t kMaxSquares = 48;  // along a side
 constexpr int kSquare = 12;               // pixels
 constexpr std::size_t kErrorsShown = 12;
 constexpr int kShades = 5;
@@ -24,7 +24,7 @@ std::string place_text(const Difference& d) {
   return fmt::format("{}[{}]", d.tensor, fmt::join(d.index, ","));
 }
 
-/// The most by which the bound lets a result leave the expected one, to the side where it was got.
+/// The maximum error that the error bound allows, on the side of the result.
 double allowance(const Difference& d) {
   if (!d.allowed) return 0;
   const double expected = d.expected.as_real();
@@ -34,14 +34,15 @@ double allowance(const Difference& d) {
 
 double error_of(const Difference& d) { return std::abs(d.got.as_real() - d.expected.as_real()); }
 
-/// 1 for a result just outside of its bound, one more for each factor of a hundred.
+/// The shade: 1 for a result just outside of its error bound, and one more for each factor of a
+/// hundred.
 int shade(double severity) {
   if (!std::isfinite(severity)) return kShades;
   const double steps = std::log10(std::max(severity, 1.0)) / 2;
   return 1 + std::min(kShades - 1, static_cast<int>(steps));
 }
 
-/// A tensor as a matrix, and how many of its elements make a square of the picture.
+/// A tensor as a matrix, and the number of its elements in a square of the picture.
 struct Grid {
   std::int64_t rows = 1;
   std::int64_t columns = 1;
@@ -89,13 +90,13 @@ void add_square(pugi::xml_node svg, std::int64_t row, std::int64_t column, const
   if (!title.empty()) add(square, "title", title);
 }
 
-/// The wrong elements of a tensor that are known.
+/// The known wrong elements of a tensor.
 struct Wrong {
   std::vector<const Difference*> elements;
-  bool complete = true;  ///< if not, elements behind the last of them may be wrong too
+  bool complete = true;  ///< if not, elements after the last of them may be wrong too
 };
 
-/// The place of an element, counted row by row.
+/// The row-major position of an element.
 std::int64_t place_in(const Grid& g, std::int64_t row, std::int64_t column) {
   return row * g.columns + column;
 }
@@ -106,7 +107,7 @@ std::int64_t place_of(const Difference& d, const Grid& g, const std::vector<std:
   return place_in(g, row, column);
 }
 
-/// Whether the square has elements behind the last that is known to be wrong.
+/// True if the square has elements after the last one that is known to be wrong.
 bool is_unknown(const Grid& g, std::int64_t row, std::int64_t column, std::int64_t last) {
   return place_in(g, std::min((row + 1) * g.tall, g.rows) - 1,
                   std::min((column + 1) * g.wide, g.columns) - 1) > last;
@@ -163,7 +164,7 @@ void add_heat_map(pugi::xml_node parent, const CaseTensor& t, const Wrong& wrong
   add(figure, "figcaption", caption(t, g, wrong));
 }
 
-/// From the least to the greatest of all numbers that are shown, in decades.
+/// A logarithmic scale from the least to the greatest of all shown numbers.
 struct Scale {
   double low = std::numeric_limits<double>::infinity();
   double high = 0;
@@ -172,7 +173,7 @@ struct Scale {
     low = std::min(low, v);
     high = std::max(high, v);
   }
-  /// 0 for nothing, then from 8 to 100.
+  /// 0 for nothing, otherwise from 8 to 100.
   double percent(double v) const {
     if (!(v > 0)) return 0;
     if (!std::isfinite(v) || !(high > low)) return 100;

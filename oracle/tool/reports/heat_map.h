@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures of a failure: where the wrong elements lie, and each error beside what the bound allows.
+// Draws pictures of a failure: the positions of the wrong elements, and each error next to the
+// allowed one.
 #pragma once
 
 #include <pugixml.hpp>
@@ -8,14 +9,14 @@
 
 namespace mote::tool {
 
-/// |got - expected| / allowed; infinity where nothing is allowed or a value is not finite.
+/// The error |got - expected| / allowed; infinity if nothing is allowed or a value is not finite.
 double severity(const Difference& d);
 
-/// A grid for each output that has wrong elements: a row for each index of all axes but the last, a
-/// column for each of the last. Larger outputs are drawn with several elements a square.
+/// Adds a grid for each output that has wrong elements: a row for each index of all axes except the
+/// last, a column for each index of the last. Larger outputs have several elements a square.
 void add_heat_maps(pugi::xml_node parent, const Case& c, const Outcome& outcome);
 
-/// For the first wrong elements: error and allowance as bars on one logarithmic scale.
+/// Adds the error and the allowance of the first wrong elements, as bars on one logarithmic scale.
 void add_errors(pugi::xml_node parent, const Outcome& outcome);
 
 }  // namespace mote::tool

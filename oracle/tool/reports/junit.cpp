@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JUnit's XML. No standard fixes it; this keeps to what https://github.com/testmoapp/junitxml
-// describes as understood by all: one failure a test, its text as content, properties of suites.
+// Writes JUnit's XML. No standard fixes it; this keeps to what
+// https://github.com/testmoapp/junitxml describes as understood by all: one failure a test, its
+// text as content, properties of suites.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,11 +17,11 @@
 namespace mote::tool {
 namespace {
 
-constexpr std::size_t kWithoutZone = 19;  ///< characters of a date and time, as JUnit has them
+constexpr std::size_t kWithoutZone = 19;  ///< the characters of a date and time in JUnit
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// Those of the row's op and backend: a failure is kept once for all dtypes.
+/// The failures of the row's op and backend; a failure is kept once for all dtypes.
 std::vector<const Failure*> failures_of(const Row& row, const CampaignResult& result) {
   std::vector<const Failure*> found;
   for (const Failure& f : result.failures) {

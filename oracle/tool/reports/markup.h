@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees of tags: pugixml escapes what it is given, but keeps control characters and bytes that are
-// no UTF-8, which neither XML nor HTML allows.
+// Builds trees of tags. pugixml escapes text, but keeps control characters and bytes that are not
+// UTF-8, which neither XML nor HTML allows.
 #pragma once
 
 #include <pugixml.hpp>
@@ -13,7 +13,7 @@ std::string printable(const std::string& text);
 
 void set(pugi::xml_node node, const char* attribute, const std::string& value);
 void add_text(pugi::xml_node node, const std::string& text);
-/// A child that holds a text; `style` is its class, where there is one.
+/// Adds a child with a text; `style` is its class, if not empty.
 pugi::xml_node add(pugi::xml_node parent, const char* tag, const std::string& text = "",
                    const std::string& style = "");
 

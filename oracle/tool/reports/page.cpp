@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page is one tree of tags, without a script: cells are links, sections fold by themselves.
+// Writes the page as one tree of tags, without a script: cells are links, and sections fold without
+// one.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -18,7 +19,7 @@
 namespace mote::tool {
 namespace {
 
-/// Rows of one op on one backend, by dtype.
+/// The rows of one op on one backend, by dtype.
 using Place = std::vector<const Row*>;
 
 struct Matrix {
@@ -38,7 +39,7 @@ Matrix matrix_of(const CampaignResult& result) {
     add_once(m.backends, row.backend);
     m.cells[{row.op, row.backend}].push_back(&row);
   }
-  for (const Coverage& c : result.coverage) {  // those that were not reached too
+  for (const Coverage& c : result.coverage) {  // ops that were not reached count too
     add_once(m.ops, c.op);
     add_once(m.backends, c.backend);
     m.cells[{c.op, c.backend}];
@@ -66,7 +67,7 @@ const char* style_of(const Sum& s) {
   return s.failed > 0 ? "failed" : s.judged > 0 ? "passed" : "none";
 }
 
-/// Letters, digits and dashes: what an op or a file of the user's is called as the name of a place.
+/// The name of a section's anchor: letters, digits and dashes for an op or a user's file.
 std::string anchor(const std::string& op, const std::string& backend) {
   std::string text = op + "-" + backend;
   for (char& c : text) {
@@ -173,7 +174,7 @@ void add_failure(pugi::xml_node section, const Failure& f) {
   add_heat_maps(more, f.first, f.first_outcome);
 }
 
-/// What of the op was not executed on the backend, by dtype.
+/// Adds the cells of the op that were not executed on the backend, by dtype.
 void add_coverage(pugi::xml_node section, const std::string& op, const std::string& backend,
                   const CampaignResult& result) {
   std::vector<Coverage> here;
@@ -219,7 +220,7 @@ void add_head(pugi::xml_node html, const std::string& title) {
   add(head, "style", kPageStyle);
 }
 
-/// The outcome of the whole run. A required backend may be missing though nothing failed.
+/// The outcome of the whole run. A required backend may be missing although nothing failed.
 std::string outcome_text(const Heading& heading, const CampaignResult& result) {
   const bool failed =
       std::ranges::any_of(result.rows, [](const Row& row) { return row.failures() > 0; });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the page looks, light and dark. No ">" and no "&" in it: it passes through an XML writer.
+// The style of the page, light and dark. It contains no ">" and no "&", since it passes through an
+// XML writer.
 #pragma once
 
 namespace mote::tool {

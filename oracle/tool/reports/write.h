@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of `mote check` that ask for reports, and what they write.
+// The options of `mote check` that ask for reports, and the functions that write them.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,18 +10,18 @@
 namespace mote::tool {
 
 struct ReportOptions {
-  std::string junit;  ///< paths; empty: none
+  std::string junit;  ///< the path; empty: none
   std::string html;
   bool github = false;
 };
 
 void add_reports(CLI::App& command, ReportOptions& options);
 
-/// Makes the files, so that a path that cannot be written is known before the campaign. Throws
+/// Creates the files, so that a path that cannot be written is known before the campaign. Throws
 /// Error.
 void open_reports(const ReportOptions& options);
 
-/// Writes what was asked for; annotations go to standard output. Throws Error.
+/// Writes the requested reports; annotations go to standard output. Throws Error.
 void write_reports(const ReportOptions& options, const Heading& heading,
                    const CampaignResult& result);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuBLASLt, loaded at run time where there is one: the calls that mote makes of it, as cublasLt.h
-// of its versions 12 and 13 has them, and one handle.
+// cuBLASLt, loaded at run time if it is installed: the calls that mote uses, as cublasLt.h of its
+// versions 12 and 13 declares them, and one handle.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@
 
 namespace mote::cublas {
 
-// Opaque: made and destroyed by the library.
+// These types are opaque: the library makes and destroys them.
 struct Handle;
 struct MatmulDesc;
 struct Layout;
 struct Preference;
 
-// Values of the header's enums.
+// These are values of the header's enums.
 constexpr int kSuccess = 0;
 constexpr int kAllocFailed = 3;
 constexpr int kArchMismatch = 8;
@@ -75,19 +75,19 @@ struct LtCalls {
                 const Algorithm*, void* workspace, std::size_t, cuda::DriverStream*) = nullptr;
 };
 
-/// The library and its handle. NVIDIA allows calls of several threads with one handle of cuBLASLt,
-/// so that there is one for the process, made in the first GPU's context.
+/// The library and its handle. NVIDIA allows several threads to use one handle of cuBLASLt, so
+/// there is one for the process, made in the first GPU's context.
 class Lt {
  public:
-  /// Throws Error where the library is not here, LibraryError where it makes no handle. The context
-  /// is current.
+  /// Throws Error if the library is not installed, LibraryError if it makes no handle. The context
+  /// must be current.
   static const Lt& open();
-  /// The library alone; it needs no GPU.
+  /// Returns the library without a handle, which needs no GPU.
   static const Lt& library();
 
   const LtCalls& calls() const { return calls_; }
   Handle* handle() const { return handle_; }
-  /// Throws LibraryError unless the status is 0; `call`: whose it is.
+  /// Throws LibraryError unless the status is 0; `call` is the call that returned it.
   void check(int status, const char* call) const;
 
  private:

@@ -18,12 +18,12 @@ using nvidia::Reader;
 using nvidia::Table;
 using nvidia::Tensor;
 
-/// A factor as cuBLAS takes it: a double for doubles, else a float.
+/// Returns a factor as cuBLAS takes it: a double for doubles, else a float.
 double as_passed(double factor, DType dtype) {
   return dtype == DType::f64 ? factor : static_cast<double>(static_cast<float>(factor));
 }
 
-/// y = alpha a b + beta c; beta = 0 never reads c.
+/// Computes y = alpha a b + beta c; beta = 0 never reads c.
 nvidia::Work gemm(const Reader& call) {
   const Tensor a = call.input(0, "a", 2);
   const Tensor b = call.input(1, "b", 2);
@@ -34,7 +34,7 @@ nvidia::Work gemm(const Reader& call) {
   p.kind = call.kind();
   p.alpha = call.real("alpha", 1);
   p.alpha = as_passed(p.alpha, y.dtype);
-  // cuBLAS then reads neither a nor b; but 0 times their infinities is NaN.
+  // With alpha = 0 cuBLAS reads neither a nor b; but 0 times their infinities is NaN.
   if (p.alpha == 0 || !std::isfinite(p.alpha)) nvidia::decline("alpha is 0 or not finite");
   if (call.has_input(2)) {
     const Tensor c = call.input(2, "c", 2);
@@ -64,13 +64,13 @@ nvidia::Work product_of(const Stack& a, const Stack& b, const Stack& y, Kind kin
   return work_of({a, b, y, y, 1, 0, kind});
 }
 
-/// y[p, q] = a[p, q] b[p, q]; a batch axis of extent 1 repeats.
+/// Computes y[p, q] = a[p, q] b[p, q]; a batch axis of extent 1 repeats.
 nvidia::Work matmul(const Reader& call) {
   return product_of(stack_of(call.input(0, "a", 4)), stack_of(call.input(1, "b", 4)),
                     stack_of(call.output(0, "y", 4)), call.kind());
 }
 
-/// y[p] = a[p] b[p] of i8, exactly; a batch axis of extent 1 repeats.
+/// Computes y[p] = a[p] b[p] for i8, exactly; a batch axis of extent 1 repeats.
 nvidia::Work matmul_integer(const Reader& call) {
   constexpr std::int64_t kLeastZero = -128;
   for (const char* zero : {"a_zero", "b_zero"})

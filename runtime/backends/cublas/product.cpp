@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuBLAS's matrices are columns: a row-major y is the transpose of one, and is computed as
-// bᵀ aᵀ. Batches that one stride does not reach are calls of their own.
+// Products by cuBLASLt. Its matrices are columns: a row-major y is the transpose of one, and is
+// computed as bᵀ aᵀ. Batches that one stride does not reach are separate calls.
 #include "product.h"
 
 #include <fmt/format.h>
@@ -17,12 +17,12 @@ namespace {
 using cuda::OnDevice;
 using nvidia::decline;
 
-/// What NVIDIA recommends as a workspace on Hopper; an algorithm that wants more is not taken.
+/// The workspace that NVIDIA recommends on Hopper; an algorithm that needs more is not taken.
 constexpr std::uint64_t kMaxWorkspaceBytes = std::uint64_t{32} << 20;
 constexpr std::uint32_t kBestAlignment = 256;
-/// Of addresses, leading dimensions, m and k of products of 8 bits.
+/// The alignment of addresses, leading dimensions, m and k for 8-bit products.
 constexpr std::int64_t kIntegerAlignment = 4;
-/// Products of 8 bits whose sum is below 2^31, whatever they are.
+/// The number of 8-bit products whose sum is always below 2^31.
 constexpr std::int64_t kMaxIntegerTerms = ((std::int64_t{1} << 31) - 1) / (std::int64_t{128} * 128);
 
 /// A stack as cuBLAS stores it: columns, or their transpose.
@@ -31,7 +31,8 @@ struct Stored {
   bool is_transposed = false;
 };
 
-/// Elements of a column adjacent and columns apart, as far as the extents let one tell.
+/// True if elements of a column are adjacent and columns do not overlap, as far as the extents
+/// show.
 bool has_columns(const Stack& s) {
   return (s.rows == 1 || s.row_stride == 1) && (s.cols == 1 || s.col_stride >= s.rows);
 }
@@ -62,7 +63,7 @@ int type_of(DType dtype) {
                                : kBrain16;
 }
 
-/// The types that sums are kept in, and factors are passed as.
+/// The types that sums are kept in and factors are passed as.
 struct Computation {
   int compute, scale;
 };
@@ -72,8 +73,8 @@ Computation computation_of(const Product& p) {
   return {p.kind == nvidia::Kind::tf32 ? kComputeTf32 : kCompute32, kReal32};
 }
 
-/// Whether strides and extents are such as cuBLASLt's kernels of 8 bits want: k adjacent in both
-/// operands (the form "TN"), and columns that begin at multiples of 4.
+/// True if strides and extents suit cuBLASLt's 8-bit kernels: k adjacent in both operands (the form
+/// "TN"), and columns that begin at multiples of 4.
 bool has_layout_of_8_bits(const Product& p) {
   const Stack a = p.a.transposed();
   const auto by_4 = [](const Stack& s) {
@@ -85,7 +86,7 @@ bool has_layout_of_8_bits(const Product& p) {
          by_4(p.d) && p.d.rows % kIntegerAlignment == 0 && p.b.rows % kIntegerAlignment == 0;
 }
 
-/// How the batches are walked: `outer` calls, each of `inner` batches.
+/// The iteration over batches: `outer` calls, each of `inner` batches.
 struct Walk {
   std::int64_t outer = 1, inner = 1;
   std::size_t outer_axis = 0, inner_axis = 1;
@@ -120,7 +121,7 @@ class Call {
     set_transpose(kTransposeB, stored(p.b).is_transposed);
   }
 
-  /// The best that cuBLASLt knows within the workspace, for tensors aligned like that.
+  /// Returns cuBLASLt's best algorithm within the workspace, for tensors with these alignments.
   HeuristicResult choose(std::uint64_t workspace, const std::array<std::uint32_t, 4>& alignments) {
     Preference* made = nullptr;
     lt_.check(lt_.calls().create_preference(&made), "cublasLtMatmulPreferenceCreate");
@@ -130,7 +131,7 @@ class Call {
                 "cublasLtMatmulPreferenceSetAttribute");
     };
     set(kMaxWorkspace, workspace);
-    // What is summed in parts is joined in the compute type too: the contract's accumulator.
+    // Partial sums are combined in the compute type too: the contract's accumulator.
     set(kReductionMask, std::uint32_t{kReduceInComputeType});
     for (int k = 0; k < 4; ++k) set(kFirstAlignment + k, alignments[static_cast<std::size_t>(k)]);
     HeuristicResult best;
@@ -143,10 +144,11 @@ class Call {
     return best;
   }
 
-  /// Bytes within which there is the best algorithm for tensors that begin at multiples of 256, and
-  /// one for any addresses: where the tensors will lie is not known yet.
+  /// Returns the workspace that suffices for the best algorithm for tensors that begin at multiples
+  /// of 256, and for one for any addresses: the tensors' addresses are not known yet.
   std::size_t workspace_bytes() {
-    const auto element = static_cast<std::uint32_t>(size_of(product_.d.tensor.dtype));  // 4: 8 bits
+    const auto element = static_cast<std::uint32_t>(size_of(product_.d.tensor.dtype));  // 4 for 8
+                                                                                        // bits
     const std::size_t anywhere =
         choose(kMaxWorkspaceBytes, {element, element, element, element}).workspace_bytes;
     return std::max(anywhere, choose(kMaxWorkspaceBytes, alignments({})).workspace_bytes);
@@ -212,8 +214,8 @@ class Call {
   static std::uintptr_t address(const Stack& s, const OnDevice& at) {
     return reinterpret_cast<std::uintptr_t>(at.data[s.tensor.slot]);
   }
-  /// Of a, b, c and d at these addresses: the greatest power of two that divides the address of the
-  /// first element in every call.
+  /// Returns the alignments of a, b, c and d at these addresses: the greatest power of two that
+  /// divides the address of the first element in every call, at most 256.
   std::array<std::uint32_t, 4> alignments(const std::array<std::uintptr_t, 4>& addresses) const {
     const std::array<const Stack*, 4> stacks = {&product_.a, &product_.b, &product_.c, &product_.d};
     std::array<std::uint32_t, 4> all{};
@@ -232,7 +234,7 @@ class Call {
   Owned<Layout> a_, b_, c_, d_;
 };
 
-/// dᵀ = bᵀ aᵀ.
+/// Returns dᵀ = bᵀ aᵀ.
 Product transposed(const Product& p) {
   return {p.b.transposed(),
           p.a.transposed(),
@@ -243,7 +245,7 @@ Product transposed(const Product& p) {
           p.kind};
 }
 
-/// The product, or its transpose, whose d has adjacent columns.
+/// Returns the product or its transpose, the one whose d has adjacent columns.
 Product in_columns(const Product& p) {
   if (p.kind == nvidia::Kind::i8) {
     if (p.a.cols > kMaxIntegerTerms) decline("sums of so many products may exceed 32 bits");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one product that all kernels of this backend are made of, as a call of cuBLASLt.
+// The product that all kernels of this backend use, as a call of cuBLASLt.
 #pragma once
 
 #include <array>
@@ -20,11 +20,11 @@ struct Stack {
 
   Stack transposed() const;
 };
-/// Of a tensor of rank 2 to 4.
+/// Makes a stack of a tensor of rank 2 to 4.
 Stack stack_of(const nvidia::Tensor& t);
 
-/// d = alpha a b + beta c for each batch of d. c has d's extents; where beta is 0 it is not read.
-/// Of 8 bits a and b are i8, d is i32, and the factors are 1 and 0.
+/// d = alpha a b + beta c for each batch of d. c has d's extents; if beta is 0, c is not read. In
+/// 8-bit products a and b are i8, d is i32, and the factors are 1 and 0.
 struct Product {
   Stack a, b, c, d;
   double alpha = 1;
@@ -32,7 +32,7 @@ struct Product {
   nvidia::Kind kind = nvidia::Kind::f32;
 };
 
-/// Declines layouts that BLAS does not have, and what cuBLASLt has no algorithm for.
+/// Declines layouts that BLAS does not have, and products for which cuBLASLt has no algorithm.
 nvidia::Work work_of(const Product& product);
 
 }  // namespace mote::cublas

@@ -25,7 +25,7 @@ const OpRecord* record_named(std::string_view op) {
   return found == all.end() ? nullptr : *found;
 }
 
-/// Whether every input of the instance is there, no other is, and the dtypes agree.
+/// True if every input of the instance is present, no other is, and the dtypes agree.
 bool is_for(const OpInstance& of, const mote_call& call) {
   TensorMask mask = 0;
   for (int k = 0; k < call.input_count; ++k)
@@ -38,7 +38,8 @@ bool is_for(const OpInstance& of, const mote_call& call) {
   return true;
 }
 
-/// Several instances take the same inputs (casts do): the outputs tell them apart.
+/// True if the outputs have the instance's dtypes: several instances take the same inputs (casts
+/// do), and only the outputs distinguish them.
 bool has_outputs_of(const OpInstance& of, const mote_call& call) {
   const auto& outputs = of.program().outputs;
   if (static_cast<int>(outputs.size()) != call.output_count) return false;
@@ -62,13 +63,13 @@ bool draws(const Program& p) {
   });
 }
 
-/// The input of which x is an element; nullptr where it is none.
+/// Returns the input of which x is an element; nullptr if there is none.
 const void* input_of(Uop x) {
   while (const auto* moved = std::get_if<uop::Reindex>(&x.node().kind)) x = moved->x;
   return std::holds_alternative<uop::Input>(x.node().kind) ? x.id() : nullptr;
 }
 
-/// A sum of products of two inputs' elements, which may stand under a condition.
+/// True for a sum of products of two inputs' elements, possibly under a condition.
 bool sums_products(const Uop& x) {
   const auto* sum = std::get_if<uop::Reduce>(&x.node().kind);
   if (sum == nullptr || sum->op != ReduceOp::sum) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The catalogue's kernels as CUDA: which instance of an op a call is for, and its source.
+// The catalogue's kernels as CUDA: the instance of an op that a call needs, and its source.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace mote::cuda {
 
-/// As emit_cuda.h says.
+/// The variants of emit_cuda.h.
 enum class Variant : std::uint8_t { oracle, gen, tf32 };
 
 /// One instance of an op.
@@ -29,12 +29,12 @@ class OpInstance {
   const Instance& instance() const { return instance_; }
   const Program& program() const { return *program_; }
   const std::string& function() const { return function_; }
-  /// Position in the record of each input of the program.
+  /// Returns the position in the record of each input of the program.
   const std::vector<int>& positions() const { return positions_; }
-  /// Made at the first call; from any thread. The variant gen of an op that draws random bits is
-  /// the oracle's: every backend draws the same.
+  /// Returns the source, which the first call makes; safe from any thread. The variant gen of an op
+  /// that draws random bits is the oracle's: every backend draws the same.
   const CudaProgram& source(Variant variant) const;
-  /// Whether the variant differs from others: tf32 is one only where products are rounded to that.
+  /// True if the variant differs from others: tf32 does only if products are rounded to tf32.
   bool has(Variant variant) const;
 
  private:
@@ -47,14 +47,15 @@ class OpInstance {
   mutable std::array<CudaProgram, 3> sources_;
 };
 
-/// Whether the op sums products of two inputs' elements in f32: others have no variant tf32.
+/// True if the op sums products of two inputs' elements in f32: others have no variant tf32.
 bool may_have_tf32(const OpRecord& record);
 
-/// Of one op of generated_ops(), made at the first call, never moved. Empty for an unknown op.
+/// Returns the instances of one op of generated_ops(), made at the first call, never moved. Empty
+/// for an unknown op.
 std::span<const std::unique_ptr<OpInstance>> instances_of(std::string_view op);
 
-/// The instance whose inputs have the call's dtypes, and whose optional inputs are the call's.
-/// nullptr, with the reason in `refusal`.
+/// Returns the instance whose inputs have the call's dtypes, and whose optional inputs are the
+/// call's; else nullptr, with the reason in `refusal`.
 const OpInstance* find_instance(const mote_call& call, backend::Check& refusal);
 
 }  // namespace mote::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the kernels that a program has are launched for a call.
+// Chooses the kernels of a program that are launched for a call.
 #include <algorithm>
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 namespace mote::cuda {
 namespace {
 
-/// Whether the strides of all axes but one are multiples of so many elements.
+/// True if the strides of all axes except one are multiples of that number of elements.
 bool has_strides_by(const TensorView& view, int but, int elements) {
   for (std::size_t k = 0; k < view.rank(); ++k)
     if (static_cast<int>(k) != but && view.extent(k) != 1 && view.strides[k] % elements != 0)
@@ -18,7 +18,8 @@ bool has_strides_by(const TensorView& view, int but, int elements) {
 
 }  // namespace
 
-/// The parts, where their memory is no more than threads may have, and tiles are worth it.
+/// Returns the distributed program if its temporaries take at most grid_.most_bytes and its
+/// products are large enough for tiles, else the whole program.
 const CudaProgram& Plan::chosen() const {
   const CudaProgram& whole = instance_.source(variant_);
   if (whole.distributed.empty()) return whole;
@@ -32,8 +33,8 @@ const CudaProgram& Plan::chosen() const {
   return has_room && is_large ? parts : whole;
 }
 
-/// Whether what the stage's own kernel would have to do is much for each of few threads; `first` of
-/// the stage's kernels.
+/// True if the stage's own kernel would have few threads with much work each; `first` is the first
+/// of the stage's kernels.
 bool Plan::takes_parts(const CudaKernel& first) const {
   if (first.terms == Expr(0)) return false;
   const CudaKernel* own = &first;
@@ -45,12 +46,13 @@ bool Plan::takes_parts(const CudaKernel& first) const {
   return rounds * of_round < busy && value(own->terms) / of_round >= grid_.least_terms;
 }
 
-/// Of the stage itself or of its parts, as the call takes it.
+/// True if the kernel belongs to the form of its stage that the call takes: the stage itself or its
+/// parts.
 bool Plan::is_launched(const CudaKernel& kernel) const {
   return (kernel.part > 0) == in_parts_.contains(kernel.stage);
 }
 
-/// Without gaps over the extents, at an address that 16 divides.
+/// True if the tensor has no gaps over the extents and begins at a multiple of 16 bytes.
 bool Plan::is_packed(std::size_t tensor, const std::vector<Expr>& extents, const void* data) const {
   const TensorView& view = views_[tensor];
   if (view.tensor == nullptr || reinterpret_cast<std::uintptr_t>(data) % 16 != 0) return false;
@@ -104,7 +106,7 @@ bool Plan::is_last_of_stage(const CudaKernel& kernel) const {
          source_->kernels[next].part != kernel.part;
 }
 
-/// Its rows are too short for blocks, and threads may take them.
+/// True if the kernel's rows are too short for blocks, and another kernel of the stage is left.
 bool Plan::is_too_short(const CudaKernel& kernel) const {
   const std::int64_t least = kernel.is_map ? grid_.least_map_row : grid_.least_row;
   return kernel.row != Expr(0) && !is_last_of_stage(kernel) && value(kernel.row) < least;

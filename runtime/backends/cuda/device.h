@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first GPU as kernels and NVIDIA's libraries share it: its context, and whether that can still
-// be used.
+// The first GPU as kernels and NVIDIA's libraries share it: its context, and whether that is still
+// usable.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,9 @@ namespace mote::cuda {
 
 class Device {
  public:
-  /// The first GPU, through its primary context, which other users of CUDA in this process share.
-  /// Opened at the first call that succeeds, and kept as long as the process. Throws Error where
-  /// there is no driver or no GPU.
+  /// Returns the first GPU, through its primary context, which other users of CUDA in this process
+  /// share. The first call that succeeds opens it, and it is kept as long as the process. Throws
+  /// Error if there is no driver or no GPU.
   static std::shared_ptr<Device> open();
 
   const Driver& driver() const { return *driver_; }
@@ -24,7 +24,7 @@ class Device {
   /// Makes the context current for this thread.
   Held enter() const;
 
-  /// After an error that ends the context: why.
+  /// Returns the reason after an error that ended the context.
   std::optional<std::string> lost() const;
   void lose(const std::string& why);
 

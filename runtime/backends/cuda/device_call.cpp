@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: work; out: the work on a stream, between copies where the tensors are the host's.
+// Runs work on the GPU. In: work; out: the work on a stream, between copies if the tensors are the
+// host's.
 #include "device_call.h"
 
 #include <fmt/format.h>
@@ -17,7 +18,7 @@ namespace {
 
 using backend::Check;
 
-/// A part of the host's memory, and its copy on the GPU.
+/// A range of the host's memory, and its copy on the GPU.
 struct Area {
   char* begin;
   char* end;
@@ -25,7 +26,7 @@ struct Area {
   DevicePointer device = 0;
 };
 
-/// nullopt where the tensor has no elements or no data.
+/// Returns nullopt if the tensor has no elements or no data.
 std::optional<Area> area_of(const CallTensor& t) {
   const auto memory = t.tensor != nullptr ? memory_of(*t.tensor) : std::span<std::byte>();
   if (memory.empty()) return std::nullopt;
@@ -33,7 +34,8 @@ std::optional<Area> area_of(const CallTensor& t) {
   return Area{begin, begin + memory.size(), t.written};
 }
 
-/// Areas that overlap become one, so that tensors that share memory share it on the GPU too.
+/// Returns the areas of the tensors. Areas that overlap become one, so that tensors that share
+/// memory share it on the GPU too.
 std::vector<Area> areas_of(const std::vector<CallTensor>& tensors) {
   std::vector<Area> all;
   for (const CallTensor& t : tensors)
@@ -51,7 +53,7 @@ std::vector<Area> areas_of(const std::vector<CallTensor>& tensors) {
   return joined;
 }
 
-/// The driver's addresses are integers, those in arguments of kernels pointers.
+/// Converts an address: the driver's are integers, those in arguments of kernels are pointers.
 void* pointer_of(DevicePointer at) {
   return reinterpret_cast<void*>(at);  // NOLINT(performance-no-int-to-ptr)
 }
@@ -62,7 +64,8 @@ class DeviceCall {
       : device_(device), work_(work), doing_(doing) {}
 
   ~DeviceCall() {
-    if (stream_ != nullptr && !held_.empty()) calls().synchronize(stream_);  // after an error
+    if (stream_ != nullptr && !held_.empty())
+      calls().synchronize(stream_);  // happens only after an error
     while (!held_.empty()) held_.pop_back();
   }
   DeviceCall(const DeviceCall&) = delete;
@@ -103,7 +106,7 @@ class DeviceCall {
   static std::size_t bytes_of(const Area& a) { return static_cast<std::size_t>(a.end - a.begin); }
 
   static std::size_t beyond_alignment(const char* at) {
-    constexpr std::uintptr_t kAlignment = 256;  // of the driver's memory
+    constexpr std::uintptr_t kAlignment = 256;  // that of the driver's memory
     return reinterpret_cast<std::uintptr_t>(at) % kAlignment;
   }
 
@@ -121,7 +124,7 @@ class DeviceCall {
     return made;
   }
 
-  /// Where the first element of index 0 lies; null where there are no elements.
+  /// Returns the address of the element of index 0; null if there are no elements.
   static void* on_gpu(const CallTensor& t, const std::vector<Area>& areas) {
     const auto own = area_of(t);
     if (!own) return nullptr;
@@ -142,11 +145,12 @@ class DeviceCall {
   Device& device_;
   const DeviceWork& work_;
   std::string& doing_;
-  DriverStream* stream_ = nullptr;  ///< of the copies
-  std::vector<Held> held_;          ///< given back from the last to the first
+  DriverStream* stream_ = nullptr;  ///< the stream of the copies
+  std::vector<Held> held_;          ///< freed from the last to the first
 };
 
-/// A copy is of all that lies between a tensor's first element and its last.
+/// True if a copy, which is of the whole range from a tensor's first element to its last, would be
+/// large and mostly gaps.
 bool is_mostly_gaps(const DLTensor& t) {
   constexpr std::size_t kMaxCopied = std::size_t{256} << 20U;
   constexpr std::size_t kMaxGaps = 8;

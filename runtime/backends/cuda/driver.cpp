@@ -20,8 +20,8 @@ bool get(void* library, F& function, const char* name) {
 
 }  // namespace
 
-/// Uncorrectable memory errors, a driver that ended, and what a kernel does that the processor
-/// traps: CUDA returns each of them for every call that follows.
+/// True for uncorrectable memory errors, the end of the driver, and traps of a kernel: CUDA returns
+/// each of them for every later call.
 bool DriverError::loses_context() const {
   constexpr std::array<int, 15> kSticky = {4,   214, 220, 226, 700, 702, 709, 710,
                                            714, 715, 716, 717, 718, 719, 721};
@@ -47,7 +47,7 @@ bool Driver::get_all() {
          get(from, c.destroy_event, "cuEventDestroy_v2") && get(from, c.record, "cuEventRecord") &&
          get(from, c.await, "cuEventSynchronize") && get(from, c.query, "cuEventQuery") &&
          get(from, c.wait, "cuStreamWaitEvent") &&
-         // Drivers before 12.8 have the first name alone; both do the same.
+         // Drivers before 12.8 have only the second name; both functions do the same.
          (get(from, c.elapsed, "cuEventElapsedTime_v2") ||
           get(from, c.elapsed, "cuEventElapsedTime")) &&
          get(from, c.load, "cuModuleLoadData") && get(from, c.function, "cuModuleGetFunction") &&
@@ -58,7 +58,7 @@ bool Driver::get_all() {
 
 std::shared_ptr<const Driver> Driver::find(std::string& why) {
   const std::string path = cuda_driver();
-  // It has threads of its own: it stays.
+  // The driver has threads of its own, so it is never unloaded.
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) {
     why = fmt::format("no driver: {}", dlerror());

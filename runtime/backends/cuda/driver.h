@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's driver, loaded at run time where there is one: the calls that mote makes of it.
+// CUDA's driver, loaded at run time if it is installed: the calls that mote uses.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace mote::cuda {
 
-// As cuda.h has them: opaque, and an address of the GPU's memory.
+// These types are as in cuda.h: opaque types, and an address of the GPU's memory.
 struct DriverContext;
 struct DriverStream;
 struct DriverModule;
@@ -27,17 +27,18 @@ class DriverError : public Error {
   DriverError(int code, const std::string& text) : Error(text), code_(code) {}
   int code() const { return code_; }
   bool is_out_of_memory() const { return code_ == 2; }
-  /// Whether nothing in this process can use the GPU from now on.
+  /// True if no later call in this process can use the GPU.
   bool loses_context() const;
 
  private:
   int code_;
 };
 
-/// Statuses are an enum whose 0 is success. Some names end in _v2 in the library.
+/// The driver's functions. Statuses are an enum whose 0 is success. Some names end in _v2 in the
+/// library.
 struct DriverCalls {
   int (*init)(unsigned) = nullptr;
-  int (*version)(int*) = nullptr;  ///< of CUDA: 12080 for 12.8
+  int (*version)(int*) = nullptr;  ///< CUDA's version: 12080 for 12.8
   int (*device_count)(int*) = nullptr;
   int (*device)(int*, int) = nullptr;
   int (*attribute)(int*, int, int) = nullptr;
@@ -58,7 +59,8 @@ struct DriverCalls {
   int (*await)(DriverEvent*) = nullptr;
   int (*query)(DriverEvent*) = nullptr;
   int (*wait)(DriverStream*, DriverEvent*, unsigned) = nullptr;
-  int (*elapsed)(float*, DriverEvent*, DriverEvent*) = nullptr;  ///< milliseconds between two
+  int (*elapsed)(float*, DriverEvent*,
+                 DriverEvent*) = nullptr;  ///< the milliseconds between two events
   int (*load)(DriverModule**, const void*) = nullptr;
   int (*function)(DriverFunction**, DriverModule*, const char*) = nullptr;
   int (*set_attribute)(DriverFunction*, int, int) = nullptr;
@@ -70,11 +72,12 @@ struct DriverCalls {
 
 class Driver {
  public:
-  /// Loads $MOTE_CUDA_DRIVER, else libcuda.so.1. nullptr, with the reason in `why`.
+  /// Loads $MOTE_CUDA_DRIVER, else libcuda.so.1. Returns nullptr, with the reason in `why`, if that
+  /// fails.
   static std::shared_ptr<const Driver> find(std::string& why);
 
   const DriverCalls& calls() const { return calls_; }
-  /// Throws DriverError unless the status is 0; `call`: whose it is.
+  /// Throws DriverError unless the status is 0; `call` is the call that returned it.
   void check(int status, const char* call) const;
 
  private:
@@ -85,8 +88,8 @@ class Driver {
   DriverCalls calls_;
 };
 
-/// Something of the driver's that is given back once: by release(), which says what goes wrong with
-/// that, or at the end.
+/// A resource of the driver that is freed once: by release(), which reports errors, or by the
+/// destructor.
 class Held {
  public:
   Held(const Driver& driver, const char* call, std::function<int()> give_back)

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What stands in the file of the key.
+/// Returns the content of the key's file.
 std::string description(const std::string& key, const std::string& bytes) {
   return fmt::format("{}\n{} bytes {:016x}", key, bytes.size(), hash_of(bytes));
 }

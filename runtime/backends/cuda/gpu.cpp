@@ -11,14 +11,15 @@
 namespace mote::cuda {
 namespace {
 
-/// Kernels multiply 16-bit reals by instructions that older ones have not.
+/// The minimum architecture: kernels multiply 16-bit reals by instructions that older ones lack.
 constexpr int kLeastArchitecture = 80;
 
 /// CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, in percent: a hint.
 constexpr int kSharedMemoryShare = 9;
 
-/// What NVRTC makes for such a GPU: code for the nearest older one, which runs on it where both are
-/// of one generation; of an older generation it is PTX, which the driver compiles.
+/// Returns the target that NVRTC compiles for on such a GPU: the nearest architecture that is not
+/// newer. Its code runs on the GPU if both are of one generation; else the target is PTX, which the
+/// driver compiles.
 Target target_for(const Nvrtc& nvrtc, int architecture) {
   if (architecture < kLeastArchitecture)
     throw Error(
@@ -32,7 +33,7 @@ Target target_for(const Nvrtc& nvrtc, int architecture) {
   return {nearest, nearest / 10 != architecture / 10};
 }
 
-/// With these kernels alone.
+/// Returns the program's text with only these kernels.
 std::string text_of(const CudaProgram& whole, const std::vector<const CudaKernel*>& kernels) {
   CudaProgram program{.comment = whole.comment, .kernels = {}, .temporaries = {}};
   for (const CudaKernel* kernel : kernels) program.kernels.push_back(*kernel);
@@ -62,7 +63,7 @@ std::shared_ptr<Gpu> Gpu::open() {
   return known;
 }
 
-/// One program: what NVRTC takes to begin is more than most kernels take.
+/// Compiles the kernels as one program: NVRTC's start takes longer than most kernels.
 void Gpu::load(const OpInstance& instance, Variant variant,
                const std::vector<const CudaKernel*>& kernels) {
   std::string key = key_of_instance(instance, variant);
@@ -77,7 +78,7 @@ void Gpu::load(const OpInstance& instance, Variant variant,
   for (std::size_t k = 0; k < kernels.size(); ++k)
     driver.check(driver.calls().function(&found[k], module, kernels[k]->function.c_str()),
                  "cuModuleGetFunction");
-  // Two blocks of 48 KiB each are to be on a multiprocessor, whose copies pass by its cache.
+  // A multiprocessor must hold two blocks of 48 KiB each, whose copies bypass its cache.
   for (std::size_t k = 0; k < kernels.size(); ++k)
     if (kernels[k]->has_wide_tiles())
       driver.check(driver.calls().set_attribute(found[k], kSharedMemoryShare, 100),

@@ -16,14 +16,14 @@ namespace mote::cuda {
 
 class Gpu {
  public:
-  /// Opened at the first call that succeeds, and kept as long as the process. Throws Error where
-  /// there is no driver, no GPU or no NVRTC whose code the driver takes.
+  /// Returns the GPU, which the first call that succeeds opens and which is kept as long as the
+  /// process. Throws Error if there is no driver, no GPU or no NVRTC whose code the driver takes.
   static std::shared_ptr<Gpu> open();
 
   Device& device() const { return *device_; }
-  /// Of kernels of the instance that are launched together. Those that never were are compiled as
-  /// one program by NVRTC, or taken from the cache; the context is current. Throws Error with the
-  /// compiler's log, or DriverError.
+  /// Returns the functions of kernels of the instance that are launched together. New ones are
+  /// compiled as one program by NVRTC, or taken from the cache; the context must be current. Throws
+  /// Error with the compiler's log, or DriverError.
   std::vector<DriverFunction*> functions(const OpInstance& instance, Variant variant,
                                          std::span<const CudaKernel* const> kernels);
 

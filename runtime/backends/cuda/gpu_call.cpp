@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: a plan; out: its launches as work of the device.
+// Runs a plan. In: a plan; out: its launches as work of the device.
 #include "gpu_call.h"
 
 #include "gpu.h"

@@ -8,7 +8,7 @@
 
 namespace mote::cuda {
 
-/// run_on_device() of the plan's launches.
+/// Passes the plan's launches to run_on_device().
 backend::Check run_on_gpu(const mote_call& call, void* stream, const OpInstance& instance,
                           Variant variant, const Plan& plan);
 

@@ -12,7 +12,7 @@
 namespace mote::cuda {
 namespace {
 
-/// The bytes of the file that this code was loaded from, as a number.
+/// Returns the length and the hash of the file that this code was loaded from.
 std::string identity() {
   static const std::string text = [] {
     Dl_info info{};

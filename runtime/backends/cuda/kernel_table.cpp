@@ -16,7 +16,7 @@ Kind kind_of(const OpInstance& instance) {
   return dtype == DType::f64 ? Kind::f64 : dtype == DType::f32 ? Kind::f32 : Kind::narrow;
 }
 
-/// gen's functions are those of the fast CPU kernels, and as accurate.
+/// Returns the functions of gen: those of the fast CPU kernels, with the same accuracy.
 std::span<const mote_accuracy> functions() {
   static const std::vector<mote_accuracy> all = [] {
     std::vector<mote_accuracy> made;
@@ -26,9 +26,9 @@ std::span<const mote_accuracy> functions() {
   return all;
 }
 
-/// Those, and sums of products as tensor cores form them: digits are cut off below the last of the
-/// greatest addend of a step, then beyond a float's, so that each of n products adds less than
-/// 2 ulps of the sum of their magnitudes.
+/// Returns the functions of gen, and sums of products as tensor cores form them: digits are cut off
+/// below the last of the greatest addend of a step, then beyond a float's, so that each of n
+/// products adds less than 2 ulps of the sum of their magnitudes.
 std::span<const mote_accuracy> functions_of_tensor_cores() {
   static const std::vector<mote_accuracy> all = [] {
     std::vector<mote_accuracy> made(functions().begin(), functions().end());
@@ -60,7 +60,7 @@ mote_contract contract(mote_accumulator accumulator, std::span<const mote_accura
 
 const mote_contract& contract_of(Variant variant, Kind kind) {
   static const mote_contract in_double = contract(MOTE_ACC_F64, {});
-  // Kernels of integers may compute in reals of f32: a scale, a gradient.
+  // Kernels of integers may compute in f32: a scale, a gradient.
   static const std::array<mote_contract, 4> of_gen = {
       contract(MOTE_ACC_NATIVE, functions()), contract(MOTE_ACC_NATIVE, {}),
       contract(MOTE_ACC_NATIVE, functions()), contract(MOTE_ACC_F32, functions_of_tensor_cores())};

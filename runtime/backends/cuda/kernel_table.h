@@ -13,23 +13,23 @@
 
 namespace mote::cuda {
 
-/// Kernels with one contract: of integers and booleans, of f64, of f32, of 16 bits.
+/// Kernels with one contract: of integers and booleans, of f64, of f32, of 16-bit reals.
 enum class Kind : std::uint8_t { integer, f64, f32, narrow };
 
-/// What the kernels promise. The variant oracle has one contract for all.
+/// Returns the kernels' contract. The variant oracle has one contract for all.
 const mote_contract& contract_of(Variant variant, Kind kind);
 
-/// find_instance(), where it is one of the kind and has the variant; of any kind in the variant
-/// oracle.
+/// Calls find_instance() and checks that the instance is of the kind and has the variant; the
+/// variant oracle accepts any kind.
 const OpInstance* find_instance(const mote_call& call, Variant variant, Kind kind,
                                 backend::Check& refusal);
 
 mote_backend backend_of(const char* name, const char* version,
                         const std::vector<mote_kernel>& kernels);
 
-/// The functions of the kernels. A Machine has: `grid()`; `ready(call)`, why it cannot run any
-/// kernel; `workspace_bytes(call, plan)`, of the caller's workspace; `run(call, stream, instance,
-/// variant, plan)`.
+/// The functions of the kernels. A Machine has: `grid()`; `ready(call)`, the reason why it cannot
+/// run any kernel; `workspace_bytes(call, plan)`, of the caller's workspace; `run(call, stream,
+/// instance, variant, plan)`.
 template <typename Machine, Variant variant, Kind kind>
 struct KernelFunctions {
   static mote_status can_run(const mote_call* call) {
@@ -93,7 +93,8 @@ std::vector<mote_kernel> oracle_kernels() {
   return made;
 }
 
-/// Whether such an op has the variant, its text tells, which is made when it is asked.
+/// Makes the kernels of the variant tf32. Whether an instance has the variant follows from its
+/// source, which is made at its first call.
 template <typename Machine>
 std::vector<mote_kernel> tf32_kernels() {
   std::vector<mote_kernel> made;

@@ -9,7 +9,7 @@ namespace mote::cuda {
 Library::Library(const std::string& what, const std::vector<std::string>& candidates) {
   std::string why = "there is no name for it";
   for (const std::string& path : candidates) {
-    // NVIDIA's libraries keep threads and state: they are never unloaded.
+    // NVIDIA's libraries keep threads and state, so they are never unloaded.
     handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle_ != nullptr) {
       path_ = path;

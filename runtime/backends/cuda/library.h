@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library of NVIDIA's that is opened at run time, and what its calls can fail with.
+// A library of NVIDIA that is opened at run time, and the failures of its calls.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ class LibraryError : public Error {
 
 class Library {
  public:
-  /// The first that can be opened; it stays open. Throws Error: "no cuBLAS: ", and the loader's
-  /// reason for the first.
+  /// Opens the first candidate that can be opened; it stays open. Throws Error "no cuBLAS: " with
+  /// the loader's reason for the first.
   Library(const std::string& what, const std::vector<std::string>& candidates);
   const std::string& path() const { return path_; }
 
-  /// Throws Error where there is no such function.
+  /// Throws Error if there is no such function.
   template <typename F>
   void get(F& function, const char* name) const {
     function = reinterpret_cast<F>(symbol(name));

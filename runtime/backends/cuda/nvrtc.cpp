@@ -16,16 +16,16 @@
 
 namespace mote::cuda {
 
-struct NvrtcProgram;  // opaque
+struct NvrtcProgram;  // an opaque type
 
 namespace {
 
-/// As options have it.
+/// Returns the target's name in options.
 std::string name_of(const Target& target) {
   return fmt::format("{}_{}", target.is_ptx ? "compute" : "sm", target.architecture);
 }
 
-/// The number before the text.
+/// Returns the number before the text.
 int number_before(const std::string& line, const std::string& text) {
   const std::size_t end = line.find(text);
   if (end == std::string::npos) return 0;
@@ -38,7 +38,7 @@ int number_before(const std::string& line, const std::string& text) {
 
 }  // namespace
 
-/// Statuses are an enum whose 0 is success.
+/// The functions of NVRTC. Statuses are an enum whose 0 is success.
 struct Nvrtc::Functions {
   std::shared_ptr<void> library;
   int (*version)(int*, int*) = nullptr;
@@ -175,7 +175,7 @@ std::string Nvrtc::cache_key(const std::string& key, const Target& target, Effor
   return description(target, effort) + "\n" + cuda_header() + "\n" + key;
 }
 
-// An entry: the length of the log, a newline, the log, the code.
+// An entry has the length of the log, a newline, the log and the code.
 std::optional<Compiled> Nvrtc::from_cache(const FileCache& cache, const std::string& key) {
   const auto path = cache.find(key);
   const auto bytes = path ? read_bytes(*path) : std::nullopt;
@@ -191,7 +191,7 @@ void Nvrtc::keep(const FileCache& cache, const std::string& key, const Compiled&
   cache.put(key, fmt::format("{}\n", made.log.size()) + made.log + made.code);
 }
 
-// A function that several kernels call has lines once, after those of any kernel.
+// The log lists a function that several kernels call once, after any kernel.
 std::map<std::string, KernelResources> resources_in(const std::string& log) {
   static const std::string kEntry = "Compiling entry function '";
   static const std::string kFunction = "Function properties for ";

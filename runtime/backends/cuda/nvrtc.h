@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVRTC, NVIDIA's compiler as a library, loaded at run time where there is one. It needs no GPU and
+// NVRTC, NVIDIA's compiler as a library, loaded at run time if it is installed. It needs no GPU and
 // no driver.
 #pragma once
 
@@ -15,54 +15,56 @@
 
 namespace mote::cuda {
 
-/// What a kernel, or a function that kernels call, takes of a multiprocessor, as ptxas reports it;
-/// bytes, but for registers.
+/// The resources of a multiprocessor that a kernel, or a function that kernels call, uses, as ptxas
+/// reports them; in bytes, except for registers.
 struct KernelResources {
   int registers = 0;
   int shared = 0;
-  int stack = 0;  ///< local memory of a thread, spills among it; a kernel's has its callees'
-                  ///< where these are functions of their own
+  int stack = 0;  ///< local memory of a thread, including spills; a kernel's includes that of its
+                  ///< callees if these are separate functions
   int spill_stores = 0;
   int spill_loads = 0;
 };
 
-/// What code is made for.
+/// The target of a compilation.
 struct Target {
   int architecture = 0;  ///< 90: sm_90
-  /// PTX, which drivers compile for that architecture and later ones. Else a cubin, which GPUs of
-  /// that architecture run, and later ones of its generation.
+  /// The code is PTX, which drivers compile for that architecture and later ones; else it is a
+  /// cubin, which GPUs of that architecture run, and later ones of its generation.
   bool is_ptx = false;
 };
 struct Compiled {
-  std::string code;  ///< as the driver loads it
+  std::string code;  ///< the form that the driver loads
   std::string log;
 };
-/// How hard the compiler tries. Quick is for the variant oracle: it fuses no product into a sum,
-/// and leaves out the compiler's dearest optimisations (--Ofast-compile=min, NVRTC 12.9 and later):
-/// a third of the time, since loops are not unrolled then.
+/// The compiler's effort. Quick is for the variant oracle: it fuses no product into a sum, and
+/// leaves out the compiler's most expensive optimisations (--Ofast-compile=min, NVRTC 12.9 and
+/// later), which takes a third of the time, since loops are not unrolled then.
 enum class Effort : std::uint8_t { quick, full };
-/// From the log, by function.
+/// Reads the resources of each function from the log.
 std::map<std::string, KernelResources> resources_in(const std::string& log);
 
 class Nvrtc {
  public:
-  /// Loads $MOTE_NVRTC, else libnvrtc.so.13 or .12 where the loader, $CUDA_HOME or /usr/local/cuda
-  /// has it. With a driver's version (12080: CUDA 12.8) one whose code that driver takes: of no
-  /// later major version. nullptr, with the reason in `why`.
+  /// Loads $MOTE_NVRTC, else libnvrtc.so.13 or .12 from the loader's path, $CUDA_HOME or
+  /// /usr/local/cuda. With a driver's version (12080: CUDA 12.8) it takes a library whose code that
+  /// driver takes: of no later major version. Returns nullptr, with the reason in `why`, if there
+  /// is none.
   static std::shared_ptr<const Nvrtc> find(std::string& why, std::optional<int> driver = {});
   ~Nvrtc();
   Nvrtc(const Nvrtc&) = delete;
   Nvrtc& operator=(const Nvrtc&) = delete;
 
   std::string version() const;  ///< "13.0"
-  /// Version and options: "NVRTC 13.0 --gpu-architecture=sm_90 …".
+  /// Returns version and options: "NVRTC 13.0 --gpu-architecture=sm_90 …".
   std::string description(const Target& target, Effort effort) const;
   const std::string& path() const { return path_; }
-  /// Those that it compiles for.
+  /// Returns the architectures that it compiles for.
   std::vector<int> architectures() const;
-  /// The source may include mote_cuda.h. Throws Error with the compiler's log.
+  /// Compiles; the source may include mote_cuda.h. Throws Error with the compiler's log.
   Compiled compile(const std::string& source, const Target& target, Effort effort) const;
-  /// The same, from the cache where it was made before from the same key, compiler and options.
+  /// Compiles, or takes the result from the cache if it was made before with the same key, compiler
+  /// and options.
   template <typename Source>
   Compiled compile_cached(const FileCache& cache, const std::string& key, const Target& target,
                           Effort effort, const Source& source) const {
@@ -76,7 +78,7 @@ class Nvrtc {
  private:
   struct Functions;
   Nvrtc();
-  std::pair<int, int> numbers() const;  ///< of the version
+  std::pair<int, int> numbers() const;  ///< the version's numbers
   std::vector<std::string> options_for(const Target& target, Effort effort) const;
   std::string cache_key(const std::string& key, const Target& target, Effort effort) const;
   static std::optional<Compiled> from_cache(const FileCache& cache, const std::string& key);

@@ -23,7 +23,7 @@ void write(const std::string& text, char* message, std::size_t bytes) {
   message[count] = '\0';
 }
 
-/// body(driver) with the context current; its errors as a status.
+/// Calls body(driver) with the context current; returns its errors as a status.
 template <typename Body>
 mote_status in_context(char* message, std::size_t bytes, const Body& body) {
   std::shared_ptr<Device> device;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first GPU as a device of the runtime's: memory, streams and events by the driver.
+// The first GPU as a device of the runtime: memory, streams and events by the driver.
 #pragma once
 
 #include "mote/base/device.h"
 
 namespace mote::cuda {
 
-/// mote_plugin_devices() of each plug-in for a GPU: all offer the same one, "cuda".
+/// Implements mote_plugin_devices() of each plug-in for a GPU: all offer the same device, "cuda".
 mote_status offer_device(const mote_device** devices, int32_t* count);
 
 }  // namespace mote::cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: a call and the instance it is for; out: launches. bind() checks shapes and parameters, as it
-// does for the oracle's programs.
+// Plans a call. In: a call and its instance; out: launches. bind() checks shapes and parameters, as
+// it does for the oracle's programs.
 #include "plan.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ constexpr std::size_t kAlignment = 64;
 
 std::vector<std::int64_t> shape_with(const DLTensor& t) { return {t.shape, t.shape + t.ndim}; }
 
-/// The strides at the full rank; axes of extent 1 that may repeat have stride 0.
+/// Fills in the strides at the full rank; axes of extent 1 that may repeat have stride 0.
 void fill_strides(TensorView& view, std::size_t rank, const std::vector<bool>& repeats) {
   const DLTensor& t = *view.tensor;
   const std::vector<std::int64_t> strides = strides_of(t);
@@ -101,7 +101,7 @@ Check Plan::read_inputs() {
   return {};
 }
 
-/// Of the inputs that the outputs which the call has depend on.
+/// Checks the data of the inputs on which the call's outputs depend.
 Check Plan::check_input_data() {
   if (!run_) return {};
   const Program& program = instance_.program();
@@ -148,7 +148,8 @@ Check Plan::read_outputs() {
 
 std::int64_t Plan::value(const Expr& e) const { return evaluate(e, binding_.values); }
 
-/// As many as there are rounds, in whole blocks, within what the grid and its memory allow.
+/// Returns as many threads as there are iterations, in whole blocks, within the limits of the grid
+/// and its memory.
 std::int64_t Plan::threads_of(const CudaKernel& kernel) const {
   if (kernel.in_order) return 1;
   std::int64_t bytes = 0;
@@ -161,7 +162,8 @@ std::int64_t Plan::threads_of(const CudaKernel& kernel) const {
     bytes += count;
   }
   std::int64_t blocks = grid_.most_blocks;
-  const std::int64_t rounds = kernel.by_block ? 1 : grid_.threads;  // of a block at a time
+  const std::int64_t rounds = kernel.by_block ? 1 : grid_.threads;  // iterations that a block does
+                                                                    // at a time
   if (!kernel.rounds.has_load())
     blocks = std::min(blocks, (value(kernel.rounds) + rounds - 1) / rounds);
   if (bytes > 0) blocks = std::min(blocks, grid_.most_bytes / bytes / grid_.threads);
@@ -186,7 +188,7 @@ void Plan::lay_out() {
   for (const CudaKernel& k : source.kernels) threads_.push_back(threads_of(k));
   for (const CudaTemporary& t : source.temporaries) {
     offsets_.push_back(workspace_bytes_);
-    std::int64_t most = 0;  // threads of a launch that touches it
+    std::int64_t most = 0;  // the maximum number of threads of a launch that uses it
     const CudaArgument of{CudaArgument::Kind::temporary, t.name};
     for (std::size_t k = 0; k < source.kernels.size(); ++k) {
       const auto& arguments = source.kernels[k].arguments;

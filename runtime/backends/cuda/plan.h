@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is launched for one call: kernels with their arguments, and the memory that they share.
+// The launches of one call: kernels with their arguments, and the memory that they share.
 #pragma once
 
 #include <array>
@@ -15,22 +15,25 @@
 
 namespace mote::cuda {
 
-/// How many threads a launch may have.
+/// The limits of a launch, and the thresholds for the choice of kernels.
 struct Grid {
-  int threads = kCudaThreads;  ///< of a block, but for kernels of tiles
+  int threads = kCudaThreads;  ///< the threads of a block, except in kernels of tiles
   std::int64_t least_side =
-      kCudaTile / 2;  ///< rows and columns that a kernel of tiles is taken for
-  /// Wide tiles, of which each has three times as many rows and columns, that they are taken for.
+      kCudaTile / 2;  ///< the minimum number of rows and columns for a kernel of tiles
+  /// The minimum number of pipelined tiles; the minimum number of their rows and columns is three
+  /// times least_side.
   std::int64_t least_wide_tiles = 96;
-  /// Elements of a row that a block is taken for, where it is reduced and where it isn't.
+  /// The minimum number of elements of a row that a block takes, for a reduction and for a map.
   std::int64_t least_row = 16;
   std::int64_t least_map_row = 128;
-  /// A stage is launched in parts where its rounds take fewer threads than `busy`, four times that
-  /// where they don't move 16 bytes at a time, of which each goes over `least_terms` or more.
+  /// A stage is launched in parts if its iterations occupy fewer threads than `busy` (four times
+  /// that, if one thread rather than a block takes an iteration) and each thread would go over at
+  /// least `least_terms` terms.
   std::int64_t busy = 65536;
   std::int64_t least_terms = 256;
   std::int64_t most_blocks = 65536;
-  /// Of what threads have each, together; of what the parts of a distributed program share.
+  /// The maximum memory of all threads' own temporaries together, and that of the parts of a
+  /// distributed program.
   std::int64_t most_bytes = std::int64_t{256} << 20;
 };
 
@@ -42,7 +45,7 @@ struct ArgumentValue {
 struct Launch {
   const CudaKernel* kernel;
   std::int64_t blocks;
-  int threads;  ///< of a block
+  int threads;  ///< the threads of a block
   std::vector<ArgumentValue> arguments;
 };
 
@@ -51,7 +54,7 @@ struct TensorView {
   const DLTensor* tensor = nullptr;  ///< nullptr: an output that the call leaves out
   void* data = nullptr;
   std::array<std::int64_t, kMaxRank> strides{};
-  std::size_t missing = 0;  ///< axes in front that the tensor lacks
+  std::size_t missing = 0;  ///< leading axes that the tensor lacks
 
   std::size_t rank() const { return missing + static_cast<std::size_t>(tensor->ndim); }
   std::int64_t extent(std::size_t axis) const {
@@ -61,14 +64,14 @@ struct TensorView {
 
 class Plan {
  public:
-  /// Checks everything that the op demands of the call: the reason in `refusal` where it fails.
-  /// Pointers to data are checked where `run`.
+  /// Checks everything that the op demands of the call; the reason of a failure is in `refusal`.
+  /// Pointers to data are checked if `run` is true.
   Plan(const mote_call& call, const OpInstance& instance, Variant variant, bool run,
        const Grid& grid, backend::Check& refusal);
 
   std::size_t workspace_bytes() const { return workspace_bytes_; }
-  /// `data`: where each tensor of the kernel lies, inputs before outputs, as in views();
-  /// `workspace`: workspace_bytes() bytes, aligned to 64.
+  /// Returns the launches. `data` has the address of each tensor of the kernel, inputs before
+  /// outputs, as in views(); `workspace` has workspace_bytes() bytes, aligned to 64.
   std::vector<Launch> launches(const std::vector<void*>& data, void* workspace) const;
   const std::vector<TensorView>& views() const { return views_; }
   std::size_t input_count() const { return instance_.program().inputs.size(); }
@@ -106,9 +109,9 @@ class Plan {
   Binding binding_;
   std::vector<TensorView> views_;
   const CudaProgram* source_ = nullptr;
-  std::set<int> in_parts_;             ///< stages
-  std::vector<std::int64_t> threads_;  ///< of each kernel
-  std::vector<std::size_t> offsets_;   ///< of each temporary in the workspace
+  std::set<int> in_parts_;             ///< stages that are launched in parts
+  std::vector<std::int64_t> threads_;  ///< the threads of each kernel
+  std::vector<std::size_t> offsets_;   ///< the offset of each temporary in the workspace
   std::size_t workspace_bytes_ = 0;
 };
 

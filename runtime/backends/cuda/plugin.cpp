@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The backends cuda and cuda_oracle: every kernel of the catalogue on the first GPU, in the
-// variants gen and oracle; and cuda_tf32, of the kernels that multiply f32 rounded to tf32. Where
-// there is no GPU they decline each call, and say why.
+// variants gen and oracle; and cuda_tf32, with the kernels that multiply f32 rounded to tf32. If
+// there is no GPU, they decline each call with the reason.
 #include <array>
 
 #include "gpu.h"
@@ -30,7 +30,8 @@ struct GpuMachine {
     return {};
   }
 
-  /// For tensors of the host the workspace is made on the GPU with their copies.
+  /// Returns 0 for tensors of the host: then the workspace is allocated on the GPU with their
+  /// copies.
   static std::size_t workspace_bytes(const mote_call& call, const Plan& plan) {
     bool on_gpu = false;
     return !find_place(call, on_gpu) && on_gpu ? plan.workspace_bytes() : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text, compiler, loader.
+// Compiles and loads kernels for the host: text, compiler, loader.
 #include "host_library.h"
 
 #include <dlfcn.h>
@@ -46,8 +46,9 @@ std::vector<std::string> command_with(std::initializer_list<const char*> more) {
   return words;
 }
 
-/// Arithmetic as the reference's: see MOTE_ORACLE_FLAGS. At -O0, since cases are small and kernels
-/// are many. Kernels are looked at by the sanitizer that looks at this, and for what a GPU traps.
+/// Returns the compiler's command, with the reference's arithmetic (MOTE_ORACLE_FLAGS). It uses
+/// -O0, since cases are small and kernels are many. Kernels have the sanitizer of this code, and
+/// checks for errors that a GPU traps.
 std::vector<std::string> compiler() {
   return command_with({"-x", "c++", "-std=c++17", "-O0", "-w", "-fPIC", "-fvisibility=hidden",
                        "-ffp-contract=off", "-frounding-math", "-fwrapv", "-fno-builtin",
@@ -55,7 +56,8 @@ std::vector<std::string> compiler() {
                        "-DMOTE_CUDA_HOST", "-c"});
 }
 
-/// Apart, so that what the checks call is ours and not the compiler's library.
+/// Returns the linker's command; it is separate so that the checks call mote's functions and not
+/// the compiler's library.
 std::vector<std::string> linker() { return command_with({"-shared"}); }
 
 void run(std::vector<std::string> words, const std::vector<std::string>& more) {
@@ -102,7 +104,7 @@ HostLibrary load(const std::string& path) {
   return out;
 }
 
-/// Libraries that the catalogue's kernels are compiled in.
+/// The number of libraries that the catalogue's kernels are compiled into.
 constexpr std::uint32_t kGroups = 12;
 
 HostLibrary library_of_group(std::uint32_t group, cuda::Variant variant) {

@@ -14,8 +14,8 @@
 
 namespace mote::cuda_host {
 
-/// Few and small, so that small cases have threads with several rounds, and blocks with idle ones;
-/// tiles for small cases too.
+/// The limits are small, so that small cases have threads with several iterations and blocks with
+/// idle threads, and use tiles.
 inline constexpr cuda::Grid kGrid = {.threads = 32,
                                      .least_side = 3,
                                      .least_wide_tiles = 1,
@@ -25,7 +25,7 @@ inline constexpr cuda::Grid kGrid = {.threads = 32,
                                      .most_blocks = 3,
                                      .most_bytes = std::int64_t{64} << 20};
 
-/// Loaded kernels of one library.
+/// The loaded kernels of one library.
 struct HostLibrary {
   std::shared_ptr<void> handle;
   std::map<std::string, void (*)(void**)> kernels;
@@ -33,18 +33,18 @@ struct HostLibrary {
   char* shared_end = nullptr;
 };
 
-/// A library that holds the kernels, as C++; `text` is theirs, with helpers.
+/// Returns a library that holds the kernels, as C++; `text` is theirs, with helpers.
 std::string host_source(const std::vector<std::string>& kernels, const std::string& text);
 
-/// Compiles host_source() with $CXX or `c++`, or takes what an earlier run made under the same key;
-/// loads it. Throws Error with the compiler's first messages.
+/// Compiles host_source() with $CXX or `c++`, or takes the result of an earlier run with the same
+/// key, and loads it. Throws Error with the compiler's first messages.
 HostLibrary compile_for_host(const std::string& key, const std::function<std::string()>& source);
 
-/// The library with the variant of all instances of the op, and of some other ops, compiled at the
-/// first call. Throws Error.
+/// Returns the library with the variant of all instances of the op, and of some other ops, compiled
+/// at the first call. Throws Error.
 const HostLibrary& library_of(const cuda::OpInstance& instance, cuda::Variant variant);
 
-/// Runs a kernel of the library; what was wrong, or empty.
+/// Runs a kernel of the library. Returns the error, or an empty string.
 std::string run_launch(const HostLibrary& library, cuda::Launch& launch,
                        const shim::Options& options);
 

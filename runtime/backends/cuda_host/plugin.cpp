@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The backends cuda_host and cuda_host_gen: every kernel of the catalogue as CUDA, in the variants
-// oracle and gen, on the shim; and cuda_host_tf32, of the kernels that multiply f32 rounded to
-// tf32. Successive calls run their threads forward, in reverse, and in an order that is drawn, so
-// that the oracle, which runs each case twice, sees what depends on it. MOTE_CUDA_ORDER=forward,
+// oracle and gen, on the shim; and cuda_host_tf32, with the kernels that multiply f32 rounded to
+// tf32. Successive calls run their threads forward, in reverse, and in a random order, so that the
+// oracle, which runs each case twice, detects a dependence on the order. MOTE_CUDA_ORDER=forward,
 // reverse or random:SEED fixes it.
 #include <array>
 #include <atomic>

@@ -70,7 +70,7 @@ std::shared_ptr<Handle> Cudnn::take() {
     const std::lock_guard lock(mutex_);
     idle_.push_back(back);
   });
-  // That of the call before may be destroyed by now.
+  // The handle's stream is reset: that of its previous call may be destroyed by now.
   if (!is_new) calls_.set_stream(handle, nullptr);
   return taken;
 }

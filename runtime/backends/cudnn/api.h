@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuDNN 9, loaded at run time where there is one: the calls that mote makes of it, as the headers
-// have them, its descriptors, and handles.
+// cuDNN 9, loaded at run time if it is installed: the calls that mote uses, as the headers declare
+// them, its descriptors, and handles.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace mote::cudnn {
 
-// Opaque: made and destroyed by the library.
+// These types are opaque: the library makes and destroys them.
 struct Handle;
 struct TensorDesc;
 struct FilterDesc;
@@ -29,7 +29,7 @@ struct RecurrentDesc;
 struct SequenceDesc;
 struct BackendDesc;
 
-/// A call whose status is checked: throws LibraryError unless it is 0, with the name.
+/// A call whose status is checked: it throws LibraryError with its name unless the status is 0.
 template <typename... Arguments>
 struct Function {
   const char* name;
@@ -37,7 +37,7 @@ struct Function {
   void operator()(Arguments... arguments) const;
 };
 
-/// cudnnConvolutionFwdAlgoPerf_t, and its twins of the gradients.
+/// cudnnConvolutionFwdAlgoPerf_t, and the same struct for the gradients.
 struct AlgorithmResult {
   int algorithm = 0;
   int status = 0;
@@ -184,7 +184,7 @@ struct Calls {
            SequenceDesc*, In, std::size_t, Out, std::size_t, Out, std::size_t, Out>
       recurrent_weight_gradient{"cudnnRNNBackwardWeights_v8"};
 
-  // The graph API: attributes pass with their type, a count, and the address of the first.
+  // In the graph API, attributes are passed with their type, a count, and the address of the first.
   Function<int, BackendDesc**> create_backend{"cudnnBackendCreateDescriptor"};
   Function<BackendDesc*> destroy_backend{"cudnnBackendDestroyDescriptor"};
   Function<BackendDesc*> finalize{"cudnnBackendFinalize"};
@@ -194,18 +194,19 @@ struct Calls {
   Function<Handle*, BackendDesc*, BackendDesc*> execute{"cudnnBackendExecute"};
 };
 
-/// The library, and handles. A handle is one call's at a time, as NVIDIA demands of threads: there
-/// are as many as calls were ever made at once, all in the first GPU's context.
+/// The library and its handles. Only one call uses a handle at a time, as NVIDIA requires of
+/// threads: there are as many as the maximum number of simultaneous calls so far, all in the first
+/// GPU's context.
 class Cudnn {
  public:
-  /// Needs no GPU. Throws Error where the library is not here.
+  /// Returns the library, which needs no GPU. Throws Error if it is not installed.
   static Cudnn& library();
 
   const Calls& calls() const { return calls_; }
-  /// Has the default stream; comes back where the last copy ends. Throws LibraryError; the context
-  /// is current.
+  /// Returns a handle with the default stream; the last copy's end gives it back. Throws
+  /// LibraryError; the context must be current.
   std::shared_ptr<Handle> take();
-  /// Throws LibraryError unless the status is 0; `call`: whose it is.
+  /// Throws LibraryError unless the status is 0; `call` is the call that returned it.
   void check(int status, const char* call) const;
 
  private:
@@ -223,7 +224,7 @@ void Function<Arguments...>::operator()(Arguments... arguments) const {
   Cudnn::library().check(pointer(arguments...), name);
 }
 
-/// A descriptor, destroyed with the last copy.
+/// Makes a descriptor, which is destroyed with the last copy.
 template <typename T>
 std::shared_ptr<T> made(const Function<T**>& create, const Function<T*>& destroy) {
   T* made = nullptr;

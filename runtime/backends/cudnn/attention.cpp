@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention of 16 bits: the product of q and k, softmax, and the product with v as one graph, which
-// cuDNN's engines compute without storing the scores.
+// Attention of 16-bit reals: the product of q and k, softmax, and the product with v as one graph,
+// which cuDNN's engines compute without storing the scores.
 #include "attention.h"
 
 #include <cmath>
@@ -20,7 +20,7 @@ Tensor mask_of(const Reader& call, int k, const Graph::Dims& scores) {
   return mask;
 }
 
-/// Whether keys behind a query are hidden. What could hide all keys of a query is declined.
+/// True if keys after a query are hidden. Declines parameters that could hide all keys of a query.
 bool is_causal(const Reader& call, std::int64_t queries, std::int64_t keys) {
   constexpr std::int64_t kAll = -1;
   if (call.integer("window0", kAll, kAll) != kAll || call.integer("window1", kAll, kAll) != kAll)
@@ -84,7 +84,8 @@ Graph graph_of(const AttentionCall& a) {
   graph.reduce(kReduceMaximum, s, most);
   const Graph::Node weights = graph.map(kExp, graph.map(kSubtract, s, most));
   graph.reduce(kReduceAdd, weights, total);
-  // Its engines are those of training, which store the logarithm of the sum for the gradient.
+  // cuDNN's engines for this graph are those of training, which store the logarithm of the sum for
+  // the gradient.
   graph.map_into(a.sums ? graph.tensor(*a.sums) : graph.stored(rows), kAdd, most,
                  graph.map(kLogarithm, total));
   const Graph::Node p = graph.between(s.dims, type_of(a.y.dtype));

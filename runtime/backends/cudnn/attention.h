@@ -9,34 +9,34 @@
 namespace mote::cudnn {
 
 /// y[B,H,T,E] = p v, p = softmax over s of scale q kᵀ (+ mask), of q[B,H,T,D], k[B,HK,S,D],
-/// v[B,HK,S,E]; each H/HK heads share one of k and v. Causal: key s counts for query t where s <=
-/// t. p is rounded to y's dtype before it is multiplied.
+/// v[B,HK,S,E]; each H/HK heads share one of k and v. Causal: key s counts for query t if s <= t. p
+/// is rounded to y's dtype before it is multiplied.
 struct AttentionCall {
   Tensor q, k, v;
   Tensor y = {};
   std::optional<Tensor> mask = {};  ///< [1|B,1|H,1|T,1|S]
-  std::optional<Tensor> sums = {};  ///< takes the logarithms of softmax's sums, f32[B,H,T,1]
+  std::optional<Tensor> sums = {};  ///< receives the logarithms of softmax's sums, f32[B,H,T,1]
   double scale = 1;
   bool causal = false;
 };
 Graph graph_of(const AttentionCall& a);
 
-/// Of y's gradient those of q, k and v; what the forward graph gives as y and sums is read.
+/// The gradients of q, k and v from y's gradient; it reads the forward graph's y and sums.
 struct AttentionGradientCall {
   AttentionCall forward;
   Tensor gy, gq, gk, gv;
 };
 Graph graph_of(const AttentionGradientCall& g);
 
-/// The inputs of a call from q on, and its parameters; y is left empty.
+/// Reads the inputs of a call from q on, and its parameters; y is left empty.
 AttentionCall operands_of(const Reader& call, int first);
-/// Rank 4, the last axis adjacent: as cuDNN wants attention's tensors.
+/// Checks for rank 4 with the last axis adjacent, as cuDNN requires of attention's tensors.
 Tensor with_adjacent_rows(Tensor t);
 
-/// scale q kᵀ (+ mask), [B,H,T,S]; `transposed` is k with its last axes swapped.
+/// Adds scale q kᵀ (+ mask), [B,H,T,S]; `transposed` is k with its last axes swapped.
 Graph::Node scores_of(Graph& graph, const AttentionCall& a, const Graph::Node& q,
                       const Graph::Node& transposed, const Graph::Node& scale);
-/// The least float in place of what belongs to keys behind the query.
+/// Replaces the scores of keys after the query by the least float.
 Graph::Node hide_later_keys(Graph& graph, const Graph::Node& s);
 Tensor with_last_axes_swapped(Tensor t);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gradient of attention of bf16, in two graphs: the forward one again, for the logarithms of
 // softmax's sums, and the one by which cuDNN recognises the gradient:
-//   p = exp(s - sums), gv = pᵀ gy, gp = gy vᵀ, gs = p (gp - sum gy y) scale, gk = gsᵀ q, gq = gs k.
+// p = exp(s - sums), gv = pᵀ gy, gp = gy vᵀ, gs = p (gp - sum gy y) scale, gk = gsᵀ q, gq = gs k.
 #include <utility>
 
 #include "attention.h"
@@ -10,18 +10,18 @@
 namespace mote::cudnn {
 namespace {
 
-/// Before it cuDNN takes keys beyond the last for some where their count is no multiple of 128,
-/// says its own frontend.
+/// Before this version cuDNN uses keys beyond the last if their number is no multiple of 128,
+/// according to its own frontend.
 constexpr std::size_t kTakesAnyCountOfKeys = 91600;
 constexpr std::int64_t kKeys = 128;
 
-/// x with its last axes swapped, in the dtype in which it is multiplied.
+/// Returns x with its last axes swapped, in the dtype in which it is multiplied.
 Graph::Node swapped(Graph& graph, const Graph::Node& x, DType dtype) {
   const Tensor as = {.name = "", .dtype = dtype, .dims = x.dims, .strides = packed_strides(x.dims)};
   return graph.reshaped(x, with_last_axes_swapped(as));
 }
 
-/// to = a b, of all heads of queries; those that share a head of keys are summed.
+/// Computes to = a b for all heads of queries; those that share a head of keys are summed.
 void multiply_into(Graph& graph, const Tensor& to, const Graph::Node& a, const Graph::Node& b) {
   const std::int64_t heads = a.dims[1];
   const Graph::Node sums = graph.tensor(to);
@@ -42,7 +42,7 @@ Graph graph_of(const AttentionGradientCall& g) {
                     v = graph.tensor(with_last_axes_swapped(a.v)), scale = graph.number(a.scale, 4);
   const Graph::Node along = graph.between(rows), common = graph.stored(rows);
   graph.reduce(kReduceAdd, graph.map(kMultiply, gy, graph.tensor(a.y)), along);
-  // cuDNN knows the gradient by this factor, which is that of a dropout that there isn't.
+  // cuDNN recognises the gradient by this factor, which is that of an absent dropout.
   graph.map_into(common, kMultiply, along, graph.number(1, 4));
   Graph::Node s = graph.map(kSubtract, scores_of(graph, a, q, k, scale), graph.tensor(*a.sums));
   if (a.causal) s = hide_later_keys(graph, s);
@@ -68,7 +68,7 @@ Work attention_gradient(const Reader& call) {
   const Tensor y = with_adjacent_rows(call.input(5, "y", 4));
   nvidia::require_dims(g.gy, dims);
   nvidia::require_dims(y, dims);
-  // Of gv alone y and v may have no data.
+  // If only gv is wanted, y and v may have no data.
   if (!call.has_output(0) && !call.has_output(1)) decline("neither gq nor gk is asked for");
   if (call.has_output(3)) decline("the gradient of the mask is asked for");
   if (calls().version() < kTakesAnyCountOfKeys && a.k.dims[2] % kKeys != 0)

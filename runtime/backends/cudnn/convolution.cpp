@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions over 1 to 3 axes, their gradients, and the transposed one, which is the gradient of
-// another with respect to its x. cuDNN's windows have pads of one width on both sides. An algorithm
-// is searched among those that are deterministic and sum products as they are. A convolution with a
-// bias of 16 bits is a graph; so is one of f32 with a bias and an activation.
+// another with respect to its x. cuDNN's windows have pads of one width on both sides. Only
+// deterministic algorithms that sum unmodified products are searched. A convolution of 16-bit reals
+// with a bias is a graph; so is one of f32 with a bias and an activation.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,11 +17,11 @@
 namespace mote::cudnn {
 namespace {
 
-// Those that are no FFT and not Winograd's, and add in one order.
+// These algorithms use neither FFT nor Winograd's method, and add in one order.
 constexpr std::array kForward = {kImplicitGemm, kPrecomputedGemm, kGemm, kDirect};
 constexpr std::array kDataGradients = {kDataGradient};
 constexpr std::array kFilterGradients = {kFilterGradient};
-/// Each algorithm is offered with several kinds of math.
+/// cuDNN offers each algorithm with several kinds of math.
 constexpr int kMaxResults = 32;
 
 struct Window {
@@ -44,7 +44,7 @@ Window window_of(const Reader& call) {
       decline(fmt::format("pads of axis {} are {} in front and {} behind", k, w.pads.back(),
                           integer("pads", k + w.axes, 0)));
   }
-  if (w.axes == 1) {  // cuDNN wants two axes of taps
+  if (w.axes == 1) {  // cuDNN requires two axes of taps
     w.stride.insert(w.stride.begin(), 1);
     w.dilation.insert(w.dilation.begin(), 1);
     w.pads.insert(w.pads.begin(), 0);
@@ -54,7 +54,7 @@ Window window_of(const Reader& call) {
 }
 
 int rank_of(const Window& w) { return static_cast<int>(w.axes) + 2; }
-/// A tensor of the call, with an axis of height where it has none.
+/// Returns a tensor of the call, with an axis of height if it has none.
 Tensor two_axes(Tensor t) { return t.rank() == 3 ? with_axis(std::move(t), 2) : t; }
 
 std::shared_ptr<ConvolutionDesc> describe_window(const Window& w, DType dtype, bool needs_fma) {
@@ -63,13 +63,13 @@ std::shared_ptr<ConvolutionDesc> describe_window(const Window& w, DType dtype, b
                           w.stride.data(), w.dilation.data(), kCrossCorrelation,
                           compute_type(dtype));
   calls().set_groups(desc.get(), w.groups);
-  // The default lets f32 be tf32, and products of 16 bits run on tensor cores.
+  // The default allows tf32 for f32, and tensor cores for 16-bit products.
   calls().set_math(desc.get(), needs_fma ? kFmaMath : kDefaultMath);
   return desc;
 }
 
-/// Of one convolution, y = x * w. Each step has a description of its own, which has the math of the
-/// step's algorithm.
+/// The descriptors of one convolution, y = x * w. Each step has a description of its own, which has
+/// the math of the step's algorithm.
 struct Descriptors {
   std::shared_ptr<TensorDesc> x, y;
   std::shared_ptr<FilterDesc> w;
@@ -90,7 +90,7 @@ Descriptors describe_all(const Window& window, const Reader& call, const Tensor&
   return d;
 }
 
-/// The first of the results, best first, that the contract allows.
+/// Returns the first of the results, best first, that the contract allows.
 const AlgorithmResult& choose(std::span<const AlgorithmResult> results,
                               std::span<const int> allowed, bool needs_fma) {
   for (const AlgorithmResult& r : results) {
@@ -102,8 +102,8 @@ const AlgorithmResult& choose(std::span<const AlgorithmResult> results,
   decline("cuDNN has no algorithm for it that is deterministic and keeps to the contract");
 }
 
-/// The algorithm by cuDNN's heuristic, and its workspace. The description takes its math, without
-/// which the algorithm is another.
+/// The algorithm that cuDNN's heuristic chose, and its workspace. The description takes its math,
+/// without which the algorithm is another one.
 struct Choice {
   int algorithm = 0;
   std::size_t bytes = 0;
@@ -129,7 +129,7 @@ Tensor bias_of(const Reader& call, const Tensor& y) {
   return b;
 }
 
-/// A step of its own, for which the sum of products is rounded to y's dtype.
+/// Returns the step that adds the bias; the sum of products was rounded to y's dtype before.
 Step add_bias(const Reader& call, const Tensor& y) {
   const Tensor b = bias_of(call, y);
   return {0, [b, y, from = describe(b), to = describe(y)](Handle* handle, const OnDevice& at) {
@@ -138,7 +138,7 @@ Step add_bias(const Reader& call, const Tensor& y) {
           }};
 }
 
-/// max(y, 0), in place.
+/// Returns the step y = max(y, 0), in place.
 Step rectify(const Tensor& y) {
   return {0, [y, relu = describe_activation(kRelu), desc = describe(y)](Handle* handle,
                                                                         const OnDevice& at) {
@@ -149,7 +149,7 @@ Step rectify(const Tensor& y) {
 
 bool is_rectified(const Reader& call) { return call.op() == "conv2d_relu"; }
 
-/// With its bias, and activation, in one graph, which rounds once.
+/// Returns a convolution with its bias, and activation, as one graph, which rounds once.
 Step fused(Handle* handle, const Reader& call, const Window& window, const Tensor& x,
            const Tensor& w, const Tensor& y) {
   const auto wide = [](const std::vector<int>& all) { return Graph::Dims(all.begin(), all.end()); };
@@ -164,7 +164,7 @@ Step fused(Handle* handle, const Reader& call, const Window& window, const Tenso
       .step(handle, call.kind());
 }
 
-/// None where cuDNN has no engine.
+/// Returns nothing if cuDNN has no engine.
 std::optional<Step> fused_if_any(Handle* handle, const Reader& call, const Window& window,
                                  const Tensor& x, const Tensor& w, const Tensor& y) {
   try {
@@ -174,7 +174,7 @@ std::optional<Step> fused_if_any(Handle* handle, const Reader& call, const Windo
   }
 }
 
-/// The graph where its tensors may lie as they do, else the steps.
+/// Returns a step that runs the graph if the tensors' addresses allow it, else the steps.
 Step either(const Step& graph, const std::vector<std::size_t>& tensors,
             const std::vector<Step>& steps) {
   std::size_t most = graph.workspace_bytes;
@@ -220,8 +220,8 @@ Step bias_gradient(const Descriptors& d, const Tensor& gy, const Tensor& given) 
           }};
 }
 
-/// OH = (H - 1) stride + (KH - 1) dilation + 1 - 2 pads + output_pad. cuDNN is told of y, and so
-/// finds x's extents alike for any output_pad below the stride.
+/// Checks OH = (H - 1) stride + (KH - 1) dilation + 1 - 2 pads + output_pad. cuDNN is given y, and
+/// so computes the same extents of x for any output_pad below the stride.
 void require_transposed_dims(const Reader& call, const Window& window, const Tensor& x,
                              const Tensor& w, const Tensor& y) {
   std::vector<std::int64_t> dims = {x.dims[0], w.dims[1] * window.groups};
@@ -244,7 +244,7 @@ Work convolution(const Reader& call) {
                y = two_axes(call.output(0, "y", rank));
   const Descriptors d = describe_all(window, call, x, w, y);
   auto handle = Cudnn::library().take();
-  // In 16 bits a bias that is a step of its own would round twice.
+  // For 16-bit reals a separate step for the bias would round twice.
   const bool has_bias = call.has_input(2);
   if (has_bias && call.kind() == Kind::narrow) {
     const Step step = fused(handle.get(), call, window, x, w, y);

@@ -16,7 +16,7 @@ std::vector<int> narrowed(const std::vector<std::int64_t>& values) {
   return all;
 }
 
-/// cuDNN counts the elements of a tensor, and what lies between them, by 32 bits.
+/// Declines tensors whose element count or strides exceed the 32 bits that cuDNN uses.
 void require_32_bits(const Tensor& t) {
   std::int64_t last = 0;
   for (std::size_t k = 0; k < t.rank(); ++k) {
@@ -27,7 +27,7 @@ void require_32_bits(const Tensor& t) {
   if (last >= std::numeric_limits<int>::max()) decline(t.text() + ": 2^31 elements or more");
 }
 
-/// The axis of channels behind all others.
+/// Returns the tensor with the axis of channels after all others.
 Tensor channels_last(const Tensor& t) {
   Tensor last = t;
   std::rotate(last.dims.begin() + 1, last.dims.begin() + 2, last.dims.end());

@@ -20,16 +20,16 @@ class Descriptor {
   Descriptor& set(int attribute, int type, std::int64_t count, const void* values);
   Descriptor& integers(int attribute, std::span<const std::int64_t> values);
   Descriptor& integer(int attribute, std::int64_t value);
-  Descriptor& choose(int attribute, int type, int value);  ///< of an enum
-  Descriptor& is(int attribute);                           ///< true
+  Descriptor& choose(int attribute, int type, int value);  ///< sets a value of an enum
+  Descriptor& is(int attribute);                           ///< sets the attribute to true
   Descriptor& link(int attribute, std::span<const Descriptor> to);
   Descriptor& link(int attribute, const Descriptor& to) { return link(attribute, {&to, 1}); }
-  /// Nothing is set afterwards.
+  /// Finalizes the descriptor; no attribute may be set afterwards.
   Descriptor& finalize();
 
   std::int64_t integer(int attribute) const;
   std::vector<int> chosen(int attribute, int type, int most) const;
-  /// Descriptors of that kind which cuDNN makes, at most `most`.
+  /// Returns at most `most` descriptors of that kind, which cuDNN makes.
   std::vector<Descriptor> made_by_library(int attribute, int kind, int most) const;
 
   BackendDesc* get() const { return made_.get(); }

@@ -41,12 +41,12 @@ std::shared_ptr<OpTensorDesc> describe_operation(int what, DType dtype) {
 
 std::shared_ptr<ActivationDesc> describe_activation(int mode, double alpha) {
   auto desc = made(calls().create_activation, calls().destroy_activation);
-  // The manual lets relu take it for an upper bound, below which infinities are too.
+  // The manual allows relu to treat this as an upper limit, so it must be infinite.
   const double coefficient = mode == kElu    ? alpha
                              : mode == kRelu ? std::numeric_limits<double>::infinity()
                                              : 0;
   calls().set_activation(desc.get(), mode, kPropagateNan, coefficient);
-  // x sigmoid(beta x): no manual says what beta is where it is not set.
+  // The function is x sigmoid(beta x); no manual gives beta's default.
   if (mode == kSwish) calls().set_swish_beta(desc.get(), 1);
   return desc;
 }
@@ -62,7 +62,7 @@ Work activation(const Reader& call) {
   });
 }
 
-// cuDNN wants x and y; these gradients are functions of y alone, which stands for both.
+// cuDNN requires x and y; these gradients are functions of y alone, which is passed for both.
 Work activation_gradient(const Reader& call) {
   const Tensor gy = call.input(0, "gy", 4), y = call.input(1, "y", 4), gx = call.output(0, "gx", 4);
   nvidia::require_dims(gx, y.dims);
@@ -76,7 +76,8 @@ Work activation_gradient(const Reader& call) {
   });
 }
 
-// In cuDNN only the second operand repeats; the operations that are not symmetric take a that way.
+// In cuDNN only the second operand repeats; if a repeats, the operands and their factors are
+// swapped.
 Work operation(const Reader& call) {
   static const std::map<std::string, Operation> operations = {{"add", {kOfAdd}},
                                                               {"sub", {kOfAdd, -1}},

@@ -7,8 +7,8 @@
 namespace mote::cudnn {
 
 /// y = x * w + b, or max(x * w + b, 0): the sum of products stays f32 to the end, and is rounded
-/// once. Images, channels, then two or three axes; w's channels are those of a group; b is
-/// [1,CO,1,1] or [1,CO,1,1,1]. Pads are of one width in front and behind.
+/// once. The axes are images, channels, then two or three spatial axes; w's channels are those of a
+/// group; b is [1,CO,1,1] or [1,CO,1,1,1]. Pads have the same width before and after.
 struct FusedConvolution {
   Tensor x, w, b, y;
   bool is_rectified = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph of operations for cuDNN's graph API, and what runs it: an engine that cuDNN's heuristic
-// offers and whose notes the contract allows, compiled to a plan.
+// A graph of operations for cuDNN's graph API, and the engine that runs it: one that cuDNN's
+// heuristic offers and whose notes the contract allows, compiled to a plan.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@
 
 namespace mote::cudnn {
 
-/// Where a graph shall run. A device that is described alone can be asked for engines, without a
-/// GPU.
+/// The target of a graph. A device given by its description alone can be asked for engines without
+/// a GPU.
 struct Target {
   Handle* handle = nullptr;
   std::optional<Descriptor> device = {};
 };
 
-/// The graph is built from the first operation to the last; what computes it stays valid when the
-/// Graph is gone.
+/// A graph, built from the first operation to the last; the step that computes it stays valid when
+/// the Graph is destroyed.
 class Graph {
  public:
   using Dims = std::vector<std::int64_t>;
@@ -34,13 +34,14 @@ class Graph {
     std::int64_t id;
   };
 
-  /// A tensor of the call, at an address that 16 divides.
+  /// Adds a tensor of the call, whose address must be a multiple of 16.
   Node tensor(const Tensor& t);
-  /// A result that the next operations read, and nothing else.
+  /// Adds a result that only the next operations read.
   Node between(const Dims& dims, int type = kFloat);
-  /// A result that is stored in the workspace since cuDNN wants it stored; floats.
+  /// Adds a result of floats that is stored in the workspace because cuDNN requires it to be
+  /// stored.
   Node stored(const Dims& dims);
-  /// One float, with as many axes of extent 1.
+  /// Adds one float, with `rank` axes of extent 1.
   Node number(double value, std::size_t rank);
 
   struct Norm {
@@ -59,50 +60,51 @@ class Graph {
     std::optional<Node> gbias = {};
   };
   void norm_gradient(const NormGradient& n);
-  /// y = x * w over the axes behind the first two, which are images and channels; w's channels are
-  /// those of a group. Pads are of one width in front and behind.
+  /// y = x * w over the axes after the first two, which are images and channels; w's channels are
+  /// those of a group. Pads have the same width before and after.
   struct Convolution {
     Node x, w, y;
     Dims pads, strides, dilations;
   };
   void convolve(const Convolution& c);
-  /// c = a b, of matrices in the last two axes.
+  /// Computes c = a b for matrices in the last two axes.
   void matmul(const Node& a, const Node& b, const Node& c);
-  /// y = x reduced by kReduceAdd or kReduceMaximum along the axes in which y has fewer elements:
-  /// each of y's is of x's extent / y's extent neighbours.
+  /// Computes y as x reduced by kReduceAdd or kReduceMaximum along the axes in which y has fewer
+  /// elements: each element of y reduces x's extent / y's extent neighbours.
   void reduce(int by, const Node& x, const Node& y);
-  /// The element's index along an axis.
+  /// Returns the element's index along an axis.
   Node index_along(const Node& like, std::int64_t axis);
-  /// A function of one element, or of two: extents of 1 repeat.
+  /// Apply a function of one element, or of two: extents of 1 repeat.
   void map_into(const Node& y, int function, const Node& x);
   void map_into(const Node& y, int function, const Node& x, const Node& b);
   Node map(int function, const Node& x);
   Node map(int function, const Node& x, const Node& b);
-  /// The same elements in memory, with the extents, strides and dtype of another tensor.
+  /// Returns the same elements in memory, with the extents, strides and dtype of another tensor.
   Node reshaped(const Node& x, const Tensor& as);
-  /// condition ? x : otherwise.
+  /// Returns condition ? x : otherwise.
   Node select(const Node& condition, const Node& x, const Node& otherwise);
 
-  /// Configurations of engines, the heuristic's best first, without those whose numerical notes
-  /// the kind's contract forbids: what is not deterministic, converts operands to fewer bits or
-  /// transforms them, and, but for 16 bits, tensor cores.
+  /// Returns configurations of engines, the heuristic's best first, without those whose numerical
+  /// notes the kind's contract forbids: engines that are not deterministic, convert operands to
+  /// fewer bits or transform them, and, except for 16-bit reals, use tensor cores.
   std::vector<Descriptor> configurations(const Target& target, Kind kind) const;
-  /// The first configuration that compiles and wants no more than 256 MiB of workspace. Plans are
-  /// kept, since some take a second to compile. Declines where there is none.
+  /// Returns a step with the first configuration that compiles and needs at most 256 MiB of
+  /// workspace. Plans are kept, since some take a second to compile. Declines if there is none.
   Step step(Handle* handle, Kind kind) const;
-  static constexpr std::int64_t kAlignment = 16;  ///< of all tensors' addresses
-  /// Whether a tensor may lie there.
+  static constexpr std::int64_t kAlignment = 16;  ///< the alignment of all tensors' addresses
+  /// True if a tensor may have that address.
   static bool may_lie_at(const void* address);
 
  private:
   Node made(const Tensor& t, int element, int flag);
-  /// `what`: all by which it differs from others of its kind.
+  /// `what` holds everything by which it differs from other operations of its kind.
   Descriptor& operation(int kind, const std::vector<std::int64_t>& what);
   void map_into(const Node& y, int function, const Node& x, const Node* b, const Node* condition);
   Descriptor operation_graph(const Target& target) const;
 
   std::vector<std::int64_t> ids_;
-  /// Of each id: the tensor's slot in the call, or where it is in the workspace, or its value.
+  /// The source of each id: the tensor's slot in the call, its offset in the workspace, or its
+  /// value.
   struct Place {
     enum class In : std::uint8_t { call, workspace, host } in = In::call;
     std::size_t at = 0;
@@ -112,8 +114,8 @@ class Graph {
   std::int64_t next_id_ = 1;
   std::size_t stored_bytes_ = 0;
   std::vector<Descriptor> operations_;
-  std::list<Descriptor> parts_;  ///< what operations refer to
-  std::string text_;             ///< of tensors and operations: equal graphs have equal text
+  std::list<Descriptor> parts_;  ///< descriptors that operations refer to
+  std::string text_;             ///< the tensors and operations: equal graphs have equal text
 };
 
 }  // namespace mote::cudnn

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of the enums of cuDNN's graph API, as the header has them: kinds of descriptors, their
-// attributes, and what attributes are of.
+// attributes, and the types of attributes.
 #pragma once
 
 namespace mote::cudnn {

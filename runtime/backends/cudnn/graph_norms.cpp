@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layer, RMS, instance and group norm. cuDNN has engines for the first two over rows, for the third
-// where it has gamma and beta, and none for the fourth: a group is a row, and gamma and beta, which
-// change within it, are steps of their own.
+// Layer, RMS, instance and group norm. cuDNN has engines for the first two over rows, and for the
+// third if it has gamma and beta, but none for the fourth: a group is a row, and gamma and beta,
+// which change within it, are separate steps.
 #include "graph_norms.h"
 
 #include "ops.h"
@@ -9,7 +9,7 @@
 namespace mote::cudnn {
 namespace {
 
-/// The input k, where there is one, along axis 1 of x.
+/// Returns input k, if it is present, along axis 1 of x.
 std::optional<Tensor> vector_of(const Reader& call, int k, const char* name, std::int64_t extent) {
   if (!call.has_input(k)) return std::nullopt;
   const Tensor t = without_gaps(call.input(k, name, 1));
@@ -17,14 +17,14 @@ std::optional<Tensor> vector_of(const Reader& call, int k, const char* name, std
   return along_channels(t, kNormRank);
 }
 
-/// A statistic of each row, where it is asked for.
+/// Returns the output for a statistic of each row.
 Tensor statistic_of(const Reader& call, int k, const char* name, std::int64_t rows) {
   Tensor t = without_gaps(call.output(k, name, 1));
   nvidia::require_dims(t, {rows});
   return widened(with_axis(std::move(t), 1));
 }
 
-/// y = y op vector, along channels.
+/// Returns the step y = y op vector, along channels.
 Step change(int what, const Tensor& y, const Tensor& vector) {
   const auto desc = made(calls().create_operation, calls().destroy_operation);
   calls().set_operation(desc.get(), what, compute_type(y.dtype), kPropagateNan);
@@ -43,7 +43,7 @@ Work work_of(const Reader& call, const NormCall& norm, const std::vector<Step>& 
   return work_of(std::move(handle), std::move(steps));
 }
 
-/// Over groups of channels, and all elements of each.
+/// Normalises over groups of channels, and all elements of each.
 Work grouped(const Reader& call, const Tensor& x, const Tensor& y, std::int64_t groups) {
   const auto gamma = vector_of(call, 1, "gamma", x.dims[1]),
              beta = vector_of(call, 2, "beta", x.dims[1]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a graph to what runs it: engines that the heuristic offers, plans, and plans that are kept.
+// Turns a graph into a plan: engines that the heuristic offers, plans, and a cache of plans.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,12 +21,12 @@ namespace {
 
 constexpr int kMaxConfigurations = 16;
 
-/// Whether an engine with that note keeps the kind's contract.
+/// True if an engine with that note keeps the kind's contract.
 bool is_allowed(int note, Kind kind) {
   return note == kStrictNan || (note == kTensorCore && nvidia::is_narrow(kind));
 }
 
-/// Finalizes it; false where cuDNN has nothing in this mode.
+/// Finalizes it; returns false if cuDNN has no result in this mode.
 bool is_supported(Descriptor& heuristic) {
   try {
     heuristic.finalize();
@@ -63,7 +63,7 @@ std::vector<Descriptor> Graph::configurations(const Target& target, Kind kind) c
 
 namespace {
 
-/// A plan, and what it was made of.
+/// A plan, and the configuration that it was made of.
 struct Plan {
   Descriptor plan, config;
 };
@@ -84,7 +84,7 @@ class Plans {
     plans_.emplace(key, plan);
   }
   static Plans& all() {
-    static Plans& only = *new Plans();  // never destroyed: the library may be gone before
+    static Plans& only = *new Plans();  // never destroyed: the library may be unloaded before
     return only;
   }
 
@@ -93,7 +93,8 @@ class Plans {
   std::map<std::string, Plan> plans_;
 };
 
-/// A plan for the configuration; none where cuDNN cannot make one or it wants too much workspace.
+/// Returns a plan for the configuration; none if cuDNN cannot make one or it needs too much
+/// workspace.
 std::optional<Plan> plan_of(const Descriptor& config, Handle* handle) {
   try {
     Descriptor plan(descriptor::kPlan);

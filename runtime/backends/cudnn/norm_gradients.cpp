@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of layer, RMS and instance norm by the graph API. cuDNN's take the statistics. Where
-// the call has none they are found first, in two passes: the mean, what is left of x without it,
-// and the inverse deviation, which the RMS norm of that stores.
+// Gradients of layer, RMS and instance norm by the graph API. cuDNN's gradients take the
+// statistics. If the call has none, they are computed first, in two passes: the mean, x minus the
+// mean, and the inverse deviation, which the RMS norm of that difference stores.
 #include "graph_norms.h"
 #include "ops.h"
 
 namespace mote::cudnn {
 namespace {
 
-/// The gradient of a norm's call, as it is read.
+/// The gradient of a norm, as read from a call.
 class Gradient {
  public:
   explicit Gradient(const Reader& call)
@@ -27,7 +27,7 @@ class Gradient {
     channels_ = x_.dims[1];
     rows_ = rank_ == 3 ? x_.dims[0] * channels_ : x_.dims[0];
     has_gamma_ = call.has_input(first + 1);
-    // x may have no data where only beta's gradient is asked for.
+    // x may have no data if only beta's gradient is wanted.
     if (!call.has_output(0) && !(has_gamma_ && call.has_output(1)))
       decline("neither gx nor ggamma is asked for");
     gamma_ = gamma(first + 1);
@@ -40,7 +40,7 @@ class Gradient {
   }
 
   Work work() {
-    const int beta = has_gamma_ ? 2 : 1;  // outputs are those that the op's inputs have
+    const int beta = has_gamma_ ? 2 : 1;  // a call has only the outputs of the op's inputs
     NormGradientCall norm{
         .mode = is_rms_      ? kRmsNorm
                 : rank_ == 3 ? kInstanceNorm
@@ -64,14 +64,15 @@ class Gradient {
   Tensor between(const std::vector<std::int64_t>& dims) {
     return between_.tensor(DType::f32, dims);
   }
-  /// The output, or a tensor of the workspace where it is not asked for, since cuDNN writes all.
+  /// Returns the output, or a tensor of the workspace if the call does not want it, since cuDNN
+  /// writes all.
   Tensor written(int k, const char* name, const std::vector<std::int64_t>& dims) {
     if (!call_.has_output(k)) return between(dims);
     Tensor t = without_gaps(call_.output(k, name, static_cast<int>(dims.size())));
     nvidia::require_dims(t, dims);
     return t;
   }
-  /// Ones where there is none, or where it may have no data, since gx is not asked for.
+  /// Returns gamma; ones if there is none, or if it may have no data, since gx is not wanted.
   Tensor gamma(int k) {
     if (has_gamma_ && call_.has_output(0)) {
       const Tensor t = without_gaps(call_.input(k, "gamma", 1));
@@ -89,7 +90,7 @@ class Gradient {
     nvidia::require_dims(t, {rows_});
     return t;
   }
-  /// [R,1,1,1], or [N,C,1,1].
+  /// Returns the tensor as [R,1,1,1], or [N,C,1,1].
   Tensor per_row(Tensor t) const {
     t.dims = {rows_, 1, 1, 1};
     if (rank_ == 3) t.dims = {rows_ / channels_, channels_, 1, 1};
@@ -105,7 +106,7 @@ class Gradient {
     steps_.push_back(graph.step(handle_.get(), call_.kind()));
   }
 
-  /// x - mean, of rows; the mean is kept.
+  /// Returns x - mean of rows, and keeps the mean.
   Tensor without_mean(const Tensor& x) {
     mean_ = between({rows_, 1, 1, 1});
     Tensor left = between(x.dims);

@@ -5,7 +5,7 @@
 namespace mote::cudnn {
 namespace {
 
-/// A vector along channels; all of a call share one descriptor, and so lie alike.
+/// Returns a vector along channels; all vectors of a call share one descriptor, and so one layout.
 Tensor vector_of(const Tensor& t, const Tensor& x) {
   if (t.dims[0] != x.dims[1])
     nvidia::reject(t.text() + " is not along the channels of " + x.text());
@@ -55,7 +55,7 @@ Work batch_norm(const Reader& call) {
   });
 }
 
-// cuDNN's running variance is the unbiased one; who asks for running statistics asks another kernel.
+// cuDNN's running variance is the unbiased one, so calls that want running statistics are declined.
 Work batch_norm_training(const Reader& call) {
   if (call.has_output(1) || call.has_output(2)) decline("running statistics are asked for");
   if (call.has_output(3) != call.has_output(4)) decline("one of the saved statistics is missing");

@@ -7,7 +7,7 @@
 
 namespace mote::cudnn {
 
-/// The elements of an array, and more of them.
+/// Returns the elements of an array, followed by others.
 template <typename T, std::size_t First, typename... More>
 constexpr auto with(const std::array<T, First>& first, More... more) {
   std::array<T, First + sizeof...(More)> all{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backends cudnn and cudnn_tf32: the table of ops, and what each kernel promises.
+// The backends cudnn and cudnn_tf32: the table of ops, and the contract of each kernel.
 #include <array>
 #include <span>
 #include <vector>
@@ -16,12 +16,12 @@ using nvidia::Table;
 
 constexpr std::array kOverX = {mote_op_pair{.input = 0, .output = 0}};
 
-/// cuDNN documents no accuracies. These are what the appendix on mathematical functions of NVIDIA's
-/// CUDA C++ programming guide gives: for float those of the fast intrinsics for exp (2 + 1.173 |x|
-/// ulp) and log (3 ulp, 2^-21.41 for x from 1/2 to 2), and of the library for tanh and pow; for
-/// double those of the library. It counts from the correctly rounded result, half an ulp nearer
-/// than the exact one. An ulp is up to two roundoffs of the argument. e^x - 1 has the error that
-/// exp has near 1, where an ulp is 2^-23.
+/// The accuracies of functions. cuDNN documents none. These values come from the appendix on
+/// mathematical functions of NVIDIA's CUDA C++ programming guide: for float those of the fast
+/// intrinsics for exp (2 + 1.173 |x| ulp) and log (3 ulp, 2^-21.41 for x from 1/2 to 2), and of the
+/// library for tanh and pow; for double those of the library. The guide counts from the correctly
+/// rounded result, half an ulp nearer than the exact one. An ulp is up to two roundoffs of the
+/// argument. e^x - 1 has the error that exp has near 1, where an ulp is 2^-23.
 constexpr double kCorrectlyRounded = 0.5;
 constexpr double kExpUlps = 2 + kCorrectlyRounded;
 constexpr double kExpArgument = 2 * 1.173;
@@ -40,9 +40,9 @@ constexpr std::array kFunctionsF64 = {accuracy("exp", 1), accuracy("log", 1), ac
 
 /// The contracts of the kernels of one kind. cuDNN's manual does not say whether a convolution
 /// multiplies the zeros in its pads, and so whether an infinite weight makes a NaN of one:
-/// `windowed` promises nothing where an operand is not finite. Nor does it say how a norm finds the
-/// variance: `one_pass` is the formula that loses more digits. For the root cuDNN may take CUDA's
-/// rsqrt, which the guide gives 2 ulp.
+/// `windowed` promises nothing if an operand is not finite. Nor does it say how a norm computes the
+/// variance: `one_pass` is the formula that loses more digits. For the root cuDNN may use CUDA's
+/// rsqrt, which has 2 ulp in the guide.
 struct Contracts {
   mote_contract direct, windowed, over_x, function, function_over_x, norm, one_pass;
 };
@@ -66,8 +66,8 @@ constexpr Contracts kF64 = contracts(Kind::f64);
 constexpr Contracts kNarrow = contracts(Kind::narrow);
 constexpr Contracts kTf32 = contracts(Kind::tf32);
 
-/// Cells multiply by cuBLAS, whose choice of kernels depends on what other streams do: NVIDIA's
-/// release notes of cuDNN 8 say so, and no later ones take it back.
+/// Cells multiply by cuBLAS, whose choice of kernels depends on the work of other streams: NVIDIA's
+/// release notes of cuDNN 8 say so, and no later ones contradict it.
 constexpr auto kWithTensorCores = with(kFunctions, nvidia::kTensorCores);
 constexpr mote_contract cell_contract(Kind kind, bool is_gradient = false) {
   const std::span<const mote_accuracy> functions =
@@ -80,7 +80,7 @@ constexpr mote_contract cell_contract(Kind kind, bool is_gradient = false) {
 constexpr mote_contract kF32Cell = cell_contract(Kind::f32);
 constexpr mote_contract kF64Cell = cell_contract(Kind::f64);
 constexpr mote_contract kTf32Cell = cell_contract(Kind::tf32);
-// As of norms below: no manual says whether a gradient of infinities is infinite or NaN.
+// As for norms below, no manual says whether a gradient of infinities is infinite or NaN.
 constexpr mote_contract kF32CellGradient = cell_contract(Kind::f32, true);
 constexpr mote_contract kF64CellGradient = cell_contract(Kind::f64, true);
 constexpr mote_contract kTf32CellGradient = cell_contract(Kind::tf32, true);
@@ -90,7 +90,7 @@ constexpr std::array<Op, 5> cells(const mote_contract& by, const mote_contract& 
           Op{"gru_cell.grad", recurrent_gradient, &gradient}};
 }
 
-/// What multiplies, in all kinds.
+/// The ops that multiply, in all kinds.
 constexpr std::array<Op, 5> convolutions(const Contracts& by) {
   return {Op{"conv1d", convolution, &by.windowed, kWindow1d},
           Op{"conv2d", convolution, &by.windowed, kWindow2d},
@@ -104,7 +104,7 @@ constexpr std::array<Op, 3> gradients(const Contracts& by) {
           Op{"conv3d.grad", convolution_gradient, &by.windowed, kWindow3d}};
 }
 
-/// Other ops of f32 and f64, and of 16 bits.
+/// The other ops of f32 and f64, and of 16-bit reals.
 constexpr std::array<Op, 27> others(const Contracts& by) {
   return {Op{"max_pool2d", pooling, &by.direct, kMaxPool2d},
           Op{"max_pool3d", pooling, &by.direct, kMaxPool3d},
@@ -135,8 +135,8 @@ constexpr std::array<Op, 27> others(const Contracts& by) {
           Op{"global_max_pool", reduction, &by.direct}};
 }
 
-/// Ops that cuDNN has for f32 and f64 alone, since parameters of 16 bits are floats for it, and
-/// gradients, which the catalogue has for these.
+/// Ops that cuDNN has only for f32 and f64, since it takes parameters of 16-bit ops as floats; and
+/// gradients, which the catalogue has in these dtypes.
 constexpr std::array<Op, 7> wide_only(const Contracts& by) {
   return {Op{"batch_norm", batch_norm, &by.direct, kEpsilon},
           Op{"batch_norm_training", batch_norm_training, &by.direct, kTraining},
@@ -147,8 +147,8 @@ constexpr std::array<Op, 7> wide_only(const Contracts& by) {
           Op{"tanh.grad", activation_gradient, &by.direct}};
 }
 
-/// Of f32 alone. No manual says in which order the terms of a gradient are added, and so whether
-/// infinities give infinities or NaN.
+/// The contract of gradients of norms, for f32 only. No manual says in which order the terms of a
+/// gradient are added, and so whether infinities give infinities or NaN.
 constexpr mote_contract kNormGradient =
     nvidia::contract({.kind = Kind::f32, .functions = kRoot, .ignores_nan = true});
 constexpr std::array kNormGradients = {
@@ -157,7 +157,7 @@ constexpr std::array kNormGradients = {
     Op{"rms_norm.grad", norm_gradient, &kNormGradient, kEpsilon},
     Op{"instance_norm.grad", norm_gradient, &kNormGradient, kEpsilon}};
 
-/// Norms that the graph API has for f32 and 16 bits.
+/// Norms that the graph API has for f32 and 16-bit reals.
 constexpr std::array<Op, 5> graph_norms(const Contracts& by) {
   return {Op{"layer_norm", row_norm, &by.one_pass, kEpsilon},
           Op{"layer_norm_with_statistics", row_norm, &by.one_pass, kEpsilon},
@@ -169,8 +169,8 @@ constexpr std::array<Op, 5> graph_norms(const Contracts& by) {
 /// f16 stores 0 below half of its least number.
 constexpr auto kF16AttentionFunctions =
     with(kWithTensorCores, mote_accuracy{"operand", 0, 0, 0x1p-25});
-/// Attention multiplies softmax's results by v as it would store them. A mask's -inf may hide all
-/// keys of a query, for which cuDNN documents no result.
+/// Attention multiplies softmax's results by v in the dtype in which it would store them. A mask's
+/// -inf may hide all keys of a query, for which cuDNN documents no result.
 constexpr mote_contract attention_contract(Kind kind, int bits,
                                            const char* form = "divided_weights",
                                            bool deterministic = true) {
@@ -186,8 +186,8 @@ constexpr mote_contract attention_contract(Kind kind, int bits,
 }
 constexpr mote_contract kF16Attention = attention_contract(Kind::f16, 11);
 constexpr mote_contract kBf16Attention = attention_contract(Kind::bf16, 8);
-/// NVIDIA says which engines of the gradient are deterministic on some GPUs, and no note of theirs
-/// does. In f16 gradients of scores would leave its range, which no contract allows.
+/// NVIDIA documents which engines of the gradient are deterministic on some GPUs, but no note of an
+/// engine says so. In f16 gradients of scores would leave its range, which no contract allows.
 constexpr mote_contract kBf16AttentionGradient = attention_contract(Kind::bf16, 8, "direct", false);
 
 template <std::size_t... Counts>

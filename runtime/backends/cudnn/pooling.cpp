@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pooling over 2 or 3 axes, and the gradient of averages. cuDNN's windows have no dilation and pads
-// of one width on both sides; where a pad behind does not count, another width is as good as long
-// as the number of windows is the same.
+// of one width on both sides; if a trailing pad does not count, another width serves as well as
+// long as the number of windows is the same.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,7 +15,7 @@ namespace {
 struct PoolWindow {
   int mode = kMax;
   std::vector<int> taps, stride, pads;
-  std::vector<int> behind;  ///< pads there
+  std::vector<int> behind;  ///< trailing pads
   bool rounds_up = false;
 };
 
@@ -54,8 +54,8 @@ std::shared_ptr<PoolingDesc> describe_window(const PoolWindow& w) {
   return desc;
 }
 
-/// The count of windows along an axis of x: rounded down, or with ceil_mode up, where no window may
-/// begin behind x.
+/// Returns the number of windows along an axis of x: rounded down, or with ceil_mode up, where no
+/// window may begin after x.
 std::int64_t windows_of(const PoolWindow& w, std::size_t axis, std::int64_t extent) {
   const std::int64_t taps = w.taps[axis], stride = w.stride[axis], behind = w.behind[axis];
   const std::int64_t room =
@@ -64,7 +64,8 @@ std::int64_t windows_of(const PoolWindow& w, std::size_t axis, std::int64_t exte
   return room < 0 ? 0 : room / stride + 1;
 }
 
-/// Rejects other extents of y than the op's, and declines other windows than cuDNN would make of x.
+/// Rejects extents of y other than the op's, and declines windows for which cuDNN would compute
+/// another extent.
 void require_windows(const PoolWindow& w, PoolingDesc* pooling, const Tensor& x, TensorDesc* of_x,
                      const Tensor& y) {
   std::vector<std::int64_t> expected = {x.dims[0], x.dims[1]};
@@ -93,8 +94,8 @@ Work pooling(const Reader& call) {
   });
 }
 
-// The values of x and y, which an average's gradient does not depend on, are those of gx and gy: a
-// call need not have them.
+// An average's gradient does not depend on x and y: a call need not have their values, and gx and
+// gy are passed for them.
 Work pooling_gradient(const Reader& call) {
   const Tensor gy = call.input(0, "gy", rank_of(call)), x = call.input(1, "x", rank_of(call)),
                gx = call.output(0, "gx", rank_of(call));

@@ -12,16 +12,16 @@ namespace {
 
 constexpr int kLayers = 1;
 constexpr std::array kOneGate = {0};
-/// Input, forget, new memory, output gate.
+/// The gates input, forget, new memory, output.
 constexpr std::array kLstmGates = {0, 1, 2, 3};
-/// The catalogue's update, reset, new; cuDNN's reset, update, new.
+/// The catalogue's order is update, reset, new; cuDNN's is reset, update, new.
 constexpr std::array kGruGates = {1, 0, 2};
 constexpr Cell kRnn = {kTanhCell, kInputBias, kOneGate};
 constexpr Cell kLstm = {kLstmCell, kInputBias, kLstmGates};
-// The reset gate multiplies r h + b3, and not b2: two biases.
+// The reset gate multiplies r h + b3, and not b2: two biases are needed.
 constexpr Cell kGru = {kGruCell, kBothBiases, kGruGates};
 
-/// The tensors of a call, and what they become.
+/// The slots and descriptors of a call's tensors.
 struct Recurrent {
   std::shared_ptr<RecurrentDesc> cell;
   std::shared_ptr<SequenceDesc> x, y;

@@ -12,13 +12,13 @@
 
 namespace mote::cudnn {
 
-/// A kind of cell as cuDNN has it. `gates`: cuDNN's number of each gate, in the catalogue's order.
+/// A kind of cell in cuDNN. `gates` has cuDNN's number of each gate, in the catalogue's order.
 struct Cell {
   int mode = kTanhCell;
   int biases = kInputBias;
   std::span<const int> gates;
 };
-/// lstm_cell, gru_cell or rnn_cell, or their gradients.
+/// Returns the cell of lstm_cell, gru_cell or rnn_cell, or of their gradients.
 const Cell& cell_of(const std::string& op);
 
 /// One layer of one direction: x[N,I] and h[N,H] to h[N,H].
@@ -28,30 +28,30 @@ struct Layer {
   std::int64_t batch = 1, inputs = 1, states = 1;
 };
 std::shared_ptr<RecurrentDesc> describe(const Cell& cell, const Layer& layer);
-/// Sequences of one vector each, without gaps.
+/// Describes sequences of one vector each, without gaps.
 std::shared_ptr<SequenceDesc> describe_sequences(const Layer& layer, std::int64_t extent);
-/// States [1,N,H], without gaps.
+/// Describes states [1,N,H], without gaps.
 std::shared_ptr<TensorDesc> describe_states(const Layer& layer);
 
-/// The weights of a cell as the catalogue has them, by gate: those of x, those of the state, and
-/// the biases. Where they are gradients some may not be asked for.
+/// The weights of a cell in the catalogue's layout, by gate: those of x, those of the state, and
+/// the biases. If they are gradients, a call may leave some out.
 struct Weights {
   Tensor w, r, b;
   bool has_w = true, has_r = true, has_b = true;
 };
-/// The inputs of a call from `first` on.
+/// Reads the inputs of a call from `first` on.
 Weights weights_of(const Reader& call, int first);
-/// The layer of a call with these; rejects other extents.
+/// Returns the layer of a call with these tensors; rejects other extents.
 Layer layer_of(const Reader& call, const Cell& cell, const Tensor& x, const Weights& weights);
-/// Where a tensor is that must be [N,H], states, or [N,I], as x is, without gaps.
+/// Return the slot of a tensor that must be [N,H] (states) or [N,I] (inputs), without gaps.
 std::size_t slot_of_states(const Tensor& t, const Layer& layer);
 std::size_t slot_of_inputs(const Tensor& t, const Layer& layer);
 
 /// A matrix or a bias of one gate, in the catalogue's tensor and in cuDNN's buffer.
 struct Part {
-  Tensor of;               ///< of rank 4; its slot is the tensor's
-  std::int64_t first = 0;  ///< of its elements in the tensor
-  bool is_there = true;    ///< zeros in the buffer, and nothing in a tensor, where it is not
+  Tensor of;               ///< has rank 4; its slot is the tensor's
+  std::int64_t first = 0;  ///< the index of its first element in the tensor
+  bool is_there = true;    ///< if false, zeros in the buffer and no tensor
   std::shared_ptr<TensorDesc> in_tensor, in_buffer;
 };
 /// One of cuDNN's linear layers: a gate's product with x, or with h.
@@ -62,15 +62,15 @@ struct Linear {
   std::optional<Part> bias;
 };
 
-/// The buffer in which cuDNN has the weights of all gates, laid out as it says.
+/// The buffer in which cuDNN has the weights of all gates, in cuDNN's layout.
 class WeightBuffer {
  public:
   WeightBuffer(Handle* handle, const Cell& cell, const Layer& layer,
                std::shared_ptr<RecurrentDesc> desc);
   std::size_t bytes() const { return bytes_; }
-  /// From the tensors into the buffer.
+  /// Copies from the tensors into the buffer.
   void fill(Handle* handle, const std::vector<Linear>& all, void* buffer, const OnDevice& at) const;
-  /// From the buffer into the tensors that are there.
+  /// Copies from the buffer into the tensors that are present.
   void give(Handle* handle, const std::vector<Linear>& all, void* buffer, const OnDevice& at) const;
   std::vector<Linear> linear_layers(const Weights& weights) const;
 

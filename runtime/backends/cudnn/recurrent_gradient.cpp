@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradients of LSTM and GRU cells: cuDNN's layer of one step again, in training, which keeps
-// what its gradient wants; then the gradients of x and the states, and after them those of the
-// weights.
+// The gradients of LSTM and GRU cells: cuDNN's layer of one step again, in training mode, which
+// keeps the data that its gradient needs; then the gradients of x and the states, and after them
+// those of the weights.
 #include <optional>
 #include <utility>
 
@@ -15,13 +15,13 @@ using Slot = std::optional<std::size_t>;
 
 void* if_any(const OnDevice& at, const Slot& slot) { return slot ? at.data[*slot] : nullptr; }
 
-/// What passes between the calls of the library, and what they are told.
+/// The tensors that the library's calls pass to each other, and their descriptors.
 struct CellGradient {
   Layer layer;
   std::shared_ptr<RecurrentDesc> cell;
   std::shared_ptr<SequenceDesc> x_desc, y_desc;
-  std::shared_ptr<TensorDesc> states, c_states;  ///< c_states: none where there is no c
-  std::shared_ptr<TensorDesc> gradients_desc;    ///< all of that buffer
+  std::shared_ptr<TensorDesc> states, c_states;  ///< c_states: none if there is no c
+  std::shared_ptr<TensorDesc> gradients_desc;    ///< the whole gradient buffer
   WeightBuffer buffer;
   std::vector<Linear> weights, gradients;
   std::size_t work_bytes = 0, reserve_bytes = 0;
@@ -29,7 +29,7 @@ struct CellGradient {
   std::size_t gh_next = 0, x = 0, h = 0;
   Slot gc_next = {}, c = {};
   Slot gx = {}, gh = {}, gc = {};
-  // In the workspace.
+  // These are in the workspace.
   std::size_t h_next = 0, weight_space = 0, gradient_space = 0, reserve = 0;
   Slot c_next = {};
 };
@@ -43,7 +43,8 @@ void run_step(Handle* handle, const CellGradient& g, const OnDevice& at) {
                 at.data[g.reserve]);
 }
 
-/// h_next is both the layer's result and its last state: its gradient is given as the result's.
+/// Computes the gradients. h_next is both the layer's result and its last state: its gradient is
+/// given as the result's.
 void run_gradient(Handle* handle, const CellGradient& g, const OnDevice& at) {
   calls().recurrent_data_gradient(
       handle, g.cell.get(), nullptr, g.y_desc.get(), at.data[g.h_next], at.data[g.gh_next],
@@ -51,7 +52,7 @@ void run_gradient(Handle* handle, const CellGradient& g, const OnDevice& at) {
       g.c_states.get(), if_any(at, g.c), if_any(at, g.gc_next), if_any(at, g.gc), g.buffer.bytes(),
       at.data[g.weight_space], g.work_bytes, at.workspace, g.reserve_bytes, at.data[g.reserve]);
   if (!g.wants_weights) return;
-  // It adds to what is there.
+  // The call adds to the buffer, so it begins with zeros.
   calls().set_all(handle, g.gradients_desc.get(), at.data[g.gradient_space], zero(g.layer.dtype));
   calls().recurrent_weight_gradient(
       handle, g.cell.get(), kAddGradients, nullptr, g.x_desc.get(), at.data[g.x], g.states.get(),
@@ -60,8 +61,8 @@ void run_gradient(Handle* handle, const CellGradient& g, const OnDevice& at) {
   g.buffer.give(handle, g.gradients, at.data[g.gradient_space], at);
 }
 
-/// The gradients that the call asks for, from its output `first` on; extents of others are those of
-/// the weights.
+/// Reads the gradients that the call wants, from its output `first` on; extents of others are those
+/// of the weights.
 Weights gradients_of(const Reader& call, int first, const Weights& weights) {
   Weights g = weights;
   g.has_w = call.has_output(first);
@@ -76,13 +77,13 @@ Weights gradients_of(const Reader& call, int first, const Weights& weights) {
   return g;
 }
 
-/// Where the gradient of a state goes, if it is asked for.
+/// Returns the slot for the gradient of a state, if the call wants it.
 Slot gradient_slot(const Reader& call, int k, const char* name, const Layer& layer) {
   if (!call.has_output(k)) return {};
   return slot_of_states(call.output(k, name, 2), layer);
 }
 
-/// What the call gives and asks for. Its inputs begin with the gradients of the results.
+/// Reads the inputs and outputs of the call. Its inputs begin with the gradients of the results.
 CellGradient read_gradient(const Reader& call, const Cell& cell, Handle* handle) {
   const bool is_lstm = cell.mode == kLstmCell;
   const int first = is_lstm ? 2 : 1;
@@ -116,8 +117,8 @@ CellGradient read_gradient(const Reader& call, const Cell& cell, Handle* handle)
   return g;
 }
 
-/// What passes between the library's calls goes into the workspace, and x's gradient, which cuDNN
-/// always gives, where it is not asked for.
+/// Allocates in the workspace the tensors that the library's calls pass to each other, and x's
+/// gradient if the call does not want it, since cuDNN always writes it.
 void place_gradient(CellGradient& g, Handle* handle, Between& between) {
   calls().recurrent_work_bytes(handle, g.cell.get(), kTrainingMode, g.x_desc.get(), &g.work_bytes,
                                &g.reserve_bytes);

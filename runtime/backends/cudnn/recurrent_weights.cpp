@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weights of a cell's gates between the call's tensors and the one buffer that cuDNN wants,
-// laid out as it says.
+// Copies the weights of a cell's gates between the call's tensors and the one buffer that cuDNN
+// requires, in cuDNN's layout.
 #include <array>
 #include <utility>
 
@@ -12,7 +12,7 @@ namespace {
 Tensor gate_of(Tensor t) {
   t.dims.erase(t.dims.begin());
   t.strides.erase(t.strides.begin());
-  // Rows, and one column where it is a bias: as cuDNN describes its own.
+  // The last axes are rows and columns; a bias has one column, as in cuDNN's description.
   if (t.rank() == 1) t = with_axis(std::move(t), 1);
   while (t.rank() < 4) t = with_axis(std::move(t), 0);
   return t;
@@ -39,7 +39,8 @@ void* address(const Part& part, const OnDevice& at) {
          part.first * static_cast<std::int64_t>(size_of(part.of.dtype));
 }
 
-/// cuDNN documents its matrices as [1, rows, columns], row-major, and its biases as [1, rows, 1].
+/// Checks cuDNN's documented layout: matrices are [1, rows, columns], row-major, and biases [1,
+/// rows, 1].
 void require_row_major(const TensorDesc* desc, std::int64_t rows, std::int64_t columns) {
   constexpr int kRank = 3;
   int type = 0, rank = 0;
@@ -64,8 +65,8 @@ WeightBuffer::WeightBuffer(Handle* handle, const Cell& cell, const Layer& layer,
   calls().recurrent_weight_bytes(handle, desc_.get(), &bytes_);
 }
 
-// b of each gate lies beside the product with x, and that of a GRU's new gate with h, its fourth,
-// beside that.
+// The bias of each gate is that of its product with x; the fourth bias of a GRU is that of the new
+// gate's product with h.
 std::vector<Linear> WeightBuffer::linear_layers(const Weights& weights) const {
   const std::size_t gates = cell_.gates.size();
   std::vector<Linear> all;

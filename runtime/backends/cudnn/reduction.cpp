@@ -7,7 +7,7 @@
 namespace mote::cudnn {
 namespace {
 
-/// cudnnReduceTensorOp_t
+/// Returns the value of cudnnReduceTensorOp_t.
 int operation_of(const std::string& op) {
   static const std::map<std::string, int> operations = {{"sum", kReduceAdd},
                                                         {"prod", kReduceMultiply},

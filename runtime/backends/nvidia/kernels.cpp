@@ -13,17 +13,17 @@ namespace {
 
 using backend::Check;
 
-/// What NVIDIA's libraries want of workspace, and what callers promise.
+/// The alignment of workspace that NVIDIA's libraries require, and the one that callers promise.
 constexpr std::size_t kLibraryAlignment = 256;
 constexpr std::size_t kCallersAlignment = 64;
 
-/// Bytes in which the work's workspace lies, wherever a caller's begins.
+/// Returns the size of a caller's workspace that holds the work's, wherever it begins.
 std::size_t bytes_of_caller(const Work& work) {
   if (work.workspace_bytes == 0) return 0;
   return work.workspace_bytes + kLibraryAlignment - kCallersAlignment;
 }
 
-/// The work with its workspace at the next address that the libraries take.
+/// Moves the work's workspace to the next address that the libraries take.
 std::function<void(const cuda::OnDevice&)> aligned(Work work) {
   return [run = std::move(work.run)](const cuda::OnDevice& at) {
     const auto past = reinterpret_cast<std::uintptr_t>(at.workspace) % kLibraryAlignment;
@@ -39,7 +39,7 @@ const Op& op_named(const char* name, const Table& table) {
   decline(fmt::format("no kernel for {}", name));
 }
 
-/// Builds the call's work and hands it to the body, in the GPU's context.
+/// Builds the call's work and passes it to the body, in the GPU's context.
 Check with_work(const mote_call& call, const Table& table,
                 const std::function<Check(Work&, bool on_gpu)>& body) {
   bool on_gpu = false;
@@ -89,7 +89,7 @@ mote_status can_run(const mote_call& call, const Table& table) {
   });
 }
 
-/// For tensors of the host the workspace is made on the GPU with their copies.
+/// Returns 0 for tensors of the host: then the workspace is allocated on the GPU with their copies.
 std::size_t workspace_bytes(const mote_call& call, const Table& table) {
   std::size_t bytes = 0;
   backend::guarded(call, [&] {

@@ -15,7 +15,7 @@
 
 namespace mote::nvidia {
 
-/// What a call becomes. It is built, and run, while the GPU's context is current.
+/// The work of a call. It is built and run while the GPU's context is current.
 struct Work {
   std::size_t workspace_bytes = 0;
   std::function<void(const cuda::OnDevice&)> run;
@@ -23,13 +23,13 @@ struct Work {
 
 struct Op {
   const char* name;
-  /// Throws Declined, LibraryError, or Error where the library is not here.
+  /// Throws Declined, LibraryError, or Error if the library is not installed.
   Work (*build)(const Reader&);
   const mote_contract* contract;
-  std::span<const char* const> parameters = {};  ///< names of those that it reads
+  std::span<const char* const> parameters = {};  ///< the names of those that it reads
 };
 
-/// Kernels of one backend and one kind.
+/// The kernels of one backend and one kind.
 struct Table {
   const char* backend;
   Kind kind;
@@ -59,8 +59,8 @@ std::vector<mote_kernel> kernels_of() {
   return kernels;
 }
 
-/// What a plug-in of one library offers: a backend that rounds nothing beyond its dtype, and one of
-/// tf32. Lives as long as the plug-in.
+/// The backends of one library's plug-in: one that rounds nothing beyond its dtype, and one of
+/// tf32. It lives as long as the plug-in.
 class Backends {
  public:
   Backends(const char* exact_name, std::vector<mote_kernel> exact, const char* tf32_name,
@@ -79,14 +79,14 @@ class Backends {
 inline constexpr mote_accuracy kTensorCores = {"dot", 2, 0, 0};
 inline constexpr std::array kSumsOfTensorCores = {kTensorCores};
 constexpr bool may_take_tensor_cores(Kind kind) { return is_narrow(kind) || kind == Kind::tf32; }
-/// The functions of a kernel that sums products, and has no others.
+/// Returns the functions of a kernel that sums products, and has no others.
 constexpr std::span<const mote_accuracy> sums_of(Kind kind) {
   return may_take_tensor_cores(kind) ? std::span<const mote_accuracy>(kSumsOfTensorCores)
                                      : std::span<const mote_accuracy>();
 }
 
-/// A contract in which only what differs is said. Whether subnormal numbers survive is written in
-/// no manual of these libraries, so no kernel promises it.
+/// The parts of a contract that differ between kernels. No manual of these libraries says whether
+/// subnormal numbers survive, so no kernel promises it.
 struct Promise {
   Kind kind = Kind::f32;
   std::span<const mote_accuracy> functions = {};

@@ -23,7 +23,8 @@ bool is_of_kind(DType dtype, Kind kind) {
   return dtype == DType::f32;
 }
 
-/// Strides of axes of extent 1 mean nothing: those of a dense tensor let a library see one.
+/// Replaces the strides of axes of extent 1, which mean nothing, by those of a dense tensor, so
+/// that a library recognises one.
 void tidy_strides(Tensor& t) {
   std::int64_t inner = 1;
   for (std::size_t k = t.rank(); k-- > 0;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions over 1 to 3 axes, their gradients, and the transposed one. Kernels choose their own
-// layouts; oneDNN counts a dilation from 0. With groups, w gets an axis of them in front.
+// layouts; oneDNN counts a dilation from 0. With groups, w gets a leading axis of groups.
 #include <fmt/format.h>
 
 #include "ops.h"
@@ -20,14 +20,14 @@ int rank_of(const ConvolutionWindow& w) { return static_cast<int>(w.axes) + 2; }
 
 using Forward = dnnl::convolution_forward;
 
-/// What a primitive does with its results before it stores them: max(y, 0).
+/// Returns the operation that a primitive applies to its results before it stores them: max(y, 0).
 dnnl::post_ops relu() {
   dnnl::post_ops after;
   after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
   return after;
 }
 
-/// The forward primitive that a gradient's choice of a kernel goes by.
+/// Returns the forward primitive that guides a gradient's choice of a kernel.
 Forward::primitive_desc hint(const ConvolutionWindow& w, const View& x, const View& weights,
                              const View& y) {
   const auto any = [](const View& v) {
@@ -61,7 +61,7 @@ Job weights_gradient(const ConvolutionWindow& w, const Forward::primitive_desc& 
       });
 }
 
-/// gb[c] = sum of gy over all axes but that of channels.
+/// Computes gb[c] = sum of gy over all axes except that of channels.
 Job bias_gradient(const View& gy, const View& gb) {
   View sums = gb.with_axis(0);
   while (sums.dims.size() < gy.dims.size()) sums = sums.with_axis(sums.dims.size());
@@ -134,8 +134,8 @@ Jobs convolution_gradient(const Reader& call) {
   return jobs;
 }
 
-// w is [CI, CO/groups, …]; oneDNN takes output channels first. Rows that output_pad adds are pads
-// that are not there.
+// w is [CI, CO/groups, …]; oneDNN takes output channels first. Rows that output_pad adds reduce the
+// trailing pad.
 Jobs deconvolution(const Reader& call) {
   using Transposed = dnnl::deconvolution_forward;
   ConvolutionWindow w = window_of(call);

@@ -40,7 +40,7 @@ Function function_of(const Reader& call) {
 Jobs eltwise(const Reader& call) {
   using Eltwise = dnnl::eltwise_forward;
   const Function f = function_of(call);
-  // The kernel for other layouts than dense ones computes a sigmoid by another formula.
+  // The kernel for layouts that are not dense computes a sigmoid by another formula.
   const auto layouts = f.what == algorithm::eltwise_logistic ? kDense : kAsTheyLie;
   return {make_job<Eltwise>({call.input(0, 4).as(DNNL_ARG_SRC), call.output(0, 4).as(DNNL_ARG_DST)},
                             layouts, [&](const auto& d) {
@@ -67,7 +67,7 @@ Jobs binary(const Reader& call) {
     decline("y is of another dtype");
   const std::vector<Argument> arguments = {call.input(0, 4).as(DNNL_ARG_SRC_0),
                                            call.input(1, 4).as(DNNL_ARG_SRC_1), y.as(DNNL_ARG_DST)};
-  // Where y lies otherwise than a, version 2.6 writes the results of a comparison in the wrong
+  // If y's layout differs from a's, version 2.6 writes the results of a comparison in the wrong
   // order.
   return {make_job<Binary>(arguments, compares ? kDense : kAsTheyLie, [&](const auto& d) {
     return Binary::primitive_desc(Binary::desc(what, d[0], d[1], d[2]), attributes(), engine());

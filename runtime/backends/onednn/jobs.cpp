@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workspace: shared memory first, then what the current job needs: copies of tensors in other
-// layouts, and its scratchpad.
+// Runs jobs. The workspace holds shared memory first, then the current job's copies of tensors in
+// other layouts, and its scratchpad.
 #include "jobs.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ std::size_t rounded(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// A row-major desc of the same dims.
+/// Returns a row-major desc of the same dims.
 memory::desc dense(const memory::desc& of) {
   const memory::dims dims = of.dims();
   memory::dims strides(dims.size(), 1);

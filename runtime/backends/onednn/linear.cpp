@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// matmul: y[p,q,m,n] = sum_k a[p,q,m,k] b[p,q,k,n]; batch axes of extent 1 repeat. gemm: alpha a b.
+// matmul computes y[p,q,m,n] = sum_k a[p,q,m,k] b[p,q,k,n]; batch axes of extent 1 repeat. gemm
+// computes alpha a b.
 #include "ops.h"
 
 namespace mote::onednn {

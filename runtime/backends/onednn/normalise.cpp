@@ -56,7 +56,8 @@ Jobs batch_norm(const Reader& call) {
   })};
 }
 
-// The catalogue's window of an even size reaches one channel further behind; oneDNN's does not say.
+// The catalogue's window of an even size reaches one channel further at the end; oneDNN documents
+// no rule.
 Jobs lrn(const Reader& call) {
   using Norm = dnnl::lrn_forward;
   const memory::dim size = call.integer("size", 1);
@@ -90,7 +91,7 @@ Jobs reduction(const Reader& call) {
   using Reduction = dnnl::reduction;
   const std::vector<Argument> arguments = {call.input(0, 3).as(DNNL_ARG_SRC),
                                            call.output(0, 2).with_axis(1).as(DNNL_ARG_DST)};
-  // oneDNN reduces nothing where the axis has extent 1: it refuses what would be a copy.
+  // oneDNN rejects a reduction along an axis of extent 1, which would be a copy.
   return {make_job<Reduction>(arguments, kAsTheyLie, [&](const auto& d) {
     return Reduction::primitive_desc(Reduction::desc(kind.what, d[0], d[1], kind.power, 0),
                                      attributes(), engine());

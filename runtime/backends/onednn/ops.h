@@ -7,13 +7,13 @@
 
 namespace mote::onednn {
 
-/// What a job is tried with where its primitive takes any strides.
+/// The layouts that a job tries if its primitive takes any strides.
 inline constexpr std::initializer_list<Layouts> kAsTheyLie = {Layouts::as_they_lie, Layouts::dense};
 
 Jobs matmul(const Reader& call);
-Jobs gemm(const Reader& call);  ///< without c
+Jobs gemm(const Reader& call);  ///< declines c
 
-/// Strides, dilations (from 0) and pads of a convolution over `axes` axes, and its groups.
+/// The strides, dilations (from 0) and pads of a convolution over `axes` axes, and its groups.
 struct ConvolutionWindow {
   std::size_t axes = 0;
   memory::dims stride, dilation, before, after;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plug-in's table: one backend, "onednn", and what each of its kernels promises.
+// The plug-in's table: one backend, "onednn", and the contract of each of its kernels.
 #include <fmt/format.h>
 
 #include <array>
@@ -19,10 +19,10 @@ using backend::Check;
 
 constexpr mote_op_pair kInPlace = {.input = 0, .output = 0};
 
-/// Greatest errors over floats, with and without AVX2, as tests/runtime/onednn_accuracy_test.cpp
-/// measures them. The argument of exp is reduced with one product, and a result below 2^-125 is 0;
-/// what is computed as a logarithm of something near 1, or as e^x - 1, has an error that does not
-/// shrink with the result.
+/// The greatest errors over floats, with and without AVX2, as
+/// tests/runtime/onednn_accuracy_test.cpp measures them. The argument of exp is reduced with one
+/// product, and a result below 2^-125 is 0. A logarithm of a value near 1, and e^x - 1, have an
+/// error that does not shrink with the result.
 constexpr mote_accuracy kExp = {"exp", 3, 1, 0x1p-125};
 constexpr mote_accuracy kLog = {"log", 4, 0, 6.5e-6};
 constexpr mote_accuracy kExpm1 = {"expm1", 4, 0, 7.5e-8};
@@ -30,11 +30,11 @@ constexpr mote_accuracy kErf = {"erf", 4, 0, 4e-7};
 constexpr std::array kFunctions = {kExp, kLog, kExpm1, kErf, mote_accuracy{"log1p", 4, 0, 8e-6}};
 constexpr std::array kMishFunctions = {kExp, mote_accuracy{"log1p", 4, 0, 9e-8}};
 
-/// What a kernel promises beside f32 sums and equal bits for equal calls.
+/// The promises of a kernel in addition to f32 sums and equal bits for equal calls.
 struct Promise {
   const char* form = "direct";
-  bool over_x = false;                            ///< y may be stored where the first input is
-  std::span<const mote_accuracy> functions = {};  ///< those of oneDNN; denormals are flushed
+  bool over_x = false;                            ///< y may overwrite the first input
+  std::span<const mote_accuracy> functions = {};  ///< oneDNN's functions, which flush denormals
   bool ignores_nan = false;                       ///< a maximum or comparison drops NaN
 };
 
@@ -142,7 +142,7 @@ constexpr std::array kOps = {
     Op{"resize_linear2d", onednn::resampling, &kCeiling},
 };
 
-/// Builds the jobs of the call and hands them to the body; what oneDNN refuses becomes a refusal.
+/// Builds the jobs of the call and passes them to the body; an error of oneDNN becomes a refusal.
 mote_status with_jobs(const mote_call* call,
                       const std::function<Check(const onednn::Jobs&)>& body) {
   return backend::guarded(*call, [&]() -> Check {
@@ -161,8 +161,8 @@ mote_status with_jobs(const mote_call* call,
   });
 }
 
-/// A copy is of all that lies between a tensor's first element and its last, where oneDNN copies it
-/// in the tensor's own layout.
+/// True if the copies would be large and mostly gaps: in a tensor's own layout oneDNN copies
+/// everything between its first element and its last.
 bool copies_mostly_gaps(const mote_call& call, const onednn::Jobs& jobs) {
   constexpr std::size_t kMaxCopied = std::size_t{256} << 20U;
   constexpr std::size_t kMaxTimes = 64;

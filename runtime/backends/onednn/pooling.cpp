@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooling over 2 or 3 axes and its gradient. Where ceil_mode lets the last window hang over, the
-// pad behind is widened to hold it; a window without any tap is declined, since oneDNN gives it no
-// value.
+// Pooling over 2 or 3 axes and its gradient. If ceil_mode lets the last window extend beyond the
+// pads, the trailing pad is widened to hold it; a window without any tap is declined, since oneDNN
+// gives it no value.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ bool has_taps(memory::dim first, memory::dim taps, memory::dim step, memory::dim
   return false;
 }
 
-/// One axis of the window over x's extent and y's.
+/// Adds one axis of the window over x's extent and y's.
 void add_axis(const Reader& call, std::size_t axis, std::size_t axes, memory::dim in,
               memory::dim out, Window& w) {
   const memory::dim taps = call.integer(fmt::format("kernel{}", axis), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of tensors of 8 bits: summed in 32 bits, then, where y has 8 bits too, scaled, rounded
-// and moved by its zero.
+// Products of 8-bit tensors: summed in 32 bits, then, if y has 8 bits too, scaled, rounded and
+// moved by its zero.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace {
 constexpr bool kAnyType = true;
 constexpr memory::dim kLeastZero = -128;
 
-/// A zero point of the call as an attribute of the primitive. Those that no element of the tensor
-/// can have are declined: version 2.6 sums wrongly with some of them.
+/// Sets a zero point of the call as an attribute of the primitive. Declines values that no element
+/// of the tensor can have: version 2.6 sums wrongly with some of them.
 void set_zero(const Reader& call, const char* name, const View& of, int argument,
               dnnl::primitive_attr& attr) {
   const memory::dim zero = call.integer(name, 0, kLeastZero);
@@ -25,13 +25,13 @@ void set_zero(const Reader& call, const char* name, const View& of, int argument
   if (zero != 0) attr.set_zero_points(argument, 0, {static_cast<std::int32_t>(zero)});
 }
 
-/// oneDNN adds y's zero before it rounds half to even: an odd one turns ties round.
+/// Sets y's zero; oneDNN adds it before it rounds half to even, so an odd one would reverse ties.
 void set_y_zero(const Reader& call, const View& y, dnnl::primitive_attr& attr) {
   if (call.integer("y_zero", 0, kLeastZero) % 2 != 0) decline("y_zero is odd");
   set_zero(call, "y_zero", y, DNNL_ARG_DST, attr);
 }
 
-/// The scale of each element along y's `axis`, told when the primitive runs.
+/// Sets the scale of each element along y's `axis`, which is given when the primitive runs.
 void set_scale(const View& scale, int axis, dnnl::primitive_attr& attr,
                std::vector<Argument>& arguments) {
   attr.set_output_scales(1 << axis, {DNNL_RUNTIME_F32_VAL});
@@ -40,7 +40,7 @@ void set_scale(const View& scale, int axis, dnnl::primitive_attr& attr,
   arguments.push_back(argument);
 }
 
-/// The sums of a convolution before they are scaled, dense, shared by two jobs.
+/// Returns the sums of a convolution before they are scaled: dense memory that two jobs share.
 Argument sums_of(const View& y, int number) {
   constexpr int kSums = 0;
   View sums = y;
@@ -53,7 +53,7 @@ Argument sums_of(const View& y, int number) {
   return argument;
 }
 
-/// y from the sums: convolutions take no scale that is told when they run, reorders do.
+/// Computes y from the sums: convolutions take no scale at run time, but reorders do.
 Job requantised(const Reader& call, const View& y) {
   dnnl::primitive_attr attr = attributes();
   set_y_zero(call, y, attr);
@@ -65,13 +65,14 @@ Job requantised(const Reader& call, const View& y) {
       });
 }
 
-/// The greatest |x - zero| of an 8-bit tensor's elements.
+/// Returns the greatest |x - zero| of an 8-bit tensor's elements.
 memory::dim reach(const View& of, memory::dim zero) {
   const memory::dim least = of.type == memory::data_type::s8 ? -128 : 0;
   return std::max(zero - least, least + 255 - zero);
 }
 
-/// Without VNNI oneDNN adds pairs of products in 16 bits that saturate.
+/// Declines processors without VNNI, on which oneDNN adds pairs of products in 16 bits that
+/// saturate.
 void expect_sums_of_32_bits() {
   using dnnl::cpu_isa;
   switch (dnnl::get_effective_cpu_isa()) {
@@ -85,8 +86,8 @@ void expect_sums_of_32_bits() {
   }
 }
 
-/// Sums of that many products wrap in 32 bits, and where there is a zero point they pass through
-/// floats, which hold whole numbers up to 2^24.
+/// Declines sums that could be inexact: they wrap in 32 bits, and with a zero point they pass
+/// through floats, which hold whole numbers up to 2^24.
 void expect_exact_sums(memory::dim terms, memory::dim product, bool has_zero) {
   const memory::dim most = has_zero ? memory::dim{1} << 24 : (memory::dim{1} << 31) - 1;
   if (terms > most / product) decline(fmt::format("sums may exceed {}", most));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DLTensors as descs: row-major where there are no strides, and strides of axes of extent 1, which
-// mean nothing, made such that oneDNN recognises a dense tensor.
+// Converts DLTensors to descs: they are row-major if there are no strides, and strides of axes of
+// extent 1, which mean nothing, are set so that oneDNN recognises a dense tensor.
 #include "reader.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,8 @@
 namespace mote::onednn {
 namespace {
 
-/// i32 is not among them: oneDNN's maximum of it goes through f32, which holds 24 bits.
+/// Returns the type, which is never i32: oneDNN's maximum of it goes through f32, which holds 24
+/// bits.
 memory::data_type type_of(const DLTensor& tensor, bool any_type, const std::string& name) {
   const std::optional<DType> dtype = from_dlpack(tensor.dtype);
   if (dtype == DType::f32) return memory::data_type::f32;
@@ -32,7 +33,8 @@ memory::dims tidy_strides(const memory::dims& dims, memory::dims strides) {
   return strides;
 }
 
-/// Extents of 1 as steps over the whole tensor: right with any other strides.
+/// Sets the strides of axes of extent 1 to the span of the whole tensor, which suits any other
+/// strides.
 memory::dims far_strides(const memory::dims& dims, memory::dims strides) {
   memory::dim span = 1;
   for (std::size_t k = 0; k < dims.size(); ++k)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors and parameters of a call, as oneDNN wants them told. What it cannot take is thrown as a
-// Declined.
+// Reads tensors and parameters of a call for oneDNN. Throws Declined for those that it cannot take.
 #pragma once
 
 #include <initializer_list>
@@ -16,7 +15,7 @@ struct Declined {
 };
 [[noreturn]] void decline(std::string why);  ///< legal, but not for this backend
 
-/// A tensor of the call; axes are read in any order and may be split or joined by descs.
+/// A tensor of the call; axes are read in any order, and descs may split or merge them.
 struct View {
   std::string name;
   memory::data_type type{};
@@ -25,11 +24,11 @@ struct View {
   void* data = nullptr;
   bool is_output = false;
 
-  /// The axes in another order.
+  /// Returns the axes in another order.
   View permuted(std::initializer_list<std::size_t> order) const;
-  /// Axis `axis` as `outer` times what remains.
+  /// Splits axis `axis` into `outer` times the rest.
   View split(std::size_t axis, memory::dim outer) const;
-  /// An axis of extent 1 before `axis`.
+  /// Inserts an axis of extent 1 before `axis`.
   View with_axis(std::size_t axis) const;
   Argument as(int number) const;
 };
@@ -38,14 +37,15 @@ class Reader {
  public:
   explicit Reader(const mote_call& call) : call_(call) {}
 
-  /// Of exactly that rank, leading axes of extent 1 added; f32 unless `any_type`.
+  /// Reads a tensor of exactly that rank, with leading axes of extent 1 added; f32 unless
+  /// `any_type`.
   View input(int k, int rank, bool any_type = false) const;
   View output(int k, int rank, bool any_type = false) const;
   bool has_input(int k) const { return backend::has_input(call_, k); }
   bool has_output(int k) const { return k < call_.output_count && call_.outputs[k] != nullptr; }
   memory::dim integer(const std::string& name, memory::dim otherwise, memory::dim least = 0) const;
-  /// oneDNN takes its parameters as floats. A double that is none is declined where its rounding
-  /// would show (`exact`).
+  /// Reads a parameter as a float, as oneDNN takes it. With `exact`, declines a double that is no
+  /// float, since its rounding would show.
   float real(const char* name, double otherwise, bool exact = false) const;
   std::string op() const { return call_.op; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent cells: a layer of one direction and one step. The gates stand in oneDNN's order
-// already; its weights are [layer, direction, input, gate, output], which are strides of ours.
+// Recurrent cells: a layer of one direction and one step. The gates are in oneDNN's order already;
+// its weights are [layer, direction, input, gate, output], which mote's strides express.
 #include "ops.h"
 
 namespace mote::onednn {
@@ -8,18 +8,19 @@ namespace {
 
 constexpr auto kKind = dnnl::prop_kind::forward_inference;
 constexpr auto kOnce = dnnl::rnn_direction::unidirectional_left2right;
-/// The next state stands in the last layer's output too; oneDNN writes both.
+/// The number of the shared memory for the next state, which oneDNN writes in addition to the last
+/// layer's output.
 constexpr int kAgain = 0;
 
 Argument step(const View& of, int number) { return of.with_axis(0).as(number); }
 Argument state(const View& of, int number) { return of.with_axis(0).with_axis(0).as(number); }
-/// [gate, output, input], or [output, input] where there is one gate.
+/// Takes weights [gate, output, input], or [output, input] if there is one gate.
 Argument weights(const View& of, int number) {
   const View gated = of.dims.size() == 2 ? of.with_axis(0) : of;
   return state(gated.permuted({2, 0, 1}), number);
 }
 
-/// [gate, output], or [output] where there is one gate.
+/// Takes a bias [gate, output], or [output] if there is one gate.
 Argument bias(const View& of) {
   return state(of.dims.size() == 1 ? of.with_axis(0) : of, DNNL_ARG_BIAS);
 }
@@ -31,7 +32,8 @@ Argument again(const View& of) {
   return a;
 }
 
-/// Of a cell whose state is h alone; its weights have that rank, its bias one less.
+/// Returns the arguments of a cell whose state is only h; its weights have that rank, its bias one
+/// less.
 std::vector<Argument> arguments_of(const Reader& call, int rank) {
   const View h_next = call.output(0, 2);
   return {step(call.input(0, 2), DNNL_ARG_SRC_LAYER),

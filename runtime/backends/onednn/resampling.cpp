@@ -4,8 +4,8 @@
 
 namespace mote::onednn {
 
-// Dense only: the kernel for other layouts gives images a depth of 1 and multiplies it by weights
-// of 0 too, which makes NaN of infinities.
+// Only dense layouts are used: the kernel for others gives images a depth of 1 and multiplies it by
+// weights of 0 too, which makes NaN of infinities.
 Jobs resampling(const Reader& call) {
   const bool nearest = call.op() == "resize_nearest2d";
   if (nearest && call.integer("half_pixel", 1) == 0) decline("half_pixel is 0");

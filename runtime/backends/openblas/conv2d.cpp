@@ -2,9 +2,9 @@
 // conv2d: y[n,co,oh,ow] = bias[co] + sum over cg,kh,kw of
 //   x[n, g CG + cg, oh stride0 - pads0 + kh dilation0, ow stride1 - pads1 + kw dilation1]
 //   w[co,cg,kh,kw]
-// with g = co / (CO / groups), f32 or f64, any strides (NHWC is strides). im2col into tiles of
-// whole output rows, then one product per image, group and tile. Taps outside the image are zeros
-// that are multiplied: the contract's form is "padding_multiplied".
+// with g = co / (CO / groups), f32 or f64, any strides (which express NHWC). It uses im2col into
+// tiles of whole output rows, then one product per image, group and tile. Taps outside the image
+// are zeros that are multiplied: the contract's form is "padding_multiplied".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace mote::openblas {
 namespace {
 
-/// The weights of one group as CO/groups × CG·KH·KW, as they lie.
+/// Returns the weights of one group as CO/groups × CG·KH·KW, in place.
 template <typename T>
 Matrix<const T> weights_of(const ConvPlan& plan, std::int64_t group) {
   const std::int64_t offset = group * plan.group_outputs() * plan.w.strides[0];
@@ -26,7 +26,7 @@ Matrix<const T> weights_of(const ConvPlan& plan, std::int64_t group) {
           plan.w_tap_stride.value_or(0)};
 }
 
-/// The same, copied row by row into `packed`, for weights that BLAS cannot take as they lie.
+/// Returns the weights copied row by row into `packed`, for layouts that BLAS cannot take.
 template <typename T>
 Matrix<const T> packed_weights(const ConvPlan& plan, std::int64_t group, T* packed) {
   const Operand& w = plan.w;
@@ -41,7 +41,7 @@ Matrix<const T> packed_weights(const ConvPlan& plan, std::int64_t group, T* pack
   return {packed, plan.group_outputs(), plan.taps, plan.taps, 1};
 }
 
-/// One row of im2col for one output row: the values that tap kw of image row `x` meets.
+/// Fills one row of im2col for one output row: the values that tap kw of image row `x` meets.
 template <typename T>
 void gather_row(const ConvPlan& plan, const T* x, bool inside, std::int64_t kw, T* to) {
   const std::int64_t width = plan.x.shape[3];
@@ -52,7 +52,7 @@ void gather_row(const ConvPlan& plan, const T* x, bool inside, std::int64_t kw, 
   }
 }
 
-/// Output rows [first, first + rows) of one image and group as CG·KH·KW × rows·OW.
+/// Returns output rows [first, first + rows) of one image and group as CG·KH·KW × rows·OW.
 template <typename T>
 Matrix<const T> im2col(const ConvPlan& plan, std::int64_t n, std::int64_t group, std::int64_t first,
                        std::int64_t rows, T* columns) {
@@ -73,7 +73,7 @@ Matrix<const T> im2col(const ConvPlan& plan, std::int64_t n, std::int64_t group,
   return {columns, plan.taps, width, width, 1};
 }
 
-/// The tile of y that the rows fill, as CO/groups × rows·OW, where it lies as a matrix.
+/// Returns the tile of y that the rows fill, as CO/groups × rows·OW, if its layout is a matrix.
 template <typename T>
 Matrix<T> tile_of_y(const ConvPlan& plan, T* y, std::int64_t rows) {
   return {y, plan.group_outputs(), rows * plan.y.shape[3], plan.y.strides[1],
@@ -100,7 +100,8 @@ void start_with_bias(const ConvPlan& plan, std::int64_t group, const Matrix<T>& 
   }
 }
 
-/// All images of one group; the workspace holds weights, columns and a tile of y, as planned.
+/// Computes all images of one group; the workspace holds weights, columns and a tile of y, as
+/// planned.
 template <typename T>
 void run_group(const ConvPlan& plan, std::int64_t group, T* workspace) {
   T* columns = workspace + plan.packed_elements();

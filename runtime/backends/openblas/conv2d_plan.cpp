@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kColumnElements = std::int64_t{1} << 18;
 
-/// The stride of several axes taken as one, where row-major order walks them evenly.
+/// Returns the stride of several axes taken as one, if row-major order has one.
 std::optional<std::int64_t> merged_stride(std::span<const std::int64_t> shape,
                                           std::span<const std::int64_t> strides) {
   std::int64_t extent = 1;
@@ -42,7 +42,7 @@ Check plan_tiles(ConvPlan& plan) {
   const std::int64_t row = std::max<std::int64_t>(1, plan.taps * y.shape[3]);
   plan.tile_rows =
       std::clamp<std::int64_t>(kColumnElements / row, 1, std::max<std::int64_t>(1, y.shape[2]));
-  // With a tile of at least one row, an empty sum's tile is the only one that can be too wide.
+  // A tile has at least one row, so only the tile of an empty sum can be too wide.
   if (y.shape[3] > 0)
     plan.tile_rows = std::min(plan.tile_rows, std::max<std::int64_t>(1, limit / y.shape[3]));
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What conv2d does for one call: the size of a tile, and which operands BLAS
-// cannot take as they lie.
+// The plan of conv2d for one call: the size of a tile, and the operands whose layout BLAS cannot
+// take.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,14 @@
 namespace mote::openblas {
 
 struct ConvPlan : backend::Conv2dCall {
-  std::int64_t taps = 0;                       ///< CG·KH·KW: the length of each sum
-  std::int64_t tile_rows = 1;                  ///< output rows of one product
-  std::optional<std::int64_t> w_tap_stride;    ///< of CG, KH, KW taken as one axis, if they can be
-  std::optional<std::int64_t> y_pixel_stride;  ///< of OH, OW taken as one axis, if they can be
-  bool pack_weights = false;                   ///< w is no BLAS matrix as it lies
-  bool spare_tile = false;                     ///< nor is y
+  std::int64_t taps = 0;       ///< CG·KH·KW: the length of each sum
+  std::int64_t tile_rows = 1;  ///< output rows of one product
+  std::optional<std::int64_t>
+      w_tap_stride;  ///< the stride of CG, KH, KW as one axis, if there is one
+  std::optional<std::int64_t>
+      y_pixel_stride;         ///< the stride of OH, OW as one axis, if there is one
+  bool pack_weights = false;  ///< w's layout is no BLAS matrix
+  bool spare_tile = false;    ///< y's layout is no BLAS matrix
 
   std::int64_t packed_elements() const { return pack_weights ? group_outputs() * taps : 0; }
   std::int64_t column_elements() const { return taps * tile_rows * y.shape[3]; }
@@ -28,7 +30,7 @@ struct ConvPlan : backend::Conv2dCall {
   }
 };
 
-/// Reads and checks the call; the refusal if it is illegal or beyond BLAS's integers.
+/// Reads and checks the call; returns the refusal if it is illegal or beyond BLAS's integers.
 backend::Check make_conv_plan(const mote_call& call, ConvPlan& plan);
 
 }  // namespace mote::openblas

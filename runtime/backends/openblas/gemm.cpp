@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm: y[M,N] = alpha a[M,K] b[K,N] + beta c[M,N], f32 or f64. Transposition is strides. beta = 0
-// never reads c; c may be y itself; K = 0 gives beta c.
+// gemm: y[M,N] = alpha a[M,K] b[K,N] + beta c[M,N], f32 or f64. Strides express transposition. beta
+// = 0 never reads c; c may be y itself; K = 0 gives beta c.
 #include <fmt/format.h>
 
 #include <vector>
@@ -30,8 +30,8 @@ Check check_layout(const Operand& operand) {
       "{}: BLAS needs one unit stride and a leading dimension that covers it", operand.text()));
 }
 
-/// In place is legal only where both lie alike: otherwise y would overwrite what is still to be
-/// read of c.
+/// Checks a call in place, which is legal only if both have one layout: otherwise y would overwrite
+/// elements of c that are still to be read.
 Check check_in_place(const GemmPlan& plan) {
   if (plan.y.data == nullptr || plan.c.data != plan.y.data) return {};
   for (std::size_t axis = 0; axis < 2; ++axis)
@@ -86,7 +86,7 @@ void execute(const GemmPlan& plan) {
     multiply(static_cast<T>(plan.alpha), a, b, plan.reads_c, y);
     return;
   }
-  // BLAS does not look at a and b when alpha is 0, but 0 times their infinities and NaNs is NaN.
+  // BLAS does not read a and b when alpha is 0, but 0 times their infinities and NaNs is NaN.
   std::vector<T> product(static_cast<std::size_t>(y.rows * y.cols));
   const Matrix<T> p{product.data(), y.rows, y.cols, y.cols, 1};
   multiply(T{1}, a, b, false, p);

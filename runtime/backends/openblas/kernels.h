@@ -7,7 +7,7 @@
 
 namespace mote::openblas {
 
-using namespace backend;  // reading calls: support/call.h
+using namespace backend;  // for support/call.h, which reads calls
 
 mote_status can_run_gemm(const mote_call* call);
 mote_status run_gemm(const mote_call* call, void* stream);

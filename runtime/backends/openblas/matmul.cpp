@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// matmul: y[P,Q,M,N] = a[P,Q,M,K] b[P,Q,K,N] for each batch (p, q), f32 or f64. Ranks 2 to 4;
-// missing batch axes count as 1; an axis of extent 1 repeats, as in NumPy. Batches are walked by
-// strides, one BLAS call each.
+// matmul: y[P,Q,M,N] = a[P,Q,M,K] b[P,Q,K,N] for each batch (p, q), f32 or f64. Ranks are 2 to 4;
+// missing batch axes count as 1; an axis of extent 1 repeats, as in NumPy. It iterates over batches
+// by strides, with one BLAS call each.
 #include <fmt/format.h>
 
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 struct Stack {
   Operand operand;
   std::array<std::int64_t, 2> extent{1, 1};
-  std::array<std::int64_t, 2> stride{0, 0};  ///< 0 where the axis repeats
+  std::array<std::int64_t, 2> stride{0, 0};  ///< 0 if the axis repeats
 
   template <typename T>
   Matrix<T> matrix(std::int64_t p, std::int64_t q) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strided matrices and the one product that all kernels of this backend are made of. BLAS wants
-// one unit stride and a leading dimension: what has neither is refused before.
+// Strided matrices and the one product that all kernels of this backend use. BLAS requires one unit
+// stride and a leading dimension: callers refuse matrices without them first.
 #pragma once
 
 #include <cblas.h>
@@ -11,7 +11,8 @@
 
 namespace mote::openblas {
 
-/// The element `distance` after the first; an empty tensor may have no data, and then no elements.
+/// Returns the element `distance` after the first; an empty tensor may have no data, and then no
+/// elements.
 template <typename T>
 T* element(void* data, std::int64_t distance) {
   return data == nullptr ? nullptr : static_cast<T*>(data) + distance;
@@ -27,15 +28,15 @@ struct Matrix {
   T& at(std::int64_t r, std::int64_t c) const { return data[r * row_stride + c * col_stride]; }
 };
 
-/// The distance between rows of a row-major matrix; BLAS wants at least one row's length even where
-/// there is no second row to which the stride could lead.
+/// Returns the distance between rows of a row-major matrix; BLAS requires at least one row's length
+/// even if there is no second row.
 template <typename T>
 std::int64_t leading_dimension(const Matrix<T>& m) {
   return m.rows <= 1 ? std::max<std::int64_t>(1, m.cols) : m.row_stride;
 }
 
-/// Elements of a row adjacent and rows apart, as far as the extents let one tell, and the last one
-/// as far from the first as an int counts: OpenBLAS 0.3.21 computes some distances in 32 bits.
+/// True if elements of a row are adjacent and rows do not overlap, as far as the extents show, and
+/// the offset of the last element fits an int: OpenBLAS 0.3.21 computes some distances in 32 bits.
 template <typename T>
 bool is_row_major(const Matrix<T>& m) {
   constexpr std::int64_t kFarthest = std::numeric_limits<int>::max();
@@ -45,7 +46,8 @@ bool is_row_major(const Matrix<T>& m) {
   return adjacent && apart && near && leading_dimension(m) <= kFarthest;
 }
 
-/// BLAS can take it as it is or transposed. A matrix without elements is never handed to BLAS.
+/// True if BLAS can take it as it is or transposed. A matrix without elements is never passed to
+/// BLAS.
 template <typename T>
 bool is_blas_layout(const Matrix<T>& m) {
   return m.rows == 0 || m.cols == 0 || is_row_major(m) || is_row_major(m.transposed());
@@ -68,8 +70,8 @@ inline void blas_gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int 
   cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, y, ldy);
 }
 
-/// y = alpha a b + (accumulate ? y : 0), for matrices that is_blas_layout accepts. Unless it
-/// accumulates, y is not read.
+/// Computes y = alpha a b + (accumulate ? y : 0), for matrices that is_blas_layout accepts. Unless
+/// it accumulates, y is not read.
 template <typename T>
 void multiply(T alpha, const Matrix<const T>& a, const Matrix<const T>& b, bool accumulate,
               const Matrix<T>& y) {

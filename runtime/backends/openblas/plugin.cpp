@@ -55,7 +55,7 @@ constexpr std::array<mote_kernel, 3> kKernels = {{
      .run = ob::run_conv2d},
 }};
 
-/// "0.3.21" out of "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH …".
+/// Returns "0.3.21" from "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH …".
 std::string library_version() {
   const std::string config = openblas_get_config();
   const std::size_t begin = config.find(' ') + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and checking a mote_call; see call.h.
+// Reads and checks a mote_call; see call.h.
 #include "call.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a mote_call: operands, parameters, and the reasons for which a call is declined. A check
-// returns the refusal, or nothing when all is well; no data is read here.
+// Reads a mote_call: operands, parameters, and the reasons for which a call is declined. A check
+// returns the refusal, or nothing if all is well; no data is read here.
 #pragma once
 
 #include <cstdint>
@@ -36,34 +36,34 @@ struct Operand {
   std::string text() const;  ///< "a f32[3,4] with strides 4,1"
 };
 
-/// Counts of inputs and outputs; the inputs beyond `required` may be missing or NULL.
+/// Checks the counts of inputs and outputs; the inputs beyond `required` may be missing or NULL.
 Check check_counts(const mote_call& call, int required, int allowed, int outputs);
 bool has_input(const mote_call& call, int index);
-/// Whose memory a tensor may lie in.
+/// The memory that a tensor may be in.
 enum class Memory : std::uint8_t { host, any };
-/// Reads a tensor whose rank lies in [min_rank, max_rank].
+/// Reads a tensor whose rank is in [min_rank, max_rank].
 Check read_input(const mote_call& call, int index, const char* name, int min_rank, int max_rank,
                  Operand& operand, Memory memory = Memory::host);
 Check read_output(const mote_call& call, int index, const char* name, int min_rank, int max_rank,
                   Operand& operand, Memory memory = Memory::host);
-/// All of one dtype, which is one of those accepted.
+/// Checks that all have one dtype, which is one of those accepted.
 Check check_dtypes(std::initializer_list<const Operand*> operands,
                    std::initializer_list<DType> accepted);
 Check check_shape(const Operand& operand, const std::vector<std::int64_t>& expected);
-/// Every extent fits into 32 bits.
+/// Checks that every extent fits into 32 bits.
 Check check_extents(std::initializer_list<const Operand*> operands);
 
 Check check_param_names(const mote_call& call, std::span<const char* const> known);
 Check check_param_names(const mote_call& call, std::initializer_list<const char*> known);
-/// Leaves the value alone where the call does not give one.
+/// Reads a real; leaves the value unchanged if the call does not give one.
 Check read_real(const mote_call& call, const char* name, double& value);
-/// Reads an integer in [minimum, 2^31), leaving the value alone where the call does not give one.
+/// Reads an integer in [minimum, 2^31); leaves the value unchanged if the call does not give one.
 Check read_integer(const mote_call& call, const char* name, std::int64_t minimum,
                    std::int64_t& value);
 
-/// Writes the refusal, if any, to the call's message.
+/// Writes the refusal, if any, to the call's message, and returns the status.
 mote_status report(const mote_call& call, const Check& check);
-/// Runs the body; an exception becomes a status and a message, as nothing may throw across C.
+/// Runs the body; an exception becomes a status and a message, as no function may throw across C.
 mote_status guarded(const mote_call& call, const std::function<Check()>& body);
 
 }  // namespace mote::backend

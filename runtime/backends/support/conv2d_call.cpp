@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OH = floor((H + top + bottom - dilation (KH - 1) - 1) / stride) + 1, and likewise OW.
+// Reads a call of conv2d, with OH = floor((H + top + bottom - dilation (KH - 1) - 1) / stride) + 1,
+// and likewise OW.
 #include "support/conv2d_call.h"
 
 #include <fmt/format.h>
@@ -41,7 +42,7 @@ Check read_operands(const mote_call& call, std::initializer_list<DType> accepted
 
 std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return (a - ((a % b) + b) % b) / b; }
 
-/// The output's extent along one image axis; negative where the kernel does not fit at all.
+/// Returns the output's extent along one image axis; not positive if the kernel does not fit.
 std::int64_t output_extent(const Conv2dCall& conv, std::size_t axis) {
   const std::int64_t reach = conv.dilation[axis] * (conv.w.shape[axis + 2] - 1) + 1;
   const std::int64_t padded = conv.x.shape[axis + 2] + conv.pads[axis] + conv.pads[axis + 2];

@@ -21,7 +21,8 @@ struct Conv2dCall {
   std::int64_t group_outputs() const { return y.shape[1] / groups; }
 };
 
-/// The refusal if the call is illegal, of another dtype, or has extents beyond 32 bits.
+/// Reads the call. Returns the refusal if it is illegal, of another dtype, or has extents beyond 32
+/// bits.
 Check read_conv2d(const mote_call& call, std::initializer_list<DType> accepted, Conv2dCall& conv);
 
 }  // namespace mote::backend

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // conv2d of f32 with kernels of 3x3, stride and dilation 1, any pads, groups and strides, by
 // Winograd's F(4x4, 3x3). Over tiles of 4x4 outputs that begin at the first one:
-//   V = B' x B of each 6x6 patch of x, zeros beside the image; U = G w G' of each kernel;
+//   V = B' x B of each 6x6 patch of x, zeros outside the image; U = G w G' of each kernel;
 //   M = sum over channels of U and V element by element; y = A' M A (+ bias).
 // One group's kernels are transformed at a time; blocks of tiles are shared among threads. The
 // order of every sum is fixed, so results do not depend on the number of threads.
@@ -28,9 +28,9 @@ using backend::Operand;
 constexpr std::int64_t kMaxKernels = std::int64_t{1} << 40;
 
 struct Plan : backend::Conv2dCall {
-  std::int64_t rows = 0;     ///< of tiles, of an image
-  std::int64_t columns = 0;  ///< of tiles
-  std::size_t inputs = 0;    ///< channels of a group
+  std::int64_t rows = 0;     ///< the rows of tiles in an image
+  std::int64_t columns = 0;  ///< the columns of tiles
+  std::size_t inputs = 0;    ///< the input channels of a group
   std::size_t outputs = 0;
   std::size_t threads = 1;
 
@@ -67,7 +67,7 @@ Check make_plan(const mote_call& call, Plan& plan) {
   plan.columns = (plan.y.shape[3] + tile - 1) / tile;
   plan.inputs = static_cast<std::size_t>(plan.w.shape[1]);
   plan.outputs = static_cast<std::size_t>(plan.group_outputs());
-  // A w whose elements share memory may have more of them than there is memory for.
+  // A w whose elements share memory may have more kernels than fit in memory.
   if (plan.w.shape[1] > 0 && plan.group_outputs() > kMaxKernels / plan.w.shape[1])
     return backend::unsupported(fmt::format("more than {} kernels in a group", kMaxKernels));
   const auto blocks = static_cast<std::size_t>(std::max<std::int64_t>(1, plan.blocks()));
@@ -77,7 +77,7 @@ Check make_plan(const mote_call& call, Plan& plan) {
 
 const float* data_of(const Operand& operand) { return static_cast<const float*>(operand.data); }
 
-/// U[product][co][ci] of one group.
+/// Computes U[product][co][ci] of one group.
 void transform_kernels(const Plan& plan, std::int64_t group, float* u) {
   const auto& s = plan.w.strides;
   for (std::size_t co = 0; co < plan.outputs; ++co)
@@ -106,7 +106,7 @@ Place place_of(const Plan& plan, std::int64_t tile) {
           tile % plan.columns * outputs};
 }
 
-/// The patch of x that the tile reads, zeros beside the image.
+/// Returns the patch of x that the tile reads, with zeros outside the image.
 Square<kTile, kTile> patch(const Plan& plan, const Place& at, std::int64_t channel) {
   const auto& s = plan.x.strides;
   const float* x = data_of(plan.x) + at.n * s[0] + channel * s[1];
@@ -122,7 +122,7 @@ Square<kTile, kTile> patch(const Plan& plan, const Place& at, std::int64_t chann
   return values;
 }
 
-/// V[product][ci][tile of the block]; tiles behind the last are zeros.
+/// Computes V[product][ci][tile of the block]; tiles after the last are zeros.
 void transform_data(const Plan& plan, std::int64_t group, std::int64_t block, float* v) {
   for (std::size_t ci = 0; ci < plan.inputs; ++ci)
     for (std::size_t t = 0; t < kBlock; ++t) {
@@ -151,7 +151,7 @@ void store(const Plan& plan, const Place& at, std::int64_t channel,
     }
 }
 
-/// Back from M[product][co][tile of the block].
+/// Transforms M[product][co][tile of the block] back and stores the outputs.
 void transform_outputs(const Plan& plan, std::int64_t group, std::int64_t block, const float* m) {
   for (std::size_t co = 0; co < plan.outputs; ++co)
     for (std::size_t t = 0; t < kBlock; ++t) {
@@ -214,7 +214,7 @@ mote_status run_conv2d(const mote_call* call, void*) {
   return backend::guarded(*call, [&]() -> Check {
     Plan plan;
     if (auto no = make_plan(*call, plan)) return no;
-    // There may be more threads now than when the workspace was asked for.
+    // There may be more threads now than when the workspace was requested.
     const std::size_t thread_bytes = sizeof(float) * plan.thread_floats();
     while (plan.threads > 1 && plan.bytes() > call->workspace_bytes) --plan.threads;
     if (plan.bytes() > call->workspace_bytes || (plan.bytes() > 0 && call->workspace == nullptr))

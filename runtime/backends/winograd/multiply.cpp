@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of u are taken four at a time, so that a row of v is read for four sums.
+// Multiplies four rows of u at a time, so that a row of v is read for four sums.
 #include "multiply.h"
 
 #include <array>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The products of the transformed: m[co][t] = sum_ci u[co][ci] v[ci][t] over the tiles of a block.
-// Compiled for each level of instruction sets that there may be.
+// The products of transformed values: m[co][t] = sum_ci u[co][ci] v[ci][t] over the tiles of a
+// block. They are compiled for each supported level of instruction sets.
 #pragma once
 
 #include <cstddef>
 
 namespace mote::winograd {
 
-/// Tiles that are computed together.
+/// The number of tiles that are computed together.
 constexpr std::size_t kBlock = 32;
 
 using Multiply = void(const float* u, const float* v, float* m, std::size_t outputs,
@@ -16,7 +16,7 @@ Multiply multiply_v0;
 #ifdef MOTE_X86_LEVELS
 Multiply multiply_v3, multiply_v4;
 #endif
-/// The best for this machine.
+/// Returns the best one for this machine.
 Multiply* best_multiply();
 
 }  // namespace mote::winograd

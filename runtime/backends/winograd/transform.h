@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The three transforms of F(4x4, 3x3) with the points 0, 1, -1, 2, -2 and infinity, along one axis;
 // applied to columns, then to rows. Lavin and Gray, Fast Algorithms for Convolutional Neural
-// Networks, 2016. That of kernels is taken 24 times, so that its factors are whole.
+// Networks, 2016. The transform of kernels is multiplied by 24, so that its factors are integers.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 namespace mote::winograd {
 
 constexpr std::size_t kTile = 6;     ///< rows and columns of x that a tile reads
-constexpr std::size_t kOutputs = 4;  ///< rows and columns of y that it gives
+constexpr std::size_t kOutputs = 4;  ///< rows and columns of y that it produces
 constexpr std::size_t kKernel = 3;
 constexpr std::size_t kProducts = kTile * kTile;
 
@@ -24,7 +24,7 @@ inline std::array<float, kTile> of_data(const std::array<float, kTile>& x) {
           4 * x[1] - 5 * x[3] + x[5]};
 }
 
-/// 24 times the transform.
+/// Returns 24 times the transform.
 inline std::array<float, kTile> of_kernel(const std::array<float, kKernel>& g) {
   const float outer = -4 * (g[0] + g[2]), inner = -4 * g[1];
   const float far = g[0] + 4 * g[2], mid = 2 * g[1];
@@ -38,10 +38,10 @@ inline std::array<float, kOutputs> to_output(const std::array<float, kTile>& m) 
           difference1 + 8 * difference2 + m[5]};
 }
 
-/// The transform along both axes.
+/// Applies the transform along both axes.
 template <std::size_t To, std::size_t From, typename Along>
 Square<To, To> both(const Square<From, From>& x, const Along& along) {
-  Square<From, To> half{};  // by column of x
+  Square<From, To> half{};  // the transforms of the columns of x
   for (std::size_t c = 0; c < From; ++c) {
     std::array<float, From> column{};
     for (std::size_t r = 0; r < From; ++r) column[r] = x[r][c];

@@ -12,7 +12,7 @@
 namespace mote::bench {
 namespace {
 
-// The goals: docs/cuda.md.
+// The goals are explained in docs/cuda.md.
 constexpr double kOfCopy = 0.85;
 constexpr double kOfF32Product = 0.6;
 constexpr double kOfBf16Product = 0.4;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote_gpu_bench [--tiny] [--list] [--budget SECONDS] --plugin LIB.so... [OP...]: how fast the
-// backend cuda is on the GPU, beside NVIDIA's kernels (backends cublas and cudnn) where they take
-// the case, and beside a copy on the GPU that moves as many bytes; some products by cuda_tf32,
-// beside cublas_tf32 and cudnn_tf32. Lines of JSON on standard output, as they come, and a line of
-// text for each on standard error. With OPs, their cases alone.
+// mote_gpu_bench [--tiny] [--list] [--budget SECONDS] --plugin LIB.so... [OP...]: measures how fast
+// the backend cuda is on the GPU, next to NVIDIA's kernels (backends cublas and cudnn) where they
+// take the case, and next to a copy on the GPU that moves the same number of bytes. Some products
+// are also measured by cuda_tf32, next to cublas_tf32 and cudnn_tf32. It writes lines of JSON to
+// standard output as they come, and a line of text for each to standard error. OPs select the cases
+// of these ops.
 //
-// --tiny: small sizes and few rounds, for a program that plays the GPU; what it says of speed then
-// means nothing. --list: loads the plug-ins and prints the cases. --budget: no case is begun later.
-// The exit code is 1 where a kernel fails or is declined; that a goal is missed is no failure.
+// --tiny uses small sizes and few rounds, for a program that plays the GPU; its times then mean
+// nothing. --list loads the plug-ins and prints the cases. After --budget no case is begun. The
+// exit code is 1 if a kernel fails or is declined; a missed goal is no failure.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -94,8 +95,8 @@ void print(const Json& line) {
   std::fflush(stdout);
 }
 
-/// The greatest difference, as a share of the greatest value; not a number where one of the two has
-/// something else there.
+/// Returns the greatest difference as a share of the greatest value; NaN if the two differ where
+/// one is not finite.
 double difference(const std::vector<double>& a, const std::vector<double>& b) {
   double most = 0;
   double greatest = 0;
@@ -129,13 +130,13 @@ class Benchmark {
 
   int architecture() const { return device_.architecture(); }
 
-  /// Brings the clocks of the GPU up.
+  /// Brings the clocks of the GPU up to speed.
   void warm_up() const {
     constexpr auto kBytes = double{1U << 29U};
     if (!tiny_) stopwatch_->time({[this] { stopwatch_->copy(kBytes); }}, 20, 0.02);
   }
 
-  /// A line of what was measured, or {"refused": why}.
+  /// Returns a line of measurements, or {"refused": why}.
   Json measure(const TimedCase& timed) const {
     Case c = parse_case(timed.text);
     c.fill = {FillKind::uniform, 1};
@@ -181,7 +182,7 @@ class Benchmark {
     return found;
   }
 
-  /// Both kernels once; how far their results are apart.
+  /// Runs both kernels once and reports the difference of their results.
   static Json compared(CaseOnGpu& on_gpu, const mote_kernel* own, const Vendor& vendor) {
     on_gpu.run(*own);
     const std::vector<double> ours = on_gpu.sampled_outputs();
@@ -227,8 +228,8 @@ class Benchmark {
   std::optional<Stopwatch> stopwatch_;
 };
 
-/// "0.912 of a copy (goal 0.85), 1.020 of cudnn  softmax x=f32[…]"; of a product,
-/// "21.3 T multiply-adds/s, 0.711 of cublas (goal 0.60)  matmul a=f32[…] b=f32[…]".
+/// Returns "0.912 of a copy (goal 0.85), 1.020 of cudnn  softmax x=f32[…]", or for a product "21.3
+/// T multiply-adds/s, 0.711 of cublas (goal 0.60)  matmul a=f32[…] b=f32[…]".
 std::string text_of(const Json& line) {
   const std::string of = line["case"];
   if (line.contains("refused")) return fmt::format("declined: {}  {}", line["refused"].dump(), of);

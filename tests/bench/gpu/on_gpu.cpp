@@ -16,7 +16,7 @@ void* pointer_of(cuda::DevicePointer at) {
   return reinterpret_cast<void*>(at);  // NOLINT(performance-no-int-to-ptr): as the driver has it
 }
 
-constexpr std::int64_t kRadius = 1;  // that uniform reals do not ask for
+constexpr std::int64_t kRadius = 1;  // unused by uniform reals
 
 double as_real(const Number& n) {
   return n.is_real() ? n.real() : static_cast<double>(n.integer());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A case whose tensors lie on the GPU, and kernels run on them.
+// A case whose tensors lie on the GPU, and functions that run kernels on it.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace mote::bench {
 
-/// Memory of the GPU whose context is current. Throws cuda::DriverError.
+/// Owns memory of the GPU whose context is current. Throws cuda::DriverError.
 class DeviceMemory {
  public:
   DeviceMemory(const cuda::Driver& driver, std::size_t bytes);
@@ -35,18 +35,19 @@ class DeviceMemory {
 
 class CaseOnGpu {
  public:
-  /// Inputs hold the first kFilled elements that the case's fill gives them, over and over.
+  /// Fills the inputs with the first kFilled elements that the case's fill gives them, repeated.
   CaseOnGpu(Case c, const cuda::Driver& driver, cuda::DriverStream* stream);
 
   const Case& subject_case() const { return case_; }
-  /// Of the elements of all tensors, each once.
+  /// The bytes of the elements of all tensors, each counted once.
   double bytes() const;
-  /// The kernel of the backend that takes the call, with workspace for it; or the reason.
+  /// Returns the backend's kernel that takes the call, with workspace for it; or the reason why
+  /// none does.
   KernelChoice choose(const mote_backend& backend);
   /// Queues one call. Throws Error with the kernel's message.
   void run(const mote_kernel& kernel);
-  /// Elements of the outputs' memory at even distances, at most kSampled of each, when all that is
-  /// queued is done.
+  /// Returns at most kSampled elements of each output's memory, at even distances, after all queued
+  /// work is done.
   std::vector<double> sampled_outputs();
 
  private:

@@ -63,7 +63,7 @@ double Stopwatch::seconds(const Queued& work, const Plan& plan) const {
 Stopwatch::Plan Stopwatch::plan(const Queued& work, double least_s) const {
   constexpr int kMaxRepeats = 50;
   constexpr int kMaxDelays = 200;
-  seconds(work, {1, 0});  // compiles, and loads the code
+  seconds(work, {1, 0});  // compiles and loads the code
   const Queued full_copy = [this] { copy(2 * static_cast<double>(from_.bytes())); };
   const double of_copy = seconds(full_copy, {1, 1});
   const double once = seconds(work, {1, 1});

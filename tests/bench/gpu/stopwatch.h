@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times of work on the GPU, by its own events.
+// Times work on the GPU by the GPU's own events.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,10 @@
 
 namespace mote::bench {
 
-/// What is timed: queues its work once on the stopwatch's stream.
+/// Queues the timed work once on the stopwatch's stream.
 using Queued = std::function<void()>;
 
-/// The median of the times, in seconds, and how far the middle half of them lie apart, as a share
-/// of it.
+/// The median of the times in seconds, and their interquartile range as a share of it.
 struct Times {
   double median = 0;
   double spread = 0;
@@ -22,26 +21,26 @@ struct Times {
 
 class Stopwatch {
  public:
-  /// `room`: bytes of each of the two blocks that copies go between.
+  /// `room` is the size in bytes of each of the two blocks that copies go between.
   Stopwatch(const cuda::Driver& driver, cuda::DriverStream* stream, std::size_t room);
   ~Stopwatch();
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
-  /// Queues a copy on the GPU that reads and writes `bytes` together, or as many as there is room
-  /// for.
+  /// Queues a copy on the GPU that reads and writes `bytes` in total, or fewer if the room is
+  /// smaller.
   void copy(double bytes) const;
-  double copied(double bytes) const;  ///< how many that are
+  double copied(double bytes) const;  ///< the number of bytes that copy() moves
 
-  /// Runs them in turn, so that a change of clocks meets all alike, after a first time that counts
-  /// for nothing. Each round queues a piece of work often enough that it takes `least_s`, behind
-  /// copies that last until all is queued: what queueing takes is not timed.
+  /// Runs all in turn, so that a change of clocks affects all alike, after an untimed first run.
+  /// Each round queues a piece of work often enough that it takes `least_s`, behind copies that
+  /// last until all is queued, so that the time of queueing is not measured.
   std::vector<Times> time(const std::vector<Queued>& all, int rounds, double least_s) const;
 
  private:
   struct Plan {
     int repeats;
-    int delays;  ///< copies that come first
+    int delays;  ///< the number of copies that come first
   };
   Plan plan(const Queued& work, double least_s) const;
   double seconds(const Queued& work, const Plan& plan) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// coalesce: what may share storage, what must not; and the form of attention, which needs demand
-// and coalesce to keep one row of scores.
+// Tests coalesce: temporaries that may and must not share storage; and the form of attention, which
+// needs demand and coalesce to keep one row of scores.
 #include "pass_testing.h"
 
 namespace mote {
@@ -56,7 +56,7 @@ TEST(Coalesce, AChainOfThreeIsOneBuffer) {
   EXPECT_EQ(count(p).temporaries, 1) << to_string(p);
 }
 
-// Without a loop around there is one round, and nothing to prove about what it holds.
+// Without an outer loop there is only one iteration, and no contents to prove anything about.
 TEST(Coalesce, AScatteredSumMoves) {
   const Uop x = input("x", DType::f64, {"N"});
   const Uop to = input("to", DType::i64, {"N"});
@@ -116,7 +116,8 @@ TEST(Coalesce, KeepsDifferentDtypes) {
                                     {row("a"), row("b", DType::f32)}));
 }
 
-// What random programs found in a trial: the second turn of r reads what the first has written.
+// A random program found this: if a and b shared memory, the second iteration of r would read
+// elements of a that the first has overwritten.
 TEST(Coalesce, KeepsATemporaryReadInALoopThatDoesNotRewriteIt) {
   const Uop x = input("x", DType::f64, {"R", "N"});
   const Uop w = input("w", DType::f64, {"N"});
@@ -130,7 +131,7 @@ TEST(Coalesce, KeepsATemporaryReadInALoopThatDoesNotRewriteIt) {
                {row("a"), row("b")}));
 }
 
-// b keeps what it got in the first round; a's values of later rounds would spoil it.
+// b keeps its values of the first iteration; a's values of later iterations would overwrite them.
 TEST(Coalesce, KeepsAHostThatLaterRoundsRead) {
   expect_unchanged(
       coalesce, by_row({each("i", "a", twice(x_at("i"))), sum_up("s", "j", "a"),
@@ -198,7 +199,8 @@ TEST(Coalesce, KeepsAnOutputThatMayShareMemoryWithAnInput) {
   expect_unchanged(coalesce, outer_softmax(DType::f64, {input("z", DType::f64, {"R", "N"})}));
 }
 
-// In an output each round has its own elements, so that what was left in the first is not there.
+// In an output each iteration has its own elements, which do not hold the values of the first
+// iteration.
 TEST(Coalesce, KeepsARowThatIsCarriedFromRoundToRound) {
   const Uop x = input("x", DType::f64, {"R"});
   const Uop w = input("w", DType::f64, {"N"});
@@ -223,7 +225,7 @@ TEST(Coalesce, KeepsARowThatIsCarriedFromRoundToRound) {
                {row("a")}));
 }
 
-// The sum reads what the round before has stored, by the second of two stores.
+// The sum reads values that the second of two stores wrote in the previous iteration.
 TEST(Coalesce, KeepsARowThatIsReadBeforeItIsStoredAnew) {
   const Uop x = input("x", DType::f64, {"R"});
   const Uop w = input("w", DType::f64, {"N"});
@@ -247,7 +249,8 @@ TEST(Coalesce, KeepsARowThatIsReadBeforeItIsStoredAnew) {
                {row("a")}));
 }
 
-// a is computed in every round of r, y has one row less: in the last round there is no room for a.
+// a is computed in every iteration of r, but y has one row less: in the last iteration it has no
+// room for a.
 TEST(Coalesce, KeepsARowThatTheHostHasNoRoomFor) {
   const Uop x = input("x", DType::f64, {"R", "N"});
   const Uop y = reindex(x, {Axis(Expr::size("R") - 1), Axis(Expr::size("N"))}, {"i0", "i1"}) * 2;
@@ -264,8 +267,8 @@ TEST(Coalesce, KeepsARowThatTheHostHasNoRoomFor) {
           {row("a")}));
 }
 
-/// The scores are masked by -inf, their exponentials by 0, and what is not seen is not summed
-/// (masking the last product says that a term outside does not exist: 0 * v is NaN for infinite v).
+/// The scores are masked by -inf, their exponentials by 0, and masked terms are not summed (the
+/// mask of the last product says that such a term does not exist: 0 * v is NaN for infinite v).
 std::shared_ptr<const Program> attention(bool causal) {
   std::string text = R"(
 op attention
@@ -292,7 +295,7 @@ output y = sum[4](where(used, pv, 0))
   return program(text);
 }
 
-/// One nest; one temporary, which is a row of scores.
+/// Expects one nest and one temporary, which is a row of scores.
 LoopProgram expect_one_row(const std::shared_ptr<const Program>& source) {
   LoopProgram p = compile(source, [](const char*, const LoopProgram& stage) { verify(stage); });
   EXPECT_EQ(count(p).nests, 1) << to_string(p);

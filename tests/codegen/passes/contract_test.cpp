@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contraction: which axes of a temporary go, and which stay because an outer loop carries a value.
+// Tests contraction: axes of a temporary that are dropped, and axes that stay because an outer loop
+// carries a value.
 #include "pass_testing.h"
 
 namespace mote {
@@ -29,8 +30,8 @@ output y = t[i0 + 1 over N]
   expect_unchanged(contract, before);
 }
 
-/// t is written in one round of r and read in the next, so its axis must stay, although within a
-/// round every access goes along n alike.
+/// t is written in one iteration of r and read in the next, so its axis must stay, although within
+/// an iteration every access has the same index n.
 TEST(Contract, KeepsAnAxisThatAnOuterLoopCarries) {
   const Uop x = input("x", DType::f64, {"R", "N"});
   const Expr r = var("r");
@@ -50,8 +51,8 @@ TEST(Contract, KeepsAnAxisThatAnOuterLoopCarries) {
   EXPECT_EQ(count(after).temporary_axes, 2);
 }
 
-/// Row 0 stores t, every row reads it: in one round of r all accesses go along n alike, but a
-/// scalar would hold what the last round of n left.
+/// Row 0 stores t, and every row reads it: in one iteration of r all accesses have the same index
+/// n, but a scalar would hold the value of the last iteration of n.
 TEST(Contract, KeepsARowThatALoopWithoutAnAxisCarries) {
   const Uop x = input("x", DType::f64, {"R", "N"});
   const Value x_here = at("x", {var("r"), var("i")}, DType::f64);
@@ -69,7 +70,7 @@ TEST(Contract, KeepsARowThatALoopWithoutAnAxisCarries) {
   expect_unchanged(contract, p);
 }
 
-/// t[i % 3] is stored in the first three rounds only.
+/// t[i % 3] is stored in the first three iterations only.
 TEST(Contract, KeepsAnAxisThatComesRoundAgain) {
   const Uop x = input("x", DType::f64, {"N"});
   const Expr i = var("i");
@@ -83,7 +84,7 @@ TEST(Contract, KeepsAnAxisThatComesRoundAgain) {
   expect_unchanged(contract, p);
 }
 
-/// Every round of r stores the whole row anew before it reads it.
+/// Every iteration of r stores the whole row again before it reads it.
 TEST(Contract, DropsAnAxisUnderALoopThatItDoesNotName) {
   const Uop x = input("x", DType::f64, {"R", "N"});
   const LoopProgram p = loops_of(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// defer: stores wait for the readers of what may share their memory, and for nothing else.
+// Tests defer: stores wait for the readers of tensors that may share their memory, and for nothing
+// else.
 #include "pass_testing.h"
 
 namespace mote {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// demand: conditions of readers move to the store and to what only that store needs, and only
-// those that mean the same there.
+// Tests demand: conditions of readers move to the store and to the computations that only this
+// store needs, if they have the same meaning there.
 #include <limits>
 
 #include "pass_testing.h"
@@ -19,7 +19,7 @@ Value guarded_zero(Conditions conditions, Value v) {
   return guard_value(std::move(conditions), std::move(v), 0.0);
 }
 
-/// for t: row[z] = sum_d x[t, z, d] for each z; then `rest`, which is to store y[t].
+/// Builds: for t: row[z] = sum_d x[t, z, d] for each z; then `rest`, which must store y[t].
 LoopProgram rows(Body rest) {
   const Uop x = input("x", DType::f64, {"T", "Z", "D"});
   Body body = {loop(
@@ -33,7 +33,7 @@ LoopProgram rows(Body rest) {
                   {temporary("row", {size("Z")}, DType::f64)});
 }
 
-/// y[t] = the largest row[z] under the conditions on t and u.
+/// Builds: y[t] = the largest row[z] under the conditions on t and u.
 Body largest(const Conditions& conditions) {
   const Value v = guard_value(conditions, f64_at("row", {var("u")}), -kInfinity);
   return {loop("u", size("Z"), {fold("m", ReduceOp::max, v)}, {{"m", ReduceOp::max, DType::f64}}),
@@ -88,7 +88,7 @@ TEST(Demand, SeesReadersUnderABranch) {
   EXPECT_EQ(count(p).conditions, 3) << to_string(p);
 }
 
-// tighten looks for limits one branch deep.
+// Nested branches become one, since tighten searches for limits one branch deep.
 TEST(Demand, ABranchInABranchIsOne) {
   const Uop x = input("x", DType::f64, {"N"});
   const Conditions tail = {nonneg(var("n") - 3)};
@@ -103,7 +103,7 @@ TEST(Demand, ABranchInABranchIsOne) {
                 {store("y", {var("m")}, guarded_zero(middle, f64_at("t", {var("m")})))})},
           {temporary("t", {size("N")}, DType::f64)}));
   p = run_checked(tighten, p);
-  EXPECT_EQ(count(p).conditions, 1) << to_string(p);  // the read's
+  EXPECT_EQ(count(p).conditions, 1) << to_string(p);  // that of the read
 }
 
 TEST(Demand, KeepsAStoreThatOneReaderNeedsAlways) {
@@ -148,8 +148,8 @@ TEST(Demand, KeepsATemporaryThatIsAnIndex) {
                             {temporary("t", {size("N")}, DType::i64)}));
 }
 
-// A random program: the conditions together can't hold, which is seen at the store but not at the
-// read. The store goes, and then the read must not stay.
+// In this random program the conditions together cannot hold, which shows at the store but not at
+// the read. The store is dropped, so the read must not stay.
 TEST(Demand, DropsReadsThatNeverRun) {
   const LoopProgram p = compile(program(R"(
 op never
@@ -162,7 +162,7 @@ output g = sum[1](v2)
   expect_right(p);
 }
 
-// What random programs found in a trial: a condition that went beyond the scope of its variables.
+// A random program found this: a condition moved beyond the scope of its variables.
 TEST(Demand, KeepsAConditionOnAVariableOutOfScope) {
   const Uop x = input("x", DType::f64, {"N"});
   expect_unchanged(
@@ -185,7 +185,7 @@ const Uop& matrix() {
   return x;
 }
 
-// r is in scope at the store, but the value was stored in another round of r.
+// r is in scope at the store, but the value was stored in another iteration of r.
 TEST(Demand, KeepsAStoreThatLaterRoundsRead) {
   expect_unchanged(
       demand,
@@ -201,7 +201,8 @@ TEST(Demand, KeepsAStoreThatLaterRoundsRead) {
           {temporary("t", {size("N")}, DType::f64)}));
 }
 
-// The same words at the store and at the read, but what they load has changed between.
+// The condition has the same text at the store and at the read, but the data it loads changes
+// between.
 TEST(Demand, KeepsAStoreUnderDataThatChanges) {
   const Condition open = nonneg(load("flag", {0}));
   expect_unchanged(
@@ -220,7 +221,7 @@ TEST(Demand, KeepsAStoreUnderDataThatChanges) {
           {temporary("flag", {1}, DType::i64), temporary("t", {size("N")}, DType::f64)}));
 }
 
-// The reader's condition speaks of its own round, the element was stored in round q.
+// The reader's condition is about its own iteration, but the element was stored in iteration q.
 TEST(Demand, KeepsElementsOfEarlierRounds) {
   Stmt sum_up_to_r = {
       Loop{variable("q"),
@@ -262,7 +263,7 @@ TEST(Demand, GuardsAFoldBesideOthers) {
 
 TEST(Demand, KeepsAFoldThatOthersRead) {
   const LoopProgram p = run_checked(demand, two_sums_in_a_loop(op(MapOp::exp, {sum_of("q")})));
-  EXPECT_EQ(count(p).conditions, 2) << to_string(p);  // the read's and the store's
+  EXPECT_EQ(count(p).conditions, 2) << to_string(p);  // those of the read and of the store
 }
 
 TEST(Demand, AnArgmaxComesUnderABranch) {
@@ -284,7 +285,7 @@ TEST(Demand, AnArgmaxComesUnderABranch) {
                        {temporary("t", {size("R")}, DType::i64)}));
 }
 
-// No value leaves the position that an argmax remembers as it is.
+// No skipped value leaves the position of an argmax unchanged.
 TEST(Demand, KeepsAnArgmaxBesideOthers) {
   const Value x = f64_at("x", {var("r"), var("n")});
   const Value read =
@@ -309,10 +310,10 @@ TEST(Demand, KeepsAnArgmaxBesideOthers) {
                store("t", {var("r")}, accumulated_value("a", DType::i64)),
                store("y", {var("r")}, read), store("z", {var("r")}, sum_of("s"))})},
           {temporary("t", {size("R")}, DType::i64)}));
-  EXPECT_EQ(count(p).conditions, 4) << to_string(p);  // three that were there, and the store's
+  EXPECT_EQ(count(p).conditions, 4) << to_string(p);  // three from the start, and that of the store
 }
 
-// Where the loop did not run there is no position, and the name must not ask for it.
+// If the loop did not run there is no position, and the name must not read it.
 TEST(Demand, ANameOfAnArgmaxComesUnderTheConditions) {
   const Value chosen = bound_value("p", DType::i64);
   const Value read =

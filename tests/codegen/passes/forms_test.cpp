@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms that the compiler must reach: nests, conditions and temporaries of loops.md's table,
-// and the loops and the C themselves as golden files.
+// Tests the forms that the compiler must reach: nests, conditions and temporaries of the table in
+// loops.md, and the loops and the C themselves as golden files.
 #include "mote/codegen/emit_c.h"
 #include "mote/macroops/catalogue.h"
 #include "pass_testing.h"
@@ -29,7 +29,7 @@ std::shared_ptr<const Program> full_instance(const std::string& name) {
   return instantiate(record, {DType::f32, full_mask(record)});
 }
 
-/// One nest, no temporary, no condition, no scatter; and the text as the golden file has it.
+/// Expects one nest, no temporary, no condition and no scatter; and the text of the golden file.
 void expect_form(const std::shared_ptr<const Program>& p, int least_lowered, int most_lowered) {
   const Compiled c = compiled(p);
   EXPECT_GE(c.nests_lowered, least_lowered);
@@ -47,7 +47,7 @@ void expect_form(const std::shared_ptr<const Program>& p, int least_lowered, int
 TEST(Forms, Matmul) { expect_form(full_instance("matmul"), 1, 1); }
 TEST(Forms, Conv2d) { expect_form(full_instance("conv2d"), 1, 1); }
 
-/// The dilation is a parameter, so which taps hit is a condition of each spatial axis.
+/// The dilation is a parameter, so the taps that contribute are a condition on each spatial axis.
 TEST(Forms, ConvTranspose2d) {
   const Compiled c = compiled(full_instance("conv_transpose2d"));
   const LoopCount n = count(c.program);
@@ -58,7 +58,7 @@ TEST(Forms, ConvTranspose2d) {
   expect_golden(to_string(c.program) + "\n" + emit_c(c.program, {}));
 }
 
-/// With a dilation of 1 the taps that hit are a stride apart.
+/// With a dilation of 1 the contributing taps are a stride apart.
 TEST(Forms, ConvTranspose1dWithoutDilationHasStridedLoops) {
   expect_form(program(R"(
 op conv_transpose1d "y[n, co, o] = sum of x[n, ci, h]*w[ci, co, k] where h*stride + k - pad = o"
@@ -119,7 +119,8 @@ output y = y4[i0, i1/C, i1%C, i2 over N, $groups*C, H] * gamma[i1 over N, $group
   EXPECT_EQ(count(c.program).temporaries, 0) << to_string(c.program);
 }
 
-/// Twelve levels of y·y + y: bound to names, the text stays linear in the levels.
+/// There are twelve levels of y·y + y: with names for shared values, the text stays linear in the
+/// levels.
 TEST(Forms, SharedValuesAreBoundNotRepeated) {
   std::string text = "op levels\ninput x f64[N]\ny0_ = x\n";
   for (int k = 0; k < 12; ++k) {

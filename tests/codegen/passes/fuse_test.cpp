@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fusion: the seed's worked examples, and the cases in which a careless fuser is wrong.
+// Tests fusion: worked examples, and cases in which a careless fuser is wrong.
 #include "pass_testing.h"
 
 namespace mote {
@@ -37,9 +37,9 @@ Value x_at(const std::string& i, const std::string& j, const std::string& k) {
 }
 
 TEST(Fuse, SeedPairThatMatchesOneToOneStaysApart) {
-  // for i { for j { a = 0; for k a += x; y[i, j] = a } } and for i { for k { b over j; z[i, k] = b
-  // } }: the three limits of each match one to one, but j and k stand on different sides of a
-  // pivot.
+  // These are for i { for j { a = 0; for k a += x; y[i, j] = a } } and for i { for k { b over j;
+  // z[i, k] = b } }: the three limits of each match one to one, but j and k stand on different
+  // sides of a pivot.
   const LoopProgram p =
       loops_of(seed_spec(),
                {range("i", 0, 10,
@@ -84,8 +84,8 @@ TEST(Fuse, SeedPairWithSumsInMemoryMergesByReordering) {
 }
 
 TEST(Fuse, SeedResetBlockMergesToTheRight) {
-  // y = 2x; g = 0; h = y·w + g[1]: the first and the last match; the last needs the middle, the
-  // middle does not need the first, so the first moves right over it.
+  // The nests are y = 2x; g = 0; h = y·w + g[1]. The first and the last match; the last needs the
+  // middle, the middle does not need the first, so the first moves right over it.
   const Uop x = input("x", DType::f64, {"N"});
   const Uop w = input("w", DType::f64, {"N"});
   const Uop y = x * 2;
@@ -105,7 +105,7 @@ TEST(Fuse, SeedResetBlockMergesToTheRight) {
   expect_golden_pass(fuse, p);
 }
 
-/// The reader runs ahead of, or against, the writer: two nests stay.
+/// Expects two nests, since the reader runs ahead of the writer or in the opposite direction.
 void expect_two_nests(const std::string& index) {
   const LoopProgram fused = run_checked(fuse, lower_per_uop(copy_then_read(index)));
   EXPECT_EQ(count(fused).nests, 2);
@@ -116,7 +116,8 @@ TEST(Fuse, KeepsACopyThatIsReadAhead) { expect_two_nests("i0 + 1"); }
 
 TEST(Fuse, KeepsACopyThatIsReadInReverse) { expect_two_nests("N - 1 - i0"); }
 
-/// The fuser's own symbols must not be a program's: here a size of the user is called _delta.
+/// The fuser's own symbols must not clash with a program's: here a size of the user is called
+/// _delta.
 TEST(Fuse, KeepsACopyThatIsReadAheadByASizeWithAnyName) {
   const auto p = program(R"(
 op ahead
@@ -130,8 +131,8 @@ output q = w
   expect_right(compile(p));
 }
 
-/// f's inner loops may not change places so that they match e's: its sum is kept around them, and
-/// would take its terms in another order.
+/// The inner loops of f must not be interchanged to match those of e: its sum is around them, and
+/// would add its terms in another order.
 TEST(Fuse, KeepsTheOrderOfASumAroundTheLoops) {
   run_checked(fuse, lower(program(R"(
 op sums
@@ -175,7 +176,7 @@ output y = sum[2](a[i0, i2 over da0, db1, da1[=db0]] * b[i2, i1 over da0, db1, d
   expect_right(final);
 }
 
-/// Forty nests that each read all the ones before.
+/// The program has forty nests, each of which reads all previous ones.
 TEST(Fuse, AChainOfRowReductionsIsOneRowLoop) {
   std::string text = "op chain\ninput x f64[R, N]\na0_ = x\n";
   for (int k = 0; k < 40; ++k) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms that gradients must reach: one nest for each gradient, no scatter, no temporary but
-// those that are named here; the loops as golden files.
+// Tests the forms that gradients must reach: one nest for each gradient, no scatter, no temporary
+// except those named here; the loops as golden files.
 #include <algorithm>
 
 #include "mote/macroops/catalogue.h"
@@ -11,7 +11,8 @@ namespace {
 
 using namespace test;
 
-/// The loops of the op's whole gradient, which are right and as the golden file has them.
+/// Returns the loops of the op's whole gradient; expects them to be correct and to match the golden
+/// file.
 LoopProgram gradient_loops(const std::string& op) {
   const OpRecord& record = find_op(op + ".grad");
   LoopProgram p = compile(instantiate(record, {DType::f32, full_mask(record)}));
@@ -28,7 +29,7 @@ void expect_a_nest_each(const std::string& op) {
   EXPECT_EQ(count(p).temporaries, 0);
 }
 
-/// "t[R]", of what is kept beside the outputs, but for names.
+/// Returns the shapes of the temporaries, like "R", in sorted order.
 std::vector<std::string> kept(const LoopProgram& p) {
   std::vector<std::string> shapes;
   for (const TensorDecl& t : p.tensors) {
@@ -73,7 +74,7 @@ TEST(GradientForms, GroupNormKeepsTwoNumbersAGroup) {
 TEST(GradientForms, InstanceNormKeepsTwoNumbersAChannel) {
   EXPECT_EQ(kept(gradient_loops("instance_norm")), (Shapes{"N, C", "N, C"}));
 }
-/// The statistics are given.
+/// The statistics are inputs here.
 TEST(GradientForms, LayerNormWithStatisticsKeepsNothing) {
   EXPECT_EQ(kept(gradient_loops("layer_norm_with_statistics")), Shapes{});
 }
@@ -81,14 +82,15 @@ TEST(GradientForms, BatchNormTrainingKeepsNothing) {
   EXPECT_EQ(kept(gradient_loops("batch_norm_training")), Shapes{});
 }
 
-/// For each query rows over the keys, for each key rows over the queries that share its head: no
-/// matrix of scores. Of each query the greatest score, the sum of exp and of gy*y.
+/// The gradient keeps, for each query, rows over the keys, and for each key, rows over the queries
+/// that share its head: no matrix of scores. Each query also keeps the greatest score, the sum of
+/// exp and that of gy*y.
 TEST(GradientForms, AttentionKeepsRows) {
   const LoopProgram p = gradient_loops("attention");
   EXPECT_EQ(count(p).nests, 1);
   EXPECT_EQ(kept(p), (Shapes{"G, T", "G, T", "G, T", "G, T", "G, T", "S", "S", "S"}));
 }
-/// Where lse is given, of each query only the sum of gy*y.
+/// With lse given, each query keeps only the sum of gy*y.
 TEST(GradientForms, AttentionWithLseKeepsRows) {
   const LoopProgram p = gradient_loops("attention_with_lse");
   EXPECT_EQ(count(p).nests, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which calls in place a program allows; and that the catalogue declares no other.
+// Tests which in-place calls a program allows, and that the catalogue declares no other.
 #include "mote/codegen/in_place.h"
 
 #include <bit>
@@ -76,7 +76,7 @@ TEST(InPlace, RefusesAStateThatALaterStoreReads) {
   EXPECT_EQ(reason(p, {{0, 0}, {1, 1}}), "w[n] may be read after w_next[n] is written");
 }
 
-/// The record's pairs of inputs that the instance has, by the positions of its program.
+/// Returns the record's pairs whose inputs the instance has, by the positions in its program.
 std::vector<InPlacePair> pairs_of(const OpRecord& record, const Instance& instance) {
   std::vector<InPlacePair> pairs;
   for (const auto& [input, output] : record.in_place) {
@@ -87,7 +87,7 @@ std::vector<InPlacePair> pairs_of(const OpRecord& record, const Instance& instan
   return pairs;
 }
 
-/// The compiled loops of every instance, and each version of its fast variant.
+/// The test covers the compiled loops of every instance, and each version of its fast variant.
 TEST(InPlace, TheCatalogueDeclaresOnlyWhatIsSafe) {
   int checked = 0;
   for (const OpRecord& record : catalogue()) {

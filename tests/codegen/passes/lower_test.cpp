@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lowering: what is pulled into its reader, what gets a tensor, what gets a name.
+// Tests lowering: values that are pulled into their reader, that get a tensor, and that get a name.
 #include "mote/codegen/walk.h"
 #include "pass_testing.h"
 
@@ -25,7 +25,7 @@ output y = e / sum[1 keep](e) + e * e
 )")));
 }
 
-/// min(a, b) >= 0 is a >= 0 and b >= 0, of which one is known here; likewise the greatest of two.
+/// min(a, b) >= 0 is a >= 0 and b >= 0, and one of them is known here; likewise for the maximum.
 TEST(Lower, AnIndexMovedToTheNearestEndIsInRangeWhereThereIsAnElement) {
   for (const char* at : {"min(max(i0 - 2, 0), N - 1)", "max(min(i0 - 2, N - 1), 0)"}) {
     const auto text = std::string("op f\ninput x f64[N]\noutput y = x[") + at + " over 6]\n";
@@ -46,7 +46,7 @@ TEST(Lower, KeepsAReductionThatEveryElementOfARowReads) {
 }
 
 TEST(Lower, NeverReadsAnOutputBack) {
-  // y is narrower than t: z must be computed from the double, not from what was stored.
+  // y is narrower than t: z must be computed from the double, not from the stored value.
   const LoopProgram p = lowered(R"(
 op f
 input x f32[N]
@@ -63,7 +63,7 @@ output z = f64(t) * 3
 }
 
 TEST(Lower, ComputesUnderItsGuardOnly) {
-  // The reduction reads x[i0 - 1], which row 0 does not have.
+  // The reduction reads x[i0 - 1], which does not exist for row 0.
   const LoopProgram p = lowered(R"(
 op f
 input x f64[R, N]

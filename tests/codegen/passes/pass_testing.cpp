@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random cases for loop programs, and the comparisons.
+// Draws random cases for loop programs, and compares results.
 #include "pass_testing.h"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ bool is_legal(const Program& p, const Case& c) {
   }
 }
 
-/// A case whose derived sizes are not negative.
+/// Returns a case whose derived sizes are not negative.
 Case legal_case(const Program& p, std::mt19937& engine) {
   constexpr int kTries = 1000;
   for (int k = 0; k < kTries; ++k)
@@ -71,7 +71,7 @@ Case legal_case(const Program& p, std::mt19937& engine) {
   throw Error(p.name + ": no legal case among those drawn");
 }
 
-/// Bit for bit, NaNs alike.
+/// True if the arrays are equal bit for bit; all NaNs are equal.
 bool are_identical(const Array& a, const Array& b) {
   return a.dtype == b.dtype && a.shape == b.shape &&
          std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end(),

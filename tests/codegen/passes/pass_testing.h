@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of passes share: programs from text, before-and-after golden files, and the check
+// Helpers of the tests of passes: programs from text, before-and-after golden files, and the check
 // that two loop programs mean the same, bit for bit, on random data at many sizes.
 #pragma once
 
@@ -16,22 +16,22 @@
 namespace mote::test {
 
 std::shared_ptr<const Program> program(const std::string& text);
-/// The accumulator of that name, read in double.
+/// Returns the accumulator of that name, read in double.
 inline Value sum_of(const std::string& name) { return accumulated_value(name, DType::f64); }
 
-/// Both run alike on random inputs for every choice of sizes out of {0, 1, 2, 3, 5} that is tried.
+/// Expects equal results on random inputs, for sizes drawn from {0, 1, 2, 3, 5}.
 void expect_same_meaning(const LoopProgram& a, const LoopProgram& b);
-/// The source, by evaluate(), and the loops agree.
+/// Expects that the loops agree with the source, run by evaluate().
 void expect_right(const LoopProgram& p);
 
 /// Runs the pass; checks verify() and the meaning; returns the result.
 LoopProgram run_checked(LoopProgram (*pass)(LoopProgram), const LoopProgram& p);
-/// run_checked, and "before … after …" against the golden file of the running test.
+/// Calls run_checked, and compares "before … after …" with the golden file of the running test.
 LoopProgram expect_golden_pass(LoopProgram (*pass)(LoopProgram), const LoopProgram& p);
-/// run_checked, and the pass changes nothing.
+/// Calls run_checked, and expects that the pass changes nothing.
 void expect_unchanged(LoopProgram (*pass)(LoopProgram), const LoopProgram& p);
 
-/// Scheduled and verified; every version means the same as the program.
+/// Schedules and verifies; expects that every version means the same as the program.
 Schedule scheduled(const LoopProgram& p);
 
 }  // namespace mote::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefix reductions that are carried along: cumsum's schedule as a golden file, that every form of
-// the inequality keeps its meaning, and what must stay as it is.
+// Tests prefix reductions that are carried along: cumsum's schedule as a golden file, that every
+// form of the inequality keeps its meaning, and loops that must stay unchanged.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +16,7 @@ namespace {
 
 using namespace test;
 
-/// The schedule of the loops, each version verified and compared with them.
-/// What the last version says of its scans.
+/// Returns the scan steps of the last version.
 std::vector<std::string> scans(const Schedule& s) {
   std::vector<std::string> found;
   for (const std::string& step : s.versions.back().steps)
@@ -25,7 +24,7 @@ std::vector<std::string> scans(const Schedule& s) {
   return found;
 }
 
-/// Scans of a program from text. The sums of small numbers are exact in any order.
+/// Returns the scans of a program given as text. The sums of small numbers are exact in any order.
 std::vector<std::string> scans_of(const std::string& text) {
   return scans(scheduled(compile(program(text))));
 }
@@ -46,7 +45,7 @@ TEST(Scan, GradientOfCumsumRunsTheOtherWay) {
             Steps{"scan n2 along n, backwards where 1 - $reverse is 1, carrying sum"});
 }
 
-/// Rounds do not depend on N twice, in any version.
+/// The number of iterations is not quadratic in N, in any version.
 TEST(Scan, WorkIsOneRoundForEachElement) {
   for (const Version& v : schedule(compiled_record(find_op("cumsum"))).versions)
     for_each(v.program.body, [](const Stmt& s) {
@@ -167,7 +166,7 @@ constexpr Form kLeft[] = {
 INSTANTIATE_TEST_SUITE_P(Scan, ScanLeaves, testing::ValuesIn(kLeft),
                          [](const auto& info) { return std::string(info.param.name); });
 
-/// The second sum's terms are the first one's results.
+/// The terms of the second sum are the results of the first.
 TEST(Scan, CarriesASumOfRunningSums) {
   EXPECT_EQ(scans_of(R"(
 op twice

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scatters: their lowering, the forms that they reach, and what each pass must leave alone because
-// rounds that meet at one element keep their order.
+// Tests scatters: their lowering, the forms that they reach, and loops that each pass must leave
+// unchanged because iterations that write one element keep their order.
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/walk.h"
 #include "pass_testing.h"
@@ -17,7 +17,7 @@ LoopProgram compiled_text(const std::string& text) {
   return p;
 }
 
-/// The loops as lowered, as compiled, and the C.
+/// Compares the loops as lowered, as compiled, and the C with the golden file.
 void expect_forms(const std::string& text) {
   const LoopProgram p = compiled_text(text);
   expect_golden("lowered\n" + to_string(lower(program(text))) + "\ncompiled\n" + to_string(p) +
@@ -34,7 +34,7 @@ output y = select_scatter[0, add](base, x, index[i0 over N, D])
 )");
 }
 
-/// Windows that overlap: the adjoint of a strided window, by scattering.
+/// The windows overlap: this is the adjoint of a strided window, by scattering.
 TEST(Scatter, AffineWindows) {
   expect_forms(R"(
 op col2im "y[o*stride + k - pad] += x[o, k]"
@@ -96,7 +96,7 @@ output y = select_scatter[0, add](base, sum[1](x * x), at)
   EXPECT_EQ(count(p).nests, 3) << to_string(p);
 }
 
-/// What is scattered twice has a name, within the range too.
+/// A value that is scattered twice gets a name, under the range's condition too.
 TEST(Scatter, SharedValuesAreBound) {
   const LoopProgram p = compiled_text(R"(
 op shared
@@ -108,7 +108,7 @@ output y = scatter[add](base, e * e + e to i0 - 1)
   EXPECT_EQ(to_string(p).find("exp"), to_string(p).rfind("exp")) << to_string(p);
 }
 
-/// Each element of t is complete before any is read: its readers stay behind the scatter.
+/// Each element of t is complete before any is read: its readers stay after the scatter.
 TEST(Scatter, KeepsReadersApart) {
   const LoopProgram before = lower(program(R"(
 op after
@@ -122,7 +122,8 @@ output y = t * 2
   EXPECT_EQ(count(after).nests, 3) << to_string(after);
 }
 
-/// for i { for j { y[(i + j)/2] = … } }: both loops meet at an element, and the sum's order counts.
+/// In for i { for j { y[(i + j)/2] = … } } both loops reach one element, and the order of the sum
+/// counts.
 TEST(Scatter, KeepsTheOrderOfLoopsThatMeet) {
   for (const ScatterOp op : {ScatterOp::add, ScatterOp::set}) {
     const Uop x = input("x", DType::f64, {"M", "N"});
@@ -159,7 +160,8 @@ TEST(Scatter, KeepsTheOrderOfLoopsThatMeet) {
 }
 
 TEST(Scatter, KeepsLoopsWhoseRoundsMeetInOrder) {
-  // s[i + j] += x[i, j] beside a nest over (j, i): turning the loops would change the sums.
+  // s[i + j] += x[i, j] is next to a nest over (j, i): interchanging the loops would change the
+  // sums.
   const Uop x = input("x", DType::f64, {"M", "N"});
   const Uop u = reindex(x, {Axis("N"), Axis("M")}, {"i1", "i0"});
   const Uop z = reindex(scalar(0.0, DType::f64), {Axis(Expr::size("M") + Expr::size("N"))}, {});

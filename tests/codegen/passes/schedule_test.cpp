@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schedule: its steps and loops as golden files, that every version computes what the compiled
-// loops compute, and what it must leave alone.
+// Tests the schedule: its steps and loops as golden files, that every version computes the same as
+// the compiled loops, and loops that it must leave unchanged.
 #include "mote/codegen/schedule.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ const Loop& loop_of(const Version& v, std::size_t k) {
   return std::get<Loop>(v.program.body.at(k).kind);
 }
 
-/// Its interpretation rounds what y keeps; in f64 it does not.
+/// Interpreting the f32 schedule rounds the values kept in y; in f64 it does not.
 TEST(Schedule, Softmax) {
   const Schedule s = schedule(compiled("softmax"));
   verify(s);
@@ -108,7 +108,7 @@ TEST(Schedule, GivesEachRoundOfAParallelLoopItsOwnRow) {
       }
 }
 
-/// Rounds that run over the rest of a row begin at the loop's variable, as those over a chunk do.
+/// Iterations over the rest of a row begin at the outer loop's variable, as those over a block do.
 TEST(Schedule, GivesEachRoundItsOwnRowWhereTheRowBeginsAtTheRound) {
   const LoopProgram p = compile(program(R"(
 op rest
@@ -131,7 +131,7 @@ output y = o + sum[1 keep](where(see, e * e, 0))[i0, 0 over T, E]
   EXPECT_TRUE(has_row);
 }
 
-/// t[n] = t[n - 1] + x[n]: each round reads what the one before it wrote.
+/// Builds t[n] = t[n - 1] + x[n]: each iteration reads a value of the previous one.
 LoopProgram running_sum() {
   const Expr n = var("n");
   const Value before = guard_value({nonneg(n - 1)}, at("t", {n - 1}), 0.0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// unguard, split, dead code, simplify.
+// Tests the passes unguard, split, dead code and simplify.
 #include "pass_testing.h"
 
 namespace mote {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Substitution of temporaries and names by their values.
+// Tests substitution of temporaries and names by their values.
 #include "pass_testing.h"
 
 namespace mote {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Guards into loop limits, congruences into strides, the rest left alone.
+// Tests tighten: guards become loop limits, congruences become strides, others stay.
 #include "pass_testing.h"
 
 namespace mote {
@@ -64,7 +64,7 @@ output y = max[1](x[i0 + i1 - 1 over H, k: 3 else -inf])
   EXPECT_EQ(count(after).conditions, 0);
 }
 
-/// With N = 0 nothing divides by C, which may be 0 then.
+/// With N = 0 nothing divides by C, which may then be 0.
 TEST(Tighten, DividesByNothingWhereTheLoopIsEmpty) {
   const auto p = program(R"(
 op every_other

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages of the compiler against evaluate, for one program: the stages that need no C first, so
-// that the C of many programs can be compiled at once.
+// Compares the stages of the compiler with evaluate for one program: first the stages that need no
+// C, so that the C of many programs can be compiled at once.
 #include "check_program.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,8 @@ std::vector<std::int64_t> index_of(std::int64_t element, const std::vector<std::
   return index;
 }
 
-/// The sign of a zero may depend on the order of a fold.
+/// True if the numbers are identical; with any_zero, zeros of either sign are alike, since the sign
+/// may depend on the order of a fold.
 bool alike(const Number& a, const Number& b, bool any_zero) {
   if (identical(a, b)) return true;
   return any_zero && a.is_real() && b.is_real() && a.real() == 0 && b.real() == 0;
@@ -56,14 +57,14 @@ std::optional<Mismatch> compare(const Program& p, const std::string& stage, cons
   return std::nullopt;
 }
 
-/// Every result is exact in f32 whatever the order of sums: then the variant fast must agree too.
+/// True if every result is exact in f32 in any order of sums: then the fast variant must agree too.
 bool is_exact(const Prepared& prepared, std::size_t t) {
   if (prepared.trials[t].fill != Fill::integers) return false;
   std::vector<std::vector<std::int64_t>> shapes;
   for (const Array& a : prepared.inputs[t]) shapes.push_back(a.shape);
   const Program& p = *prepared.program;
   const Binding binding = mote::bind(p, shapes, prepared.trials[t].params);
-  constexpr std::int64_t kRadius = 9;  // of what make_inputs draws
+  constexpr std::int64_t kRadius = 9;  // of the values that make_inputs draws
   return exactness(p, binding, FillKind::integer, kRadius).exact;
 }
 
@@ -105,7 +106,7 @@ std::optional<Mismatch> check_schedule(Prepared& prepared) {
     prepared.stages.insert(v.name.empty() ? "schedule" : "schedule simd");
     if (has_step(v, "scan ")) prepared.stages.insert("schedule scan");
     // Values that an f32 output keeps are rounded there, as they are in float; a sum that is
-    // carried backwards is taken in another order.
+    // carried backwards adds in another order.
     if (!found && !reads_an_output(v.program))
       found = check_stage(prepared, "schedule " + v.name, v.program, has_step(v, ", backwards"));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch of programs as one C file with a thunk each, compiled by $CC (else cc) without any
-// freedom in floating point, loaded, and called by mote's kernel ABI.
+// Compiles a batch of programs as one C file with a thunk each, by $CC (else cc) with strict
+// floating point, loads it, and calls it by mote's kernel ABI.
 #include "compiled_c.h"
 
 #include <dlfcn.h>
@@ -31,8 +31,8 @@ std::string text_of(const fs::path& file) {
   return text.str();
 }
 
-/// The first `inputs` tensors are read, those of the others that are asked for (bit k: output k)
-/// written.
+/// Calls with the first `inputs` tensors to read, and the other requested ones (bit k: output k) to
+/// write.
 void call(mote_status (*kernel)(const mote_call*, void*), const Program& p,
           std::vector<TensorMemory>& memory, std::size_t inputs, const Trial& t,
           std::uint64_t asked) {
@@ -112,7 +112,7 @@ void CBatch::compile() {
       cc == nullptr ? "cc" : cc, MOTE_OPENMP_FLAG, MOTE_KERNEL_INCLUDE, c.string(), so.string(),
       log.string());
   if (std::system(command.c_str()) != 0) throw Error("cc: " + text_of(log));
-  // Never unloaded: threads of the OpenMP runtime that came with it wait in its code.
+  // It is never unloaded: threads of its OpenMP runtime wait in its code.
   library_ = dlopen(so.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library_ == nullptr) throw Error(fmt::format("dlopen: {}", dlerror()));
 }

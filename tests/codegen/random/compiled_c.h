@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loop programs as compiled C: a batch becomes one shared library, and its functions are called
-// through mote's kernel ABI on tensors in odd layouts.
+// Runs loop programs as compiled C: a batch becomes one shared library, and its functions are
+// called through mote's kernel ABI on tensors in unusual layouts.
 #pragma once
 
 #include <memory>
@@ -19,14 +19,14 @@ class CBatch {
   CBatch(const CBatch&) = delete;
   CBatch& operator=(const CBatch&) = delete;
 
-  /// Emits the program, in both variants, as for calls that may leave out any of several outputs;
+  /// Emits the program in both variants, for calls that may leave out any of several outputs;
   /// returns its number in the batch.
   int add(const LoopProgram& checked);
-  /// Compiles what was added and loads it. Throws Error with the compiler's words.
+  /// Compiles the added programs and loads them. Throws Error with the compiler's message.
   void compile();
-  /// The outputs of program k, of its variant oracle or fast, on these inputs, which lie in memory
-  /// with strides drawn from the seed; by one call, or two that ask for some of them each. Throws
-  /// Error when the kernel refuses, or writes where no element of an output is.
+  /// Returns the outputs of program k, of its reference variant or the fast one, on these inputs,
+  /// which lie in memory with strides drawn from the seed; by one call, or by two that ask for some
+  /// outputs each. Throws Error if the kernel refuses, or writes outside of an output's elements.
   std::vector<Array> run(int k, const Program& p, const std::vector<Array>& inputs, const Trial& t,
                          bool fast = false) const;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs rebuilt with the public builders after an edit; what is not legal any more is nullopt.
+// Rebuilds programs with the public builders after an edit; returns nullopt if the result is not
+// legal.
 #include "edit_program.h"
 
 #include "mote/base/error.h"
@@ -29,7 +30,7 @@ const uop::Input& as_input(const Uop& u) { return std::get<uop::Input>(u.node().
 
 using Env = std::map<Symbol, Expr>;
 
-/// A node of the same kind with other operands and symbols.
+/// Makes a node of the same kind with other operands and symbols.
 Uop rebuilt(const Uop& u, const std::vector<Uop>& args, const Env& env) {
   const uop::Kind& kind = u.node().kind;
   Shape shape = axes_of(u);
@@ -150,7 +151,7 @@ std::optional<Program> with_real_input(const Program& p, std::size_t k) {
   ProgramSpec spec = spec_of(p);
   const Uop real = input(as_input(old).name, DType::f64, shape);
   spec.inputs[k] = real;
-  // First without a cast: many programs are as legal in doubles.
+  // There is no cast: many programs are also legal in doubles.
   const auto replaced = [&](const Uop& u, const std::vector<Uop>& args) {
     return u.id() == old.id() ? real : made_of(u, args);
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random uop programs differentiated, twice: each against dual numbers and differences. A failure
-// prints the program and its gradient; MOTE_GRADIENT_SEED=n runs one program,
-// MOTE_RANDOM_PROGRAMS=n that many.
+// Differentiates random uop programs twice, and checks each gradient against dual numbers and
+// differences. A failure prints the program and its gradient; MOTE_GRADIENT_SEED=n runs one
+// program, MOTE_RANDOM_PROGRAMS=n that number of programs.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -24,7 +24,7 @@ bool has_gradient(const Program& p) {
   return in && out;
 }
 
-/// Differences do not stop where a StopGradient says so.
+/// True if the program has a StopGradient, which differences ignore.
 bool stops(const Program& p) {
   std::vector<Uop> roots;
   for (const Output& o : p.outputs) roots.push_back(o.value);
@@ -33,7 +33,7 @@ bool stops(const Program& p) {
   return false;
 }
 
-/// Small whole numbers, with ties and zeros, or reals in (-2, 2).
+/// Draws small whole numbers, with ties and zeros, or reals in (-2, 2).
 std::vector<Array> some_inputs(const Program& p, Trial t, bool whole) {
   t.fill = Fill::integers;
   std::vector<Array> inputs = make_inputs(p, t);
@@ -43,7 +43,8 @@ std::vector<Array> some_inputs(const Program& p, Trial t, bool whole) {
   return inputs;
 }
 
-/// The inverted program gives the same, but for the rounding of sums in another order.
+/// Returns a difference of the inverted program's results, except for the rounding of sums in
+/// another order.
 std::string inverted_differs(const GradientCase& c) {
   const Program q = invert(c.program);
   std::vector<DualArray> in;
@@ -72,7 +73,7 @@ int scatters(const Program& p) {
   return count;
 }
 
-/// A digit of a double says nothing in binary128.
+/// True if the program reads a digit of a double, which has no meaning in binary128.
 bool reads_digits(const Program& p) {
   std::vector<Uop> roots;
   for (const Output& o : p.outputs) roots.push_back(o.value);
@@ -85,7 +86,7 @@ bool reads_digits(const Program& p) {
 
 struct Tally {
   int scatters = 0;  ///< in first gradients
-  int inverted = 0;  ///< of those, gone after invert
+  int inverted = 0;  ///< those of them that invert removes
   int programs = 0;
   int judged = 0;
   int second = 0;  ///< verdicts on gradients of gradients
@@ -99,7 +100,7 @@ void try_program(std::uint64_t seed, Tally& tally) {
   tally.scatters += scatters(g);
   tally.inverted += scatters(g) - scatters(invert(g));
   for (const Trial& t : make_trials(p, seed, 3)) {
-    // Whole numbers sit on kinks, where differences do not converge: dual numbers judge alone.
+    // Whole numbers lie on kinks, where differences do not converge: only dual numbers judge.
     GradientCase kinks{p, some_inputs(p, t, true), t.params};
     GradientCase smooth{p, some_inputs(p, t, false), t.params};
     try {
@@ -122,7 +123,7 @@ void try_program(std::uint64_t seed, Tally& tally) {
       kinks = gradient_case(kinks, seed);
       ASSERT_EQ(inverted_differs(kinks), "") << "seed " << seed << ", " << to_string(t);
       smooth = gradient_case(smooth, seed);
-      if (!has_gradient(smooth.program)) break;  // of a sum of inputs, say
+      if (!has_gradient(smooth.program)) break;  // for example, of a sum of inputs
     }
   }
 }
@@ -141,15 +142,15 @@ TEST(RandomPrograms, GradientsAgreeWithDualNumbersAndDifferences) {
   std::cout << tally.programs << " programs with a gradient, " << tally.judged << " verdicts, "
             << tally.second << " of order 2; " << tally.inverted << " of " << tally.scatters
             << " scatters inverted\n";
-  // A generator or a check that degenerates is seen here.
+  // These limits show a generator or a check that degenerates.
   EXPECT_GE(tally.programs * 2, count);
   EXPECT_GE(tally.judged, tally.programs * 2);
   EXPECT_GE(tally.second, tally.programs);
   EXPECT_GE(tally.inverted * 2, tally.scatters);
 }
 
-// Gradients are programs of shapes that the generator does not draw: the passes must keep them too,
-// with their scatters and inverted.
+// Gradients are programs of shapes that the generator does not draw: the passes must keep their
+// meaning too, with their scatters and inverted.
 TEST(RandomPrograms, GradientsKeepTheirValuesThroughThePasses) {
   const char* text = std::getenv("MOTE_RANDOM_PROGRAMS");
   const int count = text ? std::atoi(text) : 60;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits that keep the graph but make sizes, index maps, fills and ops plainer.
+// Edits that keep the graph, but make sizes, index maps, fills and ops plainer.
 #include "edit_program.h"
 #include "simpler.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 using Source = std::shared_ptr<const Program>;
 
-/// `make` gives the node anew from its rebuilt operands.
+/// Makes the edit that replaces the node by `make` of its rebuilt operands.
 Edit renewed(const Source& p, const Uop& node,
              std::function<Uop(const std::vector<Uop>& args)> make) {
   return [=] {
@@ -20,7 +20,7 @@ Edit renewed(const Source& p, const Uop& node,
 
 Number zero_of(DType dtype) { return is_real(dtype) ? Number(0.0) : Number(0); }
 
-/// Simpler index expressions: one axis, zero, one term less.
+/// Returns simpler index expressions: one axis, zero, one term less.
 std::vector<Expr> simpler(const Expr& e, int rank) {
   std::vector<Expr> all;
   const bool is_plain = e.constant() || e.as_symbol();

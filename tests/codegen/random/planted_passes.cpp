@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Four wrong passes: each is right on many programs.
+// Implements four wrong passes; each is right on many programs.
 #include "planted_passes.h"
 
 #include "mote/codegen/walk.h"

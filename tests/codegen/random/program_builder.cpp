@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs, outputs and shapes of random programs, and the choice of what to add next.
+// Draws inputs, outputs and shapes of random programs, and chooses the next node to add.
 #include "program_builder.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ bool ProgramBuilder::same_shape(const Extents& a, const Extents& b) const {
                     [&](const Expr& x, const Expr& y) { return unaliased(x) == unaliased(y); });
 }
 
-// One axis of an input: a size, another name for it that unification must find out, or 1|size.
+// Draws one axis of an input: a size, another name for it that unification must find, or 1|size.
 Axis ProgramBuilder::some_axis() {
   const Expr extent = some_extent();
   Axis axis(extent);
@@ -77,7 +77,7 @@ void ProgramBuilder::add_inputs() {
     for (const Expr& e : inputs_.back().shape())
       for (const Symbol s : e.symbols()) known.insert(s);
   }
-  // Every size must follow from an input; what is missing comes with one more.
+  // Every size must follow from an input; one more input gives the missing sizes.
   Shape rest;
   for (const Expr& e : {kA, kB, kC})
     if (!known.contains(*e.as_symbol())) rest.emplace_back(e);
@@ -135,7 +135,7 @@ ProgramSpec ProgramBuilder::finish() {
   const auto most = static_cast<std::size_t>(rng_.below(3)) + 1;
   for (std::size_t k = pool_.size(); k-- > inputs_.size() && values.size() < most;)
     if (!read.contains(pool_[k].id())) values.push_back(pool_[k]);
-  if (rng_.chance(30)) values.push_back(recent());  // one that others read
+  if (rng_.chance(30)) values.push_back(recent());  // a node that others read
   if (rng_.chance(10)) values.push_back(values.front());
   rng_.shuffle(values);
   ProgramSpec spec;

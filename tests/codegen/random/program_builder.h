@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the generator of random programs has made so far, and one function for each family of nodes
-// that it can add. A function gives the new node, or an empty handle where it does not apply.
+// The state of the generator of random programs, and one function for each family of nodes that it
+// can add. A function returns the new node, or an empty handle if it does not apply.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@ class ProgramBuilder {
   Axis some_axis();
   Extents some_shape(int rank);
   bool fits(const Extents& shape) const;
-  /// The extent is at least 1 whenever C is.
+  /// True if the extent is at least 1 whenever C is.
   static bool surely_positive(const Expr& extent);
   bool same_shape(const Extents& a, const Extents& b) const;
   Expr unaliased(const Expr& e) const { return e.substitute(alias_); }
@@ -37,7 +37,7 @@ class ProgramBuilder {
   const Uop& recent();
   Number some_number(DType dtype);
   Number some_fill(DType dtype);
-  /// A node of that shape: one that there is, or one read through a random map.
+  /// Returns a node of that shape: an existing one, or one read through a random map.
   Uop like(const Extents& shape, std::optional<DType> dtype);
   Uop condition(const Extents& shape);
   static Uop as(const Uop& u, DType dtype) { return u.dtype() == dtype ? u : cast(u, dtype); }
@@ -76,7 +76,7 @@ class ProgramBuilder {
   Uop make_running(const Uop& u);
 
   DType some_dtype();
-  /// What is scattered onto: zeros, or a node.
+  /// Returns the base of a scatter: zeros, or a node.
   Uop some_base(const Extents& shape, DType dtype);
   ScatterOp some_scatter_op(DType dtype);
   std::vector<Expr> some_places(int rank, int target_rank);

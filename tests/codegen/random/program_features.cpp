@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Features of a program, from its final graph (not from what the generator meant to make).
+// Finds features of a program in its final graph (not in the generator's choices).
 #include "program_features.h"
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program contains, so that a generator that degenerates is seen.
+// The features that a program contains, so that a generator that degenerates shows.
 #pragma once
 
 #include <set>
@@ -11,10 +11,10 @@
 
 namespace mote::test {
 
-/// The names of all features that features_of can give.
+/// Returns the names of all features that features_of can give.
 std::vector<std::string> all_features();
 std::set<std::string> features_of(const Program& p);
-/// Nodes that compute: all but inputs, scalars and parameters.
+/// Counts the nodes that compute: all except inputs, scalars and parameters.
 int computing_nodes(const Program& p);
 
 }  // namespace mote::test

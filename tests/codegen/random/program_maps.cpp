@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes of random programs that read through index maps: shifts, reversals, strides, permutations,
-// merged and split axes, diagonals, windows, and maps that leave the range.
+// Draws nodes of random programs that read through index maps: shifts, reversals, strides,
+// permutations, merged and split axes, diagonals, windows, and maps that leave the range.
 #include <algorithm>
 
 #include "program_builder.h"
@@ -20,7 +20,7 @@ Uop ProgramBuilder::read(const Uop& u, const Extents& shape, const std::vector<E
   return reindex(u, axes, index, some_fill(u.dtype()));
 }
 
-// Affine in one or two axes of a rank, often out of range.
+// Draws an expression that is affine in one or two axes of a rank, often out of range.
 Expr ProgramBuilder::some_index(int rank) {
   if (rank == 0) return Expr(rng_.pick({0, 0, 1, 2, -1}));
   const Expr i = Expr::loop(rng_.below(rank));
@@ -84,7 +84,7 @@ Uop ProgramBuilder::make_broadcast(const Uop& u) {
   return read(u, shape, from);
 }
 
-// One axis is shifted, reversed, strided or both; it may get another extent.
+// Shifts, reverses or strides one axis, or combines these; it may get another extent.
 Uop ProgramBuilder::make_shift(const Uop& u) {
   if (u.rank() == 0) return {};
   const int at = rng_.below(u.rank());
@@ -132,7 +132,7 @@ Uop ProgramBuilder::make_permutation(const Uop& u) {
   return read(u, shape, from);
 }
 
-// Two axes next to each other become one: i/Q and i%Q.
+// Merges two adjacent axes into one: i/Q and i%Q.
 Uop ProgramBuilder::make_merge(const Uop& u) {
   if (u.rank() < 2) return {};
   const auto at = static_cast<std::size_t>(rng_.below(u.rank() - 1));
@@ -149,7 +149,7 @@ Uop ProgramBuilder::make_merge(const Uop& u) {
   return read(u, shape, from);
 }
 
-// One axis becomes two, i*Q + j; the last row may be cut off.
+// Splits one axis into two, i*Q + j; the last row may be cut off.
 Uop ProgramBuilder::make_split(const Uop& u) {
   if (u.rank() == 0) return {};
   const int at = rng_.below(u.rank());
@@ -179,7 +179,7 @@ Uop ProgramBuilder::make_diagonal(const Uop& u) {
   return read(u, Extents(u.shape().begin(), u.shape().end() - 1), from);
 }
 
-// One axis at a constant, or at a parameter.
+// Reads one axis at a constant, or at a parameter.
 Uop ProgramBuilder::make_pick(const Uop& u) {
   if (u.rank() == 0) return {};
   const int at = rng_.below(u.rank());
@@ -201,7 +201,7 @@ Uop ProgramBuilder::make_any_map(const Uop& u) {
   return read(u, shape, from);
 }
 
-// Windows of a convolution, reduced right away or later: x[…, i*s + k - p].
+// Reads windows of a convolution, reduced right away or later: x[…, i*s + k - p].
 Uop ProgramBuilder::make_window(const Uop& u) {
   if (u.rank() == 0 || u.rank() > 2) return {};
   const int at = rng_.below(u.rank());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes of random programs that compute values: Map in its many ops, where, masks, casts, Reduce,
-// Select, scatters, and the idioms of products, normalisations and running sums.
+// Draws nodes of random programs that compute values: Map in its many ops, where, masks, casts,
+// Reduce, Select, scatters, and the idioms of products, normalisations and running sums.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -92,7 +92,7 @@ Uop ProgramBuilder::make_where(const Uop& u) {
                          : map(MapOp::where, std::vector{c, other, u});
 }
 
-// Values chosen by position: causal masks, stripes, frames.
+// Chooses values by position: causal masks, stripes, frames.
 Uop ProgramBuilder::make_mask(const Uop& u) {
   using enum MapOp;
   if (u.rank() == 0) return {};
@@ -127,7 +127,7 @@ Uop ProgramBuilder::reduced(ReduceOp op, const Uop& u, const std::vector<int>& a
   return reduce(op, u, axes);
 }
 
-// The position of the greatest over axes that are never empty, of which a window of C is one.
+// Computes the position of the greatest element over axes that are never empty, like a window of C.
 Uop ProgramBuilder::argmax_of_some(const Uop& u) {
   Extents shape = u.shape();
   shape.push_back(Expr::size("C"));
@@ -155,7 +155,7 @@ Uop ProgramBuilder::make_reduce(const Uop& u) {
   return reduced(op, u, axes);
 }
 
-// y[i] = x[…index[i]…] by an index that is computed from positions, or read from data.
+// Reads y[i] = x[…index[i]…] by an index that is computed from positions, or read from data.
 Uop ProgramBuilder::make_select(const Uop& u) {
   if (u.rank() == 0) return {};
   const int axis = rng_.below(u.rank());
@@ -189,7 +189,7 @@ ScatterOp ProgramBuilder::some_scatter_op(DType dtype) {
   return rng_.pick({add, add, add, mul, max, min, set, set});
 }
 
-// Where the elements of a tensor of that rank go: shifted, strided, windows as of a convolution,
+// Draws the target indices of a tensor of that rank: shifted, strided, windows as of a convolution,
 // or any map, with duplicates and out of range.
 std::vector<Expr> ProgramBuilder::some_places(int rank, int target_rank) {
   std::vector<Expr> to;
@@ -218,7 +218,7 @@ Uop ProgramBuilder::make_scatter(const Uop& u) {
   return scatter(some_scatter_op(u.dtype()), base, u, {to.begin(), to.end()});
 }
 
-// By an index that is computed from positions, or read from data.
+// Scatters by an index that is computed from positions, or read from data.
 Uop ProgramBuilder::make_select_scatter(const Uop& u) {
   if (u.rank() == 0) return {};
   const int axis = rng_.below(u.rank());
@@ -247,7 +247,7 @@ Uop ProgramBuilder::make_param(const Uop& u) {
 
 Uop ProgramBuilder::make_stop(const Uop& u) { return stop_gradient(u); }
 
-// A matrix product along the last axis of u: sum over k of u[…, k] * v[k, j].
+// Makes a matrix product along the last axis of u: sum over k of u[…, k] * v[k, j].
 Uop ProgramBuilder::make_product(const Uop& u) {
   if (u.rank() == 0 || u.rank() > 2 || u.dtype() == DType::boolean) return {};
   Extents wide = u.shape();
@@ -263,7 +263,7 @@ Uop ProgramBuilder::make_product(const Uop& u) {
   return reduced(ReduceOp::sum, left * right, {u.rank() - 1});
 }
 
-// e / sum(e), e = f(x - max(x)): a row with two reductions.
+// Makes e / sum(e), e = f(x - max(x)): a row with two reductions.
 Uop ProgramBuilder::make_normalised(const Uop& u) {
   if (u.rank() == 0 || !is_real(u.dtype())) return {};
   const Axes axis = {rng_.below(u.rank())};
@@ -272,8 +272,8 @@ Uop ProgramBuilder::make_normalised(const Uop& u) {
   return rng_.chance(50) ? e / sum(e, axis) : shifted * sum(e, axis);
 }
 
-// Masked attention: w = where(mask, f(x), c), w / sum(w), and a product that reads w again for
-// each column. What is read so often gets a temporary, and the mask sits in it.
+// Makes masked attention: w = where(mask, f(x), c), w / sum(w), and a product that reads w again
+// for each column. A value that is read that often gets a temporary, with the mask in it.
 Uop ProgramBuilder::make_masked(const Uop& u) {
   if (u.rank() == 0 || u.rank() > 2 || !is_real(u.dtype())) return {};
   const Uop e = rng_.chance(50) ? exp(u) : map(MapOp::sin, std::vector{u});
@@ -287,7 +287,7 @@ Uop ProgramBuilder::make_masked(const Uop& u) {
   return rng_.chance(70) ? make_product(rows) : w * sum(rows, {last});
 }
 
-// y[…, i] = sum over j <= i of x[…, j], or over j < i, or over those behind i.
+// Makes y[…, i] = sum over j <= i of x[…, j], or over j < i, or over those after i.
 Uop ProgramBuilder::make_running(const Uop& u) {
   if (u.rank() == 0 || u.dtype() == DType::boolean) return {};
   const int r = u.rank();

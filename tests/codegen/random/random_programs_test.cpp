@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs through every stage of the compiler. MOTE_RANDOM_PROGRAMS sets how many,
+// Runs random programs through every stage of the compiler. MOTE_RANDOM_PROGRAMS sets their number,
 // MOTE_SEED the first seed; MOTE_REPLAY=FILE checks one program from a file instead.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// The seed at work, for the last words of a process that compiled C has killed.
+/// The current seed, for the last message of a process that compiled C has killed.
 volatile std::uint64_t current_seed = 0;
 
 void say_seed_and_die(int number) {
@@ -50,20 +50,20 @@ void say_seed_and_die(int number) {
 struct Case {
   std::uint64_t seed = 0;
   Prepared prepared;
-  int number = -1;  ///< in the batch; -1: failed before any C
+  int number = -1;  ///< position in the batch; -1 if it failed before any C
 };
 
 struct Batch {
   std::vector<Case> cases;
   std::unique_ptr<CBatch> c;
-  std::future<std::string> compiled;  ///< the compiler's words, empty if it succeeded
+  std::future<std::string> compiled;  ///< the compiler's message, empty if it succeeded
 };
 
 class Session {
  public:
   explicit Session(std::uint64_t first) : next_(first) {}
 
-  /// While one batch is compiled, the next is generated and taken through the passes.
+  /// Checks `count` programs; while one batch is compiled, the next goes through the passes.
   void check(int count) {
     std::optional<Batch> waiting;
     for (int done = 0; done < count && failures_ < kMaxFailures; done += kBatch) {
@@ -74,7 +74,7 @@ class Session {
     if (waiting) finish(*waiting);
   }
 
-  /// How many programs have a feature; how many a pass has changed.
+  /// Returns the number of programs with each feature, and the number that each pass changed.
   const std::map<std::string, int>& features() const { return features_; }
   const std::map<std::string, int>& stages() const { return stages_; }
 
@@ -104,7 +104,8 @@ class Session {
     return batch;
   }
 
-  /// All stages before the C, which joins the batch; false after a failure, which is reported.
+  /// Runs all stages before the C, and adds the program to the batch; reports a failure and returns
+  /// false.
   bool prepare(Case& c, CBatch& batch) {
     const Program p = random_program(c.seed);
     for (const std::string& f : features_of(p)) ++features_[f];
@@ -143,7 +144,7 @@ class Session {
   std::map<std::string, int> features_, stages_;
 };
 
-/// Prints the share of programs; fails when there are fewer than `least`.
+/// Prints the share of programs; fails if there are fewer than `least`.
 void expect_share(const std::string& what, const std::map<std::string, int>& counts,
                   const std::string& key, int count, int least) {
   const auto found = counts.find(key);

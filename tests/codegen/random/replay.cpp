@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a failure, and back.
+// Writes and reads the text of a failure.
 #include "replay.h"
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A failing program as a file that replays: comments with what went wrong and the trials, then the
+// A failing program as a file that replays: comments with the failure and the trials, then the
 // program's text.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one source of chance: splitmix64, the same on every machine and library.
+// The only source of random numbers: splitmix64, the same on every machine and library.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@ class Rng {
     z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
     return z ^ (z >> 31U);
   }
-  /// 0 … n - 1.
+  /// Returns 0 … n - 1.
   int below(int n) { return static_cast<int>(next() % static_cast<std::uint64_t>(n)); }
   bool chance(int percent) { return below(100) < percent; }
-  /// 0 <= x < 1.
+  /// Returns 0 <= x < 1.
   double unit() { return static_cast<double>(next() >> 11U) * 0x1p-53; }
 
   template <typename T>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Greedy shrinking: every edit that still fails, at any stage, is kept, round and round.
+// Shrinks greedily: every edit that still fails, at any stage, is kept, until no edit does.
 #include "shrink.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace mote::test {
 namespace {
 
-/// The trial for the sizes and parameters that a program has: a size that is missing counts as 2.
+/// Returns the trial with the program's sizes and parameters; a missing size counts as 2.
 Trial fitted(const Program& p, Trial t) {
   std::map<std::string, std::int64_t> sizes;
   for (const SizeRule& rule : p.size_rules) {
@@ -27,7 +27,7 @@ Trial fitted(const Program& p, Trial t) {
   return t;
 }
 
-/// The trial with one size smaller, or plainer data.
+/// Returns trials with one size smaller, or plainer data.
 std::vector<Trial> simpler_trials(const Trial& t) {
   std::vector<Trial> all;
   for (const auto& [name, size] : t.sizes)
@@ -66,7 +66,7 @@ class Shrinker {
  private:
   using Edits = std::vector<Edit> (*)(const std::shared_ptr<const Program>&);
 
-  // Takes every edit that still fails, round and round until none does.
+  // Takes every edit that still fails, repeatedly until none does.
   bool exhaust(Edits list) {
     bool progress = false;
     std::vector<Edit> edits = list(std::make_shared<const Program>(now_.program));

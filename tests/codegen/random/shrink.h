@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A failing program becomes the smallest that still fails, by edits of the domain: fewer trials and
-// outputs, nodes replaced by their operands or by inputs, simpler index maps, smaller sizes.
+// Shrinks a failing program to the smallest that still fails, by edits of the domain: fewer trials
+// and outputs, nodes replaced by their operands or by inputs, simpler index maps, smaller sizes.
 #pragma once
 
 #include "check_program.h"
@@ -13,7 +13,7 @@ struct Failure {
   Mismatch mismatch;
 };
 
-/// `failure` comes from check_program(program, trials, options). Ends after `most` checks.
+/// Shrinks a `failure` of check_program(program, trials, options). Ends after `most` checks.
 Failure shrink(Failure failure, const CheckOptions& options, int most = 4000);
 
 }  // namespace mote::test

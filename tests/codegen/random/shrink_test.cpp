@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle tested by planted defects: a wrong pass is found in a few programs, its failure
-// shrinks to a program that a person sees through, and the printed text fails in the same way.
+// Tests the oracle by planted defects: a wrong pass is found in a few programs, its failure shrinks
+// to a program that a person understands at once, and the printed text fails in the same way.
 #include "shrink.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a failing program is tried as next: edits that make it simpler, the bold ones first.
+// The next edits to try on a failing program: they make it simpler, the boldest first.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,12 @@
 
 namespace mote::test {
 
-/// The simpler program, or nullopt when it would not be legal.
+/// Makes the simpler program, or nullopt if it is not legal.
 using Edit = std::function<std::optional<Program>()>;
 
-/// Outputs, nodes, inputs and parameters dropped; nodes replaced by operands and inputs.
+/// Drops outputs, nodes, inputs and parameters; replaces nodes by operands and inputs.
 std::vector<Edit> smaller_graphs(const std::shared_ptr<const Program>& p);
-/// Sizes and parameters as constants, plainer index maps, fills and ops.
+/// Makes sizes and parameters constants, and index maps, fills and ops plainer.
 std::vector<Edit> plainer_nodes(const std::shared_ptr<const Program>& p);
 
 }  // namespace mote::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits that drop something: an output, a node, an input, a parameter.
+// Edits that drop an output, a node, an input or a parameter.
 #include <algorithm>
 
 #include "edit_program.h"
@@ -18,7 +18,7 @@ std::optional<Program> instead(const Source& p, const Uop& node, const Uop& othe
       more_inputs);
 }
 
-/// The node is what its operand k is.
+/// Replaces the node by its operand k.
 Edit by_operand(const Source& p, const Uop& node, std::size_t k) {
   return [=] {
     return edited(*p, [&](const Uop& u, const std::vector<Uop>& args) {
@@ -27,7 +27,7 @@ Edit by_operand(const Source& p, const Uop& node, std::size_t k) {
   };
 }
 
-/// The node becomes an input of its own, when it is more than one step from the inputs.
+/// Replaces the node by an input of its own, if it is more than one step from the inputs.
 std::optional<Program> as_new_input(const Source& p, const Uop& node) {
   const std::vector<Uop> below = operands(node);
   const bool is_deep = std::any_of(below.begin(), below.end(), [](const Uop& x) {

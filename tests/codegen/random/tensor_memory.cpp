@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strided memory for one tensor: values in, values out, and the proof that nothing else changed.
+// Strided memory of one tensor: writes and reads its values, and proves that nothing else changed.
 #include "tensor_memory.h"
 
 #include <functional>
@@ -23,7 +23,7 @@ void for_each_index(const std::vector<std::int64_t>& shape,
   }
 }
 
-/// Row-major in a random order of the axes, with room between elements and rows.
+/// Returns row-major strides in a random order of the axes, with room between elements and rows.
 std::vector<std::int64_t> random_strides(const std::vector<std::int64_t>& shape, Rng& rng) {
   std::vector<std::size_t> order(shape.size());
   std::iota(order.begin(), order.end(), 0U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tensor in memory of its own with strides drawn at random: padded, permuted, repeated (inputs).
-// What belongs to no element holds a pattern, so that stray writes are seen.
+// Bytes that belong to no element hold a pattern, so that stray writes show.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@ namespace mote::test {
 
 class TensorMemory {
  public:
-  /// Values as given (an output has none: every element holds the pattern).
+  /// Stores the given values (an output has none: every element holds the pattern).
   TensorMemory(const Array& a, Rng& rng);
 
   DLTensor view();
   Array values() const;
-  /// Throws Error when a byte outside of the elements was changed; for an input, any byte.
+  /// Throws Error if a byte outside of the elements was changed; for an input, any byte.
   void check_untouched(bool is_input) const;
 
  private:
@@ -28,7 +28,7 @@ class TensorMemory {
   DType dtype_;
   std::vector<std::int64_t> shape_, strides_;
   std::vector<std::byte> bytes_, initial_;
-  std::size_t first_ = 0;  ///< byte where element 0, 0, … lies
+  std::size_t first_ = 0;  ///< offset in bytes of element 0, 0, …
 };
 
 }  // namespace mote::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes, parameters and data of trials, all drawn from a seed, and their text.
+// Draws sizes, parameters and data of trials from a seed, and writes and reads their text.
 #include "trial.h"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ Number some_element(Rng& rng, DType dtype, Fill fill) {
   return store_as(Number(rng.below(9) - 2), dtype);
 }
 
-/// The size of this axis, which may be 1, is known from it alone.
+/// True if the size of this axis, which may be 1, is known from the axis alone.
 bool gives_size(const Program& p, int input, int axis) {
   for (const SizeRule& rule : p.size_rules)
     if (!rule.candidates.empty() && rule.candidates.front() == std::pair(input, axis)) return true;

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# abi_test.sh FOLDER: tools/abi.sh on a small library: it passes what is equal, added or hidden, and
-# fails for a function that is gone and a struct that is laid out otherwise.
+# abi_test.sh FOLDER: tests tools/abi.sh on a small library: it passes equal, added or hidden functions, and
+# fails for a function that is gone and a struct with another layout.
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 abi="$here/../../../tools/abi.sh"
 mkdir -p "$1"
 cd "$1"
-build() { # build FLAGS...: libsome.so
+build() { # build FLAGS...: builds libsome.so
   "${CXX:-c++}" -std=c++20 -g -O1 -shared -fPIC -Wl,-soname,libsome.so.1 "$@" "$here/library.cpp" -o libsome.so
 }
 build
-"$abi" keep libsome.so "$here" "$PWD/kept.abi.xz"  # exits with 77 where abidiff is missing
+"$abi" keep libsome.so "$here" "$PWD/kept.abi.xz"  # exits with 77 if abidiff is missing
 failed=0
 expect() { # expect STATUS TEXT FLAGS...
   build "${@:3}"

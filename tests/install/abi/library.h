@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library in small: what abi_test.sh takes away from it and changes in it.
+// A small library that abi_test.sh removes functions from and changes.
 #pragma once
 
 namespace some {

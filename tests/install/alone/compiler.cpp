@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The component compiler alone: a program becomes C.
+// Uses the component compiler alone: a program becomes C.
 #include <memory>
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The component npz alone: a file that is not there is an error that names it.
+// Uses the component npz alone: a missing file is an error that names it.
 #include <string>
 
 #include "mote/npz/npz.h"

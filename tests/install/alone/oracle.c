@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The component oracle from C: a function of the program's own passes. */
+/* Uses the component oracle from C: a function of the program's own passes the check. */
 #include "mote/oracle/oracle.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The component oracle alone: a function of the program's own passes.
+// Uses the component oracle alone: a function of the program's own passes the check.
 #include <cstdio>
 
 #include "mote/oracle/function.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The component runtime alone: a command on tensors.
+// Uses the component runtime alone: runs a command on tensors.
 #include <cmath>
 
 #include "mote/runtime/command.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* y = sqrt(x) as `mote emit sqrt` has it: what the programs of the component oracle check. */
+/* y = sqrt(x) as `mote emit sqrt` writes it; the programs of the component oracle check it. */
 #ifndef SQUARE_ROOT_H
 #define SQUARE_ROOT_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* mote from C99: tensors, a command, a stream, an op and a backend of the program's own, errors. */
+/* Uses mote from C99: tensors, a command, a stream, an op and a backend of the program's own,
+ * errors. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,7 @@ static void expect(int holds, const char* what) {
   ++failures;
 }
 
-/* y[i] = 2 x[i], for tensors without gaps */
+/* Computes y[i] = 2 x[i] for tensors without gaps. */
 static mote_status accepts(const mote_call* call) {
   return call->inputs[0]->dtype.bits == 32 ? MOTE_OK : MOTE_UNSUPPORTED;
 }

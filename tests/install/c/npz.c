@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* .npz files from C99. */
+/* Reads and writes .npz files from C99. */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +25,8 @@ int main(void) {
           mote_tensor_real_at(read, index, &value) == MOTE_OK && value == 2.5;
   if (!works) printf("failed: %s\n", mote_last_error());
   works = mote_npz_read("nowhere.npz", &npz) == MOTE_FAILED && works;
-  works = strstr(mote_last_error(), "nowhere.npz") != NULL && works; /* of another library */
+  works = strstr(mote_last_error(), "nowhere.npz") != NULL &&
+          works; /* the error comes from another library */
   mote_npz_free(npz);
   mote_tensor_free(read);
   mote_tensor_free(x);

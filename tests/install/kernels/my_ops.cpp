@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = x * sigmoid(beta*x): swish, which the catalogue has only for beta = 1.
+// Defines y = x * sigmoid(beta*x): swish, which the catalogue has only for beta = 1.
 #include <mote/macroops/library.h>
 #include <mote/uops/uop.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* square_of by hand, which mote_add_check() proves against programs/square.mote. */
+/* A handwritten square_of, which mote_add_check() proves against programs/square.mote. */
 #include <stdint.h>
 
 int my_square(const double* x, const int64_t sx[1], double* y, const int64_t sy[1], int64_t N) {

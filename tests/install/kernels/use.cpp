@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program uses ops of three libraries and of the catalogue.
+// Uses ops of three libraries and of the catalogue.
 #include <mote/runtime/catalogue.h>
 #include <mote/runtime/command.h>
 #include <mote/runtime/infer.h>

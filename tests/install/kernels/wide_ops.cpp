@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An op of more inputs than a word of 32 bits has.
+// Defines an op with more than 32 inputs, more than the bits of a 32-bit word.
 #include <mote/macroops/library.h>
 #include <mote/uops/uop.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sum whose rows a pool of threads takes: it begins with the first call, and each call waits
-// until every thread of it has answered.
+// A sum whose rows are computed by a pool of threads: it begins with the first call, and each call
+// waits for every thread.
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -27,7 +27,7 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  /// work(k) for each thread's number.
+  /// Calls work(k) in each thread k.
   void run(const std::function<void(std::int64_t)>& work) {
     std::unique_lock lock(mutex_);
     work_ = &work;

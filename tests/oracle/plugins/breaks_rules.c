@@ -24,7 +24,7 @@ static int64_t count(const DLTensor* t) {
   return n;
 }
 
-/* Elements from the first to the last, gaps included. */
+/* Returns the number of elements from the first to the last, gaps included. */
 static int64_t extent(const DLTensor* t) {
   int64_t last = 0;
   for (int k = 0; k < t->ndim; ++k) last += (t->shape[k] - 1) * t->strides[k];
@@ -133,7 +133,8 @@ static mote_status changes_x(const mote_call* call, void* stream) {
   return status;
 }
 
-/* The same value: nobody sees it afterwards, but who reads x at the same time may. */
+/* Writes the same value: the change is not visible afterwards, but a concurrent reader of x may
+ * see it. */
 static mote_status writes_x_back(const mote_call* call, void* stream) {
   volatile float* x = at(call->inputs[0]);
   *x = *x;
@@ -177,7 +178,7 @@ static mote_status leaves_a_thread(const mote_call* call, void* stream) {
   return keeps_rules(call, stream);
 }
 
-/* No leak: the threads of a pool. */
+/* Starts the threads of a pool once, which is no leak. */
 static mote_status keeps_a_pool(const mote_call* call, void* stream) {
   static int threads = 0;
   for (; threads < 3; ++threads) start(wait_forever, NULL);
@@ -207,7 +208,7 @@ static void* write_much_later(void* y) {
   return NULL;
 }
 
-/* As a pool would: one thread, which is busy with the first call. */
+/* Starts one thread of a pool, which is busy with the first call. */
 static mote_status writes_much_later(const mote_call* call, void* stream) {
   static int started = 0;
   const mote_status status = keeps_rules(call, stream);
@@ -231,7 +232,7 @@ static mote_status differs(const mote_call* call, void* stream) {
   return status;
 }
 
-/* What it computed for an x at the same place, of the same size. */
+/* Caches the result by the address and size of x. */
 static mote_status caches_by_pointer(const mote_call* call, void* stream) {
   static const void* seen = NULL;
   static int64_t size = 0;
@@ -250,7 +251,7 @@ static mote_status caches_by_pointer(const mote_call* call, void* stream) {
   return MOTE_OK;
 }
 
-/* What it computed for an x with the same first element, of the same size. */
+/* Caches the result by the first element and size of x. */
 static mote_status caches_by_content(const mote_call* call, void* stream) {
   static float first = NAN;
   static int64_t size = 0;
@@ -269,7 +270,7 @@ static mote_status caches_by_content(const mote_call* call, void* stream) {
   return MOTE_OK;
 }
 
-/* Where x is as it was, the y of that call is copied. */
+/* Copies the y of an earlier call if x is unchanged. */
 static mote_status answers_from_old_memory(const mote_call* call, void* stream) {
   static const float* old = NULL;
   static float sum = NAN;
@@ -286,7 +287,7 @@ static mote_status answers_from_old_memory(const mote_call* call, void* stream) 
   return keeps_rules(call, stream);
 }
 
-/* Half a second before the first result of a process. */
+/* Waits half a second before the first result of a process. */
 static mote_status starts_slowly(const mote_call* call, void* stream) {
   static int is_started = 0;
   if (!is_started) wait_ms(500);
@@ -294,7 +295,7 @@ static mote_status starts_slowly(const mote_call* call, void* stream) {
   return keeps_rules(call, stream);
 }
 
-/* Wrong from the 30th call of a process on. */
+/* Is wrong from the 30th call of a process on. */
 static mote_status wrong_later(const mote_call* call, void* stream) {
   static int calls = 0;
   const mote_status status = keeps_rules(call, stream);
@@ -302,7 +303,7 @@ static mote_status wrong_later(const mote_call* call, void* stream) {
   return status;
 }
 
-/* Wrong then, and always where the last axis has more than 6 elements. */
+/* Is wrong then, and always if the last axis has more than 6 elements. */
 static mote_status wrong_later_or_long(const mote_call* call, void* stream) {
   const mote_status status = wrong_later(call, stream);
   const DLTensor* y = call->outputs[0];

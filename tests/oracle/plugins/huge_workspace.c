@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A right gemm that asks for a workspace of 2^50 bytes. */
+/* A correct gemm that asks for a workspace of 2^50 bytes. */
 #include "gemm.h"
 
 static mote_status run(const mote_call* call, void* stream) {

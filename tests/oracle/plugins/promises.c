@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A contract that changes all that a bound depends on; its kernel runs nothing. */
+/* A contract that changes everything that a bound depends on; its kernel runs nothing. */
 #include "mote/base/kernel.h"
 
 static mote_status refuse(const mote_call* call) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote/mote.h: tensors, a command, a context, a stream, to call it with.
+// Objects to call mote/mote.h with: tensors, a command, a context, a stream.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote/mote.h: what its functions do, with all that can be chosen. tests/install/c uses it from C.
+// Tests the effects of the functions in mote/mote.h, with all their options. tests/install/c uses
+// it from C.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ namespace {
 using mote::test::CApi;
 using mote::test::kFloat;
 
-/// A kernel of relu that wants so many bytes.
+/// Returns a kernel of relu that needs that number of bytes.
 template <std::size_t Bytes>
 mote_kernel relu_in_workspace(mote_status (*run)(const mote_call*, void*)) {
   return {sizeof(mote_kernel),
@@ -86,7 +87,8 @@ TEST_F(CApi, ARunTakesWorkspaceAndBackends) {
       options.workspace_bytes = bytes;
       ASSERT_EQ(mote_run_with(relu, inputs, 1, outputs, 1, &options), MOTE_OK) << mote_last_error();
       ASSERT_EQ(mote_stream_synchronize(stream), MOTE_OK);
-      EXPECT_EQ(seen, bytes == 64 ? memory : nullptr);  // too little: another kernel runs
+      EXPECT_EQ(seen,
+                bytes == 64 ? memory : nullptr);  // with too little workspace another kernel runs
     }
   const std::int64_t index[] = {1, 2};
   double value = 0;
@@ -150,7 +152,7 @@ TEST_F(CApi, AContextsAllocatorGivesWorkspace) {
   const mote_tensor* const inputs[] = {x};
   mote_tensor* const outputs[] = {y};
   mote_context_options options = {sizeof(options), backends, 1, 0, 0, 0, &counting};
-  // A program that was compiled before there was an allocator says so by its size.
+  // The size shows that a program was compiled before the allocator member existed.
   for (const bool has_allocator : {false, true}) {
     options.size = has_allocator ? sizeof(options) : offsetof(mote_context_options, allocator);
     given = 0;
@@ -192,7 +194,7 @@ TEST_F(CApi, NamedTensorsAreKeptInAFile) {
 
 TEST_F(CApi, MeasuredTimesAreKeptInAFile) {
   const std::string path = testing::TempDir() + "mote_c_tuning_" + std::to_string(getpid());
-  EXPECT_EQ(mote_load_tuning(context, path.c_str()), MOTE_OK);  // there is none yet
+  EXPECT_EQ(mote_load_tuning(context, path.c_str()), MOTE_OK);  // no file exists yet
   const mote_tensor* const inputs[] = {x};
   mote_tensor* const outputs[] = {y};
   ASSERT_EQ(mote_tensor_fill_real(x, 1), MOTE_OK);

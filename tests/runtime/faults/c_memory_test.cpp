@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote/mote.h where memory ends: MOTE_OUT_OF_MEMORY, results untouched, and again.
+// Tests mote/mote.h without memory: MOTE_OUT_OF_MEMORY, untouched results, and a successful retry.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ using mote::test::survive_each_allocation;
 
 const DLDataType kF32 = {kDLFloat, 32, 1};
 
-/// A handle that is freed at the end.
+/// A handle that is freed in the destructor.
 template <typename T, void (*Free)(T*)>
 class Handle {
  public:
@@ -30,7 +30,7 @@ class Handle {
   ~Handle() { Free(handle_); }
   operator T*() const { return handle_; }
 
-  /// make(&handle) must give it, or say that there is no memory and leave it alone.
+  /// make(&handle) must set the handle, or report a lack of memory and leave it unchanged.
   template <typename Make>
   void set(const Make& make) {
     Free(std::exchange(handle_, nullptr));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote/mote.h: every function refuses NULL and nonsense with a status and a line, and leaves its
-// results alone. What they do: c_call_test.cpp.
+// Tests that every function of mote/mote.h refuses NULL and invalid values with a status and a
+// line, and leaves its results unchanged. c_call_test.cpp tests their effects.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -93,8 +93,8 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
   const char* const no_name[] = {nullptr};
   const char* const bad_name[] = {"../x"};
   const mote_tensor* const twice[] = {x, x};
-  // What a program may do to a struct that it sees.
-  mote_tensor spoilt = *x;  // its lists are x's
+  // A program may do this to a struct that it sees.
+  mote_tensor spoilt = *x;  // its lists belong to x
   const mote_tensor* const from_spoilt[] = {&spoilt};
   mote_tensor many_axes = *x;
   many_axes.dl.shape = many_axes.shape;
@@ -322,7 +322,7 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
   EXPECT_EQ(other, nullptr);
   EXPECT_EQ(prepared, nullptr);
   EXPECT_EQ(mote_run(relu, inputs, 1, outputs, 1, context, stream),
-            MOTE_OK);  // all of it still works
+            MOTE_OK);  // all objects still work
   EXPECT_EQ(mote_stream_synchronize(stream), MOTE_OK);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote/mote.h: the registry from C: ops of the program's own, names, groups, attributes.
+// Tests the registry of mote/mote.h from C: the program's own ops, names, groups, attributes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 const char* const kAxes[] = {"N"};
 const mote_op_tensor kTensor = {"x", "T", 0, 1, kAxes, 0, 0};
 
-/// Stays as long as the program: an op is registered for good.
+/// Returns a definition that lives as long as the program, since an op stays registered.
 const mote_op_definition& definition_of(const char* name) {
   static std::vector<std::unique_ptr<mote_op_definition>> all;
   all.push_back(std::make_unique<mote_op_definition>(
@@ -31,7 +31,7 @@ const mote_op_definition& definition_of(const char* name) {
   return *all.back();
 }
 
-/// Counts how often it is released.
+/// Counts the number of times it is released.
 struct Counted {
   int value = 7;
   int released = 0;
@@ -104,7 +104,7 @@ TEST(CRegistry, AnAttributeIsAColumnWithLevels) {
   EXPECT_EQ(value_of("c_level", tanh), nullptr);
   ASSERT_EQ(mote_op_set(relu, "c_level", &high, nullptr, MOTE_DEFAULT_LEVEL + 1), MOTE_OK);
   EXPECT_EQ(value_of("c_level", relu), &high);
-  // The same level again: refused, and the value is still the caller's.
+  // The same level is refused, and the value still belongs to the caller.
   EXPECT_EQ(mote_op_set(relu, "c_level", &later, release, MOTE_DEFAULT_LEVEL), MOTE_INVALID);
   EXPECT_EQ(value_of("c_level", relu), &high);
   EXPECT_EQ(low.released, 0);
@@ -153,7 +153,7 @@ TEST(CRegistry, AGroupsAttributeIsItsMembers) {
   EXPECT_EQ(members[0], op);
   ASSERT_EQ(mote_op_members("elementwise", nullptr, 0, &count), MOTE_OK);
   EXPECT_GT(count, 20U);
-  // C++ reads the same.
+  // C++ reads the same value.
   const auto column = mote::Registry::global().column<std::shared_ptr<const void>>("c_shared");
   EXPECT_EQ(column.at(op).get(), &shared);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands, contexts, streams, measured times and plug-ins where memory ends.
+// Tests commands, contexts, streams, measured times and plug-ins when allocations fail.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ using test::FakeBackend;
 using test::runs_out_of_memory;
 using test::survive_each_allocation;
 
-/// x = -1, 0, 1, 2, … and a y of its shape.
+/// x = -1, 0, 1, 2, …, and a y of the same shape.
 struct Pair {
   explicit Pair(const AxisList& shape) : x(DType::f32, shape), y(DType::f32, shape) {
     const Tensor flat = x.reshape({x.element_count()});
@@ -85,7 +85,7 @@ TEST(FailingHeap, InferenceAndCompute) {
   });
 }
 
-/// A kernel that wants workspace, and works in it.
+/// A kernel that needs workspace, and works in it.
 class FailingHeapWorkspace : public testing::Test {
  protected:
   FailingHeapWorkspace() : fake_("relu", "fake") {
@@ -176,7 +176,7 @@ TEST(FailingHeap, Streams) {
                           expect_relu);
 }
 
-/// The error that waits in the stream is not lost where there is no memory to tell it.
+/// A stream's pending error is not lost if there is no memory to report it.
 TEST(FailingHeap, AStreamsErrorIsKeptUntilItCanBeTold) {
   Context context({.workers = 1});
   Stream stream(context);
@@ -270,13 +270,13 @@ TEST_F(FailingHeapTuning, Files) {
                           },
                           [&](const std::unique_ptr<Context>& context) {
                             EXPECT_EQ(context->tuning().size(), 1U);
-                            EXPECT_EQ(files(), 1);  // nothing half written is left
+                            EXPECT_EQ(files(), 1);  // no partly written file is left
                           });
 }
 
 std::string plugin(const char* name) { return std::string(MOTE_TEST_PLUGINS) + "/" + name + ".so"; }
 
-/// What is loaded stays, so that each attempt goes on with what the last one left.
+/// Loaded plug-ins stay, so that each attempt continues from the last one.
 TEST(FailingHeap, PlugIns) {
   const struct {
     const char* name;

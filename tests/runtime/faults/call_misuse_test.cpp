@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands, contexts, streams, tuning and plug-ins given null, wrong counts, ranks, dtypes and
+// Tests commands, contexts, streams, tuning and plug-ins with null, wrong counts, ranks, dtypes and
 // sizes beyond all memory.
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ TEST(Misuse, Commands) {
   });
 }
 
-/// What run() refuses; so do PreparedCommand, run() on a stream and autotune.
+/// A call that run() refuses; PreparedCommand, run() on a stream and autotune refuse it too.
 using Call =
     std::function<void(const Command&, std::span<const Tensor* const>, std::span<Tensor* const>)>;
 
@@ -133,7 +133,7 @@ void expect_calls_refused(const Call& call, const char* how) {
        with(Command("conv2d", {{"dilation0", kGreatestMagnitude}}), {&image, &image}, {&pixel})},
       {"axis of an op without", with(Command("matmul", {}, 0), {&x, &x}, {&y})},
   });
-  EXPECT_EQ(y.real_at({1, 2}), 7);  // nothing was written
+  EXPECT_EQ(y.real_at({1, 2}), 7);  // no element was written
 }
 
 TEST(Misuse, Runs) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation under a heap that refuses one allocation after the other: each refusal must come out
-// as an error of its kind, keep nothing, and leave the operation to be done again.
+// Runs an operation under a heap that refuses one allocation after the other: each refusal must
+// become an error of its kind, keep no memory, and allow a retry.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace mote::test {
 
-/// Whether `act` failed for want of memory; another error fails the test.
+/// True if `act` failed because of a lack of memory; another error fails the test.
 template <typename Act>
 bool runs_out_of_memory(const std::string& where, const Act& act) {
   try {
@@ -28,12 +28,12 @@ bool runs_out_of_memory(const std::string& where, const Act& act) {
   return true;
 }
 
-/// For n = 0, 1, … until nothing is refused any more: makes a subject, lets act(subject) fail at
-/// its n-th allocation (and at all later ones), then does it again with memory and checks what came
-/// of it. A refusal that act survived must not show in the result.
+/// For n = 0, 1, … until no allocation is refused any more: makes a subject, lets act(subject) fail
+/// at its n-th allocation (and at all later ones), then retries with memory and checks the result.
+/// A refusal that act survived must not show in the result.
 template <typename Make, typename Act, typename Check>
 void survive_each_allocation(const Make& make, const Act& act, const Check& check) {
-  {  // what is made once and stays
+  {  // makes objects that are created once and stay
     auto subject = make();
     act(subject);
     check(subject);
@@ -61,7 +61,7 @@ void survive_each_allocation(const Make& make, const Act& act, const Check& chec
   }
 }
 
-/// An error that is the caller's mistake is one also where its text finds no memory.
+/// Expects an error of the caller, even if there is no memory for its text.
 template <typename Call>
 void expect_mistake(const Call& call) {
   try {
@@ -74,7 +74,7 @@ void expect_mistake(const Call& call) {
 
 struct Nothing {};
 
-/// The same for what needs no subject.
+/// Does the same for an operation without a subject.
 template <typename Act>
 void survive_each_allocation(const Act& act) {
   survive_each_allocation([] { return Nothing{}; }, [&](Nothing&) { act(); }, [](Nothing&) {});

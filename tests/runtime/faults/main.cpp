@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Before all tests: the registry that everybody shares is made where memory ends at one allocation
-// after the other, and is whole in the end.
+// Before all tests the shared registry is made while one allocation after the other fails; it must
+// be complete in the end.
 #include <gtest/gtest.h>
 
 #include <new>
@@ -9,7 +9,7 @@
 #include "mote/runtime/registry.h"
 #include "runtime/heap_count.h"
 
-// A size that no machine has is null from AddressSanitizer too, which asks by this name.
+// AddressSanitizer calls this function: an allocation of an impossible size must return null.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
@@ -19,7 +19,7 @@ namespace {
 
 int refusals = 0;
 
-/// There are thousands of allocations, so that not each one's turn comes.
+/// Skips some of the thousands of allocations.
 void make_registry() {
   for (int n = 0;; n += 1 + n / 16) {
     const mote::test::FailingHeap heap(n, mote::test::FailingHeap::Mode::once);

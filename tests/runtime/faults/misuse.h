@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that make no sense, each with the status that it must give.
+// Invalid calls, each with the status that it must give.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ struct Misuse {
   mote_status status = MOTE_INVALID;
 };
 
-/// Each throws a StatusError of its status whose text is one line that says something.
+/// Expects that each call throws a StatusError of its status with a text of one nonempty line.
 inline void expect_refused(const std::vector<Misuse>& calls) {
   for (const Misuse& m : calls) {
     try {

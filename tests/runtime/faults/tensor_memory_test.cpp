@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors, files and the registry where memory ends.
+// Tests tensors, files and the registry when allocations fail.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -35,7 +35,8 @@ TEST(FailingHeap, TensorsAndViews) {
     const Tensor view = x.permute({1, 0}).slice(0, 2, 3, -1).select(1, 1).broadcast_to({4, 3});
     EXPECT_EQ(view.real_at({3, 0}), 5);
     EXPECT_EQ(clone(view).real_at({3, 2}), 3);
-    copy(x.slice(1, 0, 2), x.slice(1, 1, 2));  // overlaps: copied twice
+    copy(x.slice(1, 0, 2),
+         x.slice(1, 1, 2));  // these overlap, so that the elements are copied twice
     fill(nhwc, 2.0);
     EXPECT_EQ(describe(x), "f32[2,3]");
   });
@@ -126,7 +127,7 @@ TEST(FailingHeap, Attributes) {
         return registry;
       },
       [](const std::unique_ptr<Registry>& registry) {
-        // Each once: what an earlier attempt set is not set again.
+        // Each is set once: a retry does not set a value again that an earlier attempt set.
         if (registry->column<Text>("note").find(0) == nullptr)
           registry->set<Text>(0, "note", "text of an attribute that is long", 20);
         if (registry->column<int>("cost").find(1) == nullptr)
@@ -192,7 +193,7 @@ TEST(FailingHeap, ALibraryIsRegisteredAgainWhereItStopped) {
         EXPECT_EQ(registry->size(), 3U);
         EXPECT_EQ(registry->column<Definition>(kDefinition).at(2), &mote_ops[2]);
         EXPECT_FALSE(registry->column<GeneratedKernels>(kGenerated).at(2).empty());
-        expect_mistake([&] { register_library(library, *registry); });  // it is there
+        expect_mistake([&] { register_library(library, *registry); });  // it is registered already
       });
 }
 

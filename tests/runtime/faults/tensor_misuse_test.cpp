@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors, files and the registry given null, wrong ranks, wrong dtypes, negative sizes and sizes
-// beyond all memory.
+// Tests tensors, files and the registry with null, wrong ranks, wrong dtypes, negative sizes and
+// sizes beyond all memory.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -314,11 +314,11 @@ TEST(Misuse, RegistryOfOps) {
       {"attribute of none", [&] { (void)cost.at(none); }},
   });
   EXPECT_EQ(cost.find(none), nullptr);
-  registry.include(op, "group");  // what was refused has left nothing
+  registry.include(op, "group");  // the refused call has left no trace
   EXPECT_EQ(registry.column<int>("weight").at(op), 1);
 }
 
-/// A library of one op, y = op(x), which `change` spoils.
+/// Registers a library of one op, y = op(x), which `change` makes invalid.
 template <typename Change>
 void register_spoilt(const Change& change) {
   static const char* const axes[] = {"N", "M"};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device whose work is done later, on a thread for each of its streams, and a backend for it. Its
-// memory is the host's, under DLPack's kDLExtDev; memory, streams and events are known, so that
-// what is used after it was given back is an error. Knobs are at the end.
+// memory is the host's, under DLPack's kDLExtDev; it tracks memory, streams and events, so that
+// their use after release is an error. The functions at the end control it.
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -25,22 +25,22 @@ namespace {
 
 constexpr DLDevice kDevice{kDLExtDev, 3};
 
-/// What one task came to: nothing, or why not.
+/// Runs a task; returns "" or an error.
 using Work = std::function<std::string()>;
 struct Task {
   Work work;
-  bool may_fail;  ///< an event is recorded in any case
+  bool may_fail;  ///< false for recording an event, which never fails
 };
 
 std::mutex mutex;
 std::condition_variable changed;
 std::map<char*, std::size_t> memory;
 std::set<const void*> streams, events;
-std::set<int> numbers;  // of the streams, in the order in which they were made
+std::set<int> numbers;  // the numbers of the streams, in the order of creation
 enum class Hold { none, all, oldest } hold = Hold::none;
 bool is_absent = false;
-int failing = -1;  // the task, counted from now, that fails
-int throwing = 0;  // calls of allocate that throw
+int failing = -1;  // the number of the failing task, counted from now
+int throwing = 0;  // the number of calls of allocate that throw
 
 mote_status say(const std::string& text, char* message, std::size_t bytes,
                 mote_status status = MOTE_FAILED) {
@@ -85,7 +85,7 @@ class Stream {
     tasks_.push_back({std::move(work), may_fail});
     changed.notify_all();
   }
-  /// The first error since the last time.
+  /// Returns the first error since the last call.
   std::string synchronize() {
     std::unique_lock lock(mutex);
     changed.wait(lock, [this] { return tasks_.empty(); });
@@ -117,7 +117,7 @@ class Stream {
   std::string error_;
   bool closing_ = false;
   int number_ = 0;
-  bool is_own_;  ///< the one that NULL stands for
+  bool is_own_;  ///< true for the stream that NULL stands for
   std::thread thread_;
 };
 
@@ -188,7 +188,7 @@ mote_status synchronize(void* stream, char* message, std::size_t bytes) {
   return error.empty() ? MOTE_OK : say(error, message, bytes);
 }
 
-// What waits for an event may do so after it was destroyed.
+// A waiting task may outlive the event.
 using Shared = std::shared_ptr<Event>;
 
 mote_status create_event(void** event, char*, std::size_t) {
@@ -270,7 +270,7 @@ float* data_of(const DLTensor& t) {
   return reinterpret_cast<float*>(static_cast<char*>(t.data) + t.byte_offset);
 }
 
-/// y = body(x0, x1) for each element, later; by way of the workspace where there is one.
+/// Computes y = body(x0, x1) for each element later; in the workspace first, if there is one.
 template <typename Body>
 mote_status later(const mote_call* call, void* stream, const Body& body) {
   const auto count = static_cast<std::size_t>(count_of(*call->outputs[0]));
@@ -345,20 +345,20 @@ mote_status mote_plugin_devices(const mote_device** devices, std::int32_t* count
   return MOTE_OK;
 }
 
-/// While it is held no stream begins a task (1), or that which was made first does not (2).
+/// Sets the hold: no stream begins a task (1), or the oldest does not (2).
 MOTE_PLUGIN_EXPORT void late_hold(int held) {
   const std::lock_guard lock(mutex);
   hold = static_cast<Hold>(held);
   changed.notify_all();
 }
-/// The copy or kernel with that number, counted from now, fails; -1: none.
+/// Makes the copy or kernel with that number, counted from now, fail; -1: none.
 MOTE_PLUGIN_EXPORT void late_fail(int task) {
   const std::lock_guard lock(mutex);
   failing = task;
 }
 MOTE_PLUGIN_EXPORT void late_switch_off(int off) { is_absent = off != 0; }
 MOTE_PLUGIN_EXPORT void late_throw(int calls) { throwing = calls; }
-/// Blocks of memory, streams and events that were not given back.
+/// Returns the number of blocks of memory, streams and events that were not released.
 MOTE_PLUGIN_EXPORT int late_live() {
   const std::lock_guard lock(mutex);
   return static_cast<int>(memory.size() + streams.size() + events.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A right kernel of neg for contiguous f32 that may work in place, in a backend whose name the
- * build sets: several of them arrive while others run. */
+/* A correct kernel of neg for contiguous f32 that may work in place, in a backend whose name the
+ * build sets: several of these are loaded while others run. */
 #include "mote/base/kernel.h"
 
 static int64_t count(const DLTensor* t) {

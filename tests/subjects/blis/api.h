@@ -26,7 +26,7 @@ inline void gemm(double alpha, Matrix<double> a, Matrix<double> b, double beta, 
             b.data, b.row_stride, b.col_stride, &beta, y.data, y.row_stride, y.col_stride);
 }
 
-/// y = x, or its transpose.
+/// Computes y = x, or its transpose.
 inline void copy(trans_t trans, Matrix<float> x, Matrix<float> y) {
   bli_scopym(0, BLIS_NONUNIT_DIAG, BLIS_DENSE, trans, y.rows, y.cols, x.data, x.row_stride,
              x.col_stride, y.data, y.row_stride, y.col_stride);
@@ -36,7 +36,7 @@ inline void copy(trans_t trans, Matrix<double> x, Matrix<double> y) {
              x.col_stride, y.data, y.row_stride, y.col_stride);
 }
 
-/// y += x.
+/// Computes y += x.
 inline void add(Matrix<float> x, Matrix<float> y) {
   bli_saddm(0, BLIS_NONUNIT_DIAG, BLIS_DENSE, kPlain, y.rows, y.cols, x.data, x.row_stride,
             x.col_stride, y.data, y.row_stride, y.col_stride);
@@ -46,7 +46,7 @@ inline void add(Matrix<double> x, Matrix<double> y) {
             x.col_stride, y.data, y.row_stride, y.col_stride);
 }
 
-/// y -= x.
+/// Computes y -= x.
 inline void subtract(Matrix<float> x, Matrix<float> y) {
   bli_ssubm(0, BLIS_NONUNIT_DIAG, BLIS_DENSE, kPlain, y.rows, y.cols, x.data, x.row_stride,
             x.col_stride, y.data, y.row_stride, y.col_stride);
@@ -56,7 +56,7 @@ inline void subtract(Matrix<double> x, Matrix<double> y) {
             x.col_stride, y.data, y.row_stride, y.col_stride);
 }
 
-/// y = alpha x.
+/// Computes y = alpha x.
 inline void scale(float alpha, Matrix<float> x, Matrix<float> y) {
   bli_sscal2m(0, BLIS_NONUNIT_DIAG, BLIS_DENSE, kPlain, y.rows, y.cols, &alpha, x.data,
               x.row_stride, x.col_stride, y.data, y.row_stride, y.col_stride);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BLIS as a backend: matrices with a row and a column stride of their own, as they lie. What
-// remains of a tensor, the axes before the last two, is walked here. f32 and f64.
+// BLIS as a backend for f32 and f64: matrices are used in place, with their own row and column
+// strides. The loops here run over the other axes, those before the last two.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -13,8 +13,9 @@
 namespace mote::subject::blis {
 namespace {
 
-/// BLIS's documentation has no stride of 0, by which an axis repeats. Strides of axes of extent 1
-/// mean nothing, but some values of them it refuses; those given here it takes.
+/// Checks strides: BLIS's documentation does not allow a stride of 0, by which an axis repeats.
+/// Strides of axes of extent 1 have no effect, but BLIS refuses some values; it takes those set
+/// here.
 Operand matrices(Operand operand) {
   const std::size_t row = operand.shape.size() - 2;
   const std::size_t col = row + 1;
@@ -52,7 +53,7 @@ void copy_elements(const Matrix<float>& from, const Matrix<float>& to) {
 }
 
 /// A copy of a matrix in the same layout, with readable memory after its end. Kernels of sgemm for
-/// small matrices (version 0.9) load elements that are not the matrix's, as docs/findings.md shows.
+/// small matrices (version 0.9) load elements beyond the matrix, as docs/findings.md shows.
 class Roomy {
  public:
   explicit Roomy(const Matrix<float>& m) : matrix_(m) {
@@ -131,7 +132,7 @@ Work transpose(const Call& call) {
   });
 }
 
-/// y = a, then y += b or y -= b.
+/// Computes y = a, then y += b or y -= b.
 Work sum_or_difference(const Call& call) {
   const Operand y = matrices(call.output(0, 4));
   const Operand a = matrices(broadcast(call.input(0, 4), y.shape));
@@ -189,7 +190,7 @@ Work cast_op(const Call& call) {
   return cast_between<float, double>(x, y);
 }
 
-/// A norm of x[r, :, c] for each r and c, where the middle axis is a vector.
+/// Computes a norm of x[r, :, c] for each r and c, where the middle axis is a vector.
 Work norm(const Call& call) {
   const Operand x = call.input(0, 3), y = call.output(0, 2);
   need({DType::f32, DType::f64}, {&y, &x});
@@ -209,7 +210,9 @@ constexpr std::array kCToY = {mote_op_pair{.input = 2, .output = 0}};
 constexpr std::array kXToY = {mote_op_pair{.input = 0, .output = 0}};
 
 constexpr std::array kKernels = {
-    Kernel{"matmul", matmul, {.ignores_nan = true}},  // a last column times 0 is 0
+    Kernel{"matmul",
+           matmul,
+           {.ignores_nan = true}},  // in the last column NaN and infinities times 0 are 0
     Kernel{"gemm", gemm_with_c, {.in_place = kCToY, .ignores_nan = true}},
     Kernel{"transpose", transpose},
     Kernel{"add", sum_or_difference},

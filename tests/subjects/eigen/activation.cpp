@@ -8,7 +8,7 @@
 namespace mote::subject::eigen {
 namespace {
 
-/// With the op's parameters, in the order of its record.
+/// A function of x with the op's parameters, in the order of its record.
 template <typename T>
 using Function = void (*)(Eigen::Map<const Line<T>> x, T p, T q, Eigen::Map<Line<T>> y);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands as Eigen's arrays: in place where they lie by rows without gaps, else copies.
+// Operands as Eigen's arrays: in place if they are row-major without gaps, else copies.
 #pragma once
 
 #include <Eigen/Core>
@@ -16,7 +16,7 @@ namespace mote::subject::eigen {
 template <typename T>
 using Line = Eigen::Array<T, Eigen::Dynamic, 1>;
 
-/// All elements of an operand, in row-major order.
+/// Holds all elements of an operand, in row-major order.
 template <typename T>
 class Source {
  public:
@@ -55,7 +55,7 @@ class Target {
   Line<T> copy_;
 };
 
-/// body(T{}) for the operand's dtype, one of the four reals.
+/// Returns the work body(T{}) for the operand's dtype, one of the four reals.
 template <typename Body>
 Work of_real(const Operand& x, const Body& body) {
   switch (x.dtype) {

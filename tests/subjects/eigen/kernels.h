@@ -9,11 +9,11 @@
 namespace mote::subject::eigen {
 
 Work unary(const Call& call);       ///< arithmetic and functions of one element
-Work activation(const Call& call);  ///< expressions of these
+Work activation(const Call& call);  ///< expressions of the functions of unary
 Work binary(const Call& call);
 Work comparison(const Call& call);
 Work cast(const Call& call);
-/// The same for f32 alone, where other dtypes have another error, which would need another
+/// These do the same for f32 only: other dtypes have another error, which would need another
 /// contract.
 Work unary_of_f32(const Call& call);
 Work activation_of_f32(const Call& call);
@@ -28,7 +28,7 @@ Work gemm(const Call& call);
 
 Work conv2d(const Call& call);
 Work cumsum(const Call& call);
-/// Those that code for this level of instructions computes well enough: level_v3.cpp, level_v4.cpp.
+/// Returns the kernels that are accurate enough in this level's code: level_v3.cpp, level_v4.cpp.
 std::span<const Kernel> kernels_of_this_level();
 
 Work moved(const Call& call);  ///< pad_constant, flip, tile, concat, transpose

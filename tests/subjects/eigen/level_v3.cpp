@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that Eigen's code for AVX-512 has other versions of (docs/findings.md).
+// The functions for which Eigen has other code with AVX-512 (docs/findings.md).
 #include <array>
 
 #include "kernels.h"
@@ -8,8 +8,7 @@ namespace mote::subject::eigen {
 namespace {
 
 constexpr std::array kOverX = {mote_op_pair{.input = 0, .output = 0}};
-/// exp of what is below the least normal number's logarithm is a denormal, never 0, that of -inf
-/// too.
+/// Below the logarithm of the least normal number exp is a denormal, never 0, even for -inf.
 constexpr std::array kExp = {mote_accuracy{"exp", 4, 0, 0x1p-126}};
 constexpr Promise kOfExp = {
     .in_place = kOverX, .functions = kExp, .flushes_denormals = true, .ignores_nan = true};

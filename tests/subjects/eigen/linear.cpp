@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices, as maps with the strides that they have.
+// Matrix products on maps with the operands' own strides.
 #include "array.h"
 #include "kernels.h"
 
@@ -14,7 +14,8 @@ using AnyMap = Eigen::Map<T, Eigen::Unaligned, AnyStride>;
 template <typename T>
 using RowMap = Eigen::Map<T, Eigen::Unaligned, Eigen::OuterStride<>>;
 
-/// visit(map) of the matrix at batch (p, q): one with adjacent elements of a row where that is so.
+/// Calls visit(map) with the matrix at batch (p, q); the map has adjacent elements in a row if
+/// possible.
 template <typename M, typename T, typename Visit>
 void with_matrix(const Operand& x, std::int64_t p, std::int64_t q, const Visit& visit) {
   T* data = at<T>(x, p * x.strides[0] + q * x.strides[1]);
@@ -24,7 +25,7 @@ void with_matrix(const Operand& x, std::int64_t p, std::int64_t q, const Visit& 
     visit(AnyMap<M>(data, x.shape[2], x.shape[3], AnyStride(x.strides[2], x.strides[3])));
 }
 
-/// visit(a, b, y) for each batch.
+/// Calls visit(a, b, y) for each batch.
 template <typename T, typename Visit>
 void for_each_product(const Operand& a, const Operand& b, const Operand& y, const Visit& visit) {
   for (std::int64_t p = 0; p < y.shape[0]; ++p)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose contract holds for f32 alone.
+// Kernels whose contract holds only for f32.
 #include "kernels.h"
 
 namespace mote::subject::eigen {

@@ -13,15 +13,15 @@ namespace {
 
 constexpr std::array kOverX = {mote_op_pair{.input = 0, .output = 0}};
 constexpr Promise kUnary = {.in_place = kOverX};
-/// Square roots of floats are made of an approximate 1/sqrt (EIGEN_FAST_MATH is on by default): the
-/// last digits differ, the root of a denormal is 0, that of inf NaN. The logistic function of
-/// floats is a quotient of polynomials for a hyperbolic tangent.
+/// Square roots of floats use an approximate 1/sqrt (EIGEN_FAST_MATH is on by default): the last
+/// digits differ, the root of a denormal is 0, that of inf NaN. The logistic function of floats is
+/// a quotient of polynomials for a hyperbolic tangent.
 constexpr std::array kRoots = {mote_accuracy{"sqrt", 3, 0, 0}, mote_accuracy{"rsqrt", 4, 0, 0}};
 constexpr Promise kRoot = {
     .in_place = kOverX, .functions = kRoots, .flushes_denormals = true, .ignores_nan = true};
 constexpr Promise kFlushing = {.in_place = kOverX, .flushes_denormals = true};
 constexpr Promise kLogistic = {.form = "tanh", .in_place = kOverX};
-/// max() and min() of arrays leave open what becomes of NaN.
+/// max() and min() of arrays do not define the result for NaN.
 constexpr Promise kUnaryOfNumbers = {.in_place = kOverX, .ignores_nan = true};
 constexpr Promise kOfNumbers = {.ignores_nan = true};
 

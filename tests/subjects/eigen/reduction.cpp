@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of x[R, N, C] along N: each row a map with a stride, or without one where elements are
-// adjacent, which Eigen has other code for.
+// Reductions of x[R, N, C] along N: each row is a map with a stride, or without one if elements are
+// adjacent, for which Eigen has other code.
 #include "array.h"
 #include "kernels.h"
 
@@ -12,7 +12,7 @@ using Adjacent = Eigen::Map<const Line<T>>;
 template <typename T>
 using Strided = Eigen::Map<const Line<T>, Eigen::Unaligned, Eigen::InnerStride<>>;
 
-/// visit(row of x, r, c), the row as a map of either kind.
+/// Calls visit(row of x, r, c), with the row as a map of either kind.
 template <typename T, typename Visit>
 void for_each_row(const Operand& x, const Visit& visit) {
   for (std::int64_t r = 0; r < x.shape[0]; ++r)
@@ -42,7 +42,7 @@ T& element(const Operand& y, std::int64_t r, std::int64_t c) {
   return *at<T>(y, r * y.strides[0] + c * y.strides[1]);
 }
 
-/// The same places as a row of x has, in y.
+/// Returns the elements of y at the positions of a row of x.
 template <typename T>
 Eigen::Map<Line<T>, Eigen::Unaligned, Eigen::InnerStride<>> row_of(const Operand& y, std::int64_t r,
                                                                    std::int64_t c) {
@@ -62,7 +62,7 @@ void normalised(std::string_view op, const Row& row, To y) {
   }
 }
 
-/// work(row, r, c), a type of f32 or f64 with it, for each row of x.
+/// Calls work(row, r, c) with a type of f32 or f64 for each row of x.
 template <typename F>
 Work by_rows(const Operand& x, F work) {
   return of_real(x, [=]<typename T>(T) {

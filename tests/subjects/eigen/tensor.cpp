@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tensor module has: convolutions, running sums, moves.
+// Ops of the tensor module: convolutions, running sums, moves.
 #include <fmt/format.h>
 
 #include <unsupported/Eigen/CXX11/Tensor>
@@ -26,7 +26,8 @@ Sizes<kRank> sizes(const Operand& x) {
 
 using Pads = std::array<std::pair<Eigen::Index, Eigen::Index>, 4>;
 
-/// One tensor to one of the same dtype, by a function of the two as tensors of that rank.
+/// Computes one tensor from another of the same dtype, by a function of both as tensors of that
+/// rank.
 template <int kRank, typename Move>
 Work move_one(const Call& call, const Move& move) {
   const Operand x = call.input(0, kRank), y = call.output(0, kRank);
@@ -79,12 +80,12 @@ Work concatenated(const Call& call) {
 }
 
 struct Window {
-  Pads pads;  ///< of an image [1, CG, H, W]
+  Pads pads;  ///< those of an image [1, CG, H, W]
   Sizes<4> stride;
   std::int64_t groups;
 };
 
-/// y[n, co] of one image and channel: the image's group, padded, convolved with w[co].
+/// Computes y[n, co] of one image and channel: the image's group, padded, convolved with w[co].
 template <typename T>
 void channel(const Window& v, View<T, 4> image, View<T, 4> kernel, const T* bias, Place<T, 4> y) {
   const Eigen::array<Eigen::Index, 3> axes = {1, 2, 3};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one element, as Eigen has them, and their tests.
+// Functions of one element that Eigen has, and its tests of elements.
 #include <unsupported/Eigen/SpecialFunctions>
 
 #include "array.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* BLIS 0.9.0: in a product's last column NaN and infinities times 0 are 0, in the others NaN.
+/* BLIS 0.9.0: in a product's last column NaN and infinities times 0 give 0, in the others NaN.
  * cc blis_gemm_drops_nan.c -I/usr/include/x86_64-linux-gnu/blis-openmp -lblis -lm && ./a.out
- * By docs/BLISTypedAPI.md C := beta C + alpha A B; each element of the first row is one product
- * with NaN. */
+ * According to docs/BLISTypedAPI.md C := beta C + alpha A B; each element of the first row is
+ * one product with NaN. */
 #include <blis.h>
 #include <math.h>
 #include <stdio.h>

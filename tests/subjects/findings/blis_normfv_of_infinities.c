@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* BLIS 0.9.0: the norm of a vector with two infinities is NaN.
  * cc blis_normfv_of_infinities.c -I/usr/include/x86_64-linux-gnu/blis-openmp -lblis -lm && ./a.out
- * By docs/BLISTypedAPI.md the norm is the root of the sum of squares: infinite. */
+ * According to docs/BLISTypedAPI.md the norm is the root of the sum of squares: infinite. */
 #include <blis.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* BLIS 0.9.0: sgemm reads memory that belongs to none of its matrices.
  * cc blis_sgemm_reads_beyond.c -I/usr/include/x86_64-linux-gnu/blis-openmp -lblis -lm && ./a.out
- * By docs/BLISTypedAPI.md the call reads A (m x k), B (k x n) and, where beta is not 0, C (m x n),
- * as they lie by their strides. Here the page after the last element of one of them is closed. */
+ * According to docs/BLISTypedAPI.md the call reads A (m x k), B (k x n) and, if beta is not 0, C
+ * (m x n), at their strides. Here the page after the last element of one of them is
+ * inaccessible. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include <blis.h>
 #include <setjmp.h>
@@ -22,7 +23,7 @@ static void note(int signal, siginfo_t* info, void* context) {
   siglongjmp(before, 1);
 }
 
-/* `count` floats that end where a closed page begins. */
+/* Returns `count` floats that end where an inaccessible page begins. */
 static float* at_the_end(size_t count) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
   const size_t pages = (count * sizeof(float) + page - 1) / page;
@@ -32,7 +33,8 @@ static float* at_the_end(size_t count) {
   return (float*)(void*)(memory + pages * page) - count;
 }
 
-/* Row-major A and C; the matrix named `guarded` ends at the closed page. 1 if it is overrun. */
+/* Multiplies row-major matrices; the matrix named `guarded` ends at the inaccessible page.
+ * Returns 1 if it is overrun. */
 static int shows(dim_t m, dim_t n, dim_t k, float beta, char guarded) {
   const size_t sizes[] = {(size_t)(m * k), (size_t)(k * n), (size_t)(m * n)};
   float* matrices[3];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eigen 3.4.0 with AVX-512: exp of floats above 88.376 is infinite, where the greatest float is
+// Eigen 3.4.0 with AVX-512: exp of floats above 88.376 is infinite, although the greatest float is
 // e^88.72; log of a denormal is that of the least normal number. expm1 and logistic functions
-// inherit the first.
+// inherit the first error.
 //   g++ -O2 -march=x86-64-v4 -I/usr/include/eigen3 eigen_avx512_exp_log.cpp && ./a.out
 // With SSE or AVX2 both are right. The documentation says "exponential of the given value (e^x)"
-// and "natural logarithm", supported for arrays of 16 floats or one alike: fewer than a vector go
-// to the C library.
+// and "natural logarithm", supported for arrays of 16 floats or of one alike: arrays smaller than a
+// vector use the C library.
 #include <Eigen/Core>
 #include <cmath>
 #include <cstdio>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eigen 3.4.0: pow of floats loses up to seven bits where the compiler contracts x*y + z to one
+// Eigen 3.4.0: pow of floats loses up to seven bits if the compiler contracts x*y + z to one
 // instruction, as gcc does by default.
 //   g++ -O2 -march=x86-64-v3 -I/usr/include/eigen3 eigen_pow_contraction.cpp && ./a.out
-// and with -ffp-contract=off, where the error is below 1 ulp. GenericPacketMathFunctions.h computes
-// log2(x) as the sum of two floats, for "additional accuracy … needed to counter the
-// error-magnification inherent in multiplying by a potentially large exponent"; its exact sums of
-// two floats do not survive contraction.
+// With -ffp-contract=off the error is below 1 ulp. GenericPacketMathFunctions.h computes log2(x) as
+// the sum of two floats, for "additional accuracy … needed to counter the error-magnification
+// inherent in multiplying by a potentially large exponent"; its exact sums of two floats do not
+// survive contraction.
 #include <Eigen/Core>
 #include <cfloat>
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eigen 3.4.0: the square root of infinity is NaN where a vector of floats is computed at once,
-// infinity where one is. (EIGEN_FAST_MATH, on by default, "might affect the accuracy of the
+// Eigen 3.4.0: the square root of infinity is NaN if a vector of floats is computed at once, and
+// infinity for a single float. (EIGEN_FAST_MATH, on by default, "might affect the accuracy of the
 // result"; with 0 both are infinite.)
 //   g++ -O2 -I/usr/include/eigen3 eigen_sqrt_of_infinity.cpp && ./a.out
 #include <Eigen/Core>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // oneDNN 2.6.3: matmul of u8 by s8 with a negative zero point of the source, one of the weights,
-// and output scales that are told at run time gives wrong sums.
+// and output scales that are set at run time gives wrong sums.
 //   c++ -std=c++17 onednn_matmul_zero_points.cpp -ldnnl && ./a.out
-// By the matmul primitive's documentation zero points are any 32-bit integers, and
+// According to the matmul primitive's documentation zero points are any 32-bit integers, and
 // dst = scale * sum_k (src - src_zero) * (weights - weights_zero).
 #include <cmath>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 using dnnl::memory;
 
-/// The one element of a product over one k, with the scale 1.
+/// Returns the one element of a product over one k, with the scale 1.
 int product(std::uint8_t a, std::int8_t b, int a_zero, int b_zero, const char** kernel) {
   dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   dnnl::stream stream(engine);

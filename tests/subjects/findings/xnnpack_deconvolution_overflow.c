@@ -4,10 +4,10 @@
  *
  *   cc xnnpack_deconvolution_overflow.c -lXNNPACK && ./a.out
  *
- * By xnnpack.h (xnn_define_deconvolution_2d) pads are "implicit zero-padding", "output_padding"
- * rows that are not given: one element x[0], a kernel of 3, stride 3 and 2 columns less on the
- * right leave y = x[0] w[0]. The allocator here, which xnn_initialize takes, ends each block at a
- * closed page. */
+ * According to xnnpack.h (xnn_define_deconvolution_2d) pads are "implicit zero-padding", and
+ * no "output_padding" is given: one element x[0], a kernel of 3, stride 3 and 2 columns less on the
+ * right leave y = x[0] w[0]. The allocator here, which xnn_initialize takes, ends each block at an
+ * inaccessible page. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include <math.h>
 #include <signal.h>
@@ -32,7 +32,7 @@ static void* allocate(void* context, size_t size) {
   return allocate_aligned(context, sizeof(void*), size);
 }
 static void* reallocate(void* context, void* block, size_t size) {
-  (void)block; /* buffers that grow are filled anew */
+  (void)block; /* growing buffers are filled again */
   return allocate(context, size);
 }
 static void release(void* context, void* block) { (void)context, (void)block; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* XNNPACK (2022-02-16): 0 / 0 is -inf.
  * cc xnnpack_divide_zero.c -lXNNPACK && ./a.out
- * By xnnpack.h (xnn_define_divide) output_min is the lower bound for clipping output values; from
- * -inf to inf nothing is clipped, and IEEE 754 gives NaN. */
+ * According to xnnpack.h (xnn_define_divide) output_min is the lower bound for clipping output
+ * values; from -inf to inf no value is clipped, and IEEE 754 gives NaN. */
 #include <math.h>
 #include <stdio.h>
 #include <xnnpack.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* XNNPACK (2022-02-16): max pooling with dilation and padding takes elements that no tap of the
- * window meets, some of them beyond the image, and beyond the memory of the input.
+/* XNNPACK (2022-02-16): max pooling with dilation and padding reads elements that no tap of the
+ * window covers, some of them beyond the image, and beyond the memory of the input.
  *
  *   cc xnnpack_max_pool_dilation.c -lXNNPACK -lm && ./a.out
  *
- * By xnnpack.h (xnn_define_max_pooling_2d) padding is implicit, and dilation is the distance
- * between a window's elements. */
+ * According to xnnpack.h (xnn_define_max_pooling_2d) padding is implicit, and dilation is the
+ * distance between a window's elements. */
 #include <math.h>
 #include <stdio.h>
 #include <xnnpack.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// libxsmm as a backend: small matrix products that are compiled when they are asked for (f32, f64,
-// and bf16 with sums in f32), copies of transposed matrices, f32 rounded to bf16. Its matrices lie
-// by columns.
+// libxsmm as a backend: small matrix products that are compiled on demand (f32, f64, and bf16 with
+// sums in f32), copies of transposed matrices, f32 rounded to bf16. libxsmm's matrices are
+// column-major.
 #include <libxsmm.h>
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 namespace mote::subject::xsmm {
 namespace {
 
-/// A matrix by its extents and strides; data is told later, so that one plan serves a stack of
-/// them.
+/// The extents and strides of a matrix without its data, so that one plan serves a stack of
+/// matrices.
 struct Layout {
   std::int64_t rows, cols, row_stride, col_stride;
 
@@ -30,7 +30,8 @@ Layout layout_of(const Operand& operand) {
           operand.strides[row + 1]};
 }
 
-/// The distance between columns, if each column's elements are adjacent and columns lie apart.
+/// Returns the distance between columns, if each column's elements are adjacent and columns do not
+/// overlap.
 std::optional<libxsmm_blasint> column_distance(const Layout& m) {
   if (m.rows > 1 && m.row_stride != 1) return {};
   const std::int64_t distance = m.cols > 1 ? m.col_stride : std::max<std::int64_t>(1, m.rows);
@@ -38,7 +39,7 @@ std::optional<libxsmm_blasint> column_distance(const Layout& m) {
   return static_cast<libxsmm_blasint>(distance);
 }
 
-/// y = a b by columns: what libxsmm compiles, and with which leading dimensions.
+/// A column-major product y = a b: its compiled shape and leading dimensions.
 struct Shape {
   libxsmm_blasint m, n, k, lda, ldb, ldy;
   int flags;
@@ -57,7 +58,7 @@ std::optional<Shape> by_columns(const Layout& a, const Layout& b, const Layout& 
                .flags = ldb ? LIBXSMM_GEMM_FLAG_NONE : LIBXSMM_GEMM_FLAG_TRANS_B};
 }
 
-/// The product, or its transpose b^T a^T = y^T where that is what lies by columns.
+/// The product, or its transpose b^T a^T = y^T if that is column-major.
 struct Product {
   Shape shape{};
   bool swapped = false;
@@ -109,7 +110,7 @@ Work product(const Operand& a, const Operand& b, const std::optional<Operand>& c
   };
 }
 
-/// a[M,K] as a first operand of bf16: two neighbours along K adjacent, K even.
+/// Converts a[M,K] to a first operand of bf16: two neighbours along K are adjacent, K is even.
 std::vector<libxsmm_bfloat16> in_pairs(const libxsmm_bfloat16* a, const Layout& m) {
   const std::int64_t pairs = (m.cols + 1) / 2;
   std::vector<libxsmm_bfloat16> result(static_cast<std::size_t>(pairs * m.rows * 2), 0);
@@ -120,7 +121,7 @@ std::vector<libxsmm_bfloat16> in_pairs(const libxsmm_bfloat16* a, const Layout& 
   return result;
 }
 
-/// b[K,N] by columns, with an even number of rows.
+/// Converts b[K,N] to column-major, with an even number of rows.
 std::vector<libxsmm_bfloat16> in_columns(const libxsmm_bfloat16* b, const Layout& m) {
   const std::int64_t rows = (m.rows + 1) / 2 * 2;
   std::vector<libxsmm_bfloat16> result(static_cast<std::size_t>(rows * m.cols), 0);
@@ -194,7 +195,7 @@ Work gemm(const Call& call) {
   return y.dtype == DType::f32 ? product<float>(a, b, c, y) : product<double>(a, b, c, y);
 }
 
-/// y = x^T, where both lie by rows.
+/// Computes y = x^T, where both are row-major.
 Work transpose(const Call& call) {
   const Operand x = call.input(0, 3), y = call.output(0, 3);
   need_elements({&y});
@@ -242,7 +243,7 @@ constexpr std::array kKernels = {
     Kernel{"cast_bf16", to_bf16},
 };
 
-// The instruction for pairs of bf16 takes and gives no denormals.
+// The instruction for pairs of bf16 treats and gives denormals as 0.
 constexpr Promise kBf16 = {.accumulator = MOTE_ACC_F32, .flushes_denormals = true};
 constexpr std::array kBf16Kernels = {
     Kernel{"matmul", matmul<true>, kBf16},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading calls and the plug-in's table; see subject.h. Each plug-in links its own copy, so that
-// the one table here is its own.
+// Reads calls and makes the plug-in's table; see subject.h. Each plug-in links its own copy, so
+// that it has its own table.
 #include "subject.h"
 
 #include <fmt/format.h>
@@ -57,7 +57,7 @@ mote_status guarded(const mote_call* call, const Table& table, bool runs) {
   });
 }
 
-// A call does not say which backend was asked: each has functions of its own.
+// A call does not say which backend was asked, so each backend has functions of its own.
 template <std::size_t kTable>
 mote_status can_run(const mote_call* call) {
   return guarded(call, tables()[kTable], false);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the plug-ins of other people's libraries share: reading a call, strided views, and the table
-// of kernels. A kernel is a function that checks a call and returns what running it does, so that
-// can_run and run cannot disagree.
+// The shared part of the plug-ins for other people's libraries: reading a call, strided views, and
+// the table of kernels. A kernel is a function that checks a call and returns the work of running
+// it, so that can_run and run cannot disagree.
 #pragma once
 
 #include <cstddef>
@@ -23,14 +23,14 @@ using backend::Operand;
 struct Declined {
   backend::Refusal refusal;
 };
-[[noreturn]] void decline(std::string why);  ///< legal, but not for this library
+[[noreturn]] void decline(std::string why);  ///< for a legal call that this library does not take
 
 class Call {
  public:
   explicit Call(const mote_call& call) : call_(call) {}
 
   std::string_view op() const { return call_.op; }
-  /// Of exactly that rank, leading axes of extent 1 added.
+  /// Returns an operand of exactly that rank, with leading axes of extent 1 added.
   Operand input(int k, int rank) const;
   Operand output(int k, int rank) const;
   bool has_input(int k) const { return backend::has_input(call_, k); }
@@ -46,14 +46,14 @@ void need(std::initializer_list<DType> accepted, std::initializer_list<const Ope
 /// Declines an operand with an axis of extent 0.
 void need_elements(std::initializer_list<const Operand*> operands);
 
-/// The axes in another order.
+/// Returns the operand with its axes in another order.
 Operand permuted(const Operand& operand, std::initializer_list<std::size_t> order);
-/// Axes of extent 1 repeated to `shape`, by strides of 0.
+/// Repeats axes of extent 1 to `shape`, by strides of 0.
 Operand broadcast(const Operand& operand, const std::vector<std::int64_t>& shape);
 std::int64_t count(const Operand& operand);
 bool is_row_major(const Operand& operand);  ///< without gaps
 
-/// The element at distance `offset` from the first.
+/// Returns the element at distance `offset` from the first.
 template <typename T>
 T* at(const Operand& operand, std::int64_t offset = 0) {
   return operand.data == nullptr ? nullptr : static_cast<T*>(operand.data) + offset;
@@ -63,7 +63,7 @@ T* at(const Operand& operand, std::int64_t offset = 0) {
 void for_each_offset(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
                      const std::function<void(std::int64_t)>& visit);
 
-/// A row-major copy, `spare` elements longer, which are 0.
+/// Returns a row-major copy with `spare` more elements, which are 0.
 template <typename T>
 std::vector<T> packed(const Operand& from, std::size_t spare = 0) {
   std::vector<T> values;
@@ -74,7 +74,7 @@ std::vector<T> packed(const Operand& from, std::size_t spare = 0) {
   return values;
 }
 
-/// The reverse: stores row-major elements.
+/// Stores row-major elements to an operand.
 template <typename T>
 void unpack(const T* values, const Operand& to) {
   for_each_offset(to.shape, to.strides,
@@ -83,7 +83,7 @@ void unpack(const T* values, const Operand& to) {
 
 using Work = std::function<void()>;
 
-/// What a kernel promises beside equal bits for equal calls.
+/// The promises of a kernel in addition to equal bits for equal calls.
 struct Promise {
   const char* form = "direct";
   std::span<const mote_op_pair> in_place = {};
@@ -99,13 +99,14 @@ struct Kernel {
   Promise promise = {};
 };
 
-/// Kernels that promise different things of one op for different dtypes are different backends.
+/// A backend; kernels with different promises about one op for different dtypes need different
+/// ones.
 struct Backend {
   const char* name;
-  std::span<const Kernel> kernels;  ///< stay
+  std::span<const Kernel> kernels;  ///< must outlive the plug-in
 };
 
-/// Makes the plug-in these backends, at most two.
+/// Gives the plug-in these backends, at most two.
 mote_status offer(mote_plugin& plugin, const std::string& version,
                   std::initializer_list<Backend> backends);
 

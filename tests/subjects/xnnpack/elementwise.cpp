@@ -8,7 +8,7 @@
 namespace mote::subject::xnn {
 namespace {
 
-/// How an op of one tensor is made, of `channels` elements a row, and set up.
+/// Creates and sets up an op of one tensor with `channels` elements a row.
 template <typename T>
 struct Unary {
   std::function<xnn_status(std::size_t channels, xnn_operator_t* op)> create;
@@ -23,7 +23,7 @@ Unary<T> plain(Create create, Setup setup) {
           }};
 }
 
-/// With one more number before the flags.
+/// Makes an op whose create function takes one more number before the flags.
 template <typename T, typename Create, typename Setup>
 Unary<T> with(Create create, Setup setup, float number) {
   return {[create, number](std::size_t c, xnn_operator_t* op) {
@@ -32,7 +32,7 @@ Unary<T> with(Create create, Setup setup, float number) {
           plain<T>([](auto...) { return xnn_status_success; }, setup).setup};
 }
 
-/// clamp from 0: relu.
+/// Makes relu as a clamp from 0.
 template <typename T, typename Create, typename Setup>
 Unary<T> from_zero(Create create, Setup setup) {
   return {
@@ -193,7 +193,7 @@ Work prelu(const Call& call) {
   };
 }
 
-// x[R, N, C] along N: rows of N are the channels.
+// Computes softmax of x[R, N, C] along N: rows of N are the channels.
 Work softmax(const Call& call) {
   const Operand x = permuted(call.input(0, 3), {0, 2, 1});
   const Operand y = permuted(call.output(0, 3), {0, 2, 1});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of this plug-in, of T = float or Half.
+// The kernels of this plug-in, for T = float or Half.
 #pragma once
 
 #include "operator.h"
@@ -27,7 +27,7 @@ Work deconvolution(const Call& call);
 template <typename T>
 Work global_average(const Call& call);
 Work average_pool(const Call& call);
-/// max_pool2d of f32, i8 and u8, or of f16.
+/// Computes max_pool2d of f32, i8 and u8, or of f16.
 template <typename T>
 Work max_pool(const Call& call);
 Work pad(const Call& call);

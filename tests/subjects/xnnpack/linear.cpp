@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices as fully connected layers, whose weights are b; convolutions, whose images
-// and results are NHWC and whose weights are [groups CO, KH, KW, CG].
+// Matrix products as fully connected layers, whose weights are b; convolutions with images and
+// results in NHWC and weights [groups CO, KH, KW, CG].
 #include <algorithm>
 #include <array>
 
@@ -9,7 +9,7 @@
 namespace mote::subject::xnn {
 namespace {
 
-// f16 operators take void pointers; these make the names one.
+// f16 operators take void pointers; these overloads give both types one name.
 xnn_status create_layer(std::size_t k, std::size_t n, const float* b, xnn_operator_t* op) {
   return xnn_create_fully_connected_nc_f32(k, n, k, n, b, nullptr, -kInf, kInf,
                                            XNN_FLAG_TRANSPOSE_WEIGHTS, op);
@@ -25,7 +25,7 @@ xnn_status setup_layer(xnn_operator_t op, std::size_t m, const Half* a, Half* y)
   return xnn_setup_fully_connected_nc_f16(op, m, a, y, nullptr);
 }
 
-/// The matrix at batch (p, q) of a stack.
+/// Returns the matrix at batch (p, q) of a stack.
 Operand matrix(Operand stack, std::int64_t p, std::int64_t q, std::size_t bytes) {
   if (stack.data != nullptr)
     stack.data = static_cast<char*>(stack.data) +
@@ -64,7 +64,7 @@ struct Window {
   std::int64_t groups = 1;
 };
 
-/// Of conv1d the only axis is the second.
+/// The only axis of conv1d is the second one here.
 Window window_of(const Call& call, const Operand& w) {
   const bool line = call.op().starts_with("conv1d");
   const auto get = [&](const char* name, int axis, int otherwise) {
@@ -87,7 +87,7 @@ Window window_of(const Call& call, const Operand& w) {
   return v;
 }
 
-/// With an axis of extent 1 for rows, where there is none.
+/// Inserts an axis of extent 1 for rows, if there is none.
 Operand image(Operand x) {
   if (x.shape.size() == 3) {
     x.shape.insert(x.shape.begin() + 2, 1);
@@ -96,7 +96,7 @@ Operand image(Operand x) {
   return x;
 }
 
-/// What both kinds of convolution are made with: the window, and the channels of a group.
+/// The parameters that create both kinds of convolution: the window, and the channels of a group.
 struct Channels {
   Window window;
   std::size_t group_inputs, group_outputs;
@@ -159,7 +159,7 @@ struct Deconvolution {
   }
 };
 
-/// x and y as NHWC, w as XNNPACK lays it out.
+/// Runs a layer with x and y as NHWC, and w in XNNPACK's layout.
 template <typename T, typename How>
 Work layer(const How& how, const Operand& x, const Operand& w, const std::optional<Operand>& bias,
            const Operand& y) {

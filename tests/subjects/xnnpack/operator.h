@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// XNNPACK's operators: made where a call is planned, so that what it refuses is declined, or, where
-// they hold weights, tried there with weights of 0 and made again when they are run. All tensors
-// are copies: XNNPACK may read, but not write, XNN_EXTRA_BYTES beyond any of them.
+// XNNPACK's operators are created when a call is planned, so that the call is declined if XNNPACK
+// refuses; those that hold weights are tried there with weights of 0 and created again when they
+// run. All tensors are copies: XNNPACK may read, but not write, XNN_EXTRA_BYTES beyond any of them.
 #pragma once
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 
 using Handle = std::shared_ptr<xnn_operator>;
 
-/// create(xnn_operator_t*) gives a status; one that is no success is declined.
+/// Calls create(xnn_operator_t*); declines if its status is no success.
 template <typename Create>
 Handle make(const Create& create) {
   xnn_operator_t raw = nullptr;
@@ -43,7 +43,7 @@ inline void must(xnn_status status) {
         fmt::format("XNNPACK fails when it is run (status {})", static_cast<int>(status)));
 }
 
-/// setup(op) tells the operator its tensors; then it runs, in this thread.
+/// Passes the tensors by setup(op); then runs the operator in this thread.
 template <typename Setup>
 void run(const Handle& op, const Setup& setup) {
   must(setup(op.get()));
@@ -53,13 +53,13 @@ void run(const Handle& op, const Setup& setup) {
 template <typename T>
 constexpr std::size_t kSpare = XNN_EXTRA_BYTES / sizeof(T);
 
-/// A row-major copy that may be read beyond its end.
+/// Returns a row-major copy that may be read beyond its end.
 template <typename T>
 std::vector<T> input(const Operand& x) {
   return packed<T>(x, kSpare<T>);
 }
 
-/// Row-major memory for a result, likewise; store() copies it to y.
+/// Row-major memory for a result that may be read beyond its end; store() copies it to y.
 template <typename T>
 class Result {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// XNNPACK as two backends: f32, with some whole dtypes, and f16, whose sums are kept in f16.
+// XNNPACK as two backends: f32, with some integer dtypes, and f16, whose sums are kept in f16.
 #include <array>
 
 #include "kernels.h"
@@ -10,8 +10,8 @@ namespace {
 constexpr std::array kOverX = {mote_op_pair{.input = 0, .output = 0}};
 constexpr std::array kOverBoth = {mote_op_pair{.input = 0, .output = 0},
                                   mote_op_pair{.input = 1, .output = 0}};
-/// Operators run with denormals switched off. Where results are limited, to -inf and inf here, NaN
-/// becomes -inf. exp is p·2^n, of which a part that is denormal is lost.
+/// Operators run with denormals switched off. Where results are clamped, here to [-inf, inf], NaN
+/// becomes -inf. exp is p·2^n, which loses a factor that is denormal.
 constexpr std::array kExp = {mote_accuracy{"exp", 3, 1, 0x1p-125}};
 constexpr Promise kExact = {.in_place = kOverX};
 constexpr Promise kUnary = {.in_place = kOverX, .flushes_denormals = true};
@@ -26,7 +26,7 @@ constexpr Promise kOfNumbers = {.flushes_denormals = true, .ignores_nan = true};
 constexpr Promise kPadded = {
     .form = "padding_multiplied", .flushes_denormals = true, .ignores_nan = true};
 
-// f16 is computed in f32, where its denormals are none.
+// f16 is computed in f32, where its denormals are normal numbers.
 constexpr Promise kHalfUnaryOfNumbers = {.in_place = kOverX, .ignores_nan = true};
 constexpr Promise kHalfBinary = {.in_place = kOverBoth, .ignores_nan = true};
 constexpr Promise kHalfOfNumbers = {.ignores_nan = true};

@@ -18,7 +18,7 @@ bool has_taps(std::int64_t first, std::int64_t taps, std::int64_t step, std::int
   return false;
 }
 
-/// x and y are NHWC. The pad behind is as wide as the last window needs.
+/// x and y are NHWC. The pad at the end is as wide as the last window needs.
 Window window_of(const Call& call, const Operand& x, const Operand& y) {
   Window v{};
   for (const std::size_t axis : {0U, 1U}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command writes goes to files in memory, so that no pipe has to be emptied meanwhile.
+// Runs commands. Their output goes to files in memory, so that no pipe has to be emptied meanwhile.
 #include "mote/base/command.h"
 
 #include <fcntl.h>
@@ -40,7 +40,7 @@ class MemoryFile {
   int file_;
 };
 
-/// 0, or the number of the error for which it was not started; `status` as waitpid gives it.
+/// Returns 0, or the error number if it was not started; `status` is as waitpid gives it.
 int run_into(const MemoryFile& output, const MemoryFile& messages,
              const std::vector<std::string>& words, int& status) {
   std::vector<char*> arguments;

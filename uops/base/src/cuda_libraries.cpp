@@ -31,7 +31,7 @@ std::vector<std::string> candidates(const char* variable,
 
 constexpr unsigned kMaxSeconds = 60;
 
-/// The count is the exit code.
+/// Exits with the number of GPUs as the exit code.
 [[noreturn]] void count_and_exit() noexcept {
   constexpr int kGreatestMagnitude = 100;
   dup2(STDERR_FILENO, STDOUT_FILENO);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DLPack helpers: element types, strides, the short description used in messages.
+// Converts DLPack's element types, strides and shapes, and describes tensors for messages.
 #include "mote/base/dlpack.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names and sizes of the element types.
+// Gives the names and sizes of the element types.
 #include "mote/base/dtype.h"
 
 #include <array>

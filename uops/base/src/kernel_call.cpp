@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exceptions, unknown statuses and endless messages end here.
+// Guards the calls into a kernel against exceptions, unknown statuses and messages without an end.
 #include "mote/base/kernel_call.h"
 
 #include <cxxabi.h>
@@ -15,7 +15,7 @@
 namespace mote {
 namespace {
 
-/// Takes no memory: there may be none.
+/// Writes the message without allocating memory: there may be none.
 void set_message(const mote_call& call, const char* text, const char* more = "") {
   if (call.message == nullptr || call.message_bytes == 0) return;
   std::snprintf(call.message, call.message_bytes, "%s%s", text, more);
@@ -30,14 +30,14 @@ void end_message(const mote_call& call) {
 [[gnu::cold, gnu::noinline]] void set_type_of_exception(const mote_call& call) {
   const char* text = "the kernel threw an exception of type ";
   const std::type_info* type = abi::__cxa_current_exception_type();
-  if (type == nullptr) return set_message(call, text, "unknown");  // of another language
+  if (type == nullptr) return set_message(call, text, "unknown");  // thrown by another language
   int status = 0;
   char* name = abi::__cxa_demangle(type->name(), nullptr, nullptr, &status);
   set_message(call, text, name != nullptr ? name : type->name());
   std::free(name);
 }
 
-/// Apart, so that a call that goes well has no room for digits on its stack.
+/// A function of its own, so that a successful call needs no stack space for the digits.
 [[gnu::cold, gnu::noinline]] mote_status unknown(const mote_call& call, int number) {
   std::array<char, 16> digits{};
   std::snprintf(digits.data(), digits.size(), "%d", number);

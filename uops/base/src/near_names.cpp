@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edit distance, and the names within reach of it.
+// Finds names by edit distance.
 #include "mote/base/near_names.h"
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 namespace mote {
 namespace {
 
-/// A longer text is no slip in a name, and would take long to compare.
+/// The longest text that is compared: a longer one is no slip in a name, and would take long.
 constexpr std::size_t kLongest = 200;
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn a into b.
+/// Counts the insertions, deletions, replacements and swaps of neighbours that turn a into b.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads a shared library that offers backends and checks every struct that it hands over, so that
-// nothing later has to. Only what kernel.h promises is looked at: arrays are stepped by the size
-// that the plug-in gives its own elements, which a later version may have made larger.
+// no later code has to. It reads only members that kernel.h promises: arrays are stepped by the
+// size that the plug-in gives its own elements, which a later version may have made larger.
 #include "mote/base/plugin.h"
 
 #include <dlfcn.h>
@@ -23,14 +23,14 @@ namespace {
   refuse("plug-in " + path, reason);
 }
 
-/// Element `index` of an array whose elements are as large as the first one says.
+/// Returns element `index` of an array whose elements have the size that the first one states.
 template <typename T>
 const T* element(const T* array, std::int32_t index) {
   const auto* bytes = reinterpret_cast<const char*>(array);
   return reinterpret_cast<const T*>(bytes + array->size * static_cast<std::size_t>(index));
 }
 
-/// What dlopen or dlsym says, without the path that we name anyway.
+/// Returns the error of dlopen or dlsym, without the path, which our own message names anyway.
 std::string loader_reason(const std::string& path) {
   const char* text = dlerror();
   std::string reason = text != nullptr ? text : "the loader gives no reason";
@@ -40,7 +40,7 @@ std::string loader_reason(const std::string& path) {
 }
 
 std::shared_ptr<void> open_library(const std::string& path) {
-  // A name without a slash would be looked for in the system's folders instead of here.
+  // A name without a slash would be searched for in the system's folders instead of here.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) fail(path, loader_reason(file));
@@ -65,7 +65,7 @@ void check_flag(const std::string& owner, const std::string& what, const char* n
                       ", expected 0 or 1");
 }
 
-/// Numbers that kernel.h gives no meaning to.
+/// Refuses numbers that have no meaning in kernel.h.
 void check_numbers(const std::string& owner, const std::string& what, const mote_contract& c) {
   constexpr int kMaxBits = 53;  // a double has no more
   constexpr int kAllIndices = MOTE_INDICES_VALID | MOTE_INDICES_NOT_NEGATIVE;
@@ -113,7 +113,7 @@ void check_promises(const std::string& owner, const std::string& what, const mot
                         " share memory: expected positions from 0 on");
 }
 
-/// A contract may end before function_count.
+/// Checks a contract, which may end before function_count.
 void check_contract(const std::string& owner, const std::string& what,
                     const mote_contract& contract) {
   constexpr std::size_t kLeast = offsetof(mote_contract, function_count);
@@ -155,7 +155,8 @@ void check_device(const std::string& owner, const mote_device& d) {
     refuse(owner, std::string("device ") + d.name + " is the host, or has a negative number");
 }
 
-/// The plug-in's own word; an exception that it lets out is a defect of it.
+/// Returns the status that the plug-in's function gives; an exception that it lets out is a defect
+/// of the plug-in.
 template <typename Call>
 mote_status answer_of(const std::string& path, const std::string& function, const Call& call) {
   try {
@@ -167,7 +168,7 @@ mote_status answer_of(const std::string& path, const std::string& function, cons
   }
 }
 
-/// The reason of one kernel that declined, with the status in front where the call is illegal.
+/// Returns the reason of one kernel that declined, with the status in front if the call is illegal.
 std::string declined(mote_status status, const char* message) {
   std::string text = *message != '\0' ? message : "no reason given";
   if (status == MOTE_INVALID) text.insert(0, "not a legal call: ");

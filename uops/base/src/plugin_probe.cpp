@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fork that loads and exits. The child reports through its exit code alone; what the library
-// prints goes to standard error, so that data on standard output stays data.
+// Probes a library in a fork that loads it and exits. The child reports only through its exit code;
+// the library's output goes to standard error, so that data on standard output stays data.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,19 +21,19 @@
 namespace mote {
 namespace {
 
-// Exit codes that a library that calls exit() hardly has.
+// Exit codes that a library that calls exit() is unlikely to use.
 constexpr int kSurvived = 113;
 constexpr int kNoMemory = 114;
 constexpr unsigned kSeconds = 30;
 
-/// An exception that the library throws ends the child too.
+/// Loads the library and exits. An exception that the library throws ends the child too.
 [[noreturn]] void load_and_exit(const std::string& path) noexcept {
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   dup2(STDERR_FILENO, STDOUT_FILENO);
   alarm(kSeconds);
   try {
-    // Never closed: what the library does at its end is not asked here.
+    // Never closed: the library's destructors are not part of the probe.
     [[maybe_unused]] const Plugin* kept = std::make_unique<Plugin>(load_plugin(path)).release();
   } catch (const Error&) {
     _exit(kSurvived);
@@ -48,7 +48,7 @@ std::string signal_name(int number) {
   return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(number);
 }
 
-/// Nothing, or how the child ended instead of surviving.
+/// Returns how the child ended; empty if it survived.
 std::string ending(int status) {
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
     return "was not loaded within " + std::to_string(kSeconds) + " s";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places by the environment and by where the program and this library lie.
+// Finds locations of plug-ins by the environment, and relative to the program and this library.
 #include "mote/base/plugin_search.h"
 
 #include <dirent.h>
@@ -27,7 +27,7 @@ std::string program_folder() {
   return failed ? "." : self.parent_path().string();
 }
 
-/// The folder of the library that holds this code; empty where that is the program.
+/// Returns the folder of the library that holds this code; empty if the program itself holds it.
 std::string own_folder() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&plugin_places), &info) == 0) return "";
@@ -57,7 +57,7 @@ std::vector<PluginPlace> plugin_places() {
 std::vector<std::string> plugins_at(const std::string& place) {
   std::vector<std::string> paths;
   std::error_code failed;
-  // The C library's, since std::filesystem's iterator ends the program where memory ends.
+  // Uses the C library, since std::filesystem's iterator ends the program if memory runs out.
   const auto close = [](DIR* folder) { closedir(folder); };
   if (const std::unique_ptr<DIR, decltype(close)> folder(opendir(place.c_str()), close); folder) {
     while (const dirent* entry = readdir(folder.get()))

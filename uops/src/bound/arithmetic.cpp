@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of arithmetic on reals: rounding, sums, products, quotients.
+// Implements the rules of arithmetic on reals: rounding, sums, products, quotients.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace {
 
 Uop either(const Uop& a, const Uop& b) { return a || b; }
 
-/// Both ends times 1 -+ k, outward. Zeros and infinities stay.
+/// Returns both ends times 1 -+ k, outward. Zeros and infinities stay.
 Interval relative(const Interval& x, double k) {
   Interval y = x;
   y.whole = false;
@@ -25,13 +25,13 @@ Interval relative(const Interval& x, double k) {
   return y;
 }
 
-/// One double outward.
+/// Moves both ends outward by at least one double.
 Interval outward(const Interval& x, const Format& f) {
   if (f.dtype != DType::f64) return relative(x, 0x1p-52);
   Interval y = x;
   y.whole = false;
   const Uop zero = eq(x.lo, 0) && eq(x.hi, 0);
-  // Of what is not below 0 neither end is: corners() takes its word.
+  // In a nonnegative interval no end goes below 0: corners() relies on that.
   const Uop stays = x.nonnegative ? eq(x.lo, 0) : zero;
   y.lo = where(stays || isinf(x.lo), x.lo, next_down(x.lo));
   y.hi = where(zero || isinf(x.hi), x.hi, next_up(x.hi));
@@ -42,8 +42,8 @@ Uop round_to(const Uop& x, DType dtype) {
   return dtype == DType::f64 ? x : cast(cast(x, dtype), DType::f64);
 }
 
-/// Operands of a multiplication with so many bits only, in the range of f; a value that has no more
-/// stays, and rounding changes no sign.
+/// Returns an operand of a multiplication rounded to that number of bits, in the range of f; a
+/// value that has no more bits stays, and rounding changes no sign.
 Interval narrowed(Interval x, int bits, const Format& f) {
   const double least = f.normal * std::ldexp(1.0, 1 - bits);
   const Uop bit = lowest_bit(x.lo);
@@ -59,31 +59,32 @@ Interval narrowed(Interval x, int bits, const Format& f) {
   return x;
 }
 
-/// The certain value that it is around, if it is 0, finite, infinite or NaN where both its ends
-/// are: double has a wider range than the format.
+/// Returns the certain value that x is around, if there is one. It is 0, finite, infinite or NaN
+/// exactly if both ends are: double has a wider range than the format.
 const Uop* centre_of(const Interval& x, const Format& f) {
   const Spread* s = f.dtype != DType::f64 ? x.around() : nullptr;
   return s != nullptr ? &s->centre : nullptr;
 }
 
-/// Both ends are finite, the same infinity, or NaN.
+/// Returns true if both ends are always finite, the same infinity, or NaN.
 bool ends_agree(const Interval& x, const Format& f) {
   return x.certain() || centre_of(x, f) != nullptr;
 }
 
-/// A NaN among the corners shows in both ends.
+/// Returns true if a NaN among the corners shows in both ends.
 bool shows_in_both(MapOp op, const Interval& a, const Interval& b, const Format& f) {
   if (ends_agree(a, f) || ends_agree(b, f)) return true;
   return !b.nonnegative && !(a.nonnegative && op == MapOp::mul);
 }
 
-/// x, the hull of op over the ends: a NaN from certain operands is a certain one; else nothing is
-/// known. Where it is from an operand that is around a value, that is 0 or infinite, and certain.
+/// Settles the NaNs of x, the hull of op over the ends: a NaN from certain operands is a certain
+/// one; otherwise nothing is known. A NaN from an operand that is around a certain value counts as
+/// certain too: that value is 0 or infinite.
 Interval with_nans(const Interval& x, MapOp op, const Interval& a, const Interval& b,
                    const Format& f) {
   Uop unknown = shows_in_both(op, a, b, f) ? isnan(x.lo) : either(isnan(x.lo), isnan(x.hi));
   Uop apart = Uop();
-  // What is the same for all elements comes last, so that it decides alone.
+  // An operand that is the same for all elements comes last, so that it decides alone.
   const bool in_order = a.lo.rank() >= b.lo.rank();
   for (const Interval* arg : {in_order ? &a : &b, in_order ? &b : &a}) {
     const Uop* centre = centre_of(*arg, f);
@@ -95,7 +96,7 @@ Interval with_nans(const Interval& x, MapOp op, const Interval& a, const Interva
   return apart ? unless(unknown && apart, x) : x;
 }
 
-/// The hull of op over the ends.
+/// Returns the hull of op over the ends.
 Interval corners(MapOp op, const Interval& a, const Interval& b) {
   const auto at = [&](const Uop& x, const Uop& y) { return map(op, std::vector<Uop>{x, y}); };
   Interval x;
@@ -106,7 +107,7 @@ Interval corners(MapOp op, const Interval& a, const Interval& b) {
     x.lo = min(p, q);
     x.hi = max(p, q);
   } else if (b.nonnegative) {
-    // Each of the four stands in one end, so that none that is NaN is lost.
+    // Each of the four corners stands in one end, so that no NaN is lost.
     x.lo = min(at(a.lo, b.lo), at(a.lo, b.hi));
     x.hi = max(at(a.hi, b.lo), at(a.hi, b.hi));
   } else if (a.nonnegative && op == MapOp::mul) {
@@ -120,12 +121,12 @@ Interval corners(MapOp op, const Interval& a, const Interval& b) {
   return x;
 }
 
-/// The result is exact in double: operands are points on a grid that 53 bits hold.
+/// Returns true if the result is exact in double: operands are points on a grid that 53 bits hold.
 Uop on_grid(const Interval& x, const Uop& grid) {
   return eq(x.lo, x.hi) && abs(x.lo) < grid * 0x1p53;
 }
 
-/// Both are points, beside a condition, if there is one.
+/// Returns the conjunction of the condition, if there is one, and that both intervals are points.
 Uop and_points(Uop condition, const Interval& a, const Interval& b) {
   const bool same = a.lo.id() == b.lo.id() && a.hi.id() == b.hi.id();
   for (const Interval* x : {&a, &b}) {
@@ -142,38 +143,40 @@ Interval choose(const Uop& condition, const Interval& a, Interval b) {
   return b;
 }
 
-/// Rounded; where `exact` holds, the ends are the exact result, else double has rounded it.
+/// Rounds x. If `exact` holds, the ends are the exact result, else double has rounded it.
 Interval rounded_unless(const Uop& exact, const Interval& x, const Format& f, const Context& c) {
   return rounded(choose(exact, x, outward(x, f)), f, c, true);
 }
 
-/// No digit of a sum of points, `sum`, is lost in double. Of the two differences the one with the
-/// operand of greater magnitude is exact (Dekker), so that it tells whether there is a rest; an
-/// infinity fails the other.
+/// Returns true if `sum`, a sum of points, loses no digit in double. Of the two differences, the
+/// one with the operand of greater magnitude is exact (Dekker), so it shows whether there is a
+/// rest; an infinity fails the other.
 Uop is_exact_sum(const Uop& sum, const Interval& a, const Interval& b) {
   return and_points(eq(sum - a.lo, b.lo) && eq(sum - b.lo, a.lo), a, b);
 }
 
-/// No digit of x, a product of points, is lost in double, which holds the digits of all products of
-/// two numbers of a narrower format. Not of two operands that are known to be so.
+/// Returns true if x, a product of points, loses no digit in double, which holds the digits of all
+/// products of two numbers of a narrower format. Callers skip it for two certain operands whose
+/// bits fit.
 Uop is_exact_product(const Interval& x, const Interval& a, const Interval& b) {
   constexpr int kDouble = 53;
   if (a.digits() + b.digits() <= kDouble) return and_points(Uop(), a, b);
   return and_points(on_grid(x, lowest_bit(a.lo) * lowest_bit(b.lo)), a, b);
 }
 
-/// Roundings in double of a product of the centre, of the slack, and of the ends. A narrower
-/// format's range leaves doubles room enough.
+/// The roundings in double of a product of the centre, of the slack, and of the ends. A narrower
+/// format's range leaves enough room in double.
 constexpr double kRoundings = 0x1p-50;
 
-/// Of two values that are each a certain one, a little more and a little less: so is the product,
-/// and it is NaN only where that of the two is.
+/// Returns the product of two values that are each a certain one, slightly more or less. So is the
+/// product, and it is NaN only if the product of the two certain values is.
 Interval product_around(const Spread& a, const Spread& b, const Format& f, const Context& c) {
   const double slack = (1 + a.slack) * (1 + b.slack) - 1 + kRoundings;
   return rounded(relative(exactly(a.centre * b.centre), slack), f, c, true);
 }
 
-/// Where one of two values is such, the products with its centre have the hull's ends.
+/// Returns the product if one of two values is around a centre: the products with the centre have
+/// the hull's ends.
 Interval product_with(const Interval& a, const Spread& b, bool nonnegative, const Format& f,
                       const Context& c) {
   Interval x = corners(MapOp::mul, a, exactly(b.centre));
@@ -192,7 +195,7 @@ Interval product_of(const Interval& a, const Interval& b, bool square, DType dty
     if (p != nullptr) return with_nans(product_with(b, *p, nonnegative, f, c), MapOp::mul, a, b, f);
   }
   Interval x = corners(MapOp::mul, a, b);
-  if (square && !a.certain()) {  // the same value twice: not below 0, and 0 only where it may be 0
+  if (square && !a.certain()) {  // the same value twice: not below 0, and 0 only if it may be 0
     const Uop straddles = a.lo <= 0 && a.hi >= 0;
     const Uop p = a.lo * a.lo, q = a.hi * a.hi;
     x.lo = where(straddles, 0, min(p, q));
@@ -203,7 +206,7 @@ Interval product_of(const Interval& a, const Interval& b, bool square, DType dty
   const bool exact = a.certain() && b.certain() && a.bits + b.bits <= 53;
   const Interval y = c.rigid && !exact ? rounded_unless(is_exact_product(x, a, b), x, f, c)
                                        : rounded(x, f, c, exact);
-  // The squares of numbers, of infinities too, are numbers.
+  // The squares of numbers, including infinities, are numbers.
   return square ? y : with_nans(y, MapOp::mul, a, b, f);
 }
 
@@ -310,7 +313,7 @@ Interval scaled(const Interval& given, const Interval& factor, DType dtype, cons
   y.lo = y.lo - slack;
   y.hi = y.hi + slack;
   if (y.nonnegative) y.lo = not_below_zero(y.lo);
-  // A sum that may overflow stays what it is, whatever the factor.
+  // A sum that may overflow stays unknown for any factor.
   return unless(overflows || ne(isnan(y.lo), isnan(y.hi)), y);
 }
 
@@ -332,7 +335,7 @@ Interval add(const Interval& p, const Interval& q, DType dtype, const Context& c
   x = c.rigid && !whole ? rounded_unless(is_exact_sum(x.lo, a, b), x, f, c)
                         : rounded(x, f, c, false);
   x.whole = whole;
-  if (whole) {  // the format holds them all, up to 2^p
+  if (whole) {  // the format holds all integers up to 2^p
     const Uop size = max(abs(exact.lo), abs(exact.hi));
     x = choose(size <= std::ldexp(1.0, f.precision), exact, x);
   }
@@ -350,8 +353,8 @@ Interval negated(const Interval& x) {
 
 namespace {
 
-/// An operand of a multiplication in the format that the contract lets it have: with fewer bits,
-/// and where that has a least number too, with that error, as the accuracy of kOperand says. A
+/// Returns an operand of a multiplication in the format that the contract permits: with fewer bits
+/// and, if that format has a least number too, with that error, as the accuracy of kOperand says. A
 /// value of that format stays.
 Interval as_operand(const Interval& x, const Format& f, const Contract& contract) {
   Interval y = narrowed(x, contract.multiply_bits, f);

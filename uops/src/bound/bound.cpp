@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bound(): each output's graph walked once, operands first; every node gets the interval that the
-// rules give it.
+// Computes bound(): walks each output's graph once, operands first, and gives every node the
+// interval that the rules state.
 #include "mote/uops/bound.h"
 
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ class IntervalWalk {
     return args;
   }
 
-  /// A certain value, a little more and a little less.
+  /// Makes x a certain value, slightly more or less.
   static void set_around(Interval& x, Uop centre, double slack) {
     const Uop less = centre * (1 - slack), more = centre * (1 + slack);
     x.lo = min(less, more);
@@ -72,7 +72,7 @@ class IntervalWalk {
     x.spread = {std::move(centre), slack, x.lo, x.hi};
   }
 
-  /// What may have become x by being rounded to the format; an infinity was one.
+  /// Returns the values that rounding to the format may have turned into x; infinities stay.
   static Interval before_rounding(const Interval& x, const RealFormat& f) {
     const double unit = std::ldexp(1.0, -f.precision), half = std::ldexp(0.5, f.least_exponent);
     return bounds::between(min(x.lo * (1 - unit), x.lo * (1 + unit)) - half,
@@ -105,7 +105,7 @@ class IntervalWalk {
     if (!is_real(u.dtype())) return bounds::exactly(u);
     return constant(s.value.real(), u.dtype());
   }
-  /// A literal: as it is, or rounded to the format first.
+  /// Returns the interval of a literal: as it is, or rounded to the format first.
   Interval constant(double v, DType dtype) const {
     const bounds::Format f = bounds::format_of(dtype, context_.contract);
     const double stored = store_as(v, f.dtype).real();
@@ -134,7 +134,7 @@ class IntervalWalk {
     return x;
   }
 
-  /// A position, as an integer or as the real that it is cast to.
+  /// Returns the interval of a position, as an integer or as the real that it is cast to.
   Interval visit(const Uop& u, const uop::Iota& i) const {
     if (!is_real(u.dtype())) return bounds::exactly(u);
     const Uop position = iota(i.value, shape_of(u));
@@ -156,7 +156,7 @@ class IntervalWalk {
     y.lo = moved(x.lo, end(fill.lo));
     y.hi = same ? y.lo : moved(x.hi, end(fill.hi));
     if (!real) return y;
-    // One value is read where it is, not two.
+    // The one centre is moved, instead of the two ends.
     if (const bounds::Spread* s = x.around(); s && r.fill.real() == 0)
       set_around(y, moved(s->centre, 0.0), s->slack);
     y.whole = x.whole && fill.whole;
@@ -177,12 +177,12 @@ class IntervalWalk {
         (m.op == MapOp::add || m.op == MapOp::sub || m.op == MapOp::mul || m.op == MapOp::div);
     return opens ? open_at_infinities(m.op, args, std::move(x)) : x;
   }
-  /// The value is an infinity, whatever an implementation does.
+  /// Returns true if the value is an infinity in every implementation.
   static Uop is_infinite(const Interval& x) { return eq(x.lo, x.hi) && bounds::isinf(x.lo); }
 
-  /// An operation on numbers of f64 that overflows: in another order, or fused with what is
-  /// computed from it, it gives a number beyond the greatest, of which the ends say as much as
-  /// doubles can. Ends of a narrower format are doubles, which do not overflow.
+  /// Opens the interval of an operation on f64 numbers that overflows: in another order, or fused
+  /// with a later operation, it gives a number beyond the greatest, which the ends represent as far
+  /// as doubles can. Ends of a narrower format are doubles, which do not overflow.
   static Interval not_overflowed(MapOp op, const std::vector<Interval>& args, Interval x) {
     if (op != MapOp::add && op != MapOp::sub && op != MapOp::mul && op != MapOp::div) return x;
     if (x.sum) return x;
@@ -216,7 +216,7 @@ class IntervalWalk {
   }
   Interval visit(const Uop&, const uop::StopGradient& s) const { return at(s.x); }
 
-  /// An index that is not certain reads anything.
+  /// Returns the interval of a Select. An index that is not certain reads any element.
   Interval visit(const Uop& u, const uop::Select& s) const {
     const Interval x = bounds::settled(at(s.x), s.x.dtype(), context_);
     const Interval& index = at(s.index);
@@ -247,7 +247,8 @@ class IntervalWalk {
   bounds::SummedProducts products_;
 };
 
-/// Integers are 64-bit until they are stored: ends that storing would wrap leave nothing known.
+/// Returns the interval as stored. Integers are 64-bit until they are stored: if storing would wrap
+/// the ends, nothing is known.
 Interval stored(const Interval& x, DType dtype) {
   if (x.certain() || !is_integer(dtype) || dtype == DType::i64) return x;
   const IntegerRange range = integer_range(dtype);

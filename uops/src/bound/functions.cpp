@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of functions: their ends, widened by the declared accuracy.
+// Implements the rules of functions: their ends, widened by the declared accuracy.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -12,14 +12,14 @@
 namespace mote::bounds {
 namespace {
 
-/// libm's own error in double, in both directions.
+/// The error of libm itself in double, in both directions.
 constexpr double kLibm = 0x1p-51;
 
 Uop is_zero(const Interval& x) { return eq(x.lo, 0) && eq(x.hi, 0); }
 
-/// Half the width of the accuracy as a factor, and what is added.
+/// The half width of the accuracy, as a factor and an absolute part.
 struct Slack {
-  Uop factor;  ///< of the result's magnitude
+  Uop factor;  ///< factor of the result's magnitude
   Uop added;
 };
 Slack slack_of(MapOp op, const Format& f, const Context& c) {
@@ -28,7 +28,8 @@ Slack slack_of(MapOp op, const Format& f, const Context& c) {
   return {ulp * (2 * f.unit) + kLibm, ulp * f.least + a.abs};
 }
 
-/// The ends moved outward by the slack, an exact zero of exp(-inf) aside; clamped to the range.
+/// Returns the ends moved outward by the slack, except an exact zero of exp(-inf), and clamped to
+/// the range.
 Interval widened(Interval y, MapOp op, const Interval& x, const Format& f, const Context& c) {
   const Slack s = slack_of(op, f, c);
   const Course& course = *info(op).course;
@@ -36,7 +37,7 @@ Interval widened(Interval y, MapOp op, const Interval& x, const Format& f, const
   y.lo = lo - (abs(lo) * s.factor + s.added);
   y.hi = hi + (abs(hi) * s.factor + s.added);
   if (lo.id() == hi.id() || !std::isfinite(course.greatest)) {
-    // inf - inf: an infinite end stays.
+    // An infinite end stays: the slack would give inf - inf.
     y.lo = where(isinf(lo), lo, y.lo);
     y.hi = where(isinf(hi), hi, y.hi);
   }
@@ -61,7 +62,7 @@ Interval widened(Interval y, MapOp op, const Interval& x, const Format& f, const
   return y;
 }
 
-/// sin, cos: |Δ| <= min(2, e * min(1, |slope| + e)).
+/// Returns the interval of sin or cos: |Δ| <= min(2, e * min(1, |slope| + e)).
 Interval wave(MapOp op, const Interval& x) {
   Interval y;
   if (x.certain()) return exactly(apply1(op, x.lo));
@@ -103,7 +104,7 @@ Interval ends(MapOp op, const Interval& x) {
   return y;
 }
 
-/// Where the ends say nothing about what is between them.
+/// Returns true if the ends say nothing about the values between them.
 Uop unknown(MapOp op, const Interval& x, const Interval& y) {
   const Course& course = *info(op).course;
   Uop bad = isnan(y.lo) || isnan(y.hi);
@@ -177,12 +178,12 @@ std::vector<std::string> contract_functions() {
 
 namespace mote::bounds {
 
-/// a^b where the sign of a's zero decides between the infinities.
+/// Returns true if the sign of a's zero decides between the infinities of a^b.
 Uop odd_power_of_zero(const Interval& a, const Interval& b) {
   return is_zero(a) && b.lo < 0 && ne(mod(b.lo, number(2)), 0);
 }
 
-// a^b rises or falls in each argument where a >= 0, and in a where b is a whole number.
+// a^b rises or falls in each argument if a >= 0, and in a if b is a whole number.
 Interval power(const Interval& a, const Interval& b, DType dtype, const Context& c) {
   const Format f = format_of(dtype, c.contract);
   const auto at = [](const Uop& x, const Uop& y) { return pow(x, y); };
@@ -217,7 +218,7 @@ Interval power(const Interval& a, const Interval& b, DType dtype, const Context&
                 y);
 }
 
-// x - y*floor(x/y) is exact for points; else where the quotient keeps its whole part.
+// x - y*floor(x/y) is exact for points; else if the quotient keeps its whole part.
 Interval remainder(const Interval& a, const Interval& b, DType dtype, const Context& c) {
   const Format f = format_of(dtype, c.contract);
   if (a.certain() && b.certain()) return rounded(exactly(mod(a.lo, b.lo)), f, c, false);

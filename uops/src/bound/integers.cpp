@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large an integer of a program may get, from its graph alone: whether a double holds it.
+// Limits the size of a program's integers from its graph, to decide whether a double holds them.
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -33,7 +33,7 @@ int bits_of(std::int64_t v) {
   return static_cast<int>(std::bit_width(size));
 }
 
-/// Made of positions and sizes: no parameter, which may be any number.
+/// Returns true for an expression of positions and sizes: a parameter may be any number.
 bool is_position(const Expr& e) {
   return std::ranges::none_of(e.symbols(),
                               [](const Symbol& s) { return s.kind() == SymbolKind::param; });
@@ -69,7 +69,8 @@ int bits_of(const uop::Map& m, const std::vector<int>& args) {
   }
 }
 
-/// Of one node, its operands known. Integers are computed in 64 bits: only a cast narrows them.
+/// Returns the bits of one node, whose operands are known. Integers are computed in 64 bits: only a
+/// cast narrows them.
 int bits_of(const Uop& u, const Known& known) {
   const uop::Kind& kind = u.node().kind;
   if (u.dtype() == DType::boolean) return 1;

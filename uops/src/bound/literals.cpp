@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands first: truths that are literals, or follow from such, take their readers' place.
+// Visits operands first: truth values that are literals, or follow from literals, replace the nodes
+// that read them.
 #include <algorithm>
 #include <unordered_map>
 
@@ -37,8 +38,8 @@ class Deciding {
     return at == truths_.end() ? std::nullopt : std::optional<bool>(at->second);
   }
 
-  /// The operand that stands for the node; nothing where there is none. Notes what it is if that is
-  /// certain.
+  /// Returns the operand that replaces the node; empty if there is none. Notes the node's truth
+  /// value if that is certain.
   Uop decided(const Uop& u, const uop::Map& m, const std::vector<Uop>& made) {
     const auto stands = [&](std::size_t k) {
       return made[k].shape() == u.shape() ? made[k] : Uop();
@@ -50,7 +51,7 @@ class Deciding {
     }
     if (m.op == MapOp::logical_not && first) truths_[u.id()] = !*first;
     if (m.op != MapOp::logical_and && m.op != MapOp::logical_or) return {};
-    const bool settles = m.op == MapOp::logical_or;  // the truth that decides alone
+    const bool settles = m.op == MapOp::logical_or;  // the truth value that decides alone
     for (std::size_t k = 0; k < 2; ++k) {
       const std::optional<bool> known = truth(m.args[k]);
       if (!known) continue;

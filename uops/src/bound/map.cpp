@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of Map: comparisons, choice, casts, rounding to whole numbers, integers; arithmetic and
-// functions have files of their own.
+// Implements the rules of Map: comparisons, choice, casts, rounding to whole numbers, integers;
+// arithmetic and functions have files of their own.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace mote::bounds {
 namespace {
 
-/// A number that is not NaN.
+/// Returns true for a literal number that is not NaN.
 bool is_literal(const Uop& x) {
   const auto* s = std::get_if<uop::Scalar>(&x.node().kind);
   return s != nullptr && s->value.is_real() && !std::isnan(s->value.real());
@@ -24,7 +24,7 @@ bool all_certain(const std::vector<Interval>& args) {
   return std::ranges::all_of(args, [](const Interval& a) { return a.certain(); });
 }
 
-/// The ends apart, in the node's dtype: everything that it can hold.
+/// Returns the interval of all values that the integer or boolean dtype can hold.
 Interval anything(DType dtype) {
   const IntegerRange range = integer_range(dtype);
   Interval x;
@@ -33,7 +33,7 @@ Interval anything(DType dtype) {
   return x;
 }
 
-/// x where `known`, else anything of its dtype.
+/// Returns x where `known`, else any value of its dtype.
 Interval where_known(const Uop& known, Interval x, DType dtype) {
   const Interval all = anything(dtype);
   x.lo = where(known, x.lo, all.lo);
@@ -41,7 +41,7 @@ Interval where_known(const Uop& known, Interval x, DType dtype) {
   return x;
 }
 
-/// min and max: of the ends; what may be NaN stays so.
+/// Returns min or max of the ends; an interval that may be NaN stays so.
 Interval extremum(MapOp op, const Interval& a, const Interval& b, bool real) {
   Interval x;
   const auto at = [&](const Uop& p, const Uop& q) { return map(op, std::vector<Uop>{p, q}); };
@@ -52,7 +52,7 @@ Interval extremum(MapOp op, const Interval& a, const Interval& b, bool real) {
   x.nonnegative =
       op == MapOp::max ? a.nonnegative || b.nonnegative : a.nonnegative && b.nonnegative;
   if (!real || x.lo.id() == x.hi.id()) return x;
-  // What is indeterminate is not surely NaN, so that only the other can be.
+  // An indeterminate operand is not surely NaN, so that only the other can be.
   const bool one = a.certain() || b.certain();
   const Interval &point = a.certain() ? a : b, &other = a.certain() ? b : a;
   if (one && is_literal(point.lo)) return other.is_known() ? x : unless(is_indeterminate(other), x);
@@ -93,7 +93,7 @@ Interval absolute(const Interval& x) {
   return unless(is_indeterminate(x), y);
 }
 
-/// Ops that rise and give a value without rounding: floor, sign, ….
+/// Returns the interval of an op that rises and gives a value without rounding: floor, sign, ….
 Interval stepwise(MapOp op, const Interval& x) {
   Interval y;
   y.lo = apply1(op, x.lo);
@@ -137,12 +137,12 @@ Interval choice(const Interval& c, const Interval& a, const Interval& b, bool re
   return x;
 }
 
-/// Reals to integers and booleans.
+/// Converts reals to integers and booleans.
 Interval to_whole(const Uop& node, const Interval& x) {
   Interval y;
   const DType to = node.dtype();
   if (x.certain()) return exactly(cast(x.lo, to));
-  if (to == DType::boolean) {  // x != 0; NaN is
+  if (to == DType::boolean) {  // x != 0, which includes NaN
     y.lo = x.lo > 0 || x.hi < 0 || isnan(x.lo);
     y.hi = negation(eq(x.lo, 0) && eq(x.hi, 0));
     return y;
@@ -213,7 +213,7 @@ Interval logical(MapOp op, const std::vector<Interval>& args) {
   return x;
 }
 
-/// Small enough for sums not to wrap.
+/// Returns true if the interval is small enough for sums not to wrap.
 Uop small(const Interval& x, std::int64_t limit) {
   return cast(x.lo, DType::i64) >= -limit && cast(x.hi, DType::i64) <= limit;
 }
@@ -254,7 +254,7 @@ Interval arithmetic_of_integers(const Uop& node, const std::vector<Interval>& ar
     case MapOp::round:
     case MapOp::trunc:
       return a;
-    default: {  // certain where the arguments are
+    default: {  // certain if the arguments are
       std::vector<Uop> ends;
       for (const Interval& arg : args) ends.push_back(arg.lo);
       x = exactly(map(op, ends));
@@ -263,7 +263,7 @@ Interval arithmetic_of_integers(const Uop& node, const std::vector<Interval>& ar
       break;
     }
   }
-  // Integers are 64-bit until they are stored: anything is anything of 64 bits.
+  // Integers are 64-bit until they are stored: an unknown one may have any 64-bit value.
   return where_known(known, x, node.dtype());
 }
 
@@ -320,7 +320,8 @@ Interval real_rule(MapOp op, const Uop& node, const std::vector<Interval>& args,
   }
 }
 
-/// Which argument of a product is a parameter or a literal whose other is an unread sum; -1: none.
+/// Returns the index of the argument of a product that is a parameter or a literal, if the other is
+/// an unread sum; -1 if there is none.
 int factor_of_sum(const Uop& node, const std::vector<Interval>& args, const Context& c) {
   const auto& m = std::get<uop::Map>(node.node().kind);
   if (m.op != MapOp::mul || !is_real(node.dtype()) || c.products.contains(node.id())) return -1;
@@ -362,7 +363,7 @@ Interval comparison(MapOp op, const Interval& a, const Interval& b) {
     }
   }
   if (a.lo.dtype() != DType::f64) return x;
-  // What may be NaN compares as it likes.
+  // An operand that may be NaN compares either way.
   for (const Interval* arg : {&a, &b}) {
     if (!arg->is_known()) x.lo = x.lo && negation(is_indeterminate(*arg));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of reductions, data-dependent reads and scatters.
+// Implements the rules of reductions, data-dependent reads and scatters.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -18,7 +18,7 @@ Interval both(const Interval& x, const auto& f) {
   return y;
 }
 
-/// `reduced` spread over the axes again that it lost.
+/// Returns `reduced` spread again over the axes that it lost.
 Uop over(const Uop& reduced, const Uop& x, const std::vector<int>& axes) {
   std::vector<int> at;
   for (int k = 0; k < x.rank(); ++k) {
@@ -32,7 +32,7 @@ Uop over(const Uop& reduced, const Uop& x, const std::vector<int>& axes) {
                  reduced.dtype() == DType::f64 ? Number(0.0) : Number(0));
 }
 
-/// Factors as certain values, each of which may be more or less by a share.
+/// Factors as certain values, each of which may deviate by a relative slack.
 struct Factors {
   Interval values;
   double slack = 0;
@@ -45,11 +45,13 @@ Factors factors_of(const Interval& x, const Format& f) {
   return around;
 }
 
-/// Each factor of a product over an axis is one more multiplication; where the accumulator is
-/// narrower than the factors, both the factor and the initial value are converted to it.
+/// Returns the roundings of one factor. Each factor of a product over an axis is one more
+/// multiplication; if the accumulator is narrower than the factors, both the factor and the initial
+/// value are converted to it.
 constexpr double roundings_of_factor(bool converts) { return converts ? 3 : 1; }
 
-/// The factors' least and greatest magnitudes multiply, in any order; each product rounds.
+/// Returns the interval of a product: the factors' least and greatest magnitudes multiply, in any
+/// order, and each product rounds.
 Interval product(const Interval& given, const std::vector<int>& axes, DType dtype,
                  const Context& c) {
   const Format f = accumulator_of(dtype, c.contract), own = format_of(dtype, c.contract);
@@ -59,22 +61,22 @@ Interval product(const Interval& given, const std::vector<int>& axes, DType dtyp
   const Uop straddles = x.lo <= 0 && x.hi >= 0;
   const Uop most = x.certain() ? a : max(a, b);
   const Uop least = x.certain() ? a : where(straddles, 0, min(a, b));
-  // Of points one product has the magnitude, the sign and whether there is a NaN.
+  // For points, one product has the magnitude, the sign and whether there is a NaN.
   const Uop value = x.certain() ? prod_over(x.lo, axes) : Uop();
   const Uop greatest = x.certain() ? abs(value) : prod_over(most, axes);
   const Uop smallest = x.certain() ? greatest : prod_over(least, axes);
   const Uop sign = x.certain() ? value : prod_over(apply1(MapOp::sign, x.lo), axes);
-  // Beyond these no order of multiplication overflows, or loses more than so much to underflow.
+  // Within these limits no order of multiplication overflows, or loses more than this to underflow.
   const Uop largest = prod_over(max(most, 1), axes);
   const Uop count = sum_over(where(eq(most, 1), 0.0, number(1)), axes);
   Uop factor = count * (roundings_of_factor(converts) * f.unit + slack + 0x1p-51);
   Uop lost = count * (c.contract.flushes_denormals ? f.normal : f.least) * largest;
-  // A factor that is 0; a product that is 0 in double may only have underflowed there.
+  // True if a factor is 0; a product that is 0 in double may only have underflowed there.
   const Uop zero =
       reduce(ReduceOp::any, eq(x.lo, 0) && eq(x.hi, 0), axes) && negation(isnan(greatest));
   Uop rounds_nothing = count <= (converts ? 0 : 1);
   if (slack == 0) {
-    // Products of the factors' odd parts, all in the format: nothing rounds, unless it underflows.
+    // If the format holds the product of the factors' odd parts, only underflow can round.
     const Uop point = eq(x.lo, x.hi) && negation(isinf(x.lo));
     const Uop odd = where(eq(x.lo, 0), 1, a / lowest_bit(x.lo));
     const Uop digits = prod_over(where(point, odd, kInf), axes);
@@ -109,14 +111,14 @@ Interval extreme(const uop::Reduce& r, const Interval& x, bool real) {
   return unless(unknown && negation(isnan(y.lo)), y);
 }
 
-/// The row-major position among the reduced axes.
+/// Returns the row-major position among the reduced axes.
 Uop position(const Uop& x, const std::vector<int>& axes) {
   Expr at = 0;
   for (const int a : axes) at = at * x.shape()[static_cast<std::size_t>(a)] + Expr::loop(a);
   return iota(at, shape_of(x));
 }
 
-/// From the first to the last position that may hold the extreme value.
+/// Returns the interval from the first to the last position that may hold the extreme value.
 Interval best(const uop::Reduce& r, const Interval& x, bool real) {
   if (x.certain()) return exactly(reduce(r.op, x.lo, r.axes));
   const bool greatest = r.op == ReduceOp::argmax;
@@ -129,7 +131,7 @@ Interval best(const uop::Reduce& r, const Interval& x, bool real) {
   y.lo = min_over(where(may_be, at, kBeyond), r.axes);
   y.hi = max_over(where(may_be, at, std::int64_t{-1}), r.axes);
   if (!real) return y;
-  // With NaN about: the first, if all before it are known; else any.
+  // If there are NaNs: the first, if all before it are known; else any.
   const Uop first = reduce(r.op, x.lo, r.axes);
   y.lo = where(isnan(edge), first, y.lo);
   y.hi = where(isnan(edge), first, y.hi);
@@ -140,7 +142,7 @@ Interval best(const uop::Reduce& r, const Interval& x, bool real) {
 }
 
 Interval whole_sum(const uop::Reduce& r, const Interval& x, DType dtype) {
-  // Of integers: known where no partial sum can wrap, or all terms are.
+  // An integer result is known if no partial sum can wrap, or all terms are known.
   Interval y = both(x, [&](const Uop& e) { return reduce(r.op, e, r.axes); });
   if (x.certain()) return y;
   constexpr std::int64_t kTerm = std::int64_t{1} << 31;
@@ -157,7 +159,7 @@ Interval whole_sum(const uop::Reduce& r, const Interval& x, DType dtype) {
 
 using Join = std::function<Uop(ScatterOp, const Uop& base, const Uop& x)>;
 
-/// What a scatter by add leaves is a sum of what was there and what arrived.
+/// Returns the interval of a scatter by add: a sum of the base and of the values that arrived.
 Interval scattered_sum(const Join& join, const Interval& base, const Interval& x,
                        const Context& c) {
   const Terms b = as_terms(base, c), t = as_terms(x, c);
@@ -173,7 +175,7 @@ Interval scattered_sum(const Join& join, const Interval& base, const Interval& x
   return y;
 }
 
-/// By mul: as a product of factors in any order.
+/// Returns the interval of a scatter by mul: a product of factors in any order.
 Interval scattered_product(const Join& join, const Interval& given_base, const Interval& given_x,
                            DType dtype, const Context& c) {
   const Format f = accumulator_of(dtype, c.contract), own = format_of(dtype, c.contract);
@@ -270,7 +272,7 @@ Interval scatter_rule(const Uop& node, const std::vector<Interval>& args, const 
   const bool wraps = !real && (op == ScatterOp::add || op == ScatterOp::mul) &&
                      !(args[0].certain() && args[1].certain());
   if (settled_enough && !wraps) return y;
-  // An index that is not certain may write anywhere; integers that are not may wrap.
+  // An index that is not certain may write anywhere; integers that are not certain may wrap.
   const Interval v = settled(y, dtype, c);
   Uop unknown;
   const auto any = [&](const Interval& i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a body has one formula only, so that its inputs are taken as they are; and whether it is
-// certain altogether.
+// Decides whether a body has only one formula, so that its inputs are taken as they are; and
+// whether it is certain altogether.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
@@ -25,12 +25,12 @@ class Rigidity {
   explicit Rigidity(const Uop& output) {
     for (const Uop& u : topological(std::vector<Uop>{output})) visit(u);
   }
-  /// Whole numbers are summed up in one way, however they came about: up to 2^p nothing rounds.
+  /// Whole numbers are summed in one way, however they came about: up to 2^p nothing rounds.
   bool rigid() const { return (smooth_ == 0 || arithmetic_ <= 1) && sums_ <= 1 && !other_order_; }
   bool certain() const { return arithmetic_ == 0 && of_wholes_ == 0 && casts_ == 0; }
 
  private:
-  /// Not a number that is rounded before it is used.
+  /// Returns false for a number that is rounded before it is used.
   static bool is_exact(const Uop& u) {
     if (!is_real(u.dtype()) || u.dtype() == DType::f64) return true;
     const auto* s = std::get_if<uop::Scalar>(&u.node().kind);
@@ -38,7 +38,7 @@ class Rigidity {
     return !std::holds_alternative<uop::Param>(u.node().kind);
   }
 
-  /// A real that is a whole number, or not finite.
+  /// Returns true for a real that is a whole number, or not finite.
   bool is_whole(const Uop& u) const {
     const uop::Kind& kind = u.node().kind;
     if (const auto* s = std::get_if<uop::Scalar>(&kind))
@@ -83,9 +83,9 @@ class Rigidity {
     sums_ = std::max(sums_, depth);
   }
 
-  // ---- products and sums that another formula takes in another order: (x*y)*z, (x + y)*z, x*x - 1
+  // ---- products and sums that can be computed in another order: (x*y)*z, (x + y)*z, x*x - 1
 
-  /// A factor that rounds nothing and commutes with what does.
+  /// Returns true for a factor that rounds nothing and commutes with operations that round.
   static bool is_power_of_two(const Uop& u) {
     const auto* s = std::get_if<uop::Scalar>(&u.node().kind);
     int exponent = 0;
@@ -115,8 +115,8 @@ class Rigidity {
     if (data_.contains(u.id()) && (chain || distributes)) other_order_ = true;
   }
 
-  /// The factor may be multiplied with the terms. Rules of their own take sums that nothing has
-  /// read times what is not data.
+  /// Returns true if the factor may be multiplied into the terms. Unread sums times a factor
+  /// without data have rules of their own.
   bool can_be_distributed(const Uop& sum, const Uop& factor) const {
     if (!totals_.contains(sum.id())) return false;
     return data_.contains(factor.id()) || !std::holds_alternative<uop::Reduce>(sum.node().kind);
@@ -162,10 +162,10 @@ class Rigidity {
     }
   }
 
-  std::unordered_set<const UopNode*> data_;  ///< depends on a real input
+  std::unordered_set<const UopNode*> data_;  ///< nodes that depend on a real input
   std::unordered_set<const UopNode*> wholes_;
   std::unordered_map<const UopNode*, int> depth_;
-  std::unordered_set<const UopNode*> products_, totals_;  ///< rounded, moved and chosen too
+  std::unordered_set<const UopNode*> products_, totals_;  ///< also rounded, moved or chosen ones
   bool other_order_ = false;
   int smooth_ = 0, arithmetic_ = 0, of_wholes_ = 0, sums_ = 0, casts_ = 0;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums: terms that any order may add, and what is known of their sum once it is read.
+// Implements the rules of sums: terms that may be added in any order, and the interval of their sum
+// once it is read.
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +22,7 @@ Terms as_terms(const Interval& x, const Context& c) {
     if (c.rigid) t.sum.grid = lowest_bit(x.lo);
     return t;
   }
-  // A certain infinity takes no part in rounding; a possible one leaves nothing to say.
+  // A certain infinity takes no part in rounding; a possible one leaves nothing known.
   const Uop size = x.nonnegative ? x.hi : max(abs(x.lo), abs(x.hi));
   t.sum.magnitude = where(isinf(x.lo) && eq(x.lo, x.hi), 0, size);
   t.sum.count = cast(ne(size, 0), DType::f64);
@@ -31,13 +32,13 @@ Terms as_terms(const Interval& x, const Context& c) {
 
 namespace {
 
-/// Exact in any order: the format holds the sum of any terms.
+/// Returns true if the sum is exact in any order: the format holds the sum of any of its terms.
 Uop holds_any_sum(const Pending& s, const Format& f) {
   return s.magnitude <= s.grid * std::ldexp(1.0, f.precision);
 }
 
-/// How far a sum in the format f may be off by its order; where it `converts` its terms to f, their
-/// rounding counts too.
+/// Returns the error that the order may cause in a sum in the format f; if the sum `converts` its
+/// terms to f, their rounding counts too.
 Uop slack_of_sum(const Pending& s, const Format& f, bool converts, const Context& c) {
   Uop slack = s.count * (s.magnitude * (f.unit + 0x1p-52));
   if (converts) slack = slack + s.count * f.least;
@@ -55,7 +56,7 @@ Uop slack_of_sum(const Pending& s, const Format& f, bool converts, const Context
 Interval maybe_stored(const Interval& x, DType dtype, const Context& c) {
   const Format own = format_of(dtype, c.contract);
   if (!x.sum || accumulator_of(dtype, c.contract).precision <= own.precision) return x;
-  // Twice the unit: what the sum's own order does to it is rounded too.
+  // Twice the unit: the error of the sum's own order is rounded too.
   const double less = 1 - 2 * own.unit, more = 1 + 2 * own.unit;
   Interval y = x;
   y.lo = min(x.lo * less, x.lo * more) - own.least;
@@ -104,7 +105,7 @@ Interval dot(const Interval& products, const std::vector<int>& axes, DType dtype
   Interval y = summed(products, axes, c);
   const auto declared = c.contract.functions.find(kDot);
   if (declared == c.contract.functions.end()) return y;
-  // A term counts as so many roundings, as one at least: settled() takes one alone for exact.
+  // A term counts as that number of roundings, at least one: settled() takes a single one as exact.
   const Uop count = y.sum->count;
   y.sum->count = where(count <= 1, count, count * std::max(1.0, 2 * declared->second.ulp));
   if (products.certain()) return y;

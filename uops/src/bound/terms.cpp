@@ -10,7 +10,7 @@
 namespace mote::bounds {
 namespace {
 
-/// Through these terms pass to a sum as they are, or several of them as one.
+/// Returns true for a node through which terms pass to a sum, each or several of them as one.
 bool passes(const Uop& u) {
   const uop::Kind& kind = u.node().kind;
   if (std::holds_alternative<uop::Reindex>(kind) || std::holds_alternative<uop::StopGradient>(kind))
@@ -20,7 +20,8 @@ bool passes(const Uop& u) {
                m->op == MapOp::sub);
 }
 
-/// Gives an operand as it is, or compares them, so that an overflow stays one.
+/// Returns true for a node that gives an operand as it is, or compares operands, so that an
+/// overflow stays one.
 bool moves(const Uop& u) {
   const uop::Kind& kind = u.node().kind;
   if (std::holds_alternative<uop::Select>(kind)) return true;
@@ -32,7 +33,8 @@ bool moves(const Uop& u) {
          m->op == MapOp::max || m->op == MapOp::cast || !is_real(u.dtype());
 }
 
-/// The values that something is computed from, also where they are moved or chosen in between.
+/// Marks the values that another value is computed from, also if they are moved or chosen in
+/// between.
 void mark_inner(const std::vector<Uop>& order, std::unordered_set<const UopNode*>& inner) {
   for (auto u = order.rbegin(); u != order.rend(); ++u) {
     if (moves(*u) && !inner.contains(u->id())) continue;
@@ -73,7 +75,7 @@ void SummedProducts::mark(const Uop& output, Context& c) {
   }
 }
 
-/// Whether there are products among what the sum of x adds.
+/// Returns true if there are products among the terms of the sum of x.
 bool SummedProducts::mark_terms(const Uop& x, Context& c) {
   bool found = false, several = false;
   std::unordered_set<const UopNode*> seen;
@@ -116,7 +118,7 @@ Pending SummedProducts::find(const Uop& u, const std::function<const Interval&(c
   return joined(terms_of(of[1], at, c), terms_of(of[2], at, c), [&](const Uop& p, const Uop& q) {
     const Uop chosen = where(condition.lo, p, q);
     if (condition.certain()) return chosen;
-    const Uop most = max(p, q);  // of nothing known where it is NaN
+    const Uop most = max(p, q);  // if this is NaN, nothing is known
     return where(eq(condition.lo, condition.hi), chosen, where(isnan(most), kInf, most));
   });
 }

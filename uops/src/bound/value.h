@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intervals of uops, and the rules that make them. A rule reads the intervals of a node's operands
-// and gives the node's.
+// Defines intervals of uops, and the rules that make them. A rule reads the intervals of a node's
+// operands and returns the node's.
 //
 // Invariants of an interval: every value that a correct implementation may hold lies in [lo, hi],
-// or is NaN where lo = -inf and hi = +inf; both ends are NaN iff it must be NaN; one end is never
-// NaN alone. Ends of reals are f64, of integers and booleans the node's own dtype.
+// or is NaN if lo = -inf and hi = +inf; both ends are NaN iff the value must be NaN; one end is
+// never NaN alone. Ends of reals are f64, of integers and booleans the node's own dtype.
 #pragma once
 
 #include <limits>
@@ -17,63 +17,63 @@
 
 namespace mote::bounds {
 
-/// A sum that nothing has read yet: its terms can still be joined with others in any order.
+/// A sum that nothing has read yet: its terms can still be combined with others in any order.
 struct Pending {
   Uop count;      ///< terms that are not zero
   Uop magnitude;  ///< sum of the greatest magnitudes of the terms
-  Uop grid;       ///< all terms are points and multiples of it; 0: not so. Empty: not followed
+  Uop grid;       ///< all terms are points and multiples of it; 0: they are not. Empty: not tracked
 };
 
-/// The ends are a certain value, a little more and a little less: centre * (1 -+ slack).
+/// A certain value, slightly more or less: the ends are centre * (1 -+ slack).
 struct Spread {
   Uop centre;
   double slack;
-  Uop lo, hi;  ///< the ends that it tells of: an interval with others has lost it
+  Uop lo, hi;  ///< the ends that it describes: an interval with other ends has lost it
 };
 
 struct Interval {
-  Uop lo, hi;  ///< the same node where the value is certain for every input
+  Uop lo, hi;  ///< the same node if the value is certain for every input
   std::optional<Pending> sum;
   bool nonnegative = false;
-  bool whole = false;         ///< whatever an implementation holds is a whole number, or not finite
+  bool whole = false;         ///< every possible value is a whole number, or not finite
   bool sign_of_zero = false;  ///< a certain zero has the reference's sign
-  int bits = 1000;            ///< significant bits that a certain value has at most
-  int point_bits = 1000;      ///< and any other value whose ends are equal
+  int bits = 1000;            ///< maximum number of significant bits of a certain value
+  int point_bits = 1000;      ///< the same of any other value whose ends are equal
   std::optional<Spread> spread;
   bool certain() const { return lo.id() == hi.id() && !sum; }
-  /// Significant bits of the value where its ends are equal.
+  /// Returns the maximum number of significant bits of the value if its ends are equal.
   int digits() const { return certain() ? bits : point_bits; }
   const Spread* around() const {
     const bool holds = spread && spread->lo.id() == lo.id() && spread->hi.id() == hi.id();
     return holds && !sum ? &*spread : nullptr;
   }
-  /// Not indeterminate, whatever the inputs.
+  /// Returns true if no input makes the value indeterminate.
   bool is_known() const { return certain() || around() != nullptr; }
 };
 
 /// A real format as numbers.
 struct Format {
-  DType dtype;    ///< f64, or what rounds to the format
+  DType dtype;    ///< f64, or the dtype that rounds to the format
   double unit;    ///< roundoff: half the distance from 1 to the next
-  double least;   ///< subnormal
-  double normal;  ///< least normal
+  double least;   ///< the least subnormal number
+  double normal;  ///< the least normal number
   double greatest;
   int precision;
 };
-/// What an element of dtype is computed in.
+/// Returns the format in which an element of dtype is computed.
 Format format_of(DType dtype, const Contract& contract);
-/// The format in which sums and products of such elements over an axis are kept.
+/// Returns the format in which sums and products of such elements over an axis are kept.
 Format accumulator_of(DType dtype, const Contract& contract);
-/// The one of the two formats that rounds more.
+/// Returns the one of the two formats that rounds more.
 Format coarser(const Format& a, const Format& b);
 
-/// What all rules need.
+/// The parts of a bound that all rules need.
 struct Context {
   const Contract& contract;
   bool rigid;
   std::unordered_set<const UopNode*> products = {};  ///< multiplications that feed a sum
   std::unordered_set<const UopNode*> dots = {};      ///< sums that multiplications feed
-  std::unordered_set<const UopNode*> inner = {};     ///< values that something is computed from
+  std::unordered_set<const UopNode*> inner = {};     ///< values that another value is computed from
 };
 
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -84,68 +84,69 @@ inline Uop isinf(const Uop& x) { return apply1(MapOp::isinf, x); }
 inline Uop negation(const Uop& x) { return apply1(MapOp::logical_not, x); }
 Interval exactly(const Uop& u);
 Interval between(const Uop& lo, const Uop& hi, bool nonnegative);
-/// [-inf, inf] where `unknown` holds.
+/// Returns [-inf, inf] if `unknown` holds, else x.
 Interval unless(const Uop& unknown, Interval x);
-/// The lower end of a value that is not below 0: 0 at least, but -inf stays, since with it the
-/// value may be NaN.
+/// Returns the lower end of a value that is not below 0: at least 0, except that -inf stays, since
+/// with it the value may be NaN.
 Uop not_below_zero(const Uop& lo);
-/// Nothing is known: a real element with these ends, NaN included.
+/// Returns true if nothing is known: a real element with these ends may also be NaN.
 Uop is_indeterminate(const Interval& x);
-/// A sum is rounded: what its order may do is added to its ends.
+/// Returns a sum as it is once it is rounded: the possible error of its order is added to its ends.
 Interval settled(const Interval& x, DType dtype, const Context& c);
-/// A sum that is kept in a wider format than its own may be rounded to its own before it meets what
-/// is not summed up with it. Its terms stay as they are.
+/// Returns a sum that is kept in a wider format than its own as it may be after rounding to its
+/// own, before it meets values that are not summed with it. Its terms stay as they are.
 Interval maybe_stored(const Interval& x, DType dtype, const Context& c);
-/// Ends one double outward, 0 stays 0; then joined with their rounding to the format.
+/// Moves the ends one double outward, except that 0 stays 0, unless they are exact in double, then
+/// extends the interval to the ends rounded to the format.
 Interval rounded(Interval x, const Format& f, const Context& c, bool exact_in_double);
 
 Interval add(const Interval& a, const Interval& b, DType dtype, const Context& c);
-/// A sum that nothing has read times a factor without data: the sum of its terms times that, since
+/// Returns an unread sum times a factor without data: the sum of its terms times that factor, since
 /// implementations may scale operands, products or partial sums.
 Interval scaled(const Interval& sum, const Interval& factor, DType dtype, const Context& c);
 Interval negated(const Interval& x);
 Interval multiplied(const Interval& x, const Interval& y, bool square, DType dtype,
                     const Context& c, bool feeds_sum);
 Interval divided(const Interval& a, const Interval& b, DType dtype, const Context& c);
-/// Results below the least normal number may be 0.
+/// Returns the interval in which results below the least normal number may be 0.
 Interval flushed(Interval x, const Format& f);
-/// Reduce sum of x, unrounded.
+/// Returns the Reduce sum of x, unrounded.
 Interval summed(const Interval& x, const std::vector<int>& axes, const Context& c);
-/// The same of products, where the contract says how accurate the function kDot is.
+/// Returns the same of products, if the contract states the accuracy of the function kDot.
 Interval dot(const Interval& products, const std::vector<int>& axes, DType dtype, const Context& c);
-/// The terms of a sum, for those that are joined otherwise (scatters).
+/// The terms of a sum, for values that are combined otherwise (scatters).
 struct Terms {
   Interval ends;
   Pending sum;
 };
 Terms as_terms(const Interval& x, const Context& c);
 
-/// Map ops of one argument that are functions (sqrt … erf), pow, and mod.
+/// Returns true for Map ops of one argument that are functions (sqrt … erf).
 bool is_function(MapOp op);
 /// A contract may name its error.
 bool has_accuracy(MapOp op);
 Interval function_of(MapOp op, const Interval& given, DType dtype, const Context& c);
 Interval power(const Interval& a, const Interval& b, DType dtype, const Context& c);
 Interval remainder(const Interval& a, const Interval& b, DType dtype, const Context& c);
-/// The parameter that holds a function's accuracy in ulps.
+/// Returns the parameter that holds a function's accuracy in ulps.
 std::string ulp_param(MapOp op);
 Accuracy accuracy_of(MapOp op, const Contract& contract);
 
-/// Any Map node; `given` as its operands.
+/// Returns the interval of any Map node; `given` are its operands.
 Interval map_rule(const Uop& node, const std::vector<Interval>& given, const Context& c);
-/// No value of an integer node has more digits than a double, as its graph shows.
+/// Returns true if the graph shows that no value of an integer node has more digits than a double.
 bool fits_double(const Uop& integer);
-/// An integer, whose ends are x, as a real.
+/// Returns an integer, whose ends are x, as a real.
 Interval to_real(const Uop& integer, const Interval& x, DType to, const Context& c);
-/// Map of integers and booleans.
+/// Returns the interval of a Map of integers and booleans.
 Interval integer_rule(const Uop& node, const std::vector<Interval>& args);
 Interval comparison(MapOp op, const Interval& a, const Interval& b);
 Interval reduce_rule(const Uop& node, const uop::Reduce& r, const Interval& given,
                      const Context& c);
 Interval scatter_rule(const Uop& node, const std::vector<Interval>& args, const Context& c);
 Interval cast_to(const Uop& node, const Interval& x, DType from, const Context& c);
-/// The same values, without the conditions and branches that literals among the rules' conditions
-/// decide.
+/// Returns the same values without the conditions and branches that literals among the rules'
+/// conditions decide.
 std::vector<Uop> without_literals(const std::vector<Uop>& outputs);
 
 }  // namespace mote::bounds

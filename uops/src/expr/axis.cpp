@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Axes of shapes: their text ("ci: $groups*CG", "1|P", "dA1[=dB0]") and default names.
+// Parses and prints axes of shapes: "ci: $groups*CG", "1|P", "dA1[=dB0]", and default names.
 #include <fmt/format.h>
 
 #include "graph/node.h"
@@ -9,7 +9,7 @@
 namespace mote {
 namespace {
 
-// A view of text that remembers where it stands.
+// A view of text that keeps its line and column.
 struct Cursor {
   std::string_view text;
   int line;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Building canonical index expressions: + - * / % min max with their folding. Each rule holds for
-// all integers (with a divisor that isn't 0), so none looks at what is known of a symbol.
+// Builds canonical index expressions: + - * / % min max with their folding. Each rule holds for all
+// integers (with a divisor that is not 0), so none depends on facts about a symbol.
 //
-// A canonical expression: terms sorted and combined; no pair s·(x/s), x%s of the same sign left to
-// join; each x/c and x%c has had every multiple of c taken out of x.
+// In a canonical expression, terms are sorted and combined; no pair s·(x/s), x%s of the same sign
+// is left to combine; every multiple of c has been taken out of x in each x/c and x%c.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,8 +35,8 @@ Term without_atom(const Term& term, std::size_t at) {
   return rest;
 }
 
-// How often the polynomial `part` fits into `terms`, each coefficient of the same sign as
-// sign·part's.
+// Returns how many times the polynomial `part` fits into `terms`, each coefficient of the same sign
+// as sign·part's.
 std::uint64_t count_inside(const Terms& terms, const Terms& part, std::int64_t sign) {
   std::uint64_t count = std::numeric_limits<std::uint64_t>::max();
   for (const Term& wanted : part) {
@@ -48,7 +48,7 @@ std::uint64_t count_inside(const Terms& terms, const Terms& part, std::int64_t s
   return part.empty() ? 0 : count;
 }
 
-// k·s·(x/s) + k·(x%s) = k·x for the mod at terms[i].atoms[j], for the largest k that both have.
+// Applies k·s·(x/s) + k·(x%s) = k·x to the mod at terms[i].atoms[j], for the largest common k.
 bool join_mod(Terms& terms, std::size_t i, std::size_t j) {
   const Atom mod = terms[i].atoms[j];
   const std::int64_t sign = terms[i].coefficient < 0 ? -1 : 1;
@@ -141,7 +141,7 @@ MOTE_API Expr operator*(const Expr& a, const Expr& b) {
 
 namespace {
 
-// t = x / c for one term each, when the division leaves nothing.
+// Returns t = x / c for one term each, if the division is exact.
 std::optional<Term> divide_term(const Term& x, const Term& c) {
   if (c.coefficient == -1 && x.coefficient == std::numeric_limits<std::int64_t>::min()) return {};
   if (x.coefficient % c.coefficient != 0) return {};
@@ -176,8 +176,8 @@ Split split_by_term(const Expr& x, const Term& c) {
   return {ExprBuilder::sum(std::move(quotient)), ExprBuilder::wrap(std::move(remainder))};
 }
 
-// Whether x holds each term of t·c with exactly its coefficient; of the constant, at least that
-// much.
+// Returns true if x holds each term of t·c with exactly its coefficient, and the constant at least
+// to that amount.
 bool holds_multiple(const Terms& x, const Terms& multiple) {
   return std::all_of(multiple.begin(), multiple.end(), [&x](const Term& wanted) {
     const Term* have = find_monomial(x, wanted.atoms);
@@ -188,7 +188,7 @@ bool holds_multiple(const Terms& x, const Terms& multiple) {
   });
 }
 
-// c of several terms: takes out t·c wherever all of its terms stand in x.
+// Splits by a c of several terms: takes out t·c wherever all of its terms stand in x.
 Split split_by_sum(const Expr& x, const Expr& c) {
   Terms rest(x.terms().begin(), x.terms().end());
   TermGatherer quotient;
@@ -261,7 +261,7 @@ void flatten(Atom::Kind kind, const Expr& e, std::vector<Expr>& into) {
   for (const Expr& arg : atom->args) flatten(kind, arg, into);
 }
 
-// Arguments that differ by a constant fold into one; the rest are sorted and told apart.
+// Returns the min or max. Arguments that differ by a constant fold into one; the rest are sorted.
 Expr extremum(Atom::Kind kind, std::span<const Expr> operands) {
   std::vector<Expr> flat;
   for (const Expr& e : operands) flatten(kind, e, flat);

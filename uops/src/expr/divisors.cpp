@@ -23,8 +23,8 @@ bool varies(const Expr& e) {
                      [](Symbol s) { return s.kind() == SymbolKind::loop; });
 }
 
-// The prover counts the divisors inside of a question as >= 1; those come first, so that each has
-// been proved, or is bind()'s concern, before it helps another one.
+// The prover counts the divisors inside a question as >= 1; those come first, so that each has been
+// proved, or is left to bind(), before it helps another one.
 std::optional<Expr> doubtful_divisor(const Uop& u, const std::vector<ParamDecl>& params) {
   std::optional<Facts> facts;
   std::optional<Expr> found;

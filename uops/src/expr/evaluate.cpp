@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of index expressions: floor division, the remainder with the sign of the divisor, every
-// overflow found.
+// Computes values of index expressions: floor division, the remainder with the sign of the divisor,
+// and an Error for every overflow.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Symbols and the basics of index expressions: interning, comparison, hashing, access,
-// substitution. Folding lives in canonical.cpp.
+// Implements symbols and the basics of index expressions: interning, comparison, hashing, access,
+// substitution. canonical.cpp folds.
 #include "mote/uops/expr.h"
 
 #include <fmt/format.h>
@@ -22,8 +22,8 @@ struct SymbolEntry {
   std::string name;
 };
 
-// Append-only. Reading an entry takes no lock: entries live in blocks that never move, and whoever
-// holds a Symbol got it after its entry was written.
+// The table of symbols, append-only. Reading an entry takes no lock: entries live in blocks that
+// never move, and a Symbol exists only after its entry was written.
 class SymbolTable {
  public:
   static SymbolTable& instance() {
@@ -70,8 +70,8 @@ std::strong_ordering compare_numbers(std::string_view a, std::string_view b) {
   return a <=> b;
 }
 
-// Runs of digits compare as numbers, the rest as characters; names that differ by leading zeros
-// only are told apart as strings.
+// Compares runs of digits as numbers and the rest as characters; names that differ only by leading
+// zeros compare as strings.
 std::strong_ordering compare_names(std::string_view a, std::string_view b) {
   std::size_t i = 0, j = 0;
   while (i < a.size() && j < b.size()) {
@@ -111,7 +111,7 @@ const std::string& Symbol::name() const { return SymbolTable::instance().at(id_)
 std::string Symbol::to_string() const {
   return kind() == SymbolKind::param ? "$" + name() : name();
 }
-// A friend that only its class declares is exported where it is defined.
+// A friend that only its class declares is exported by its definition.
 MOTE_API std::strong_ordering operator<=>(Symbol a, Symbol b) {
   if (a == b) return std::strong_ordering::equal;
   const SymbolEntry& x = SymbolTable::instance().at(a.id_);
@@ -219,7 +219,7 @@ MOTE_API std::strong_ordering operator<=>(const Expr& a, const Expr& b) {
 
 namespace {
 
-// Σ coefficient · Π image(atom), gathered raw and made canonical once.
+// Returns Σ coefficient · Π image(atom), gathered raw and made canonical once.
 template <class Image>
 Expr map_atoms(const Expr& e, const Image& image) {
   TermGatherer total;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts: what is told, questions to the prover, and what was answered before.
+// Stores the given facts, and passes questions to the prover, whose answers it remembers.
 #include "mote/uops/facts.h"
 
 #include <optional>
@@ -21,9 +21,9 @@ struct Facts::Added {
   friend bool operator==(const Added&, const Added&) = default;
 };
 
-/// Copies share a state and what it has proved. A fact that is added to a shared state makes
-/// another state, which is kept: whoever adds the same fact to the same state, as passes do at each
-/// of many guards with the same conditions, finds its proofs again.
+/// Copies share a state and its proofs. A fact that is added to a shared state makes another state,
+/// which is kept: a caller that adds the same fact to the same state, as passes do at each of many
+/// guards with the same conditions, finds its proofs again.
 struct Facts::State {
   FactBase base;
   std::unique_ptr<Reasoner> reasoner;  // made by the first question
@@ -69,7 +69,7 @@ void Facts::add(const Added& fact) {
     child = std::make_shared<State>(State{state_->base, nullptr, {}});
     child->add(fact);
   }
-  state_ = std::shared_ptr<State>(child);  // a copy: the assignment may end the map's owner
+  state_ = std::shared_ptr<State>(child);  // a copy: the assignment may destroy child's owner
 }
 
 void Facts::set_lower(Symbol symbol, std::int64_t bound) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules, each of which takes an equation left = right away or makes it simpler; i is a variable
-// of the argument that is not solved yet, E the right side:
+// Each rule takes an equation left = right away or makes it simpler; i is a variable of the
+// argument that is not solved yet, E the right side:
 //   e/c = E, e%c = F          e = E*c + F
 //   e/(c*f) = E, (e/c)%f = F  e/c = E*f + F
 //   e%(c*f)/c = E, e%c = F    e%(c*f) = E*c + F
 //   i = E                     i is E
 //   e*c + i = E, 0 <= i < c   i is E%c, e = E/c
-//   A*i + rest = E            i is (E - rest)/A where A divides that; rest may have free variables
+//   A*i + rest = E            i is (E - rest)/A if A divides that; rest may have free variables
 //   i/c = E                   i is E*c + k, for all 0 <= k < c
-//   i%c = E                   i is k*c + E, for all k, where 0 <= E < c
+//   i%c = E                   i is k*c + E, for all k, if 0 <= E < c
 //   nothing unsolved on the left: a condition
 #include "expr/index_solver.h"
 
@@ -23,7 +23,7 @@ Symbol loop_symbol(int k) { return *Expr::loop(k).as_symbol(); }
 class Solver {
  public:
   explicit Solver(const IndexProblem& p) : p_(p), rank_(static_cast<int>(p.target.size())) {
-    // Variables get names apart: the target's keep i0, i1, …, the argument's follow them.
+    // The variables get distinct names: the target's keep i0, i1, …, the argument's follow them.
     std::map<Symbol, Expr> moved;
     for (std::size_t k = 0; k < p.extents.size(); ++k) {
       moved.emplace(loop_symbol(static_cast<int>(k)), Expr::loop(rank_ + static_cast<int>(k)));
@@ -50,7 +50,7 @@ class Solver {
  private:
   struct Variable {
     Expr extent;
-    std::optional<int> axis;  ///< of the argument
+    std::optional<int> axis;  ///< axis of the argument
   };
 
   Symbol symbol(int variable) const { return loop_symbol(rank_ + variable); }
@@ -63,7 +63,7 @@ class Solver {
     return result;
   }
 
-  /// A divisor that comes into being: >= 1 wherever the target has an element.
+  /// Returns true if a new divisor is >= 1 wherever the target has an element.
   bool positive(const Expr& e) const {
     if (target_facts_.prove_positive(e)) return true;
     for (const Symbol s : e.symbols())
@@ -91,7 +91,7 @@ class Solver {
     facts_.set_range(symbol(v), 0, extent);
     return v;
   }
-  /// 0 <= e < c, as conditions that are 0 then.
+  /// Adds 0 <= e < c as conditions, expressions that are then 0.
   void keep_inside(const Expr& e, const Expr& c) {
     if (!facts_.prove_nonneg(e)) conditions_.push_back(min(e, 0));
     if (!facts_.prove_nonneg(c - 1 - e)) conditions_.push_back(min(c - 1 - e, 0));
@@ -102,8 +102,8 @@ class Solver {
     return a && a->kind == kind ? a : nullptr;
   }
 
-  /// What stands for e/d beside the other equation, whose left is a remainder: e/d is whole/part,
-  /// and that remainder is whole%part.
+  /// The form of e/d given the other equation, whose left is a remainder: e/d is whole/part, and
+  /// that remainder is whole%part.
   struct Digit {
     Expr whole, part;
   };
@@ -178,8 +178,8 @@ class Solver {
     }
     return false;
   }
-  /// What is left of the term without the atoms that mention unsolved variables; none if that is a
-  /// number <= 1, or there is no such atom.
+  /// Returns the term without the atoms that mention unsolved variables; nullopt if that is a
+  /// number <= 1, or if there is no such atom.
   std::optional<Expr> factor_without_variables(const Term& term) const {
     Expr c = term.coefficient;
     bool found = false;
@@ -220,8 +220,8 @@ class Solver {
   static bool is_negative(const Expr& e) {
     return e.terms().size() == 1 && e.terms()[0].coefficient < 0;
   }
-  /// The variable whose extent follows from the target's goes first (rows rather than taps), then
-  /// the one with the greater factor.
+  /// Returns true if v should be solved first: the variable whose extent follows from the target's
+  /// (rows rather than taps), then the one with the greater factor.
   bool better(int v, const Expr& factor, int other, const Expr& other_factor,
               const Expr& right) const {
     const auto related = [&](int w) {
@@ -288,7 +288,7 @@ class Solver {
     std::vector<int> free;
     for (int v = 0; v < static_cast<int>(variables_.size()); ++v)
       if (!solved(v)) free.push_back(v);
-    // Those that conditions mention go outside, so that the conditions can be tested there.
+    // Variables that conditions mention go outside, so that the conditions can be tested there.
     std::stable_sort(free.begin(), free.end(),
                      [&](int a, int b) { return mentioned(a) && !mentioned(b); });
     std::map<Symbol, Expr> order;
@@ -320,14 +320,14 @@ class Solver {
   }
 
   const IndexProblem& p_;
-  int rank_;  ///< of the target
+  int rank_;  ///< rank of the target
   std::vector<Variable> variables_;
-  std::set<int> new_;  ///< variables that rules made: free
+  std::set<int> new_;  ///< free variables that rules made
   std::vector<IndexEquation> open_, known_;
   std::map<Symbol, Expr> solution_;  ///< values mention no key
   std::vector<Expr> conditions_;
-  Facts facts_;         ///< within the loops over the target and the argument
-  Facts target_facts_;  ///< within those over the target
+  Facts facts_;         ///< facts within the loops over the target and the argument
+  Facts target_facts_;  ///< facts within the loops over the target
 };
 
 }  // namespace

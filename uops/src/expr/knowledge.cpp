@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives from the facts what the prover looks up: inequalities, nesting, sample points. A sample
-// is used to refute: what is negative at a point where all facts hold can't be proved, so the
-// prover needn't search. Samples depend on names only, so that results are the same in each run.
+// Derives from the facts the tables that the prover uses: inequalities, nesting, sample points. A
+// sample refutes: an expression that is negative at a point where all facts hold cannot be proved
+// >= 0, so the prover need not search. Samples depend only on names, so that results are the same
+// in each run.
 #include "expr/knowledge.h"
 
 #include <algorithm>
@@ -51,7 +52,7 @@ void Inequalities::add_nonneg(const Expr& e) {
 
 void Inequalities::add_divisor(const Expr& d) {
   if (d.constant()) return;
-  // A product that is >= 1 of factors >= 0: each is >= 1.
+  // If a product of factors >= 0 is >= 1, each factor is >= 1.
   if (d.terms().size() == 1 && d.terms()[0].coefficient > 0) {
     const auto& atoms = d.terms()[0].atoms;
     const bool sizes = std::all_of(atoms.begin(), atoms.end(), [&](const Atom& atom) {
@@ -218,7 +219,7 @@ void Knowledge::draw_samples() {
   }
 }
 
-// Evaluation that notes what has no value instead of throwing.
+// Evaluates at a sample; records an undefined value instead of throwing.
 struct SampleValue {
   const Knowledge& knowledge;
   const SamplePoint& point;
@@ -265,7 +266,7 @@ struct SampleValue {
     return result;
   }
 
-  // Any function of tensor and index will do.
+  // Returns a hash of tensor and index: any function of them will do.
   std::int64_t of_load(const Atom& atom) {
     std::uint64_t hash = hash_text(atom.tensor, point.seed);
     for (const Expr& index : atom.args) {

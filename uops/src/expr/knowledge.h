@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Facts holds, and what follows from it for the prover: lower bounds, given inequalities, the
+// Holds the facts and the consequences that the prover uses: lower limits, given inequalities, the
 // nesting of loop variables, and sample points at which all the facts hold.
 #pragma once
 
@@ -18,7 +18,7 @@ struct Range {
   Expr begin, end;
 };
 
-/// As told by the user of Facts.
+/// The facts as the user of Facts stated them.
 struct FactBase {
   std::map<Symbol, std::int64_t> lower;
   std::map<Symbol, Range> ranges;
@@ -26,21 +26,20 @@ struct FactBase {
   std::vector<Expr> zero;
 };
 
-/// symbol >= bound, or e >= 0, gathered from inequalities. Divisors count as >= 1.
+/// Inequalities symbol >= bound, or e >= 0. Divisors count as >= 1.
 struct Inequalities {
   std::unordered_map<std::uint32_t, std::int64_t> lower;  ///< by symbol id
-  std::vector<Expr> nonneg;  ///< those that aren't a bound of one symbol
+  std::vector<Expr> nonneg;  ///< those that are not a lower limit of one symbol
 
   void add_lower(Symbol symbol, std::int64_t bound);
   void add_nonneg(const Expr& e);
   void add_divisor(const Expr& d);
 };
 
-/// All divisors that occur inside e, outermost first, without repetition.
+/// Adds all divisors that occur inside e, outermost first, without repetition.
 void collect_divisors(const Expr& e, std::vector<Expr>& into);
 
-/// One assignment of values. Symbols without a range get theirs by hash of the name, when asked
-/// for.
+/// One assignment of values. Symbols without a range get theirs by a hash of the name, on demand.
 struct SamplePoint {
   std::uint64_t seed = 0;
   mutable std::unordered_map<std::uint32_t, std::int64_t> values;  ///< by symbol id
@@ -50,11 +49,12 @@ struct Knowledge {
   explicit Knowledge(FactBase facts);
 
   const Range* range(Symbol symbol) const;
-  /// A lower bound of a symbol without a range.
+  /// Returns a lower limit of a symbol without a range.
   std::optional<std::int64_t> lower(Symbol symbol) const;
-  /// How deep a variable is nested: more than each variable that its range mentions.
+  /// Returns the depth of a variable's nesting: more than that of each variable that its range
+  /// mentions.
   int rank(Symbol variable) const;
-  /// e's value at a sample; nullopt when undefined there (overflow, a divisor < 1).
+  /// Returns e's value at a sample; nullopt if it is undefined there (overflow, a divisor < 1).
   std::optional<std::int64_t> value(const Expr& e, const SamplePoint& point) const;
 
   FactBase base;

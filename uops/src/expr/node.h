@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of Expr, for the files of this folder: the node, polynomials as sorted term lists, and
-// checked arithmetic. Term lists here are sorted and free of zero coefficients ("raw"); only
-// ExprBuilder::sum turns one into a canonical Expr.
+// Defines the inside of Expr, for the files of this folder: the node, polynomials as sorted term
+// lists, and checked arithmetic. Term lists here are sorted and free of zero coefficients ("raw");
+// only ExprBuilder::sum turns one into a canonical Expr.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@
 
 namespace mote {
 
-inline constexpr std::size_t kMaxTerms = 4096;    ///< terms of one polynomial
-inline constexpr std::size_t kMaxDegree = 64;     ///< atoms of one term
-inline constexpr std::size_t kMaxWeight = 65536;  ///< atoms anywhere inside, counted as a tree
-inline constexpr std::uint32_t kMaxOperandNesting = 256;  ///< operands within operands
+inline constexpr std::size_t kMaxTerms = 4096;    ///< maximum number of terms of a polynomial
+inline constexpr std::size_t kMaxDegree = 64;     ///< maximum number of atoms of a term
+inline constexpr std::size_t kMaxWeight = 65536;  ///< maximum number of atoms, counted as a tree
+inline constexpr std::uint32_t kMaxOperandNesting = 256;  ///< maximum depth of operands in operands
 
 using Terms = std::vector<Term>;
 
@@ -38,7 +38,7 @@ struct Expr::Node {
 };
 
 struct ExprBuilder {
-  /// The canonical expression of a raw term list.
+  /// Returns the canonical expression of a raw term list.
   static Expr sum(Terms terms);
   /// Wraps terms that are canonical already (any subset of a canonical expression's terms is).
   static Expr wrap(Terms terms);
@@ -47,30 +47,30 @@ struct ExprBuilder {
 
 inline std::uint64_t symbol_bit(Symbol s) { return std::uint64_t{1} << (s.id() % 64); }
 
-/// Higher degree first, then by atoms.
+/// Orders monomials by degree, higher first, then by atoms.
 std::strong_ordering compare_monomials(const std::vector<Atom>& a, const std::vector<Atom>& b);
 
-/// The term with these atoms; nullptr when there is none.
+/// Returns the term with these atoms; nullptr if there is none.
 const Term* find_monomial(const Terms& terms, const std::vector<Atom>& atoms);
 
 std::int64_t checked_add(std::int64_t a, std::int64_t b);
 std::int64_t checked_mul(std::int64_t a, std::int64_t b);
-/// Floor division and its remainder; b != 0, and not the one pair that overflows.
+/// Return the floor division and its remainder; b != 0, and not the one pair that overflows.
 std::int64_t floor_div(std::int64_t a, std::int64_t b);
 std::int64_t floor_mod(std::int64_t a, std::int64_t b);
-/// |a|, which fits for the smallest integer too.
+/// Returns |a|, which fits for the smallest integer too.
 inline std::uint64_t magnitude(std::int64_t a) {
   return a < 0 ? ~static_cast<std::uint64_t>(a) + 1 : static_cast<std::uint64_t>(a);
 }
 
-/// a + factor·b, and a·b, of raw term lists. They throw Error on overflow or too many terms.
+/// Return a + factor·b, and a·b, of raw term lists. They throw Error on overflow or too many terms.
 Terms add_terms(std::span<const Term> a, std::span<const Term> b, std::int64_t factor = 1);
 Terms multiply_terms(std::span<const Term> a, std::span<const Term> b);
 
 /// Sorts and combines terms in any order.
 Terms normalise_terms(Terms terms);
 
-/// Sums many polynomials at the price of one sort.
+/// Sums many polynomials at the cost of one sort.
 class TermGatherer {
  public:
   void add(Terms terms);

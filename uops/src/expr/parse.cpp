@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index text -> expression, by recursive descent. Each error says line and column.
+// Parses index text to an expression by recursive descent. Each error says line and column.
 //
 //   sum     = product { ("+" | "-") product }
 //   product = factor { ("*" | "/" | "%") factor }
 //   factor  = "-" factor | primary
-//   primary = number | i0 | $name | name [equal] | "(" sum ")" [equal] | ("min" | "max") "(" sum {
-//   "," sum } ")" equal   = "[=" sum "]"
+//   primary = number | i0 | $name | name [equal] | "(" sum ")" [equal]
+//           | ("min" | "max") "(" sum { "," sum } ")"
+//   equal   = "[=" sum "]"
 #include <fmt/format.h>
 
 #include <limits>
@@ -19,9 +20,9 @@
 namespace mote {
 namespace {
 
-// Every expression must be readable as it prints: kMaxWeight atoms, with names of up to a thousand
-// characters; and for each level of nesting a sign, the parentheses of a factor and those of an
-// operand.
+// Limits such that every expression is readable as it prints: kMaxWeight atoms, with names of up to
+// a thousand characters; and for each level of nesting a sign, the parentheses of a factor and
+// those of an operand.
 constexpr std::size_t kMaxIndexText = std::size_t{1} << 26U;
 constexpr int kMaxTextNesting = 3 * (static_cast<int>(kMaxOperandNesting) + 1);
 

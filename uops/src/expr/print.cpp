@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of index expressions, as a person writes them: positive terms first, parentheses only where
-// the parser or a reader needs them. parse_expr reads the text back to an equal value.
+// Prints index expressions as a person writes them: positive terms first, parentheses only if the
+// parser or a reader needs them. parse_expr reads the text back to an equal value.
 #include <limits>
 #include <string>
 
@@ -25,14 +25,14 @@ bool is_quotient(const Atom& atom) {
   return atom.kind == Atom::Kind::div || atom.kind == Atom::Kind::mod;
 }
 
-// A name, a call or a constant >= 0: never needs parentheses.
+// Returns true for a name, a call or a constant >= 0, which never needs parentheses.
 bool is_simple(const Expr& e) {
   if (const auto c = e.constant()) return *c >= 0;
   const Atom* atom = e.as_atom();
   return atom != nullptr && !is_quotient(*atom);
 }
 
-// A product that may stand bare to the left of / and %.
+// Returns true for a product that needs no parentheses to the left of / and %.
 bool is_product(const Expr& e) {
   return e.terms().size() == 1 && e.terms()[0].coefficient > 0 &&
          (e.as_atom() == nullptr || is_simple(e));
@@ -69,7 +69,7 @@ void print_atom(const Atom& atom, std::string& out) {
   }
 }
 
-// |coefficient| · atoms. `bare`: a quotient alone may stand without parentheses.
+// Prints |coefficient| · atoms. `bare`: a quotient alone may stand without parentheses.
 void print_product(const Term& term, bool bare, std::string& out) {
   const std::uint64_t size = magnitude(term.coefficient);
   const bool show_coefficient = size != 1 || term.atoms.empty();
@@ -84,8 +84,8 @@ void print_product(const Term& term, bool bare, std::string& out) {
   }
 }
 
-// The order that a person writes: what is added, what is taken away, the constant; but a sum begins
-// with something positive where there is any: 3 - i0.
+// Returns the terms in the order that a person writes: added terms, subtracted terms, the constant;
+// but a sum begins with a positive term if there is one: 3 - i0.
 std::vector<const Term*> in_print_order(const Expr& e) {
   std::vector<const Term*> order;
   for (const bool negative : {false, true}) {
@@ -108,7 +108,7 @@ void print_sum(const Expr& e, std::string& out) {
   bool first = true;
   for (const Term* term : in_print_order(e)) {
     const bool negative = term->coefficient < 0;
-    // The magnitude of the smallest integer can't be written, so it keeps its sign: "+ -9…".
+    // The magnitude of the smallest integer cannot be written, so it keeps its sign: "+ -9…".
     const bool smallest = term->coefficient == std::numeric_limits<std::int64_t>::min();
     if (!first) out += !negative ? " + " : smallest ? " + -" : " - ";
     if (first && negative) out += '-';

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search: its order, its limits, lower bounds and given inequalities. Monotonicity and the
-// rules for / % min max are in prover_rules.cpp. Every step holds at each point where the facts
-// hold, so a goal that is negative at such a point is given up at once.
+// Implements the prover's search: its order, its limits, lower limits of symbols and given
+// inequalities. Monotonicity and the rules for / % min max are in prover_rules.cpp. Every step
+// holds at each point where the facts hold, so the search drops a goal that is negative at such a
+// point at once.
 #include "expr/prover.h"
 
 #include <algorithm>
@@ -107,7 +108,7 @@ std::optional<std::int64_t> Prover::lower_of(const Atom& atom, int depth) {
   return known ? std::optional<std::int64_t>(0) : std::nullopt;
 }
 
-// With each atom written as its lower bound plus something >= 0, no coefficient is negative.
+// Returns true if no coefficient is negative with each atom as its lower limit plus a value >= 0.
 bool Prover::by_lower_bounds(const Expr& e, int depth) {
   constexpr std::size_t kMaxExpansion = 512;
   Terms shifted;
@@ -133,7 +134,7 @@ bool Prover::by_lower_bounds(const Expr& e, int depth) {
                      [](const Term& term) { return term.coefficient >= 0; });
 }
 
-// A given inequality, but for a number: what a long search would not come to before its end.
+// Returns true if e is a given inequality plus a number >= 0, which a long search might not reach.
 bool Prover::is_given(const Expr& e) const {
   const auto follows = [&](const Expr& fact) {
     const auto more = (e - fact).constant();
@@ -152,8 +153,7 @@ bool Prover::by_given(const Expr& e, int depth) {
   return false;
 }
 
-// e >= 0 follows from j·e - k·m·fact >= 0 for a monomial m >= 0 and j, k > 0 that cancel a term of
-// e.
+// Proves e >= 0 by j·e - k·m·fact >= 0 for a monomial m >= 0 and j, k > 0 that cancel a term.
 bool Prover::by_given_fact(const Expr& e, const Expr& fact, int depth) {
   for (const Term& term : e.terms()) {
     for (const Term& given : fact.terms()) {

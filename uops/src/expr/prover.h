@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves e >= 0 from Knowledge by a bounded search: shifting symbols by their lower bounds, adding
-// given inequalities, eliminating loop variables by monotonicity, bounding one / % min max at a
-// time. One Prover serves one question; its answer depends on the knowledge and the question only.
+// Proves e >= 0 from Knowledge by a bounded search: shifting symbols by their lower limits, adding
+// given inequalities, eliminating loop variables by monotonicity, replacing one / % min max at a
+// time by a limit of it. One Prover serves one question; its answer depends only on the knowledge
+// and the question.
 #pragma once
 
 #include <span>
@@ -18,13 +19,13 @@ class Prover {
   /// `divisors` (of the expression that the question is about) count as >= 1.
   Prover(const Knowledge& knowledge, std::span<const Expr> divisors);
 
-  /// False when not proved, also by lack of fuel or by overflow.
+  /// Returns false if e is not proved, also for lack of fuel or after overflow.
   bool nonneg(const Expr& e);
-  /// The work done: a step for each goal, and more for a large one.
+  /// Returns the work done: a step for each goal, and more for a large one.
   std::size_t steps() const { return steps_; }
 
   static constexpr std::size_t kMaxSteps = 1000;
-  static constexpr std::size_t kMaxWeight = 400;  ///< of a goal, in atoms
+  static constexpr std::size_t kMaxWeight = 400;  ///< maximum weight of a goal, in atoms
   static constexpr int kMaxDepth = 12;
 
  private:

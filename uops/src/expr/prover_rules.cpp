@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The prover's rules: elimination of loop variables by monotonicity, innermost first, and bounds of
-// one quotient, remainder, minimum or maximum at a time. Divisors are >= 1 throughout.
+// Implements the prover's rules: elimination of loop variables by monotonicity, innermost first,
+// and limits of one quotient, remainder, minimum or maximum at a time. Divisors are >= 1.
 #include <algorithm>
 
 #include "expr/node.h"
@@ -29,7 +29,7 @@ Prover::Trend Prover::times_sign_of(Trend trend, const Expr& factor, int depth) 
   return trend == Trend::up ? Trend::down : Trend::up;
 }
 
-// How an atom that isn't v itself changes with v.
+// Returns how an atom that is not v itself changes with v.
 Prover::Trend Prover::trend(const Atom& atom, Symbol v, int depth) {
   if (atom.kind == Atom::Kind::div && !atom.args[1].mentions(v)) {
     return trend(atom.args[0], v, depth + 1);
@@ -55,7 +55,7 @@ Prover::Trend Prover::trend(const Expr& e, Symbol v, int depth) {
     common = own;
     return true;
   };
-  TermGatherer factor;  // of v itself
+  TermGatherer factor;  // factor of v itself
   for (const Term& term : e.terms()) {
     std::size_t at = term.atoms.size(), count = 0;
     for (std::size_t i = 0; i < term.atoms.size(); ++i) {
@@ -111,7 +111,7 @@ bool Prover::by_atoms(const Expr& e, int depth) {
   return false;
 }
 
-// base + factor·(x/s) >= 0.
+// Proves base + factor·(x/s) >= 0.
 bool Prover::by_quotient(const Expr& base, const Expr& factor, const Atom& atom, int depth) {
   const Expr &x = atom.args[0], &s = atom.args[1];
   // Alone, a quotient is exact: b + x/s >= 0 <=> x + b·s >= 0; b - x/s >= 0 <=> b·s + s-1 - x >= 0.
@@ -126,7 +126,7 @@ bool Prover::by_quotient(const Expr& base, const Expr& factor, const Atom& atom,
   return prove(base * s + factor * bound, depth + 1);
 }
 
-// base + factor·(x%s) >= 0, with 0 <= x%s <= s - 1, and x%s <= x for x >= 0.
+// Proves base + factor·(x%s) >= 0, with 0 <= x%s <= s - 1, and x%s <= x for x >= 0.
 bool Prover::by_remainder(const Expr& base, const Expr& factor, const Atom& atom, int depth) {
   const Expr &x = atom.args[0], &s = atom.args[1];
   if (prove(factor, depth + 1)) return prove(base, depth + 1);
@@ -135,7 +135,8 @@ bool Prover::by_remainder(const Expr& base, const Expr& factor, const Atom& atom
   return prove(x, depth + 1) && prove(base + factor * x, depth + 1);
 }
 
-// base + factor·min(…) >= 0: one argument is enough where it bounds from the right side, else all.
+// Proves base + factor·min(…) >= 0: by one argument if that limits from the right side, else by
+// all.
 bool Prover::by_extremum(const Expr& base, const Expr& factor, const Atom& atom, int depth) {
   const bool up = prove(factor, depth + 1);
   if (!up && !prove(-factor, depth + 1)) return false;

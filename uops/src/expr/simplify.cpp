@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simplification under facts, bottom-up until nothing changes: quotients and remainders of what is
-// provably small, products in the divisor split off, minima and maxima decided, s·(x/s) = x where
-// x % s == 0 is given.
+// Simplifies under facts, bottom-up until nothing changes: removes quotients and remainders of
+// provably small operands, splits products in the divisor, decides minima and maxima, and uses
+// s·(x/s) = x if x % s == 0 is given.
 #include "expr/simplify.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kMaxRounds = 32;
 
-// Proper factors of c worth trying: parts of its product, or numbers that divide c and a
-// coefficient.
+// Returns the proper factors of c that are worth a try: parts of its product, or numbers that
+// divide c and a coefficient.
 std::vector<Expr> factors_of(const Expr& c, const Expr& x) {
   std::vector<Expr> factors;
   const auto add = [&](const Expr& f) {
@@ -42,7 +42,7 @@ std::vector<Expr> factors_of(const Expr& c, const Expr& x) {
   return factors;
 }
 
-// Whether each term of `part` stands in x.
+// Returns true if each term of `part` stands in x.
 bool holds_terms(const Expr& x, const Expr& part) {
   const auto terms = x.terms();
   return std::all_of(part.terms().begin(), part.terms().end(), [&](const Term& wanted) {
@@ -78,7 +78,7 @@ Expr Reasoner::simplify(const Expr& e) {
       result = std::move(next);
     }
   } catch (const Error&) {
-    // A rewriting that overflows is left alone.
+    // A rewriting that overflows is discarded.
   }
   simplified_.emplace(e, result);
   simplified_.emplace(result, result);
@@ -108,7 +108,7 @@ Expr Reasoner::simplify_atom(const Atom& atom) {
   return built;
 }
 
-// y/s and y%s for y = x + w where x % s == 0 is given: what is left of y beside x.
+// For y/s and y%s with y = x + w, returns an x for which x % s == 0 is given.
 std::optional<Expr> Reasoner::split_divisible(const Atom& atom) const {
   for (const auto& [x, s] : knowledge_.divisible) {
     const Expr& y = atom.args[0];
@@ -119,7 +119,7 @@ std::optional<Expr> Reasoner::split_divisible(const Atom& atom) const {
   return std::nullopt;
 }
 
-// x = quotient·inner + remainder and divisor = outer·inner, with 0 <= remainder < inner.
+// Factors x = quotient·inner + remainder and divisor = outer·inner, with 0 <= remainder < inner.
 std::optional<Reasoner::Factored> Reasoner::factor(const Expr& x, const Expr& divisor) {
   for (const Expr& inner : factors_of(divisor, x)) {
     const Split outer = split_by(divisor, inner);
@@ -171,7 +171,7 @@ Expr Reasoner::simplify_extremum(const Atom& atom) {
   return rebuild(Atom{atom.kind, {}, {}, std::move(kept)});
 }
 
-// k·s·(x/s) = k·x for each x % s == 0 that is given.
+// Replaces k·s·(x/s) by k·x for each x % s == 0 that is given.
 Expr Reasoner::cancel_divisible(const Expr& e) const {
   Expr result = e;
   for (const auto& [x, s] : knowledge_.divisible) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers of the prover, remembered, and simplification that rests on them.
+// Remembers the prover's answers, and simplifies expressions by them.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,9 @@ class Reasoner {
  public:
   explicit Reasoner(const FactBase& base) : knowledge_(base) {}
 
-  /// e >= 0 is proved; `divisor` is known to be >= 1 besides those inside e.
+  /// Returns true if e >= 0 is proved; `divisor` is known to be >= 1, as are those inside e.
   bool nonneg(const Expr& e, const Expr& divisor = 1);
-  /// A fixed point of the rewriting rules.
+  /// Returns a fixed point of the rewriting rules.
   Expr simplify(const Expr& e);
 
  private:

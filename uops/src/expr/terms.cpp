@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Polynomials as sorted lists of terms: checked arithmetic, sums and products, and the limits on
-// their size. What makes a list canonical is in canonical.cpp.
+// Implements polynomials as sorted lists of terms: checked arithmetic, sums and products, and the
+// limits on their size. canonical.cpp makes a list canonical.
 #include <fmt/format.h>
 
 #include <algorithm>

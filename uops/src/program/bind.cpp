@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bind: sizes and parameters of a program for concrete shapes, and every check that they need.
+// Binds the sizes and parameters of a program for concrete shapes, with every check that they need.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -81,7 +81,7 @@ class Binder {
 
   // ---- sizes
 
-  // The extent of an axis as given; a missing leading axis counts as 1.
+  // Returns the extent of an axis as given; a missing leading axis counts as 1.
   std::int64_t given(int input, int axis) const {
     const Extents& shape = shapes_[static_cast<std::size_t>(input)];
     const int missing =
@@ -152,7 +152,7 @@ class Binder {
     return checked_value(e, what);
   }
 
-  // Those that vary were proved by make_program.
+  // Checks the divisors that are fixed; make_program has proved those that vary.
   void check_divisors(const Expr& e, const std::string& what) const {
     for_each_divisor(e, [&](const Expr& d) {
       if (d.constant() || varies(d)) return;
@@ -169,7 +169,7 @@ class Binder {
     }
   }
 
-  // "CG = 4"; a declared name stands for what it abbreviates; a constant for itself.
+  // Returns "CG = 4", "OH = (definition) = 4" for a declared name, or just the value of a constant.
   std::string text(const Expr& e, std::int64_t value) const {
     if (e.constant()) return std::to_string(value);
     for (const NamedSize& s : p_.sizes)

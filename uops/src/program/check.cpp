@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of make_program that need no unification: names, parameters, symbols, declarations.
+// Checks names, parameters, symbols and declarations for make_program, without unification.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ class Checker {
 
   void check_name(const std::string& name, const std::string& kind) {
     check_identifier(name, "the name of " + kind);
-    if (kind != "parameter" && is_reserved_word(name))  // parameters stand behind a $
+    if (kind != "parameter" && is_reserved_word(name))  // parameters stand after a $
       fail(fmt::format("{} '{}': the name is a word of the program text", kind, name));
     if (!values_.insert(name).second) fail(fmt::format("{} '{}': the name is taken", kind, name));
   }
@@ -114,7 +114,7 @@ class Checker {
     }
   }
 
-  /// What holds for the whole program: it has one value, not one for each element.
+  /// Checks an expression that has one value for the whole program, not one for each element.
   void check_fixed(const Expr& e, const std::string& what) const {
     check_symbols(e, what);
     for (const Symbol s : e.symbols())

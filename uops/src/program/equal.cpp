@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Equality of programs: names, shapes and nodes; axis names, meanings and equations are hints.
+// Compares programs by names, shapes and nodes; axis names, meanings and equations are only hints.
 #include <algorithm>
 #include <unordered_map>
 
@@ -14,7 +14,7 @@ bool all_equal(const std::vector<T>& a, const std::vector<T>& b, const F& f) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), f);
 }
 
-// Structural equality of two graphs, in step.
+// Compares the structure of two graphs, node by node.
 bool same_graphs(const std::vector<Uop>& a, const std::vector<Uop>& b) {
   const std::vector<Uop> left = topological(a);
   const std::vector<Uop> right = topological(b);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words in, what they mean to the parser out; and all of them as lists.
+// Maps words to their meaning for the parser, and lists all of them.
 #include "program/language.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-// In the order of Statement and of ValueForm.
+// The words are in the order of Statement and of ValueForm.
 constexpr std::array kStatements = {"op"sv,   "param"sv,   "input"sv,
                                     "size"sv, "require"sv, "output"sv};
 constexpr std::array kForms = {"iota"sv, "select"sv, "scatter"sv, "select_scatter"sv,
@@ -24,9 +24,9 @@ constexpr std::array kConstants = {"inf"sv, "nan"sv, "true"sv, "false"sv};
 constexpr auto kMean = "mean"sv;
 constexpr std::array kIndexFunctions = {"min"sv, "max"sv};
 constexpr std::array kJoints = {"over"sv, "else"sv, "keep"sv, "in"sv, "rank"sv, "int"sv, "real"sv};
-/// Stands within a scatter only, so that a value may have that name.
+/// A word only within a scatter, so a value may have that name.
 constexpr auto kTo = "to"sv;
-/// Nothing has it yet.
+/// A word that is reserved but not used yet.
 constexpr auto kKept = "integer"sv;
 
 template <typename Words>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables that parser and printer go by.
+// Declares the tables of words that the parser and the printer use.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace mote {
 enum class Statement : std::uint8_t { op, param, input, size, require, output };
 std::optional<Statement> find_statement(std::string_view word);
 
-/// Values with a syntax of their own.
+/// The values with a syntax of their own.
 enum class ValueForm : std::uint8_t { iota, select, scatter, select_scatter, stop_gradient };
 std::optional<ValueForm> find_value_form(std::string_view word);
 
@@ -24,14 +24,14 @@ struct InfixOperator {
   MapOp op;
   text::Precedence level;  ///< a greater one binds tighter
 };
-/// The longer symbols first.
+/// Returns the operators, longer symbols first.
 std::span<const InfixOperator> infix_operators();
 
-/// inf, nan, true, false.
+/// Returns true for inf, nan, true and false.
 bool is_constant_word(std::string_view word);
-/// sum, …, and mean, which is a sum over a count.
+/// Returns true for sum, …, and mean, which is a sum over a count.
 bool is_reduction(std::string_view word);
-/// min and max.
+/// Returns true for min and max.
 bool is_index_function(std::string_view word);
 
 }  // namespace mote

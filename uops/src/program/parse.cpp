@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Program text -> program: one statement after another, then make_program.
+// Parses program text: one statement after another, then make_program.
 //
 //   op NAME ["equation"]                              size OH = INDEX
 //   param NAME int|real [= default] [in LO..HI] ["meaning"]
@@ -7,7 +7,7 @@
 //   require INDEX = INDEX                             name = VALUE
 //   output y = VALUE                                  output y
 //
-// `#` opens a comment; inside brackets a statement may go on over lines; `;` ends one, too.
+// `#` opens a comment; a statement may continue over lines inside brackets; `;` ends one, too.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -49,7 +49,7 @@ class ProgramParser {
   }
 
  private:
-  // Of the node's text, or of the statement.
+  // Returns the position of the node's text, or of the statement.
   std::size_t place(const Culprit& culprit) const {
     switch (culprit.kind) {
       case Culprit::Kind::node:
@@ -227,7 +227,7 @@ class ProgramParser {
   ProgramSpec spec_;
   Positions positions_;
   std::size_t op_at_ = 0;
-  std::size_t statement_at_ = 0;  ///< of the one that is being read
+  std::size_t statement_at_ = 0;  ///< position of the statement that is being read
   std::vector<std::size_t> params_at_, inputs_at_, outputs_at_, sizes_at_, requires_at_;
 };
 

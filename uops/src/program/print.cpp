@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Program -> text. Values used more than once, and lines that grow too long, become statements of
-// their own; what the builders insert by themselves (repeated axes, kept axes, means) is written as
-// a person would. parse_program reads an equal program back.
+// Prints a program. Values used more than once, and lines that grow too long, become statements of
+// their own; nodes that the builders insert by themselves (repeated axes, kept axes, means) are
+// written as a person would write them. parse_program reads an equal program back.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace mote {
 namespace {
 
-constexpr std::size_t kLongest = 88;  // columns of an expression, beside "output y = "
+constexpr std::size_t kLongest = 88;  // columns of an expression, without "output y = "
 
 constexpr int kUnary = text::kUnary, kPrimary = text::kTight;
 
@@ -101,7 +101,7 @@ class Printer {
     for (const Output& o : p_.outputs) outputs(o, printed);
   }
 
-  // "output y = …"; "output y" for a statement that has that name already.
+  // Writes "output y = …", or "output y" for a statement that already has that name.
   void outputs(const Output& o, std::set<const UopNode*>& printed) {
     const Shown value = operand(o.value, true);
     if (value.text == o.name)
@@ -125,7 +125,7 @@ class Printer {
     return name;
   }
 
-  // The text of u; its longest operands get statements until it is short enough.
+  // Returns the text of u; its longest operands get statements until it is short enough.
   Shown show(const Uop& u) {
     Shown s = compose(u);
     while (s.text.size() > kLongest) {
@@ -146,7 +146,7 @@ class Printer {
   }
   static bool is_input(const Uop& u) { return std::holds_alternative<uop::Input>(u.node().kind); }
 
-  // The text of an operand. A constant or parameter has a dtype only where it is `typed`.
+  // Returns the text of an operand. A constant or parameter has a dtype only if it is `typed`.
   Shown operand(const Uop& u, bool typed) const {
     if (!is_bare(u)) return shown_.at(u.id());
     const auto* s = std::get_if<uop::Scalar>(&u.node().kind);
@@ -205,7 +205,7 @@ class Printer {
       if (infix.op != k.op) continue;
       const int right = infix.level + 1;
       const int left =
-          infix.level == text::kRelation ? right : infix.level;  // a < b < c is no text
+          infix.level == text::kRelation ? right : infix.level;  // a < b < c is invalid
       const char* space = infix.level == text::kProduct ? "" : " ";
       return {fmt::format("{}{}{}{}{}", parenthesised(args[0], left), space, infix.symbol, space,
                           parenthesised(args[1], right)),
@@ -220,7 +220,7 @@ class Printer {
     return operand(u, true);
   }
 
-  // The arguments of a Map, without the repetition that map() inserts by itself.
+  // Returns the arguments of a Map, without the repetition that map() inserts by itself.
   std::vector<Shown> arguments(const uop::Map& k, const Uop& u) const {
     const std::size_t first = k.op == MapOp::where ? 1 : 0;
     const bool dtype_known =
@@ -232,7 +232,7 @@ class Printer {
     return result;
   }
 
-  // "N, ci: $groups*CG, OH": declared sizes by their names.
+  // Returns "N, ci: $groups*CG, OH", with declared sizes by their names.
   std::string shape(const Uop& u) const {
     std::string text;
     const auto* in = std::get_if<uop::Input>(&u.node().kind);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// make_program: unifies sizes, merges equal nodes, checks divisors that vary, derives the size
-// rules.
+// Makes programs: unifies sizes, merges equal nodes, checks divisors that vary, derives size rules.
 #include "mote/uops/program.h"
 
 #include <fmt/format.h>
@@ -29,7 +28,7 @@ class Maker {
       return made();
     } catch (const ProgramError&) {
       throw;
-    } catch (const Error& error) {  // of index arithmetic, say
+    } catch (const Error& error) {  // of index arithmetic, for example
       fail(error.what(), culprit_);
     }
   }
@@ -96,7 +95,7 @@ class Maker {
     unsolved_ = unifier.unsolved();
   }
 
-  // The equalities that a node asks for.
+  // Collects the equalities that a node requires.
   static void collect(const Uop& u, Unifier& unifier) {
     const auto match = [&](const std::vector<Expr>& a, const std::vector<Expr>& b, int except) {
       for (std::size_t k = 0; k < a.size(); ++k)
@@ -156,7 +155,7 @@ class Maker {
          first_with(*sizes.begin()));
   }
 
-  // What mentions the size first.
+  // Returns the first node, size or constraint that mentions the size.
   Culprit first_with(Symbol size) const {
     for (const Uop& u : nodes_) {
       bool mentions = false;
@@ -195,7 +194,7 @@ class Maker {
   std::map<Symbol, Expr> solution_;
   std::vector<Constraint> unsolved_;
   std::unordered_map<const UopNode*, Uop> made_;
-  Culprit culprit_;  ///< what is being looked at
+  Culprit culprit_;  ///< the node or statement under examination
 };
 
 }  // namespace
@@ -209,7 +208,7 @@ Uop rebuild(const Uop& u, const std::vector<Uop>& args, const std::map<Symbol, E
   };
   std::vector<Expr> shape = replace(n.shape);
   std::vector<std::string> names = n.axis_names;
-  for (std::size_t k = 0; k < shape.size(); ++k)  // l of size L becomes k when L turns out to be K
+  for (std::size_t k = 0; k < shape.size(); ++k)  // l of size L becomes k if L turns out to be K
     if (names[k] == default_axis_name(n.shape[k]) && !default_axis_name(shape[k]).empty())
       names[k] = default_axis_name(shape[k]);
   uop::Kind kind = n.kind;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Size rules: extents of input axes, solved one unknown size at a time until nothing is left.
+// Derives size rules: solves extents of input axes for one unknown size at a time.
 #include "program/size_rules.h"
 
 #include "graph/node.h"
@@ -30,7 +30,7 @@ class Deriver {
   const std::set<Symbol>& unknown() const { return unknown_; }
 
  private:
-  // The first axis whose extent has one unknown, linear in it.
+  // Solves the first axis whose extent has one unknown and is linear in it.
   bool next_linear(bool size_factors) {
     for (std::size_t k = 0; k < inputs_.size(); ++k)
       for (std::size_t axis = 0; axis < inputs_[k].shape().size(); ++axis)
@@ -54,7 +54,7 @@ class Deriver {
     return true;
   }
 
-  // A size that is the extent of flagged axes only.
+  // Takes a size that is the extent of flagged axes only.
   bool next_broadcast() {
     for (const Symbol size : unknown_) {
       std::vector<std::pair<int, int>> candidates;

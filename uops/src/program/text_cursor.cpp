@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scanning of program text.
+// Scans program text.
 #include "program/text_cursor.h"
 
 #include <fmt/format.h>
@@ -184,7 +184,7 @@ Literal TextCursor::literal(bool negative) {
   if (std::from_chars(first, last, result.real).ec != std::errc())
     fail(start, fmt::format("the number {} is out of range", result.text));
   if (result.is_integer && std::from_chars(first, last, result.integer).ec != std::errc())
-    result.is_integer = false;  // good for a real still
+    result.is_integer = false;  // still valid as a real
   return result;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A place in program text: words, symbols, numbers and slices, with lines and columns in errors.
+// Reads words, symbols, numbers and slices of program text, with lines and columns in errors.
 #pragma once
 
 #include <stdexcept>
@@ -12,7 +12,7 @@
 
 namespace mote {
 
-/// A numeric literal as written; what it is depends on the dtype that it meets.
+/// A numeric literal as written; its meaning depends on the dtype that it meets.
 struct Literal {
   std::string text;
   bool is_integer = false;
@@ -22,36 +22,36 @@ struct Literal {
 
 class TextCursor {
  public:
-  /// Blanks comments out. Error when the text is longer than the limit.
+  /// Blanks comments out. Throws Error if the text is longer than the limit.
   explicit TextCursor(std::string_view text);
 
   /// Skips blanks, and newlines inside brackets.
   void skip();
-  bool at_end();            ///< of the text
-  bool at_statement_end();  ///< a newline, ';' or the end
+  bool at_end();            ///< true at the end of the text
+  bool at_statement_end();  ///< true at a newline, ';' or the end
   void next_statement();    ///< skips newlines and ';'
-  std::size_t position();   ///< of what comes next
+  std::size_t position();   ///< position of the next token
   bool accept(std::string_view symbol);
   void expect(std::string_view symbol);
   bool peek(std::string_view symbol);
-  std::string_view peek_word();  ///< the identifier that comes next, or ""
+  std::string_view peek_word();  ///< the next identifier, or ""
   bool accept_word(std::string_view word);
-  std::string word(std::string_view what);  ///< an identifier; Error "expected WHAT, got …"
+  std::string word(std::string_view what);  ///< reads an identifier; Error "expected WHAT, got …"
   bool at_number();
-  /// A number, inf or nan; negative: a minus sign has been read before it.
+  /// Reads a number, inf or nan; negative: a minus sign has been read before it.
   Literal literal(bool negative);
   std::int64_t integer();
-  std::string string();  ///< a quoted string
+  std::string string();  ///< reads a quoted string
 
-  /// Brackets: newlines inside do not end a statement.
+  /// Reads a bracket: newlines inside brackets do not end a statement.
   void open(std::string_view bracket);
   void close(std::string_view bracket);
 
-  /// Index text up to a stop: one of `stops`, the words `over` and `else`, a closing bracket, the
-  /// end of the statement; none of them inside brackets.
+  /// Reads index text up to a stop: one of `stops`, the words `over` and `else`, a closing bracket,
+  /// the end of the statement; none of them inside brackets.
   ParsedExpr index(std::string_view stops);
   Axis axis();
-  /// "A, B, C" up to `over`, `else` or a closing bracket; may be empty.
+  /// Reads "A, B, C" up to `over`, `else` or a closing bracket; may be empty.
   std::vector<Axis> axes();
 
   [[noreturn]] void fail(std::size_t position, const std::string& text) const;
@@ -77,7 +77,7 @@ class TextCursor {
   bool at_stop(std::string_view stops);
 
   std::string text_;
-  std::vector<std::size_t> lines_;  ///< where each begins
+  std::vector<std::size_t> lines_;  ///< start of each line
   std::size_t at_ = 0;
   int nesting_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unification of sizes: an equality is solved for a size that occurs in it linearly with factor ±1.
+// Unifies sizes: an equality is solved for a size that occurs in it linearly with factor ±1.
 #include "program/unify.h"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace mote {
 namespace {
 
-// difference divided by the greatest common divisor of its coefficients.
+// Returns the difference divided by the greatest common divisor of its coefficients.
 Expr reduced(const Expr& difference) {
   std::int64_t divisor = 0;
   for (const Term& t : difference.terms()) divisor = std::gcd(divisor, t.coefficient);

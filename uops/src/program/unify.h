@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Solves equalities between sizes: one symbol is eliminated for each, everywhere.
+// Solves equalities between sizes: each eliminates one symbol everywhere.
 #pragma once
 
 #include <map>
@@ -12,16 +12,16 @@ namespace mote {
 
 class Unifier {
  public:
-  /// `program` opens messages. `declared` are the sizes in order of declaration; of two that are
-  /// equal, the later one is eliminated, one that is not declared before any that is.
+  /// `program` opens messages. `declared` are the sizes in order of declaration; of two equal sizes
+  /// the later is eliminated, and an undeclared one before a declared one.
   Unifier(std::string program, std::vector<Symbol> declared);
 
-  /// symbol is just another name for value. Error when the value mentions the symbol itself.
+  /// Makes symbol another name for value. Throws Error if the value mentions the symbol itself.
   void define(Symbol symbol, const Expr& value, const std::string& what, Culprit culprit);
-  /// left = right is to hold; `what` says who wants it ("Map add: axis 1"), `culprit` where.
+  /// Requires left = right; `what` names the origin ("Map add: axis 1"), `culprit` its position.
   void require(const Constraint& constraint, const std::string& what, Culprit culprit);
-  /// Solves what it can. ProgramError "PROGRAM: WHAT: sizes 3 and 5 differ" for what can never
-  /// hold.
+  /// Solves the equalities that it can. Throws ProgramError "PROGRAM: WHAT: sizes 3 and 5 differ"
+  /// for one that can never hold.
   void solve();
 
   const std::map<Symbol, Expr>& solution() const { return solution_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values by precedence climbing. Literals and parameters wait, untyped, for the tensor that they
-// meet, and take its dtype.
+// Parses values by precedence climbing. Literals and parameters stay untyped until they meet a
+// tensor, and take its dtype.
 #include "program/value_parse.h"
 
 #include <fmt/format.h>
@@ -86,7 +86,7 @@ class Parser {
     return v;
   }
 
-  // x[i0, i1 over N, C else -inf]
+  // Parses x[i0, i1 over N, C else -inf].
   Uop reindexed(std::size_t at, const Uop& x) {
     text_.open("[");
     std::vector<IndexText> from;
@@ -163,7 +163,7 @@ class Parser {
     return literal(at, text_.accept("-"));
   }
 
-  // A number, inf, nan, true or false; a minus sign has been read if `negative`.
+  // Parses a number, inf, nan, true or false; a minus sign has been read if `negative`.
   Value literal(std::size_t at, bool negative) {
     for (const bool b : {false, true})
       if (!negative && text_.accept_word(b ? "true" : "false")) return typing_.boolean(at, b);
@@ -191,7 +191,7 @@ class Parser {
     if (const std::optional<ValueForm> form = find_value_form(word))
       return {formed(at, *form), nullptr};
     if (const std::optional<DType> dtype = scope_.dtype(word)) {
-      const Value v = single_argument();  // of a literal it only says the dtype
+      const Value v = single_argument();  // for a literal it only states the dtype
       if (!v.uop) return {typing_.typed(at, v, *dtype), nullptr};
       return {typing_.build(at, [&] { return cast(v.uop, *dtype); }), nullptr};
     }
@@ -251,7 +251,7 @@ class Parser {
     return typing_.build(at, [&] { return iota(index, shape); });
   }
 
-  // select[1](x, index else -1)
+  // Parses select[1](x, index else -1).
   Uop select_call(std::size_t at) {
     text_.open("[");
     const int axis = axis_number();
@@ -271,7 +271,7 @@ class Parser {
     return {base, typing_.typed(at, infix(kLoosest), base.dtype())};
   }
 
-  // scatter[add](base, x to 2*i0, i1)
+  // Parses scatter[add](base, x to 2*i0, i1).
   Uop scatter_call(std::size_t at) {
     text_.open("[");
     const ScatterOp op = scatter_op();
@@ -288,7 +288,7 @@ class Parser {
     return typing_.build(at, [&] { return scatter(op, operands.first, operands.second, to); });
   }
 
-  // select_scatter[1, add](base, x, index)
+  // Parses select_scatter[1, add](base, x, index).
   Uop select_scatter_call(std::size_t at) {
     text_.open("[");
     const int axis = axis_number();
@@ -327,7 +327,7 @@ class Parser {
     return static_cast<int>(axis);
   }
 
-  // max[1, 2](x), max[1 keep](x)
+  // Parses max[1, 2](x) and max[1 keep](x).
   Uop reduction(std::size_t at, const std::string& word) {
     std::vector<int> axes;
     if (!text_.peek("[")) text_.expected(fmt::format("'[' and the axes, as in {}[0](…)", word));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Literals and parameters take the dtype of the tensor that they meet.
+// Gives literals and parameters the dtype of the tensor that they meet.
 #include "program/value_typing.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ bool is_logical(MapOp op) {
          op == MapOp::logical_not;
 }
 
-// Ops whose result has not the dtype of their arguments, so that context says nothing about those.
+// Returns true for ops whose result has another dtype than their arguments.
 bool hides_dtype(MapOp op) { return is_comparison(op) || op == MapOp::isnan || op == MapOp::isinf; }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dtypes of literals and parameters in program text: untyped values wait for a tensor.
+// Determines dtypes of literals and parameters in program text: untyped values wait for a tensor.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,11 @@
 
 namespace mote {
 
-/// Where the texts of nodes stand. It keeps the nodes, so that an address is always the same
-/// node's.
+/// The positions of nodes in the text. It keeps the nodes, so that an address always belongs to the
+/// same node.
 class Positions {
  public:
-  /// Notes the place of u, and of the nodes below it that have none (builders make some on the
-  /// way).
+  /// Notes the position of u, and of the nodes below it that have none, which builders make.
   void note(const Uop& u, std::size_t at);
   std::optional<std::size_t> find(const UopNode* node) const;
 
@@ -28,16 +27,16 @@ class Positions {
   std::unordered_map<const UopNode*, Place> places_;
 };
 
-inline constexpr int kMaxValueNesting = 400;  ///< of values; more than a printed line can hold
+inline constexpr int kMaxValueNesting = 400;  ///< more than a printed line can hold
 
-/// A node, or what becomes one when its dtype is known.
+/// A node, or a function that makes one once its dtype is known.
 struct Value {
   Uop uop;
   std::function<Uop(DType)> untyped;
-  int depth = 0;  ///< of untyped values in one another
+  int depth = 0;  ///< nesting of untyped values
 };
 
-/// Makes nodes; errors say where, and the places of the nodes are noted.
+/// Makes nodes; errors give the position, and the positions of the nodes are noted.
 class Typing {
  public:
   Typing(const TextCursor& text, Positions& positions) : text_(text), positions_(positions) {}
@@ -49,11 +48,11 @@ class Typing {
     return u;
   }
 
-  /// The node; Error when its dtype is not known.
+  /// Returns the node; throws Error if its dtype is not known.
   Uop typed(std::size_t at, const Value& v) const;
   Uop typed(std::size_t at, const Value& v, DType dtype) const;
-  /// Map(op): untyped arguments take the dtype of those that have one; without any the result
-  /// waits, too.
+  /// Makes Map(op): untyped arguments take the dtype of those that have one; without any, the
+  /// result stays untyped too.
   Value combine(MapOp op, std::size_t at, std::vector<Value> args) const;
   Value number(std::size_t at, Literal n) const;
   Value boolean(std::size_t at, bool value) const;

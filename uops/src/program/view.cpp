@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds what need not be written: repeated axes of Map arguments, kept axes, the quotient of means.
+// Finds the nodes that need not be written: repeated axes of Map arguments, kept axes, the quotient
+// of means.
 #include "program/view.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ bool reduces(const ReduceView& view, int axis) {
 
 Expr extent(const Uop& u, int axis) { return u.shape()[static_cast<std::size_t>(axis)]; }
 
-// The shape of a reduction with its axes kept.
+// Returns the shape of a reduction with its axes kept.
 std::vector<Expr> kept_shape(const ReduceView& view) {
   std::vector<Expr> shape;
   for (int k = 0; k < view.x.rank(); ++k)
@@ -25,7 +26,7 @@ std::vector<Expr> kept_shape(const ReduceView& view) {
   return shape;
 }
 
-// The Reindex reads a reduction with each kept axis in its old place.
+// Returns true if the Reindex reads a reduction with each kept axis in its old position.
 bool reads_in_place(const uop::Reindex& r, const ReduceView& view, const Uop& u) {
   if (u.rank() != view.x.rank()) return false;
   std::size_t next = 0;
@@ -37,7 +38,7 @@ bool reads_in_place(const uop::Reindex& r, const ReduceView& view, const Uop& u)
   return true;
 }
 
-// Along each axis u reads x in place, or repeats the one element there is.
+// Returns true if along each axis u reads x in place, or repeats its one element.
 bool repeats(const uop::Reindex& r, const Uop& u) {
   if (r.x.rank() == 0) return !is_bare(r.x);
   if (r.x.rank() != u.rank()) return false;
@@ -50,7 +51,7 @@ bool repeats(const uop::Reindex& r, const Uop& u) {
   return true;
 }
 
-// The shape that map() would give to arguments of these shapes, read as common_shape does.
+// Returns the shape that map() would give to arguments of these shapes, read as common_shape does.
 std::vector<Expr> joined(const std::vector<std::vector<Expr>>& shapes) {
   std::vector<Expr> result;
   for (const std::vector<Expr>& s : shapes) {
@@ -101,7 +102,7 @@ std::vector<Use> ProgramView::written(const Uop& u) const {
   std::vector<Use> plain, short_form;
   for (const Uop& x : operands(u)) plain.push_back({x, false});
   if (!std::holds_alternative<uop::Map>(u.node().kind)) return plain;
-  std::vector<std::vector<Expr>> shapes;  // of the arguments in the short form
+  std::vector<std::vector<Expr>> shapes;  // shapes of the arguments in the short form
   for (const Use& use : plain) {
     short_form.push_back(use);
     shapes.push_back(use.u.shape());
@@ -133,7 +134,7 @@ ProgramView view_program(const std::vector<Uop>& roots) {
     for (const Use& use : view.written(u)) result.push_back(use.u);
     return result;
   };
-  // First as if every reduction could be written with its axes kept; then as it is.
+  // First assumes that every reduction can be written with its axes kept; then decides each.
   std::unordered_set<const UopNode*> plain;
   for (const Uop& u : roots) plain.insert(u.id());  // an output is written as it is
   for (const Uop& u : topological(roots, shown))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a person would write the graph: without the nodes that builders insert by themselves.
+// Views the graph as a person would write it: without the nodes that builders insert by themselves.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace mote {
 
-bool is_bare(const Uop& u);  ///< a Scalar or a Param: written as a literal or $name
+bool is_bare(const Uop& u);  ///< true for a Scalar or a Param: written as a literal or $name
 
 /// A Reduce, or the quotient that mean() builds.
 struct ReduceView {
@@ -22,7 +22,7 @@ struct ReduceView {
 };
 std::optional<ReduceView> reduce_view(const Uop& u);
 
-/// True when u is exactly a reduction whose axes are kept with extent 1.
+/// Returns true if u is exactly a reduction whose axes are kept with extent 1.
 bool kept_view(const Uop& u);
 
 /// A node as it appears in the text of another one; `keeping`: a reduction with its axes kept.
@@ -36,11 +36,11 @@ class ProgramView {
   /// The nodes that are written, operands first.
   std::vector<Uop> order;
 
-  /// What the text of u shows, in order. Arguments of a Map come without the repetition of axes
-  /// that map() inserts by itself.
+  /// Returns the operands that the text of u shows, in order. Arguments of a Map come without the
+  /// repetition of axes that map() inserts by itself.
   std::vector<Use> written(const Uop& u) const;
   int uses(const Uop& u) const;
-  /// Every use of the reduction u shows it with its axes kept.
+  /// Returns true if every use of the reduction u shows it with its axes kept.
   bool keeps(const Uop& u) const;
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls in place: an output that shares its memory, element for element, with an input.
+// Decides whether a call may run in place: an output shares its memory, element for element, with
+// an input.
 #pragma once
 
 #include <span>
@@ -11,12 +12,12 @@
 
 namespace MOTE_API mote {
 
-/// (input, output), by their positions among the inputs and among the outputs.
+/// An (input, output) pair, by positions among the inputs and among the outputs.
 using InPlacePair = std::pair<int, int>;
 
-/// Why a call may not let one or more of these pairs share memory (each tensor in one pair at
-/// most): some element of an input may be read after the same element of its output has been
-/// written. nullopt: it may. What can't be proved is a reason, too.
+/// Returns the reason why a call may not let these pairs share memory (each tensor is in at most
+/// one pair): some element of an input may be read after the same element of its output was
+/// written. Returns nullopt if it may. A property that cannot be proved is a reason too.
 std::optional<std::string> why_not_in_place(const LoopProgram& p,
                                             std::span<const InPlacePair> pairs);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loop programs: tensors and a tree of loops over them. Plain values; a pass is a free function
-// LoopProgram -> LoopProgram. Loop variables are unique in a program; their ranges are those of
-// their loops. Values are immutable trees that may share nodes.
+// Defines loop programs: tensors and a tree of loops over them. They are plain values; a pass is a
+// free function LoopProgram -> LoopProgram. Loop variables are unique in a program; their ranges
+// are those of their loops. Values are immutable trees that may share nodes.
 #pragma once
 
 #include <memory>
@@ -43,20 +43,20 @@ struct Load {
   std::string tensor;
   std::vector<Expr> index;
 };
-/// apply(op, args) as in uop.h; arg_dtype is the dtype of the (non-condition) arguments.
+/// The value apply(op, args) as in uop.h; arg_dtype is the dtype of the (non-condition) arguments.
 struct Op {
   MapOp op;
   std::vector<Value> args;
   DType arg_dtype;
 };
-/// conditions ? then : otherwise; `then` is evaluated only where they hold. otherwise is a
-/// constant.
+/// The value (conditions ? then : otherwise); `then` is evaluated only if they hold, and otherwise
+/// is a constant.
 struct Guard {
   Conditions conditions;
   Value then;
   Number otherwise;
 };
-/// An accumulator after its loop (argmax, argmin: the position).
+/// The value of an accumulator after its loop (argmax, argmin: the position).
 struct Accumulated {
   std::string name;
 };
@@ -70,7 +70,7 @@ struct ValueNode {
   std::variant<value::Constant, value::Index, value::Param, value::Load, value::Op, value::Guard,
                value::Accumulated, value::Bound>
       kind;
-  DType dtype;  ///< of the value; computed in double or 64-bit integers, see uop.h
+  DType dtype;  ///< dtype of the value, which is computed in double or 64-bit integers, see uop.h
 };
 
 Value constant(Number number, DType dtype);
@@ -79,10 +79,10 @@ Value param_value(std::string_view name, DType dtype);
 Value load_value(std::string_view tensor, std::vector<Expr> index, DType dtype);
 Value op_value(MapOp op, std::vector<Value> args, DType arg_dtype, DType dtype);
 Value guard_value(Conditions conditions, Value then,
-                  Number otherwise);  ///< `then` itself if no conditions
+                  Number otherwise);  ///< returns `then` itself if there are no conditions
 Value accumulated_value(std::string_view name, DType dtype);
 Value bound_value(std::string_view name, DType dtype);
-/// Structural equality; same object is equal at once.
+/// Returns true if the trees are structurally equal; the same object is recognised at once.
 bool equal(const Value& a, const Value& b);
 
 struct Stmt;
@@ -91,11 +91,11 @@ using Body = std::vector<Stmt>;
 struct Accumulator {
   std::string name;
   ReduceOp op;
-  DType dtype;  ///< of the values that are folded (argmax, argmin: of the compared values)
+  DType dtype;  ///< dtype of the values that are folded (argmax, argmin: of the compared values)
 };
 
-/// for (variable = begin; variable < end; variable += step). The accumulators are set to neutral
-/// before the loop and can be read after it, in the rest of the body that holds the loop.
+/// The loop for (variable = begin; variable < end; variable += step). The accumulators are set to
+/// neutral before the loop and can be read after it, in the rest of the body that holds the loop.
 struct Loop {
   Symbol variable;
   Expr begin;
@@ -103,11 +103,12 @@ struct Loop {
   Expr step{1};
   std::vector<Accumulator> accumulators;
   Body body;
-  /// Set by a schedule. parallel: this loop and the parallel - 1 loops right below it share their
-  /// rounds among threads, where work, the count of innermost rounds, is large; 0: in order.
+  /// Set by a schedule. This loop and the parallel - 1 loops directly below it share their
+  /// iterations among threads if work, the number of innermost iterations, is large; 0: the loop
+  /// runs in order.
   int parallel = 0;
   Expr work{0};
-  bool simd = false;  ///< rounds in vectors; accumulators are kept by lanes, in any order
+  bool simd = false;  ///< iterations run in vectors; accumulators are kept by lanes, in any order
 };
 /// A branch is transparent to accumulators: those of loops in it can be read after it, in the body
 /// that holds it, and are neutral if it was not taken.
@@ -115,28 +116,28 @@ struct If {
   Conditions conditions;
   Body body;
 };
-/// tensor[index] = value
+/// The statement tensor[index] = value.
 struct Store {
   std::string tensor;
   std::vector<Expr> index;
   Value value;
 };
-/// tensor[index] op= value. Rounds of loops may meet at one element, which a Store does not do: so
-/// their order counts, for `set` too.
+/// The statement tensor[index] op= value. Unlike with a Store, several iterations may write one
+/// element, so their order matters, for `set` too.
 struct StoreReduce {
   std::string tensor;
   std::vector<Expr> index;
   ScatterOp op;
   Value value;
 };
-/// accumulator op= value; position is what argmax, argmin remember.
+/// The statement accumulator op= value; position is the index that argmax and argmin remember.
 struct Fold {
   std::string accumulator;
   ReduceOp op;
   Value value;
   Expr position;
 };
-/// const name = value, for the rest of this body and bodies below. Pure.
+/// The pure statement const name = value, in scope for the rest of this body and bodies below.
 struct Let {
   std::string name;
   Value value;
@@ -149,11 +150,11 @@ enum class TensorRole : std::uint8_t { input, output, temporary };
 struct TensorDecl {
   std::string name;
   TensorRole role;
-  DType dtype;              ///< temporaries are kept in double or int64 whatever this says
+  DType dtype;              ///< temporaries are kept in double or int64 regardless of it
   std::vector<Expr> shape;  ///< row-major for temporaries; rank 0 is a scalar
   std::vector<std::string> axis_names;
-  /// Of a temporary in a schedule: the loop variable in whose rounds it lives, one a round; empty:
-  /// one for the whole program.
+  /// For a temporary in a schedule, the loop variable that it is local to: each iteration has its
+  /// own. Empty: there is one for the whole program.
   std::string scope = {};
 };
 
@@ -170,36 +171,35 @@ struct LoopProgram {
   std::vector<TensorDecl> tensors;  ///< inputs, outputs (declaration order), then temporaries
   Body body;
   std::shared_ptr<const Program> source;  ///< sizes, size rules, parameters, names
-  /// Set by a schedule. native: reals are computed and kept in their own dtype, f32 in float, and
-  /// sums may be taken in any order; the interpreter computes in double all the same.
+  /// Set by a schedule. Reals are computed and kept in their own dtype, f32 in float, and sums may
+  /// be taken in any order; the interpreter computes in double nevertheless.
   bool native = false;
   std::vector<KnownStride> strides = {};
-  /// The statements are some of a program's: tensors may be stored and read by others.
+  /// The statements are a part of a program's: other parts may store and read the tensors.
   bool is_part = false;
 };
 
 const TensorDecl* find_tensor(const LoopProgram& p, std::string_view name);
-/// A name like `hint` that nothing in p uses yet: loop variables, tensors, lets, accumulators.
+/// Returns a name like `hint` that no loop variable, tensor, let or accumulator of p has yet.
 std::string fresh_name(const LoopProgram& p, std::string_view hint);
-/// Facts about sizes and parameters of the source; loop ranges are added while walking.
+/// Returns the facts about sizes and parameters of the source; walks add the loop ranges.
 Facts base_facts(const Program& source);
 
 /// Throws InternalError that says which loop or statement is wrong: a variable used outside its
 /// loop or bound twice, an unknown tensor, wrong rank or dtype, an accumulator read before its loop
 /// has ended or folded outside it, a Let used out of scope, an input that is written, an output
-/// never stored, a temporary read before any store; of a schedule, rounds said to be parallel or
-/// vectors that are not independent.
+/// never stored, a temporary read before any store; in a schedule, iterations marked parallel or
+/// simd that are not independent.
 void verify(const LoopProgram& p);
 
-/// Stable, readable text: `for oh in 0..OH {`, `if … {`, `y[n, co] = …`, `acc += …`, `t = …`.
+/// Returns stable text: `for oh in 0..OH {`, `if … {`, `y[n, co] = …`, `acc += …`, `t = …`.
 std::string to_string(const LoopProgram& p);
 std::string to_string(const Stmt& s, int indent = 0);
 std::string to_string(const Value& v);
 std::string to_string(const Conditions& c);
 
-/// Runs the program on dense row-major inputs, like evaluate() does the source. Throws Error as
-/// bind() does, and InternalError for a read or write out of range, a read of an element never
-/// stored.
+/// Runs the program on dense row-major inputs, as evaluate() runs the source. Throws Error as
+/// bind() does, and InternalError for a read or write out of range or a read of a missing element.
 std::vector<Array> interpret(const LoopProgram& p, const std::vector<Array>& inputs,
                              const std::map<std::string, Number>& params);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops of kernels whose calls may leave outputs out.
+// Compiles kernels whose calls may leave outputs out.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace MOTE_API mote {
 
-/// As compile(). Where the program has several outputs, of which these may be left out, each
-/// temporary keeps storage of its own: what shares it could not be left out by itself.
+/// Compiles as compile() does. If the program has several outputs, each temporary keeps storage of
+/// its own, because an output that shares storage could not be left out by itself.
 LoopProgram compile_for_calls(const std::shared_ptr<const Program>& program,
                               const std::vector<std::string>& optional_outputs);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last stage before fast C: from the loops of compile() to versions of them whose loops say how
-// they are to be run. A version is right where some strides are 1 (or 0); the last one is right for
+// Turns the loops of compile() into versions of them whose loops say how they run, as the last
+// stage before fast C. A version is right only if some strides are 1 (or 0); the last is right for
 // any.
 #pragma once
 
@@ -13,25 +13,25 @@
 namespace MOTE_API mote {
 
 struct Version {
-  std::string name;                ///< a word that tells it from the others; the last has none
-  std::vector<std::string> steps;  ///< what was done to the loops, in order
-  LoopProgram program;             ///< native; program.strides is what it relies on
+  std::string name;  ///< a word that distinguishes it from the others; the last has none
+  std::vector<std::string> steps;  ///< the transformations of the loops, in order
+  LoopProgram program;             ///< native; it relies on program.strides
 };
 
-/// Versions in the order in which they are tried.
+/// The versions, in the order in which they are tried.
 struct Schedule {
   std::vector<Version> versions;
 };
 
-/// Each step is taken only where the dependences of the program allow it. Results differ from p's
-/// only by rounding and by the order of sums; in exact arithmetic they are equal. An output of f32
-/// may be read back, where it keeps a value that is computed in float anyway.
+/// Applies each step only if the dependences of the program allow it. Results differ from p's only
+/// by rounding and by the order of sums; in exact arithmetic they are equal. An f32 output may be
+/// read back if it keeps a value that is computed in float anyway.
 Schedule schedule(const LoopProgram& p);
 
-/// verify() of every version.
+/// Runs verify() on every version.
 void verify(const Schedule& s);
 
-/// Steps and loops of every version.
+/// Returns the steps and loops of every version.
 std::string to_string(const Schedule& s);
 
 }  // namespace mote

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contracts of both variants, and which programs have a fast one.
+// Decides which programs have a fast variant, and writes the contracts of both variants.
 #pragma once
 
 #include <string>
@@ -9,15 +9,16 @@
 
 namespace MOTE_API mote {
 
-/// Whether the program, whose main dtype that is, has a variant fast: reals, unless an output is
-/// made of random words otherwise than by comparisons. In other arithmetic it would be another
-/// number then, and every backend draws the same.
+/// Returns true if the program, whose main dtype is `dtype`, has a variant fast: a program of
+/// reals, unless an output is made of random words other than by comparisons. Such an output would
+/// be another number in other arithmetic, and every backend draws the same numbers.
 bool has_fast_variant(const Program& program, DType dtype);
 
-/// As C, a static array functions_f32 of what the fast variant's functions promise in f32.
+/// Returns C text: a static array functions_f32 of the accuracies that the fast variant's functions
+/// promise in f32.
 std::string fast_accuracy_c();
-/// As C, a static mote_contract of that name: of the fast variant of a dtype, whose functions are
-/// functions_f32; a kernel of f64 and one of the variant oracle need no such table.
+/// Returns C text: a static mote_contract `name` of the fast variant of a dtype, whose functions
+/// are functions_f32; kernels of f64 and of the variant oracle need no such table.
 std::string fast_contract_c(const std::string& name, DType dtype);
 std::string oracle_contract_c(const std::string& name);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walking and rewriting loop programs: the few traversals that every pass is made of.
+// Walks and rewrites loop programs: the few traversals that every pass uses.
 #pragma once
 
 #include <functional>
@@ -11,27 +11,27 @@
 namespace MOTE_API mote {
 
 /// An element of a tensor that is read or written. Loads inside indices and conditions count as
-/// reads (of a Let, too, when an index names one); a StoreReduce counts as one write.
+/// reads (of a Let too, if an index names one); a StoreReduce counts as one write.
 struct Access {
   std::string tensor;
   std::vector<Expr> index;
   bool write;
 };
 
-/// Every access, in the order of execution (reads of a statement before its write).
+/// Returns every access in the order of execution (reads of a statement before its write).
 std::vector<Access> accesses(const Body& body);
 std::vector<Access> accesses(const Stmt& s);
-/// Accumulators that loops in here declare; that values in here read.
+/// Returns the accumulators that loops in the body declare, or that values in it read.
 std::set<std::string> accumulators_declared(const Body& body);
 std::set<std::string> accumulators_read(const Body& body);
-/// Let names read in here (also as rank-0 loads in indices).
+/// Returns the Let names read here (also as rank-0 loads in indices).
 std::set<std::string> names_read(const Body& body);
 std::set<std::string> names_read(const Stmt& s);
 
 /// Calls f on every statement, outer first.
 void for_each(const Body& body, const std::function<void(const Stmt&)>& f);
-/// Calls f on every value node of the statement itself (not of nested bodies), outer first; a node
-/// that is shared counts once for each place where it stands.
+/// Calls f on every value node of the statement itself (not of nested bodies), outer first; a
+/// shared node is visited once for each occurrence.
 void for_each_value(const Stmt& s, const std::function<void(const Value&)>& f);
 void for_each_value(const Value& v, const std::function<void(const Value&)>& f);
 /// Calls f on every index expression of the statement itself: limits, indices, conditions, values.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking up generated kernels (mote/base/registry.h) by op, variant, dtype and mask of inputs.
+// Looks up generated kernels (mote/base/registry.h) by op, variant, dtype and mask of inputs.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@
 
 namespace MOTE_API mote {
 
-/// All of them, sorted by op, variant, dtype, mask.
+/// Returns all of them, sorted by op, variant, dtype, mask.
 std::span<const mote_generated_kernel> generated_kernels();
-/// nullptr when there is none. `input_mask`: bit k: input k of the op's record is present.
+/// Returns nullptr if there is none. Bit k of `input_mask`: input k of the op's record is present.
 const mote_generated_kernel* find_generated(std::string_view op, std::string_view variant,
                                             DType dtype, TensorMask input_mask);
 
-/// The same in the table of another library.
+/// Searches the table of another library.
 const mote_generated_kernel* find_generated(std::span<const mote_generated_kernel> kernels,
                                             std::string_view op, std::string_view variant,
                                             DType dtype, TensorMask input_mask);
 
-/// The backend `gen`: all kernels of the variant fast.
+/// Returns the backend `gen`: all kernels of the variant fast.
 const mote_backend& gen_backend();
 
 }  // namespace mote

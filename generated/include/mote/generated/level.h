@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The level of x86-64 that fast kernels are run at: 4 (AVX-512), 3 (AVX2, FMA), 0 (what the build
- * targets). $MOTE_LEVEL lowers it, for tests. C99. */
+/* The level of x86-64 at which fast kernels run: 4 (AVX-512), 3 (AVX2, FMA), 0 (the build's
+ * target). $MOTE_LEVEL lowers it, for tests. C99. */
 #ifndef MOTE_GENERATED_LEVEL_H
 #define MOTE_GENERATED_LEVEL_H
 

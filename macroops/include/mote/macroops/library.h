@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sources given to mote_add_kernels() (CMake) define.
+// The functions that the sources given to mote_add_kernels() (CMake) define.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,10 @@
 
 namespace mote {
 
-/// The ops of the library: defined by its sources, called once by its generator and its tool.
+/// Returns the ops of the library. Its sources define this function; its generator and its tool
+/// call it once.
 std::vector<OpRecord> library_ops();
-/// The ops of the library's .mote files; mote_add_kernels() writes this function.
+/// Returns the ops of the library's .mote files; mote_add_kernels() writes this function.
 std::vector<OpRecord> library_programs();
 
 }  // namespace mote

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which outputs of an op its instances have.
+// The outputs of an op that its instances have.
 #pragma once
 
 #include "mote/base/export.h"
@@ -7,8 +7,8 @@
 
 namespace MOTE_API mote {
 
-/// The outputs of the record with all inputs that the instance has too. Where inputs are left out a
-/// gradient may do without the _ behind a name.
+/// Returns which outputs of the record with all inputs the instance has, too. If inputs are left
+/// out, a gradient's name may lack its final _.
 TensorMask output_mask(const OpRecord& record, const Instance& instance);
 
 }  // namespace mote

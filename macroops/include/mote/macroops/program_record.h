@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An op of the catalogue from program text: mote_add_kernels() makes one of each .mote file.
+// Makes an op of the catalogue from program text: mote_add_kernels() makes one of each .mote file.
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@
 
 namespace MOTE_API mote {
 
-/// The op that the text defines, of the dtypes that are named, or of its own; `file` is its source
-/// and stands before errors. Throws Error where the text does not parse, with each dtype.
+/// Returns the op that the text defines, with the given dtypes, or with its own if there are none.
+/// `file` is its source and begins error messages. Throws Error if the text does not parse with
+/// each dtype.
 OpRecord program_record(const std::string& file, const std::string& text,
                         const std::vector<std::string>& dtypes = {});
 

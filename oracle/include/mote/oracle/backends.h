@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backends that there are: gen, which is linked in, libraries where mote/base/plugin_search.h
-// looks for them, and those named on the command line.
-// Each library is loaded in a child process first, so that one that crashes does not take the tool
-// along; or only in the workers of an Isolation.
+// The available backends: gen, which is linked in, the libraries that mote/base/plugin_search.h
+// finds, and the libraries named on the command line.
+// Each library is loaded in a child process first, so that one that crashes does not end the tool;
+// with an Isolation it is loaded in the workers only.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ namespace MOTE_API mote {
 class Isolation;
 class Target;
 
-/// A program file, and the dtypes that its kernels are to be of.
+/// A program file, and the dtypes for which its kernels are compiled.
 struct ProgramKernels {
   std::shared_ptr<const Target> target;
   std::vector<DType> dtypes;
@@ -28,26 +28,24 @@ struct ProgramKernels {
 
 struct BackendEntry {
   const mote_backend* backend = nullptr;
-  std::string plugin;  ///< the path, for a library that was named; empty for one that was found
-  std::string path;    ///< of the library, or "built in"
-  /// The program file whose kernels alone these are; empty: of any op.
+  std::string plugin;  ///< the path of a named library; empty for a library that was found
+  std::string path;    ///< the path of the library, or "built in"
+  /// The only program file that these kernels serve; empty if they serve ops.
   std::string program = {};
   std::string name() const { return backend->name; }
 };
 
 struct Backends {
-  std::vector<Plugin> libraries;  ///< keeps what `all` points to loaded
-  std::vector<BackendEntry> all;  ///< named libraries first
-  std::vector<std::string>
-      problems;  ///< libraries that were found but could not be loaded, and why
+  std::vector<Plugin> libraries;      ///< keeps loaded what `all` points to
+  std::vector<BackendEntry> all;      ///< named libraries first
+  std::vector<std::string> problems;  ///< found libraries that could not be loaded, and why
 };
 
 /// A named file that ends in .cu is compiled first, and its kernels run on the CPU: docs/cuda.md.
-/// Throws Error when a named library cannot be loaded or crashes while it is, when one has a
-/// contract that says nothing anybody knows, when a .cu file
-/// cannot be compiled, and when two backends have the same name; the same library named or found
-/// twice is one. With an isolation no library is loaded in this process, and the backends run in
-/// its workers only.
+/// Throws Error when a named library cannot be loaded or crashes on loading, when one has an
+/// invalid contract (check_contracts()), when a .cu file cannot be compiled, and when two backends
+/// have the same name. The same library named or found twice counts once. With an isolation no
+/// library is loaded in this process, and the backends run in its workers only.
 Backends find_backends(const std::vector<std::string>& named_libraries,
                        Isolation* isolation = nullptr);
 
@@ -55,33 +53,33 @@ struct Selection {
   std::vector<BackendEntry> chosen;
   std::vector<std::string> absent;  ///< requested, known to mote, not on this machine
 };
-/// By name. Without names: those of the named libraries, or all if there are none. Throws Error
-/// that lists what is known for a name that mote has never heard of.
+/// Selects backends by name. Without names it selects those of the named libraries, or all if there
+/// are none. Throws Error that lists the known names for a name that mote does not know.
 Selection select_backends(const Backends& backends, const std::vector<std::string>& names);
 
-/// Names that a machine may lack without the request being a mistake.
+/// The names that a machine may lack without the request being a mistake.
 std::span<const std::string_view> known_backends();
 
-/// Throws Error that lists what is known, for a name that mote has never heard of.
+/// Throws Error that lists the known names for a name that mote does not know.
 void require_backend_name(const Backends& backends, const std::string& name);
-/// The plug-in of a known backend that lies beside the folder of plug-ins and is loaded where it is
-/// named only; empty where there is none.
+/// The path of a known backend's plug-in that lies next to the folder of plug-ins and is loaded
+/// only when it is named; empty if there is none.
 std::string plugin_to_name(std::string_view backend);
-/// Why a backend of a name that mote knows cannot be used: "backend gen is not on this machine: …".
+/// Says why a backend of a known name cannot be used: "backend gen is not on this machine: …".
 std::string absence(const Backends& backends, const std::string& name);
 
-/// The backend gen of program files: their fast kernels, compiled now, each file's an entry of its
-/// own. What cannot be compiled is among the problems, and why.
+/// Compiles the fast kernels of program files and adds them as entries of the backend gen, one
+/// entry a file. A file that cannot be compiled is added to the problems, with the reason.
 void add_program_kernels(Backends& backends, const std::vector<ProgramKernels>& files,
                          Isolation* isolation = nullptr);
-/// Whether the selection asks for such: gen by name, or everything, and no library named.
+/// True if the selection asks for these kernels: gen by name, or everything and no library named.
 bool wants_program_kernels(const Backends& backends, const std::vector<std::string>& names);
 
 bool has_kernel(const mote_backend& backend, std::string_view op);
-/// Kernels of the catalogue are none of a program file, whatever that calls its op, unless a
-/// library was named.
+/// Kernels of the catalogue do not serve a program file, whatever it calls its op, unless a library
+/// was named.
 bool has_kernel(const BackendEntry& entry, const Target& target);
-/// Where the running program lies, and files installed beside it.
+/// The folder of the running program, and of files installed next to it.
 std::string executable_folder();
 
 }  // namespace mote

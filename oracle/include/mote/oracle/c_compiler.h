@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C compiler of the machine that runs `mote`, which compiles the references of program files.
-// Where there is none that works, the interpreter judges them.
+// Without a working one, the interpreter computes them.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace MOTE_API mote {
 
-/// The words of $CC ("ccache gcc"), or "cc" where that is not set.
+/// The words of $CC ("ccache gcc"), or "cc" if that is not set.
 std::vector<std::string> c_compiler();
 
-/// Whether it makes a library of a small program that can be loaded here.
+/// True if it compiles a small program to a library that can be loaded here.
 bool c_compiler_works();
 
 }  // namespace mote

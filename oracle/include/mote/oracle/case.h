@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A case: one execution of one op, as a line of text that says everything and replays:
+// A case is one execution of one op, as a line of text that is complete and can be replayed:
 //   conv2d x=f32[2,4,7,9]:nhwc w=f32[6,4,3,3] stride=2,1 pads=1,0,1,2 fill=onehot:9f21
-// Parameters whose names differ by a trailing number (stride0, stride1) are one list; those at
-// their default are left out, as are optional inputs that are absent and outputs that are
-// row-major. An output that the call does not ask for is none: gw=none; one that takes the memory
-// of an input is y=@x. fill=integer:5,valid and fill=integer:5,not_negative (or both): what the
-// fill gives for inputs that are indices is made such (mote_indices). Elements that are not what
-// the fill gives are listed: set=x[0,1]=2;w[3]=0.5. A plug-in's path with blanks is quoted:
-// plugin="/a b/x.so", with \" and
-// \\ in it.
+// Parameters whose names differ by a trailing number (stride0, stride1) are one list. Parameters at
+// their default, absent optional inputs and row-major outputs are left out. An output that the call
+// does not ask for is written gw=none; one that takes the memory of an input is y=@x.
+// fill=integer:5,valid and fill=integer:5,not_negative (or both) restrict inputs that are indices
+// to such values (mote_indices). Elements that differ from the fill are listed:
+// set=x[0,1]=2;w[3]=0.5. A plug-in's path with blanks is quoted: plugin="/a b/x.so", with \" and \\
+// in it.
 #pragma once
 
 #include <functional>
@@ -32,11 +31,11 @@ struct CaseTensor {
   std::vector<std::int64_t> shape;
   CaseLayout layout;
   bool left_out = false;  ///< an output that the call does not ask for
-  /// An output: the input whose memory it takes, in whose layout it lies then; empty: none.
+  /// For an output: the input whose memory and layout it takes; empty: none.
   std::string in_place = {};
 };
 
-/// An element of an input that is not what the fill gives; along an axis that repeats, all of them.
+/// An element of an input that differs from the fill; along an axis that repeats, all elements.
 struct SetElement {
   std::string tensor;
   std::vector<std::int64_t> index;
@@ -46,46 +45,46 @@ struct SetElement {
 struct Case {
   std::shared_ptr<const Target> target;
   Instance instance{DType::f32, 0};
-  std::shared_ptr<const Program> program;  ///< of the instance
+  std::shared_ptr<const Program> program;  ///< the program of the instance
   std::vector<CaseTensor> inputs;          ///< those of the program, in its order
-  std::vector<CaseTensor> outputs;         ///< likewise, with the shapes that follow
+  std::vector<CaseTensor> outputs;         ///< likewise, with the inferred shapes
   std::map<std::string, Number> params;    ///< every parameter of the program
-  Binding binding;                         ///< what bind() made of shapes and parameters
+  Binding binding;                         ///< the result of bind() on shapes and parameters
   Fill fill;
-  int indices = 0;  ///< mote_indices: the fill keeps to it; elements in `set` need not
+  int indices = 0;  ///< mote_indices: the fill respects it; elements in `set` need not
   std::vector<SetElement> set = {};
-  std::string backend;  ///< empty: not said
-  std::string plugin;   ///< the library that offers it; empty: not said
+  std::string backend;  ///< empty: not stated
+  std::string plugin;   ///< the library that offers it; empty: not stated
 };
 
-/// Throws Error "OP: …" that says what is known instead, and as bind() does.
+/// Throws Error "OP: …" that lists the known names, and as bind() does.
 Case parse_case(std::string_view text);
-/// parse_case reads it back to an equal case.
+/// The text that parse_case() reads back to an equal case.
 std::string to_string(const Case& c);
 
-/// Fills in program, outputs' shapes and binding from target, instance, inputs and params; outputs
-/// keep their layouts where there are any. Throws Error as bind() does.
+/// Fills in program, outputs' shapes and binding from target, instance, inputs and params; existing
+/// outputs keep their layouts. Throws Error as bind() does.
 void complete(Case& c);
 
-/// The elements that `from` sets, in the inputs that `to` has as well: those beyond an axis's end
-/// become its last.
+/// The elements that `from` sets, in the inputs that `to` has too; an index beyond an axis's end
+/// becomes its last.
 std::vector<SetElement> moved_elements(const Case& to, const Case& from);
 
-/// The input whose memory an output takes; nullopt: none.
+/// The input whose memory the output takes; nullopt: none.
 std::optional<std::size_t> shared_input(const Case& c, const CaseTensor& output);
-/// The op allows it, both have the same shape and dtype, and no axis repeats.
+/// True if the op allows it, both have the same shape and dtype, and no axis repeats.
 bool may_share(const Case& c, std::size_t input, std::size_t output);
 
-/// A family of parameters that case text writes as one list: stride0, stride1 -> stride.
+/// A family of parameters that case text writes as one list: stride0, stride1 become stride.
 struct ParamList {
   std::string name;
   std::vector<std::string> members;  ///< one: the parameter itself
 };
 std::vector<ParamList> param_lists(const Program& program);
 
-/// The cases of a file, a line each; comments (#) and empty lines are left out. `accept` may throw
-/// Error for a case. Throws Error "PATH: line 4: …" for a line that is no case, "PATH: …" when the
-/// file cannot be read or holds no case.
+/// The cases of a file, one a line; comments (#) and empty lines are skipped. `accept` may throw
+/// Error for a case. Throws Error "PATH: line 4: …" for a line that is not a case, "PATH: …" when
+/// the file cannot be read or holds no case.
 std::vector<Case> read_cases(const std::string& path,
                              const std::function<void(const Case&)>& accept = {});
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of an op was executed. A cell is a layout together with a value of one parameter (or an
-// optional tensor that is there, or not), of an op, dtype and backend; a case executes the cells
-// of all its layouts with all its values.
+// The coverage of an op. A cell is a pair of a layout and a value of one parameter (or the presence
+// or absence of an optional tensor) for an op, dtype and backend. A case executes the cells of all
+// its layouts with all its values.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@
 namespace MOTE_API mote {
 
 struct CaseFeatures {
-  /// "row-major", or those of "permuted", "gaps", "offset", "repeats", "in place" that a tensor is.
+  /// "row-major", or the features of a tensor: "permuted", "gaps", "offset", "repeats", "in place".
   std::vector<std::string> layouts;
-  /// Of each parameter its value, or the class that it falls into: "groups=2", "pad0>=3",
-  /// "alpha<0"; "bias", "no bias"; one "-" where an op has none of them.
+  /// The value of each parameter, or the class that it falls into: "groups=2", "pad0>=3",
+  /// "alpha<0"; "bias", "no bias"; one "-" if an op has neither.
   std::vector<std::string> values;
 };
 CaseFeatures features_of(const Case& c);
@@ -30,8 +30,8 @@ inline constexpr const char* kInPlaceLayout = "in place";
 /// The values that say whether an optional tensor is there: "bias", "no bias".
 std::vector<std::string> optional_tensor_values(const Target& target);
 
-/// Those that cases of the op and dtype can have, of a parameter's values those that a legal case
-/// can have while all others are at their defaults.
+/// The features that cases of the op and dtype can have. The values of a parameter are those of
+/// legal cases with all other parameters at their defaults.
 CaseFeatures possible_features(const Target& target, DType dtype);
 
 struct Cell {
@@ -42,8 +42,8 @@ struct Cell {
 struct CellCount {
   std::int64_t cases = 0;
   std::int64_t judged = 0;
-  std::int64_t declined = 0;         ///< by the backend
-  std::int64_t declined_by_run = 0;  ///< those of them that can_run had accepted
+  std::int64_t declined = 0;         ///< cases that the backend declined
+  std::int64_t declined_by_run = 0;  ///< declined cases that can_run had accepted
 };
 using CellCounts = std::map<Cell, CellCount>;
 
@@ -53,19 +53,19 @@ struct Coverage {
   DType dtype = DType::f32;
   std::string backend;
   CaseFeatures of;                  ///< the cells are their product
-  std::vector<Cell> executed = {};  ///< with a case that was judged
-  std::vector<Cell> declined = {};  ///< with cases, all of which the backend declined
-  /// Those of the declined that are ruled out before any call: can_run declined every case of the
-  /// op and dtype, or every case with (or without) an optional tensor; or the contract lets no
-  /// output take an input's memory.
+  std::vector<Cell> executed = {};  ///< cells with a judged case
+  std::vector<Cell> declined = {};  ///< cells with only declined cases, or ruled out
+  /// The declined cells that are ruled out before any call: can_run declined every case of the op
+  /// and dtype, or every case with (or without) an optional tensor; or the contract lets no output
+  /// take an input's memory.
   std::vector<Cell> ruled_out = {};
-  std::vector<Cell> untested = {};  ///< the others
+  std::vector<Cell> untested = {};  ///< the other cells
 };
 
 /// Adds a case's cells.
 void count_cells(CellCounts& cells, const CaseFeatures& features, const Outcome& outcome);
-/// The cells that are possible and those that were counted. `takes_memory`: the contract lets an
-/// output take an input's memory.
+/// Sorts the possible and the counted cells. `takes_memory`: the contract lets an output take an
+/// input's memory.
 Coverage make_coverage(const std::string& op, DType dtype, const std::string& backend,
                        const CellCounts& counted, bool takes_memory = true);
 
@@ -73,18 +73,18 @@ struct CoverageSum {
   std::int64_t executed = 0;
   std::int64_t declined = 0;
   std::int64_t untested = 0;
-  std::int64_t ruled_out = 0;  ///< of those that are declined
+  std::int64_t ruled_out = 0;  ///< the number of these that are ruled out
   std::int64_t cells() const { return executed + declined + untested; }
-  /// Executed ones of those that are not ruled out; 100 where there are none.
+  /// The share of executed cells among those that are not ruled out; 100 if there are none.
   double percent() const;
 };
 CoverageSum sum_of(const std::vector<Coverage>& coverage);
 
-/// CellCounts in few words: "in place; groups=4; gaps with pad0=1, pad1=1".
+/// Lists cells in few words: "in place; groups=4; gaps with pad0=1, pad1=1".
 std::string cells_text(const std::vector<Cell>& cells, const CaseFeatures& of);
 /// The sum, and the rows with the most untested cells.
 std::string coverage_text(const std::vector<Coverage>& coverage, const Screen& screen = {});
-/// A line of JSON for each.
+/// One line of JSON a row.
 std::string coverage_json(const std::vector<Coverage>& coverage);
 
 }  // namespace mote

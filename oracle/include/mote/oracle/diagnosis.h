@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a case fails: what a kernel must have done for its results to be these, and where it fails.
-// Each hypothesis is tested by computation: the reference on inputs altered as it says must give
-// what the kernel gave. What fits none of them is said to.
+// Finds why a case fails: a defect that explains the kernel's results, and the condition under
+// which it fails. Each hypothesis is tested by computation: the reference of the altered program
+// must give the kernel's results. If no hypothesis fits, the diagnosis says so.
 #pragma once
 
 #include <functional>
@@ -13,31 +13,31 @@
 
 namespace MOTE_API mote {
 
-/// Cases, and those of them that fail.
+/// The number of cases, and how many of them fail.
 struct Share {
   std::int64_t runs = 0;
   std::int64_t failed = 0;
 };
 
 struct Diagnosis {
-  std::string kind;                     ///< "missing term"; empty: nothing that was tried fits
-  std::string text;                     ///< what was computed, and in how many cases it agrees
-  std::string condition;                ///< "K % 8 != 0"; empty: nothing simple holds
+  std::string kind;       ///< "missing term"; empty: no hypothesis fits
+  std::string text;       ///< the computation of the kernel, and in how many cases it agrees
+  std::string condition;  ///< "K % 8 != 0"; empty: no simple condition holds
   bool condition_is_necessary = false;  ///< no fresh case fails without it, a third do with it
-  bool condition_is_exact = false;      ///< and every one fails where it holds
+  bool condition_is_exact = false;      ///< every case fails where it holds, too
   Share with, without;                  ///< fresh cases where it holds, and where it does not
   std::int64_t runs = 0;                ///< further cases of the op that were judged
-  std::int64_t failed = 0;              ///< those that failed
-  std::int64_t random_runs = 0;         ///< drawn ones, not made from the smallest case
+  std::int64_t failed = 0;              ///< runs that failed
+  std::int64_t random_runs = 0;         ///< drawn cases, not made from the smallest case
   std::int64_t random_failed = 0;
 };
 
-/// `smallest` fails with that outcome; `judge` runs a case on the subject. A pure function of the
-/// cases where the subject is one.
+/// Diagnoses `smallest`, which fails with that outcome; `judge` runs a case on the subject. The
+/// result is a pure function of the cases if the subject is one.
 Diagnosis diagnose(const Case& smallest, const Outcome& outcome,
                    const std::function<Outcome(const Case&)>& judge);
 
-/// Lines of the first screen: the diagnosis, how often, where.
+/// The lines for the terminal: the diagnosis, how often, and where.
 std::string diagnosis_text(const Diagnosis& d);
 
 }  // namespace mote

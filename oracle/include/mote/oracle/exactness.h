@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a result must be exact, so that bits can be compared. It follows from the uop program,
-// the sizes and the kind of data alone; there is no tolerance. Each value is
+// Decides whether a result must be exact, so that bits can be compared. This follows from the uop
+// program, the sizes and the kind of data alone; there is no tolerance. Each value is
 //   copied   any data: moved, negated, compared, chosen; the bits of a correct kernel agree
-//   grid     multiples of 2^q of magnitude at most M: sums and products of such are exact in any
+//   grid     multiples of 2^q of magnitude at most M: their sums and products are exact in any
 //            order while M / 2^q fits the mantissa of the narrowest real format of the program
 //   inexact  anything else: division, functions, arithmetic on data with a full mantissa
 // Integers wrap, so they are always exact.
@@ -19,10 +19,10 @@ namespace MOTE_API mote {
 
 struct Exactness {
   bool exact = false;
-  std::string reason;  ///< why not: "Map exp", "Reduce sum reaches 2^25.1, f32 holds 2^24"
+  std::string reason;  ///< if not: "Map exp", "Reduce sum reaches 2^25.1, f32 holds 2^24"
 };
 
-/// Of all outputs of a program on inputs filled like that; radius as in fill.h.
+/// The exactness of all outputs of a program with that fill and radius (fill.h).
 Exactness exactness(const Program& program, const Binding& binding, FillKind fill,
                     std::int64_t radius);
 
@@ -33,8 +33,8 @@ struct Judgement {
 };
 Judgement judge(const Program& program, const Binding& binding, FillKind fill);
 
-/// Multiply-adds: the elements of the largest operand of a Reduce; without one, of the largest
-/// node.
+/// The multiply-adds: the number of elements of the largest operand of a Reduce, or of the largest
+/// node without a Reduce.
 double multiply_adds(const Program& program, const Binding& binding);
 
 }  // namespace mote

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the inputs of a case hold: each element is a pure function of the kind of fill, the seed,
+// The contents of a case's inputs: each element is a pure function of the kind of fill, the seed,
 // the tensor (its name and position) and the linear index.
 #pragma once
 
@@ -16,25 +16,25 @@ namespace MOTE_API mote {
 
 /// integer: integers in [-r, r], in most tensors without 0, never all 0.
 /// onehot: one tensor (position seed mod number of inputs) has exactly one element that is not 0,
-///   the others hold `index`: so that the result shows which element was read where.
+///   the others hold `index`; the result then shows which element was read where.
 /// index: 1 + (linear index + seed) mod r: neighbours differ.
 /// uniform: reals in [-1, 1) with a full mantissa; integers in [-100, 100].
-/// mean: 100 plus such a real, so that a mean is large beside what varies.
+/// mean: 100 plus such a real, so that the mean is large compared with the variation.
 /// tiny: such a real times 2^-14: an epsilon weighs more than the data.
 /// extreme: such a real times 2^e, e in -20 … 20 (f16: -8 … 8): many magnitudes.
-/// special: uniform, but for NaN, infinities, -0 and denormals here and there: in one tensor of
-///   four nowhere, in the others every 4th, 32nd or 256th element.
-/// negative: -100 less such a real: a maximum that starts at 0 is wrong.
-/// zeros: 0 throughout, for a case that lists what is not (set= in its text).
+/// special: uniform, except for scattered NaN, infinities, -0 and denormals: none in one tensor of
+///   four, about every 4th, 32nd or 256th element in the others.
+/// negative: -100 minus such a real: a maximum that starts at 0 is wrong.
+/// zeros: 0 throughout, for a case that lists its other elements (set= in its text).
 /// ties: a few values of which some are equal or compare as equal: +0 and -0, several NaN,
 ///   infinities, the greatest number, 1 and its neighbour; in one tensor, or in all.
 /// runs: elements are those of uniform, but prefixes, suffixes and pieces along an axis, of 16
 ///   elements or more or of the whole axis, are all -inf, inf, NaN, 0, -0 or another number.
 /// range: magnitudes whose squares, products, sums or exponentials overflow or underflow in the
-///   dtype, denormals, or all exponents that it has.
-/// Integers of uniform are those of mean, tiny, special and negative too; those of extreme, ties,
+///   dtype, denormals, or all exponents of the dtype.
+/// Mean, tiny, special and negative have the integers of uniform; the integers of extreme, ties,
 /// runs and range lie near 0 and near 2^7, 2^8, 2^15, 2^16, 2^31 and 2^32, as far as the dtype
-/// holds them. Booleans are the parity of what an integer tensor would hold.
+/// holds them. A boolean is the parity of the element of an integer tensor.
 enum class FillKind : std::uint8_t {
   integer,
   onehot,
@@ -50,7 +50,7 @@ enum class FillKind : std::uint8_t {
   runs,
   range
 };
-/// All elements are small whole numbers.
+/// True if all elements are small whole numbers.
 constexpr bool is_whole(FillKind kind) {
   return kind < FillKind::uniform || kind == FillKind::zeros;
 }
@@ -71,9 +71,9 @@ struct FilledTensor {
   std::string name;
   DType dtype = DType::f32;
   int position = 0;                      ///< among the inputs that are present
-  int inputs = 1;                        ///< how many are present
+  int inputs = 1;                        ///< the number of inputs that are present
   std::int64_t count = 0;                ///< distinct elements
-  std::vector<std::int64_t> shape = {};  ///< of those; empty: a row
+  std::vector<std::int64_t> shape = {};  ///< their shape; empty: a row
 };
 
 struct FillEdges;
@@ -81,10 +81,10 @@ struct FillEdges;
 /// The elements of one tensor.
 class Filler {
  public:
-  /// `radius` >= 1 is the r above.
+  /// `radius` >= 1 is the r of FillKind.
   Filler(const Fill& fill, const FilledTensor& tensor, std::int64_t radius);
-  double real(std::int64_t linear) const;           ///< for f32 (not yet rounded) and f64
-  std::int64_t integer(std::int64_t linear) const;  ///< for i32, i64, bool
+  double real(std::int64_t linear) const;  ///< the element for f32 (not yet rounded) and f64
+  std::int64_t integer(std::int64_t linear) const;  ///< the element for i32, i64, bool
 
  private:
   std::int64_t whole(std::int64_t linear) const;
@@ -102,14 +102,14 @@ class Filler {
   std::uint64_t special_every_;
   bool hot_;
   bool with_zeros_;
-  std::shared_ptr<const FillEdges> edges_;  ///< of ties, runs and range
+  std::shared_ptr<const FillEdges> edges_;  ///< used for ties, runs and range
 };
 
 /// Mixes 64 bits (SplitMix64's finaliser).
 std::uint64_t mix(std::uint64_t x);
-/// Integers of a fill that is not whole are at most that.
+/// The maximum magnitude of integers of a fill that is not whole.
 double greatest_integer(FillKind kind, DType dtype);
-/// All integers up to it are values of the dtype: fills keep within it.
+/// The greatest radius of a fill: the dtype holds all integers up to it.
 std::int64_t greatest_radius(DType dtype);
 
 }  // namespace mote

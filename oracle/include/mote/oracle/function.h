@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function of a program's own, proven against an op from within that program.
+// Checks a function of the caller's program against an op, from within that program.
 #pragma once
 
 #include <cstdint>
@@ -14,62 +14,61 @@
 
 namespace MOTE_API mote {
 
-/// The name of a function that has been given none.
+/// The name of a function without a given name.
 inline constexpr const char* kUnnamedFunction = "function";
 
 struct FunctionOptions {
-  std::optional<DType> dtype = {};        ///< default: f32, or the first that the op offers
+  std::optional<DType> dtype = {};        ///< default: f32, or the first dtype of the op
   std::vector<std::string> without = {};  ///< optional inputs that it does not take
-  /// Optional inputs and outputs that it cannot do without; for others that a call lacks it gets
-  /// NULL.
+  /// Optional inputs and outputs that it requires; it gets NULL for others that a call lacks.
   std::vector<std::string> needs = {};
-  /// What its sums are kept in: native, f32 or f64. Empty: f32 for tensors of 16 bits, else native.
+  /// The accumulator of its sums: native, f32 or f64. Empty: f32 for 16-bit tensors, else native.
   std::string accumulator = {};
-  bool row_major = false;               ///< it takes tensors without gaps only
+  bool row_major = false;               ///< it takes only tensors without gaps
   bool nondeterministic = false;        ///< equal calls need not give equal bits
-  int indices = 0;                      ///< mote_indices: what it takes for granted about them
+  int indices = 0;                      ///< mote_indices: its assumptions about indices
   std::int64_t count = 300;             ///< random cases
-  std::uint64_t seed = 1;               ///< of the random cases
+  std::uint64_t seed = 1;               ///< the seed of the random cases
   std::vector<std::string> cases = {};  ///< run first: the text of `mote replay`
-  std::string name = kUnnamedFunction;  ///< in reports and cases; without blanks
-  /// The shell command that makes this check again, for lines that replay a case; empty: this
-  /// process's command line.
+  std::string name = kUnnamedFunction;  ///< its name in reports and cases; without blanks
+  /// The shell command that runs this check again, for lines that replay a case; empty: the command
+  /// line of this process.
   std::string command = {};
-  /// Run the function in this process: a crash ends the program, and what only a process of its own
-  /// shows is not looked for.
+  /// Runs the function in this process: a crash ends the program, and defects that only a separate
+  /// process shows are not found.
   bool in_process = false;
 };
 
 /// A function with the types of its arguments, so that they can be compared with the op's.
 struct TypedFunction {
   void (*address)() = nullptr;
-  /// "const float*"; nothing where they are not known.
+  /// The types ("const float*"); nullopt if they are not known.
   std::optional<std::vector<std::string>> arguments;
 };
 
 struct FunctionReport {
   bool passed = false;
   std::int64_t judged = 0;
-  /// The failures, smallest cases first of all; why nothing was judged; how much was judged where
-  /// all passed.
+  /// The failures, smallest cases first; the reason if no case was judged; the number of judged
+  /// cases if all passed.
   std::string text;
 };
 
-/// Cases of the op on the function, in worker processes: a crash is a failure, and no more. They
-/// are forks of this program; where it has other threads, and a fork without them gives no result,
-/// they are this program launched once more, without its main(). Where $MOTE_REPLAY is set, that
-/// case alone; a function of which it is no case then passes, with 0 judged. The function has the
-/// signature that `mote emit OP` prints and returns 0. Throws Error for an unknown op or dtype, for
-/// a function with other arguments, and where no C compiler is found, which makes the call of the
-/// function.
+/// Runs cases of the op on the function in worker processes: a crash is a failure and does not end
+/// the program. The workers are forks of this program; if it has other threads, and a fork without
+/// them gives no result, they are this program launched again, without its main(). If $MOTE_REPLAY
+/// is set, only that case runs; a function that the case is not for then passes with 0 judged. The
+/// function has the signature that `mote emit OP` prints and returns 0. Throws Error for an unknown
+/// op or dtype, for a function with other arguments, and without a C compiler, which compiles the
+/// call of the function.
 FunctionReport check_function(const std::string& op, const TypedFunction& function,
                               const FunctionOptions& options = {});
 
-/// This process's command line as a shell reads it, without arguments that start with `without`,
-/// and with `more` behind it.
+/// The command line of this process as a shell reads it, without arguments that start with
+/// `without`, followed by `more`.
 std::string program_command(const std::vector<std::string>& more = {},
                             const std::string& without = {});
-/// "my_relu" of "&my_relu, {.count = 9}"; kUnnamedFunction where it is no name.
+/// "my_relu" for "&my_relu, {.count = 9}"; kUnnamedFunction if it is not a name.
 std::string name_of_function(std::string_view expression);
 
 namespace detail {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A test in one line: TEST(Softmax, IsRight) { MOTE_EXPECT_KERNEL("softmax", my_softmax); }
+// A one-line test of a kernel: TEST(Softmax, IsRight) { MOTE_EXPECT_KERNEL("softmax", my_softmax);
+// }
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,9 +22,9 @@ inline std::string command_of_this_test() {
       "--gtest_filter");
 }
 
-/// Success when every case of the op passed and at least one was judged, which a line then says how
-/// many were. The function has the signature that `mote emit OP` prints and returns 0. What
-/// check_function() throws is a failure with its text.
+/// Succeeds when every case of the op passed and at least one was judged; a line then says how
+/// many. The function has the signature that `mote emit OP` prints and returns 0. An exception of
+/// check_function() is a failure with its text.
 template <typename... Arguments>
 testing::AssertionResult is_kernel_of(const std::string& op, int (*function)(Arguments...),
                                       FunctionOptions options = {}) {
@@ -39,7 +40,8 @@ testing::AssertionResult is_kernel_of(const std::string& op, int (*function)(Arg
   }
 }
 
-/// The same; a function without a name gets that of the expression, as it stands in the source.
+/// Does the same; a function without a name gets that of the expression, as it stands in the
+/// source.
 template <typename... Arguments>
 testing::AssertionResult is_kernel_named(const std::string& expression, const std::string& op,
                                          int (*function)(Arguments...),
@@ -50,6 +52,6 @@ testing::AssertionResult is_kernel_named(const std::string& expression, const st
 
 }  // namespace mote
 
-/// MOTE_EXPECT_KERNEL(op, function) or MOTE_EXPECT_KERNEL(op, function, options).
+/// Takes (op, function) or (op, function, options).
 #define MOTE_EXPECT_KERNEL(op, ...) \
   EXPECT_TRUE(::mote::is_kernel_named(#__VA_ARGS__, op, __VA_ARGS__))

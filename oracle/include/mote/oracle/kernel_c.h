@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of an op as C, for people and for `mote emit`.
+// Prints the kernel of an op as C, for readers and for `mote emit`.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 namespace MOTE_API mote {
 
 struct KernelOptions {
-  bool fast = false;        ///< the variant fast instead of oracle
-  bool standalone = false;  ///< with includes and the helpers that it calls
+  bool fast = false;        ///< the fast variant instead of the oracle variant
+  bool standalone = false;  ///< it includes the helpers that it calls
 };
 
-/// The function mote_<op>_<dtype>, and those that it calls where optional inputs are NULL; optional
-/// outputs may be NULL too. A program file's is mote_<name>.
+/// The function mote_<op>_<dtype>, and the functions that it calls when optional inputs are NULL;
+/// optional outputs may be NULL too. The function of a program file is mote_<name>.
 std::string kernel_c(const Resolved& op, const KernelOptions& options);
 std::string kernel_function(const Resolved& op);
 

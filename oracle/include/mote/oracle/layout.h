@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the elements of a tensor lie in memory: order of axes, gaps after rows or along any axis,
-// an offset, axes that repeat (stride 0). Text: `:nhwc`, `:t`, `:perm0231`, `:pad3`, `:gap1x5`,
-// `:off2`, `:bcast1`, in any combination; nothing is row-major.
+// The locations of a tensor's elements in memory: order of axes, gaps after rows or along any axis,
+// an offset, axes that repeat (stride 0). Its text is any combination of `:nhwc`, `:t`,
+// `:perm0231`, `:pad3`, `:gap1x5`, `:off2`, `:bcast1`; empty text is row-major.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace MOTE_API mote {
 
-/// The stride of an axis is greater by so many elements than what the axes inside of it take.
+/// The stride of an axis exceeds the extent of the axes inside it by that number of elements.
 struct AxisGap {
   int axis = 0;
   std::int64_t elements = 0;
@@ -25,7 +25,7 @@ struct CaseLayout {
   std::int64_t pad = 0;            ///< elements that follow each innermost row
   std::int64_t offset = 0;         ///< elements before the first
   std::vector<int> repeated;       ///< sorted axes of stride 0; inputs only
-  std::vector<AxisGap> gaps = {};  ///< sorted by axis, each axis once at most
+  std::vector<AxisGap> gaps = {};  ///< sorted by axis, each axis at most once
 
   bool has_gaps() const { return pad != 0 || !gaps.empty(); }
   bool contiguous() const {
@@ -34,25 +34,25 @@ struct CaseLayout {
   friend bool operator==(const CaseLayout&, const CaseLayout&) = default;
 };
 
-/// "" or ":t:pad3:gap0x2"; throws Error that lists the known suffixes.
+/// Parses "" or ":t:pad3:gap0x2"; throws Error that lists the known suffixes.
 CaseLayout parse_layout(std::string_view text, int rank);
-/// parse_layout reads it back to an equal layout.
+/// The text that parse_layout() reads back to an equal layout.
 std::string to_string(const CaseLayout& layout, int rank);
-/// The order 0, 2, …, rank-1, 1: NHWC for a logical NCHW. For rank 3 and more.
+/// The order 0, 2, …, rank-1, 1: NHWC for a logical NCHW. The rank is 3 or more.
 std::vector<int> nhwc_order(int rank);
-/// The order with the last two axes swapped. For rank 2 and more.
+/// The order with the last two axes swapped. The rank is 2 or more.
 std::vector<int> swapped_order(int rank);
 
-/// Strides in elements for a shape, and how much memory they span.
+/// The strides in elements for a shape, and the memory that they span.
 struct Placement {
   std::vector<std::int64_t> strides;
   std::int64_t offset = 0;
-  std::int64_t span = 0;  ///< elements of memory, offset and gaps included
+  std::int64_t span = 0;  ///< elements, including offset and gaps
 };
 /// Throws Error when the span does not fit 63 bits.
 Placement place(const std::vector<std::int64_t>& shape, const CaseLayout& layout);
 
-/// Elements of a shape; throws Error on overflow.
+/// The number of elements of a shape; throws Error on overflow.
 std::int64_t volume(const std::vector<std::int64_t>& shape);
 
 /// Calls f(linear row-major index, sum of index·strides) for every element, in row-major order.

@@ -24,12 +24,12 @@ struct TensorValues {
 
 struct ReferenceValues {
   std::vector<TensorValues> inputs;
-  std::vector<TensorValues> outputs;  ///< those that the call asks for
+  std::vector<TensorValues> outputs;  ///< the outputs that the call asks for
   std::string by;                     ///< "generated kernel", "C compiled by cc", "interpreter"
 };
 
-/// Throws Error for a case that does not fit into memory, and where the reference fails.
-/// memory_limit: bytes, instead of what is available.
+/// Throws Error for a case that does not fit into memory, and if the reference fails. memory_limit:
+/// bytes, instead of the available memory.
 ReferenceValues reference_values(const Case& c,
                                  std::optional<std::int64_t> memory_limit = std::nullopt);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The screen that a report is shown on: how wide it is, and whether it has colours.
+// The screen that shows a report: its width, and whether it has colours.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace MOTE_API mote {
 
-constexpr std::size_t kMaxColumns = 100;           ///< of a report, however wide the screen is
-constexpr std::size_t kMostColumns = kMaxColumns;  ///< its name before; it goes with version 0.3
+constexpr std::size_t kMaxColumns = 100;  ///< the maximum of a report, however wide the screen
+constexpr std::size_t kMostColumns = kMaxColumns;  ///< the old name; it goes with version 0.3
 
 struct Screen {
   std::size_t columns = kMaxColumns;
@@ -20,7 +20,7 @@ struct Screen {
 
 enum class Colour : std::uint8_t { none, bold, red, green, yellow };
 
-/// The text in that colour, where the screen has colours.
+/// The text in that colour, if the screen has colours.
 std::string painted(std::string_view text, Colour colour, const Screen& screen);
 
 }  // namespace mote

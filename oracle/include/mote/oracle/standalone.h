@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A case as one C file that compiles alone: `cc bug.c -ldl -lm && ./a.out libmine.so` calls the
-// plug-in's kernel on the case's data, prints the elements that are wrong, and exits with 1 if
-// there are any. It needs nothing of mote but the plug-in.
+// Writes a case as one C file that compiles alone: `cc bug.c -ldl -lm && ./a.out libmine.so` calls
+// the plug-in's kernel on the case's data, prints the wrong elements, and exits with 1 if there are
+// any. It needs nothing of mote except the plug-in.
 #pragma once
 
 #include <string>
@@ -12,11 +12,12 @@
 
 namespace MOTE_API mote {
 
-/// `backend` is the subject's; its kernel's contract says what is allowed. Throws Error for a case
-/// with more than kMaxStandalone elements, and where the reference or the bound fails.
+/// The C text of a case for `backend`; the contract of its kernel gives the error bound. Throws
+/// Error for a case with more than kMaxStandalone elements, and if the reference or the error bound
+/// fails.
 std::string standalone_c(const Case& c, const mote_backend& backend);
 constexpr std::int64_t kMaxStandalone = 200'000;
 constexpr std::int64_t kMostStandalone =
-    kMaxStandalone;  ///< its name before; it goes with version 0.3
+    kMaxStandalone;  ///< the old name; it goes with version 0.3
 
 }  // namespace mote

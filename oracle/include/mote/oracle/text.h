@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How numbers, counts and foreign bytes are written in reports, and how text fits a width.
+// Formats numbers, counts and foreign bytes for reports, and wraps text to a width.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +19,21 @@ std::string number_text(const Number& number);
 /// "1 element", "5 elements".
 std::string counted(std::int64_t count, std::string_view thing);
 
-/// The text, in which each byte that is not part of valid UTF-8 stands as \xNN.
+/// The text with each byte that is not part of valid UTF-8 replaced by \xNN.
 std::string valid_utf8(std::string_view text);
 bool is_utf8(std::string_view text);
 
-/// Columns that a text takes on a terminal: one for each character of UTF-8.
+/// The number of columns of a text on a terminal: one for each character of UTF-8.
 std::size_t columns_of(std::string_view text);
 
-/// The bytes of the text's first characters, as many as fit into that number of columns.
+/// The number of bytes of the text's first characters that fit into that number of columns.
 std::size_t bytes_of_columns(std::string_view text, std::size_t columns);
-/// The number of the character that the text is.
+/// The code point of the text, which is one character.
 std::uint32_t code_point(std::string_view character);
 
 /// The text in lines of at most `width` columns, each with its newline; all but the first begin
-/// with `indent` blanks. It is broken at blanks, and where a word is longer than a line, behind the
-/// last of "/,._-" that fits, or else in the word.
+/// with `indent` blanks. Lines break at blanks, and a word longer than a line breaks behind the
+/// last of "/,._-" that fits, or else anywhere.
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent);
 
 }  // namespace mote

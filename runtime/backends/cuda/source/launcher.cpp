@@ -16,14 +16,14 @@ namespace {
 /// The call that this thread makes.
 struct Running {
   void* stream = nullptr;
-  std::string error;  ///< of the function
+  std::string error;  ///< the function's error
 };
 thread_local Running running;
 
-/// A call whose tensors look like the host's, with their data elsewhere.
+/// A copy of a call whose tensors appear to be the host's, with data at other addresses.
 class OtherCall {
  public:
-  /// `data`: of each tensor; none: as they are.
+  /// `data` has the address of each tensor; if empty, the tensors keep their own.
   explicit OtherCall(const mote_call& call, const std::vector<void*>& data = {}) : call_(call) {
     const std::vector<CallTensor> tensors = tensors_of(call);
     own_.resize(tensors.size());

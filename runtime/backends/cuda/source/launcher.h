@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* lib/mote/cuda_launcher.so: what a plug-in is linked with whose functions take pointers of a GPU
- * and a stream (`mote emit OP --plugin FUNCTION --gpu`, and .cu files where there is a GPU). Its
- * kernels are thunks of C, which read shapes and strides alone, so that they need not know where
- * the data lie. */
+/* lib/mote/cuda_launcher.so: the library for plug-ins whose functions take pointers of a GPU and a
+ * stream (`mote emit OP --plugin FUNCTION --gpu`, and .cu files if there is a GPU). Its kernels are
+ * thunks of C, which read only shapes and strides, so that they need not know where the data
+ * are. */
 #ifndef MOTE_CUDA_LAUNCHER_H
 #define MOTE_CUDA_LAUNCHER_H
 
@@ -12,15 +12,16 @@
 extern "C" {
 #endif
 
-/* The thunk's answer; MOTE_UNSUPPORTED where there is no GPU. */
+/* Returns the thunk's answer; MOTE_UNSUPPORTED if there is no GPU. */
 MOTE_PLUGIN_EXPORT mote_status mote_gpu_can_run(mote_status (*can_run)(const mote_call*),
                                                 const mote_call* call);
-/* The thunk on pointers of the GPU: copies, where the tensors are the host's, on a stream of their
- * own, else the tensors themselves. What the function fails at is told by its name. */
+/* Calls the thunk with pointers of the GPU: copies of the host's tensors on a stream of their own,
+ * else the tensors themselves. Errors name the function. */
 MOTE_PLUGIN_EXPORT mote_status mote_gpu_run(const char* function,
                                             mote_status (*run)(const mote_call*, void*),
                                             const mote_call* call, void* stream);
-/* Within such a call: the stream; and what the function has returned, which is returned. */
+/* These functions are for use within such a call: the first returns the stream, the second notes
+ * the status that the function has returned and returns it. */
 MOTE_PLUGIN_EXPORT void* mote_gpu_stream(void);
 MOTE_PLUGIN_EXPORT int mote_gpu_returned(int status);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread runs until it waits or ends; then another that may go on is chosen by the order.
+// Runs a block: a thread runs until it waits or ends; then the order chooses another that is ready.
 #include "block.h"
 
 #include <algorithm>
@@ -10,18 +10,20 @@
 namespace mote::shim {
 namespace {
 
-/// A GPU gives a thread up to 512 KiB of local memory. Pages that nobody touches take no memory.
+/// The size of a stack: a GPU gives a thread up to 512 KiB of local memory. Untouched pages take no
+/// memory.
 constexpr std::size_t kStackBytes = std::size_t{640} << 10;
 #if defined(__SANITIZE_THREAD__)
-constexpr bool kReusesStacks = false;  // in a block: to write on another's stack is a race
+constexpr bool kReusesStacks = false;  // within a block: the sanitizer would report a write to
+                                       // another thread's stack as a race
 #else
 constexpr bool kReusesStacks = true;
 #endif
 constexpr int kLanes = 32;
-/// As float and as double a NaN.
+/// This byte makes a float and a double a NaN.
 constexpr int kPoison = 0xff;
 
-/// Also what sanitizers would not let be written as one piece.
+/// Fills memory, including ranges that sanitizers would not let be written as one object.
 __attribute__((no_sanitize("address", "thread"))) void fill(char* begin, const char* end) {
   for (volatile char* at = begin; at < end; ++at) *at = static_cast<char>(kPoison);
 }
@@ -40,7 +42,7 @@ Block::Block(const Shape& shape, const Options& options, const std::function<voi
   position_.grid_dim = shape.grid;
 }
 
-/// xorshift64*
+/// Returns the next number of xorshift64*.
 std::uint64_t Block::random() {
   state_ ^= state_ >> 12U;
   state_ ^= state_ << 25U;
@@ -87,7 +89,8 @@ void Block::make_ready(std::vector<int>& threads) {
   threads.clear();
 }
 
-/// Forward and reverse: the least or the greatest number of those that may go on.
+/// Returns the next ready thread: the least number in forward order, the greatest in reverse, else
+/// a random one.
 int Block::next() {
   if (options_.order == Order::forward) return ready_.take_first();
   if (options_.order == Order::reverse) return ready_.take_last();
@@ -135,7 +138,7 @@ std::string Block::run(uint3 block) {
   }
   free_.insert(free_.end(), ended_.begin(), ended_.end());
   ended_.clear();
-  has_waited(&fibres_left);  // not before: threads that have yet to begin would wait for others too
+  has_waited(&fibres_left);  // not before: threads that have not begun would wait for others too
   if (!error_.empty()) return error_;
   return live_ > 0 ? stuck() : "";
 }
@@ -145,7 +148,7 @@ std::string Block::lane_text(const Thread& t) {
          std::to_string(t.index.z);
 }
 
-/// This fibre ends here: it leaves no memory behind.
+/// Ends this fibre without leaking memory.
 void Block::fail(std::string& what) {
   {
     const Unseen notes;
@@ -160,7 +163,7 @@ void Block::fail(std::string& what) {
 
 void Block::wait() { current_->fibre->leave(false); }
 
-/// Some threads wait and none can go on.
+/// Describes a block in which threads wait and none is ready.
 std::string Block::stuck() const {
   const uint3 b = position_.block;
   std::string out = "block " + std::to_string(b.x) + "," + std::to_string(b.y) + "," +
@@ -191,7 +194,7 @@ void Block::end() {
   current_->fibre->leave(true);
 }
 
-/// When all that have not ended are there.
+/// Releases the barrier if all threads that have not ended are there.
 void Block::release_barrier() {
   if (at_barrier_.empty() || static_cast<int>(at_barrier_.size()) != live_) return;
   any_released_ = std::exchange(any_coming_, false);
@@ -217,7 +220,8 @@ void Block::barrier(int line) {
   has_waited(place);
 }
 
-/// What the last release found stays until all have come again, and so have read it.
+/// The result of a release stays valid until all threads have come to the next barrier, and so have
+/// read it.
 bool Block::barrier_or(bool predicate, int line) {
   meet([&]() -> std::string {
     any_coming_ = any_coming_ || predicate;
@@ -229,7 +233,7 @@ bool Block::barrier_or(bool predicate, int line) {
 
 Block::Warp& Block::warp() { return warps_[static_cast<std::size_t>(current_->number / kLanes)]; }
 
-/// The caller's lane has come; where it is the last of the mask all may go on.
+/// Notes that the caller's lane has come; if it is the last of the mask, all of them become ready.
 std::string Block::come_to_warp(unsigned mask, int line) {
   Warp& w = warp();
   const unsigned lane = 1U << static_cast<unsigned>(current_->number % kLanes);
@@ -262,7 +266,7 @@ void Block::sync_warp(unsigned mask, int line) {
   has_waited(place);
 }
 
-/// As CUDA says of them, shuffles and ballots do not order what lanes do to memory.
+/// Shuffles and ballots do not order lanes' accesses to memory, as CUDA documents.
 std::uint64_t Block::shuffle(unsigned mask, std::uint64_t value, int source, int line) {
   const auto& values = warp().values[warp().round % 2];
   meet([&]() -> std::string {

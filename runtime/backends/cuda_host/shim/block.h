@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads of one block: who may go on, who waits for what.
+// The threads of one block: which are ready, and what the others wait for.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@
 
 namespace mote::shim {
 
-/// Threads that may go on. A block has up to 1024, and one is chosen at each switch.
+/// The set of ready threads. A block has up to 1024, and one is chosen at each switch.
 class ReadyThreads {
  public:
   void add(int number);
   bool empty() const { return count_ == 0; }
   int take_first();
   int take_last();
-  /// The next from this number on, or the first of all.
+  /// Takes the first thread from this number on, or the first of all if there is none.
   int take_from(int number);
 
  private:
@@ -35,23 +35,23 @@ class Block {
  public:
   Block(const Shape& shape, const Options& options, const std::function<void()>& kernel);
 
-  /// Runs the block at this position; what went wrong, or nothing.
+  /// Runs the block at this position. Returns the error, or an empty string.
   std::string run(uint3 block);
 
-  // For the thread that runs.
+  // These functions are for the thread that runs.
   const mote_host_position& position() const { return position_; }
   void barrier(int line);
   bool barrier_or(bool predicate, int line);
   void sync_warp(unsigned mask, int line);
   std::uint64_t shuffle(unsigned mask, std::uint64_t value, int source, int line);
   unsigned ballot(unsigned mask, bool predicate, int line);
-  /// A copy may be made when it is asked for, or as late as its thread waits for it:
-  /// forward the one, in reverse the other.
+  /// Starts a copy, which may be made at once or when its thread waits for it: forward order does
+  /// the former, reverse order the latter.
   void copy(void* to, const void* from, int size, int bytes, int line);
   void end_copies();
   void wait_for_copies(int groups);
   void* dynamic_shared() { return dynamic_.data(); }
-  /// For what the kernel's own code has found.
+  /// Reports an error that the kernel's own code has found.
   void refuse(const char* what) {
     meet([&] { return std::string(what); });
   }
@@ -63,7 +63,7 @@ class Block {
     void* to;
     const void* from;
     int size;
-    int bytes;  ///< that are read; zeros behind them
+    int bytes;  ///< the number of bytes read; zeros follow them
     int group;
   };
   struct Thread {
@@ -71,9 +71,9 @@ class Block {
     uint3 index{};
     Fibre* fibre = nullptr;
     bool done = false;
-    std::vector<Copy> copies = {};  ///< that are not made yet
-    int group = 0;                  ///< of copies, that is open
-    bool is_waited_for = true;      ///< all copies are
+    std::vector<Copy> copies = {};  ///< copies that are not made yet
+    int group = 0;                  ///< the open group of copies
+    bool is_waited_for = true;      ///< whether all copies were waited for
   };
   struct Warp {
     unsigned arrived = 0;
@@ -82,8 +82,9 @@ class Block {
     int line = 0;
     std::vector<int> waiting;
     unsigned round = 0;
-    std::uint64_t values[2][32] = {};  ///< of this round and of the last: lanes may still read it
-    char places[2] = {};               ///< where they wait for one another
+    std::uint64_t values[2][32] = {};  ///< of this exchange and the previous one, which lanes may
+                                       ///< still read
+    char places[2] = {};               ///< the addresses at which lanes wait for one another
   };
 
   static void entry(void* block);
@@ -113,20 +114,21 @@ class Block {
   std::vector<int> at_barrier_;
   int barrier_line_ = 0;
   unsigned barrier_round_ = 0;
-  char barrier_places_[2] = {};  ///< where threads wait for one another, of this round and the last
-  bool any_coming_ = false;      ///< a predicate of those at the barrier
-  bool any_released_ = false;    ///< of those that left it last
+  char barrier_places_[2] = {};  ///< where threads wait for one another, at this barrier and the
+                                 ///< previous one
+  bool any_coming_ = false;      ///< a predicate of the threads at the barrier
+  bool any_released_ = false;    ///< the result for the threads that left it last
   int live_ = 0;
   Thread* current_ = nullptr;
   std::string error_;
   std::vector<std::unique_ptr<Fibre>> fibres_;
   std::vector<Fibre*> free_;
-  std::vector<Fibre*> ended_;  ///< and not free yet
+  std::vector<Fibre*> ended_;  ///< fibres that ended and are not free yet
   std::vector<char> dynamic_;
   std::uint64_t state_;
 };
 
-/// come() says what is wrong, or nothing.
+/// Calls come(), which returns an error or an empty string, and fails with the error.
 template <typename Come>
 void Block::meet(const Come& come) {
   std::string wrong;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies that go on while their thread does: what they bring may be there at once, or not before
-// it is waited for. A kernel must be right either way.
+// Asynchronous copies: their data may arrive at once, or only when the thread waits for them. A
+// kernel must be right either way.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

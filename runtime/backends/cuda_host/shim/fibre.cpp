@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The switch, and what the sanitizers are to be told of it.
+// Switches between fibres, and tells the sanitizers about it.
 #include "fibre.h"
 
 #include <sys/mman.h>
@@ -22,7 +22,7 @@
 
 #if defined(__x86_64__)
 #define MOTE_OWN_SWITCH
-// void mote_fibre_switch(void** from, void* to): keeps what the ABI says a call keeps.
+// void mote_fibre_switch(void** from, void* to): keeps the registers that a call keeps by the ABI.
 extern "C" void mote_fibre_switch(void** from, void* to);
 asm(R"(
 .text
@@ -60,8 +60,8 @@ std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 }  // namespace
 
 struct Fibre::Context {
-  void* stack_pointer = nullptr;  ///< where it left
-  void* outside = nullptr;        ///< where resume() was called
+  void* stack_pointer = nullptr;  ///< the stack pointer at its last leave()
+  void* outside = nullptr;        ///< the caller of resume()
   ucontext_t own{};
   ucontext_t caller{};
 #if defined(MOTE_ASAN)
@@ -94,7 +94,7 @@ Fibre::Fibre(Engine engine, std::size_t stack_bytes)
 
 Fibre::~Fibre() {
 #if defined(MOTE_ASAN)
-  __asan_unpoison_memory_region(memory_, bytes_);  // what comes to lie there is no stack
+  __asan_unpoison_memory_region(memory_, bytes_);  // later mappings at this address are no stack
 #elif defined(MOTE_TSAN)
   if (context_->thread != nullptr) __tsan_destroy_fiber(context_->thread);
 #endif
@@ -105,7 +105,7 @@ void Fibre::start(Entry entry, void* argument) {
   entry_ = entry;
   argument_ = argument;
 #if defined(MOTE_ASAN)
-  __asan_unpoison_memory_region(memory_, bytes_);  // frames that were left where they were
+  __asan_unpoison_memory_region(memory_, bytes_);  // clears the marks of abandoned frames
 #elif defined(MOTE_TSAN)
   if (context_->thread != nullptr) __tsan_destroy_fiber(context_->thread);
   context_->thread = __tsan_create_fiber(0);
@@ -113,7 +113,7 @@ void Fibre::start(Entry entry, void* argument) {
 #if defined(MOTE_OWN_SWITCH)
   if (engine_ == Engine::own) {
     auto* top = reinterpret_cast<std::uintptr_t*>(memory_ + bytes_);
-    *--top = 0;  // begin() finds the stack as after a call
+    *--top = 0;  // begin() expects the stack as after a call
     *--top = reinterpret_cast<std::uintptr_t>(&Fibre::begin);
     for (int k = 0; k < 6; ++k) *--top = 0;
     context_->stack_pointer = top;
@@ -163,7 +163,7 @@ void Fibre::leave([[maybe_unused]] bool done) {
                                  context_->outside_bytes);
 #elif defined(MOTE_TSAN)
   void* const outside = context_->outside_thread;
-  has_come(&fibres_left);  // the last that this fibre does
+  has_come(&fibres_left);  // the last action of this fibre
   __tsan_switch_to_fiber(outside, __tsan_switch_to_fiber_no_sync);
 #endif
 #if defined(MOTE_OWN_SWITCH)

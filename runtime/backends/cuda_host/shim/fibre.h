@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fibres: stacks between which one OS thread switches. On x86-64 by six registers and the stack
-// pointer, elsewhere, and where asked for, by ucontext, which is ten times slower.
+// Fibres: stacks between which one OS thread switches. The switch uses six registers and the stack
+// pointer on x86-64; elsewhere, or on request, it uses ucontext, which is ten times slower.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@ namespace mote::shim {
 
 enum class Engine { own, ucontext };
 
-/// What this processor's switch is.
+/// Returns the faster switch that this processor has.
 Engine best_engine();
 
-/// A stack with a guard page below it, and what was running on it.
+/// A stack with a guard page below it, and the function that runs on it.
 class Fibre {
  public:
   using Entry = void (*)(void*);
@@ -24,11 +24,12 @@ class Fibre {
   Fibre(const Fibre&) = delete;
   Fibre& operator=(const Fibre&) = delete;
 
-  /// resume() will call entry(argument) from its beginning; it must end in leave(), not return.
+  /// Makes the next resume() call entry(argument) from its beginning; it must end in leave(), not
+  /// return.
   void start(Entry entry, void* argument);
-  /// Runs the fibre until it leaves. Called outside of fibres.
+  /// Runs the fibre until it leaves. It must be called outside of fibres.
   void resume();
-  /// Back to where resume() was called; `done`: this fibre's stack is not needed again as it is.
+  /// Returns to the caller of resume(); if `done`, this fibre's stack is not needed again.
   void leave(bool done);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The grid: blocks in the chosen order.
+// Launches a grid: its blocks run in the chosen order.
 #include "launch.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace mote::shim {
 namespace {
 
-Block* block = nullptr;  // of the launch that runs
+Block* block = nullptr;  // the block of the current launch
 std::mutex launching;
 
 constexpr mote_host_calls kCalls = {
@@ -39,8 +39,9 @@ constexpr mote_host_calls kCalls = {
         },
 };
 
-/// The numbers of a grid's blocks, each once. They are steps of equal length around all of them, so
-/// that the largest grid takes no memory; a random order of a few is drawn whole.
+/// The numbers of a grid's blocks, each once. They are steps of equal length modulo the number of
+/// blocks, so that the largest grid takes no memory; a random order of a small grid is a full
+/// permutation.
 class BlockOrder {
  public:
   BlockOrder(std::uint64_t count, Order order, Block& from) : count_(count) {
@@ -79,7 +80,7 @@ std::string text(const dim3& d) {
   return std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z);
 }
 
-/// What a GPU of any kind refuses to launch.
+/// Returns the reason why every GPU refuses the launch, or an empty string.
 std::string refusal(const Shape& s) {
   const std::size_t threads = std::size_t{s.block.x} * s.block.y * s.block.z;
   if (s.grid.x == 0 || s.grid.y == 0 || s.grid.z == 0)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU traps and a CPU lets pass: an access at an address that is no multiple of the type's
-// alignment, and an index outside of an array. A source of kernels that is compiled with
-// -fsanitize=alignment,bounds -fno-sanitize-recover=all includes this once: it has what compilers
-// call then, so that no library of theirs is linked, and hides it from that library.
+// Checks for errors that a GPU traps and a CPU ignores: an access at an address that is no multiple
+// of the type's alignment, and an index outside of an array. A source of kernels that is compiled
+// with -fsanitize=alignment,bounds -fno-sanitize-recover=all includes this once: it defines the
+// functions that compilers call then, so that no library of theirs is linked, and hides them from
+// that library.
 // NOLINTBEGIN: the names are the compilers'
 #ifndef MOTE_CUDA_CHECKED_H
 #define MOTE_CUDA_CHECKED_H
@@ -16,15 +17,15 @@
 #define MOTE_HOST_CALLED_BY_COMPILERS \
   extern "C" __attribute__((visibility("hidden"), used, noreturn)) MOTE_HOST_UNCHECKED
 
-// As g++ and clang++ lay out what they say of a place in the source.
+// The layout in which g++ and clang++ describe a location in the source.
 struct mote_host_place {
   const char* file;
   uint32_t line, column;
 };
 struct mote_host_type {
   uint16_t kind;  // 0: an integer
-  uint16_t info;  // of an integer: whether it has a sign, and twice the logarithm of its bits
-  char name[1];   // in quotation marks
+  uint16_t info;  // for an integer: whether it has a sign, and twice the logarithm of its bits
+  char name[1];   // the name in quotation marks
 };
 struct mote_host_access {
   mote_host_place at;
@@ -51,7 +52,7 @@ __attribute__((noreturn)) MOTE_HOST_UNCHECKED static void mote_host_refuse(
   abort();
 }
 
-// Without the words that g++ puts before it.
+// Returns the name without the words that g++ puts before it.
 MOTE_HOST_UNCHECKED static const char* mote_host_name_of(const mote_host_type& type) {
   const char* name = type.name + 1;
   for (const char* word : {"const ", "struct "})

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA on a CPU, as far as mote's kernels need it: this header turns the text of a kernel into
 // plain C++ (C++17) that one fibre runs for each thread of a block. A program that holds kernels
-// defines `mote_host` (MOTE_HOST_DEFINE) and sets it to what mote::shim::calls() gives. Barriers
-// and shuffles leave the fibre; nothing else does, so between two of them a thread runs alone.
+// defines `mote_host` (MOTE_HOST_DEFINE) and sets it to the result of mote::shim::calls(). Only
+// barriers and shuffles leave the fibre, so between two of them a thread runs alone.
 // NOLINTBEGIN: the names are CUDA's
 #ifndef MOTE_CUDA_HOST_H
 #define MOTE_CUDA_HOST_H
@@ -24,8 +24,8 @@
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
-// One block runs at a time, so that its shared memory can be static; the section lets it be
-// poisoned before each block.
+// One block runs at a time, so its shared memory can be static; the section lets it be poisoned
+// before each block.
 #define __shared__ static __attribute__((section("mote_shared")))
 #define MOTE_DYNAMIC_SHARED(type, name) type* name = static_cast<type*>(mote_host->dynamic_shared())
 
@@ -51,26 +51,27 @@ struct mote_host_position {
   uint3 thread, block;
   dim3 block_dim, grid_dim;
 };
-// What a kernel asks of the shim. `line`: where in its source the call stands.
+// The shim's functions for a kernel. `line` is that of the call in the kernel's source.
 struct mote_host_calls {
   const mote_host_position* (*position)();
   void (*barrier)(int line);
-  // The same, and whether any thread's predicate holds.
+  // Waits at the barrier and returns whether any thread's predicate holds.
   int (*barrier_or)(int predicate, int line);
   void (*sync_warp)(unsigned mask, int line);
-  // The value that the lane `source` of the caller's warp gave.
+  // Returns the value that the lane `source` of the caller's warp gave.
   uint64_t (*shuffle)(unsigned mask, uint64_t value, int source, int line);
   unsigned (*ballot)(unsigned mask, int predicate, int line);
-  // A copy of `size` bytes of which so many are read, in the thread's group that is open; the end
-  // of that; and a wait until at most so many of the groups that ended last are under way.
+  // copy copies `size` bytes, of which `bytes` are read, in the thread's open group; end_copies
+  // ends that group; wait_for_copies waits until at most `groups` of the groups that ended last are
+  // under way.
   void (*copy)(void* to, const void* from, int size, int bytes, int line);
   void (*end_copies)();
   void (*wait_for_copies)(int groups);
   void* (*dynamic_shared)();
-  // Ends the launch for what its thread does wrong. Returns where no thread runs.
+  // Ends the launch with an error of its thread. Returns if no thread runs.
   void (*fail)(const char* what);
 };
-// A kernel of a library: its arguments come as pointers to values.
+// A kernel of a library: its arguments are passed as pointers to values.
 struct mote_host_kernel {
   const char* name;
   void (*call)(void** arguments);
@@ -123,7 +124,8 @@ Value mote_host_from(int line, unsigned mask, Value value, int source) {
   return value;
 }
 
-// Lanes of a warp in groups of `width`: a source outside the caller's group is the caller itself.
+// The shuffles treat lanes of a warp in groups of `width`: a source outside the caller's group is
+// the caller itself.
 template <class Value>
 Value mote_host_shuffle(int line, unsigned mask, Value value, int source, int width = 32) {
   const int lane = mote_host_lane();
@@ -148,7 +150,7 @@ Value mote_host_shuffle_up(int line, unsigned mask, Value value, unsigned by, in
   return mote_host_from(line, mask, value, inside ? lane - static_cast<int>(by) : lane);
 }
 
-// A number of 16 bits, so many of which are its fraction.
+// Returns the 16-bit number with that number of fraction bits.
 inline double mote_host_real(unsigned bits, int fraction) {
   const unsigned greatest = (1u << (15 - fraction)) - 1;
   const unsigned exponent = bits >> fraction & greatest;
@@ -159,7 +161,7 @@ inline double mote_host_real(unsigned bits, int fraction) {
   return sign * ldexp(digits + (exponent != 0 ? 1u << fraction : 0u), scale - fraction);
 }
 
-// x without its digits below those of a float of the size of `like`.
+// Returns x without its digits below those of a float of the size of `like`.
 inline double mote_host_cut(double x, double like) {
   int exponent = 0;
   frexp(like, &exponent);
@@ -167,7 +169,7 @@ inline double mote_host_cut(double x, double like) {
   return trunc(x / unit) * unit;
 }
 
-// start + the products as the coarsest tensor core does it of those that were measured: in one step
+// Returns start + the products as the coarsest of the measured tensor cores does it: in one step
 // for four products, digits are cut off below the last of the greatest addend, then those beyond
 // the 24 of a float; nothing is rounded. (Fasi, Higham, Mikaitis, Pranesh: Numerical behavior of
 // NVIDIA tensor cores, PeerJ Computer Science 7:e330, 2021.)
@@ -191,7 +193,8 @@ inline float mote_host_truncated_sum(float start, const double* products, int co
   return static_cast<float>(sum);
 }
 
-// d += a b of a warp, whose lanes hold what mote_cuda.h says, of 16-bit numbers with that fraction.
+// Computes d += a b of a warp, whose lanes hold the elements that mote_cuda.h says, for 16-bit
+// numbers with that fraction.
 inline void mote_host_mma(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
                           int fraction) {
   constexpr unsigned kAll = 0xffffffffu;
@@ -225,8 +228,8 @@ inline void mote_mma_m16n8k16_bf16(float (&d)[4], const uint32_t (&a)[4], const 
   mote_host_mma(d, a, b, 7);
 }
 
-// Four matrices of 8 x 8, the rows of which the lanes name: two elements of a row each, or of a
-// column.
+// Loads four matrices of 8 x 8, whose rows the lanes name; each lane gets two elements of a row of
+// each matrix, or of a column.
 inline void mote_host_load_fragments(uint32_t (&d)[4], const uint16_t* row, int line,
                                      bool transposed) {
   if (reinterpret_cast<uintptr_t>(row) % 16 != 0) {
@@ -248,7 +251,7 @@ inline void mote_host_load_fragments(uint32_t (&d)[4], const uint16_t* row, int 
 #define mote_load_fragments(d, row) mote_host_load_fragments(d, row, __LINE__, false)
 #define mote_load_fragments_transposed(d, row) mote_host_load_fragments(d, row, __LINE__, true)
 
-// Bits of a float, of which tensor cores take the first 19.
+// Returns the value of a float's bits, of which tensor cores take the first 19.
 inline double mote_host_tf32(uint32_t bits) {
   bits &= 0xffffe000u;
   float x;
@@ -283,11 +286,11 @@ inline uint32_t mote_rounded_to_tf32(float x) {
   return isnan(x) ? 0x7fffffffu : bits + 0x1000u;
 }
 
-// Fibres change only where they say so: what lies between is atomic. The loads and stores say so to
-// the thread sanitizer.
+// Fibres switch only at explicit points, so the code between them is atomic. The loads and stores
+// tell the thread sanitizer so.
 template <class Value>
 Value atomicAdd(Value* at, Value by) {
-  Value& place = *at;  // whose address is looked at, where that is asked for
+  Value& place = *at;  // its address is checked if checks are on
   Value old;
   __atomic_load(&place, &old, __ATOMIC_RELAXED);
   Value sum = old + by;

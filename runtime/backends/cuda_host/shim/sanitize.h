@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the thread sanitizer is told: the threads of a kernel are threads, though one OS thread runs
-// them all, and only barriers order what they do. Without it nothing.
+// Tells the thread sanitizer that the threads of a kernel are threads, though one OS thread runs
+// them all, and that only barriers order their accesses. Without that sanitizer it does nothing.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)
@@ -15,16 +15,16 @@ void AnnotateIgnoreWritesEnd(const char* file, int line);
 
 namespace mote::shim {
 
-/// Where one waits for all that fibres did.
+/// The address at which the launch waits for the work of all fibres.
 inline char fibres_left = 0;
 
 #if defined(__SANITIZE_THREAD__)
-/// What the caller did so far comes before what those do who wait for `place`.
+/// Orders the caller's work so far before the work of threads that wait for `place`.
 inline void has_come(void* place) { __tsan_release(place); }
 inline void has_waited(void* place) { __tsan_acquire(place); }
 
-/// The shim's own notes, in which all threads read and write, are no concern of the kernel's. Not
-/// across a switch: a fibre must not end within it.
+/// Hides the shim's own data, which all threads read and write, from the sanitizer. It must not
+/// span a switch: a fibre must not end within it.
 class Unseen {
  public:
   Unseen() {
@@ -43,7 +43,7 @@ inline void has_come(void* /*place*/) {}
 inline void has_waited(void* /*place*/) {}
 
 struct Unseen {
-  Unseen() {}   // NOLINT(modernize-use-equals-default): a variable of it is used
+  Unseen() {}   // NOLINT(modernize-use-equals-default): its variables count as used
   ~Unseen() {}  // NOLINT(modernize-use-equals-default)
 };
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a .cu file that is to run on a GPU and on a CPU includes: mote_launch() for <<<>>>, and a
-// few calls of the CUDA runtime. Under nvcc they are CUDA's own; with MOTE_CUDA_HOST defined
-// kernels run on mote's shim, on the CPU, and memory is the host's.
+// The header of a .cu file that runs on a GPU and on a CPU: mote_launch() for <<<>>>, and a few
+// calls of the CUDA runtime. Under nvcc they are CUDA's own; with MOTE_CUDA_HOST defined kernels
+// run on mote's shim, on the CPU, and memory is the host's.
 #ifndef MOTE_LAUNCH_H
 #define MOTE_LAUNCH_H
 
@@ -11,12 +11,13 @@
 
 #include <cuda_runtime.h>
 
-// Memory of the block whose size the launch says.
+// The block's memory, whose size the launch gives.
 #define MOTE_DYNAMIC_SHARED(type, name)                                \
   extern __shared__ __align__(16) unsigned char mote_dynamic_shared[]; \
   type* name = reinterpret_cast<type*>(mote_dynamic_shared)
 
-// kernel<<<grid, block, shared_bytes, stream>>>(arguments...), and what became of the launch.
+// Launches kernel<<<grid, block, shared_bytes, stream>>>(arguments...) and returns the launch's
+// error.
 template <class... Parameters, class... Arguments>
 cudaError_t mote_launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
                         cudaStream_t stream, Arguments... arguments) {
@@ -42,16 +43,16 @@ struct mote_host_grid {
   dim3 grid, block;
   size_t shared_bytes;
   char *shared_begin, *shared_end;  // the file's static shared memory
-  size_t static_bytes;              // the kernel's, where it is known, or 0
+  size_t static_bytes;              // the kernel's, if it is known, or 0
 };
 extern "C" {
-// Of a file with one kernel.
+// The kernel's static shared memory, in a file with one kernel.
 extern const size_t mote_host_static_bytes __attribute__((weak));
 const mote_host_calls* mote_host_shim();
-// Calls body(context) for each thread. 0, or cudaErrorLaunchFailure, then for every later launch of
-// the call too.
+// Calls body(context) for each thread. Returns 0, or cudaErrorLaunchFailure, then for every later
+// launch of the call too.
 int mote_host_launch(const mote_host_grid* grid, void (*body)(void*), void* context);
-// What the last launches of this call led to.
+// Returns the error of this call's launches so far.
 int mote_host_error();
 }
 
@@ -98,7 +99,7 @@ inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cud
   return cudaSuccess;
 }
 
-// Functions of device code that C++ has not.
+// These are functions of device code that C++ lacks.
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 template <class Value>

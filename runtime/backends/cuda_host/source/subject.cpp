@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: launches of a file's kernels; out: the first thing that is wrong with them in any order.
+// Runs a file's kernels in several orders. In: their launches; out: the first error in any order.
 #include "subject.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 #include "shim/launch.h"
 #include "support/call.h"
 
-// The shim runs the text of others; what mote_launch.h shares with it is declared there once, and
-// here again, since that header is for the text.
+// The shim runs the user's text; the declarations that it shares with mote_launch.h are repeated
+// here, since that header is for the text.
 struct mote_host_grid {
   dim3 grid, block;
   std::size_t shared_bytes;
@@ -29,10 +29,10 @@ namespace {
 constexpr int kOutOfMemory = 2;      // cudaErrorMemoryAllocation
 constexpr int kLaunchFailure = 719;  // cudaErrorLaunchFailure
 
-/// Outputs above that are made in one order, since time is short: see subject.h.
+/// Larger outputs are made in one order, to save time: see subject.h.
 constexpr std::size_t kManyBytes = std::size_t{32} << 10;
 
-/// The call that runs, in one order.
+/// The current call, in one order.
 struct Running {
   Options options;
   std::string error;
@@ -40,8 +40,8 @@ struct Running {
 Running running;
 std::mutex one_call;
 
-/// The outputs of a call, with what they held before it; of large ones, which may span gigabytes of
-/// gaps, nothing is kept, as they are made once.
+/// The outputs of a call, with their content before it. The content of large ones, which may span
+/// gigabytes of gaps, is not kept, as they are made once.
 class Outputs {
  public:
   explicit Outputs(const mote_call& call) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote/mote.h: commands.
+// The functions of mote/mote.h that make, compare and print commands.
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,7 +14,7 @@
 namespace mote::c {
 namespace {
 
-/// No list is read beyond what the op has.
+/// Throws if there are more parameters than the op has, so that no list is read beyond that.
 void check_param_count(const char* op, std::size_t count) {
   const Registry& registry = Registry::global();
   const Definition& d = registry.column<Definition>(kDefinition).at(registry.get(op));
@@ -29,7 +29,7 @@ mote_command* command_handle(Command command) {
 }  // namespace
 }  // namespace mote::c
 
-using namespace mote;     // NOLINT: what follows are C's names
+using namespace mote;     // NOLINT: C functions follow
 using namespace mote::c;  // NOLINT
 
 mote_status mote_command_create(const char* op, const mote_param* params, size_t count,

@@ -15,10 +15,11 @@ namespace {
 
 using Text = std::array<char, 1024>;
 
-/// Made with the thread's first error and kept: later ones need no memory. The variable itself is
-/// small, since it lies where a library that is loaded late has little room (CMakeLists.txt).
+/// The message, allocated with the thread's first error and kept: later ones need no memory. The
+/// variable itself is small, since a library that is loaded late has little room for such variables
+/// (CMakeLists.txt).
 thread_local std::unique_ptr<Text> last_error;
-thread_local bool lacks_memory = false;  ///< for the text
+thread_local bool lacks_memory = false;  ///< the message could not be allocated
 
 }  // namespace
 

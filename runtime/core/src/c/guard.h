@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the functions of mote/mote.h share: no exception leaves them, and what it says is kept.
+// Helpers of the functions of mote/mote.h: no exception leaves these functions, and its message is
+// kept.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +17,11 @@
 
 namespace mote::c {
 
-/// Keeps the text for mote_last_error(); one that is too long is cut short. Other libraries of
-/// mote's use it too.
+/// Keeps the text for mote_last_error(), truncated if it is too long, and returns the status. Other
+/// libraries of mote use it too.
 MOTE_API mote_status fail(mote_status status, const char* function, const char* what) noexcept;
 
-/// MOTE_OK, or what the body threw.
+/// Runs the body. Returns MOTE_OK, or the status of the exception that it threw.
 template <typename Body>
 mote_status guarded(const char* function, const Body& body) noexcept {
   try {
@@ -39,15 +40,15 @@ mote_status guarded(const char* function, const Body& body) noexcept {
   }
 }
 
-/// The object behind a pointer that must not be null.
+/// Returns the object behind a pointer that must not be null.
 template <typename T>
 T& given(T* pointer, const char* what) {
   if (pointer == nullptr) throw StatusError(MOTE_INVALID, std::string(what) + " is NULL");
   return *pointer;
 }
 
-/// A program sees the struct and may change or copy it: the lists that it points to must be its
-/// own.
+/// Checks that the lists that the struct points to are its own: a program sees the struct and may
+/// change or copy it.
 template <typename Handle>
 Handle* checked(Handle* handle) {
   if (handle->dl.shape != handle->shape || handle->dl.strides != handle->strides ||
@@ -71,8 +72,8 @@ inline Allocator allocator_of(const mote_allocator& a) {
   return {.allocate = a.allocate, .release = a.release, .context = a.context};
 }
 
-/// Options as far as their size says that they go; what lies beyond is 0. StatusError below `least`
-/// bytes.
+/// Returns the options up to the size that they state; later fields are 0. Throws StatusError below
+/// `least` bytes.
 template <typename Options>
 Options sized(const Options& options, std::size_t least = sizeof(Options)) {
   if (options.size < least)
@@ -83,15 +84,15 @@ Options sized(const Options& options, std::size_t least = sizeof(Options)) {
   return known;
 }
 
-/// StatusError for an element type that mote does not have.
+/// Throws StatusError for an element type that mote does not have.
 DType dtype_of(DLDataType dtype);
 
-/// StatusError "relu: has 1 inputs, got 7".
+/// Throws StatusError "relu: has 1 inputs, got 7" if count > most.
 void check_count(const mote_op_definition& op, std::size_t count, std::int32_t most,
                  const char* what);
 
-/// Tensors of a call of the op, as the runtime takes them; those left out are null. No list is read
-/// beyond what the op has.
+/// The tensors of a call of the op as the runtime takes them; null stands for one that is left out.
+/// No list is read beyond the number that the op has.
 struct Operands {
   Operands(const mote_op_definition& op, const mote_tensor* const* given_inputs,
            std::size_t input_count, mote_tensor* const* given_outputs, std::size_t output_count);

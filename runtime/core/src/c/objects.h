@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the opaque handles of mote/mote.h are.
+// The definitions of the opaque handles of mote/mote.h.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ struct mote_context {
   mote::Context context;
 };
 
-/// Shared with streams that it runs on.
+/// A prepared command, which it shares with the streams that it runs on.
 struct mote_prepared {
   std::shared_ptr<mote::PreparedCommand> prepared;
 };

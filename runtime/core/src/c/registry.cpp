@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote/mote.h: the registry.
+// The registry functions of mote/mote.h.
 #include "mote/runtime/registry.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 static_assert(MOTE_DEFAULT_LEVEL == mote::kDefaultLevel);
 
-/// What stands in an attribute that C set.
+/// The type of an attribute that C set.
 using CValue = std::shared_ptr<const void>;
 
 struct mote_column {
@@ -27,7 +27,7 @@ struct mote_column {
 namespace mote::c {
 namespace {
 
-/// Names by value: a std::set's elements stay where they are, and are never removed.
+/// Returns a lasting copy of the name: a std::set's elements do not move, and are never removed.
 const char* kept(const std::string& name) {
   static std::mutex mutex;
   static std::set<std::string> names;
@@ -35,7 +35,7 @@ const char* kept(const std::string& name) {
   return names.insert(name).first->c_str();
 }
 
-/// Nothing is written where memory ends.
+/// Copies up to `room` names and sets `count`. Nothing is written if memory runs out.
 void give_names(const std::vector<std::string>& all, const char** names, std::size_t room,
                 std::size_t* count) {
   std::vector<const char*> texts;
@@ -59,7 +59,7 @@ const T* attribute_of(const char* name, const char* attribute) {
   return registry.column<T>(attribute).find(registry.get(&given(name, "name")));
 }
 
-/// Calls set(value) with a value that is released with the registry, or, where set throws, is not.
+/// Calls set(value) with a value that is released with the registry, or not at all if set throws.
 template <typename Set>
 void hand_over(void* value, void (*release)(void*), const Set& set) {
   struct Owned {
@@ -79,7 +79,8 @@ void hand_over(void* value, void (*release)(void*), const Set& set) {
   owned->is_ours = true;
 }
 
-/// Columns stay: a std::map's elements do not move, and are never removed.
+/// Returns the attribute's column, which stays: a std::map's elements do not move, and are never
+/// removed.
 const mote_column* column_of(const std::string& attribute) {
   static std::mutex mutex;
   static std::map<std::string, mote_column> columns;
@@ -91,7 +92,7 @@ const mote_column* column_of(const std::string& attribute) {
 }  // namespace
 }  // namespace mote::c
 
-using namespace mote;     // NOLINT: what follows are C's names
+using namespace mote;     // NOLINT: C functions follow
 using namespace mote::c;  // NOLINT
 
 mote_status mote_op_find(const char* name, const mote_op_definition** definition) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote/mote.h: backends, contexts, running, streams.
+// The functions of mote/mote.h for backends, contexts and runs.
 #include <algorithm>
 #include <cstddef>
 #include <span>
@@ -16,7 +16,7 @@
 namespace mote::c {
 namespace {
 
-/// A count beyond it is no count.
+/// A larger count is an error.
 constexpr std::size_t kMaxBackends = 65536;
 
 Probe probe_of(int probe) { return probe != 0 ? Probe::child : Probe::none; }
@@ -33,7 +33,7 @@ std::vector<const mote_backend*> backends_of(const mote_backend* const* list, st
   return backends;
 }
 
-/// The first size that there was.
+/// The size of mote_context_options in the first version.
 constexpr std::size_t kLeastContextOptions = offsetof(mote_context_options, allocator);
 
 ContextOptions options_of(const mote_context_options* given_options) {
@@ -68,7 +68,7 @@ RunOptions in(mote_context* context) {
   return options;
 }
 
-/// mote_run_options as C++ has them, with the list that they point to.
+/// The C++ form of mote_run_options, with the list that it points to.
 struct RunWith {
   explicit RunWith(const mote_run_options* given_options)
       : given_all(sized(given(given_options, "options"))),
@@ -102,7 +102,7 @@ void tune(const mote_command* command, std::span<const mote_tensor* const> input
 }  // namespace
 }  // namespace mote::c
 
-using namespace mote;     // NOLINT: what follows are C's names
+using namespace mote;     // NOLINT: C functions follow
 using namespace mote::c;  // NOLINT
 
 mote_status mote_load_backends(const char* path, int probe) {
@@ -114,7 +114,9 @@ mote_status mote_load_found_backends(int probe) {
     std::string problems;
     for (const std::string& problem : load_found_backends(probe_of(probe)))
       problems += (problems.empty() ? "" : "\n") + problem;
-    if (!problems.empty()) throw std::runtime_error(problems);  // a line each: no StatusError
+    if (!problems.empty())
+      throw std::runtime_error(problems);  // not a StatusError, which would be
+                                           // one line
   });
 }
 

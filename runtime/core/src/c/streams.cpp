@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote/mote.h: streams and events.
+// The functions of mote/mote.h for streams and events.
 #include "c/guard.h"
 #include "c/objects.h"
 
-using namespace mote;     // NOLINT: what follows are C's names
+using namespace mote;     // NOLINT: C functions follow
 using namespace mote::c;  // NOLINT
 
 mote_status mote_stream_create(mote_context* context, mote_stream** stream) {

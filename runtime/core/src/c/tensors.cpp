@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote/mote.h: tensors.
+// The functions of mote/mote.h for tensors.
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,7 +45,7 @@ AxisList index_of(const Tensor& x, const std::int64_t* index) {
 }  // namespace
 }  // namespace mote::c
 
-using namespace mote;     // NOLINT: what follows are C's names
+using namespace mote;     // NOLINT: C functions follow
 using namespace mote::c;  // NOLINT
 
 mote_status mote_set_default_allocator(const mote_allocator* allocator) {
@@ -193,8 +193,8 @@ mote_status mote_tensor_set_integer(mote_tensor* y, const int64_t* index, int64_
 mote_status mote_tensor_from_dlpack(DLManagedTensor* managed, mote_tensor** tensor) {
   return guarded(__func__, [&] {
     mote_tensor*& result = given(tensor, "tensor");
-    auto handle =
-        std::make_unique<Tensor>();  // memory first: what is taken over can't be given back
+    auto handle = std::make_unique<Tensor>();  // allocated first: ownership that was taken cannot
+                                               // be given back
     *handle = import_dlpack(&given(managed, "managed"));
     result = reinterpret_cast<mote_tensor*>(handle.release());
   });
@@ -202,7 +202,7 @@ mote_status mote_tensor_from_dlpack(DLManagedTensor* managed, mote_tensor** tens
 
 mote_status mote_tensor_to_dlpack(const mote_tensor* x, DLManagedTensor** managed) {
   return guarded(__func__, [&] {
-    auto& result = given(managed, "managed");  // before there is something to lose
+    auto& result = given(managed, "managed");  // checked before there is something to lose
     result = export_dlpack(tensor_of(x));
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Candidates run in turn on scratch tensors of the same extents and strides, so that whatever slows
-// the machine slows all of them; the least median wins.
+// Measures kernels: candidates run in turn on scratch tensors of the same extents and strides, so
+// that a disturbance of the machine slows all of them; the least median wins.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -26,10 +26,10 @@ double nanoseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
 }
 
-/// Memory of its own with x's extents and strides; row-major where x's elements share memory in
+/// Allocates a tensor with x's extents and strides; row-major if x's elements share memory in
 /// another way than by strides of 0.
 Tensor same_form(const Tensor& x) {
-  Tensor one = x;  // without the axes that repeat
+  Tensor one = x;  // x without the axes that repeat
   for (int axis = x.rank(); axis-- > 0;)
     if (x.stride(axis) == 0) one = one.select(axis, 0);
   const std::optional<Device> device = Device::of(x.device());
@@ -37,7 +37,7 @@ Tensor same_form(const Tensor& x) {
   return device ? Tensor(x.dtype(), x.shape(), *device) : Tensor(x.dtype(), x.shape());
 }
 
-/// y = x, where y is a same_form of x.
+/// Computes y = x, where y is a same_form of x.
 void fill_from(const Tensor& x, const Tensor& y) {
   if (x.element_count() == 0) return;
   Tensor from = x;
@@ -50,7 +50,7 @@ void fill_from(const Tensor& x, const Tensor& y) {
   copy(from, to);
 }
 
-/// The call's tensors, copied.
+/// Copies of the call's tensors.
 class Scratch {
  public:
   explicit Scratch(const CallTensors& tensors) : given_(tensors) {
@@ -66,7 +66,7 @@ class Scratch {
     call.operands = operands_;
     restore();
   }
-  /// Inputs as they were; needed again after a run in place.
+  /// Restores the inputs, as a run in place requires.
   void restore() {
     for (std::size_t n = 0; n < operands_.size(); ++n)
       if (!operands_[n].is_output) fill_from(*given_.operands[n].tensor, tensors_[n]);
@@ -75,7 +75,7 @@ class Scratch {
   CallTensors call;
 
  private:
-  /// Where output n is: with an input that it shares its memory with.
+  /// Returns the tensor of output n: that of the input with which it shares memory, or a new one.
   Tensor place(std::size_t n) const {
     const Tensor& y = *given_.operands[n].tensor;
     for (std::size_t m = 0; m < n; ++m)
@@ -88,7 +88,7 @@ class Scratch {
   std::vector<CallOperand> operands_;
 };
 
-/// A kernel that takes the call, and its runs so far.
+/// A kernel that takes the call, and its samples so far.
 struct Candidate {
   NamedKernel named;
   std::size_t workspace_bytes;
@@ -105,10 +105,11 @@ struct Candidate {
   }
 };
 
-/// A sample of a short kernel is that many runs.
+/// A sample of a short kernel consists of enough runs to take this time, at most kMaxRepeats.
 constexpr double kSampleNanoseconds = 20e3;
 constexpr int kMaxRepeats = 1000;
-/// A kernel whose best run takes that many times the fastest one's is not measured again.
+/// A kernel whose best sample takes more than this factor times the fastest one's is not measured
+/// again.
 constexpr double kHopeless = 3;
 
 class Measurement {
@@ -171,7 +172,7 @@ class Measurement {
     reason_ = call_.message();
   }
 
-  /// Nanoseconds of that many runs, or nothing where one failed.
+  /// Returns the nanoseconds of that number of runs, or nothing if one failed.
   std::optional<double> time(const Candidate& c, int runs) {
     CallWorkspace workspace(c.workspace_bytes, options_, scratch_.call.device);
     call_.call().workspace = workspace.data();
@@ -190,8 +191,9 @@ class Measurement {
     return std::nullopt;
   }
 
-  /// The first run brings code and data near; the second says how many make a sample. What runs in
-  /// place runs once, on what it was given.
+  /// Runs the kernel twice: the first run brings code and data into the caches, the second
+  /// determines the number of runs in a sample. A call in place makes one run a sample, on restored
+  /// inputs.
   void warm_up(Candidate& c) {
     const bool once = scratch_.call.in_place;
     for (int k = 0; k < 2 && !c.dropped; ++k) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the workspace of one run is, for as long as it runs: the caller's, of the context's pool,
-// or memory of its own, which it always is on a device. On a device a run is over when its stream
-// has done it.
+// The workspace of one run, for as long as it runs: the caller's, a lease of the context's pool, or
+// memory of its own, as always on a device unless the caller gave some. On a device a run is over
+// when its stream has done it.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,13 @@ namespace mote {
 
 class CallWorkspace {
  public:
-  /// For a call of tensors that are on the device; none: the host's, or one that nobody offers.
-  /// StatusError MOTE_OUT_OF_MEMORY where there is none.
+  /// Takes workspace for a call of tensors on the device; without one, on the host or on a device
+  /// that no plug-in offers. Throws StatusError MOTE_OUT_OF_MEMORY if there is none.
   CallWorkspace(std::size_t bytes, const RunOptions& options, const std::optional<Device>& device)
       : device_(device), stream_(options.stream) {
     if (bytes == 0) return;
     if (options.workspace.data() != nullptr) {
-      data_ = aligned(options.workspace).data();  // what is behind it is the caller's
+      data_ = aligned(options.workspace).data();  // the bytes after it are the caller's
       return;
     }
     if (device_) {
@@ -50,9 +50,9 @@ class CallWorkspace {
 
   void* data() const { return data_; }
 
-  /// What a run came to: on a device it is waited for, unless it is in the caller's stream and
-  /// memory. Writing beyond what was asked for fails it, with a message that says so, as far as the
-  /// margin shows it.
+  /// Returns the status of a run. On a device this waits for the run, unless it uses the caller's
+  /// stream and memory. If the margin shows that the kernel wrote out of range, the run fails with
+  /// a message that says so.
   mote_status outcome(mote_status status, const mote_call& call) {
     if (device_ && status == MOTE_OK && (own_ || stream_ == nullptr)) return waited_for(call);
     const auto is_untouched = [](std::byte b) { return b == kUntouched; };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts, dtypes, memory.
+// Checks of the counts, dtypes and memory of a call.
 #include "command/check_call.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void check_output_count(const Command& command, std::size_t outputs) {
          "has " + std::to_string(d.output_count) + " outputs, got " + std::to_string(outputs));
 }
 
-/// Appends the tensors that are there.
+/// Appends the tensors that are present.
 void collect(const Command& command, CallTensors& call, std::span<CallOperand> operands,
              std::span<int> slots, bool with_outputs) {
   const mote_op_definition& d = command.definition();
@@ -64,7 +64,7 @@ void collect(const Command& command, CallTensors& call, std::span<CallOperand> o
   call.slots = slots.first(count);
 }
 
-/// T is the dtype of the first tensor that has it.
+/// Checks dtypes; T is the dtype of the first tensor that has it.
 void check_dtypes(const Command& command, CallTensors& call) {
   const CallOperand* first = nullptr;
   for (const CallOperand& o : call.operands) {
@@ -121,7 +121,7 @@ bool same_device(DLDevice a, DLDevice b) {
   return a.device_type == b.device_type && a.device_id == b.device_id;
 }
 
-/// Tensors in several places are the kernels' to decline.
+/// Finds the device of all tensors. If they are on several, the kernels decline.
 void find_device(CallTensors& call) {
   const auto device = [](const CallOperand& o) { return o.tensor->device(); };
   const auto is_host = [&](const CallOperand& o) { return device(o).device_type == kDLCPU; };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said about a call before any kernel is asked: which tensors are there, of which
-// dtypes, and that no memory is written that must not be.
+// Checks of a call that need no kernel: which tensors are present, of which dtypes, and that no
+// tensor is written that must not be.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,9 @@
 
 namespace mote {
 
-/// The outputs that the op has where just these inputs are there, as a gradient has not where its
-/// op lacks an optional input. An op of someone else's always has all.
+/// Returns the outputs that the op has if exactly these inputs are present; a gradient, for
+/// example, lacks some if its op's optional input is missing. An op without generated kernels
+/// always has all.
 TensorMask outputs_there(const Command& command, TensorMask input_mask);
 inline bool has(TensorMask mask, int k) {
   return k >= kMaxMasked || is_in(mask, static_cast<std::size_t>(k));
@@ -24,26 +25,26 @@ inline bool has(TensorMask mask, int k) {
 struct CallTensors {
   std::span<const Tensor* const> inputs;
   std::span<Tensor* const> outputs;
-  std::span<const CallOperand> operands;  ///< those that are there, outputs last
+  std::span<const CallOperand> operands;  ///< the tensors that are present, outputs last
   std::span<const int> slots;             ///< their positions among inputs or outputs
-  TensorMask input_mask = 0;              ///< those that are there
+  TensorMask input_mask = 0;              ///< the inputs that are present
   TensorMask output_mask = 0;             ///< outputs_there()
-  DType instance = DType::f32;            ///< what T is
+  DType instance = DType::f32;            ///< the dtype T
   bool in_place = false;                  ///< an input shares memory with an output
-  bool on_host = true;                    ///< some tensor is the host's
-  std::optional<Device> device = {};      ///< that all are on, where a plug-in offers it
+  bool on_host = true;                    ///< some tensor is on the host, or there is none
+  std::optional<Device> device = {};      ///< the device of all tensors, if a plug-in offers it
 };
 
-/// `operands` and `slots` have room for all. Throws StatusError.
+/// Checks a call. `operands` and `slots` must have room for all tensors. Throws StatusError.
 CallTensors check_call(const Command& command, std::span<const Tensor* const> inputs,
                        std::span<Tensor* const> outputs, std::span<CallOperand> operands,
                        std::span<int> slots);
 
-/// The same of the inputs alone, whose data may be absent.
+/// Checks the inputs alone, whose data may be absent.
 CallTensors check_inputs(const Command& command, std::span<const Tensor* const> inputs,
                          std::span<CallOperand> operands, std::span<int> slots);
 
-/// " (x f32[2,3], y f32[2,3])"
+/// Returns text such as " (x f32[2,3], y f32[2,3])".
 std::string describe_call(const Command& command, const CallTensors& tensors);
 
 }  // namespace mote

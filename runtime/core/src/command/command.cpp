@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands as values: parameters are checked against the op's definition once, here.
+// Commands as values: this file checks parameters against the op's definition, once.
 #include "mote/runtime/command.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ void check_known(const mote_op_definition& d, std::span<const Setting> settings)
   }
 }
 
-/// The value as the kernel takes it; nothing where it is the default.
+/// Returns the value as the kernel takes it; nothing if it is the default.
 std::optional<mote_param> param_of(const mote_op_definition& d, const mote_op_param& p,
                                    std::span<const Setting> settings) {
   const auto at = std::ranges::find(settings, std::string_view(p.name), &Setting::name);
@@ -69,7 +69,7 @@ std::optional<mote_param> param_of(const mote_op_definition& d, const mote_op_pa
   return is_default ? std::nullopt : std::optional(param);
 }
 
-/// NaN equals itself, so that a command equals its copy; -0 is another value than 0.
+/// Compares bits: NaN equals itself, so that a command equals its copy, and -0 differs from 0.
 bool same(const mote_param& a, const mote_param& b) {
   const bool named_alike = a.name == b.name || std::strcmp(a.name, b.name) == 0;
   return named_alike && a.is_real == b.is_real && a.integer == b.integer &&

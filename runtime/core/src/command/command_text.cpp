@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands as text: "conv2d stride0=2 pads1=1", "softmax axis=1".
+// Writes and reads commands as text: "conv2d stride0=2 pads1=1", "softmax axis=1".
 #include <charconv>
 #include <optional>
 #include <string>

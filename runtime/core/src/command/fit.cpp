@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each canonical axis of a tensor gets a run of the tensor's own axes; runs of one size in several
-// tensors are merged together. What is left over becomes the batch.
+// Fits tensors to a kernel: each canonical axis of a tensor gets a run of the tensor's own axes,
+// and runs of one size in several tensors are merged together. The axes that remain become the
+// batch.
 #include "command/fit.h"
 
 #include <algorithm>
@@ -14,14 +15,15 @@
 namespace mote {
 namespace {
 
-/// The axes of one size, over all operands that hold it.
+/// The axes of one size, over all operands that have it.
 struct AxisGroup {
   const char* size;
   JointAxes axes;
   bool batch = false;
 };
 
-/// The joint extents: those of the longest run, an output's before an input's.
+/// Returns the extents of the longest run; among runs of equal length an output's are preferred to
+/// an input's.
 AxisGroup joint_extents(const char* size, std::span<const CallOperand> operands,
                         std::span<const Runs> runs) {
   AxisGroup group{.size = size, .axes = {}};
@@ -37,8 +39,8 @@ AxisGroup joint_extents(const char* size, std::span<const CallOperand> operands,
   return group;
 }
 
-/// The operand's strides along the group: aligned at its end; what is missing or 1 repeats, if the
-/// op says that it may.
+/// Computes the operand's strides along the group, aligned at its end. A missing axis or one of
+/// extent 1 repeats if the op allows it.
 void align(const mote_op_definition& op, const CallOperand& o, const Runs& runs, int k,
            const AxisGroup& group, AxisStrides& strides) {
   const int run = runs.count[at(k)];
@@ -57,7 +59,7 @@ void align(const mote_op_definition& op, const CallOperand& o, const Runs& runs,
   }
 }
 
-/// Merges the group's axes; the last one left is the kernel's, the others go to the batch.
+/// Merges the group's axes; the last one that remains is the kernel's, the others go to the batch.
 class Fitter {
  public:
   Fitter(const mote_op_definition& op, std::span<const CallOperand> operands,
@@ -66,7 +68,7 @@ class Fitter {
 
   Batch batch;
 
-  /// scratch holds the strides of those operands that hold the group, and 0 elsewhere.
+  /// Expects in scratch the strides of the operands that hold the group, and 0 for the others.
   void merge(AxisGroup& group) {
     const int left = merge_axes(group.axes, scratch_, 0, group.axes.rank);
     for (int a = 0; a + 1 < left; ++a) {
@@ -103,7 +105,7 @@ class Fitter {
   int last_ = -1;
 };
 
-/// One axis of the kernel for the run of one tensor, as it is: the kernel checks it.
+/// Gives the kernel one axis for the run of one tensor, unchanged: the kernel checks it.
 void keep_axis(const CallOperand& o, const Runs& runs, int k, KernelView& view) {
   const int begin = begin_of(runs, k);
   const bool there = runs.count[at(k)] == 1;
@@ -129,7 +131,8 @@ bool is_pointwise(const mote_op_definition& op) {
 
 namespace {
 
-/// All axes are one pool: put in the order of memory, merged, the innermost given to the kernel.
+/// Treats all axes as one group: they are sorted by the order in memory and merged, and the
+/// innermost go to the kernel.
 Batch fit_pointwise(const mote_op_definition& op, std::span<const CallOperand> operands,
                     std::span<KernelView> views, std::span<AxisStrides> scratch) {
   const int kernel_rank = op.outputs[0].rank;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the tensors of a call, of any legal rank and strides, to what a kernel takes: views of its
-// canonical ranks, and a batch of rounds over the axes that could not be merged.
+// Fits the tensors of a call, of any legal rank and strides, to a kernel: views of its canonical
+// ranks, and a batch of calls over the axes that could not be merged.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace mote {
 
-/// A tensor of the call and what it is to the op.
+/// A tensor of the call and its role in the op.
 struct CallOperand {
   const mote_op_tensor* meaning;
   const Tensor* tensor;
@@ -33,14 +33,15 @@ struct Batch {
   std::array<std::int64_t, kMaxAxes> extents{};
 };
 
-/// Fills one view for each operand, outputs last among them. `pointwise`: is_pointwise(op).
-/// `scratch` is as long. StatusError "softmax: …" where ranks or extents do not fit,
-/// MOTE_UNSUPPORTED where axes that must be one cannot be merged.
+/// Fills one view for each operand; outputs are last. `pointwise` is is_pointwise(op). `scratch`
+/// has the length of `operands`. Throws StatusError "softmax: …" if ranks or extents do not fit,
+/// MOTE_UNSUPPORTED if axes that must be one cannot be merged.
 Batch fit(const mote_op_definition& op, bool pointwise, std::optional<int> axis,
           std::span<const CallOperand> operands, std::span<KernelView> views,
           std::span<AxisStrides> scratch);
 
-/// All tensors of the op have the same axes, and each element depends on those at its index only.
+/// True if all tensors of the op have the same axes, and each element depends only on those at its
+/// index.
 bool is_pointwise(const mote_op_definition& op);
 
 }  // namespace mote

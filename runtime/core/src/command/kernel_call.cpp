@@ -30,7 +30,8 @@ KernelCall::KernelCall(const Command& command, const CallTensors& tensors, const
 void KernelCall::point(const mote_op_definition& op, const CallTensors& tensors) {
   std::ranges::fill(room_.inputs, nullptr);
   std::ranges::fill(room_.outputs, nullptr);
-  // A kernel's outputs are those of the op that are there with these inputs: so many before `seen`.
+  // A kernel's outputs are the op's outputs that exist with these inputs; this counts those before
+  // `output`.
   std::int32_t seen = 0;
   call_.output_count = 0;
   const auto go_to = [&](std::int32_t output) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The call of a kernel: tensors fitted to its ranks, what the C ABI says about them, and one run of
-// it for each round of the batch. Where all that is kept is the caller's: the stack for a call that
+// The call of a kernel: tensors fitted to its ranks, the description that the C ABI takes, and one
+// run for each index of the batch. The caller chooses the memory for it: the stack for a call that
 // is made once, the heap for one that is prepared.
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace mote {
 
 /// As many views, DLTensors and scratch strides as the call has operands; as many pointers as it
-/// has inputs and outputs, those left out among them.
+/// has inputs and outputs, including those left out.
 struct CallRoom {
   std::span<const DLTensor*> inputs;
   std::span<DLTensor*> outputs;
@@ -25,26 +25,26 @@ struct CallRoom {
 
 class KernelCall {
  public:
-  /// Fits the tensors. `command` and what `room` refers to live as long as this.
+  /// Fits the tensors. `command` and the memory that `room` refers to must outlive this.
   KernelCall(const Command& command, const CallTensors& tensors, const CallRoom& room);
   KernelCall(const KernelCall&) = delete;
   KernelCall& operator=(const KernelCall&) = delete;
 
   mote_call& call() { return call_; }
-  /// What the kernel wrote last, ended by a 0 whatever it wrote.
+  /// Returns the kernel's last message; a final 0 is always written.
   const char* message();
   void clear_message() { message_.front() = '\0'; }
 
-  /// Behind the guard of mote/base/kernel_call.h, as all calls are.
+  /// Calls the kernel within the guard of mote/base/kernel_call.h, as all calls do.
   mote_status can_run(const mote_kernel& kernel);
   mote_status workspace_bytes(const mote_kernel& kernel, std::size_t& bytes);
-  /// Once for each index of the batch, until it fails.
+  /// Runs the kernel once for each index of the batch, until a run fails.
   mote_status run(const mote_kernel& kernel, void* stream) {
     clear_message();
     if (batch_.rank == 0) return invoke(kernel, stream);
     return run_batch(kernel, stream);
   }
-  /// CallOperand n is elsewhere from now on, with the same extents and strides.
+  /// Moves CallOperand n to another address, with the same extents and strides.
   void move_operand(std::size_t n, const DLTensor& to) {
     room_.dl[n].data = to.data;
     room_.dl[n].byte_offset = to.byte_offset;

@@ -15,8 +15,9 @@
 namespace mote {
 namespace {
 
-/// How much workspace a kernel may have: the caller's, of the context's pool, or of the device that
-/// the tensors are on, where that is known; the context's limit holds there too.
+/// True if the call may have that number of bytes of workspace: the caller's, of the context's
+/// pool, or of the device that the tensors are on, if it is known; the context's limit applies
+/// there too.
 bool allows(const RunOptions& options, const CallTensors& tensors, std::size_t bytes) {
   if (bytes == 0) return true;
   if (options.workspace.data() != nullptr) return bytes <= aligned(options.workspace).size();
@@ -25,7 +26,8 @@ bool allows(const RunOptions& options, const CallTensors& tensors, std::size_t b
   return bytes <= kNoWorkspaceLimit;
 }
 
-/// The first kernel that takes the call. Declines are kept, the first illegal one above all.
+/// The first kernel that takes the call. The reason of the first decline is kept; the first
+/// MOTE_INVALID replaces another one.
 class Choice {
  public:
   Choice(KernelCall& call, const CallTensors& tensors, const RunOptions& options)
@@ -35,7 +37,7 @@ class Choice {
   mote_status status = MOTE_UNSUPPORTED;
   std::array<char, 512> reason{};
 
-  /// Whether somebody has taken it.
+  /// Asks one kernel. True if a kernel has taken the call.
   bool ask(const mote_kernel& candidate) {
     if (chosen.kernel != nullptr) return true;
     if (std::strcmp(candidate.op, call_.call().op) != 0) return false;
@@ -124,7 +126,7 @@ ChosenKernel choose_kernel(const Command& command, const CallTensors& tensors, K
   ask_all(choice, command, tensors, options);
   if (choice.chosen.kernel != nullptr) return choice.chosen;
   if (choice.reason.front() != '\0') fail_call(command, choice.status, choice.reason.data());
-  // The generated kernels of the op are none for this dtype or choice of inputs.
+  // None of the op's generated kernels has this dtype or choice of inputs.
   fail_call(
       command, MOTE_UNSUPPORTED,
       ("no kernel for " + std::string(name(tensors.instance)) + describe_call(command, tensors))
@@ -134,7 +136,7 @@ ChosenKernel choose_kernel(const Command& command, const CallTensors& tensors, K
 bool may_be_asked(const mote_contract& contract, const CallTensors& tensors, bool without_nan) {
   if (ignores_nan(contract) && !without_nan) return false;
   if (indices_of(contract) != MOTE_INDICES_ANY)
-    return false;  // a call does not say which indices it has
+    return false;  // a call does not state its range of indices
   if (!tensors.in_place) return true;
   for (std::size_t n = 0; n < tensors.operands.size(); ++n)
     for (std::size_t m = 0; m < n; ++m) {

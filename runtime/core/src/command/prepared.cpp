@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A prepared command keeps on the heap what run() keeps on the stack.
+// A prepared command: it keeps on the heap the state that run() keeps on the stack.
 #include "mote/runtime/prepared.h"
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace mote {
 namespace {
 
-/// The tensors that are there, as pointers into copies.
+/// Copies the tensors that are present and returns pointers to the copies.
 template <typename T>
 std::vector<T*> kept(std::span<T* const> given, std::vector<Tensor>& copies) {
   std::vector<T*> pointers;
@@ -58,8 +58,8 @@ struct PreparedCommand::State {
 
   Command command;
   RunOptions options;
-  std::vector<Tensor> tensors;      ///< those that are there, in the order of operands
-  std::vector<const Tensor*> next;  ///< those that rebind checks
+  std::vector<Tensor> tensors;      ///< the tensors that are present, in the order of operands
+  std::vector<const Tensor*> next;  ///< the tensors that rebind checks
   std::vector<const Tensor*> inputs;
   std::vector<Tensor*> outputs;
   std::vector<CallOperand> operands;
@@ -72,7 +72,7 @@ struct PreparedCommand::State {
   std::vector<DLTensor> dl;
   KernelCall call;
   ChosenKernel chosen;
-  bool is_plain;  ///< no workspace, no device to wait for: all that a run is, is the kernel
+  bool is_plain;  ///< no workspace, no device to wait for: a run is only the kernel
 };
 
 namespace {
@@ -108,7 +108,7 @@ PreparedCommand::State::State(Command c, std::span<const Tensor* const> given_in
             .dl = dl}),
       chosen(choose_kernel(command, checked_call, call, options)),
       is_plain(chosen.workspace_bytes == 0 && !checked_call.device) {
-  options.backends = {};  // the span may be the caller's for the time of the call only
+  options.backends = {};  // the caller may keep the span only during the call
   next.resize(tensors.size());
 }
 
@@ -131,7 +131,7 @@ void PreparedCommand::State::run_with(const RunOptions& with) {
   if (status != MOTE_OK) fail(call.message(), status);
 }
 
-/// What was given in the place of operand n.
+/// Returns the new tensor for operand n; throws if it does not fit.
 const Tensor& PreparedCommand::State::checked(std::size_t n,
                                               std::span<const Tensor* const> given_inputs,
                                               std::span<Tensor* const> given_outputs) const {
@@ -148,7 +148,7 @@ const Tensor& PreparedCommand::State::checked(std::size_t n,
   return *tensor;
 }
 
-/// `next` shares memory as `tensors` does.
+/// Checks that `next` shares memory as `tensors` does.
 void PreparedCommand::State::check_sharing() const {
   for (std::size_t n = 0; n < next.size(); ++n) {
     if (!checked_call.operands[n].is_output) continue;

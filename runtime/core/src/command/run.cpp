@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of a command: what can be said without a kernel is checked here, then the tensors are
-// fitted to the kernel's ranks, a kernel is found that takes them, and it runs once for each round
-// of the batch.
+// One call of a command: this checks all that needs no kernel, fits the tensors to the kernel's
+// ranks, finds a kernel that takes them, and runs it once for each index of the batch.
 #include "command/call_workspace.h"
 #include "command/check_call.h"
 #include "command/fit.h"

@@ -9,11 +9,12 @@ namespace {
 constexpr int kAxisBits = 12;
 constexpr int kAxesInWord = 5;
 
-/// 0 … 8 as they are, then two classes for each power of two: below 2^8.
+/// Returns 0 … 8 for these extents, then two classes for each power of two; the result is below
+/// 2^8.
 std::uint64_t extent_class(std::int64_t extent) {
   const auto e = static_cast<std::uint64_t>(extent);
   if (e <= 8) return e;
-  const auto bits = static_cast<unsigned>(std::bit_width(e));  // 4 …
+  const auto bits = static_cast<unsigned>(std::bit_width(e));  // at least 4
   return 9 + 2 * (bits - 4U) + (e >> (bits - 2U) & 1U);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What measured times are remembered by: the command, which inputs are there, dtypes, and for each
-// axis of each operand the class of its extent and of its stride. Extents are alike if they are
-// equal up to 8, beyond that if they agree in the highest bit and the next one; strides, if both
-// are 0, 1 or neither, of one sign, and both go on where the next axis ends or neither does.
+// The key of a measured time: the command, which inputs are present, dtypes, and for each axis of
+// each operand the class of its extent and of its stride. Extents are alike if they are equal up to
+// 8, and beyond that if they agree in the highest bit and the next one. Strides are alike if both
+// are 0, both are 1 or -1, or neither is either, if they have one sign, and if both continue the
+// next axis or neither does.
 #pragma once
 
 #include <bit>
@@ -15,11 +16,11 @@
 
 namespace mote {
 
-/// Those of the call: its mask of inputs, and dtype and whether it is in place.
+/// The words for the call: its mask of inputs, and its dtype with whether it is in place.
 inline constexpr std::size_t kCallWords = 2;
 
-/// Words of a signature: kCallWords for the call, and for each operand one, and one for each five
-/// axes.
+/// The words of a signature: kCallWords for the call, and for each operand one, plus one for every
+/// five axes.
 class Signature {
  public:
   Signature(const Command& command, const CallTensors& tensors);
@@ -32,7 +33,7 @@ class Signature {
     room_[count_++] = word;
     hash_ = mixed(hash_, word);
   }
-  /// The product waits for no earlier word.
+  /// Mixes a word into the hash; the product does not depend on earlier words.
   static std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
     const std::uint64_t product = word * 0x9E3779B97F4A7C15U;
     return std::rotl(hash, 5) ^ product ^ product >> 32;
@@ -47,13 +48,13 @@ class Signature {
 
 std::uint64_t hash_of(const Command& command, std::span<const std::uint64_t> words);
 
-/// What the words of the call say.
+/// The content of the call's words.
 struct CallKind {
   TensorMask input_mask;
   DType instance;
   bool in_place;
 };
-/// Nothing for words that are no signature.
+/// Reads the call's words; nothing if the words are no signature.
 std::optional<CallKind> call_kind(std::span<const std::uint64_t> words);
 
 }  // namespace mote

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Open addressing over atomic pointers. A writer publishes an entry, or a larger set of buckets,
-// after it is complete; what a reader may still hold is freed with the table.
+// The tuning table: open addressing over atomic pointers. A writer publishes an entry, or a larger
+// set of buckets, after it is complete; memory that a reader may still hold is freed with the
+// table.
 #include <algorithm>
 #include <vector>
 
@@ -10,9 +11,9 @@
 namespace mote {
 
 struct TuningTable::Buckets {
-  /// The count is a power of two.
+  /// The count must be a power of two.
   explicit Buckets(std::size_t count) : slots(count) {}
-  /// The slot of that entry, or the empty one where it would be. Fewer than all are in use.
+  /// Returns the slot of that entry, or the empty one where it would be. Some slot is always empty.
   std::atomic<const TuningEntry*>& slot(const Command& command,
                                         std::span<const std::uint64_t> words,
                                         std::uint64_t hash) const {

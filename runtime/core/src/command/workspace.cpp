@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases are served in the order in which they were asked for, so that a large one does not wait
-// for ever behind small ones. A block that is not leased holds its own list entry: giving back
-// allocates nothing.
+// Leases of workspace are served in the order in which they were requested, so that a large one
+// does not wait for ever behind small ones. A block that is not leased holds its own list entry:
+// giving back allocates nothing.
 #include "mote/runtime/workspace.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace mote {
 namespace {
 
-/// Blocks are multiples of kAlignment. `bytes` <= PTRDIFF_MAX: no overflow.
+/// Rounds up to a multiple of kAlignment. This cannot overflow since `bytes` <= PTRDIFF_MAX.
 std::size_t rounded(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
@@ -50,7 +50,7 @@ void WorkspacePool::give_back(void* data, std::size_t bytes) noexcept {
   changed_.notify_all();
 }
 
-/// Releases idle blocks until no more than that many bytes are idle.
+/// Releases idle blocks until at most that number of bytes are idle.
 void WorkspacePool::release_idle(std::size_t down_to) noexcept {
   while (idle_ != nullptr && idle_bytes_ > down_to) {
     Block* block = std::exchange(idle_, idle_->next);
@@ -60,7 +60,8 @@ void WorkspacePool::release_idle(std::size_t down_to) noexcept {
   }
 }
 
-/// The smallest idle block of that many bytes that the limit still allows; null: there is none.
+/// Returns the smallest idle block that has that number of bytes and fits the limit; null if there
+/// is none.
 WorkspacePool::Block** WorkspacePool::best_fit(std::size_t bytes) {
   Block** best = nullptr;
   for (Block** link = &idle_; *link != nullptr; link = &(*link)->next) {
@@ -75,7 +76,7 @@ void* WorkspacePool::allocate(std::size_t bytes) {
   release_idle(limit_ - leased_bytes_ - bytes);
   try {
     return checked_allocate(allocator_, bytes + kWorkspaceMargin);
-  } catch (...) {  // whether or not there was memory for the error's text
+  } catch (...) {  // even if there was no memory for the error's text
     if (idle_ == nullptr) throw;
   }
   release_idle(0);
@@ -92,7 +93,7 @@ WorkspacePool::Lease WorkspacePool::lease(std::size_t bytes) {
   std::unique_lock lock(mutex_);
   const std::uint64_t ticket = next_ticket_++;
   changed_.wait(lock, [&] { return ticket == serving_ && size <= limit_ - leased_bytes_; });
-  struct Served {  // the next one's turn, whatever becomes of this
+  struct Served {  // the next lease's turn comes, even after an error
     WorkspacePool& pool;
     ~Served() {
       ++pool.serving_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of a device's functions: what one of them reports is a StatusError "cuda: why".
+// Calls of a device's functions: an error becomes a StatusError "cuda: why".
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace mote {
 /// Throws StatusError "NAME: message".
 [[noreturn]] void fail_on(const mote_device& device, mote_status status, const char* message);
 
-/// function(arguments…, message, message_bytes). An exception that comes through is an error too.
+/// Calls function(arguments…, message, message_bytes). An exception from it is an error too.
 template <typename Function, typename... Arguments>
 void device_call(const mote_device& device, Function function, Arguments... arguments) {
   std::array<char, 512> message{};
@@ -30,7 +30,7 @@ void device_call(const mote_device& device, Function function, Arguments... argu
   if (status != MOTE_OK) fail_on(device, status, message.data());
 }
 
-/// The same where there is nobody to tell.
+/// Calls the function and ignores errors.
 template <typename Function, typename... Arguments>
 void device_call_quietly(Function function, Arguments... arguments) noexcept {
   try {

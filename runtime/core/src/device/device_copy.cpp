@@ -20,7 +20,7 @@ bool has_gaps(const Tensor& x) {
   return span_of(x) != elements * size_of(x.dtype());
 }
 
-/// The bytes of one are those of the other.
+/// True if a copy of the bytes is a copy of the elements: one dtype, the same strides, no gaps.
 bool alike(const Tensor& x, const Tensor& y) {
   if (x.dtype() != y.dtype() || has_gaps(y) || !y.is_distinct()) return false;
   for (int axis = 0; axis < y.rank(); ++axis)
@@ -34,12 +34,12 @@ void transfer(const Device& device, const Tensor& x, const Tensor& y, void* to, 
   device_call(device.raw(), device.raw().copy, to, y.device(), from, x.device(), bytes, stream);
 }
 
-/// Everything between the first and the last element of x; y spans as much.
+/// Moves everything between the first and the last element of x; y has the same span.
 void transfer_span(const Device& device, const Tensor& x, const Tensor& y, void* stream) {
   transfer(device, x, y, memory_of(y.dl()).data(), memory_of(x.dl()).data(), span_of(x), stream);
 }
 
-/// Element by element where they are not adjacent, so that gaps of y stay as they are.
+/// Moves lines, or single elements if they are not adjacent, so that gaps of y stay unchanged.
 void transfer_lines(const Device& device, const Tensor& x, const Tensor& y, void* stream) {
   const auto size = static_cast<std::int64_t>(size_of(y.dtype()));
   each_line(x, y,
@@ -106,7 +106,7 @@ std::vector<Tensor> issue_copy(const Device& device, const Tensor& x, const Tens
 void copy_by_device(const Tensor& x, const Tensor& y) {
   const Device device = device_of(is_on_host(x) ? y : x, "copy");
   const bool both = is_on(y, device) || is_on_host(y);
-  if (!both) {  // from one device to another
+  if (!both) {  // the two are on different devices
     const Tensor between = image_of(x);
     copy_by_device(x, between);
     return copy_by_device(between, y);

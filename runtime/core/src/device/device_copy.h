@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements on their way to a device, from it, or within it.
+// Copies of elements to a device, from it, or within it.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace mote {
 
 inline bool is_on_host(const Tensor& x) { return x.device().device_type == kDLCPU; }
 
-/// StatusError MOTE_UNSUPPORTED where no loaded plug-in offers the device that x is on.
+/// Throws StatusError MOTE_UNSUPPORTED if no loaded plug-in offers the device that x is on.
 Device device_of(const Tensor& x, const char* op);
 
 inline bool is_on(const Tensor& x, const Device& device) {
@@ -19,19 +19,19 @@ inline bool is_on(const Tensor& x, const Device& device) {
          x.device().device_id == device.dl().device_id;
 }
 
-/// What copy() refuses before anything is moved.
+/// Throws the errors that copy() throws before anything is moved.
 void check_copy(const Tensor& x, const Tensor& y);
 
-/// y = x, where either is on the device, the other there or the host's, in its stream. x has y's
-/// shape. Waits where the host has to work on what comes. What it returns is kept until the stream
-/// has done it, and so are x and y.
+/// Computes y = x in the device's stream, where each tensor is on the device or the host's, and at
+/// least one is on the device. x has y's shape. Waits if the host has to convert elements that come
+/// from the device. x, y and the returned tensors must be kept until the stream has done it.
 std::vector<Tensor> issue_copy(const Device& device, const Tensor& x, const Tensor& y,
                                void* stream);
 
-/// The same, done when it returns; x and y may be on two devices.
+/// Copies and waits; x and y may be on two devices.
 void copy_by_device(const Tensor& x, const Tensor& y);
 
-/// Memory as large as what x spans, seen as x is; the host's, or on the device.
+/// Allocates memory for the span of x, with x's extents and strides, on the host or on the device.
 Tensor image_of(const Tensor& x, const std::optional<Device>& on = std::nullopt);
 
 }  // namespace mote

@@ -81,7 +81,7 @@ bool DeviceStream::is_idle() const {
   const std::shared_ptr<const DeviceEvent> last = latest();
   try {
     return last == nullptr || last->is_over();
-  } catch (const StatusError&) {  // synchronize() tells
+  } catch (const StatusError&) {  // synchronize() throws it
     return true;
   }
 }
@@ -97,7 +97,8 @@ void DeviceStream::synchronize() {
   forget_what_is_over();
 }
 
-/// Tensors go outside of the lock: giving them back may wait for the device.
+/// Removes finished work. Tensors are destroyed outside of the lock: giving them back may wait for
+/// the device.
 void DeviceStream::forget_what_is_over() {
   while (true) {
     std::shared_ptr<const DeviceEvent> first;
@@ -119,8 +120,8 @@ void DeviceStream::forget_what_is_over() {
   }
 }
 
-/// What was under way is waited for, as far as that can be done, and forgotten; what another thread
-/// issues meanwhile stays.
+/// Waits for the work under way, if possible, forgets it, and throws the error; work that another
+/// thread issues meanwhile stays.
 void DeviceStream::fail(const StatusError& error) {
   const std::string of = under_way();
   const std::shared_ptr<const DeviceEvent> last = latest();
@@ -136,7 +137,7 @@ void DeviceStream::fail(const StatusError& error) {
   throw StatusError(error.status(), of + (of.empty() ? "" : ": ") + error.what());
 }
 
-/// The first ones by name.
+/// Names the first few works under way.
 std::string DeviceStream::under_way() const {
   constexpr std::size_t kNamed = 4;
   std::deque<Issued> issued;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream on a device: the device's own stream, and what has been issued there and may not be
-// done.
+// A stream on a device: the device's own stream, and the issued work that may not be done.
 #pragma once
 
 #include <cstddef>
@@ -28,9 +27,9 @@ class DeviceEvent {
 
   const Device& device() const { return device_; }
   void* raw() const { return event_; }
-  /// Throws the errors of what came before it.
+  /// Waits. Throws the errors of earlier work.
   void synchronize() const;
-  /// Throws the errors of what came before it.
+  /// Throws the errors of earlier work.
   bool is_over() const;
 
  private:
@@ -38,11 +37,11 @@ class DeviceEvent {
   void* event_ = nullptr;
 };
 
-/// What the stream's thread does, and what others ask meanwhile.
+/// A device's stream as the thread of a mote stream uses it; other threads may query it.
 class DeviceStream {
  public:
   explicit DeviceStream(const Device& device);
-  /// Waits.
+  /// Waits for the work.
   ~DeviceStream();
   DeviceStream(const DeviceStream&) = delete;
   DeviceStream& operator=(const DeviceStream&) = delete;
@@ -50,19 +49,19 @@ class DeviceStream {
   const Device& device() const { return device_; }
   void* raw() const { return stream_; }
 
-  /// body() puts work into the stream. `what` says, for messages, what it is, and is kept until
-  /// that is done, with all that it holds. Where body() fails, what it has given already is waited
-  /// for.
+  /// Calls body(), which puts work into the stream. `what` describes the work in messages, and is
+  /// kept, with everything that it holds, until the work is done. If body() fails, this waits for
+  /// the work that it has issued already.
   void issue(std::function<std::string()> what, const std::function<void()>& body);
-  /// Memory for what is issued next. What is issued later may have the same.
+  /// Returns memory for the work that is issued next. Later work may use the same memory.
   std::span<std::byte> workspace(std::size_t bytes);
-  /// What is issued from now on comes after it.
+  /// Makes work that is issued later wait for the event.
   void wait(const DeviceEvent& event);
 
-  /// Behind what was issued last; null where nothing is under way.
+  /// Returns the event after the work that was issued last; null if nothing is under way.
   std::shared_ptr<const DeviceEvent> latest() const;
   bool is_idle() const;
-  /// Throws the error of what was issued, with what that was.
+  /// Throws the error of the issued work, with its descriptions.
   void synchronize();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the generated table to the registry.
+// Registers the generated table's ops, kernels and gradients.
 #include "mote/runtime/catalogue.h"
 
 #include <algorithm>
@@ -22,7 +22,8 @@ namespace {
                     "library " + std::string(library.name) + ": op " + op + " " + what);
 }
 
-/// A fast kernel and the oracle's of the same instance; the table holds both, sorted by op.
+/// Returns the op's instances, each with its fast kernel and the oracle's; the table holds both,
+/// sorted by op.
 GeneratedKernels generated_of(std::span<const mote_generated_kernel> all, std::string_view op) {
   const auto op_of = [](const mote_generated_kernel& k) { return std::string_view(k.op); };
   GeneratedKernels kernels;
@@ -40,13 +41,13 @@ GeneratedKernels generated_of(std::span<const mote_generated_kernel> all, std::s
 
 bool is_gradient(std::string_view op) { return op.ends_with(".grad"); }
 
-/// Unless an earlier attempt, or the program, has registered it at this level.
+/// Sets the attribute unless an earlier attempt, or the program, has registered it at this level.
 template <typename T>
 void set_once(Registry& registry, OpId op, const char* attribute, T value) {
   if (!registry.is_set(op, attribute)) registry.set<T>(op, attribute, std::move(value));
 }
 
-/// Everything but the definition, which comes last: where it is, the op is complete.
+/// Registers an op's attributes. The definition comes last: if it is present, the op is complete.
 void register_generated(Registry& registry, OpId id, const mote_op_definition& op,
                         std::span<const mote_generated_kernel> kernels) {
   InPlacePairs pairs;
@@ -59,7 +60,8 @@ void register_generated(Registry& registry, OpId id, const mote_op_definition& o
   registry.set<Definition>(id, kDefinition, &op);
 }
 
-/// StatusError where one of the names is an op of someone else's, and where all of it is there.
+/// Throws StatusError if an op with another definition has one of the names, or if the whole
+/// library is registered already.
 void check_new(const mote_kernel_library& library, const Registry& registry) {
   const Column<Definition> definitions = registry.column<Definition>(kDefinition);
   const char* there = nullptr;

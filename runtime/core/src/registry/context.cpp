@@ -23,7 +23,7 @@ struct Context::State {
   WorkspacePool workspace;
   TuningTable tuning;
   std::mutex mutex;
-  std::optional<Workers> workers;  ///< goes first: its work uses the others
+  std::optional<Workers> workers;  ///< destroyed first: its work uses the others
 };
 
 Context::Context(ContextOptions options) {

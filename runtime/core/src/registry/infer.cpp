@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shape inference: own axes are grouped into canonical ones as a call would group them, canonical
-// extents solve for the sizes, and outputs get the groups' own axes back.
+// extents are solved for the sizes, and outputs get the groups' own axes back.
 #include "mote/runtime/infer.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 using Shape = AxisList;
 
-/// All axes of the op's tensors, compiled.
+/// The texts of all axes of the op's tensors, compiled.
 struct SizeRules {
   explicit SizeRules(const mote_op_definition& op) {
     const auto add = [&](const mote_op_tensor* tensors, std::int32_t count) {
@@ -32,10 +32,11 @@ struct SizeRules {
   }
 
   SizeNames names;
-  std::vector<std::vector<SizeText>> axes;  ///< of the inputs, then of the outputs
+  std::vector<std::vector<SizeText>> axes;  ///< the axes of the inputs, then of the outputs
 };
 
-/// Aligned at their ends; an extent of 1 that may repeat takes the other's.
+/// Broadcasts `shape` to `joint`: aligned at their ends, an extent of 1 that may repeat takes the
+/// other's.
 void join(Shape& joint, const Shape& shape, bool repeats, const mote_op_definition& op,
           const CallOperand& o, bool& joint_repeats) {
   const auto mismatch = [&] {
@@ -68,7 +69,7 @@ std::int64_t product(const mote_op_definition& op, const Shape& shape) {
   return result;
 }
 
-/// Those own axes of several that stand for one size.
+/// The own axes of tensors that stand for one size.
 struct SizeGroup {
   const char* size;
   Shape axes;
@@ -129,7 +130,7 @@ class Inference {
     return found != groups_.end() ? &*found : nullptr;
   }
 
-  /// Own axes of operand n that stand for its canonical axis k.
+  /// Returns the own axes of operand n that stand for its canonical axis k.
   Shape run_of(std::size_t n, int k) const {
     Shape shape;
     const int begin = begin_of(runs_[n], k);
@@ -139,7 +140,7 @@ class Inference {
   }
   static bool repeats(const mote_op_tensor& m, int axis) { return (m.broadcast >> axis & 1U) != 0; }
 
-  /// A size is a group where it is other than one axis in some input.
+  /// Makes a group of each size that some input has as no axis or as several.
   void group() {
     for (std::size_t n = 0; n < operands_.size(); ++n)
       for (int k = 0; k < operands_[n].meaning->rank; ++k)
@@ -178,8 +179,8 @@ class Inference {
     }
   }
 
-  /// Each round solves for what follows from what is known. What repeats counts in the end only:
-  /// an extent of 1 says nothing about what the others have.
+  /// Solves for sizes until no equation adds one. Axes that may repeat count only at the end: an
+  /// extent of 1 says nothing about the size.
   void solve() {
     for (const bool with_repeated : {false, true})
       for (bool found = true; found;) {
@@ -203,7 +204,7 @@ class Inference {
     return true;
   }
 
-  /// Every extent is what its text says.
+  /// Checks that every extent equals its text.
   void check() const {
     for (std::size_t n = 0; n < operands_.size(); ++n)
       for (int k = 0; k < operands_[n].meaning->rank; ++k) {
@@ -283,9 +284,9 @@ std::string to_string(const TensorForm& form) {
 InferShapes infer_by_definition(const mote_op_definition& definition) {
   struct Lazy {
     std::mutex mutex;
-    std::optional<SizeRules> rules;  ///< stay as they are, once they are there
+    std::optional<SizeRules> rules;  ///< once set, never changed
   };
-  // Few ops are ever asked: the texts wait until the first call.
+  // Few ops are ever asked: the texts are compiled at the first call.
   return [lazy = std::make_shared<Lazy>(), op = &definition](const Command& command,
                                                              std::span<const Tensor* const> inputs,
                                                              std::optional<DType> dtype) {

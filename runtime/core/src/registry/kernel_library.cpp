@@ -12,7 +12,7 @@
 namespace mote {
 namespace {
 
-/// Says what is wrong, and of what. A table has thousands of entries: its text is made for errors
+/// Reports an error and its subject. A table has thousands of entries: the text is made for errors
 /// only.
 class Checker {
  public:

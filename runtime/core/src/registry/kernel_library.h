@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library of generated kernels as it comes from outside: its lists, and whether they are lists.
+// A library of generated kernels as it comes from outside: access to its lists, and the checks that
+// they are well-formed.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +10,11 @@
 
 namespace mote {
 
-/// StatusError "library NAME: …" where a list, a name or a function is missing, a count is
+/// Throws StatusError "library NAME: …" if a list, a name or a function is missing, a count is
 /// negative, or a tensor's rank or a pair's index is out of range.
 void check_library(const mote_kernel_library& library);
 
-// Of a library that was checked.
+// These functions need a library that was checked.
 inline std::span<const mote_op_definition> ops_of(const mote_kernel_library& library) {
   return {library.ops, static_cast<std::size_t>(library.op_count)};
 }

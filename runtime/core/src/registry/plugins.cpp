@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The backends of the process: writers take turns, readers see the latest list. Neither libraries
-// nor lists are ever given back, since a kernel may be running.
+// nor lists are ever freed, since a kernel may be running.
 #include "mote/runtime/plugins.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 using List = std::vector<const mote_backend*>;
 
-/// What readers see.
+/// The list that readers see.
 struct Offered {
   List backends;
   std::vector<const mote_device*> devices;
@@ -64,7 +64,7 @@ struct Loaded {
     for (const mote_device* device : devices_of(plugin))
       if (!all.has(device->device)) all.devices.push_back(device);
     plugins.reserve(plugins.size() + 1);
-    lists.push_back(std::move(all));  // from here on nothing fails
+    lists.push_back(std::move(all));  // nothing fails from here on
     plugins.push_back(std::move(plugin));
     latest.store(&lists.back(), std::memory_order_release);
     return added;

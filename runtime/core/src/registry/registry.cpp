@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The registry: writers take turns under one lock; readers of columns take none. A value that a
-// higher level replaces is kept, since someone may be reading it.
+// higher level replaces is kept, since a reader may use it.
 #include "mote/runtime/registry.h"
 
 #include <cxxabi.h>
@@ -57,7 +57,7 @@ std::vector<std::string> keys(const Map& map) {
   return names;
 }
 
-/// So that `more` push_backs cannot fail.
+/// Reserves memory so that `more` push_backs cannot fail.
 template <typename T>
 void make_room(std::vector<T>& list, std::size_t more) {
   const std::size_t needed = list.size() + more;
@@ -85,7 +85,7 @@ struct Registry::State {
   };
 
   mutable std::shared_mutex mutex;
-  std::deque<std::string> names;                 // by id; references stay good
+  std::deque<std::string> names;                 // indexed by id; references stay valid
   std::map<std::string, OpId, std::less<>> ids;  // names and aliases
   std::map<std::string, Group, std::less<>> groups;
   std::map<std::string, Cells, std::less<>> columns;
@@ -96,7 +96,7 @@ struct Registry::State {
                           std::to_string(names.size()) + " ops");
   }
   Cells& cells(std::string_view attribute, std::type_index type);
-  // A change is checked and gets its room first, all of it; then nothing can fail any more.
+  // prepare() checks a whole change and reserves its memory; then put() cannot fail.
   void prepare(OpId op, const Levelled& value, std::size_t values);
   void put(OpId op, const Levelled& value) noexcept;
 };
@@ -113,7 +113,8 @@ Registry::State::Cells& Registry::State::cells(std::string_view attribute, std::
   return at->second;
 }
 
-/// `values`: how many are put, for this op or into this column, before the next is prepared.
+/// `values` is the number of values that are put, for this op or into this column, before the next
+/// prepare().
 void Registry::State::prepare(OpId op, const Levelled& value, std::size_t values) {
   Cells& column = cells(value.attribute, value.type);
   std::vector<int>& levels = column.levels[op];
@@ -138,7 +139,7 @@ Registry::Registry() : state_(std::make_unique<State>()) {}
 Registry::~Registry() = default;
 
 Registry& Registry::global() {
-  // Where memory ends in the midst, nothing is left, and the next call begins anew.
+  // If memory runs out midway, nothing remains, and the next call starts over.
   static const std::unique_ptr<Registry> filled = [] {
     auto registry = std::make_unique<Registry>();
     register_catalogue(*registry);
@@ -276,7 +277,7 @@ void Registry::store_group(std::string_view group, std::string_view attribute, s
   const std::unique_lock lock(state_->mutex);
   State::Group& g = state_->groups.try_emplace(std::string(group)).first->second;
   State::Levelled levelled{std::string(attribute), type, std::move(value), level};
-  (void)state_->cells(attribute, type);  // checks the type, if nobody is in the group yet
+  (void)state_->cells(attribute, type);  // checks the type even if the group is empty
   for (const State::Levelled& other : g.attributes)
     if (other.attribute == attribute && other.level == level)
       refuse_registration("attribute " + levelled.attribute + " of group " + std::string(group) +

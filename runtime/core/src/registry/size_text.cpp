@@ -11,7 +11,7 @@
 namespace mote {
 namespace {
 
-/// Deeper ones are nobody's axes.
+/// The maximum depth of nesting; deeper texts are rejected.
 constexpr int kMaxDepth = 32;
 
 int place_of(std::vector<std::string>& names, std::string_view name) {
@@ -25,7 +25,7 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b <
 
 }  // namespace
 
-/// Recursive descent; each function appends the steps of what it read.
+/// A recursive-descent parser; each function appends the steps that it read.
 class SizeTextParser {
  public:
   using Kind = SizeText::Kind;
@@ -131,7 +131,7 @@ SizeText::SizeText(std::string_view text, SizeNames& names) : text_(text) {
 
 namespace {
 
-/// Of values, none of which is a form with a size.
+/// Arithmetic that detects overflow.
 struct Checked {
   bool overflows = false;
   std::int64_t add(std::int64_t a, std::int64_t b) {

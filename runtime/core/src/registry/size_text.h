@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The extent of an axis as text ("CO*$groups", "(H + $pads0 - KH)/$stride0 + 1"), compiled once:
-// sizes and parameters become numbers into lists of names. Its value is a linear form in one size,
-// so that an extent which is known solves for it.
+// sizes and parameters become indices into lists of names. Its value is a linear form in one size,
+// so that a known extent can be solved for the size.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace mote {
 
-/// The names that texts of one op mention, in the order in which they come.
+/// The names that texts of one op mention, in the order of their first appearance.
 struct SizeNames {
   std::vector<std::string> sizes;
   std::vector<std::string> params;
 };
 
-/// scale * (the size with that number) + offset; a number is one with scale 0.
+/// scale * (the size with that index) + offset; a number has the scale 0.
 struct LinearForm {
   std::int64_t scale = 0;
   std::int64_t offset = 0;
@@ -28,12 +28,12 @@ struct LinearForm {
 
 class SizeText {
  public:
-  /// Sums, differences, products, floor division, remainders, min, max, parentheses over names,
-  /// $parameters and numbers. StatusError MOTE_INVALID for anything else.
+  /// Parses sums, differences, products, floor division, remainders, min, max and parentheses over
+  /// names, $parameters and numbers. Throws StatusError MOTE_INVALID for anything else.
   SizeText(std::string_view text, SizeNames& names);
 
-  /// Nothing where it is no linear form in one size that is not known. StatusError MOTE_INVALID
-  /// where it leaves 64 bits, or divides by less than 1.
+  /// Returns nothing if the value is no linear form in one unknown size. Throws StatusError
+  /// MOTE_INVALID if it overflows 64 bits, or divides by less than 1.
   std::optional<LinearForm> evaluate(std::span<const std::optional<std::int64_t>> sizes,
                                      std::span<const std::int64_t> params) const;
   const std::string& text() const { return text_; }
@@ -41,7 +41,7 @@ class SizeText {
  private:
   friend class SizeTextParser;
   enum class Kind : std::uint8_t { number, size, param, add, sub, mul, div, mod, min, max };
-  struct Step {  // postfix
+  struct Step {  // in postfix order
     Kind kind;
     std::int64_t value;
   };

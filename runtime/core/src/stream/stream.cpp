@@ -14,7 +14,7 @@ using detail::ErrorPointer;
 using detail::Mark;
 using detail::StreamState;
 
-/// What the event stands for now: null before the first record.
+/// The event's latest mark; null before the first record.
 struct Event::Latest {
   std::shared_ptr<Mark> get() const {
     const std::lock_guard lock(mutex);
@@ -67,7 +67,7 @@ bool Event::is_over() const {
   if (!mark->is_over || mark->issued == nullptr) return mark->is_over;
   try {
     return mark->issued->is_over();
-  } catch (const StatusError&) {  // synchronize() tells
+  } catch (const StatusError&) {  // synchronize() throws it
     return true;
   }
 }
@@ -94,7 +94,7 @@ Stream::~Stream() {
   lock.unlock();
   try {
     if (state_->device) state_->device->synchronize();
-  } catch (...) {  // NOLINT(bugprone-empty-catch): nobody has asked
+  } catch (...) {  // NOLINT(bugprone-empty-catch): no caller waits for the error
   }
 }
 
@@ -120,7 +120,7 @@ void Stream::record(const Event& event) {
   auto mark = std::make_shared<Mark>();
   state.workers.give(state,
                      {.work = nullptr, .issues = false, .recorded = mark, .awaited = nullptr});
-  // Not before: whoever finds the mark waits for what is in a queue already.
+  // The mark is published last: a thread that finds it waits for a task that is already in a queue.
   event.latest_->set(std::move(mark));
 }
 
@@ -147,7 +147,7 @@ void Stream::synchronize() {
   }
   lock.lock();  // another thread may have taken the error meanwhile
   if (state.error) {
-    StatusError first(state.error->status, state.error->text);  // may find no memory
+    StatusError first(state.error->status, state.error->text);  // may throw bad_alloc
     state.error = nullptr;
     throw StatusError(std::move(first));
   }
@@ -165,7 +165,7 @@ void run(std::shared_ptr<PreparedCommand> prepared, Stream& stream) {
   const std::optional<Device> device = stream.device();
   if (!device || prepared->device() != device)
     return stream.enqueue([prepared = std::move(prepared)] { prepared->run(); });
-  DeviceStream* const on = &*stream.state_->device;  // the state is there while its work is
+  DeviceStream* const on = &*stream.state_->device;  // the state exists as long as its work does
   stream.give(
       [prepared = std::move(prepared), on] {
         on->issue([prepared] { return to_string(prepared->command()); },

@@ -21,10 +21,10 @@ namespace {
 
 thread_local bool is_worker = false;
 
-/// Tasks of one stream before the next stream's turn.
+/// The number of tasks of one stream before the next stream's turn.
 constexpr int kTurn = 16;
 
-/// The exception that is being handled, as what crosses threads.
+/// Returns the exception that is being handled in the form that crosses threads.
 ErrorPointer current_error(const ErrorPointer& no_memory) {
   try {
     try {
@@ -60,7 +60,7 @@ Workers::Workers(int count)
   threads_.reserve(static_cast<std::size_t>(count));
   try {
     for (int k = 0; k < count; ++k) threads_.emplace_back([this] { loop(); });
-  } catch (const std::system_error& e) {  // fewer will do
+  } catch (const std::system_error& e) {  // fewer threads are enough
     if (threads_.empty())
       throw StatusError(MOTE_FAILED, std::string("stream: the system has no thread: ") + e.what());
   } catch (const std::bad_alloc&) {
@@ -92,7 +92,7 @@ void Workers::loop() {
   }
 }
 
-/// The stream goes to the end of the list.
+/// Appends the stream to the list of ready streams.
 void Workers::make_ready(Streams stream) {
   {
     const std::lock_guard lock(mutex_);
@@ -138,7 +138,8 @@ void Workers::run_some(const Streams& stream) {
   make_ready(stream);
 }
 
-/// False where the stream waits for a mark: then this thread has nothing more to do with it.
+/// Runs a stream's first task. False if the stream waits for a mark: then this thread must leave
+/// the stream alone.
 bool Workers::run_front(const Streams& stream, Task& task) {
   if (task.awaited && park(stream, *task.awaited)) return false;
   if (task.awaited) {
@@ -148,7 +149,7 @@ bool Workers::run_front(const Streams& stream, Task& task) {
   } else {
     do_work(*stream, task);
   }
-  task = {};  // its tensors go before anybody is told that it is done
+  task = {};  // its tensors are freed before any thread is told that it is done
   const std::lock_guard lock(stream->mutex);
   stream->tasks.pop_front();
   ++stream->done;
@@ -166,8 +167,8 @@ void Workers::do_work(StreamState& stream, const Task& task) {
   }
 }
 
-/// What comes next in the stream comes after the mark, which is over. On its device that is left to
-/// the device; else this thread waits.
+/// Orders later work of the stream after the mark, which is over. Between streams of one device
+/// this is left to the device; else this thread waits.
 void Workers::follow(StreamState& stream, const Mark& mark) {
   if (mark.error || error_of(stream)) return fail(stream, mark.error);
   if (mark.issued == nullptr) return;
@@ -181,7 +182,7 @@ void Workers::follow(StreamState& stream, const Mark& mark) {
   }
 }
 
-/// The stream's first error stays.
+/// Sets the stream's error unless it has one.
 void Workers::fail(StreamState& stream, const ErrorPointer& error) {
   const std::lock_guard lock(stream.mutex);
   if (!stream.error) stream.error = error;
@@ -205,7 +206,7 @@ void Workers::fire(Mark& mark, const StreamState& stream, const ErrorPointer& er
   }
 }
 
-/// Whether the mark is still to come; then the stream is in its list.
+/// Adds the stream to the mark's list and returns true, unless the mark is over.
 bool Workers::park(const Streams& stream, Mark& mark) {
   const std::lock_guard lock(mark.mutex);
   if (mark.is_over) return false;

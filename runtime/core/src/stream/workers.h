@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads that a context's streams run on, and the queue of each stream. A stream is in at most
-// one place: a thread runs it, it is in the list of those that are ready, or it waits in the list
-// of a mark. Both lists are made of the streams themselves, so that no thread needs memory to go
-// on.
+// one state: a thread runs it, it is in the list of ready streams, or it is in the list of streams
+// that wait for a mark. Both lists are linked through the streams themselves, so that no thread
+// needs memory to continue.
 #pragma once
 
 #include <condition_variable>
@@ -27,28 +27,29 @@ namespace detail {
 
 struct StreamState;
 
-/// An error on its way between threads.
+/// An error that is passed between threads.
 struct StreamError {
   mote_status status;
   std::string text;
 };
 using ErrorPointer = std::shared_ptr<const StreamError>;
 
-/// One record of an event. On a stream of a device it is over when all before it has been issued;
-/// `issued` is over when that is done.
+/// One record of an event. On a stream of a device it is over when all earlier work has been
+/// issued; `issued` is over when that work is done.
 struct Mark {
   mutable std::mutex mutex;
   std::condition_variable changed;
   bool is_over = false;
   std::shared_ptr<const DeviceEvent> issued;  ///< null: nothing is under way
-  ErrorPointer error;                         ///< that came before it
-  std::shared_ptr<StreamState> waiting;       ///< a list
+  ErrorPointer error;                         ///< the error of earlier work
+  std::shared_ptr<StreamState> waiting;       ///< the first stream of a list
 };
 
-/// Work; or the record of a mark, or the wait for it, where there is one.
+/// A task is work, or else the record of a mark, or the wait for one.
 struct Task {
   std::function<void()> work;
-  bool issues = false;  ///< the work is given to the stream's device; else it waits for that first
+  bool issues = false;  ///< the work is given to the stream's device; else it waits first for the
+                        ///< device
   std::shared_ptr<Mark> recorded;
   std::shared_ptr<Mark> awaited;
 };
@@ -62,27 +63,27 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
   std::optional<DeviceStream> device;
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<Task> tasks;  ///< taken away by the thread that runs the stream only
+  std::deque<Task> tasks;  ///< only the thread that runs the stream removes tasks
   bool is_scheduled = false;
   std::uint64_t given = 0;
   std::uint64_t done = 0;
   ErrorPointer error;
-  std::shared_ptr<StreamState> next;  ///< in the list that it is in
+  std::shared_ptr<StreamState> next;  ///< the next stream in the list that it is in
 };
 
 }  // namespace detail
 
 class Workers {
  public:
-  /// StatusError MOTE_FAILED where not even one thread can be had.
+  /// Throws StatusError MOTE_FAILED if the system has no thread.
   explicit Workers(int count);
-  /// When all work is done.
+  /// Waits until all work is done.
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
   void give(detail::StreamState& stream, detail::Task task);
-  /// This thread runs work of some stream, and must not wait for another.
+  /// True if this thread runs work of some stream; then it must not wait for another.
   static bool is_one();
 
  private:
@@ -101,10 +102,10 @@ class Workers {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  Streams first_, last_;          ///< those that are ready
-  std::size_t busy_streams_ = 0;  ///< that have work, waiting ones too
+  Streams first_, last_;          ///< the list of ready streams
+  std::size_t busy_streams_ = 0;  ///< streams that have work, including waiting ones
   bool closing_ = false;
-  detail::ErrorPointer no_memory_;  ///< made while there is some
+  detail::ErrorPointer no_memory_;  ///< allocated while there is memory
   std::vector<std::thread> threads_;
 };
 

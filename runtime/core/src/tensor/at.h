@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places in an array, which axes and operands count by int.
+// Converts indices of axes and operands, which are int, to array indices.
 #pragma once
 
 #include <cstddef>

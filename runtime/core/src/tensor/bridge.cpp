@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One byte pattern under several names: DLPack in and out, and images.
+// One byte pattern under several names: import and export of DLPack, and images.
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -12,7 +12,7 @@
 
 namespace mote {
 
-// What makes the casts true.
+// These conditions make the casts valid.
 static_assert(offsetof(mote_tensor, dl) == 0);
 static_assert(sizeof(mote_image) == sizeof(mote_tensor));
 static_assert(offsetof(mote_image, data) == offsetof(mote_tensor, dl.data));
@@ -30,7 +30,7 @@ static_assert(offsetof(mote_image, storage) == offsetof(mote_tensor, storage));
 
 namespace {
 
-/// A DLPack of ours: the tensor in it keeps the memory.
+/// An exported DLPack: the tensor in it keeps the memory.
 struct Exported {
   DLManagedTensor managed;
   Tensor tensor;
@@ -48,7 +48,7 @@ void release_exported(DLManagedTensor* managed) {
   throw StatusError(MOTE_INVALID, "import_dlpack: " + what);
 }
 
-/// What can be wrong with a DLTensor from outside, but for its sizes.
+/// Checks a DLTensor from outside, except for its sizes.
 void check_foreign(const DLManagedTensor* managed) {
   if (managed == nullptr) reject("the tensor is null");
   const DLTensor& t = managed->dl_tensor;

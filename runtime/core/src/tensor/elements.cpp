@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading, writing, filling and copying of elements, for any strides and dtypes.
+// Reads, writes, fills and copies elements, for any strides and dtypes.
 #include <cstddef>
 #include <cstring>
 #include <string>
@@ -22,7 +22,7 @@ void check_host(const Tensor& x, const char* op) {
     throw StatusError(MOTE_INVALID, what + ": it has no data");
 }
 
-/// It has data, and is the host's or on a device that a plug-in offers.
+/// Checks that x has data, and is the host's or on a device that a plug-in offers.
 void check_place(const Tensor& x, const char* op) {
   if (is_on_host(x)) return check_host(x, op);
   device_of(x, op);
@@ -38,7 +38,8 @@ void check_distinct(const Tensor& y, const char* op) {
                                         ": elements share memory");
 }
 
-/// One line of elements, with byte strides; `x` may be a single value with stride 0.
+/// A function that copies one line of elements, with byte strides; `x` may be a single value with
+/// stride 0.
 using Line = void (*)(const std::byte* x, std::int64_t x_step, std::byte* y, std::int64_t y_step,
                       std::int64_t count);
 
@@ -60,7 +61,7 @@ void move_line(const std::byte* x, std::int64_t x_step, std::byte* y, std::int64
   for (std::int64_t k = 0; k < count; ++k) std::memcpy(y + k * y_step, x + k * x_step, Size);
 }
 
-/// Elements of one dtype keep their bits: NaN payloads too.
+/// Elements of one dtype keep their bits, including NaN payloads.
 Line move_line_of(std::size_t size) {
   if (size == 1) return move_line<1>;
   if (size == 2) return move_line<2>;
@@ -74,7 +75,7 @@ Line line_of(DType from, DType to) {
   });
 }
 
-/// x has y's shape; memory does not overlap, or element by element.
+/// Copies; x must have y's shape, and memory must not overlap, except element by element.
 void copy_lines(const Tensor& x, const Tensor& y) {
   each_line(x, y, line_of(x.dtype(), y.dtype()));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merging of axes: a and the axis b behind it are one if every view steps over b's whole extent
-// where it steps along a.
+// Merges axes: a and the next axis b are one if, in every view, the stride of a is b's extent times
+// the stride of b.
 #include "mote/runtime/joint_axes.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ bool one_run(const JointAxes& axes, std::span<AxisStrides> views, int outer, int
   });
 }
 
-/// Whether axis a steps further than b in the first view that tells them apart.
+/// True if axis a steps further than b in the first view in which they differ.
 bool steps_further(std::span<AxisStrides> views, int a, int b) {
   for (const AxisStrides& view : views) {
     const std::int64_t x = std::llabs(view[at(a)]);
@@ -37,7 +37,7 @@ bool steps_further(std::span<AxisStrides> views, int a, int b) {
 }  // namespace
 
 int merge_axes(JointAxes& axes, std::span<AxisStrides> views, int begin, int end) {
-  int kept = begin;  // axes [begin, kept) are merged as far as they can be
+  int kept = begin;  // axes [begin, kept) are merged as far as possible
   for (int axis = begin; axis < end; ++axis) {
     if (axes.extents[at(axis)] == 1) continue;
     if (kept > begin && one_run(axes, views, kept - 1, axis)) {

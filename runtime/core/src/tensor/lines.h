@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two tensors of one shape, line by line in the order of memory.
+// Iterates over two tensors of one shape, line by line in the order of memory.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,9 @@ inline AxisStrides strides_in(const Tensor& x) {
   return strides;
 }
 
-/// line(from, x_step, to, y_step, count) over the innermost axis, for every index of the others;
-/// steps in bytes. There are as few lines as strides allow; none without elements.
+/// Calls line(from, x_step, to, y_step, count) along the innermost axis, for every index of the
+/// others; steps are in bytes. There are as few lines as the strides allow, and none without
+/// elements.
 template <typename Line>
 void each_line(const Tensor& x, const Tensor& y, const Line& line) {
   if (y.element_count() == 0) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real as the shortest text that reads back as it.
+// Writes a real as the shortest text that reads back as the same value.
 #pragma once
 
 #include <array>

@@ -9,8 +9,8 @@
 namespace mote {
 namespace {
 
-/// Without an axis: too many go to the first canonical axis; too few leave the first ones without,
-/// if they are a batch or repeat.
+/// Returns the runs of a call without an axis: excess axes go to the first canonical axis; missing
+/// axes leave the first canonical ones empty, if those are a batch or repeat.
 Runs leading_runs(const mote_op_definition& op, const CallOperand& o, const char* first_batch) {
   const mote_op_tensor& m = *o.meaning;
   const int extra = o.tensor->rank() - m.rank;
@@ -28,13 +28,13 @@ Runs leading_runs(const mote_op_definition& op, const CallOperand& o, const char
   return runs;
 }
 
-/// What an axis of the command means to the op.
+/// The meaning of the command's axis for the op.
 struct AxisForm {
-  const char* before = nullptr;  ///< the size that the axes before it are
+  const char* before = nullptr;  ///< the size that the axes before it stand for
   const char* along = nullptr;
-  const char* behind = nullptr;  ///< null: the axes from it on are `along`
+  const char* behind = nullptr;  ///< null: it and the later axes are `along`
   int axis = 0;
-  int rank = 0;  ///< of the first input
+  int rank = 0;  ///< the rank of the first input
 };
 
 AxisForm axis_form(const mote_op_definition& op, int axis, std::span<const CallOperand> operands) {
@@ -53,8 +53,9 @@ AxisForm axis_form(const mote_op_definition& op, int axis, std::span<const CallO
           .rank = rank};
 }
 
-/// A tensor holds some of before, along, behind, in this order. One without `along` may keep it as
-/// an axis of extent 1, which then counts as one of those behind it (or before it).
+/// Returns the runs of a tensor that holds some of before, along, behind, in this order. One
+/// without `along` may keep it as an axis of extent 1, which then counts as one of those behind it
+/// (or before it).
 Runs axis_runs(const mote_op_definition& op, const CallOperand& o, const AxisForm& form) {
   const mote_op_tensor& m = *o.meaning;
   Runs runs{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of a tensor's own axes stand for which canonical axis of its op: a run of none, one or
-// several for each, in order.
+// Maps a tensor's own axes to the canonical axes of its op: each canonical axis gets a run of none,
+// one or several, in order.
 #pragma once
 
 #include <array>
@@ -15,22 +15,22 @@
 
 namespace mote {
 
-/// How many of the tensor's axes each canonical one gets; bit k of `done`: axis k is fitted.
+/// The number of the tensor's axes that each canonical one gets; bit k of `done`: axis k is fitted.
 struct Runs {
   std::array<int, kMaxAxes> count{};
   std::uint32_t done = 0;
 };
 
-/// For each operand. With an axis the first one is an input. StatusError "softmax: …" where there
-/// are too many axes or too few.
+/// Finds the runs of each operand. With an axis, the first operand must be an input. Throws
+/// StatusError "softmax: …" if there are too many axes or too few.
 void find_runs(const mote_op_definition& op, std::optional<int> axis,
                std::span<const CallOperand> operands, std::span<Runs> runs);
 
-/// Where the run of canonical axis k begins among the tensor's axes.
+/// Returns the tensor's axis at which the run of canonical axis k begins.
 int begin_of(const Runs& runs, int k);
 
 inline constexpr int kUnused = -1;
-/// The canonical axis of that size; kUnused where there is none.
+/// Returns the canonical axis of that size; kUnused if there is none.
 int find_axis(const mote_op_tensor& m, const char* size);
 
 inline bool flag(std::uint32_t bits, int axis) { return (bits >> axis & 1U) != 0; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes from metadata alone: every product and sum is checked, nothing is allocated or read.
+// Computes sizes from metadata alone: every product and sum is checked, nothing is allocated or
+// read.
 #include <cstdint>
 #include <string>
 
@@ -53,7 +54,7 @@ std::int64_t checked_span(DType dtype, const AxisList& shape, const AxisList& st
                                         std::to_string(shape.size()) + " strides, got " +
                                         std::to_string(strides.size()));
   const auto size = static_cast<std::int64_t>(size_of(dtype));
-  std::int64_t lowest = 0;  // in elements, relative to the first
+  std::int64_t lowest = 0;  // these count elements from the first
   std::int64_t highest = 0;
   std::int64_t count = 1;
   bool overflow = false;

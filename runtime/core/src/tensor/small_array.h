@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Room for a call's operands: on the stack up to N of them, else on the heap. Elements are not
-// initialised beyond what their type does.
+// An array for a call's operands: on the stack up to N of them, else on the heap. Elements are
+// default-initialised.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace mote {
 
-/// 64 inputs and 64 outputs.
+/// Room for 64 inputs and 64 outputs.
 inline constexpr std::size_t kFewOperands = 128;
 
 template <typename T, std::size_t N>

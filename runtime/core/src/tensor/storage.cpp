@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making, sharing and giving back of counted memory.
+// Allocates, shares and frees reference-counted memory.
 #include "tensor/storage.h"
 
 #include <cstdint>
@@ -34,7 +34,7 @@ void* checked_allocate(const Allocator& allocator, std::size_t bytes) {
 }
 
 mote_storage* make_storage(std::size_t bytes, const Allocator& allocator) {
-  const std::size_t block_bytes = kHeaderBytes + bytes;  // bytes <= PTRDIFF_MAX: no overflow
+  const std::size_t block_bytes = kHeaderBytes + bytes;  // no overflow: bytes <= PTRDIFF_MAX
   void* block = checked_allocate(allocator, block_bytes);
   return new (block) mote_storage{{1}, allocator, block_bytes, nullptr, nullptr, nullptr};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors: construction, sharing, and what they say about themselves.
+// Tensors: construction, sharing, and queries.
 #include "mote/runtime/tensor.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ void check_device(DLDevice device) {
                                         ", got " + std::to_string(device.device_id));
 }
 
-/// The logical axes N, C, H, W in the order of memory, outermost first.
+/// Returns the logical axes N, C, H, W in the order of memory, outermost first.
 AxisList memory_order(Layout layout) {
   switch (layout) {
     case Layout::nchw:
@@ -92,7 +92,7 @@ Tensor Tensor::over(void* data, DType dtype, const AxisList& shape) {
 
 void Tensor::allocate(const Allocator& allocator) {
   const std::int64_t bytes = checked_span(dtype(), shape(), strides());
-  constexpr std::int64_t kRoom = 2 * static_cast<std::int64_t>(kAlignment);  // for the header
+  constexpr std::int64_t kRoom = 2 * static_cast<std::int64_t>(kAlignment);  // room for the header
   if (bytes > PTRDIFF_MAX - kRoom)
     throw StatusError(MOTE_OUT_OF_MEMORY, "tensor: " + describe(*this) + " does not fit in memory");
   raw_.storage = make_storage(static_cast<std::size_t>(bytes), allocator);
@@ -155,7 +155,7 @@ bool Tensor::is_contiguous() const {
 }
 
 bool Tensor::is_distinct() const {
-  // From the smallest stride up, each axis must step over all that those before it reach.
+  // In the order of rising strides, each axis must step over the range of all earlier ones.
   std::array<int, kMaxAxes> order{};
   std::iota(order.begin(), order.end(), 0);
   const auto magnitude = [&](int axis) {

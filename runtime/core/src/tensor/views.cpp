@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views: other extents and strides for the same memory, and whether two of them meet.
+// Views: other extents and strides for the same memory, and whether two of them overlap.
 #include <functional>
 #include <string>
 
@@ -35,7 +35,7 @@ Tensor reshaped_view(const Tensor& x, const AxisList& shape, const AxisList& str
     dl.strides[axis] = axis < shape.size() ? strides[axis] : 0;
   }
   dl.ndim = shape.size();
-  // Unsigned, so that an offset before the first element wraps to the right sum.
+  // The sum is unsigned, so that an offset before the first element wraps to the right result.
   dl.byte_offset += static_cast<std::uint64_t>(offset) * size_of(x.dtype());
   return y;
 }
@@ -102,15 +102,15 @@ Tensor Tensor::broadcast_to(const AxisList& shape) const {
 
 namespace {
 
-/// Strides for `shape` over the elements of x in row-major order; false where there are none: a
-/// group of axes whose products of extents agree must be one run in memory.
+/// Computes strides for `shape` over the elements of x in row-major order. False if there are none:
+/// a group of axes with equal products of extents must be one run in memory.
 bool strides_for(const Tensor& x, const AxisList& shape, AxisList& strides) {
   int from = x.rank() - 1;
   int to = shape.size() - 1;
   while (to >= 0) {
     while (from >= 0 && x.extent(from) == 1) --from;
     if (from < 0) {
-      for (; to >= 0; --to) strides[to] = 1;  // extents of 1 are all that is left
+      for (; to >= 0; --to) strides[to] = 1;  // only extents of 1 remain
       break;
     }
     std::int64_t run = x.extent(from);

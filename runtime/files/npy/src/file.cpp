@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole files, read and written at once.
+// Reads and writes whole files at once.
 #include "mote/runtime/file.h"
 
 #include <cerrno>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and writing .npy: magic, version, length of the header, header, elements.
+// Reads and writes .npy: magic, version, length of the header, header, elements.
 #include "mote/runtime/npy.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::size_t little_endian(std::span<const std::byte> bytes) {
   return value;
 }
 
-/// The header's text; `bytes` is left at the elements.
+/// Returns the header's text, and advances `bytes` to the elements.
 std::string_view take_header(std::span<const std::byte>& bytes) {
   if (bytes.size() < kMagic.size() + 2) fail("cut off: " + std::to_string(bytes.size()) + " bytes");
   if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0)
@@ -48,7 +48,7 @@ void swap_bytes(std::byte* data, std::size_t count, std::size_t size) {
   for (std::size_t k = 0; k < count; ++k) std::reverse(data + k * size, data + (k + 1) * size);
 }
 
-/// The stored order of axes: in Fortran's, the last axis is outermost.
+/// Returns the stored order of axes: in Fortran order, the last axis is outermost.
 AxisList reversed(const AxisList& list) {
   AxisList out = list;
   for (int axis = 0; axis < list.size(); ++axis) out[axis] = list[list.size() - 1 - axis];

@@ -17,8 +17,8 @@ struct NpyHeader {
   AxisList shape;
 };
 
-/// "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"; keys in any order.
-/// StatusError "npy: header: …".
+/// Reads "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }" with keys in any order.
+/// Throws StatusError "npy: header: …".
 NpyHeader parse_npy_header(std::string_view text);
 std::string to_string(const NpyHeader& header);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote/npz/npz_c.h.
+// The functions of mote/npz/npz_c.h.
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ struct mote_npz {
   std::vector<const char*> names;  ///< the keys of `tensors`
 };
 
-using namespace mote;     // NOLINT: what follows are C's names
+using namespace mote;     // NOLINT: C functions follow
 using namespace mote::c;  // NOLINT
 
 mote_status mote_npz_read(const char* path, mote_npz** npz) {

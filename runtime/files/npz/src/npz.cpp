@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named tensors in a zip file.
+// Reads and writes named tensors in a zip file.
 #include "mote/npz/npz.h"
 
 #include "mote/runtime/file.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// As much of the zip format as .npz needs: entries that are stored or deflated, found through the
-// central directory; ZIP64's sizes are read, since NumPy may write them. Errors: "npz: …".
+// The part of the zip format that .npz needs: entries that are stored or deflated, found through
+// the central directory. ZIP64's sizes are read, since NumPy may write them. Errors are "npz: …".
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@ struct Entry {
   std::string name;
   std::uint16_t method = kStored;
   std::uint32_t checksum = 0;
-  std::size_t size = 0;  ///< when unpacked
+  std::size_t size = 0;  ///< after unpacking
   std::span<const std::byte> packed = {};
 };
 
-/// In the order of the directory.
+/// Returns the entries in the order of the directory.
 std::vector<Entry> entries(std::span<const std::byte> file);
-/// The entry's bytes, with size and checksum checked.
+/// Returns the entry's bytes; size and checksum are checked.
 std::vector<std::byte> unpack(const Entry& entry);
 
 /// One file to be written.

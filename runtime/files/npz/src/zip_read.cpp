@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the end record to the directory to the entries. Every offset and size is checked against the
-// file before it is used.
+// Reads a zip file: from the end record to the directory to the entries. Every offset and size is
+// checked against the file before it is used.
 #include <zlib.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr std::size_t kEndBytes = 22;
 constexpr std::size_t kLocator64Bytes = 20;
 constexpr std::size_t kDirectoryBytes = 46;
 constexpr std::size_t kLocalBytes = 30;
-constexpr std::uint64_t kIn64 = 0xFFFFFFFF;  ///< the value stands in the ZIP64 field
+constexpr std::uint64_t kIn64 = 0xFFFFFFFF;  ///< the value is in the ZIP64 field
 
 using Bytes = std::span<const std::byte>;
 
@@ -39,7 +39,7 @@ std::uint64_t number(Bytes bytes, std::size_t offset, std::size_t count) {
   return value;
 }
 
-/// The end record stands last, before a comment of at most 65,535 bytes.
+/// Finds the end record, which is last, before a comment of at most 65,535 bytes.
 std::size_t find_end(Bytes file) {
   if (file.size() < kEndBytes) fail("not a zip file: " + std::to_string(file.size()) + " bytes");
   const std::size_t furthest = std::min<std::size_t>(file.size() - kEndBytes, 65535);
@@ -67,7 +67,7 @@ Directory find_directory(Bytes file) {
   return {.count = number(end64, 32, 8), .offset = number(end64, 48, 8)};
 }
 
-/// Sizes that do not fit in 32 bits stand in the extra field with id 1, in this order.
+/// Reads sizes that do not fit in 32 bits from the extra field with id 1, in this order.
 void read_zip64(Bytes extra, std::uint64_t& size, std::uint64_t& packed, std::uint64_t& offset) {
   while (extra.size() >= 4) {
     const Bytes field = part(extra, 4, number(extra, 2, 2), "an extra field");
@@ -83,7 +83,7 @@ void read_zip64(Bytes extra, std::uint64_t& size, std::uint64_t& packed, std::ui
   }
 }
 
-/// The entry whose record begins at `at`, which is left at the next one.
+/// Reads the entry whose record begins at `at`, and advances `at` to the next one.
 Entry read_entry(Bytes file, std::uint64_t& at) {
   const Bytes record = part(file, at, kDirectoryBytes, "the directory");
   if (number(record, 0, 4) != kDirectorySignature) fail("the directory has a wrong signature");
@@ -112,8 +112,8 @@ Entry read_entry(Bytes file, std::uint64_t& at) {
   return entry;
 }
 
-/// Deflate never makes less than 1 of 1,032 bytes: a larger promise is a lie, found before memory
-/// is asked for.
+/// Checks the promised size before memory is requested: deflate never compresses below 1 byte for
+/// 1,032.
 void check_promise(const Entry& entry) {
   const bool lie = entry.method == kStored ? entry.size != entry.packed.size()
                                            : entry.size / 1032 > entry.packed.size() + 1;
@@ -126,7 +126,7 @@ std::vector<std::byte> inflate_entry(const Entry& entry) {
   constexpr std::size_t kMaxZlibBytes = std::numeric_limits<uInt>::max();
   if (entry.size > kMaxZlibBytes || entry.packed.size() > kMaxZlibBytes)
     fail(entry.name + " has more than 4 GiB");
-  std::vector<std::byte> out(entry.size + 1);  // one more, to notice what is too long
+  std::vector<std::byte> out(entry.size + 1);  // one more, to detect excess data
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
     throw StatusError(MOTE_OUT_OF_MEMORY, "npz: zlib has no memory");

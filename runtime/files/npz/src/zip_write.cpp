@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entries one after the other, then the directory. Dates are fixed, so that equal tensors give
-// equal files.
+// Writes a zip file: entries one after the other, then the directory. Dates are fixed, so that
+// equal tensors give equal files.
 #include <zlib.h>
 
 #include <limits>
@@ -48,7 +48,8 @@ std::vector<std::byte> deflated(const std::vector<std::byte>& bytes) {
   return out;
 }
 
-/// What the entry and the directory say alike: from the version needed to the extra field's length.
+/// Writes the fields that the entry and the directory share: from the version needed to the extra
+/// field's length.
 void common(Writer& writer, const File& file, std::uint16_t method, std::size_t packed) {
   constexpr std::uint64_t kUtf8 = 0x800;
   writer.number(20, 2);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote/mote.h: files of measured times.
+// The functions of mote/mote.h for files of measured times.
 #include "c/guard.h"
 #include "c/objects.h"
 #include "mote/tuning/tuning_file.h"
 
-using namespace mote;     // NOLINT: what follows are C's names
+using namespace mote;     // NOLINT: C functions follow
 using namespace mote::c;  // NOLINT
 
 mote_status mote_save_tuning(mote_context* context, const char* path) {

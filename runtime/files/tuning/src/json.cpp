@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Takes what the parser finds, one piece after the other.
+/// Builds the tree from the parser's events.
 class Builder : public nlohmann::json_sax<Json> {
  public:
   Value root;
@@ -39,7 +39,7 @@ class Builder : public nlohmann::json_sax<Json> {
   }
 
  private:
-  /// Where the next value goes. It stays there until the one around it is closed.
+  /// Returns the location of the next value. It does not move until the enclosing value is closed.
   Value& place() {
     if (open_.empty()) return root;
     return open_.back()->elements.emplace_back();

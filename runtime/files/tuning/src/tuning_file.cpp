@@ -33,7 +33,7 @@ namespace {
 
 constexpr const char* kFormat = "mote tuning";
 
-/// The processor's model, as far as the system tells, and how many there are.
+/// Returns the processor's model, if the system tells, and the number of processors.
 std::string machine_text() {
   std::string model = "unknown processor";
   try {
@@ -49,7 +49,7 @@ std::string machine_text() {
   return model + ", " + std::to_string(std::thread::hardware_concurrency()) + " threads";
 }
 
-/// Versions by the backend's name; that of gen says which instructions it uses.
+/// Returns versions by the backend's name; that of gen says which instructions it uses.
 std::map<std::string, std::string> libraries_of(const Context& context) {
   std::map<std::string, std::string> libraries = {{gen_backend().name, gen_backend().version}};
   for (const mote_backend* backend : context.backends())
@@ -67,7 +67,7 @@ std::string hex_words(std::span<const std::uint64_t> words) {
   return text;
 }
 
-/// Nothing for text that hex_words did not write.
+/// Returns nothing for text that hex_words did not write.
 std::optional<std::vector<std::uint64_t>> parse_words(std::string_view text) {
   std::vector<std::uint64_t> words;
   const char* at = text.data();
@@ -85,7 +85,7 @@ std::optional<std::vector<std::uint64_t>> parse_words(std::string_view text) {
   return words;
 }
 
-/// One name and value a line, between braces.
+/// Writes one name and value per line, between braces.
 std::string object_text(const std::vector<std::pair<std::string, std::string>>& members,
                         const std::string& indent) {
   std::string text;
@@ -105,7 +105,7 @@ std::string entry_text(const TuningEntry& entry) {
                      "    ");
 }
 
-/// An entry as it stands in the file.
+/// An entry as the file has it.
 struct FileEntry {
   std::string command;
   std::vector<std::uint64_t> signature;
@@ -149,7 +149,7 @@ std::optional<Command> find_command(const std::string& text) {
   }
 }
 
-/// The entry as this process can use it; nothing where its op or its kernel is not there.
+/// Returns the entry as this process can use it; nothing if its op or its kernel is unknown.
 std::optional<TuningEntry> resolve(FileEntry entry, const Context& context) {
   std::optional<Command> command = find_command(entry.command);
   if (!command) return std::nullopt;
@@ -177,7 +177,7 @@ bool has_libraries(const json::Value& file, const Context& context) {
          });
 }
 
-/// Why the file is not for this process.
+/// Returns the reason why the file is not for this process, if there is one.
 std::optional<Reason> foreign(const json::Value& file, const Context& context) {
   const json::Value* format = file.find("format");
   const json::Value* version = file.find("version");
@@ -192,13 +192,13 @@ std::optional<Reason> foreign(const json::Value& file, const Context& context) {
   return std::nullopt;
 }
 
-/// For a file that nobody else writes: other threads and processes may save too.
+/// Returns the name of a file that no other thread or process writes: others may save too.
 std::string fresh_name(const std::string& path) {
   static std::atomic<unsigned> count = 0;
   return path + ".new-" + std::to_string(getpid()) + "-" + std::to_string(count++);
 }
 
-/// A file that goes again unless it got its name.
+/// A temporary file that is removed unless it is renamed.
 class NewFile {
  public:
   NewFile(const std::string& path, std::string_view text) : path_(path), fresh_(fresh_name(path)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The six comparisons of two numbers.
+// Evaluates the six comparisons of two numbers.
 #pragma once
 
 #include "mote/base/export.h"
@@ -7,15 +7,15 @@
 
 namespace MOTE_API mote {
 
-/// lt, le, gt, ge, eq, ne.
+/// Returns true for lt, le, gt, ge, eq, ne.
 constexpr bool is_comparison(MapOp op) { return op >= MapOp::lt && op <= MapOp::ne; }
 
-/// One of them, or logical_xor, which is != of two truths.
+/// Returns true for one of the six, or logical_xor, which is != of two truth values.
 constexpr bool is_comparison_or_xor(MapOp op) {
   return is_comparison(op) || op == MapOp::logical_xor;
 }
 
-/// a op b, for one of the six.
+/// Returns a op b, for one of the six.
 template <typename T>
 constexpr bool compare(MapOp op, const T& a, const T& b) {
   switch (op) {

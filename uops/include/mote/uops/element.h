@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of tensors in memory as numbers, by dtype.
+// Reads and writes elements of tensors in memory as numbers, by dtype.
 #pragma once
 
 #include "mote/base/export.h"
@@ -7,7 +7,7 @@
 
 namespace MOTE_API mote {
 
-/// Element k of an array of dtype; the memory need not be aligned.
+/// Returns element k of an array of dtype; the memory need not be aligned.
 Number load_element(const void* data, DType dtype, std::int64_t k);
 /// Stores n as element k, rounded or wrapped to dtype (store_as).
 void store_element(void* data, DType dtype, std::int64_t k, const Number& n);

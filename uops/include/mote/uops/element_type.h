@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The element type of program text, and the same text with another one.
+// Determines the element type of program text, and parses the text with another one.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,13 @@
 
 namespace MOTE_API mote {
 
-/// That of the program's first real input, or of its first input, or output.
+/// Returns the dtype of the program's first real input, or else of its first input, or output.
 DType element_type(const Program& program);
-/// parse_program() with `dtype` wherever the text says its own element type. Throws Error as that,
-/// also where an operation of the text does not take it.
+/// Parses as parse_program() does, with `dtype` wherever the text says its own element type. Throws
+/// the same Error, also if an operation of the text does not take the dtype.
 Program parse_program(std::string_view text, DType dtype);
-/// Either, of the text of a file. Throws Error "FILE: …", or "FILE: with f16 in place of f32: …".
+/// Parses the text of a file, with `dtype` if it is given. Throws Error "FILE: …", or "FILE: with
+/// f16 in place of f32: …".
 Program parse_program_file(std::string_view file, std::string_view text,
                            std::optional<DType> dtype = std::nullopt);
 

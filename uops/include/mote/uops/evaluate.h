@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The root of trust: a direct, slow, obviously right evaluator of programs, in double (integers in
-// wrapping 64-bit). It shares nothing with lowering or the passes.
+// Evaluates programs directly, slowly and obviously right, as the root of trust, in double
+// (integers in wrapping 64-bit). It shares no code with lowering or the passes.
 #pragma once
 
 #include <map>
@@ -18,11 +18,11 @@ struct Array {
   std::vector<std::int64_t> shape;
   std::vector<Number> values;
 
-  friend bool operator==(const Array& a, const Array& b);  ///< same() element by element
+  friend bool operator==(const Array& a, const Array& b);  ///< uses same() for each element
 };
-std::int64_t element_count(const std::vector<std::int64_t>& shape);  ///< Error on overflow
+std::int64_t element_count(const std::vector<std::int64_t>& shape);  ///< throws Error on overflow
 
-/// The outputs, rounded to their dtypes. Throws Error as bind() does.
+/// Returns the outputs, rounded to their dtypes. Throws Error as bind() does.
 std::vector<Array> evaluate(const Program& program, const std::vector<Array>& inputs,
                             const std::map<std::string, Number>& params);
 

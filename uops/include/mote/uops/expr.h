@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index expressions: integers over loop variables (i0, i1, …), axis sizes (dA0, or a declared name
-// such as KH), parameters ($stride) and constants, with + - * floor-/ floor-% min max.
+// Defines index expressions: integers over loop variables (i0, i1, …), axis sizes (dA0, or a
+// declared name such as KH), parameters ($stride), constants, with + - * floor-/ floor-% min max.
 //
 // An Expr is canonical when built: a sorted integer polynomial whose floor-divisions, mods, mins,
 // maxs and loads are opaque atoms. So equality of expressions is comparison of values. Building
@@ -66,9 +66,9 @@ class Expr {
 
   /// Σ coefficient · Π atoms, sorted; empty for 0.
   std::span<const Term> terms() const;
-  std::optional<std::int64_t> constant() const;  ///< its value, when it mentions no atom
-  const Atom* as_atom() const;                   ///< the atom, when the expression is just 1·atom
-  std::optional<Symbol> as_symbol() const;       ///< the symbol, when the expression is just that
+  std::optional<std::int64_t> constant() const;  ///< its value, if it mentions no atom
+  const Atom* as_atom() const;                   ///< the atom, if the expression is just 1·atom
+  std::optional<Symbol> as_symbol() const;       ///< the symbol, if the expression is just that
   const std::set<Symbol>& symbols() const;  ///< all symbols mentioned, inside atoms and loads too
   bool mentions(Symbol symbol) const;
   bool has_load() const;  ///< a load atom occurs anywhere inside
@@ -97,18 +97,18 @@ class Expr {
   friend struct ExprBuilder;
 };
 
-/// The atom's operation applied to its operands, with all folding: what `transform` callbacks
-/// return for atoms that they leave alone.
+/// Returns the atom's operation applied to its operands, with all folding. Callbacks of `transform`
+/// return it for atoms that they leave alone.
 Expr rebuild(const Atom& atom);
 
 Expr min(const Expr& a, const Expr& b);
 Expr max(const Expr& a, const Expr& b);
-/// The integer tensor element tensor[index…] used as an index; only loop programs hold these.
+/// Returns the integer element tensor[index…] used as an index; only loop programs hold these.
 Expr load(std::string_view tensor, std::vector<Expr> index);
-/// ceil(a / b) for b > 0.
+/// Returns ceil(a / b) for b > 0.
 Expr ceil_div(const Expr& a, const Expr& b);
 
-/// What a polynomial treats as one unknown.
+/// A factor that a polynomial treats as one unknown.
 struct Atom {
   enum class Kind : std::uint8_t { symbol, div, mod, min, max, load };
   Kind kind;
@@ -120,53 +120,54 @@ struct Atom {
   friend std::strong_ordering operator<=>(const Atom& a, const Atom& b);
 };
 
-/// coefficient · product of atoms (sorted, repeated for powers); no atoms: the constant term.
+/// A term of a polynomial: coefficient · product of atoms (sorted, repeated for powers); without
+/// atoms, the constant term.
 struct Term {
   std::int64_t coefficient;
   std::vector<Atom> atoms;
   friend bool operator==(const Term& a, const Term& b);
 };
 
-/// e = factor · v + rest, with v in neither: nullopt when e is not linear in v, or v occurs in an
-/// atom.
+/// The decomposition e = factor · v + rest, with v in neither; nullopt if e is not linear in v, or
+/// v occurs in an atom.
 struct Linear {
   Expr factor;
   Expr rest;
 };
 std::optional<Linear> linear_in(const Expr& e, Symbol v);
 
-/// Splits x = quotient · c + remainder by polynomial terms, for c a single term; constants of x are
-/// reduced into [0, |c|) when c is a constant.
+/// The decomposition x = quotient · c + remainder by polynomial terms, for c a single term;
+/// constants of x are reduced into [0, |c|) if c is a constant.
 struct Split {
   Expr quotient;
   Expr remainder;
 };
 Split split_by(const Expr& x, const Expr& c);
 
-/// Values of symbols and of loaded elements. Each throws Error for what it doesn't know.
+/// The values of symbols and of loaded elements. Each function throws Error for an argument that it
+/// does not know.
 struct Environment {
   std::function<std::int64_t(Symbol)> symbol;
   std::function<std::int64_t(const std::string& tensor, std::span<const std::int64_t> index)> load;
 };
-/// The value; division by zero and overflow throw Error.
+/// Returns the value; division by zero and overflow throw Error.
 std::int64_t evaluate(const Expr& e, const Environment& env);
 std::int64_t evaluate(const Expr& e, const std::map<Symbol, std::int64_t>& values);
 
-/// left = right, as written by dA3[=dB3].
+/// The equality left = right, as written by dA3[=dB3].
 struct Constraint {
   Expr left;
   Expr right;
   friend bool operator==(const Constraint&, const Constraint&) = default;
 };
 
-/// Index text: `i0*$stride + i2 - $pad`, `min(dA0, KH)`, `-i0 + 3`, `dA3[=dB3]`. The constraints
-/// come out beside the expression (the expression is the left side). `column` offsets positions in
-/// errors.
+/// The result of parsing index text: `i0*$stride + i2 - $pad`, `min(dA0, KH)`, `-i0 + 3`,
+/// `dA3[=dB3]`. The expression is the left side of each constraint.
 struct ParsedExpr {
   Expr expr;
   std::vector<Constraint> constraints;
 };
-/// Throws Error "index text: line L, column C: …".
+/// Parses index text. Throws Error "index text: line L, column C: …", counted from the given start.
 ParsedExpr parse_expr(std::string_view text, int line = 1, int column = 1);
 
 }  // namespace mote

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of program text, as the parser knows them: docs/language.md is compared with them.
+// Lists the words of program text that the parser knows. A test compares docs/language.md with it.
 #pragma once
 
 #include <string_view>
@@ -10,16 +10,16 @@
 namespace MOTE_API mote {
 
 struct LanguageWords {
-  std::vector<std::string_view> statements;       ///< op, param, …
-  std::vector<std::string_view> operators;        ///< of values: between two, or before one
-  std::vector<std::string_view> functions;        ///< of elements: exp(x)
-  std::vector<std::string_view> reductions;       ///< over axes: sum[1](x)
-  std::vector<std::string_view> forms;            ///< with a syntax of their own: select[1](x, n)
-  std::vector<std::string_view> scatter_ops;      ///< scatter[add](…)
-  std::vector<std::string_view> constants;        ///< inf, nan, true, false
-  std::vector<std::string_view> dtypes;           ///< also casts: f32(x)
-  std::vector<std::string_view> joints;           ///< over, else, …: within the others
-  std::vector<std::string_view> index_functions;  ///< in index text
+  std::vector<std::string_view> statements;   ///< op, param, …
+  std::vector<std::string_view> operators;    ///< operators of values: between two, or before one
+  std::vector<std::string_view> functions;    ///< functions of elements: exp(x)
+  std::vector<std::string_view> reductions;   ///< reductions over axes: sum[1](x)
+  std::vector<std::string_view> forms;        ///< forms with a syntax of their own: select[1](x, n)
+  std::vector<std::string_view> scatter_ops;  ///< scatter[add](…)
+  std::vector<std::string_view> constants;    ///< inf, nan, true, false
+  std::vector<std::string_view> dtypes;       ///< names of dtypes, also casts: f32(x)
+  std::vector<std::string_view> joints;       ///< words within the others: over, else, …
+  std::vector<std::string_view> index_functions;  ///< functions in index text
 };
 LanguageWords language_words();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program: named outputs over named inputs, parameters and sizes, with every equality of sizes
-// unified. It prints as text that parses back to an equal program; a .mote file holds one.
+// Defines programs: named outputs over named inputs, parameters and sizes, with every equality of
+// sizes unified. A program prints as text that parses back to an equal one; a .mote file holds one.
 #pragma once
 
 #include <map>
@@ -25,9 +25,9 @@ struct ParamDecl {
   std::string meaning;
 };
 
-/// What is known of parameters: the lower bounds that they declare.
+/// Returns the facts about parameters: the lower limits that they declare.
 Facts facts_of(const std::vector<ParamDecl>& params);
-/// What is known outside, within loops over all axes of a shape.
+/// Returns the facts of `outside`, extended by loops over all axes of a shape.
 Facts facts_over(const std::vector<Expr>& shape, const Facts& outside);
 
 struct Output {
@@ -41,13 +41,14 @@ struct NamedSize {
   Expr value;
 };
 
-/// How a free size follows from the inputs' shapes: extent(input, axis) = scale·size + offset.
-/// For a broadcast axis: the first flagged axis in `candidates` whose extent is not 1, else 1.
+/// The rule by which a free size follows from the inputs' shapes: extent(input, axis) = scale·size
+/// + offset. For a broadcast axis, it is the extent of the first flagged axis in `candidates` whose
+/// extent is not 1, else 1.
 struct SizeRule {
   Symbol size;
   int input;  ///< position in Program::inputs
   int axis;
-  Expr scale;  ///< over parameters and sizes of earlier rules
+  Expr scale;  ///< an expression over parameters and sizes of earlier rules
   Expr offset;
   std::vector<std::pair<int, int>> candidates;  ///< (input, axis), for broadcast sizes; else empty
 };
@@ -61,10 +62,10 @@ struct Program {
   std::vector<NamedSize> sizes;  ///< in order of declaration; values over free sizes and params
   std::vector<SizeRule>
       size_rules;  ///< one per free size, in an order in which they can be applied
-  std::vector<Constraint> constraints;  ///< what unification could not solve: checked at run time
+  std::vector<Constraint> constraints;  ///< unsolved by unification: checked at run time
 };
 
-/// What the definition states, before it is checked.
+/// The statements of a definition, before they are checked.
 struct ProgramSpec {
   std::string name;
   std::string equation;
@@ -78,25 +79,26 @@ struct ProgramSpec {
 /// Collects the constraints of all nodes (Map arguments, Reindex shapes, Select, `constraints`),
 /// unifies sizes everywhere, merges equal nodes, resolves dA0 to the declared extent of A, derives
 /// the size rules. Throws Error "NAME: uop: axis k: …" for contradictions (3 and 5), sizes that do
-/// not follow from the inputs, unknown parameters or inputs, names that are no words (letters,
-/// digits and _) or taken, and indices that divide by what mentions a loop variable and is not
-/// proved to be >= 1.
+/// not follow from the inputs, unknown parameters or inputs, names that are not words (letters,
+/// digits and _) or are taken, and indices that divide by an expression that mentions a loop
+/// variable and is not proved to be >= 1.
 Program make_program(ProgramSpec spec);
 
 std::string to_string(const Program& program);  ///< program text
 /// Throws Error "program text: line L, column C: …".
 Program parse_program(std::string_view text);
-/// Equal structure: names, shapes, nodes.
+/// Returns true if the structure is equal: names, shapes, nodes.
 bool equal(const Program& a, const Program& b);
 
-/// Position of the input, output, parameter; nullopt when there is none.
+/// Returns the position of the input or parameter; nullopt if there is none.
 std::optional<int> find_input(const Program& p, std::string_view name);
 std::optional<int> find_param(const Program& p, std::string_view name);
 
-/// By position: whether the program reads the input's data. If not, it has only its shape from it.
+/// Returns by position whether the program reads the input's data. If not, it takes only its shape
+/// from it.
 std::vector<bool> read_inputs(const Program& p);
 
-/// Values of all sizes and integer parameters for concrete shapes.
+/// The values of all sizes and integer parameters for concrete shapes.
 struct Binding {
   std::map<Symbol, std::int64_t> values;          ///< free sizes and integer parameters
   std::map<std::string, Number> params;           ///< all parameters
@@ -105,9 +107,9 @@ struct Binding {
 };
 /// Applies the size rules and checks everything: ranks (leading broadcast axes may be missing and
 /// count as 1), extents, divisibility, ranges of parameters (missing ones take their default),
-/// constraints, no negative extent, no empty argmax. Whatever an extent, a named size or a
-/// constraint divides by must be >= 1; what an index divides by, too, unless its node has no
-/// element. Throws Error "NAME: …: got …, expected … (x [1,4,4,5], w [2,3,3,3])".
+/// constraints, no negative extent, no empty argmax. A divisor of an extent, a named size or a
+/// constraint must be >= 1; so must a divisor of an index, unless its node has no element. Throws
+/// Error "NAME: …: got …, expected … (x [1,4,4,5], w [2,3,3,3])".
 Binding bind(const Program& p, const std::vector<std::vector<std::int64_t>>& input_shapes,
              const std::map<std::string, Number>& params);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking up the compiled error bounds of the catalogue (mote/uops/bound.h) by op, dtype and mask
-// of inputs. There is one, for f32 and f64, where an output of the instance is not certain and the
-// bound has few nodes that are not all element-wise, or sums only what data selects: others are
-// faster interpreted (docs/bound.md).
+// Looks up the compiled error bounds of the catalogue (mote/uops/bound.h) by op, dtype and mask of
+// inputs. One exists, for f32 and f64, if an output of the instance is not certain and the bound
+// has few nodes that are not all elementwise, or sums only values that data selects: others are
+// faster to interpret (docs/bound.md).
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,20 @@
 extern "C" {
 struct mote_generated_bound {
   mote_generated_kernel kernel;
-  /// The elements of each array of doubles that it allocates, as index text; ";" between them.
+  /// The number of elements of each array of doubles that it allocates, as index text, separated by
+  /// ";".
   const char* temporaries;
 };
 }
 
 namespace MOTE_API mote {
 
-/// Bounds of more nodes are not compiled. Measured: over the catalogue's ops this number makes the
-/// product of their times least (mote_bound_cost).
+/// The maximum number of nodes of a compiled bound, except one that sums only selected values. This
+/// value minimises the measured product of the times of the catalogue's ops (mote_bound_cost).
 inline constexpr std::size_t kCompiledNodes = 118;
 
-/// nullptr when there is none. Its call has the inputs of the op's record; its outputs are those of
-/// bound(). `input_mask`: bit k: input k of the op's record is present.
+/// Returns nullptr if there is none. Its call has the inputs of the op's record; its outputs are
+/// those of bound(). Bit k of `input_mask`: input k of the op's record is present.
 const mote_generated_bound* find_bound(std::string_view op, DType dtype, TensorMask input_mask);
 
 }  // namespace mote

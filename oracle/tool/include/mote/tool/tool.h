@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program mote, for tools that add ops of their own to the catalogue first.
+// The entry point of the program mote, for tools that first add ops of their own to the catalogue.
 #pragma once
 
 namespace mote {
 
-/// What `mote` does with this command line; the exit code.
+/// Runs `mote` with this command line; returns the exit code.
 int tool_main(int argc, char** argv);
 
 }  // namespace mote

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A short list of integers, one for each axis of a tensor: extents, strides, an order of axes. It
-// holds its entries itself, so that views are made without allocating.
+// holds its entries itself, so views are made without allocating.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ inline constexpr int kMaxAxes = MOTE_MAX_AXES;
 class AxisList {
  public:
   AxisList() = default;
-  /// StatusError beyond kMaxAxes entries.
+  /// Throws StatusError for more than kMaxAxes entries.
   AxisList(std::span<const std::int64_t> values);
   AxisList(std::initializer_list<std::int64_t> values)
       : AxisList(std::span(values.begin(), values.size())) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What calls share: backends, memory to work in, measured times, the threads that streams run on.
-// A context may be used from many threads at once. It outlives what was made with it; it ends when
-// the work of its streams has.
+// The state that calls share: backends, workspace, measured times, and the threads that streams run
+// on. Many threads may use a context at once. It must outlive everything that was made with it; its
+// destructor waits for the work of its streams.
 #pragma once
 
 #include <cstddef>
@@ -21,22 +21,22 @@ class Workers;
 inline constexpr int kMaxWorkers = 1024;
 
 struct ContextOptions {
-  /// Asked in this order, unless a measured time says otherwise; the generated kernels come after
-  /// them. They stay loaded as long as the context.
+  /// Backends that are asked in this order, unless a measured time says otherwise; the generated
+  /// kernels come after them. They must stay loaded as long as the context.
   std::vector<const mote_backend*> backends = {};
-  /// What the workspaces of all calls may take together. A kernel that wants more declines.
+  /// The maximum workspace of all calls together, in bytes. A kernel that needs more declines.
   std::size_t workspace_limit = kNoWorkspaceLimit;
-  /// Threads that the context's streams share; 0: as many as the machine has processors. A kernel
-  /// that shares its loops among OpenMP's threads does so on each of them.
+  /// The number of threads that the context's streams share; 0: as many as the machine has
+  /// processors. A kernel that uses OpenMP starts its team of threads on each of them.
   int workers = 0;
-  /// Of workspace.
+  /// The allocator of workspace.
   Allocator allocator = default_allocator();
 };
 
 class Context {
  public:
-  /// StatusError MOTE_INVALID for a backend that is null or not as kernel.h says, for a number of
-  /// workers that is out of range, and for an allocator without functions.
+  /// Throws StatusError MOTE_INVALID for a backend that is null or violates kernel.h, for a number
+  /// of workers that is out of range, and for an allocator without functions.
   explicit Context(ContextOptions options = {});
   ~Context();
   Context(const Context&) = delete;
@@ -44,9 +44,9 @@ class Context {
 
   std::span<const mote_backend* const> backends() const;
   WorkspacePool& workspace();
-  /// Which kernel is the fastest, as far as it has been measured (tune.h).
+  /// Returns the table of the fastest kernels measured so far (tune.h).
   TuningTable& tuning();
-  /// The threads of streams, which are started when first asked for. StatusError where the system
+  /// Returns the threads of streams, which the first call starts. Throws StatusError if the system
   /// has none.
   Workers& workers();
 

@@ -12,13 +12,13 @@
 
 namespace MOTE_API mote {
 
-/// One of a plug-in that load_backends() has loaded; a value, valid until the process ends.
+/// A device of a plug-in that load_backends() has loaded; a value, valid until the process ends.
 class Device {
  public:
-  /// StatusError MOTE_UNSUPPORTED where no plug-in offers one of that name, and where it cannot be
-  /// used, with the reason: no driver, no GPU.
+  /// Throws StatusError MOTE_UNSUPPORTED if no plug-in offers a device of that name, or if it
+  /// cannot be used, with the reason: no driver, no GPU.
   static Device find(std::string_view name);
-  /// The one that such tensors are on; nullopt for the host, and where no plug-in offers it.
+  /// Returns the device that holds such tensors; nullopt for the host, and if no plug-in offers it.
   static std::optional<Device> of(DLDevice device);
 
   const char* name() const { return raw_->name; }
@@ -31,8 +31,8 @@ class Device {
   const mote_device* raw_;
 };
 
-/// Those that the loaded plug-ins offer, whether or not they can be used. Of several with the same
-/// DLDevice the one that was loaded first.
+/// Returns the devices that the loaded plug-ins offer, whether or not they can be used. If several
+/// have the same DLDevice, the one that was loaded first is listed.
 std::vector<const mote_device*> loaded_devices();
 
 }  // namespace mote

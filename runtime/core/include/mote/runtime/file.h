@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole files as bytes.
+// Whole files are read and written as bytes.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace MOTE_API mote {
 
-/// StatusError MOTE_FAILED that names the file and the system's reason.
+/// Throws StatusError MOTE_FAILED that names the file and the system's reason.
 std::vector<std::byte> read_file(const std::string& path);
 void write_file(const std::string& path, std::span<const std::byte> bytes);
 

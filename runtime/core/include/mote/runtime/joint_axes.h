@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The axes that several views of one shape share, with as few of them as possible: axes of extent 1
-// go, and neighbours that every view crosses as if they were one become one.
+// are dropped, and neighbouring axes that every view steps through as if they were one are merged.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace MOTE_API mote {
 
-/// A view's strides, for the axes of the joint shape; 0 where it repeats.
+/// The strides of a view for the axes of the joint shape; 0 where the view repeats.
 using AxisStrides = std::array<std::int64_t, kMaxAxes>;
 
 struct JointAxes {
@@ -20,13 +20,13 @@ struct JointAxes {
   std::array<std::int64_t, kMaxAxes> extents{};
 };
 
-/// Merges the axes [begin, end) of `axes` in place, among them only; the strides of every view are
-/// rewritten alike. Axes behind them move to the front. Returns how many of [begin, end) are left;
-/// where all had extent 1, none.
+/// Merges the axes [begin, end) of `axes` with each other, in place, and rewrites the strides of
+/// every view to match. Later axes move to the front. Returns how many of [begin, end) remain; none
+/// if all had extent 1.
 int merge_axes(JointAxes& axes, std::span<AxisStrides> views, int begin, int end);
 
-/// Puts the axes in the order of falling strides of the first view, of the second where those tie…,
-/// so that merging finds the order in memory.
+/// Sorts the axes by falling strides of the first view, ties by the second, and so on, so that
+/// merging finds the order in memory.
 void order_axes(JointAxes& axes, std::span<AxisStrides> views);
 
 }  // namespace mote

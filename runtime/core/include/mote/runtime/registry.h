@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The registry of operators (NNVM's): names, aliases, groups, and attributes of any type, which any
 // translation unit or loaded library may add at any time. An attribute is a column indexed by op
-// id; a lookup is two loads and takes no lock, and what it found stays where it is for the life of
-// the registry, so that a plug-in may register while others run. The library whose code or types
-// an attribute uses must stay loaded.
+// id. A lookup is two loads and takes no lock, and its result does not move for the life of the
+// registry, so a plug-in may register while others run. The library whose code or types an
+// attribute uses must stay loaded.
 #pragma once
 
 #include <array>
@@ -21,11 +21,11 @@
 
 namespace MOTE_API mote {
 
-/// Position of an op in the order of registration.
+/// The position of an op in the order of registration.
 using OpId = std::uint32_t;
-/// Registration of one more op than that is an error.
+/// The maximum number of ops; registering one more is an error.
 inline constexpr std::size_t kMaxOps = 65536;
-/// What an attribute is registered at where nothing else is said.
+/// The level of an attribute that is registered without one.
 inline constexpr int kDefaultLevel = 10;
 
 namespace detail {
@@ -38,7 +38,7 @@ class AnyColumn {
   AnyColumn(const AnyColumn&) = delete;
   AnyColumn& operator=(const AnyColumn&) = delete;
 
-  /// The value, or null.
+  /// Returns the value, or null.
   const void* find(OpId op) const noexcept {
     const std::size_t chunk = op / kChunkOps;
     if (chunk >= chunks_.size()) return nullptr;
@@ -48,8 +48,8 @@ class AnyColumn {
   const std::string& name() const { return name_; }
   std::type_index type() const { return type_; }
 
-  // Not with another of these at the same time.
-  /// So that store() cannot fail.
+  // Only one of these functions may run at a time.
+  /// Reserves room for the op so that store() cannot fail.
   void make_room(OpId op);
   void store(OpId op, const void* value) noexcept;
 
@@ -66,16 +66,16 @@ class AnyColumn {
 
 class Registry;
 
-/// The values of one attribute. A reference to it stays good as long as the registry.
+/// The values of one attribute. A reference to a value stays valid as long as the registry.
 template <typename T>
 class Column {
  public:
   Column(const Registry& registry, const detail::AnyColumn& column)
       : registry_(&registry), column_(&column) {}
 
-  /// Null where the op has none.
+  /// Returns null if the op has no value.
   const T* find(OpId op) const noexcept { return static_cast<const T*>(column_->find(op)); }
-  /// StatusError "op softmax has no attribute in_place".
+  /// Throws StatusError "op softmax has no attribute in_place".
   const T& at(OpId op) const;
 
  private:
@@ -89,15 +89,15 @@ class Registry {
   ~Registry();
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
-  /// The one that everybody shares; made, with the catalogue's ops in it, when first asked for.
+  /// Returns the registry of the process; the first call creates it with the catalogue's ops.
   static Registry& global();
 
-  /// The op with that name, registered if it is new. StatusError for an empty name or one that is
-  /// an alias of another op.
+  /// Returns the op with that name, which is registered if it is new. Throws StatusError for an
+  /// empty name or an alias of another op.
   OpId add(std::string_view name);
-  /// By name or alias.
+  /// Finds an op by name or alias.
   std::optional<OpId> find(std::string_view name) const;
-  /// StatusError "unknown op 'sotfmax': did you mean softmax?".
+  /// Throws StatusError "unknown op 'sotfmax': did you mean softmax?".
   OpId get(std::string_view name) const;
   const std::string& name(OpId op) const;
   std::size_t size() const;  ///< ids are 0 … size() - 1
@@ -106,14 +106,15 @@ class Registry {
   std::vector<std::string> attributes() const;  ///< sorted
   std::vector<OpId> members(std::string_view group) const;
 
-  /// StatusError where the name is taken by another op.
+  /// Throws StatusError if another op has the name.
   void alias(OpId op, std::string_view name);
-  /// The op has the group's attributes from now on, those registered later too.
+  /// Gives the op the group's attributes, including those registered later.
   void include(OpId op, std::string_view group);
 
-  /// Of several registrations that of the highest level holds; the same level twice is a
-  /// StatusError, as is another type than the attribute's first. On an error, and where memory
-  /// ends, nothing has been registered, of a group for none of its members.
+  /// If an attribute is registered at several levels, the value of the highest holds. Registering
+  /// the same level twice, or another type than the attribute's first, throws StatusError. On an
+  /// error, or if memory runs out, nothing has been registered, for a group for none of its
+  /// members.
   template <typename T>
   void set(OpId op, std::string_view attribute, T value, int level = kDefaultLevel) {
     store(op, attribute, typeid(T), std::make_shared<const T>(std::move(value)), level);
@@ -123,9 +124,10 @@ class Registry {
                  int level = kDefaultLevel) {
     store_group(group, attribute, typeid(T), std::make_shared<const T>(std::move(value)), level);
   }
-  /// Whether the attribute was registered at that level, for the op or a group of it.
+  /// True if the attribute was registered at that level, for the op or a group of it.
   bool is_set(OpId op, std::string_view attribute, int level = kDefaultLevel) const;
-  /// Empty where nothing has been registered yet; later registrations show up in it.
+  /// Returns the attribute's column; empty if nothing has been registered yet. Later registrations
+  /// appear in it.
   template <typename T>
   Column<T> column(std::string_view attribute) const {
     return {*this, any_column(attribute, typeid(T))};
@@ -153,7 +155,7 @@ const T& Column<T>::at(OpId op) const {
   registry_->missing(op, column_->name());
 }
 
-/// Registration as a chain:
+/// A chain of registrations:
 /// register_op("relu").alias("Relu").include("elementwise").set<InPlace>("in_place", {{0, 0}});
 class Registration {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runtime's errors carry the status that they have at the C ABI.
+// The runtime's errors, which carry the status that they have at the C ABI.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace MOTE_API mote {
 
 class StatusError : public Error {
  public:
-  /// One line: a control character in it, of a file or a caller, becomes "\x0A".
+  /// Makes the message one line: a control character from a file or a caller becomes "\x0A".
   StatusError(mote_status status, const std::string& what);
   mote_status status() const { return status_; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The bytes of a tensor, for C99 and for programs that share memory with mote without a copy.
- * A mote_tensor begins with a DLTensor, so a pointer to one is a pointer to the other. A mote_image
+/* The bytes of a tensor, for C99 and for programs that share memory with mote without a copy. A
+ * mote_tensor begins with a DLTensor, so a pointer to one is a pointer to the other. A mote_image
  * is the same bytes with the names of an image; a mote_tensor of three axes (rows, columns,
  * channels) may be cast to it and back. Extents and strides count elements. */
 #ifndef MOTE_RUNTIME_TENSOR_STRUCT_H
@@ -15,10 +15,10 @@ extern "C" {
 
 #define MOTE_MAX_AXES 12
 
-/* Memory that tensors share; counted. NULL: the tensor does not own its memory. */
+/* Reference-counted memory that tensors share. NULL: the tensor does not own its memory. */
 typedef struct mote_storage mote_storage;
 
-/* dl.shape and dl.strides point to the two arrays behind it; entries from dl.ndim on are 0. */
+/* dl.shape and dl.strides point to the two arrays that follow it; entries from dl.ndim on are 0. */
 typedef struct mote_tensor {
   DLTensor dl;
   int64_t shape[MOTE_MAX_AXES];
@@ -26,7 +26,7 @@ typedef struct mote_tensor {
   mote_storage* storage;
 } mote_tensor;
 
-/* Pixel (r, c) has its channel k at data + byte_offset + element size * (r*step + c*column_step +
+/* Channel k of pixel (r, c) is at data + byte_offset + element size * (r*step + c*column_step +
  * k*channel_step). may_alias: the same memory is read as a mote_tensor. */
 typedef struct __attribute__((__may_alias__)) mote_image {
   void* data;

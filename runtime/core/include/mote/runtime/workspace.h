@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that kernels work in, kept for the next call, with a limit on what all calls hold
-// together. Safe from any thread.
+// Workspace of kernels, which is kept for the next call, with a limit on the memory that all calls
+// hold together. It is safe from any thread.
 #pragma once
 
 #include <condition_variable>
@@ -14,25 +14,25 @@
 
 namespace MOTE_API mote {
 
-/// Behind each lease there are so many bytes more, which do not count, so that writing a little too
-/// far destroys nothing.
+/// The number of extra bytes after each lease, which do not count, so that writing slightly out of
+/// range destroys nothing.
 inline constexpr std::size_t kWorkspaceMargin = 4 * kAlignment;
 
-/// No limit but the address space.
+/// No limit except the address space.
 inline constexpr std::size_t kNoWorkspaceLimit =
     static_cast<std::size_t>(PTRDIFF_MAX) / kAlignment * kAlignment - kWorkspaceMargin;
 
 class WorkspacePool {
  public:
-  /// A limit beyond kNoWorkspaceLimit counts as that.
+  /// A limit beyond kNoWorkspaceLimit counts as kNoWorkspaceLimit.
   explicit WorkspacePool(std::size_t limit = kNoWorkspaceLimit,
                          const Allocator& allocator = default_allocator());
-  /// All leases have been given back.
+  /// All leases must have been given back.
   ~WorkspacePool();
   WorkspacePool(const WorkspacePool&) = delete;
   WorkspacePool& operator=(const WorkspacePool&) = delete;
 
-  /// Memory at a multiple of kAlignment, given back when this ends.
+  /// Memory at a multiple of kAlignment, which the destructor gives back.
   class Lease {
    public:
     Lease() = default;
@@ -60,21 +60,21 @@ class WorkspacePool {
     std::size_t bytes_ = 0;
   };
 
-  /// `bytes` bytes, which count as the next multiple of kAlignment. Where other leases leave too
-  /// little of the limit it waits for them, in the order of the calls, so a thread that holds a
-  /// lease must not ask for another one. StatusError MOTE_OUT_OF_MEMORY beyond the limit and where
-  /// the allocator has none.
+  /// Leases `bytes` bytes, which count as the next multiple of kAlignment. If other leases leave
+  /// too little of the limit, it waits for them, in the order of the calls, so a thread that holds
+  /// a lease must not ask for another one. Throws StatusError MOTE_OUT_OF_MEMORY beyond the limit
+  /// and if the allocator has none.
   Lease lease(std::size_t bytes);
-  /// Whether so much can be had at all, once nobody else holds any.
+  /// True if that number of bytes can be leased at all, once no other lease is held.
   bool allows(std::size_t bytes) const;
   std::size_t limit() const { return limit_; }
-  /// Bytes taken from the allocator now: leased, and kept for the next call.
+  /// Returns the number of bytes taken from the allocator now: leased, and kept for the next call.
   std::size_t held() const;
-  /// Gives back to the allocator what is not leased.
+  /// Gives all memory that is not leased back to the allocator.
   void trim();
 
  private:
-  struct Block;  // what stands in memory that is not leased
+  struct Block;  // the list entry in memory that is not leased
 
   void give_back(void* data, std::size_t bytes) noexcept;
   Block** best_fit(std::size_t bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of any arithmetic type where mote has two: double and int64_t. So a caller may write 0,
-// 0u or a size, and no call is ambiguous.
+// Converts numbers of any arithmetic type to the two that mote has, double and int64_t. So a caller
+// may write 0, 0u or a size, and no call is ambiguous.
 #pragma once
 
 #include <concepts>
@@ -15,8 +15,8 @@ namespace MOTE_API mote {
 template <typename T>
 concept Arithmetic = std::is_arithmetic_v<T>;
 
-/// Calls `use` with the number as a double or as an int64_t: an integer beyond int64_t, which only
-/// 64-bit unsigned types have, as a double.
+/// Calls `use` with the number as a double or an int64_t; an integer beyond int64_t, which only
+/// 64-bit unsigned types have, becomes a double.
 template <Arithmetic T, typename Use>
 void to_real_or_integer(T number, const Use& use) {
   if constexpr (std::is_floating_point_v<T>) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The casts between numbers that every part of mote agrees on: a real becomes an integer by
+// Defines the casts between numbers that every part of mote agrees on: a real becomes an integer by
 // truncation and saturates, NaN is 0; an integer that does not fit wraps; bool is "not zero".
 #pragma once
 
@@ -19,7 +19,7 @@ inline std::int64_t real_to_integer(double x, IntegerRange range) {
   return static_cast<std::int64_t>(t);
 }
 
-/// x modulo 2^bits in the range of an integer dtype.
+/// Returns x modulo 2^bits in the range of an integer dtype.
 inline std::int64_t wrap_integer(std::int64_t x, DType dtype) {
   if (!is_integer(dtype)) return x;
   const auto unused = static_cast<unsigned>(64 - 8 * info(dtype).size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where NVIDIA's libraries are looked for at run time: nothing of mote links them.
+// Lists where NVIDIA's libraries are searched for at run time: mote links none of them.
 #pragma once
 
 #include <string>
@@ -9,22 +9,21 @@
 
 namespace MOTE_API mote {
 
-/// $MOTE_NVRTC alone where it is set, else libnvrtc.so.13 and .12: by the loader's rules, then in
-/// $CUDA_HOME/lib64 and /usr/local/cuda/lib64.
+/// Returns $MOTE_NVRTC alone if it is set, else libnvrtc.so.13 and .12: by the loader's rules, then
+/// in $CUDA_HOME/lib64 and /usr/local/cuda/lib64.
 std::vector<std::string> nvrtc_candidates();
 
-/// libcublasLt.so.13 and .12, in the same places; $MOTE_CUBLAS alone where it is set.
+/// Returns libcublasLt.so.13 and .12 in the same locations, or $MOTE_CUBLAS alone if it is set.
 std::vector<std::string> cublas_candidates();
 
-/// libcudnn.so.9, in the same places; $MOTE_CUDNN alone where it is set.
+/// Returns libcudnn.so.9 in the same locations, or $MOTE_CUDNN alone if it is set.
 std::vector<std::string> cudnn_candidates();
 
-/// The driver's library: $MOTE_CUDA_DRIVER where it is set, else libcuda.so.1 by the loader's
-/// rules.
+/// Returns the driver's library: $MOTE_CUDA_DRIVER if it is set, else libcuda.so.1 by the loader.
 std::string cuda_driver();
 
-/// GPUs that the driver offers, at most 100; 0 where there is no driver. A child process asks: a
-/// process that called cuInit could not fork others that use a GPU.
+/// Returns the number of GPUs that the driver offers, at most 100; 0 if there is no driver. A child
+/// process asks: a process that called cuInit could not fork others that use a GPU.
 int gpu_count();
 
 }  // namespace mote

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element types of tensors: one table, of which names, sizes, ranges and formats are read.
+// The element types of tensors: a table of their names, sizes, ranges and formats.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace MOTE_API mote {
 
-/// The order is fixed: it is part of the kernel ABI's registry. f16 is IEEE binary16, bf16 the
-/// upper half of binary32; both are stored in 16 bits and never computed in.
+/// The element types, in a fixed order that is part of the kernel ABI's registry. f16 is IEEE
+/// binary16, bf16 the upper half of binary32; both are stored in 16 bits and never computed in.
 enum class DType : std::uint8_t { f32, f64, i32, i64, boolean, f16, bf16, i8, u8 };
 
 /// The values of an integer dtype or bool: least..greatest.
@@ -26,8 +26,8 @@ struct IntegerRange {
 /// The binary format of a real dtype: its values are k·2^e with |k| < 2^precision and e >=
 /// least_exponent, up to greatest.
 struct RealFormat {
-  int precision;       ///< significant bits, the hidden one counted
-  int least_exponent;  ///< of the unit of subnormal numbers
+  int precision;       ///< significant bits, including the hidden one
+  int least_exponent;  ///< exponent of the unit of subnormal numbers
   double greatest;     ///< the greatest finite value
 };
 

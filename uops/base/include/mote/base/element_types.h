@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One element of each dtype: how it is stored, and what it is when read: a double, or an integer of
-// 64 bits. Storing converts as casts do.
+// One element of each dtype: how it is stored, and the value that it is read as: a double, or a
+// 64-bit integer. Storing converts as casts do.
 #pragma once
 
 #include <concepts>
@@ -74,7 +74,7 @@ auto load_from(const void* memory) {
   return Element<D>::load(stored);
 }
 
-/// An integer that becomes a real goes through double, as in programs.
+/// Stores a value; an integer that becomes a real goes through double, as in programs.
 template <DType D, typename Value>
 void store_to(void* memory, Value value) {
   typename Element<D>::Stored stored;
@@ -85,7 +85,7 @@ void store_to(void* memory, Value value) {
   std::memcpy(memory, &stored, sizeof stored);
 }
 
-/// visit.template operator()<D>() for the dtype.
+/// Calls visit.template operator()<D>() for the dtype.
 template <typename Visit>
 decltype(auto) with_dtype(DType dtype, const Visit& visit) {
   switch (dtype) {

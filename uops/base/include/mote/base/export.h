@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every C++ header of mote includes this one before anything that an older standard lacks. It has
-// MOTE_API, and an error that says what to do where the standard is too old.
+// Every C++ header of mote includes this one before any feature that an older standard lacks. It
+// has MOTE_API, and an error that says what to do if the standard is too old.
 #pragma once
 
 #include "mote/base/export_c.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The shared libraries export the declarations that are marked so; all else is hidden. C++ headers
- * open `namespace MOTE_API mote`, C headers mark each declaration. C99, and any C++. */
+/* MOTE_API marks the declarations that the shared libraries export; all others are hidden. C++
+ * headers open `namespace MOTE_API mote`, C headers mark each declaration. C99, and any C++. */
 #ifndef MOTE_BASE_EXPORT_C_H
 #define MOTE_BASE_EXPORT_C_H
 

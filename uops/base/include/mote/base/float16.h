@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 16-bit real formats: f16 (IEEE binary16) and bf16 (the upper half of binary32). Values are
-// rounded once, straight from double, to nearest even: through float they would be rounded twice.
+// Converts to and from the 16-bit real formats: f16 (IEEE binary16) and bf16 (the upper half of
+// binary32). Values are rounded once, straight from double, to nearest even: through float they
+// would be rounded twice.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 namespace MOTE_API mote {
 namespace detail {
 
-/// The bits of x rounded to a 16-bit format with that many stored bits of fraction.
+/// Returns the bits of x rounded to a 16-bit format with that number of stored fraction bits.
 inline std::uint16_t encode16(double x, int fraction_bits, const RealFormat& format) {
   const unsigned infinity = (0x7FFFU >> fraction_bits) << fraction_bits;
   const unsigned sign = std::signbit(x) ? 0x8000U : 0U;
@@ -23,7 +24,7 @@ inline std::uint16_t encode16(double x, int fraction_bits, const RealFormat& for
   if (std::isinf(x)) return static_cast<std::uint16_t>(sign | infinity);
   const int least = format.least_exponent + fraction_bits;  // exponent of the least normal number
   const int exponent = magnitude == 0 ? least : std::max(std::ilogb(magnitude), least);
-  // In units of the last place; as a sum, a fraction that rounds up carries into the exponent.
+  // In units in the last place. In the sum, a fraction that rounds up carries into the exponent.
   const double units = std::nearbyint(std::ldexp(magnitude, fraction_bits - exponent));
   const unsigned steps = static_cast<unsigned>(exponent - least) << fraction_bits;
   if (steps + units >= infinity) return static_cast<std::uint16_t>(sign | infinity);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A word of a command line, as a shell reads it back.
+// Quotes a word of a command line so that a shell reads it back.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace MOTE_API mote {
 
-/// In single quotes unless it is plain.
+/// Returns the word in single quotes unless it is plain.
 inline std::string for_shell(const std::string& word) {
   const auto is_plain = [](char ch) {
     return std::isalnum(static_cast<unsigned char>(ch)) != 0 ||

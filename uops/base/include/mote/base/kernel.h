@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The C ABI of kernels and backends, version 1 (C99). A shared library offers backends through
- * mote_plugin_init; generated kernels and mote's own backends use the same structs. Every struct
- * begins with its size, so that later versions can append members: a reader looks at no member
- * beyond the size that it was given. Tensors cross as DLPack's DLTensor; strides are in elements,
- * NULL means row-major. Integers are 64-bit. Nothing here throws or aborts;
- * a host treats an exception that reaches it all the same as MOTE_FAILED. The functions of a kernel
- * are called from several threads at once. */
+/* Defines the C ABI of kernels and backends, version 1 (C99). A shared library offers backends
+ * through mote_plugin_init; generated kernels and mote's own backends use the same structs. Every
+ * struct begins with its size, so that later versions can append members: a reader looks at no
+ * member beyond the size that it was given. Tensors cross as DLPack's DLTensor; strides are in
+ * elements, NULL means row-major. Integers are 64-bit. Nothing here throws or aborts; a host treats
+ * an exception that reaches it nevertheless as MOTE_FAILED. The functions of a kernel are called
+ * from several threads at once. */
 #ifndef MOTE_BASE_KERNEL_H
 #define MOTE_BASE_KERNEL_H
 
@@ -28,7 +28,7 @@ typedef enum mote_status {
   MOTE_INVALID = 1,     /* the call is not legal for the op: shapes, dtypes, parameters */
   MOTE_UNSUPPORTED = 2, /* legal, but this kernel declines it */
   MOTE_OUT_OF_MEMORY = 3,
-  MOTE_FAILED = 4 /* anything else that went wrong inside the kernel */
+  MOTE_FAILED = 4 /* any other failure inside the kernel */
 } mote_status;
 
 /* A parameter of the op, by name: is_real says which member holds it. */
@@ -39,8 +39,9 @@ typedef struct mote_param {
   double real;
 } mote_param;
 
-/* One execution of an op. Optional tensors that are absent are NULL, but one output is there. An
- * input of which those outputs need the shape alone (a gradient often does) may have NULL data. */
+/* One execution of an op. Optional tensors that are absent are NULL, but at least one output is
+ * present. An input of which those outputs need only the shape (a gradient often does) may have
+ * NULL data. */
 typedef struct mote_call {
   size_t size; /* sizeof(mote_call) */
   const char* op;
@@ -58,26 +59,26 @@ typedef struct mote_call {
 } mote_call;
 
 /* The format in which a kernel accumulates reals: sums, products over an axis, scatters that add or
- * multiply. Integers are accumulated in 64 bits or in their dtype, wrapping, whatever is said. */
+ * multiply. Integers are accumulated in 64 bits or in their dtype, wrapping, in any case. */
 typedef enum mote_accumulator {
-  MOTE_ACC_NATIVE = 0, /* the dtype of the inputs; of 16 bits all else is computed in it as well */
-  MOTE_ACC_F32 = 1,    /* f64 is converted to it before it is accumulated */
+  MOTE_ACC_NATIVE = 0, /* the dtype of the inputs; for 16 bits all other arithmetic is in it too */
+  MOTE_ACC_F32 = 1,    /* f64 is converted to f32 before it is accumulated */
   MOTE_ACC_F64 = 2
 } mote_accumulator;
 
-/* Flags: which values of indices a kernel takes for granted. */
+/* Flags that say which values of indices a kernel assumes. */
 typedef enum mote_indices {
   MOTE_INDICES_ANY = 0,
-  MOTE_INDICES_VALID = 1,       /* within the axis, or what the op gives another meaning: counted
-                                   from the end, ignored */
+  MOTE_INDICES_VALID = 1,       /* within the axis, or a value to which the op gives another
+                                   meaning: counted from the end, ignored */
   MOTE_INDICES_NOT_NEGATIVE = 2 /* none is below 0 */
 } mote_indices;
 
-/* How accurate a kernel computes a function f, in units of the kernel's own format, whose roundoff
- * is u: |computed - f(x')| <= ulp * ulps of the result + abs, for some x' with |x' - x| <= arg u
- * |x|. */
+/* The accuracy of a function f that a kernel computes, in units of the kernel's own format, whose
+ * roundoff is u: |computed - f(x')| <= ulp * ulps of the result + abs, for some x' with |x' - x| <=
+ * arg u |x|. */
 typedef struct mote_accuracy {
-  const char* function; /* as in program text: "exp" */
+  const char* function; /* its name in program text: "exp" */
   double ulp;           /* none of the three is negative */
   double arg;
   double abs;
@@ -89,35 +90,36 @@ typedef struct mote_op_pair {
   int32_t output;
 } mote_op_pair;
 
-/* In place of a count of pairs: every pair that the op's definition allows. */
+/* A value in place of a count of pairs: every pair that the op's definition allows. */
 #define MOTE_IN_PLACE_ALL (-1)
 
-/* What a kernel promises about its numbers and its memory. The oracle judges it by this, and the
- * runtime asks it for nothing that it does not promise. What lies beyond size is not promised. */
+/* The promises of a kernel about its numbers and its memory. The oracle judges the kernel by them,
+ * and the runtime relies on nothing else. Members beyond size promise nothing. */
 typedef struct mote_contract {
   size_t size;
   int32_t accumulator; /* mote_accumulator */
-  /* Significant bits that operands of a multiply keep where it feeds a sum (tf32: 11, bf16: 8);
-   * 0: they are used as they are. */
+  /* The significant bits that operands of a multiplication that feeds a sum keep (tf32: 11, bf16:
+   * 8); 0: they are used as they are. */
   int32_t multiply_rounding;
   int32_t flushes_denormals; /* 0 or 1: operands and results below the least normal number may
                                 become 0 */
   int32_t deterministic;     /* 0 or 1: equal calls give equal bits */
-  /* The formula that is computed: "direct" (the op's definition), "padding_multiplied" (taps beside
-   * the data are zeros that are multiplied), or an alternative body of the op by its name. */
+  /* The formula that is computed: "direct" (the op's definition), "padding_multiplied" (taps
+   * outside the data are zeros that are multiplied), or an alternative body of the op by its name.
+   */
   const char* form;
-  /* The functions that are not the C library's; absent where size ends before. */
+  /* The functions that are not the C library's; absent if size ends before. */
   int32_t function_count;
   /* The pairs that may share memory in one call, any of them together; 0: none. */
   int32_t in_place_count;
   const mote_accuracy* functions;
-  const mote_op_pair* in_place; /* NULL where the count is not positive */
-  /* 0 or 1: where an input is NaN or infinite, the outputs that depend on it are anything: a
-   * maximum whose instruction drops NaN, or that starts at the least number. Absent (0) where size
-   * ends before. */
+  const mote_op_pair* in_place; /* NULL if the count is not positive */
+  /* 0 or 1: if an input is NaN or infinite, the outputs that depend on it may be anything, for
+   * example in a maximum whose instruction drops NaN, or that starts at the least number. Absent
+   * (0) if size ends before. */
   int32_t ignores_nan;
   int32_t reserved;
-  /* mote_indices: the kernel is for such indices only. Absent (0) where size ends before. */
+  /* mote_indices: the kernel is for such indices only. Absent (0) if size ends before. */
   int32_t indices;
   int32_t reserved_end;
 } mote_contract;
@@ -127,11 +129,11 @@ typedef struct mote_kernel {
   size_t size;
   const char* op;
   const mote_contract* contract;
-  /* MOTE_OK; or MOTE_UNSUPPORTED (for tensors of a device that it does not know, too) or
+  /* Returns MOTE_OK; or MOTE_UNSUPPORTED (also for tensors of a device that it does not know) or
    * MOTE_INVALID, with the reason in call->message. No data is read. */
   mote_status (*can_run)(const mote_call* call);
-  /* Bytes of workspace that run needs; NULL: none. The workspace is aligned to 64 bytes. Asked only
-   * of a call that can_run accepted; no data is read. */
+  /* Returns the bytes of workspace that run needs; NULL: none. The workspace is aligned to 64
+   * bytes. It is called only for a call that can_run accepted; no data is read. */
   size_t (*workspace_bytes)(const mote_call* call);
   /* stream is NULL on the CPU: the result is complete when run returns. */
   mote_status (*run)(const mote_call* call, void* stream);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// "did you mean …?": known names that a misspelt one may stand for.
+// Finds known names that a misspelt one may stand for ("did you mean …?").
 #pragma once
 
 #include <span>
@@ -11,12 +11,12 @@
 
 namespace MOTE_API mote {
 
-/// Names a few slips (insertions, deletions, replacements, swaps of neighbours) from `name`,
-/// nearest first; where there are none, those that hold it or are held by it. Three at most.
+/// Returns at most three names a few slips (insertions, deletions, replacements, swaps of
+/// neighbours) from `name`, nearest first; if there are none, those that contain it or are
+/// contained in it.
 std::vector<std::string> near_names(std::string_view name, std::span<const std::string> known);
 
-/// ", did you mean softmax or softmin?"; empty where no name is near, and for a single
-/// letter.
+/// Returns ", did you mean softmax or softmin?"; empty if no name is near, and for a single letter.
 std::string did_you_mean(std::string_view name, std::span<const std::string> known);
 
 }  // namespace mote

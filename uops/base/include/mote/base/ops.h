@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the catalogue says about its ops, for programs that link no compiler. mote-gen writes it.
- * C99. */
+/* Declares the definitions of the catalogue's ops, for programs that link no compiler. mote-gen
+ * writes them. C99. */
 #ifndef MOTE_BASE_OPS_H
 #define MOTE_BASE_OPS_H
 
@@ -16,8 +16,8 @@ extern "C" {
 /* An input or output at its canonical rank. */
 typedef struct mote_op_tensor {
   const char* name;
-  const char* dtype; /* "i64", …; "T": that of the instance */
-  /* Of an output: a call may leave it out, though not all outputs at once; or it is there only with
+  const char* dtype; /* "i64", …; "T": the dtype of the instance */
+  /* For an output: a call may leave it out, though not all outputs at once; or it exists only with
    * an optional input. */
   int32_t optional;
   int32_t rank;
@@ -32,7 +32,7 @@ typedef struct mote_op_param {
   int32_t is_integer;
   int32_t has_default;
   double default_value;
-  int64_t lower; /* integers: the legal range */
+  int64_t lower; /* for integers, the legal range */
   int64_t upper;
 } mote_op_param;
 
@@ -54,21 +54,21 @@ typedef struct mote_op_definition {
 
 /* The gradient of an op is another op. Its inputs are, in this order, the gradients of outputs of
  * the op, inputs of the op, and outputs of the op; its outputs are gradients of inputs of the op.
- * Bit k of a mask is output or input k of the op, but in `reads`. */
+ * Bit k of a mask is output or input k of the op, except in `reads`. */
 typedef struct mote_op_gradient {
   const char* op;
   const char* gradient;
   uint64_t from;    /* the outputs whose gradients it takes */
   uint64_t inputs;  /* the inputs that it takes */
   uint64_t outputs; /* the outputs that it takes */
-  uint64_t reads;   /* bit k: some kernel reads the data of its own input k; of others the shape */
+  uint64_t reads;   /* bit k: some kernel reads the data of its own input k, not only the shape */
   uint64_t to;      /* the inputs whose gradients it gives */
 } mote_op_gradient;
 
-/* The ops of the catalogue and their gradients, as far as there are kernels. Sorted by name. */
+/* The ops of the catalogue and their gradients, as far as kernels exist, sorted by name. */
 MOTE_API extern const mote_op_definition mote_ops[];
 MOTE_API extern const int32_t mote_op_count;
-/* Sorted by op. */
+/* The gradients, sorted by op. */
 MOTE_API extern const mote_op_gradient mote_op_gradients[];
 MOTE_API extern const int32_t mote_op_gradient_count;
 

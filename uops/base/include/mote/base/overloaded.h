@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For std::visit: a visitor made of one lambda for each alternative.
+// Makes a visitor for std::visit from one lambda for each alternative.
 #pragma once
 
 #include "mote/base/export.h"

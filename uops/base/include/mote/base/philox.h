@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random bits as a function of a key and a counter: Philox 4x32 with ten rounds, as Salmon, Moraes,
-// Dror and Shaw define it ("Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+// Computes random bits as a function of a key and a counter: Philox 4x32 with ten rounds, as
+// Salmon, Moraes, Dror and Shaw define it ("Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace MOTE_API mote {
 
-/// Four words for a counter of 128 bits (low word first) and a key of 64.
+/// Returns four words for a counter of 128 bits (low word first) and a key of 64 bits.
 inline std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
                                                std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
@@ -25,8 +25,8 @@ inline std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> coun
   return counter;
 }
 
-/// The stream of words that a seed stands for, at a position: word position % 4 of the block with
-/// counter position / 4 (both as unsigned 64-bit numbers) under the key `seed`. In 0..2^32-1.
+/// Returns the word at `position` of the stream of a seed: word position % 4 of the block with
+/// counter position / 4 (both as unsigned 64-bit numbers) under the key `seed`. It is in 0..2^32-1.
 inline std::int64_t philox_word(std::int64_t seed, std::int64_t position) {
   const auto key = static_cast<std::uint64_t>(seed);
   const auto at = static_cast<std::uint64_t>(position);

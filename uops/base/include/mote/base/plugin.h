@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loading backends from shared libraries. A failure is an Error that names the library and gives
-// the loader's reason; an ABI version that differs, a missing symbol, a struct that is too small
-// likewise.
+// Loads backends from shared libraries. A failure is an Error that names the library and gives the
+// loader's reason; so are an ABI version that differs, a missing symbol and too small a struct.
 #pragma once
 
 #include <memory>
@@ -21,23 +20,23 @@ struct Plugin {
   std::shared_ptr<void> library;
 };
 Plugin load_plugin(const std::string& path);
-/// The devices that it offers, valid as long as its library. Error as load_plugin()'s where they
-/// are not as device.h says.
+/// Returns the devices that the plug-in offers, valid as long as its library. Throws Error as
+/// load_plugin() does if they do not conform to device.h.
 std::vector<const mote_device*> devices_of(const Plugin& plugin);
 
-/// Error "OWNER: what" for a table that is not as kernel.h says: a struct that is too small, a
-/// name, a list or a function that is missing.
+/// Throws Error "OWNER: what" for a table that does not conform to kernel.h: a struct that is too
+/// small, or a missing name, list or function.
 void check_backend(const std::string& owner, const mote_backend& backend);
 
-/// Kernel `index` of the backend: a plug-in's own structs may be larger than ours.
+/// Returns kernel `index` of the backend: a plug-in's own structs may be larger than ours.
 const mote_kernel& kernel_at(const mote_backend& backend, std::int32_t index);
 
-/// What a kernel of an op says last where the call's dtypes are other kernels' of that op.
+/// The last words of a kernel's reason if other kernels of the op are for the call's dtypes.
 inline constexpr const char* kIsOfOtherDtypes = "this kernel is one of other dtypes";
 
-/// The first kernel of the backend for that op whose can_run accepts the call; otherwise the
-/// reasons of those that declined, each once, or "no kernel for OP". That a kernel is one of other
-/// dtypes is no reason where another has one.
+/// The first kernel of the backend for the op whose can_run accepts the call; otherwise the reasons
+/// of those that declined, each once, or "no kernel for OP". The reason that a kernel is for other
+/// dtypes is left out if another kernel gives another reason.
 struct KernelChoice {
   const mote_kernel* kernel = nullptr;
   std::string reason;

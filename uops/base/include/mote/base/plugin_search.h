@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where plug-ins are looked for: what $MOTE_PLUGIN_PATH lists (files and folders, separated by
-// colons), then the folders lib/mote/plugins of the running program's, of mote's own library's and
-// of the installation's prefix.
+// Lists where plug-ins are searched for: the files and folders in $MOTE_PLUGIN_PATH (separated by
+// colons), then the folders lib/mote/plugins under the prefixes of the running program, of mote's
+// own library and of the installation.
 #pragma once
 
 #include <string>
@@ -16,16 +16,17 @@ struct PluginPlace {
   bool is_given = true;  ///< by the environment
 };
 std::vector<PluginPlace> plugin_places();
-/// The libraries at a place: the file, or the folder's *.so by name. None where there is nothing.
+/// Returns the libraries at a location: the file, or the folder's *.so by name. None if nothing is
+/// there.
 std::vector<std::string> plugins_at(const std::string& place);
 
-/// Two names of one file.
+/// Returns true if both names are of one file.
 bool is_same_file(const std::string& a, const std::string& b);
 
 /// Loads the library in a child process, which ends after that. Throws Error "plug-in PATH: crashed
-/// while loading (SIGSEGV)" where the child did not survive it within half a minute; what else may
-/// be wrong with the library is for load_plugin to say. What survived is not probed again. The
-/// child is forked: threads may run, but none should be loading libraries by other means.
+/// while loading (SIGSEGV)" if the child did not survive within half a minute; load_plugin reports
+/// whatever else is wrong with the library. A library that survived is not probed again. The child
+/// is forked: threads may run, but none should be loading libraries by other means.
 void probe_plugin(const std::string& path);
 
 }  // namespace mote

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The generated kernels: what mote-gen writes. C99, so that the generated C can define it. */
+/* Declares the generated kernels, which mote-gen writes. C99, so that the generated C can define
+ * it. */
 #ifndef MOTE_BASE_REGISTRY_H
 #define MOTE_BASE_REGISTRY_H
 
@@ -13,7 +14,7 @@ extern "C" {
 
 /* One generated kernel: op ("conv2d", "conv2d.grad"), variant ("fast", "oracle"), dtype of its
  * instance, and as masks (bit k: input k of the record) the inputs that are present and those of
- * them whose data it reads. Of the others it needs the shape: their data may be NULL. */
+ * them whose data it reads. Of the other inputs it needs only the shape: their data may be NULL. */
 typedef struct mote_generated_kernel {
   const char* op;
   const char* variant;
@@ -21,13 +22,13 @@ typedef struct mote_generated_kernel {
   uint64_t input_mask;
   uint64_t read_mask;
   /* Bit k: output k of the op, as it is with all inputs, is among the kernel's outputs. A gradient
-   * has fewer where its op lacks an optional input. */
+   * has fewer if its op lacks an optional input. */
   uint64_t output_mask;
   mote_kernel kernel;
 } mote_generated_kernel;
 
-/* The kernels of a set of ops, sorted by op, variant, dtype, input_mask, and what is known of the
- * ops, sorted by name: what mote-gen writes, of the catalogue and of libraries beside it. */
+/* The kernels of a set of ops, sorted by op, variant, dtype, input_mask, and the definitions of the
+ * ops, sorted by name. mote-gen writes one for the catalogue and one for each other library. */
 typedef struct mote_kernel_library {
   const char* name;
   const mote_generated_kernel* kernels;
@@ -38,7 +39,7 @@ typedef struct mote_kernel_library {
   int32_t gradient_count;
 } mote_kernel_library;
 
-/* Those of the catalogue. */
+/* The kernels of the catalogue. */
 MOTE_API extern const mote_generated_kernel mote_generated_kernels[];
 MOTE_API extern const int32_t mote_generated_kernel_count;
 

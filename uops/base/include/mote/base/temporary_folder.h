@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder for files that nobody needs afterwards.
+// Makes folders for temporary files.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace MOTE_API mote {
 
-/// A new empty folder where the system keeps such files, removed with this.
+/// A new empty folder in the system's location for temporary files, removed by the destructor.
 class TemporaryFolder {
  public:
   /// Throws Error when it cannot be made.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What every generated thunk is made of (C99): checks of a mote_call's tensors and parameters, with
- * one-line messages. The first failure is kept in mote_thunk.status and its text in call->message;
- * every later check then returns harmless values (extents 1, parameters within their range), so
- * that a thunk is a list of calls without branches. Nothing is allocated. */
+/* Provides the parts of every generated thunk (C99): checks of a mote_call's tensors and
+ * parameters, with one-line messages. The first failure is kept in mote_thunk.status and its text
+ * in call->message; every later check then returns harmless values (extents 1, parameters within
+ * their range), so that a thunk is a list of calls without branches. Nothing is allocated. */
 #ifndef MOTE_BASE_THUNK_H
 #define MOTE_BASE_THUNK_H
 
@@ -15,7 +15,7 @@
 
 #define MOTE_MAX_RANK 16
 
-/* What a call of the op may hold: names, in the order of the call. */
+/* The names that a call of the op may hold, in the order of the call. */
 typedef struct mote_signature {
   const char* op;
   int32_t input_count;
@@ -33,7 +33,7 @@ typedef struct mote_thunk {
   mote_status status;
 } mote_thunk;
 
-/* A tensor at the full rank that the op gives it: missing leading axes have extent 1, axes that
+/* A tensor at the full rank that the op gives it: missing leading axes have extent 1, and axes that
  * repeat have stride 0. */
 typedef struct mote_view {
   const char* name;
@@ -44,7 +44,7 @@ typedef struct mote_view {
   int64_t strides[MOTE_MAX_RANK];
 } mote_view;
 
-/* The element type as in program text, or NULL where mote has none. */
+/* Returns the element type as in program text, or NULL if mote has none. */
 static inline const char* mote_dtype_name(DLDataType t) {
   if (t.lanes != 1) return NULL;
   if (t.code == kDLFloat && t.bits == 32) return "f32";
@@ -74,7 +74,7 @@ static inline void mote_message_append(const mote_call* call, const char* format
   va_end(args);
 }
 
-/* " (x f32[1,5,4,4], w f32[2,3,3,3])" */
+/* Appends " (x f32[1,5,4,4], w f32[2,3,3,3])". */
 static inline void mote_message_append_inputs(const mote_thunk* thunk) {
   const mote_call* call = thunk->call;
   const char* before = " (";
@@ -114,7 +114,7 @@ static inline int mote_thunk_knows(const mote_signature* signature, const char* 
   return 0;
 }
 
-/* Size of the call, counts, names of parameters. */
+/* Starts a thunk and checks the size of the call, the counts and the names of parameters. */
 static inline mote_thunk mote_thunk_begin(const mote_call* call, const mote_signature* signature,
                                           int run) {
   mote_thunk thunk = {call, signature, run, MOTE_OK};
@@ -141,7 +141,7 @@ static inline mote_thunk mote_thunk_begin(const mote_call* call, const mote_sign
   return thunk;
 }
 
-/* The strides of t, row-major where it gives none. */
+/* Takes the strides of t, row-major if it gives none. */
 static inline void mote_view_layout(mote_view* view, const DLTensor* t) {
   const int missing = view->rank - t->ndim;
   int64_t stride = 1;
@@ -154,7 +154,7 @@ static inline void mote_view_layout(mote_view* view, const DLTensor* t) {
   }
 }
 
-/* The data pointer; where the kernel reads or writes it, it must be there and aligned. */
+/* Takes the data pointer; if the kernel reads or writes it, it must be present and aligned. */
 static inline void mote_view_data(mote_thunk* thunk, mote_view* view, const DLTensor* t) {
   int empty = 0;
   for (int k = 0; k < view->rank; k++) empty |= view->extents[k] == 0;
@@ -166,7 +166,8 @@ static inline void mote_view_data(mote_thunk* thunk, mote_view* view, const DLTe
     mote_thunk_fail(thunk, MOTE_INVALID, "%s is not aligned to its elements", view->name);
 }
 
-/* All but the data. `optional_axes`: how many leading axes may be missing. */
+/* Checks everything except the data. `optional_axes` is the number of leading axes that may be
+ * missing. */
 static inline mote_view mote_thunk_described(mote_thunk* thunk, const DLTensor* t, const char* name,
                                              const char* dtype, int rank, int optional_axes,
                                              uint32_t broadcast) {
@@ -198,8 +199,8 @@ static inline mote_view mote_thunk_described(mote_thunk* thunk, const DLTensor* 
   return view;
 }
 
-/* Input k of the call, of which the shape alone is needed: its data may be absent. Leading axes that
- * broadcast may be missing. */
+/* Returns input k of the call, of which only the shape is needed: its data may be absent. Leading
+ * axes that broadcast may be missing. */
 static inline mote_view mote_thunk_shape(mote_thunk* thunk, int32_t k, const char* dtype, int rank,
                                          uint32_t broadcast) {
   const DLTensor* t =
@@ -210,7 +211,7 @@ static inline mote_view mote_thunk_shape(mote_thunk* thunk, int32_t k, const cha
                               broadcast);
 }
 
-/* Input k of the call, data and all. */
+/* Returns input k of the call, with its data. */
 static inline mote_view mote_thunk_input(mote_thunk* thunk, int32_t k, const char* dtype, int rank,
                                          uint32_t broadcast) {
   mote_view view = mote_thunk_shape(thunk, k, dtype, rank, broadcast);
@@ -218,7 +219,7 @@ static inline mote_view mote_thunk_input(mote_thunk* thunk, int32_t k, const cha
   return view;
 }
 
-/* Output k of the call. Leading axes of extent 1 may be missing. */
+/* Returns output k of the call. Leading axes of extent 1 may be missing. */
 static inline mote_view mote_thunk_output(mote_thunk* thunk, int32_t k, const char* dtype,
                                           int rank) {
   const DLTensor* t = thunk->status == MOTE_OK ? thunk->call->outputs[k] : NULL;
@@ -228,7 +229,7 @@ static inline mote_view mote_thunk_output(mote_thunk* thunk, int32_t k, const ch
   return view;
 }
 
-/* Input k is one that this kernel does not take. */
+/* Fails if the call has input k, which this kernel does not take. */
 static inline void mote_thunk_absent(mote_thunk* thunk, int32_t k) {
   if (thunk->status != MOTE_OK || k >= thunk->call->input_count) return;
   if (thunk->call->inputs[k] != NULL)
@@ -245,7 +246,7 @@ static inline const mote_param* mote_thunk_param(mote_thunk* thunk, const char* 
   return NULL;
 }
 
-/* An integer parameter within lower..upper. */
+/* Returns an integer parameter within lower..upper. */
 static inline int64_t mote_thunk_integer(mote_thunk* thunk, const char* name, int64_t lower,
                                          int64_t upper, int has_default, int64_t otherwise) {
   const mote_param* param = mote_thunk_param(thunk, name, has_default);
@@ -269,7 +270,7 @@ static inline double mote_thunk_real(mote_thunk* thunk, const char* name, int ha
   return param->is_real ? param->real : (double)param->integer;
 }
 
-/* The size with scale * size + offset = extent of the axis; `text` is that left side. */
+/* Returns the size with scale * size + offset = extent of the axis; `text` is the left side. */
 static inline int64_t mote_thunk_size(mote_thunk* thunk, const mote_view* view, int axis,
                                       int64_t scale, int64_t offset, const char* text) {
   if (thunk->status != MOTE_OK) return 1;
@@ -288,14 +289,15 @@ static inline int64_t mote_thunk_size(mote_thunk* thunk, const mote_view* view, 
   return 1;
 }
 
-/* The first extent that is not 1, else 1: the size that the others repeat along. */
+/* Returns the first extent that is not 1, else 1: the size to which the other axes repeat. */
 static inline int64_t mote_thunk_broadcast(int count, const int64_t* extents) {
   for (int k = 0; k < count; k++)
     if (extents[k] != 1) return extents[k];
   return 1;
 }
 
-/* The axis has the expected extent, or repeats. `text` says what is expected: "groups*CG". */
+/* Checks that the axis has the expected extent, or repeats. `text` is the expected extent:
+ * "groups*CG". */
 static inline void mote_thunk_extent(mote_thunk* thunk, const mote_view* view, int axis,
                                      int64_t expected, const char* text) {
   const int64_t got = view->extents[axis];
@@ -320,7 +322,7 @@ static inline void mote_thunk_at_least(mote_thunk* thunk, int64_t value, int64_t
                   value);
 }
 
-/* What an index divides by. `unused`: there is no element whose index does. */
+/* Checks the divisor of an index. `unused`: no element has an index with this divisor. */
 static inline void mote_thunk_divisor(mote_thunk* thunk, int unused, int64_t value,
                                       const char* text) {
   if (thunk->status != MOTE_OK || unused || value >= 1) return;
@@ -328,7 +330,7 @@ static inline void mote_thunk_divisor(mote_thunk* thunk, int unused, int64_t val
                   value);
 }
 
-/* What the typed function returned, as a status. */
+/* Turns the result of the typed function into a status. */
 static inline mote_status mote_thunk_result(mote_thunk* thunk, int result) {
   if (result != 0) mote_thunk_fail(thunk, MOTE_OUT_OF_MEMORY, "no memory for its temporaries");
   return thunk->status;

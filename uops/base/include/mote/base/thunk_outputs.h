@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the thunk of a kernel with optional outputs is made of beside thunk.h (C99): outputs that a
- * call may leave out, and inputs whose data is needed for some outputs alone. */
+/* Provides the parts of a thunk with optional outputs in addition to thunk.h (C99): outputs that a
+ * call may leave out, and inputs whose data is needed only for some outputs. */
 #ifndef MOTE_BASE_THUNK_OUTPUTS_H
 #define MOTE_BASE_THUNK_OUTPUTS_H
 
 #include "mote/base/thunk.h"
 
-/* Output k of the call, or, where that is NULL, a view without data that agrees to every extent and
- * every choice by strides. */
+/* Returns output k of the call or, if that is NULL, a view without data that agrees with every
+ * extent and every choice by strides. */
 static inline mote_view mote_thunk_wanted(mote_thunk* thunk, int32_t k, const char* dtype,
                                           int rank) {
   if (thunk->status != MOTE_OK || thunk->call->outputs[k] != NULL)
@@ -20,7 +20,7 @@ static inline mote_view mote_thunk_wanted(mote_thunk* thunk, int32_t k, const ch
   return view;
 }
 
-/* All outputs are optional, but a call asks for one. */
+/* Fails unless the call asks for at least one output, all of which are optional. */
 static inline void mote_thunk_any_output(mote_thunk* thunk) {
   if (thunk->status != MOTE_OK) return;
   for (int32_t k = 0; k < thunk->signature->output_count; k++)
@@ -28,8 +28,8 @@ static inline void mote_thunk_any_output(mote_thunk* thunk) {
   mote_thunk_fail(thunk, MOTE_INVALID, "no output is asked for");
 }
 
-/* Input k of the call; its data is needed where the call has one of the outputs (bit n: output n).
- */
+/* Returns input k of the call; its data is needed if the call has one of the outputs (bit n: output
+ * n). */
 static inline mote_view mote_thunk_input_for(mote_thunk* thunk, int32_t k, const char* dtype,
                                              int rank, uint32_t broadcast, uint64_t outputs) {
   int read = 0;

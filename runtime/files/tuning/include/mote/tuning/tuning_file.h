@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of fastest kernels (mote/runtime/tune.h) in a file, so that the next process need not
-// measure. The file is JSON of a version, for one machine and one set of libraries: times of others
-// say nothing here, so such a file is ignored, as a damaged one is, and the next save replaces it.
+// measure. The file is JSON with a version, for one machine and one set of libraries: times of
+// others mean nothing here, so such a file is ignored, as a damaged one is, and the next save
+// replaces it.
 #pragma once
 
 #include <optional>
@@ -16,21 +17,21 @@ namespace MOTE_API mote {
 
 inline constexpr int kTuningVersion = 2;
 
-/// Where a warning goes; one line without an end.
+/// The receiver of a warning: one line without a line end.
 using Warn = void (*)(const std::string& line);
-/// "mote: warning: LINE" on standard error.
+/// Writes "mote: warning: LINE" to standard error.
 void warn_on_stderr(const std::string& line);
 
-/// Puts the file's entries into the context's table. Returns why the file was ignored, after it
-/// warned; nothing where it was read, or where there is none. Entries of ops and kernels that are
-/// not there now are left out.
+/// Puts the file's entries into the context's table. If the file is ignored, warns and returns the
+/// reason; returns nothing if it was read or does not exist. Entries of unknown ops and kernels are
+/// left out.
 std::optional<Reason> load_tuning(Context& context, const std::string& path,
                                   Warn warn = warn_on_stderr);
-/// Writes the whole table, whatever was in the file. Who reads meanwhile finds the old file or the
-/// new one. StatusError MOTE_FAILED where it cannot be written.
+/// Writes the whole table, whatever was in the file. A concurrent reader finds the old file or the
+/// new one. Throws StatusError MOTE_FAILED if it cannot be written.
 void save_tuning(Context& context, const std::string& path);
 
-/// The same with text; `read_tuning` does not warn.
+/// These functions use text instead of a file; `read_tuning` does not warn.
 std::string tuning_text(Context& context);
 std::optional<Reason> read_tuning(Context& context, std::string_view text);
 
