@@ -21,8 +21,8 @@
 
 #include "blocks/demand.h"
 #include "blocks/inline.h"
+#include "blocks/masked.h"
 #include "blocks/storage.h"
-#include "blocks/thin.h"
 #include "judge/bounds.h"
 #include "judge/reference.h"
 #include "mote/oracle/generate.h"
@@ -81,8 +81,8 @@ double work_of(const Case& c) {
     const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
     if (r == nullptr) continue;
     const blocks::Extents shape = blocks::extents_of(r->x.shape(), sizes);
-    const auto thin = blocks::thinned(*r, demand.conditions_of_terms(u, *r));
-    const double share = thin ? blocks::chosen_share(thin->conditions, shape, sizes) : 1;
+    const auto mask = blocks::masked(*r, demand.conditions_of_terms(u, *r));
+    const double share = mask ? blocks::chosen_share(mask->conditions, shape, sizes) : 1;
     work = std::max(work, share * elements(shape));
   }
   return work;

@@ -63,9 +63,9 @@ TEST(BlockInline, ProductsAreComputedWhereTheyAreRead) {
 TEST(BlockInline, WhatIsOutOfRangeIsLeftOut) {
   const auto there = blocks::inlined(*parsed(kWindow));
   ASSERT_TRUE(there.has_value());
-  const blocks::Thins thins = blocks::find_thins(*there);
-  ASSERT_EQ(thins.size(), 1U);
-  EXPECT_EQ(thins.begin()->second.conditions.size(),
+  const blocks::Masks masks = blocks::find_masks(*there);
+  ASSERT_EQ(masks.size(), 1U);
+  EXPECT_EQ(masks.begin()->second.conditions.size(),
             3U);  // the stride divides, and the index is neither before nor beyond the range
 }
 
@@ -107,7 +107,7 @@ near = iota((i0 + i1)%3 over A, B, C) == 0
 output y = sum[1, 2](where(near, x*f32(iota(i1*i2 - 2*i0 over A, B, C)), 0))
 output z = sum[0](where(near, x + f32(iota(-i2/2 over A, B, C)), 0))
 )");
-  EXPECT_FALSE(blocks::find_thins(*program).empty());
+  EXPECT_FALSE(blocks::find_masks(*program).empty());
   for (const std::int64_t last : {1, 2, 5, 70})
     EXPECT_EQ(
         compare_with_evaluate(program, drawn(*program, {{"A", 8}, {"B", 9}, {"C", last}}), {}), "")

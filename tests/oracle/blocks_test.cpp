@@ -104,8 +104,8 @@ output a = any[1](where(even, x > 0, false))
   trial.fill = test::Fill::reals;
   trial.seed = 5;
   const std::vector<Array> inputs = stored(test::make_inputs(*program, trial));
-  const blocks::Plan thin = blocks::make_plan(*program, blocks::find_thins(*program));
-  EXPECT_EQ(thin_steps(thin, false), 6);
+  const blocks::Plan mask = blocks::make_plan(*program, blocks::find_masks(*program));
+  EXPECT_EQ(thin_steps(mask, false), 6);
   EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", 2}}), "");
   EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", 41}}), "");
   EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", 0}}), "");
@@ -121,8 +121,8 @@ output s = sum[1](where(iota(i1 over A, B) == iota(i0 over A, B), x, 0))
   trial.sizes = {{"A", 1100}, {"B", 1000}};
   trial.fill = test::Fill::reals;
   trial.seed = 7;
-  const blocks::Plan thin = blocks::make_plan(*program, blocks::find_thins(*program));
-  EXPECT_EQ(thin_steps(thin, false), 1);
+  const blocks::Plan mask = blocks::make_plan(*program, blocks::find_masks(*program));
+  EXPECT_EQ(thin_steps(mask, false), 1);
   EXPECT_EQ(compare_with_evaluate(program, stored(test::make_inputs(*program, trial)), {}), "");
 }
 
@@ -156,9 +156,9 @@ output y = sum[2](where(far, e[i0, i2 over T, E, S]*v[i2, i1 over T, E, S], 0))
   trial.fill = test::Fill::reals;
   trial.seed = 11;
   const std::vector<Array> inputs = stored(test::make_inputs(*program, trial));
-  const blocks::Plan thin = blocks::make_plan(*program, blocks::find_thins(*program));
-  EXPECT_EQ(thin_steps(thin, false), 4);  // score, most, total, y
-  EXPECT_EQ(thin_steps(thin, true), 1);   // e
+  const blocks::Plan mask = blocks::make_plan(*program, blocks::find_masks(*program));
+  EXPECT_EQ(thin_steps(mask, false), 4);  // score, most, total, y
+  EXPECT_EQ(thin_steps(mask, true), 1);   // e
   for (const std::int64_t width : {0, 1, 2, 41})
     EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", Number(width)}}), "") << width;
 }
@@ -176,8 +176,8 @@ output column = sum[0](score)
   trial.sizes = {{"A", 19}, {"B", 40}, {"K", 3}};
   trial.fill = test::Fill::reals;
   trial.seed = 13;
-  const blocks::Plan thin = blocks::make_plan(*program, blocks::find_thins(*program));
-  EXPECT_EQ(thin_steps(thin, false), 1);  // y
+  const blocks::Plan mask = blocks::make_plan(*program, blocks::find_masks(*program));
+  EXPECT_EQ(thin_steps(mask, false), 1);  // y
   EXPECT_EQ(compare_with_evaluate(program, stored(test::make_inputs(*program, trial)), {}), "");
 }
 

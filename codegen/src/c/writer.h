@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "c/internal.h"
-#include "cuda/packs.h"
-#include "cuda/row_packs.h"
+#include "cuda/row_vectors.h"
 #include "cuda/rows.h"
 #include "cuda/tiles.h"
+#include "cuda/vector_access.h"
 
 namespace mote::emit {
 
@@ -37,8 +37,8 @@ class Writer {
   /// takes a tile of them.
   std::string kernel_body(bool by_block, const cuda::TileForm* tiles = nullptr);
   /// Of the form's program.
-  std::string kernel_body(const cuda::PackForm& packs);
-  std::string kernel_body(const cuda::RowPackForm& packs);
+  std::string kernel_body(const cuda::VectorForm& packs);
+  std::string kernel_body(const cuda::RowVectorForm& packs);
 
  private:
   /// How a store declares its rank-0 temporary.
@@ -54,11 +54,11 @@ class Writer {
   void parallel_loops(const Loop& first, const Facts& facts);
   void grid_loops(const Loop& first, const Facts& facts);
   void grid_loop(const Loop& loop, const Facts& facts);
-  void pack_loops(const Loop& loop, const Facts& facts);
+  void vector_loops(const Loop& loop, const Facts& facts);
   bool block_round(const Body& b, const Facts& facts, bool settled = true);
   void block_loop(const Loop& loop, const Facts& facts);
   void shared_iterations(const Loop& loop, const cuda::Share& share, const Facts& facts);
-  void packed_iterations(const Loop& loop, const cuda::PackedLoop& packed, const cuda::Share& share,
+  void vector_iterations(const Loop& loop, const cuda::VectorLoop& packed, const cuda::Share& share,
                          const Facts& facts, const std::string& begin, const std::string& end);
   void grid_digits(const std::vector<const Loop*>& chain, const Facts& facts);
   std::vector<std::string> extents(const std::vector<cuda::TileAxis>& axes, const Facts& facts);
@@ -104,9 +104,9 @@ class Writer {
   bool in_region_ = false;
   std::string worker_ = "thread";  ///< who takes a round that is shared: a thread or a block
   bool rolled_ = false;            ///< the compiler is told not to unroll innermost loops
-  const cuda::TileForm* tiles_ = nullptr;         ///< how blocks take rounds that are shared
-  const cuda::PackForm* packs_ = nullptr;         ///< rounds that threads take by packs
-  const cuda::RowPackForm* row_packs_ = nullptr;  ///< loops that blocks take by packs
+  const cuda::TileForm* tiles_ = nullptr;             ///< how blocks take rounds that are shared
+  const cuda::VectorForm* vectors_ = nullptr;         ///< rounds that threads take by packs
+  const cuda::RowVectorForm* row_vectors_ = nullptr;  ///< loops that blocks take by packs
   std::string out_;
   int indent_ = 1;
   std::map<const Stmt*, Declaration> declares_;

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "c/writer.h"
-#include "chunks.h"
 #include "distribute.h"
 #include "ir/dependence.h"
 #include "mote/codegen/walk.h"
 #include "rewriting.h"
-#include "segments.h"
+#include "scatter_by_range.h"
+#include "split_reduction.h"
 #include "stages.h"
 
 namespace mote::cuda {
@@ -53,11 +53,11 @@ Expr terms_of_iterations(const Body& stage) {
   return terms;
 }
 
-std::optional<Chunked> scattered(const LoopProgram& p, const std::set<std::string>& others) {
+std::optional<SplitReduction> scattered(const LoopProgram& p, const std::set<std::string>& others) {
   const auto expanded = with_own_memory(p, others);
-  if (!expanded) return in_segments(p);
+  if (!expanded) return scattered_by_range(p);
   const auto steps = distributed(*expanded, Steps::loops);
-  return in_segments(steps ? *steps : *expanded);
+  return scattered_by_range(steps ? *steps : *expanded);
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ std::optional<Division> divided(const Stages& all, std::size_t stage) {
   alone.is_part = true;
   alone.body = all.stages[stage].body;
   unmark(alone.body);
-  std::optional<Chunked> made;
+  std::optional<SplitReduction> made;
   if (all.stages[stage].in_order) {
     made = scattered(alone, others_touched(all, stage));
     const Symbol one(SymbolKind::loop, fresh_name(alone, "one"));
@@ -75,8 +75,8 @@ std::optional<Division> divided(const Stages& all, std::size_t stage) {
   }
   if (!made) {
     const auto steps = distributed(alone, Steps::loops);
-    made = in_chunks(steps ? *steps : alone);
-    if (!made && steps) made = Chunked{*steps, terms_of_iterations(all.stages[stage].body)};
+    made = with_split_reduction(steps ? *steps : alone);
+    if (!made && steps) made = SplitReduction{*steps, terms_of_iterations(all.stages[stage].body)};
   }
   if (!made) return std::nullopt;
   Division out{cut(made->program), made->terms};

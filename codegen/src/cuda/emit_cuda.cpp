@@ -15,11 +15,11 @@
 #include "kernel_text.h"
 #include "mote/codegen/generated_by.h"
 #include "mote_cuda_h.h"
-#include "packs.h"
 #include "passes/leave_out.h"
 #include "schedule/keep.h"
 #include "stages.h"
 #include "tile_text.h"
+#include "vector_access.h"
 
 namespace mote {
 namespace cuda {
@@ -61,7 +61,7 @@ struct Making {
 };
 
 /// Returns true if one of the tensors may repeat, so that it has gaps.
-bool repeats_any(const LoopProgram& p, const PackForm& packs) {
+bool repeats_any(const LoopProgram& p, const VectorForm& packs) {
   return std::ranges::any_of(p.source->inputs, [&](const Uop& u) {
     const auto& input = std::get<uop::Input>(u.node().kind);
     return std::ranges::find(packs.loads, input.name) != packs.loads.end() &&
@@ -73,7 +73,7 @@ bool repeats_any(const LoopProgram& p, const PackForm& packs) {
 std::optional<CudaKernel> map_kernel(const LoopProgram& p, const Stage& stage,
                                      const std::string& function) {
   const auto rows = along_rows(p, stage);
-  auto made = rows ? row_pack_kernel(p, *rows, function) : std::nullopt;
+  auto made = rows ? row_vector_kernel(p, *rows, function) : std::nullopt;
   if (made) made->is_map = true;
   return made;
 }
@@ -85,12 +85,12 @@ std::vector<CudaKernel> kernels_of(const LoopProgram& p, const Stage& stage, con
   const bool demands = stage.rows && !stage.rows->empty();
   if (p.native && making.part == 0) all = tile_kernels(p, stage, own, making.tf32);
   if (p.native && stage.rows && (demands || making.part == 0))
-    if (auto packs = row_pack_kernel(p, stage, own + "_row_packs"))
+    if (auto packs = row_vector_kernel(p, stage, own + "_row_packs"))
       all.push_back(*std::move(packs));
   if (stage.rows && (has_long_rows || demands))
     all.push_back(kernel(p, stage, own + "_rows", true));
-  const auto packs = p.native ? pack_form(p, stage.body) : std::nullopt;
-  if (packs) all.push_back(pack_kernel(*packs, own + "_packs"));
+  const auto packs = p.native ? vector_form(p, stage.body) : std::nullopt;
+  if (packs) all.push_back(vector_kernel(*packs, own + "_packs"));
   if (p.native && !stage.rows && (!packs || repeats_any(p, *packs)))
     if (auto rows = map_kernel(p, stage, own + "_row_packs")) all.push_back(*std::move(rows));
   if (!has_long_rows || !stage.rows || demands) all.push_back(kernel(p, stage, own, false));

@@ -39,13 +39,13 @@ std::string Writer::kernel_body(bool by_block, const cuda::TileForm* tiles) {
          opening + unread_scalars(statements) + statements;
 }
 
-std::string Writer::kernel_body(const cuda::PackForm& packs) {
-  packs_ = &packs;
+std::string Writer::kernel_body(const cuda::VectorForm& packs) {
+  vectors_ = &packs;
   return kernel_body(false);
 }
 
-std::string Writer::kernel_body(const cuda::RowPackForm& packs) {
-  row_packs_ = &packs;
+std::string Writer::kernel_body(const cuda::RowVectorForm& packs) {
+  row_vectors_ = &packs;
   return kernel_body(true);
 }
 
@@ -115,8 +115,8 @@ void Writer::grid_loops(const Loop& first, const Facts& facts) {
     write_tiles(*this, facts);
     return;
   }
-  if (packs_ != nullptr) {
-    pack_loops(first, facts);
+  if (vectors_ != nullptr) {
+    vector_loops(first, facts);
     return;
   }
   const std::vector<const Loop*> chain = parallel_chain(first);

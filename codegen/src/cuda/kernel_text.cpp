@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "c/writer.h"
-#include "row_packs.h"
-#include "wide_tiles.h"
+#include "pipelined_tiles.h"
+#include "row_vectors.h"
 
 namespace mote::cuda {
 namespace {
@@ -73,7 +73,7 @@ std::string head(const std::string& function, const std::vector<Parameter>& take
 
 /// Returns a comment that says what a thread or a block computes.
 std::string workers_comment(const Stage& stage, const emit::Names& names, bool by_block,
-                            const std::vector<KnownStride>& strides, bool by_packs = false) {
+                            const std::vector<KnownStride>& strides, bool by_vectors = false) {
   if (stage.in_order) return "/* One thread does it all, in order. */\n";
   std::string variables;
   for_each(stage.body, [&](const Stmt& s) {
@@ -87,7 +87,7 @@ std::string workers_comment(const Stage& stage, const emit::Names& names, bool b
   for (const KnownStride& k : strides)
     where += fmt::format("{}{}[{}]", where.empty() ? ", where 1 is " : ", ",
                          names.strides(k.tensor), k.axis);
-  const char* how = by_packs ? ", whose threads move 16 bytes at a time" : "";
+  const char* how = by_vectors ? ", whose threads move 16 bytes at a time" : "";
   return emit::wrap(fmt::format("/* {} {}{}{}{}. */", variables.empty() ? "One" : "A",
                                 by_block ? "block" : "thread", variables, how, where)) +
          "\n";
@@ -169,12 +169,12 @@ CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string&
   return k;
 }
 
-std::optional<CudaKernel> row_pack_kernel(const LoopProgram& all, const Stage& stage,
-                                          const std::string& function) {
+std::optional<CudaKernel> row_vector_kernel(const LoopProgram& all, const Stage& stage,
+                                            const std::string& function) {
   LoopProgram part = all;
   part.body = stage.body;
   part.strides = *stage.rows;
-  const auto form = row_pack_form(part);
+  const auto form = row_vector_form(part);
   if (!form) return std::nullopt;
   emit::Names names(form->program);
   for (const auto& [variable, packed] : form->loops) names.add_symbol(packed.at);
@@ -189,7 +189,7 @@ std::optional<CudaKernel> row_pack_kernel(const LoopProgram& all, const Stage& s
   return k;
 }
 
-CudaKernel pack_kernel(const PackForm& form, const std::string& function) {
+CudaKernel vector_kernel(const VectorForm& form, const std::string& function) {
   const LoopProgram& part = form.program;
   emit::Names names(part);
   emit::Printer printer(part, names, emit::Target::cuda);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "mote/codegen/emit_cuda.h"
-#include "packs.h"
 #include "stages.h"
+#include "vector_access.h"
 
 namespace mote::cuda {
 
@@ -22,9 +22,9 @@ std::vector<CudaKernel> tile_kernels(const LoopProgram& all, const Stage& stage,
                                      const std::string& function, bool tf32);
 /// Makes a kernel of a block for each iteration, whose threads access 16 bytes of a row at a time;
 /// nullopt if no row allows that.
-std::optional<CudaKernel> row_pack_kernel(const LoopProgram& all, const Stage& stage,
-                                          const std::string& function);
+std::optional<CudaKernel> row_vector_kernel(const LoopProgram& all, const Stage& stage,
+                                            const std::string& function);
 /// Makes a kernel of a thread for each 16 bytes of elements.
-CudaKernel pack_kernel(const PackForm& form, const std::string& function);
+CudaKernel vector_kernel(const VectorForm& form, const std::string& function);
 
 }  // namespace mote::cuda

@@ -172,10 +172,10 @@ void Writer::shared_iterations(const Loop& loop, const cuda::Share& share, const
   const std::string begin = from_0 ? "" : first + " + ";
   const std::string end = limit(loop.end, v + "_end", facts);
   std::string offset = begin;
-  if (row_packs_ != nullptr)
-    if (const auto packed = row_packs_->loops.find(loop.variable);
-        packed != row_packs_->loops.end()) {
-      packed_iterations(loop, packed->second, share, facts, begin, end);
+  if (row_vectors_ != nullptr)
+    if (const auto packed = row_vectors_->loops.find(loop.variable);
+        packed != row_vectors_->loops.end()) {
+      vector_iterations(loop, packed->second, share, facts, begin, end);
       const std::string count =
           from_0 ? in_parentheses(end) : fmt::format("({} - {})", in_parentheses(end), first);
       offset += fmt::format("{0} / {1} * {1} + ", count, packed->second.elements);

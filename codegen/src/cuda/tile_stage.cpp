@@ -21,7 +21,7 @@ std::string TileWriter::holds(const Conditions& where, const char* hint) {
 
 /// Returns the number of elements in 16 bytes, if the operand is a tensor that is staged as it is
 /// stored and all of it counts; otherwise 0.
-int TileWriter::elements_of_pack(const TileOperand& o) const {
+int TileWriter::elements_of_vector(const TileOperand& o) const {
   const auto* load = std::get_if<value::Load>(&o.value->kind);
   if (load == nullptr || !o.where.empty()) return 0;
   const TensorDecl& t = *find_tensor(w_.p_, load->tensor);
@@ -63,7 +63,7 @@ std::string TileWriter::is_packed_along(const value::Load& load, const TileGroup
 
 /// Returns the name of a constant: true if vector accesses stage the operand; empty: never.
 std::string TileWriter::packs(const TileOperand& o, const char* hint) {
-  const int elements = elements_of_pack(o);
+  const int elements = elements_of_vector(o);
   if (elements == 0) return "";
   const auto& load = std::get<value::Load>(o.value->kind);
   const std::string inner = is_packed_along(load, depth_, elements);
@@ -107,7 +107,7 @@ std::string TileWriter::staged_at(const TileOperand& o) const {
 }
 
 void TileWriter::stage_packs(const TileOperand& o) {
-  const int elements = elements_of_pack(o);
+  const int elements = elements_of_vector(o);
   if (elements == 0) return;
   const auto& load = std::get<value::Load>(o.value->kind);
   const int parts = kCudaTile * kSlice / elements / kCudaThreads;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes kernels of tiles, and holds the text of their axes and operands. Its parts: axes
 // (tile_axes.cpp), slices of operands to shared memory (tile_stage.cpp), pipelined tiles
-// (wide_tile_text.cpp), the rest (tile_text.cpp).
+// (pipelined_tile_text.cpp), the rest (tile_text.cpp).
 #pragma once
 
 #include <fmt/format.h>
@@ -90,7 +90,7 @@ class TileWriter {
   bool has_conditions() const { return !form_.left_where.empty() || !form_.right_where.empty(); }
   std::string holds(const Conditions& where, const char* hint);
   std::string packs(const TileOperand& o, const char* hint);
-  int elements_of_pack(const TileOperand& o) const;
+  int elements_of_vector(const TileOperand& o) const;
   std::string is_packed_along(const value::Load& load, const TileGroup& g, int elements) const;
   void stage(const TileOperand& o);
   void stage_packs(const TileOperand& o);

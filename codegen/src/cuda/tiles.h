@@ -37,7 +37,7 @@ struct TileForm {
   /// f16 or bf16: both operands are elements of that dtype as they are stored, so that tensor cores
   /// can multiply them. f32: the same, if they may be rounded to tf32.
   std::optional<DType> fragments;
-  bool is_wide = false;  ///< see wide_tiles.h
+  bool is_wide = false;  ///< see pipelined_tiles.h
 
   int side() const { return is_wide ? kCudaWideTile : kCudaTile; }
 };

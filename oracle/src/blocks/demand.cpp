@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "thin.h"
+#include "masked.h"
 
 namespace mote::blocks {
 namespace {

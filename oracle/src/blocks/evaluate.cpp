@@ -11,9 +11,9 @@
 #include "as.h"
 #include "hoist.h"
 #include "inline.h"
+#include "masked.h"
 #include "run.h"
 #include "storage.h"
-#include "thin.h"
 
 namespace mote::blocks {
 namespace {
@@ -63,13 +63,13 @@ double work(const Plan& plan, const Sizes& sizes) {
 }  // namespace
 
 struct Evaluator::Body {
-  Body(const Program& p, bool is_thin, bool is_always)
+  Body(const Program& p, bool is_masked, bool is_always)
       : program(p), plain(make_plan(hoisted(p).program)), always(is_always) {
-    if (!is_thin) return;
-    thins = find_thins(program);
+    if (!is_masked) return;
+    masks = find_masks(program);
     for (const Uop& u : topological(roots(program))) {
-      const auto at = thins.find(u.id());
-      if (at == thins.end()) continue;
+      const auto at = masks.find(u.id());
+      if (at == masks.end()) continue;
       const auto* r = as<uop::Reduce>(u);
       const std::vector<Expr>& shape = r ? r->x.shape() : u.shape();
       const auto is_same = [&](const Group& g) {
@@ -96,12 +96,12 @@ struct Evaluator::Body {
       which.push_back(always || share_of(g.conditions, g.shape, sizes) * kChosen < 1);
     if (std::ranges::find(which, true) == which.end()) return plain;
     if (const auto known = plans.find(which); known != plans.end()) return known->second;
-    Thins wanted;
+    Masks wanted;
     for (std::size_t k = 0; k < groups.size(); ++k)
       for (const UopNode* node : groups[k].nodes)
-        if (which[k]) wanted.emplace(node, thins.at(node));
+        if (which[k]) wanted.emplace(node, masks.at(node));
     const Hoisted made = hoisted(program, wanted);
-    return plans.emplace(which, make_plan(made.program, made.thins)).first->second;
+    return plans.emplace(which, make_plan(made.program, made.masks)).first->second;
   }
 
   /// Nodes that are masked together.
@@ -114,19 +114,19 @@ struct Evaluator::Body {
   Program program;
   Plan plain;
   bool always;  ///< the groups are masked for all sizes
-  Thins thins;
+  Masks masks;
   std::vector<Group> groups;
   std::map<std::vector<bool>, Plan> plans;  ///< the plans, by the groups that are masked
 };
 
 Evaluator::Evaluator(const std::shared_ptr<const Program>& program, std::optional<Way> way)
     : program_(program) {
-  const bool thins = way != Way::plain && way != Way::inlined;
+  const bool masks = way != Way::plain && way != Way::inlined;
   const auto add = [&](const Program& p) {
-    bodies_.push_back(std::make_unique<Body>(p, thins, way.has_value()));
+    bodies_.push_back(std::make_unique<Body>(p, masks, way.has_value()));
   };
   std::optional<Program> at_reads;
-  if (way != Way::plain && way != Way::thin) at_reads = inlined(*program);
+  if (way != Way::plain && way != Way::masked) at_reads = inlined(*program);
   if (!way || !at_reads) add(*program);
   if (at_reads) add(*at_reads);
 }

@@ -16,9 +16,9 @@
 
 namespace mote::blocks {
 
-/// The variants of evaluation: elements that do not count are left out (thin.h), reads of computed
-/// tensors become computations (inline.h), or both. The results are the same.
-enum class Way : std::uint8_t { plain, thin, inlined, inlined_thin };
+/// The variants of evaluation: elements that do not count are left out (masked.h), reads of
+/// computed tensors become computations (inline.h), or both. The results are the same.
+enum class Way : std::uint8_t { plain, masked, inlined, inlined_masked };
 
 /// A program that is ready to be evaluated.
 class Evaluator {

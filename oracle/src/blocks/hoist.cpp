@@ -146,23 +146,23 @@ class Hoister {
 
 }  // namespace
 
-Hoisted hoisted(const Program& program, const Thins& thins) {
+Hoisted hoisted(const Program& program, const Masks& masks) {
   std::vector<Uop> roots;
   for (const Output& o : program.outputs) roots.push_back(o.value);
   const std::vector<Uop> nodes = topological(roots);
-  for (const auto& [node, thin] : thins) roots.push_back(thin.x);
+  for (const auto& [node, mask] : masks) roots.push_back(mask.x);
   Hoister hoister(topological(roots));
   Hoisted result{program, {}};
   for (Output& o : result.program.outputs) o.value = hoister.whole(o.value);
   for (const Uop& u : nodes) {
-    const auto at = thins.find(u.id());
-    if (at == thins.end()) continue;
+    const auto at = masks.find(u.id());
+    if (at == masks.end()) continue;
     const Uop v = hoister.whole(u);
     // A node that became a Reindex is hoisted: it is computed for fewer elements already.
     if (!as<uop::Reindex>(v))
-      result.thins.emplace(v.id(), Thin{at->second.conditions, hoister.whole(at->second.x)});
+      result.masks.emplace(v.id(), Mask{at->second.conditions, hoister.whole(at->second.x)});
   }
-  return hoister.hoists() ? result : Hoisted{program, thins};
+  return hoister.hoists() ? result : Hoisted{program, masks};
 }
 
 }  // namespace mote::blocks

@@ -4,18 +4,18 @@
 // depend on the pixel, not on image and channel; the scale of a row does not depend on the column.
 #pragma once
 
+#include "masked.h"
 #include "mote/uops/program.h"
-#include "thin.h"
 
 namespace mote::blocks {
 
 struct Hoisted {
   Program program;
-  Thins thins;  ///< the masked nodes of the program
+  Masks masks;  ///< the masked nodes of the program
 };
 
 /// The program after hoisting, with the same results, bit for bit. Inputs, sizes and parameters are
 /// those of `program`. The conditions of masked regions stay as they are.
-Hoisted hoisted(const Program& program, const Thins& thins = {});
+Hoisted hoisted(const Program& program, const Masks& masks = {});
 
 }  // namespace mote::blocks

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replaces reads of computed tensors by computations at the reader: a gradient's product that
 // another node reads once at each location needs no array of its own. The range of the read becomes
-// a condition on the position, by which elements are left out (thin.h).
+// a condition on the position, by which elements are left out (masked.h).
 #pragma once
 
 #include <optional>

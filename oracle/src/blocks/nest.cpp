@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include "as.h"
+#include "masked.h"
 #include "mote/uops/compare.h"
 #include "storage.h"
-#include "thin.h"
 
 namespace mote::blocks {
 namespace {

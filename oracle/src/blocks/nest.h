@@ -22,7 +22,7 @@ class Nest {
   struct Ends {
     std::int64_t least, greatest;
   };
-  /// Conditions are comparisons of positions (thin.h); without any, every element counts. `order`
+  /// Conditions are comparisons of positions (masked.h); without any, every element counts. `order`
   /// lists the axes from the outermost inwards. Blocks have `block` elements, except the last.
   Nest(const std::vector<Uop>& conditions, const Extents& shape,
        const std::vector<std::size_t>& order, const Sizes& sizes, std::int64_t block);

@@ -23,8 +23,8 @@ bool is_of_booleans(const Uop& u) {
 
 class Planner {
  public:
-  Planner(const Program& program, const Thins& thins)
-      : program_(program), params_(facts_of(program.params)), schedule_(program, &thins) {}
+  Planner(const Program& program, const Masks& masks)
+      : program_(program), params_(facts_of(program.params)), schedule_(program, &masks) {}
 
   Plan run() {
     for (const Uop& u : schedule_.order()) place(u);
@@ -66,35 +66,35 @@ class Planner {
     if (const auto* r = as<uop::Reduce>(u)) {
       const Uop x = schedule_.args(u)[0];
       const int at = schedule_.reduced_in(x);
-      Draft& draft = draft_of(at, plain(r->x), schedule_.thin(u));
+      Draft& draft = draft_of(at, plain(r->x), schedule_.mask(u));
       const bool counts = r->op == ReduceOp::sum && is_of_booleans(x) && !places_.contains(x.id());
       const Uop from = counts ? schedule_.args(x)[0] : x;
       Step step{u, places_.at(u.id()), {place_in(draft, at, from)}};
       step.counts = counts;
-      if (schedule_.thin(u)) step.positions = read_of(draft.region, kept_axes(*r), u.shape());
+      if (schedule_.mask(u)) step.positions = read_of(draft.region, kept_axes(*r), u.shape());
       draft.region.steps.push_back(std::move(step));
       return;
     }
     if (!schedule_.is_kept(u)) return;  // it is computed when it is read
-    Draft& draft = draft_of(schedule_.stage(u), u, schedule_.thin(u));
-    if (!schedule_.thin(u)) return add_step(draft, schedule_.stage(u), u);
+    Draft& draft = draft_of(schedule_.stage(u), u, schedule_.mask(u));
+    if (!schedule_.mask(u)) return add_step(draft, schedule_.stage(u), u);
     Step step{u, places_.at(u.id()), {place_in(draft, schedule_.stage(u), u)}};
     step.positions = read_of(draft.region, own_loops(u), u.shape());
     step.stores = true;
     draft.region.steps.push_back(std::move(step));
   }
 
-  Draft& draft_of(int stage, const Uop& u, const Thin* thin = nullptr) {
+  Draft& draft_of(int stage, const Uop& u, const Mask* mask = nullptr) {
     std::vector<const UopNode*> conditions;
-    if (thin)
-      for (const Uop& c : thin->conditions) conditions.push_back(c.id());
+    if (mask)
+      for (const Uop& c : mask->conditions) conditions.push_back(c.id());
     std::ranges::sort(conditions);
     Draft& draft = drafts_[{stage, u.shape(), conditions}];
     draft.region.shape = u.shape();
-    if (thin) draft.region.conditions = thin->conditions;
+    if (mask) draft.region.conditions = mask->conditions;
     return draft;
   }
-  static bool is_thin(const Draft& draft) { return !draft.region.conditions.empty(); }
+  static bool is_masked(const Draft& draft) { return !draft.region.conditions.empty(); }
   static std::vector<Expr> kept_axes(const uop::Reduce& r) {
     std::vector<Expr> at;
     for (int k = 0; k < r.x.rank(); ++k)
@@ -149,8 +149,8 @@ class Planner {
     if (can_read(draft, stage, x)) {
       Place p = read(x, stage);
       p.single = x.shape().empty();
-      return is_thin(draft) && p.kind == Place::Kind::array && !p.single ? gathered(draft, x, p)
-                                                                         : p;
+      return is_masked(draft) && p.kind == Place::Kind::array && !p.single ? gathered(draft, x, p)
+                                                                           : p;
     }
     if (is_widening(x) && !is_given_in_floats(schedule_.args(x)[0]))
       return place_in(draft, stage, schedule_.args(x)[0], true);
@@ -161,10 +161,10 @@ class Planner {
   /// region of its stage computes, nor can others read what it stores.
   bool can_read(const Draft& draft, int stage, const Uop& x) const {
     if (!places_.contains(x.id())) return false;
-    return (!is_thin(draft) && !stores_thin(x)) || is_constant(x) || is_array(x) ||
+    return (!is_masked(draft) && !stores_masked(x)) || is_constant(x) || is_array(x) ||
            schedule_.stage(x) < stage;
   }
-  bool stores_thin(const Uop& x) const { return as<uop::Map>(x) && schedule_.thin(x); }
+  bool stores_masked(const Uop& x) const { return as<uop::Map>(x) && schedule_.mask(x); }
   Place gathered(Draft& draft, const Uop& x, const Place& from) {
     const auto [at, is_new] =
         draft.blocks.try_emplace(x.id(), static_cast<int>(draft.region.steps.size()));
@@ -212,11 +212,11 @@ class Planner {
     step.widens = is_widening(u) && step.args[0].kind == Place::Kind::array;
     if (const auto* r = as<uop::Reindex>(u))
       step.positions = read_of(draft.region, r->from, r->x.shape());
-    if (const auto* i = as<uop::Iota>(u); i && is_thin(draft))
+    if (const auto* i = as<uop::Iota>(u); i && is_masked(draft))
       step.positions = read_of(draft.region, {i->value}, {});
     const auto kept = places_.find(u.id());
     const int number = static_cast<int>(draft.region.steps.size());
-    const bool keeps = kept != places_.end() && !is_thin(draft) && !stores_thin(u);
+    const bool keeps = kept != places_.end() && !is_masked(draft) && !stores_masked(u);
     step.result = keeps ? kept->second : Place{Place::Kind::block, number, false};
     draft.blocks[u.id()] = number;
     draft.region.steps.push_back(std::move(step));
@@ -280,8 +280,8 @@ class Planner {
 
 }  // namespace
 
-Plan make_plan(const Program& program, const Thins& thins) { return Planner(program, thins).run(); }
+Plan make_plan(const Program& program, const Masks& masks) { return Planner(program, masks).run(); }
 
-Thins find_thins(const Program& program) { return Schedule(program, nullptr).thins(); }
+Masks find_masks(const Program& program) { return Schedule(program, nullptr).masks(); }
 
 }  // namespace mote::blocks

@@ -15,8 +15,8 @@
 
 #include "as.h"
 #include "fused.h"
+#include "masked.h"
 #include "mote/uops/program.h"
-#include "thin.h"
 
 namespace mote::blocks {
 
@@ -103,8 +103,8 @@ struct Plan {
 };
 
 /// All nodes that may be masked.
-Thins find_thins(const Program& program);
+Masks find_masks(const Program& program);
 /// The plan with masked regions for `thins`.
-Plan make_plan(const Program& program, const Thins& thins = {});
+Plan make_plan(const Program& program, const Masks& masks = {});
 
 }  // namespace mote::blocks

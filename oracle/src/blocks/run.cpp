@@ -76,7 +76,7 @@ class Run {
     reads_ = region.reads.size();
     positions_.resize((reads_ + static_cast<std::size_t>(region.located) + 1) * kBlock);
     stretches_.resize(std::max(stretches_.size(), reads_));
-    if (!region.conditions.empty()) return run_thin(region, steps, ready, rows.shape);
+    if (!region.conditions.empty()) return run_masked(region, steps, ready, rows.shape);
     std::vector<std::size_t> nested;
     std::vector<std::optional<Positions>> reads(reads_);
     for (std::size_t k = 0; k < reads_; ++k) {
@@ -105,8 +105,8 @@ class Run {
   }
 
   /// Runs over blocks of the chosen elements.
-  void run_thin(const Region& region, const std::vector<Step>& steps, Ready& ready,
-                const Extents& shape) {
+  void run_masked(const Region& region, const std::vector<Step>& steps, Ready& ready,
+                  const Extents& shape) {
     Nest nest(region.conditions, shape, region.order, sizes_, kBlock);
     for (std::size_t k = 0; k < reads_; ++k) nest.add(region.reads[k], positions_of(k));
     nest.run([&](std::int64_t n) {

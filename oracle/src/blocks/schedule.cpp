@@ -34,36 +34,36 @@ bool reads_anywhere(const Uop& u, std::size_t operand) {
   return as<uop::Reindex>(u) || ((as<uop::Select>(u) || is_scatter(u)) && operand == 0);
 }
 
-Schedule::Schedule(const Program& program, const Thins* thins) {
-  if (thins) thins_ = *thins;
+Schedule::Schedule(const Program& program, const Masks* masks) {
+  if (masks) masks_ = *masks;
   std::vector<Uop> outputs;
   for (const Output& o : program.outputs) outputs.push_back(plain(o.value));
-  if (!thins) demand_.emplace(outputs);
+  if (!masks) demand_.emplace(outputs);
   for (const Uop& u : outputs) put_in_order(u);
   for (const Uop& u : outputs) keep(u);
   for (const Uop& u : order_) set_stage(u);
   for (const Uop& u : order_) keep_operands(u);
   for (const Uop& u : order_) weigh(u);
   for (std::size_t k = order_.size(); k-- > 0;) keep_or_repeat(order_[k]);
-  for (const Uop& u : order_) find_thin(u);
+  for (const Uop& u : order_) find_mask(u);
 }
 
 void Schedule::put_in_order(const Uop& u) {
   if (!seen_.insert(u.id()).second) return;
   if (const auto* r = as<uop::Reduce>(u); r && demand_)
-    if (auto thin = thinned(*r, demand_->conditions_of_terms(u, *r)))
-      thins_.emplace(u.id(), std::move(*thin));
+    if (auto mask = masked(*r, demand_->conditions_of_terms(u, *r)))
+      masks_.emplace(u.id(), std::move(*mask));
   for (const Uop& x : args(u)) put_in_order(x);
   order_.push_back(u);
 }
 
-const Thin* Schedule::thin(const Uop& u) const {
-  const auto at = thins_.find(u.id());
-  return at == thins_.end() ? nullptr : &at->second;
+const Mask* Schedule::mask(const Uop& u) const {
+  const auto at = masks_.find(u.id());
+  return at == masks_.end() ? nullptr : &at->second;
 }
 
 std::vector<Uop> Schedule::args(const Uop& u) {
-  if (const Thin* t = thin(u); t && as<uop::Reduce>(u)) return {plain(t->x)};
+  if (const Mask* t = mask(u); t && as<uop::Reduce>(u)) return {plain(t->x)};
   std::vector<Uop> all = operands(u);
   for (std::size_t k = 0; k < all.size(); ++k)
     all[k] = is_scatter(u)          ? operand(k == 0 ? source(all[k]) : all[k])
@@ -187,9 +187,9 @@ int Schedule::work_again(const Uop& u) {
 }
 
 /// Limits a kept node to the elements that are read.
-void Schedule::find_thin(const Uop& u) {
+void Schedule::find_mask(const Uop& u) {
   if (!demand_ || !is_kept(u) || !as<uop::Map>(u) || u.shape().empty() || !is_apart(u)) return;
-  if (auto seen = demand_->conditions(u); !seen.empty()) thins_.emplace(u.id(), Thin{seen, u});
+  if (auto seen = demand_->conditions(u); !seen.empty()) masks_.emplace(u.id(), Mask{seen, u});
 }
 
 }  // namespace mote::blocks

@@ -10,8 +10,8 @@
 
 #include "as.h"
 #include "demand.h"
+#include "masked.h"
 #include "mote/uops/program.h"
-#include "thin.h"
 
 namespace mote::blocks {
 
@@ -32,11 +32,11 @@ inline bool same_shape(const Uop& a, const Uop& b) { return a.shape() == b.shape
 class Schedule {
  public:
   /// Masks the nodes of `thins`, or all that may be masked if it is null.
-  Schedule(const Program& program, const Thins* thins);
+  Schedule(const Program& program, const Masks* masks);
 
   const std::vector<Uop>& order() const { return order_; }  ///< operands first
-  const Thins& thins() const { return thins_; }
-  const Thin* thin(const Uop& u) const;  ///< null: it is not masked
+  const Masks& masks() const { return masks_; }
+  const Mask* mask(const Uop& u) const;  ///< null: it is not masked
   bool is_kept(const Uop& u) const { return kept_.contains(u.id()); }
   /// The stage in which its blocks are computed; for an array, the first stage that can read it.
   int stage(const Uop& u) const { return stages_.at(u.id()); }
@@ -59,12 +59,12 @@ class Schedule {
   void weigh(const Uop& u);
   void keep_or_repeat(const Uop& u);
   int work_again(const Uop& u);
-  void find_thin(const Uop& u);
+  void find_mask(const Uop& u);
 
   std::optional<Demand> demand_;  ///< set if masked nodes are to be found
   std::vector<Uop> order_;
   std::set<const UopNode*> seen_;
-  Thins thins_;
+  Masks masks_;
   std::unordered_map<const UopNode*, Uop> operands_;  ///< results of operand()
   std::unordered_map<const UopNode*, int> work_;
   std::unordered_map<const UopNode*, int> stages_;

@@ -7,7 +7,7 @@
 //
 // Each element of y is combined in the order of i, as before. Every output range goes over all of
 // i, which reads more but needs no sort.
-#include "segments.h"
+#include "scatter_by_range.h"
 
 #include <algorithm>
 #include <set>
@@ -27,7 +27,7 @@ namespace {
 
 /// The number of threads that is enough: more read more, and take turns.
 constexpr std::int64_t kThreads = 16384;
-constexpr std::int64_t kMaxSegments = 4096;
+constexpr std::int64_t kMaxRanges = 4096;
 
 /// A nest of loops with names and branches between them, around a body without loops.
 struct Nest {
@@ -84,14 +84,14 @@ bool mentions_any(const Expr& e, const std::set<Symbol>& variables) {
   return std::ranges::any_of(variables, [&](Symbol v) { return e.mentions(v); });
 }
 
-class Segments {
+class RangeScatter {
  public:
-  explicit Segments(const LoopProgram& p) : p_(p), make_(p) {}
+  explicit RangeScatter(const LoopProgram& p) : p_(p), make_(p) {}
 
-  std::optional<Chunked> run() {
+  std::optional<SplitReduction> run() {
     Body body = statements(p_.body);
     if (!terms_) return std::nullopt;
-    return Chunked{std::move(make_).with(std::move(body)), *terms_};
+    return SplitReduction{std::move(make_).with(std::move(body)), *terms_};
   }
 
  private:
@@ -132,7 +132,7 @@ class Segments {
       const bool is_axis =
           std::ranges::any_of(apart, [&](const Loop* l) { return at == Expr(l->variable); });
       if (is_axis || !is_fixed(t.shape[axis])) continue;
-      const Expr wanted = min(kMaxSegments, ceil_div(kThreads, max(1, threads)));
+      const Expr wanted = min(kMaxRanges, ceil_div(kThreads, max(1, threads)));
       const Expr length = max(1, ceil_div(t.shape[axis], wanted));
       const Expr count = ceil_div(t.shape[axis], length);
       const Expr segment = make_.size("segment", length);
@@ -254,7 +254,9 @@ bool touches(const Stmt& s, const std::string& tensor) {
 
 }  // namespace
 
-std::optional<Chunked> in_segments(const LoopProgram& p) { return Segments(p).run(); }
+std::optional<SplitReduction> scattered_by_range(const LoopProgram& p) {
+  return RangeScatter(p).run();
+}
 
 std::optional<LoopProgram> with_own_memory(const LoopProgram& p,
                                            const std::set<std::string>& others) {

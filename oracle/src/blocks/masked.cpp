@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds conditions on positions under which an element of a reduction is not neutral.
-#include "thin.h"
+#include "masked.h"
 
 #include <algorithm>
 #include <random>
@@ -150,7 +150,7 @@ Expr position_of(const Uop& u) {
   return iota ? iota->value : Expr(as<uop::Scalar>(u)->value.integer());
 }
 
-std::optional<Thin> thinned(const uop::Reduce& r, const std::vector<Uop>& also) {
+std::optional<Mask> masked(const uop::Reduce& r, const std::vector<Uop>& also) {
   if (r.op == ReduceOp::argmax || r.op == ReduceOp::argmin) return {};
   std::vector<Uop> found;
   for_each_below(r.x, [&](const Uop& u) {
@@ -158,18 +158,18 @@ std::optional<Thin> thinned(const uop::Reduce& r, const std::vector<Uop>& also) 
     if (m != nullptr && m->op == MapOp::where) add_conditions(m->args[0], found);
   });
   const Number start = neutral(r.op, r.x.dtype());
-  Thin thin{also, {}};
+  Mask mask{also, {}};
   const auto is_known = [&](const Uop& c) {
     return std::ranges::any_of(also, [&](const Uop& known) { return known.id() == c.id(); });
   };
   for (const Uop& c : found) {
     if (is_known(c)) continue;
-    if (const auto v = WhenFalse(c).of(r.x); v && same(*v, start)) thin.conditions.push_back(c);
+    if (const auto v = WhenFalse(c).of(r.x); v && same(*v, start)) mask.conditions.push_back(c);
   }
-  if (thin.conditions.empty()) return {};
-  thin.x = WhenTrue(thin.conditions).of(r.x);
-  if (!is_apart_in(thin.x, r.x)) return {};
-  return thin;
+  if (mask.conditions.empty()) return {};
+  mask.x = WhenTrue(mask.conditions).of(r.x);
+  if (!is_apart_in(mask.x, r.x)) return {};
+  return mask;
 }
 
 double chosen_share(const std::vector<Uop>& conditions, const Extents& shape, const Sizes& sizes) {

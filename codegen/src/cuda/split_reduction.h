@@ -8,7 +8,7 @@
 
 namespace mote::cuda {
 
-struct Chunked {
+struct SplitReduction {
   LoopProgram program;  ///< the loops, with named sizes of its own
   Expr terms;           ///< the number of terms of the longest reduction
 };
@@ -16,6 +16,6 @@ struct Chunked {
 /// Turns each loop that folds all its iterations into sums, products, maxima or minima into two
 /// nests: one that folds each part of its iterations into memory, and one that combines these.
 /// `p`'s statements may be those of one stage. Returns nullopt if there is no such loop.
-std::optional<Chunked> in_chunks(const LoopProgram& p);
+std::optional<SplitReduction> with_split_reduction(const LoopProgram& p);
 
 }  // namespace mote::cuda

@@ -14,19 +14,19 @@
 
 namespace mote::blocks {
 
-struct Thin {
+struct Mask {
   /// Comparisons of integers that are positions or numbers; all hold for an element that counts.
   std::vector<Uop> conditions;
   Uop x;  ///< the reduced value, simplified for elements that count
 };
 
 /// The masked nodes: a Reduce, or a Map whose value is kept.
-using Thins = std::unordered_map<const UopNode*, Thin>;
+using Masks = std::unordered_map<const UopNode*, Mask>;
 
 /// The masked form of a reduction; nullopt if every element counts, or the elements are not
 /// computed from others at their own location and at fixed locations. An element may also be left
 /// out if one of `also` fails.
-std::optional<Thin> thinned(const uop::Reduce& r, const std::vector<Uop>& also);
+std::optional<Mask> masked(const uop::Reduce& r, const std::vector<Uop>& also);
 
 /// True if an element of x can be computed apart from its neighbours, from reads at fixed
 /// locations.

@@ -2,7 +2,7 @@
 // In: the loops of a stage whose iterations go to blocks; out: the loops over a row that can use
 // vector accesses, with their bodies on elements of vectors; and the text of such a loop. The few
 // elements that do not fill a vector access are taken one by one.
-#include "row_packs.h"
+#include "row_vectors.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "c/writer.h"
 #include "mote/base/dtype.h"
 #include "mote/codegen/walk.h"
-#include "packs.h"
+#include "vector_access.h"
 
 namespace mote::cuda {
 namespace {
@@ -26,33 +26,33 @@ bool mentions(const std::vector<Expr>& index, Symbol v) {
   return std::ranges::any_of(index, [v](const Expr& e) { return e.mentions(v); });
 }
 
-class LoopPacker {
+class LoopVectoriser {
  public:
   /// `declared` holds the vectors of the loops before, each of which has a scope of its own.
-  LoopPacker(LoopProgram& p, std::map<std::string, TensorDecl>& declared, const Loop& loop)
+  LoopVectoriser(LoopProgram& p, std::map<std::string, TensorDecl>& declared, const Loop& loop)
       : p_(p), declared_(declared), loop_(loop) {}
 
-  std::optional<PackedLoop> run(std::vector<PackedRow>& rows) {
-    if (!begins_at_pack() || loop_.step != Expr(1) || loop_.end.has_load()) return {};
-    if (!has_plain_iterations(loop_.body) || !find_packs() || packs_.empty()) return {};
+  std::optional<VectorLoop> run(std::vector<PackedRow>& rows) {
+    if (!begins_at_vector() || loop_.step != Expr(1) || loop_.end.has_load()) return {};
+    if (!has_plain_iterations(loop_.body) || !find_vectors() || vectors_.empty()) return {};
     int widest = 1;
-    for (const RowPack& pack : packs_)
+    for (const RowVector& pack : vectors_)
       widest = std::max(widest, bytes_of(*find_tensor(p_, pack.tensor)));
-    PackedLoop out{.packs = packs_,
-                   .elements = kPackBytes / widest,
+    VectorLoop out{.packs = vectors_,
+                   .elements = kVectorBytes / widest,
                    .at = Symbol(SymbolKind::loop, fresh_name(p_, "at")),
                    .body = loop_.body};
     declare(out);
     rewrite_body(out);
-    for (const RowPack& pack : packs_) demand(rows, pack, out.elements);
+    for (const RowVector& pack : vectors_) demand(rows, pack, out.elements);
     return out;
   }
 
  private:
   /// Returns true if the loop begins at a vector access, for every element size.
-  bool begins_at_pack() const {
+  bool begins_at_vector() const {
     return std::ranges::all_of(loop_.begin.terms(), [](const Term& t) {
-      return t.coefficient % kPackBytes == 0 && std::ranges::none_of(t.atoms, [](const Atom& a) {
+      return t.coefficient % kVectorBytes == 0 && std::ranges::none_of(t.atoms, [](const Atom& a) {
                return a.kind == Atom::Kind::load;
              });
     });
@@ -117,7 +117,7 @@ class LoopPacker {
     return std::ranges::find(p_.strides, KnownStride{t.name, axis, 1}) != p_.strides.end();
   }
 
-  bool find_packs() {
+  bool find_vectors() {
     std::set<std::string> others;
     for (const Stmt& s : loop_.body) {
       const auto* branch = std::get_if<If>(&s.kind);
@@ -135,23 +135,23 @@ class LoopPacker {
       }
     }
     // A stored tensor is accessed nowhere else in the loop.
-    return std::ranges::none_of(packs_, [&](const RowPack& one) {
-      const auto meets = [&](const RowPack& other) {
+    return std::ranges::none_of(vectors_, [&](const RowVector& one) {
+      const auto meets = [&](const RowVector& other) {
         return other.tensor == one.tensor && other.pack != one.pack;
       };
-      return one.is_stored && (others.contains(one.tensor) || std::ranges::any_of(packs_, meets));
+      return one.is_stored && (others.contains(one.tensor) || std::ranges::any_of(vectors_, meets));
     });
   }
 
   /// Returns false if a vector is accessed under several conditions.
   bool add(const Access& a, const Conditions& conditions) {
     auto pack = std::ranges::find_if(
-        packs_, [&](const RowPack& p) { return p.tensor == a.tensor && p.index == a.index; });
-    if (pack == packs_.end()) {
-      const auto before = std::ranges::count(packs_, a.tensor, &RowPack::tensor);
+        vectors_, [&](const RowVector& p) { return p.tensor == a.tensor && p.index == a.index; });
+    if (pack == vectors_.end()) {
+      const auto before = std::ranges::count(vectors_, a.tensor, &RowVector::tensor);
       const std::string number = before > 0 ? std::to_string(before + 1) : "";
-      packs_.push_back({a.tensor, a.tensor + "_pack" + number, a.index, conditions});
-      pack = packs_.end() - 1;
+      vectors_.push_back({a.tensor, a.tensor + "_pack" + number, a.index, conditions});
+      pack = vectors_.end() - 1;
     }
     (a.write ? pack->is_stored : pack->is_read) = true;
     if (pack->conditions == conditions) return true;
@@ -161,8 +161,8 @@ class LoopPacker {
   }
 
   /// Declares a tensor for each vector, or takes the one of an earlier loop if it is the same.
-  void declare(PackedLoop& out) {
-    for (RowPack& pack : out.packs) {
+  void declare(VectorLoop& out) {
+    for (RowVector& pack : out.packs) {
       TensorDecl t = *find_tensor(p_, pack.tensor);
       t.shape = {out.elements};
       t.axis_names.clear();
@@ -177,28 +177,28 @@ class LoopPacker {
       if (t.role != TensorRole::temporary) p_.strides.push_back({t.name, 0, 1});
       p_.tensors.push_back(std::move(t));
     }
-    packs_ = out.packs;
+    vectors_ = out.packs;
   }
 
-  void rewrite_body(PackedLoop& out) const {
+  void rewrite_body(VectorLoop& out) const {
     const std::vector<Expr> at = {Expr(out.at)};
-    const auto pack_of = [&](const std::string& tensor, const std::vector<Expr>& index) {
-      return std::ranges::find_if(packs_, [&](const RowPack& pack) {
+    const auto vector_of = [&](const std::string& tensor, const std::vector<Expr>& index) {
+      return std::ranges::find_if(vectors_, [&](const RowVector& pack) {
         return pack.tensor == tensor && pack.index == index;
       });
     };
     rewrite_values(out.body, [&](const Value& v) {
       const auto* load = std::get_if<value::Load>(&v->kind);
       if (load == nullptr) return v;
-      const auto pack = pack_of(load->tensor, load->index);
-      return pack == packs_.end() ? v : load_value(pack->pack, at, v->dtype);
+      const auto pack = vector_of(load->tensor, load->index);
+      return pack == vectors_.end() ? v : load_value(pack->pack, at, v->dtype);
     });
     const auto move_stores = [&](const auto& self, Body& body) -> void {
       for (Stmt& s : body) {
         if (auto* branch = std::get_if<If>(&s.kind)) self(self, branch->body);
         auto* store = std::get_if<Store>(&s.kind);
         if (store == nullptr) continue;
-        if (const auto pack = pack_of(store->tensor, store->index); pack != packs_.end()) {
+        if (const auto pack = vector_of(store->tensor, store->index); pack != vectors_.end()) {
           store->tensor = pack->pack;
           store->index = at;
         }
@@ -211,7 +211,7 @@ class LoopPacker {
     });
   }
 
-  void demand(std::vector<PackedRow>& rows, const RowPack& pack, int elements) const {
+  void demand(std::vector<PackedRow>& rows, const RowVector& pack, int elements) const {
     const TensorDecl& t = *find_tensor(p_, pack.tensor);
     const int axis = *own_axis(t, pack.index);
     for (PackedRow& row : rows)
@@ -225,18 +225,18 @@ class LoopPacker {
   LoopProgram& p_;
   std::map<std::string, TensorDecl>& declared_;
   const Loop& loop_;
-  std::vector<RowPack> packs_;
+  std::vector<RowVector> vectors_;
 };
 
 }  // namespace
 
-std::optional<RowPackForm> row_pack_form(const LoopProgram& p) {
-  RowPackForm form{.program = p, .loops = {}, .rows = {}};
+std::optional<RowVectorForm> row_vector_form(const LoopProgram& p) {
+  RowVectorForm form{.program = p, .loops = {}, .rows = {}};
   std::map<std::string, TensorDecl> declared;
   for_each(p.body, [&](const Stmt& s) {
     const auto* loop = std::get_if<Loop>(&s.kind);
     if (loop == nullptr || loop->parallel != 0) return;
-    if (auto packed = LoopPacker(form.program, declared, *loop).run(form.rows))
+    if (auto packed = LoopVectoriser(form.program, declared, *loop).run(form.rows))
       form.loops.emplace(loop->variable, *std::move(packed));
   });
   return form.loops.empty() ? std::nullopt : std::optional(std::move(form));
@@ -247,7 +247,7 @@ std::optional<RowPackForm> row_pack_form(const LoopProgram& p) {
 namespace mote::emit {
 
 /// Writes the loop over the iterations that fill vector accesses.
-void Writer::packed_iterations(const Loop& loop, const cuda::PackedLoop& packed,
+void Writer::vector_iterations(const Loop& loop, const cuda::VectorLoop& packed,
                                const cuda::Share& share, const Facts& facts,
                                const std::string& begin, const std::string& end) {
   const std::string& v = names_.symbol(loop.variable);
@@ -256,23 +256,23 @@ void Writer::packed_iterations(const Loop& loop, const cuda::PackedLoop& packed,
   Facts inside = facts;
   inside.set_range(loop.variable, loop.begin, loop.end);
   ++indent_;
-  const auto type_of = [&](const cuda::RowPack& pack) {
+  const auto type_of = [&](const cuda::RowVector& pack) {
     const TensorDecl& t = *find_tensor(p_, pack.tensor);
     return fmt::format(
         "mote_pack<{}, {}>",
         t.role == TensorRole::temporary ? local_type(t.dtype, p_.native) : storage_type(t.dtype),
         packed.elements);
   };
-  const auto place_of = [&](const cuda::RowPack& pack) {
+  const auto place_of = [&](const cuda::RowVector& pack) {
     return printer_.element(*find_tensor(p_, pack.tensor), pack.index, inside);
   };
-  const auto where = [&](const cuda::RowPack& pack) -> std::string {
+  const auto where = [&](const cuda::RowVector& pack) -> std::string {
     if (pack.conditions.empty()) return "";
     Facts under = inside;
     return fmt::format("if ({}) ", printer_.conditions(pack.conditions, under).text);
   };
   std::map<std::string, std::string> own;
-  for (const cuda::RowPack& pack : packed.packs) {
+  for (const cuda::RowVector& pack : packed.packs) {
     const std::string name = own[pack.pack] = names_.tensor(pack.pack);
     const std::string load =
         fmt::format("{} = *(const {} *)&{};", name, type_of(pack), place_of(pack));
@@ -293,7 +293,7 @@ void Writer::packed_iterations(const Loop& loop, const cuda::PackedLoop& packed,
   body(packed.body, of_one);
   --indent_;
   line("}");
-  for (const cuda::RowPack& pack : packed.packs) {
+  for (const cuda::RowVector& pack : packed.packs) {
     if (pack.is_stored)
       line(fmt::format("{}*({} *)&{} = {};", where(pack), type_of(pack), place_of(pack),
                        own[pack.pack]));

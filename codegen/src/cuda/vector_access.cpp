@@ -3,7 +3,7 @@
 // stored at the iteration's own index, so that without gaps adjacent iterations access adjacent
 // elements; and the text of that loop, in which a thread moves 16 bytes at a time. The few
 // iterations that do not fill a vector access are taken one by one.
-#include "packs.h"
+#include "vector_access.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,11 +18,11 @@
 namespace mote::cuda {
 namespace {
 
-class PackFinder {
+class VectorFinder {
  public:
-  PackFinder(const LoopProgram& p, const Body& stage) : p_(p), stage_(stage) {}
+  VectorFinder(const LoopProgram& p, const Body& stage) : p_(p), stage_(stage) {}
 
-  std::optional<PackForm> run() {
+  std::optional<VectorForm> run() {
     if (!find_loops() || !has_plain_iterations() || !part_accesses()) return std::nullopt;
     flatten();
     if (mentions_old_variables()) return std::nullopt;
@@ -80,7 +80,7 @@ class PackFinder {
       widest = std::max(widest, static_cast<std::size_t>(size_of(t.dtype)));
     }
     if (form_.stores.empty()) return false;
-    form_.elements = kPackBytes / static_cast<int>(widest);
+    form_.elements = kVectorBytes / static_cast<int>(widest);
     return true;
   }
 
@@ -127,7 +127,7 @@ class PackFinder {
 
   const LoopProgram& p_;
   const Body& stage_;
-  PackForm form_{};
+  VectorForm form_{};
   std::vector<Symbol> variables_;  ///< variables of the loops
   std::vector<Expr> place_;        ///< the variables as an index
   const Loop* round_ = nullptr;
@@ -135,14 +135,14 @@ class PackFinder {
 
 }  // namespace
 
-std::vector<std::string> PackForm::packed() const {
+std::vector<std::string> VectorForm::packed() const {
   std::vector<std::string> all = loads;
   all.insert(all.end(), stores.begin(), stores.end());
   return all;
 }
 
-std::optional<PackForm> pack_form(const LoopProgram& p, const Body& stage) {
-  return PackFinder(p, stage).run();
+std::optional<VectorForm> vector_form(const LoopProgram& p, const Body& stage) {
+  return VectorFinder(p, stage).run();
 }
 
 }  // namespace mote::cuda
@@ -150,8 +150,8 @@ std::optional<PackForm> pack_form(const LoopProgram& p, const Body& stage) {
 namespace mote::emit {
 
 /// Writes the loop of a form by vector accesses, and the remaining iterations.
-void Writer::pack_loops(const Loop& loop, const Facts& facts) {
-  const int n = packs_->elements;
+void Writer::vector_loops(const Loop& loop, const Facts& facts) {
+  const int n = vectors_->elements;
   const std::string count = names_.fresh("count");
   const std::string pack = names_.fresh("pack");
   const std::string& at = names_.symbol(loop.variable);
@@ -166,9 +166,9 @@ void Writer::pack_loops(const Loop& loop, const Facts& facts) {
                    pack, count, n));
   ++indent_;
   Names whole = names_;
-  for (const std::string& tensor : packs_->packed()) {
+  for (const std::string& tensor : vectors_->packed()) {
     const std::string own = names_.fresh(names_.tensor(tensor) + "_pack");
-    const bool is_load = std::ranges::find(packs_->loads, tensor) != packs_->loads.end();
+    const bool is_load = std::ranges::find(vectors_->loads, tensor) != vectors_->loads.end();
     line(is_load ? fmt::format("const {0} {1} = ((const {0} *){2})[{3}];", type_of(tensor), own,
                                names_.tensor(tensor), pack)
                  : fmt::format("{} {};", type_of(tensor), own));
@@ -180,10 +180,10 @@ void Writer::pack_loops(const Loop& loop, const Facts& facts) {
   body(loop.body, inside);
   --indent_;
   line("}");
-  for (const std::string& tensor : packs_->packed()) {
+  for (const std::string& tensor : vectors_->packed()) {
     const std::string own = names_.tensor(tensor);
     names_.rename_tensor(tensor, whole.tensor(tensor));
-    if (std::ranges::find(packs_->stores, tensor) != packs_->stores.end())
+    if (std::ranges::find(vectors_->stores, tensor) != vectors_->stores.end())
       line(fmt::format("(({} *){})[{}] = {};", type_of(tensor), whole.tensor(tensor), pack,
                        own.substr(0, own.size() - 3)));
   }

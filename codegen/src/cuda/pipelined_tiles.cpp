@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: a tile's form; out: the same with pipelined tiles, and its requirements on the operands.
-#include "wide_tiles.h"
+#include "pipelined_tiles.h"
 
 #include <algorithm>
 

@@ -34,10 +34,10 @@ TEST(CudaPacks, AreTakenWhereTensorsHaveNoGaps) {
             "mote_add_f32_packs");
 }
 
-shim::Run run_first(const std::string& line, bool by_packs) {
+shim::Run run_first(const std::string& line, bool by_vectors) {
   KernelSubject subject(line);
   const CudaKernel& kernel = subject.kernel();
-  EXPECT_NE(kernel.packed.empty(), by_packs) << kernel.function;
+  EXPECT_NE(kernel.packed.empty(), by_vectors) << kernel.function;
   shim::Run out = subject.run(library_of(kernel.function, kernel.text), {});
   EXPECT_EQ(out.error, "");
   return out;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a kernel whose blocks take pipelined tiles: of three slices in shared memory, one is
 // multiplied while copies bring the next ones; the sums then take their location.
+#include "pipelined_tiles.h"
 #include "tile_writer.h"
-#include "wide_tiles.h"
 
 namespace mote::emit {
 void TileWriter::run_wide() {

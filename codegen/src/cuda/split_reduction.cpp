@@ -5,7 +5,7 @@
 //   for k in 0..chunks, r { names; for n in k*chunk..min(N, (k + 1)*chunk) { acc += v }
 //                           partial[r, k] = acc }
 //   for r { names; for k in 0..chunks { acc += partial[r, k] } rest }
-#include "chunks.h"
+#include "split_reduction.h"
 
 #include <algorithm>
 #include <iterator>
@@ -26,7 +26,7 @@ namespace {
 
 /// The number of iterations of a launch that is enough: more parts only add to the second nest.
 constexpr std::int64_t kRounds = 262144;
-constexpr std::int64_t kMaxChunks = 512;
+constexpr std::int64_t kMaxParts = 512;
 /// The parts begin at multiples of these numbers: of elements, so that threads can access 16 bytes
 /// of them at a time and have several, and of rows, which a block's warps share.
 constexpr std::int64_t kElements = 64;
@@ -37,14 +37,14 @@ bool is_joined(const Accumulator& a) {
          a.op == ReduceOp::min;
 }
 
-class Chunks {
+class ReductionSplitter {
  public:
-  explicit Chunks(const LoopProgram& p) : p_(p), make_(p) {}
+  explicit ReductionSplitter(const LoopProgram& p) : p_(p), make_(p) {}
 
-  std::optional<Chunked> run() {
+  std::optional<SplitReduction> run() {
     Body body = statements(p_.body);
     if (!terms_) return std::nullopt;
-    return Chunked{std::move(make_).with(std::move(body)), *terms_};
+    return SplitReduction{std::move(make_).with(std::move(body)), *terms_};
   }
 
  private:
@@ -173,7 +173,7 @@ class Chunks {
     auto [shape, place] = rounds_of(shared);
     Expr rounds = 1;
     for (const Expr& e : shape) rounds = rounds * e;
-    const Expr wanted = min(kMaxChunks, ceil_div(kRounds, max(1, rounds)));
+    const Expr wanted = min(kMaxParts, ceil_div(kRounds, max(1, rounds)));
     const std::int64_t unit = holds_loop(loop.body) ? kRows : kElements;
     const Expr units = max(1, ceil_div(loop.end, unit * wanted));
     const Expr chunk = unit * make_.size("chunk" + std::to_string(unit), units);
@@ -183,11 +183,11 @@ class Chunks {
     const Symbol k = make_.variable("k"), part = make_.variable("part");
     const auto behind = body.begin() + static_cast<std::ptrdiff_t>(at);
     const Body names(body.begin(), behind);
-    Loop of_chunk = loop, of_parts{part, 0, chunks, 1, loop.accumulators, {}};
-    of_chunk.begin = chunk * Expr(k);
-    of_chunk.end = min(loop.end, chunk * Expr(k) + chunk);
+    Loop of_part = loop, of_parts{part, 0, chunks, 1, loop.accumulators, {}};
+    of_part.begin = chunk * Expr(k);
+    of_part.end = min(loop.end, chunk * Expr(k) + chunk);
     Body first = names;
-    first.push_back(with_loop(body[at], std::move(of_chunk)));
+    first.push_back(with_loop(body[at], std::move(of_part)));
     for (const Accumulator& a : loop.accumulators) {
       const std::string tensor = make_.temporary("part_" + a.name, a.dtype, shape);
       std::vector<Expr> stored = place, read = place;
@@ -284,6 +284,8 @@ class Chunks {
 
 }  // namespace
 
-std::optional<Chunked> in_chunks(const LoopProgram& p) { return Chunks(p).run(); }
+std::optional<SplitReduction> with_split_reduction(const LoopProgram& p) {
+  return ReductionSplitter(p).run();
+}
 
 }  // namespace mote::cuda

@@ -11,10 +11,10 @@
 namespace mote::cuda {
 
 /// The bytes that a thread moves at once.
-inline constexpr int kPackBytes = 16;
+inline constexpr int kVectorBytes = 16;
 
 /// A stage as one loop over all its iterations, for tensors without gaps.
-struct PackForm {
+struct VectorForm {
   LoopProgram program;  ///< the loop; `packed` tensors are of rank 1 there, with a stride of 1
   std::vector<Expr> extents;        ///< extents of the stage's own loops, outermost first
   std::vector<std::string> loads;   ///< tensors of which each iteration reads its own element
@@ -26,6 +26,6 @@ struct PackForm {
 
 /// Returns nullopt if an iteration accesses anything other than elements at its own index and
 /// scalars, or uses its loops' variables otherwise. `stage` ends with loops marked parallel.
-std::optional<PackForm> pack_form(const LoopProgram& p, const Body& stage);
+std::optional<VectorForm> vector_form(const LoopProgram& p, const Body& stage);
 
 }  // namespace mote::cuda

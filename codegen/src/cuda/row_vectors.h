@@ -13,7 +13,7 @@
 namespace mote::cuda {
 
 /// Adjacent elements, from the index of a loop's iteration on.
-struct RowPack {
+struct RowVector {
   std::string tensor;
   std::string pack;         ///< their name in the form's program: a tensor of rank 1
   std::vector<Expr> index;  ///< index of the first of them, by the loop's variable
@@ -23,22 +23,22 @@ struct RowPack {
 };
 
 /// A loop over a row, by vector accesses.
-struct PackedLoop {
-  std::vector<RowPack> packs;
+struct VectorLoop {
+  std::vector<RowVector> packs;
   int elements = 0;  ///< the number of the widest tensor's elements that 16 bytes hold
   Symbol at;         ///< the element within the vector
   Body body;         ///< body of the loop, on elements of vectors
 };
 
-struct RowPackForm {
+struct RowVectorForm {
   LoopProgram program;                 ///< the given program, with the vectors declared
-  std::map<Symbol, PackedLoop> loops;  ///< by the variable of the loop
+  std::map<Symbol, VectorLoop> loops;  ///< by the variable of the loop
   std::vector<PackedRow> rows;         ///< the requirements on tensors
 };
 
 /// Finds the form of `p`, a stage whose iterations a block takes (rows.h), with the strides that it
 /// requires. Returns nullopt if no loop accesses elements only at its own index, without a
 /// condition.
-std::optional<RowPackForm> row_pack_form(const LoopProgram& p);
+std::optional<RowVectorForm> row_vector_form(const LoopProgram& p);
 
 }  // namespace mote::cuda
