@@ -5,7 +5,7 @@
 # gcc allocates registers by function: this saves a tenth of the compile time, and the code is no slower.
 set(MOTE_REGISTERS_BY_FUNCTION $<$<COMPILE_LANG_AND_ID:C,GNU>:-fira-region=one>)
 
-# The options for kernels of the variant oracle make them exact: no contraction, integers wrap, the
+# The options for kernels of the variant reference make them exact: no contraction, integers wrap, the
 # compiler evaluates no function, since its last bit may differ from the C library's, and a zero
 # keeps its sign, which gcc flips in 0.0 - (c ? -2.0 : 0.0) if it may assume the rounding mode.
 set(MOTE_ORACLE_FLAGS -O2 ${MOTE_REGISTERS_BY_FUNCTION} -ffp-contract=off -frounding-math -fwrapv)
@@ -13,7 +13,7 @@ foreach(function exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh e
   list(APPEND MOTE_ORACLE_FLAGS -fno-builtin-${function})
 endforeach()
 
-# mote_fast_options(target level) sets the options for kernels of the variant fast. They leave out
+# mote_fast_options(target level) sets the options for kernels of the variant gen. They leave out
 # -ffast-math: NaN, infinities and signed zeros keep their meaning. Loops are vectorised if a pragma
 # of the schedule says so and the compiler can (if not, clang warns, gcc does not). In
 # MOTE_FAST_LEVELS v0 is for every machine of the architecture, v3 and v4 are levels of x86-64;

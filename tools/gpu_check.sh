@@ -19,7 +19,7 @@
 #   oracle_cublas.json, …      the oracle on the backends over NVIDIA's libraries, where these are installed
 #   memcheck.txt, …            compute-sanitizer on some ops, where it is installed
 #   oracle_cuda_tf32.json      the oracle on generated kernels that round f32 to tf32
-#   oracle_cuda_oracle.json    the oracle on generated kernels in their plain variant
+#   oracle_cuda_reference.json    the oracle on generated kernels in their plain variant
 #
 # What a step says on standard error is in STEP.log. $MOTE_GPU_BENCH: more arguments of mote_gpu_bench.
 # $MOTE_GPU_LIBRARIES: own, compiler or system, whichever of the libraries below are to be taken.
@@ -409,7 +409,7 @@ fi
 vendor 60 40 cuda cuda_tf32 "gemm matmul matmul.grad matmul.grad.grad $convolutions conv2d.grad.grad conv2d_relu.grad conv_transpose2d.grad attention attention_softcap" "$@"
 vendor 60 80 cublas cublas_tf32 "gemm matmul" "$@"
 vendor 60 40 cudnn cudnn_tf32 "$convolutions lstm_cell lstm_cell.grad gru_cell gru_cell.grad rnn_cell" "$@"
-check oracle_cuda_oracle 120 cuda cuda_oracle 8 "$@"
+check oracle_cuda_reference 120 cuda cuda_reference 8 "$@"
 
 state=passed
 code=0

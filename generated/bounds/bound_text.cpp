@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The catalogue's bounds as C: the program that bound() makes, compiled like any other in the
-// variant oracle.
+// variant reference.
 #include "bound_text.h"
 
 #include <fmt/format.h>
@@ -49,8 +49,7 @@ bool sums_what_is_selected(const std::vector<Uop>& nodes) {
 /// few nodes, not all of them elementwise, and no sum of reals (the interpreter computes several
 /// sums in one sweep), unless there is a product over an axis.
 bool is_worth_compiling(const Program& p) {
-  std::vector<Uop> outputs;
-  for (const Output& o : p.outputs) outputs.push_back(o.value);
+  const std::vector<Uop> outputs = roots(p);
   const std::vector<Uop> nodes = topological(outputs);
   // The reindex of a scalar, such as a parameter, has one value at all elements.
   const auto is_elementwise = [](const Uop& u) {

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mote/base/variant_names.h"
 #include "mote/generated/kernels.h"
 #include "mote/generated/level.h"
 
@@ -18,7 +19,7 @@ std::string version_text() {
 std::vector<mote_kernel> fast_kernels() {
   std::vector<mote_kernel> kernels;
   for (const mote_generated_kernel& k : generated_kernels())
-    if (std::string_view(k.variant) == "fast") kernels.push_back(k.kernel);
+    if (k.variant == kGen) kernels.push_back(k.kernel);
   return kernels;
 }
 

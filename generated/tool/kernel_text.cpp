@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The catalogue's kernels as C. A real kernel has two variants behind one thunk: oracle, and fast,
-// which is compiled once for each level of instruction sets. A kernel of integers has one, as has
-// one that returns random numbers.
+// The catalogue's kernels as C. A real kernel has two variants behind one thunk: reference, and
+// gen, which is compiled once for each level of instruction sets. A kernel of integers has one, as
+// has one that returns random numbers.
 #include "kernel_text.h"
 
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 
 #include "generate.h"
 #include "mote/base/error.h"
+#include "mote/base/variant_names.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/generated_by.h"
 #include "mote/codegen/optional_outputs.h"
@@ -34,7 +35,7 @@ bool has_one_level(const Kernel& k) {
 /// Returns the levels of x86-64 that a kernel is compiled for, each with the function that runs
 /// from there on; every machine of the build's architecture has level 0. 512-bit vectors are worth
 /// their build time for f32, and 16-bit reals are worth it if the processor converts them: below
-/// that level, the oracle variant runs.
+/// that level, the reference runs.
 std::vector<std::pair<int, std::string>> levels(const Kernel& k) {
   const std::string fast = k.fast_function();
   if (has_one_level(k)) return {{3, fast + "_v3"}, {0, k.function}};
@@ -63,18 +64,18 @@ std::string contracts_text(const std::string& rows) {
   const auto add = [&](const std::string& contract, const std::string& text) {
     if (rows.find("&" + contract + ",") != std::string::npos) out += text;
   };
-  add("oracle", oracle_contract_c("oracle"));
-  add("fast_f32", fast_contract_c("fast_f32", DType::f32));
-  add("fast_f16", fast_contract_c("fast_f16", DType::f16));
-  add("fast_f64", fast_contract_c("fast_f64", DType::f64));
+  add("reference", reference_contract_c("reference"));
+  add("gen_f32", fast_contract_c("gen_f32", DType::f32));
+  add("gen_f16", fast_contract_c("gen_f16", DType::f16));
+  add("gen_f64", fast_contract_c("gen_f64", DType::f64));
   return out + "\n";
 }
 
-std::string row(const Kernel& k, const char* variant) {
-  const bool fast = std::string_view(variant) == "fast" && !k.fast.empty();
+std::string row(const Kernel& k, std::string_view variant) {
+  const bool fast = variant == kGen && !k.fast.empty();
   const bool narrow = is_narrow(k.instance.dtype);
   const std::string contract =
-      !fast ? "oracle" : fmt::format("fast_{}", narrow ? "f16" : name(k.instance.dtype));
+      !fast ? "reference" : fmt::format("gen_{}", narrow ? "f16" : name(k.instance.dtype));
   return fmt::format(
       "    {{\"{0}\", \"{1}\", \"{2}\", {3:#x}u, {4:#x}u, {5:#x}u,\n"
       "     {{sizeof(mote_kernel), \"{0}\", &{6}, {7}_can_run, NULL, {8}_run}}}},\n",
@@ -167,7 +168,7 @@ std::string registry_text(const std::vector<Kernel>& kernels, const std::string&
   for (std::size_t first = 0; first < kernels.size();) {
     std::size_t end = first;
     while (end < kernels.size() && kernels[end].record == kernels[first].record) ++end;
-    for (const char* variant : {"fast", "oracle"})
+    for (const std::string_view variant : {kGen, kReference})
       for (std::size_t k = first; k < end; ++k) rows += row(kernels[k], variant);
     first = end;
   }

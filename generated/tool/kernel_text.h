@@ -16,8 +16,8 @@ struct Kernel {
   std::string function;
   TensorMask read_mask = 0;    ///< inputs of the record whose data it reads
   TensorMask output_mask = 0;  ///< outputs of the record that it has
-  std::string text = {};       ///< oracle variant and thunk
-  std::string fast = {};       ///< fast variant; empty: the oracle's is as good
+  std::string text = {};       ///< the reference and the thunk
+  std::string fast = {};       ///< the variant gen; empty: the reference is as good
   std::string dispatch = {};   ///< chooses among the fast one's compilations
 
   std::string fast_function() const { return function + "_fast"; }

@@ -146,8 +146,7 @@ ProgramSpec complete(const OpRecord& record, const Instance& instance, const For
   spec.name = form != nullptr ? record.name + "." + form->name : record.name;
   spec.equation = record.equation;
   std::erase_if(spec.inputs, [](const Uop& input) { return !input; });
-  std::vector<Uop> roots = spec.inputs;
-  for (const Output& output : spec.outputs) roots.push_back(output.value);
+  const std::vector<Uop> roots = inputs_and_roots(spec.inputs, spec.outputs);
   const std::vector<Uop> nodes = topological(roots);
   for (ParamDecl parameter : record.params) {
     if (!is_real(instance.dtype)) parameter.is_integer = true;

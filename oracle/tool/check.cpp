@@ -18,6 +18,7 @@
 #include "commands.h"
 #include "interrupt.h"
 #include "mote/base/error.h"
+#include "mote/base/variant_names.h"
 #include "mote/generated/kernels.h"
 #include "mote/oracle/campaign.h"
 #include "mote/oracle/isolation.h"
@@ -246,7 +247,8 @@ void add_check(CLI::App& app, Action& action) {
                       "ops or .mote files; default: all that a backend has a kernel for");
   add_list(*command, "--backend", options->backends, "BACKEND",
            "default: those of --plugin, else all found")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->transform([](const std::string& name) { return std::string(current_name(name)); });
   add_list(*command, "--plugin", options->plugins, "LIB.so|FILE.cu",
            "load a library's backends too; kernels of a CUDA file run on the CPU");
   add_list(*command, "--cases", options->cases, "GROUP|FILE",

@@ -14,6 +14,7 @@
 #include "mote/base/error.h"
 #include "mote/base/for_shell.h"
 #include "mote/base/kernel.h"
+#include "mote/base/variant_names.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/emit_cuda.h"
 #include "mote/codegen/generated_by.h"
@@ -30,7 +31,7 @@ struct EmitArguments {
   std::string op;
   std::string language = "c";
   std::string dtype;
-  std::string variant = "oracle";
+  std::string variant = std::string(kReference);
   std::vector<std::string> without;
   std::string folder;
   bool standalone = false;
@@ -72,7 +73,7 @@ std::filesystem::path write_file(const EmitArguments& options, const std::string
 }
 
 std::string kernel_text(const Resolved& resolved, const EmitArguments& options) {
-  const bool plain = options.variant == "oracle";
+  const bool plain = options.variant == kReference;
   if (options.language == "c")
     return kernel_c(resolved, {.fast = !plain, .standalone = options.standalone});
   EmitOptions how;
@@ -80,7 +81,7 @@ std::string kernel_text(const Resolved& resolved, const EmitArguments& options) 
   how.standalone = options.standalone;
   const LoopProgram loops = compile(resolved.program);
   if (plain) return emit_cuda(cuda_program(loops, how), options.standalone);
-  if (options.variant == "gen") return emit_cuda(cuda_gen_program(loops, how), options.standalone);
+  if (options.variant == kGen) return emit_cuda(cuda_gen_program(loops, how), options.standalone);
   const CudaProgram program = cuda_tf32_program(loops, how);
   if (!program.rounds_to_tf32())
     throw Error(options.op + ": no product of it is one of tf32 (--variant gen has all kernels)");
@@ -89,8 +90,8 @@ std::string kernel_text(const Resolved& resolved, const EmitArguments& options) 
 
 /// Throws Error for an unknown variant.
 void check_variant(const EmitArguments& options) {
-  std::vector<std::string_view> known = {"oracle", "fast"};
-  if (options.language == "cuda") known = {"oracle", "gen", "tf32"};
+  std::vector<std::string_view> known = {kReference, kGen};
+  if (options.language == "cuda") known = {kReference, kGen, "tf32"};
   if (std::ranges::find(known, options.variant) != known.end()) return;
   throw Error(fmt::format("unknown variant '{}' of {} (known: {})", options.variant,
                           options.language, fmt::join(known, ", ")));
@@ -164,9 +165,10 @@ void add_emit(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--variant", options->variant,
-          "oracle: reals in double, in order; fast, of CUDA gen: in their own dtype, scheduled; of "
-          "CUDA tf32: f32 rounded to 11 bits before it is multiplied")
-      ->type_name("oracle|fast|gen|tf32");
+          "reference: reals in double, in order; gen: in their own dtype, scheduled; of CUDA tf32: "
+          "f32 rounded to 11 bits before it is multiplied")
+      ->transform([](const std::string& name) { return std::string(current_name(name)); })
+      ->type_name("reference|gen|tf32");
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
       ->delimiter(',');
   add_grad(*command, options->order);

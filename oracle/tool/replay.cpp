@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "interrupt.h"
 #include "mote/base/error.h"
+#include "mote/base/variant_names.h"
 #include "mote/oracle/campaign.h"
 #include "mote/oracle/isolation.h"
 #include "mote/oracle/memory.h"
@@ -186,7 +187,8 @@ void add_replay(CLI::App& app, Action& action) {
       ->required();
   add_list(*command, "--backend", options->backends, "BACKEND",
            "where the case names none; default: all")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->transform([](const std::string& name) { return std::string(current_name(name)); });
   add_list(*command, "--plugin", options->plugins, "LIB.so", "load a library's backends too");
   command->add_option("--memory", options->memory, "most memory for a case; default: what is free")
       ->type_name("BYTES");

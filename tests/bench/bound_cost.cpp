@@ -70,8 +70,7 @@ double elements(const blocks::Extents& shape) {
 double work_of(const Case& c) {
   if (std::ranges::any_of(c.inputs, is_empty)) return 0;
   const Program program = blocks::inlined(*c.program).value_or(*c.program);
-  std::vector<Uop> outputs;
-  for (const Output& o : program.outputs) outputs.push_back(o.value);
+  const std::vector<Uop> outputs = roots(program);
   const Sizes& sizes = c.binding.values;
   double work = 0;
   for (const Uop& u : outputs)
@@ -149,8 +148,7 @@ Cost measure(const Case& c) {
 }
 
 std::size_t node_count(const Program& p) {
-  std::vector<Uop> outputs;
-  for (const Output& o : p.outputs) outputs.push_back(o.value);
+  const std::vector<Uop> outputs = roots(p);
   return topological(outputs).size();
 }
 

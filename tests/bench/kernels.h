@@ -13,7 +13,7 @@ extern "C" {
 typedef int gelu_chain_kernel(const float* x, const int64_t sx[1], const float* r,
                               const int64_t sr[1], float* y, const int64_t sy[1], int64_t N,
                               double scale, double shift);
-gelu_chain_kernel gelu_chain_oracle;
+gelu_chain_kernel gelu_chain_reference;
 gelu_chain_kernel gelu_chain_v0;
 gelu_chain_kernel gelu_chain_v3;
 gelu_chain_kernel gelu_chain_v4;

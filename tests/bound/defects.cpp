@@ -39,8 +39,7 @@ const Kind* as(const Uop& u) {
 }
 /// Returns the program with that node changed wherever it is read.
 Program changed(const Program& p, const UopNode* at, const Change& change) {
-  std::vector<Uop> wanted;
-  for (const Output& o : p.outputs) wanted.push_back(o.value);
+  const std::vector<Uop> wanted = roots(p);
   std::unordered_map<const UopNode*, Uop> made;
   for (const Uop& u : topological(wanted)) {
     std::vector<Uop> args;
@@ -56,8 +55,7 @@ Program changed(const Program& p, const UopNode* at, const Change& change) {
 class Finder {
  public:
   explicit Finder(const Program& p) : program_(p) {
-    std::vector<Uop> wanted;
-    for (const Output& o : p.outputs) wanted.push_back(o.value);
+    const std::vector<Uop> wanted = roots(p);
     nodes_ = topological(wanted);
     for (const Uop& u : nodes_) {
       const bool is_input = as<uop::Input>(u) != nullptr;

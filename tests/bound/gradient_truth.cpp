@@ -23,8 +23,7 @@ std::optional<std::size_t> output_named(const Program& p, const std::string& nam
 /// Returns the gradient's outputs with each input that is an output of the op replaced by the op's
 /// body.
 std::vector<Output> composed(const Program& op, const Program& gradient) {
-  std::vector<Uop> wanted;
-  for (const Output& o : gradient.outputs) wanted.push_back(o.value);
+  const std::vector<Uop> wanted = roots(gradient);
   std::unordered_map<const UopNode*, Uop> done;
   for (const Uop& u : topological(wanted)) {
     if (const auto* input = std::get_if<uop::Input>(&u.node().kind)) {

@@ -246,8 +246,7 @@ class Implementation {
 
 /// Returns the nodes that additions in f64 read.
 std::unordered_set<const UopNode*> read_by_additions(const Program& p) {
-  std::vector<Uop> roots;
-  for (const Output& o : p.outputs) roots.push_back(o.value);
+  const std::vector<Uop> roots = mote::roots(p);
   std::unordered_set<const UopNode*> read;
   for (const Uop& u : topological(roots)) {
     const auto* m = std::get_if<uop::Map>(&u.node().kind);

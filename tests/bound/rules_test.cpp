@@ -38,8 +38,7 @@ void expect_unknown(const Ends& e, std::size_t k) {
 
 /// Counts the nodes that read a literal truth value.
 int count_literal_truths(const Program& p) {
-  std::vector<Uop> roots;
-  for (const Output& o : p.outputs) roots.push_back(o.value);
+  const std::vector<Uop> roots = mote::roots(p);
   const auto is_literal = [](const Uop& u) {
     return u.dtype() == DType::boolean && std::holds_alternative<uop::Scalar>(u.node().kind);
   };

@@ -61,8 +61,7 @@ class Walk {
 
   /// Computes every output.
   std::vector<Values<Value>> run() {
-    std::vector<Uop> wanted;
-    for (const Output& o : program_.outputs) wanted.push_back(o.value);
+    const std::vector<Uop> wanted = roots(program_);
     for (const Uop& u : topological(wanted)) {
       Values<Value> y;
       for (const Expr& e : u.shape()) y.shape.push_back(evaluate(e, binding_.values));

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "call.h"
+#include "mote/base/variant_names.h"
 #include "mote/generated/kernels.h"
 #include "shell.h"
 
@@ -79,17 +80,16 @@ TEST(Generated, EveryKernelIsFoundByItsKeys) {
     EXPECT_STREQ(k.kernel.op, k.op);
     EXPECT_EQ(k.kernel.size, sizeof(mote_kernel));
     const bool draws = std::set<std::string_view>{"uniform", "normal"}.contains(k.op);
-    const bool fast =
-        std::string_view(k.variant) == "fast" && is_real(*parse_dtype(k.dtype)) && !draws;
+    const bool fast = k.variant == kGen && is_real(*parse_dtype(k.dtype)) && !draws;
     EXPECT_EQ(k.kernel.contract->accumulator == MOTE_ACC_F64, !fast);
     EXPECT_EQ(k.kernel.contract->function_count > 0, fast && *parse_dtype(k.dtype) != DType::f64);
   }
-  EXPECT_EQ(find_generated("no_such_op", "oracle", DType::f32, 1), nullptr);
+  EXPECT_EQ(find_generated("no_such_op", kReference, DType::f32, 1), nullptr);
   EXPECT_EQ(find_generated("conv2d", "turbo", DType::f32, 7), nullptr);
 }
 
 TEST(Generated, GemmWithoutCIgnoresBeta) {
-  const mote_generated_kernel* gemm = find_generated("gemm", "oracle", DType::f64, 3);
+  const mote_generated_kernel* gemm = find_generated("gemm", kReference, DType::f64, 3);
   ASSERT_NE(gemm, nullptr);
   test::Tensor a(DType::f64, {2, 3});
   test::Tensor b(DType::f64, {3, 2}, {1, 3});

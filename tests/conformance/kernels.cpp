@@ -12,6 +12,7 @@
 #include "memory.h"
 #include "mote/base/dlpack.h"
 #include "mote/base/error.h"
+#include "mote/base/variant_names.h"
 #include "mote/generated/kernels.h"
 #include "mote/oracle/exactness.h"
 
@@ -139,7 +140,7 @@ mote_call call_of(const Prepared& p, Frame& f) {
 /// Runs the generated kernel on memory of its own.
 std::vector<Array> run_generated(const Prepared& p, const std::vector<Dims>& output_shapes) {
   const mote_generated_kernel* found =
-      find_generated(p.record.name, "oracle", p.instance.dtype, p.instance.input_mask);
+      find_generated(p.record.name, kReference, p.instance.dtype, p.instance.input_mask);
   if (found == nullptr) throw Error(p.record.name + ": no generated kernel in the registry");
   Frame f = frame_of(p, output_shapes);
   mote_call call = call_of(p, f);
@@ -178,8 +179,7 @@ bool must_be_exact(const Prepared& p, const Binding& binding) {
 /// True if the op is one +, -, *, / or root of its inputs: IEEE 754 defines one result, and a
 /// double as an intermediate of a narrower format does not change it (2p + 2 bits are enough).
 bool is_rounded_once(const Program& program) {
-  std::vector<Uop> outputs;
-  for (const Output& o : program.outputs) outputs.push_back(o.value);
+  const std::vector<Uop> outputs = roots(program);
   int rounded = 0;
   for (const Uop& u : topological(outputs)) {
     const uop::Kind& kind = u.node().kind;

@@ -66,7 +66,7 @@ export FAKE_SMI=works
 expect 1 sh "$tools/gpu_check.sh" /nowhere "$folder/results" neg
 
 expect 0 sh "$tools/gpu_check.sh" "$build" "$folder/results" neg gemm relu
-judged="oracle_cuda_f32=passed;oracle_cuda_bf16=passed;oracle_cuda=passed;oracle_cuda_oracle=passed"
+judged="oracle_cuda_f32=passed;oracle_cuda_bf16=passed;oracle_cuda=passed;oracle_cuda_reference=passed"
 judged="$judged;oracle_cublas=passed;oracle_cublas_tf32=passed;oracle_cuda_tf32=passed;oracle_cudnn=missing"
 summary passed "doctor=passed;$judged;benchmark=passed" 3
 grep -q '"type":"result","exit":0' "$folder/results/oracle_cuda_f32.json"
@@ -100,6 +100,6 @@ cd "$folder"
 for libraries in own system; do
   rm -rf results
   expect 0 env MOTE_GPU_LIBRARIES=$libraries sh bundle/gpu_check.sh "" results bitwise_not
-  summary passed "oracle_cuda_f32=nothing to judge;oracle_cuda=passed;benchmark=passed;oracle_cuda_oracle=passed"
+  summary passed "oracle_cuda_f32=nothing to judge;oracle_cuda=passed;benchmark=passed;oracle_cuda_reference=passed"
   grep -q "\"libraries\":\"$libraries\"" results/summary.json
 done

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the backends cuda and cuda_oracle on a fake driver: launches compute the right results, any
-// call of the driver may fail and gives a status with the kernel's name, and no memory is left
+// Tests the backends cuda and cuda_reference on a fake driver: launches compute the right results,
+// any call of the driver may fail and gives a status with the kernel's name, and no memory is left
 // behind.
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -125,7 +125,7 @@ Ran run(test::Call& call, const std::string& op, const std::string& backend) {
 }
 
 TEST(CudaGpu, ComputesOnCopiesOfTheHostsTensors) {
-  for (const char* backend : {"cuda", "cuda_oracle"}) {
+  for (const char* backend : {"cuda", "cuda_reference"}) {
     EXPECT_EQ(in_child([&]() -> std::string {
                 Sum sum;
                 const Ran ran = run(sum.call(), "sum", backend);
@@ -189,7 +189,7 @@ int calls_of_a_run() {
   return std::stoi(in_child([] {
     LayerNormGrad grad;
     const mote_kernel& kernel =
-        *test::kernel_of(Libraries::all().backend("cuda_oracle"), "layer_norm.grad");
+        *test::kernel_of(Libraries::all().backend("cuda_reference"), "layer_norm.grad");
     const mote_status status = grad.call().run(kernel);
     return status == MOTE_OK ? std::to_string(Libraries::all().calls()) : grad.call().message();
   }));
@@ -199,7 +199,7 @@ int calls_of_a_run() {
 /// the description of an error.
 std::string after_failure(int failing, int status) {
   const Libraries& of = Libraries::all();
-  const mote_kernel& kernel = *test::kernel_of(of.backend("cuda_oracle"), "layer_norm.grad");
+  const mote_kernel& kernel = *test::kernel_of(of.backend("cuda_reference"), "layer_norm.grad");
   LayerNormGrad grad;
   of.fail(failing, status);
   const mote_status first = grad.call().run(kernel);
@@ -280,7 +280,7 @@ std::string mote_run(const std::string& arguments, const std::string& prefix = "
 TEST(CudaGpu, PassesTheOracle) {
   const std::string out = mote_run(fmt::format(
       "check softmax gemm neg layer_norm.grad embedding.grad --in-process --plugin '{}' "
-      "--backend cuda,cuda_oracle --count 2 --seed 1",
+      "--backend cuda,cuda_reference --count 2 --seed 1",
       MOTE_CUDA_PLUGIN));
   EXPECT_NE(out.find("\npassed: "), std::string::npos) << out;
 }

@@ -269,7 +269,7 @@ TEST_P(Recorded, TilesAreInSharedMemory) {
         for (const int architecture : kArchitectures)
           EXPECT_GT(found->second.resources.at(architecture).shared, 0) << k->function;
       }
-      EXPECT_EQ(has_tiles, variant != Variant::oracle) << instance->function();
+      EXPECT_EQ(has_tiles, variant != Variant::reference) << instance->function();
     }
 }
 
@@ -280,7 +280,7 @@ TEST(Nvrtc, MakesPtxThatLeavesNoRoundingOfTheOracleToTheDriver) {
   constexpr int kNewest = kArchitectures.back();
   const std::string gemm = "gemm";
   bool multiplies = false, fuses = false;
-  for (const Variant variant : {Variant::oracle, Variant::gen, Variant::tf32})
+  for (const Variant variant : {Variant::reference, Variant::gen, Variant::tf32})
     for (const std::string& op : {std::string("softmax"), gemm})
       for (const auto& instance : instances_of(op)) {
         if (!instance->has(variant)) continue;
@@ -296,9 +296,9 @@ TEST(Nvrtc, MakesPtxThatLeavesNoRoundingOfTheOracleToTheDriver) {
         EXPECT_EQ(made.code.back(), '\0') << "the driver finds its end by that";
         for (const char* type : {"f32", "f64"})
           for (const char* fusible : {"mul.", "add.", "sub."})
-            EXPECT_FALSE(variant == Variant::oracle && has(std::string(fusible) + type))
+            EXPECT_FALSE(variant == Variant::reference && has(std::string(fusible) + type))
                 << instance->function();
-        multiplies = multiplies || (variant == Variant::oracle && has("mul.rn.f64"));
+        multiplies = multiplies || (variant == Variant::reference && has("mul.rn.f64"));
         fuses = fuses || (variant == Variant::gen && op == gemm && has("fma.rn.f32"));
       }
   EXPECT_TRUE(multiplies);
@@ -348,7 +348,7 @@ TEST(Nvrtc, CompilesTheFirstKernelsOfF32) {
   std::cout << fmt::format("{} kernels, {:.1f} s\n", texts.size(), seconds_since(start));
 }
 
-const auto kVariants = testing::Values(Variant::oracle, Variant::gen, Variant::tf32);
+const auto kVariants = testing::Values(Variant::reference, Variant::gen, Variant::tf32);
 INSTANTIATE_TEST_SUITE_P(Architectures, Compiling,
                          testing::Combine(testing::ValuesIn(kArchitectures), kVariants),
                          [](const auto& of) {

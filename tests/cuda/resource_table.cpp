@@ -46,7 +46,7 @@ const RecordedKernel* ResourceTable::find(const KernelText& kernel) const {
 }
 
 std::string text_of(Variant variant) {
-  return variant == Variant::gen ? "gen" : variant == Variant::tf32 ? "tf32" : "oracle";
+  return variant == Variant::gen ? "gen" : variant == Variant::tf32 ? "tf32" : "reference";
 }
 
 std::filesystem::path table_path(Variant variant) {

@@ -53,7 +53,7 @@ made() {
 }
 for op in softmax conv2d "$root/examples/swiglu.mote"; do
   for alone in "" --standalone; do
-    for how in "--lang c" "--lang c --variant fast" "--lang cuda" "--lang cuda --variant gen"; do
+    for how in "--lang c" "--lang c --variant gen" "--lang cuda" "--lang cuda --variant gen"; do
       # shellcheck disable=SC2086  # words of options
       made "$mote" emit "$op" $how $alone
     done

@@ -61,8 +61,7 @@ TEST(Forms, NoLoopComputesAnewWhatALoopAroundItKnows) {
     for (const Instance& instance : instances(record)) {
       if (instance.dtype != record.dtypes.front()) continue;
       const auto program = instantiate(record, instance);
-      std::vector<Uop> outputs;
-      for (const Output& o : program->outputs) outputs.push_back(o.value);
+      const std::vector<Uop> outputs = roots(*program);
       int most_axes = 0;
       for (const Uop& u : topological(outputs)) most_axes = std::max(most_axes, u.rank());
       const LoopProgram p = compile(program);

@@ -27,8 +27,7 @@ std::vector<Array> drawn(const Program& program, std::map<std::string, std::int6
 
 template <typename T>
 int count_of(const Program& p) {
-  std::vector<Uop> roots;
-  for (const Output& o : p.outputs) roots.push_back(o.value);
+  const std::vector<Uop> roots = mote::roots(p);
   return static_cast<int>(std::ranges::count_if(topological(roots), [](const Uop& u) {
     const auto* r = std::get_if<uop::Reindex>(&u.node().kind);
     return r != nullptr && std::holds_alternative<T>(r->x.node().kind);

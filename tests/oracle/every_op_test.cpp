@@ -8,6 +8,7 @@
 #include "filled_array.h"
 #include "judge/reference.h"
 #include "mote/base/error.h"
+#include "mote/base/variant_names.h"
 #include "mote/generated/kernels.h"
 #include "mote/oracle/generate.h"
 #include "mote/oracle/run.h"
@@ -175,7 +176,7 @@ TEST(EveryOp, AnySubsetOfOptionalOutputsIsAsAllOfThem) {
     for (const DType dtype : record->dtypes) {
       const Case c = small_case(*record, dtype);
       const mote_generated_kernel* kernel =
-          find_generated(record->name, "oracle", dtype, c.instance.input_mask);
+          find_generated(record->name, kReference, dtype, c.instance.input_mask);
       ASSERT_NE(kernel, nullptr);
       expect_subsets(c, kernel->kernel);
     }
@@ -186,7 +187,7 @@ TEST(EveryOp, AnySubsetOfOptionalOutputsIsAsAllOfThem) {
 TEST(EveryOp, ACallForNoOutputIsRefused) {
   Case c = parse_case("matmul.grad gy=f32[1,1,2,2] a=f32[1,1,2,3] b=f32[1,1,3,2]");
   const mote_generated_kernel* kernel =
-      find_generated("matmul.grad", "fast", DType::f32, c.instance.input_mask);
+      find_generated("matmul.grad", kGen, DType::f32, c.instance.input_mask);
   ASSERT_NE(kernel, nullptr);
   std::vector<Dense> inputs;
   std::vector<std::vector<std::int64_t>> shapes;
@@ -223,7 +224,7 @@ TEST(EveryOp, AnInputOfWhichOnlyTheShapeIsNeededHasNoData) {
   Prepared prepared(parse_case("sum.grad gy=f32[2,4] x=f32[2,3,4] fill=integer:5"));
   const Outcome o = prepared.run(gen_backend());
   EXPECT_EQ(o.verdict, Verdict::passed) << o.reason;
-  const mote_generated_kernel* kernel = find_generated("sum.grad", "fast", DType::f32, 3);
+  const mote_generated_kernel* kernel = find_generated("sum.grad", kGen, DType::f32, 3);
   ASSERT_NE(kernel, nullptr);
   EXPECT_EQ(kernel->read_mask, 1U);
 }

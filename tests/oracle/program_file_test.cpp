@@ -160,7 +160,7 @@ TEST(ProgramFile, EveryStageExplainsIt) {
   }
   for (const char* arguments :
        {"explain twice.mote --passes", "explain twice.mote --grad", "emit twice.mote --grad",
-        "emit twice.mote --lang cuda", "emit twice.mote --variant fast", "ops twice.mote",
+        "emit twice.mote --lang cuda", "emit twice.mote --variant gen", "ops twice.mote",
         "explain twice.mote --stage bound --backend gen", "emit twice.mote --grad --plugin f"})
     EXPECT_EQ(files.mote(arguments).code, 0) << arguments;
 }

@@ -124,8 +124,10 @@ TEST(Tool, UnknownNamesSayWhatIsKnown) {
       bad("explain softmax --stage asm"),
       "unknown stage 'asm' (known: uops, loops, fused, c, schedule, bound, bound-loops, bound-c)");
   expect_has(bad("emit softmax --lang ptx"), "unknown language 'ptx' (known: c, cuda)");
-  expect_has(bad("emit softmax --lang cuda --variant fast"),
-             "unknown variant 'fast' of cuda (known: oracle, gen, tf32)");
+  expect_has(bad("emit softmax --lang cuda --variant quick"),
+             "unknown variant 'quick' of cuda (known: reference, gen, tf32)");
+  EXPECT_EQ(good("emit softmax --variant oracle"), good("emit softmax --variant reference"));
+  EXPECT_EQ(good("emit softmax --variant fast"), good("emit softmax --variant gen"));
   expect_has(bad("emit softmax --lang cuda --variant tf32"),
              "softmax: no product of it is one of tf32");
   expect_has(good("emit gemm --lang cuda --variant tf32"), "mote_mma_m16n8k8_tf32(");

@@ -41,8 +41,7 @@ class DualEvaluator {
   }
 
   std::vector<DualArray> run() {
-    std::vector<Uop> wanted;
-    for (const Output& o : p_.outputs) wanted.push_back(o.value);
+    const std::vector<Uop> wanted = roots(p_);
     for (const Uop& u : topological(wanted)) {
       const DualArray& y = done_[u.id()] = compute(u);
       for (const std::int64_t n : y.integers)

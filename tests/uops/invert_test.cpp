@@ -16,8 +16,7 @@ namespace {
 using namespace test;  // NOLINT(google-build-using-namespace)
 
 int scatters(const Program& p) {
-  std::vector<Uop> roots;
-  for (const Output& o : p.outputs) roots.push_back(o.value);
+  const std::vector<Uop> roots = mote::roots(p);
   int count = 0;
   for (const Uop& u : topological(roots))
     count += int{std::holds_alternative<uop::Scatter>(u.node().kind) ||

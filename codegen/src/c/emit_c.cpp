@@ -260,9 +260,9 @@ std::string header_comment(const LoopProgram& p, const Printer& printer,
       comment_lines(strides_line(p) +
                     (allocates ? "Returns 0, or -1 when memory ran out." : "Returns 0.")) +
       " * " + kGeneratedByMote +
-      (p.native ? ". Variant fast:\n * reals in their own dtype, sums in any order, integers in "
+      (p.native ? ". Variant gen:\n * reals in their own dtype, sums in any order, integers in "
                   "wrapping 64-bit.\n"
-                : ". Variant oracle:\n"
+                : ". Reference:\n"
                   " * reals in double, integers in wrapping 64-bit; compile with -ffp-contract=off "
                   "and\n"
                   " * -frounding-math, so that no product is fused into a sum and zeros keep their "

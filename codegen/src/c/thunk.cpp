@@ -50,8 +50,7 @@ class Thunk {
       for (const Uop& u : source_.inputs) call_inputs_.push_back(as_input(u).name);
     if (call_params_.empty())
       for (const ParamDecl& param : source_.params) call_params_.push_back(param.name);
-    std::vector<Uop> roots;
-    for (const Output& o : source_.outputs) roots.push_back(o.value);
+    const std::vector<Uop> roots = mote::roots(source_);
     nodes_ = topological(roots);
     for (std::size_t k = 0; k < roots.size(); ++k) {
       std::set<const UopNode*>& own = output_nodes_.emplace_back();

@@ -25,12 +25,13 @@ namespace mote {
 namespace cuda {
 namespace {
 
-constexpr const char* kOracle =
-    "Variant oracle:\n * reals in double, integers in wrapping 64-bit, sums in order; compile with "
+constexpr const char* kReferenceNote =
+    "Reference:\n * reals in double, integers in wrapping 64-bit, sums in order; compile "
+    "with "
     "--fmad=false, so\n * that no product is fused into a sum.\n";
-constexpr const char* kGen =
+constexpr const char* kGenNote =
     "Variant gen:\n * reals in their own dtype, sums in any order, integers in wrapping 64-bit.\n";
-constexpr const char* kTf32 =
+constexpr const char* kTf32Note =
     "Variant tf32:\n * as gen, but tiles multiply f32 rounded to 11 bits.\n";
 
 std::string comment(const LoopProgram& p, std::size_t stages, bool tf32) {
@@ -44,9 +45,9 @@ std::string comment(const LoopProgram& p, std::size_t stages, bool tf32) {
                                       "count elements.",
                                       launch, kCudaThreads)) +
       " * " + kGeneratedByMote + ". " +
-      (tf32       ? kTf32
-       : p.native ? kGen
-                  : kOracle);
+      (tf32       ? kTf32Note
+       : p.native ? kGenNote
+                  : kReferenceNote);
   return "/*" + emit::comment_text(body).substr(2) + " */\n";
 }
 

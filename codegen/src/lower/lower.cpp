@@ -37,8 +37,7 @@ class Lowering {
 
   Lowered run() {
     const Program& p = *out_.source;
-    std::vector<Uop> outputs;
-    for (const Output& o : p.outputs) outputs.push_back(o.value);
+    const std::vector<Uop> outputs = roots(p);
     const std::vector<Uop> order = topological(outputs);
     declare(order);
     for (const Uop& u : order)

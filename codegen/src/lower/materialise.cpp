@@ -224,8 +224,7 @@ class UseAnalysis {
 };
 
 std::vector<Uop> output_values(const Program& program) {
-  std::vector<Uop> outputs;
-  for (const Output& o : program.outputs) outputs.push_back(o.value);
+  const std::vector<Uop> outputs = roots(program);
   return outputs;
 }
 

@@ -13,8 +13,7 @@ namespace mote {
 namespace {
 
 bool returns_what_it_draws(const Program& p) {
-  std::vector<Uop> outputs;
-  for (const Output& o : p.outputs) outputs.push_back(o.value);
+  const std::vector<Uop> outputs = roots(p);
   std::set<const UopNode*> drawn;
   for (const Uop& u : topological(outputs)) {
     const auto* m = std::get_if<uop::Map>(&u.node().kind);
@@ -55,7 +54,7 @@ std::string fast_contract_c(const std::string& name, DType dtype) {
                     fast_accuracy().size());
 }
 
-std::string oracle_contract_c(const std::string& name) {
+std::string reference_contract_c(const std::string& name) {
   return contract_c(name, "MOTE_ACC_F64", 0);
 }
 

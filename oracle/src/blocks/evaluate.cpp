@@ -83,12 +83,6 @@ struct Evaluator::Body {
     }
   }
 
-  static std::vector<Uop> roots(const Program& p) {
-    std::vector<Uop> all;
-    for (const Output& o : p.outputs) all.push_back(o.value);
-    return all;
-  }
-
   /// The plan with those groups masked of which few elements count.
   const Plan& plan(const Sizes& sizes) {
     std::vector<bool> which;

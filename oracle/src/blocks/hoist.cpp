@@ -147,8 +147,7 @@ class Hoister {
 }  // namespace
 
 Hoisted hoisted(const Program& program, const Masks& masks) {
-  std::vector<Uop> roots;
-  for (const Output& o : program.outputs) roots.push_back(o.value);
+  std::vector<Uop> roots = mote::roots(program);
   const std::vector<Uop> nodes = topological(roots);
   for (const auto& [node, mask] : masks) roots.push_back(mask.x);
   Hoister hoister(topological(roots));

@@ -12,17 +12,6 @@
 namespace mote::blocks {
 namespace {
 
-// Divides as the emitted C does.
-std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  if (b == 0) return 0;
-  if (b == -1) return wrap_mul(a, -1);
-  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-}
-std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
-  const std::int64_t r = b == 0 || b == -1 ? 0 : a % b;
-  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
-}
-
 /// The difference of neighbouring entries, if it is the same for all.
 std::optional<std::int64_t> linear_step(const Extents& table) {
   if (table.size() < 2) return table.empty() ? std::nullopt : std::optional<std::int64_t>(0);

@@ -11,15 +11,9 @@
 #include <span>
 
 #include "cell.h"
+#include "mote/base/integer_arithmetic.h"
 
 namespace mote::blocks {
-
-inline std::int64_t wrap_add(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-inline std::int64_t wrap_mul(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-}
 
 Symbol loop_symbol(int axis);
 

@@ -58,8 +58,7 @@ std::optional<Expr> constant_of(const Uop& u) {
 class RuleFinder {
  public:
   explicit RuleFinder(const Program& program) : program_(program) {
-    std::vector<Uop> outputs;
-    for (const Output& o : program.outputs) outputs.push_back(o.value);
+    const std::vector<Uop> outputs = roots(program);
     nodes_ = topological(outputs);
   }
 

@@ -12,6 +12,7 @@
 #include "case/set_elements.h"
 #include "mote/base/error.h"
 #include "mote/base/kernel.h"
+#include "mote/base/variant_names.h"
 #include "mote/oracle/case.h"
 #include "mote/oracle/resolve.h"
 
@@ -337,7 +338,7 @@ void take_fill(Case& c, std::string_view text) {
 void parse_into(Case& c, const Words& words) {
   Fields fields = parse_fields(words);
   if (const auto text = fields.take("fill")) take_fill(c, *text);
-  c.backend = fields.take("backend").value_or("");
+  c.backend = current_name(fields.take("backend").value_or(""));
   const std::string_view set = fields.take("set").value_or("");
   c.plugin = unquoted(fields.take("plugin").value_or(""));
   take_inputs(c, fields);

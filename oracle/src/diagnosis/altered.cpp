@@ -20,8 +20,7 @@ namespace {
 class Alterer {
  public:
   explicit Alterer(const Program& program) : program_(program) {
-    std::vector<Uop> roots;
-    for (const Output& o : program.outputs) roots.push_back(o.value);
+    const std::vector<Uop> roots = mote::roots(program);
     nodes_ = topological(roots);
     for (const Uop& u : nodes_)
       for (const Uop& operand : operands(u)) ++uses_[operand.id()];

@@ -131,8 +131,7 @@ std::shared_ptr<const Program> with_value_given(const Program& program, const Uo
 }
 
 std::vector<InnerSum> inner_sums(const Program& program) {
-  std::vector<Uop> roots;
-  for (const Output& o : program.outputs) roots.push_back(o.value);
+  const std::vector<Uop> roots = mote::roots(program);
   const std::vector<Uop> nodes = topological(roots);
   std::vector<InnerSum> all;
   for (const Uop& u : nodes) {

@@ -63,8 +63,7 @@ void add_tails(std::vector<Hypothesis>& all, const Observed& o, std::size_t inpu
 
 bool is_reduced(const Observed& o, std::size_t input, std::size_t axis) {
   const Expr& extent = o.of.program->inputs[input].shape()[axis];
-  std::vector<Uop> roots;
-  for (const Output& output : o.of.program->outputs) roots.push_back(output.value);
+  const std::vector<Uop> roots = mote::roots(*o.of.program);
   const auto is_along = [&](const Expr& reduced) {
     return reduced == extent ||
            std::ranges::any_of(reduced.symbols(), [&](Symbol s) { return extent.mentions(s); });

@@ -68,8 +68,7 @@ class DomainMaker {
         if (domain_.least.contains(s)) domain_.least[s] = 1;
       }
     }
-    std::vector<Uop> outputs;
-    for (const Output& o : p().outputs) outputs.push_back(o.value);
+    const std::vector<Uop> outputs = roots(p());
     const std::vector<Uop> nodes = topological(outputs);
     for (const Uop& u : nodes) {
       require_operands(u);

@@ -34,8 +34,7 @@ class Analysis {
  public:
   Analysis(const Program& program, const Binding& binding, FillKind fill, std::int64_t radius)
       : program_(program), binding_(binding), fill_(fill), radius_(radius) {
-    std::vector<Uop> outputs;
-    for (const Output& o : program.outputs) outputs.push_back(o.value);
+    const std::vector<Uop> outputs = roots(program);
     nodes_ = topological(outputs);
     format_ = Format(is_f32_anywhere(program, nodes_));
   }
@@ -158,8 +157,7 @@ Judgement judge(const Program& program, const Binding& binding, FillKind fill) {
 }
 
 double multiply_adds(const Program& program, const Binding& binding) {
-  std::vector<Uop> outputs;
-  for (const Output& o : program.outputs) outputs.push_back(o.value);
+  const std::vector<Uop> outputs = roots(program);
   double reduced = -1;
   double largest = 0;
   for (const Uop& u : topological(outputs)) {

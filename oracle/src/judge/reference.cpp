@@ -13,6 +13,7 @@
 
 #include "blocks/evaluate.h"
 #include "mote/base/error.h"
+#include "mote/base/variant_names.h"
 #include "mote/codegen/passes.h"
 #include "mote/generated/kernels.h"
 #include "run/call_frame.h"
@@ -22,7 +23,7 @@ namespace {
 
 const mote_kernel* find_kernel(const Case& c) {
   const mote_generated_kernel* found =
-      find_generated(c.target->op(), "oracle", c.instance.dtype, c.instance.input_mask);
+      find_generated(c.target->op(), kReference, c.instance.dtype, c.instance.input_mask);
   return found != nullptr ? &found->kernel : nullptr;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: a program for each dtype; out: a C file for each, with the kernel of the variant fast (or
+// In: a program for each dtype; out: a C file for each, with the kernel of the variant gen (or
 // oracle, if there is no fast one) and its thunk, a table of them, and the library. They are
 // compiled as the catalogue's kernels are, for the same level of instruction sets.
 #include "source/program_kernels.h"
@@ -74,7 +74,7 @@ std::string table_text(const Target& target, const std::vector<ProgramKernel>& k
   std::string contracts, rows;
   for (const ProgramKernel& k : kernels) {
     const std::string contract = "contract_" + std::string(name(k.dtype));
-    contracts += k.is_fast ? fast_contract_c(contract, k.dtype) : oracle_contract_c(contract);
+    contracts += k.is_fast ? fast_contract_c(contract, k.dtype) : reference_contract_c(contract);
     contracts += fmt::format(
         "mote_status {0}_can_run(const mote_call *call);\n"
         "mote_status {0}_run(const mote_call *call, void *stream);\n",

@@ -51,8 +51,7 @@ bool has_outputs_of(const OpInstance& of, const mote_call& call) {
 }
 
 std::vector<Uop> nodes_of(const Program& p) {
-  std::vector<Uop> outputs;
-  for (const Output& o : p.outputs) outputs.push_back(o.value);
+  const std::vector<Uop> outputs = roots(p);
   return topological(outputs);
 }
 
@@ -110,7 +109,7 @@ const CudaProgram& OpInstance::source(Variant variant) const {
     options.function = function_;
     options.optional_outputs = record_.optional_outputs;
     const LoopProgram loops = compile_for_calls(program_, record_.optional_outputs);
-    if (variant == Variant::oracle || draws(*program_))
+    if (variant == Variant::reference || draws(*program_))
       sources_[at] = cuda_program(loops, options);
     else
       sources_[at] = variant == Variant::gen ? cuda_gen_program(loops, options)

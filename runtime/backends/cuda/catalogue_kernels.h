@@ -18,7 +18,7 @@
 namespace mote::cuda {
 
 /// The variants of emit_cuda.h.
-enum class Variant : std::uint8_t { oracle, gen, tf32 };
+enum class Variant : std::uint8_t { reference, gen, tf32 };
 
 /// One instance of an op.
 class OpInstance {
@@ -32,7 +32,7 @@ class OpInstance {
   /// Returns the position in the record of each input of the program.
   const std::vector<int>& positions() const { return positions_; }
   /// Returns the source, which the first call makes; safe from any thread. The variant gen of an op
-  /// that draws random bits is the oracle's: every backend draws the same.
+  /// that draws random bits is the reference's: every backend draws the same.
   const CudaProgram& source(Variant variant) const;
   /// True if the variant differs from others: tf32 does only if products are rounded to tf32.
   bool has(Variant variant) const;

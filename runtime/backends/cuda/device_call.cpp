@@ -16,6 +16,9 @@
 namespace mote::cuda {
 namespace {
 
+/// The bytes of a copy for each byte of elements; a call with more is declined.
+constexpr std::size_t kMaxGaps = 8;
+
 using backend::Check;
 
 /// A range of the host's memory, and its copy on the GPU.
@@ -149,16 +152,6 @@ class DeviceCall {
   std::vector<Held> held_;          ///< freed from the last to the first
 };
 
-/// True if a copy, which is of the whole range from a tensor's first element to its last, would be
-/// large and mostly gaps.
-bool is_mostly_gaps(const DLTensor& t) {
-  constexpr std::size_t kMaxCopied = std::size_t{256} << 20U;
-  constexpr std::size_t kMaxGaps = 8;
-  const std::size_t bytes = static_cast<std::size_t>(element_count(t)) * (t.dtype.bits / 8U);
-  const std::size_t copied = memory_of(t).size();
-  return copied > kMaxCopied && copied / kMaxGaps > bytes;
-}
-
 }  // namespace
 
 backend::Refusal failed(Device& device, const DriverError& e, const std::string& doing) {
@@ -185,7 +178,10 @@ Check find_place(const mote_call& call, bool& on_gpu) {
     ++tensors;
     const DLDevice& device = t.tensor->device;
     gpu += device.device_type == kDLCUDA ? 1 : 0;
-    if (device.device_type == kDLCPU && is_mostly_gaps(*t.tensor))
+    // A copy is of the whole range from the tensor's first element to its last.
+    if (device.device_type == kDLCPU &&
+        backend::is_mostly_gaps(memory_of(*t.tensor).size(), backend::bytes_of_elements(*t.tensor),
+                                kMaxGaps))
       return backend::unsupported("a tensor in the host's memory is mostly gaps");
     if (device.device_type == kDLCPU) continue;
     if (device.device_type != kDLCUDA || device.device_id != 0)

@@ -26,7 +26,7 @@ std::string identity() {
 }
 
 const char* name_of(Variant variant) {
-  constexpr std::array kNames = {"oracle", "gen", "tf32"};
+  constexpr std::array kNames = {"reference", "gen", "tf32"};
   return kNames.at(static_cast<std::size_t>(variant));
 }
 

@@ -30,9 +30,9 @@ std::string key_of_group(std::uint32_t group, std::uint32_t groups, Variant vari
 /// Returns the key for one instance of an op.
 std::string key_of_instance(const OpInstance& instance, Variant variant);
 
-/// Returns quick for the variant oracle: its kernels must be right, not fast.
+/// Returns quick for the variant reference: its kernels must be right, not fast.
 constexpr Effort effort_for(Variant variant) {
-  return variant == Variant::oracle ? Effort::quick : Effort::full;
+  return variant == Variant::reference ? Effort::quick : Effort::full;
 }
 
 }  // namespace mote::cuda

@@ -68,13 +68,13 @@ const mote_contract& contract_of(Variant variant, Kind kind) {
   static const mote_contract in_tf32 =
       contract(MOTE_ACC_NATIVE, functions_of_tensor_cores(), kTf32Bits);
   if (variant == Variant::tf32) return in_tf32;
-  return variant == Variant::oracle ? in_double : of_gen.at(static_cast<std::size_t>(kind));
+  return variant == Variant::reference ? in_double : of_gen.at(static_cast<std::size_t>(kind));
 }
 
 const OpInstance* find_instance(const mote_call& call, Variant variant, Kind kind,
                                 backend::Check& refusal) {
   const OpInstance* found = find_instance(call, refusal);
-  if (found == nullptr || variant == Variant::oracle) return found;
+  if (found == nullptr || variant == Variant::reference) return found;
   if (kind_of(*found) == kind && found->has(variant)) return found;
   refusal = backend::unsupported(kind_of(*found) == kind ? "no product of the op is one of tf32"
                                                          : kIsOfOtherDtypes);

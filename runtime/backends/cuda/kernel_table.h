@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of a backend that runs the catalogue's CUDA: one of each op in the variant oracle,
+// The kernels of a backend that runs the catalogue's CUDA: one of each op in the variant reference,
 // four of each in the variant gen, by the contracts of their dtypes, one of f32 in the variant
 // tf32.
 #pragma once
@@ -16,11 +16,11 @@ namespace mote::cuda {
 /// Kernels with one contract: of integers and booleans, of f64, of f32, of 16-bit reals.
 enum class Kind : std::uint8_t { integer, f64, f32, narrow };
 
-/// Returns the kernels' contract. The variant oracle has one contract for all.
+/// Returns the kernels' contract. The variant reference has one contract for all.
 const mote_contract& contract_of(Variant variant, Kind kind);
 
 /// Calls find_instance() and checks that the instance is of the kind and has the variant; the
-/// variant oracle accepts any kind.
+/// variant reference accepts any kind.
 const OpInstance* find_instance(const mote_call& call, Variant variant, Kind kind,
                                 backend::Check& refusal);
 
@@ -86,10 +86,10 @@ mote_kernel kernel_of(const OpRecord& record) {
 }
 
 template <typename Machine>
-std::vector<mote_kernel> oracle_kernels() {
+std::vector<mote_kernel> reference_kernels() {
   std::vector<mote_kernel> made;
   for (const OpRecord* record : generated_ops())
-    made.push_back(kernel_of<Machine, Variant::oracle, Kind::integer>(*record));
+    made.push_back(kernel_of<Machine, Variant::reference, Kind::integer>(*record));
   return made;
 }
 

@@ -37,7 +37,7 @@ struct Compiled {
   std::string code;  ///< the form that the driver loads
   std::string log;
 };
-/// The compiler's effort. Quick is for the variant oracle: it fuses no product into a sum, and
+/// The compiler's effort. Quick is for the variant reference: it fuses no product into a sum, and
 /// leaves out the compiler's most expensive optimisations (--Ofast-compile=min, NVRTC 12.9 and
 /// later), which takes a third of the time, since loops are not unrolled then.
 enum class Effort : std::uint8_t { quick, full };

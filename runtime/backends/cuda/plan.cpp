@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans a call. In: a call and its instance; out: launches. bind() checks shapes and parameters, as
-// it does for the oracle's programs.
+// it does for the reference's programs.
 #include "plan.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backends cuda and cuda_oracle: every kernel of the catalogue on the first GPU, in the
-// variants gen and oracle; and cuda_tf32, with the kernels that multiply f32 rounded to tf32. If
+// The backends cuda and cuda_reference: every kernel of the catalogue on the first GPU, in the
+// variants gen and reference; and cuda_tf32, with the kernels that multiply f32 rounded to tf32. If
 // there is no GPU, they decline each call with the reason.
 #include <array>
 
@@ -53,11 +53,11 @@ extern "C" mote_status mote_plugin_devices(const mote_device** devices, int32_t*
 extern "C" mote_status mote_plugin_init(mote_plugin* plugin) {
   using namespace mote::cuda;
   static const std::vector<mote_kernel> gen = gen_kernels<GpuMachine>();
-  static const std::vector<mote_kernel> oracle = oracle_kernels<GpuMachine>();
+  static const std::vector<mote_kernel> reference = reference_kernels<GpuMachine>();
   static const std::vector<mote_kernel> tf32 = tf32_kernels<GpuMachine>();
-  static const std::array<mote_backend, 3> all = {backend_of("cuda", MOTE_VERSION, gen),
-                                                  backend_of("cuda_oracle", MOTE_VERSION, oracle),
-                                                  backend_of("cuda_tf32", MOTE_VERSION, tf32)};
+  static const std::array<mote_backend, 3> all = {
+      backend_of("cuda", MOTE_VERSION, gen), backend_of("cuda_reference", MOTE_VERSION, reference),
+      backend_of("cuda_tf32", MOTE_VERSION, tf32)};
   plugin->abi_version = MOTE_ABI_VERSION;
   plugin->backend_count = static_cast<std::int32_t>(all.size());
   plugin->backends = all.data();

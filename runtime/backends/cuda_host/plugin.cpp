@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The backends cuda_host and cuda_host_gen: every kernel of the catalogue as CUDA, in the variants
-// oracle and gen, on the shim; and cuda_host_tf32, with the kernels that multiply f32 rounded to
+// reference and gen, on the shim; and cuda_host_tf32, with the kernels that multiply f32 rounded to
 // tf32. Successive calls run their threads forward, in reverse, and in a random order, so that the
 // oracle, which runs each case twice, detects a dependence on the order. MOTE_CUDA_ORDER=forward,
 // reverse or random:SEED fixes it.
@@ -64,11 +64,11 @@ struct Shim {
 
 extern "C" mote_status mote_plugin_init(mote_plugin* plugin) {
   using namespace mote;
-  static const std::vector<mote_kernel> oracle = cuda::oracle_kernels<cuda_host::Shim>();
+  static const std::vector<mote_kernel> reference = cuda::reference_kernels<cuda_host::Shim>();
   static const std::vector<mote_kernel> gen = cuda::gen_kernels<cuda_host::Shim>();
   static const std::vector<mote_kernel> tf32 = cuda::tf32_kernels<cuda_host::Shim>();
   static const std::array<mote_backend, 3> all = {
-      cuda::backend_of("cuda_host", MOTE_VERSION, oracle),
+      cuda::backend_of("cuda_host", MOTE_VERSION, reference),
       cuda::backend_of("cuda_host_gen", MOTE_VERSION, gen),
       cuda::backend_of("cuda_host_tf32", MOTE_VERSION, tf32)};
   plugin->abi_version = MOTE_ABI_VERSION;

@@ -164,17 +164,14 @@ mote_status with_jobs(const mote_call* call,
 /// True if the copies would be large and mostly gaps: in a tensor's own layout oneDNN copies
 /// everything between its first element and its last.
 bool copies_mostly_gaps(const mote_call& call, const onednn::Jobs& jobs) {
-  constexpr std::size_t kMaxCopied = std::size_t{256} << 20U;
   constexpr std::size_t kMaxTimes = 64;
-  const std::size_t copied = onednn::workspace_bytes(jobs);
-  if (copied <= kMaxCopied) return false;
-  std::size_t bytes = 0;
+  std::size_t elements = 0;
   const auto add = [&](const DLTensor* t) {
-    if (t != nullptr) bytes += static_cast<std::size_t>(element_count(*t)) * (t->dtype.bits / 8U);
+    if (t != nullptr) elements += backend::bytes_of_elements(*t);
   };
   for (std::int32_t k = 0; k < call.input_count; ++k) add(call.inputs[k]);
   for (std::int32_t k = 0; k < call.output_count; ++k) add(call.outputs[k]);
-  return copied / kMaxTimes > bytes;
+  return backend::is_mostly_gaps(onednn::workspace_bytes(jobs), elements, kMaxTimes);
 }
 
 mote_status can_run(const mote_call* call) {

@@ -168,4 +168,13 @@ mote_status guarded(const mote_call& call, const std::function<Check()>& body) {
   }
 }
 
+std::size_t bytes_of_elements(const DLTensor& t) {
+  return static_cast<std::size_t>(element_count(t)) * (t.dtype.bits / 8U);
+}
+
+bool is_mostly_gaps(std::size_t copied, std::size_t elements, std::size_t times) {
+  constexpr std::size_t kSmall = std::size_t{256} << 20U;
+  return copied > kSmall && copied / times > elements;
+}
+
 }  // namespace mote::backend

@@ -66,4 +66,10 @@ mote_status report(const mote_call& call, const Check& check);
 /// Runs the body; an exception becomes a status and a message, as no function may throw across C.
 mote_status guarded(const mote_call& call, const std::function<Check()>& body);
 
+/// Returns the bytes of the tensor's elements, without the gaps between them.
+std::size_t bytes_of_elements(const DLTensor& t);
+/// Returns true if a copy is large and has more than `times` the bytes of the elements in it: it
+/// would consist of gaps.
+bool is_mostly_gaps(std::size_t copied, std::size_t elements, std::size_t times);
+
 }  // namespace mote::backend

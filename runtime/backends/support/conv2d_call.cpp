@@ -7,6 +7,8 @@
 
 #include <string>
 
+#include "mote/base/integer_arithmetic.h"
+
 namespace mote::backend {
 namespace {
 
@@ -40,13 +42,11 @@ Check read_operands(const mote_call& call, std::initializer_list<DType> accepted
   return check_shape(conv.bias, {conv.w.shape[0]});
 }
 
-std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return (a - ((a % b) + b) % b) / b; }
-
 /// Returns the output's extent along one image axis; not positive if the kernel does not fit.
 std::int64_t output_extent(const Conv2dCall& conv, std::size_t axis) {
   const std::int64_t reach = conv.dilation[axis] * (conv.w.shape[axis + 2] - 1) + 1;
   const std::int64_t padded = conv.x.shape[axis + 2] + conv.pads[axis] + conv.pads[axis + 2];
-  return floor_divide(padded - reach, conv.stride[axis]) + 1;
+  return floor_div(padded - reach, conv.stride[axis]) + 1;
 }
 
 Check check_shapes(const Conv2dCall& conv) {

@@ -87,8 +87,7 @@ Shape axes_of(const Uop& u) {
 }
 
 std::vector<Uop> nodes_of(const Program& p) {
-  std::vector<Uop> roots;
-  for (const Output& o : p.outputs) roots.push_back(o.value);
+  const std::vector<Uop> roots = mote::roots(p);
   return topological(roots);
 }
 

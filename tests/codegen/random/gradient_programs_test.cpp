@@ -26,8 +26,7 @@ bool has_gradient(const Program& p) {
 
 /// True if the program has a StopGradient, which differences ignore.
 bool stops(const Program& p) {
-  std::vector<Uop> roots;
-  for (const Output& o : p.outputs) roots.push_back(o.value);
+  const std::vector<Uop> roots = mote::roots(p);
   for (const Uop& u : topological(roots))
     if (std::holds_alternative<uop::StopGradient>(u.node().kind)) return true;
   return false;
@@ -65,8 +64,7 @@ std::string inverted_differs(const GradientCase& c) {
 }
 
 int scatters(const Program& p) {
-  std::vector<Uop> roots;
-  for (const Output& o : p.outputs) roots.push_back(o.value);
+  const std::vector<Uop> roots = mote::roots(p);
   int count = 0;
   for (const Uop& u : topological(roots))
     count += int{std::holds_alternative<uop::Scatter>(u.node().kind)};
@@ -75,8 +73,7 @@ int scatters(const Program& p) {
 
 /// True if the program reads a digit of a double, which has no meaning in binary128.
 bool reads_digits(const Program& p) {
-  std::vector<Uop> roots;
-  for (const Output& o : p.outputs) roots.push_back(o.value);
+  const std::vector<Uop> roots = mote::roots(p);
   for (const Uop& u : topological(roots)) {
     const auto* m = std::get_if<uop::Map>(&u.node().kind);
     if (m && m->op == MapOp::lowest_bit) return true;

@@ -263,8 +263,7 @@ Interval stored(const Interval& x, DType dtype) {
 std::vector<ParamDecl> with_accuracies(const Program& p, const Contract& contract) {
   std::vector<ParamDecl> params = p.params;
   std::set<MapOp> functions;
-  std::vector<Uop> roots;
-  for (const Output& o : p.outputs) roots.push_back(o.value);
+  const std::vector<Uop> roots = mote::roots(p);
   for (const Uop& u : topological(roots)) {
     const auto* m = std::get_if<uop::Map>(&u.node().kind);
     if (m && bounds::has_accuracy(m->op)) functions.insert(m->op);

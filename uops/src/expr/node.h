@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "mote/base/integer_arithmetic.h"
 #include "mote/uops/expr.h"
 
 namespace mote {
@@ -55,9 +56,6 @@ const Term* find_monomial(const Terms& terms, const std::vector<Atom>& atoms);
 
 std::int64_t checked_add(std::int64_t a, std::int64_t b);
 std::int64_t checked_mul(std::int64_t a, std::int64_t b);
-/// Return the floor division and its remainder; b != 0, and not the one pair that overflows.
-std::int64_t floor_div(std::int64_t a, std::int64_t b);
-std::int64_t floor_mod(std::int64_t a, std::int64_t b);
 /// Returns |a|, which fits for the smallest integer too.
 inline std::uint64_t magnitude(std::int64_t a) {
   return a < 0 ? ~static_cast<std::uint64_t>(a) + 1 : static_cast<std::uint64_t>(a);

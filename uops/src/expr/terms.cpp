@@ -25,13 +25,6 @@ std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
   }
   return result;
 }
-std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
-  const std::int64_t r = a % b;
-  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
-}
-std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-}
 
 namespace {
 

@@ -29,8 +29,7 @@ class Maker {
 
   Gradient run() {
     read_request();
-    std::vector<Uop> roots = p_.inputs;
-    for (const Output& o : p_.outputs) roots.push_back(o.value);
+    const std::vector<Uop> roots = inputs_and_roots(p_.inputs, p_.outputs);
     const std::vector<Uop> nodes = topological(roots);
     make_inputs();
     const Primal primal(nodes, given_);
@@ -136,8 +135,7 @@ class Maker {
   }
 
   Gradient finish(ProgramSpec spec) {
-    std::vector<Uop> values;
-    for (const Output& o : spec.outputs) values.push_back(o.value);
+    const std::vector<Uop> values = roots(spec.outputs);
     const std::vector<Uop> nodes = topological(values);
     std::unordered_set<const UopNode*> read;
     for (const Uop& u : nodes) read.insert(u.id());

@@ -23,8 +23,7 @@ bool is_costly(const Uop& u) {
 }
 
 Work work_of(const Gradient& g) {
-  std::vector<Uop> outputs;
-  for (const Output& o : g.program.outputs) outputs.push_back(o.value);
+  const std::vector<Uop> outputs = roots(g.program);
   std::ptrdiff_t read = 0;
   for (const auto* needs : {&g.gradients, &g.inputs, &g.outputs})
     read += std::ranges::count(*needs, Need::value);

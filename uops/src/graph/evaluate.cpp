@@ -197,8 +197,7 @@ std::vector<Array> evaluate(const Program& program, const std::vector<Array>& in
   for (const Array& a : inputs) shapes.push_back(a.shape);
   const Binding binding = mote::bind(program, shapes, params);
   for (std::size_t k = 0; k < inputs.size(); ++k) check_array(program, k, inputs[k]);
-  std::vector<Uop> wanted;
-  for (const Output& o : program.outputs) wanted.push_back(o.value);
+  const std::vector<Uop> wanted = roots(program);
   Evaluator evaluator(program, inputs, binding);
   for (const Uop& u : topological(wanted)) evaluator.keep(u, evaluator.compute(u));
   std::vector<Array> results;

@@ -79,8 +79,7 @@ Uop gather(const uop::SelectScatter& k, const Uop& base, const Uop& x, const Uop
 }  // namespace
 
 Program invert(const Program& p) {
-  std::vector<Uop> roots = p.inputs;
-  for (const Output& o : p.outputs) roots.push_back(o.value);
+  const std::vector<Uop> roots = inputs_and_roots(p.inputs, p.outputs);
   std::unordered_map<const UopNode*, Uop> made;
   for (const Uop& u : topological(roots)) {
     std::vector<Uop> args = operands(u);

@@ -30,15 +30,9 @@ double floor_mod(double x, double y) {
   return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
 
-std::int64_t floor_mod(std::int64_t x, std::int64_t y) {
-  if (y == 0 || y == -1) return 0;
-  const std::int64_t r = x % y;
-  return r != 0 && (r < 0) != (y < 0) ? r + y : r;
-}
-
 std::int64_t truncating_div(std::int64_t x, std::int64_t y) {
   if (y == 0) return 0;
-  return y == -1 ? wrapping_sub(0, x) : x / y;
+  return y == -1 ? wrap_sub(0, x) : x / y;
 }
 
 std::int64_t integer_power(std::int64_t base, std::int64_t exponent) {
@@ -49,8 +43,8 @@ std::int64_t integer_power(std::int64_t base, std::int64_t exponent) {
   }
   std::int64_t result = 1;
   for (std::int64_t square = base; exponent != 0; exponent >>= 1) {
-    if (exponent & 1) result = wrapping_mul(result, square);
-    square = wrapping_mul(square, square);
+    if (exponent & 1) result = wrap_mul(result, square);
+    square = wrap_mul(square, square);
   }
   return result;
 }

@@ -4,21 +4,12 @@
 
 #include <cstdint>
 
+#include "mote/base/integer_arithmetic.h"
 #include "mote/uops/uop.h"
 
 namespace mote::scalars {
 
 inline Number truth(bool b) { return Number(std::int64_t{b}); }
-
-constexpr std::int64_t wrapping_add(std::int64_t x, std::int64_t y) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) + static_cast<std::uint64_t>(y));
-}
-constexpr std::int64_t wrapping_sub(std::int64_t x, std::int64_t y) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(y));
-}
-constexpr std::int64_t wrapping_mul(std::int64_t x, std::int64_t y) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y));
-}
 
 /// 1, -1 or x itself: 0, -0, NaN.
 template <typename T>
@@ -27,9 +18,9 @@ constexpr T sign_of(T x) {
 }
 /// The greatest power of two of which x is a multiple: infinity for 0, 0 for infinities and NaN.
 double lowest_bit_of(double x);
-/// The remainder with the sign of the divisor; of integers 0 where y is 0.
+/// The remainder with the sign of the divisor.
 double floor_mod(double x, double y);
-std::int64_t floor_mod(std::int64_t x, std::int64_t y);
+using mote::floor_mod;
 /// x/y without its fraction; 0 where y is 0.
 std::int64_t truncating_div(std::int64_t x, std::int64_t y);
 /// Wraps. A negative exponent gives 0, except for the bases 1 and -1.

@@ -226,8 +226,7 @@ class Binder {
   }
 
   void check_nodes() const {
-    std::vector<Uop> roots;
-    for (const Output& o : p_.outputs) roots.push_back(o.value);
+    const std::vector<Uop> roots = mote::roots(p_);
     for (const Uop& u : topological(roots)) {
       const std::string what = describe(u);
       if (count(extents(u, what), what) > 0)

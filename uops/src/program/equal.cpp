@@ -41,13 +41,10 @@ bool equal(const Program& a, const Program& b) {
     return x.name == y.name && x.value == y.value;
   };
   const auto same_name = [](const Output& x, const Output& y) { return x.name == y.name; };
-  std::vector<Uop> left = a.inputs, right = b.inputs;
-  for (const Output& o : a.outputs) left.push_back(o.value);
-  for (const Output& o : b.outputs) right.push_back(o.value);
   return a.name == b.name && all_equal(a.params, b.params, same_param) &&
          all_equal(a.sizes, b.sizes, same_size) && a.constraints == b.constraints &&
          a.inputs.size() == b.inputs.size() && all_equal(a.outputs, b.outputs, same_name) &&
-         same_graphs(left, right);
+         same_graphs(inputs_and_roots(a.inputs, a.outputs), inputs_and_roots(b.inputs, b.outputs));
 }
 
 }  // namespace mote

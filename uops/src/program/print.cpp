@@ -85,8 +85,7 @@ class Printer {
   // ---- values, operands first
 
   void values() {
-    std::vector<Uop> roots;
-    for (const Output& o : p_.outputs) roots.push_back(o.value);
+    const std::vector<Uop> roots = mote::roots(p_);
     view_ = view_program(roots);
     std::unordered_map<const UopNode*, std::string> output_names;
     for (const Output& o : p_.outputs) output_names.emplace(o.value.id(), o.name);

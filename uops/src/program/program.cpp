@@ -58,8 +58,7 @@ class Maker {
   }
 
   void collect_nodes() {
-    std::vector<Uop> roots = spec_.inputs;
-    for (const Output& o : spec_.outputs) roots.push_back(o.value);
+    const std::vector<Uop> roots = inputs_and_roots(spec_.inputs, spec_.outputs);
     nodes_ = topological(roots);
   }
 
@@ -178,8 +177,7 @@ class Maker {
       for (const Symbol s : e.symbols())
         if (s.kind() == SymbolKind::size) sizes.insert(s);
     };
-    std::vector<Uop> roots = p.inputs;
-    for (const Output& o : p.outputs) roots.push_back(o.value);
+    const std::vector<Uop> roots = inputs_and_roots(p.inputs, p.outputs);
     for (const Uop& u : topological(roots)) for_each_expr(u, add);
     for (const NamedSize& s : p.sizes) add(s.value);
     for (const Constraint& c : p.constraints) {
@@ -255,13 +253,19 @@ Uop with_operands(const Uop& u, const std::vector<Uop>& args) { return rebuild(u
 Program make_program(ProgramSpec spec) { return Maker(std::move(spec)).run(); }
 
 std::vector<bool> read_inputs(const Program& p) {
-  std::vector<Uop> outputs;
-  for (const Output& o : p.outputs) outputs.push_back(o.value);
+  const std::vector<Uop> outputs = roots(p);
   const std::vector<Uop> nodes = topological(outputs);
   std::vector<bool> read;
   for (const Uop& input : p.inputs)
     read.push_back(std::ranges::find(nodes, input.id(), &Uop::id) != nodes.end());
   return read;
+}
+
+std::vector<Uop> roots(std::span<const Output> outputs) { return inputs_and_roots({}, outputs); }
+
+std::vector<Uop> inputs_and_roots(std::vector<Uop> inputs, std::span<const Output> outputs) {
+  for (const Output& o : outputs) inputs.push_back(o.value);
+  return inputs;
 }
 
 std::optional<int> find_input(const Program& p, std::string_view name) {

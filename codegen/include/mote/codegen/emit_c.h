@@ -28,8 +28,8 @@ struct EmitOptions {
   /// Another function of the same signature, which the thunk's `mote_status <fast>_run(…)` calls
   /// after the same checks.
   std::string fast = {};
-  /// Statements that open the body of the typed function of the variant oracle, or of the function
-  /// that chooses among versions.
+  /// Statements that open the body of the typed function of the variant reference, or of the
+  /// function that chooses among versions.
   std::string opening = {};
   /// The inputs and outputs that the header comment says may be NULL.
   std::vector<std::string> nullable = {};
@@ -45,7 +45,7 @@ std::span<const FunctionAccuracy> fast_accuracy();
 
 /// Returns the kernel as a readable typed function that takes pointers with strides in elements,
 /// sizes and parameters; its header comment gives the equation, shapes and parameters. This is the
-/// reference, variant `oracle`: reals are computed in double, integers in wrapping 64-bit, and
+/// reference, variant `reference`: reals are computed in double, integers in wrapping 64-bit, and
 /// nothing is reordered (compile with -ffp-contract=off, and with -frounding-math, without which
 /// gcc may change the sign of a zero). A bool is a uint8_t, 0 or 1; other values read as true.
 /// Temporaries of rank 1 or more come from malloc; the function returns 0, or -1 if memory ran out.

@@ -114,8 +114,8 @@ struct CudaProgram {
   }
 };
 
-/// Returns the reference, variant `oracle`: reals in double, integers in wrapping 64-bit, sums in
-/// order. There is one thread for each iteration of the outermost loops whose iterations are
+/// Returns the reference, variant `reference`: reals in double, integers in wrapping 64-bit, sums
+/// in order. There is one thread for each iteration of the outermost loops whose iterations are
 /// independent, and one thread for a nest that must run in order. Compile with --fmad=false. Of the
 /// options, only `function` (the kernels' name, with _1, _2 … appended if there are several) and
 /// `optional_outputs` count.

@@ -9,7 +9,7 @@
 
 namespace MOTE_API mote {
 
-/// Returns true if the program, whose main dtype is `dtype`, has a variant fast: a program of
+/// Returns true if the program, whose main dtype is `dtype`, has a variant gen: a program of
 /// reals, unless an output is made of random words other than by comparisons. Such an output would
 /// be another number in other arithmetic, and every backend draws the same numbers.
 bool has_fast_variant(const Program& program, DType dtype);
@@ -18,8 +18,13 @@ bool has_fast_variant(const Program& program, DType dtype);
 /// promise in f32.
 std::string fast_accuracy_c();
 /// Returns C text: a static mote_contract `name` of the fast variant of a dtype, whose functions
-/// are functions_f32; kernels of f64 and of the variant oracle need no such table.
+/// are functions_f32; kernels of f64 and of the variant reference need no such table.
 std::string fast_contract_c(const std::string& name, DType dtype);
-std::string oracle_contract_c(const std::string& name);
+std::string reference_contract_c(const std::string& name);
+
+[[deprecated("the old name of reference_contract_c; it goes with version 0.3")]] inline std::string
+oracle_contract_c(const std::string& name) {
+  return reference_contract_c(name);
+}
 
 }  // namespace mote

@@ -24,7 +24,7 @@ const mote_generated_kernel* find_generated(std::span<const mote_generated_kerne
                                             std::string_view op, std::string_view variant,
                                             DType dtype, TensorMask input_mask);
 
-/// Returns the backend `gen`: all kernels of the variant fast.
+/// Returns the backend `gen`: all kernels of the variant gen.
 const mote_backend& gen_backend();
 
 }  // namespace mote

@@ -99,8 +99,8 @@ void ask_all(Choice& choice, const Command& command, const CallTensors& tensors,
   }
   for (const GeneratedKernel& k : command.generated()) {
     if (k.dtype != tensors.instance || k.input_mask != tensors.input_mask) continue;
-    if (k.fast != nullptr) choice.ask(*k.fast);
-    choice.ask(*k.oracle);
+    if (k.gen != nullptr) choice.ask(*k.gen);
+    choice.ask(*k.reference);
   }
 }
 
@@ -164,8 +164,8 @@ std::vector<NamedKernel> kernels_of(const Command& command, DType instance, Tens
   }
   for (const GeneratedKernel& k : command.generated()) {
     if (k.dtype != instance || k.input_mask != input_mask) continue;
-    if (k.fast != nullptr) kernels.push_back({"gen", k.fast});
-    kernels.push_back({"oracle", k.oracle});
+    if (k.gen != nullptr) kernels.push_back({"gen", k.gen});
+    kernels.push_back({"reference", k.reference});
   }
   return kernels;
 }

@@ -23,8 +23,8 @@ ChosenKernel choose_kernel(const Command& command, const CallTensors& tensors, K
                            const RunOptions& options);
 
 /// A kernel and its name in tuning files: the backend's, and its position among the backend's
-/// kernels for the op if it is not the first ("openblas", "openblas:1"). gen and oracle are mote's
-/// own.
+/// kernels for the op if it is not the first ("openblas", "openblas:1"). gen and reference are
+/// mote's own.
 struct NamedKernel {
   std::string name;
   const mote_kernel* kernel;

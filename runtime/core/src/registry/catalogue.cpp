@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "mote/base/variant_names.h"
 #include "mote/generated/kernels.h"
 #include "mote/runtime/infer.h"
 #include "mote/runtime/status.h"
@@ -22,7 +23,7 @@ namespace {
                     "library " + std::string(library.name) + ": op " + op + " " + what);
 }
 
-/// Returns the op's instances, each with its fast kernel and the oracle's; the table holds both,
+/// Returns the op's instances, with the kernels of both variants; the table holds both,
 /// sorted by op.
 GeneratedKernels generated_of(std::span<const mote_generated_kernel> all, std::string_view op) {
   const auto op_of = [](const mote_generated_kernel& k) { return std::string_view(k.op); };
@@ -30,11 +31,11 @@ GeneratedKernels generated_of(std::span<const mote_generated_kernel> all, std::s
   for (auto at = std::ranges::lower_bound(all, op, {}, op_of); at != all.end() && op_of(*at) == op;
        ++at) {
     const mote_generated_kernel& k = *at;
-    if (std::string_view(k.variant) != "oracle") continue;
+    if (k.variant != kReference) continue;
     const DType dtype = *parse_dtype(k.dtype);
-    const mote_generated_kernel* fast = find_generated(all, op, "fast", dtype, k.input_mask);
+    const mote_generated_kernel* gen = find_generated(all, op, kGen, dtype, k.input_mask);
     kernels.push_back(
-        {dtype, k.input_mask, k.output_mask, fast != nullptr ? &fast->kernel : nullptr, &k.kernel});
+        {dtype, k.input_mask, k.output_mask, gen != nullptr ? &gen->kernel : nullptr, &k.kernel});
   }
   return kernels;
 }

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "mote/base/characters.h"
+#include "mote/base/integer_arithmetic.h"
 #include "mote/runtime/status.h"
 
 namespace mote {
@@ -20,8 +21,6 @@ int place_of(std::vector<std::string>& names, std::string_view name) {
   if (at == names.end()) names.emplace_back(name);
   return place;
 }
-
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
 }  // namespace
 

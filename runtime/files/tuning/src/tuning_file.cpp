@@ -22,6 +22,7 @@
 #include "command/kernel_choice.h"
 #include "command/signature.h"
 #include "json.h"
+#include "mote/base/variant_names.h"
 #include "mote/generated/kernels.h"
 #include "mote/runtime/file.h"
 #include "mote/runtime/status.h"
@@ -131,11 +132,11 @@ std::optional<FileEntry> parse_entry(const json::Value& object) {
   if (!complete) return std::nullopt;
   auto words = parse_words(*signature);
   if (!words) return std::nullopt;
-  FileEntry entry = {*command, std::move(*words), *example, *kernel, {}};
+  FileEntry entry = {*command, std::move(*words), *example, std::string(current_name(*kernel)), {}};
   for (std::size_t k = 0; k < times->names.size(); ++k) {
     const json::Value& time = times->elements[k];
     if (time.kind != json::Value::Kind::number || !(time.number >= 0)) return std::nullopt;
-    entry.timings.push_back({times->names[k], time.number});
+    entry.timings.push_back({std::string(current_name(times->names[k])), time.number});
   }
   return entry;
 }

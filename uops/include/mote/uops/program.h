@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,6 +65,12 @@ struct Program {
       size_rules;  ///< one per free size, in an order in which they can be applied
   std::vector<Constraint> constraints;  ///< unsolved by unification: checked at run time
 };
+
+/// Returns the uops of the outputs, in their order.
+std::vector<Uop> roots(std::span<const Output> outputs);
+inline std::vector<Uop> roots(const Program& p) { return roots(p.outputs); }
+/// Returns the inputs, used or not, then the uops of the outputs.
+std::vector<Uop> inputs_and_roots(std::vector<Uop> inputs, std::span<const Output> outputs);
 
 /// The statements of a definition, before they are checked.
 struct ProgramSpec {

@@ -29,8 +29,8 @@ struct GeneratedKernel {
   DType dtype;
   TensorMask input_mask;
   TensorMask output_mask;  ///< the outputs of the op that the kernel has
-  const mote_kernel* fast;
-  const mote_kernel* oracle;
+  const mote_kernel* gen;  ///< null if the op has none for the dtype
+  const mote_kernel* reference;
 };
 using GeneratedKernels = std::vector<GeneratedKernel>;
 inline constexpr const char* kGenerated = "generated";

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* One generated kernel: op ("conv2d", "conv2d.grad"), variant ("fast", "oracle"), dtype of its
+/* One generated kernel: op ("conv2d", "conv2d.grad"), variant ("gen", "reference"), dtype of its
  * instance, and as masks (bit k: input k of the record) the inputs that are present and those of
  * them whose data it reads. Of the other inputs it needs only the shape: their data may be NULL. */
 typedef struct mote_generated_kernel {
