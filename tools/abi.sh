@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The ABI of a shared library against the one that is kept in docs/abi/ (libabigail; Debian package
+# Compares the ABI of a shared library with the one that is kept in docs/abi/ (libabigail; Debian package
 # abigail-tools):
-#   tools/abi.sh check LIBRARY INCLUDE [KEPT.abi.xz]   fails for what is gone or changed
-#   tools/abi.sh keep  LIBRARY INCLUDE [KEPT.abi.xz]   makes it the one that is kept
-# LIBRARY has debug information, INCLUDE holds its public headers: types of other headers are its own
-# affair. What is new is no failure.
+#   tools/abi.sh check LIBRARY INCLUDE [KEPT.abi.xz]   fails if anything is removed or changed
+#   tools/abi.sh keep  LIBRARY INCLUDE [KEPT.abi.xz]   writes the ABI to be kept
+# LIBRARY has debug information, INCLUDE holds its public headers: types of other headers do not count.
+# Additions do not fail.
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 if ! command -v abidiff >/dev/null || ! command -v xz >/dev/null; then

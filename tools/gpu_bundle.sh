@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# gpu_bundle.sh [BUILD [FOLDER]]: what tools/gpu_check.sh needs on a machine with a GPU but without mote,
-# its build or Debian's packages, from the build folder BUILD (default build/release). Into FOLDER (default
-# BUILD/gpu_bundle), which is what has to be carried there:
+# gpu_bundle.sh [BUILD [FOLDER]]: packs what tools/gpu_check.sh needs on a machine with a GPU but without mote,
+# its build or Debian's packages, from the build folder BUILD (default build/release). It writes into FOLDER
+# (default BUILD/gpu_bundle), which has to be copied there:
 #
 #   gpu_check.sh       as it is in tools/
 #   mote_gpu.tar.gz    programs, plug-ins and cases; the libraries that they load, in three folders: those
 #                      that hardly any machine has (needed), the C++ compiler's (compiler), the C
-#                      library with its loader (system), of which gpu_check.sh takes what is missing there
+#                      library with its loader (system); gpu_check.sh uses those that the machine lacks
 #
-# Fails where the archive is larger than 50 MiB.
+# It fails if the archive is larger than 50 MiB.
 set -eu
 tools=$(cd "$(dirname "$0")" && pwd)
 build=${1:-build/release}
@@ -41,12 +41,12 @@ while read -r library; do
   esac
   cp -L "$library" "$bundle/lib/$to"
 done < "$made/libraries"
-# Parts of the C library, of the same version, that NVIDIA's libraries ask for by their old names.
+# NVIDIA's libraries ask for these parts of the C library, of the same version, by their old names.
 c_library=$(dirname "$(grep '/libc\.so\.' "$made/libraries")")
 for part in libdl.so.2 libpthread.so.0 librt.so.1 libutil.so.1 libresolv.so.2; do
   cp -L "$c_library/$part" "$bundle/lib/system"
 done
-# Beside the programs, which find their own folder by that of the process's image.
+# The loader is next to the programs, which find their own folder by that of the process's image.
 cp -L "$(cat "$made/loader")" "$bundle/bin/loader"
 
 tar -C "$made" --owner=0 --group=0 -czf "$folder/mote_gpu.tar.gz" mote_gpu

@@ -1,32 +1,32 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# gpu_check.sh [FROM [RESULTS [OP...]]]: what can be shown on a machine with an NVIDIA GPU, in at most
-# $MOTE_GPU_CHECK_SECONDS (default 540). FROM: a build folder, or an archive of tools/gpu_bundle.sh; by default the
-# archive mote_gpu.tar.gz beside this script, or else build/release. With OPs: the oracle and the benchmark on these
-# ops alone. Nothing is written but the folder RESULTS (default gpu_results) and a temporary one.
+# gpu_check.sh [FROM [RESULTS [OP...]]]: makes all checks that need a machine with an NVIDIA GPU, in at most
+# $MOTE_GPU_CHECK_SECONDS (default 540). FROM is a build folder, or an archive of tools/gpu_bundle.sh; by default the
+# archive mote_gpu.tar.gz next to this script, or else build/release. With OPs, the oracle and the benchmark use only
+# these ops. It writes only the folder RESULTS (default gpu_results) and a temporary one.
 #
-# Exit code: 0; 1 where a step failed, or nothing could begin; 2 where none did, but some were cut short or not begun,
-# for lack of time; 77 where there is no GPU: nvidia-smi lists none, and mote finds none by the driver.
+# Exit code: 0; 1 if a step failed, or nothing could begin; 2 if none failed, but some were cut short or not begun,
+# for lack of time; 77 if there is no GPU: nvidia-smi lists none, and mote finds none by the driver.
 #
 # RESULTS/summary.json says how each step ended and holds the benchmark's lines; it is whole after each step.
-# summary.txt is the same to be read. Each step has a file of its own, the most telling steps come first:
+# summary.txt is the same for people. Each step has a file of its own; the most informative steps come first:
 #
-#   doctor.txt                 what of CUDA mote finds
+#   doctor.txt                 the parts of CUDA that mote finds
 #   oracle_cuda_DTYPE.json     the oracle on generated kernels: all ops of that dtype; with OPs, after f32 and
 #                              bf16, oracle_cuda.json has the others
 #   cases_*.json               the same on sizes that reach kernels of tiles, beyond one grid, and that libraries take
-#   benchmark.json             generated kernels beside copies, cuBLAS and cuDNN (mote_gpu_bench)
-#   oracle_cublas.json, …      the oracle on the backends over NVIDIA's libraries, where these are installed
-#   memcheck.txt, …            compute-sanitizer on some ops, where it is installed
+#   benchmark.json             generated kernels compared with copies, cuBLAS and cuDNN (mote_gpu_bench)
+#   oracle_cublas.json, …      the oracle on the backends over NVIDIA's libraries, if these are installed
+#   memcheck.txt, …            compute-sanitizer on some ops, if it is installed
 #   oracle_cuda_tf32.json      the oracle on generated kernels that round f32 to tf32
-#   oracle_cuda_reference.json    the oracle on generated kernels in their plain variant
+#   oracle_cuda_reference.json    the oracle on generated kernels of the variant reference
 #
-# What a step says on standard error is in STEP.log. $MOTE_GPU_BENCH: more arguments of mote_gpu_bench.
-# $MOTE_GPU_LIBRARIES: own, compiler or system, whichever of the libraries below are to be taken.
+# STEP.log has the standard error of a step. $MOTE_GPU_BENCH: more arguments of mote_gpu_bench.
+# $MOTE_GPU_LIBRARIES: own, compiler or system: which of the libraries below to use.
 # shellcheck disable=SC2086  # lists of words: ops, the loader with its arguments
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-# Where containers have what the driver brings.
+# Containers have the driver's files here.
 driver=/usr/local/nvidia
 if [ -d $driver/bin ]; then PATH=$PATH:$driver/bin; fi
 from=${1:-}
@@ -42,7 +42,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export MOTE_CACHE="${MOTE_CACHE:-$work/cache}"
 : > "$work/steps"
-budget=$total  # of a step: one that takes so long is cut short
+budget=$total  # of a step, which is cut short when it takes this long
 failed=0
 cut=0
 
@@ -51,15 +51,15 @@ seconds_left() { echo $((total - $(date +%s) + began)); }
 
 # ---- libraries ----
 
-# Whether the programs start, and load the plug-ins.
+# Succeeds if the programs start and load the plug-ins.
 starts() {
   timeout 30 $loader "$build/bin/mote" --version > /dev/null 2> "$work/why" &&
     timeout 60 $loader "$build/bin/mote_gpu_bench" --list --plugin "$build/lib/mote/cuda.so" \
       --plugin "$build/lib/mote/cublas.so" --plugin "$build/lib/mote/cudnn.so" > /dev/null 2> "$work/why"
 }
 
-# This machine's own libraries are taken where the programs start with them, since NVIDIA's may ask for those;
-# else the bundle's of the C++ compiler; else its C library too, by the loader that belongs to it.
+# This machine's own libraries are used if the programs start with them, since NVIDIA's may need those;
+# else the bundle's C++ library; else its C library too, with its own loader.
 unpack() {
   tar -xzf "$1" -C "$work" 2> "$work/why" || return 1
   build=$work/mote_gpu
@@ -82,7 +82,7 @@ unpack() {
   return 1
 }
 
-# add_libraries FOLDER: NVIDIA's libraries are found there too, and find each other.
+# add_libraries FOLDER: the loader finds NVIDIA's libraries there too, and they find each other.
 add_libraries() {
   if [ "$libraries" = system ]; then
     loader="$loader:$1"
@@ -91,7 +91,7 @@ add_libraries() {
   fi
 }
 
-# Where toolkits lie, and Python packages that hold parts of one.
+# Prints the folders of toolkits, and of Python packages that hold parts of one.
 nvidia_folders() {
   printf '%s\n' "${CUDA_HOME:-/usr/local/cuda}"/lib64 /usr/local/cuda*/lib64 /usr/local/cuda*/lib \
     /usr/local/cuda*/targets/*/lib /usr/lib/*-linux-gnu /usr/lib64 $driver/lib64 $driver/lib
@@ -100,8 +100,8 @@ nvidia_folders() {
   done | sort -u | while read -r packages; do printf '%s\n' "$packages"/nvidia/*/lib; done
 }
 
-# has NAME: whether mote finds it. find_library NAME VARIABLE PATTERN...: where it does not and the variable is not
-# set, it is looked for in those folders.
+# has NAME: succeeds if mote finds it. find_library NAME VARIABLE PATTERN...: if mote does not find it and the
+# variable is not set, searches for it in those folders.
 has() { timeout 30 $loader "$build/bin/mote" doctor 2> /dev/null | grep -q "^ok  *$1 "; }
 find_library() {
   name=$1
@@ -128,7 +128,7 @@ find_library() {
 
 text() { head -n 1 "$1" | tr -d '"\\\n'; }  # within quotes
 
-# The whole summary as it is now; its argument: "running", or how everything ended.
+# Writes the whole summary as it is now; its argument is "running", or how everything ended.
 write_summary() {
   {
     printf '{"format":1,"date":"%s","state":"%s","seconds":%d,' "$date" "$1" "$(($(date +%s) - began))"
@@ -151,13 +151,13 @@ ended() {
   write_summary running
 }
 
-# Cases that the oracle judged, from its lines.
+# Counts the cases that the oracle judged, from its lines.
 judged() {
   awk '/^{"type":"row"/ && match($0, /"judged":[0-9]+/) { n += substr($0, RSTART + 9, RLENGTH - 9) }
     /^{"type":"outcome"/ && /"verdict":"passed"/ { n++ } END { print n + 0 }' "$1"
 }
 
-# step NAME.EXTENSION SECONDS COMMAND...: at most that long, and as is left.
+# step NAME.EXTENSION SECONDS COMMAND...: runs the command, at most that long and within the time that is left.
 step() {
   file=$1
   name=${file%.*}
@@ -175,7 +175,7 @@ step() {
   code=0
   timeout -k 5 "$limit" "$@" > "$results/$file" 2> "$results/$name.log" || code=$?
   took=$(($(date +%s) - start))
-  # The oracle ends by itself at its budget: with 0, or 4 where it had judged no case.
+  # The oracle ends by itself at its budget: with 0, or 4 if it judged no case.
   case $code in 0 | 4) if [ "$took" -ge "$budget" ]; then code=124; fi ;; esac
   numbers=",\"exit\":$code,\"seconds\":$took"
   why="$took s"
@@ -191,7 +191,7 @@ step() {
       cut=1
       ;;
     4)
-      # The oracle's, for a backend that judged no case. Few OPs that are asked for need not have one that can be judged.
+      # The oracle gives 4 for a backend that judged no case. A few given OPs need not have a case that can be judged.
       state=failed
       if [ "$asked" -gt 0 ] && ! grep -q '"declined":[1-9]' "$results/$file"; then state="nothing to judge"; fi
       if [ "$state" = failed ]; then failed=1; fi
@@ -206,9 +206,9 @@ step() {
   ended "$name" "$state" "$file" "$numbers" "$why"
 }
 
-# check NAME SECONDS LIBRARY BACKEND COUNT [ARGUMENT...]: the oracle. The first call of a worker opens the GPU and
-# compiles, so that it may take longer than a call of the processor's kernels, and more memory. It begins no case in the
-# last third, so that it ends by itself, and tells what it has; nor is time spent on making failures smaller.
+# check NAME SECONDS LIBRARY BACKEND COUNT [ARGUMENT...]: runs the oracle. The first call of a worker opens the GPU and
+# compiles, so it may take longer than a call of a CPU kernel, and more memory. The oracle begins no case in the
+# last third, so that it ends by itself and reports its results; it spends no time on making failures smaller.
 check() {
   name=$1
   limit=$2
@@ -225,8 +225,8 @@ check() {
   budget=$total
 }
 
-# vendor SECONDS COUNT LIBRARY BACKEND "OP..." [ASKED...]: a backend of a library, or cuda_tf32, on its ops or on those
-# that are asked for.
+# vendor SECONDS COUNT LIBRARY BACKEND "OP..." [ASKED...]: checks a backend of a library, or cuda_tf32, on its ops, or on
+# those of them that are asked for.
 vendor() {
   limit=$1
   count=$2
@@ -249,7 +249,7 @@ vendor() {
   check "oracle_$backend" "$limit" "$library" "$backend" "$count" $ops
 }
 
-# sanitize TOOL SECONDS COMMAND...
+# sanitize TOOL SECONDS COMMAND...: runs a command of mote under compute-sanitizer.
 sanitize() {
   tool=$1
   limit=$2
@@ -258,7 +258,7 @@ sanitize() {
     --in-process --plugin "$build/lib/mote/cuda.so" --backend cuda --timeout 120s
 }
 
-# ---- what is done ----
+# ---- the run ----
 
 asked=$#
 loader=
@@ -273,8 +273,8 @@ else
   unpack "$from" || usable=no
 fi
 
-# mote tells whether there is a GPU, by the driver: nvidia-smi may be missing, or see one that programs cannot use. Where
-# mote does not start, there are the devices that a driver makes (/dev/dxg: under Windows).
+# mote finds a GPU by the driver: nvidia-smi may be missing, or list one that programs cannot use. If mote does not
+# start, the devices that a driver makes are checked (/dev/dxg: under Windows).
 no_gpu() {
   echo "gpu_check: no NVIDIA GPU on this machine: $1" >&2
   exit 77
@@ -289,7 +289,7 @@ if [ $usable = no ]; then
   cat "$work/why" >&2
   exit 1
 fi
-# NVRTC opens a library of its own by name, which only this finds where the toolkit's folder is not the loader's.
+# NVRTC opens a library of its own by name; if the loader does not search the toolkit's folder, this adds it.
 toolkit=${CUDA_HOME:-/usr/local/cuda}/lib64
 if [ -d "$toolkit" ]; then add_libraries "$toolkit"; fi
 find_library gpu MOTE_CUDA_DRIVER 'libcuda.so.1'
@@ -301,14 +301,14 @@ case $gpu in missing*)
 esac
 mkdir -p "$results"
 
-# What an earlier run left here is not of this one.
+# Files of an earlier run are removed.
 rm -f "$results"/summary.json "$results"/benchmark.* "$results"/oracle_*.* "$results"/cases_*.* "$results"/memcheck*.* \
   "$results"/racecheck*.* "$results"/doctor.*
 
 date=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 device=unknown
 case $gpu in ok*) device=${gpu#*: } ;; esac
-# The first that CUDA offers is the one that is used; nvidia-smi's first may be another.
+# mote uses the first GPU that CUDA offers; nvidia-smi's first may be another.
 printf '%s\n' "${device%; not used*}" > "$work/device"
 device=$(text "$work/device")
 timeout 60 nvidia-smi --query-gpu=driver_version --format=csv,noheader > "$work/driver" 2> /dev/null ||
@@ -347,7 +347,7 @@ if [ $asked -eq 0 ]; then
   done
 fi
 
-# A user's own .cu file, where there is a compiler for it.
+# A user's own .cu file is checked if there is a compiler for it.
 asks_softmax=0
 for op in "$@"; do if [ "$op" = softmax ]; then asks_softmax=1; fi; done
 if [ $asked -eq 0 ] || [ $asks_softmax -eq 1 ]; then
@@ -376,7 +376,7 @@ fi
 convolutions="conv1d conv2d conv2d_relu conv3d conv1d.grad conv2d.grad conv3d.grad conv_transpose2d"
 vendor 60 80 cublas cublas "gemm matmul matmul_integer" "$@"
 vendor 90 40 cudnn cudnn "$convolutions max_pool2d max_pool3d avg_pool2d avg_pool3d avg_pool2d.grad avg_pool3d.grad softmax log_softmax softmax.grad layer_norm layer_norm_with_statistics rms_norm instance_norm group_norm layer_norm.grad layer_norm_with_statistics.grad rms_norm.grad instance_norm.grad attention attention.grad lstm_cell lstm_cell.grad gru_cell gru_cell.grad rnn_cell lrn batch_norm batch_norm_training relu elu sigmoid silu tanh sigmoid.grad tanh.grad add sub mul min max sqrt sum mean prod reduce_min reduce_max norm1 norm2 global_avg_pool global_max_pool" "$@"
-# What cases that are drawn seldom have: shapes that products of 8 bits take, attention and convolutions of graphs.
+# Drawn cases seldom have these: shapes that products of 8 bits take, attention and convolutions of graphs.
 if [ $asked -eq 0 ]; then
   for of in "cublas integers" "cudnn attention" "cudnn convolutions"; do
     library=${of% *}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that mote is built with; asks apt only for those that are missing.
-#   tools/install_packages.sh            what the build and the tests take
+# Installs the Debian packages that mote is built with; asks apt only for the missing ones.
+#   tools/install_packages.sh            the packages of the build and the tests
 #   tools/install_packages.sh --subjects also the libraries that the preset nightly checks
 set -euo pipefail
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# From a fresh clone to the main job: installs, builds, checks OpenBLAS against the generated
-# reference, then shows a planted bug found, shrunk and replayed. Exits 0 when all went as expected.
+# Goes from a fresh clone to the main job: installs, builds, checks OpenBLAS against the generated
+# reference, then finds, shrinks and replays a planted bug. Exits with 0 if all went as expected.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 mote=build/release/bin/mote
 
 step() { printf '\n== %s\n' "$*"; }
 
-# The command as one would type it.
+# Prints the command as one would type it.
 show() {
   local word
   printf '$'
@@ -19,7 +19,7 @@ show() {
   printf '\n'
 }
 
-# expect CODE COMMAND...: shows the command, runs it, and stops if it ends otherwise.
+# expect CODE COMMAND...: shows the command, runs it, and stops if it ends with another code.
 expect() {
   local wanted=$1 got=0
   shift

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The algebra of gradients that hold under conditions: as one uop, and sums of them.
+// The algebra of gradients that hold under conditions: makes one uop of them, or sums them.
 #include <algorithm>
 
 #include "gradient/rules.h"
@@ -26,7 +26,7 @@ Uop conjunction(const std::vector<FlowCondition>& conditions) {
   return all;
 }
 
-// a + b, with what is exactly the same and shorter: a - b for a + -b, 2*a for a + a.
+// Returns a + b, or a shorter form that is exactly equal: a - b for a + -b, 2*a for a + a.
 Uop total(const Uop& a, const Uop& b) {
   if (a.id() == b.id()) return a * 2;
   if (const Uop n = negated(b)) return a - n;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gradient(): the request checked against the program, and the program around what the reverse walk
-// gives, with the inputs that it turned out to need.
+// gradient() checks the request against the program, runs the reverse walk, and makes a program of
+// its result and of the inputs that it needs.
 #include "mote/uops/gradient.h"
 
 #include <fmt/format.h>
@@ -52,7 +52,7 @@ class Maker {
 
   // ---- the request
 
-  /// Positions of the names; of all real ones when none are given.
+  /// Returns the positions of the names; without names, of all real ones.
   template <typename Names>
   std::vector<std::size_t> positions(const std::vector<std::string>& names, const Names& all,
                                      const std::string& what, bool default_all) const {
@@ -190,7 +190,7 @@ class Maker {
       need_[*best] = Need::shape;
     }
   }
-  /// Takes the inputs from which the program knows a size where these rules may not know it: an
+  /// Takes the inputs from which the program derives a size if these rules may not derive it: an
   /// axis that repeats may be 1, a factor that is a size may be 0.
   bool add_better_rules(const std::vector<SizeRule>& rules) {
     bool added = false;
@@ -231,7 +231,7 @@ class Maker {
     }
   }
 
-  /// Named sizes and constraints of the program over sizes that the gradient has too.
+  /// Keeps the program's named sizes and constraints over sizes that the gradient also has.
   void keep_sizes(ProgramSpec& spec, const std::vector<Uop>& nodes) const {
     Sizes known;
     for (const Uop& u : nodes) for_each_expr(u, [&](const Expr& e) { add_sizes(e, known); });
@@ -254,10 +254,10 @@ class Maker {
   std::set<std::string> taken_;
   std::vector<std::size_t> wrt_, from_, given_outputs_;
   std::vector<bool> may_read_;
-  std::vector<Uop> gradients_, values_;  ///< inputs of the result, by output; empty: none
+  std::vector<Uop> gradients_, values_;  ///< inputs of the result, by output; empty if none
   std::unordered_map<const UopNode*, Uop> given_;
   std::vector<Uop> candidates_;  ///< gradients_, the program's inputs, values_
-  std::vector<Need> need_;       ///< of each candidate
+  std::vector<Need> need_;       ///< the need of each candidate
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient as a kernel computes it. Which of the program's outputs it reads is decided by what
-// each spares: with its value there is less to compute, or less to read.
+// Makes the gradient that a kernel computes. It reads those of the program's outputs whose value
+// makes it compute less, or read less.
 #include <algorithm>
 #include <tuple>
 
@@ -10,8 +10,8 @@
 namespace mote {
 namespace {
 
-/// What a gradient costs, compared in this order: sums, scatters and functions; tensors that it
-/// reads.
+/// The cost of a gradient, compared in this order: its sums, scatters and functions; the tensors
+/// that it reads.
 using Work = std::tuple<std::ptrdiff_t, std::ptrdiff_t>;
 
 bool is_costly(const Uop& u) {
@@ -30,7 +30,7 @@ Work work_of(const Gradient& g) {
   return {std::ranges::count_if(topological(outputs), is_costly), read};
 }
 
-/// The outputs that have a value in `g`.
+/// Returns the outputs whose value `g` reads.
 std::vector<std::string> read_outputs(const Program& program, const Gradient& g) {
   std::vector<std::string> names;
   for (std::size_t k = 0; k < program.outputs.size(); ++k)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule of what c + exp(u) is under: n/(c + exp(u)), log(c + exp(u)), log1p(exp(u)), c > 0. The
-// rules of its parts would give exp(u)/(c + exp(u))^2, which is inf/inf where exp(u) overflows, and
-// has lost its digits where the square does.
+// The rule for functions of c + exp(u): n/(c + exp(u)), log(c + exp(u)), log1p(exp(u)), c > 0. The
+// rules of the parts would give exp(u)/(c + exp(u))^2, which is inf/inf where exp(u) overflows, and
+// has lost its digits where the square overflows.
 #include <optional>
 
 #include "gradient/rules.h"
@@ -15,7 +15,7 @@ const uop::Map* as_map(const Uop& u, MapOp op) {
   return m && m->op == op ? m : nullptr;
 }
 
-/// exp(u) + c.
+/// The value exp(u) + c.
 struct Shifted {
   Uop u;
   double c = 1;
@@ -47,8 +47,9 @@ Uop exponent_under(const Uop& node) {
   return s ? s->u : Uop();
 }
 
-// With s = c/(c + exp(u)): log(c + exp(u))' = 1/(1 + c*exp(-u)), and y = n/(c + exp(u)) has
-// -y*(1 - s), as others compute it: no second exp, an error of one rounding of y.
+// With s = c/(c + exp(u)), log(c + exp(u))' = 1/(1 + c*exp(-u)), and the derivative of
+// y = n/(c + exp(u)) is -y*(1 - s), as others compute it: without a second exp, and with an error
+// of one rounding of y.
 std::vector<Adjoint> logistic_terms(const Site& s) {
   const double c = shifted_under(s.node)->c;
   const auto& map = std::get<uop::Map>(s.node.node().kind);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the arguments of a Map get of its gradient: the rule of the op's row, under the conditions
-// under which the gradient flows.
+// Passes the gradient of a Map to its arguments, by the rule of the op's row and under the
+// conditions of the gradient.
 #include "gradient/map.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 using Terms = std::vector<Adjoint>;
 
-// The greater (or lesser) argument gets all; both get half where they are equal.
+// The greater (or lesser) argument gets the whole gradient; equal arguments get half each.
 Terms extremum_terms(const MapSite& at, Uop (*beats)(const Operand&, const Operand&)) {
   const Uop share = where(eq(at.x[0], at.x[1]), at.g * 0.5, at.g);
   return {{share, {{beats(at.x[0], at.x[1])}}}, {share, {{beats(at.x[1], at.x[0])}}}};
@@ -53,7 +53,7 @@ Terms pow_terms(const MapSite& at) {
   return {base, exponent};
 }
 
-// x mod y = x - n*y, n whole.
+// x mod y = x - n*y, with a whole n.
 Terms mod_terms(const MapSite& at) {
   const Uop n = apply1(MapOp::round, (at.x[0] - at.y) / at.x[1]);
   return {{at.g, {}}, {-(at.g * n), {}}};

@@ -17,7 +17,7 @@ struct MapSite {
   const Uop& y;
 };
 
-/// The gradient of the only argument.
+/// Returns the gradient of the only argument.
 std::vector<Adjoint> only(const Uop& value);
 
 std::vector<Adjoint> add_terms(const MapSite& at);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules for nodes other than Map. Conditions go along where the elements that they belong to
-// do, and are spent where a sum joins elements.
+// The rules for nodes other than Map. Conditions move with their elements, and end where a sum
+// combines elements.
 #include "gradient/rules.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace {
 
 using Terms = std::vector<Adjoint>;
 
-/// u at from(i), which is always in range. Positions, and what is computed of them, stay readable
-/// as such, so that conditions on them can become limits of loops.
+/// Returns u at from(i), which is always in range. Positions, and values computed from them, stay
+/// visible as such, so that conditions on them can become limits of loops.
 Uop read(const Uop& u, const Shape& shape, const Indices& from) {
   if (u.rank() == 0) return u;
   const std::map<Symbol, Expr> env = loops_become(from);
@@ -42,7 +42,7 @@ std::vector<FlowCondition> read(const std::vector<FlowCondition>& conditions, co
   return result;
 }
 
-/// read() of u is possible without a value for these loop variables of u.
+/// Returns true if read() of u needs no value for these loop variables of u.
 bool independent(const Uop& u, const std::vector<int>& axes) {
   if (u.rank() == 0 || axes.empty()) return true;
   const auto mentions = [&](const Expr& e) {
@@ -58,19 +58,20 @@ bool independent(const Uop& u, const std::vector<int>& axes) {
                      [&](const Uop& a) { return independent(a, axes); });
 }
 
-/// The sum of v over axes; what has one element only is read.
+/// Returns the sum of v over axes; axes with a single element are only read.
 Uop sum_of(const Uop& v, const std::vector<int>& axes) {
   std::vector<int> single, several;
   for (const int a : axes)
     (v.shape()[static_cast<std::size_t>(a)] == Expr(1) ? single : several).push_back(a);
   const Uop rest = single.empty() ? v : squeeze(v, single);
-  for (int& a : several)  // their places after the squeeze
+  for (int& a : several)  // their positions after the squeeze
     a -=
         static_cast<int>(std::count_if(single.begin(), single.end(), [&](int s) { return s < a; }));
   return several.empty() ? rest : sum_over(rest, several);
 }
 
-/// g for x where the node reads x along distinct axes: the sum over the others, in x's order.
+/// Returns the gradient of x if the node reads x along distinct axes: the sum of g over the others,
+/// in x's order.
 Adjoint sum_to(const Adjoint& g, const Uop& x, const std::vector<int>& axis_of) {
   std::vector<int> dropped;
   Indices inverse, order;
@@ -118,7 +119,7 @@ Terms reindex_terms(const uop::Reindex& r, const Site& s) {
 
 // ---- Reduce
 
-/// Where x's axes that remain are in a reduction of it.
+/// Returns the indices of x's remaining axes in a reduction of it.
 Indices kept(const Uop& x, const std::vector<int>& axes) {
   Indices result;
   for (int k = 0; k < x.rank(); ++k)
@@ -129,7 +130,7 @@ Uop spread(const Uop& reduced, const Uop& x, const std::vector<int>& axes) {
   return reindex(reduced, shape_of(x), as_text(kept(x, axes)));
 }
 
-/// The product of all elements but the one that it is for.
+/// Returns for each element the product of all others.
 Uop product_of_others(const Uop& x, const std::vector<int>& axes) {
   Shape wide = shape_of(x);
   Indices other = loops(x.rank());
@@ -160,7 +161,7 @@ Terms reduce_terms(const uop::Reduce& r, const Site& s) {
     case ReduceOp::max:
     case ReduceOp::min: {
       const Uop hit = eq(x, spread(s.y, x, r.axes));
-      // Divided where there is a hit only: an empty or NaN row has none.
+      // The division counts only where there is a hit: an empty or NaN row has none.
       const Uop hits = sum_over(cast(hit, x.dtype()), r.axes);
       t.value = spread(s.g.value, x, r.axes) / spread(hits, x, r.axes);
       t.where.push_back({hit});
@@ -201,7 +202,7 @@ bool passes_gradient(const Uop& node) {
 }
 
 std::vector<Adjoint> gradient_terms(Site s) {
-  // Every rule is linear in g: a minus sign goes along outside, to where a sum takes it in.
+  // Every rule is linear in g: a minus sign stays outside until a sum absorbs it.
   const Uop positive = negated(s.g.value);
   if (positive) {
     s.g.value = positive;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of Scatter and SelectScatter, which differ only in how they say where a write goes.
+// The rules of Scatter and SelectScatter, which differ only in how they give the target of a write.
 #include <functional>
 
 #include "gradient/rules.h"
@@ -10,18 +10,18 @@ namespace {
 
 using Terms = std::vector<Adjoint>;
 
-/// i as its row-major position among indices of that shape.
+/// Returns the row-major position of i among indices of that shape.
 Expr position(const std::vector<Expr>& shape) {
   Expr p = 0;
   for (std::size_t k = 0; k < shape.size(); ++k) p = p * shape[k] + Expr::loop(static_cast<int>(k));
   return p;
 }
 
-/// What the rules need of the writes of x onto base.
+/// What the rules need to know about the writes of x onto base.
 struct Writes {
-  std::function<Uop(const Uop& on_base, Number fill)> gather;  ///< what lies where x is written
+  std::function<Uop(const Uop& on_base, Number fill)> gather;  ///< reads where x is written
   std::function<Uop(ScatterOp op, const Uop& base, const Uop& x)> write;
-  std::function<Uop()> product_of_others;  ///< of the x's written to the same element
+  std::function<Uop()> product_of_others;  ///< the product of the other x's at the same element
 };
 
 Terms scatter_terms(ScatterOp op, const Writes& w, const Site& s) {
@@ -59,7 +59,7 @@ Terms scatter_terms(ScatterOp op, const Writes& w, const Site& s) {
   throw InternalError("gradient: a Scatter without a rule");
 }
 
-/// For each pair of writes to the same element: the product, for each, over the others.
+/// Returns for each write the product of the others to the same element.
 Uop product_of_pairs(const uop::Scatter& k, const Uop& x) {
   const int rank = x.rank();
   if (rank == 0) return scalar(1, x.dtype());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the gradient reads of the forward program, and the walk from outputs to inputs: each node
-// joins what its readers contributed and passes it on by its rule.
+// Finds what the gradient reads of the forward program, and walks from outputs to inputs: each node
+// adds up the contributions of its readers and passes the sum on by its rule.
 #include "gradient/walk.h"
 
 #include "graph/node.h"
@@ -27,7 +27,8 @@ Uop Primal::recomputed(const Uop& u) const {
   return changed ? rebuild(u, args, {}) : u;
 }
 
-/// The rule of a maximum compares its arguments with it: it must not be narrower than they are.
+/// The rule of a maximum compares the arguments with it, so its dtype must not be narrower than
+/// theirs.
 bool Primal::usable(const Uop& u) const {
   const auto exact = [&](const Uop& x) { return exact_.contains(x.id()); };
   const auto& kind = u.node().kind;

@@ -23,18 +23,18 @@ class Primal {
   bool stored_exactly(const Uop& u) const;
 
   std::unordered_map<const UopNode*, Uop> values_;
-  std::unordered_set<const UopNode*> exact_;  ///< a store to their dtype loses nothing
+  std::unordered_set<const UopNode*> exact_;  ///< nodes that a store to their dtype keeps exactly
 };
 
-/// From the gradients of some nodes (seed) to those of inputs (result).
+/// Computes the gradients of inputs (result) from those of some nodes (seed).
 class Walk {
  public:
-  /// `nodes`, operands first; `wrt`: the inputs whose gradients are asked for.
+  /// `nodes`, operands first; `wrt`: the inputs whose gradients are wanted.
   Walk(const std::vector<Uop>& nodes, const std::unordered_set<const UopNode*>& wrt,
        const Primal& primal);
   void seed(const Uop& u, const Uop& g) { contribute(u, {g, {}}); }
   void run();
-  /// Zeros when nothing arrived.
+  /// Returns zeros if there was no contribution.
   Uop result(const Uop& input) const;
 
  private:
@@ -42,7 +42,7 @@ class Walk {
 
   const std::vector<Uop>& nodes_;
   const Primal& primal_;
-  std::unordered_set<const UopNode*> active_;  ///< what depends on an input that is asked for
+  std::unordered_set<const UopNode*> active_;  ///< nodes that depend on a wanted input
   std::unordered_map<const UopNode*, std::vector<Adjoint>> terms_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays: how many elements, equality, whether one fits an input.
+// Arrays: counts elements, compares arrays, checks that one fits an input.
 #include "graph/array.h"
 
 #include <fmt/format.h>

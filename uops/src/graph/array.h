@@ -6,7 +6,7 @@
 
 namespace mote {
 
-/// Error unless the array is one for input k: its dtype, one value of the right kind per element.
+/// Throws Error unless the array fits input k: its dtype, one value of the right kind per element.
 void check_array(const Program& p, std::size_t k, const Array& a);
 
 }  // namespace mote

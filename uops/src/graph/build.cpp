@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builders of single nodes: they check dtypes, ranks and constant sizes at once, and name the uop,
-// the axis and the sizes in errors. What symbolic sizes must satisfy is left to make_program.
+// the axis and the sizes in errors. make_program checks symbolic sizes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace mote {
 namespace {
 
-// Extents, names and stated equalities of a shape, checked.
+// The checked extents, names and stated equalities of a shape.
 struct CheckedShape {
   std::vector<Expr> extents;
   std::vector<std::string> names;
@@ -49,7 +49,7 @@ CheckedShape checked(const Shape& shape, std::string_view what, bool is_input = 
   return result;
 }
 
-// Indices may mention the loop variables of the axes that there are, and no loads.
+// Indices may mention only loop variables of existing axes, and no loads.
 void check_index(const Expr& e, std::size_t rank, std::string_view what) {
   if (e.has_load()) throw Error(fmt::format("{}: index {} reads a tensor", what, e.to_string()));
   for (const Symbol s : e.symbols()) {
@@ -134,7 +134,7 @@ Uop iota(const IndexText& value, const Shape& shape) {
   s.constraints.insert(s.constraints.end(), value.constraints.begin(), value.constraints.end());
   const Uop node = make_node(uop::Iota{value.expr}, DType::i64, s.extents, s.names);
   if (s.constraints.empty()) return node;
-  // An Iota has no place for equalities: a Reindex that reads it as it is carries them.
+  // An Iota cannot hold equalities: a Reindex that reads it unchanged carries them.
   std::vector<Expr> from;
   for (int k = 0; k < node.rank(); ++k) from.push_back(Expr::loop(k));
   return make_reindex(node, s.extents, s.names, from, Number(0), s.constraints);
@@ -183,13 +183,13 @@ Uop broadcast(const Uop& x, const Shape& shape, const std::vector<int>& axes) {
 }
 
 Uop cast(const Uop& x, DType dtype) {
-  // To the same dtype it still rounds and wraps where that is narrow; elsewhere it does nothing.
+  // A cast to the same dtype still rounds and wraps if that is narrow; else it does nothing.
   if (x.dtype() == dtype && is_wide(dtype)) return x;
   if (const auto* s = std::get_if<uop::Scalar>(&x.node().kind)) {
     const Number value = apply(MapOp::cast, std::vector<Number>{s->value}, x.dtype(), dtype);
     return make_node(uop::Scalar{value}, dtype, {}, {});
   }
-  // A count or a position stays exact: the mean of 2^24 + 1 elements divides by just that.
+  // A count or a position stays exact: the mean of 2^24 + 1 elements divides by exactly that.
   if (std::holds_alternative<uop::Iota>(x.node().kind) && x.dtype() == DType::i64 && is_real(dtype))
     return make_node(x.node().kind, dtype, x.shape(), x.node().axis_names);
   return make_node(uop::Map{MapOp::cast, {x}}, dtype, x.shape(), x.node().axis_names);
@@ -217,8 +217,8 @@ Uop reduce(ReduceOp op, const Uop& x, const std::vector<int>& axes) {
 
 namespace {
 
-// Axis, ranks, the index's dtype and constant sizes of Select and SelectScatter: `x` is the tensor
-// that the index points into.
+// Checks axis, ranks, the index's dtype and constant sizes of Select and SelectScatter: `x` is the
+// tensor that the index points into.
 void check_index_tensor(std::string_view what, const Uop& x, int axis, const Uop& index) {
   if (axis < 0 || axis >= x.rank())
     throw Error(fmt::format("{}: axis {} is out of range for {}", what, axis, type_text(x)));

@@ -15,7 +15,7 @@ std::int64_t offset(DType dtype, std::int64_t k) {
 
 Number load_element(const void* data, DType dtype, std::int64_t k) {
   const std::byte* at = static_cast<const std::byte*>(data) + offset(dtype, k);
-  // The byte of a bool as it is: a judge must see one that is neither 0 nor 1.
+  // The byte of a bool is kept: a judge must see one that is neither 0 nor 1.
   if (dtype == DType::boolean) return Number(std::to_integer<std::int64_t>(*at));
   return with_dtype(dtype, [&]<DType D>() { return Number(load_from<D>(at)); });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The root of trust: each node, operands first, computed over its whole shape by its definition.
-// It shares nothing with lowering: only apply() for scalars and evaluate(Expr) for indices.
+// The root of trust computes each node, operands first, over its whole shape by its definition. It
+// shares no code with lowering, except apply() for scalars and evaluate(Expr) for indices.
 #include "mote/uops/evaluate.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ bool inside(const Index& index, const Index& shape) {
   return true;
 }
 
-/// f(index) for every index of shape, in row-major order.
+/// Calls f(index) for every index of shape, in row-major order.
 template <typename F>
 void for_each_index(const Index& shape, const F& f) {
   Index index(shape.size(), 0);
@@ -66,7 +66,7 @@ class Evaluator {
   const Array& value(const Uop& u) const { return done_.at(u.id()); }
 
  private:
-  // y[i] for each kind of node.
+  // Returns y[i], for each kind of node.
   Number element(const uop::Input& in, const Uop&, const Index& i) const {
     const Array& x = inputs_[static_cast<std::size_t>(*find_input(program_, in.name))];
     Index j(i.end() - static_cast<std::ptrdiff_t>(x.shape.size()), i.end());
@@ -116,7 +116,7 @@ class Evaluator {
     return at(s.x, i);
   }
 
-  // All of y: base, then one write for each element of x.
+  // Computes all of y: base, then one write for each element of x.
   void write(const uop::Scatter& s, Array& y) const {
     y.values = value(s.base).values;
     for_each_index(value(s.x).shape, [&](const Index& i) {
@@ -139,7 +139,7 @@ class Evaluator {
     old = apply(op, old, x, y.dtype);
   }
 
-  // In row-major order, from the neutral value on.
+  // Folds the terms in row-major order, beginning with the neutral value.
   static Number fold(ReduceOp op, const std::vector<Number>& terms, DType dtype) {
     if (op == ReduceOp::argmax || op == ReduceOp::argmin) return first_best(op, terms, dtype);
     const MapOp step = op == ReduceOp::sum    ? MapOp::add
@@ -152,7 +152,7 @@ class Evaluator {
     for (const Number& x : terms) result = apply(step, std::vector{result, x}, dtype, dtype);
     return result;
   }
-  // The position of the first NaN if there is one, else of the first greatest (least) term.
+  // Returns the position of the first NaN if there is one, else of the first greatest (least) term.
   static Number first_best(ReduceOp op, const std::vector<Number>& terms, DType dtype) {
     const auto is_nan = [](const Number& n) { return n.is_real() && std::isnan(n.real()); };
     const auto less = [](const Number& a, const Number& b) {
@@ -168,7 +168,7 @@ class Evaluator {
     return Number(static_cast<std::int64_t>(best));
   }
 
-  // x[i]; a rank-0 operand of a Map goes with any index.
+  // Returns x[i]; a rank-0 operand of a Map fits any index.
   Number at(const Uop& x, const Index& i) const {
     const Array& a = value(x);
     return a.values[a.shape.empty() ? 0 : row_major(i, a.shape)];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// invert: finds the scatters, asks the solver, and writes the gathers.
+// invert() finds the scatters, asks the solver, and writes the gathers.
 #include "mote/uops/invert.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ bool is_zero(const Uop& u) {
   return s && same(s->value, constant_of(0, u.dtype(), "zero"));
 }
 
-/// Equalities of positions with constants in a condition that holds.
+/// Collects the equalities of positions with constants in a condition that holds.
 void collect_known(const Uop& condition, std::vector<IndexEquation>& known) {
   const auto* m = std::get_if<uop::Map>(&condition.node().kind);
   if (!m || (m->op != MapOp::logical_and && m->op != MapOp::eq)) return;
@@ -32,7 +32,7 @@ void collect_known(const Uop& condition, std::vector<IndexEquation>& known) {
     known.push_back({position->value, Expr(value->value.integer())});
 }
 
-/// What holds wherever x is not 0.
+/// Returns the equalities that hold wherever x is not 0.
 std::vector<IndexEquation> known_of(const Uop& x) {
   std::vector<IndexEquation> known;
   const auto* m = std::get_if<uop::Map>(&x.node().kind);
@@ -42,7 +42,7 @@ std::vector<IndexEquation> known_of(const Uop& x) {
 
 Uop onto(const Uop& base, const Uop& sum) { return is_zero(base) ? sum : base + sum; }
 
-/// The gather; empty when there is none.
+/// Returns the gather; empty if there is none.
 Uop gather(const uop::Scatter& k, const Uop& base, const Uop& x, const Program& p) {
   if (k.op != ScatterOp::add) return {};
   const auto s = solve_index({k.to, x.shape(), base.shape(), known_of(x), p.params});

@@ -12,7 +12,7 @@
 namespace mote {
 namespace {
 
-// The common shape of the arguments: on each axis the first extent that is not the constant 1.
+// The common shape of the arguments has on each axis the first extent that is not the constant 1.
 struct Common {
   std::vector<Expr> shape;
   std::vector<std::string> names;
@@ -46,7 +46,7 @@ Common common_shape(MapOp op, const std::vector<Uop>& args) {
   return common;
 }
 
-// x repeated along the axes where it has the constant extent 1 and `common` has another.
+// Repeats x along the axes where it has the constant extent 1 and `common` has another.
 Uop spread(const Uop& x, const Common& common) {
   if (is_bare(x)) return x;
   std::vector<Expr> from, shape;
@@ -62,8 +62,8 @@ Uop spread(const Uop& x, const Common& common) {
                       constant_of(0, x.dtype(), "Map"), {});
 }
 
-// Each index of `from` is surely inside `x_shape`: a loop over an axis of that very extent, or a
-// constant below a constant.
+// Returns true if each index of `from` is known to be inside `x_shape`: a loop over an axis of the
+// same extent, or a constant below a constant.
 bool surely_inside(const std::vector<Expr>& from, const std::vector<Expr>& x_shape,
                    const std::vector<Expr>& shape) {
   for (std::size_t k = 0; k < from.size(); ++k) {
@@ -93,7 +93,7 @@ Uop renamed(const Uop& x, const std::vector<std::string>& names) {
   return make_node(x.node().kind, x.dtype(), x.shape(), std::move(merged));
 }
 
-// The dtype that plain numbers among the arguments take: that of the first tensor argument.
+// Returns the dtype that plain numbers among the arguments take: that of the first tensor argument.
 DType number_dtype(MapOp op, const std::vector<Operand>& args) {
   for (std::size_t k = op == MapOp::where ? 1 : 0; k < args.size(); ++k)
     if (args[k].uop) return args[k].uop.dtype();
@@ -134,7 +134,7 @@ Uop map(MapOp op, const std::vector<Uop>& args) {
     if (const auto* s = std::get_if<uop::Scalar>(&a.node().kind)) values.push_back(s->value);
   if (values.size() == args.size()) {
     const Number value = apply(op, values, dtypes.back(), dtype);
-    // An integer is narrowed only where it is stored: what leaves its range stays a Map.
+    // An integer is narrowed only where it is stored: a value out of its range stays a Map.
     if (!is_integer(dtype) || identical(value, store_as(value, dtype)))
       return make_node(uop::Scalar{value}, dtype, {}, {});
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of scalar operations: the rows in the order of MapOp; names and dtypes that follow.
+// The table of scalar operations: its rows, in the order of MapOp, and what follows from them.
 #include "mote/uops/map_ops.h"
 
 #include <fmt/format.h>

@@ -13,7 +13,7 @@ namespace {
 using Uops = std::vector<Uop>;
 using Operands = std::vector<Operand>;
 
-// How many elements the axes have, as a tensor that divides `sum`.
+// Returns the number of elements along the axes, as a tensor that divides `sum`.
 Uop count(const Uop& x, const Axes& axes, const Uop& sum) {
   Expr n = 1;
   for (const int a : axes) n = n * x.shape()[static_cast<std::size_t>(a)];

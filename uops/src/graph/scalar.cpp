@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of scalar operations, as the rows of the table compute them, and how a value is
-// stored. Reals are computed in double with libm, integers in wrapping 64-bit; every other
-// evaluator and emitter mirrors this.
+// Computes scalar operations by the rows of the table, and stores values. Reals are computed in
+// double with libm, integers in wrapping 64-bit; every other evaluator and emitter mirrors this.
 #include "graph/scalar.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes of the uop graph: creation and release, comparison, operands, order, texts in messages.
+// Nodes of the uop graph: creation and freeing, comparison, operands, order, texts in messages.
 #include "mote/uops/uop.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of scalar operations: a row for each MapOp, with everything that evaluators, emitters,
-// printers, gradients and bounds need to know of it. The rows stand in uops/src/graph/map_ops_*.h.
+// The table of scalar operations has a row for each MapOp, with everything that evaluators,
+// emitters, printers, gradients and bounds need to know about it. The rows are in
+// uops/src/graph/map_ops_*.h.
 #pragma once
 
 #include <cstdint>
@@ -35,24 +36,24 @@ struct Infix {
   text::Precedence precedence;
 };
 
-/// How C computes an op. An empty name: there is no such function.
+/// How C computes an op. An empty name says that there is no such function.
 struct CForms {
   std::string_view real = {};     ///< the function of doubles: "fabs"
   std::string_view integer = {};  ///< the helper for int64_t: "mote_abs"
   std::string_view native = {};   ///< the function of floats: "fabsf"
   std::string_view prefix = {};   ///< the operator before its argument: "-"
-  std::string_view symbol = {};   ///< an operator that C alone has between two arguments: "&"
+  std::string_view symbol = {};   ///< an operator between two arguments that only C has: "&"
   bool is_reciprocal = false;     ///< 1 / function(x), or 1 / x without a function
   double native_ulp = 0;          ///< the greatest error of `native` over f32; 0: not declared
 };
 
-/// The course of a smooth function of one real, for bounds.
+/// The shape and range of a smooth function of one real, for error bounds.
 struct Course {
   enum class Shape : std::uint8_t { rising, falling, even, wave, tangent };
   static constexpr double kInf = std::numeric_limits<double>::infinity();
 
   Shape shape = Shape::rising;
-  double least = -kInf, greatest = kInf;  ///< of the function
+  double least = -kInf, greatest = kInf;  ///< the range of the function
   double from = -kInf, to = kInf;         ///< where it is defined
 };
 
@@ -68,30 +69,30 @@ struct MapOpInfo {
   MapOp op;
   std::string_view name;  ///< as in program text
   int arity = 1;
-  unsigned accepts = kReal;  ///< the dtypes of its arguments; of where: of the last two
+  unsigned accepts = kReal;  ///< the dtypes of its arguments; for where, of the last two
   bool gives_bool = false;
   /// It costs far more than a multiplication.
   bool is_transcendental = false;
-  /// The compiler computes it where all arguments are constants.
+  /// The compiler computes it if all arguments are constants.
   bool folds = false;
-  /// It leaves integers as they are: floor.
+  /// It does not change integers: floor.
   bool keeps_integers = false;
-  /// The value of one element of reals, of integers and booleans; an op of one argument does not
-  /// read y. nullptr: it is not defined, or (cast, where) apply() does it.
+  /// They compute one element of reals, and of integers and booleans; an op of one argument does
+  /// not read y. nullptr says that it is not defined, or that apply() does it (cast, where).
   Number (*real)(double x, double y) = nullptr;
   std::int64_t (*integer)(std::int64_t x, std::int64_t y) = nullptr;
   /// The operator in program text, which C has too.
   std::optional<Infix> infix = std::nullopt;
   CForms c = {};
-  /// The error that a contract allows by default, in units in the last place; 0: the op rounds
-  /// once, or not at all.
+  /// The error that a contract allows by default, in units in the last place; 0 says that the op
+  /// rounds once, or not at all.
   double ulp = 0;
   std::optional<Course> course = std::nullopt;
-  /// What each argument gets of the result's gradient; nullptr: nothing.
+  /// Gives each argument's share of the result's gradient; nullptr: no argument gets any.
   GradientRule gradient = nullptr;
 };
 
-/// The row of an op.
+/// Returns the row of an op.
 const MapOpInfo& info(MapOp op);
 
 }  // namespace mote

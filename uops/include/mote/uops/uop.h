@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The uops: what a computation is. Immutable nodes behind cheap handles; a std::variant of a small
-// closed set. A node knows its dtype, its shape (index expressions over sizes and parameters) and,
-// for readable output, a name for each axis.
+// The uops describe a computation: immutable nodes behind cheap handles, each a std::variant of a
+// small closed set. A node knows its dtype, its shape (index expressions over sizes and parameters)
+// and, for readable output, a name for each axis.
 //
 // Meaning (every evaluator, emitter and backend follows it):
 // - Reals are computed in double and rounded only where a value is stored in an output or cast;
 //   integers are computed in wrapping 64-bit and narrowed likewise; booleans are 0 or 1.
 // - A read out of range has the value `fill`. Division of indices is floor division.
 // - NaN propagates through max and min and reductions of them. The empty sum is 0, the empty
-// product
-//   1, the empty max the least value of the dtype (-inf for reals), any false, all true; an empty
-//   argmax or argmin is an error. argmax and argmin take the first, and the first NaN if there is
-//   one.
+//   product is 1, the empty max is the least value of the dtype (-inf for reals), the empty any is
+//   false, the empty all is true; an empty argmax or argmin is an error. argmax and argmin give the
+//   first position, and that of the first NaN if there is one.
 // - Integer div truncates towards zero; x/0 is 0. mod has the sign of the divisor (floor mod); for
-//   integers x mod 0 is 0. Casts real -> integer truncate and saturate, NaN gives 0; integer ->
-//   integer wrap; to bool: x != 0. Shifts by less than 0 or more than 63 give 0; shift_right keeps
-//   the sign, so that they give -1 where x < 0.
-// - A scatter's writes happen in row-major order of what is written, and out of range not at all.
+//   integers x mod 0 is 0. A cast from real to integer truncates and saturates, and NaN gives 0;
+//   from integer to integer it wraps; to bool it is x != 0. Shifts by less than 0 or more than 63
+//   give 0; shift_right keeps the sign, so such shifts give -1 where x < 0.
+// - A scatter writes the elements of x in row-major order, and drops writes out of range.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +42,7 @@ struct Number {
   Number(double real) : value(real) {}                   // NOLINT(google-explicit-constructor)
   Number(std::int64_t integer) : value(integer) {}       // NOLINT(google-explicit-constructor)
   Number(int integer) : value(std::int64_t{integer}) {}  // NOLINT(google-explicit-constructor)
-  /// Any other arithmetic type, as the one of the two that holds it.
+  /// Converts any other arithmetic type to the one of the two that holds it.
   template <Arithmetic T>
   Number(T number) {  // NOLINT(google-explicit-constructor)
     to_real_or_integer(number, [&](auto converted) { value = converted; });
@@ -51,14 +50,14 @@ struct Number {
   bool is_real() const { return value.index() == 0; }
   double real() const { return std::get<double>(value); }
   std::int64_t integer() const { return std::get<std::int64_t>(value); }
-  /// An integer is converted.
+  /// Returns the value as a real; an integer is converted.
   double as_real() const { return is_real() ? real() : static_cast<double>(integer()); }
 };
-/// Same value: all NaNs alike, -0 equal to +0.
+/// Returns true for the same value; all NaNs are equal, and -0 equals +0.
 bool same(const Number& a, const Number& b);
-/// Same bits, NaNs alike (for comparing programs).
+/// Returns true for the same bits; all NaNs are equal (for comparing programs).
 bool identical(const Number& a, const Number& b);
-/// The number as a value of dtype: rounded, wrapped (stored) as a store to a tensor does it.
+/// Returns the number as a value of dtype, rounded or wrapped as a store to a tensor does it.
 Number store_as(const Number& n, DType dtype);
 
 enum class MapOp : std::uint8_t {
@@ -123,28 +122,30 @@ enum class MapOp : std::uint8_t {
   where
 };
 enum class ReduceOp : std::uint8_t { sum, prod, max, min, argmax, argmin, any, all };
-/// How a scatter joins what it writes with what is there.
+/// How a scatter combines a written value with the previous one.
 enum class ScatterOp : std::uint8_t { add, mul, max, min, set };
 
 std::string_view name(MapOp op);  ///< as in program text: "neg", …, "lt", "logical_and", "where"
 std::string_view name(ReduceOp op);
 std::string_view name(ScatterOp op);
 int arity(MapOp op);
-/// exp, sin, pow and the like, and square roots: what costs far more than a multiplication.
+/// Returns true for exp, sin, pow and similar, and square roots, which cost far more than a
+/// multiplication.
 bool is_transcendental(MapOp op);
-/// The dtype of op on arguments of these dtypes; throws Error naming op and dtypes. For cast: `to`.
+/// Returns the dtype of op on arguments of these dtypes; for cast it is `to`. Throws Error that
+/// names op and dtypes.
 DType result_dtype(MapOp op, std::span<const DType> args, DType to);
-/// What one element of Map(op) is: the scalar semantics of the language, in one place. `args` are
+/// Computes one element of Map(op): the scalar semantics of the language, in one place. `args` are
 /// reals or integers as their dtypes say; `dtype` is the argument dtype, `to` the result's (cast).
 Number apply(MapOp op, std::span<const Number> args, DType dtype, DType to);
-/// What an element becomes when `x` is scattered onto it.
+/// Returns the value of an element after `x` is scattered onto it.
 Number apply(ScatterOp op, const Number& old, const Number& x, DType dtype);
-/// The value of an empty reduction (not argmax, argmin).
+/// Returns the value of an empty reduction (not argmax, argmin).
 Number neutral(ReduceOp op, DType dtype);
 
 inline constexpr int kMaxRank = 16;  ///< axes of a node
-/// Nodes in a chain from an output down to an input: what code that walks a program by recursion
-/// can rely on.
+/// The most nodes in a chain from an output down to an input; code that walks a program by
+/// recursion can rely on it.
 inline constexpr int kMaxDepth = 1000;
 
 struct UopNode;
@@ -178,7 +179,7 @@ struct Scalar {
 struct Param {
   std::string name;
 };
-/// y[i] = value(i), an i64; or, as the cast of one to a real dtype, that real, not rounded to f32.
+/// y[i] = value(i), an i64; or that index cast to a real dtype, not rounded to f32.
 struct Iota {
   Expr value;
 };
@@ -195,8 +196,8 @@ struct Map {
   MapOp op;
   std::vector<Uop> args;
 };
-/// Drops `axes` (sorted, distinct, not empty). argmax, argmin give i64: the row-major position
-/// among the reduced axes.
+/// Drops `axes` (sorted, distinct, not empty). argmax and argmin give the row-major position among
+/// the reduced axes, an i64.
 struct Reduce {
   ReduceOp op;
   Uop x;
@@ -211,8 +212,8 @@ struct Select {
   Number fill;
 };
 /// y = base; then, for each index i of x in row-major order, y[to(i)] op= x[i]. Writes out of range
-/// are dropped; of several writes by `set` to one element the last stays. y's shape is base's; `to`
-/// is in the loop variables of x's axes. The adjoint of Reindex.
+/// are dropped; if `set` writes one element several times, the last write stays. y's shape is
+/// base's; `to` is in the loop variables of x's axes. It is the adjoint of Reindex.
 struct Scatter {
   ScatterOp op;
   Uop base;
@@ -221,7 +222,7 @@ struct Scatter {
   std::vector<Constraint> constraints;
 };
 /// y = base; then, in row-major order, y[…index[i]…] op= x[…i…] on `axis`, as Scatter does. index
-/// has the shape of x, and base's on all other axes. The adjoint of Select.
+/// has the shape of x, and base's on all other axes. It is the adjoint of Select.
 struct SelectScatter {
   ScatterOp op;
   Uop base;
@@ -243,16 +244,16 @@ struct UopNode {
   std::vector<Expr> shape;
   std::vector<std::string>
       axis_names;  ///< as many as axes; "" where unnamed. A hint, not identity.
-  int depth = 1;   ///< nodes in the longest chain from here down, this one counted
+  int depth = 1;   ///< nodes in the longest chain from here down, including this one
 };
 
-/// The nodes that a node reads, in order.
+/// Returns the nodes that a node reads, in order.
 std::vector<Uop> operands(const Uop& u);
-/// The node with other operands, of the same dtypes and shapes, in that order.
+/// Returns the node with other operands, of the same dtypes and shapes, in that order.
 Uop with_operands(const Uop& u, const std::vector<Uop>& args);
-/// "Reindex", "Map add", "Reduce sum": for messages.
+/// Returns "Reindex", "Map add" or "Reduce sum", for messages.
 std::string describe(const Uop& u);
-/// Every node that the outputs need, operands first, each once; the order is that of first use.
+/// Returns every node that the outputs need once, operands first, in the order of first use.
 std::vector<Uop> topological(std::span<const Uop> outputs);
 
 // ---- Builders. They check dtypes, ranks, depth and constant sizes at once, and throw Error that
@@ -273,7 +274,7 @@ struct Axis {
   Axis(const Expr& extent, std::string name = "");  // NOLINT(google-explicit-constructor)
 };
 using Shape = std::vector<Axis>;
-/// The axes of u, with their names, for building shapes from shapes.
+/// Returns the axes of u, with their names, for building shapes from shapes.
 Shape shape_of(const Uop& u);
 
 /// An index expression, or its text.
@@ -286,7 +287,7 @@ struct IndexText {
 };
 
 Uop input(std::string_view name, DType dtype, const Shape& shape);
-/// An input of that rank with sizes d<name>0, d<name>1, …
+/// Makes an input of that rank with sizes d<name>0, d<name>1, …
 Uop input(std::string_view name, DType dtype, int rank);
 Uop scalar(Number value, DType dtype);
 Uop param(std::string_view name, DType dtype);
@@ -295,22 +296,23 @@ Uop reindex(const Uop& x, const Shape& shape, const std::vector<IndexText>& from
             Number fill = 0.0);
 /// y[i] = x[i[axes[0]], i[axes[1]], …]: axis k of x runs along axis axes[k] of the new shape.
 Uop broadcast(const Uop& x, const Shape& shape, const std::vector<int>& axes);
-/// Element-wise; axes of constant extent 1 repeat along the other arguments' (NumPy, equal ranks);
-/// rank-0 arguments go with any shape; plain numbers take the dtype of the tensor argument.
+/// Applies op element by element. Axes of constant extent 1 repeat along the other arguments'
+/// (NumPy, equal ranks); rank-0 arguments fit any shape; plain numbers take the dtype of the tensor
+/// argument.
 Uop map(MapOp op, const std::vector<Uop>& args);
 Uop cast(const Uop& x, DType dtype);
 /// Drops the axes.
 Uop reduce(ReduceOp op, const Uop& x, const std::vector<int>& axes);
 Uop select(const Uop& x, int axis, const Uop& index, Number fill = 0.0);
-/// base with x scattered onto it: element i of x goes to base[to(i)].
+/// Scatters x onto base: element i of x goes to base[to(i)].
 Uop scatter(ScatterOp op, const Uop& base, const Uop& x, const std::vector<IndexText>& to);
-/// base with x scattered along `axis`, to where index says.
+/// Scatters x onto base along `axis`, to the positions that index gives.
 Uop select_scatter(ScatterOp op, const Uop& base, const Uop& x, int axis, const Uop& index);
 Uop stop_gradient(const Uop& x);
-/// The axes, all of extent 1, are dropped.
+/// Drops the axes, all of extent 1.
 Uop squeeze(const Uop& x, const std::vector<int>& axes);
 
-/// Tensor or plain number, as an argument of the operators below.
+/// A tensor or a plain number, as an argument of the operators below.
 struct Operand {
   Uop uop;
   std::variant<std::monostate, Number> number;
