@@ -11,14 +11,14 @@ namespace {
 /// The template of mote_block_sum() and its like: @ stands for the name, T for the type, J for the
 /// combination of a and b.
 constexpr std::string_view kBlock =
-    R"(/* What the threads of a block hold, joined; each gets it. All of them call it. */
+    R"(/* Combines the values of a block's threads; each thread gets the result. All of them call it. */
 MOTE_DEVICE T @(T a) {
   __shared__ T parts[32];
   for (int lanes = 16; lanes > 0; lanes /= 2) {
     const T b = __shfl_xor_sync(0xffffffffu, a, lanes);
     a = J;
   }
-  __syncthreads(); /* those of an earlier call have been read */
+  __syncthreads(); /* the parts of an earlier call have been read */
   if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = a;
   __syncthreads();
   a = parts[0];

@@ -11,14 +11,14 @@ namespace mote::emit {
 namespace {
 
 constexpr std::string_view kWideTypes =
-    R"(/* Three slices of both operands, of 8 KiB each, and then half of the sums. */
+    R"(/* Holds three slices of both operands, of 8 KiB each, and then half of the sums. */
 template <typename T>
 union mote_wide_tile {
   T staged[3][2][8192 / sizeof(T)];
   float given[64][132];
 };
-/* The first element, how far apart places of the tile lie, and elements that are summed; how many
- * places there are. */
+/* The first element, the strides along the tile and along the sum, and the tile's extent: its
+ * positions. */
 template <typename T>
 struct mote_wide_operand {
   const T *at;
@@ -29,7 +29,7 @@ struct mote_wide_operand {
 )";
 
 constexpr std::string_view kWideStage =
-    R"(/* The slices of both, as a group of copies. */
+    R"(/* Copies the slices of both operands, as one group. */
 template <typename T, int N>
 static __device__ __forceinline__ void mote_wide_stage(T (&to)[2][N],
                                                        const mote_wide_operand<T> &left,
@@ -42,14 +42,14 @@ static __device__ __forceinline__ void mote_wide_stage(T (&to)[2][N],
 )";
 
 constexpr std::string_view kWideStageNarrow =
-    R"(/* Whether elements of a place lie side by side; else those of a round do. Where both have a stride
- * of 1 there is one round, and places begin anywhere. */
+    R"(/* Returns true if the elements of a position are neighbours; else those of an iteration are. If both
+ * strides are 1 there is one iteration, and positions begin anywhere. */
 static __device__ __forceinline__ bool mote_wide_along(const mote_wide_operand<uint16_t> &o) {
   return o.across != 1;
 }
-/* A slice of 32 rounds of an operand, of which 8 elements lie side by side: of a place, or of a
- * round. Which 16 bytes of a row they are goes round with the row, so that eight rows are in all
- * banks. Zeros beyond the places and the depth. */
+/* Copies a slice of 32 iterations of an operand. 8 elements are neighbours: of one position, or of
+ * one iteration. Their 16 bytes rotate within a row from row to row, so that eight rows are in all
+ * banks. Beyond the positions and the depth it stores zeros. */
 template <bool Along>
 static __device__ __forceinline__ void mote_wide_stage_packs(uint16_t *to,
                                                              const mote_wide_operand<uint16_t> &o,
@@ -84,13 +84,14 @@ static __device__ __forceinline__ void mote_wide_stage(uint16_t *to,
 )";
 
 constexpr std::string_view kWideStageFloat =
-    R"(/* Where an element of a slice of 16 rounds stands. Four places side by side stay together; which four
- * of a round goes round with the round, so that stores of several rounds are in other banks. */
+    R"(/* Returns the location of an element in a slice of 16 iterations. Four neighbouring positions stay
+ * together; the fours rotate from iteration to iteration, so that stores of several are in other
+ * banks. */
 static __device__ __forceinline__ int mote_wide_at(int place, int k) {
   return k * 128 + (place / 4 ^ k % 8) * 4 + place % 4;
 }
-/* A slice of an operand whose places lie side by side, or whose rounds do, or which has any strides.
- * Zeros beyond the places and the depth. */
+/* Copies a slice of an operand whose positions or iterations are neighbours, or with any strides.
+ * Beyond the positions and the depth it stores zeros. */
 static __device__ __forceinline__ void mote_wide_stage_packs(float *to,
                                                              const mote_wide_operand<float> &o,
                                                              int64_t k_begin, int64_t depth) {
@@ -147,8 +148,8 @@ static __device__ __forceinline__ void mote_wide_stage(float *to, const mote_wid
 )";
 
 constexpr std::string_view kWideFragments =
-    R"(/* Four matrices of 8 places and 8 rounds; each lane names the place and the round that its row begins
- * at, less its own number in the matrix. */
+    R"(/* Loads four matrices of 8 positions and 8 iterations; each lane gives the position and the iteration
+ * at which its row begins, less its own number in the matrix. */
 template <bool Along>
 static __device__ __forceinline__ void mote_wide_fragments(uint32_t (&d)[4], const uint16_t *slice,
                                                            int place, int k) {
@@ -162,7 +163,7 @@ static __device__ __forceinline__ void mote_wide_fragments(uint32_t (&d)[4], con
 
 /// @ stands for f16 or bf16.
 constexpr std::string_view kWideMultiply =
-    R"(/* sums += left * right of a slice. Of 128 x 128 sums each of 4 warps has 64 x 64, as 4 x 8 fragments. */
+    R"(/* Adds left * right of a slice; each of 4 warps has 64 x 64 of 128 x 128 sums, as 4 x 8 fragments. */
 template <bool LeftAlong, bool RightAlong>
 static __device__ __forceinline__ void mote_wide_multiply_@(float (&sums)[4][8][4],
                                                             const uint16_t (*staged)[4096]) {
@@ -207,7 +208,7 @@ static __device__ __forceinline__ void mote_wide_multiply_@(float (&sums)[4][8][
 )";
 
 constexpr std::string_view kWideMultiplyFloat =
-    R"(/* sums += left * right of a slice. Of 128 x 128 sums each of 128 threads has 16 x 8, four side by side. */
+    R"(/* Adds left * right of a slice; each of 128 threads has 16 x 8 of 128 x 128 sums, in fours. */
 static __device__ __forceinline__ void mote_wide_multiply_f32(float (&sums)[16][8],
                                                               const float (*staged)[2048]) {
   const int row = threadIdx.x / 16;
@@ -231,7 +232,7 @@ static __device__ __forceinline__ void mote_wide_multiply_f32(float (&sums)[16][
 )";
 
 constexpr std::string_view kWideGive =
-    R"(/* The sums of the first or second 64 rows, to shared memory. */
+    R"(/* Stores the sums of the first or second 64 rows in shared memory. */
 static __device__ __forceinline__ void mote_wide_give(const float (&sums)[4][8][4],
                                                       float (*to)[132], int half) {
   if (threadIdx.x / 64 != half) return;

@@ -14,7 +14,7 @@ namespace mote::emit {
 namespace {
 
 constexpr std::string_view kMultiply =
-    R"(/* sums += left * right of a slice, where both hold. Of 64 x 64 sums each of 128 threads has 8 x 4. */
+    R"(/* Adds left * right of a slice to the sums, of which each of 128 threads has 8 x 4 of 64 x 64. */
 template <typename T>
 static __device__ __forceinline__ void mote_tile_multiply(
     T (&sums)[8][4], const T (*left)[68], const T (*right)[68],
@@ -37,7 +37,7 @@ static __device__ __forceinline__ void mote_tile_multiply(
 )";
 
 constexpr std::string_view kGive =
-    R"(/* The sums of the first or second 32 rows, to shared memory. */
+    R"(/* Stores the sums of the first or second 32 rows in shared memory. */
 template <typename T>
 static __device__ __forceinline__ void mote_tile_give(const T (&sums)[8][4], T (*to)[16][68],
                                                       int half) {
@@ -54,7 +54,7 @@ static __device__ __forceinline__ void mote_tile_give(const T (&sums)[8][4], T (
 
 /// @ stands for f16 or bf16.
 constexpr std::string_view kMultiplyNarrow =
-    R"(/* The same by tensor cores. Of 64 x 64 sums each of 4 warps has 32 x 32, as 2 x 4 fragments. */
+    R"(/* The same by tensor cores: each of 4 warps has 32 x 32 of the 64 x 64 sums, as 2 x 4 fragments. */
 static __device__ __forceinline__ void mote_tile_multiply_@(
     float (&sums)[2][4][4], const uint16_t (*left)[24], const uint16_t (*right)[24]) {
   const int row = threadIdx.x / 64 * 32 + threadIdx.x % 32 / 4;
@@ -76,7 +76,7 @@ static __device__ __forceinline__ void mote_tile_multiply_@(
 )";
 
 constexpr std::string_view kMultiplyTf32 =
-    R"(/* The same of f32 that was rounded to tf32, in two steps. */
+    R"(/* The same for f32 that was rounded to tf32, in two steps. */
 static __device__ __forceinline__ void mote_tile_multiply_tf32(
     float (&sums)[2][4][4], const float (*left)[72], const float (*right)[72]) {
   const int row = threadIdx.x / 64 * 32 + threadIdx.x % 32 / 4;
@@ -102,7 +102,7 @@ static __device__ __forceinline__ void mote_tile_multiply_tf32(
 
 /// STAGED(x) stands for the declaration of an operand staged as x, LEFT and RIGHT for elements.
 constexpr std::string_view kMultiplyCounting =
-    R"(/* The same product by product, of those that count: 0 times an infinity is none of them. */
+    R"(/* The same one product at a time, without products that do not count: 0 times an infinity. */
 static __device__ __forceinline__ void mote_tile_multiply_counting_@(
     float (&sums)[2][4][4], const STAGED(*left), const STAGED(*right),
     const bool (*left_holds)[68], const bool (*right_holds)[68]) {
@@ -122,7 +122,7 @@ static __device__ __forceinline__ void mote_tile_multiply_counting_@(
 )";
 
 constexpr std::string_view kSpecial =
-    R"(/* Whether it is infinite or NaN. */
+    R"(/* Returns true for an infinity or NaN. */
 MOTE_DEVICE bool mote_is_special_f16(uint16_t h) { return (h & 0x7c00u) == 0x7c00u; }
 MOTE_DEVICE bool mote_is_special_bf16(uint16_t h) { return (h & 0x7f80u) == 0x7f80u; }
 MOTE_DEVICE bool mote_is_special_tf32(float x) {
@@ -131,7 +131,7 @@ MOTE_DEVICE bool mote_is_special_tf32(float x) {
 )";
 
 constexpr std::string_view kGiveFragments =
-    R"(/* The sums of the first or second 32 rows, to shared memory. */
+    R"(/* Stores the sums of the first or second 32 rows in shared memory. */
 template <int Pitch>
 static __device__ __forceinline__ void mote_tile_give_fragments(
     const float (&sums)[2][4][4], float (*to)[16][Pitch], int half) {
@@ -146,8 +146,8 @@ static __device__ __forceinline__ void mote_tile_give_fragments(
 )";
 
 constexpr std::string_view kStagePack =
-    R"(/* Elements side by side, 16 bytes at once, rounded where that is asked for, to places in shared
- * memory that lie so far apart; zeros beyond `room` of them. What was stored. */
+    R"(/* Copies 16 bytes of neighbouring elements, rounded if wanted, to locations in shared memory that
+ * are `apart` elements apart; zeros beyond `room` elements. Returns what was stored. */
 template <typename T>
 static __device__ __forceinline__ mote_pack<T> mote_stage_pack(T *to, int apart, const T *from,
                                                                int64_t room,
@@ -175,7 +175,7 @@ static __device__ __forceinline__ mote_pack<T> mote_stage_pack(T *to, int apart,
 )";
 
 constexpr std::string_view kAny =
-    R"(/* Whether it holds of any element. */
+    R"(/* Returns true if it holds for any element. */
 template <typename T>
 static __device__ __forceinline__ bool mote_any(const mote_pack<T> &pack, bool (*holds)(T)) {
   bool any = false;

@@ -6,8 +6,8 @@
 // does not ask for is written gw=none; one that takes the memory of an input is y=@x.
 // fill=integer:5,valid and fill=integer:5,not_negative (or both) restrict inputs that are indices
 // to such values (mote_indices). Elements that differ from the fill are listed:
-// set=x[0,1]=2;w[3]=0.5. A plug-in's path with blanks is quoted: plugin="/a b/x.so", with \" and \\
-// in it.
+// set=x[0,1]=2;w[3]=0.5. A plug-in's path with blanks is quoted, as in plugin="/a b/x.so"; within
+// quotes \" and \\ stand for " and \ themselves.
 #pragma once
 
 #include <functional>
