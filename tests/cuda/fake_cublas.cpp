@@ -15,6 +15,7 @@ namespace {
 using fake::Element;
 using fake::Elements;
 
+constexpr int kAllocFailed = 3;
 constexpr int kInvalidValue = 7;
 constexpr int kExecutionFailed = 13;
 constexpr int kNotSupported = 15;
@@ -59,7 +60,9 @@ struct Heuristic {
 /// What the last product's algorithm asks for.
 std::size_t last_workspace = 0;
 
-int of_driver(int status) { return status == 0 ? 0 : status == 2 ? 3 : kExecutionFailed; }
+int of_driver(int status) {
+  return status == 0 ? 0 : status == fake::kOutOfMemory ? kAllocFailed : kExecutionFailed;
+}
 
 bool element_of(int type, Element& element) {
   switch (type) {
@@ -145,7 +148,7 @@ std::int64_t index(const Layout& x, std::int64_t batch, std::uint64_t row, std::
 FAKE_EXPORT std::size_t cublasLtGetVersion() { return 990000; }
 FAKE_EXPORT const char* cublasLtGetStatusName(int status) {
   switch (status) {
-    case 3:
+    case kAllocFailed:
       return "CUBLAS_STATUS_ALLOC_FAILED";
     case kInvalidValue:
       return "CUBLAS_STATUS_INVALID_VALUE";

@@ -6,10 +6,9 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <stdexcept>
 #include <vector>
 
-#include "fake_cudnn.h"
+#include "fake_cudnn_values.h"
 
 namespace fake::cudnn {
 
@@ -41,21 +40,19 @@ struct BackendDesc {
     std::memcpy(all.data(), at->second.bytes.data(), all.size() * sizeof(T));
     return all;
   }
-  /// Null where there is none.
-  const BackendDesc* link(int name) const {
-    const auto at = links.find(name);
-    return at == links.end() ? nullptr : at->second.at(0).get();
+  const BackendDesc& link(int name) const { return *links.at(name).at(0); }
+  /// The tensor, which this is or which is linked.
+  TensorDesc tensor() const {
+    return {value<int>(attribute::kTensorType), values<std::int64_t>(attribute::kTensorDims),
+            values<std::int64_t>(attribute::kTensorStrides)};
   }
+  TensorDesc tensor(int name) const { return link(name).tensor(); }
 };
 
-/// A graph that the fake's engines do not compute, or that the manual forbids: a status of cuDNN.
-struct Unsupported : std::runtime_error {
-  explicit Unsupported(int status) : std::runtime_error("unsupported"), status(status) {}
-  int status;
-};
-
-/// Throws Unsupported where the manual forbids the operation.
+/// Throws Refused where the manual forbids the operation.
 void check_operation(const BackendDesc& operation);
+/// The rows that a norm is of, with an extent of 1 along the axes within them.
+Dims rows_of(int mode, const Dims& x);
 /// Whether the fake's engines compute the operations together: one norm or its gradient; a
 /// convolution and its bias; attention, whose softmax's sums are stored, and whose heads are of
 /// eights; or the gradient of that.
