@@ -11,15 +11,14 @@
 
 #include "cudnn/constants.h"
 #include "cudnn/graph_constants.h"
-#include "fake_device.h"
+#include "fake_tensors.h"
+#include "mote/runtime/status.h"
 
 namespace fake::cudnn {
 
 using namespace mote::cudnn;
-
-using Dims = std::vector<std::int64_t>;
-using In = const void*;
-using Out = void*;
+using fake::view;
+using fake::write;
 
 struct Handle {
   void* stream = nullptr;
@@ -28,6 +27,7 @@ struct Handle {
 struct TensorDesc {
   int type = kFloat;
   Dims dims, strides;
+  bool operator==(const TensorDesc&) const = default;
 };
 struct ConvolutionDesc {
   Dims pads, strides, dilations;
@@ -58,6 +58,33 @@ inline int of_driver(int status) {
   return status == 0 ? 0 : status == kOutOfMemory ? kDeviceAllocationFailed : kExecutionFailed;
 }
 
+inline DType dtype_of(int type) {
+  return type == kDouble     ? DType::f64
+         : type == kHalf     ? DType::f16
+         : type == kBfloat16 ? DType::bf16
+                             : DType::f32;
+}
+inline Tensor view(const TensorDesc& tensor, In data) {
+  return view(dtype_of(tensor.type), tensor.dims, tensor.strides, data);
+}
+inline Tensor read(const TensorDesc& tensor, In data) { return converted(view(tensor, data)); }
+/// As images of channels: [N, C, S].
+inline Tensor read_images(const TensorDesc& tensor, In data) {
+  const std::int64_t images = tensor.dims[0], channels = tensor.dims[1];
+  const Tensor all = read(tensor, data);
+  return all.reshape({images, channels, all.element_count() / (images * channels)});
+}
+inline double factor_of(const TensorDesc& tensor, In factor) {
+  return fake::factor(factor, dtype_of(tensor.type));
+}
+/// The tensor may have other axes than the values, or repeats them.
+inline void write(const TensorDesc& tensor, Out data, const Tensor& values, In alpha, In beta) {
+  const Tensor out = view(tensor, data);
+  const bool is_all = values.element_count() == out.element_count();
+  write(out, is_all ? values.reshape(tensor.dims) : values, factor_of(tensor, alpha),
+        factor_of(tensor, beta));
+}
+
 /// In which floats are summed: doubles for doubles alone.
 inline int compute_type(int type) { return type == kDouble ? kDouble : kFloat; }
 inline bool is_narrow(int type) { return type == kHalf || type == kBfloat16; }
@@ -78,6 +105,8 @@ int caught(const Body& body) {
     return 0;
   } catch (const Refused& refused) {
     return refused.status;
+  } catch (const mote::StatusError& e) {  // tensors or parameters that do not fit the op
+    return kBadParam;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "the fake cuDNN: %s\n", e.what());
     return kExecutionFailed;
@@ -133,13 +162,6 @@ inline Dims along_channels(const Dims& dims) {
   Dims vector(dims.size(), 1);
   vector[1] = dims[1];
   return vector;
-}
-
-inline Dims packed_strides(const Dims& dims) {
-  Dims strides(dims.size());
-  std::int64_t inner = 1;
-  for (std::size_t k = dims.size(); k-- > 0; inner *= dims[k]) strides[k] = inner;
-  return strides;
 }
 
 }  // namespace fake::cudnn

@@ -2,11 +2,9 @@
 // The fake cuDNN's descriptors of its graph API, its heuristics and plans. The heuristic offers
 // engines that contracts forbid before the one that computes; what the manual forbids is
 // CUDNN_STATUS_BAD_PARAM.
-#include <array>
-#include <set>
-
 #include "fake_cudnn_graph.h"
 
+using namespace fake;
 using namespace fake::cudnn;
 using namespace attribute;
 
@@ -55,67 +53,59 @@ bool is_kept(int kind) { return kind == descriptor::kPlan || kind == descriptor:
 
 /// Each id of a graph is one tensor's.
 bool are_ids_unique(const BackendDesc& graph) {
-  std::map<std::int64_t, std::vector<std::int64_t>> dims;
+  std::map<std::int64_t, Dims> all;
   for (const auto& operation : graph.links.at(kGraphOperations))
     for (const auto& [name, links] : operation->links) {
       if (links[0]->kind != descriptor::kTensor) continue;
-      const auto [at, is_new] =
-          dims.emplace(links[0]->value<std::int64_t>(kTensorId), links[0]->tensor().dims);
-      if (!is_new && at->second != links[0]->tensor().dims) return false;
+      const Dims dims = links[0]->tensor().dims;
+      if (all.emplace(links[0]->value<std::int64_t>(kTensorId), dims).first->second != dims)
+        return false;
     }
   return true;
 }
 
-// The fake's engines, by their notes: not deterministic; operands of fewer bits; tensor cores;
-// one that makes no plan; one without notes.
+/// The fake's engines: those that contracts forbid, by their notes or since they make no plan; and
+/// one without notes.
 enum Engine : std::int64_t { kRandom, kNarrowing, kTensorCores, kPlanless, kPlain };
-std::vector<int> notes_of(std::int64_t engine) {
-  return engine == kRandom        ? std::vector{kTensorCore, kRandomOrder}
-         : engine == kNarrowing   ? std::vector{kNarrowedInputs}
-         : engine == kTensorCores ? std::vector{kTensorCore, kStrictNan}
-                                  : std::vector<int>{};
-}
-
-std::shared_ptr<const BackendDesc> engine_with(std::int64_t index, const BackendDesc& graph) {
-  auto engine = std::make_shared<BackendDesc>(BackendDesc{descriptor::kEngine, true, {}, {}});
-  engine->attributes[kEngineIndex] = {of::kInt64, 1, std::vector<char>(sizeof(index))};
-  std::memcpy(engine->attributes[kEngineIndex].bytes.data(), &index, sizeof(index));
-  engine->links[kEngineGraph] = {std::make_shared<BackendDesc>(graph)};
-  return engine;
-}
+const std::vector<std::vector<int>> kNotes = {
+    {kTensorCore, kRandomOrder}, {kNarrowedInputs}, {kTensorCore, kStrictNan}, {}, {}};
 
 const BackendDesc& engine_of(const BackendDesc& plan) {
   return plan.link(kPlanConfig).link(kConfigEngine);
 }
-
-/// Into descriptors that the caller made of that kind.
-int hand_out(const std::vector<std::shared_ptr<const BackendDesc>>& all, int kind,
-             std::int64_t requested, std::int64_t* count, void* out) {
-  *count = std::min(requested, static_cast<std::int64_t>(all.size()));
-  auto** const to = static_cast<BackendDesc**>(out);
-  for (std::int64_t k = 0; k < *count; ++k) {
-    if (to[k]->kind != kind || to[k]->is_final) return kBadParam;
-    *to[k] = *all[static_cast<std::size_t>(k)];
-  }
-  return 0;
+std::int64_t index_of(const BackendDesc& engine) {
+  return engine.value<std::int64_t>(kEngineIndex, kPlain);
+}
+/// A configuration of the engine for the graph.
+BackendDesc config_of(std::int64_t index, const BackendDesc& graph) {
+  BackendDesc engine{descriptor::kEngine, true, {}, {}}, config = engine;
+  const char* const from = reinterpret_cast<const char*>(&index);
+  engine.attributes[kEngineIndex] = {from, from + sizeof(index)};
+  engine.links[kEngineGraph] = {std::make_shared<BackendDesc>(graph)};
+  config.kind = descriptor::kEngineConfig;
+  config.links[kConfigEngine] = {std::make_shared<BackendDesc>(engine)};
+  return config;
+}
+std::vector<BackendDesc> configs_of(const BackendDesc& heuristic) {
+  const BackendDesc& graph = heuristic.link(kHeuristicGraph);
+  std::vector<BackendDesc> all;
+  if (!is_known(graph)) return all;
+  if (heuristic.value<int>(kHeuristicMode) != kHeuristicA) return {config_of(kPlain, graph)};
+  for (std::int64_t index = kRandom; index < kPlain; ++index)
+    all.push_back(config_of(index, graph));
+  return all;
 }
 
-int heuristic_results(const BackendDesc& heuristic, std::int64_t requested, std::int64_t* count,
-                      void* out) {
-  std::vector<std::shared_ptr<const BackendDesc>> all;
-  const bool is_first = heuristic.value<int>(kHeuristicMode) == kHeuristicA;
-  const std::vector<std::int64_t> engines =
-      is_first ? std::vector<std::int64_t>{kRandom, kNarrowing, kTensorCores, kPlanless}
-               : std::vector<std::int64_t>{kPlain};
-  if (!is_known(heuristic.link(kHeuristicGraph)))
-    return hand_out({}, descriptor::kEngineConfig, requested, count, out);
-  for (const std::int64_t engine : engines) {
-    auto config =
-        std::make_shared<BackendDesc>(BackendDesc{descriptor::kEngineConfig, true, {}, {}});
-    config->links[kConfigEngine] = {engine_with(engine, heuristic.link(kHeuristicGraph))};
-    all.push_back(config);
+/// Into descriptors that the caller made of that kind.
+void hand_out(const std::vector<BackendDesc>& all, std::int64_t requested, std::int64_t* count,
+              Out out) {
+  *count = std::min(requested, static_cast<std::int64_t>(all.size()));
+  auto** to = static_cast<BackendDesc**>(out);
+  for (std::int64_t k = 0; k < *count; ++k, ++to) {
+    const BackendDesc& from = all[static_cast<std::size_t>(k)];
+    require((*to)->kind == from.kind && !(*to)->is_final);
+    **to = from;
   }
-  return hand_out(all, descriptor::kEngineConfig, requested, count, out);
 }
 
 void require_final(const BackendDesc& d) {
@@ -124,8 +114,7 @@ void require_final(const BackendDesc& d) {
     for (const int name : wanted->second) require(d.has(name));
   if (d.kind == descriptor::kTensor) require(is_tensor_legal(d));
   if (d.kind == descriptor::kGraph) require(are_ids_unique(d));
-  if (d.kind == descriptor::kPlan)
-    require(engine_of(d).value<std::int64_t>(kEngineIndex) != kPlanless, kNotSupported);
+  if (d.kind == descriptor::kPlan) require(index_of(engine_of(d)) != kPlanless, kNotSupported);
   check_operation(d);
 }
 
@@ -133,10 +122,10 @@ int executed = 0;
 
 void execute(const BackendDesc& plan, const BackendDesc& pack) {
   const BackendDesc& graph = engine_of(plan).link(kEngineGraph);
-  const auto index = engine_of(plan).value<std::int64_t>(kEngineIndex);
+  const std::int64_t index = index_of(engine_of(plan));
   // What a contract forbids is not computed.
   require(index == kPlain || (index == kTensorCores && is_narrow(graph)), kExecutionFailed);
-  require(fake::is_workspace(pack.value<void*>(kPackWorkspace), kWorkspace));
+  require(is_workspace(pack.value<void*>(kPackWorkspace), kWorkspace));
   const auto ids = pack.values<std::int64_t>(kPackIds);
   const auto pointers = pack.values<void*>(kPackPointers);
   std::map<std::int64_t, void*> data;
@@ -152,37 +141,38 @@ FAKE_EXPORT int fake_cudnn_graphs() { return executed; }
 FAKE_EXPORT int cudnnBackendCreateDescriptor(int kind, BackendDesc** made) {
   if (const int status = create(made)) return status;
   (*made)->kind = kind;
-  if (is_kept(kind)) fake::count_descriptor(-1);
+  if (is_kept(kind)) count_descriptor(-1);
   return 0;
 }
 FAKE_EXPORT int cudnnBackendDestroyDescriptor(BackendDesc* made) {
-  if (is_kept(made->kind)) fake::count_descriptor(1);
+  if (is_kept(made->kind)) count_descriptor(1);
   return destroy(made);
 }
 
 FAKE_EXPORT int cudnnBackendSetAttribute(BackendDesc* d, int name, int type, std::int64_t count,
-                                         const void* values) {
-  if (const int status = fake::counted()) return of_driver(status);
-  if (d->is_final || count < 1) return kBadParam;
-  if (type == of::kDescriptor) {
+                                         In values) {
+  if (const int status = counted()) return of_driver(status);
+  return caught([&] {
+    require(!d->is_final && count >= 1);
+    const bool is_word = type == of::kHandle || type == of::kInt64 || type == of::kPointer;
+    const bool is_byte = type == of::kBoolean || type == of::kChar;
+    const std::size_t size = is_word ? sizeof(std::int64_t) : is_byte ? 1 : sizeof(int);
+    const char* const from = static_cast<const char*>(values);
+    if (type != of::kDescriptor) {
+      d->attributes[name] = {from, from + size * static_cast<std::size_t>(count)};
+      return;
+    }
     d->links[name].clear();
     for (std::int64_t k = 0; k < count; ++k) {
       const BackendDesc& to = *static_cast<BackendDesc* const*>(values)[k];
-      if (!to.is_final) return kBadParam;
+      require(to.is_final);
       d->links[name].push_back(std::make_shared<BackendDesc>(to));
     }
-    return 0;
-  }
-  const bool is_word = type == of::kHandle || type == of::kInt64 || type == of::kPointer;
-  const bool is_byte = type == of::kBoolean || type == of::kChar;
-  const std::size_t size = is_word ? sizeof(std::int64_t) : is_byte ? 1 : sizeof(int);
-  const char* const from = static_cast<const char*>(values);
-  d->attributes[name] = {type, count, {from, from + size * static_cast<std::size_t>(count)}};
-  return 0;
+  });
 }
 
 FAKE_EXPORT int cudnnBackendFinalize(BackendDesc* d) {
-  if (const int status = fake::counted()) return of_driver(status);
+  if (const int status = counted()) return of_driver(status);
   return caught([&] {
     require(!d->is_final);
     require_final(*d);
@@ -191,23 +181,24 @@ FAKE_EXPORT int cudnnBackendFinalize(BackendDesc* d) {
 }
 
 FAKE_EXPORT int cudnnBackendGetAttribute(BackendDesc* d, int name, int, std::int64_t requested,
-                                         std::int64_t* count, void* out) {
-  if (const int status = fake::counted()) return of_driver(status);
-  if (!d->is_final) return kBadParam;
-  if (d->kind == descriptor::kHeuristic && name == kHeuristicResults)
-    return heuristic_results(*d, requested, count, out);
-  if (d->kind == descriptor::kEngineConfig && name == kConfigEngine)
-    return hand_out(d->links.at(kConfigEngine), descriptor::kEngine, requested, count, out);
-  if (d->kind == descriptor::kEngine && name == kEngineNotes) {
-    const std::vector<int> notes = notes_of(d->value<std::int64_t>(kEngineIndex));
-    *count = std::min(requested, static_cast<std::int64_t>(notes.size()));
-    std::copy_n(notes.begin(), *count, static_cast<int*>(out));
-    return 0;
-  }
-  if (d->kind != descriptor::kPlan || name != kPlanWorkspace) return kBadParam;
-  *count = 1;
-  *static_cast<std::int64_t*>(out) = kWorkspace;
-  return 0;
+                                         std::int64_t* count, Out out) {
+  if (const int status = counted()) return of_driver(status);
+  return caught([&] {
+    require(d->is_final);
+    if (d->kind == descriptor::kHeuristic && name == kHeuristicResults)
+      return hand_out(configs_of(*d), requested, count, out);
+    if (d->kind == descriptor::kEngineConfig && name == kConfigEngine)
+      return hand_out({d->link(kConfigEngine)}, requested, count, out);
+    if (d->kind == descriptor::kEngine && name == kEngineNotes) {
+      const std::vector<int>& notes = kNotes.at(static_cast<std::size_t>(index_of(*d)));
+      *count = std::min(requested, static_cast<std::int64_t>(notes.size()));
+      std::copy_n(notes.begin(), *count, static_cast<int*>(out));
+      return;
+    }
+    require(d->kind == descriptor::kPlan && name == kPlanWorkspace);
+    *count = 1;
+    *static_cast<std::int64_t*>(out) = kWorkspace;
+  });
 }
 
 FAKE_EXPORT int cudnnBackendExecute(Handle* handle, BackendDesc* plan, BackendDesc* pack) {

@@ -4,8 +4,9 @@
 // supported, one that is not deterministic, the right algorithm with math that rounds.
 #include <array>
 
-#include "fake_cudnn_values.h"
+#include "fake_cudnn.h"
 
+using namespace fake;
 using namespace fake::cudnn;
 
 namespace {
@@ -20,14 +21,13 @@ struct Result {
   std::array<int, 3> reserved;
 };
 
-/// 1 + (x + 2 pad - (((filter - 1) dilation) + 1)) / stride
-Dims output_dims(const ConvolutionDesc& c, const TensorDesc& x, const TensorDesc& w) {
-  Dims dims = {x.dims[0], w.dims[0]};
-  for (std::size_t k = 0; k < c.pads.size(); ++k)
-    dims.push_back(1 +
-                   (x.dims[k + 2] + 2 * c.pads[k] - ((w.dims[k + 2] - 1) * c.dilations[k] + 1)) /
-                       c.strides[k]);
-  return dims;
+/// The catalogue's convolution of as many axes.
+std::string op_of(const ConvolutionDesc& c) { return "conv" + std::to_string(c.pads.size()) + "d"; }
+Params params_of(const ConvolutionDesc& c) {
+  Params params =
+      along({{"stride", c.strides}, {"dilation", c.dilations}, {"pads", joined(c.pads, c.pads)}});
+  params["groups"] = c.groups;
+  return params;
 }
 
 /// What the algorithms support: tensor cores for 16 bits.
@@ -39,32 +39,27 @@ bool is_supported(int math, const TensorDesc& t) {
 Tensor operand(const ConvolutionDesc& c, const TensorDesc& t, In data) {
   const Tensor values = read(t, data);
   if (t.type != kFloat || c.math == kFmaMath) return values;
-  return c.math == kConvertingMath ? rounded(values, kHalf) : rounded_to_tf32(values);
+  return c.math == kConvertingMath ? rounded(values, DType::f16) : rounded_to_tf32(values);
 }
 
-/// The results of the catalogue's convolution of as many axes, or of its gradient.
+/// The results of that, or of its gradient.
 std::vector<Tensor> convolved(const ConvolutionDesc& c, const std::string& suffix,
                               std::vector<Tensor> inputs) {
   if (c.compute == kFloat)
     for (Tensor& t : inputs) t = converted(t, DType::f32);
-  Params params =
-      along({{"stride", c.strides}, {"dilation", c.dilations}, {"pads", joined(c.pads, c.pads)}});
-  params["groups"] = c.groups;
-  return results("conv" + std::to_string(c.pads.size()) + "d" + suffix, inputs, params);
+  return results(op_of(c) + suffix, inputs, params_of(c));
 }
 
 void require_fit(const ConvolutionDesc& c, const TensorDesc& x, const TensorDesc& w,
                  const TensorDesc& y) {
   require(x.type == w.type && x.type == y.type && c.compute == compute_type(x.type), kNotSupported);
-  require(x.dims.size() == c.pads.size() + 2 && w.dims.size() == x.dims.size());
-  require(x.dims[1] == w.dims[1] * c.groups && w.dims[0] % c.groups == 0);
-  require(output_dims(c, x, w) == y.dims);
+  require(dims_of(op_of(c), {x.dims, w.dims}, params_of(c)) == y.dims);
 }
 /// What a call needs beside its tensors: the algorithm that the fake has, and workspace.
 void require_run(const ConvolutionDesc& c, const TensorDesc& x, bool is_known, In workspace,
                  std::size_t bytes) {
   require(is_known && is_supported(c.math, x), kNotSupported);
-  require(bytes >= kWorkspace && fake::is_workspace(workspace, bytes));
+  require(bytes >= kWorkspace && is_workspace(workspace, bytes));
 }
 
 /// Behind what is given the algorithm with each kind of math that it has.
@@ -84,7 +79,7 @@ int results(const Handle* h, int requested, int* returned, Result* to, std::vect
 
 int size(std::size_t* bytes, const ConvolutionDesc& c, const TensorDesc& t) {
   *bytes = kWorkspace;
-  if (const int status = fake::counted_in_context()) return of_driver(status);
+  if (const int status = counted_in_context()) return of_driver(status);
   return is_supported(c.math, t) ? 0 : kNotSupported;
 }
 
@@ -92,12 +87,11 @@ int size(std::size_t* bytes, const ConvolutionDesc& c, const TensorDesc& t) {
 
 FAKE_EXPORT int cudnnGetConvolutionNdForwardOutputDim(ConvolutionDesc* c, TensorDesc* x,
                                                       TensorDesc* w, int count, int* dims) {
-  if (const int status = fake::counted()) return of_driver(status);
-  if (count != static_cast<int>(x->dims.size()) || x->dims.size() != w->dims.size() ||
-      x->dims.size() != c->pads.size() + 2 || x->dims[1] != w->dims[1] * c->groups)
-    return kBadParam;
-  std::ranges::copy(output_dims(*c, *x, *w), dims);
-  return 0;
+  if (const int status = counted()) return of_driver(status);
+  return caught([&] {
+    require(count == static_cast<int>(x->dims.size()));
+    std::ranges::copy(dims_of(op_of(*c), {x->dims, w->dims}, params_of(*c)), dims);
+  });
 }
 
 FAKE_EXPORT int cudnnGetConvolutionForwardAlgorithm_v7(Handle* h, TensorDesc* x, TensorDesc* w,

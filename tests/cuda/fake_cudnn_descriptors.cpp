@@ -2,6 +2,7 @@
 // The fake cuDNN's handles and descriptors: what the manual forbids is CUDNN_STATUS_BAD_PARAM.
 #include "fake_cudnn.h"
 
+using namespace fake;
 using namespace fake::cudnn;
 
 namespace {
@@ -14,10 +15,10 @@ bool all_at_least(const Dims& values, std::int64_t least) {
 
 /// Row-major strides; with the channels last, of images whose channels are adjacent.
 Dims strides_of(Dims dims, bool channels_last) {
-  if (!channels_last) return packed_strides(dims);
+  if (!channels_last) return contiguous_strides(dims);
   dims.push_back(dims[1]);
   dims.erase(dims.begin() + 1);
-  Dims strides = packed_strides(dims);
+  Dims strides = contiguous_strides(dims);
   strides.insert(strides.begin() + 1, strides.back());
   strides.pop_back();
   return strides;
@@ -37,12 +38,12 @@ FAKE_EXPORT const char* cudnnGetErrorString(int status) {
              : "CUDNN_STATUS_EXECUTION_FAILED";
 }
 FAKE_EXPORT int cudnnCreate(Handle** handle) {
-  if (const int status = fake::counted_in_context()) return of_driver(status);
+  if (const int status = counted_in_context()) return of_driver(status);
   *handle = new Handle();  // kept by the plug-in as long as the process
   return 0;
 }
 FAKE_EXPORT int cudnnSetStream(Handle* handle, void* stream) {
-  if (const int status = fake::counted_in_context()) return of_driver(status);
+  if (const int status = counted_in_context()) return of_driver(status);
   handle->stream = stream;
   return 0;
 }
@@ -58,7 +59,7 @@ FAKE_EXPORT int cudnnSetTensorNdDescriptor(TensorDesc* desc, int type, int count
 }
 FAKE_EXPORT int cudnnGetTensorNdDescriptor(const TensorDesc* desc, int requested, int* type,
                                            int* count, int* dims, int* strides) {
-  if (const int status = fake::counted()) return of_driver(status);
+  if (const int status = counted()) return of_driver(status);
   if (requested < 1 || requested > kMostRank) return kBadParam;
   *type = desc->type;
   *count = static_cast<int>(desc->dims.size());

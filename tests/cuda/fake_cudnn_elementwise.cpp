@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fake cuDNN's sums of tensors, functions of one element, operations on two tensors,
 // reductions: ops of the catalogue.
-#include "fake_cudnn_values.h"
+#include "fake_cudnn.h"
 
+using namespace fake;
 using namespace fake::cudnn;
 
 namespace {
@@ -43,7 +44,7 @@ FAKE_EXPORT int cudnnTransformTensor(Handle* handle, In alpha, TensorDesc* xd, I
   });
 }
 FAKE_EXPORT int cudnnSetTensor(Handle* handle, TensorDesc* yd, Out y, In value) {
-  return computing(handle, [&] { write(*yd, y, filled({1}, factor_of(*yd, value))); });
+  return computing(handle, [&] { write(view(*yd, y), filled({1}, factor_of(*yd, value))); });
 }
 FAKE_EXPORT int cudnnAddTensor(Handle* handle, In alpha, TensorDesc* ad, In a, In beta,
                                TensorDesc* cd, Out c) {
@@ -82,14 +83,14 @@ FAKE_EXPORT int cudnnOpTensor(Handle* handle, OpTensorDesc* o, In alpha1, Tensor
     };
     std::vector<Tensor> operands = {operand(*ad, a, alpha1)};
     if (o->operation != kOfSquareRoot) operands.push_back(operand(*bd, b, alpha2));
-    write(*cd, c, result(kOperations.at(o->operation), operands), 1, factor_of(*cd, beta));
+    write(view(*cd, c), result(kOperations.at(o->operation), operands), 1, factor_of(*cd, beta));
   });
 }
 
 FAKE_EXPORT int cudnnGetReductionWorkspaceSize(Handle*, ReduceDesc*, TensorDesc*, TensorDesc*,
                                                std::size_t* bytes) {
   *bytes = kReductionWorkspace;
-  return of_driver(fake::counted_in_context());
+  return of_driver(counted_in_context());
 }
 FAKE_EXPORT int cudnnReduceTensor(Handle* handle, ReduceDesc* r, Out, std::size_t, Out workspace,
                                   std::size_t bytes, In alpha, TensorDesc* ad, In a, In beta,
@@ -97,7 +98,7 @@ FAKE_EXPORT int cudnnReduceTensor(Handle* handle, ReduceDesc* r, Out, std::size_
   return computing(handle, [&] {
     require(repeats_to(cd->dims, ad->dims) && ad->type == cd->type &&
             r->compute == compute_type(ad->type) && r->indices == kNoIndices);
-    require(bytes >= kReductionWorkspace && fake::is_workspace(workspace, bytes));
+    require(bytes >= kReductionWorkspace && is_workspace(workspace, bytes));
     write(*cd, c, reduced(kReductions.at(r->operation), read(*ad, a), cd->dims), alpha, beta);
   });
 }

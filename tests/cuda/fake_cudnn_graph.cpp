@@ -68,26 +68,20 @@ class Run {
     const BackendDesc& to = op.link(name);
     const TensorDesc desc = to.tensor();
     const Tensor all = values.reshape(desc.dims);
-    if (!to.value<bool>(kTensorIsVirtual)) return write(desc, address(to), all);
-    held_[id(to)] = desc.type == kBool || desc.type == kInt32 ? all : rounded(all, desc.type);
+    if (!to.value<bool>(kTensorIsVirtual)) return write(view(desc, address(to)), all);
+    held_[id(to)] =
+        desc.type == kBool || desc.type == kInt32 ? all : rounded(all, dtype_of(desc.type));
   }
 
   void convolution(const BackendDesc& op) {
-    const BackendDesc& c = op.link(kForwardDesc);
-    const Dims strides = c.values<std::int64_t>(kConvolutionStrides);
-    const Tensor x = floats(get(op, kForwardX)), w = floats(get(op, kForwardW));
-    Params params = along({{"stride", strides},
-                           {"dilation", c.values<std::int64_t>(kConvolutionDilations)},
-                           {"pads", joined(c.values<std::int64_t>(kConvolutionBefore),
-                                           c.values<std::int64_t>(kConvolutionBehind))}});
-    params["groups"] = x.extent(1) / w.extent(1);
-    set(op, kForwardY, result("conv" + std::to_string(strides.size()) + "d", {x, w}, params));
+    const std::vector<Tensor> inputs = {floats(get(op, kForwardX)), floats(get(op, kForwardW))};
+    set(op, kForwardY, result(convolution_op(op), inputs, convolution_params(op)));
   }
 
   /// Heads of a that share one of b read it in groups. Both operands are of the fewer bits.
   void matmul(const BackendDesc& op) {
     const int type_of_a = op.tensor(kMatmulA).type;
-    const int type = is_narrow(type_of_a) ? type_of_a : op.tensor(kMatmulB).type;
+    const DType type = dtype_of(is_narrow(type_of_a) ? type_of_a : op.tensor(kMatmulB).type);
     const Tensor a = floats(rounded(get(op, kMatmulA), type)),
                  b = floats(rounded(get(op, kMatmulB), type));
     require(a.rank() == 4 && b.rank() == 4 && a.extent(1) % b.extent(1) == 0, kNotSupported);
@@ -133,25 +127,18 @@ class Run {
     set(op, kPointwiseY, result(kFunctions.at(mode), inputs));
   }
 
+  /// The variance is found in one pass, which is what contracts promise.
   void norm(const BackendDesc& op) {
-    const Tensor x = get(op, kNormX), eps = get(op, kNormEpsilon);
+    const Tensor x = get(op, kNormX);
+    const bool is_rms = op.value<int>(kNormMode) == kRmsNorm;
     const Dims rows = rows_of(op.value<int>(kNormMode), op.tensor(kNormX).dims);
-    std::int64_t count = 1;
-    for (const std::int64_t extent : rows) count *= extent;
-    const Tensor in = floats(x).reshape({count, x.element_count() / count});
-    const Params params = {{"eps", eps.real_at({0, 0, 0, 0})}};
-    std::vector<Tensor> found;
-    if (op.value<int>(kNormMode) == kRmsNorm) {
-      const Tensor squares = reduced_floats("mean", product(x, x), rows);
-      found = {result("rms_norm", {in, {}}, params),
-               {},
-               result("rsqrt", {result("add", {squares, eps})})};
-    } else {
-      found = results("layer_norm_with_statistics", {in, {}, {}}, params);
-    }
-    if (op.has(kNormMean)) set(op, kNormMean, found[1]);
-    if (op.has(kNormInverse)) set(op, kNormInverse, found[2]);
-    Tensor y = converted(found[0]).reshape(x.shape());
+    const Tensor none = filled({1}, 0), mean = is_rms ? none : reduced_floats("mean", x, rows);
+    const Tensor squares = reduced_floats("mean", product(x, x), rows);
+    const Tensor variance = result("max", {difference(squares, product(mean, mean)), none});
+    const Tensor inverse = result("rsqrt", {result("add", {variance, get(op, kNormEpsilon)})});
+    if (op.has(kNormMean)) set(op, kNormMean, mean);
+    if (op.has(kNormInverse)) set(op, kNormInverse, inverse);
+    Tensor y = product(difference(x, mean), inverse);
     if (op.has(kNormScale)) y = product(y, get(op, kNormScale));
     if (op.has(kNormBias)) y = result("add", {y, get(op, kNormBias)});
     set(op, kNormY, y);

@@ -8,19 +8,14 @@
 #include <memory>
 #include <vector>
 
-#include "fake_cudnn_values.h"
+#include "fake_cudnn.h"
 
 namespace fake::cudnn {
 
 struct BackendDesc {
-  struct Attribute {
-    int type = 0;
-    std::int64_t count = 0;
-    std::vector<char> bytes;
-  };
   int kind = 0;
   bool is_final = false;
-  std::map<int, Attribute> attributes;
+  std::map<int, std::vector<char>> attributes;
   std::map<int, std::vector<std::shared_ptr<const BackendDesc>>> links;
 
   bool has(int name) const { return attributes.contains(name) || links.contains(name); }
@@ -28,16 +23,16 @@ struct BackendDesc {
   template <typename T>
   T value(int name, T otherwise = {}) const {
     const auto at = attributes.find(name);
-    if (at != attributes.end() && at->second.bytes.size() >= sizeof(T))
-      std::memcpy(&otherwise, at->second.bytes.data(), sizeof(T));
+    if (at != attributes.end() && at->second.size() >= sizeof(T))
+      std::memcpy(&otherwise, at->second.data(), sizeof(T));
     return otherwise;
   }
   template <typename T>
   std::vector<T> values(int name) const {
     const auto at = attributes.find(name);
     if (at == attributes.end()) return {};
-    std::vector<T> all(at->second.bytes.size() / sizeof(T));
-    std::memcpy(all.data(), at->second.bytes.data(), all.size() * sizeof(T));
+    std::vector<T> all(at->second.size() / sizeof(T));
+    std::memcpy(all.data(), at->second.data(), all.size() * sizeof(T));
     return all;
   }
   const BackendDesc& link(int name) const { return *links.at(name).at(0); }
@@ -49,6 +44,9 @@ struct BackendDesc {
   TensorDesc tensor(int name) const { return link(name).tensor(); }
 };
 
+/// The catalogue's parameters of an operation that is a convolution, and its op.
+Params convolution_params(const BackendDesc& operation);
+std::string convolution_op(const BackendDesc& operation);
 /// Throws Refused where the manual forbids the operation.
 void check_operation(const BackendDesc& operation);
 /// The rows that a norm is of, with an extent of 1 along the axes within them.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The graphs that the fake cuDNN's engines know, by their operations; and what the manual forbids
 // of single ones.
+#include <regex>
+
 #include "fake_cudnn_graph.h"
 
 namespace fake::cudnn {
@@ -11,14 +13,27 @@ namespace {
 
 using Operations = std::vector<std::shared_ptr<const BackendDesc>>;
 
-/// Functions of elements by their number, other operations by that of their kind, below 0.
-std::vector<int> kinds_of(const Operations& operations) {
-  std::vector<int> kinds;
-  for (const auto& op : operations)
-    kinds.push_back(op->kind == descriptor::kPointwiseOperation
-                        ? op->link(kPointwiseDesc).value<int>(kPointwiseMode)
-                        : -op->kind);
-  return kinds;
+/// A letter for each operation, those that no pattern has being points.
+std::string letters(const Operations& operations) {
+  static const std::map<int, char> functions = {
+      {kAdd, '+'},       {kMultiply, '*'}, {kDivide, '/'},  {kSubtract, '-'},   {kExp, 'e'},
+      {kLogarithm, 'l'}, {kRectify, 'r'},  {kNotLess, '>'}, {kIndexAlong, 'i'}, {kSelect, '?'}};
+  static const std::map<int, char> others = {
+      {descriptor::kConvolutionForward, 'C'}, {descriptor::kMatmulOperation, 'M'},
+      {descriptor::kNormForward, 'N'},        {descriptor::kNormBackward, 'B'},
+      {descriptor::kReductionOperation, 'R'}, {descriptor::kReshapeOperation, 'T'}};
+  std::string text;
+  for (const auto& op : operations) {
+    const bool is_function = op->kind == descriptor::kPointwiseOperation;
+    const auto& all = is_function ? functions : others;
+    const auto at =
+        all.find(is_function ? op->link(kPointwiseDesc).value<int>(kPointwiseMode) : op->kind);
+    text += at == all.end() ? '.' : at->second;
+  }
+  return text;
+}
+bool is_like(const Operations& operations, const char* pattern) {
+  return std::regex_match(letters(operations), std::regex(pattern));
 }
 
 /// Of 16 bits, with rows of eights.
@@ -30,23 +45,9 @@ bool is_stored_float(const BackendDesc& t) {
   return !t.value<bool>(kTensorIsVirtual) && t.tensor().type == kFloat;
 }
 
-constexpr int kProduct = -descriptor::kMatmulOperation, kReduced = -descriptor::kReductionOperation,
-              kReshaped = -descriptor::kReshapeOperation,
-              kConvolved = -descriptor::kConvolutionForward;
-const std::vector<int> kCausal = {kIndexAlong, kIndexAlong, kNotLess, kSelect};
-
-void append(std::vector<int>& to, const std::vector<int>& more, bool where = true) {
-  if (where) to.insert(to.end(), more.begin(), more.end());
-}
-
 /// Products, their factor, a mask, causal (two indices, a comparison, a choice), then softmax.
 bool is_attention(const Operations& operations) {
-  const std::vector<int> kinds = kinds_of(operations);
-  std::vector<int> expected = {kProduct, kMultiply};
-  append(expected, {kAdd}, kinds.size() > 2 && kinds[2] == kAdd);
-  append(expected, kCausal, std::ranges::count(kinds, kIndexAlong) > 0);
-  append(expected, {kReduced, kSubtract, kExp, kReduced, kLogarithm, kAdd, kDivide, kProduct});
-  if (kinds != expected) return false;
+  if (!is_like(operations, R"(M\*\+?(ii>\?)?R-eRl\+/M)")) return false;
   const BackendDesc& first = *operations.front();
   const BackendDesc& last = *operations.back();
   return is_whole(first.tensor(kMatmulA)) && is_whole(last.tensor(kMatmulB)) &&
@@ -58,25 +59,13 @@ bool is_attention(const Operations& operations) {
 /// The sum of gy y; the scores again; gv, whose heads are summed where they are shared; the
 /// gradient of the scores; gk; gq.
 bool is_attention_gradient(const Operations& operations) {
-  const std::vector<int> kinds = kinds_of(operations);
-  if (kinds.size() < 17) return false;
-  std::vector<int> expected = {kMultiply, kReduced, kMultiply, kProduct, kMultiply};
-  append(expected, {kAdd}, kinds[5] == kAdd);
-  append(expected, {kSubtract});
-  append(expected, kCausal, std::ranges::count(kinds, kIndexAlong) > 0);
-  const bool are_shared = std::ranges::count(kinds, kReduced) == 3;
-  append(expected, {kExp, kReshaped, kProduct});
-  append(expected, {kReduced}, are_shared);
-  append(expected, {kProduct, kSubtract, kMultiply, kMultiply, kReshaped, kProduct});
-  append(expected, {kReduced}, are_shared);
-  append(expected, {kReshaped, kProduct});
-  if (kinds != expected) return false;
+  if (!is_like(operations, R"(\*R\*M\*\+?-(ii>\?)?eTM(R?)M-\*\*TM\2TM)")) return false;
   const BackendDesc& scores = *operations[3];
   const int type = scores.tensor(kMatmulA).type;
   for (const auto& op : operations)
     if (op->kind == descriptor::kReshapeOperation && op->tensor(kReshapeY).type != type)
       return false;
-  const BackendDesc& minus_sums = *operations[kinds[5] == kAdd ? 6 : 5];
+  const BackendDesc& minus_sums = *operations[letters(operations).find('-')];
   return is_whole(operations[0]->tensor(kPointwiseX)) &&
          is_whole(operations[0]->tensor(kPointwiseB)) && is_whole(scores.tensor(kMatmulA)) &&
          is_whole(operations.back()->tensor(kMatmulC)) &&
@@ -87,9 +76,7 @@ bool is_attention_gradient(const Operations& operations) {
 /// A convolution, a bias along its channels, and then perhaps what is positive of it: of 16 bits,
 /// or floats.
 bool is_fused_convolution(const Operations& operations) {
-  const std::vector<int> kinds = kinds_of(operations);
-  if (kinds != std::vector{kConvolved, kAdd} && kinds != std::vector{kConvolved, kAdd, kRectify})
-    return false;
+  if (!is_like(operations, R"(C\+r?)")) return false;
   const BackendDesc& convolution = *operations[0];
   const TensorDesc x = convolution.tensor(kForwardX), y = operations.back()->tensor(kPointwiseY),
                    bias = operations[1]->tensor(kPointwiseB);
@@ -110,11 +97,8 @@ bool is_fused_convolution(const Operations& operations) {
 
 bool is_known(const BackendDesc& graph) {
   const Operations& operations = graph.links.at(kGraphOperations);
-  if (operations.size() == 1)
-    return operations[0]->kind == descriptor::kNormForward ||
-           operations[0]->kind == descriptor::kNormBackward;
-  return is_fused_convolution(operations) || is_attention(operations) ||
-         is_attention_gradient(operations);
+  return is_like(operations, "N|B") || is_fused_convolution(operations) ||
+         is_attention(operations) || is_attention_gradient(operations);
 }
 
 bool is_narrow(const BackendDesc& graph) {
@@ -127,29 +111,21 @@ bool is_narrow(const BackendDesc& graph) {
 namespace {
 
 bool is_packed(const TensorDesc& t) {
-  const Dims strides = packed_strides(t.dims);
+  const Dims strides = contiguous_strides(t.dims);
   for (std::size_t k = 0; k < t.dims.size(); ++k)
     if (t.dims[k] != 1 && t.strides[k] != strides[k]) return false;
   return true;
 }
 
+/// Cross-correlation, sums in floats; y is no addend.
 void check_convolution(const BackendDesc& op) {
-  const TensorDesc w = op.tensor(kForwardW), x = op.tensor(kForwardX), y = op.tensor(kForwardY);
   const BackendDesc& c = op.link(kForwardDesc);
+  const Dims x = op.tensor(kForwardX).dims, w = op.tensor(kForwardW).dims;
   const auto axes = static_cast<std::size_t>(c.value<std::int64_t>(kConvolutionAxes));
-  const Dims dilations = c.values<std::int64_t>(kConvolutionDilations),
-             strides = c.values<std::int64_t>(kConvolutionStrides),
-             behind = c.values<std::int64_t>(kConvolutionBehind),
-             before = c.values<std::int64_t>(kConvolutionBefore);
-  for (const Dims* all : {&dilations, &strides, &behind, &before}) require(all->size() == axes);
-  for (const TensorDesc* t : {&w, &x, &y}) require(t->dims.size() == axes + 2);
-  require(x.dims[0] == y.dims[0] && w.dims[0] == y.dims[1] && x.dims[1] % w.dims[1] == 0);
-  require(w.dims[0] % (x.dims[1] / w.dims[1]) == 0);
-  for (std::size_t k = 0; k < axes; ++k) {
-    const std::int64_t taps = (w.dims[k + 2] - 1) * dilations[k] + 1;
-    require(y.dims[k + 2] == (x.dims[k + 2] + before[k] + behind[k] - taps) / strides[k] + 1);
-  }
-  // Cross-correlation, sums in floats; y is no addend.
+  for (const int name :
+       {kConvolutionStrides, kConvolutionDilations, kConvolutionBefore, kConvolutionBehind})
+    require(c.values<std::int64_t>(name).size() == axes && x.size() == axes + 2);
+  require(dims_of(convolution_op(op), {x, w}, convolution_params(op)) == op.tensor(kForwardY).dims);
   require(c.value<int>(kConvolutionMode, -1) == kCrossCorrelation &&
               c.value<int>(kConvolutionMath, -1) == kFloat && op.value<float>(kForwardAlpha) == 1 &&
               op.value<float>(kForwardBeta, 1) == 0,
@@ -177,6 +153,18 @@ void check_norm(const BackendDesc& op, int mode, const std::vector<int>& like_x,
 }
 
 }  // namespace
+
+std::string convolution_op(const BackendDesc& op) {
+  return "conv" + std::to_string(op.link(kForwardDesc).value<std::int64_t>(kConvolutionAxes)) + "d";
+}
+Params convolution_params(const BackendDesc& op) {
+  const auto of = [&](int name) { return op.link(kForwardDesc).values<std::int64_t>(name); };
+  Params params = along({{"stride", of(kConvolutionStrides)},
+                         {"dilation", of(kConvolutionDilations)},
+                         {"pads", joined(of(kConvolutionBefore), of(kConvolutionBehind))}});
+  params["groups"] = op.tensor(kForwardX).dims.at(1) / op.tensor(kForwardW).dims.at(1);
+  return params;
+}
 
 Dims rows_of(int mode, const Dims& x) {
   Dims rows(x.size(), 1);

@@ -6,14 +6,27 @@
 #include <cmath>
 #include <cstring>
 
-#include "fake_cudnn_values.h"
+#include "fake_cudnn.h"
 
+using namespace fake;
 using namespace fake::cudnn;
 
 namespace {
 
 constexpr std::int64_t kGap = 5;
 constexpr std::size_t kRecurrentWorkspace = 768;
+
+/// Of a tensor without gaps.
+std::size_t bytes_of(DType dtype, const Dims& dims) {
+  return static_cast<std::size_t>(mote::checked_span(dtype, dims, contiguous_strides(dims)));
+}
+TensorDesc packed(int type, const Dims& dims) { return {type, dims, contiguous_strides(dims)}; }
+
+/// A matrix or a bias in the buffer of weights, [rows, columns].
+struct Part {
+  TensorDesc desc;
+  Out at;
+};
 
 struct RecurrentDesc {
   int algorithm = -1, mode = 0, biases = 0, direction = 0, input = 0;
@@ -27,18 +40,22 @@ struct RecurrentDesc {
   bool has_bias(int layer) const {
     return biases == kBothBiases || biases == (layer < gates() ? kInputBias : kStateBias);
   }
-  /// Elements of the buffer in front of a linear layer's matrix, which its bias follows.
+  std::size_t bytes() const { return bytes_of(dtype_of(type), {first(-1)}); }
+  Part matrix(In buffer, int layer) const {
+    return part({states, columns(layer)}, buffer, first(layer));
+  }
+  Part bias(In buffer, int layer) const {
+    return part({states, 1}, buffer, first(layer) + states * columns(layer));
+  }
+
+ private:
+  /// Elements of the buffer in front of a layer's matrix, which its bias follows.
   std::int64_t first(int layer) const {
-    std::int64_t at = kGap;
-    for (int k = linear_layers() - 1; k > layer; --k) at += size(k);
-    return at;
+    return kGap + (linear_layers() - 1 - layer) * (states * (std::max(inputs, states) + 1) + kGap);
   }
-  std::int64_t size(int layer) const {
-    return states * columns(layer) + (has_bias(layer) ? states : 0) + kGap;
-  }
-  std::size_t bytes() const { return bytes_of(type, {first(-1)}); }
-  Out address(In buffer, std::int64_t element) const {
-    return static_cast<char*>(const_cast<Out>(buffer)) + bytes_of(type, {element});
+  Part part(const Dims& dims, In buffer, std::int64_t element) const {
+    return {packed(type, dims),
+            static_cast<char*>(const_cast<Out>(buffer)) + bytes_of(dtype_of(type), {element})};
   }
 };
 
@@ -55,16 +72,11 @@ bool types_fit(int type, int precision) {
          precision == compute_type(type);
 }
 
-TensorDesc packed(int type, const Dims& dims) { return {type, dims, packed_strides(dims)}; }
-bool is_packed_as(const TensorDesc& t, int type, const Dims& dims) {
-  return t.type == type && t.dims == dims && t.strides == packed_strides(dims);
-}
-
-/// The weights of the catalogue's cell: w [gates, H, I], r [gates, H, H], b [gates, H], of which a
-/// GRU has a row more, the bias of its new gate's product with the state.
+/// The weights of the catalogue's cell: w [gates, H, I], r [gates, H, H], b [gates, H, 1], of which
+/// a GRU has a row more, the bias of its new gate's product with the state.
 std::vector<Dims> weight_dims(const RecurrentDesc& r) {
   const std::int64_t gates = r.gates(), biases = r.mode == kGruCell ? gates + 1 : gates;
-  return {{gates, r.states, r.inputs}, {gates, r.states, r.states}, {biases, r.states}};
+  return {{gates, r.states, r.inputs}, {gates, r.states, r.states}, {biases, r.states, 1}};
 }
 
 /// Each matrix and bias of cuDNN's buffer, beside its place in the catalogue's weights.
@@ -77,23 +89,18 @@ void each_part(const RecurrentDesc& r, const std::vector<Tensor>& weights, In bu
       // cuDNN's GRU has the reset gate first.
       const int layer = (is_gru && gate < 2 ? 1 - gate : gate) + half * r.gates();
       const int bias = is_gru && gate == 2 ? gate + half : gate;
-      const TensorDesc matrix = packed(r.type, {r.states, r.columns(layer)});
-      visit(weights[static_cast<std::size_t>(half)].select(0, gate), matrix,
-            r.address(buffer, r.first(layer)));
-      if (r.has_bias(layer))
-        visit(weights[2].select(0, bias), packed(r.type, {r.states}),
-              r.address(buffer, r.first(layer) + r.states * r.columns(layer)));
+      visit(weights[static_cast<std::size_t>(half)].select(0, gate), r.matrix(buffer, layer));
+      if (r.has_bias(layer)) visit(weights[2].select(0, bias), r.bias(buffer, layer));
     }
 }
 
-/// The memory that a call is given beside its tensors.
+/// Memory that a call is given beside its tensors.
 struct Room {
-  std::size_t weight_bytes;
-  In weights;
-  std::size_t work_bytes;
-  In work;
-  std::size_t reserve_bytes;
-  Out reserve;
+  std::size_t bytes;
+  In at;
+  void require_bytes(std::size_t least) const {
+    require(bytes >= least && is_workspace(at, bytes));
+  }
 };
 
 /// What training keeps, in doubles: h', h and x, which the gradient must be given again; and from
@@ -106,7 +113,7 @@ std::vector<Dims> kept_dims(const RecurrentDesc& r, std::int64_t batch) {
 constexpr std::size_t kResult = 0, kState = 1, kInput = 2, kWeights = 3;
 std::size_t reserve_bytes(const RecurrentDesc& r, std::int64_t batch) {
   std::size_t bytes = 0;
-  for (const Dims& dims : kept_dims(r, batch)) bytes += bytes_of(kDouble, dims);
+  for (const Dims& dims : kept_dims(r, batch)) bytes += bytes_of(DType::f64, dims);
   return bytes;
 }
 
@@ -115,9 +122,10 @@ class Step {
  public:
   /// Refuses what the manual forbids, and layers that the fake does not compute.
   Step(const RecurrentDesc& r, const SequenceDesc& x, const SequenceDesc& y, const TensorDesc& h,
-       const TensorDesc* c, const Room& room, bool is_training)
+       const TensorDesc* c, const Room& weights, const Room& work, const Room& reserve,
+       bool is_training)
       : r_(r),
-        room_(room),
+        weights_(weights.at),
         of_x_(packed(r.type, {x.batch, r.inputs})),
         of_states_(packed(r.type, {x.batch, r.states})) {
     require(r.algorithm == kStandardAlgorithm && r.direction == kOneDirection &&
@@ -128,25 +136,23 @@ class Step {
             y.extent == r.projected && x.batch == y.batch && x.lengths == y.lengths &&
             x.layout == y.layout && (x.layout == kPacked || r.flags == kWithPads));
     const Dims states = {1, x.batch, r.states};
-    require(is_packed_as(h, r.type, states) && (c == nullptr || is_packed_as(*c, r.type, states)));
-    require(room.weight_bytes >= r.bytes() && fake::is_workspace(room.weights, room.weight_bytes));
-    require(room.work_bytes >= kRecurrentWorkspace &&
-            fake::is_workspace(room.work, room.work_bytes));
+    require(h == packed(r.type, states) && (c == nullptr || *c == h));
+    weights.require_bytes(r.bytes());
+    work.require_bytes(kRecurrentWorkspace);
     if (!is_training) return;
-    require(room.reserve_bytes >= reserve_bytes(r, x.batch) &&
-            fake::is_workspace(room.reserve, room.reserve_bytes));
-    char* at = static_cast<char*>(room.reserve);
+    reserve.require_bytes(reserve_bytes(r, x.batch));
+    const char* at = static_cast<const char*>(reserve.at);
     for (const Dims& dims : kept_dims(r, x.batch)) {
       kept_.push_back(view(packed(kDouble, dims), at));
-      at += bytes_of(kDouble, dims);
+      at += bytes_of(DType::f64, dims);
     }
   }
 
   void forward(In x, In h, In c, Out y, Out hy, Out cy) const {
     const std::vector<Tensor> next = results(op(), inputs({}, read(of_x_, x), h, c));
-    write(of_states_, y, next[0]);
-    if (hy != nullptr) write(of_states_, hy, next[0]);
-    if (is_lstm()) write(of_states_, cy, next[1]);
+    write(view(of_states_, y), next[0]);
+    if (hy != nullptr) write(view(of_states_, hy), next[0]);
+    if (is_lstm()) write(view(of_states_, cy), next[1]);
     if (kept_.empty()) return;
     mote::copy(read(of_states_, y), kept_[kResult]);
     mote::copy(read(of_states_, h), kept_[kState]);
@@ -161,20 +167,19 @@ class Step {
     if (is_lstm()) given.push_back(or_zeros(gcy));
     const std::vector<Tensor> all =
         results(op() + ".grad", inputs(std::move(given), kept_[kInput], h, c));
-    write(of_x_, gx, all[0]);
-    if (ghx != nullptr) write(of_states_, ghx, all[1]);
-    if (gcx != nullptr) write(of_states_, gcx, all[2]);
+    write(view(of_x_, gx), all[0]);
+    if (ghx != nullptr) write(view(of_states_, ghx), all[1]);
+    if (gcx != nullptr) write(view(of_states_, gcx), all[2]);
     for (std::size_t k = kWeights; k < kept_.size(); ++k)
-      mote::copy(all[all.size() + k - kept_.size()], kept_[k]);
+      mote::copy(all[all.size() + k - kept_.size()].reshape(kept_[k].shape()), kept_[k]);
   }
 
   void add_weights(In x, In h, In y) const {
     require_kept(kResult, of_states_, y);
     require_kept(kState, of_states_, h);
     require_kept(kInput, of_x_, x);
-    each_part(
-        r_, {kept_.begin() + kWeights, kept_.end()}, room_.weights,
-        [](const Tensor& part, const TensorDesc& desc, Out at) { write(desc, at, part, 1, 1); });
+    each_part(r_, {kept_.begin() + kWeights, kept_.end()}, weights_,
+              [](const Tensor& of, const Part& to) { write(view(to.desc, to.at), of, 1, 1); });
   }
 
  private:
@@ -186,8 +191,8 @@ class Step {
     return data == nullptr ? filled(of_states_.dims, 0) : read(of_states_, data);
   }
   void require_kept(std::size_t k, const TensorDesc& desc, In data) const {
-    require(std::memcmp(kept_[k].data(), read(desc, data).data(), bytes_of(kDouble, desc.dims)) ==
-            0);
+    const Tensor given = read(desc, data);
+    require(std::memcmp(kept_[k].data(), given.data(), bytes_of(DType::f64, desc.dims)) == 0);
   }
   /// What the layer multiplies: with math that allows it, floats are rounded to tf32.
   Tensor operand(const Tensor& values) const {
@@ -200,16 +205,17 @@ class Step {
     if (is_lstm()) all.push_back(read(of_states_, c));
     std::vector<Tensor> weights;
     for (const Dims& dims : weight_dims(r_)) weights.push_back(filled(dims, 0));
-    each_part(r_, weights, room_.weights, [](const Tensor& part, const TensorDesc& desc, In at) {
-      mote::copy(result("add", {part, read(desc, at)}), part);
+    each_part(r_, weights, weights_, [](const Tensor& of, const Part& from) {
+      mote::copy(result("add", {of, read(from.desc, from.at)}), of);
     });
     for (const std::size_t k : {0, 1}) weights[k] = operand(weights[k]);
+    weights[2] = weights[2].select(2, 0);
     for (const Tensor& t : weights) all.push_back(r_.gates() == 1 ? t.select(0, 0) : t);
     return all;
   }
 
   const RecurrentDesc& r_;
-  Room room_;
+  In weights_;
   TensorDesc of_x_, of_states_;
   std::vector<Tensor> kept_;
 };
@@ -223,7 +229,7 @@ FAKE_EXPORT int cudnnSetRNNDescriptor_v8(RecurrentDesc* desc, int algorithm, int
                                          int math, std::int32_t inputs, std::int32_t states,
                                          std::int32_t projected, std::int32_t layers, void* dropout,
                                          std::uint32_t flags) {
-  if (const int status = fake::counted()) return of_driver(status);
+  if (const int status = counted()) return of_driver(status);
   if (inputs < 1 || states < 1 || layers < 1 || projected < 1) return kBadParam;
   // Projections are an LSTM's alone.
   if (projected > states || (projected < states && mode != kLstmCell)) return kNotSupported;
@@ -241,7 +247,7 @@ FAKE_EXPORT int cudnnCreateRNNDataDescriptor(SequenceDesc** made) { return creat
 FAKE_EXPORT int cudnnDestroyRNNDataDescriptor(SequenceDesc* made) { return destroy(made); }
 FAKE_EXPORT int cudnnSetRNNDataDescriptor(SequenceDesc* desc, int type, int layout, int longest,
                                           int batch, int extent, const int* lengths, void*) {
-  if (const int status = fake::counted()) return of_driver(status);
+  if (const int status = counted()) return of_driver(status);
   if (longest < 1 || batch < 1 || extent < 1 || layout < 0 || layout > kBatchMajor)
     return kBadParam;
   SequenceDesc set{type, layout, longest, batch, extent, {lengths, lengths + batch}};
@@ -275,13 +281,14 @@ FAKE_EXPORT int cudnnGetRNNWeightParams(Handle* handle, RecurrentDesc* r, std::i
   if (const int status = asking(handle)) return status;
   if (layer != 0 || number < 0 || number >= r->linear_layers() || bytes < r->bytes())
     return kBadParam;
-  *of_matrix = packed(r->type, {1, r->states, r->columns(number)});
-  *matrix = r->address(space, r->first(number));
+  const auto give = [](Part part, TensorDesc* desc, Out* at) {
+    part.desc.dims.insert(part.desc.dims.begin(), 1);
+    *desc = packed(part.desc.type, part.desc.dims);
+    *at = part.at;
+  };
+  give(r->matrix(space, number), of_matrix, matrix);
   *bias = nullptr;
-  if (r->has_bias(number)) {
-    *of_bias = packed(r->type, {1, r->states, 1});
-    *bias = r->address(space, r->first(number) + r->states * r->columns(number));
-  }
+  if (r->has_bias(number)) give(r->bias(space, number), of_bias, bias);
   return 0;
 }
 
@@ -292,9 +299,8 @@ FAKE_EXPORT int cudnnRNNForward(Handle* handle, RecurrentDesc* r, int mode, cons
                                 Out work, std::size_t reserve_bytes, Out reserve) {
   return computing(handle, [&] {
     const bool is_lstm = r->mode == kLstmCell;
-    const Step step(*r, *xd, *yd, *hd, is_lstm ? cd : nullptr,
-                    {weight_bytes, weights, work_bytes, work, reserve_bytes, reserve},
-                    mode == kTrainingMode);
+    const Step step(*r, *xd, *yd, *hd, is_lstm ? cd : nullptr, {weight_bytes, weights},
+                    {work_bytes, work}, {reserve_bytes, reserve}, mode == kTrainingMode);
     require(hx != nullptr, kNotSupported);
     require(is_lstm == (cx != nullptr) && is_lstm == (cy != nullptr));
     step.forward(x, hx, cx, y, hy, cy);
@@ -308,8 +314,8 @@ FAKE_EXPORT int cudnnRNNBackwardData_v8(Handle* handle, RecurrentDesc* r, const 
                                         std::size_t reserve_bytes, Out reserve) {
   return computing(handle, [&] {
     const bool is_lstm = r->mode == kLstmCell;
-    const Step step(*r, *xd, *yd, *hd, is_lstm ? cd : nullptr,
-                    {weight_bytes, weights, work_bytes, work, reserve_bytes, reserve}, true);
+    const Step step(*r, *xd, *yd, *hd, is_lstm ? cd : nullptr, {weight_bytes, weights},
+                    {work_bytes, work}, {reserve_bytes, reserve}, true);
     require(r->mode != kTanhCell, kNotSupported);
     require(hx != nullptr && gx != nullptr && y != nullptr && is_lstm == (cx != nullptr));
     step.backward(y, gy, ghy, gcy, hx, cx, gx, ghx, gcx);
@@ -322,8 +328,8 @@ FAKE_EXPORT int cudnnRNNBackwardWeights_v8(Handle* handle, RecurrentDesc* r, int
                                            std::size_t work_bytes, Out work,
                                            std::size_t reserve_bytes, Out reserve) {
   return computing(handle, [&] {
-    const Step step(*r, *xd, *yd, *hd, nullptr,
-                    {weight_bytes, weights, work_bytes, work, reserve_bytes, reserve}, true);
+    const Step step(*r, *xd, *yd, *hd, nullptr, {weight_bytes, weights}, {work_bytes, work},
+                    {reserve_bytes, reserve}, true);
     require(r->mode != kTanhCell && mode == kAddGradients, kNotSupported);
     require(hx != nullptr && y != nullptr);
     step.add_weights(x, hx, y);
