@@ -201,8 +201,8 @@ FAKE_EXPORT int cudnnBackendGetAttribute(BackendDesc* d, int name, int, std::int
   });
 }
 
-FAKE_EXPORT int cudnnBackendExecute(Handle* handle, BackendDesc* plan, BackendDesc* pack) {
-  return computing(handle, [&] {
+FAKE_EXPORT int cudnnBackendExecute(Handle* h, BackendDesc* plan, BackendDesc* pack) {
+  return computing(h, [&] {
     require(plan->is_final && pack->is_final && plan->kind == descriptor::kPlan &&
             pack->kind == descriptor::kVariantPack);
     execute(*plan, *pack);

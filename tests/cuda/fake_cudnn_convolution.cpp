@@ -136,21 +136,20 @@ FAKE_EXPORT int cudnnGetConvolutionBackwardFilterWorkspaceSize(Handle*, TensorDe
   return size(bytes, *c, *x);
 }
 
-FAKE_EXPORT int cudnnConvolutionForward(Handle* handle, In alpha, TensorDesc* xd, In x,
-                                        TensorDesc* wd, In w, ConvolutionDesc* c, int algorithm,
-                                        Out workspace, std::size_t bytes, In beta, TensorDesc* yd,
-                                        Out y) {
-  return computing(handle, [&] {
+FAKE_EXPORT int cudnnConvolutionForward(Handle* h, In alpha, TensorDesc* xd, In x, TensorDesc* wd,
+                                        In w, ConvolutionDesc* c, int algorithm, Out workspace,
+                                        std::size_t bytes, In beta, TensorDesc* yd, Out y) {
+  return computing(h, [&] {
     require_fit(*c, *xd, *wd, *yd);
     require_run(*c, *xd, algorithm == kImplicitGemm, workspace, bytes);
     write(*yd, y, convolved(*c, "", {operand(*c, *xd, x), operand(*c, *wd, w)})[0], alpha, beta);
   });
 }
-FAKE_EXPORT int cudnnConvolutionBackwardData(Handle* handle, In alpha, TensorDesc* wd, In w,
+FAKE_EXPORT int cudnnConvolutionBackwardData(Handle* h, In alpha, TensorDesc* wd, In w,
                                              TensorDesc* gyd, In gy, ConvolutionDesc* c,
                                              int algorithm, Out workspace, std::size_t bytes,
                                              In beta, TensorDesc* gxd, Out gx) {
-  return computing(handle, [&] {
+  return computing(h, [&] {
     require_fit(*c, *gxd, *wd, *gyd);
     require_run(*c, *gxd, algorithm == kDataGradient, workspace, bytes);
     const auto all =
@@ -158,11 +157,11 @@ FAKE_EXPORT int cudnnConvolutionBackwardData(Handle* handle, In alpha, TensorDes
     write(*gxd, gx, all[0], alpha, beta);
   });
 }
-FAKE_EXPORT int cudnnConvolutionBackwardFilter(Handle* handle, In alpha, TensorDesc* xd, In x,
+FAKE_EXPORT int cudnnConvolutionBackwardFilter(Handle* h, In alpha, TensorDesc* xd, In x,
                                                TensorDesc* gyd, In gy, ConvolutionDesc* c,
                                                int algorithm, Out workspace, std::size_t bytes,
                                                In beta, TensorDesc* gwd, Out gw) {
-  return computing(handle, [&] {
+  return computing(h, [&] {
     require_fit(*c, *xd, *gwd, *gyd);
     require_run(*c, *xd, algorithm == kFilterGradient, workspace, bytes);
     const auto all =
@@ -170,9 +169,9 @@ FAKE_EXPORT int cudnnConvolutionBackwardFilter(Handle* handle, In alpha, TensorD
     write(*gwd, gw, all[1], alpha, beta);
   });
 }
-FAKE_EXPORT int cudnnConvolutionBackwardBias(Handle* handle, In alpha, TensorDesc* gyd, In gy,
-                                             In beta, TensorDesc* gbd, Out gb) {
-  return computing(handle, [&] {
+FAKE_EXPORT int cudnnConvolutionBackwardBias(Handle* h, In alpha, TensorDesc* gyd, In gy, In beta,
+                                             TensorDesc* gbd, Out gb) {
+  return computing(h, [&] {
     require(gbd->dims == along_channels(gyd->dims) && gbd->type == gyd->type);
     write(*gbd, gb, reduced("sum", read(*gyd, gy), gbd->dims), alpha, beta);
   });

@@ -42,9 +42,9 @@ FAKE_EXPORT int cudnnCreate(Handle** handle) {
   *handle = new Handle();  // kept by the plug-in as long as the process
   return 0;
 }
-FAKE_EXPORT int cudnnSetStream(Handle* handle, void* stream) {
+FAKE_EXPORT int cudnnSetStream(Handle* h, void* stream) {
   if (const int status = counted_in_context()) return of_driver(status);
-  handle->stream = stream;
+  h->stream = stream;
   return 0;
 }
 

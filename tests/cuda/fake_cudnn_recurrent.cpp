@@ -22,7 +22,7 @@ std::size_t bytes_of(DType dtype, const Dims& dims) {
 }
 TensorDesc packed(int type, const Dims& dims) { return {type, dims, contiguous_strides(dims)}; }
 
-/// A matrix or a bias in the buffer of weights, [rows, columns].
+/// A matrix or a bias in the buffer of weights, [1, rows, columns].
 struct Part {
   TensorDesc desc;
   Out at;
@@ -42,10 +42,10 @@ struct RecurrentDesc {
   }
   std::size_t bytes() const { return bytes_of(dtype_of(type), {first(-1)}); }
   Part matrix(In buffer, int layer) const {
-    return part({states, columns(layer)}, buffer, first(layer));
+    return part({1, states, columns(layer)}, buffer, first(layer));
   }
   Part bias(In buffer, int layer) const {
-    return part({states, 1}, buffer, first(layer) + states * columns(layer));
+    return part({1, states, 1}, buffer, first(layer) + states * columns(layer));
   }
 
  private:
@@ -89,8 +89,8 @@ void each_part(const RecurrentDesc& r, const std::vector<Tensor>& weights, In bu
       // cuDNN's GRU has the reset gate first.
       const int layer = (is_gru && gate < 2 ? 1 - gate : gate) + half * r.gates();
       const int bias = is_gru && gate == 2 ? gate + half : gate;
-      visit(weights[static_cast<std::size_t>(half)].select(0, gate), r.matrix(buffer, layer));
-      if (r.has_bias(layer)) visit(weights[2].select(0, bias), r.bias(buffer, layer));
+      visit(weights[static_cast<std::size_t>(half)].slice(0, gate, 1), r.matrix(buffer, layer));
+      if (r.has_bias(layer)) visit(weights[2].slice(0, bias, 1), r.bias(buffer, layer));
     }
 }
 
@@ -136,7 +136,7 @@ class Step {
             y.extent == r.projected && x.batch == y.batch && x.lengths == y.lengths &&
             x.layout == y.layout && (x.layout == kPacked || r.flags == kWithPads));
     const Dims states = {1, x.batch, r.states};
-    require(h == packed(r.type, states) && (c == nullptr || *c == h));
+    require(h == packed(r.type, states) && (c == nullptr || !is_lstm() || *c == h));
     weights.require_bytes(r.bytes());
     work.require_bytes(kRecurrentWorkspace);
     if (!is_training) return;
@@ -147,6 +147,8 @@ class Step {
       at += bytes_of(DType::f64, dims);
     }
   }
+
+  bool is_lstm() const { return r_.mode == kLstmCell; }
 
   void forward(In x, In h, In c, Out y, Out hy, Out cy) const {
     const std::vector<Tensor> next = results(op(), inputs({}, read(of_x_, x), h, c));
@@ -183,7 +185,6 @@ class Step {
   }
 
  private:
-  bool is_lstm() const { return r_.mode == kLstmCell; }
   std::string op() const {
     return is_lstm() ? "lstm_cell" : r_.mode == kGruCell ? "gru_cell" : "rnn_cell";
   }
@@ -259,75 +260,69 @@ FAKE_EXPORT int cudnnSetRNNDataDescriptor(SequenceDesc* desc, int type, int layo
   return 0;
 }
 
-FAKE_EXPORT int cudnnGetRNNWeightSpaceSize(Handle* handle, RecurrentDesc* r, std::size_t* bytes) {
-  if (const int status = asking(handle)) return status;
+FAKE_EXPORT int cudnnGetRNNWeightSpaceSize(Handle* h, RecurrentDesc* r, std::size_t* bytes) {
+  if (const int status = asking(h)) return status;
   *bytes = r->bytes();
   return r->algorithm < 0 ? kBadParam : 0;
 }
-FAKE_EXPORT int cudnnGetRNNTempSpaceSizes(Handle* handle, RecurrentDesc* r, int mode,
-                                          SequenceDesc* x, std::size_t* work,
-                                          std::size_t* reserve) {
-  if (const int status = asking(handle)) return status;
+FAKE_EXPORT int cudnnGetRNNTempSpaceSizes(Handle* h, RecurrentDesc* r, int mode, SequenceDesc* x,
+                                          std::size_t* work, std::size_t* reserve) {
+  if (const int status = asking(h)) return status;
   if (r->algorithm < 0 || x->type != r->type || (mode != kInference && mode != kTrainingMode))
     return kBadParam;
   *work = kRecurrentWorkspace;
   *reserve = mode == kTrainingMode ? reserve_bytes(*r, x->batch) : 0;
   return 0;
 }
-FAKE_EXPORT int cudnnGetRNNWeightParams(Handle* handle, RecurrentDesc* r, std::int32_t layer,
+FAKE_EXPORT int cudnnGetRNNWeightParams(Handle* h, RecurrentDesc* r, std::int32_t layer,
                                         std::size_t bytes, const void* space, std::int32_t number,
                                         TensorDesc* of_matrix, void** matrix, TensorDesc* of_bias,
                                         void** bias) {
-  if (const int status = asking(handle)) return status;
+  if (const int status = asking(h)) return status;
   if (layer != 0 || number < 0 || number >= r->linear_layers() || bytes < r->bytes())
     return kBadParam;
-  const auto give = [](Part part, TensorDesc* desc, Out* at) {
-    part.desc.dims.insert(part.desc.dims.begin(), 1);
-    *desc = packed(part.desc.type, part.desc.dims);
-    *at = part.at;
-  };
-  give(r->matrix(space, number), of_matrix, matrix);
-  *bias = nullptr;
-  if (r->has_bias(number)) give(r->bias(space, number), of_bias, bias);
+  const Part of_layer = r->matrix(space, number), beside = r->bias(space, number);
+  *of_matrix = of_layer.desc;
+  *matrix = of_layer.at;
+  *of_bias = beside.desc;
+  *bias = r->has_bias(number) ? beside.at : nullptr;
   return 0;
 }
 
-FAKE_EXPORT int cudnnRNNForward(Handle* handle, RecurrentDesc* r, int mode, const std::int32_t*,
+FAKE_EXPORT int cudnnRNNForward(Handle* h, RecurrentDesc* r, int mode, const std::int32_t*,
                                 SequenceDesc* xd, In x, SequenceDesc* yd, Out y, TensorDesc* hd,
                                 In hx, Out hy, TensorDesc* cd, In cx, Out cy,
                                 std::size_t weight_bytes, In weights, std::size_t work_bytes,
                                 Out work, std::size_t reserve_bytes, Out reserve) {
-  return computing(handle, [&] {
-    const bool is_lstm = r->mode == kLstmCell;
-    const Step step(*r, *xd, *yd, *hd, is_lstm ? cd : nullptr, {weight_bytes, weights},
-                    {work_bytes, work}, {reserve_bytes, reserve}, mode == kTrainingMode);
+  return computing(h, [&] {
+    const Step step(*r, *xd, *yd, *hd, cd, {weight_bytes, weights}, {work_bytes, work},
+                    {reserve_bytes, reserve}, mode == kTrainingMode);
     require(hx != nullptr, kNotSupported);
-    require(is_lstm == (cx != nullptr) && is_lstm == (cy != nullptr));
+    require(step.is_lstm() == (cx != nullptr) && step.is_lstm() == (cy != nullptr));
     step.forward(x, hx, cx, y, hy, cy);
   });
 }
-FAKE_EXPORT int cudnnRNNBackwardData_v8(Handle* handle, RecurrentDesc* r, const std::int32_t*,
+FAKE_EXPORT int cudnnRNNBackwardData_v8(Handle* h, RecurrentDesc* r, const std::int32_t*,
                                         SequenceDesc* yd, In y, In gy, SequenceDesc* xd, Out gx,
                                         TensorDesc* hd, In hx, In ghy, Out ghx, TensorDesc* cd,
                                         In cx, In gcy, Out gcx, std::size_t weight_bytes,
                                         In weights, std::size_t work_bytes, Out work,
                                         std::size_t reserve_bytes, Out reserve) {
-  return computing(handle, [&] {
-    const bool is_lstm = r->mode == kLstmCell;
-    const Step step(*r, *xd, *yd, *hd, is_lstm ? cd : nullptr, {weight_bytes, weights},
-                    {work_bytes, work}, {reserve_bytes, reserve}, true);
+  return computing(h, [&] {
+    const Step step(*r, *xd, *yd, *hd, cd, {weight_bytes, weights}, {work_bytes, work},
+                    {reserve_bytes, reserve}, true);
     require(r->mode != kTanhCell, kNotSupported);
-    require(hx != nullptr && gx != nullptr && y != nullptr && is_lstm == (cx != nullptr));
+    require(hx != nullptr && gx != nullptr && y != nullptr && step.is_lstm() == (cx != nullptr));
     step.backward(y, gy, ghy, gcy, hx, cx, gx, ghx, gcx);
   });
 }
-FAKE_EXPORT int cudnnRNNBackwardWeights_v8(Handle* handle, RecurrentDesc* r, int mode,
+FAKE_EXPORT int cudnnRNNBackwardWeights_v8(Handle* h, RecurrentDesc* r, int mode,
                                            const std::int32_t*, SequenceDesc* xd, In x,
                                            TensorDesc* hd, In hx, SequenceDesc* yd, In y,
                                            std::size_t weight_bytes, Out weights,
                                            std::size_t work_bytes, Out work,
                                            std::size_t reserve_bytes, Out reserve) {
-  return computing(handle, [&] {
+  return computing(h, [&] {
     const Step step(*r, *xd, *yd, *hd, nullptr, {weight_bytes, weights}, {work_bytes, work},
                     {reserve_bytes, reserve}, true);
     require(r->mode != kTanhCell && mode == kAddGradients, kNotSupported);
