@@ -37,17 +37,10 @@ bool is_supported(int math, const TensorDesc& t) {
 
 /// An operand as that math may round it.
 Tensor operand(const ConvolutionDesc& c, const TensorDesc& t, In data) {
-  const Tensor values = read(t, data);
-  if (t.type != kFloat || c.math == kFmaMath) return values;
-  return c.math == kConvertingMath ? rounded(values, DType::f16) : rounded_to_tf32(values);
-}
-
-/// The results of that, or of its gradient.
-std::vector<Tensor> convolved(const ConvolutionDesc& c, const std::string& suffix,
-                              std::vector<Tensor> inputs) {
-  if (c.compute == kFloat)
-    for (Tensor& t : inputs) t = converted(t, DType::f32);
-  return results(op_of(c) + suffix, inputs, params_of(c));
+  Tensor values = read(t, data);
+  if (t.type == kFloat && c.math == kConvertingMath) values = rounded(values, DType::f16);
+  if (t.type == kFloat && c.math != kFmaMath) values = rounded_to_tf32(values);
+  return c.compute == kFloat ? converted(values, DType::f32) : values;
 }
 
 void require_fit(const ConvolutionDesc& c, const TensorDesc& x, const TensorDesc& w,
@@ -63,7 +56,7 @@ void require_run(const ConvolutionDesc& c, const TensorDesc& x, bool is_known, I
 }
 
 /// Behind what is given the algorithm with each kind of math that it has.
-int results(const Handle* h, int requested, int* returned, Result* to, std::vector<Result> all,
+int offered(const Handle* h, int requested, int* returned, Result* to, std::vector<Result> all,
             int algorithm, const ConvolutionDesc& c, const TensorDesc& x, const TensorDesc& w,
             const TensorDesc& y) {
   if (const int status = asking(h)) return status;
@@ -98,7 +91,7 @@ FAKE_EXPORT int cudnnGetConvolutionForwardAlgorithm_v7(Handle* h, TensorDesc* x,
                                                        ConvolutionDesc* c, TensorDesc* y,
                                                        int requested, int* returned, Result* to) {
   constexpr std::size_t kFarTooMuch = std::size_t{1} << 40;
-  return results(h, requested, returned, to,
+  return offered(h, requested, returned, to,
                  {{kWinograd, 0, 0.1F, 0, kDeterministic, c->math, {}},
                   {kPrecomputedGemm, kNotSupported, 0.2F, 0, kDeterministic, c->math, {}},
                   {kGemm, 0, 0.2F, kFarTooMuch, kDeterministic, c->math, {}}},
@@ -108,7 +101,7 @@ FAKE_EXPORT int cudnnGetConvolutionBackwardDataAlgorithm_v7(Handle* h, TensorDes
                                                             TensorDesc* gy, ConvolutionDesc* c,
                                                             TensorDesc* gx, int requested,
                                                             int* returned, Result* to) {
-  return results(h, requested, returned, to,
+  return offered(h, requested, returned, to,
                  {{kHastyDataGradient, 0, 0.1F, 0, kNotDeterministic, c->math, {}}}, kDataGradient,
                  *c, *gx, *w, *gy);
 }
@@ -116,7 +109,7 @@ FAKE_EXPORT int cudnnGetConvolutionBackwardFilterAlgorithm_v7(Handle* h, TensorD
                                                               TensorDesc* gy, ConvolutionDesc* c,
                                                               TensorDesc* gw, int requested,
                                                               int* returned, Result* to) {
-  return results(h, requested, returned, to,
+  return offered(h, requested, returned, to,
                  {{kHastyFilterGradient, 0, 0.1F, 0, kNotDeterministic, c->math, {}}},
                  kFilterGradient, *c, *x, *gw, *gy);
 }
@@ -142,7 +135,8 @@ FAKE_EXPORT int cudnnConvolutionForward(Handle* h, In alpha, TensorDesc* xd, In 
   return computing(h, [&] {
     require_fit(*c, *xd, *wd, *yd);
     require_run(*c, *xd, algorithm == kImplicitGemm, workspace, bytes);
-    write(*yd, y, convolved(*c, "", {operand(*c, *xd, x), operand(*c, *wd, w)})[0], alpha, beta);
+    const Tensor of_x = operand(*c, *xd, x), of_w = operand(*c, *wd, w);
+    write(*yd, y, convolved(op_of(*c), of_x, of_w, params_of(*c)), alpha, beta);
   });
 }
 FAKE_EXPORT int cudnnConvolutionBackwardData(Handle* h, In alpha, TensorDesc* wd, In w,
@@ -152,9 +146,9 @@ FAKE_EXPORT int cudnnConvolutionBackwardData(Handle* h, In alpha, TensorDesc* wd
   return computing(h, [&] {
     require_fit(*c, *gxd, *wd, *gyd);
     require_run(*c, *gxd, algorithm == kDataGradient, workspace, bytes);
-    const auto all =
-        convolved(*c, ".grad", {operand(*c, *gyd, gy), filled(gxd->dims, 0), operand(*c, *wd, w)});
-    write(*gxd, gx, all[0], alpha, beta);
+    const Tensor of_gy = operand(*c, *gyd, gy), of_w = operand(*c, *wd, w);
+    const Tensor like_x = converted(filled(gxd->dims, 0), of_w.dtype());
+    write(*gxd, gx, result(op_of(*c) + ".grad", {of_gy, like_x, of_w}, params_of(*c)), alpha, beta);
   });
 }
 FAKE_EXPORT int cudnnConvolutionBackwardFilter(Handle* h, In alpha, TensorDesc* xd, In x,
@@ -164,8 +158,9 @@ FAKE_EXPORT int cudnnConvolutionBackwardFilter(Handle* h, In alpha, TensorDesc* 
   return computing(h, [&] {
     require_fit(*c, *xd, *gwd, *gyd);
     require_run(*c, *xd, algorithm == kFilterGradient, workspace, bytes);
-    const auto all =
-        convolved(*c, ".grad", {operand(*c, *gyd, gy), operand(*c, *xd, x), filled(gwd->dims, 0)});
+    const Tensor of_gy = operand(*c, *gyd, gy), of_x = operand(*c, *xd, x);
+    const Tensor like_w = converted(filled(gwd->dims, 0), of_x.dtype());
+    const auto all = results(op_of(*c) + ".grad", {of_gy, of_x, like_w}, params_of(*c));
     write(*gwd, gw, all[1], alpha, beta);
   });
 }

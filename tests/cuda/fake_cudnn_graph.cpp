@@ -74,8 +74,8 @@ class Run {
   }
 
   void convolution(const BackendDesc& op) {
-    const std::vector<Tensor> inputs = {floats(get(op, kForwardX)), floats(get(op, kForwardW))};
-    set(op, kForwardY, result(convolution_op(op), inputs, convolution_params(op)));
+    const Tensor x = floats(get(op, kForwardX)), w = floats(get(op, kForwardW));
+    set(op, kForwardY, convolved(convolution_op(op), x, w, convolution_params(op)));
   }
 
   /// Heads of a that share one of b read it in groups. Both operands are of the fewer bits.

@@ -209,7 +209,7 @@ class Step {
     each_part(r_, weights, weights_, [](const Tensor& of, const Part& from) {
       mote::copy(result("add", {of, read(from.desc, from.at)}), of);
     });
-    for (const std::size_t k : {0, 1}) weights[k] = operand(weights[k]);
+    for (std::size_t k = 0; k < 2; ++k) weights[k] = operand(weights[k]);
     weights[2] = weights[2].select(2, 0);
     for (const Tensor& t : weights) all.push_back(r_.gates() == 1 ? t.select(0, 0) : t);
     return all;

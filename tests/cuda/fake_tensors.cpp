@@ -2,6 +2,7 @@
 // The tensors of the fake libraries as mote's own, and calls of mote's catalogue on them.
 #include "fake_tensors.h"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <string_view>
@@ -35,7 +36,9 @@ double to_tf32(double value) {
   if (!std::isfinite(value) || value == 0) return value;
   int exponent = 0;
   const double fraction = std::frexp(value, &exponent);
-  return std::ldexp(std::round(std::ldexp(fraction, 11)), exponent - 11);
+  constexpr double kGreatest = 0x1.ffcp127;  // a number of f32 stays one
+  const double rounded = std::ldexp(std::round(std::ldexp(fraction, 11)), exponent - 11);
+  return std::clamp(rounded, -kGreatest, kGreatest);
 }
 
 }  // namespace
@@ -120,6 +123,25 @@ Tensor reduced(const std::string& op, const Tensor& values, const Dims& to) {
   for (const std::int64_t extent : to) neighbours /= extent;
   return result(op, {mote::clone(in_order).reshape(joined(to, {neighbours}))}, {},
                 static_cast<int>(to.size()));
+}
+
+Tensor convolved(const std::string& op, const Tensor& x, const Tensor& w, Params params) {
+  const int axes = x.rank() - 2;
+  const auto pad = [&](int k) {
+    return std::get<std::int64_t>(std::exchange(params["pads" + std::to_string(k)], 0));
+  };
+  const mote::AxisList shape = x.shape();
+  Dims dims(shape.begin(), shape.end()), before;
+  for (int k = 0; k < axes; ++k) {
+    before.push_back(pad(k));
+    dims[static_cast<std::size_t>(k + 2)] += before.back() + pad(k + axes);
+  }
+  const Tensor padded = converted(filled(dims, 0), x.dtype());
+  Tensor within = padded;
+  for (int k = 0; k < axes; ++k)
+    within = within.slice(k + 2, before[static_cast<std::size_t>(k)], x.extent(k + 2));
+  mote::copy(x, within);
+  return result(op, {padded, w}, params);
 }
 
 }  // namespace fake

@@ -58,4 +58,7 @@ Tensor result(const std::string& op, const std::vector<Tensor>& inputs, const Pa
 /// A reduction: of each axis, of which the result may have fewer elements, neighbours are reduced.
 Tensor reduced(const std::string& op, const Tensor& values, const Dims& to);
 
+/// A convolution whose pads are zeros that are multiplied, so that of infinities they make NaN.
+Tensor convolved(const std::string& op, const Tensor& x, const Tensor& w, Params params);
+
 }  // namespace fake
