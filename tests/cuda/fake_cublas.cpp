@@ -18,7 +18,7 @@ using fake::In;
 using fake::result;
 using fake::Tensor;
 
-namespace cublas = mote::cublas;  // its names of cuBLASLt's numbers
+namespace cublas = mote::cublas;  // which has names of the numbers
 
 constexpr int kInvalidValue = 7;      // CUBLAS_STATUS_INVALID_VALUE
 constexpr int kExecutionFailed = 13;  // CUBLAS_STATUS_EXECUTION_FAILED
@@ -61,7 +61,7 @@ int of_driver(int status) {
   return status == 0 ? 0 : status == fake::kOutOfMemory ? cublas::kAllocFailed : kExecutionFailed;
 }
 
-/// cudaDataType_t.
+/// The values of cudaDataType_t.
 const std::map<int, DType>& dtypes() {
   static const std::map<int, DType> all = {
       {cublas::kReal32, DType::f32},    {cublas::kReal64, DType::f64},

@@ -67,7 +67,7 @@ inline Tensor view(const TensorDesc& tensor, In data) {
   return view(dtype_of(tensor.type), tensor.dims, tensor.strides, data);
 }
 inline Tensor read(const TensorDesc& tensor, In data) { return converted(view(tensor, data)); }
-/// As images of channels: [N, C, S].
+/// A copy as images of channels: [N, C, S].
 inline Tensor read_images(const TensorDesc& tensor, In data) {
   const std::int64_t images = tensor.dims[0], channels = tensor.dims[1];
   const Tensor all = read(tensor, data);
@@ -84,7 +84,7 @@ inline void write(const TensorDesc& tensor, Out data, const Tensor& values, In a
         factor_of(tensor, beta));
 }
 
-/// In which floats are summed: doubles for doubles alone.
+/// The type in which floats are summed: doubles are for doubles alone.
 inline int compute_type(int type) { return type == kDouble ? kDouble : kFloat; }
 inline bool is_narrow(int type) { return type == kHalf || type == kBfloat16; }
 
@@ -145,7 +145,7 @@ int assign(T* to, bool is_legal, T value) {
   return 0;
 }
 
-/// Each extent that of the other or 1.
+/// Whether each extent is that of the other or 1.
 inline bool repeats_to(const Dims& dims, const Dims& other) {
   if (dims.size() != other.size()) return false;
   for (std::size_t k = 0; k < dims.size(); ++k)

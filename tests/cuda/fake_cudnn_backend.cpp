@@ -96,7 +96,7 @@ std::vector<BackendDesc> configs_of(const BackendDesc& heuristic) {
   return all;
 }
 
-/// Into descriptors that the caller made of that kind.
+/// Results go into descriptors that the caller made of their kind.
 void hand_out(const std::vector<BackendDesc>& all, std::int64_t requested, std::int64_t* count,
               Out out) {
   *count = std::min(requested, static_cast<std::int64_t>(all.size()));

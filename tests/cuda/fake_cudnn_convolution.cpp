@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake cuDNN's convolutions: the catalogue's. Operands are rounded as far as the math allows.
-// The heuristics' first results are such as a caller must pass over: Winograd's, one that is not
-// supported, one that is not deterministic, the right algorithm with math that rounds.
+// The fake cuDNN's convolutions, which are the catalogue's. Operands are rounded as far as the math
+// allows. The heuristics' first results are such as a caller must pass over: Winograd's, one that
+// is not supported, one that is not deterministic, the right algorithm with math that rounds.
 #include <array>
 
 #include "fake_cudnn.h"
@@ -55,7 +55,7 @@ void require_run(const ConvolutionDesc& c, const TensorDesc& x, bool is_known, I
   require(bytes >= kWorkspace && is_workspace(workspace, bytes));
 }
 
-/// Behind what is given the algorithm with each kind of math that it has.
+/// The results are what is given, then the algorithm with each kind of math that it has.
 int offered(const Handle* h, int requested, int* returned, Result* to, std::vector<Result> all,
             int algorithm, const ConvolutionDesc& c, const TensorDesc& x, const TensorDesc& w,
             const TensorDesc& y) {

@@ -24,7 +24,7 @@ Dims strides_of(Dims dims, bool channels_last) {
   return strides;
 }
 
-/// What tensors may have of axes.
+/// The counts of axes that tensors may have.
 constexpr int kLeastRank = 3, kLeastFilterRank = 4, kMostRank = 8;
 
 }  // namespace

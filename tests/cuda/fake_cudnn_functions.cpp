@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fake cuDNN's functions of elements, operations on two tensors, reductions, softmax, norms and
-// pooling: ops of the catalogue.
+// pooling, which are ops of the catalogue.
 #include "fake_cudnn.h"
 
 using namespace fake;
@@ -14,7 +14,7 @@ Tensor activated(const ActivationDesc& a, const Tensor& x) {
   if (a.mode == kSigmoid) return result("sigmoid", {x});
   if (a.mode == kTanh) return result("tanh", {x});
   if (a.mode == kElu) return result("elu", {x}, {{"alpha", a.coefficient}});
-  // At most the coefficient, as the manual allows.
+  // The manual allows that the coefficient is an upper bound.
   if (a.mode == kRelu) return result("min", {result("relu", {x}), filled({1}, a.coefficient)});
   const Tensor beta = filled({1}, a.swish_beta);  // x sigmoid(beta x)
   return result("mul", {x, result("sigmoid", {result("mul", {x, beta})})});
@@ -86,7 +86,7 @@ FAKE_EXPORT int cudnnActivationBackward(Handle* h, ActivationDesc* a, In alpha, 
                                         TensorDesc* gxd, Out gx) {
   return computing(h, [&] {
     require(are_alike(*xd, *gxd) && are_alike(*yd, *gyd) && are_alike(*xd, *yd));
-    // The fake's limit, not the manual's.
+    // This is the fake's limit, not the manual's.
     require(a->mode == kSigmoid || a->mode == kTanh, kNotSupported);
     const char* const op = a->mode == kSigmoid ? "sigmoid.grad" : "tanh.grad";
     write(*gxd, gx, result(op, {read(*gyd, gy), read(*yd, y)}), alpha, beta);
@@ -205,7 +205,7 @@ FAKE_EXPORT int cudnnPoolingBackward(Handle* h, PoolingDesc* p, In alpha, Tensor
                                      TensorDesc* gyd, In gy, TensorDesc* xd, In, In beta,
                                      TensorDesc* gxd, Out gx) {
   return computing(h, [&] {
-    require(p->mode != kMax, kNotSupported);  // the fake's limit, not the manual's
+    require(p->mode != kMax, kNotSupported);  // this is the fake's limit, not the manual's
     require(are_alike(*yd, *gyd) && are_alike(*xd, *gxd) && pooled(*p, *xd) == yd->dims);
     const std::vector<Tensor> inputs = {read(*gyd, gy), filled(gxd->dims, 0)};
     write(*gxd, gx, result(op_of(*p) + ".grad", inputs, params_of(*p)), alpha, beta);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake cuDNN's operations of a graph, one after another: ops of the catalogue, each result
-// rounded to its tensor's type. Sums are kept in floats.
+// The fake cuDNN's operations of a graph, one after another. They are ops of the catalogue, each
+// result is rounded to its tensor's type, and sums are kept in floats.
 #include "fake_cudnn_graph.h"
 
 namespace fake::cudnn {
@@ -12,12 +12,12 @@ namespace {
 Tensor floats(const Tensor& values) { return converted(values, DType::f32); }
 Tensor product(const Tensor& a, const Tensor& b) { return result("mul", {a, b}); }
 Tensor difference(const Tensor& a, const Tensor& b) { return result("sub", {a, b}); }
-/// The sums along all axes that `to` has not, in floats.
+/// A reduction whose sums are floats.
 Tensor reduced_floats(const char* op, const Tensor& values, const Dims& to) {
   return converted(reduced(op, floats(values), to));
 }
 
-/// Functions of elements.
+/// The functions of elements as ops.
 const std::map<int, const char*> kFunctions = {{kAdd, "add"},
                                                {kMultiply, "mul"},
                                                {kDivide, "div"},
@@ -91,7 +91,7 @@ class Run {
         result("matmul", {a.reshape({shared, groups, m, k}), b.reshape({shared, 1, k, n})}));
   }
 
-  /// Along an axis of which y has fewer, each of y's is of as many neighbours.
+  /// Where y has fewer elements along an axis, each of them is of as many neighbours.
   void reduction(const BackendDesc& op) {
     const bool is_sum = op.link(kReductionDesc).value<int>(kReductionOperator) == kReduceAdd;
     set(op, kReductionY,
@@ -99,7 +99,7 @@ class Run {
                        op.tensor(kReductionY).dims));
   }
 
-  /// The elements at the same places in memory.
+  /// y has the elements at the same places in memory.
   void reshape(const BackendDesc& op) {
     const TensorDesc x = op.tensor(kReshapeX), y = op.tensor(kReshapeY);
     const auto bytes = mote::checked_span(DType::f64, x.dims, x.strides);
@@ -144,7 +144,7 @@ class Run {
     set(op, kNormY, y);
   }
 
-  /// Of the statistics that are given.
+  /// The gradient with the statistics that are given.
   void norm_gradient(const BackendDesc& op) {
     const Tensor gy = get(op, kNormGradientGy), inverse = get(op, kNormGradientInverse);
     const bool is_rms = op.value<int>(kNormGradientMode) == kRmsNorm;

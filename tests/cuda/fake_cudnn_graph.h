@@ -36,7 +36,7 @@ struct BackendDesc {
     return all;
   }
   const BackendDesc& link(int name) const { return *links.at(name).at(0); }
-  /// The tensor, which this is or which is linked.
+  /// The tensor that this is, or that is linked.
   TensorDesc tensor() const {
     return {value<int>(attribute::kTensorType), values<std::int64_t>(attribute::kTensorDims),
             values<std::int64_t>(attribute::kTensorStrides)};

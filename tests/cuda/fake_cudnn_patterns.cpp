@@ -36,7 +36,7 @@ bool is_like(const Operations& operations, const char* pattern) {
   return std::regex_match(letters(operations), std::regex(pattern));
 }
 
-/// Of 16 bits, with rows of eights.
+/// Whether the elements have 16 bits and rows are of eights.
 bool is_whole(const TensorDesc& of) {
   return is_narrow(of.type) && of.dims.back() % 8 == 0 && of.strides.back() == 1;
 }
@@ -117,7 +117,7 @@ bool is_packed(const TensorDesc& t) {
   return true;
 }
 
-/// Cross-correlation, sums in floats; y is no addend.
+/// The fake has cross-correlation with sums in floats, to which y is not added.
 void check_convolution(const BackendDesc& op) {
   const BackendDesc& c = op.link(kForwardDesc);
   const Dims x = op.tensor(kForwardX).dims, w = op.tensor(kForwardW).dims;
@@ -132,8 +132,8 @@ void check_convolution(const BackendDesc& op) {
           kNotSupported);
 }
 
-/// cuDNN 9: over packed tensors of floats or 16 bits, with parameters of the same type or floats,
-/// and statistics of floats.
+/// cuDNN 9 wants packed tensors of floats or 16 bits, parameters of the same type or floats, and
+/// statistics of floats.
 void check_norm(const BackendDesc& op, int mode, const std::vector<int>& like_x,
                 const std::vector<int>& parameters, const std::vector<int>& statistics) {
   const TensorDesc x = op.tensor(like_x[0]);

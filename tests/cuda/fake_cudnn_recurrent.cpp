@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kGap = 5;
 constexpr std::size_t kRecurrentWorkspace = 768;
 
-/// Of a tensor without gaps.
+/// The bytes of a tensor without gaps.
 std::size_t bytes_of(DType dtype, const Dims& dims) {
   return static_cast<std::size_t>(mote::checked_span(dtype, dims, contiguous_strides(dims)));
 }
@@ -49,7 +49,7 @@ struct RecurrentDesc {
   }
 
  private:
-  /// Elements of the buffer in front of a layer's matrix, which its bias follows.
+  /// The elements of the buffer in front of a layer's matrix, which its bias follows.
   std::int64_t first(int layer) const {
     return kGap + (linear_layers() - 1 - layer) * (states * (std::max(inputs, states) + 1) + kGap);
   }
@@ -94,7 +94,7 @@ void each_part(const RecurrentDesc& r, const std::vector<Tensor>& weights, In bu
     }
 }
 
-/// Memory that a call is given beside its tensors.
+/// The memory that a call is given beside its tensors.
 struct Room {
   std::size_t bytes;
   In at;

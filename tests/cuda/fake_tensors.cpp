@@ -36,7 +36,7 @@ double to_tf32(double value) {
   if (!std::isfinite(value) || value == 0) return value;
   int exponent = 0;
   const double fraction = std::frexp(value, &exponent);
-  constexpr double kGreatest = 0x1.ffcp127;  // a number of f32 stays one
+  constexpr double kGreatest = 0x1.ffcp127;  // what is finite stays so
   const double rounded = std::ldexp(std::round(std::ldexp(fraction, 11)), exponent - 11);
   return std::clamp(rounded, -kGreatest, kGreatest);
 }

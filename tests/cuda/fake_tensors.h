@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensors of the fake libraries as mote's own, and calls of mote's catalogue on them: what
-// computes beneath the fakes is what the oracle goes by.
+// The tensors of the fake libraries as mote's own, and calls of mote's catalogue on them.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +25,14 @@ using Dims = std::vector<std::int64_t>;
 using In = const void*;
 using Out = void*;
 
-/// Elements in the GPU's memory, where they are. Throws where they are not.
+/// A view of the GPU's memory. Throws where the elements are not all in it.
 Tensor view(DType dtype, const Dims& dims, const Dims& strides, In data);
 /// A row-major copy, in double where nothing else is said.
 Tensor converted(const Tensor& values, DType dtype = DType::f64);
 Tensor filled(const Dims& dims, double number);
-/// Doubles, each as an element of that type.
+/// The doubles, each rounded to an element of that type.
 Tensor rounded(const Tensor& values, DType dtype);
-/// Doubles, each with the 11 significant bits of tf32: to nearest, ties away from 0.
+/// The doubles, each rounded to the 11 significant bits of tf32: to nearest, ties away from 0.
 Tensor rounded_to_tf32(const Tensor& values);
 /// out = alpha values + beta out; where beta is 0, out is not read. Values repeat along axes of
 /// extent 1.
@@ -42,20 +41,20 @@ void write(const Tensor& out, const Tensor& values, double alpha = 1, double bet
 double factor(In at, DType dtype);
 
 using Params = std::map<std::string, std::variant<std::int64_t, double>>;
-/// Parameters name0, name1, …
+/// The parameters name0, name1, …
 Params along(const std::vector<std::pair<std::string, Dims>>& all);
 Dims joined(Dims first, const Dims& second);
 
 /// The extents of an op's first output. Throws StatusError where inputs do not fit each other.
 Dims dims_of(const std::string& op, const std::vector<Dims>& inputs, const Params& params);
-/// An op's outputs. Doubles are computed by the oracle's reference, floats by the kernels whose
+/// The op's outputs. Doubles are computed by the oracle's reference, floats by the kernels whose
 /// sums are floats. A tensor without memory is absent.
 std::vector<Tensor> results(const std::string& op, const std::vector<Tensor>& inputs,
                             const Params& params = {}, std::optional<int> axis = std::nullopt);
 /// The first of them.
 Tensor result(const std::string& op, const std::vector<Tensor>& inputs, const Params& params = {},
               std::optional<int> axis = std::nullopt);
-/// A reduction: of each axis, of which the result may have fewer elements, neighbours are reduced.
+/// A reduction of neighbours, as many as leave `to` of each axis.
 Tensor reduced(const std::string& op, const Tensor& values, const Dims& to);
 
 /// A convolution whose pads are zeros that are multiplied, so that of infinities they make NaN.
