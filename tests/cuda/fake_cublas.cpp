@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuBLASLt as its manual describes it, in plain loops: column-major matrices with leading
-// dimensions, transposes, strided batches, D = alpha op(A) op(B) + beta C. Operands are rounded as
-// far as the compute type allows, and sums kept in it. What the manual forbids is
-// CUBLAS_STATUS_INVALID_VALUE.
+// cuBLASLt as its manual describes it, over mote's own products: column-major matrices with leading
+// dimensions, transposes, strided batches. What the manual forbids is CUBLAS_STATUS_INVALID_VALUE.
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 
-#include "fake_elements.h"
+#include "cublas/api.h"
+#include "fake_tensors.h"
 
 namespace {
 
-using fake::Element;
-using fake::Elements;
+using fake::converted;
+using fake::Dims;
+using fake::DType;
+using fake::In;
+using fake::result;
+using fake::Tensor;
 
-constexpr int kInvalidValue = 7;
-constexpr int kExecutionFailed = 13;
-constexpr int kNotSupported = 15;
-constexpr int kComputeDouble = 70;
-constexpr int kComputeInteger = 72;
-constexpr int kComputeTf32 = 77;
-constexpr int kInteger8 = 3;
-constexpr int kInteger32 = 10;
-constexpr std::uint32_t kReduceInComputeType = 2;
+namespace cublas = mote::cublas;  // which has names of the numbers
+
+constexpr int kInvalidValue = 7;      // CUBLAS_STATUS_INVALID_VALUE
+constexpr int kExecutionFailed = 13;  // CUBLAS_STATUS_EXECUTION_FAILED
 /// The workspace that the fake's algorithm for any address asks for, so that the caller must
 /// provide one, and that of the better one for tensors whose addresses 16 divides.
 constexpr std::size_t kWorkspace = 1024;
@@ -59,31 +57,17 @@ struct Heuristic {
 /// What the last product's algorithm asks for.
 std::size_t last_workspace = 0;
 
-int of_driver(int status) { return status == 0 ? 0 : status == 2 ? 3 : kExecutionFailed; }
+int of_driver(int status) {
+  return status == 0 ? 0 : status == fake::kOutOfMemory ? cublas::kAllocFailed : kExecutionFailed;
+}
 
-bool element_of(int type, Element& element) {
-  switch (type) {
-    case 0:
-      element = Element::f32;
-      return true;
-    case 1:
-      element = Element::f64;
-      return true;
-    case 2:
-      element = Element::f16;
-      return true;
-    case kInteger8:
-      element = Element::i8;
-      return true;
-    case kInteger32:
-      element = Element::i32;
-      return true;
-    case 14:
-      element = Element::bf16;
-      return true;
-    default:
-      return false;
-  }
+/// The values of cudaDataType_t.
+const std::map<int, DType>& dtypes() {
+  static const std::map<int, DType> all = {
+      {cublas::kReal32, DType::f32},    {cublas::kReal64, DType::f64},
+      {cublas::kReal16, DType::f16},    {cublas::kInteger8, DType::i8},
+      {cublas::kInteger32, DType::i32}, {cublas::kBrain16, DType::bf16}};
+  return all;
 }
 
 template <typename T>
@@ -96,13 +80,17 @@ int set(T& member, const void* value, std::size_t bytes) {
 /// The table of the manual: which types go with a compute type.
 bool types_fit(const MatmulDesc& m, const Layout& a, const Layout& b, const Layout& c,
                const Layout& d) {
-  if (m.compute == kComputeInteger)
-    return m.scale == kInteger32 && a.type == kInteger8 && b.type == kInteger8 &&
-           c.type == kInteger32 && d.type == kInteger32;
+  if (m.compute == cublas::kComputeInteger)
+    return m.scale == cublas::kInteger32 && a.type == cublas::kInteger8 &&
+           b.type == cublas::kInteger8 && c.type == cublas::kInteger32 &&
+           d.type == cublas::kInteger32;
   if (a.type != b.type || a.type != c.type || a.type != d.type) return false;
-  if (m.compute == kComputeDouble) return m.scale == 1 && a.type == 1;
-  if (m.compute == kComputeTf32) return m.scale == 0 && a.type == 0;
-  return m.compute == 68 && m.scale == 0 && (a.type == 0 || a.type == 2 || a.type == 14);
+  if (m.compute == cublas::kCompute64)
+    return m.scale == cublas::kReal64 && a.type == cublas::kReal64;
+  if (m.compute == cublas::kComputeTf32)
+    return m.scale == cublas::kReal32 && a.type == cublas::kReal32;
+  return m.compute == cublas::kCompute32 && m.scale == cublas::kReal32 &&
+         (a.type == cublas::kReal32 || a.type == cublas::kReal16 || a.type == cublas::kBrain16);
 }
 
 /// Rows and columns of op(X).
@@ -114,7 +102,7 @@ std::array<std::uint64_t, 2> shape(const Layout& x, std::int32_t transpose) {
 /// What the manual wants of products of 8 bits in regular order: the form "TN", and multiples of 4.
 bool integers_fit(const MatmulDesc& m, const Layout& a, const Layout& b, const Layout& c,
                   const Layout& d) {
-  if (m.compute != kComputeInteger) return true;
+  if (m.compute != cublas::kComputeInteger) return true;
   bool fits = m.transpose_a == 1 && m.transpose_b == 0 && d.rows % 4 == 0 && a.rows % 4 == 0;
   for (const Layout* x : {&a, &b, &c, &d})
     fits = fits && x->ld % 4 == 0 && (x->batches == 1 || x->batch_stride % 4 == 0);
@@ -132,12 +120,31 @@ int check_product(const MatmulDesc& m, const Layout& a, const Layout& b, const L
       return kInvalidValue;
     if (x->batches != d.batches || x->batches < 1) return kInvalidValue;
   }
-  return types_fit(m, a, b, c, d) && integers_fit(m, a, b, c, d) ? 0 : kNotSupported;
+  return types_fit(m, a, b, c, d) && integers_fit(m, a, b, c, d) ? 0 : cublas::kNotSupported;
 }
 
-std::int64_t index(const Layout& x, std::int64_t batch, std::uint64_t row, std::uint64_t col) {
-  return batch * x.batch_stride + static_cast<std::int64_t>(row) +
-         static_cast<std::int64_t>(col) * x.ld;
+/// op(X) as [1, batch, rows, columns]: a matrix is column-major.
+Tensor view(const Layout& x, In data, bool is_transposed = false) {
+  const Dims dims = {1, x.batches, static_cast<std::int64_t>(x.rows),
+                     static_cast<std::int64_t>(x.cols)};
+  const Tensor all = fake::view(dtypes().at(x.type), dims, {1, x.batch_stride, 1, x.ld}, data);
+  return is_transposed ? all.permute({0, 1, 3, 2}) : all;
+}
+
+/// D = alpha op(A) op(B) + beta C. Operands are rounded as far as the compute type allows; sums of
+/// floats are floats.
+void multiply(const MatmulDesc& m, const Tensor& a, const Tensor& b, const Tensor& c,
+              const Tensor& d, double alpha, double beta) {
+  std::vector<Tensor> operands = {converted(a), converted(b)};
+  const bool is_wide = m.compute == cublas::kCompute64 || m.compute == cublas::kComputeInteger;
+  for (Tensor& t : operands) {
+    if (m.compute == cublas::kComputeTf32) t = fake::rounded_to_tf32(t);
+    if (!is_wide) t = converted(t, DType::f32);
+  }
+  Tensor all = converted(result("matmul", operands));
+  all = result("mul", {all, fake::filled({1}, alpha)});
+  if (beta != 0) all = result("add", {all, result("mul", {converted(c), fake::filled({1}, beta)})});
+  mote::copy(all, d);
 }
 
 }  // namespace
@@ -145,13 +152,13 @@ std::int64_t index(const Layout& x, std::int64_t batch, std::uint64_t row, std::
 FAKE_EXPORT std::size_t cublasLtGetVersion() { return 990000; }
 FAKE_EXPORT const char* cublasLtGetStatusName(int status) {
   switch (status) {
-    case 3:
+    case cublas::kAllocFailed:
       return "CUBLAS_STATUS_ALLOC_FAILED";
     case kInvalidValue:
       return "CUBLAS_STATUS_INVALID_VALUE";
     case kExecutionFailed:
       return "CUBLAS_STATUS_EXECUTION_FAILED";
-    case kNotSupported:
+    case cublas::kNotSupported:
       return "CUBLAS_STATUS_NOT_SUPPORTED";
     default:
       return "CUBLAS_STATUS_INTERNAL_ERROR";
@@ -177,8 +184,8 @@ FAKE_EXPORT int cublasLtMatmulDescDestroy(MatmulDesc* made) {
 }
 FAKE_EXPORT int cublasLtMatmulDescSetAttribute(MatmulDesc* m, int attribute, const void* value,
                                                std::size_t bytes) {
-  if (attribute == 3) return set(m->transpose_a, value, bytes);
-  if (attribute == 4) return set(m->transpose_b, value, bytes);
+  if (attribute == cublas::kTransposeA) return set(m->transpose_a, value, bytes);
+  if (attribute == cublas::kTransposeB) return set(m->transpose_b, value, bytes);
   return kInvalidValue;
 }
 
@@ -195,8 +202,8 @@ FAKE_EXPORT int cublasLtMatrixLayoutDestroy(Layout* made) {
 }
 FAKE_EXPORT int cublasLtMatrixLayoutSetAttribute(Layout* l, int attribute, const void* value,
                                                  std::size_t bytes) {
-  if (attribute == 5) return set(l->batches, value, bytes);
-  if (attribute == 6) return set(l->batch_stride, value, bytes);
+  if (attribute == cublas::kBatchCount) return set(l->batches, value, bytes);
+  if (attribute == cublas::kBatchStride) return set(l->batch_stride, value, bytes);
   return kInvalidValue;
 }
 
@@ -211,10 +218,11 @@ FAKE_EXPORT int cublasLtMatmulPreferenceDestroy(Preference* made) {
 }
 FAKE_EXPORT int cublasLtMatmulPreferenceSetAttribute(Preference* p, int attribute,
                                                      const void* value, std::size_t bytes) {
-  if (attribute == 1) return set(p->workspace, value, bytes);
-  if (attribute == 3) return set(p->reductions, value, bytes);
-  if (attribute >= 5 && attribute <= 8)
-    return set(p->alignments.at(static_cast<std::size_t>(attribute - 5)), value, bytes);
+  if (attribute == cublas::kMaxWorkspace) return set(p->workspace, value, bytes);
+  if (attribute == cublas::kReductionMask) return set(p->reductions, value, bytes);
+  const int operand = attribute - cublas::kFirstAlignment;
+  if (operand >= 0 && operand < 4)
+    return set(p->alignments.at(static_cast<std::size_t>(operand)), value, bytes);
   return kInvalidValue;
 }
 
@@ -230,10 +238,12 @@ FAKE_EXPORT int cublasLtMatmulAlgoGetHeuristic(Handle*, MatmulDesc* m, Layout* a
   if (requested < 1) return kInvalidValue;
   if (const int status = check_product(*m, *a, *b, *c, *d)) return status;
   // Where sums in parts may be joined in another type, what would be chosen is of no use.
-  if ((p->reductions & ~kReduceInComputeType) != 0) return kNotSupported;
-  if (p->workspace < kWorkspace) return kNotSupported;
-  if (m->compute == kComputeInteger && (p->alignments[0] % 4 != 0 || p->alignments[1] % 4 != 0))
-    return kNotSupported;
+  if ((p->reductions & ~std::uint32_t{cublas::kReduceInComputeType}) != 0)
+    return cublas::kNotSupported;
+  if (p->workspace < kWorkspace) return cublas::kNotSupported;
+  if (m->compute == cublas::kComputeInteger &&
+      (p->alignments[0] % 4 != 0 || p->alignments[1] % 4 != 0))
+    return cublas::kNotSupported;
   const bool is_best =
       p->workspace >= kWorkspaceOfTheBest && std::ranges::min(p->alignments) >= kAlignmentOfTheBest;
   const std::size_t bytes = is_best ? kWorkspaceOfTheBest : kWorkspace;
@@ -261,32 +271,16 @@ FAKE_EXPORT int cublasLtMatmul(Handle*, MatmulDesc* m, const void* alpha, const 
     if (reinterpret_cast<std::uint64_t>(pointers[k]) % algorithm[k + 1] != 0) return kInvalidValue;
   last_workspace = algorithm[5];
   if (c == d && lc->ld != ld->ld) return kInvalidValue;
-  Element type{}, operands{};
-  if (!element_of(ld->type, type) || !element_of(la->type, operands)) return kNotSupported;
-  const Elements from_a(a, operands), from_b(b, operands), from_c(c, type), to(d, type);
+  if (!dtypes().contains(ld->type) || !dtypes().contains(la->type)) return cublas::kNotSupported;
+  const DType type = dtypes().at(ld->type);
   const double times = fake::factor(alpha, type), plus = fake::factor(beta, type);
   // The manual allows no other factors of sums of integers.
-  if (type == Element::i32 && ((times != 0 && times != 1) || (plus != 0 && plus != 1)))
+  if (type == DType::i32 && ((times != 0 && times != 1) || (plus != 0 && plus != 1)))
     return kInvalidValue;
-  const auto operand = [&](double value) {
-    return m->compute == kComputeTf32 ? fake::to_tf32(value) : value;
-  };
-  const std::uint64_t depth = shape(*la, m->transpose_a)[1];
   try {
-    for (std::int64_t batch = 0; batch < ld->batches; ++batch)
-      for (std::uint64_t col = 0; col < ld->cols; ++col)
-        for (std::uint64_t row = 0; row < ld->rows; ++row) {
-          fake::Sum sum(m->compute == kComputeDouble || m->compute == kComputeInteger);
-          for (std::uint64_t k = 0; k < depth; ++k)
-            sum.add(operand(from_a.get(m->transpose_a != 0 ? index(*la, batch, k, row)
-                                                           : index(*la, batch, row, k))) *
-                    operand(from_b.get(m->transpose_b != 0 ? index(*lb, batch, col, k)
-                                                           : index(*lb, batch, k, col))));
-          double value = times * sum.get();
-          if (plus != 0) value += plus * from_c.get(index(*lc, batch, row, col));
-          to.set(index(*ld, batch, row, col), value);
-        }
-  } catch (const fake::IllegalAddress&) {
+    multiply(*m, view(*la, a, m->transpose_a != 0), view(*lb, b, m->transpose_b != 0),
+             view(*lc, plus == 0 ? d : c), view(*ld, d), times, plus);
+  } catch (const std::runtime_error&) {
     return kExecutionFailed;
   }
   return 0;

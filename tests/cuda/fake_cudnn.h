@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// The descriptors of the fake cuDNN, and walks over their elements.
+// The descriptors of the fake cuDNN, and what its calls return before they compute.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <functional>
+#include <exception>
 #include <limits>
 #include <vector>
 
-#include "fake_elements.h"
+#include "cudnn/constants.h"
+#include "cudnn/graph_constants.h"
+#include "fake_tensors.h"
+#include "mote/runtime/status.h"
 
 namespace fake::cudnn {
 
-constexpr int kBadParam = 2000;
-constexpr int kNotSupported = 3000;
-constexpr int kExecutionFailed = 5000;
-
-using Dims = std::vector<std::int64_t>;
+using namespace mote::cudnn;
+using fake::view;
+using fake::write;
 
 struct Handle {
   void* stream = nullptr;
 };
 /// A tensor, or a filter: both are elements by strides.
 struct TensorDesc {
-  int type = 0;
+  int type = kFloat;
   Dims dims, strides;
+  bool operator==(const TensorDesc&) const = default;
 };
 struct ConvolutionDesc {
   Dims pads, strides, dilations;
-  int mode = 0, compute = 0, groups = 1, math = 0;
+  int mode = 0, compute = kFloat, groups = 1, math = kDefaultMath;
 };
 struct PoolingDesc {
   int mode = 0, nan = 0;
@@ -41,10 +42,10 @@ struct ActivationDesc {
   double swish_beta = std::numeric_limits<double>::quiet_NaN();  ///< the manual has no default
 };
 struct OpTensorDesc {
-  int operation = 0, compute = 0, nan = 0;
+  int operation = 0, compute = kFloat, nan = 0;
 };
 struct ReduceDesc {
-  int operation = 0, compute = 0, nan = 0, indices = 0;
+  int operation = 0, compute = kFloat, nan = 0, indices = kNoIndices;
 };
 struct LrnDesc {
   unsigned size = 0;
@@ -52,74 +53,71 @@ struct LrnDesc {
 };
 
 /// A status of the driver as one of cuDNN.
-inline int of_driver(int status) { return status == 0 ? 0 : status == 2 ? 4004 : kExecutionFailed; }
-
-inline Element element_of(int type) {
-  return type == 1   ? Element::f64
-         : type == 2 ? Element::f16
-         : type == 9 ? Element::bf16
-                     : Element::f32;
+inline int of_driver(int status) {
+  return status == 0 ? 0 : status == kOutOfMemory ? kDeviceAllocationFailed : kExecutionFailed;
 }
-/// In which floats are summed: doubles for doubles alone.
-inline bool computes(int compute, const TensorDesc& t) { return compute == (t.type == 1 ? 1 : 0); }
 
-/// A tensor's elements.
-class View {
- public:
-  View(const TensorDesc& desc, const void* data)
-      : desc_(desc), elements_(data, element_of(desc.type)) {}
-  const TensorDesc& desc() const { return desc_; }
-  double get(const Dims& index) const { return elements_.get(offset(index)); }
-  void set(const Dims& index, double value) const { elements_.set(offset(index), value); }
+inline DType dtype_of(int type) {
+  return type == kDouble     ? DType::f64
+         : type == kHalf     ? DType::f16
+         : type == kBfloat16 ? DType::bf16
+                             : DType::f32;
+}
+inline Tensor view(const TensorDesc& tensor, In data) {
+  return view(dtype_of(tensor.type), tensor.dims, tensor.strides, data);
+}
+inline Tensor read(const TensorDesc& tensor, In data) { return converted(view(tensor, data)); }
+/// A copy as images of channels: [N, C, S].
+inline Tensor read_images(const TensorDesc& tensor, In data) {
+  const std::int64_t images = tensor.dims[0], channels = tensor.dims[1];
+  const Tensor all = read(tensor, data);
+  return all.reshape({images, channels, all.element_count() / (images * channels)});
+}
+inline double factor_of(const TensorDesc& tensor, In factor) {
+  return fake::factor(factor, dtype_of(tensor.type));
+}
+/// The tensor may have other axes than the values, or repeats them.
+inline void write(const TensorDesc& tensor, Out data, const Tensor& values, In alpha, In beta) {
+  const Tensor out = view(tensor, data);
+  const bool is_all = values.element_count() == out.element_count();
+  write(out, is_all ? values.reshape(tensor.dims) : values, factor_of(tensor, alpha),
+        factor_of(tensor, beta));
+}
 
- private:
-  std::int64_t offset(const Dims& index) const {
-    std::int64_t at = 0;
-    for (std::size_t k = 0; k < index.size(); ++k) at += index[k] * desc_.strides[k];
-    return at;
-  }
-  const TensorDesc& desc_;
-  Elements elements_;
+/// The type in which floats are summed: doubles are for doubles alone.
+inline int compute_type(int type) { return type == kDouble ? kDouble : kFloat; }
+inline bool is_narrow(int type) { return type == kHalf || type == kBfloat16; }
+
+/// What the manual forbids, or the fake's engines do not compute.
+struct Refused {
+  int status;
 };
+inline void require(bool is_legal, int status = kBadParam) {
+  if (!is_legal) throw Refused{status};
+}
 
-/// Every index of these extents, the last axis first.
-inline void each(const Dims& dims, const std::function<void(const Dims&)>& visit) {
-  for (const std::int64_t extent : dims)
-    if (extent < 1) return;
-  Dims index(dims.size(), 0);
-  for (bool more = true; more;) {
-    visit(index);
-    more = false;
-    for (std::size_t axis = dims.size(); axis-- > 0 && !more;) {
-      more = ++index[axis] < dims[axis];
-      if (!more) index[axis] = 0;
-    }
+/// The status of what is done.
+template <typename Body>
+int caught(const Body& body) {
+  try {
+    body();
+    return 0;
+  } catch (const Refused& refused) {
+    return refused.status;
+  } catch (const mote::StatusError& e) {
+    return e.status() == MOTE_INVALID ? kBadParam : kExecutionFailed;
+  } catch (const std::exception&) {
+    return kExecutionFailed;
   }
 }
-
-/// out = alpha value(index) + beta out for each element; where beta is 0, out is not read.
-inline void store(const View& out, const void* alpha, const void* beta,
-                  const std::function<double(const Dims&)>& value) {
-  const Element type = element_of(out.desc().type);
-  const double times = factor(alpha, type), plus = factor(beta, type);
-  each(out.desc().dims, [&](const Dims& index) {
-    double v = times * value(index);
-    if (plus != 0) v += plus * out.get(index);
-    out.set(index, v);
-  });
-}
-
 /// What a call that computes returns: it counts, wants a context and a handle with a stream, and
 /// finds addresses that are not the GPU's.
-inline int computing(const Handle* handle, const std::function<int()>& body) {
+template <typename Body>
+int computing(const Handle* handle, const Body& body) {
   if (const int status = counted_in_context()) return of_driver(status);
   if (handle == nullptr || handle->stream == nullptr || !is_stream(handle->stream))
     return kBadParam;
-  try {
-    return body();
-  } catch (const IllegalAddress&) {
-    return kExecutionFailed;
-  }
+  return caught(body);
 }
 
 /// What a call that asks for something returns: a handle may have no stream, but none that is gone.
@@ -128,32 +126,40 @@ inline int asking(const Handle* handle) {
   return handle != nullptr && is_stream(handle->stream) ? 0 : kBadParam;
 }
 
-/// Axes of space: all but those of images and channels.
-inline Dims space(const Dims& dims) { return {dims.begin() + 2, dims.end()}; }
-
-/// The index with 0 along axes of extent 1.
-inline Dims repeated(const Dims& index, const Dims& dims) {
-  Dims at = index;
-  for (std::size_t k = 0; k < at.size(); ++k)
-    if (dims[k] == 1) at[k] = 0;
-  return at;
+template <typename T>
+int create(T** made) {
+  if (const int status = counted()) return of_driver(status);
+  make(made);
+  return 0;
+}
+template <typename T>
+int destroy(T* made) {
+  unmake(made);
+  return 0;
+}
+template <typename T>
+int assign(T* to, bool is_legal, T value) {
+  if (const int status = counted()) return of_driver(status);
+  if (!is_legal) return kBadParam;
+  *to = std::move(value);
+  return 0;
 }
 
-/// Each extent that of the other or 1.
+/// Whether each extent is that of the other or 1.
 inline bool repeats_to(const Dims& dims, const Dims& other) {
   if (dims.size() != other.size()) return false;
   for (std::size_t k = 0; k < dims.size(); ++k)
     if (dims[k] != other[k] && dims[k] != 1) return false;
   return true;
 }
-
 inline bool are_alike(const TensorDesc& a, const TensorDesc& b) {
   return a.type == b.type && a.dims == b.dims;
 }
-
-/// The greater, or NaN where one is.
-inline double greater(double a, double b) {
-  return std::isnan(a) || std::isnan(b) ? std::nan("") : std::max(a, b);
+/// The extent along channels, and 1 along all other axes.
+inline Dims along_channels(const Dims& dims) {
+  Dims vector(dims.size(), 1);
+  vector[1] = dims[1];
+  return vector;
 }
 
 }  // namespace fake::cudnn

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake cuDNN's convolutions: cross-correlation with pads of zeros, which are multiplied,
-// strides, dilation and groups; gradients as sums over the windows that lie in y. Operands are
-// rounded as far as the math allows. The heuristics' first results are such as a caller must pass
-// over: Winograd's, one that is not supported, one that is not deterministic, the right algorithm
-// with math that rounds.
+// The fake cuDNN's convolutions, which are the catalogue's. Operands are rounded as far as the math
+// allows. The heuristics' first results are such as a caller must pass over: Winograd's, one that
+// is not supported, one that is not deterministic, the right algorithm with math that rounds.
 #include <array>
 
 #include "fake_cudnn.h"
 
+using namespace fake;
 using namespace fake::cudnn;
 
 namespace {
 
 constexpr std::size_t kWorkspace = 512;
-constexpr int kForward = 0, kData = 1, kFilter = 1;  // the algorithms that the fake has
-constexpr int kDefaultMath = 0, kTensorMath = 1, kConvertingMath = 2, kFmaMath = 3;
 
 struct Result {
   int algorithm, status;
@@ -24,89 +21,58 @@ struct Result {
   std::array<int, 3> reserved;
 };
 
-/// 1 + (x + 2 pad - (((filter - 1) dilation) + 1)) / stride
-Dims output_dims(const ConvolutionDesc& c, const TensorDesc& x, const TensorDesc& w) {
-  Dims dims = {x.dims[0], w.dims[0]};
-  for (std::size_t k = 0; k < c.pads.size(); ++k)
-    dims.push_back(1 +
-                   (x.dims[k + 2] + 2 * c.pads[k] - ((w.dims[k + 2] - 1) * c.dilations[k] + 1)) /
-                       c.strides[k]);
-  return dims;
-}
-
-int check(const ConvolutionDesc& c, const TensorDesc& x, const TensorDesc& w, const TensorDesc& y) {
-  if (x.type != w.type || x.type != y.type || !computes(c.compute, x)) return kNotSupported;
-  if (x.dims.size() != c.pads.size() + 2 || w.dims.size() != x.dims.size()) return kBadParam;
-  if (x.dims[1] != w.dims[1] * c.groups || w.dims[0] % c.groups != 0) return kBadParam;
-  return output_dims(c, x, w) == y.dims ? 0 : kBadParam;
+/// The catalogue's convolution of as many axes.
+std::string op_of(const ConvolutionDesc& c) { return "conv" + std::to_string(c.pads.size()) + "d"; }
+Params params_of(const ConvolutionDesc& c) {
+  Params params =
+      along({{"stride", c.strides}, {"dilation", c.dilations}, {"pads", joined(c.pads, c.pads)}});
+  params["groups"] = c.groups;
+  return params;
 }
 
 /// What the algorithms support: tensor cores for 16 bits.
 bool is_supported(int math, const TensorDesc& t) {
-  return element_of(t.type) == fake::Element::f32 || element_of(t.type) == fake::Element::f64
-             ? math != kTensorMath
-             : math == kTensorMath;
+  return is_narrow(t.type) == (math == kTensorMath);
 }
 
 /// An operand as that math may round it.
-double operand(const ConvolutionDesc& c, const TensorDesc& t, double value) {
-  if (element_of(t.type) != fake::Element::f32 || c.math == kFmaMath) return value;
-  return c.math == kConvertingMath ? mote::from_f16(mote::to_f16(value)) : fake::to_tf32(value);
+Tensor operand(const ConvolutionDesc& c, const TensorDesc& t, In data) {
+  Tensor values = read(t, data);
+  if (t.type == kFloat && c.math == kConvertingMath) values = rounded(values, DType::f16);
+  if (t.type == kFloat && c.math != kFmaMath) values = rounded_to_tf32(values);
+  return c.compute == kFloat ? converted(values, DType::f32) : values;
 }
 
-fake::Sum sum_of(const ConvolutionDesc& c) { return fake::Sum(c.compute == 1); }
-
-/// What a call is given beside its tensors, and the algorithm that it is for.
-struct Given {
-  const void* workspace;
-  std::size_t bytes;
-  int algorithm, known;
-};
-
-/// The status that a convolution is refused with, or 0.
-int refused(const ConvolutionDesc& c, const TensorDesc& x, const TensorDesc& w, const TensorDesc& y,
-            const Given& given) {
-  if (const int status = check(c, x, w, y)) return status;
-  if (given.algorithm != given.known) return kNotSupported;
-  if (given.bytes < kWorkspace || !fake::is_workspace(given.workspace, given.bytes))
-    return kBadParam;
-  return is_supported(c.math, x) ? 0 : kNotSupported;
+void require_fit(const ConvolutionDesc& c, const TensorDesc& x, const TensorDesc& w,
+                 const TensorDesc& y) {
+  require(x.type == w.type && x.type == y.type && c.compute == compute_type(x.type), kNotSupported);
+  require(dims_of(op_of(c), {x.dims, w.dims}, params_of(c)) == y.dims);
+}
+/// What a call needs beside its tensors: the algorithm that the fake has, and workspace.
+void require_run(const ConvolutionDesc& c, const TensorDesc& x, bool is_known, In workspace,
+                 std::size_t bytes) {
+  require(is_known && is_supported(c.math, x), kNotSupported);
+  require(bytes >= kWorkspace && is_workspace(workspace, bytes));
 }
 
-/// Where tap `tap` of the window `out` lies in x.
-Dims place(const ConvolutionDesc& c, const Dims& out, const Dims& tap) {
-  Dims at(out.size());
-  for (std::size_t k = 0; k < at.size(); ++k)
-    at[k] = out[k] * c.strides[k] + tap[k] * c.dilations[k] - c.pads[k];
-  return at;
-}
-
-bool is_inside(const Dims& at, const Dims& extents) {
-  for (std::size_t k = 0; k < at.size(); ++k)
-    if (at[k] < 0 || at[k] >= extents[k]) return false;
-  return true;
-}
-
-Dims with(std::int64_t first, std::int64_t second, const Dims& rest) {
-  Dims all = {first, second};
-  all.insert(all.end(), rest.begin(), rest.end());
-  return all;
-}
-
-/// Behind what is given the algorithm with each kind of math that it has.
-int results(int requested, int* returned, Result* to, std::vector<Result> all, int algorithm,
-            const ConvolutionDesc& c, const TensorDesc& t) {
-  for (const int math : {kConvertingMath, kDefaultMath, kTensorMath, c.math})
-    if (math == kConvertingMath || is_supported(math, t))
-      all.push_back({algorithm, 0, 0.5F, kWorkspace, 1, math, {}});
-  *returned = std::min(requested, static_cast<int>(all.size()));
-  std::copy_n(all.begin(), *returned, to);
-  return 0;
+/// The results are what is given, then the algorithm with each kind of math that it has.
+int offered(const Handle* h, int requested, int* returned, Result* to, std::vector<Result> all,
+            int algorithm, const ConvolutionDesc& c, const TensorDesc& x, const TensorDesc& w,
+            const TensorDesc& y) {
+  if (const int status = asking(h)) return status;
+  return caught([&] {
+    require_fit(c, x, w, y);
+    for (const int math : {kConvertingMath, kDefaultMath, kTensorMath, c.math})
+      if (math == kConvertingMath || is_supported(math, x))
+        all.push_back({algorithm, 0, 0.5F, kWorkspace, kDeterministic, math, {}});
+    *returned = std::min(requested, static_cast<int>(all.size()));
+    std::copy_n(all.begin(), *returned, to);
+  });
 }
 
 int size(std::size_t* bytes, const ConvolutionDesc& c, const TensorDesc& t) {
   *bytes = kWorkspace;
-  if (const int status = fake::counted_in_context()) return of_driver(status);
+  if (const int status = counted_in_context()) return of_driver(status);
   return is_supported(c.math, t) ? 0 : kNotSupported;
 }
 
@@ -114,40 +80,38 @@ int size(std::size_t* bytes, const ConvolutionDesc& c, const TensorDesc& t) {
 
 FAKE_EXPORT int cudnnGetConvolutionNdForwardOutputDim(ConvolutionDesc* c, TensorDesc* x,
                                                       TensorDesc* w, int count, int* dims) {
-  if (const int status = fake::counted()) return of_driver(status);
-  if (count != static_cast<int>(x->dims.size()) || x->dims.size() != w->dims.size() ||
-      x->dims.size() != c->pads.size() + 2 || x->dims[1] != w->dims[1] * c->groups)
-    return kBadParam;
-  std::ranges::copy(output_dims(*c, *x, *w), dims);
-  return 0;
+  if (const int status = counted()) return of_driver(status);
+  return caught([&] {
+    require(count == static_cast<int>(x->dims.size()));
+    std::ranges::copy(dims_of(op_of(*c), {x->dims, w->dims}, params_of(*c)), dims);
+  });
 }
 
 FAKE_EXPORT int cudnnGetConvolutionForwardAlgorithm_v7(Handle* h, TensorDesc* x, TensorDesc* w,
                                                        ConvolutionDesc* c, TensorDesc* y,
                                                        int requested, int* returned, Result* to) {
-  if (const int status = asking(h)) return status;
-  if (const int status = check(*c, *x, *w, *y)) return status;
-  return results(requested, returned, to,
-                 {{6, 0, 0.1F, 0, 1, c->math, {}},
-                  {1, kNotSupported, 0.2F, 0, 1, c->math, {}},
-                  {2, 0, 0.2F, std::size_t{1} << 40, 1, c->math, {}}},
-                 kForward, *c, *x);
+  constexpr std::size_t kFarTooMuch = std::size_t{1} << 40;
+  return offered(h, requested, returned, to,
+                 {{kWinograd, 0, 0.1F, 0, kDeterministic, c->math, {}},
+                  {kPrecomputedGemm, kNotSupported, 0.2F, 0, kDeterministic, c->math, {}},
+                  {kGemm, 0, 0.2F, kFarTooMuch, kDeterministic, c->math, {}}},
+                 kImplicitGemm, *c, *x, *w, *y);
 }
 FAKE_EXPORT int cudnnGetConvolutionBackwardDataAlgorithm_v7(Handle* h, TensorDesc* w,
                                                             TensorDesc* gy, ConvolutionDesc* c,
                                                             TensorDesc* gx, int requested,
                                                             int* returned, Result* to) {
-  if (const int status = asking(h)) return status;
-  if (const int status = check(*c, *gx, *w, *gy)) return status;
-  return results(requested, returned, to, {{0, 0, 0.1F, 0, 0, c->math, {}}}, kData, *c, *gx);
+  return offered(h, requested, returned, to,
+                 {{kHastyDataGradient, 0, 0.1F, 0, kNotDeterministic, c->math, {}}}, kDataGradient,
+                 *c, *gx, *w, *gy);
 }
 FAKE_EXPORT int cudnnGetConvolutionBackwardFilterAlgorithm_v7(Handle* h, TensorDesc* x,
                                                               TensorDesc* gy, ConvolutionDesc* c,
                                                               TensorDesc* gw, int requested,
                                                               int* returned, Result* to) {
-  if (const int status = asking(h)) return status;
-  if (const int status = check(*c, *x, *gw, *gy)) return status;
-  return results(requested, returned, to, {{3, 0, 0.1F, 0, 0, c->math, {}}}, kFilter, *c, *x);
+  return offered(h, requested, returned, to,
+                 {{kHastyFilterGradient, 0, 0.1F, 0, kNotDeterministic, c->math, {}}},
+                 kFilterGradient, *c, *x, *gw, *gy);
 }
 FAKE_EXPORT int cudnnGetConvolutionForwardWorkspaceSize(Handle*, TensorDesc* x, TensorDesc*,
                                                         ConvolutionDesc* c, TensorDesc*, int,
@@ -165,101 +129,45 @@ FAKE_EXPORT int cudnnGetConvolutionBackwardFilterWorkspaceSize(Handle*, TensorDe
   return size(bytes, *c, *x);
 }
 
-FAKE_EXPORT int cudnnConvolutionForward(Handle* handle, const void* alpha, TensorDesc* xd,
-                                        const void* x_data, TensorDesc* wd, const void* w_data,
-                                        ConvolutionDesc* c, int algorithm, void* workspace,
-                                        std::size_t bytes, const void* beta, TensorDesc* yd,
-                                        void* y_data) {
-  return computing(handle, [&] {
-    if (const int status = refused(*c, *xd, *wd, *yd, {workspace, bytes, algorithm, kForward}))
-      return status;
-    const View x(*xd, x_data), w(*wd, w_data), y(*yd, y_data);
-    const std::int64_t channels = wd->dims[1], outputs = wd->dims[0] / c->groups;
-    store(y, alpha, beta, [&](const Dims& at) {
-      fake::Sum sum = sum_of(*c);
-      for (std::int64_t ci = 0; ci < channels; ++ci)
-        each(space(wd->dims), [&](const Dims& tap) {
-          const Dims from = place(*c, space(at), tap);
-          const double value = is_inside(from, space(xd->dims))
-                                   ? x.get(with(at[0], at[1] / outputs * channels + ci, from))
-                                   : 0;
-          sum.add(operand(*c, *xd, value) * operand(*c, *wd, w.get(with(at[1], ci, tap))));
-        });
-      return sum.get();
-    });
-    return 0;
+FAKE_EXPORT int cudnnConvolutionForward(Handle* h, In alpha, TensorDesc* xd, In x, TensorDesc* wd,
+                                        In w, ConvolutionDesc* c, int algorithm, Out workspace,
+                                        std::size_t bytes, In beta, TensorDesc* yd, Out y) {
+  return computing(h, [&] {
+    require_fit(*c, *xd, *wd, *yd);
+    require_run(*c, *xd, algorithm == kImplicitGemm, workspace, bytes);
+    const Tensor of_x = operand(*c, *xd, x), of_w = operand(*c, *wd, w);
+    write(*yd, y, convolved(op_of(*c), of_x, of_w, params_of(*c)), alpha, beta);
   });
 }
-
-FAKE_EXPORT int cudnnConvolutionBackwardData(Handle* handle, const void* alpha, TensorDesc* wd,
-                                             const void* w_data, TensorDesc* gyd,
-                                             const void* gy_data, ConvolutionDesc* c, int algorithm,
-                                             void* workspace, std::size_t bytes, const void* beta,
-                                             TensorDesc* gxd, void* gx_data) {
-  return computing(handle, [&] {
-    if (const int status = refused(*c, *gxd, *wd, *gyd, {workspace, bytes, algorithm, kData}))
-      return status;
-    const View w(*wd, w_data), gy(*gyd, gy_data), gx(*gxd, gx_data);
-    const std::int64_t channels = wd->dims[1], outputs = wd->dims[0] / c->groups;
-    store(gx, alpha, beta, [&](const Dims& at) {
-      fake::Sum sum = sum_of(*c);
-      const std::int64_t group = at[1] / channels;
-      each(space(wd->dims), [&](const Dims& tap) {
-        Dims out(tap.size());
-        for (std::size_t k = 0; k < out.size(); ++k) {
-          const std::int64_t first = at[k + 2] + c->pads[k] - tap[k] * c->dilations[k];
-          out[k] = first % c->strides[k] == 0 ? first / c->strides[k] : -1;
-        }
-        if (!is_inside(out, space(gyd->dims))) return;
-        for (std::int64_t co = group * outputs; co < (group + 1) * outputs; ++co)
-          sum.add(operand(*c, *gyd, gy.get(with(at[0], co, out))) *
-                  operand(*c, *wd, w.get(with(co, at[1] % channels, tap))));
-      });
-      return sum.get();
-    });
-    return 0;
+FAKE_EXPORT int cudnnConvolutionBackwardData(Handle* h, In alpha, TensorDesc* wd, In w,
+                                             TensorDesc* gyd, In gy, ConvolutionDesc* c,
+                                             int algorithm, Out workspace, std::size_t bytes,
+                                             In beta, TensorDesc* gxd, Out gx) {
+  return computing(h, [&] {
+    require_fit(*c, *gxd, *wd, *gyd);
+    require_run(*c, *gxd, algorithm == kDataGradient, workspace, bytes);
+    const Tensor of_gy = operand(*c, *gyd, gy), of_w = operand(*c, *wd, w);
+    const Tensor like_x = converted(filled(gxd->dims, 0), of_w.dtype());
+    write(*gxd, gx, result(op_of(*c) + ".grad", {of_gy, like_x, of_w}, params_of(*c)), alpha, beta);
   });
 }
-
-FAKE_EXPORT int cudnnConvolutionBackwardFilter(Handle* handle, const void* alpha, TensorDesc* xd,
-                                               const void* x_data, TensorDesc* gyd,
-                                               const void* gy_data, ConvolutionDesc* c,
-                                               int algorithm, void* workspace, std::size_t bytes,
-                                               const void* beta, TensorDesc* gwd, void* gw_data) {
-  return computing(handle, [&] {
-    if (const int status = refused(*c, *xd, *gwd, *gyd, {workspace, bytes, algorithm, kFilter}))
-      return status;
-    const View x(*xd, x_data), gy(*gyd, gy_data), gw(*gwd, gw_data);
-    const std::int64_t channels = gwd->dims[1], outputs = gwd->dims[0] / c->groups;
-    store(gw, alpha, beta, [&](const Dims& at) {
-      fake::Sum sum = sum_of(*c);
-      for (std::int64_t n = 0; n < xd->dims[0]; ++n)
-        each(space(gyd->dims), [&](const Dims& out) {
-          const Dims from = place(*c, out, space(at));
-          if (!is_inside(from, space(xd->dims))) return;
-          sum.add(operand(*c, *gyd, gy.get(with(n, at[0], out))) *
-                  operand(*c, *xd, x.get(with(n, at[0] / outputs * channels + at[1], from))));
-        });
-      return sum.get();
-    });
-    return 0;
+FAKE_EXPORT int cudnnConvolutionBackwardFilter(Handle* h, In alpha, TensorDesc* xd, In x,
+                                               TensorDesc* gyd, In gy, ConvolutionDesc* c,
+                                               int algorithm, Out workspace, std::size_t bytes,
+                                               In beta, TensorDesc* gwd, Out gw) {
+  return computing(h, [&] {
+    require_fit(*c, *xd, *gwd, *gyd);
+    require_run(*c, *xd, algorithm == kFilterGradient, workspace, bytes);
+    const Tensor of_gy = operand(*c, *gyd, gy), of_x = operand(*c, *xd, x);
+    const Tensor like_w = converted(filled(gwd->dims, 0), of_x.dtype());
+    const auto all = results(op_of(*c) + ".grad", {of_gy, of_x, like_w}, params_of(*c));
+    write(*gwd, gw, all[1], alpha, beta);
   });
 }
-
-FAKE_EXPORT int cudnnConvolutionBackwardBias(Handle* handle, const void* alpha, TensorDesc* gyd,
-                                             const void* gy_data, const void* beta, TensorDesc* gbd,
-                                             void* gb_data) {
-  return computing(handle, [&] {
-    Dims expected(gyd->dims.size(), 1);
-    expected[1] = gyd->dims[1];
-    if (gbd->dims != expected || gbd->type != gyd->type) return kBadParam;
-    const View gy(*gyd, gy_data), gb(*gbd, gb_data);
-    store(gb, alpha, beta, [&](const Dims& at) {
-      double sum = 0;
-      for (std::int64_t n = 0; n < gyd->dims[0]; ++n)
-        each(space(gyd->dims), [&](const Dims& out) { sum += gy.get(with(n, at[1], out)); });
-      return sum;
-    });
-    return 0;
+FAKE_EXPORT int cudnnConvolutionBackwardBias(Handle* h, In alpha, TensorDesc* gyd, In gy, In beta,
+                                             TensorDesc* gbd, Out gb) {
+  return computing(h, [&] {
+    require(gbd->dims == along_channels(gyd->dims) && gbd->type == gyd->type);
+    write(*gbd, gb, reduced("sum", read(*gyd, gy), gbd->dims), alpha, beta);
   });
 }

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <stdexcept>
 #include <vector>
 
 #include "fake_cudnn.h"
@@ -14,14 +13,9 @@
 namespace fake::cudnn {
 
 struct BackendDesc {
-  struct Attribute {
-    int type = 0;
-    std::int64_t count = 0;
-    std::vector<char> bytes;
-  };
   int kind = 0;
   bool is_final = false;
-  std::map<int, Attribute> attributes;
+  std::map<int, std::vector<char>> attributes;
   std::map<int, std::vector<std::shared_ptr<const BackendDesc>>> links;
 
   bool has(int name) const { return attributes.contains(name) || links.contains(name); }
@@ -29,33 +23,34 @@ struct BackendDesc {
   template <typename T>
   T value(int name, T otherwise = {}) const {
     const auto at = attributes.find(name);
-    if (at != attributes.end() && at->second.bytes.size() >= sizeof(T))
-      std::memcpy(&otherwise, at->second.bytes.data(), sizeof(T));
+    if (at != attributes.end() && at->second.size() >= sizeof(T))
+      std::memcpy(&otherwise, at->second.data(), sizeof(T));
     return otherwise;
   }
   template <typename T>
   std::vector<T> values(int name) const {
     const auto at = attributes.find(name);
     if (at == attributes.end()) return {};
-    std::vector<T> all(at->second.bytes.size() / sizeof(T));
-    std::memcpy(all.data(), at->second.bytes.data(), all.size() * sizeof(T));
+    std::vector<T> all(at->second.size() / sizeof(T));
+    std::memcpy(all.data(), at->second.data(), all.size() * sizeof(T));
     return all;
   }
-  /// Null where there is none.
-  const BackendDesc* link(int name) const {
-    const auto at = links.find(name);
-    return at == links.end() ? nullptr : at->second.at(0).get();
+  const BackendDesc& link(int name) const { return *links.at(name).at(0); }
+  /// The tensor that this is, or that is linked.
+  TensorDesc tensor() const {
+    return {value<int>(attribute::kTensorType), values<std::int64_t>(attribute::kTensorDims),
+            values<std::int64_t>(attribute::kTensorStrides)};
   }
+  TensorDesc tensor(int name) const { return link(name).tensor(); }
 };
 
-/// A graph that the fake's engines do not compute, or that the manual forbids: a status of cuDNN.
-struct Unsupported : std::runtime_error {
-  explicit Unsupported(int status) : std::runtime_error("unsupported"), status(status) {}
-  int status;
-};
-
-/// Throws Unsupported where the manual forbids the operation.
+/// The catalogue's parameters of an operation that is a convolution, and its op.
+Params convolution_params(const BackendDesc& operation);
+std::string convolution_op(const BackendDesc& operation);
+/// Throws Refused where the manual forbids the operation.
 void check_operation(const BackendDesc& operation);
+/// The rows that a norm is of, with an extent of 1 along the axes within them.
+Dims rows_of(int mode, const Dims& x);
 /// Whether the fake's engines compute the operations together: one norm or its gradient; a
 /// convolution and its bias; attention, whose softmax's sums are stored, and whose heads are of
 /// eights; or the gradient of that.

@@ -1,101 +1,241 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake cuDNN's recurrent layers: one of one direction, by the equations of the manual. Weights
-// lie otherwise in its buffer than in NVIDIA's: the last linear layer first, with gaps. With math
-// that allows it, floats are rounded to tf32 before they are multiplied.
-#include "fake_cudnn_recurrent.h"
+// The fake cuDNN's recurrent layers and their gradients: one layer of one direction, of sequences
+// of one vector, is a cell of the catalogue. Weights lie otherwise in the buffer than in NVIDIA's:
+// the last linear layer first, with gaps. The first call of a gradient gives those of x and the
+// states, and puts those of the weights into the reserve, the second adds them.
+#include <cmath>
+#include <cstring>
 
+#include "fake_cudnn.h"
+
+using namespace fake;
 using namespace fake::cudnn;
 
 namespace {
 
-/// Types go with precisions as cuDNN 9.19 has it.
-bool types_fit(int type, int precision) {
-  if (type == 2) return precision == 2 || precision == 0;
-  return precision == (type == 9 ? 0 : type) && (type == 0 || type == 1 || type == 9);
+constexpr std::int64_t kGap = 5;
+constexpr std::size_t kRecurrentWorkspace = 768;
+
+/// The bytes of a tensor without gaps.
+std::size_t bytes_of(DType dtype, const Dims& dims) {
+  return static_cast<std::size_t>(mote::checked_span(dtype, dims, contiguous_strides(dims)));
 }
+TensorDesc packed(int type, const Dims& dims) { return {type, dims, contiguous_strides(dims)}; }
 
-/// One step of a layer, for one row of the batch.
-class Step {
- public:
-  Step(const RecurrentDesc& r, const void* weights, const void* x, const void* h, std::int64_t row)
-      : r_(r),
-        weights_(weights, element_of(r.type)),
-        x_(x, element_of(r.type)),
-        h_(h, element_of(r.type)),
-        row_(row) {}
+/// A matrix or a bias in the buffer of weights, [1, rows, columns].
+struct Part {
+  TensorDesc desc;
+  Out at;
+};
 
-  double state(std::int64_t k) const { return h_.get(row_ * r_.states + k); }
-  /// A linear layer's product, with its bias where it has one.
-  double linear(int layer, std::int64_t k) const {
-    const std::int64_t columns = r_.columns(layer), at = r_.first(layer);
-    const bool is_input = layer < r_.gates();
-    fake::Sum sum(r_.type == 1);
-    for (std::int64_t c = 0; c < columns; ++c) {
-      const double value = is_input ? x_.get(row_ * columns + c) : state(c);
-      sum.add(operand(r_, weights_.get(at + k * columns + c)) * operand(r_, value));
-    }
-    if (r_.has_bias(layer)) sum.add(weights_.get(at + r_.states * columns + k));
-    return sum.get();
+struct RecurrentDesc {
+  int algorithm = -1, mode = 0, biases = 0, direction = 0, input = 0;
+  int type = 0, precision = 0, math = 0;
+  std::int64_t inputs = 0, states = 0, projected = 0, layers = 0;
+  std::uint32_t flags = 0;
+
+  int gates() const { return mode == kLstmCell ? 4 : mode == kGruCell ? 3 : 1; }
+  int linear_layers() const { return 2 * gates(); }
+  std::int64_t columns(int layer) const { return layer < gates() ? inputs : states; }
+  bool has_bias(int layer) const {
+    return biases == kBothBiases || biases == (layer < gates() ? kInputBias : kStateBias);
   }
-  double both(int gate, std::int64_t k) const {
-    fake::Sum sum(r_.type == 1);
-    sum.add(linear(gate, k));
-    sum.add(linear(gate + r_.gates(), k));
-    return sum.get();
+  std::size_t bytes() const { return bytes_of(dtype_of(type), {first(-1)}); }
+  Part matrix(In buffer, int layer) const {
+    return part({1, states, columns(layer)}, buffer, first(layer));
   }
-  /// h', and c' in place of c; what the gradient wants is kept where there is room for it.
-  double next(std::int64_t k, double& c, const std::optional<Reserve>& kept) const {
-    std::vector<double> numbers;
-    const double h = next(k, c, numbers);
-    if (!kept) return h;
-    for (std::size_t n = 0; n < numbers.size(); ++n)
-      kept->set(row_, k, static_cast<int>(n), numbers[n]);
-    kept->set(row_, k, Reserve::kResult, h);
-    kept->set(row_, k, Reserve::kState, state(k));
-    return h;
+  Part bias(In buffer, int layer) const {
+    return part({1, states, 1}, buffer, first(layer) + states * columns(layer));
   }
 
  private:
-  double next(std::int64_t k, double& c, std::vector<double>& numbers) const {
-    if (r_.mode == kTanh) return std::tanh(both(0, k));
-    if (r_.mode == kLstm) {
-      const double in = sigmoid(both(0, k)), forget = sigmoid(both(1, k)),
-                   fresh = std::tanh(both(2, k)), out = sigmoid(both(3, k));
-      c = forget * c + in * fresh;
-      numbers = {in, forget, fresh, out, std::tanh(c)};
-      return out * std::tanh(c);
-    }
-    const double reset = sigmoid(both(0, k)), update = sigmoid(both(1, k));
-    const double fresh = std::tanh(linear(2, k) + reset * linear(5, k));
-    numbers = {reset, update, fresh, linear(5, k)};
-    return (1 - update) * fresh + update * state(k);
+  /// The elements of the buffer in front of a layer's matrix, which its bias follows.
+  std::int64_t first(int layer) const {
+    return kGap + (linear_layers() - 1 - layer) * (states * (std::max(inputs, states) + 1) + kGap);
   }
+  Part part(const Dims& dims, In buffer, std::int64_t element) const {
+    return {packed(type, dims),
+            static_cast<char*>(const_cast<Out>(buffer)) + bytes_of(dtype_of(type), {element})};
+  }
+};
+
+struct SequenceDesc {
+  int type = -1, layout = 0, longest = 0;
+  std::int64_t batch = 0, extent = 0;
+  std::vector<int> lengths;
+};
+
+/// Types go with precisions as cuDNN 9.19 has it.
+bool types_fit(int type, int precision) {
+  if (type == kHalf) return precision == kHalf || precision == kFloat;
+  return (type == kFloat || type == kDouble || type == kBfloat16) &&
+         precision == compute_type(type);
+}
+
+/// The weights of the catalogue's cell: w [gates, H, I], r [gates, H, H], b [gates, H, 1], of which
+/// a GRU has a row more, the bias of its new gate's product with the state.
+std::vector<Dims> weight_dims(const RecurrentDesc& r) {
+  const std::int64_t gates = r.gates(), biases = r.mode == kGruCell ? gates + 1 : gates;
+  return {{gates, r.states, r.inputs}, {gates, r.states, r.states}, {biases, r.states, 1}};
+}
+
+/// Each matrix and bias of cuDNN's buffer, beside its place in the catalogue's weights.
+template <typename Visit>
+void each_part(const RecurrentDesc& r, const std::vector<Tensor>& weights, In buffer,
+               const Visit& visit) {
+  const bool is_gru = r.mode == kGruCell;
+  for (int gate = 0; gate < r.gates(); ++gate)
+    for (const int half : {0, 1}) {
+      // cuDNN's GRU has the reset gate first.
+      const int layer = (is_gru && gate < 2 ? 1 - gate : gate) + half * r.gates();
+      const int bias = is_gru && gate == 2 ? gate + half : gate;
+      visit(weights[static_cast<std::size_t>(half)].slice(0, gate, 1), r.matrix(buffer, layer));
+      if (r.has_bias(layer)) visit(weights[2].slice(0, bias, 1), r.bias(buffer, layer));
+    }
+}
+
+/// The memory that a call is given beside its tensors.
+struct Room {
+  std::size_t bytes;
+  In at;
+  void require_bytes(std::size_t least) const {
+    require(bytes >= least && is_workspace(at, bytes));
+  }
+};
+
+/// What training keeps, in doubles: h', h and x, which the gradient must be given again; and from
+/// the first call of the gradient to the second the gradients of the weights.
+std::vector<Dims> kept_dims(const RecurrentDesc& r, std::int64_t batch) {
+  std::vector<Dims> all = weight_dims(r);
+  all.insert(all.begin(), {{batch, r.states}, {batch, r.states}, {batch, r.inputs}});
+  return all;
+}
+constexpr std::size_t kResult = 0, kState = 1, kInput = 2, kWeights = 3;
+std::size_t reserve_bytes(const RecurrentDesc& r, std::int64_t batch) {
+  std::size_t bytes = 0;
+  for (const Dims& dims : kept_dims(r, batch)) bytes += bytes_of(DType::f64, dims);
+  return bytes;
+}
+
+/// One step of the layer, of tensors that are packed.
+class Step {
+ public:
+  /// Refuses what the manual forbids, and layers that the fake does not compute.
+  Step(const RecurrentDesc& r, const SequenceDesc& x, const SequenceDesc& y, const TensorDesc& h,
+       const TensorDesc* c, const Room& weights, const Room& work, const Room& reserve,
+       bool is_training)
+      : r_(r),
+        weights_(weights.at),
+        of_x_(packed(r.type, {x.batch, r.inputs})),
+        of_states_(packed(r.type, {x.batch, r.states})) {
+    require(r.algorithm == kStandardAlgorithm && r.direction == kOneDirection &&
+                r.input == kLinearInput && r.layers == 1 && r.mode >= kTanhCell &&
+                r.projected == r.states && x.longest == 1,
+            kNotSupported);
+    require(x.type == r.type && y.type == r.type && x.extent == r.inputs &&
+            y.extent == r.projected && x.batch == y.batch && x.lengths == y.lengths &&
+            x.layout == y.layout && (x.layout == kPacked || r.flags == kWithPads));
+    const Dims states = {1, x.batch, r.states};
+    require(h == packed(r.type, states) && (c == nullptr || !is_lstm() || *c == h));
+    weights.require_bytes(r.bytes());
+    work.require_bytes(kRecurrentWorkspace);
+    if (!is_training) return;
+    reserve.require_bytes(reserve_bytes(r, x.batch));
+    const char* at = static_cast<const char*>(reserve.at);
+    for (const Dims& dims : kept_dims(r, x.batch)) {
+      kept_.push_back(view(packed(kDouble, dims), at));
+      at += bytes_of(DType::f64, dims);
+    }
+  }
+
+  bool is_lstm() const { return r_.mode == kLstmCell; }
+
+  void forward(In x, In h, In c, Out y, Out hy, Out cy) const {
+    const std::vector<Tensor> next = results(op(), inputs({}, read(of_x_, x), h, c));
+    write(view(of_states_, y), next[0]);
+    if (hy != nullptr) write(view(of_states_, hy), next[0]);
+    if (is_lstm()) write(view(of_states_, cy), next[1]);
+    if (kept_.empty()) return;
+    mote::copy(read(of_states_, y), kept_[kResult]);
+    mote::copy(read(of_states_, h), kept_[kState]);
+    mote::copy(read(of_x_, x), kept_[kInput]);
+    for (std::size_t k = kWeights; k < kept_.size(); ++k) mote::fill(kept_[k], std::nan(""));
+  }
+
+  void backward(In y, In gy, In ghy, In gcy, In h, In c, Out gx, Out ghx, Out gcx) const {
+    require_kept(kResult, of_states_, y);
+    require_kept(kState, of_states_, h);
+    std::vector<Tensor> given = {result("add", {or_zeros(gy), or_zeros(ghy)})};
+    if (is_lstm()) given.push_back(or_zeros(gcy));
+    const std::vector<Tensor> all =
+        results(op() + ".grad", inputs(std::move(given), kept_[kInput], h, c));
+    write(view(of_x_, gx), all[0]);
+    if (ghx != nullptr) write(view(of_states_, ghx), all[1]);
+    if (gcx != nullptr) write(view(of_states_, gcx), all[2]);
+    for (std::size_t k = kWeights; k < kept_.size(); ++k)
+      mote::copy(all[all.size() + k - kept_.size()].reshape(kept_[k].shape()), kept_[k]);
+  }
+
+  void add_weights(In x, In h, In y) const {
+    require_kept(kResult, of_states_, y);
+    require_kept(kState, of_states_, h);
+    require_kept(kInput, of_x_, x);
+    each_part(r_, {kept_.begin() + kWeights, kept_.end()}, weights_,
+              [](const Tensor& of, const Part& to) { write(view(to.desc, to.at), of, 1, 1); });
+  }
+
+ private:
+  std::string op() const {
+    return is_lstm() ? "lstm_cell" : r_.mode == kGruCell ? "gru_cell" : "rnn_cell";
+  }
+  Tensor or_zeros(In data) const {
+    return data == nullptr ? filled(of_states_.dims, 0) : read(of_states_, data);
+  }
+  void require_kept(std::size_t k, const TensorDesc& desc, In data) const {
+    const Tensor given = read(desc, data);
+    require(std::memcmp(kept_[k].data(), given.data(), bytes_of(DType::f64, desc.dims)) == 0);
+  }
+  /// What the layer multiplies: with math that allows it, floats are rounded to tf32.
+  Tensor operand(const Tensor& values) const {
+    return r_.type == kFloat && r_.math != kFmaMath ? rounded_to_tf32(converted(values)) : values;
+  }
+  /// The op's inputs, behind those that its gradient has.
+  std::vector<Tensor> inputs(std::vector<Tensor> all, const Tensor& x, In h, In c) const {
+    all.push_back(operand(x));
+    all.push_back(read(of_states_, h));
+    if (is_lstm()) all.push_back(read(of_states_, c));
+    std::vector<Tensor> weights;
+    for (const Dims& dims : weight_dims(r_)) weights.push_back(filled(dims, 0));
+    each_part(r_, weights, weights_, [](const Tensor& of, const Part& from) {
+      mote::copy(result("add", {of, read(from.desc, from.at)}), of);
+    });
+    for (std::size_t k = 0; k < 2; ++k) weights[k] = operand(weights[k]);
+    weights[2] = weights[2].select(2, 0);
+    for (const Tensor& t : weights) all.push_back(r_.gates() == 1 ? t.select(0, 0) : t);
+    return all;
+  }
+
   const RecurrentDesc& r_;
-  fake::Elements weights_, x_, h_;
-  std::int64_t row_;
+  In weights_;
+  TensorDesc of_x_, of_states_;
+  std::vector<Tensor> kept_;
 };
 
 }  // namespace
 
-FAKE_EXPORT int cudnnCreateRNNDescriptor(RecurrentDesc** made) {
-  if (const int status = fake::counted()) return of_driver(status);
-  fake::make(made);
-  return 0;
-}
-FAKE_EXPORT int cudnnDestroyRNNDescriptor(RecurrentDesc* made) {
-  fake::unmake(made);
-  return 0;
-}
+FAKE_EXPORT int cudnnCreateRNNDescriptor(RecurrentDesc** made) { return create(made); }
+FAKE_EXPORT int cudnnDestroyRNNDescriptor(RecurrentDesc* made) { return destroy(made); }
 FAKE_EXPORT int cudnnSetRNNDescriptor_v8(RecurrentDesc* desc, int algorithm, int mode, int biases,
                                          int direction, int input, int type, int precision,
                                          int math, std::int32_t inputs, std::int32_t states,
                                          std::int32_t projected, std::int32_t layers, void* dropout,
                                          std::uint32_t flags) {
-  if (const int status = fake::counted()) return of_driver(status);
+  if (const int status = counted()) return of_driver(status);
   if (inputs < 1 || states < 1 || layers < 1 || projected < 1) return kBadParam;
   // Projections are an LSTM's alone.
-  if (projected > states || (projected < states && mode != kLstm)) return kNotSupported;
-  if (mode < 0 || mode > kGru || biases < 0 || biases > kStateBias || math < 0 || math > kFmaMath)
+  if (projected > states || (projected < states && mode != kLstmCell)) return kNotSupported;
+  if (mode < 0 || mode > kGruCell || biases < 0 || biases > kStateBias || math < kDefaultMath ||
+      math > kFmaMath)
     return kBadParam;
   if (!types_fit(type, precision)) return kNotSupported;
   if (dropout != nullptr) return kNotSupported;  // the fake has none
@@ -104,99 +244,89 @@ FAKE_EXPORT int cudnnSetRNNDescriptor_v8(RecurrentDesc* desc, int algorithm, int
   return 0;
 }
 
-FAKE_EXPORT int cudnnCreateRNNDataDescriptor(SequenceDesc** made) {
-  if (const int status = fake::counted()) return of_driver(status);
-  fake::make(made);
-  return 0;
-}
-FAKE_EXPORT int cudnnDestroyRNNDataDescriptor(SequenceDesc* made) {
-  fake::unmake(made);
-  return 0;
-}
+FAKE_EXPORT int cudnnCreateRNNDataDescriptor(SequenceDesc** made) { return create(made); }
+FAKE_EXPORT int cudnnDestroyRNNDataDescriptor(SequenceDesc* made) { return destroy(made); }
 FAKE_EXPORT int cudnnSetRNNDataDescriptor(SequenceDesc* desc, int type, int layout, int longest,
                                           int batch, int extent, const int* lengths, void*) {
-  if (const int status = fake::counted()) return of_driver(status);
-  if (longest < 1 || batch < 1 || extent < 1 || layout < 0 || layout > 2) return kBadParam;
+  if (const int status = counted()) return of_driver(status);
+  if (longest < 1 || batch < 1 || extent < 1 || layout < 0 || layout > kBatchMajor)
+    return kBadParam;
   SequenceDesc set{type, layout, longest, batch, extent, {lengths, lengths + batch}};
   for (const int length : set.lengths)
     if (length < 0 || length > longest) return kBadParam;
   // Packed sequences stand by their lengths, the longest first.
-  if (layout == 1 && !std::ranges::is_sorted(set.lengths, std::greater())) return kBadParam;
+  if (layout == kPacked && !std::ranges::is_sorted(set.lengths, std::greater())) return kBadParam;
   *desc = std::move(set);
   return 0;
 }
 
-FAKE_EXPORT int cudnnGetRNNWeightSpaceSize(Handle* handle, RecurrentDesc* r, std::size_t* bytes) {
-  if (const int status = asking(handle)) return status;
+FAKE_EXPORT int cudnnGetRNNWeightSpaceSize(Handle* h, RecurrentDesc* r, std::size_t* bytes) {
+  if (const int status = asking(h)) return status;
   *bytes = r->bytes();
   return r->algorithm < 0 ? kBadParam : 0;
 }
-FAKE_EXPORT int cudnnGetRNNTempSpaceSizes(Handle* handle, RecurrentDesc* r, int mode,
-                                          SequenceDesc* x, std::size_t* work,
-                                          std::size_t* reserve) {
-  if (const int status = asking(handle)) return status;
-  if (r->algorithm < 0 || x->type != r->type || mode < 0 || mode > 1) return kBadParam;
+FAKE_EXPORT int cudnnGetRNNTempSpaceSizes(Handle* h, RecurrentDesc* r, int mode, SequenceDesc* x,
+                                          std::size_t* work, std::size_t* reserve) {
+  if (const int status = asking(h)) return status;
+  if (r->algorithm < 0 || x->type != r->type || (mode != kInference && mode != kTrainingMode))
+    return kBadParam;
   *work = kRecurrentWorkspace;
-  *reserve = mode == 1 ? Reserve::bytes(*r, x->batch) : 0;
+  *reserve = mode == kTrainingMode ? reserve_bytes(*r, x->batch) : 0;
   return 0;
 }
-FAKE_EXPORT int cudnnGetRNNWeightParams(Handle* handle, RecurrentDesc* r, std::int32_t layer,
+FAKE_EXPORT int cudnnGetRNNWeightParams(Handle* h, RecurrentDesc* r, std::int32_t layer,
                                         std::size_t bytes, const void* space, std::int32_t number,
                                         TensorDesc* of_matrix, void** matrix, TensorDesc* of_bias,
                                         void** bias) {
-  if (const int status = asking(handle)) return status;
+  if (const int status = asking(h)) return status;
   if (layer != 0 || number < 0 || number >= r->linear_layers() || bytes < r->bytes())
     return kBadParam;
-  const auto address = [&](std::int64_t element) {
-    return static_cast<char*>(const_cast<void*>(space)) +
-           element * static_cast<std::int64_t>(fake::bytes_of(element_of(r->type)));
-  };
-  const Dims dims = {1, r->states, r->columns(number)}, column = {1, r->states, 1};
-  *of_matrix = {r->type, dims, packed_strides(dims)};
-  *matrix = address(r->first(number));
-  *bias = nullptr;
-  if (r->has_bias(number)) {
-    *of_bias = {r->type, column, packed_strides(column)};
-    *bias = address(r->first(number) + r->states * r->columns(number));
-  }
+  const Part of_layer = r->matrix(space, number), beside = r->bias(space, number);
+  *of_matrix = of_layer.desc;
+  *matrix = of_layer.at;
+  *of_bias = beside.desc;
+  *bias = r->has_bias(number) ? beside.at : nullptr;
   return 0;
 }
 
-FAKE_EXPORT int cudnnRNNForward(Handle* handle, RecurrentDesc* r, int mode, const std::int32_t*,
-                                SequenceDesc* xd, const void* x, SequenceDesc* yd, void* y,
-                                TensorDesc* hd, const void* hx, void* hy, TensorDesc* cd,
-                                const void* cx, void* cy, std::size_t weight_bytes,
-                                const void* weights, std::size_t work_bytes, void* work,
-                                std::size_t reserve_bytes, void* reserve) {
-  return computing(handle, [&] {
-    if (!is_plain(*r) || xd->longest != 1 || hx == nullptr) return kNotSupported;
-    const bool is_training = mode == 1;
-    if (is_training && (reserve_bytes < Reserve::bytes(*r, xd->batch) ||
-                        !fake::is_workspace(reserve, reserve_bytes)))
-      return kBadParam;
-    const std::optional<Reserve> kept =
-        is_training ? std::optional<Reserve>(std::in_place, *r, reserve) : std::nullopt;
-    const Dims states = {1, xd->batch, r->states};
-    if (!fits(*r, *xd, *yd) || !is_packed_as(*hd, r->type, states)) return kBadParam;
-    const bool is_lstm = r->mode == kLstm;
-    if (is_lstm != (cx != nullptr) || is_lstm != (cy != nullptr)) return kBadParam;
-    if (is_lstm && !is_packed_as(*cd, r->type, states)) return kBadParam;
-    if (weight_bytes < r->bytes() || !fake::is_workspace(weights, weight_bytes)) return kBadParam;
-    if (work_bytes < kRecurrentWorkspace || !fake::is_workspace(work, work_bytes)) return kBadParam;
-    const fake::Element type = element_of(r->type);
-    const fake::Elements to_y(y, type), to_h(hy, type), from_c(cx, type), to_c(cy, type);
-    std::vector<double> next, cells;
-    each(states, [&](const Dims& at) {
-      double c = is_lstm ? from_c.get(at[1] * r->states + at[2]) : 0;
-      next.push_back(Step(*r, weights, x, hx, at[1]).next(at[2], c, kept));
-      cells.push_back(c);
-    });
-    for (std::size_t k = 0; k < next.size(); ++k) {
-      const auto at = static_cast<std::int64_t>(k);
-      to_y.set(at, next[k]);
-      if (hy != nullptr) to_h.set(at, next[k]);
-      if (is_lstm) to_c.set(at, cells[k]);
-    }
-    return 0;
+FAKE_EXPORT int cudnnRNNForward(Handle* h, RecurrentDesc* r, int mode, const std::int32_t*,
+                                SequenceDesc* xd, In x, SequenceDesc* yd, Out y, TensorDesc* hd,
+                                In hx, Out hy, TensorDesc* cd, In cx, Out cy,
+                                std::size_t weight_bytes, In weights, std::size_t work_bytes,
+                                Out work, std::size_t reserve_bytes, Out reserve) {
+  return computing(h, [&] {
+    const Step step(*r, *xd, *yd, *hd, cd, {weight_bytes, weights}, {work_bytes, work},
+                    {reserve_bytes, reserve}, mode == kTrainingMode);
+    require(hx != nullptr, kNotSupported);
+    require(step.is_lstm() == (cx != nullptr) && step.is_lstm() == (cy != nullptr));
+    step.forward(x, hx, cx, y, hy, cy);
+  });
+}
+FAKE_EXPORT int cudnnRNNBackwardData_v8(Handle* h, RecurrentDesc* r, const std::int32_t*,
+                                        SequenceDesc* yd, In y, In gy, SequenceDesc* xd, Out gx,
+                                        TensorDesc* hd, In hx, In ghy, Out ghx, TensorDesc* cd,
+                                        In cx, In gcy, Out gcx, std::size_t weight_bytes,
+                                        In weights, std::size_t work_bytes, Out work,
+                                        std::size_t reserve_bytes, Out reserve) {
+  return computing(h, [&] {
+    const Step step(*r, *xd, *yd, *hd, cd, {weight_bytes, weights}, {work_bytes, work},
+                    {reserve_bytes, reserve}, true);
+    require(r->mode != kTanhCell, kNotSupported);
+    require(hx != nullptr && gx != nullptr && y != nullptr && step.is_lstm() == (cx != nullptr));
+    step.backward(y, gy, ghy, gcy, hx, cx, gx, ghx, gcx);
+  });
+}
+FAKE_EXPORT int cudnnRNNBackwardWeights_v8(Handle* h, RecurrentDesc* r, int mode,
+                                           const std::int32_t*, SequenceDesc* xd, In x,
+                                           TensorDesc* hd, In hx, SequenceDesc* yd, In y,
+                                           std::size_t weight_bytes, Out weights,
+                                           std::size_t work_bytes, Out work,
+                                           std::size_t reserve_bytes, Out reserve) {
+  return computing(h, [&] {
+    const Step step(*r, *xd, *yd, *hd, nullptr, {weight_bytes, weights}, {work_bytes, work},
+                    {reserve_bytes, reserve}, true);
+    require(r->mode != kTanhCell && mode == kAddGradients, kNotSupported);
+    require(hx != nullptr && y != nullptr);
+    step.add_weights(x, hx, y);
   });
 }

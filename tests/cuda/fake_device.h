@@ -9,6 +9,9 @@
 
 namespace fake {
 
+/// CUDA_ERROR_OUT_OF_MEMORY, which the libraries have statuses of their own for.
+constexpr int kOutOfMemory = 2;
+
 /// Counts a call; the driver's status that it fails with, or 0.
 int counted();
 /// The same for a call that wants the process that called cuInit.

@@ -19,8 +19,8 @@ void get(const cuda::Library& from, Functions&... functions) {
 Failure kind_of(int status) {
   if (status == kHostAllocationFailed || status == kDeviceAllocationFailed)
     return Failure::out_of_memory;
-  return status >= kFirstUnsupported && status < kAfterUnsupported ? Failure::unsupported
-                                                                   : Failure::broken;
+  return status >= kNotSupported && status < kAfterUnsupported ? Failure::unsupported
+                                                               : Failure::broken;
 }
 
 }  // namespace
