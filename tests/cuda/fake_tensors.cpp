@@ -18,7 +18,7 @@ const mote_backend& reference() {
   static std::vector<mote_kernel> kernels;
   static const mote_backend backend = [] {
     for (const mote_generated_kernel& k : mote::generated_kernels())
-      if (k.variant == kReference) kernels.push_back(k.kernel);
+      if (k.variant == mote::kReference) kernels.push_back(k.kernel);
     return mote_backend{
         sizeof(mote_backend), "reference", "", static_cast<std::int32_t>(kernels.size()), 0,
         kernels.data()};
