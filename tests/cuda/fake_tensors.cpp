@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 
 #include "mote/base/variant_names.h"
@@ -19,6 +20,7 @@ const mote_backend& reference() {
   static const mote_backend backend = [] {
     for (const mote_generated_kernel& k : mote::generated_kernels())
       if (k.variant == mote::kReference) kernels.push_back(k.kernel);
+    if (kernels.empty()) throw std::logic_error("the registry has no kernels of the reference");
     return mote_backend{
         sizeof(mote_backend), "reference", "", static_cast<std::int32_t>(kernels.size()), 0,
         kernels.data()};
