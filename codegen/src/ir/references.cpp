@@ -12,6 +12,9 @@ namespace {
 
 class Collector {
  public:
+  /// Collects those of one tensor, or of all (null).
+  explicit Collector(const std::string* tensor) : tensor_(tensor) {}
+
   std::vector<TensorReference> run(const Body& body) {
     visit(body);
     return std::move(found_);
@@ -75,9 +78,11 @@ class Collector {
   }
 
   void add(TensorReference::Kind kind, const std::string& tensor, const std::vector<Expr>& index) {
-    found_.push_back({kind, tensor, index, path_, guards_, order_});
+    if (!tensor_ || tensor == *tensor_)
+      found_.push_back({kind, tensor, index, path_, guards_, order_});
   }
 
+  const std::string* tensor_;
   std::vector<TensorReference> found_;
   std::vector<const Stmt*> path_;
   Conditions guards_;
@@ -86,7 +91,7 @@ class Collector {
 
 }  // namespace
 
-std::vector<TensorReference> references(const Body& body) { return Collector().run(body); }
+std::vector<TensorReference> references(const Body& body) { return Collector(nullptr).run(body); }
 
 std::map<std::string, std::vector<TensorReference>> references_by_tensor(const Body& body) {
   std::map<std::string, std::vector<TensorReference>> all;
@@ -95,9 +100,7 @@ std::map<std::string, std::vector<TensorReference>> references_by_tensor(const B
 }
 
 std::vector<TensorReference> references(const Body& body, const std::string& tensor) {
-  std::vector<TensorReference> all = references(body);
-  std::erase_if(all, [&](const TensorReference& r) { return r.tensor != tensor; });
-  return all;
+  return Collector(&tensor).run(body);
 }
 
 bool precedes(const TensorReference& a, const TensorReference& b) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "lower/index_uops.h"
@@ -14,15 +15,28 @@
 namespace mote {
 namespace {
 
-struct Use {
-  bool injective;
-};
 /// The places that read a node.
 struct Uses {
   std::size_t count = 0;
   std::size_t repeated = 0;  ///< at an index that is not injective
 };
-using AllUses = std::map<const UopNode*, Uses>;
+
+/// The nodes of a program, operands first, and what is known of each, by its number in that order.
+struct Nodes {
+  explicit Nodes(std::span<const Uop> outputs)
+      : order(topological(outputs)), materialised(order.size()), uses(order.size()) {
+    for (std::size_t k = 0; k < order.size(); ++k) number_.emplace(order[k].id(), k);
+  }
+
+  std::size_t number(const Uop& u) const { return number_.at(u.id()); }
+
+  std::vector<Uop> order;
+  std::vector<char> materialised;
+  std::vector<Uses> uses;  ///< from all roots together
+
+ private:
+  std::unordered_map<const UopNode*, std::size_t> number_;
+};
 
 /// Places that may each compute a transcendental anew before it gets a tensor.
 constexpr std::size_t kPlacesOfTranscendental = 3;
@@ -79,30 +93,48 @@ bool is_injective(const std::vector<Expr>& index, const std::set<Symbol>& domain
   return known.size() == domain.size();
 }
 
+/// The nodes that one root sees, by number, in order.
+using SeenUses = std::vector<std::pair<std::size_t, Uses>>;
+
 /// The uses that are seen from one root.
 class RootAnalysis {
  public:
-  explicit RootAnalysis(const NodeSet& materialised) : materialised_(materialised) {}
+  explicit RootAnalysis(const Nodes& nodes) : nodes_(nodes) {}
 
   /// An output is stored by a nest that reads the node; a materialised node's nest computes it.
-  AllUses run(const Uop& u, bool is_output) {
+  SeenUses run(const Uop& u, bool is_output) {
     std::set<Symbol> domain;
     std::vector<Expr> index;
     for (const Expr& extent : u.shape()) index.push_back(fresh(extent, domain));
     if (is_output) {
-      visit(u, index, domain);
+      visit(u, number_of(std::move(index)), domain);
     } else {
-      operands_of(u, index, domain);
+      operands_of(u, number_of(std::move(index)), domain);
     }
-    AllUses all;
-    for (const auto& [node, uses] : uses_) {
-      const auto repeated = std::ranges::count_if(uses, [](Use use) { return !use.injective; });
-      all[node] = {uses.size(), static_cast<std::size_t>(repeated)};
+    std::vector<std::pair<std::size_t, bool>> places;
+    for (const auto& [place, injective] : visited_) places.emplace_back(place.node, injective);
+    std::ranges::sort(places);
+    SeenUses all;
+    for (const auto& [node, injective] : places) {
+      if (all.empty() || all.back().first != node) all.push_back({node, {}});
+      ++all.back().second.count;
+      all.back().second.repeated += injective ? 0 : 1;
     }
     return all;
   }
 
  private:
+  struct Place {
+    std::size_t node;
+    std::size_t index;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  struct PlaceHash {
+    std::size_t operator()(const Place& p) const {
+      return std::hash<std::size_t>()(p.node * 0x9E3779B97F4A7C15ULL + p.index);
+    }
+  };
+
   Expr fresh(const Expr& extent, std::set<Symbol>& domain) {
     if (extent.constant() == 1) return Expr(0);
     const Symbol s(SymbolKind::loop, "q" + std::to_string(count_++));
@@ -110,35 +142,38 @@ class RootAnalysis {
     return Expr(s);
   }
 
-  /// `known`: whether the index is injective, where the reader has it from the same index.
-  void visit(const Uop& u, const std::vector<Expr>& index, const std::set<Symbol>& domain,
-             std::optional<bool> known = {}) {
-    if (is_leaf(u)) return;
-    std::vector<Use>& uses = uses_[u.id()];
-    const auto [place, first] = visited_.try_emplace({u.id(), index}, uses.size());
-    if (!first && !uses[place->second].injective) return;
-    const bool injective = known ? *known : is_injective(index, domain);
-    if (first) {
-      uses.push_back({injective});
-    } else if (!injective) {
-      uses[place->second].injective = false;  // the same place, now from within one more loop
-    } else {
-      return;
-    }
-    if (!materialised_.count(u.id())) operands_of(u, index, domain, injective);
+  /// Equal indices have one number.
+  std::size_t number_of(std::vector<Expr> index) {
+    const auto [found, is_new] = numbers_.try_emplace(std::move(index), indices_.size());
+    if (is_new) indices_.push_back(&found->first);
+    return found->second;
   }
 
-  void operands_of(const Uop& u, const std::vector<Expr>& index, const std::set<Symbol>& domain,
+  /// `known`: whether the index is injective, where the reader has it from the same index.
+  void visit(const Uop& u, std::size_t index, const std::set<Symbol>& domain,
+             std::optional<bool> known = {}) {
+    if (is_leaf(u)) return;
+    const std::size_t node = nodes_.number(u);
+    const auto [place, first] = visited_.try_emplace({node, index}, true);
+    if (!first && !place->second) return;
+    const bool injective = known ? *known : is_injective(*indices_[index], domain);
+    if (injective && !first) return;
+    place->second = injective;  // perhaps the same place, now from within one more loop
+    if (!nodes_.materialised[node]) operands_of(u, index, domain, injective);
+  }
+
+  void operands_of(const Uop& u, std::size_t number, const std::set<Symbol>& domain,
                    std::optional<bool> known = {}) {
+    const std::vector<Expr>& index = *indices_[number];
     const auto& kind = u.node().kind;
     if (const auto* r = std::get_if<uop::Reindex>(&kind)) {
       std::vector<Expr> from;
       for (const Expr& e : r->from) from.push_back(at(e, index));
-      visit(r->x, from, domain);
+      visit(r->x, number_of(std::move(from)), domain);
     } else if (const auto* m = std::get_if<uop::Map>(&kind)) {
-      for (const Uop& a : m->args) visit(a, index, domain, known);
+      for (const Uop& a : m->args) visit(a, number, domain, known);
     } else if (const auto* s = std::get_if<uop::StopGradient>(&kind)) {
-      visit(s->x, index, domain, known);
+      visit(s->x, number, domain, known);
     } else if (const auto* d = std::get_if<uop::Reduce>(&kind)) {
       const std::set<int> reduced(d->axes.begin(), d->axes.end());
       std::set<Symbol> inner = domain;
@@ -147,18 +182,18 @@ class RootAnalysis {
       for (int k = 0; k < d->x.rank(); ++k)
         full.push_back(reduced.count(k) ? fresh(d->x.shape()[static_cast<std::size_t>(k)], inner)
                                         : index[next++]);
-      visit(d->x, full, inner);
+      visit(d->x, number_of(std::move(full)), inner);
     } else if (const auto* t = std::get_if<uop::Select>(&kind)) {
-      visit(t->index, index, domain, known);
+      visit(t->index, number, domain, known);
       std::vector<Expr> at = index;
       at[static_cast<std::size_t>(t->axis)] =
           Expr(Symbol(SymbolKind::loop, "selected" + std::to_string(count_++)));
-      visit(t->x, at, domain);
+      visit(t->x, number_of(std::move(at)), domain);
     } else if (const auto* w = std::get_if<uop::Scatter>(&kind)) {
-      visit(w->base, index, domain, known);
+      visit(w->base, number, domain, known);
       scattered(w->x, nullptr);
     } else if (const auto* v = std::get_if<uop::SelectScatter>(&kind)) {
-      visit(v->base, index, domain, known);
+      visit(v->base, number, domain, known);
       scattered(v->x, &v->index);
     }
   }
@@ -168,58 +203,63 @@ class RootAnalysis {
     std::set<Symbol> domain;
     std::vector<Expr> index;
     for (const Expr& extent : x.shape()) index.push_back(fresh(extent, domain));
-    visit(x, index, domain);
-    if (position) visit(*position, index, domain);
+    const std::size_t number = number_of(std::move(index));
+    visit(x, number, domain);
+    if (position) visit(*position, number, domain);
   }
 
-  const NodeSet& materialised_;
-  std::map<const UopNode*, std::vector<Use>> uses_;
-  /// Which of the node's uses that place is.
-  std::map<std::pair<const UopNode*, std::vector<Expr>>, std::size_t> visited_;
+  const Nodes& nodes_;
+  std::map<std::vector<Expr>, std::size_t> numbers_;    ///< of indices
+  std::vector<const std::vector<Expr>*> indices_;       ///< by number
+  std::unordered_map<Place, bool, PlaceHash> visited_;  ///< whether its index is injective
   int count_ = 0;
 };
 
-/// The uses of every node, while what is materialised changes node by node: a root is looked at
-/// again only if it sees the node that changed.
+/// Keeps the uses of every node, while what is materialised changes node by node: a root is looked
+/// at again only if it sees the node that changed.
 class UseAnalysis {
  public:
-  UseAnalysis(std::vector<Uop> outputs, const std::vector<Uop>& order, const NodeSet& materialised)
-      : outputs_(std::move(outputs)), order_(order), materialised_(materialised) {}
-
-  const AllUses& uses() {
+  UseAnalysis(std::vector<Uop> outputs, Nodes& nodes)
+      : outputs_(std::move(outputs)), nodes_(nodes) {
     for (const Uop& u : outputs_) add(u, true);
-    for (const Uop& u : order_)
-      if (materialised_.count(u.id())) add(u, false);
-    return all_;
+    for (std::size_t k = 0; k < nodes_.order.size(); ++k)
+      if (nodes_.materialised[k]) add(nodes_.order[k], false);
   }
 
-  void changed(const UopNode* node) {
+  void change(std::size_t node, bool materialised) {
+    nodes_.materialised[node] = materialised;
+    std::vector<std::pair<std::size_t, bool>> again;
     std::erase_if(roots_, [&](const auto& root) {
-      if (root.first.first != node && root.second.count(node) == 0) return false;
-      for (const auto& [read, uses] : root.second) {
-        all_[read].count -= uses.count;
-        all_[read].repeated -= uses.repeated;
+      const auto& [of, seen] = root;
+      if (of.first != node &&
+          !std::ranges::binary_search(seen, node, {}, &SeenUses::value_type::first))
+        return false;
+      for (const auto& [read, uses] : seen) {
+        nodes_.uses[read].count -= uses.count;
+        nodes_.uses[read].repeated -= uses.repeated;
       }
+      again.push_back(of);
       return true;
     });
+    for (const auto& [of, is_output] : again)
+      if (is_output || of != node) add(nodes_.order[of], is_output);
+    if (materialised) add(nodes_.order[node], false);
   }
 
  private:
   void add(const Uop& u, bool is_output) {
-    const auto [root, is_new] = roots_.try_emplace({u.id(), is_output});
+    const auto [root, is_new] = roots_.try_emplace({nodes_.number(u), is_output});
     if (!is_new) return;
-    root->second = RootAnalysis(materialised_).run(u, is_output);
+    root->second = RootAnalysis(nodes_).run(u, is_output);
     for (const auto& [node, uses] : root->second) {
-      all_[node].count += uses.count;
-      all_[node].repeated += uses.repeated;
+      nodes_.uses[node].count += uses.count;
+      nodes_.uses[node].repeated += uses.repeated;
     }
   }
 
   const std::vector<Uop> outputs_;
-  const std::vector<Uop>& order_;
-  const NodeSet& materialised_;
-  std::map<std::pair<const UopNode*, bool>, AllUses> roots_;
-  AllUses all_;  ///< those of all roots together
+  Nodes& nodes_;
+  std::map<std::pair<std::size_t, bool>, SeenUses> roots_;
 };
 
 std::vector<Uop> output_values(const Program& program) {
@@ -238,37 +278,30 @@ bool expensive(const Uop& u, const NodeSet& materialised, std::map<const UopNode
 }
 
 /// A reduction with one injective use is computed in place: no tensor. One at a time, since the
-/// index maps of what it reads change with it. Returns the one that changed.
-const UopNode* inline_one_reduction(const std::vector<Uop>& order, const AllUses& uses,
-                                    NodeSet& materialised) {
-  for (const Uop& u : order) {
-    const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
-    if (!r || !materialised.count(u.id())) continue;
-    const auto found = uses.find(u.id());
-    if (found == uses.end() || found->second.count != 1 || found->second.repeated != 0) continue;
-    materialised.erase(u.id());
-    return u.id();
+/// index maps of what it reads change with it.
+std::optional<std::size_t> reduction_to_inline(const Nodes& nodes) {
+  for (std::size_t k = 0; k < nodes.order.size(); ++k) {
+    if (!nodes.materialised[k] || nodes.uses[k].count != 1 || nodes.uses[k].repeated != 0) continue;
+    if (std::holds_alternative<uop::Reduce>(nodes.order[k].node().kind)) return k;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 /// The map nearest to its readers that would otherwise be computed again and again.
-const UopNode* materialise_one_map(const std::vector<Uop>& order, const AllUses& uses,
-                                   const NodeSet& barred, NodeSet& materialised) {
+std::optional<std::size_t> map_to_materialise(const Nodes& nodes, const NodeSet& barred,
+                                              const NodeSet& materialised) {
   std::map<const UopNode*, bool> memo;
-  for (std::size_t k = order.size(); k-- > 0;) {
-    const Uop& u = order[k];
-    if (!std::holds_alternative<uop::Map>(u.node().kind) || materialised.count(u.id())) continue;
-    const auto found = uses.find(u.id());
-    if (found == uses.end()) continue;
-    const bool repeated = found->second.repeated > 0;
-    const bool wanted = (repeated && (!barred.count(u.id()) || expensive(u, materialised, memo))) ||
-                        (is_transcendental(u) && found->second.count >= kPlacesOfTranscendental);
-    if (!wanted) continue;
-    materialised.insert(u.id());
-    return u.id();
+  for (std::size_t k = nodes.order.size(); k-- > 0;) {
+    const Uses& uses = nodes.uses[k];
+    if (nodes.materialised[k] || uses.count == 0) continue;
+    const Uop& u = nodes.order[k];
+    if (!std::holds_alternative<uop::Map>(u.node().kind)) continue;
+    const bool wanted =
+        (uses.repeated > 0 && (!barred.count(u.id()) || expensive(u, materialised, memo))) ||
+        (uses.count >= kPlacesOfTranscendental && is_transcendental(u));
+    if (wanted) return k;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -291,18 +324,25 @@ bool is_expensive(const Uop& u, const NodeSet& materialised) {
 
 NodeSet choose_materialised(const Program& program, const NodeSet& barred) {
   const std::vector<Uop> outputs = output_values(program);
-  const std::vector<Uop> order = topological(outputs);
+  Nodes nodes(outputs);
   NodeSet materialised;
-  for (const Uop& u : order)
-    if (std::holds_alternative<uop::Reduce>(u.node().kind) || is_scatter(u))
-      materialised.insert(u.id());
-  UseAnalysis analysis(outputs, order, materialised);
+  for (std::size_t k = 0; k < nodes.order.size(); ++k) {
+    const Uop& u = nodes.order[k];
+    if (!std::holds_alternative<uop::Reduce>(u.node().kind) && !is_scatter(u)) continue;
+    nodes.materialised[k] = 1;
+    materialised.insert(u.id());
+  }
+  UseAnalysis analysis(outputs, nodes);
   while (true) {
-    const AllUses& uses = analysis.uses();
-    const UopNode* changed = inline_one_reduction(order, uses, materialised);
-    if (changed == nullptr) changed = materialise_one_map(order, uses, barred, materialised);
-    if (changed == nullptr) return materialised;
-    analysis.changed(changed);
+    if (const auto reduction = reduction_to_inline(nodes)) {
+      materialised.erase(nodes.order[*reduction].id());
+      analysis.change(*reduction, false);
+    } else if (const auto map = map_to_materialise(nodes, barred, materialised)) {
+      materialised.insert(nodes.order[*map].id());
+      analysis.change(*map, true);
+    } else {
+      return materialised;
+    }
   }
 }
 

@@ -30,6 +30,10 @@ constexpr std::array<Pass, 16> kPasses = {{
     {"coalesce", coalesce},
 }};
 
+/// After so many passes it is clear which temporaries keep a tensor. What the others do shows only
+/// in programs that are not lowered again.
+constexpr std::size_t kPassesThatDecide = 8;
+
 constexpr bool kVerify =
 #ifdef NDEBUG
     false;
@@ -46,16 +50,11 @@ void check(const LoopProgram& p) {
   if (kVerify) verify(p);
 }
 
-/// Runs the passes; `unshared` gets the tensors that there are before some share storage, `stages`,
-/// if wanted, every stage that changed the program, lower's first.
-LoopProgram run_passes(LoopProgram p, std::vector<TensorDecl>& unshared,
-                       std::vector<Stage>* stages) {
-  check(p);
-  if (stages) stages->push_back({"lower", p});
+/// Runs these passes; `stages`, if wanted, gets every stage that changed the program.
+LoopProgram run_passes(std::span<const Pass> passes, LoopProgram p, std::vector<Stage>* stages) {
   std::string text = stages ? to_string(p) : "";
-  for (const Pass& pass : kPasses) {
+  for (const Pass& pass : passes) {
     const std::string name = p.name;
-    if (pass.run == coalesce) unshared = p.tensors;
     try {
       p = pass.run(std::move(p));
       check(p);
@@ -70,8 +69,7 @@ LoopProgram run_passes(LoopProgram p, std::vector<TensorDecl>& unshared,
   return p;
 }
 
-/// Nodes of temporaries that are left, with storage of their own or not, and could as well be
-/// computed where they are read.
+/// Nodes of temporaries that are left and could as well be computed where they are read.
 NodeSet regretted(const std::vector<TensorDecl>& tensors, const Lowered& lowered,
                   const NodeSet& materialised) {
   NodeSet nodes;
@@ -101,12 +99,17 @@ LoopProgram compile(const std::shared_ptr<const Program>& program,
     } catch (const Error& e) {
       throw Error("while lowering " + program->name + ": " + e.what());
     }
+    check(lowered.program);
     std::vector<Stage> stages;
-    std::vector<TensorDecl> unshared;
-    LoopProgram result = run_passes(lowered.program, unshared, observe ? &stages : nullptr);
+    std::vector<Stage>* const wanted = observe ? &stages : nullptr;
+    if (wanted) stages.push_back({"lower", lowered.program});
+    const std::span<const Pass> all(kPasses);
+    LoopProgram result =
+        run_passes(all.first(kPassesThatDecide), std::move(lowered.program), wanted);
     const std::size_t before = barred.size();
-    barred.merge(regretted(unshared, lowered, materialised));
+    barred.merge(regretted(result.tensors, lowered, materialised));
     if (barred.size() != before) continue;
+    result = run_passes(all.subspan(kPassesThatDecide), std::move(result), wanted);
     for (const Stage& s : stages) observe(s.name, s.program);
     return result;
   }
