@@ -25,17 +25,23 @@ struct Uses {
 struct Nodes {
   explicit Nodes(std::span<const Uop> outputs)
       : order(topological(outputs)), materialised(order.size()), uses(order.size()) {
-    for (std::size_t k = 0; k < order.size(); ++k) number_.emplace(order[k].id(), k);
+    std::unordered_map<const UopNode*, std::size_t> numbers;
+    const auto number = [&](const Uop& u) { return numbers.at(u.id()); };
+    for (const Uop& u : order) {
+      numbers.emplace(u.id(), numbers.size());
+      leaf.push_back(is_leaf(u));
+      reads.emplace_back();
+      std::ranges::transform(operands(u), std::back_inserter(reads.back()), number);
+    }
+    std::ranges::transform(outputs, std::back_inserter(stored), number);
   }
 
-  std::size_t number(const Uop& u) const { return number_.at(u.id()); }
-
   std::vector<Uop> order;
+  std::vector<std::vector<std::size_t>> reads;  ///< operands, in their order
+  std::vector<char> leaf;
   std::vector<char> materialised;
-  std::vector<Uses> uses;  ///< from all roots together
-
- private:
-  std::unordered_map<const UopNode*, std::size_t> number_;
+  std::vector<Uses> uses;           ///< from all roots together
+  std::vector<std::size_t> stored;  ///< the outputs' nodes
 };
 
 /// Places that may each compute a transcendental anew before it gets a tensor.
@@ -102,14 +108,14 @@ class RootAnalysis {
   explicit RootAnalysis(const Nodes& nodes) : nodes_(nodes) {}
 
   /// An output is stored by a nest that reads the node; a materialised node's nest computes it.
-  SeenUses run(const Uop& u, bool is_output) {
+  SeenUses run(std::size_t node, bool is_output) {
     std::set<Symbol> domain;
     std::vector<Expr> index;
-    for (const Expr& extent : u.shape()) index.push_back(fresh(extent, domain));
+    for (const Expr& extent : nodes_.order[node].shape()) index.push_back(fresh(extent, domain));
     if (is_output) {
-      visit(u, number_of(std::move(index)), domain);
+      visit(node, number_of(std::move(index)), domain);
     } else {
-      operands_of(u, number_of(std::move(index)), domain);
+      operands_of(node, number_of(std::move(index)), domain);
     }
     std::vector<std::pair<std::size_t, bool>> places;
     for (const auto& [place, injective] : visited_) places.emplace_back(place.node, injective);
@@ -150,30 +156,26 @@ class RootAnalysis {
   }
 
   /// `known`: whether the index is injective, where the reader has it from the same index.
-  void visit(const Uop& u, std::size_t index, const std::set<Symbol>& domain,
+  void visit(std::size_t node, std::size_t index, const std::set<Symbol>& domain,
              std::optional<bool> known = {}) {
-    if (is_leaf(u)) return;
-    const std::size_t node = nodes_.number(u);
+    if (nodes_.leaf[node]) return;
     const auto [place, first] = visited_.try_emplace({node, index}, true);
     if (!first && !place->second) return;
     const bool injective = known ? *known : is_injective(*indices_[index], domain);
     if (injective && !first) return;
     place->second = injective;  // perhaps the same place, now from within one more loop
-    if (!nodes_.materialised[node]) operands_of(u, index, domain, injective);
+    if (!nodes_.materialised[node]) operands_of(node, index, domain, injective);
   }
 
-  void operands_of(const Uop& u, std::size_t number, const std::set<Symbol>& domain,
+  void operands_of(std::size_t node, std::size_t number, const std::set<Symbol>& domain,
                    std::optional<bool> known = {}) {
     const std::vector<Expr>& index = *indices_[number];
-    const auto& kind = u.node().kind;
+    const std::vector<std::size_t>& reads = nodes_.reads[node];
+    const auto& kind = nodes_.order[node].node().kind;
     if (const auto* r = std::get_if<uop::Reindex>(&kind)) {
       std::vector<Expr> from;
       for (const Expr& e : r->from) from.push_back(at(e, index));
-      visit(r->x, number_of(std::move(from)), domain);
-    } else if (const auto* m = std::get_if<uop::Map>(&kind)) {
-      for (const Uop& a : m->args) visit(a, number, domain, known);
-    } else if (const auto* s = std::get_if<uop::StopGradient>(&kind)) {
-      visit(s->x, number, domain, known);
+      visit(reads[0], number_of(std::move(from)), domain);
     } else if (const auto* d = std::get_if<uop::Reduce>(&kind)) {
       const std::set<int> reduced(d->axes.begin(), d->axes.end());
       std::set<Symbol> inner = domain;
@@ -182,30 +184,29 @@ class RootAnalysis {
       for (int k = 0; k < d->x.rank(); ++k)
         full.push_back(reduced.count(k) ? fresh(d->x.shape()[static_cast<std::size_t>(k)], inner)
                                         : index[next++]);
-      visit(d->x, number_of(std::move(full)), inner);
+      visit(reads[0], number_of(std::move(full)), inner);
     } else if (const auto* t = std::get_if<uop::Select>(&kind)) {
-      visit(t->index, number, domain, known);
+      visit(reads[1], number, domain, known);
       std::vector<Expr> at = index;
       at[static_cast<std::size_t>(t->axis)] =
           Expr(Symbol(SymbolKind::loop, "selected" + std::to_string(count_++)));
-      visit(t->x, number_of(std::move(at)), domain);
-    } else if (const auto* w = std::get_if<uop::Scatter>(&kind)) {
-      visit(w->base, number, domain, known);
-      scattered(w->x, nullptr);
-    } else if (const auto* v = std::get_if<uop::SelectScatter>(&kind)) {
-      visit(v->base, number, domain, known);
-      scattered(v->x, &v->index);
+      visit(reads[0], number_of(std::move(at)), domain);
+    } else if (is_scatter(nodes_.order[node])) {
+      visit(reads[0], number, domain, known);
+      scattered(std::span(reads).subspan(1));
+    } else {  // Map, StopGradient
+      for (const std::size_t read : reads) visit(read, number, domain, known);
     }
   }
 
-  /// What is scattered is read in a nest of its own, over its own axes.
-  void scattered(const Uop& x, const Uop* position) {
+  /// What is scattered, and where to, is read in a nest of its own, over its own axes.
+  void scattered(std::span<const std::size_t> reads) {
     std::set<Symbol> domain;
     std::vector<Expr> index;
-    for (const Expr& extent : x.shape()) index.push_back(fresh(extent, domain));
+    for (const Expr& extent : nodes_.order[reads[0]].shape())
+      index.push_back(fresh(extent, domain));
     const std::size_t number = number_of(std::move(index));
-    visit(x, number, domain);
-    if (position) visit(*position, number, domain);
+    for (const std::size_t read : reads) visit(read, number, domain);
   }
 
   const Nodes& nodes_;
@@ -219,11 +220,10 @@ class RootAnalysis {
 /// at again only if it sees the node that changed.
 class UseAnalysis {
  public:
-  UseAnalysis(std::vector<Uop> outputs, Nodes& nodes)
-      : outputs_(std::move(outputs)), nodes_(nodes) {
-    for (const Uop& u : outputs_) add(u, true);
+  explicit UseAnalysis(Nodes& nodes) : nodes_(nodes) {
+    for (const std::size_t node : nodes_.stored) add(node, true);
     for (std::size_t k = 0; k < nodes_.order.size(); ++k)
-      if (nodes_.materialised[k]) add(nodes_.order[k], false);
+      if (nodes_.materialised[k]) add(k, false);
   }
 
   void change(std::size_t node, bool materialised) {
@@ -242,22 +242,21 @@ class UseAnalysis {
       return true;
     });
     for (const auto& [of, is_output] : again)
-      if (is_output || of != node) add(nodes_.order[of], is_output);
-    if (materialised) add(nodes_.order[node], false);
+      if (is_output || of != node) add(of, is_output);
+    if (materialised) add(node, false);
   }
 
  private:
-  void add(const Uop& u, bool is_output) {
-    const auto [root, is_new] = roots_.try_emplace({nodes_.number(u), is_output});
+  void add(std::size_t node, bool is_output) {
+    const auto [root, is_new] = roots_.try_emplace({node, is_output});
     if (!is_new) return;
-    root->second = RootAnalysis(nodes_).run(u, is_output);
-    for (const auto& [node, uses] : root->second) {
-      nodes_.uses[node].count += uses.count;
-      nodes_.uses[node].repeated += uses.repeated;
+    root->second = RootAnalysis(nodes_).run(node, is_output);
+    for (const auto& [read, uses] : root->second) {
+      nodes_.uses[read].count += uses.count;
+      nodes_.uses[read].repeated += uses.repeated;
     }
   }
 
-  const std::vector<Uop> outputs_;
   Nodes& nodes_;
   std::map<std::pair<std::size_t, bool>, SeenUses> roots_;
 };
@@ -323,8 +322,7 @@ bool is_expensive(const Uop& u, const NodeSet& materialised) {
 }
 
 NodeSet choose_materialised(const Program& program, const NodeSet& barred) {
-  const std::vector<Uop> outputs = output_values(program);
-  Nodes nodes(outputs);
+  Nodes nodes(output_values(program));
   NodeSet materialised;
   for (std::size_t k = 0; k < nodes.order.size(); ++k) {
     const Uop& u = nodes.order[k];
@@ -332,7 +330,7 @@ NodeSet choose_materialised(const Program& program, const NodeSet& barred) {
     nodes.materialised[k] = 1;
     materialised.insert(u.id());
   }
-  UseAnalysis analysis(outputs, nodes);
+  UseAnalysis analysis(nodes);
   while (true) {
     if (const auto reduction = reduction_to_inline(nodes)) {
       materialised.erase(nodes.order[*reduction].id());
