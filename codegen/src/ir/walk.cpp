@@ -4,6 +4,7 @@
 // Order is always that of execution, so that results are stable.
 #include "mote/codegen/walk.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -113,6 +114,26 @@ Conditions map_conditions(const Conditions& in, const std::function<Expr(const E
     if (!known) out.push_back(std::move(next));
   }
   return out;
+}
+
+bool mentions(const Expr& e, const std::map<Symbol, Expr>& env) {
+  return std::any_of(env.begin(), env.end(),
+                     [&](const auto& replaced) { return e.mentions(replaced.first); });
+}
+
+/// Some index expression in the value mentions one of the symbols.
+bool mentions(const Value& v, const std::map<Symbol, Expr>& env) {
+  const auto in = [&](const Expr& e) { return mentions(e, env); };
+  if (const auto* index = std::get_if<value::Index>(&v->kind)) return in(index->e);
+  if (const auto* load = std::get_if<value::Load>(&v->kind))
+    return std::any_of(load->index.begin(), load->index.end(), in);
+  if (const auto* op = std::get_if<value::Op>(&v->kind))
+    return std::any_of(op->args.begin(), op->args.end(),
+                       [&](const Value& a) { return mentions(a, env); });
+  const auto* guard = std::get_if<value::Guard>(&v->kind);
+  return guard && (mentions(guard->then, env) ||
+                   std::any_of(guard->conditions.begin(), guard->conditions.end(),
+                               [&](const Condition& c) { return in(c.e); }));
 }
 
 Value rewrite_node(const Value& v, const std::function<Value(const Value&)>& f,
@@ -263,18 +284,36 @@ void rewrite_values(Body& body, const std::function<Value(const Value&)>& f) {
   }
 }
 
+namespace {
+
+/// Rewrites the index expressions of a statement outside of its value and its body.
+void rewrite_own_exprs(Stmt& s, const std::function<Expr(const Expr&)>& f) {
+  std::visit(Overloaded{[&](Loop& l) {
+                          for (Expr* e : {&l.begin, &l.end, &l.step}) *e = f(*e);
+                        },
+                        [&](If& i) { i.conditions = map_conditions(i.conditions, f); },
+                        [&](Store& st) { st.index = map_exprs(st.index, f); },
+                        [&](StoreReduce& st) { st.index = map_exprs(st.index, f); },
+                        [&](Fold& fold) { fold.position = f(fold.position); }, [](Let&) {}},
+             s.kind);
+}
+
+}  // namespace
+
 void rewrite_exprs(Body& body, const std::function<Expr(const Expr&)>& f) {
   for (Stmt& s : body) {
-    std::visit(Overloaded{[&](Loop& l) {
-                            for (Expr* e : {&l.begin, &l.end, &l.step}) *e = f(*e);
-                          },
-                          [&](If& i) { i.conditions = map_conditions(i.conditions, f); },
-                          [&](Store& st) { st.index = map_exprs(st.index, f); },
-                          [&](StoreReduce& st) { st.index = map_exprs(st.index, f); },
-                          [&](Fold& fold) { fold.position = f(fold.position); }, [](Let&) {}},
-               s.kind);
+    rewrite_own_exprs(s, f);
     if (Value* v = value_of(s)) *v = rewrite_exprs(*v, f);
     if (Body* inner = body_of(s)) rewrite_exprs(*inner, f);
+  }
+}
+
+void substitute(Body& body, const std::map<Symbol, Expr>& env) {
+  const auto replaced = [&](const Expr& e) { return e.substitute(env); };
+  for (Stmt& s : body) {
+    rewrite_own_exprs(s, replaced);
+    if (Value* v = value_of(s); v && mentions(*v, env)) *v = rewrite_exprs(*v, replaced);
+    if (Body* inner = body_of(s)) substitute(*inner, env);
   }
 }
 

@@ -217,10 +217,7 @@ class Fuser {
     Summary& of_b = state.summaries[q];
     if (limits_of(*as_loop(body[q])) != limits_of(merged))  // its loops have changed places
       of_b = summary_of(Stmt{*b}, of_b.id, std::move(of_b.effects));
-    if (b->variable != merged.variable)
-      rewrite_exprs(b->body, [&](const Expr& e) {
-        return e.substitute({{b->variable, Expr(merged.variable)}});
-      });
+    if (b->variable != merged.variable) substitute(b->body, {{b->variable, Expr(merged.variable)}});
     std::move(b->body.begin(), b->body.end(), std::back_inserter(merged.body));
     merged.accumulators.insert(merged.accumulators.end(), b->accumulators.begin(),
                                b->accumulators.end());

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -179,7 +180,9 @@ struct LoopProgram {
 };
 
 const TensorDecl* find_tensor(const LoopProgram& p, std::string_view name);
-/// A name like `hint` that nothing in p uses yet: loop variables, tensors, lets, accumulators.
+/// The names that are taken in p: loop variables, tensors, lets, accumulators, sizes, parameters.
+std::set<std::string> names_used(const LoopProgram& p);
+/// A name like `hint` that nothing in p uses yet.
 std::string fresh_name(const LoopProgram& p, std::string_view hint);
 /// Facts about sizes and parameters of the source; loop ranges are added while walking.
 Facts base_facts(const Program& source);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 
 #include "mote/base/export.h"
@@ -46,5 +47,7 @@ Value rewrite(const Value& v, const std::function<Value(const Value&)>& f);
 Value rewrite_exprs(const Value& v, const std::function<Expr(const Expr&)>& f);
 void rewrite_values(Body& body, const std::function<Value(const Value&)>& f);
 void rewrite_exprs(Body& body, const std::function<Expr(const Expr&)>& f);
+/// Replaces symbols in every index expression.
+void substitute(Body& body, const std::map<Symbol, Expr>& env);
 
 }  // namespace mote
