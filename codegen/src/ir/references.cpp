@@ -56,6 +56,7 @@ class Collector {
   }
 
   void value(const Value& v) {
+    if (!v->has_index) return;
     if (const auto* i = std::get_if<value::Index>(&v->kind)) {
       loads_in(i->e);
     } else if (const auto* l = std::get_if<value::Load>(&v->kind)) {

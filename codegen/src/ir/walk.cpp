@@ -30,8 +30,20 @@ const Value* value_of(const Stmt& s) {
 
 Value* value_of(Stmt& s) { return const_cast<Value*>(value_of(std::as_const(s))); }
 
+/// Calls f on the nodes in which an index expression or a load stands, outer first.
+template <typename F>
+void for_each_with_index(const Value& v, const F& f) {
+  if (!v->has_index) return;
+  f(v);
+  if (const auto* op = std::get_if<value::Op>(&v->kind)) {
+    for (const Value& a : op->args) for_each_with_index(a, f);
+  } else if (const auto* guard = std::get_if<value::Guard>(&v->kind)) {
+    for_each_with_index(guard->then, f);
+  }
+}
+
 void for_each_expr_of_value(const Value& v, const std::function<void(const Expr&)>& f) {
-  for_each_value(v, [&f](const Value& node) {
+  for_each_with_index(v, [&f](const Value& node) {
     if (const auto* index = std::get_if<value::Index>(&node->kind)) f(index->e);
     if (const auto* guard = std::get_if<value::Guard>(&node->kind)) {
       for (const Condition& c : guard->conditions) f(c.e);
@@ -47,7 +59,7 @@ void add_reads(const Expr& e, std::vector<Access>& out) {
 }
 
 void add_reads(const Value& v, std::vector<Access>& out) {
-  for_each_value(v, [&out](const Value& node) {
+  for_each_with_index(v, [&out](const Value& node) {
     if (const auto* index = std::get_if<value::Index>(&node->kind)) add_reads(index->e, out);
     if (const auto* guard = std::get_if<value::Guard>(&node->kind)) {
       for (const Condition& c : guard->conditions) add_reads(c.e, out);
@@ -123,6 +135,7 @@ bool mentions(const Expr& e, const std::map<Symbol, Expr>& env) {
 
 /// Some index expression in the value mentions one of the symbols.
 bool mentions(const Value& v, const std::map<Symbol, Expr>& env) {
+  if (!v->has_index) return false;
   const auto in = [&](const Expr& e) { return mentions(e, env); };
   if (const auto* index = std::get_if<value::Index>(&v->kind)) return in(index->e);
   if (const auto* load = std::get_if<value::Load>(&v->kind))
@@ -136,8 +149,10 @@ bool mentions(const Value& v, const std::map<Symbol, Expr>& env) {
                                [&](const Condition& c) { return in(c.e); }));
 }
 
-Value rewrite_node(const Value& v, const std::function<Value(const Value&)>& f,
+/// `indices_only`: f changes only nodes in which an index expression or a load stands.
+Value rewrite_node(const Value& v, const std::function<Value(const Value&)>& f, bool indices_only,
                    std::unordered_map<const ValueNode*, Value>& done) {
+  if (indices_only && !v->has_index) return v;
   if (const auto found = done.find(v.get()); found != done.end()) return found->second;
   Value next = v;
   if (const auto* op = std::get_if<value::Op>(&v->kind)) {
@@ -145,12 +160,12 @@ Value rewrite_node(const Value& v, const std::function<Value(const Value&)>& f,
     std::vector<Value> args;
     args.reserve(op->args.size());
     for (const Value& a : op->args) {
-      args.push_back(rewrite_node(a, f, done));
+      args.push_back(rewrite_node(a, f, indices_only, done));
       changed = changed || args.back() != a;
     }
     if (changed) next = op_value(op->op, std::move(args), op->arg_dtype, v->dtype);
   } else if (const auto* guard = std::get_if<value::Guard>(&v->kind)) {
-    Value then = rewrite_node(guard->then, f, done);
+    Value then = rewrite_node(guard->then, f, indices_only, done);
     if (then != guard->then) next = guard_value(guard->conditions, then, guard->otherwise);
   }
   next = f(next);
@@ -255,11 +270,11 @@ void for_each_load(const Expr& e, const std::function<void(const Atom&)>& f) {
 
 Value rewrite(const Value& v, const std::function<Value(const Value&)>& f) {
   std::unordered_map<const ValueNode*, Value> done;
-  return rewrite_node(v, f, done);
+  return rewrite_node(v, f, false, done);
 }
 
 Value rewrite_exprs(const Value& v, const std::function<Expr(const Expr&)>& f) {
-  return rewrite(v, [&f](const Value& node) -> Value {
+  const auto rewritten = [&f](const Value& node) -> Value {
     if (const auto* index = std::get_if<value::Index>(&node->kind)) {
       Expr e = f(index->e);
       return e == index->e ? node : index_value(e, node->dtype);
@@ -274,7 +289,9 @@ Value rewrite_exprs(const Value& v, const std::function<Expr(const Expr&)>& f) {
       return index == load->index ? node : load_value(load->tensor, std::move(index), node->dtype);
     }
     return node;
-  });
+  };
+  std::unordered_map<const ValueNode*, Value> done;
+  return rewrite_node(v, rewritten, true, done);
 }
 
 void rewrite_values(Body& body, const std::function<Value(const Value&)>& f) {

@@ -72,6 +72,8 @@ struct ValueNode {
                value::Accumulated, value::Bound>
       kind;
   DType dtype;  ///< of the value; computed in double or 64-bit integers, see uop.h
+  /// An Index, Load or Guard stands in it: walks over indices and loads skip what has none.
+  bool has_index = true;
 };
 
 Value constant(Number number, DType dtype);
