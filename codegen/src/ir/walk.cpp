@@ -325,13 +325,31 @@ void rewrite_exprs(Body& body, const std::function<Expr(const Expr&)>& f) {
   }
 }
 
-void substitute(Body& body, const std::map<Symbol, Expr>& env) {
-  const auto replaced = [&](const Expr& e) { return e.substitute(env); };
+namespace {
+
+void substitute(Body& body, const std::map<Symbol, Expr>& env,
+                const std::function<Expr(const Expr&)>& replaced) {
   for (Stmt& s : body) {
     rewrite_own_exprs(s, replaced);
     if (Value* v = value_of(s); v && mentions(*v, env)) *v = rewrite_exprs(*v, replaced);
-    if (Body* inner = body_of(s)) substitute(*inner, env);
+    if (Body* inner = body_of(s)) substitute(*inner, env, replaced);
   }
+}
+
+struct ExprHash {
+  std::size_t operator()(const Expr& e) const { return e.hash(); }
+};
+
+}  // namespace
+
+void substitute(Body& body, const std::map<Symbol, Expr>& env) {
+  std::unordered_map<Expr, Expr, ExprHash> done;  // a condition stands in many guards
+  substitute(body, env, [&](const Expr& e) {
+    if (!mentions(e, env)) return e;
+    const auto [found, is_new] = done.try_emplace(e);
+    if (is_new) found->second = e.substitute(env);
+    return found->second;
+  });
 }
 
 }  // namespace mote
