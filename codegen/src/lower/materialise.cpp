@@ -47,6 +47,11 @@ struct Nodes {
 /// Places that may each compute a transcendental anew before it gets a tensor.
 constexpr std::size_t kPlacesOfTranscendental = 3;
 
+/// So many nests may each compute a map of at least that depth. No op of the catalogue, nor a
+/// gradient or bound of one, has a value that more than 58 nests compute.
+constexpr std::size_t kNestsOfMap = 64;
+constexpr int kDepthOfMap = 8;
+
 bool is_transcendental(const Uop& u) {
   const auto* m = std::get_if<uop::Map>(&u.node().kind);
   return m && is_transcendental(m->op);
@@ -276,6 +281,43 @@ bool expensive(const Uop& u, const NodeSet& materialised, std::map<const UopNode
   return memo[u.id()] = result;
 }
 
+/// How many maps stand in one another in each node, down to tensors.
+std::vector<int> depths_of_maps(const Nodes& nodes) {
+  std::vector<int> depths(nodes.order.size());
+  for (std::size_t k = 0; k < depths.size(); ++k) {
+    if (nodes.materialised[k]) continue;
+    for (const std::size_t read : nodes.reads[k]) depths[k] = std::max(depths[k], depths[read]);
+    depths[k] += std::holds_alternative<uop::Map>(nodes.order[k].node().kind) ? 1 : 0;
+  }
+  return depths;
+}
+
+/// The maps of some depth that too many nests would compute, each nearest to its readers: in a
+/// chain x' = x - max(x) the nest of each max would otherwise compute the whole chain before it.
+std::vector<std::size_t> maps_in_many_nests(const Nodes& nodes) {
+  const std::vector<int> depths = depths_of_maps(nodes);
+  std::vector<std::size_t> found;
+  std::vector<std::vector<std::size_t>> nests(nodes.order.size());  // that compute the node, sorted
+  const auto add = [&](std::size_t node, const std::vector<std::size_t>& more) {
+    std::vector<std::size_t> all;
+    std::ranges::set_union(nests[node], more, std::back_inserter(all));
+    if (all.size() > kNestsOfMap) all.resize(kNestsOfMap);
+    nests[node] = std::move(all);
+  };
+  for (std::size_t k = 0; k < nodes.stored.size(); ++k)
+    add(nodes.stored[k], {nodes.order.size() + k});
+  for (std::size_t k = nodes.order.size(); k-- > 0;) {
+    std::vector<std::size_t> own = std::move(nests[k]);
+    const bool is_found = !nodes.materialised[k] && own.size() >= kNestsOfMap &&
+                          depths[k] >= kDepthOfMap &&
+                          std::holds_alternative<uop::Map>(nodes.order[k].node().kind);
+    if (is_found) found.push_back(k);
+    if (is_found || nodes.materialised[k]) own = {k};
+    for (const std::size_t read : nodes.reads[k]) add(read, own);
+  }
+  return found;
+}
+
 /// A reduction with one injective use is computed in place: no tensor. One at a time, since the
 /// index maps of what it reads change with it.
 std::optional<std::size_t> reduction_to_inline(const Nodes& nodes) {
@@ -321,25 +363,31 @@ bool is_expensive(const Uop& u, const NodeSet& materialised) {
   return expensive(u, materialised, memo);
 }
 
-NodeSet choose_materialised(const Program& program, const NodeSet& barred) {
+Materialised choose_materialised(const Program& program, const NodeSet& barred) {
   Nodes nodes(output_values(program));
-  NodeSet materialised;
-  for (std::size_t k = 0; k < nodes.order.size(); ++k) {
-    const Uop& u = nodes.order[k];
-    if (!std::holds_alternative<uop::Reduce>(u.node().kind) && !is_scatter(u)) continue;
-    nodes.materialised[k] = 1;
-    materialised.insert(u.id());
+  Materialised chosen;
+  const auto materialise = [&](std::size_t node) {
+    nodes.materialised[node] = 1;
+    chosen.nodes.insert(nodes.order[node].id());
+  };
+  for (std::size_t k = 0; k < nodes.order.size(); ++k)
+    if (std::holds_alternative<uop::Reduce>(nodes.order[k].node().kind) ||
+        is_scatter(nodes.order[k]))
+      materialise(k);
+  for (const std::size_t node : maps_in_many_nests(nodes)) {
+    materialise(node);
+    chosen.for_text.insert(nodes.order[node].id());
   }
   UseAnalysis analysis(nodes);
   while (true) {
     if (const auto reduction = reduction_to_inline(nodes)) {
-      materialised.erase(nodes.order[*reduction].id());
+      chosen.nodes.erase(nodes.order[*reduction].id());
       analysis.change(*reduction, false);
-    } else if (const auto map = map_to_materialise(nodes, barred, materialised)) {
-      materialised.insert(nodes.order[*map].id());
+    } else if (const auto map = map_to_materialise(nodes, barred, chosen.nodes)) {
+      chosen.nodes.insert(nodes.order[*map].id());
       analysis.change(*map, true);
     } else {
-      return materialised;
+      return chosen;
     }
   }
 }

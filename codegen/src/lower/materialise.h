@@ -11,11 +11,17 @@ namespace mote {
 
 using NodeSet = std::set<const UopNode*>;
 
+struct Materialised {
+  NodeSet nodes;
+  NodeSet for_text;  ///< those of them that would be written out too often otherwise
+};
+
 /// Each scatter; each reduction, unless it has one use and that use's index map is injective; a map
 /// that would be recomputed (read at a non-injective index) unless it is barred and cheap; a
-/// transcendental that three different places read. An output is a copy of its node: it is never
-/// read back, because it is narrower than the value.
-NodeSet choose_materialised(const Program& program, const NodeSet& barred);
+/// transcendental that three different places read; a map of some depth that many nests read, so
+/// that text stays linear in the program. An output is a copy of its node: it is never read back,
+/// because it is narrower than the value.
+Materialised choose_materialised(const Program& program, const NodeSet& barred);
 /// Every node that computes something.
 NodeSet all_materialised(const Program& program);
 /// Computing the node again costs: it holds a transcendental or a reduction that has no tensor.

@@ -71,13 +71,14 @@ LoopProgram run_passes(std::span<const Pass> passes, LoopProgram p, std::vector<
 
 /// Nodes of temporaries that are left and could as well be computed where they are read.
 NodeSet regretted(const std::vector<TensorDecl>& tensors, const Lowered& lowered,
-                  const NodeSet& materialised) {
+                  const Materialised& materialised) {
   NodeSet nodes;
   for (const TensorDecl& t : tensors) {
     if (t.role != TensorRole::temporary || t.shape.empty()) continue;
     const Uop& u = lowered.temporaries.at(t.name);
     if (!std::holds_alternative<uop::Map>(u.node().kind)) continue;
-    NodeSet others = materialised;
+    if (materialised.for_text.count(u.id())) continue;
+    NodeSet others = materialised.nodes;
     others.erase(u.id());
     if (!is_expensive(u, others)) nodes.insert(u.id());
   }
@@ -92,10 +93,10 @@ LoopProgram compile(const std::shared_ptr<const Program>& program,
                     const std::function<void(const char*, const LoopProgram&)>& observe) {
   NodeSet barred;
   while (true) {
-    const NodeSet materialised = choose_materialised(*program, barred);
+    const Materialised materialised = choose_materialised(*program, barred);
     Lowered lowered;
     try {
-      lowered = lower_with(program, materialised);
+      lowered = lower_with(program, materialised.nodes);
     } catch (const Error& e) {
       throw Error("while lowering " + program->name + ": " + e.what());
     }
