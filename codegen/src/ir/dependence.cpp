@@ -74,18 +74,19 @@ std::vector<PlacedAccess> placed_accesses(const Body& body) {
 std::set<std::string> tensors_written(std::span<const Stmt> body) {
   std::set<std::string> r;
   for (const Stmt& s : body)
-    for (const Access& a : accesses(s))
-      if (a.write) r.insert(a.tensor);
+    for_each_access(s, [&](const std::string& tensor, const std::vector<Expr>&, bool write) {
+      if (write) r.insert(tensor);
+    });
   return r;
 }
 
 Effects effects_of(std::span<const Stmt> body) {
   Effects e;
   for (const Stmt& s : body) {
-    for (const Access& a : accesses(s)) {
-      e.touched.insert(a.tensor);
-      if (a.write) e.written.insert(a.tensor);
-    }
+    for_each_access(s, [&](const std::string& tensor, const std::vector<Expr>&, bool write) {
+      e.touched.insert(tensor);
+      if (write) e.written.insert(tensor);
+    });
     add_names(s, false, e);
   }
   return e;

@@ -168,9 +168,9 @@ bool runs_for(std::span<const Stmt* const> path, const std::map<Symbol, Expr>& e
 
 bool is_stored_in_round_of(const TensorReference& read, const TensorReference& store,
                            const Facts& facts) {
+  if (store.kind != TensorReference::Kind::store || !precedes(store, read)) return false;
   const auto variables = plain_variables(store.index);
-  if (!variables || store.kind != TensorReference::Kind::store || !precedes(store, read))
-    return false;
+  if (!variables) return false;
   const std::size_t depth = shared_depth(read.path, store.path);
   const std::span<const Stmt* const> path(store.path);
   const std::set<Symbol> shared = variables_of(path.first(depth));

@@ -17,9 +17,10 @@ struct TensorReference {
   Kind kind;
   std::string tensor;
   std::vector<Expr> index;
-  std::vector<const Stmt*> path;  ///< loops and branches around it, outermost first
-  Conditions guards;              ///< of the value around it
-  int order;                      ///< of its statement in the text
+  std::vector<const Stmt*> path;    ///< loops and branches around it, outermost first
+  Conditions guards;                ///< of the value around it
+  int order;                        ///< of its statement in the text
+  bool is_stored_in_round = false;  ///< known to read what was stored in the same round
 
   bool is_write() const { return kind == Kind::store || kind == Kind::store_reduce; }
 };

@@ -54,48 +54,28 @@ void for_each_expr_of_value(const Value& v, const std::function<void(const Expr&
   });
 }
 
-void add_reads(const Expr& e, std::vector<Access>& out) {
-  for_each_load(e, [&out](const Atom& a) { out.push_back({a.tensor, a.args, false}); });
+void visit_reads(const Expr& e, const AccessVisitor& f) {
+  for_each_load(e, [&f](const Atom& a) { f(a.tensor, a.args, false); });
 }
 
-void add_reads(const Value& v, std::vector<Access>& out) {
-  for_each_with_index(v, [&out](const Value& node) {
-    if (const auto* index = std::get_if<value::Index>(&node->kind)) add_reads(index->e, out);
+void visit_reads(const Value& v, const AccessVisitor& f) {
+  for_each_with_index(v, [&f](const Value& node) {
+    if (const auto* index = std::get_if<value::Index>(&node->kind)) visit_reads(index->e, f);
     if (const auto* guard = std::get_if<value::Guard>(&node->kind)) {
-      for (const Condition& c : guard->conditions) add_reads(c.e, out);
+      for (const Condition& c : guard->conditions) visit_reads(c.e, f);
     }
     if (const auto* load = std::get_if<value::Load>(&node->kind)) {
-      for (const Expr& e : load->index) add_reads(e, out);
-      out.push_back({load->tensor, load->index, false});
+      for (const Expr& e : load->index) visit_reads(e, f);
+      f(load->tensor, load->index, false);
     }
   });
 }
 
-void add_store(const std::string& tensor, const std::vector<Expr>& index, const Value& v,
-               std::vector<Access>& out) {
-  for (const Expr& e : index) add_reads(e, out);
-  add_reads(v, out);
-  out.push_back({tensor, index, true});
-}
-
-void add_accesses(const Stmt& s, std::vector<Access>& out) {
-  std::visit(
-      Overloaded{[&](const Loop& l) {
-                   for (const Expr* e : {&l.begin, &l.end, &l.step}) add_reads(*e, out);
-                   for (const Stmt& inner : l.body) add_accesses(inner, out);
-                 },
-                 [&](const If& i) {
-                   for (const Condition& c : i.conditions) add_reads(c.e, out);
-                   for (const Stmt& inner : i.body) add_accesses(inner, out);
-                 },
-                 [&](const Store& st) { add_store(st.tensor, st.index, st.value, out); },
-                 [&](const StoreReduce& st) { add_store(st.tensor, st.index, st.value, out); },
-                 [&](const Fold& fold) {
-                   add_reads(fold.value, out);
-                   add_reads(fold.position, out);
-                 },
-                 [&](const Let& let) { add_reads(let.value, out); }},
-      s.kind);
+void visit_store(const std::string& tensor, const std::vector<Expr>& index, const Value& v,
+                 const AccessVisitor& f) {
+  for (const Expr& e : index) visit_reads(e, f);
+  visit_reads(v, f);
+  f(tensor, index, true);
 }
 
 void add_names(const Stmt& s, std::set<std::string>& out) {
@@ -175,15 +155,44 @@ Value rewrite_node(const Value& v, const std::function<Value(const Value&)>& f, 
 
 }  // namespace
 
+void for_each_access(const Body& body, const AccessVisitor& f) {
+  for (const Stmt& s : body) for_each_access(s, f);
+}
+
+void for_each_access(const Stmt& s, const AccessVisitor& f) {
+  std::visit(
+      Overloaded{[&](const Loop& l) {
+                   for (const Expr* e : {&l.begin, &l.end, &l.step}) visit_reads(*e, f);
+                   for_each_access(l.body, f);
+                 },
+                 [&](const If& i) {
+                   for (const Condition& c : i.conditions) visit_reads(c.e, f);
+                   for_each_access(i.body, f);
+                 },
+                 [&](const Store& st) { visit_store(st.tensor, st.index, st.value, f); },
+                 [&](const StoreReduce& st) { visit_store(st.tensor, st.index, st.value, f); },
+                 [&](const Fold& fold) {
+                   visit_reads(fold.value, f);
+                   visit_reads(fold.position, f);
+                 },
+                 [&](const Let& let) { visit_reads(let.value, f); }},
+      s.kind);
+}
+
 std::vector<Access> accesses(const Stmt& s) {
   std::vector<Access> out;
-  add_accesses(s, out);
+  for_each_access(s, [&out](const std::string& tensor, const std::vector<Expr>& index, bool write) {
+    out.push_back({tensor, index, write});
+  });
   return out;
 }
 
 std::vector<Access> accesses(const Body& body) {
   std::vector<Access> out;
-  for (const Stmt& s : body) add_accesses(s, out);
+  for_each_access(body,
+                  [&out](const std::string& tensor, const std::vector<Expr>& index, bool write) {
+                    out.push_back({tensor, index, write});
+                  });
   return out;
 }
 
@@ -292,6 +301,24 @@ Value rewrite_exprs(const Value& v, const std::function<Expr(const Expr&)>& f) {
   };
   std::unordered_map<const ValueNode*, Value> done;
   return rewrite_node(v, rewritten, true, done);
+}
+
+void rewrite_loads(Stmt& s, const std::string& tensor,
+                   const std::function<Value(const value::Load&, DType)>& f) {
+  Value* v = value_of(s);
+  if (!v) return;
+  const auto is_load = [&](const Value& node) {
+    const auto* l = std::get_if<value::Load>(&node->kind);
+    return l && l->tensor == tensor;
+  };
+  bool found = false;
+  for_each_with_index(*v, [&](const Value& node) { found = found || is_load(node); });
+  if (!found) return;
+  const auto rewritten = [&](const Value& node) {
+    return is_load(node) ? f(std::get<value::Load>(node->kind), node->dtype) : node;
+  };
+  std::unordered_map<const ValueNode*, Value> done;
+  *v = rewrite_node(*v, rewritten, true, done);
 }
 
 void rewrite_values(Body& body, const std::function<Value(const Value&)>& f) {

@@ -47,9 +47,12 @@ struct Nodes {
 /// Places that may each compute a transcendental anew before it gets a tensor.
 constexpr std::size_t kPlacesOfTranscendental = 3;
 
-/// So many nests may each compute a map of at least that depth. No op of the catalogue, nor a
-/// gradient or bound of one, has a value that more than 58 nests compute.
-constexpr std::size_t kNestsOfMap = 64;
+/// A program in which so many nests would each compute a map of some depth is a long chain of
+/// reductions. No op of the catalogue, nor a gradient or bound of one, has a map that more than 58
+/// would compute.
+constexpr std::size_t kNestsInLongChain = 64;
+/// In such a program so many may.
+constexpr std::size_t kNestsOfMap = 16;
 constexpr int kDepthOfMap = 8;
 
 bool is_transcendental(const Uop& u) {
@@ -292,23 +295,22 @@ std::vector<int> depths_of_maps(const Nodes& nodes) {
   return depths;
 }
 
-/// The maps of some depth that too many nests would compute, each nearest to its readers: in a
-/// chain x' = x - max(x) the nest of each max would otherwise compute the whole chain before it.
-std::vector<std::size_t> maps_in_many_nests(const Nodes& nodes) {
+/// The maps of some depth that so many nests would compute, each nearest to its readers.
+std::vector<std::size_t> maps_in_nests(const Nodes& nodes, std::size_t count) {
   const std::vector<int> depths = depths_of_maps(nodes);
   std::vector<std::size_t> found;
   std::vector<std::vector<std::size_t>> nests(nodes.order.size());  // that compute the node, sorted
   const auto add = [&](std::size_t node, const std::vector<std::size_t>& more) {
     std::vector<std::size_t> all;
     std::ranges::set_union(nests[node], more, std::back_inserter(all));
-    if (all.size() > kNestsOfMap) all.resize(kNestsOfMap);
+    if (all.size() > count) all.resize(count);
     nests[node] = std::move(all);
   };
   for (std::size_t k = 0; k < nodes.stored.size(); ++k)
     add(nodes.stored[k], {nodes.order.size() + k});
   for (std::size_t k = nodes.order.size(); k-- > 0;) {
     std::vector<std::size_t> own = std::move(nests[k]);
-    const bool is_found = !nodes.materialised[k] && own.size() >= kNestsOfMap &&
+    const bool is_found = !nodes.materialised[k] && own.size() >= count &&
                           depths[k] >= kDepthOfMap &&
                           std::holds_alternative<uop::Map>(nodes.order[k].node().kind);
     if (is_found) found.push_back(k);
@@ -316,6 +318,13 @@ std::vector<std::size_t> maps_in_many_nests(const Nodes& nodes) {
     for (const std::size_t read : nodes.reads[k]) add(read, own);
   }
   return found;
+}
+
+/// The maps without whose tensors text would grow with the square of the program: in a chain x' = x
+/// - max(x) the nest of each max would compute the whole chain before it.
+std::vector<std::size_t> maps_for_text(const Nodes& nodes) {
+  if (maps_in_nests(nodes, kNestsInLongChain).empty()) return {};
+  return maps_in_nests(nodes, kNestsOfMap);
 }
 
 /// A reduction with one injective use is computed in place: no tensor. One at a time, since the
@@ -374,7 +383,7 @@ Materialised choose_materialised(const Program& program, const NodeSet& barred) 
     if (std::holds_alternative<uop::Reduce>(nodes.order[k].node().kind) ||
         is_scatter(nodes.order[k]))
       materialise(k);
-  for (const std::size_t node : maps_in_many_nests(nodes)) {
+  for (const std::size_t node : maps_for_text(nodes)) {
     materialise(node);
     chosen.for_text.insert(nodes.order[node].id());
   }

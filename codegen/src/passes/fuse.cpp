@@ -170,15 +170,15 @@ class Fuser {
                            const FusedBody& state) const {
     const auto reads = [&](const Summary& s) {
       return std::any_of(s.touches.begin(), s.touches.end(), [&](const auto& touched) {
-        const auto written = state.summaries[q].touches.find(touched.first);
+        const auto written = state.summaries[q]->touches.find(touched.first);
         return temporaries_.count(touched.first) && !touched.second.reads.empty() &&
-               written != state.summaries[q].touches.end() && !written->second.writes.empty();
+               written != state.summaries[q]->touches.end() && !written->second.writes.empty();
       });
     };
     for (std::size_t k = 0; k < body.size(); ++k) {
       const Loop* l = as_loop(body[k]);
       if (k != q && l && limits_of(*l) == limits_of(*as_loop(body[q])) &&
-          reads(state.summaries[k]) && !rotated(*l, rotated_to))
+          reads(*state.summaries[k]) && !rotated(*l, rotated_to))
         return true;
     }
     return false;
@@ -188,7 +188,7 @@ class Fuser {
   /// merged, if its loops change places for that.
   bool match(const Body& body, std::size_t p, std::size_t q, FusedBody& state, const Facts& facts,
              std::optional<Loop>& turned) const {
-    const Summary &of_a = state.summaries[p], &of_b = state.summaries[q];
+    const Summary &of_a = *state.summaries[p], &of_b = *state.summaries[q];
     const Loop &a = *as_loop(body[p]), &b = *as_loop(body[q]);
     if (!is_profitable(a, of_a, of_b, state)) return false;
     if (limits_of(a) == limits_of(b)) return may_merge(a, of_a, b, of_b, facts);
@@ -199,7 +199,7 @@ class Fuser {
 
   bool merge(Body& body, std::size_t p, std::size_t q, FusedBody& state, const Facts& facts) const {
     if (!state.may_go_left(p, q) && !state.may_go_right(p, q)) return false;
-    const std::pair<int, int> ids = {state.summaries[p].id, state.summaries[q].id};
+    const std::pair<int, int> ids = {state.summaries[p]->id, state.summaries[q]->id};
     if (state.settled.count(ids)) return false;
     std::optional<Loop> turned;
     if (!match(body, p, q, state, facts, turned)) {
@@ -209,7 +209,7 @@ class Fuser {
     const bool left = state.is_free_to_go_left(p, q);
     if (!left && !state.is_free_to_go_right(p, q)) return false;
     Loop merged = std::move(*as_loop(body[p]));
-    Summary& of_b = state.summaries[q];
+    Summary& of_b = *state.summaries[q];
     if (turned) of_b = summary_of(Stmt{*turned}, of_b.id, std::move(of_b.effects));
     Loop b = turned ? std::move(*turned) : std::move(*as_loop(body[q]));
     if (b.variable != merged.variable) substitute(b.body, {{b.variable, Expr(merged.variable)}});

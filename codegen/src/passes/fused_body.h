@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -70,7 +71,7 @@ bool all_shared(const Summary& a, const Summary& b, const F& f) {
 /// parts.
 class FusedBody {
  public:
-  std::vector<Summary> summaries;  ///< in the order of the body
+  std::vector<std::unique_ptr<Summary>> summaries;  ///< in the order of the body
   /// Pairs (by id) that can't or need not be merged, which no later merge of others changes.
   std::set<std::pair<int, int>> settled;
 

@@ -138,15 +138,14 @@ class Substituter {
 
   void find_indices() {
     indices_.clear();
-    for (Access& a : accesses(p_.body)) {
-      const auto [found, is_new] = indices_.try_emplace(a.tensor);
-      Indices& of = found->second;
-      of.writes += a.write;
-      if (is_new)
-        of.first = std::move(a.index);
-      else
-        of.same = of.same && a.index == of.first;
-    }
+    for_each_access(p_.body,
+                    [&](const std::string& tensor, const std::vector<Expr>& index, bool write) {
+                      const auto [found, is_new] = indices_.try_emplace(tensor);
+                      Indices& of = found->second;
+                      of.writes += write;
+                      if (is_new) of.first = index;
+                      of.same = of.same && index == of.first;
+                    });
   }
 
   bool is_read_too_often(const std::string& name, const Value& v) const {
