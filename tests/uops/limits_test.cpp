@@ -23,7 +23,8 @@ TEST(Limits, DepthOfAProgram) {
   EXPECT_TRUE(equal(p, parse_program(to_string(p))));
   EXPECT_EQ(error_of([] { parse_program(chain(kMaxDepth + 1)); }),
             fmt::format("program text: line {0}, column {1}: Map exp: a chain of {2} nodes, more "
-                        "than {3}",
+                        "than {3}: let a program end in what is computed so far, and a second one "
+                        "begin with that as an input",
                         kMaxDepth + 3, fmt::format("a{} = ", kMaxDepth).size() + 1, kMaxDepth + 1,
                         kMaxDepth));
   EXPECT_NE(error_of([] { parse_program(chain(20000)); }), "nothing was thrown");
@@ -34,7 +35,9 @@ TEST(Limits, DepthOfBuiltNodes) {
   for (int k = 1; k < kMaxDepth; ++k) x = stop_gradient(x);
   EXPECT_EQ(
       error_of([&] { stop_gradient(x); }),
-      fmt::format("StopGradient: a chain of {} nodes, more than {}", kMaxDepth + 1, kMaxDepth));
+      fmt::format("StopGradient: a chain of {} nodes, more than {}: let a program end in what is "
+                  "computed so far, and a second one begin with that as an input",
+                  kMaxDepth + 1, kMaxDepth));
 }
 
 std::string axes(int rank) {

@@ -131,7 +131,8 @@ TEST(ProgramText, DeepAndLongTextsAreRefusedOrRead) {
   EXPECT_TRUE(message(std::string(2 << 20, ' ')).ends_with("longer than 1048576 bytes"));
   const Program sum = parse_program(head + "output y = x" + repeat("+x", kMaxDepth - 2));
   EXPECT_TRUE(equal(sum, parse_program(to_string(sum))));
-  EXPECT_TRUE(message(head + "output y = x" + repeat("+x", 100000)).ends_with("more than 1000"));
+  EXPECT_NE(message(head + "output y = x" + repeat("+x", 100000)).find("more than 1000: let"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -6,6 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "mote/base/characters.h"
@@ -33,19 +37,63 @@ int mentions(const std::string& text, const std::string& word) {
   return found;
 }
 
-/// Without the constants whose readers the printer has folded away (t != t).
-std::string without_unread(std::string text, const std::vector<std::string>& constants) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const std::string& constant : constants) {
-      const std::size_t name = text.find(" " + constant + " =");
-      if (name == std::string::npos || mentions(text, constant) != 1) continue;
-      const std::size_t start = text.rfind('\n', name) + 1;
-      text.erase(start, text.find(";\n", name) + 2 - start);
-      changed = true;
+/// The locations of words in a text.
+using Places = std::unordered_map<std::string_view, std::vector<std::size_t>>;
+
+/// Calls f(word, its position) for every word of text[from, to).
+template <typename F>
+void for_each_word(std::string_view text, std::size_t from, std::size_t to, const F& f) {
+  for (std::size_t at = from; at < to;) {
+    std::size_t end = at;
+    while (end < to && is_word(text[end])) ++end;
+    if (end > at) f(text.substr(at, end - at), at);
+    at = std::max(end, at + 1);
+  }
+}
+
+/// Without the constants whose readers the printer has folded away (t != t): those that only their
+/// own definition mentions, then those that only definitions which went mentioned besides.
+std::string without_unread(const std::string& text, const std::vector<std::string>& constants) {
+  Places places;
+  for (const std::string& constant : constants) places[constant];
+  for_each_word(text, 0, text.size(), [&](std::string_view word, std::size_t at) {
+    if (const auto found = places.find(word); found != places.end()) found->second.push_back(at);
+  });
+  std::map<std::size_t, std::size_t> gone;  // from, to
+  const auto is_gone = [&](std::size_t at) {
+    const auto next = gone.upper_bound(at);
+    return next != gone.begin() && std::prev(next)->second > at;
+  };
+  std::vector<std::string_view> once;
+  for (const auto& [word, of_word] : places)
+    if (of_word.size() == 1) once.push_back(word);
+  while (!once.empty()) {
+    const std::string_view word = once.back();
+    once.pop_back();
+    if (places[word].empty()) continue;
+    const std::size_t at = places[word].front();
+    const bool is_definition =
+        at > 0 && text[at - 1] == ' ' && text.compare(at + word.size(), 2, " =") == 0;
+    if (!is_definition) continue;
+    const std::size_t start = text.rfind('\n', at) + 1;
+    const std::size_t end = text.find(";\n", at) + 2;
+    gone[start] = end;
+    std::set<std::string_view> fewer;
+    for_each_word(text, start, end, [&](std::string_view read, std::size_t) {
+      if (places.contains(read)) fewer.insert(read);
+    });
+    for (const std::string_view read : fewer) {
+      if (std::erase_if(places[read], is_gone) > 0 && places[read].size() == 1)
+        once.push_back(read);
     }
   }
-  return text;
+  std::string kept;
+  std::size_t from = 0;
+  for (const auto& [start, end] : gone) {
+    kept.append(text, from, start - from);
+    from = end;
+  }
+  return kept.append(text, from);
 }
 
 /// The store that gives a rank-0 temporary its value in the innermost body that holds all its

@@ -35,22 +35,23 @@ bool intersect(const std::set<std::string>& a, const std::set<std::string>& b) {
   return std::any_of(a.begin(), a.end(), [&](const std::string& s) { return b.count(s) > 0; });
 }
 
-std::set<std::string> names_bound(std::span<const Stmt> body) {
-  std::set<std::string> names;
-  for (const Stmt& s : body) {
-    if (const auto* let = std::get_if<Let>(&s.kind)) names.insert(let->name);
-    for (const std::string& a : accumulators_declared({s})) names.insert(a);
-  }
-  return names;
-}
-
-std::set<std::string> names_used(std::span<const Stmt> body) {
-  std::set<std::string> names;
-  for (const Stmt& s : body) {
-    for (const std::string& n : names_read(s)) names.insert(n);
-    for (const std::string& a : accumulators_read({s})) names.insert(a);
-  }
-  return names;
+/// Adds the names and accumulators that the statement and its nested statements declare or read.
+/// No other statement sees nested Lets.
+void add_names(const Stmt& s, bool is_nested, Effects& e) {
+  if (const auto* let = std::get_if<Let>(&s.kind); let && !is_nested) e.bound.insert(let->name);
+  if (const Loop* loop = as_loop(s))
+    for (const Accumulator& a : loop->accumulators) e.bound.insert(a.name);
+  for_each_value(s, [&](const Value& v) {
+    if (const auto* bound = std::get_if<value::Bound>(&v->kind)) e.used.insert(bound->name);
+    if (const auto* a = std::get_if<value::Accumulated>(&v->kind)) e.used.insert(a->name);
+  });
+  for_each_expr(s, [&](const Expr& expr) {
+    for_each_load(expr, [&](const Atom& a) {
+      if (a.args.empty()) e.used.insert(a.tensor);
+    });
+  });
+  if (const Body* nested = nested_body(s))
+    for (const Stmt& inner : *nested) add_names(inner, true, e);
 }
 
 }  // namespace
@@ -73,21 +74,21 @@ std::vector<PlacedAccess> placed_accesses(const Body& body) {
 std::set<std::string> tensors_written(std::span<const Stmt> body) {
   std::set<std::string> r;
   for (const Stmt& s : body)
-    for (const Access& a : accesses(s))
-      if (a.write) r.insert(a.tensor);
+    for_each_access(s, [&](const std::string& tensor, const std::vector<Expr>&, bool write) {
+      if (write) r.insert(tensor);
+    });
   return r;
 }
 
 Effects effects_of(std::span<const Stmt> body) {
   Effects e;
   for (const Stmt& s : body) {
-    for (const Access& a : accesses(s)) {
-      e.touched.insert(a.tensor);
-      if (a.write) e.written.insert(a.tensor);
-    }
+    for_each_access(s, [&](const std::string& tensor, const std::vector<Expr>&, bool write) {
+      e.touched.insert(tensor);
+      if (write) e.written.insert(tensor);
+    });
+    add_names(s, false, e);
   }
-  e.bound = names_bound(body);
-  e.used = names_used(body);
   return e;
 }
 

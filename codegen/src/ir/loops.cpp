@@ -12,7 +12,11 @@
 #include "mote/codegen/walk.h"
 
 namespace mote {
-namespace {
+const TensorDecl* find_tensor(const LoopProgram& p, std::string_view name) {
+  const auto found = std::find_if(p.tensors.begin(), p.tensors.end(),
+                                  [name](const TensorDecl& t) { return t.name == name; });
+  return found == p.tensors.end() ? nullptr : &*found;
+}
 
 std::set<std::string> names_used(const LoopProgram& p) {
   std::set<std::string> used;
@@ -30,14 +34,6 @@ std::set<std::string> names_used(const LoopProgram& p) {
     for (const SizeRule& rule : p.source->size_rules) used.insert(rule.size.name());
   }
   return used;
-}
-
-}  // namespace
-
-const TensorDecl* find_tensor(const LoopProgram& p, std::string_view name) {
-  const auto found = std::find_if(p.tensors.begin(), p.tensors.end(),
-                                  [name](const TensorDecl& t) { return t.name == name; });
-  return found == p.tensors.end() ? nullptr : &*found;
 }
 
 std::string fresh_name(const LoopProgram& p, std::string_view hint) {

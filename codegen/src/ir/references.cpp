@@ -12,6 +12,9 @@ namespace {
 
 class Collector {
  public:
+  /// Collects the references to one tensor, or to all (null).
+  explicit Collector(const std::string* tensor) : tensor_(tensor) {}
+
   std::vector<TensorReference> run(const Body& body) {
     visit(body);
     return std::move(found_);
@@ -53,6 +56,7 @@ class Collector {
   }
 
   void value(const Value& v) {
+    if (!v->has_index) return;
     if (const auto* i = std::get_if<value::Index>(&v->kind)) {
       loads_in(i->e);
     } else if (const auto* l = std::get_if<value::Load>(&v->kind)) {
@@ -75,9 +79,11 @@ class Collector {
   }
 
   void add(TensorReference::Kind kind, const std::string& tensor, const std::vector<Expr>& index) {
-    found_.push_back({kind, tensor, index, path_, guards_, order_});
+    if (!tensor_ || tensor == *tensor_)
+      found_.push_back({kind, tensor, index, path_, guards_, order_});
   }
 
+  const std::string* tensor_;
   std::vector<TensorReference> found_;
   std::vector<const Stmt*> path_;
   Conditions guards_;
@@ -86,7 +92,7 @@ class Collector {
 
 }  // namespace
 
-std::vector<TensorReference> references(const Body& body) { return Collector().run(body); }
+std::vector<TensorReference> references(const Body& body) { return Collector(nullptr).run(body); }
 
 std::map<std::string, std::vector<TensorReference>> references_by_tensor(const Body& body) {
   std::map<std::string, std::vector<TensorReference>> all;
@@ -95,9 +101,7 @@ std::map<std::string, std::vector<TensorReference>> references_by_tensor(const B
 }
 
 std::vector<TensorReference> references(const Body& body, const std::string& tensor) {
-  std::vector<TensorReference> all = references(body);
-  std::erase_if(all, [&](const TensorReference& r) { return r.tensor != tensor; });
-  return all;
+  return Collector(&tensor).run(body);
 }
 
 bool precedes(const TensorReference& a, const TensorReference& b) {
@@ -164,9 +168,9 @@ bool runs_for(std::span<const Stmt* const> path, const std::map<Symbol, Expr>& e
 
 bool is_stored_in_round_of(const TensorReference& read, const TensorReference& store,
                            const Facts& facts) {
+  if (store.kind != TensorReference::Kind::store || !precedes(store, read)) return false;
   const auto variables = plain_variables(store.index);
-  if (!variables || store.kind != TensorReference::Kind::store || !precedes(store, read))
-    return false;
+  if (!variables) return false;
   const std::size_t depth = shared_depth(read.path, store.path);
   const std::span<const Stmt* const> path(store.path);
   const std::set<Symbol> shared = variables_of(path.first(depth));

@@ -9,8 +9,17 @@
 namespace mote {
 namespace {
 
+bool has_index(const decltype(ValueNode::kind)& kind) {
+  if (const auto* op = std::get_if<value::Op>(&kind))
+    return std::any_of(op->args.begin(), op->args.end(),
+                       [](const Value& a) { return a->has_index; });
+  return std::holds_alternative<value::Index>(kind) || std::holds_alternative<value::Load>(kind) ||
+         std::holds_alternative<value::Guard>(kind);
+}
+
 Value make(decltype(ValueNode::kind) kind, DType dtype) {
-  return std::make_shared<const ValueNode>(ValueNode{std::move(kind), dtype});
+  const bool index = has_index(kind);
+  return std::make_shared<const ValueNode>(ValueNode{std::move(kind), dtype, index});
 }
 
 struct SameKind {

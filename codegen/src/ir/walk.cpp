@@ -4,6 +4,7 @@
 // body. The order is always that of execution, so that results are stable.
 #include "mote/codegen/walk.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -29,8 +30,20 @@ const Value* value_of(const Stmt& s) {
 
 Value* value_of(Stmt& s) { return const_cast<Value*>(value_of(std::as_const(s))); }
 
+/// Calls f on the nodes that contain an index expression or a load, outer first.
+template <typename F>
+void for_each_with_index(const Value& v, const F& f) {
+  if (!v->has_index) return;
+  f(v);
+  if (const auto* op = std::get_if<value::Op>(&v->kind)) {
+    for (const Value& a : op->args) for_each_with_index(a, f);
+  } else if (const auto* guard = std::get_if<value::Guard>(&v->kind)) {
+    for_each_with_index(guard->then, f);
+  }
+}
+
 void for_each_expr_of_value(const Value& v, const std::function<void(const Expr&)>& f) {
-  for_each_value(v, [&f](const Value& node) {
+  for_each_with_index(v, [&f](const Value& node) {
     if (const auto* index = std::get_if<value::Index>(&node->kind)) f(index->e);
     if (const auto* guard = std::get_if<value::Guard>(&node->kind)) {
       for (const Condition& c : guard->conditions) f(c.e);
@@ -41,48 +54,28 @@ void for_each_expr_of_value(const Value& v, const std::function<void(const Expr&
   });
 }
 
-void add_reads(const Expr& e, std::vector<Access>& out) {
-  for_each_load(e, [&out](const Atom& a) { out.push_back({a.tensor, a.args, false}); });
+void visit_reads(const Expr& e, const AccessVisitor& f) {
+  for_each_load(e, [&f](const Atom& a) { f(a.tensor, a.args, false); });
 }
 
-void add_reads(const Value& v, std::vector<Access>& out) {
-  for_each_value(v, [&out](const Value& node) {
-    if (const auto* index = std::get_if<value::Index>(&node->kind)) add_reads(index->e, out);
+void visit_reads(const Value& v, const AccessVisitor& f) {
+  for_each_with_index(v, [&f](const Value& node) {
+    if (const auto* index = std::get_if<value::Index>(&node->kind)) visit_reads(index->e, f);
     if (const auto* guard = std::get_if<value::Guard>(&node->kind)) {
-      for (const Condition& c : guard->conditions) add_reads(c.e, out);
+      for (const Condition& c : guard->conditions) visit_reads(c.e, f);
     }
     if (const auto* load = std::get_if<value::Load>(&node->kind)) {
-      for (const Expr& e : load->index) add_reads(e, out);
-      out.push_back({load->tensor, load->index, false});
+      for (const Expr& e : load->index) visit_reads(e, f);
+      f(load->tensor, load->index, false);
     }
   });
 }
 
-void add_store(const std::string& tensor, const std::vector<Expr>& index, const Value& v,
-               std::vector<Access>& out) {
-  for (const Expr& e : index) add_reads(e, out);
-  add_reads(v, out);
-  out.push_back({tensor, index, true});
-}
-
-void add_accesses(const Stmt& s, std::vector<Access>& out) {
-  std::visit(
-      Overloaded{[&](const Loop& l) {
-                   for (const Expr* e : {&l.begin, &l.end, &l.step}) add_reads(*e, out);
-                   for (const Stmt& inner : l.body) add_accesses(inner, out);
-                 },
-                 [&](const If& i) {
-                   for (const Condition& c : i.conditions) add_reads(c.e, out);
-                   for (const Stmt& inner : i.body) add_accesses(inner, out);
-                 },
-                 [&](const Store& st) { add_store(st.tensor, st.index, st.value, out); },
-                 [&](const StoreReduce& st) { add_store(st.tensor, st.index, st.value, out); },
-                 [&](const Fold& fold) {
-                   add_reads(fold.value, out);
-                   add_reads(fold.position, out);
-                 },
-                 [&](const Let& let) { add_reads(let.value, out); }},
-      s.kind);
+void visit_store(const std::string& tensor, const std::vector<Expr>& index, const Value& v,
+                 const AccessVisitor& f) {
+  for (const Expr& e : index) visit_reads(e, f);
+  visit_reads(v, f);
+  f(tensor, index, true);
 }
 
 void add_names(const Stmt& s, std::set<std::string>& out) {
@@ -115,8 +108,31 @@ Conditions map_conditions(const Conditions& in, const std::function<Expr(const E
   return out;
 }
 
-Value rewrite_node(const Value& v, const std::function<Value(const Value&)>& f,
+bool mentions(const Expr& e, const std::map<Symbol, Expr>& env) {
+  return std::any_of(env.begin(), env.end(),
+                     [&](const auto& replaced) { return e.mentions(replaced.first); });
+}
+
+/// Returns true if an index expression of the value mentions one of the symbols.
+bool mentions(const Value& v, const std::map<Symbol, Expr>& env) {
+  if (!v->has_index) return false;
+  const auto in = [&](const Expr& e) { return mentions(e, env); };
+  if (const auto* index = std::get_if<value::Index>(&v->kind)) return in(index->e);
+  if (const auto* load = std::get_if<value::Load>(&v->kind))
+    return std::any_of(load->index.begin(), load->index.end(), in);
+  if (const auto* op = std::get_if<value::Op>(&v->kind))
+    return std::any_of(op->args.begin(), op->args.end(),
+                       [&](const Value& a) { return mentions(a, env); });
+  const auto* guard = std::get_if<value::Guard>(&v->kind);
+  return guard && (mentions(guard->then, env) ||
+                   std::any_of(guard->conditions.begin(), guard->conditions.end(),
+                               [&](const Condition& c) { return in(c.e); }));
+}
+
+/// `indices_only`: f changes only nodes that contain an index expression or a load.
+Value rewrite_node(const Value& v, const std::function<Value(const Value&)>& f, bool indices_only,
                    std::unordered_map<const ValueNode*, Value>& done) {
+  if (indices_only && !v->has_index) return v;
   if (const auto found = done.find(v.get()); found != done.end()) return found->second;
   Value next = v;
   if (const auto* op = std::get_if<value::Op>(&v->kind)) {
@@ -124,12 +140,12 @@ Value rewrite_node(const Value& v, const std::function<Value(const Value&)>& f,
     std::vector<Value> args;
     args.reserve(op->args.size());
     for (const Value& a : op->args) {
-      args.push_back(rewrite_node(a, f, done));
+      args.push_back(rewrite_node(a, f, indices_only, done));
       changed = changed || args.back() != a;
     }
     if (changed) next = op_value(op->op, std::move(args), op->arg_dtype, v->dtype);
   } else if (const auto* guard = std::get_if<value::Guard>(&v->kind)) {
-    Value then = rewrite_node(guard->then, f, done);
+    Value then = rewrite_node(guard->then, f, indices_only, done);
     if (then != guard->then) next = guard_value(guard->conditions, then, guard->otherwise);
   }
   next = f(next);
@@ -139,15 +155,44 @@ Value rewrite_node(const Value& v, const std::function<Value(const Value&)>& f,
 
 }  // namespace
 
+void for_each_access(const Body& body, const AccessVisitor& f) {
+  for (const Stmt& s : body) for_each_access(s, f);
+}
+
+void for_each_access(const Stmt& s, const AccessVisitor& f) {
+  std::visit(
+      Overloaded{[&](const Loop& l) {
+                   for (const Expr* e : {&l.begin, &l.end, &l.step}) visit_reads(*e, f);
+                   for_each_access(l.body, f);
+                 },
+                 [&](const If& i) {
+                   for (const Condition& c : i.conditions) visit_reads(c.e, f);
+                   for_each_access(i.body, f);
+                 },
+                 [&](const Store& st) { visit_store(st.tensor, st.index, st.value, f); },
+                 [&](const StoreReduce& st) { visit_store(st.tensor, st.index, st.value, f); },
+                 [&](const Fold& fold) {
+                   visit_reads(fold.value, f);
+                   visit_reads(fold.position, f);
+                 },
+                 [&](const Let& let) { visit_reads(let.value, f); }},
+      s.kind);
+}
+
 std::vector<Access> accesses(const Stmt& s) {
   std::vector<Access> out;
-  add_accesses(s, out);
+  for_each_access(s, [&out](const std::string& tensor, const std::vector<Expr>& index, bool write) {
+    out.push_back({tensor, index, write});
+  });
   return out;
 }
 
 std::vector<Access> accesses(const Body& body) {
   std::vector<Access> out;
-  for (const Stmt& s : body) add_accesses(s, out);
+  for_each_access(body,
+                  [&out](const std::string& tensor, const std::vector<Expr>& index, bool write) {
+                    out.push_back({tensor, index, write});
+                  });
   return out;
 }
 
@@ -234,11 +279,11 @@ void for_each_load(const Expr& e, const std::function<void(const Atom&)>& f) {
 
 Value rewrite(const Value& v, const std::function<Value(const Value&)>& f) {
   std::unordered_map<const ValueNode*, Value> done;
-  return rewrite_node(v, f, done);
+  return rewrite_node(v, f, false, done);
 }
 
 Value rewrite_exprs(const Value& v, const std::function<Expr(const Expr&)>& f) {
-  return rewrite(v, [&f](const Value& node) -> Value {
+  const auto rewritten = [&f](const Value& node) -> Value {
     if (const auto* index = std::get_if<value::Index>(&node->kind)) {
       Expr e = f(index->e);
       return e == index->e ? node : index_value(e, node->dtype);
@@ -253,7 +298,27 @@ Value rewrite_exprs(const Value& v, const std::function<Expr(const Expr&)>& f) {
       return index == load->index ? node : load_value(load->tensor, std::move(index), node->dtype);
     }
     return node;
-  });
+  };
+  std::unordered_map<const ValueNode*, Value> done;
+  return rewrite_node(v, rewritten, true, done);
+}
+
+void rewrite_loads(Stmt& s, const std::string& tensor,
+                   const std::function<Value(const value::Load&, DType)>& f) {
+  Value* v = value_of(s);
+  if (!v) return;
+  const auto is_load = [&](const Value& node) {
+    const auto* l = std::get_if<value::Load>(&node->kind);
+    return l && l->tensor == tensor;
+  };
+  bool found = false;
+  for_each_with_index(*v, [&](const Value& node) { found = found || is_load(node); });
+  if (!found) return;
+  const auto rewritten = [&](const Value& node) {
+    return is_load(node) ? f(std::get<value::Load>(node->kind), node->dtype) : node;
+  };
+  std::unordered_map<const ValueNode*, Value> done;
+  *v = rewrite_node(*v, rewritten, true, done);
 }
 
 void rewrite_values(Body& body, const std::function<Value(const Value&)>& f) {
@@ -263,19 +328,55 @@ void rewrite_values(Body& body, const std::function<Value(const Value&)>& f) {
   }
 }
 
+namespace {
+
+/// Rewrites the index expressions of a statement outside of its value and its body.
+void rewrite_own_exprs(Stmt& s, const std::function<Expr(const Expr&)>& f) {
+  std::visit(Overloaded{[&](Loop& l) {
+                          for (Expr* e : {&l.begin, &l.end, &l.step}) *e = f(*e);
+                        },
+                        [&](If& i) { i.conditions = map_conditions(i.conditions, f); },
+                        [&](Store& st) { st.index = map_exprs(st.index, f); },
+                        [&](StoreReduce& st) { st.index = map_exprs(st.index, f); },
+                        [&](Fold& fold) { fold.position = f(fold.position); }, [](Let&) {}},
+             s.kind);
+}
+
+}  // namespace
+
 void rewrite_exprs(Body& body, const std::function<Expr(const Expr&)>& f) {
   for (Stmt& s : body) {
-    std::visit(Overloaded{[&](Loop& l) {
-                            for (Expr* e : {&l.begin, &l.end, &l.step}) *e = f(*e);
-                          },
-                          [&](If& i) { i.conditions = map_conditions(i.conditions, f); },
-                          [&](Store& st) { st.index = map_exprs(st.index, f); },
-                          [&](StoreReduce& st) { st.index = map_exprs(st.index, f); },
-                          [&](Fold& fold) { fold.position = f(fold.position); }, [](Let&) {}},
-               s.kind);
+    rewrite_own_exprs(s, f);
     if (Value* v = value_of(s)) *v = rewrite_exprs(*v, f);
     if (Body* inner = body_of(s)) rewrite_exprs(*inner, f);
   }
+}
+
+namespace {
+
+void substitute(Body& body, const std::map<Symbol, Expr>& env,
+                const std::function<Expr(const Expr&)>& replaced) {
+  for (Stmt& s : body) {
+    rewrite_own_exprs(s, replaced);
+    if (Value* v = value_of(s); v && mentions(*v, env)) *v = rewrite_exprs(*v, replaced);
+    if (Body* inner = body_of(s)) substitute(*inner, env, replaced);
+  }
+}
+
+struct ExprHash {
+  std::size_t operator()(const Expr& e) const { return e.hash(); }
+};
+
+}  // namespace
+
+void substitute(Body& body, const std::map<Symbol, Expr>& env) {
+  std::unordered_map<Expr, Expr, ExprHash> done;  // one condition is in many guards
+  substitute(body, env, [&](const Expr& e) {
+    if (!mentions(e, env)) return e;
+    const auto [found, is_new] = done.try_emplace(e);
+    if (is_new) found->second = e.substitute(env);
+    return found->second;
+  });
 }
 
 }  // namespace mote

@@ -20,9 +20,18 @@ std::optional<Expr> as_index(const Uop& u, const std::vector<Expr>& index) {
 }  // namespace
 
 Expr at(const Expr& e, const std::vector<Expr>& index) {
+  if (e.constant()) return e;
+  static const std::vector<Symbol> variables = [] {
+    std::vector<Symbol> all;
+    for (int k = 0; k < kMaxRank; ++k) all.emplace_back(SymbolKind::loop, "i" + std::to_string(k));
+    return all;
+  }();
   std::map<Symbol, Expr> env;
-  for (std::size_t k = 0; k < index.size(); ++k)
-    env.emplace(Symbol(SymbolKind::loop, "i" + std::to_string(k)), index[k]);
+  const auto symbol = e.as_symbol();
+  for (std::size_t k = 0; k < index.size(); ++k) {
+    if (symbol == variables[k]) return index[k];
+    env.emplace(variables[k], index[k]);
+  }
   return e.substitute(env);
 }
 

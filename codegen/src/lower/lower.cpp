@@ -333,7 +333,7 @@ Lowered lower_with(std::shared_ptr<const Program> program, NodeSet materialised)
 }
 
 LoopProgram lower(std::shared_ptr<const Program> program) {
-  NodeSet materialised = choose_materialised(*program, {});
+  NodeSet materialised = choose_materialised(*program, {}).nodes;
   return lower_with(std::move(program), std::move(materialised)).program;
 }
 

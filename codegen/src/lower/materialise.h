@@ -11,11 +11,17 @@ namespace mote {
 
 using NodeSet = std::set<const UopNode*>;
 
-/// Returns each scatter; each reduction, unless it has one use and that use's index map is
+struct Materialised {
+  NodeSet nodes;
+  NodeSet for_text;  ///< the nodes among them whose text would otherwise be repeated too often
+};
+
+/// Chooses each scatter; each reduction, unless it has one use and that use's index map is
 /// injective; a map that would be recomputed (read at a non-injective index) unless it is barred
-/// and cheap; a transcendental that three different locations read. An output is a copy of its
-/// node: it is never read back, because it is narrower than the value.
-NodeSet choose_materialised(const Program& program, const NodeSet& barred);
+/// and cheap; a transcendental that three different locations read; a deep map that many nests
+/// read, so that text stays linear in the program. An output is a copy of its node: it is never
+/// read back, because it is narrower than the value.
+Materialised choose_materialised(const Program& program, const NodeSet& barred);
 /// Returns every node that computes a value.
 NodeSet all_materialised(const Program& program);
 /// Returns true if computing the node again is expensive: it holds a transcendental or a reduction

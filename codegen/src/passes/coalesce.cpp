@@ -33,7 +33,7 @@ namespace {
 struct Pair {
   const TensorDecl& guest;
   const TensorDecl& host;
-  const std::vector<TensorReference>& of_guest;
+  std::vector<TensorReference>& of_guest;
   const std::vector<TensorReference>& of_host;
   const TensorReference* store = nullptr;  ///< in of_host
   std::size_t depth = 0;                   ///< depth of the iteration on the store's path
@@ -121,14 +121,16 @@ bool guest_leaves_in_time(const Pair& pair) {
 }
 
 /// Returns true if the guest reads in an iteration only values that it got in that iteration.
-bool guest_carries_nothing(const Pair& pair, const Facts& facts) {
+bool guest_carries_nothing(Pair& pair, const Facts& facts) {
   if (variables_of(pair.shared_path()).empty()) return true;
-  const auto& all = pair.of_guest;
-  return std::all_of(all.begin(), all.end(), [&](const TensorReference& read) {
-    if (read.kind == TensorReference::Kind::store) return true;
-    return std::any_of(all.begin(), all.end(), [&](const TensorReference& w) {
-      return is_stored_in_round_of(read, w, facts);
-    });
+  auto& all = pair.of_guest;
+  return std::all_of(all.begin(), all.end(), [&](TensorReference& read) {
+    if (read.kind == TensorReference::Kind::store || read.is_stored_in_round) return true;
+    read.is_stored_in_round =
+        std::any_of(all.rbegin(), all.rend(), [&](const TensorReference& w) {  // the last first
+          return is_stored_in_round_of(read, w, facts);
+        });
+    return read.is_stored_in_round;
   });
 }
 
@@ -143,6 +145,7 @@ bool rounds_are_apart(const Pair& pair) {
 /// Returns true if the host has the guest's elements wherever the guest is accessed: its store may
 /// stand under conditions that the guest does not have.
 bool host_has_room(const Pair& pair, const Facts& facts) {
+  if (pair.outer.empty()) return true;
   return std::all_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const TensorReference& r) {
     const Facts here = facts_at(r, facts);
     for (std::size_t k = 0; k < pair.outer.size(); ++k)
@@ -218,30 +221,52 @@ bool is_copy_of_itself(const Stmt& s, const std::string& tensor) {
   return l && l->tensor == tensor && l->index == store->index;
 }
 
-void erase_copies(Body& body, const std::string& tensor) {
+/// Returns true if there was one.
+bool erase_copies(Body& body, const std::string& tensor) {
+  bool erased = false;
   for (Stmt& s : body)
-    if (Body* nested = nested_body(s)) erase_copies(*nested, tensor);
-  std::erase_if(body, [&](const Stmt& s) { return is_copy_of_itself(s, tensor); });
+    if (Body* nested = nested_body(s)) erased = erase_copies(*nested, tensor) || erased;
+  return std::erase_if(body, [&](const Stmt& s) { return is_copy_of_itself(s, tensor); }) > 0 ||
+         erased;
 }
 
+/// Returns the bodies that contain one of the references, each once.
+std::set<Body*> bodies_of(LoopProgram& p, const std::vector<TensorReference>& all) {
+  std::set<Body*> bodies;
+  for (const TensorReference& r : all)
+    bodies.insert(r.path.empty() ? &p.body : nested_body(const_cast<Stmt&>(*r.path.back())));
+  return bodies;
+}
+
+/// Moves the guest into the host's storage, and its references to the host's.
 void move_in(LoopProgram& p, const std::string& guest, const std::string& host,
-             const std::vector<Expr>& outer) {
-  rewrite_values(p.body, [&](const Value& v) {
-    const auto* l = std::get_if<value::Load>(&v->kind);
-    if (!l || l->tensor != guest) return v;
+             const std::vector<Expr>& outer, References& touches) {
+  const auto moved_load = [&](const value::Load& l, DType dtype) {
     std::vector<Expr> index = outer;
-    index.insert(index.end(), l->index.begin(), l->index.end());
-    return load_value(host, std::move(index), v->dtype);
-  });
+    index.insert(index.end(), l.index.begin(), l.index.end());
+    return load_value(host, std::move(index), dtype);
+  };
+  for (Body* body : bodies_of(p, touches[guest]))
+    for (Stmt& s : *body) rewrite_loads(s, guest, moved_load);
   move_stores(p.body, guest, host, outer);
-  erase_copies(p.body, host);
   std::erase_if(p.tensors, [&](const TensorDecl& t) { return t.name == guest; });
+  if (erase_copies(p.body, host)) {  // statements have moved
+    touches = references_by_tensor(p.body);
+    return;
+  }
+  auto moved = touches.extract(guest);
+  for (TensorReference& r : moved.mapped()) {
+    r.tensor = host;
+    r.index.insert(r.index.begin(), outer.begin(), outer.end());
+    r.is_stored_in_round = r.is_stored_in_round && outer.empty();
+    touches[host].push_back(std::move(r));
+  }
+  std::ranges::stable_sort(touches[host], precedes);
 }
 
 /// Moves the first guest that finds a host: temporaries are tried first, in their order, so that a
 /// chain of them ends in one buffer.
-bool coalesce_one(LoopProgram& p, const Facts& facts) {
-  References touches = references_by_tensor(p.body);
+bool coalesce_one(LoopProgram& p, References& touches, const Facts& facts) {
   for (const TensorDecl& guest : p.tensors) {
     if (guest.role != TensorRole::temporary || guest.shape.empty()) continue;
     for (const TensorRole role : {TensorRole::temporary, TensorRole::output}) {
@@ -252,7 +277,7 @@ bool coalesce_one(LoopProgram& p, const Facts& facts) {
         const std::string from = guest.name;
         const std::string to = host.name;
         const std::vector<Expr> outer = pair->outer;
-        move_in(p, from, to, outer);
+        move_in(p, from, to, outer, touches);
         return true;
       }
     }
@@ -264,8 +289,9 @@ bool coalesce_one(LoopProgram& p, const Facts& facts) {
 
 LoopProgram coalesce(LoopProgram p) {
   const Facts facts = base_facts(*p.source);
+  References touches = references_by_tensor(p.body);
   bool changed = false;
-  while (coalesce_one(p, facts)) changed = true;
+  while (coalesce_one(p, touches, facts)) changed = true;
   return changed ? eliminate_dead_code(std::move(p)) : p;
 }
 

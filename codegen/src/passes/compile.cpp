@@ -30,6 +30,10 @@ constexpr std::array<Pass, 16> kPasses = {{
     {"coalesce", coalesce},
 }};
 
+/// The number of passes after which it is known which temporaries keep a tensor. The other passes
+/// run only on programs that are not lowered again.
+constexpr std::size_t kPassesThatDecide = 8;
+
 constexpr bool kVerify =
 #ifdef NDEBUG
     false;
@@ -46,16 +50,11 @@ void check(const LoopProgram& p) {
   if (kVerify) verify(p);
 }
 
-/// Runs the passes. `unshared` gets the tensors as they are before some share storage; `stages`, if
-/// wanted, gets every stage that changed the program, lower's first.
-LoopProgram run_passes(LoopProgram p, std::vector<TensorDecl>& unshared,
-                       std::vector<Stage>* stages) {
-  check(p);
-  if (stages) stages->push_back({"lower", p});
+/// Runs the passes; `stages`, if wanted, gets every stage that changed the program.
+LoopProgram run_passes(std::span<const Pass> passes, LoopProgram p, std::vector<Stage>* stages) {
   std::string text = stages ? to_string(p) : "";
-  for (const Pass& pass : kPasses) {
+  for (const Pass& pass : passes) {
     const std::string name = p.name;
-    if (pass.run == coalesce) unshared = p.tensors;
     try {
       p = pass.run(std::move(p));
       check(p);
@@ -70,16 +69,16 @@ LoopProgram run_passes(LoopProgram p, std::vector<TensorDecl>& unshared,
   return p;
 }
 
-/// Returns the nodes of temporaries that remain, with storage of their own or not, and could as
-/// well be computed where they are read.
+/// Returns the nodes of temporaries that remain and could as well be computed where they are read.
 NodeSet regretted(const std::vector<TensorDecl>& tensors, const Lowered& lowered,
-                  const NodeSet& materialised) {
+                  const Materialised& materialised) {
   NodeSet nodes;
   for (const TensorDecl& t : tensors) {
     if (t.role != TensorRole::temporary || t.shape.empty()) continue;
     const Uop& u = lowered.temporaries.at(t.name);
     if (!std::holds_alternative<uop::Map>(u.node().kind)) continue;
-    NodeSet others = materialised;
+    if (materialised.for_text.count(u.id())) continue;
+    NodeSet others = materialised.nodes;
     others.erase(u.id());
     if (!is_expensive(u, others)) nodes.insert(u.id());
   }
@@ -94,19 +93,24 @@ LoopProgram compile(const std::shared_ptr<const Program>& program,
                     const std::function<void(const char*, const LoopProgram&)>& observe) {
   NodeSet barred;
   while (true) {
-    const NodeSet materialised = choose_materialised(*program, barred);
+    const Materialised materialised = choose_materialised(*program, barred);
     Lowered lowered;
     try {
-      lowered = lower_with(program, materialised);
+      lowered = lower_with(program, materialised.nodes);
     } catch (const Error& e) {
       throw Error("while lowering " + program->name + ": " + e.what());
     }
+    check(lowered.program);
     std::vector<Stage> stages;
-    std::vector<TensorDecl> unshared;
-    LoopProgram result = run_passes(lowered.program, unshared, observe ? &stages : nullptr);
+    std::vector<Stage>* const wanted = observe ? &stages : nullptr;
+    if (wanted) stages.push_back({"lower", lowered.program});
+    const std::span<const Pass> all(kPasses);
+    LoopProgram result =
+        run_passes(all.first(kPassesThatDecide), std::move(lowered.program), wanted);
     const std::size_t before = barred.size();
-    barred.merge(regretted(unshared, lowered, materialised));
+    barred.merge(regretted(result.tensors, lowered, materialised));
     if (barred.size() != before) continue;
+    result = run_passes(all.subspan(kPassesThatDecide), std::move(result), wanted);
     for (const Stage& s : stages) observe(s.name, s.program);
     return result;
   }

@@ -49,10 +49,24 @@ bool is_an_axis(const Loop& loop, const std::vector<PlacedAccess>& all,
   return false;
 }
 
+/// Collects the references of a program when they are first needed.
+class ReferencesOnce {
+ public:
+  explicit ReferencesOnce(const LoopProgram& p) : p_(p) {}
+
+  const std::vector<TensorReference>& of(const std::string& tensor) {
+    if (!all_) all_ = references_by_tensor(p_.body);
+    return (*all_)[tensor];
+  }
+
+ private:
+  const LoopProgram& p_;
+  std::optional<std::map<std::string, std::vector<TensorReference>>> all_;
+};
+
 /// Returns true if every element that is read was stored in the same iteration of all common loops.
-bool flows_within_iterations(const LoopProgram& p, const std::string& tensor) {
+bool flows_within_iterations(const LoopProgram& p, const std::vector<TensorReference>& all) {
   const Facts facts = base_facts(*p.source);
-  const std::vector<TensorReference> all = references(p.body, tensor);
   return std::all_of(all.begin(), all.end(), [&](const TensorReference& read) {
     return read.kind == TensorReference::Kind::store ||
            std::any_of(all.begin(), all.end(), [&](const TensorReference& write) {
@@ -64,7 +78,7 @@ bool flows_within_iterations(const LoopProgram& p, const std::string& tensor) {
 /// Returns the variables of the common loops whose axes may be removed.
 std::set<Symbol> carried_variables(const LoopProgram& p, const std::string& tensor,
                                    const std::vector<PlacedAccess>& all,
-                                   const std::vector<bool>& alike) {
+                                   const std::vector<bool>& alike, ReferencesOnce& references) {
   std::set<Symbol> variables;
   bool rounds_meet = false;
   for (const Stmt* s : common_path(all)) {
@@ -74,7 +88,7 @@ std::set<Symbol> carried_variables(const LoopProgram& p, const std::string& tens
       for (std::size_t k = 0; k < alike.size(); ++k)
         if (!alike[k] && a.access.index[k].mentions(loop->variable)) return variables;
     if (!is_an_axis(*loop, all, alike) && !rounds_meet) {
-      if (!flows_within_iterations(p, tensor)) return variables;
+      if (!flows_within_iterations(p, references.of(tensor))) return variables;
       rounds_meet = true;
     }
     variables.insert(loop->variable);
@@ -83,11 +97,11 @@ std::set<Symbol> carried_variables(const LoopProgram& p, const std::string& tens
 }
 
 std::vector<bool> droppable_axes(const LoopProgram& p, const TensorDecl& t,
-                                 const std::vector<PlacedAccess>& all) {
+                                 const std::vector<PlacedAccess>& all, ReferencesOnce& references) {
   const std::size_t rank = t.shape.size();
   const std::vector<bool> alike = alike_axes(all, rank);
   if (std::find(alike.begin(), alike.end(), true) == alike.end()) return alike;
-  const std::set<Symbol> carried = carried_variables(p, t.name, all, alike);
+  const std::set<Symbol> carried = carried_variables(p, t.name, all, alike, references);
   std::vector<bool> drop(rank, false);
   for (std::size_t k = 0; k < rank; ++k) {
     const Expr& e = all.front().access.index[k];
@@ -151,11 +165,12 @@ bool drop_axes(LoopProgram& p, const Drops& drops) {
 
 bool drop_axes(LoopProgram& p) {
   const AccessesByTensor accesses = accesses_by_tensor(p);
+  ReferencesOnce references(p);
   Drops drops;
   for (const TensorDecl& t : p.tensors) {
     const auto all = accesses.find(t.name);
     if (t.role != TensorRole::temporary || all == accesses.end()) continue;
-    std::vector<bool> drop = droppable_axes(p, t, all->second);
+    std::vector<bool> drop = droppable_axes(p, t, all->second, references);
     if (std::find(drop.begin(), drop.end(), true) != drop.end()) drops[t.name] = std::move(drop);
   }
   return !drops.empty() && drop_axes(p, drops);
@@ -163,22 +178,27 @@ bool drop_axes(LoopProgram& p) {
 
 /// Returns the scalars that one statement stores, with the number of all their accesses.
 std::map<std::string, int> bindable_scalars(const LoopProgram& p) {
-  const AccessesByTensor accesses = accesses_by_tensor(p);
-  std::map<std::string, int> found;
-  for (const TensorDecl& t : p.tensors) {
-    const auto all = accesses.find(t.name);
-    if (t.role != TensorRole::temporary || !t.shape.empty() || all == accesses.end()) continue;
-    const auto writes = std::count_if(all->second.begin(), all->second.end(),
-                                      [](const PlacedAccess& a) { return a.access.write; });
-    if (writes == 1) found[t.name] = static_cast<int>(all->second.size());
-  }
-  return found;
+  std::map<std::string, int> touches;
+  std::map<std::string, int> writes;
+  for (const TensorDecl& t : p.tensors)
+    if (t.role == TensorRole::temporary && t.shape.empty()) touches[t.name] = 0;
+  if (touches.empty()) return touches;
+  for_each_access(p.body, [&](const std::string& tensor, const std::vector<Expr>&, bool write) {
+    const auto found = touches.find(tensor);
+    if (found == touches.end()) return;
+    ++found->second;
+    writes[tensor] += write;
+  });
+  std::erase_if(touches, [&](const auto& touched) { return writes[touched.first] != 1; });
+  return touches;
 }
 
 bool reads(const Stmt& s, const std::string& tensor) {
-  const std::vector<Access> all = accesses(s);
-  return std::any_of(all.begin(), all.end(),
-                     [&](const Access& a) { return a.tensor == tensor && !a.write; });
+  bool found = false;
+  for_each_access(s, [&](const std::string& touched, const std::vector<Expr>&, bool write) {
+    found = found || (!write && touched == tensor);
+  });
+  return found;
 }
 
 /// Replaces the only store of a scalar by a Let, if all its readers come after it in the same body,
@@ -189,7 +209,9 @@ void bind_scalars(Body& body, const std::map<std::string, int>& scalars,
   for (std::size_t k = body.size(); k-- > 0;) {
     const auto* store = std::get_if<Store>(&body[k].kind);
     const auto scalar = store ? scalars.find(store->tensor) : scalars.end();
-    for (const Access& a : accesses(body[k])) ++later[a.tensor];
+    for_each_access(body[k], [&](const std::string& tensor, const std::vector<Expr>&, bool) {
+      if (scalars.count(tensor)) ++later[tensor];
+    });
     if (scalar != scalars.end() && later[scalar->first] == scalar->second &&
         !reads(body[k], scalar->first)) {
       body[k] = {Let{scalar->first, store->value}};
@@ -200,8 +222,10 @@ void bind_scalars(Body& body, const std::map<std::string, int>& scalars,
 }
 
 void name_scalars(LoopProgram& p) {
+  const std::map<std::string, int> scalars = bindable_scalars(p);
+  if (scalars.empty()) return;
   std::set<std::string> bound;
-  bind_scalars(p.body, bindable_scalars(p), bound);
+  bind_scalars(p.body, scalars, bound);
   if (bound.empty()) return;
   rewrite_values(p.body, [&](const Value& v) {
     const auto* l = std::get_if<value::Load>(&v->kind);
@@ -212,7 +236,9 @@ void name_scalars(LoopProgram& p) {
 
 void drop_untouched(LoopProgram& p) {
   std::set<std::string> touched;
-  for (const Access& a : accesses(p.body)) touched.insert(a.tensor);
+  for_each_access(p.body, [&](const std::string& tensor, const std::vector<Expr>&, bool) {
+    touched.insert(tensor);
+  });
   std::erase_if(p.tensors, [&](const TensorDecl& t) {
     return t.role == TensorRole::temporary && touched.count(t.name) == 0;
   });

@@ -83,24 +83,103 @@ Conditions demanded(const std::vector<TensorReference>& all, const Facts& facts)
   return common.value_or(Conditions{});
 }
 
+bool loads_in_index(const Stmt& s) {
+  bool found = false;
+  for_each_expr(s, [&](const Expr& e) { found = found || e.has_load(); });
+  return found;
+}
+
+/// The names (of Lets and accumulators) that the statements read which define a name or store to a
+/// tensor. Conditions that are added to a statement mention no name, so that this stays true.
+class NameReaders {
+ public:
+  explicit NameReaders(const Body& body) {
+    for_each(body, [this](const Stmt& s) { add(s); });
+  }
+
+  /// Returns the names that only the stores to the tensor need.
+  std::set<std::string> names_for(const std::string& tensor) const {
+    std::set<std::string> names;
+    std::map<int, int> known_readers;
+    std::vector<int> known;
+    if (const auto store = stores_.find(tensor); store != stores_.end())
+      known.push_back(store->second);
+    while (!known.empty()) {
+      const int reader = known.back();
+      known.pop_back();
+      for (const int read : reads_[static_cast<std::size_t>(reader)]) {
+        if (++known_readers[read] != readers_[static_cast<std::size_t>(read)]) continue;
+        names.insert(names_[static_cast<std::size_t>(read)]);
+        known.push_back(read);
+      }
+    }
+    return names;
+  }
+
+ private:
+  int id_in(std::map<std::string, int>& ids, const std::string& name) {
+    const auto [found, is_new] = ids.try_emplace(name, static_cast<int>(names_.size()));
+    if (is_new) new_id(name);
+    return found->second;
+  }
+
+  void new_id(const std::string& name) {
+    names_.push_back(name);
+    reads_.emplace_back();
+    readers_.push_back(0);
+  }
+
+  /// Returns the id of what the statement defines; kOther if other statements may need it.
+  int made_by(const Stmt& s) {
+    if (const auto* store = std::get_if<Store>(&s.kind)) return id_in(stores_, store->tensor);
+    if (const auto* fold = std::get_if<Fold>(&s.kind)) return id_in(ids_, fold->accumulator);
+    if (const auto* let = std::get_if<Let>(&s.kind); let && !loads_in_index(s))
+      return id_in(ids_, let->name);
+    return kOther;
+  }
+
+  void add(const Stmt& s) {
+    if (names_.empty()) new_id("");
+    const int reader = made_by(s);
+    const auto reads = [&](const std::string& name) {
+      const int read = id_in(ids_, name);
+      if (!pairs_.insert({reader, read}).second) return;
+      reads_[static_cast<std::size_t>(reader)].push_back(read);
+      ++readers_[static_cast<std::size_t>(read)];
+    };
+    for_each_expr(s, [&](const Expr& e) {
+      for_each_load(e, [&](const Atom& a) {
+        if (a.args.empty()) reads(a.tensor);
+      });
+    });
+    for_each_value(s, [&](const Value& v) {
+      if (const auto* a = std::get_if<value::Accumulated>(&v->kind)) reads(a->name);
+      if (const auto* b = std::get_if<value::Bound>(&v->kind)) reads(b->name);
+    });
+  }
+
+  static constexpr int kOther = 0;
+  std::map<std::string, int> ids_;     ///< ids of names
+  std::map<std::string, int> stores_;  ///< ids of tensors that are stored
+  std::vector<std::string> names_;     ///< by id, as are the next two
+  std::vector<std::vector<int>> reads_;
+  std::vector<int> readers_;
+  std::set<std::pair<int, int>> pairs_;
+};
+
 /// Finds the statements that only the store to `tensor` needs, including the store itself: names
 /// that they alone read, folds of accumulators that they alone read.
 class Suppliers {
  public:
-  Suppliers(const Body& body, const std::string& tensor) {
-    for_each(body, [&](const Stmt& s) { add_statement(s, tensor); });
-    bool changed = true;
-    while (changed) {
-      changed = false;
-      for (const auto& [name, statements] : makers_) {
-        const auto readers = readers_.find(name);
-        if (readers == readers_.end() || !all_known(readers->second)) continue;
-        for (const Stmt* s : statements) changed = known_.insert(s).second || changed;
-      }
-    }
-  }
+  Suppliers(const NameReaders& readers, std::string tensor)
+      : tensor_(std::move(tensor)), names_(readers.names_for(tensor_)) {}
 
-  bool has(const Stmt& s) const { return known_.count(&s) > 0; }
+  bool has(const Stmt& s) const {
+    if (const auto* store = std::get_if<Store>(&s.kind)) return store->tensor == tensor_;
+    if (const auto* fold = std::get_if<Fold>(&s.kind)) return names_.count(fold->accumulator) > 0;
+    const auto* let = std::get_if<Let>(&s.kind);
+    return let && names_.count(let->name) > 0 && !loads_in_index(s);
+  }
 
   /// Returns true if the name is, or contains, the position of an argmax, which does not exist if
   /// its loop does not run.
@@ -115,46 +194,22 @@ class Suppliers {
 
   /// Returns true if the loop computes accumulators and nothing that another statement needs.
   bool are_all_in(const Loop& loop) const {
-    bool all = true;
     bool folds = false;
-    for_each(loop.body, [&](const Stmt& s) {
-      if (nested_body(s)) return;
-      const bool pure = std::holds_alternative<Fold>(s.kind) || std::holds_alternative<Let>(s.kind);
-      all = all && pure && has(s);
-      folds = folds || std::holds_alternative<Fold>(s.kind);
-    });
-    return all && folds;
+    return are_all_in(loop.body, folds) && folds;
   }
 
  private:
-  void add_statement(const Stmt& s, const std::string& tensor) {
-    if (const auto* store = std::get_if<Store>(&s.kind); store && store->tensor == tensor)
-      known_.insert(&s);
-    if (const auto* fold = std::get_if<Fold>(&s.kind)) makers_[fold->accumulator].push_back(&s);
-    bool loads_index = false;
-    for_each_expr(s, [&](const Expr& e) {
-      for_each_load(e, [&](const Atom& a) {
-        loads_index = true;
-        if (a.args.empty()) readers_[a.tensor].push_back(&s);
-      });
+  bool are_all_in(const Body& body, bool& folds) const {
+    return std::all_of(body.begin(), body.end(), [&](const Stmt& s) {
+      if (const Body* nested = nested_body(s)) return are_all_in(*nested, folds);
+      const bool folds_here = std::holds_alternative<Fold>(s.kind);
+      folds = folds || folds_here;
+      return (folds_here || std::holds_alternative<Let>(s.kind)) && has(s);
     });
-    for_each_value(s, [&](const Value& v) {
-      if (const auto* a = std::get_if<value::Accumulated>(&v->kind))
-        readers_[a->name].push_back(&s);
-      if (const auto* b = std::get_if<value::Bound>(&v->kind)) readers_[b->name].push_back(&s);
-    });
-    if (const auto* let = std::get_if<Let>(&s.kind); let && !loads_index)
-      makers_[let->name].push_back(&s);
   }
 
-  bool all_known(const std::vector<const Stmt*>& statements) const {
-    return std::all_of(statements.begin(), statements.end(),
-                       [&](const Stmt* s) { return known_.count(s) > 0; });
-  }
-
-  std::map<std::string, std::vector<const Stmt*>> makers_;
-  std::map<std::string, std::vector<const Stmt*>> readers_;
-  std::set<const Stmt*> known_;
+  std::string tensor_;
+  std::set<std::string> names_;
 };
 
 Conditions in_scope(const Conditions& conditions, const std::set<Symbol>& scope) {
@@ -226,14 +281,16 @@ void merge_nested_branches(Body& body) {
 LoopProgram demand(LoopProgram p) {
   const Facts facts = base_facts(*p.source);
   bool changed = false;
-  auto all = references_by_tensor(p.body);
+  const NameReaders readers(p.body);
+  const auto all = references_by_tensor(p.body);  // until conditions are added
   for (auto t = p.tensors.rbegin(); t != p.tensors.rend(); ++t) {
     if (t->role != TensorRole::temporary || t->shape.empty()) continue;
-    const Conditions conditions = demanded(all[t->name], facts);
+    const auto found = all.find(t->name);
+    if (found == all.end()) continue;
+    const Conditions conditions =
+        demanded(changed ? references(p.body, t->name) : found->second, facts);
     if (conditions.empty()) continue;
-    const Suppliers suppliers(p.body, t->name);
-    apply(p.body, suppliers, conditions, {});
-    all = references_by_tensor(p.body);
+    apply(p.body, Suppliers(readers, t->name), conditions, {});
     changed = true;
   }
   if (!changed) return p;

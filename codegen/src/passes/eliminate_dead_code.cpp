@@ -15,8 +15,9 @@ struct Needed {
 
 Needed needed_by(const LoopProgram& p) {
   Needed n;
-  for (const Access& a : accesses(p.body))
-    if (!a.write) n.tensors.insert(a.tensor);
+  for_each_access(p.body, [&](const std::string& tensor, const std::vector<Expr>&, bool write) {
+    if (!write) n.tensors.insert(tensor);
+  });
   for (const TensorDecl& t : p.tensors)
     if (t.role == TensorRole::output) n.tensors.insert(t.name);
   n.accumulators = accumulators_read(p.body);
@@ -51,7 +52,9 @@ LoopProgram eliminate_dead_code(LoopProgram p) {
   while (remove_dead(p.body, needed_by(p))) {
   }
   std::set<std::string> touched;
-  for (const Access& a : accesses(p.body)) touched.insert(a.tensor);
+  for_each_access(p.body, [&](const std::string& tensor, const std::vector<Expr>&, bool) {
+    touched.insert(tensor);
+  });
   std::erase_if(p.tensors, [&](const TensorDecl& t) {
     return t.role == TensorRole::temporary && !touched.count(t.name);
   });

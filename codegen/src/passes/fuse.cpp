@@ -173,61 +173,53 @@ class Fuser {
                            const FusedBody& state) const {
     const auto reads = [&](const Summary& s) {
       return std::any_of(s.touches.begin(), s.touches.end(), [&](const auto& touched) {
-        const auto written = state.summaries[q].touches.find(touched.first);
+        const auto written = state.summaries[q]->touches.find(touched.first);
         return temporaries_.count(touched.first) && !touched.second.reads.empty() &&
-               written != state.summaries[q].touches.end() && !written->second.writes.empty();
+               written != state.summaries[q]->touches.end() && !written->second.writes.empty();
       });
     };
     for (std::size_t k = 0; k < body.size(); ++k) {
       const Loop* l = as_loop(body[k]);
       if (k != q && l && limits_of(*l) == limits_of(*as_loop(body[q])) &&
-          reads(state.summaries[k]) && !rotated(*l, rotated_to))
+          reads(*state.summaries[k]) && !rotated(*l, rotated_to))
         return true;
     }
     return false;
   }
 
-  /// Returns loop q as it would be merged into loop p; nullopt if that is illegal or useless.
-  std::optional<Loop> matched(const Body& body, std::size_t p, std::size_t q, FusedBody& state,
-                              const Facts& facts) const {
-    const Summary &of_a = state.summaries[p], &of_b = state.summaries[q];
-    const Loop& a = *as_loop(body[p]);
-    if (!is_profitable(a, of_a, of_b, state)) return std::nullopt;
-    Loop b = *as_loop(body[q]);
-    if (limits_of(a) == limits_of(b)) {
-      if (!may_merge(a, of_a, b, of_b, facts)) return std::nullopt;
-      return b;
-    }
-    auto turned = rotated(b, limits_of(a));
-    if (!turned || has_readers_in_step(body, q, limits_of(a), state) ||
-        !may_merge(a, of_a, *turned, summary_of(Stmt{*turned}, -1, of_b.effects), facts))
-      return std::nullopt;
-    return turned;
+  /// Returns true if loop q can be merged into loop p with profit. `turned` gets q as it would be
+  /// merged, if its loops are interchanged for that.
+  bool match(const Body& body, std::size_t p, std::size_t q, FusedBody& state, const Facts& facts,
+             std::optional<Loop>& turned) const {
+    const Summary &of_a = *state.summaries[p], &of_b = *state.summaries[q];
+    const Loop &a = *as_loop(body[p]), &b = *as_loop(body[q]);
+    if (!is_profitable(a, of_a, of_b, state)) return false;
+    if (limits_of(a) == limits_of(b)) return may_merge(a, of_a, b, of_b, facts);
+    turned = rotated(b, limits_of(a));
+    return turned && !has_readers_in_step(body, q, limits_of(a), state) &&
+           may_merge(a, of_a, *turned, summary_of(Stmt{*turned}, -1, of_b.effects), facts);
   }
 
   bool merge(Body& body, std::size_t p, std::size_t q, FusedBody& state, const Facts& facts) const {
     if (!state.may_go_left(p, q) && !state.may_go_right(p, q)) return false;
-    const std::pair<int, int> ids = {state.summaries[p].id, state.summaries[q].id};
+    const std::pair<int, int> ids = {state.summaries[p]->id, state.summaries[q]->id};
     if (state.settled.count(ids)) return false;
-    std::optional<Loop> b = matched(body, p, q, state, facts);
-    if (!b) {
+    std::optional<Loop> turned;
+    if (!match(body, p, q, state, facts, turned)) {
       state.settled.insert(ids);
       return false;
     }
     const bool left = state.is_free_to_go_left(p, q);
     if (!left && !state.is_free_to_go_right(p, q)) return false;
     Loop merged = std::move(*as_loop(body[p]));
-    Summary& of_b = state.summaries[q];
-    if (limits_of(*as_loop(body[q])) != limits_of(merged))  // its loops were reordered
-      of_b = summary_of(Stmt{*b}, of_b.id, std::move(of_b.effects));
-    if (b->variable != merged.variable)
-      rewrite_exprs(b->body, [&](const Expr& e) {
-        return e.substitute({{b->variable, Expr(merged.variable)}});
-      });
-    std::move(b->body.begin(), b->body.end(), std::back_inserter(merged.body));
-    merged.accumulators.insert(merged.accumulators.end(), b->accumulators.begin(),
-                               b->accumulators.end());
-    state.merge(p, q, merged, b->variable, left);
+    Summary& of_b = *state.summaries[q];
+    if (turned) of_b = summary_of(Stmt{*turned}, of_b.id, std::move(of_b.effects));
+    Loop b = turned ? std::move(*turned) : std::move(*as_loop(body[q]));
+    if (b.variable != merged.variable) substitute(b.body, {{b.variable, Expr(merged.variable)}});
+    std::move(b.body.begin(), b.body.end(), std::back_inserter(merged.body));
+    merged.accumulators.insert(merged.accumulators.end(), b.accumulators.begin(),
+                               b.accumulators.end());
+    state.merge(p, q, merged, b.variable, left);
     body[left ? p : q] = {std::move(merged)};
     body.erase(body.begin() + static_cast<std::ptrdiff_t>(left ? q : p));
     return true;

@@ -65,8 +65,9 @@ Summary summary_of(const Stmt& s, int id, Effects effects) {
 }
 
 void FusedBody::add(const Stmt& s) {
-  summaries.push_back(summary_of(s, new_id(summaries.size()), effects_of({&s, 1})));
-  const Summary& of_s = summaries.back();
+  summaries.push_back(
+      std::make_unique<Summary>(summary_of(s, new_id(summaries.size()), effects_of({&s, 1}))));
+  const Summary& of_s = *summaries.back();
   if (of_s.chain.empty()) return;
   for (const std::string& tensor : of_s.effects.touched) touchers_[tensor].push_back(of_s.id);
 }
@@ -96,18 +97,18 @@ bool FusedBody::lies_between(int id, std::size_t p, std::size_t q) {
 }
 
 bool FusedBody::may_go_left(std::size_t p, std::size_t q) {
-  return !lies_between(blocks_left_[static_cast<std::size_t>(summaries[q].id)], p, q);
+  return !lies_between(blocks_left_[static_cast<std::size_t>(summaries[q]->id)], p, q);
 }
 
 bool FusedBody::may_go_right(std::size_t p, std::size_t q) {
-  return !lies_between(blocks_right_[static_cast<std::size_t>(summaries[p].id)], p, q);
+  return !lies_between(blocks_right_[static_cast<std::size_t>(summaries[p]->id)], p, q);
 }
 
 bool FusedBody::is_free_to_go_left(std::size_t p, std::size_t q) {
   if (!may_go_left(p, q)) return false;
   for (std::size_t k = q; --k > p;)
-    if (!are_independent(summaries[k].effects, summaries[q].effects)) {
-      blocks_left_[static_cast<std::size_t>(summaries[q].id)] = summaries[k].id;
+    if (!are_independent(summaries[k]->effects, summaries[q]->effects)) {
+      blocks_left_[static_cast<std::size_t>(summaries[q]->id)] = summaries[k]->id;
       return false;
     }
   return true;
@@ -116,8 +117,8 @@ bool FusedBody::is_free_to_go_left(std::size_t p, std::size_t q) {
 bool FusedBody::is_free_to_go_right(std::size_t p, std::size_t q) {
   if (!may_go_right(p, q)) return false;
   for (std::size_t k = p + 1; k < q; ++k)
-    if (!are_independent(summaries[k].effects, summaries[p].effects)) {
-      blocks_right_[static_cast<std::size_t>(summaries[p].id)] = summaries[k].id;
+    if (!are_independent(summaries[k]->effects, summaries[p]->effects)) {
+      blocks_right_[static_cast<std::size_t>(summaries[p]->id)] = summaries[k]->id;
       return false;
     }
   return true;
@@ -126,12 +127,12 @@ bool FusedBody::is_free_to_go_right(std::size_t p, std::size_t q) {
 void FusedBody::merge(std::size_t p, std::size_t q, const Loop& merged, Symbol variable_of_q,
                       bool left) {
   const int id = new_id(0);
-  for (const std::size_t part : {p, q}) became_[static_cast<std::size_t>(summaries[part].id)] = id;
-  summaries[left ? p : q] =
-      united(std::move(summaries[p]), std::move(summaries[q]), merged, variable_of_q, id);
+  for (const std::size_t part : {p, q}) became_[static_cast<std::size_t>(summaries[part]->id)] = id;
+  *summaries[left ? p : q] =
+      united(std::move(*summaries[p]), std::move(*summaries[q]), merged, variable_of_q, id);
   summaries.erase(summaries.begin() + static_cast<std::ptrdiff_t>(left ? q : p));
   for (std::size_t k = p; k < summaries.size(); ++k)
-    at_[static_cast<std::size_t>(summaries[k].id)] = k;
+    at_[static_cast<std::size_t>(summaries[k]->id)] = k;
   alike_.clear();
 }
 
@@ -143,7 +144,7 @@ bool FusedBody::every_toucher_has(const Limits& limits, const std::string& tenso
   std::ranges::sort(ids);
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return found->second = std::ranges::all_of(ids, [&](int id) {
-           return std::ranges::binary_search(summaries[position(id)].chain, limits);
+           return std::ranges::binary_search(summaries[position(id)]->chain, limits);
          });
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -69,7 +70,7 @@ bool all_shared(const Summary& a, const Summary& b, const F& f) {
 /// its parts.
 class FusedBody {
  public:
-  std::vector<Summary> summaries;  ///< in the order of the body
+  std::vector<std::unique_ptr<Summary>> summaries;  ///< in the order of the body
   /// Pairs (by id) that cannot or need not be merged, whatever other merges follow.
   std::set<std::pair<int, int>> settled;
 

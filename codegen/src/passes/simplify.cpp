@@ -60,9 +60,7 @@ void simplify_loop(Loop loop, const Facts& facts, Body& out) {
   loop.end = facts.simplify(loop.end);
   loop.step = facts.simplify(loop.step);
   if (loop.end == loop.begin + 1 && loop.accumulators.empty()) {
-    rewrite_exprs(loop.body, [&](const Expr& e) {
-      return e.substitute({{loop.variable, loop.begin}});
-    });
+    substitute(loop.body, {{loop.variable, loop.begin}});
     append(out, simplified(std::move(loop.body), facts));
     return;
   }

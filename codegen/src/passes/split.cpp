@@ -8,30 +8,36 @@
 namespace mote {
 namespace {
 
+/// Searches, operands first, for a division of the loop's variable by a divisor of its extent.
+void look_for_divisor(const Expr& e, const Loop& loop, std::optional<Expr>& found) {
+  if (found || !e.mentions(loop.variable)) return;
+  for (const Term& t : e.terms()) {
+    for (const Atom& a : t.atoms) {
+      for (const Expr& arg : a.args) look_for_divisor(arg, loop, found);
+      const bool divides = a.kind == Atom::Kind::div || a.kind == Atom::Kind::mod;
+      if (!divides || found || a.args[0] != Expr(loop.variable) || mentions_loop(a.args[1]))
+        continue;
+      const Split s = split_by(loop.end, a.args[1]);
+      const bool whole = s.remainder == Expr(0) && s.quotient != Expr(0);
+      if (whole && s.quotient != Expr(1)) found = a.args[1];  // v/c with v < c needs no split
+    }
+  }
+}
+
 /// Returns a divisor c of the loop's extent by which the body divides the loop's variable.
 std::optional<Expr> divisor_of(const Loop& loop) {
   std::optional<Expr> found;
-  const auto look = [&](const Expr& e) {
-    if (found || !e.mentions(loop.variable)) return;
-    e.transform([&](const Atom& a) {
-      const bool divides = a.kind == Atom::Kind::div || a.kind == Atom::Kind::mod;
-      if (divides && !found && a.args[0] == Expr(loop.variable) && !mentions_loop(a.args[1])) {
-        const Split s = split_by(loop.end, a.args[1]);
-        const bool whole = s.remainder == Expr(0) && s.quotient != Expr(0);
-        if (whole && s.quotient != Expr(1)) found = a.args[1];  // v/c with v < c needs no split
-      }
-      return Expr::from_atom(a);
-    });
-  };
-  for_each(loop.body, [&](const Stmt& s) { for_each_expr(s, look); });
+  for_each(loop.body, [&](const Stmt& s) {
+    if (!found) for_each_expr(s, [&](const Expr& e) { look_for_divisor(e, loop, found); });
+  });
   return found;
 }
 
-void split_loops(LoopProgram& p, Body& body, std::set<std::string>& used) {
+/// `used` has the names that the program has, and gets those of the new loops.
+void split_loops(Body& body, std::set<std::string>& used) {
   const auto fresh = [&](const std::string& hint) {
     std::string name = hint;
-    for (int k = 2; fresh_name(p, name) != name || !used.insert(name).second; ++k)
-      name = hint + std::to_string(k);
+    for (int k = 2; !used.insert(name).second; ++k) name = hint + std::to_string(k);
     return name;
   };
   for (Stmt& s : body) {
@@ -42,7 +48,7 @@ void split_loops(LoopProgram& p, Body& body, std::set<std::string>& used) {
         const Symbol inner(SymbolKind::loop, fresh(name + "_inner"));
         const Expr whole = Expr(outer) * *c + Expr(inner);
         Body rest = std::move(loop->body);
-        rewrite_exprs(rest, [&](const Expr& e) { return e.substitute({{loop->variable, whole}}); });
+        substitute(rest, {{loop->variable, whole}});
         Body middle;
         middle.push_back({Loop{inner, Expr(0), *c, Expr(1), {}, std::move(rest)}});
         Loop replaced{outer,
@@ -54,17 +60,15 @@ void split_loops(LoopProgram& p, Body& body, std::set<std::string>& used) {
         s = {std::move(replaced)};
       }
     }
-    if (Body* nested = nested_body(s)) split_loops(p, *nested, used);
+    if (Body* nested = nested_body(s)) split_loops(*nested, used);
   }
 }
 
 }  // namespace
 
 LoopProgram split(LoopProgram p) {
-  std::set<std::string> used;
-  Body body = p.body;
-  split_loops(p, body, used);
-  p.body = std::move(body);
+  std::set<std::string> used = names_used(p);
+  split_loops(p.body, used);
   return simplify(std::move(p));
 }
 

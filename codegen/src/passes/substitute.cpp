@@ -98,6 +98,7 @@ class Substituter {
   /// Goes over the program once; returns true if anything was replaced.
   bool sweep() {
     count_reads();
+    find_indices();
     return sweep(p_.body);
   }
 
@@ -128,6 +129,25 @@ class Substituter {
     });
   }
 
+  /// How a tensor is touched. Replacing moves reads, with their indices, and removes a tensor.
+  struct Indices {
+    std::vector<Expr> first;
+    int writes = 0;
+    bool same = true;  ///< all are the first
+  };
+
+  void find_indices() {
+    indices_.clear();
+    for_each_access(p_.body,
+                    [&](const std::string& tensor, const std::vector<Expr>& index, bool write) {
+                      const auto [found, is_new] = indices_.try_emplace(tensor);
+                      Indices& of = found->second;
+                      of.writes += write;
+                      if (is_new) of.first = index;
+                      of.same = of.same && index == of.first;
+                    });
+  }
+
   bool is_read_too_often(const std::string& name, const Value& v) const {
     const auto found = reads_.find(name);
     return !is_trivial(v) && found != reads_.end() && found->second > 1;
@@ -152,8 +172,8 @@ class Substituter {
     Readers readers;
     add_readers(rest, target, false, readers);
     if (readers.in_index || readers.total == 0 || !inputs_stay(v, rest)) return false;
-    if (target.index && readers.total != reads_in_program(target)) return false;
     if (!is_trivial(v) && (readers.total != 1 || readers.deep > 0)) return false;
+    if (target.index && readers.total != reads_in_program(target)) return false;
     replace_in(rest, target, v);
     body.erase(body.begin() + static_cast<std::ptrdiff_t>(k));
     std::erase_if(p_.tensors, [&](const TensorDecl& t) { return t.name == target.name; });
@@ -165,14 +185,8 @@ class Substituter {
   bool is_sole_access_index(const Store& store) const {
     const TensorDecl* t = find_tensor(p_, store.tensor);
     if (!t || t->role != TensorRole::temporary) return false;
-    int writes = 0;
-    bool same = true;
-    for (const Access& a : accesses(p_.body)) {
-      if (a.tensor != store.tensor) continue;
-      writes += a.write;
-      same = same && a.index == store.index;
-    }
-    return writes == 1 && same;
+    const Indices& of = indices_.at(store.tensor);
+    return of.writes == 1 && of.same;
   }
 
   int reads_in_program(const Target& target) const {
@@ -183,6 +197,7 @@ class Substituter {
 
   LoopProgram& p_;
   std::map<std::string, int> reads_;
+  std::map<std::string, Indices> indices_;
 };
 
 void erase_names(Body& body, const std::map<std::string, Value>& names) {

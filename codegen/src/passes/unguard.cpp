@@ -9,18 +9,19 @@
 namespace mote {
 namespace {
 
-/// Returns the only statement that writes the tensor, if it is a Store; else null.
-const Store* only_store(const LoopProgram& p, const std::string& tensor) {
-  const Store* found = nullptr;
-  int writes = 0;
+/// Returns the tensors that only one statement writes, a Store of a guarded value.
+std::map<std::string, const Store*> guarded_stores(const LoopProgram& p) {
+  std::map<std::string, const Store*> found;
+  std::map<std::string, int> writes;
   for_each(p.body, [&](const Stmt& s) {
-    if (const auto* r = std::get_if<StoreReduce>(&s.kind); r && r->tensor == tensor) writes += 2;
-    if (const auto* w = std::get_if<Store>(&s.kind); w && w->tensor == tensor) {
-      found = w;
-      ++writes;
-    }
+    if (const auto* r = std::get_if<StoreReduce>(&s.kind)) ++writes[r->tensor];
+    const auto* store = std::get_if<Store>(&s.kind);
+    if (!store) return;
+    ++writes[store->tensor];
+    if (std::holds_alternative<value::Guard>(store->value->kind)) found[store->tensor] = store;
   });
-  return writes == 1 ? found : nullptr;
+  std::erase_if(found, [&](const auto& store) { return writes[store.first] != 1; });
+  return found;
 }
 
 bool is_loaded_in_index(const LoopProgram& p, const std::string& tensor) {
@@ -62,14 +63,12 @@ void store_under_condition(Body& body, const std::string& tensor) {
   }
 }
 
-void unguard_one(LoopProgram& p, const TensorDecl& t, const Facts& facts) {
-  const Store* store = only_store(p, t.name);
-  if (!store) return;
-  const auto* found = std::get_if<value::Guard>(&store->value->kind);
-  const auto variables = plain_variables(store->index);
-  if (!found || !variables || !depends_only_on(found->conditions, *variables)) return;
-  if (is_loaded_in_index(p, t.name)) return;
-  const value::Guard guard = *found;
+/// True if the program has changed.
+bool unguard_one(LoopProgram& p, const TensorDecl& t, const Store& store, const Facts& facts) {
+  const value::Guard guard = std::get<value::Guard>(store.value->kind);
+  const auto variables = plain_variables(store.index);
+  if (!variables || !depends_only_on(guard.conditions, *variables)) return false;
+  if (is_loaded_in_index(p, t.name)) return false;
   store_under_condition(p.body, t.name);
   rewrite_values(p.body, [&](const Value& v) {
     const auto* l = std::get_if<value::Load>(&v->kind);
@@ -80,6 +79,7 @@ void unguard_one(LoopProgram& p, const TensorDecl& t, const Facts& facts) {
     for (const Condition& c : guard.conditions) conditions.push_back({c.kind, c.e.substitute(env)});
     return guarded(conditions, v, guard.otherwise, facts);
   });
+  return true;
 }
 
 }  // namespace
@@ -87,8 +87,12 @@ void unguard_one(LoopProgram& p, const TensorDecl& t, const Facts& facts) {
 LoopProgram unguard(LoopProgram p) {
   const Facts facts = base_facts(*p.source);
   const std::vector<TensorDecl> tensors = p.tensors;
-  for (const TensorDecl& t : tensors)
-    if (t.role == TensorRole::temporary) unguard_one(p, t, facts);
+  auto stores = guarded_stores(p);
+  for (const TensorDecl& t : tensors) {
+    const auto store = stores.find(t.name);
+    if (t.role != TensorRole::temporary || store == stores.end()) continue;
+    if (unguard_one(p, t, *store->second, facts)) stores = guarded_stores(p);
+  }
   return p;
 }
 

@@ -136,8 +136,10 @@ Uop make_node(uop::Kind kind, DType dtype, std::vector<Expr> shape,
       UopNode{std::move(kind), dtype, std::move(shape), std::move(axis_names), 1});
   for (const Uop& x : operands_of(*node)) node->depth = std::max(node->depth, x.node().depth + 1);
   if (node->depth > kMaxDepth)
-    throw Error(fmt::format("{}: a chain of {} nodes, more than {}", description(*node),
-                            node->depth, kMaxDepth));
+    throw Error(
+        fmt::format("{}: a chain of {} nodes, more than {}: let a program end in what is computed "
+                    "so far, and a second one begin with that as an input",
+                    description(*node), node->depth, kMaxDepth));
   return Uop(std::shared_ptr<const UopNode>(node.release(), release));
 }
 

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -71,6 +72,8 @@ struct ValueNode {
                value::Accumulated, value::Bound>
       kind;
   DType dtype;  ///< dtype of the value, which is computed in double or 64-bit integers, see uop.h
+  /// True if it contains an Index, Load or Guard; walks over indices and loads skip others.
+  bool has_index = true;
 };
 
 Value constant(Number number, DType dtype);
@@ -180,7 +183,10 @@ struct LoopProgram {
 };
 
 const TensorDecl* find_tensor(const LoopProgram& p, std::string_view name);
-/// Returns a name like `hint` that no loop variable, tensor, let or accumulator of p has yet.
+/// Returns the names that are taken in p: loop variables, tensors, lets, accumulators, sizes,
+/// parameters.
+std::set<std::string> names_used(const LoopProgram& p);
+/// Returns a name like `hint` that nothing in p uses yet.
 std::string fresh_name(const LoopProgram& p, std::string_view hint);
 /// Returns the facts about sizes and parameters of the source; walks add the loop ranges.
 Facts base_facts(const Program& source);

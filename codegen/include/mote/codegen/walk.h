@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 
 #include "mote/base/export.h"
@@ -18,7 +19,12 @@ struct Access {
   bool write;
 };
 
-/// Returns every access in the order of execution (reads of a statement before its write).
+/// Calls f on every access, in the order of execution (reads of a statement before its write).
+using AccessVisitor =
+    std::function<void(const std::string& tensor, const std::vector<Expr>& index, bool write)>;
+void for_each_access(const Body& body, const AccessVisitor& f);
+void for_each_access(const Stmt& s, const AccessVisitor& f);
+/// Returns copies of all accesses, in that order.
 std::vector<Access> accesses(const Body& body);
 std::vector<Access> accesses(const Stmt& s);
 /// Returns the accumulators that loops in the body declare, or that values in it read.
@@ -46,5 +52,10 @@ Value rewrite(const Value& v, const std::function<Value(const Value&)>& f);
 Value rewrite_exprs(const Value& v, const std::function<Expr(const Expr&)>& f);
 void rewrite_values(Body& body, const std::function<Value(const Value&)>& f);
 void rewrite_exprs(Body& body, const std::function<Expr(const Expr&)>& f);
+/// Replaces loads of the tensor in the statement's own value (not in indices) by f(load, dtype).
+void rewrite_loads(Stmt& s, const std::string& tensor,
+                   const std::function<Value(const value::Load&, DType)>& f);
+/// Replaces symbols in every index expression.
+void substitute(Body& body, const std::map<Symbol, Expr>& env);
 
 }  // namespace mote
