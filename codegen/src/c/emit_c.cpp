@@ -271,7 +271,8 @@ std::string header_comment(const LoopProgram& p, const Printer& printer,
 
 namespace {
 
-std::string function_text(const LoopProgram& all, const EmitOptions& options) {
+std::string function_text(const LoopProgram& all, const EmitOptions& options,
+                          std::set<std::string>& calls) {
   const LoopProgram p = leave_out(all, options.optional_outputs);
   Names names(p);
   const std::string function = function_name(p, options);
@@ -279,20 +280,29 @@ std::string function_text(const LoopProgram& all, const EmitOptions& options) {
   const std::string comment = header_comment(p, printer, options.nullable);
   Writer writer(p, names, printer);
   const std::string body = options.opening + writer.function_body();
+  printer.uses().add_functions_to(calls);
   return comment + (options.thunk && options.fast.empty() ? "static " : "") +
          signature(p, names, function) + " {\n" + body + "}\n";
 }
 
 }  // namespace
+
+std::string with_helpers(const std::string& text, const std::set<std::string>& calls,
+                         const std::string& includes, const EmitOptions& options) {
+  if (options.helpers != nullptr) options.helpers->insert(calls.begin(), calls.end());
+  if (!options.standalone) return text;
+  const std::string helpers = helpers_text(calls);
+  return generated_head("One file that compiles alone") + includes + "\n" + helpers +
+         (helpers.empty() ? "" : "\n") + text;
+}
+
 }  // namespace emit
 
 std::string emit_c(const LoopProgram& p, const EmitOptions& options) {
-  std::string text = emit::function_text(p, options);
-  if (options.thunk) text += "\n" + emit::thunk(p, emit::Names(p), options);
-  if (!options.standalone) return text;
-  const std::string helpers = emit::helpers_for(text);
-  return generated_head("One file that compiles alone") + emit_c_includes() + "\n" + helpers +
-         (helpers.empty() ? "" : "\n") + text;
+  std::set<std::string> calls;
+  std::string text = emit::function_text(p, options, calls);
+  if (options.thunk) text += "\n" + emit::thunk(p, emit::Names(p), options, calls);
+  return emit::with_helpers(text, calls, emit_c_includes(), options);
 }
 
 std::string emit_c_around(const LoopProgram& p, const EmitOptions& options) {
@@ -304,10 +314,13 @@ std::string emit_c_around(const LoopProgram& p, const EmitOptions& options) {
 }
 
 std::string emit_c_thunk(const LoopProgram& p, const EmitOptions& options) {
-  return emit::thunk(p, emit::Names(p), options);
+  std::set<std::string> calls;
+  const std::string text = emit::thunk(p, emit::Names(p), options, calls);
+  if (options.helpers != nullptr) options.helpers->insert(calls.begin(), calls.end());
+  return text;
 }
 
-std::string emit_c_helpers_for(const std::string& text) { return emit::helpers_for(text); }
+std::string emit_c_helpers(const std::set<std::string>& names) { return emit::helpers_text(names); }
 
 std::vector<std::string> c_argument_types(const LoopProgram& p) { return emit::argument_types(p); }
 

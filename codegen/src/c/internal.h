@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the C emitter share: identifiers, the text of expressions and values, and the
-// writer of one function. In: a loop program; out: C11 text.
+// The parts that the files of the C emitter share: identifiers, and the text of expressions and
+// values. In: a loop program; out: C11 text.
 #pragma once
 
 #include <map>
@@ -12,46 +12,59 @@
 #include <utility>
 #include <vector>
 
+#include "c/helpers.h"
+#include "c/uses.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/walk.h"
 #include "mote/uops/map_ops.h"
 
 namespace mote::emit {
 
-/// The language that a function's body is in: C, or a CUDA kernel.
-enum class Target : std::uint8_t { c, cuda };
-
 using text::Precedence;
 using enum text::Precedence;
-/// The C type of an expression: what arithmetic on it would be done in. `truth`: any scalar whose
-/// zeroness counts; `flag`: 0 or 1.
-enum class CType : std::uint8_t { f32, f64, i32, i64, flag, truth };  // i8, u8 are i32 in C
+/// The C type of an expression, in which C would compute with it. `flag`: 0 or 1. `truth`: any
+/// number, such as isnan() gives, of which only matters whether it is 0. `byte`: a bool in memory,
+/// which is such a number too. i8 and u8 are i32 in C.
+enum class CType : std::uint8_t { f32, f64, i32, i64, flag, truth, byte };
 
 struct Text {
   std::string text;
   Precedence precedence = kTight;
   CType type = CType::i64;
+  char prefix = '\0';                             ///< the operator, if it is a unary one's result
+  std::optional<double> constant = std::nullopt;  ///< the value of a real number in text
 };
 
-/// In parentheses if it binds less tightly than `least`.
+/// Returns the text, in parentheses if it binds less tightly than `least`.
 std::string within(const Text& t, Precedence least);
-/// A right operand or an argument of unary minus: a leading minus gets parentheses too.
+/// Returns the text as a right operand, or an argument of unary minus: a leading minus gets
+/// parentheses too.
 std::string operand(const Text& t, Precedence least);
-/// A truth as 0 or 1; any other number as it is.
+/// Returns a truth as 0 or 1; any other number as it is.
 Text as_number(const Text& t);
-/// The ops of one and two arguments, but cast.
-Text unary(MapOp op, const Text& x);
-Text binary(MapOp op, Text a, const Text& b);
-/// The same in float, of floats; the ops without a real result as above. native_binary: in float if
-/// either argument is a float, else as binary().
-Text float_unary(MapOp op, const Text& x);
-Text float_binary(MapOp op, const Text& a, const Text& b);
-Text native_binary(MapOp op, const Text& a, const Text& b);
-Text as_float(const Text& t);     ///< a real or a number, converted to float
+/// Returns a real or a number, converted to float.
+Text as_float(const Text& t);
+/// Returns an op, other than cast, of one and of two arguments. The functions that it calls are
+/// added to `uses`.
+Text unary(MapOp op, const Text& x, Uses& uses);
+Text binary(MapOp op, Text a, const Text& b, Uses& uses);
+/// Returns the same in float, of floats; the ops without a real result as above.
+Text float_unary(MapOp op, const Text& x, Uses& uses);
+Text float_binary(MapOp op, const Text& a, const Text& b, Uses& uses);
+/// Returns it in float if either argument is a float, otherwise as binary().
+Text native_binary(MapOp op, const Text& a, const Text& b, Uses& uses);
+/// Returns true if the op compares a value with itself, which compilers warn of; self_comparison()
+/// is to stand in its place. It reads the value if it is real and may be NaN: see `reads_value`.
+bool is_self_comparison(MapOp op, const Text& a, const Text& b);
+struct SelfComparison {
+  Text text;
+  bool reads_value;
+};
+SelfComparison self_comparison(MapOp op, const Text& a, Uses& uses);
+/// Returns function(a), function(a, b).
+std::string call(std::string_view function, const Text& a, Uses& uses);
+std::string call(std::string_view function, const Text& a, const Text& b, Uses& uses);
 std::string float_text(float v);  ///< shortest text that reads back as v
-/// function(a), function(a, b).
-std::string call(std::string_view function, const Text& a);
-std::string call(std::string_view function, const Text& a, const Text& b);
 inline bool is_real_type(CType t) { return t == CType::f32 || t == CType::f64; }
 std::string real_text(double v);           ///< shortest text that reads back as v
 std::string integer_text(std::int64_t v);  ///< INT64_C(…) where an int would not hold it
@@ -63,9 +76,9 @@ std::string local_type(DType dtype, bool native);
 CType type_of_local(DType dtype, bool native);
 /// The reals that native arithmetic takes in float: f32, and f16 and bf16 between their elements.
 constexpr bool is_in_float(DType dtype) { return is_real(dtype) && dtype != DType::f64; }
-/// Elements of 16 bits from floats, and back.
-std::string narrow(const Text& x, DType dtype);
-Text widened(const std::string& element, DType dtype);
+/// Returns an element of 16 bits from a float, and a float from such an element.
+std::string narrow(const Text& x, DType dtype, Uses& uses);
+Text widened(const std::string& element, DType dtype, Uses& uses);
 /// Breaks a line that is longer than 100 columns at its outermost operators and commas.
 std::string wrap(const std::string& line);
 
@@ -85,10 +98,10 @@ class Names {
   const std::string& stride(const std::string& tensor, std::size_t axis) const {
     return at("stride", tensor + "/" + std::to_string(axis));
   }
-  /// Of a temporary with a scope of unknown size: all threads' arrays.
+  /// The arrays of all threads, for a temporary with a scope of unknown size.
   const std::string& slab(const std::string& tensor) const { return at("slab", tensor); }
   const std::string& symbol(Symbol s) const;
-  /// An accumulator after its loop: of argmax and argmin the position.
+  /// An accumulator after its loop; the position, if it is that of argmax or argmin.
   const std::string& result(const std::string& accumulator) const {
     return at(names_.contains({"position", accumulator}) ? "position" : "local", accumulator);
   }
@@ -115,8 +128,8 @@ class Names {
   std::set<std::string> variables_;  ///< loop variables so far, by their names in the program
 };
 
-/// Prints index expressions, conditions and values. Derived sizes appear by name; those used are
-/// collected in used_sizes.
+/// Prints index expressions, conditions and values. Derived sizes appear by name. The names and
+/// functions in the printed text are collected in uses().
 class Printer {
  public:
   Printer(const LoopProgram& p, const Names& names, Target target = Target::c);
@@ -131,8 +144,8 @@ class Printer {
                       const Facts& facts) const;
   /// The same as a value, with the type that it is stored in.
   Text element_value(const TensorDecl& t, const std::vector<Expr>& index, const Facts& facts) const;
-  /// The expression as in program text but for the $ of parameters, derived sizes by name: for
-  /// comments.
+  /// Returns the expression for a comment: as in program text, without the $ of parameters, and
+  /// with derived sizes by name.
   std::string shape_text(const Expr& e) const;
 
   /// Only the first n derived sizes may be used from now on.
@@ -140,14 +153,17 @@ class Printer {
     size_limit_ = n;
     named_memo_.clear();
   }
-  const std::set<std::string>& used_sizes() const { return used_sizes_; }
-  /// A stride by its own name, one of used_strides() from now on.
-  std::string named_stride(const std::string& tensor, std::size_t axis) const;
-  /// Tensor and axis of each stride that stands by its own name.
-  const std::set<std::pair<std::string, std::size_t>>& used_strides() const {
-    return used_strides_;
+  Uses& uses() const { return uses_; }
+  /// Returns an identifier that is printed as one that is read.
+  const std::string& read(const std::string& identifier) const {
+    uses_.read(identifier);
+    return identifier;
   }
-  /// A Let that is kept in another type than its dtype's.
+  /// Returns a stride by its own name.
+  const std::string& named_stride(const std::string& tensor, std::size_t axis) const {
+    return read(names_.stride(tensor, axis));
+  }
+  /// Declares that a Let is kept in another type than its dtype's.
   void set_local_type(const std::string& name, CType type) { local_types_[name] = type; }
   const Names& names() const { return names_; }
   const LoopProgram& program() const { return p_; }
@@ -172,7 +188,7 @@ class Printer {
   /// a * stride of the axis; nullopt where that is known to be 0.
   std::optional<Text> strided(const TensorDecl& t, std::size_t axis, const Expr& index,
                               const Facts& facts) const;
-  static Text float_operation(const value::Op& op, std::vector<Text> args);
+  Text choice(const Text& condition, const Text& a, const Text& b) const;
   Text argument(MapOp op, const Text& x) const;
 
   const LoopProgram& p_;
@@ -180,15 +196,20 @@ class Printer {
   Target target_;
   std::vector<NamedSize> sizes_;  ///< derived ones worth a name
   std::size_t size_limit_;
-  mutable std::set<std::string> used_sizes_;
-  mutable std::set<std::pair<std::string, std::size_t>> used_strides_;
+  mutable Uses uses_;
   std::map<std::string, CType> local_types_;
   mutable std::map<Expr, Expr> named_memo_;
 };
 
-/// The checks of a call and the functions that a mote_kernel points to.
-std::string thunk(const LoopProgram& p, const Names& names, const EmitOptions& options);
-/// `const int64_t OH = …;` for the derived sizes that the printer has used, in order.
+/// Returns the checks of a call and the functions that a mote_kernel points to; the functions that
+/// they call are added to `calls`.
+std::string thunk(const LoopProgram& p, const Names& names, const EmitOptions& options,
+                  std::set<std::string>& calls);
+/// Returns the text, behind its includes and helpers if the options ask for one file; the names of
+/// the functions that it calls are added to the options' helpers.
+std::string with_helpers(const std::string& text, const std::set<std::string>& calls,
+                         const std::string& includes, const EmitOptions& options);
+/// Returns `const int64_t OH = …;` for the derived sizes that the printer has used, in order.
 std::string size_definitions(Printer& printer, const Facts& facts);
 std::string function_name(const LoopProgram& p, const EmitOptions& options);
 /// `int f(const float *x, …)`, wrapped, without semicolon or brace.
@@ -210,17 +231,5 @@ struct Argument {
   std::string name;  ///< in the program
 };
 std::vector<Argument> arguments(const LoopProgram& p);
-/// A helper function of emitted C; it stands after those that it calls. A name that begins with
-/// "reduction(" is that of a declaration which a clause needs.
-struct Helper {
-  std::string_view name;
-  std::string_view text;
-};
-bool is_helper(const std::string& function);  ///< a name that the preludes' text defines
-std::span<const Helper> fast_helpers();       ///< those of fast kernels alone
-std::span<const Helper> bound_helpers();      ///< next_up, next_down, lowest_bit
-/// The helpers among the preludes' that `text` calls, and those that they call. For CUDA without
-/// those that are about threads and memory of the host.
-std::string helpers_for(const std::string& text, Target target = Target::c);
 
 }  // namespace mote::emit

@@ -61,6 +61,7 @@ class Thunk {
   }
 
   std::string text();
+  const Uses& uses() const { return printer_.uses(); }
 
  private:
   void line(const std::string& text) { out_ += wrap("  " + text) + "\n"; }
@@ -401,8 +402,12 @@ std::string Thunk::text() {
 
 }  // namespace
 
-std::string thunk(const LoopProgram& p, const Names& names, const EmitOptions& options) {
-  return Thunk(p, names, options).text();
+std::string thunk(const LoopProgram& p, const Names& names, const EmitOptions& options,
+                  std::set<std::string>& calls) {
+  Thunk thunk(p, names, options);
+  std::string text = thunk.text();
+  thunk.uses().add_functions_to(calls);
+  return text;
 }
 
 }  // namespace mote::emit
