@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The helpers that only error bounds call: the digits of doubles. They are apart from the others,
-// so that the generated kernels do not depend on them.
+// The helpers that only error bounds call, which take doubles apart. They have a table of their
+// own, so that the generated kernels do not depend on them.
 #include <array>
 
 #include "c/helpers.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loop programs as C11: one readable function a kernel. In: a program that verify() accepts; out:
-// text that compiles without a warning under -Wall -Wextra -Wconversion.
+// Emits loop programs as C11, with one readable function for each kernel. In: a program that
+// verify() accepts; out: text that compiles without a warning under -Wall -Wextra -Wconversion.
 #include "mote/codegen/emit_c.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,8 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 
-/// How well a line may end after text[0..at), lower is better; nullopt: not at all.
+/// Returns the rank of a line break after text[0..at), of which a lower one is better; nullopt: no
+/// line may end there.
 std::optional<int> break_class(std::string_view text, std::size_t at) {
   const std::string_view before = text.substr(0, at);
   const std::string_view after = text.substr(at + 1);
@@ -50,7 +51,7 @@ std::optional<int> break_class(std::string_view text, std::size_t at) {
   return std::nullopt;
 }
 
-/// The last of the best places where the line may end, 0 if there is none.
+/// Returns the last of the best positions at which the line may end, 0 if there is none.
 std::size_t break_point(const std::string& line, std::size_t from) {
   const std::size_t margin = line.find_first_not_of(' ');
   std::size_t best = 0;

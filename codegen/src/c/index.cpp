@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index expressions and conditions as C. Plain / and % stand where the facts prove that nothing is
-// negative, helpers elsewhere; a derived size stands by its name.
+// Prints index expressions and conditions as C. Plain / and % are used if the facts prove that
+// nothing is negative, otherwise helpers; a derived size is printed by its name.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ std::string literal(const Number& n) {
 
 namespace {
 
-/// Returns true for a lone / or %, which gets parentheses where a factor follows.
+/// Returns true for a lone / or %, which gets parentheses before a factor.
 bool stands_alone(const Expr& e) {
   const Atom* a = e.as_atom();
   return a != nullptr && (a->kind == Atom::Kind::div || a->kind == Atom::Kind::mod);
@@ -236,7 +236,7 @@ std::string Printer::element(const TensorDecl& t, const std::vector<Expr>& index
                      offset.text.empty() ? "0" : offset.text);
 }
 
-// Negative terms stand on the other side; the side that varies stands left.
+// Negative terms are moved to the other side; the side that varies is printed on the left.
 std::string Printer::comparison(const Condition& c, const Facts& facts) const {
   const Expr e = named(c.e);
   const bool zero = c.kind == Condition::Kind::zero;

@@ -22,9 +22,9 @@ namespace mote::emit {
 
 using text::Precedence;
 using enum text::Precedence;
-/// The C type of an expression, in which C would compute with it. `flag`: 0 or 1. `truth`: any
-/// number, such as isnan() gives, of which only matters whether it is 0. `byte`: a bool in memory,
-/// which is such a number too. i8 and u8 are i32 in C.
+/// The C type of an expression, in which C would compute with it; i8 and u8 are i32 in C. `flag`: 0
+/// or 1. `truth`: a result of isnan() or isinf(), where any number but 0 is true. `byte`: a bool in
+/// memory, where any number but 0 is true as well.
 enum class CType : std::uint8_t { f32, f64, i32, i64, flag, truth, byte };
 
 struct Text {
@@ -53,13 +53,14 @@ Text float_unary(MapOp op, const Text& x, Uses& uses);
 Text float_binary(MapOp op, const Text& a, const Text& b, Uses& uses);
 /// Returns it in float if either argument is a float, otherwise as binary().
 Text native_binary(MapOp op, const Text& a, const Text& b, Uses& uses);
-/// Returns true if the op compares a value with itself, which compilers warn of; self_comparison()
-/// is to stand in its place. It reads the value if it is real and may be NaN: see `reads_value`.
+/// Returns true if the op compares a value with itself, which compilers warn of.
 bool is_self_comparison(MapOp op, const Text& a, const Text& b);
 struct SelfComparison {
   Text text;
   bool reads_value;
 };
+/// Returns the result of such a comparison: a constant, or for reals a test for NaN, which reads
+/// the value.
 SelfComparison self_comparison(MapOp op, const Text& a, Uses& uses);
 /// Returns function(a), function(a, b).
 std::string call(std::string_view function, const Text& a, Uses& uses);
@@ -69,12 +70,13 @@ inline bool is_real_type(CType t) { return t == CType::f32 || t == CType::f64; }
 std::string real_text(double v);           ///< shortest text that reads back as v
 std::string integer_text(std::int64_t v);  ///< INT64_C(…) where an int would not hold it
 std::string literal(const Number& n);      ///< either
-/// "float", "double", "int32_t", …; 16-bit reals: "uint16_t".
+/// Returns the C type of an element: "float", "double", "int32_t" …; "uint16_t" for reals of 16
+/// bits.
 std::string storage_type(DType dtype);
-/// "double", "int64_t", "bool"; natively "float" for f32, f16 and bf16.
+/// Returns the C type of a local: "double", "int64_t", "bool"; natively "float" for f32, f16, bf16.
 std::string local_type(DType dtype, bool native);
 CType type_of_local(DType dtype, bool native);
-/// The reals that native arithmetic takes in float: f32, and f16 and bf16 between their elements.
+/// Returns true for reals that native arithmetic computes in float: f32, f16 and bf16.
 constexpr bool is_in_float(DType dtype) { return is_real(dtype) && dtype != DType::f64; }
 /// Returns an element of 16 bits from a float, and a float from such an element.
 std::string narrow(const Text& x, DType dtype, Uses& uses);
@@ -82,8 +84,8 @@ Text widened(const std::string& element, DType dtype, Uses& uses);
 /// Breaks a line that is longer than 100 columns at its outermost operators and commas.
 std::string wrap(const std::string& line);
 
-/// C identifiers for everything in a program: its own name where that is free, else with
-/// underscores behind it. Deterministic.
+/// The C identifiers for everything in a program: its own name if that is free, otherwise the name
+/// with underscores behind it. They are deterministic.
 class Names {
  public:
   explicit Names(const LoopProgram& p);
@@ -94,7 +96,7 @@ class Names {
   const std::string& param(const std::string& name) const { return at("param", name); }
   const std::string& local(const std::string& name) const { return at("local", name); }
   const std::string& position(const std::string& name) const { return at("position", name); }
-  /// One stride, as a constant of its own.
+  /// The constant that holds one stride.
   const std::string& stride(const std::string& tensor, std::size_t axis) const {
     return at("stride", tensor + "/" + std::to_string(axis));
   }
@@ -106,15 +108,15 @@ class Names {
     return at(names_.contains({"position", accumulator}) ? "position" : "local", accumulator);
   }
   bool has_local(const std::string& name) const { return names_.contains({"local", name}); }
-  /// A loop's variable that is in no loop of the program.
+  /// Adds a loop's variable that is in no loop of the program.
   void add_symbol(Symbol s) {
     if (!has_local(s.name())) add("local", s.name(), s.name());
   }
-  /// From now on the tensor's elements are those of another array.
+  /// Gives the tensor's elements to another array from now on.
   void rename_tensor(const std::string& name, const std::string& array) {
     names_[{"tensor", name}] = array;
   }
-  /// One more identifier that nothing uses yet.
+  /// Returns one more identifier that nothing uses yet.
   std::string fresh(const std::string& hint);
 
  private:
@@ -137,18 +139,18 @@ class Printer {
   Text expr(const Expr& e, const Facts& facts) const;
   Text conditions(const Conditions& c, Facts& facts) const;  ///< adds them to the facts
   Text value(const Value& v, const Facts& facts) const;
-  /// The value as a number, never as a mere truth; an i64 of any integer.
+  /// Returns the value as a number, never as a mere truth; any integer as an i64.
   Text number(const Value& v, const Facts& facts) const;
-  /// tensor[index…] with strides (row-major for temporaries).
+  /// Returns tensor[index…] with strides (row-major for temporaries).
   std::string element(const TensorDecl& t, const std::vector<Expr>& index,
                       const Facts& facts) const;
-  /// The same as a value, with the type that it is stored in.
+  /// Returns the same as a value, with the type that it is stored in.
   Text element_value(const TensorDecl& t, const std::vector<Expr>& index, const Facts& facts) const;
   /// Returns the expression for a comment: as in program text, without the $ of parameters, and
   /// with derived sizes by name.
   std::string shape_text(const Expr& e) const;
 
-  /// Only the first n derived sizes may be used from now on.
+  /// Allows only the first n derived sizes from now on.
   void limit_sizes(std::size_t n) {
     size_limit_ = n;
     named_memo_.clear();
@@ -185,7 +187,7 @@ class Printer {
   Text cast(const Value& x, DType to, const Facts& facts) const;
   Text guard(const value::Guard& g, const Facts& facts) const;
   Text parameter(const value::Param& p, DType dtype) const;
-  /// a * stride of the axis; nullopt where that is known to be 0.
+  /// Returns index * stride of the axis; nullopt if that is known to be 0.
   std::optional<Text> strided(const TensorDecl& t, std::size_t axis, const Expr& index,
                               const Facts& facts) const;
   Text choice(const Text& condition, const Text& a, const Text& b) const;
@@ -212,24 +214,25 @@ std::string with_helpers(const std::string& text, const std::set<std::string>& c
 /// Returns `const int64_t OH = …;` for the derived sizes that the printer has used, in order.
 std::string size_definitions(Printer& printer, const Facts& facts);
 std::string function_name(const LoopProgram& p, const EmitOptions& options);
-/// `int f(const float *x, …)`, wrapped, without semicolon or brace.
+/// Returns `int f(const float *x, …)`, wrapped, without semicolon or brace.
 std::string signature(const LoopProgram& p, const Names& names, const std::string& function);
-/// `x, sx, …`: the arguments of a call with the same names.
+/// Returns `x, sx, …`, the arguments of a call with the same names.
 std::string argument_names(const LoopProgram& p, const Names& names);
-/// The equation, tensors and parameters, as they stand in a comment: lines that begin with " *".
-/// The comment says that the arguments in `nullable` may be NULL.
+/// Returns the equation, tensors and parameters as lines of a comment, which begin with " *". The
+/// comment says that the arguments in `nullable` may be NULL.
 std::string signature_comment(const LoopProgram& p, const Printer& printer,
                               const std::vector<std::string>& nullable = {});
 std::string header_comment(const LoopProgram& p, const Printer& printer,
                            const std::vector<std::string>& nullable = {});
 std::string comment_lines(const std::string& text);  ///< words over lines that begin with " * "
 std::string comment_text(std::string text);          ///< that cannot end the comment it stands in
-/// The arguments of the typed function, in order: how the thunk calls it.
+/// An argument of the typed function.
 struct Argument {
   enum class Kind : std::uint8_t { tensor, size, param };
   Kind kind;
   std::string name;  ///< in the program
 };
+/// Returns the arguments in the order in which the thunk passes them.
 std::vector<Argument> arguments(const LoopProgram& p);
 
 }  // namespace mote::emit

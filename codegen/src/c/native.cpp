@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Map ops in float, for schedules, where a program in f32 computes natively. A real that comes from
-// parameters and indices alone stays a double until it meets an element.
+// Prints Map ops in float, for schedules, where a program in f32 computes natively. A real that
+// comes from parameters and indices alone stays a double until it meets an element.
 #include <fmt/format.h>
 
 #include <cmath>

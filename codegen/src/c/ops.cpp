@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Map ops as C expressions of their arguments. Mirrors apply(): reals in double (a float is widened
-// before arithmetic), integers through helpers that wrap.
+// Prints Map ops as C expressions of their arguments. They mirror apply(): reals are computed in
+// double (a float is widened before arithmetic), integers by helpers that wrap.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -74,7 +74,7 @@ Text binary_integer(MapOp op, const Text& a, const Text& b, Uses& uses) {
     return infix_text(*infix(op), compared(x, uses), compared(y, uses), CType::flag);
   const CForms& c = info(op).c;
   if (!c.integer.empty()) return {call(c.integer, x, y, uses), kTight, CType::i64};
-  // Bits: in parentheses, since C ranks these operators below comparisons.
+  // Operators on bits get parentheses, since C ranks them below comparisons.
   const CType type = x.type == CType::i64 || y.type == CType::i64 ? CType::i64 : CType::i32;
   return {fmt::format("({} {} {})", within(x, kTight), c.symbol, within(y, kTight)), kTight, type};
 }

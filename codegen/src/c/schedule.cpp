@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::int64_t kLargestOnStack = 4096;
 
-/// As OpenMP's reduction clause names it; mote_maxf and its like are declared beside the helpers.
+/// Returns the name of a reduction in OpenMP's clauses; mote_maxf and its like are declared among
+/// the helpers.
 std::string reduction(ReduceOp op, DType dtype) {
   const char* suffix = is_in_float(dtype) ? "f" : "";
   switch (op) {
@@ -65,7 +66,7 @@ std::optional<std::int64_t> stack_size(const TensorDecl& t) {
   return count;
 }
 
-/// A pragma stands alone on its line, whatever its length.
+/// Writes a pragma alone on its line, whatever its length.
 void Writer::pragma(const std::string& text) {
   out_ += "#ifdef _OPENMP\n#pragma omp " + text + "\n#endif\n";
 }
@@ -172,7 +173,7 @@ std::string Writer::stride_definitions() const {
 
 namespace {
 
-/// `if (sx[1] == 1 && …) return f(…);`
+/// Returns `if (sx[1] == 1 && …) return f(…);`.
 std::string choice(const Version& v, const Names& names, const std::string& function) {
   std::string test;
   for (const KnownStride& k : v.program.strides)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements as C. In: statements of a loop program; out: lines of the function's body.
+// Writes statements as C. In: statements of a loop program; out: lines of the function's body.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,8 @@ void Writer::body(const Body& b, const Facts& facts) {
   }
 }
 
-/// A branch is transparent to accumulators: those that later statements read open before it.
+/// Opens, before a branch, the accumulators of its loops that later statements read: a branch is
+/// transparent to them.
 void Writer::open_before_branch(const Body& b, std::size_t k) {
   const Body later(b.begin() + static_cast<std::ptrdiff_t>(k) + 1, b.end());
   const std::set<std::string> read = accumulators_read(later);
@@ -175,7 +176,7 @@ std::string Writer::stored(const Text& t, const TensorDecl& to, std::size_t uses
       return narrow ? t.text : "(int32_t)" + operand(t, kUnary);
     }
     case DType::boolean: {
-      // gcc sees that a comparison is 0 or 1, but not through what it folds isnan, ?: and && into.
+      // gcc sees that a comparison is 0 or 1, but not after it has folded isnan, ?: and &&.
       const bool folds = std::ranges::any_of(
           std::initializer_list<const char*>{"isnan", "isinf", "?:"},
           [&](const char* function) { return uses.calls(function, uses_begin); });
@@ -291,12 +292,12 @@ void Writer::fold(const Fold& f, const Facts& facts) {
   line(fmt::format("{} = {};", name, reduced(truth ? logical(f.op) : f.op, old, v).text));
 }
 
-// The greatest of truths is whether any holds, the least whether all do.
+/// Returns the reduction of truths: the greatest is true if any is, the least if all are.
 ReduceOp Writer::logical(ReduceOp op) {
   return op == ReduceOp::max ? ReduceOp::any : op == ReduceOp::min ? ReduceOp::all : op;
 }
 
-// The first position wins, and the first NaN over everything.
+/// Writes an argmax or argmin: the first position wins, and the first NaN wins over all numbers.
 void Writer::fold_position(const Fold& f, const Facts& facts) {
   const std::string& best = names_.local(f.accumulator);
   const std::string& at = names_.position(f.accumulator);

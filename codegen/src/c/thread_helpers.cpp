@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The helpers of fast kernels that are about threads of the host: their numbers, and the reductions
-// that OpenMP lacks.
+// The helpers of fast kernels for threads of the host: the threads' numbers, and reductions that
+// OpenMP lacks.
 #include <array>
 
 #include "c/helpers.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values as C expressions. Mirrors apply(): reals are computed in double, integers in wrapping
-// 64-bit. Loads keep the type of the tensor in C until arithmetic would be done in it.
+// Prints values as C expressions. They mirror apply(): reals are computed in double, integers in
+// wrapping 64-bit. Loads keep the type of the tensor in C until arithmetic would be done in it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -201,7 +201,8 @@ Text Printer::operation(const value::Op& op, DType dtype, const Facts& facts) co
                   : binary(op.op, args[0], args[1], uses_);
 }
 
-/// C++ has <math.h>'s functions for float too, and would choose those for an element of f32.
+/// Returns an argument of an op's function: C++ has <math.h>'s functions for float too, and would
+/// choose those for an element of f32.
 Text Printer::argument(MapOp op, const Text& x) const {
   const MapOpInfo& row = info(op);
   const bool is_call = !row.c.real.empty() && !row.c.real.starts_with("mote_") && !row.gives_bool;

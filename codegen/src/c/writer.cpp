@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The body of one C function. In: a loop program; out: its statements as C, derived sizes bound at
-// the top, temporaries of rank 1 and more allocated there and freed at the end.
+// Writes the body of one C function. In: a loop program; out: its statements as C, derived sizes
+// bound at the top, temporaries of rank 1 and more allocated there and freed at the end.
 #include "c/writer.h"
 
 #include <fmt/format.h>

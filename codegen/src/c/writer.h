@@ -19,17 +19,17 @@ namespace mote::emit {
 /// Returns the number of elements of a temporary that is small enough for the stack; nullopt for
 /// others.
 std::optional<std::int64_t> stack_size(const TensorDecl& t);
-/// The loops that one mark `parallel` covers, outermost first.
+/// Returns the loops that one mark `parallel` covers, outermost first.
 std::vector<const Loop*> parallel_chain(const Loop& first);
-/// The statements' outermost loops, also in branches.
+/// Returns the statements' outermost loops, also in branches.
 std::vector<const Loop*> loops_in(const Body& b);
 
 class Writer {
  public:
   Writer(const LoopProgram& p, Names& names, Printer& printer, Target target = Target::c);
   std::string function_body();
-  /// The function is run by every thread of a region, which share the loops that are marked
-  /// parallel; without it each of these opens a region of its own.
+  /// Makes a function that every thread of a region runs: they share the loops that are marked
+  /// parallel, each of which otherwise opens a region of its own.
   void join_region() { in_region_ = true; }
   /// Returns the body of a CUDA kernel, which is given memory for temporaries of rank 1 or more.
   /// `by_block`: iterations that are shared go to blocks of threads, otherwise to threads. `tiles`,
@@ -40,7 +40,7 @@ class Writer {
   std::string kernel_body(const cuda::RowVectorForm& packs);
 
  private:
-  /// How a store declares its rank-0 temporary.
+  /// The manner in which a store declares its rank-0 temporary.
   struct Declaration {
     bool is_constant;
   };
@@ -82,7 +82,7 @@ class Writer {
   std::string stride_definitions() const;
   std::string number_type(DType dtype) const;
   std::string start(ReduceOp op, DType dtype) const;
-  /// The limit of a loop: short text, or the name of a constant declared before the loop.
+  /// Returns the limit of a loop: short text, or the name of a constant declared before the loop.
   std::string limit(const Expr& e, const std::string& hint, const Facts& facts);
   void limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts& facts);
   void open_accumulator(const Accumulator& a);
@@ -111,9 +111,9 @@ class Writer {
   Printer& printer_;
   Target target_;
   bool in_region_ = false;
-  std::string worker_ = "thread";          ///< who takes a shared iteration: a thread or a block
+  std::string worker_ = "thread";          ///< takes a shared iteration: a thread or a block
   bool rolled_ = false;                    ///< the compiler is told not to unroll innermost loops
-  const cuda::TileForm* tiles_ = nullptr;  ///< how blocks take shared iterations
+  const cuda::TileForm* tiles_ = nullptr;  ///< tiles by which blocks take shared iterations
   const cuda::VectorForm* vectors_ = nullptr;         ///< iterations of threads by vector access
   const cuda::RowVectorForm* row_vectors_ = nullptr;  ///< loops of blocks by vector access
   std::string out_;
