@@ -19,11 +19,15 @@
 
 namespace mote::test {
 
-/// Compiles a library with only that kernel.
-inline cuda_host::HostLibrary library_of(const std::string& function, const std::string& kernel) {
+/// Compiles a library with only that kernel, or with another text of it.
+inline cuda_host::HostLibrary library_of(const CudaKernel& kernel, const std::string& text) {
   setenv("MOTE_CACHE", MOTE_CUDA_CACHE, 1);
-  const std::string source = cuda_host::host_source({function}, cuda_helpers(kernel) + kernel);
+  const std::string source =
+      cuda_host::host_source({kernel.function}, cuda_helpers(kernel.helpers) + text);
   return cuda_host::compile_for_host(source, [&] { return source; });
+}
+inline cuda_host::HostLibrary library_of(const CudaKernel& kernel) {
+  return library_of(kernel, kernel.text);
 }
 
 /// A call with filled memory of its tensors, and its launches, on few blocks.

@@ -15,6 +15,7 @@
 #include <map>
 #include <mutex>
 #include <regex>
+#include <set>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -188,8 +189,12 @@ void compile_into(ResourceTable& table, const std::vector<KernelText>& kernels, 
                const std::size_t begin = batch * kBatch;
                const std::size_t end = std::min(begin + kBatch, kernels.size());
                std::string text;
-               for (std::size_t k = begin; k < end; ++k) text += "\n" + kernels[k].text;
-               const std::string source = kInclude + cuda_helpers(text) + text;
+               std::set<std::string> helpers;
+               for (std::size_t k = begin; k < end; ++k) {
+                 text += "\n" + kernels[k].text;
+                 helpers.insert(kernels[k].helpers.begin(), kernels[k].helpers.end());
+               }
+               const std::string source = kInclude + cuda_helpers(helpers) + text;
                try {
                  const auto resources =
                      resources_in(nvrtc()
@@ -307,17 +312,17 @@ TEST(Nvrtc, MakesPtxThatLeavesNoRoundingOfTheOracleToTheDriver) {
 
 /// Returns, for every op and gradient in f32 with all optional inputs, the kernels that row-major
 /// calls of large tensors launch: the first of each stage.
-std::vector<std::string> first_kernels_of_f32() {
-  std::vector<std::string> texts;
+std::vector<const CudaKernel*> first_kernels_of_f32() {
+  std::vector<const CudaKernel*> kernels;
   for (const OpRecord* record : generated_ops())
     for (const auto& instance : instances_of(record->name)) {
       const bool is_whole = instance->instance().input_mask == full_mask(*record);
       if (!is_whole || instance->function().find("_f32") == std::string::npos) continue;
       int stage = 0;
       for (const CudaKernel& k : instance->source(Variant::gen).kernels)
-        if (k.part == 0 && k.stage != std::exchange(stage, k.stage)) texts.push_back(k.text);
+        if (k.part == 0 && k.stage != std::exchange(stage, k.stage)) kernels.push_back(&k);
     }
-  return texts;
+  return kernels;
 }
 
 /// docs/cuda.md states the time of this compilation without a cache.
@@ -326,17 +331,20 @@ TEST(Nvrtc, CompilesTheFirstKernelsOfF32) {
   if (std::getenv("MOTE_EXHAUSTIVE") == nullptr)
     GTEST_SKIP() << "only where MOTE_EXHAUSTIVE is set";
   constexpr std::size_t kBatch = 16;
-  const std::vector<std::string> texts = first_kernels_of_f32();
+  const std::vector<const CudaKernel*> kernels = first_kernels_of_f32();
   std::atomic<std::size_t> compiled = 0;
   const auto start = std::chrono::steady_clock::now();
-  in_threads(static_cast<std::uint32_t>((texts.size() + kBatch - 1) / kBatch),
+  in_threads(static_cast<std::uint32_t>((kernels.size() + kBatch - 1) / kBatch),
              [&](std::uint32_t batch) {
                const std::size_t begin = batch * kBatch;
                std::string text;
-               for (std::size_t k = begin; k < std::min(begin + kBatch, texts.size()); ++k)
-                 text += "\n" + texts[k];
+               std::set<std::string> helpers;
+               for (std::size_t k = begin; k < std::min(begin + kBatch, kernels.size()); ++k) {
+                 text += "\n" + kernels[k]->text;
+                 helpers.insert(kernels[k]->helpers.begin(), kernels[k]->helpers.end());
+               }
                try {
-                 const Compiled made = nvrtc()->compile(kInclude + cuda_helpers(text) + text,
+                 const Compiled made = nvrtc()->compile(kInclude + cuda_helpers(helpers) + text,
                                                         {kArchitectures.back()}, Effort::full);
                  for (const auto& [function, r] : resources_in(made.log))
                    compiled += text.find("\n" + function + "(") != std::string::npos ? 1 : 0;
@@ -344,8 +352,8 @@ TEST(Nvrtc, CompilesTheFirstKernelsOfF32) {
                  ADD_FAILURE() << e.what();
                }
              });
-  EXPECT_EQ(compiled, texts.size());
-  std::cout << fmt::format("{} kernels, {:.1f} s\n", texts.size(), seconds_since(start));
+  EXPECT_EQ(compiled, kernels.size());
+  std::cout << fmt::format("{} kernels, {:.1f} s\n", kernels.size(), seconds_since(start));
 }
 
 const auto kVariants = testing::Values(Variant::reference, Variant::gen, Variant::tf32);

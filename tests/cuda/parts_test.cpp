@@ -98,7 +98,7 @@ TEST(CudaRows, OfNestsComputeWhatAThreadDoes) {
                           " fill=integer:1");
     const CudaKernel& kernel = subject.kernel();
     EXPECT_EQ(kernel.function, function);
-    const auto library = test::library_of(kernel.function, kernel.text);
+    const auto library = test::library_of(kernel);
     for (const shim::Order order : {shim::Order::forward, shim::Order::random}) {
       shim::Options options;
       options.order = order;

@@ -15,9 +15,10 @@ namespace mote::cuda {
 namespace {
 
 KernelText text_of_kernel(const CudaKernel& k, Variant variant) {
-  const std::string all = cuda_header() + cuda_helpers(k.text) + k.text;
+  const std::string all = cuda_header() + cuda_helpers(k.helpers) + k.text;
   const bool quick = effort_for(variant) == Effort::quick;
-  return {k.function, k.text, fmt::format("{:016x}", hash_of(all + (quick ? "quick" : "full")))};
+  return {k.function, k.text, k.helpers,
+          fmt::format("{:016x}", hash_of(all + (quick ? "quick" : "full")))};
 }
 
 std::vector<KernelText> make_texts(Variant variant) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,9 @@ inline constexpr std::array kArchitectures = {80, 90};
 /// A kernel with all that its text needs.
 struct KernelText {
   std::string function;
-  std::string text;    ///< without helpers
-  std::string source;  ///< a hash of the header, helpers, text and effort
+  std::string text;               ///< without helpers
+  std::set<std::string> helpers;  ///< names of the functions that it calls
+  std::string source;             ///< a hash of the header, helpers, text and effort
 };
 /// Returns the kernels of the whole catalogue, built once.
 const std::vector<KernelText>& kernel_texts(Variant variant);

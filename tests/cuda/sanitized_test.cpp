@@ -111,7 +111,7 @@ TEST(SanitizedKernels, WithoutABarrierRace) {
   test::KernelSubject subject("sum x=f32[1,300,1] fill=uniform:6");
   const CudaKernel& kernel = subject.kernel();
   const std::string barrier = "__syncthreads();";
-  std::string text = cuda_helpers(kernel.text) + kernel.text;
+  std::string text = cuda_helpers(kernel.helpers) + kernel.text;
   const std::size_t last = text.rfind(barrier);
   ASSERT_NE(last, std::string::npos) << kernel.function;
   text.erase(last, barrier.size());
@@ -141,7 +141,7 @@ TEST(SanitizedKernels, OfTheCatalogueAreClean) {
     const test::KernelSubject subject(line, test::KernelSubject::kWide);
     for (cuda::Launch& launch : subject.launches()) {
       const CudaKernel& kernel = *launch.kernel;
-      const cuda_host::HostLibrary library = test::library_of(kernel.function, kernel.text);
+      const cuda_host::HostLibrary library = test::library_of(kernel);
       expect_clean([&](const Options& options) {
         return shim::Run{cuda_host::run_launch(library, launch, options), {}};
       });

@@ -51,7 +51,7 @@ void expect_needs_its_barriers(const std::string& line, std::size_t barriers,
   EXPECT_EQ(kernel.rounds_to_tf32, variant == cuda::Variant::tf32);
   EXPECT_EQ(kernel.has_wide_tiles(), grid.least_wide_tiles == 1);
   const auto seeds_with_race = [&](const std::string& text) {
-    const cuda_host::HostLibrary library = library_of(kernel.function, text);
+    const cuda_host::HostLibrary library = library_of(kernel, text);
     const auto once = [&](const shim::Options& o) { return subject.run(library, o); };
     std::uint64_t found = 0;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed)
@@ -160,8 +160,8 @@ TEST(CudaTiles, ThatAreWideComputeWhatOthersDo) {
       KernelSubject subject(line, wide ? kWide : KernelSubject::kFew);
       const CudaKernel& kernel = subject.kernel();
       EXPECT_EQ(kernel.has_wide_tiles(), wide);
-      runs[wide ? 1 : 0] = subject.run(library_of(kernel.function, kernel.text),
-                                       {shim::Order::random, 1, shim::best_engine()});
+      runs[wide ? 1 : 0] =
+          subject.run(library_of(kernel), {shim::Order::random, 1, shim::best_engine()});
       EXPECT_EQ(runs[wide ? 1 : 0].error, "");
     }
     EXPECT_EQ(runs[0].output, runs[1].output);
@@ -217,7 +217,7 @@ TEST(CudaTiles, OfAttentionAreLaunchedWhereThereIsMemoryForAllScores) {
 int operands_in_packs(const std::string& line, cuda::Variant variant = cuda::Variant::gen) {
   KernelSubject subject(line, KernelSubject::kFew, variant);
   const CudaKernel& kernel = subject.kernel();
-  const auto whole = subject.run(library_of(kernel.function, kernel.text), {});
+  const auto whole = subject.run(library_of(kernel), {});
   EXPECT_EQ(whole.error, "");
   int found = 0;
   for (const char* operand : {"staged[0]", "staged[1]"}) {
@@ -225,7 +225,7 @@ int operands_in_packs(const std::string& line, cuda::Variant variant = cuda::Var
     const std::size_t at = kernel.text.find(load);
     if (at == std::string::npos) continue;
     const std::string text = replaced(kernel.text, at, load, std::string("(void)(") + operand);
-    const auto without = subject.run(library_of(kernel.function, text), {});
+    const auto without = subject.run(library_of(kernel, text), {});
     found += without.output != whole.output ? 1 : 0;
   }
   return found;

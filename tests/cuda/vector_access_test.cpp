@@ -38,7 +38,7 @@ shim::Run run_first(const std::string& line, bool by_vectors) {
   KernelSubject subject(line);
   const CudaKernel& kernel = subject.kernel();
   EXPECT_NE(kernel.packed.empty(), by_vectors) << kernel.function;
-  shim::Run out = subject.run(library_of(kernel.function, kernel.text), {});
+  shim::Run out = subject.run(library_of(kernel), {});
   EXPECT_EQ(out.error, "");
   return out;
 }
@@ -89,8 +89,7 @@ TEST(CudaRowPacks, ComputeWhatRowsDo) {
     const auto first = [](const std::string& of) {
       KernelSubject subject(of);
       const CudaKernel& kernel = subject.kernel();
-      return std::pair(kernel.packed_rows.empty(),
-                       subject.run(library_of(kernel.function, kernel.text), {}));
+      return std::pair(kernel.packed_rows.empty(), subject.run(library_of(kernel), {}));
     };
     const auto [plain, packs] = first(whole.erase(at, 1));
     const auto [unpacked, rows] = first(apart.replace(at, 1, ":off1"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole is an op's kernel with all of its inputs; its parts are the kernels of calls that lack
-// some. The whole's function calls a part's, or the other way round. Arguments agree by their
-// names in the programs; those of outputs are given.
+// Writes calls between the kernels of one op: the whole is the kernel with all inputs, its parts
+// are the kernels of calls that lack some. The whole's function calls a part's, or a part's calls
+// the whole's. Arguments agree by their names in the programs; the names of outputs are given.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace mote {
 namespace emit {
 namespace {
 
-/// The tensor of the whole that is that of the part; outputs may have another name in each.
+/// Returns the whole's name of a part's tensor; an output may have another name in each.
 std::string in_whole(const PartialKernel& part, const std::string& tensor) {
   const std::vector<Output>& outputs = part.program.source->outputs;
   const auto at = std::ranges::find(outputs, tensor, &Output::name);
@@ -38,7 +38,7 @@ std::string tensor_arguments(const LoopProgram& p, const Names& names, const std
          (find_tensor(p, tensor)->shape.empty() ? "" : ", " + names.strides(tensor));
 }
 
-/// The value that a parameter has in a call that does not say it.
+/// Returns the value that a parameter has in a call without it.
 std::string default_text(const ParamDecl& param) {
   const double value = param.default_value.value_or(0);
   if (!param.is_integer) return real_text(value);
@@ -46,7 +46,7 @@ std::string default_text(const ParamDecl& param) {
                                           : param.lower.value_or(1));
 }
 
-/// An argument of the whole's function, from those of the part's.
+/// Returns an argument of the whole's function, in terms of the part's arguments.
 std::string from_part(const Argument& a, const PartialKernel& part, const Names& names,
                       const LoopProgram& whole) {
   if (a.kind == Argument::Kind::size)
@@ -61,7 +61,7 @@ std::string from_part(const Argument& a, const PartialKernel& part, const Names&
   return find_tensor(whole, a.name)->shape.empty() ? "NULL" : "NULL, NULL";
 }
 
-/// An argument of the part's function, from those of the whole's.
+/// Returns an argument of the part's function, in terms of the whole's arguments.
 std::string from_whole(const Argument& a, const PartialKernel& part, const LoopProgram& whole,
                        const Names& names) {
   if (a.kind == Argument::Kind::param) return names.param(a.name);
@@ -71,7 +71,7 @@ std::string from_whole(const Argument& a, const PartialKernel& part, const LoopP
   throw InternalError(whole.name + ": with all inputs it has no size " + a.name);
 }
 
-/// That the call lacks what the part lacks.
+/// Returns the condition that the call lacks all inputs that the part lacks.
 std::string lacks(const PartialKernel& part, const LoopProgram& whole, const Names& names) {
   std::string condition;
   for (const TensorDecl& t : whole.tensors) {

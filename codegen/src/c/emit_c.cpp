@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loop programs as C11: one readable function a kernel. In: a program that verify() accepts; out:
-// text that compiles without a warning under -Wall -Wextra -Wconversion.
+// Emits loop programs as C11, with one readable function for each kernel. In: a program that
+// verify() accepts; out: text that compiles without a warning under -Wall -Wextra -Wconversion.
 #include "mote/codegen/emit_c.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,8 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 
-/// How well a line may end after text[0..at), lower is better; nullopt: not at all.
+/// Returns the rank of a line break after text[0..at), of which a lower one is better; nullopt: no
+/// line may end there.
 std::optional<int> break_class(std::string_view text, std::size_t at) {
   const std::string_view before = text.substr(0, at);
   const std::string_view after = text.substr(at + 1);
@@ -50,7 +51,7 @@ std::optional<int> break_class(std::string_view text, std::size_t at) {
   return std::nullopt;
 }
 
-/// The last of the best places where the line may end, 0 if there is none.
+/// Returns the last of the best positions at which the line may end, 0 if there is none.
 std::size_t break_point(const std::string& line, std::size_t from) {
   const std::size_t margin = line.find_first_not_of(' ');
   std::size_t best = 0;
@@ -271,7 +272,8 @@ std::string header_comment(const LoopProgram& p, const Printer& printer,
 
 namespace {
 
-std::string function_text(const LoopProgram& all, const EmitOptions& options) {
+std::string function_text(const LoopProgram& all, const EmitOptions& options,
+                          std::set<std::string>& calls) {
   const LoopProgram p = leave_out(all, options.optional_outputs);
   Names names(p);
   const std::string function = function_name(p, options);
@@ -279,20 +281,29 @@ std::string function_text(const LoopProgram& all, const EmitOptions& options) {
   const std::string comment = header_comment(p, printer, options.nullable);
   Writer writer(p, names, printer);
   const std::string body = options.opening + writer.function_body();
+  printer.uses().add_functions_to(calls);
   return comment + (options.thunk && options.fast.empty() ? "static " : "") +
          signature(p, names, function) + " {\n" + body + "}\n";
 }
 
 }  // namespace
+
+std::string with_helpers(const std::string& text, const std::set<std::string>& calls,
+                         const std::string& includes, const EmitOptions& options) {
+  if (options.helpers != nullptr) options.helpers->insert(calls.begin(), calls.end());
+  if (!options.standalone) return text;
+  const std::string helpers = helpers_text(calls);
+  return generated_head("One file that compiles alone") + includes + "\n" + helpers +
+         (helpers.empty() ? "" : "\n") + text;
+}
+
 }  // namespace emit
 
 std::string emit_c(const LoopProgram& p, const EmitOptions& options) {
-  std::string text = emit::function_text(p, options);
-  if (options.thunk) text += "\n" + emit::thunk(p, emit::Names(p), options);
-  if (!options.standalone) return text;
-  const std::string helpers = emit::helpers_for(text);
-  return generated_head("One file that compiles alone") + emit_c_includes() + "\n" + helpers +
-         (helpers.empty() ? "" : "\n") + text;
+  std::set<std::string> calls;
+  std::string text = emit::function_text(p, options, calls);
+  if (options.thunk) text += "\n" + emit::thunk(p, emit::Names(p), options, calls);
+  return emit::with_helpers(text, calls, emit_c_includes(), options);
 }
 
 std::string emit_c_around(const LoopProgram& p, const EmitOptions& options) {
@@ -304,10 +315,13 @@ std::string emit_c_around(const LoopProgram& p, const EmitOptions& options) {
 }
 
 std::string emit_c_thunk(const LoopProgram& p, const EmitOptions& options) {
-  return emit::thunk(p, emit::Names(p), options);
+  std::set<std::string> calls;
+  const std::string text = emit::thunk(p, emit::Names(p), options, calls);
+  if (options.helpers != nullptr) options.helpers->insert(calls.begin(), calls.end());
+  return text;
 }
 
-std::string emit_c_helpers_for(const std::string& text) { return emit::helpers_for(text); }
+std::string emit_c_helpers(const std::set<std::string>& names) { return emit::helpers_text(names); }
 
 std::vector<std::string> c_argument_types(const LoopProgram& p) { return emit::argument_types(p); }
 

@@ -5,7 +5,8 @@
 #include <array>
 #include <vector>
 
-#include "c/internal.h"
+#include "c/helpers.h"
+#include "mote/codegen/emit_c.h"
 #include "mote/uops/map_ops.h"
 
 namespace mote::emit {
@@ -16,45 +17,59 @@ namespace {
 //   log1p(f) = f - f²/2 + f³·p(f) for √½ - 1 <= f <= √2 - 1, within 2⁻³⁰
 //   log(erfc(x)) = x·q(x) for 0 <= x <= 4, within 2⁻³¹ of erf
 constexpr std::array kFastHelpers = std::to_array<Helper>({
-    {"mote_float", R"(/* The float with these bits, and back. */
-MOTE_INLINE float mote_float(uint32_t bits) {
+    {.name = "mote_float",
+     .storage = Storage::always_inline,
+     .head = "/* The float with these bits, and back. */\n",
+     .function = R"(float mote_float(uint32_t bits) {
   float x;
   memcpy(&x, &bits, sizeof x);
   return x;
 }
 )"},
-    {"mote_bits", R"(MOTE_INLINE uint32_t mote_bits(float x) {
+    {.name = "mote_bits",
+     .storage = Storage::always_inline,
+     .function = R"(uint32_t mote_bits(float x) {
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);
   return bits;
 }
 )"},
-    {"mote_minf",
-     R"(/* The lesser; a NaN in either argument wins. A reduction's result so far is a: it meets a min and
+    {.name = "mote_minf",
+     .storage = Storage::always_inline,
+     .head =
+         R"(/* The lesser; a NaN in either argument wins. A reduction's result so far is a: it meets a min and
  * a choice only, the comparison of b goes on beside. */
-MOTE_INLINE float mote_minf(float a, float b) {
+)",
+     .function = R"(float mote_minf(float a, float b) {
   const float least = b < a ? b : a;
   return b != b ? b : least;
 }
 )"},
-    {"mote_maxf", R"(/* The greater; a NaN in either argument wins. */
-MOTE_INLINE float mote_maxf(float a, float b) {
+    {.name = "mote_maxf",
+     .storage = Storage::always_inline,
+     .head = "/* The greater; a NaN in either argument wins. */\n",
+     .function = R"(float mote_maxf(float a, float b) {
   const float greatest = b > a ? b : a;
   return b != b ? b : greatest;
 }
 )"},
-    {"mote_signf", R"(MOTE_INLINE float mote_signf(float a) {
+    {.name = "mote_signf",
+     .storage = Storage::always_inline,
+     .function = R"(float mote_signf(float a) {
   return a > 0.0f ? 1.0f : a < 0.0f ? -1.0f : a;
 }
 )"},
-    {"mote_modf", R"(/* The remainder with the sign of the divisor. */
-static inline float mote_modf(float a, float b) {
+    {.name = "mote_modf",
+     .head = "/* The remainder with the sign of the divisor. */\n",
+     .function = R"(float mote_modf(float a, float b) {
   const float r = fmodf(a, b);
   return r != 0.0f && (r < 0.0f) != (b < 0.0f) ? r + b : r;
 }
 )"},
-    {"mote_expm1_near", R"(/* exp(r) - 1 for |r| <= ln(2) / 2. */
-MOTE_INLINE float mote_expm1_near(float r) {
+    {.name = "mote_expm1_near",
+     .storage = Storage::always_inline,
+     .head = "/* exp(r) - 1 for |r| <= ln(2) / 2. */\n",
+     .function = R"(float mote_expm1_near(float r) {
   float q = 0.0001996339f;
   q = q * r + 0.0013943755f;
   q = q * r + 0.008333217f;
@@ -64,10 +79,13 @@ MOTE_INLINE float mote_expm1_near(float r) {
   return r * r * q + r;
 }
 )"},
-    {"mote_expf",
-     R"(/* exp(x): x = n ln(2) + r; 2^n in two factors, so that both are normal numbers. */
+    {.name = "mote_expf",
+     .storage = Storage::always_inline,
+     .calls = {"mote_float", "mote_bits", "mote_expm1_near"},
+     .head = R"(/* exp(x): x = n ln(2) + r; 2^n in two factors, so that both are normal numbers. */
 MOTE_BOUND int32_t mote_exp_most = 89, mote_exp_least = -104;
-MOTE_INLINE float mote_expf(float x) {
+)",
+     .function = R"(float mote_expf(float x) {
   float t = x > (float)mote_exp_most ? (float)mote_exp_most : x;
   t = t < (float)mote_exp_least ? (float)mote_exp_least : t;
   const float shifted = t * 1.44269504f + 12583166.0f; /* n + 254 in the lowest bits */
@@ -78,9 +96,13 @@ MOTE_INLINE float mote_expf(float x) {
   return y * mote_float(half << 23) * mote_float((mote_bits(shifted) - half) << 23);
 }
 )"},
-    {"mote_expm1f", R"(/* exp(x) - 1, as 2^n (exp(r) - 1) + (2^n - 1). */
+    {.name = "mote_expm1f",
+     .storage = Storage::always_inline,
+     .calls = {"mote_float", "mote_bits", "mote_expm1_near"},
+     .head = R"(/* exp(x) - 1, as 2^n (exp(r) - 1) + (2^n - 1). */
 MOTE_BOUND int32_t mote_expm1_most = 89, mote_expm1_least = -30;
-MOTE_INLINE float mote_expm1f(float x) {
+)",
+     .function = R"(float mote_expm1f(float x) {
   float t = x > (float)mote_expm1_most ? (float)mote_expm1_most : x;
   t = t < (float)mote_expm1_least ? (float)mote_expm1_least : t;
   const float shifted = t * 1.44269504f + 12583038.0f; /* n + 126 in the lowest bits */
@@ -92,8 +114,11 @@ MOTE_INLINE float mote_expm1f(float x) {
   return copysignf(n == 0.0f ? p : y, x);
 }
 )"},
-    {"mote_expm1_bounded", R"(/* The same for |x| <= 80, where 2^n needs no care. */
-MOTE_INLINE float mote_expm1_bounded(float x) {
+    {.name = "mote_expm1_bounded",
+     .storage = Storage::always_inline,
+     .calls = {"mote_float", "mote_bits", "mote_expm1_near"},
+     .head = "/* The same for |x| <= 80, where 2^n needs no care. */\n",
+     .function = R"(float mote_expm1_bounded(float x) {
   const float shifted = x * 1.44269504f + 12583039.0f; /* n + 127 in the lowest bits */
   const float n = shifted - 12583039.0f;
   const float r = x - n * 0.693359375f - n * -2.12194440e-4f;
@@ -101,8 +126,10 @@ MOTE_INLINE float mote_expm1_bounded(float x) {
   return power * mote_expm1_near(r) + (power - 1.0f);
 }
 )"},
-    {"mote_log_near", R"(/* e ln(2) + log(1 + f) for 1 + f from sqrt(1/2) to sqrt(2). */
-MOTE_INLINE float mote_log_near(float f, float e) {
+    {.name = "mote_log_near",
+     .storage = Storage::always_inline,
+     .head = "/* e ln(2) + log(1 + f) for 1 + f from sqrt(1/2) to sqrt(2). */\n",
+     .function = R"(float mote_log_near(float f, float e) {
   float p = 0.06746639f;
   p = p * f - 0.116756506f;
   p = p * f + 0.11888162f;
@@ -116,8 +143,11 @@ MOTE_INLINE float mote_log_near(float f, float e) {
   return e * 0.693359375f + (f + low);
 }
 )"},
-    {"mote_logf", R"(/* log(x): x = 2^e (1 + f). */
-MOTE_INLINE float mote_logf(float x) {
+    {.name = "mote_logf",
+     .storage = Storage::always_inline,
+     .calls = {"mote_float", "mote_bits", "mote_log_near"},
+     .head = "/* log(x): x = 2^e (1 + f). */\n",
+     .function = R"(float mote_logf(float x) {
   const int denormal = x < 1.17549435e-38f;
   const float scaled = denormal ? x * 8388608.0f : x;
   const uint32_t bits = mote_bits(scaled) - 0x3f3504f3u;
@@ -127,8 +157,11 @@ MOTE_INLINE float mote_logf(float x) {
   return ((x > 0.0f) & (x < INFINITY)) ? y : special;
 }
 )"},
-    {"mote_log1pf", R"(/* log(1 + x): what 1 + x loses by rounding is added to f. */
-MOTE_INLINE float mote_log1pf(float x) {
+    {.name = "mote_log1pf",
+     .storage = Storage::always_inline,
+     .calls = {"mote_float", "mote_bits", "mote_log_near"},
+     .head = "/* log(1 + x): what 1 + x loses by rounding is added to f. */\n",
+     .function = R"(float mote_log1pf(float x) {
   const float u = 1.0f + x;
   const float lost = x > 1.0f ? 1.0f - (u - x) : x - (u - 1.0f);
   const uint32_t bits = mote_bits(u) - 0x3f3504f3u;
@@ -141,17 +174,25 @@ MOTE_INLINE float mote_log1pf(float x) {
   return ((x > -1.0f) & (x < INFINITY)) ? y : special;
 }
 )"},
-    {"mote_tanhf", R"(/* tanh(x) = (exp(2x) - 1) / (exp(2x) + 1). */
+    {.name = "mote_tanhf",
+     .storage = Storage::always_inline,
+     .calls = {"mote_expm1_bounded"},
+     .head = R"(/* tanh(x) = (exp(2x) - 1) / (exp(2x) + 1). */
 MOTE_BOUND int32_t mote_tanh_most = 10;
-MOTE_INLINE float mote_tanhf(float x) {
+)",
+     .function = R"(float mote_tanhf(float x) {
   const float a = fabsf(x);
   const float e = mote_expm1_bounded(2.0f * (a > (float)mote_tanh_most ? (float)mote_tanh_most : a));
   return copysignf(e / (e + 2.0f), x);
 }
 )"},
-    {"mote_erff", R"(/* erf(x) = 1 - exp(x q(x)), x q(x) = log(erfc(x)). */
+    {.name = "mote_erff",
+     .storage = Storage::always_inline,
+     .calls = {"mote_expm1_bounded"},
+     .head = R"(/* erf(x) = 1 - exp(x q(x)), x q(x) = log(erfc(x)). */
 MOTE_BOUND int32_t mote_erf_most = 4;
-MOTE_INLINE float mote_erff(float x) {
+)",
+     .function = R"(float mote_erff(float x) {
   float a = fabsf(x);
   a = a > (float)mote_erf_most ? (float)mote_erf_most : a;
   float q = -1.1932727e-6f;
@@ -167,17 +208,23 @@ MOTE_INLINE float mote_erff(float x) {
   return copysignf(mote_expm1_bounded(a * q), x);
 }
 )"},
-    {"mote_float_from_f16",
-     R"(/* Numbers of 16 bits: f16 has 5 bits of exponent, bf16 is the upper half of a float. */
-MOTE_INLINE float mote_float_from_f16(uint16_t h) {
+    {.name = "mote_float_from_f16",
+     .storage = Storage::always_inline,
+     .calls = {"mote_float", "mote_bits"},
+     .head = "/* Numbers of 16 bits: f16 has 5 bits of exponent, bf16 is the upper half of a "
+             "float. */\n",
+     .function = R"(float mote_float_from_f16(uint16_t h) {
   const uint32_t magnitude = (uint32_t)(h & 0x7fffu) << 13;
   const uint32_t number = mote_bits(mote_float(magnitude) * 0x1p112f);
   const uint32_t bits = magnitude >= 0x0f800000u ? magnitude | 0x7f800000u : number;
   return mote_float(bits | (uint32_t)(h & 0x8000u) << 16);
 }
 )"},
-    {"mote_float_to_f16", R"(/* Rounds to nearest even. */
-MOTE_INLINE uint16_t mote_float_to_f16(float x) {
+    {.name = "mote_float_to_f16",
+     .storage = Storage::always_inline,
+     .calls = {"mote_float", "mote_bits"},
+     .head = "/* Rounds to nearest even. */\n",
+     .function = R"(uint16_t mote_float_to_f16(float x) {
   const uint32_t bits = mote_bits(x) & 0x7fffffffu;
   const uint32_t normal = (bits - 0x38000000u + 0xfffu + ((bits >> 13) & 1u)) >> 13;
   const uint32_t denormal = mote_bits(mote_float(bits) + 0.5f) - 0x3f000000u;
@@ -187,54 +234,23 @@ MOTE_INLINE uint16_t mote_float_to_f16(float x) {
   return (uint16_t)(h | (mote_bits(x) >> 16 & 0x8000u));
 }
 )"},
-    {"mote_float_from_bf16", R"(MOTE_INLINE float mote_float_from_bf16(uint16_t h) {
+    {.name = "mote_float_from_bf16",
+     .storage = Storage::always_inline,
+     .calls = {"mote_float"},
+     .function = R"(float mote_float_from_bf16(uint16_t h) {
   return mote_float((uint32_t)h << 16);
 }
 )"},
-    {"mote_float_to_bf16", R"(/* Rounds to nearest even. */
-MOTE_INLINE uint16_t mote_float_to_bf16(float x) {
+    {.name = "mote_float_to_bf16",
+     .storage = Storage::always_inline,
+     .calls = {"mote_bits"},
+     .head = "/* Rounds to nearest even. */\n",
+     .function = R"(uint16_t mote_float_to_bf16(float x) {
   const uint32_t bits = mote_bits(x);
   const uint32_t h = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
   const uint32_t nan = (bits >> 16 & 0x8000u) | 0x7fc0u;
   return (uint16_t)(x != x ? nan : h);
 }
-)"},
-    {"mote_threads", R"(/* How many threads there may be, and which one this is. */
-static inline int64_t mote_threads(void) {
-#ifdef _OPENMP
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
-}
-)"},
-    {"mote_thread", R"(static inline int64_t mote_thread(void) {
-#ifdef _OPENMP
-  return omp_get_thread_num();
-#else
-  return 0;
-#endif
-}
-)"},
-    {"reduction(mote_minf", R"(#ifdef _OPENMP
-#pragma omp declare reduction(mote_minf : float : omp_out = mote_minf(omp_out, omp_in)) \
-    initializer(omp_priv = INFINITY)
-#endif
-)"},
-    {"reduction(mote_maxf", R"(#ifdef _OPENMP
-#pragma omp declare reduction(mote_maxf : float : omp_out = mote_maxf(omp_out, omp_in)) \
-    initializer(omp_priv = -INFINITY)
-#endif
-)"},
-    {"reduction(mote_min", R"(#ifdef _OPENMP
-#pragma omp declare reduction(mote_min : double : omp_out = mote_min(omp_out, omp_in)) \
-    initializer(omp_priv = INFINITY)
-#endif
-)"},
-    {"reduction(mote_max", R"(#ifdef _OPENMP
-#pragma omp declare reduction(mote_max : double : omp_out = mote_max(omp_out, omp_in)) \
-    initializer(omp_priv = -INFINITY)
-#endif
 )"},
 });
 
@@ -280,12 +296,6 @@ std::string emit_c_fast_includes() {
 #define MOTE_PARALLEL_ABOVE 65536
 #endif
 )";
-}
-
-std::string emit_c_fast_prelude() {
-  std::string out = emit_c_prelude();
-  for (const emit::Helper& helper : emit::fast_helpers()) out += "\n" + std::string(helper.text);
-  return out;
 }
 
 }  // namespace mote

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index expressions and conditions as C. Plain / and % stand where the facts prove that nothing is
-// negative, helpers elsewhere; a derived size stands by its name.
+// Prints index expressions and conditions as C. Plain / and % are used if the facts prove that
+// nothing is negative, otherwise helpers; a derived size is printed by its name.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ std::string literal(const Number& n) {
 
 namespace {
 
-/// A lone / or %: in parentheses where a factor follows.
+/// Returns true for a lone / or %, which gets parentheses before a factor.
 bool stands_alone(const Expr& e) {
   const Atom* a = e.as_atom();
   return a != nullptr && (a->kind == Atom::Kind::div || a->kind == Atom::Kind::mod);
@@ -65,7 +65,8 @@ bool varies(const Expr& e) {
          std::ranges::any_of(e.symbols(), [](Symbol s) { return s.kind() == SymbolKind::loop; });
 }
 
-/// The position of the only opaque atom of a size's value, standing alone with factor 1 or -1.
+/// Returns the position of the only opaque atom of a size's value, if it stands alone with factor 1
+/// or -1.
 std::optional<std::size_t> opaque_term(const Expr& value) {
   std::optional<std::size_t> found;
   for (std::size_t k = 0; k < value.terms().size(); ++k) {
@@ -167,13 +168,8 @@ Text Printer::product(const Term& t, const Facts& facts) const {
 
 Text Printer::atom(const Atom& a, const Facts& facts) const {
   switch (a.kind) {
-    case Atom::Kind::symbol: {
-      const Symbol s = *a.symbol;
-      if (s.kind() == SymbolKind::size)
-        for (const NamedSize& size : sizes_)
-          if (size.name == s.name()) used_sizes_.insert(s.name());
-      return {names_.symbol(s)};
-    }
+    case Atom::Kind::symbol:
+      return {read(names_.symbol(*a.symbol))};
     case Atom::Kind::div:
     case Atom::Kind::mod:
       return quotient(a, facts);
@@ -183,10 +179,10 @@ Text Printer::atom(const Atom& a, const Facts& facts) const {
       break;
   }
   const char* function = a.kind == Atom::Kind::min ? "mote_imin" : "mote_imax";
-  std::string out = expr(a.args[0], facts).text;
+  Text out = expr(a.args[0], facts);
   for (std::size_t k = 1; k < a.args.size(); ++k)
-    out = fmt::format("{}({}, {})", function, out, expr(a.args[k], facts).text);
-  return {out};
+    out = {call(function, out, expr(a.args[k], facts), uses_)};
+  return {out.text};
 }
 
 Text Printer::quotient(const Atom& a, const Facts& facts) const {
@@ -195,41 +191,35 @@ Text Printer::quotient(const Atom& a, const Facts& facts) const {
   const Text right = expr(a.args[1], facts);
   if (facts.prove_nonneg(a.args[0]) && facts.prove_positive(a.args[1]))
     return {within(left, kProduct) + (is_div ? " / " : " % ") + within(right, kUnary), kProduct};
-  return {fmt::format("{}({}, {})", is_div ? "mote_floor_div" : "mote_floor_mod", left.text,
-                      right.text)};
+  return {call(is_div ? "mote_floor_div" : "mote_floor_mod", left, right, uses_)};
 }
 
 Text Printer::load(const Atom& a, const Facts& facts) const {
   const TensorDecl* t = find_tensor(p_, a.tensor);
-  if (t == nullptr) return {names_.local(a.tensor)};
+  if (t == nullptr) return {read(names_.local(a.tensor))};
   const std::string text = element(*t, a.args, facts);
   if (t->role == TensorRole::temporary || t->dtype == DType::i64) return {text};
   if (t->dtype == DType::boolean) return {"(int64_t)(" + text + " != 0)", kUnary};
   return {"(int64_t)" + text, kUnary};
 }
 
-std::string Printer::named_stride(const std::string& tensor, std::size_t axis) const {
-  used_strides_.emplace(tensor, axis);
-  return names_.stride(tensor, axis);
-}
-
 std::optional<Text> Printer::strided(const TensorDecl& t, std::size_t axis, const Expr& index,
                                      const Facts& facts) const {
-  const Text part = expr(index, facts);
   for (const KnownStride& k : p_.strides) {
     if (k.tensor != t.name || k.axis != static_cast<int>(axis)) continue;
-    if (k.stride == 1) return part;
+    if (k.stride == 1) return expr(index, facts);
     if (k.stride == 0) return std::nullopt;
   }
-  const std::string stride =
-      p_.native ? named_stride(t.name, axis) : fmt::format("{}[{}]", names_.strides(t.name), axis);
+  const Text part = expr(index, facts);
+  const std::string stride = p_.native ? named_stride(t.name, axis)
+                                       : fmt::format("{}[{}]", read(names_.strides(t.name)), axis);
   if (index == Expr(1)) return Text{stride};
   return Text{within(part, stands_alone(index) ? kUnary : kProduct) + " * " + stride, kProduct};
 }
 
 std::string Printer::element(const TensorDecl& t, const std::vector<Expr>& index,
                              const Facts& facts) const {
-  if (is_local(t)) return names_.tensor(t.name);
+  if (is_local(t)) return read(names_.tensor(t.name));
   Text offset{""};
   for (std::size_t k = 0; k < index.size(); ++k) {
     const bool outside = t.role != TensorRole::temporary;
@@ -242,10 +232,11 @@ std::string Printer::element(const TensorDecl& t, const std::vector<Expr>& index
     const Text& part = *moved;
     offset = offset.text.empty() ? part : Text{offset.text + " + " + operand(part, kProduct), kSum};
   }
-  return fmt::format("{}[{}]", names_.tensor(t.name), offset.text.empty() ? "0" : offset.text);
+  return fmt::format("{}[{}]", read(names_.tensor(t.name)),
+                     offset.text.empty() ? "0" : offset.text);
 }
 
-// Negative terms stand on the other side; the side that varies stands left.
+// Negative terms are moved to the other side; the side that varies is printed on the left.
 std::string Printer::comparison(const Condition& c, const Facts& facts) const {
   const Expr e = named(c.e);
   const bool zero = c.kind == Condition::Kind::zero;

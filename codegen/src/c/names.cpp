@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Identifiers of the emitted C. In: a loop program; out: for every tensor, size, parameter, loop
-// variable and local a C identifier that is no keyword, no name of the headers that the C includes
-// and not in use yet. Names are given in the order of the signature, then of the body.
+// Chooses the identifiers of the emitted C. In: a loop program; out: for every tensor, size,
+// parameter, loop variable and local a C identifier that is no keyword, no name of the headers that
+// the C includes and not in use yet. Names are given in the order of the signature, then of the
+// body.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -98,14 +99,15 @@ constexpr std::array kReserved = std::to_array<std::string_view>({"auto",       
                                                                   "intptr_t",    "uintptr_t",
                                                                   "intmax_t",    "uintmax_t"});
 
-/// Families of reserved names that no suffix leads out of.
+/// Returns true for names that stay reserved with any suffix.
 bool has_reserved_prefix(const std::string& name) {
   for (const char* prefix : {"mote_", "_", "FP_", "MATH_", "MOTE_", "EXIT_", "M_", "INT", "UINT"})
     if (name.starts_with(prefix)) return true;
   return false;
 }
 
-/// Functions of <math.h> have twins for float and long double: sinf, sinl.
+/// Returns true for reserved names. Functions of <math.h> have variants for float and long double,
+/// such as sinf and sinl.
 bool is_reserved(std::string_view name) {
   const bool header_type =
       (name.starts_with("int") || name.starts_with("uint")) && name.ends_with("_t");
@@ -157,7 +159,8 @@ const std::string& Names::symbol(Symbol s) const {
   }
 }
 
-/// n2, so called because the program has an n, is n where no loop over n encloses it.
+/// Adds a loop variable. One named n2, because the program has an n, becomes n if no loop over n
+/// encloses it.
 void Names::add_variable(const std::string& name, const std::set<std::string>& enclosing) {
   const std::string stem = name.substr(0, name.find_last_not_of("0123456789") + 1);
   if (stem != name && variables_.contains(stem) && !enclosing.contains(local(stem))) {

@@ -1,26 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Map ops in float, for schedules: what a program in f32 computes natively. A real that comes from
-// parameters and indices alone stays a double until it meets an element.
+// Prints Map ops in float, for schedules, where a program in f32 computes natively. A real that
+// comes from parameters and indices alone stays a double until it meets an element.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <string_view>
 
 #include "c/internal.h"
 #include "mote/uops/map_ops.h"
 
 namespace mote::emit {
-namespace {
-
-/// A real constant, as real_text() writes it.
-bool is_number(const std::string& text) {
-  const bool opens = !text.empty() && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));
-  return opens && text.find_first_not_of("0123456789.e+-") == std::string::npos;
-}
-
-}  // namespace
 
 std::string float_text(float v) {
   if (std::isnan(v)) return "NAN";
@@ -31,44 +19,45 @@ std::string float_text(float v) {
 
 Text as_float(const Text& t) {
   if (t.type == CType::f32) return t;
-  if (is_number(t.text) && t.type == CType::f64) {
-    const std::string text = float_text(static_cast<float>(std::strtod(t.text.c_str(), nullptr)));
+  if (t.constant) {
+    const std::string text = float_text(static_cast<float>(*t.constant));
     return {text, text.starts_with('-') ? kUnary : kTight, CType::f32};
   }
   return {"(float)" + operand(t, kUnary), kUnary, CType::f32};
 }
 
-std::string narrow(const Text& x, DType dtype) {
-  return fmt::format("mote_float_to_{}({})", name(dtype), as_float(x).text);
+std::string narrow(const Text& x, DType dtype, Uses& uses) {
+  return call(fmt::format("mote_float_to_{}", name(dtype)), as_float(x), uses);
 }
 
-Text widened(const std::string& element, DType dtype) {
-  return {fmt::format("mote_float_from_{}({})", name(dtype), element), kTight, CType::f32};
+Text widened(const std::string& element, DType dtype, Uses& uses) {
+  return {call(fmt::format("mote_float_from_{}", name(dtype)), Text{element}, uses), kTight,
+          CType::f32};
 }
 
-Text float_unary(MapOp op, const Text& x) {
+Text float_unary(MapOp op, const Text& x, Uses& uses) {
   const CForms& c = info(op).c;
   if (!c.prefix.empty() && op != MapOp::logical_not)
-    return {std::string(c.prefix) + operand(x, kUnary), kUnary, CType::f32};
-  if (c.native.empty() && !c.is_reciprocal) return unary(op, x);
-  const Text value = c.native.empty() ? x : Text{call(c.native, x), kTight, CType::f32};
+    return {std::string(c.prefix) + operand(x, kUnary), kUnary, CType::f32, c.prefix.front()};
+  if (c.native.empty() && !c.is_reciprocal) return unary(op, x, uses);
+  const Text value = c.native.empty() ? x : Text{call(c.native, x, uses), kTight, CType::f32};
   return c.is_reciprocal ? Text{"1.0f / " + operand(value, kUnary), kProduct, CType::f32} : value;
 }
 
-Text float_binary(MapOp op, const Text& a, const Text& b) {
+Text float_binary(MapOp op, const Text& a, const Text& b, Uses& uses) {
   const MapOpInfo& row = info(op);
-  if (!row.c.native.empty()) return {call(row.c.native, a, b), kTight, CType::f32};
-  if (!row.infix || row.infix->precedence < kSum) return binary(op, a, b);
+  if (!row.c.native.empty()) return {call(row.c.native, a, b, uses), kTight, CType::f32};
+  if (!row.infix || row.infix->precedence < kSum) return binary(op, a, b, uses);
   const Precedence own = row.infix->precedence;
   const auto next = static_cast<Precedence>(own + 1);
   return {fmt::format("{} {} {}", within(a, own), row.infix->symbol, operand(b, next)), own,
           CType::f32};
 }
 
-Text native_binary(MapOp op, const Text& a, const Text& b) {
+Text native_binary(MapOp op, const Text& a, const Text& b, Uses& uses) {
   const bool real = is_real_type(a.type) && is_real_type(b.type);
-  if (!real || (a.type != CType::f32 && b.type != CType::f32)) return binary(op, a, b);
-  return float_binary(op, as_float(a), as_float(b));
+  if (!real || (a.type != CType::f32 && b.type != CType::f32)) return binary(op, a, b, uses);
+  return float_binary(op, as_float(a), as_float(b), uses);
 }
 
 }  // namespace mote::emit

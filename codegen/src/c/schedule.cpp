@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a schedule adds to C: OpenMP's pragmas under a guard, temporaries of one round, strides as
-// constants, a function that chooses among versions, and one that opens a region of threads.
+// The parts of C that only schedules have: OpenMP's pragmas under a guard, temporaries of one
+// iteration, strides as constants, a function that chooses among versions, and one that opens a
+// region of threads.
 #include "mote/codegen/schedule.h"
 
 #include <fmt/format.h>
@@ -10,7 +11,6 @@
 #include "c/writer.h"
 #include "ir/dependence.h"
 #include "mote/base/error.h"
-#include "mote/codegen/generated_by.h"
 #include "passes/leave_out.h"
 
 namespace mote::emit {
@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::int64_t kLargestOnStack = 4096;
 
-/// As OpenMP's reduction clause names it; mote_maxf and its like are declared beside the helpers.
+/// Returns the name of a reduction in OpenMP's clauses; mote_maxf and its like are declared among
+/// the helpers.
 std::string reduction(ReduceOp op, DType dtype) {
   const char* suffix = is_in_float(dtype) ? "f" : "";
   switch (op) {
@@ -65,12 +66,12 @@ std::optional<std::int64_t> stack_size(const TensorDecl& t) {
   return count;
 }
 
-/// A pragma stands alone on its line, whatever its length.
+/// Writes a pragma alone on its line, whatever its length.
 void Writer::pragma(const std::string& text) {
   out_ += "#ifdef _OPENMP\n#pragma omp " + text + "\n#endif\n";
 }
 
-std::string Writer::lanes(const Loop& l) const {
+std::string Writer::lanes(const Loop& l) {
   std::vector<std::pair<std::string, std::string>> folded;
   for_each(l.body, [&](const Stmt& s) {
     const auto* fold = std::get_if<Fold>(&s.kind);
@@ -79,7 +80,10 @@ std::string Writer::lanes(const Loop& l) const {
     if (std::ranges::find(folded, one) == folded.end()) folded.push_back(std::move(one));
   });
   std::string out;
-  for (const auto& [op, name] : folded) out += fmt::format(" reduction({} : {})", op, name);
+  for (const auto& [op, name] : folded) {
+    printer_.uses().call("reduction " + op);
+    out += fmt::format(" reduction({} : {})", op, name);
+  }
   return out;
 }
 
@@ -120,7 +124,7 @@ void Writer::parallel_loops(const Loop& first, const Facts& facts) {
   }
 }
 
-/// The temporaries of one round of a loop.
+/// Declares the temporaries of one iteration of a loop.
 void Writer::open_scope(Symbol variable, const Facts& facts) {
   for (const TensorDecl& t : p_.tensors) {
     if (t.scope.empty() || t.scope != variable.name()) continue;
@@ -135,8 +139,9 @@ void Writer::open_scope(Symbol variable, const Facts& facts) {
     }
     std::string size;
     for (const Expr& e : t.shape) size += " * " + within(printer_.expr(e, facts), kUnary);
+    printer_.uses().call("mote_thread");
     line(fmt::format("{} *const {} = {} + mote_thread(){};", type, names_.tensor(t.name),
-                     names_.slab(t.name), size));
+                     printer_.read(names_.slab(t.name)), size));
   }
 }
 
@@ -151,16 +156,24 @@ const std::string& Writer::heap_name(const TensorDecl& t) const {
 }
 
 std::string Writer::stride_definitions() const {
+  std::map<std::string, std::string> lines;
+  for (const TensorDecl& t : p_.tensors) {
+    if (t.role == TensorRole::temporary) continue;
+    for (std::size_t axis = 0; p_.native && axis < t.shape.size(); ++axis) {
+      const std::string& stride = names_.stride(t.name, axis);
+      if (printer_.uses().reads(stride))
+        lines[t.name] += fmt::format("  const int64_t {} = {}[{}];\n", stride,
+                                     printer_.read(names_.strides(t.name)), axis);
+    }
+  }
   std::string out;
-  for (const auto& [tensor, axis] : printer_.used_strides())
-    out += fmt::format("  const int64_t {} = {}[{}];\n", names_.stride(tensor, axis),
-                       names_.strides(tensor), axis);
+  for (const auto& [tensor, text] : lines) out += text;
   return out;
 }
 
 namespace {
 
-/// `if (sx[1] == 1 && …) return f(…);`
+/// Returns `if (sx[1] == 1 && …) return f(…);`.
 std::string choice(const Version& v, const Names& names, const std::string& function) {
   std::string test;
   for (const KnownStride& k : v.program.strides)
@@ -170,8 +183,8 @@ std::string choice(const Version& v, const Names& names, const std::string& func
          wrap(fmt::format("    return {}({});", function, argument_names(v.program, names))) + "\n";
 }
 
-/// It comes to the same whenever it is computed: no element is read, which another thread may have
-/// overwritten by then, in place too.
+/// Returns true if the statement has the same effect whenever it is run: it reads no element that
+/// another thread may have overwritten by then, also in place.
 bool is_still(const Stmt& s, const LoopProgram& p) {
   return std::ranges::all_of(accesses(s), [&](const Access& a) {
     const TensorDecl* t = find_tensor(p, a.tensor);
@@ -179,8 +192,8 @@ bool is_still(const Stmt& s, const LoopProgram& p) {
   });
 }
 
-/// Every statement may be run by all threads of a region: what is no loop that they share gives a
-/// value to a variable that each of them has.
+/// Returns true if all threads of a region may run every statement: one that is no loop which they
+/// share gives a value to a variable that each of them has.
 bool can_join(const Body& body, const LoopProgram& p) {
   return std::ranges::all_of(body, [&](const Stmt& s) {
     if (const Loop* first = as_loop(s))
@@ -195,7 +208,7 @@ bool can_join(const Body& body, const LoopProgram& p) {
   });
 }
 
-/// One region of threads can hold the whole function: it allocates nothing.
+/// Returns true if one region of threads can hold the whole function: it allocates nothing.
 bool can_join(const LoopProgram& p) {
   const auto is_on_stack = [](const TensorDecl& t) {
     return t.role != TensorRole::temporary || t.shape.empty() ||
@@ -216,11 +229,12 @@ Expr shared_work(const Body& body) {
   return work;
 }
 
-/// The function that has all rounds run, by threads where they are many. A region costs a third of
-/// a microsecond even with one thread, so small calls enter none; where the caller is in one, its
-/// threads must not share the rounds.
+/// Returns the function that has all iterations run, by threads where they are many. A region costs
+/// a third of a microsecond even with one thread, so small calls enter none; where the caller is in
+/// one, its threads must not share the iterations.
 std::string region_text(const LoopProgram& p, const std::string& function,
-                        const std::string& rounds, const EmitOptions& options) {
+                        const std::string& rounds, const EmitOptions& options,
+                        std::set<std::string>& calls) {
   Names names(p);
   Printer printer(p, names);
   const Facts facts = base_facts(*p.source);
@@ -234,12 +248,14 @@ std::string region_text(const LoopProgram& p, const std::string& function,
   out += fmt::format("  if ({} > MOTE_PARALLEL_ABOVE || omp_get_level() > 0) {{\n", work);
   out += fmt::format("#pragma omp parallel if ({} > MOTE_PARALLEL_ABOVE)\n", work);
   out += wrap("    " + call + ";") + "\n    return 0;\n  }\n#endif\n";
+  printer.uses().add_functions_to(calls);
   return out + wrap("  return " + call + ";") + "\n}\n";
 }
 
-/// Versions as static functions, the last with the choice among them at its top; behind them the
-/// function itself, or the last version is that.
-std::string schedule_text(const Schedule& s, const EmitOptions& options) {
+/// Returns the versions as static functions, the last with the choice among them at its top; the
+/// function itself stands behind them, or is the last version.
+std::string schedule_text(const Schedule& s, const EmitOptions& options,
+                          std::set<std::string>& calls) {
   std::vector<LoopProgram> programs;
   for (const Version& v : s.versions)
     programs.push_back(leave_out(v.program, options.optional_outputs));
@@ -263,12 +279,13 @@ std::string schedule_text(const Schedule& s, const EmitOptions& options) {
     Writer writer(programs[k], names, printer);
     if (joins) writer.join_region();
     const std::string body = writer.function_body();
+    printer.uses().add_functions_to(calls);
     out += comment + (is_static ? "static " : "") + signature(v.program, names, own) + " {\n" +
            (is_static ? "" : options.opening) + (is_last ? choices : "") + body + "}\n" +
            (is_static ? "\n" : "");
     choices += choice(v, names, own);
   }
-  return joins ? out + region_text(last, function, function + "_rounds", options) : out;
+  return joins ? out + region_text(last, function, function + "_rounds", options, calls) : out;
 }
 
 }  // namespace
@@ -295,11 +312,9 @@ std::string emit_c_dispatch(const LoopProgram& p, const EmitOptions& options,
 }
 
 std::string emit_c(const Schedule& s, const EmitOptions& options) {
-  const std::string text = emit::schedule_text(s, options);
-  if (!options.standalone) return text;
-  const std::string helpers = emit::helpers_for(text);
-  return generated_head("One file that compiles alone") + emit_c_fast_includes() + "\n" + helpers +
-         (helpers.empty() ? "" : "\n") + text;
+  std::set<std::string> calls;
+  const std::string text = emit::schedule_text(s, options, calls);
+  return emit::with_helpers(text, calls, emit_c_fast_includes(), options);
 }
 
 }  // namespace mote

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements as C. In: statements of a loop program; out: lines of the function's body.
+// Writes statements as C. In: statements of a loop program; out: lines of the function's body.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ bool is_read(const Body& body, const std::string& tensor) {
                              [&](const Access& a) { return a.tensor == tensor && !a.write; });
 }
 
-/// Those of the loops that stand in the branch, or in branches in it.
+/// Returns the accumulators of the loops that stand in the branch, or in branches in it.
 std::vector<Accumulator> accumulators_through_branch(const Stmt& s) {
   if (const auto* loop = std::get_if<Loop>(&s.kind)) return loop->accumulators;
   std::vector<Accumulator> all;
@@ -42,7 +42,8 @@ void Writer::body(const Body& b, const Facts& facts) {
   }
 }
 
-/// A branch is transparent to accumulators: those that later statements read open before it.
+/// Opens, before a branch, the accumulators of its loops that later statements read: a branch is
+/// transparent to them.
 void Writer::open_before_branch(const Body& b, std::size_t k) {
   const Body later(b.begin() + static_cast<std::ptrdiff_t>(k) + 1, b.end());
   const std::set<std::string> read = accumulators_read(later);
@@ -70,7 +71,7 @@ std::string Writer::limit(const Expr& e, const std::string& hint, const Facts& f
   return name;
 }
 
-/// Limits of loops in here that no loop from this one on changes are computed before it.
+/// Computes, before a loop, the limits of the loops in it that neither it nor they change.
 void Writer::limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts& facts) {
   for (const Stmt& s : b) {
     if (const auto* branch = std::get_if<If>(&s.kind)) limits_ahead(branch->body, changing, facts);
@@ -103,12 +104,12 @@ void Writer::open_accumulator(const Accumulator& a) {
     line(fmt::format("{} {} = {};", number_type(a.dtype), name, first));
 }
 
-/// What values of the dtype are kept in; a truth as a number.
+/// Returns the type of values of the dtype; a truth is kept as a number.
 std::string Writer::number_type(DType dtype) const {
   return dtype == DType::boolean ? "int64_t" : local_type(dtype, p_.native);
 }
 
-/// The value of an accumulator that nothing was folded into.
+/// Returns the value of an accumulator that nothing was folded into.
 std::string Writer::start(ReduceOp op, DType dtype) const {
   const Number n = neutral(op, dtype);
   return p_.native && is_in_float(dtype) ? float_text(static_cast<float>(n.real())) : literal(n);
@@ -155,14 +156,15 @@ void Writer::branch(const If& i, const Facts& facts) {
   line("}");
 }
 
-/// The text as the right side of an assignment to an element of dtype.
-std::string Writer::stored(const Text& t, const TensorDecl& to) const {
+/// Returns the text, printed since the mark, as the right side of an assignment to an element.
+std::string Writer::stored(const Text& t, const TensorDecl& to, std::size_t uses_begin) const {
+  Uses& uses = printer_.uses();
   if (p_.native && is_in_float(to.dtype)) {
     const bool is_stored_narrow = is_narrow(to.dtype) && to.role != TensorRole::temporary;
-    return is_stored_narrow ? narrow(t, to.dtype) : as_float(t).text;
+    return is_stored_narrow ? narrow(t, to.dtype, uses) : as_float(t).text;
   }
   if (to.role == TensorRole::temporary) return t.text;
-  if (is_narrow(to.dtype)) return fmt::format("mote_to_{}({})", name(to.dtype), t.text);
+  if (is_narrow(to.dtype)) return call(fmt::format("mote_to_{}", name(to.dtype)), t, uses);
   switch (to.dtype) {
     case DType::f32:
       return t.type == CType::f32 ? t.text : "(float)" + operand(t, kUnary);
@@ -174,13 +176,13 @@ std::string Writer::stored(const Text& t, const TensorDecl& to) const {
       return narrow ? t.text : "(int32_t)" + operand(t, kUnary);
     }
     case DType::boolean: {
-      // gcc sees that a comparison is 0 or 1, but not through what it folds isnan, ?: and && into.
+      // gcc sees that a comparison is 0 or 1, but not after it has folded isnan, ?: and &&.
       const bool folds = std::ranges::any_of(
-          std::initializer_list<const char*>{"isnan(", "isinf(", "?"},
-          [&](const char* part) { return t.text.find(part) != std::string::npos; });
+          std::initializer_list<const char*>{"isnan", "isinf", "?:"},
+          [&](const char* function) { return uses.calls(function, uses_begin); });
       const bool compared = t.precedence == kEquality || t.precedence == kRelation;
       if (t.type == CType::flag && !folds && (compared || t.precedence == kTight)) return t.text;
-      if (t.type == CType::truth && t.text.ends_with(']')) return as_number(t).text;
+      if (t.type == CType::byte) return as_number(t).text;
       return "(uint8_t)" + operand(as_number(t), kUnary);
     }
     default:
@@ -190,20 +192,32 @@ std::string Writer::stored(const Text& t, const TensorDecl& to) const {
 
 void Writer::store(const Store& s, const Facts& facts, const Declaration* declaration) {
   const TensorDecl& t = *find_tensor(p_, s.tensor);
-  const std::string right = stored(printer_.value(s.value, facts), t);
-  const std::string left = printer_.element(t, s.index, facts);
+  const std::size_t uses_begin = printer_.uses().mark();
+  const std::string right = stored(printer_.value(s.value, facts), t, uses_begin);
+  const std::string left = target(t, s.index, facts);
   if (declaration == nullptr) {
     line(fmt::format("{} = {};", left, right));
     return;
   }
-  line(fmt::format("{}{} {} = {};", declaration->is_constant ? "const " : "",
-                   local_type(t.dtype, p_.native), left, right));
-  if (!is_read(p_.body, s.tensor)) line(fmt::format("(void){};", left));
+  const std::string definition =
+      fmt::format("{} {} = {};", local_type(t.dtype, p_.native), left, right);
+  if (declaration->is_constant)
+    define(left, uses_begin, "const " + definition);
+  else
+    line(definition);
+  if (!is_read(p_.body, s.tensor)) line(fmt::format("(void){};", printer_.read(left)));
+}
+
+/// Returns the left side of an assignment, which reads no local.
+std::string Writer::target(const TensorDecl& t, const std::vector<Expr>& index,
+                           const Facts& facts) const {
+  return Printer::is_local(t) ? names_.tensor(t.name) : printer_.element(t, index, facts);
 }
 
 Text Writer::reduced(ReduceOp op, const Text& a, const Text& b) const {
   const auto combined = [&](MapOp map_op) {
-    return p_.native ? native_binary(map_op, a, b) : binary(map_op, a, b);
+    Uses& uses = printer_.uses();
+    return p_.native ? native_binary(map_op, a, b, uses) : binary(map_op, a, b, uses);
   };
   switch (op) {
     case ReduceOp::sum:
@@ -215,9 +229,9 @@ Text Writer::reduced(ReduceOp op, const Text& a, const Text& b) const {
     case ReduceOp::min:
       return combined(MapOp::min);
     case ReduceOp::any:
-      return binary(MapOp::logical_or, a, b);
+      return combined(MapOp::logical_or);
     case ReduceOp::all:
-      return binary(MapOp::logical_and, a, b);
+      return combined(MapOp::logical_and);
     default:
       throw InternalError(fmt::format("emit_c: {} has no position to remember", name(op)));
   }
@@ -225,20 +239,23 @@ Text Writer::reduced(ReduceOp op, const Text& a, const Text& b) const {
 
 void Writer::store_reduce(const StoreReduce& s, const Facts& facts) {
   const TensorDecl& t = *find_tensor(p_, s.tensor);
-  const std::string left = printer_.element(t, s.index, facts);
-  const Text old = printer_.element_value(t, s.index, facts);
+  const std::string left = target(t, s.index, facts);
+  const std::size_t uses_begin = printer_.uses().mark();
   Text v = printer_.value(s.value, facts);
+  const std::size_t behind_value = printer_.uses().mark();
+  const Text old = printer_.element_value(t, s.index, facts);
   const bool in_float = p_.native && old.type == CType::f32;
   if (in_float) v = as_float(v);
   const bool in_c = (in_float || old.type == CType::f64) && old.text == left;
-  if (in_c && (s.op == ScatterOp::add || s.op == ScatterOp::mul)) {
+  const bool has_operator = in_c && (s.op == ScatterOp::add || s.op == ScatterOp::mul);
+  if (has_operator || s.op == ScatterOp::set) printer_.uses().erase(behind_value);
+  if (has_operator)
     line(fmt::format("{} {}= {};", left, s.op == ScatterOp::add ? '+' : '*', v.text));
-    return;
-  }
-  line(fmt::format("{} = {};", left, stored(joined(s.op, old, v, t.dtype), t)));
+  else
+    line(fmt::format("{} = {};", left, stored(joined(s.op, old, v, t.dtype), t, uses_begin)));
 }
 
-/// What the element becomes.
+/// Returns the new value of the element.
 Text Writer::joined(ScatterOp op, const Text& old, const Text& v, DType dtype) const {
   const bool truth = dtype == DType::boolean;
   switch (op) {
@@ -275,12 +292,12 @@ void Writer::fold(const Fold& f, const Facts& facts) {
   line(fmt::format("{} = {};", name, reduced(truth ? logical(f.op) : f.op, old, v).text));
 }
 
-// The greatest of truths is whether any holds, the least whether all do.
+/// Returns the reduction of truths: the greatest is true if any is, the least if all are.
 ReduceOp Writer::logical(ReduceOp op) {
   return op == ReduceOp::max ? ReduceOp::any : op == ReduceOp::min ? ReduceOp::all : op;
 }
 
-// The first position wins, and the first NaN over everything.
+/// Writes an argmax or argmin: the first position wins, and the first NaN wins over all numbers.
 void Writer::fold_position(const Fold& f, const Facts& facts) {
   const std::string& best = names_.local(f.accumulator);
   const std::string& at = names_.position(f.accumulator);
@@ -300,13 +317,15 @@ void Writer::fold_position(const Fold& f, const Facts& facts) {
 
 void Writer::let(const Let& l, const Facts& facts) {
   if (!names_read_.contains(l.name)) return;
+  const std::size_t uses_begin = printer_.uses().mark();
   const Text v = printer_.value(l.value, facts);
   std::string type = local_type(l.value->dtype, p_.native);
   if (type == "float" && v.type == CType::f64) {
     type = "double";
     printer_.set_local_type(l.name, CType::f64);
   }
-  line(fmt::format("const {} {} = {};", type, names_.local(l.name), v.text));
+  const std::string& name = names_.local(l.name);
+  define(name, uses_begin, fmt::format("const {} {} = {};", type, name, v.text));
 }
 
 }  // namespace mote::emit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thunk of a kernel: a list of checks of a mote_call (mote/base/thunk.h), then the call of the
-// typed function. It checks what bind() checks. In: a loop program; out: C text.
+// Writes the thunk of a kernel: a list of checks of a mote_call (mote/base/thunk.h), then the call
+// of the typed function. The checks are those of bind(). In: a loop program; out: C text.
 #include "mote/base/thunk.h"
 
 #include <fmt/format.h>
@@ -60,6 +60,7 @@ class Thunk {
   }
 
   std::string text();
+  const Uses& uses() const { return printer_.uses(); }
 
  private:
   void line(const std::string& text) { out_ += wrap("  " + text) + "\n"; }
@@ -96,10 +97,10 @@ class Thunk {
   const std::vector<std::string> optional_outputs_;
   const std::string fast_;
   std::vector<Uop> nodes_;
-  std::vector<std::set<const UopNode*>> output_nodes_;  ///< of each output
+  std::vector<std::set<const UopNode*>> output_nodes_;  ///< the nodes of each output
   std::uint64_t always_ = 0;                            ///< the outputs that every call has
-  std::vector<Expr> checked_;                           ///< what is known to be >= 0 by a check
-  /// Divisors of indices that are checked where there are elements: their count, the divisor.
+  std::vector<Expr> checked_;  ///< expressions that a check found to be >= 0
+  /// The divisors of indices that are checked if there are elements: their number and the divisor.
   std::vector<std::pair<Expr, Expr>> guarded_;
   std::string out_;
 };
@@ -159,7 +160,7 @@ std::uint64_t Thunk::all_outputs() const {
   return source_.outputs.size() < 64 ? (std::uint64_t{1} << source_.outputs.size()) - 1 : ~0ULL;
 }
 
-/// The outputs that depend on the input's data: bit k is output k.
+/// Returns the outputs that depend on the input's data: bit k is output k.
 std::uint64_t Thunk::readers_of(const Uop& input) const {
   std::uint64_t mask = 0;
   for (std::size_t k = 0; k < output_nodes_.size(); ++k)
@@ -177,7 +178,8 @@ void Thunk::outputs() {
   if (always_ == 0) line("mote_thunk_any_output(&thunk);");
 }
 
-/// Whether the parameter takes part in index arithmetic, which is to stay far from overflow.
+/// Returns true if the parameter takes part in index arithmetic, which is to stay far from
+/// overflow.
 bool Thunk::is_index(const std::string& param) const {
   const Symbol symbol(SymbolKind::param, param);
   const auto mentions = [&](const Expr& e) { return e.mentions(symbol); };
@@ -219,7 +221,7 @@ void Thunk::params() {
 
 std::string Thunk::code(const Expr& e) { return printer_.expr(e, facts_).text; }
 
-/// What an extent is, for messages; empty for a constant, which is its own meaning.
+/// Returns the name of an extent for messages; empty for a constant, which needs none.
 std::string Thunk::meaning(const Expr& e) const {
   if (e.constant()) return "";
   for (const NamedSize& s : source_.sizes)
@@ -227,8 +229,8 @@ std::string Thunk::meaning(const Expr& e) const {
   return e.to_string();
 }
 
-/// What e divides by and is not surely positive, inner divisors first, but for what varies from
-/// element to element: make_program has proved that.
+/// Returns the divisors in e that are not known to be positive, inner ones first. Divisors that
+/// vary from element to element are left out: make_program has proved that they are positive.
 std::vector<Expr> Thunk::divisors_in(const Expr& e) const {
   std::vector<Expr> found;
   e.transform([&](const Atom& a) {
@@ -243,7 +245,7 @@ std::vector<Expr> Thunk::divisors_in(const Expr& e) const {
   return found;
 }
 
-/// Whether a check of e >= least is still to be written; it is from now on.
+/// Returns true if no check of e >= least has been written; from now on it counts as written.
 bool Thunk::is_new(const Expr& e, int least) {
   const Expr key = e - Expr(least);
   if (std::ranges::find(checked_, key) != checked_.end()) return false;
@@ -251,15 +253,16 @@ bool Thunk::is_new(const Expr& e, int least) {
   return true;
 }
 
-/// What follows divides by 1 or more only.
+/// Writes checks that the divisors in e are 1 or more.
 void Thunk::divisors(const Expr& e) {
   for (const Expr& d : divisors_in(e))
     if (is_new(d, 1))
       line(fmt::format("mote_thunk_divisor(&thunk, 0, {}, {});", code(d), quoted(d.to_string())));
 }
 
-/// The same for an index that is computed for each element of a shape: an empty shape has none, and
-/// a divisor that is a factor of the shape and not negative is 1 or more in any other.
+/// Writes the same checks for an index that is computed for each element of a shape: an empty shape
+/// has none, and a divisor that is a factor of the shape and not negative is 1 or more in any
+/// other.
 void Thunk::index_divisors(const Expr& e, const std::vector<Expr>& shape) {
   Expr count = 1;
   for (const Expr& extent : shape) count = count * extent;
@@ -330,7 +333,7 @@ void Thunk::extents() {
   }
 }
 
-/// No negative extent anywhere, no divisor below 1, nothing empty under an argmax.
+/// Writes checks that no extent is negative, no divisor below 1, and nothing empty under an argmax.
 void Thunk::nodes() {
   const auto at_least = [this](const Expr& e, int least) {
     divisors(e);  // which the next line counts as >= 1
@@ -400,8 +403,12 @@ std::string Thunk::text() {
 
 }  // namespace
 
-std::string thunk(const LoopProgram& p, const Names& names, const EmitOptions& options) {
-  return Thunk(p, names, options).text();
+std::string thunk(const LoopProgram& p, const Names& names, const EmitOptions& options,
+                  std::set<std::string>& calls) {
+  Thunk thunk(p, names, options);
+  std::string text = thunk.text();
+  thunk.uses().add_functions_to(calls);
+  return text;
 }
 
 }  // namespace mote::emit

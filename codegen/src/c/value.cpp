@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values as C expressions. Mirrors apply(): reals are computed in double, integers in wrapping
-// 64-bit. Loads keep the type of the tensor in C until arithmetic would be done in it.
+// Prints values as C expressions. They mirror apply(): reals are computed in double, integers in
+// wrapping 64-bit. Loads keep the type of the tensor in C until arithmetic would be done in it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 CType type_of_storage(DType dtype) {
   if (is_real(dtype)) return dtype == DType::f32 ? CType::f32 : CType::f64;
-  if (dtype == DType::boolean) return CType::truth;
+  if (dtype == DType::boolean) return CType::byte;
   return dtype == DType::i64 ? CType::i64 : CType::i32;
 }
 
@@ -28,27 +28,18 @@ Text constant_text(const Number& n) {
                     n.integer() <= std::numeric_limits<std::int32_t>::max();
   const Precedence precedence = text.starts_with('-') ? kUnary : kTight;
   if (!n.is_real()) return {text, precedence, fits ? CType::i32 : CType::i64};
-  // NAN and INFINITY are floats in C.
-  return {text, precedence, std::isfinite(n.real()) ? CType::f64 : CType::f32};
+  if (!std::isfinite(n.real())) return {text, precedence, CType::f32};  // INFINITY is a float in C
+  return {text, precedence, CType::f64, '\0', n.real()};
 }
 
-/// What C makes of two operands.
+/// Returns the type in C of an operation of two operands.
 CType joined(CType a, CType b) {
   if (is_real_type(a)) return a == CType::f32 && b == CType::f32 ? CType::f32 : CType::f64;
   if (a == CType::flag && b == CType::flag) return CType::flag;
   return a == CType::i64 || b == CType::i64 ? CType::i64 : CType::i32;
 }
 
-/// condition ? a : b
-Text choice(const Text& condition, const Text& a, const Text& b) {
-  const Text x = as_number(a);
-  const Text y = as_number(b);
-  const std::string test = within(condition, kEquality);
-  return {fmt::format("{} ? {} : {}", test, within(x, kOr), within(y, kTernary)), kTernary,
-          joined(x.type, y.type)};
-}
-
-/// The values that 8 bits of an input, or a bool, hold, through casts that keep them.
+/// Returns the range of the 8 bits of an input, or of a bool, through casts that keep the value.
 std::optional<IntegerRange> byte_range(const Value& v, const LoopProgram& p) {
   if (const auto* op = std::get_if<value::Op>(&v->kind)) {
     if (op->op != MapOp::cast || !is_integer(v->dtype)) return std::nullopt;
@@ -62,13 +53,13 @@ std::optional<IntegerRange> byte_range(const Value& v, const LoopProgram& p) {
   return integer_range(v->dtype);
 }
 
-/// A bool, as a number that is 0 or 1.
+/// Returns true for a bool as a number that is 0 or 1.
 bool is_truth(const Value& v, const LoopProgram& p) {
   const auto range = byte_range(v, p);
   return range && range->least == 0 && range->greatest == 1;
 }
 
-/// op(x, c) where every x of the range gives the same: compilers warn of such comparisons.
+/// Returns op(x, c) if it is the same for every x of the range: compilers warn of such comparisons.
 std::optional<bool> decided(MapOp op, IntegerRange x, std::int64_t c) {
   const auto known = [](bool always, bool never) {
     return always || never ? std::optional(always) : std::nullopt;
@@ -106,6 +97,15 @@ MapOp mirrored(MapOp op) {
   }
 }
 
+/// Converts the operands to float if an element, a float, is among them; returns whether it did.
+bool to_float(MapOp op, std::vector<Text>& args) {
+  const std::span<Text> operands = std::span(args).subspan(op == MapOp::where ? 1 : 0);
+  const auto is_float = [](const Text& t) { return t.type == CType::f32; };
+  if (std::ranges::none_of(operands, is_float)) return false;
+  for (Text& t : operands) t = as_float(t);
+  return true;
+}
+
 std::optional<bool> decided_by_range(const value::Op& op, const LoopProgram& p) {
   if (op.args.size() != 2) return std::nullopt;
   for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
@@ -135,10 +135,10 @@ Text Printer::cast(const Value& x, DType to, const Facts& facts) const {
   const Text t = number(x, facts);
   const bool from_real = is_real_type(t.type);
   if (is_narrow(to)) {
-    if (p_.native && t.type == CType::f32) return widened(narrow(t, to), to);
+    if (p_.native && t.type == CType::f32) return widened(narrow(t, to, uses_), to, uses_);
     const Text real = from_real ? t : Text{"(double)" + operand(t, kUnary)};
-    return {fmt::format("mote_from_{0}(mote_to_{0}({1}))", name(to), real.text), kTight,
-            CType::f64};
+    const Text bits{call(fmt::format("mote_to_{}", name(to)), real, uses_)};
+    return {call(fmt::format("mote_from_{}", name(to)), bits, uses_), kTight, CType::f64};
   }
   switch (to) {
     case DType::f64:
@@ -156,51 +156,58 @@ Text Printer::cast(const Value& x, DType to, const Facts& facts) const {
       [[fallthrough]];
     case DType::i8:
     case DType::u8:
-      if (from_real) return {fmt::format("mote_to_{}({})", name(to), t.text), kTight, CType::i64};
+      if (from_real)
+        return {call(fmt::format("mote_to_{}", name(to)), t, uses_), kTight, CType::i64};
       return {fmt::format("({}){}", storage_type(to), operand(t, kUnary)), kUnary, CType::i32};
     case DType::i64:
-      return from_real ? Text{"mote_to_i64(" + t.text + ")", kTight, CType::i64} : t;
+      return from_real ? Text{call("mote_to_i64", t, uses_), kTight, CType::i64} : t;
     default:
       return {within(t, kSum) + (from_real ? " != 0.0" : " != 0"), kEquality, CType::flag};
   }
 }
 
+/// Returns `condition ? a : b`.
+Text Printer::choice(const Text& condition, const Text& a, const Text& b) const {
+  uses_.call("?:");
+  const Text x = as_number(a);
+  const Text y = as_number(b);
+  const std::string test = within(condition, kEquality);
+  return {fmt::format("{} ? {} : {}", test, within(x, kOr), within(y, kTernary)), kTernary,
+          joined(x.type, y.type)};
+}
+
 Text Printer::operation(const value::Op& op, DType dtype, const Facts& facts) const {
   if (op.op == MapOp::cast) return cast(op.args[0], dtype, facts);
   if (const auto known = decided_by_range(op, p_)) return {*known ? "1" : "0", kTight, CType::flag};
-  const Text first = value(op.args[0], facts);
-  if (p_.native && is_in_float(op.arg_dtype)) {
-    std::vector<Text> args = {first};
-    for (std::size_t k = 1; k < op.args.size(); ++k) args.push_back(value(op.args[k], facts));
-    return float_operation(op, std::move(args));
-  }
-  if (op.op == MapOp::where)
-    return choice(first, value(op.args[1], facts), value(op.args[2], facts));
+  const std::size_t start = uses_.mark();
+  std::vector<Text> args = {value(op.args[0], facts)};
+  const std::size_t behind_first = uses_.mark();
+  for (std::size_t k = 1; k < op.args.size(); ++k) args.push_back(value(op.args[k], facts));
+  const bool in_float = p_.native && is_in_float(op.arg_dtype) && to_float(op.op, args);
+  if (op.op == MapOp::where) return choice(args[0], args[1], args[2]);
   if (op.op == MapOp::bitwise_not && is_truth(op.args[0], p_))  // compilers warn of ~ of a truth
-    return {call("mote_not", as_number(first)), kTight, CType::i64};
-  if (op.args.size() == 1) return unary(op.op, argument(op.op, first));
-  return binary(op.op, argument(op.op, first), argument(op.op, value(op.args[1], facts)));
+    return {call("mote_not", as_number(args[0]), uses_), kTight, CType::i64};
+  if (!p_.native || !is_in_float(op.arg_dtype))
+    for (Text& t : args) t = argument(op.op, t);
+  if (args.size() == 1)
+    return in_float ? float_unary(op.op, args[0], uses_) : unary(op.op, args[0], uses_);
+  if (is_self_comparison(op.op, args[0], args[1])) {
+    uses_.erase(behind_first);
+    const SelfComparison folded = self_comparison(op.op, args[0], uses_);
+    if (!folded.reads_value) uses_.erase(start);
+    return folded.text;
+  }
+  return in_float ? float_binary(op.op, args[0], args[1], uses_)
+                  : binary(op.op, args[0], args[1], uses_);
 }
 
-/// C++ has <math.h>'s functions for float too, and would choose those for an element of f32.
+/// Returns an argument of an op's function: C++ has <math.h>'s functions for float too, and would
+/// choose those for an element of f32.
 Text Printer::argument(MapOp op, const Text& x) const {
   const MapOpInfo& row = info(op);
   const bool is_call = !row.c.real.empty() && !row.c.real.starts_with("mote_") && !row.gives_bool;
   if (target_ != Target::cuda || x.type != CType::f32 || !is_call) return x;
   return {"(double)" + operand(x, kUnary), kUnary, CType::f64};
-}
-
-/// In float where an element, a float, comes in; else in double.
-Text Printer::float_operation(const value::Op& op, std::vector<Text> args) {
-  const std::size_t start = op.op == MapOp::where ? 1 : 0;
-  const std::span<Text> operands = std::span(args).subspan(start);
-  const bool element =
-      std::ranges::any_of(operands, [](const Text& t) { return t.type == CType::f32; });
-  if (element)
-    for (Text& t : operands) t = as_float(t);
-  if (op.op == MapOp::where) return choice(args[0], args[1], args[2]);
-  if (args.size() == 1) return element ? float_unary(op.op, args[0]) : unary(op.op, args[0]);
-  return element ? float_binary(op.op, args[0], args[1]) : binary(op.op, args[0], args[1]);
 }
 
 Text Printer::guard(const value::Guard& g, const Facts& facts) const {
@@ -213,7 +220,7 @@ Text Printer::guard(const value::Guard& g, const Facts& facts) const {
 }
 
 Text Printer::parameter(const value::Param& p, DType dtype) const {
-  const std::string& name = names_.param(p.name);
+  const std::string& name = read(names_.param(p.name));
   const auto k = find_param(*p_.source, p.name);
   if (!k) throw InternalError("emit_c: unknown parameter " + p.name);
   const bool integer = p_.source->params[static_cast<std::size_t>(*k)].is_integer;
@@ -226,38 +233,39 @@ Text Printer::element_value(const TensorDecl& t, const std::vector<Expr>& index,
                             const Facts& facts) const {
   const std::string text = element(t, index, facts);
   if (t.role == TensorRole::temporary) return {text, kTight, type_of_local(t.dtype, p_.native)};
-  if (is_narrow(t.dtype) && p_.native) return widened(text, t.dtype);
+  if (is_narrow(t.dtype) && p_.native) return widened(text, t.dtype, uses_);
   if (is_narrow(t.dtype))
-    return {fmt::format("mote_from_{}({})", name(t.dtype), text), kTight, CType::f64};
+    return {call(fmt::format("mote_from_{}", name(t.dtype)), Text{text}, uses_), kTight,
+            CType::f64};
   return {text, kTight, type_of_storage(t.dtype)};
 }
 
 Text Printer::value(const Value& v, const Facts& facts) const {
   return std::visit(
-      Overloaded{[](const value::Constant& c) { return constant_text(c.number); },
-                 [&](const value::Index& i) {
-                   const Text t = expr(i.e, facts);
-                   return is_real(v->dtype)
-                              ? Text{"(double)" + operand(t, kUnary), kUnary, CType::f64}
-                              : t;
-                 },
-                 [&](const value::Param& p) { return parameter(p, v->dtype); },
-                 [&](const value::Load& l) {
-                   const TensorDecl* t = find_tensor(p_, l.tensor);
-                   if (t == nullptr) throw InternalError("emit_c: unknown tensor " + l.tensor);
-                   return element_value(*t, l.index, facts);
-                 },
-                 [&](const value::Op& op) { return operation(op, v->dtype, facts); },
-                 [&](const value::Guard& g) { return guard(g, facts); },
-                 [&](const value::Accumulated& a) {
-                   return Text{names_.result(a.name), kTight, type_of_local(v->dtype, p_.native)};
-                 },
-                 [&](const value::Bound& b) {
-                   const auto kept = local_types_.find(b.name);
-                   return Text{names_.local(b.name), kTight,
-                               kept != local_types_.end() ? kept->second
-                                                          : type_of_local(v->dtype, p_.native)};
-                 }},
+      Overloaded{
+          [](const value::Constant& c) { return constant_text(c.number); },
+          [&](const value::Index& i) {
+            const Text t = expr(i.e, facts);
+            return is_real(v->dtype) ? Text{"(double)" + operand(t, kUnary), kUnary, CType::f64}
+                                     : t;
+          },
+          [&](const value::Param& p) { return parameter(p, v->dtype); },
+          [&](const value::Load& l) {
+            const TensorDecl* t = find_tensor(p_, l.tensor);
+            if (t == nullptr) throw InternalError("emit_c: unknown tensor " + l.tensor);
+            return element_value(*t, l.index, facts);
+          },
+          [&](const value::Op& op) { return operation(op, v->dtype, facts); },
+          [&](const value::Guard& g) { return guard(g, facts); },
+          [&](const value::Accumulated& a) {
+            return Text{read(names_.result(a.name)), kTight, type_of_local(v->dtype, p_.native)};
+          },
+          [&](const value::Bound& b) {
+            const auto kept = local_types_.find(b.name);
+            return Text{
+                read(names_.local(b.name)), kTight,
+                kept != local_types_.end() ? kept->second : type_of_local(v->dtype, p_.native)};
+          }},
       v->kind);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The body of one C function. In: a loop program; out: its statements as C, derived sizes bound at
-// the top, temporaries of rank 1 and more allocated there and freed at the end.
+// Writes the body of one C function. In: a loop program; out: its statements as C, derived sizes
+// bound at the top, temporaries of rank 1 and more allocated there and freed at the end.
 #include "c/writer.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "mote/base/characters.h"
 #include "mote/base/error.h"
 #include "passes/leave_out.h"
 
@@ -28,76 +27,8 @@ int writes(const Body& body, const std::string& tensor) {
       accesses(body), [&](const Access& a) { return a.tensor == tensor && a.write; }));
 }
 
-int mentions(const std::string& text, const std::string& word) {
-  int found = 0;
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) ++found;
-  }
-  return found;
-}
-
-/// The locations of words in a text.
-using Places = std::unordered_map<std::string_view, std::vector<std::size_t>>;
-
-/// Calls f(word, its position) for every word of text[from, to).
-template <typename F>
-void for_each_word(std::string_view text, std::size_t from, std::size_t to, const F& f) {
-  for (std::size_t at = from; at < to;) {
-    std::size_t end = at;
-    while (end < to && is_word(text[end])) ++end;
-    if (end > at) f(text.substr(at, end - at), at);
-    at = std::max(end, at + 1);
-  }
-}
-
-/// Without the constants whose readers the printer has folded away (t != t): those that only their
-/// own definition mentions, then those that only definitions which went mentioned besides.
-std::string without_unread(const std::string& text, const std::vector<std::string>& constants) {
-  Places places;
-  for (const std::string& constant : constants) places[constant];
-  for_each_word(text, 0, text.size(), [&](std::string_view word, std::size_t at) {
-    if (const auto found = places.find(word); found != places.end()) found->second.push_back(at);
-  });
-  std::map<std::size_t, std::size_t> gone;  // from, to
-  const auto is_gone = [&](std::size_t at) {
-    const auto next = gone.upper_bound(at);
-    return next != gone.begin() && std::prev(next)->second > at;
-  };
-  std::vector<std::string_view> once;
-  for (const auto& [word, of_word] : places)
-    if (of_word.size() == 1) once.push_back(word);
-  while (!once.empty()) {
-    const std::string_view word = once.back();
-    once.pop_back();
-    if (places[word].empty()) continue;
-    const std::size_t at = places[word].front();
-    const bool is_definition =
-        at > 0 && text[at - 1] == ' ' && text.compare(at + word.size(), 2, " =") == 0;
-    if (!is_definition) continue;
-    const std::size_t start = text.rfind('\n', at) + 1;
-    const std::size_t end = text.find(";\n", at) + 2;
-    gone[start] = end;
-    std::set<std::string_view> fewer;
-    for_each_word(text, start, end, [&](std::string_view read, std::size_t) {
-      if (places.contains(read)) fewer.insert(read);
-    });
-    for (const std::string_view read : fewer) {
-      if (std::erase_if(places[read], is_gone) > 0 && places[read].size() == 1)
-        once.push_back(read);
-    }
-  }
-  std::string kept;
-  std::size_t from = 0;
-  for (const auto& [start, end] : gone) {
-    kept.append(text, from, start - from);
-    from = end;
-  }
-  return kept.append(text, from);
-}
-
-/// The store that gives a rank-0 temporary its value in the innermost body that holds all its
-/// accesses, if that store comes first there.
+/// Returns the store that gives a rank-0 temporary its value in the innermost body that holds all
+/// its accesses, if that store comes first there.
 const Stmt* declaring_store(const Body& body, const std::string& tensor) {
   std::vector<const Stmt*> users;
   for (const Stmt& s : body)
@@ -126,7 +57,7 @@ std::string size_definitions(Printer& printer, const Facts& facts) {
   std::vector<std::string> lines;
   const auto& sizes = printer.program().source->sizes;
   for (std::size_t k = sizes.size(); k-- > 0;) {
-    if (!printer.used_sizes().contains(sizes[k].name)) continue;
+    if (!printer.uses().reads(printer.names().size(sizes[k].name))) continue;
     printer.limit_sizes(k);
     lines.push_back(
         wrap(fmt::format("  const int64_t {} = {};", printer.names().size(sizes[k].name),
@@ -136,10 +67,6 @@ std::string size_definitions(Printer& printer, const Facts& facts) {
   std::string out;
   for (const std::string& text : lines) out += text + "\n";
   return out;
-}
-
-bool mentions_word(const std::string& text, const std::string& word) {
-  return mentions(text, word) > 0;
 }
 
 Writer::Writer(const LoopProgram& p, Names& names, Printer& printer, Target target)
@@ -160,21 +87,35 @@ Writer::Writer(const LoopProgram& p, Names& names, Printer& printer, Target targ
   }
 }
 
-/// The program's body, without constants that nothing reads.
+/// Writes a constant's definition, whose right side was printed since the mark.
+void Writer::define(const std::string& constant, std::size_t uses_begin, const std::string& text) {
+  const std::size_t begin = out_.size();
+  line(text);
+  definitions_.push_back({constant, begin, out_.size(), uses_begin, printer_.uses().mark()});
+}
+
+/// Removes the constants whose readers the printer has folded away (t != t). The last go first: a
+/// constant may be read in the definition of a later one.
+void Writer::leave_out_unread() {
+  Uses& uses = printer_.uses();
+  for (std::size_t k = definitions_.size(); k-- > 0;) {
+    const Definition& d = definitions_[k];
+    if (uses.reads(d.constant)) continue;
+    out_.erase(d.begin, d.end - d.begin);
+    uses.erase(d.uses_begin, d.uses_end);
+  }
+}
+
 std::string Writer::statements(const Facts& facts) {
   body(p_.body, facts);
-  std::vector<std::string> constants;
-  for (const std::string& t : declared_)
-    if (writes(p_.body, t) == 1) constants.push_back(names_.tensor(t));
-  for_each(p_.body, [&](const Stmt& s) {
-    if (const auto* let = std::get_if<Let>(&s.kind)) constants.push_back(names_.local(let->name));
-  });
-  return without_unread(std::exchange(out_, ""), constants);
+  leave_out_unread();
+  return std::exchange(out_, "");
 }
 
 std::string Writer::function_body() {
   const Facts facts = base_facts(*p_.source);
   const std::string statements = this->statements(facts);
+  const std::string unread = unread_scalars();
   for (const TensorDecl* t : heap_) line(fmt::format("free({});", heap_name(*t)));
   line("return 0;");
   const std::string closing = std::exchange(out_, "");
@@ -182,31 +123,32 @@ std::string Writer::function_body() {
   allocations(facts);
   const std::string opening = std::exchange(out_, "");
   const std::string sizes = size_definitions(printer_, facts);
-  const std::string text = stride_definitions() + sizes + wanted_outputs(statements) + opening +
-                           unread_scalars(statements) + statements;
-  return unused_arguments(text) + text + closing;
+  const std::string strides = stride_definitions();
+  const std::string wanted = wanted_outputs();
+  return unused_arguments() + strides + sizes + wanted + opening + unread + statements + closing;
 }
 
-/// A scalar that is stored, but whose readers the printer has folded away (t > t).
-std::string Writer::unread_scalars(const std::string& statements) const {
+/// Returns a mention of each scalar that is stored, but whose readers the printer has folded away.
+std::string Writer::unread_scalars() const {
   std::string out;
   for (const TensorDecl& t : p_.tensors) {
     if (!Printer::is_local(t) || declared_.contains(t.name) || !t.scope.empty()) continue;
     const std::string& name = names_.tensor(t.name);
-    if (mentions(statements, name) == writes(p_.body, t.name))
-      out += fmt::format("  (void){};\n", name);
+    if (!printer_.uses().reads(name)) out += fmt::format("  (void){};\n", name);
   }
   return out;
 }
 
-/// Which of the outputs that may be left out the call has, as far as the statements ask.
-std::string Writer::wanted_outputs(const std::string& statements) const {
+/// Returns constants that say which of the outputs that may be left out the call has, as far as the
+/// statements ask.
+std::string Writer::wanted_outputs() const {
   std::string out;
   for (const Output& o : p_.source->outputs) {
     if (p_.source->outputs.size() == 1) break;
     const std::string& name = names_.param(wanted(o.name).name());
-    if (mentions(statements, name) > 0)
-      out += fmt::format("  const int64_t {} = {} != NULL;\n", name, names_.tensor(o.name));
+    if (printer_.uses().reads(name))
+      out += fmt::format("  const int64_t {} = {} != NULL;\n", name,
+                         printer_.read(names_.tensor(o.name)));
   }
   return out;
 }
@@ -224,6 +166,8 @@ void Writer::allocations(const Facts& facts) {
   std::string missing;
   for (const TensorDecl* t : heap_) {
     std::string extents = t->scope.empty() ? "" : "mote_threads()";
+    printer_.uses().call("mote_alloc");
+    if (!t->scope.empty()) printer_.uses().call("mote_threads");
     for (const Expr& e : t->shape)
       extents += (extents.empty() ? "" : ", ") + printer_.expr(e, facts).text;
     const std::string& name = heap_name(*t);
@@ -240,10 +184,10 @@ void Writer::allocations(const Facts& facts) {
   line("}");
 }
 
-std::string Writer::unused_arguments(const std::string& text) const {
+std::string Writer::unused_arguments() const {
   std::string out;
   const auto check = [&](const std::string& name) {
-    if (mentions(text, name) == 0) out += fmt::format("  (void){};\n", name);
+    if (!printer_.uses().reads(name)) out += fmt::format("  (void){};\n", name);
   };
   for (const Argument& a : arguments(p_)) {
     if (a.kind == Argument::Kind::tensor) {

@@ -16,38 +16,46 @@
 
 namespace mote::emit {
 
-/// Elements of a temporary that is small enough for the stack; nullopt for others.
+/// Returns the number of elements of a temporary that is small enough for the stack; nullopt for
+/// others.
 std::optional<std::int64_t> stack_size(const TensorDecl& t);
-/// The loops that one mark `parallel` covers, outermost first.
+/// Returns the loops that one mark `parallel` covers, outermost first.
 std::vector<const Loop*> parallel_chain(const Loop& first);
-/// The statements' outermost loops, also in branches.
+/// Returns the statements' outermost loops, also in branches.
 std::vector<const Loop*> loops_in(const Body& b);
-/// Whether the text holds the word, as a word.
-bool mentions_word(const std::string& text, const std::string& word);
 
 class Writer {
  public:
   Writer(const LoopProgram& p, Names& names, Printer& printer, Target target = Target::c);
   std::string function_body();
-  /// The function is run by every thread of a region, which share the loops that are marked
-  /// parallel; without it each of these opens a region of its own.
+  /// Makes a function that every thread of a region runs: they share the loops that are marked
+  /// parallel, each of which otherwise opens a region of its own.
   void join_region() { in_region_ = true; }
-  /// Of a CUDA kernel: memory for temporaries of rank 1 or more is given. `by_block`: rounds that
-  /// are shared go to blocks of threads, else to threads. `tiles`, of the program's body: a block
-  /// takes a tile of them.
+  /// Returns the body of a CUDA kernel, which is given memory for temporaries of rank 1 or more.
+  /// `by_block`: iterations that are shared go to blocks of threads, otherwise to threads. `tiles`,
+  /// a form of the program's body: a block takes a tile of them.
   std::string kernel_body(bool by_block, const cuda::TileForm* tiles = nullptr);
-  /// Of the form's program.
+  /// Returns the body of a kernel of the form's program.
   std::string kernel_body(const cuda::VectorForm& packs);
   std::string kernel_body(const cuda::RowVectorForm& packs);
 
  private:
-  /// How a store declares its rank-0 temporary.
+  /// The manner in which a store declares its rank-0 temporary.
   struct Declaration {
     bool is_constant;
   };
   const Declaration* declaration_at(const Stmt& s) const;
 
+  /// A line that defines a constant: its position in out_, and that of its right side's uses.
+  struct Definition {
+    std::string constant;
+    std::size_t begin, end;
+    std::size_t uses_begin, uses_end;
+  };
+
   void line(const std::string& text);
+  void define(const std::string& constant, std::size_t uses_begin, const std::string& text);
+  void leave_out_unread();
   void body(const Body& b, const Facts& facts);
   void statement(const Stmt& s, const Facts& facts);
   void loop(const Loop& l, const Facts& facts);
@@ -67,25 +75,26 @@ class Writer {
                                   const Facts& facts) const;
   friend class TileWriter;
   void pragma(const std::string& text);
-  std::string lanes(const Loop& l) const;
+  std::string lanes(const Loop& l);
   void open_scope(Symbol variable, const Facts& facts);
   std::string scalar(const TensorDecl& t) const;
   const std::string& heap_name(const TensorDecl& t) const;
   std::string stride_definitions() const;
   std::string number_type(DType dtype) const;
   std::string start(ReduceOp op, DType dtype) const;
-  /// The limit of a loop: short text, or the name of a constant declared before the loop.
+  /// Returns the limit of a loop: short text, or the name of a constant declared before the loop.
   std::string limit(const Expr& e, const std::string& hint, const Facts& facts);
   void limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts& facts);
   void open_accumulator(const Accumulator& a);
   void open_before_branch(const Body& b, std::size_t k);
   void branch(const If& i, const Facts& facts);
   void store(const Store& s, const Facts& facts, const Declaration* declaration);
+  std::string target(const TensorDecl& t, const std::vector<Expr>& index, const Facts& facts) const;
   void store_reduce(const StoreReduce& s, const Facts& facts);
   void fold(const Fold& f, const Facts& facts);
   void fold_position(const Fold& f, const Facts& facts);
   void let(const Let& l, const Facts& facts);
-  std::string stored(const Text& t, const TensorDecl& to) const;
+  std::string stored(const Text& t, const TensorDecl& to, std::size_t uses_begin) const;
   Text joined(ScatterOp op, const Text& old, const Text& v, DType dtype) const;
   Text reduced(ReduceOp op, const Text& a, const Text& b) const;
   static ReduceOp logical(ReduceOp op);
@@ -93,27 +102,28 @@ class Writer {
   std::string statements(const Facts& facts);
   void scalars();
   void allocations(const Facts& facts);
-  std::string unused_arguments(const std::string& text) const;
-  std::string unread_scalars(const std::string& statements) const;
-  std::string wanted_outputs(const std::string& statements) const;
+  std::string unused_arguments() const;
+  std::string unread_scalars() const;
+  std::string wanted_outputs() const;
 
   const LoopProgram& p_;
   Names& names_;
   Printer& printer_;
   Target target_;
   bool in_region_ = false;
-  std::string worker_ = "thread";  ///< who takes a round that is shared: a thread or a block
-  bool rolled_ = false;            ///< the compiler is told not to unroll innermost loops
-  const cuda::TileForm* tiles_ = nullptr;             ///< how blocks take rounds that are shared
-  const cuda::VectorForm* vectors_ = nullptr;         ///< rounds that threads take by packs
-  const cuda::RowVectorForm* row_vectors_ = nullptr;  ///< loops that blocks take by packs
+  std::string worker_ = "thread";          ///< takes a shared iteration: a thread or a block
+  bool rolled_ = false;                    ///< the compiler is told not to unroll innermost loops
+  const cuda::TileForm* tiles_ = nullptr;  ///< tiles by which blocks take shared iterations
+  const cuda::VectorForm* vectors_ = nullptr;         ///< iterations of threads by vector access
+  const cuda::RowVectorForm* row_vectors_ = nullptr;  ///< loops of blocks by vector access
   std::string out_;
   int indent_ = 1;
+  std::vector<Definition> definitions_;  ///< of constants in out_, in order
   std::map<const Stmt*, Declaration> declares_;
   std::set<std::string> declared_;       ///< rank-0 temporaries that a store declares
   std::vector<const TensorDecl*> heap_;  ///< temporaries of rank 1 or more
   std::set<std::string> opened_;  ///< accumulators that stand before the branch with their loop
-  std::map<const Expr*, std::string> limits_;  ///< of loops to come, computed already
+  std::map<const Expr*, std::string> limits_;  ///< limits of later loops, computed already
   std::set<std::string> accumulators_read_;
   std::set<std::string> names_read_;
 };

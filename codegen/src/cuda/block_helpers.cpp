@@ -32,19 +32,24 @@ MOTE_DEVICE T @(T a) {
 
 }  // namespace
 
-std::string block_helpers(const std::string& text) {
-  static constexpr std::array<std::array<const char*, 3>, 8> kKinds = {
+std::string block_helpers(std::set<std::string>& names) {
+  struct Kind {
+    const char *name, *type, *joined;
+    const char* calls = nullptr;
+  };
+  static constexpr std::array<Kind, 8> kKinds = {
       {{"mote_block_sumf", "float", "a + b"},
        {"mote_block_prodf", "float", "a * b"},
-       {"mote_block_maxf", "float", "mote_maxf(a, b)"},
-       {"mote_block_minf", "float", "mote_minf(a, b)"},
+       {"mote_block_maxf", "float", "mote_maxf(a, b)", "mote_maxf"},
+       {"mote_block_minf", "float", "mote_minf(a, b)", "mote_minf"},
        {"mote_block_sum", "double", "a + b"},
        {"mote_block_prod", "double", "a * b"},
-       {"mote_block_max", "double", "mote_max(a, b)"},
-       {"mote_block_min", "double", "mote_min(a, b)"}}};
+       {"mote_block_max", "double", "mote_max(a, b)", "mote_max"},
+       {"mote_block_min", "double", "mote_min(a, b)", "mote_min"}}};
   std::string out;
-  for (const auto& [name, type, joined] : kKinds) {
-    if (text.find(std::string(name) + "(") == std::string::npos) continue;
+  for (const auto& [name, type, joined, calls] : kKinds) {
+    if (!names.contains(name)) continue;
+    if (calls != nullptr) names.insert(calls);
     out += "\n";
     for (std::size_t k = 0; k < kBlock.size(); ++k) {
       const bool stands_alone = k == 0 || kBlock[k - 1] == ' ' || kBlock[k - 1] == '(';

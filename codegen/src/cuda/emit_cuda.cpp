@@ -231,21 +231,25 @@ std::string to_string(const CudaProgram& program) {
   return out;
 }
 
-std::string cuda_helpers(const std::string& text) {
+std::string cuda_helpers(const std::set<std::string>& names) {
+  std::set<std::string> all = names;
   const std::string blocks =
-      cuda::block_helpers(text) + emit::tile_helpers(text) + emit::wide_tile_helpers(text);
-  std::string helpers = emit::helpers_for(text + blocks, emit::Target::cuda);
-  const std::string c = "static inline ";
-  for (std::size_t at = helpers.find(c); at != std::string::npos; at = helpers.find(c, at))
-    helpers.replace(at, c.size(), "MOTE_DEVICE ");
-  return helpers + blocks;
+      cuda::block_helpers(all) + emit::tile_helpers(all) + emit::wide_tile_helpers(all);
+  return emit::helpers_text(all, emit::Target::cuda) + blocks;
+}
+
+std::string cuda_helpers(const CudaProgram& program) {
+  std::set<std::string> names;
+  for (const CudaKernel* k : all_kernels(program))
+    names.insert(k->helpers.begin(), k->helpers.end());
+  return cuda_helpers(names);
 }
 
 std::string cuda_header() { return kMoteCudaHeader; }
 
 std::string emit_cuda(const CudaProgram& program, bool standalone) {
   const std::string text = to_string(program);
-  const std::string helpers = cuda_helpers(text);
+  const std::string helpers = cuda_helpers(program);
   return (standalone ? generated_head("One file that compiles alone") + cuda_header()
                      : "#include \"mote_cuda.h\"\n") +
          "\n" + helpers + (helpers.empty() ? "" : "\n") + text;

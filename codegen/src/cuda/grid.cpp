@@ -33,10 +33,12 @@ std::string Writer::kernel_body(bool by_block, const cuda::TileForm* tiles) {
   rolled_ = p_.native && !by_block && holds_several_loops(p_.body);
   const Facts facts = base_facts(*p_.source);
   const std::string statements = this->statements(facts);
+  const std::string unread = unread_scalars();
   scalars();
   const std::string opening = std::exchange(out_, "");
-  return stride_definitions() + size_definitions(printer_, facts) + wanted_outputs(statements) +
-         opening + unread_scalars(statements) + statements;
+  const std::string sizes = size_definitions(printer_, facts);
+  const std::string strides = stride_definitions();
+  return strides + sizes + wanted_outputs() + opening + unread + statements;
 }
 
 std::string Writer::kernel_body(const cuda::VectorForm& packs) {

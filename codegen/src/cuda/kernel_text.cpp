@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: a stage of a program; out: kernels with the arguments that they mention. The C emitter writes
+// In: a stage of a program; out: kernels with the arguments that they read. The C emitter writes
 // the text of their indices, values and statements.
 #include "kernel_text.h"
 
@@ -15,7 +15,6 @@ namespace mote::cuda {
 namespace {
 
 using Kind = CudaArgument::Kind;
-using emit::mentions_word;
 
 struct Parameter {
   CudaArgument argument;
@@ -93,12 +92,18 @@ std::string workers_comment(const Stage& stage, const emit::Names& names, bool b
          "\n";
 }
 
-/// Fills in the arguments and the text, from the body.
-void finish(CudaKernel& k, const LoopProgram& part, const emit::Names& names,
+/// Fills in the arguments, helpers and text, from the body that the printer has printed.
+void finish(CudaKernel& k, const LoopProgram& part, const emit::Printer& printer,
             const std::string& comment, const std::string& body) {
+  // A kernel of blocks, which has the word x in threadIdx.x, takes an argument of that name even if
+  // it does not read it: caches and the table of resources know a kernel by its text.
+  const auto is_taken = [&](const Parameter& parameter) {
+    return printer.uses().reads(parameter.name) || (k.by_block && parameter.name == "x");
+  };
   std::vector<Parameter> taken;
-  for (const Parameter& parameter : parameters(part, names))
-    if (mentions_word(body, parameter.name)) taken.push_back(parameter);
+  for (const Parameter& parameter : parameters(part, printer.names()))
+    if (is_taken(parameter)) taken.push_back(parameter);
+  printer.uses().add_functions_to(k.helpers);
   for (const Parameter& parameter : taken) k.arguments.push_back(parameter.argument);
   k.text = comment + head(k.function, taken) + body + "}\n";
 }
@@ -133,7 +138,7 @@ CudaKernel tile_kernel(const LoopProgram& part, const TileForm& form, const std:
   emit::Printer printer(part, names, emit::Target::cuda);
   const std::string body =
       emit::Writer(part, names, printer, emit::Target::cuda).kernel_body(true, &form);
-  finish(k, part, names, tiles_comment(form, names), body);
+  finish(k, part, printer, tiles_comment(form, names), body);
   return k;
 }
 
@@ -165,7 +170,7 @@ CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string&
   CudaKernel k{function, {}, stage.rounds, stage.in_order, by_block};
   if (by_block) k.strides = *stage.rows;
   if (by_block) k.row = longest_row(stage.body);
-  finish(k, part, names, workers_comment(stage, names, by_block, k.strides), body);
+  finish(k, part, printer, workers_comment(stage, names, by_block, k.strides), body);
   return k;
 }
 
@@ -185,7 +190,7 @@ std::optional<CudaKernel> row_vector_kernel(const LoopProgram& all, const Stage&
   k.packed_rows = form->rows;
   const std::string body =
       emit::Writer(form->program, names, printer, emit::Target::cuda).kernel_body(*form);
-  finish(k, part, names, workers_comment(stage, names, true, k.strides, true), body);
+  finish(k, part, printer, workers_comment(stage, names, true, k.strides, true), body);
   return k;
 }
 
@@ -204,8 +209,8 @@ CudaKernel vector_kernel(const VectorForm& form, const std::string& function) {
   const std::string comment =
       emit::wrap(fmt::format("/* A thread for {} elements side by side, where {} have no gaps. */",
                              form.elements, tensors));
-  finish(k, part, names, comment + "\n",
-         emit::Writer(part, names, printer, emit::Target::cuda).kernel_body(form));
+  const std::string body = emit::Writer(part, names, printer, emit::Target::cuda).kernel_body(form);
+  finish(k, part, printer, comment + "\n", body);
   return k;
 }
 

@@ -259,19 +259,26 @@ static __device__ __forceinline__ void mote_wide_give(const float (&sums)[16][8]
 
 }  // namespace
 
-std::string wide_tile_helpers(const std::string& text) {
-  if (text.find("mote_wide_") == std::string::npos) return "";
-  std::string out = "\n" + std::string(kWideTypes);
-  const auto add_where = [&](const char* mentioned,
-                             std::initializer_list<std::string_view> helpers) {
-    if (text.find(mentioned) == std::string::npos) return;
-    for (const std::string_view helper : helpers) out += "\n" + std::string(helper);
-  };
-  add_where("mote_wide_tile<uint16_t>", {kWideStageNarrow, kWideFragments});
-  add_where("mote_wide_multiply_f16(", {of_dtype(kWideMultiply, "f16")});
-  add_where("mote_wide_multiply_bf16(", {of_dtype(kWideMultiply, "bf16")});
-  add_where("mote_wide_tile<float>", {kWideStageFloat, kWideMultiplyFloat});
-  return out + "\n" + std::string(kWideStage) + "\n" + std::string(kWideGive);
+std::string wide_tile_helpers(const std::set<std::string>& names) {
+  const bool has_narrow = names.contains("mote_wide_tile<uint16_t>");
+  const bool has_float = names.contains("mote_wide_tile<float>");
+  if (!has_narrow && !has_float) return "";
+  std::string out;
+  const auto add = [&](std::string_view helper) { out += "\n" + std::string(helper); };
+  add(kWideTypes);
+  if (has_narrow) {
+    add(kWideStageNarrow);
+    add(kWideFragments);
+  }
+  for (const std::string dtype : {"f16", "bf16"})
+    if (names.contains("mote_wide_multiply_" + dtype)) add(of_dtype(kWideMultiply, dtype));
+  if (has_float) {
+    add(kWideStageFloat);
+    add(kWideMultiplyFloat);
+  }
+  add(kWideStage);
+  add(kWideGive);
+  return out;
 }
 
 }  // namespace mote::emit

@@ -8,8 +8,9 @@ namespace mote::emit {
 void TileWriter::run_wide() {
   shared_ = w_.names_.fresh("shared");
   given_ = shared_ + ".given";
-  line("__shared__ __align__(16) mote_wide_tile<{}> {};", is_narrow_ ? "uint16_t" : "float",
-       shared_);
+  const char* type = is_narrow_ ? "mote_wide_tile<uint16_t>" : "mote_wide_tile<float>";
+  w_.printer_.uses().call(type);
+  line("__shared__ __align__(16) {} {};", type, shared_);
   row_ = group(form_.rows, "row", side_);
   column_ = group(form_.columns, "column", side_);
   depth_ = group(form_.reduced, "depth", wide_slice());
@@ -55,8 +56,8 @@ void TileWriter::wide_slices() {
   line("__syncthreads();");
   stage(fmt::format("({} + 2) % 3", slice), fmt::format("{} + {}", depth_.begin, 2 * wide_slice()));
   if (is_narrow_)
-    line("mote_wide_multiply_{}({}, {}.staged[{}], {}, {});", mma_, sums_, shared_, slice, left,
-         right);
+    line("{};", called("mote_wide_multiply_" + mma_, fmt::format("{}, {}.staged[{}], {}, {}", sums_,
+                                                                 shared_, slice, left, right)));
   else
     line("mote_wide_multiply_f32({}, {}.staged[{}]);", sums_, shared_, slice);
   line("{0} = ({0} + 1) % 3;", slice);

@@ -223,8 +223,10 @@ void Writer::block_loop(const Loop& loop, const Facts& facts) {
   }
   for (const Accumulator& a : loop.accumulators) {
     const bool in_float = type_of_local(a.dtype, p_.native) == CType::f32;
-    line(fmt::format("{0} = mote_block_{1}{2}({0});", names_.local(a.name), block_function(a.op),
-                     in_float ? "f" : ""));
+    const Text own{names_.local(a.name)};
+    line(fmt::format("{} = {};", own.text,
+                     call(fmt::format("mote_block_{}{}", block_function(a.op), in_float ? "f" : ""),
+                          own, printer_.uses())));
   }
 }
 

@@ -50,7 +50,7 @@ std::string TileWriter::distance(const std::string& tensor, const std::vector<Ex
       const Expr factor_of = linear->factor * axis.step;
       one += one.empty() ? "" : " + ";
       if (factor_of != Expr(1)) one += factor(factor_of) + " * ";
-      one += w_.names_.stride(tensor, k);
+      one += w_.printer_.named_stride(tensor, k);
     }
     if (one.empty()) one = "0";
     const Expr count = facts_.simplify(max(0, ceil_div(axis.end - axis.begin, axis.step)));
@@ -75,7 +75,7 @@ std::string TileWriter::closer(const std::string& tensor, const std::vector<Expr
   const std::string out = distance(tensor, index, outer);
   if (in.empty() || out.empty()) return "false";
   const std::string name = w_.names_.fresh(hint);
-  line("const bool {} = mote_iabs({}) < mote_iabs({});", name, in, out);
+  line("const bool {} = {} < {};", name, called("mote_iabs", in), called("mote_iabs", out));
   return name;
 }
 

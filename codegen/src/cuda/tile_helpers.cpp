@@ -214,25 +214,26 @@ std::string of_dtype(std::string_view helper, const std::string& dtype) {
   return replaced(std::string(helper), "@", dtype);
 }
 
-std::string tile_helpers(const std::string& text) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kAll = {
-      {{"mote_iabs(", kDistance},
-       {"mote_is_special_", kSpecial},
-       {"mote_stage_pack(", kStagePack},
-       {"mote_any(", kAny},
-       {"mote_tile_multiply(", kMultiply},
-       {"mote_tile_give(", kGive},
-       {"mote_tile_give_fragments(", kGiveFragments}}};
+std::string tile_helpers(std::set<std::string>& names) {
   std::string out;
-  for (const auto& [call, helper] : kAll)
-    if (text.find(call) != std::string::npos) out += "\n" + std::string(helper);
+  const auto add = [&](const std::string& name, std::string_view text, const std::string& calls) {
+    if (!names.contains(name)) return;
+    out += "\n" + std::string(text);
+    if (!calls.empty()) names.insert(calls);
+  };
+  add("mote_iabs", kDistance, "");
+  add("mote_is_special", kSpecial, "mote_bits");
+  add("mote_stage_pack", kStagePack, "");
+  add("mote_any", kAny, "");
+  add("mote_tile_multiply", kMultiply, "");
+  add("mote_tile_give", kGive, "");
+  add("mote_tile_give_fragments", kGiveFragments, "");
   for (const std::string dtype : {"f16", "bf16", "tf32"}) {
-    const auto is_called = [&](const char* call) {
-      return text.find(call + dtype + "(") != std::string::npos;
-    };
-    if (is_called("mote_tile_multiply_"))
-      out += "\n" + of_dtype(dtype == "tf32" ? kMultiplyTf32 : kMultiplyNarrow, dtype);
-    if (is_called("mote_tile_multiply_counting_")) out += "\n" + counting(dtype);
+    const bool is_tf32 = dtype == "tf32";
+    add("mote_tile_multiply_" + dtype, of_dtype(is_tf32 ? kMultiplyTf32 : kMultiplyNarrow, dtype),
+        is_tf32 ? "mote_bits" : "");
+    add("mote_tile_multiply_counting_" + dtype, counting(dtype),
+        is_tf32 ? "" : "mote_float_from_" + dtype);
   }
   return out;
 }

@@ -48,14 +48,14 @@ std::string TileWriter::is_packed_along(const value::Load& load, const TileGroup
       return "";
     const auto k = static_cast<std::size_t>(at - load.index.begin());
     own.insert(k);
-    side_by_side +=
-        (side_by_side.empty() ? "" : " && ") + w_.names_.stride(load.tensor, k) + " == " + count;
+    side_by_side += (side_by_side.empty() ? "" : " && ") +
+                    w_.printer_.named_stride(load.tensor, k) + " == " + count;
     count = count == "1" ? g.extents[axis] : g.extents[axis] + " * " + count;
   }
   std::string others;
   for (std::size_t k = 0; k < load.index.size(); ++k)
     if (load.index[k] != Expr(0) && !own.contains(k))
-      others += (others.empty() ? "" : " | ") + w_.names_.stride(load.tensor, k);
+      others += (others.empty() ? "" : " | ") + w_.printer_.named_stride(load.tensor, k);
   if (others.empty()) return side_by_side;
   if (others.find(' ') != std::string::npos) others = "(" + others + ")";
   return fmt::format("{} && {} % {} == 0", side_by_side, others, elements);
@@ -74,7 +74,8 @@ std::string TileWriter::packs(const TileOperand& o, const char* hint) {
       o.along == "false" ? or_false(outer)
                          : fmt::format("({} ? {} : {})", o.along, or_false(inner), or_false(outer));
   const std::string name = w_.names_.fresh(hint);
-  line("const bool {} = mote_is_aligned({}) && {};", name, w_.names_.tensor(load.tensor), which);
+  line("const bool {} = mote_is_aligned({}) && {};", name,
+       w_.printer_.read(w_.names_.tensor(load.tensor)), which);
   return name;
 }
 
@@ -123,14 +124,14 @@ void TileWriter::stage_packs(const TileOperand& o) {
   line("const int64_t {} = {} ? ({} < {} ? {} - {} : 0) : ({} < {} ? {} - {} : 0);", room_, o.along,
        o.across.flat, o.across.count, depth_.count, depth_.flat, depth_.flat, depth_.count,
        o.across.count, o.across.flat);
-  const std::string call =
-      fmt::format("mote_stage_pack(&{}, {} ? {} : {}, &{}, {}{})", staged_at(o), o.along,
-                  is_narrow_ ? 1 : pitch(), is_narrow_ ? kNarrowPitch : 1, element, room_,
-                  mma_ == "tf32" ? ", mote_to_tf32" : "");
+  const std::string stored = called(
+      "mote_stage_pack", fmt::format("&{}, {} ? {} : {}, &{}, {}{}", staged_at(o), o.along,
+                                     is_narrow_ ? 1 : pitch(), is_narrow_ ? kNarrowPitch : 1,
+                                     element, room_, mma_ == "tf32" ? ", mote_to_tf32" : ""));
   if (special_.empty())
-    line("{};", call);
+    line("{};", stored);
   else
-    line("{0} = mote_any({1}, mote_is_special_{2}) || {0};", special_, call, mma_);
+    line("{0} = {1} || {0};", special_, called("mote_any", stored + ", " + is_special()));
   if (parts > 1) close();
 }
 
@@ -164,8 +165,7 @@ void TileWriter::stage_elements(const TileOperand& o) {
     inside = counts;
   }
   line("{} = {} ? {};", staged_at(o), inside, staged_element(o, facts));
-  if (!special_.empty())
-    line("{0} = {0} || mote_is_special_{1}({2});", special_, mma_, staged_at(o));
+  if (!special_.empty()) line("{0} = {0} || {1}({2});", special_, is_special(), staged_at(o));
   close();
 }
 

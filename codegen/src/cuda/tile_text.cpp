@@ -155,6 +155,13 @@ void TileWriter::slices() {
   close();
 }
 
+/// Returns the name of the function that tells infinities and NaNs among what tensor cores
+/// multiply.
+std::string TileWriter::is_special() const {
+  w_.printer_.uses().call("mote_is_special");  // the helper has all of them
+  return "mote_is_special_" + mma_;
+}
+
 /// Multiplies the staged slices, once all threads have arrived. Tensor cores multiply by 0 where a
 /// product does not count, which is right as long as nothing is infinite or NaN.
 void TileWriter::multiply() {
@@ -162,19 +169,19 @@ void TileWriter::multiply() {
   const auto mask = [](const TileOperand& o) { return o.holds.empty() ? "NULL" : o.holds; };
   const std::string masks =
       has_conditions() ? fmt::format(", {}, {}", mask(left_), mask(right_)) : "";
-  std::string call = fmt::format("mote_tile_multiply({}{});", slices, masks);
-  if (!mma_.empty()) call = fmt::format("mote_tile_multiply_{}({});", mma_, slices);
+  const std::string product = mma_.empty() ? called("mote_tile_multiply", slices + masks)
+                                           : called("mote_tile_multiply_" + mma_, slices);
   if (!special_.empty()) {
     open(fmt::format("if (__syncthreads_or({}))", special_));
-    line("mote_tile_multiply_counting_{}({}{});", mma_, slices, masks);
+    line("{};", called("mote_tile_multiply_counting_" + mma_, slices + masks));
     close_into("else");
-    line("{}", call);
+    line("{};", product);
     close();
   } else {
     line("__syncthreads();");
   }
   fill_tables(depth_, fmt::format("{} + {} + ", depth_.begin, kSlice));
-  if (special_.empty()) line("{}", call);
+  if (special_.empty()) line("{};", product);
 }
 
 /// Returns the element of shared memory that holds a sum.
@@ -190,11 +197,10 @@ void TileWriter::rest() {
   const std::string across = w_.names_.fresh("c");
   const int rows = side_ / 2;
   open(fmt::format("for (int {0} = 0; {0} < 2; {0}++)", half));
-  line("mote_{}({}, {}, {});",
-       form_.is_wide  ? "wide_give"
-       : mma_.empty() ? "tile_give"
-                      : "tile_give_fragments",
-       sums_, given_, half);
+  line("{};", called(form_.is_wide  ? "mote_wide_give"
+                     : mma_.empty() ? "mote_tile_give"
+                                    : "mote_tile_give_fragments",
+                     fmt::format("{}, {}, {}", sums_, given_, half)));
   line("__syncthreads();");
   open(fmt::format("for (int {0} = threadIdx.x; {0} < {1}; {0} += {2})", lane_, rows * side_,
                    kCudaThreads));

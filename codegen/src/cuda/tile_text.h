@@ -2,6 +2,7 @@
 // Writes kernels whose blocks compute tiles.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -12,10 +13,11 @@ namespace mote::emit {
 /// Writes the loop over the tiles of the writer's form, in place of its shared loops.
 void write_tiles(Writer& writer, const Facts& facts);
 
-/// Returns the functions mote_tile_… that the text calls.
-std::string tile_helpers(const std::string& text);
-/// Returns the functions and types mote_wide_… that the text mentions.
-std::string wide_tile_helpers(const std::string& text);
+/// Returns the functions with these names that kernels of tiles call; the names of the helpers that
+/// they call are added.
+std::string tile_helpers(std::set<std::string>& names);
+/// Returns the functions and types that kernels of pipelined tiles need.
+std::string wide_tile_helpers(const std::set<std::string>& names);
 /// Returns a helper's text, in which @ stands for the dtype.
 std::string of_dtype(std::string_view helper, const std::string& dtype);
 

@@ -65,6 +65,10 @@ class TileWriter {
   void line(fmt::format_string<T...> format, T&&... values) {
     w_.line(fmt::format(format, std::forward<T>(values)...));
   }
+  /// Returns function(arguments).
+  std::string called(const std::string& function, const std::string& arguments) const {
+    return call(function, Text{arguments}, w_.printer_.uses());
+  }
   void open(const std::string& head);
   void close();
   void close_into(const std::string& head);
@@ -86,6 +90,7 @@ class TileWriter {
   void variables(const TileGroup& g, const std::string& place);
 
   void shared_arrays();
+  std::string is_special() const;
   int pitch() const { return mma_ == "tf32" ? kTf32Pitch : kPitch; }
   bool has_conditions() const { return !form_.left_where.empty() || !form_.right_where.empty(); }
   std::string holds(const Conditions& where, const char* hint);

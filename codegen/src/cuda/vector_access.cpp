@@ -170,7 +170,7 @@ void Writer::vector_loops(const Loop& loop, const Facts& facts) {
     const std::string own = names_.fresh(names_.tensor(tensor) + "_pack");
     const bool is_load = std::ranges::find(vectors_->loads, tensor) != vectors_->loads.end();
     line(is_load ? fmt::format("const {0} {1} = ((const {0} *){2})[{3}];", type_of(tensor), own,
-                               names_.tensor(tensor), pack)
+                               printer_.read(names_.tensor(tensor)), pack)
                  : fmt::format("{} {};", type_of(tensor), own));
     names_.rename_tensor(tensor, own + ".of");
   }
@@ -184,8 +184,8 @@ void Writer::vector_loops(const Loop& loop, const Facts& facts) {
     const std::string own = names_.tensor(tensor);
     names_.rename_tensor(tensor, whole.tensor(tensor));
     if (std::ranges::find(vectors_->stores, tensor) != vectors_->stores.end())
-      line(fmt::format("(({} *){})[{}] = {};", type_of(tensor), whole.tensor(tensor), pack,
-                       own.substr(0, own.size() - 3)));
+      line(fmt::format("(({} *){})[{}] = {};", type_of(tensor), printer_.read(whole.tensor(tensor)),
+                       pack, own.substr(0, own.size() - 3)));
   }
   --indent_;
   line("}");

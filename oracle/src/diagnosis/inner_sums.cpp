@@ -41,7 +41,7 @@ std::vector<Accumulator> accumulators(DType dtype) {
   };
   std::vector<Accumulator> all;
   if (is_real(dtype)) {
-    const auto narrow = std::views::filter(kShortReals, is_narrow);
+    auto narrow = std::views::filter(kShortReals, is_narrow);
     for (const DType t : narrow) all.push_back({std::string(name(t)), in(t), same});
     for (const DType t : narrow)
       all.push_back({fmt::format("{0}, of terms in {0}", name(t)), in(t), in(t)});

@@ -3,6 +3,7 @@
 // partial ones.
 #include "mote/oracle/kernel_c.h"
 
+#include <set>
 #include <vector>
 
 #include "mote/codegen/emit_c.h"
@@ -22,7 +23,9 @@ std::string kernel_function(const Resolved& op) { return "mote_" + instance_name
 
 std::string kernel_c(const Resolved& op, const KernelOptions& options) {
   const LoopProgram whole = loops_of(op);
+  std::set<std::string> called;
   EmitOptions how;
+  how.helpers = &called;
   if (op.record != nullptr || op.other_dtype) how.function = kernel_function(op);
   how.optional_outputs = how.nullable = optional_outputs_of(op);
   const std::vector<PartialCall> calls = partial_calls(op, {});
@@ -39,7 +42,7 @@ std::string kernel_c(const Resolved& op, const KernelOptions& options) {
   const std::string text =
       prototypes + (prototypes.empty() ? "" : "\n") + text_of(whole, how, options.fast) + parts;
   if (!options.standalone) return text;
-  const std::string helpers = emit_c_helpers_for(text);
+  const std::string helpers = emit_c_helpers(called);
   return (options.fast ? emit_c_fast_includes() : emit_c_includes()) + "\n" + helpers +
          (helpers.empty() ? "" : "\n") + text;
 }

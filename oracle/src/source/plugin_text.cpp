@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "case/indices.h"
 #include "mote/base/error.h"
@@ -140,8 +141,10 @@ struct Thunks {
 Thunks thunks_around(const Resolved& op, const PluginOptions& options) {
   const std::vector<PartialCall> calls = partial_calls(op, options.needs);
   const LoopProgram whole = loops_of(op);
+  std::set<std::string> helpers;
   EmitOptions how;
   how.function = options.function;
+  how.helpers = &helpers;
   if (op.record != nullptr) {
     for (const InputDecl& input : op.record->inputs) how.call_inputs.push_back(input.name);
     for (const ParamDecl& param : op.record->params) how.call_params.push_back(param.name);
@@ -168,7 +171,7 @@ Thunks thunks_around(const Resolved& op, const PluginOptions& options) {
     thunks.text += chosen_by_inputs(op, calls, options.function);
     thunks.prefix += "_chosen";
   }
-  thunks.helpers = emit_c_helpers_for(thunks.text);
+  thunks.helpers = emit_c_helpers(helpers);
   return thunks;
 }
 

@@ -9,6 +9,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "mote/base/command.h"
@@ -48,12 +49,14 @@ ProgramKernel kernel_of(const Target& target, DType dtype) {
 }
 
 std::string text_of(const ProgramKernel& k) {
+  std::set<std::string> helpers;
   EmitOptions how;
   how.function = k.function;
+  how.helpers = &helpers;
   const std::string text = (k.is_fast ? emit_c(schedule(k.loops), how) : emit_c(k.loops, how)) +
                            "\n" + emit_c_thunk(k.loops, how);
   return (k.is_fast ? emit_c_fast_includes() : emit_c_includes()) +
-         "\n#include \"mote/base/thunk.h\"\n\n" + emit_c_helpers_for(text) + "\n" + text;
+         "\n#include \"mote/base/thunk.h\"\n\n" + emit_c_helpers(helpers) + "\n" + text;
 }
 
 /// The options; cmake/MoteKernels.cmake has the same for the catalogue.

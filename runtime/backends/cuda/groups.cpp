@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <set>
 
 #include "file_cache.h"
 #include "mote/base/error.h"
@@ -38,16 +39,20 @@ std::uint32_t group_of(std::string_view op, std::uint32_t groups) {
 
 GroupSource source_of_group(std::uint32_t group, std::uint32_t groups, Variant variant) {
   GroupSource out;
+  std::set<std::string> helpers;
   for (const OpRecord* record : generated_ops()) {
     if (group_of(record->name, groups) != group) continue;
     for (const auto& instance : instances_of(record->name)) {
       if (!instance->has(variant)) continue;
       const CudaProgram& program = instance->source(variant);
-      for (const CudaKernel* k : all_kernels(program)) out.functions.push_back(k->function);
+      for (const CudaKernel* k : all_kernels(program)) {
+        out.functions.push_back(k->function);
+        helpers.insert(k->helpers.begin(), k->helpers.end());
+      }
       out.text += "\n" + to_string(program);
     }
   }
-  out.text.insert(0, cuda_helpers(out.text));
+  out.text.insert(0, cuda_helpers(helpers));
   return out;
 }
 

@@ -2,6 +2,7 @@
 // Emits loop programs as C11 text: the reference from a LoopProgram, fast kernels from a Schedule.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -33,6 +34,8 @@ struct EmitOptions {
   std::string opening = {};
   /// The inputs and outputs that the header comment says may be NULL.
   std::vector<std::string> nullable = {};
+  /// Receives the names of the functions that the text calls, the helpers among them.
+  std::set<std::string>* helpers = nullptr;
 };
 
 /// A function that a fast helper computes in float, and its accuracy.
@@ -60,7 +63,7 @@ std::string emit_c(const Schedule& s, const EmitOptions& options);
 /// Returns the thunk around options.function, a function of that signature that is defined
 /// elsewhere: a comment, the prototype, `mote_status <function>_can_run(…)` and `mote_status
 /// <function>_run(…)`. It needs mote/base/thunk.h, mote/base/thunk_outputs.h if outputs are
-/// optional, and the helpers that emit_c_helpers_for() gives.
+/// optional, and the helpers that emit_c_helpers() gives.
 std::string emit_c_around(const LoopProgram& p, const EmitOptions& options);
 /// Returns the thunk around options.function alone, without comment and prototype.
 std::string emit_c_thunk(const LoopProgram& p, const EmitOptions& options);
@@ -91,8 +94,9 @@ std::string emit_c_prelude();
 /// Returns the helpers next_up, next_down and lowest_bit, which only error bounds use.
 std::string emit_c_bound_prelude();
 std::string emit_c_includes();
-/// Returns the helpers of all preludes that `text` calls, and the helpers that those call.
-std::string emit_c_helpers_for(const std::string& text);
+/// Returns the helpers of all preludes with these names, and those that they call. Other names do
+/// not count.
+std::string emit_c_helpers(const std::set<std::string>& names);
 /// Returns the types of the typed function's arguments: "const float*", "const int64_t*",
 /// "int64_t", "double".
 std::vector<std::string> c_argument_types(const LoopProgram& p);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -83,8 +84,9 @@ struct CudaKernel {
   std::vector<Expr> extents = {};
   /// The tensors of a kernel whose blocks move 16 bytes at a time along rows.
   std::vector<PackedRow> packed_rows = {};
-  bool rounds_to_tf32 = false;  ///< f32 is rounded to tf32 before it is multiplied
-  std::string text = {};        ///< the function, with its comment
+  bool rounds_to_tf32 = false;         ///< f32 is rounded to tf32 before it is multiplied
+  std::string text = {};               ///< the function, with its comment
+  std::set<std::string> helpers = {};  ///< names of the functions that it calls
 
   bool has_tiles() const { return rows != Expr(0); }
   bool has_wide_tiles() const { return has_tiles() && tile == kCudaWideTile; }
@@ -132,8 +134,10 @@ CudaProgram cuda_tf32_program(const LoopProgram& p, const EmitOptions& options);
 std::vector<const CudaKernel*> all_kernels(const CudaProgram& program);
 /// Returns the comment and the kernels.
 std::string to_string(const CudaProgram& program);
-/// Returns the functions that the text calls, to be placed before it.
-std::string cuda_helpers(const std::string& text);
+/// Returns the functions with these names, and those that they call, to be placed before kernels.
+/// Other names do not count.
+std::string cuda_helpers(const std::set<std::string>& names);
+std::string cuda_helpers(const CudaProgram& program);
 /// Returns a file: the include, or mote_cuda.h itself if `standalone`, helpers, comment, kernels.
 std::string emit_cuda(const CudaProgram& program, bool standalone);
 /// Returns the text of mote_cuda.h.

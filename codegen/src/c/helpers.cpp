@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prints helpers: all of a table, or those that a text needs. Each target has specifiers of its
+// own.
+#include "c/helpers.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <vector>
+
+#include "mote/codegen/emit_c.h"
+
+namespace mote::emit {
+namespace {
+
+/// Returns true for helpers that mote_cuda.h has as one instruction of a GPU.
+bool is_one_instruction(const Helper& helper) {
+  return helper.name == "mote_float_from_f16" || helper.name == "mote_float_to_f16" ||
+         helper.name == "mote_float_to_bf16";
+}
+
+std::string_view specifiers(Storage storage, Target target) {
+  switch (storage) {
+    case Storage::static_inline:
+      return target == Target::cuda ? "MOTE_DEVICE " : "static inline ";
+    case Storage::always_inline:
+      return "MOTE_INLINE ";
+    default:
+      return "";
+  }
+}
+
+std::vector<Helper> joined(std::initializer_list<std::span<const Helper>> tables) {
+  std::vector<Helper> all;
+  for (const auto table : tables) all.insert(all.end(), table.begin(), table.end());
+  return all;
+}
+
+/// Returns the helpers of a target, each after those that it calls. CUDA has none for threads and
+/// memory of the host.
+const std::vector<Helper>& helpers_of(Target target) {
+  static const std::vector<Helper> c =
+      joined({oracle_helpers(), bound_helpers(), fast_helpers(), thread_helpers()});
+  static const std::vector<Helper> cuda = [] {
+    std::vector<Helper> all = joined({oracle_helpers(), bound_helpers(), fast_helpers()});
+    std::erase_if(all, [](const Helper& h) { return h.name == "mote_alloc"; });
+    return all;
+  }();
+  return target == Target::cuda ? cuda : c;
+}
+
+std::string prelude(std::span<const Helper> helpers) {
+  std::string out;
+  for (const Helper& helper : helpers) out += (out.empty() ? "" : "\n") + text_of(helper);
+  return out;
+}
+
+}  // namespace
+
+std::string text_of(const Helper& helper, Target target) {
+  std::string out(helper.head);
+  out += specifiers(helper.storage, target);
+  out += helper.function;
+  if (target != Target::cuda || !is_one_instruction(helper)) return out;
+  return "#if defined(MOTE_CUDA_HOST)\n" + out + "#endif\n";
+}
+
+bool is_helper(const std::string& function) {
+  const std::vector<Helper>& all = helpers_of(Target::c);
+  return std::ranges::find(all, function, &Helper::name) != all.end();
+}
+
+std::string helpers_text(const std::set<std::string>& names, Target target) {
+  const std::vector<Helper>& all = helpers_of(target);
+  std::set<std::string_view> needed(names.begin(), names.end());
+  std::vector<std::string> texts;
+  for (std::size_t k = all.size(); k-- > 0;) {
+    if (!needed.contains(all[k].name)) continue;
+    needed.insert(all[k].calls.begin(), all[k].calls.end());
+    texts.push_back(text_of(all[k], target));
+  }
+  std::string out;
+  for (std::size_t k = texts.size(); k-- > 0;) out += (out.empty() ? "" : "\n") + texts[k];
+  return out;
+}
+
+}  // namespace mote::emit
+
+namespace mote {
+
+std::string emit_c_prelude() { return emit::prelude(emit::oracle_helpers()); }
+
+std::string emit_c_bound_prelude() { return emit::prelude(emit::bound_helpers()); }
+
+std::string emit_c_fast_prelude() {
+  return emit_c_prelude() + "\n" + emit::prelude(emit::fast_helpers()) + "\n" +
+         emit::prelude(emit::thread_helpers());
+}
+
+}  // namespace mote

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of the functions that emitted text calls.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace mote::emit {
+
+/// The language that a function's body is in: C, or a CUDA kernel.
+enum class Target : std::uint8_t { c, cuda };
+
+/// The specifiers before a helper's type. always_inline: a macro of both languages' headers.
+enum class Storage : std::uint8_t { static_inline, always_inline, none };
+
+/// A helper function of emitted text. One whose name begins with "reduction " is the declaration
+/// that a clause of OpenMP needs.
+struct Helper {
+  std::string_view name;
+  Storage storage = Storage::static_inline;
+  std::array<std::string_view, 3> calls = {};  ///< the other helpers that it calls
+  std::string_view head = {};                  ///< lines before it, such as a comment
+  std::string_view function = {};              ///< from its type on
+};
+
+std::string text_of(const Helper& helper, Target target = Target::c);
+std::span<const Helper> oracle_helpers();  ///< those that all kernels may call
+std::span<const Helper> bound_helpers();   ///< next_up, next_down, lowest_bit
+std::span<const Helper> fast_helpers();    ///< those of fast kernels alone
+std::span<const Helper> thread_helpers();  ///< those of fast kernels in C alone
+bool is_helper(const std::string& function);
+/// Returns the helpers with these names, and those that they call; other names do not count.
+std::string helpers_text(const std::set<std::string>& names, Target target = Target::c);
+
+}  // namespace mote::emit

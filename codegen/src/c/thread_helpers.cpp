@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The helpers of fast kernels for threads of the host: the threads' numbers, and reductions that
+// OpenMP lacks.
+#include <array>
+
+#include "c/helpers.h"
+
+namespace mote::emit {
+namespace {
+
+constexpr std::array kThreadHelpers = std::to_array<Helper>({
+    {.name = "mote_threads",
+     .head = "/* How many threads there may be, and which one this is. */\n",
+     .function = R"(int64_t mote_threads(void) {
+#ifdef _OPENMP
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+)"},
+    {.name = "mote_thread", .function = R"(int64_t mote_thread(void) {
+#ifdef _OPENMP
+  return omp_get_thread_num();
+#else
+  return 0;
+#endif
+}
+)"},
+    {.name = "reduction mote_minf",
+     .storage = Storage::none,
+     .calls = {"mote_minf"},
+     .function = R"(#ifdef _OPENMP
+#pragma omp declare reduction(mote_minf : float : omp_out = mote_minf(omp_out, omp_in)) \
+    initializer(omp_priv = INFINITY)
+#endif
+)"},
+    {.name = "reduction mote_maxf",
+     .storage = Storage::none,
+     .calls = {"mote_maxf"},
+     .function = R"(#ifdef _OPENMP
+#pragma omp declare reduction(mote_maxf : float : omp_out = mote_maxf(omp_out, omp_in)) \
+    initializer(omp_priv = -INFINITY)
+#endif
+)"},
+    {.name = "reduction mote_min",
+     .storage = Storage::none,
+     .calls = {"mote_min"},
+     .function = R"(#ifdef _OPENMP
+#pragma omp declare reduction(mote_min : double : omp_out = mote_min(omp_out, omp_in)) \
+    initializer(omp_priv = INFINITY)
+#endif
+)"},
+    {.name = "reduction mote_max",
+     .storage = Storage::none,
+     .calls = {"mote_max"},
+     .function = R"(#ifdef _OPENMP
+#pragma omp declare reduction(mote_max : double : omp_out = mote_max(omp_out, omp_in)) \
+    initializer(omp_priv = -INFINITY)
+#endif
+)"},
+});
+
+}  // namespace
+
+std::span<const Helper> thread_helpers() { return kThreadHelpers; }
+
+}  // namespace mote::emit

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests which helpers, arguments and constants emitted text has: those that the printed text uses,
+// whatever words stand in it by chance.
+#include "c/helpers.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mote/base/characters.h"
+#include "mote/codegen/emit_cuda.h"
+#include "mote/codegen/passes.h"
+#include "mote/codegen/schedule.h"
+#include "mote/uops/program.h"
+
+namespace mote {
+namespace {
+
+using emit::Helper;
+
+std::vector<Helper> all_helpers() {
+  std::vector<Helper> all;
+  for (const auto table : {emit::oracle_helpers(), emit::bound_helpers(), emit::fast_helpers(),
+                           emit::thread_helpers()})
+    all.insert(all.end(), table.begin(), table.end());
+  return all;
+}
+
+bool calls_helper(std::string_view text, const std::string& function) {
+  const std::string call = function + "(";
+  for (std::size_t at = text.find(call); at != std::string_view::npos; at = text.find(call, at + 1))
+    if (at == 0 || !is_word(text[at - 1])) return true;
+  return false;
+}
+
+TEST(Helpers, TheTableSaysWhichTheyCall) {
+  std::vector<Helper> before;
+  for (const Helper& h : all_helpers()) {
+    for (const Helper& other : before)
+      EXPECT_EQ(std::ranges::find(h.calls, other.name) != h.calls.end(),
+                calls_helper(h.function, std::string(other.name)))
+          << h.name << ", " << other.name;
+    before.push_back(h);
+    const auto is_known = [&](std::string_view name) {
+      return name.empty() || std::ranges::find(before, name, &Helper::name) != before.end();
+    };
+    EXPECT_TRUE(std::ranges::all_of(h.calls, is_known)) << h.name << " stands before its callee";
+  }
+}
+
+TEST(Helpers, ComeWithThoseThatTheyCall) {
+  EXPECT_EQ(emit_c_helpers({}), "");
+  EXPECT_EQ(emit_c_helpers({"isnan", "mote_k"}), "");
+  const std::string div = emit_c_helpers({"mote_div"});
+  EXPECT_LT(div.find("int64_t mote_neg("), div.find("int64_t mote_div("));
+  EXPECT_EQ(div.find("mote_abs"), std::string::npos);
+}
+
+TEST(Helpers, HaveSpecifiersOfTheirTarget) {
+  const std::string cuda = cuda_helpers(std::set<std::string>{"mote_max", "mote_maxf"});
+  EXPECT_NE(cuda.find("MOTE_DEVICE double mote_max("), std::string::npos) << cuda;
+  EXPECT_NE(cuda.find("MOTE_INLINE float mote_maxf("), std::string::npos) << cuda;
+  EXPECT_EQ(cuda.find("static"), std::string::npos) << cuda;
+  EXPECT_EQ(cuda_helpers(std::set<std::string>{"mote_alloc"}), "");
+}
+
+LoopProgram compiled_text(const std::string& text) {
+  return compile(std::make_shared<const Program>(parse_program(text)));
+}
+
+/// The input has a name that stands in a pragma too.
+TEST(Uses, AWordOfAPragmaReadsNoArgument) {
+  const std::string text =
+      "op d\ninput omp i64[N]; input x i64[N, M]\noutput y = sum[1](x) + i64(omp != omp)\n";
+  for (const bool fast : {false, true}) {
+    const std::string out =
+        fast ? emit_c(schedule(compiled_text(text)), {}) : emit_c(compiled_text(text), {});
+    EXPECT_EQ(out.find("#pragma omp") != std::string::npos, fast) << out;
+    EXPECT_NE(out.find("(void)omp;"), std::string::npos) << out;
+  }
+}
+
+/// A helper whose call is folded away is not needed.
+TEST(Uses, AFoldedComparisonCallsNoHelper) {
+  const std::string text = "op d\ninput x i64[N]\noutput y = (x*x == x*x)\n";
+  std::set<std::string> helpers;
+  EmitOptions options;
+  options.helpers = &helpers;
+  const std::string out = emit_c(compiled_text(text), options);
+  EXPECT_EQ(out.find("mote_mul("), std::string::npos) << out;
+  EXPECT_FALSE(helpers.contains("mote_mul")) << out;
+  EXPECT_NE(out.find("(void)x;"), std::string::npos) << out;
+}
+
+}  // namespace
+}  // namespace mote
