@@ -6,10 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "mote/base/error.h"
