@@ -114,7 +114,7 @@ std::vector<BoundKernel> bound_kernels() {
   return kernels;
 }
 
-void emit(BoundKernel& k) {
+void emit_kernel(BoundKernel& k) {
   const auto program = instantiate(*k.record, k.instance);
   if (!is_bounded(*program)) return;
   const auto bounds = std::make_shared<const Program>(bound(*program));

@@ -21,7 +21,7 @@ struct BoundKernel {
 /// Returns instances of f32 and f64, sorted by op, dtype, mask. 16-bit reals are accumulated in f32
 /// and use its bounds.
 std::vector<BoundKernel> bound_kernels();
-void emit(BoundKernel& k);
+void emit_kernel(BoundKernel& k);
 /// Returns everything that the text depends on, except the generator.
 std::string made_from(const BoundKernel& k);
 std::vector<std::string*> texts(BoundKernel& k);

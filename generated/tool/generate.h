@@ -49,7 +49,7 @@ void emit_cached(Kernel& kernel, TextCache* cache) {
     for (std::size_t k = 0; k < into.size(); ++k) *into[k] = (*known)[k];
     return;
   }
-  emit(kernel);
+  emit_kernel(kernel);
   if (cache == nullptr) return;
   std::vector<std::string> made;
   for (const std::string* text : into) made.push_back(*text);

@@ -85,7 +85,7 @@ std::string row(const Kernel& k, std::string_view variant) {
 
 }  // namespace
 
-void emit(Kernel& k) {
+void emit_kernel(Kernel& k) {
   const LoopProgram loops =
       compile_for_calls(instantiate(*k.record, k.instance), k.record->optional_outputs);
   EmitOptions options;

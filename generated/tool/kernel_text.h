@@ -24,7 +24,7 @@ struct Kernel {
 };
 
 /// Fills in the texts of one kernel.
-void emit(Kernel& k);
+void emit_kernel(Kernel& k);
 /// Returns everything that the texts depend on, except the generator, as text; fills in the masks.
 std::string made_from(Kernel& k);
 std::vector<std::string*> texts(Kernel& k);

@@ -155,7 +155,7 @@ int measure(double at_least, std::int64_t smaller) {
   for (const int threads : thread_counts()) {
     set_threads(threads);
     report(fmt::format("softmax {}x1024, {} threads", rows, threads),
-           ratio(softmax.run(kReference), softmax.run(kGen)), of_softmax);
+           ratio(softmax.run(mote::kReference), softmax.run(mote::kGen)), of_softmax);
     report(fmt::format("gelu chain, {} threads", threads),
            ratio(chain.run(gelu_chain_reference), chain.run(best_gelu_chain())), of_chain);
   }

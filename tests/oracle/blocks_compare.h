@@ -65,7 +65,7 @@ inline std::vector<Array> stored(std::vector<Array> arrays) {
 
 inline constexpr std::size_t kManyBytes = std::size_t{1} << 40U;  ///< more than any case here needs
 inline constexpr std::optional<blocks::Way> kWays[] = {
-    std::nullopt, blocks::Way::mask, blocks::Way::inlined, blocks::Way::inlined_masked};
+    std::nullopt, blocks::Way::masked, blocks::Way::inlined, blocks::Way::inlined_masked};
 
 inline std::string compare_with_evaluate(const std::shared_ptr<const Program>& program,
                                          const std::vector<Array>& inputs, const Params& params) {

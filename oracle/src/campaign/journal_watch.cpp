@@ -15,25 +15,6 @@
 namespace mote {
 namespace {
 
-/// Reads the whole lines that were added to a file since the last read.
-struct Source {
-  std::string path;
-  std::streamoff read = 0;
-  int lines = 0;
-  bool ended_early = false;
-
-  std::vector<std::string> fresh() {
-    std::ifstream stream(path, std::ios::binary);
-    stream.seekg(read);
-    std::vector<std::string> all;
-    for (std::string line; std::getline(stream, line) && !stream.eof();) {
-      read += std::ssize(line) + 1;
-      all.push_back(std::move(line));
-    }
-    return all;
-  }
-};
-
 /// Failures with equal keys count as one.
 using FailureKey = std::tuple<std::string, std::string, Verdict>;
 
@@ -44,6 +25,25 @@ FailureKey key_of(const Case& c, const Outcome& outcome) {
 }  // namespace
 
 struct JournalWatch::State {
+  /// Reads the whole lines that were added to a file since the last read.
+  struct Source {
+    std::string path;
+    std::streamoff read = 0;
+    int lines = 0;
+    bool ended_early = false;
+
+    std::vector<std::string> fresh() {
+      std::ifstream stream(path, std::ios::binary);
+      stream.seekg(read);
+      std::vector<std::string> all;
+      for (std::string line; std::getline(stream, line) && !stream.eof();) {
+        read += std::ssize(line) + 1;
+        all.push_back(std::move(line));
+      }
+      return all;
+    }
+  };
+
   std::vector<Source> sources;
   Tally tally;
   CampaignResult result;
@@ -86,7 +86,7 @@ JournalWatch::~JournalWatch() = default;
 
 void JournalWatch::look(const CampaignOptions& told) {
   State& s = *state_;
-  for (Source& source : s.sources) {
+  for (State::Source& source : s.sources) {
     for (const std::string& line : source.fresh()) {
       ++source.lines;
       try {
@@ -106,7 +106,7 @@ CampaignResult JournalWatch::result() const {
   CampaignResult result = state_->result;
   result.rows = state_->tally.rows();
   result.failures = state_->tally.failures();
-  result.ended_early = std::ranges::all_of(state_->sources, &Source::ended_early);
+  result.ended_early = std::ranges::all_of(state_->sources, &State::Source::ended_early);
   return result;
 }
 
