@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax along the middle axis, written by hand for a GPU: a block takes a row, threads stride
-// over it, shuffles combine the values of a warp, and shared memory combines the warps. The
-// launcher has the signature that `mote emit softmax` prints, and a stream; `mote check` reads the
-// next line.
+// Softmax along the middle axis, by hand for a GPU: a block takes a row, threads stride over it,
+// shuffles combine the values of a warp, and shared memory those of the warps. The launcher has
+// the signature that `mote emit softmax` prints, and a stream; `mote check` reads the next line.
 // mote: softmax my_softmax f32
 #include "mote_launch.h"
 

@@ -95,14 +95,9 @@ std::string workers_comment(const Stage& stage, const emit::Names& names, bool b
 /// Fills in the arguments, helpers and text, from the body that the printer has printed.
 void finish(CudaKernel& k, const LoopProgram& part, const emit::Printer& printer,
             const std::string& comment, const std::string& body) {
-  // A kernel of blocks, which has the word x in threadIdx.x, takes an argument of that name even if
-  // it does not read it: caches and the table of resources know a kernel by its text.
-  const auto is_taken = [&](const Parameter& parameter) {
-    return printer.uses().reads(parameter.name) || (k.by_block && parameter.name == "x");
-  };
   std::vector<Parameter> taken;
   for (const Parameter& parameter : parameters(part, printer.names()))
-    if (is_taken(parameter)) taken.push_back(parameter);
+    if (printer.uses().reads(parameter.name)) taken.push_back(parameter);
   printer.uses().add_functions_to(k.helpers);
   for (const Parameter& parameter : taken) k.arguments.push_back(parameter.argument);
   k.text = comment + head(k.function, taken) + body + "}\n";

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a statement that walks and rewriting visit.
+#pragma once
+
+#include <utility>
+#include <variant>
+
+#include "mote/base/overloaded.h"
+#include "mote/codegen/loops.h"
+
+namespace mote {
+
+/// Returns the body of a loop or branch; null for others.
+inline const Body* body_of(const Stmt& s) {
+  if (const auto* loop = std::get_if<Loop>(&s.kind)) return &loop->body;
+  if (const auto* branch = std::get_if<If>(&s.kind)) return &branch->body;
+  return nullptr;
+}
+
+inline Body* body_of(Stmt& s) { return const_cast<Body*>(body_of(std::as_const(s))); }
+
+/// Returns the value that the statement stores, folds or binds; null for loops and branches.
+inline const Value* value_of(const Stmt& s) {
+  return std::visit(Overloaded{[](const Loop&) -> const Value* { return nullptr; },
+                               [](const If&) -> const Value* { return nullptr; },
+                               [](const auto& other) -> const Value* { return &other.value; }},
+                    s.kind);
+}
+
+inline Value* value_of(Stmt& s) { return const_cast<Value*>(value_of(std::as_const(s))); }
+
+/// Calls f on the nodes that contain an index expression or a load, outer first.
+template <typename F>
+void for_each_with_index(const Value& v, const F& f) {
+  if (!v->has_index) return;
+  f(v);
+  if (const auto* op = std::get_if<value::Op>(&v->kind)) {
+    for (const Value& a : op->args) for_each_with_index(a, f);
+  } else if (const auto* guard = std::get_if<value::Guard>(&v->kind)) {
+    for_each_with_index(guard->then, f);
+  }
+}
+
+}  // namespace mote
