@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "mote/base/variant_names.h"
+
 namespace mote {
 
 std::span<const mote_generated_kernel> generated_kernels() {
@@ -20,10 +22,10 @@ const mote_generated_kernel* find_generated(std::span<const mote_generated_kerne
                                             std::string_view op, std::string_view variant,
                                             DType dtype, TensorMask input_mask) {
   const auto key = [](const mote_generated_kernel& k) {
-    return std::tuple(std::string_view(k.op), std::string_view(k.variant),
-                      std::string_view(k.dtype), k.input_mask);
+    return std::tuple(std::string_view(k.op), current_name(k.variant), std::string_view(k.dtype),
+                      k.input_mask);
   };
-  const auto wanted = std::tuple(op, variant, name(dtype), input_mask);
+  const auto wanted = std::tuple(op, current_name(variant), name(dtype), input_mask);
   const auto at = std::ranges::lower_bound(kernels, wanted, {}, key);
   return at != kernels.end() && key(*at) == wanted ? &*at : nullptr;
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "mote/base/variant_names.h"
 #include "mote/codegen/generated_by.h"
 
 namespace mote {
@@ -42,14 +43,14 @@ std::string plugin_text(const std::string& library, std::size_t kernels) {
              "mote_status mote_plugin_init(mote_plugin *plugin) {{\n"
              "  backend.kernel_count = 0;\n"
              "  for (int32_t k = 0; k < {0}.kernel_count; ++k)\n"
-             "    if (strcmp({0}.kernels[k].variant, \"fast\") == 0)\n"
+             "    if (strcmp({0}.kernels[k].variant, \"{2}\") == 0)\n"
              "      kernels[backend.kernel_count++] = {0}.kernels[k].kernel;\n"
              "  plugin->abi_version = MOTE_ABI_VERSION;\n"
              "  plugin->backend_count = 1;\n"
              "  plugin->backends = &backend;\n"
              "  return MOTE_OK;\n"
              "}}\n",
-             library, kernels);
+             library, kernels, kGen);
 }
 
 }  // namespace mote

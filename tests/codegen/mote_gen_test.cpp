@@ -88,6 +88,13 @@ TEST(Generated, EveryKernelIsFoundByItsKeys) {
   EXPECT_EQ(find_generated("conv2d", "turbo", DType::f32, 7), nullptr);
 }
 
+TEST(Generated, TablesOfAnEarlierVersionAreReadByTheFormerNamesOfVariants) {
+  const mote_generated_kernel table[] = {{"swish", "fast", "f32", 1, 1, 1, {}},
+                                         {"swish", "oracle", "f32", 1, 1, 1, {}}};
+  EXPECT_EQ(find_generated(table, "swish", kGen, DType::f32, 1), &table[0]);
+  EXPECT_EQ(find_generated(table, "swish", kReference, DType::f32, 1), &table[1]);
+}
+
 TEST(Generated, GemmWithoutCIgnoresBeta) {
   const mote_generated_kernel* gemm = find_generated("gemm", kReference, DType::f64, 3);
   ASSERT_NE(gemm, nullptr);

@@ -31,7 +31,7 @@ GeneratedKernels generated_of(std::span<const mote_generated_kernel> all, std::s
   for (auto at = std::ranges::lower_bound(all, op, {}, op_of); at != all.end() && op_of(*at) == op;
        ++at) {
     const mote_generated_kernel& k = *at;
-    if (k.variant != kReference) continue;
+    if (current_name(k.variant) != kReference) continue;
     const DType dtype = *parse_dtype(k.dtype);
     const mote_generated_kernel* gen = find_generated(all, op, kGen, dtype, k.input_mask);
     kernels.push_back(
