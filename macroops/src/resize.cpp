@@ -131,7 +131,7 @@ std::vector<OpRecord> resize_ops() {
       "half_pixel/2)*W/output1)]",
       dtypes::kAll,
       "half_pixel = 1 takes the later of two that are equally near, 0 the pixel at or before; "
-      "places are "
+      "positions are "
       "computed exactly, so that frameworks which round them may take another pixel",
       "PyTorch interpolate, mode nearest-exact, with half_pixel = 0 mode nearest; ONNX opset 17 "
       "Resize, half_pixel and round_prefer_ceil, with half_pixel = 0 asymmetric and floor",

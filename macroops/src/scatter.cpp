@@ -92,7 +92,7 @@ std::string policy_of(ScatterOp op) {
     case ScatterOp::min:
       return "NaN propagates; " + index;
     default:
-      return order + "; reals are joined in double and rounded once, integers in 64 bits and " +
+      return order + "; reals are combined in double and rounded once, integers in 64 bits and " +
              "wrap when stored; " + index;
   }
 }

@@ -203,7 +203,7 @@ TEST(Diagnosis, SaysWhichOfAKind) {
         std::tuple{"argmax_nan_dropped", "argmax x=f32[1,2,1] fill=zeros:0 set=x[0,0,0]=nan",
                    "NaN dropped: with -inf in place of NaN"},
         std::tuple{"argmax_block_base", "argmax x=f32[1,1025,1] fill=index:0",
-                   "index wraps: with places counted within blocks of 1024"},
+                   "index wraps: with positions counted within blocks of 1024"},
         std::tuple{"add_wrong_side", "add a=f32[1,1,2,2] b=f32[1,1,2,1] fill=index:0",
                    "another axis: with b repeated along the other of its axes 2 and 3"},
         std::tuple{"matmul_rank_3_left", "matmul a=f64[2,1,1,1] b=f64[2,1,1] fill=index:0",

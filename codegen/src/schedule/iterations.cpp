@@ -225,7 +225,7 @@ void verify_loop(const LoopProgram& p, const Stmt& s) {
   const Loop& loop = *as_loop(s);
   const std::string& v = loop.variable.name();
   const auto own = independent_iterations(p, s);
-  if (!own) fail(p, fmt::format("the rounds of loop {} are not independent", v));
+  if (!own) fail(p, fmt::format("the iterations of loop {} are not independent", v));
   if (!loop.simd && (!loop.accumulators.empty() || !outer_folds(loop).empty()))
     fail(p, fmt::format("parallel loop {} folds into an accumulator", v));
   if (loop.simd && holds_loop(loop.body)) fail(p, fmt::format("simd loop {} holds a loop", v));
@@ -237,7 +237,7 @@ void verify_loop(const LoopProgram& p, const Stmt& s) {
           const std::span<const Stmt* const> within(here, r.path.end());
           return variables_of(within).contains(Symbol(SymbolKind::loop, scope));
         });
-    if (!inside) fail(p, fmt::format("the rounds of loop {} share the temporary {}", v, t));
+    if (!inside) fail(p, fmt::format("the iterations of loop {} share the temporary {}", v, t));
   }
 }
 
@@ -310,7 +310,8 @@ void verify_iterations(const LoopProgram& p) {
     const Symbol scope(SymbolKind::loop, t.scope);
     for (const TensorReference& r : references(p.body, t.name))
       if (!variables_of(r.path).contains(scope))
-        fail(p, fmt::format("{} lives in rounds of {} and is touched outside", t.name, t.scope));
+        fail(p,
+             fmt::format("{} lives in iterations of {} and is touched outside", t.name, t.scope));
   }
 }
 

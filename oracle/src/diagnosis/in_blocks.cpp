@@ -54,7 +54,7 @@ void add_blocks(std::vector<Hypothesis>& all, const Observed& o) {
   if (!std::ranges::any_of(o.of.outputs, is_place)) return;
   for (unsigned bits = 16; bits > 2; --bits) {  // the largest block that fits is used
     const std::int64_t block = std::int64_t{1} << bits;
-    all.push_back({"index wraps", fmt::format("with places counted within blocks of {}", block),
+    all.push_back({"index wraps", fmt::format("with positions counted within blocks of {}", block),
                    [block](const Observed& of) -> std::optional<std::vector<Dense>> {
                      std::vector<Dense> outputs = copies_of(of.expected);
                      for (Dense& y : outputs)

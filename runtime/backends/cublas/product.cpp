@@ -248,7 +248,7 @@ Product transposed(const Product& p) {
 /// Returns the product or its transpose, the one whose d has adjacent columns.
 Product in_columns(const Product& p) {
   if (p.kind == nvidia::Kind::i8) {
-    if (p.a.cols > kMaxIntegerTerms) decline("sums of so many products may exceed 32 bits");
+    if (p.a.cols > kMaxIntegerTerms) decline("sums of that number of products may exceed 32 bits");
     if (has_layout_of_8_bits(p)) return p;
     const Product other = transposed(p);
     if (!has_layout_of_8_bits(other))

@@ -171,10 +171,10 @@ TEST(Schedule, VerifyRejectsMarksThatDependencesForbid) {
   LoopProgram p = running_sum();
   ASSERT_EQ(complaint(p), "");
   std::get<Loop>(p.body[1].kind).simd = true;
-  EXPECT_EQ(complaint(p), kOurs + "running: the rounds of loop n are not independent");
+  EXPECT_EQ(complaint(p), kOurs + "running: the iterations of loop n are not independent");
   std::get<Loop>(p.body[1].kind).simd = false;
   std::get<Loop>(p.body[1].kind).parallel = 1;
-  EXPECT_EQ(complaint(p), kOurs + "running: the rounds of loop n are not independent");
+  EXPECT_EQ(complaint(p), kOurs + "running: the iterations of loop n are not independent");
   LoopProgram sum = compiled("mse");
   ASSERT_FALSE(is_marked(sum));
   for (Stmt& s : sum.body)
