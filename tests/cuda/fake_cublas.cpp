@@ -54,7 +54,7 @@ struct Heuristic {
   std::array<int, 4> reserved;
 };
 
-/// What the last product's algorithm asks for.
+/// The settings that the last product's algorithm asks for.
 std::size_t last_workspace = 0;
 
 int of_driver(int status) {
@@ -99,7 +99,7 @@ std::array<std::uint64_t, 2> shape(const Layout& x, std::int32_t transpose) {
   return {x.rows, x.cols};
 }
 
-/// What the manual wants of products of 8 bits in regular order: the form "TN", and multiples of 4.
+/// The manual wants products of 8 bits in regular order to have the form "TN" and multiples of 4.
 bool integers_fit(const MatmulDesc& m, const Layout& a, const Layout& b, const Layout& c,
                   const Layout& d) {
   if (m.compute != cublas::kComputeInteger) return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The descriptors of the fake cuDNN, and what its calls return before they compute.
+// The descriptors of the fake cuDNN, and the checks that its calls make before they compute.
 #pragma once
 
 #include <algorithm>
@@ -88,7 +88,7 @@ inline void write(const TensorDesc& tensor, Out data, const Tensor& values, In a
 inline int compute_type(int type) { return type == kDouble ? kDouble : kFloat; }
 inline bool is_narrow(int type) { return type == kHalf || type == kBfloat16; }
 
-/// What the manual forbids, or the fake's engines do not compute.
+/// A call that the manual forbids, or that the fake's engines do not compute.
 struct Refused {
   int status;
 };
@@ -96,7 +96,7 @@ inline void require(bool is_legal, int status = kBadParam) {
   if (!is_legal) throw Refused{status};
 }
 
-/// The status of what is done.
+/// Returns the status of an action.
 template <typename Body>
 int caught(const Body& body) {
   try {
@@ -110,8 +110,8 @@ int caught(const Body& body) {
     return kExecutionFailed;
   }
 }
-/// What a call that computes returns: it counts, wants a context and a handle with a stream, and
-/// finds addresses that are not the GPU's.
+/// Returns the status of a call that computes: it counts, wants a context and a handle with a
+/// stream, and finds addresses that are not the GPU's.
 template <typename Body>
 int computing(const Handle* handle, const Body& body) {
   if (const int status = counted_in_context()) return of_driver(status);
@@ -120,7 +120,7 @@ int computing(const Handle* handle, const Body& body) {
   return caught(body);
 }
 
-/// What a call that asks for something returns: a handle may have no stream, but none that is gone.
+/// Returns the status of a query: its handle may have no stream, but not one that is gone.
 inline int asking(const Handle* handle) {
   if (const int status = counted_in_context()) return of_driver(status);
   return handle != nullptr && is_stream(handle->stream) ? 0 : kBadParam;
@@ -145,7 +145,7 @@ int assign(T* to, bool is_legal, T value) {
   return 0;
 }
 
-/// Whether each extent is that of the other or 1.
+/// Returns true if each extent equals the other or is 1.
 inline bool repeats_to(const Dims& dims, const Dims& other) {
   if (dims.size() != other.size()) return false;
   for (std::size_t k = 0; k < dims.size(); ++k)

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kWorkspace = 512;
 
-/// What a kind of descriptor must have before it is finalized.
+/// The attributes that a kind of descriptor must have before it is finalized.
 const std::map<int, std::vector<int>>& required() {
   static const std::map<int, std::vector<int>> all = {
       {descriptor::kPointwise, {kPointwiseMode, kPointwiseMath}},
@@ -64,7 +64,7 @@ bool are_ids_unique(const BackendDesc& graph) {
   return true;
 }
 
-/// The fake's engines: those that contracts forbid, by their notes or since they make no plan; and
+/// The fake's engines: some that contracts forbid, by their notes or since they make no plan, and
 /// one without notes.
 enum Engine : std::int64_t { kRandom, kNarrowing, kTensorCores, kPlanless, kPlain };
 const std::vector<std::vector<int>> kNotes = {
@@ -123,7 +123,7 @@ int executed = 0;
 void execute(const BackendDesc& plan, const BackendDesc& pack) {
   const BackendDesc& graph = engine_of(plan).link(kEngineGraph);
   const std::int64_t index = index_of(engine_of(plan));
-  // What a contract forbids is not computed.
+  // The fake does not compute with an engine that contracts forbid.
   require(index == kPlain || (index == kTensorCores && is_narrow(graph)), kExecutionFailed);
   require(is_workspace(pack.value<void*>(kPackWorkspace), kWorkspace));
   const auto ids = pack.values<std::int64_t>(kPackIds);

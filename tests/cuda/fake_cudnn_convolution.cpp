@@ -30,7 +30,7 @@ Params params_of(const ConvolutionDesc& c) {
   return params;
 }
 
-/// What the algorithms support: tensor cores for 16 bits.
+/// The math that the algorithms support: tensor cores for 16 bits.
 bool is_supported(int math, const TensorDesc& t) {
   return is_narrow(t.type) == (math == kTensorMath);
 }
@@ -48,14 +48,14 @@ void require_fit(const ConvolutionDesc& c, const TensorDesc& x, const TensorDesc
   require(x.type == w.type && x.type == y.type && c.compute == compute_type(x.type), kNotSupported);
   require(dims_of(op_of(c), {x.dims, w.dims}, params_of(c)) == y.dims);
 }
-/// What a call needs beside its tensors: the algorithm that the fake has, and workspace.
+/// Besides its tensors, a call needs the algorithm that the fake has, and workspace.
 void require_run(const ConvolutionDesc& c, const TensorDesc& x, bool is_known, In workspace,
                  std::size_t bytes) {
   require(is_known && is_supported(c.math, x), kNotSupported);
   require(bytes >= kWorkspace && is_workspace(workspace, bytes));
 }
 
-/// The results are what is given, then the algorithm with each kind of math that it has.
+/// The results are the given ones, then the algorithm with each kind of math that it has.
 int offered(const Handle* h, int requested, int* returned, Result* to, std::vector<Result> all,
             int algorithm, const ConvolutionDesc& c, const TensorDesc& x, const TensorDesc& w,
             const TensorDesc& y) {

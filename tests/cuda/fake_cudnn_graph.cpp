@@ -91,7 +91,7 @@ class Run {
         result("matmul", {a.reshape({shared, groups, m, k}), b.reshape({shared, 1, k, n})}));
   }
 
-  /// Where y has fewer elements along an axis, each of them is of as many neighbours.
+  /// If y has fewer elements along an axis, each is reduced from that number of neighbours.
   void reduction(const BackendDesc& op) {
     const bool is_sum = op.link(kReductionDesc).value<int>(kReductionOperator) == kReduceAdd;
     set(op, kReductionY,
@@ -99,7 +99,7 @@ class Run {
                        op.tensor(kReductionY).dims));
   }
 
-  /// y has the elements at the same places in memory.
+  /// y has the elements at the same locations in memory.
   void reshape(const BackendDesc& op) {
     const TensorDesc x = op.tensor(kReshapeX), y = op.tensor(kReshapeY);
     const auto bytes = mote::checked_span(DType::f64, x.dims, x.strides);

@@ -19,7 +19,7 @@ struct BackendDesc {
   std::map<int, std::vector<std::shared_ptr<const BackendDesc>>> links;
 
   bool has(int name) const { return attributes.contains(name) || links.contains(name); }
-  /// The first value, or `otherwise` where there is none.
+  /// Returns the first value, or `otherwise` if there is none.
   template <typename T>
   T value(int name, T otherwise = {}) const {
     const auto at = attributes.find(name);
@@ -47,11 +47,11 @@ struct BackendDesc {
 /// The catalogue's parameters of an operation that is a convolution, and its op.
 Params convolution_params(const BackendDesc& operation);
 std::string convolution_op(const BackendDesc& operation);
-/// Throws Refused where the manual forbids the operation.
+/// Throws Refused if the manual forbids the operation.
 void check_operation(const BackendDesc& operation);
 /// The rows that a norm is of, with an extent of 1 along the axes within them.
 Dims rows_of(int mode, const Dims& x);
-/// Whether the fake's engines compute the operations together: one norm or its gradient; a
+/// Returns true if the fake's engines compute the operations together: one norm or its gradient; a
 /// convolution and its bias; attention, whose softmax's sums are stored, and whose heads are of
 /// eights; or the gradient of that.
 bool is_known(const BackendDesc& graph);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graphs that the fake cuDNN's engines know, by their operations; and what the manual forbids
-// of single ones.
+// The graphs that the fake cuDNN's engines know, by their operations, and the single operations
+// that the manual forbids.
 #include <regex>
 
 #include "fake_cudnn_graph.h"
@@ -13,7 +13,7 @@ namespace {
 
 using Operations = std::vector<std::shared_ptr<const BackendDesc>>;
 
-/// A letter for each operation, those that no pattern has being points.
+/// Returns a letter for each operation; a point for one that no pattern has.
 std::string letters(const Operations& operations) {
   static const std::map<int, char> functions = {
       {kAdd, '+'},       {kMultiply, '*'}, {kDivide, '/'},  {kSubtract, '-'},   {kExp, 'e'},
@@ -36,7 +36,7 @@ bool is_like(const Operations& operations, const char* pattern) {
   return std::regex_match(letters(operations), std::regex(pattern));
 }
 
-/// Whether the elements have 16 bits and rows are of eights.
+/// Returns true if the elements have 16 bits and the lengths of rows are multiples of eight.
 bool is_whole(const TensorDesc& of) {
   return is_narrow(of.type) && of.dims.back() % 8 == 0 && of.strides.back() == 1;
 }
@@ -73,14 +73,13 @@ bool is_attention_gradient(const Operations& operations) {
          is_stored_float(minus_sums.link(kPointwiseB));
 }
 
-/// A convolution, a bias along its channels, and then perhaps what is positive of it: of 16 bits,
-/// or floats.
+/// A convolution, a bias along its channels, and perhaps a rectifier, of 16 bits or floats.
 bool is_fused_convolution(const Operations& operations) {
   if (!is_like(operations, R"(C\+r?)")) return false;
   const BackendDesc& convolution = *operations[0];
   const TensorDesc x = convolution.tensor(kForwardX), y = operations.back()->tensor(kPointwiseY),
                    bias = operations[1]->tensor(kPointwiseB);
-  // Each reads what the one before it wrote, which is stored nowhere.
+  // Each reads the result of the one before it, which is not stored.
   const BackendDesc* result = &convolution.link(kForwardY);
   for (std::size_t k = 1; k < operations.size(); ++k) {
     if (!result->value<bool>(kTensorIsVirtual) ||
@@ -178,7 +177,7 @@ void check_operation(const BackendDesc& op) {
     const int mode = op.value<int>(kNormMode);
     const bool is_training = op.value<int>(kNormPhase) == kTrainingPhase;
     check_norm(op, mode, {kNormX, kNormY}, {kNormScale, kNormBias}, {kNormMean, kNormInverse});
-    // An instance norm wants both parameters.
+    // An instance norm needs both parameters.
     require(mode != kInstanceNorm || (op.has(kNormScale) && op.has(kNormBias)), kNotSupported);
     require(op.has(kNormMean) == (is_training && mode != kRmsNorm) &&
             op.has(kNormInverse) == is_training);

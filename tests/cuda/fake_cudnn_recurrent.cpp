@@ -65,7 +65,7 @@ struct SequenceDesc {
   std::vector<int> lengths;
 };
 
-/// Types go with precisions as cuDNN 9.19 has it.
+/// Returns true if cuDNN 9.19 has the type in that precision.
 bool types_fit(int type, int precision) {
   if (type == kHalf) return precision == kHalf || precision == kFloat;
   return (type == kFloat || type == kDouble || type == kBfloat16) &&
@@ -79,7 +79,7 @@ std::vector<Dims> weight_dims(const RecurrentDesc& r) {
   return {{gates, r.states, r.inputs}, {gates, r.states, r.states}, {biases, r.states, 1}};
 }
 
-/// Each matrix and bias of cuDNN's buffer, beside its place in the catalogue's weights.
+/// Each matrix and bias of cuDNN's buffer, with its location in the catalogue's weights.
 template <typename Visit>
 void each_part(const RecurrentDesc& r, const std::vector<Tensor>& weights, In buffer,
                const Visit& visit) {
@@ -94,7 +94,7 @@ void each_part(const RecurrentDesc& r, const std::vector<Tensor>& weights, In bu
     }
 }
 
-/// The memory that a call is given beside its tensors.
+/// The memory that a call is given besides its tensors.
 struct Room {
   std::size_t bytes;
   In at;
@@ -103,7 +103,7 @@ struct Room {
   }
 };
 
-/// What training keeps, in doubles: h', h and x, which the gradient must be given again; and from
+/// Training keeps in doubles h', h and x, which the gradient must be given again, and from
 /// the first call of the gradient to the second the gradients of the weights.
 std::vector<Dims> kept_dims(const RecurrentDesc& r, std::int64_t batch) {
   std::vector<Dims> all = weight_dims(r);
@@ -195,7 +195,7 @@ class Step {
     const Tensor given = read(desc, data);
     require(std::memcmp(kept_[k].data(), given.data(), bytes_of(DType::f64, desc.dims)) == 0);
   }
-  /// What the layer multiplies: with math that allows it, floats are rounded to tf32.
+  /// Rounds the operands of the layer's products: floats to tf32, if the math allows it.
   Tensor operand(const Tensor& values) const {
     return r_.type == kFloat && r_.math != kFmaMath ? rounded_to_tf32(converted(values)) : values;
   }
@@ -254,7 +254,7 @@ FAKE_EXPORT int cudnnSetRNNDataDescriptor(SequenceDesc* desc, int type, int layo
   SequenceDesc set{type, layout, longest, batch, extent, {lengths, lengths + batch}};
   for (const int length : set.lengths)
     if (length < 0 || length > longest) return kBadParam;
-  // Packed sequences stand by their lengths, the longest first.
+  // Packed sequences are ordered by their lengths, the longest first.
   if (layout == kPacked && !std::ranges::is_sorted(set.lengths, std::greater())) return kBadParam;
   *desc = std::move(set);
   return 0;

@@ -14,7 +14,7 @@
 namespace fake {
 namespace {
 
-/// The kernels that the oracle goes by.
+/// The generated reference kernels.
 const mote_backend& reference() {
   static std::vector<mote_kernel> kernels;
   static const mote_backend backend = [] {

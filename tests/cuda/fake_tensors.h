@@ -25,17 +25,18 @@ using Dims = std::vector<std::int64_t>;
 using In = const void*;
 using Out = void*;
 
-/// A view of the GPU's memory. Throws where the elements are not all in it.
+/// Returns a view of the GPU's memory. Throws if not all elements are in it.
 Tensor view(DType dtype, const Dims& dims, const Dims& strides, In data);
-/// A row-major copy, in double where nothing else is said.
+/// Returns a row-major copy, in double by default.
 Tensor converted(const Tensor& values, DType dtype = DType::f64);
 Tensor filled(const Dims& dims, double number);
-/// The doubles, each rounded to an element of that type.
+/// Returns the doubles, each rounded to an element of that type.
 Tensor rounded(const Tensor& values, DType dtype);
-/// The doubles, each rounded to the 11 significant bits of tf32: to nearest, ties away from 0.
+/// Returns the doubles, each rounded to the 11 significant bits of tf32: to nearest, ties away from
+/// 0.
 Tensor rounded_to_tf32(const Tensor& values);
-/// out = alpha values + beta out; where beta is 0, out is not read. Values repeat along axes of
-/// extent 1.
+/// Computes out = alpha values + beta out; if beta is 0, out is not read. Values repeat along axes
+/// of extent 1.
 void write(const Tensor& out, const Tensor& values, double alpha = 1, double beta = 0);
 /// A factor in the host's memory: a double or an integer for tensors of these, else a float.
 double factor(In at, DType dtype);
@@ -45,19 +46,19 @@ using Params = std::map<std::string, std::variant<std::int64_t, double>>;
 Params along(const std::vector<std::pair<std::string, Dims>>& all);
 Dims joined(Dims first, const Dims& second);
 
-/// The extents of an op's first output. Throws StatusError where inputs do not fit each other.
+/// Returns the extents of an op's first output. Throws StatusError if the inputs do not match.
 Dims dims_of(const std::string& op, const std::vector<Dims>& inputs, const Params& params);
-/// The op's outputs. Doubles are computed by the oracle's reference, floats by the kernels whose
+/// Returns the op's outputs. Doubles are computed by the reference, floats by the kernels whose
 /// sums are floats. A tensor without memory is absent.
 std::vector<Tensor> results(const std::string& op, const std::vector<Tensor>& inputs,
                             const Params& params = {}, std::optional<int> axis = std::nullopt);
-/// The first of them.
+/// Returns the first output.
 Tensor result(const std::string& op, const std::vector<Tensor>& inputs, const Params& params = {},
               std::optional<int> axis = std::nullopt);
-/// A reduction of neighbours, as many as leave `to` of each axis.
+/// Returns a reduction of neighbours that leaves `to` elements along each axis.
 Tensor reduced(const std::string& op, const Tensor& values, const Dims& to);
 
-/// A convolution whose pads are zeros that are multiplied, so that of infinities they make NaN.
+/// Returns a convolution whose pads are zeros that are multiplied, so that infinities give NaN.
 Tensor convolved(const std::string& op, const Tensor& x, const Tensor& w, Params params);
 
 }  // namespace fake

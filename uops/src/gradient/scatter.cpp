@@ -17,7 +17,7 @@ Expr position(const std::vector<Expr>& shape) {
   return p;
 }
 
-/// What the rules need to know about the writes of x onto base.
+/// The facts about the writes of x onto base that the rules need.
 struct Writes {
   std::function<Uop(const Uop& on_base, Number fill)> gather;  ///< reads where x is written
   std::function<Uop(ScatterOp op, const Uop& base, const Uop& x)> write;
