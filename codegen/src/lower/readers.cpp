@@ -187,7 +187,7 @@ Nodes::Nodes(std::span<const Uop> outputs)
   const auto number = [&](const Uop& u) { return numbers.at(u.id()); };
   for (const Uop& u : order) {
     numbers.emplace(u.id(), numbers.size());
-    leaf.push_back(is_leaf(u));
+    leaf.push_back(is_leaf(u) ? 1 : 0);
     reads.emplace_back();
     std::ranges::transform(operands(u), std::back_inserter(reads.back()), number);
   }
@@ -201,7 +201,7 @@ ReaderAnalysis::ReaderAnalysis(Nodes& nodes) : nodes_(nodes) {
 }
 
 void ReaderAnalysis::change(std::size_t node, bool materialised) {
-  nodes_.materialised[node] = materialised;
+  nodes_.materialised[node] = materialised ? 1 : 0;
   std::vector<std::pair<std::size_t, bool>> again;
   std::erase_if(roots_, [&](const auto& root) {
     const auto& [of, seen] = root;

@@ -72,7 +72,7 @@ std::optional<ReduceOp> find_reduce_op(std::string_view name);
 std::optional<ScatterOp> find_scatter_op(std::string_view name);
 /// Returns true for a word of the program text (an op, a dtype, `over`, …), which cannot name a
 /// value.
-bool is_reserved_word(std::string_view name);
+bool is_reserved_word(std::string_view word);
 /// Returns every node that the roots need once, operands first, by the edges that `reads` gives.
 std::vector<Uop> topological(std::span<const Uop> roots,
                              const std::function<std::vector<Uop>(const Uop&)>& reads);

@@ -60,8 +60,6 @@ std::int64_t shifted_right(std::int64_t x, std::int64_t y) {
 
 namespace mote {
 
-using scalars::truth;
-
 bool same(const Number& a, const Number& b) {
   if (a.is_real() != b.is_real()) return false;
   if (!a.is_real()) return a.integer() == b.integer();
