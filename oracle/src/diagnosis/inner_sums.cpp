@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
-#include <ranges>
 #include <string>
 #include <utility>
 
@@ -41,7 +41,8 @@ std::vector<Accumulator> accumulators(DType dtype) {
   };
   std::vector<Accumulator> all;
   if (is_real(dtype)) {
-    auto narrow = std::views::filter(kShortReals, is_narrow);
+    std::vector<DType> narrow;
+    std::ranges::copy_if(kShortReals, std::back_inserter(narrow), is_narrow);
     for (const DType t : narrow) all.push_back({std::string(name(t)), in(t), same});
     for (const DType t : narrow)
       all.push_back({fmt::format("{0}, of terms in {0}", name(t)), in(t), in(t)});
