@@ -67,7 +67,7 @@ std::vector<Accumulator> accumulators(DType dtype) {
 std::vector<Accumulator> partial_sums() {
   const auto same = [](double v) { return v; };
   std::vector<Accumulator> all;
-  for (const std::size_t step : {4, 8, 16, 2, 32, 64})
+  for (const std::size_t step : {4U, 8U, 16U, 2U, 32U, 64U})
     all.push_back({"", same, same, false,
                    [step](std::size_t n) { return std::pair(std::size_t{0}, n - n % step); }});
   all.push_back({"", same, same, false, [](std::size_t n) {
