@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 #include "mote/base/cast.h"
@@ -56,12 +57,20 @@ TEST(DType, IntegersWrapInTheirBits) {
 }
 
 TEST(DType, AValueThatIsNoneIsAnError) {
-  try {
-    name(static_cast<DType>(200));
-    FAIL() << "a name was found";
-  } catch (const Error& e) {
-    EXPECT_EQ(std::string(e.what()), "dtype: 200 is none of mote's");
-  }
+  const auto none = static_cast<DType>(200);
+  const auto message = [](const auto& f) -> std::string {
+    try {
+      f();
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  const std::string expected = "dtype: 200 is none of mote's";
+  EXPECT_EQ(message([&] { return name(none); }), expected);
+  EXPECT_EQ(message([&] { return size_of(none); }), expected);
+  EXPECT_EQ(message([&] { return to_dlpack(none); }), expected);
+  EXPECT_THROW(is_real(none), std::out_of_range);
 }
 
 }  // namespace

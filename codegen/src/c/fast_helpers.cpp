@@ -265,8 +265,8 @@ namespace mote {
 std::span<const FunctionAccuracy> fast_accuracy() {
   static const std::vector<FunctionAccuracy> all = [] {
     std::vector<FunctionAccuracy> declared;
-    for (int k = 0; k <= static_cast<int>(MapOp::where); ++k)
-      if (const MapOpInfo& row = info(static_cast<MapOp>(k)); row.c.native_ulp > 0)
+    for (const MapOpInfo& row : map_ops())
+      if (row.c.native_ulp > 0)
         declared.push_back({row.name.data(), row.c.native_ulp});  // a literal ends with a zero
     return declared;
   }();

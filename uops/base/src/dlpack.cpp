@@ -9,7 +9,8 @@
 namespace mote {
 
 DLDataType to_dlpack(DType dtype) {
-  return {info(dtype).dlpack_code, static_cast<std::uint8_t>(8 * size_of(dtype)), 1};
+  const auto bits = static_cast<std::uint8_t>(8 * size_of(dtype));
+  return {info(dtype).dlpack_code, bits, 1};
 }
 
 std::optional<DType> from_dlpack(DLDataType dtype) {

@@ -168,9 +168,8 @@ namespace mote {
 
 std::vector<std::string> contract_functions() {
   std::vector<std::string> names = {kDot, kOperand};
-  for (int k = 0; k <= static_cast<int>(MapOp::where); ++k)
-    if (const auto op = static_cast<MapOp>(k); bounds::has_accuracy(op))
-      names.emplace_back(name(op));
+  for (const MapOpInfo& row : map_ops())
+    if (bounds::has_accuracy(row.op)) names.emplace_back(row.name);
   return names;
 }
 

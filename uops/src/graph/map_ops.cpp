@@ -52,6 +52,7 @@ std::string accepted_names(unsigned accepts) {
 }  // namespace
 
 const MapOpInfo& info(MapOp op) { return kTable.at(static_cast<std::size_t>(op)); }
+std::span<const MapOpInfo> map_ops() { return kTable; }
 std::string_view name(MapOp op) { return info(op).name; }
 std::string_view name(ReduceOp op) { return kReduceNames.at(static_cast<std::size_t>(op)); }
 std::string_view name(ScatterOp op) { return kScatterNames.at(static_cast<std::size_t>(op)); }

@@ -54,8 +54,8 @@ std::vector<std::string_view> listed(const Words& words) {
 
 std::vector<std::string_view> element_functions() {
   std::vector<std::string_view> names;
-  for (int k = 0; k <= static_cast<int>(MapOp::where); ++k)
-    if (const auto op = static_cast<MapOp>(k); op != MapOp::cast) names.push_back(name(op));
+  for (const MapOpInfo& row : map_ops())
+    if (row.op != MapOp::cast) names.push_back(row.name);
   return names;
 }
 
@@ -72,9 +72,8 @@ std::optional<ValueForm> find_value_form(std::string_view word) {
 std::span<const InfixOperator> infix_operators() {
   static const std::vector<InfixOperator> all = [] {
     std::vector<InfixOperator> found;
-    for (int k = 0; k <= static_cast<int>(MapOp::where); ++k)
-      if (const MapOpInfo& row = info(static_cast<MapOp>(k)); row.infix)
-        found.push_back({row.infix->symbol, row.op, level_of(row.infix->precedence)});
+    for (const MapOpInfo& row : map_ops())
+      if (row.infix) found.push_back({row.infix->symbol, row.op, level_of(row.infix->precedence)});
     std::ranges::stable_sort(found, std::ranges::greater(),
                              [](const InfixOperator& one) { return one.symbol.size(); });
     return found;

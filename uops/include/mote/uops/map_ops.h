@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -94,5 +95,7 @@ struct MapOpInfo {
 
 /// Returns the row of an op.
 const MapOpInfo& info(MapOp op);
+/// Returns all rows, in the order of MapOp.
+std::span<const MapOpInfo> map_ops();
 
 }  // namespace mote

@@ -84,9 +84,9 @@ inline constexpr auto kDTypes = std::to_array<DTypeInfo>({
 });
 }  // namespace detail
 
-/// The row of a dtype; it must be one of mote's.
+/// Returns the row of a dtype; throws std::out_of_range for a value that is no dtype.
 constexpr const DTypeInfo& info(DType dtype) {
-  return detail::kDTypes[static_cast<std::size_t>(dtype)];
+  return detail::kDTypes.at(static_cast<std::size_t>(dtype));
 }
 
 /// The name; throws Error for a value that is no dtype.
