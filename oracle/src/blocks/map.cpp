@@ -2,8 +2,10 @@
 // A loop for each operation that is frequent in error bounds, and apply() for the others.
 #include "map.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 
 #include "index.h"
 #include "mote/generated/level.h"
@@ -258,10 +260,11 @@ void map_block(MapOp op, std::span<const Operand> args, DType from, DType to, Ce
   static Loop* const loop = widest_loop();
   if (loop(op, args, from, to, y, count)) return;
   Number values[3];
+  const std::size_t arity = std::min(args.size(), std::size(values));
   for (I64 k = 0; k < count; ++k) {
-    for (std::size_t a = 0; a < args.size(); ++a)
+    for (std::size_t a = 0; a < arity; ++a)
       values[a] = number_of(args[a].at[args[a].single ? 0 : k], from);
-    y[k] = cell_of(apply(op, {values, args.size()}, from, to));
+    y[k] = cell_of(apply(op, {values, arity}, from, to));
   }
 }
 
