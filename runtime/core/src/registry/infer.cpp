@@ -269,17 +269,12 @@ std::vector<TensorForm> by_rules(const Command& command, std::span<const Tensor*
     inference.emplace(command, call, rules);
   for (int k = 0; k < op.output_count; ++k) {
     const DType of_y = dtype_of(op, op.outputs[k], call, dtype);
-    forms.push_back({of_y, joint ? *joint : inference->output(k)});
-    checked_span(of_y, forms.back().shape, checked_strides(of_y, forms.back().shape));
+    forms.emplace_back(of_y, joint ? *joint : inference->output(k));
   }
   return forms;
 }
 
 }  // namespace
-
-std::string to_string(const TensorForm& form) {
-  return std::string(name(form.dtype)) + to_string(form.shape);
-}
 
 InferShapes infer_by_definition(const mote_op_definition& definition) {
   struct Lazy {

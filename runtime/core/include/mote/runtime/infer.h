@@ -13,16 +13,9 @@
 #include "mote/base/dtype.h"
 #include "mote/base/export.h"
 #include "mote/runtime/command.h"
+#include "mote/runtime/tensor_form.h"
 
 namespace MOTE_API mote {
-
-struct TensorForm {
-  DType dtype;
-  AxisList shape;
-
-  friend bool operator==(const TensorForm&, const TensorForm&) = default;
-};
-std::string to_string(const TensorForm& form);  ///< "f32[2,3]"
 
 /// "infer": an op's shape inference. It is called with as many inputs as the command's op has; null
 /// stands for one that is left out. `dtype` is that of the instance if no input has it.
