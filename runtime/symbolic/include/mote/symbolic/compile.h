@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiles a symbolic graph to commands on tensors in planned memory. The results are those of the
+// nodes run one after the other on memory of their own, bit for bit, with every option.
+//
+//   Executable step = compile(g, {.outputs = {loss, gw}, .streams = 2}, context);
+//   step.run({{x, images}, {w, weight}});
+//   step.output(loss).real_at({});
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mote/base/export.h"
+#include "mote/graph/graph.h"
+#include "mote/memory/plan.h"
+#include "mote/runtime/context.h"
+#include "mote/symbolic/symbolic_graph.h"
+
+namespace MOTE_API mote {
+
+/// The order in which nodes are evaluated. All but `program` are chosen to need little memory.
+enum class EvaluationOrder : std::uint8_t {
+  least,        ///< the one of the others that needs the fewest bytes
+  program,      ///< as the nodes were added
+  depth_first,  ///< from the outputs, the operand that needs more bytes first
+  greedy        ///< the node that frees the most bytes next
+};
+
+/// How tensors get memory.
+enum class MemoryMode : std::uint8_t {
+  planned,   ///< tensors that are never needed at once share memory
+  separate,  ///< each tensor has memory of its own (to find a fault of planning)
+};
+
+struct CompileOptions {
+  /// The symbols that are asked for after a run; none: the graph's outputs. Each keeps its memory
+  /// until the next run.
+  std::vector<TensorSymbol> outputs = {};
+  /// Outputs whose memory the caller binds for each run; they take no byte of the plan.
+  std::vector<TensorSymbol> bound = {};
+  /// The number of streams of the host that independent nodes are shared among.
+  int streams = 1;
+  bool in_place = true;
+  EvaluationOrder order = EvaluationOrder::least;
+  MemoryMode memory = MemoryMode::planned;
+  /// Fills all memory with NaN before each run, and each tensor's again when the last node that
+  /// reads it is done, so that what reads freed memory gives NaN. It needs one stream.
+  bool poison = false;
+  PlanOptions plan = {};
+  /// The passes that run first, by name (pass.h); none: default_passes().
+  std::optional<std::vector<std::string>> passes = {};
+};
+
+/// One node of a compiled graph, for people and tools.
+struct CompiledNode {
+  std::string text;  ///< "h = matmul(x, w)"
+  int stream = 0;
+  std::vector<std::uint32_t> waits;  ///< the positions of nodes on other streams that it waits for
+  bool in_place = false;             ///< an output takes the memory of an input
+};
+
+/// One tensor of a compiled graph that has memory of its own.
+struct CompiledBlock {
+  std::string name;  ///< the symbol's, and those of symbols that share it in place
+  std::size_t bytes = 0;
+  std::size_t offset = 0;
+  std::size_t first = 0;  ///< the position of the node that writes it first
+  std::size_t last =
+      0;  ///< the position of the last node that reads it; one beyond the nodes for an output
+};
+
+struct CompileReport {
+  std::string graph;
+  std::vector<CompiledNode> nodes;  ///< in their order
+  std::vector<CompiledBlock> blocks;
+  std::size_t arena_bytes = 0;
+  std::size_t lower_bound = 0;     ///< the most bytes that are needed at once
+  std::size_t separate_bytes = 0;  ///< the sum of all blocks
+  std::size_t workspace_bytes = 0;
+  int streams = 1;
+  std::size_t events = 0;
+  std::size_t in_place_pairs = 0;
+  EvaluationOrder order = EvaluationOrder::program;
+  std::vector<std::string> passes;  ///< "merge: 3 nodes removed"
+};
+std::string to_text(const CompileReport& report);
+std::string to_json(const CompileReport& report);
+/// Draws memory over time, as SVG.
+std::string to_svg(const CompileReport& report);
+
+/// A symbol and the tensor that holds it.
+using Binding = std::pair<TensorSymbol, Tensor>;
+
+class Executable {
+ public:
+  Executable(Executable&&) noexcept;
+  Executable& operator=(Executable&&) noexcept;
+  ~Executable();
+
+  /// Binds inputs and bound outputs for the next runs. Throws StatusError if the form is not the
+  /// symbol's.
+  void bind(TensorSymbol symbol, const Tensor& tensor);
+  /// Runs with what is bound. Throws StatusError if an input is not, or a node fails; then the next
+  /// run is whole again.
+  void run();
+  void run(std::span<const Binding> bindings);
+  void run(std::initializer_list<Binding> bindings) {
+    run(std::span(bindings.begin(), bindings.size()));
+  }
+  /// Returns the symbol's tensor, which is valid until the next run. Throws StatusError for a
+  /// symbol that was not asked for.
+  Tensor output(TensorSymbol symbol) const;
+  /// Makes a run in another thread end before its next node, with an error.
+  void cancel();
+
+  const CompileReport& report() const;
+  /// Returns the concrete graph, for its picture, its trace and to tune it.
+  Graph& graph();
+
+ private:
+  friend Executable compile(const SymbolicGraph&, const CompileOptions&, Context&);
+  struct State;
+  explicit Executable(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// Compiles the graph, which stays as it is and may be discarded. Handles of it name what they
+/// named in it. The context must outlive the result. Throws StatusError for outputs of another
+/// graph, for nodes that no kernel takes, and if there is no memory.
+Executable compile(const SymbolicGraph& graph, const CompileOptions& options, Context& context);
+
+}  // namespace mote

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// A symbolic graph: tensors that have a form and no memory, and the nodes that compute them. Each
+// element of a tensor is written at most once (static single assignment), so the order of nodes
+// follows from the tensors. A graph is differentiated (gradient.h), rewritten by passes (pass.h),
+// printed and read (text.h), and compiled to commands in planned memory (compile.h).
+//
+//   SymbolicGraph g("mlp");
+//   const TensorSymbol x = g.input("x", {DType::f32, {32, 784}});
+//   const TensorSymbol w = g.input("w", {DType::f32, {784, 10}});
+//   const TensorSymbol h = g.add("matmul", {x, w});
+//   g.set_outputs({h});
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "mote/base/export.h"
+#include "mote/runtime/command.h"
+#include "mote/runtime/infer.h"
+#include "mote/symbolic/symbol.h"
+#include "mote/symbolic/view.h"
+
+namespace MOTE_API mote {
+
+/// The origin of a symbol's elements.
+enum class SymbolKind : std::uint8_t {
+  input,     ///< the caller gives them for each run
+  constant,  ///< they are part of the graph
+  tensor,    ///< nodes write them, whole or by views
+  zeros,     ///< they are 0 before nodes write some of them, or all if none does
+  view       ///< they are elements of another symbol
+};
+
+struct SymbolInfo {
+  std::string name;  ///< unique in the graph; empty if nobody named it
+  SymbolKind kind = SymbolKind::tensor;
+  bool removed = false;
+  bool has_form = true;               ///< false until the shape of an input is known
+  TensorForm form;                    ///< of a view: its strides are those in the root's memory
+  std::uint32_t producer = kNoIndex;  ///< the node that writes exactly this symbol
+  std::uint32_t base = kNoIndex;      ///< of a view: the symbol that it is a view of
+  std::uint32_t root = kNoIndex;      ///< the symbol whose memory it is; its own index if no view
+  std::int64_t offset = 0;        ///< of a view: elements from the root's first to its own first
+  std::uint32_t side = kNoIndex;  ///< of a view: its step; of a constant: its value
+};
+
+enum class NodeKind : std::uint8_t {
+  command,   ///< an op
+  copy,      ///< the elements of its input in the form of its output, cast as copy() does
+  fill,      ///< one value
+  function,  ///< the caller's code
+};
+
+/// A caller's code as a node: it is given the tensors of its inputs and outputs, in their order.
+struct NodeFunction {
+  std::string name;
+  std::function<void(std::span<const Tensor> inputs, std::span<const Tensor> outputs)> run;
+};
+
+struct NodeInfo {
+  std::string name;  ///< empty if nobody named it
+  NodeKind kind = NodeKind::command;
+  bool removed = false;
+  /// Not 0: the node computes again what another one has computed, in this segment of a
+  /// checkpointed graph (checkpoint.h). It is never merged with another node.
+  std::uint32_t recomputed = 0;
+  std::shared_ptr<const Command> command = {};
+  std::shared_ptr<const NodeFunction> function = {};
+  double value = 0;                    ///< of a fill
+  std::vector<std::uint32_t> inputs;   ///< indices of symbols; kNoIndex: left out
+  std::vector<std::uint32_t> outputs;  ///< likewise
+  std::vector<std::uint32_t> after;    ///< indices of nodes that are done before, without data
+};
+
+class SymbolicGraph {
+ public:
+  explicit SymbolicGraph(std::string name = "graph", const Registry& registry = Registry::global());
+  /// A copy is a graph of its own: handles of the one are not handles of the other, but a symbol
+  /// has the same index in both (at()). Constants share their memory.
+  SymbolicGraph(const SymbolicGraph& other);
+  SymbolicGraph& operator=(const SymbolicGraph& other);
+  SymbolicGraph(SymbolicGraph&&) noexcept = default;
+  SymbolicGraph& operator=(SymbolicGraph&&) noexcept = default;
+  ~SymbolicGraph() = default;
+
+  const std::string& name() const { return name_; }
+  const Registry& registry() const { return *registry_; }
+  std::uint32_t identity() const { return identity_; }
+  /// Grows with each change of the structure.
+  std::uint64_t version() const { return version_; }
+
+  // ---- symbols; a name that another symbol has throws StatusError
+
+  TensorSymbol input(std::string_view name, const TensorForm& form);
+  /// Creates an input whose shape set_form() gives later; the forms that depend on it are inferred
+  /// then.
+  TensorSymbol input(std::string_view name, DType dtype);
+  void set_form(TensorSymbol input, const TensorForm& form);
+  /// Creates a symbol with that value, which must not change as long as the graph.
+  TensorSymbol constant(std::string_view name, const Tensor& value);
+  /// Creates a symbol for nodes to write, whole or by disjoint views (write()).
+  TensorSymbol tensor(const TensorForm& form, std::string_view name = {});
+  /// Creates a symbol whose elements are 0 where no node writes them.
+  TensorSymbol zeros(const TensorForm& form, std::string_view name = {});
+
+  TensorSymbol view(TensorSymbol x, const ViewStep& step, std::string_view name = {});
+  TensorSymbol slice(TensorSymbol x, int axis, std::int64_t begin, std::int64_t count,
+                     std::int64_t step = 1);
+  TensorSymbol select(TensorSymbol x, int axis, std::int64_t index);
+  TensorSymbol permute(TensorSymbol x, const AxisList& order);
+  TensorSymbol broadcast_to(TensorSymbol x, const AxisList& shape);
+  TensorSymbol reshape(TensorSymbol x, const AxisList& shape);
+
+  void rename(TensorSymbol symbol, std::string_view name);
+  void rename(NodeSymbol node, std::string_view name);
+
+  // ---- nodes
+
+  /// Adds a node and its outputs, whose forms are inferred. `dtype` is that of the instance if it
+  /// does not follow from the inputs. Throws StatusError if the inputs do not fit.
+  NodeSymbol add_node(const Command& command, std::span<const TensorSymbol> inputs,
+                      std::optional<DType> dtype = std::nullopt);
+  /// Adds a node and returns its first output.
+  TensorSymbol add(const Command& command, std::span<const TensorSymbol> inputs,
+                   std::optional<DType> dtype = std::nullopt);
+  TensorSymbol add(const Command& command, std::initializer_list<TensorSymbol> inputs,
+                   std::optional<DType> dtype = std::nullopt);
+  /// Takes a command as text: "matmul", "conv2d stride0=2", "softmax axis=1".
+  TensorSymbol add(std::string_view command, std::initializer_list<TensorSymbol> inputs,
+                   std::optional<DType> dtype = std::nullopt);
+  /// Adds a node that writes existing symbols, which nothing else writes: tensors, zeros, and views
+  /// of them. Throws StatusError, with both nodes, if an element would be written twice.
+  NodeSymbol write(const Command& command, std::span<const TensorSymbol> inputs,
+                   std::span<const TensorSymbol> outputs);
+  /// Returns x in another dtype, layout or on another device; the shape is x's.
+  TensorSymbol convert(TensorSymbol x, const TensorForm& form);
+  NodeSymbol copy(TensorSymbol x, TensorSymbol y);
+  NodeSymbol fill(TensorSymbol y, double value);
+  NodeSymbol call(NodeFunction function, std::span<const TensorSymbol> inputs,
+                  std::span<const TensorSymbol> outputs);
+  /// Makes `after` begin when `before` is done, though no tensor says so. A cycle that results is
+  /// found when the order is asked for.
+  void order(NodeSymbol before, NodeSymbol after);
+
+  void set_outputs(std::span<const TensorSymbol> outputs);
+  void set_outputs(std::initializer_list<TensorSymbol> outputs) {
+    set_outputs(std::span(outputs.begin(), outputs.size()));
+  }
+  std::vector<TensorSymbol> outputs() const;
+
+  // ---- reading; a handle of another graph throws StatusError
+
+  const SymbolInfo& info(TensorSymbol symbol) const { return symbols_[checked(symbol)]; }
+  const NodeInfo& info(NodeSymbol node) const { return nodes_[checked(node)]; }
+  const TensorForm& form(TensorSymbol symbol) const;
+  TensorSymbol root(TensorSymbol symbol) const { return at(info(symbol).root); }
+  Region region(TensorSymbol symbol) const;
+  const ViewStep& view_step(TensorSymbol view) const;
+  const Tensor& value(TensorSymbol constant) const;
+  /// Returns the node that writes exactly this symbol; none for inputs, constants, and symbols that
+  /// are written by views.
+  NodeSymbol producer(TensorSymbol symbol) const;
+  TensorSymbol output(NodeSymbol node, std::size_t k) const;
+  /// Returns the symbol of that name. Throws StatusError with near names.
+  TensorSymbol find(std::string_view name) const;
+  bool has(std::string_view name) const;
+  /// Returns a text for messages: "h", or "t12" for a symbol without a name.
+  std::string text(TensorSymbol symbol) const;
+  /// Returns "node 7 'h' (matmul)".
+  std::string text(NodeSymbol node) const;
+
+  /// Returns symbol `index` of this graph, which must be below symbol_count().
+  TensorSymbol at(std::uint32_t index) const { return {identity_, index}; }
+  NodeSymbol node_at(std::uint32_t index) const { return {identity_, index}; }
+  /// The number of symbols and nodes, removed ones included: indices are below it.
+  std::size_t symbol_count() const { return symbols_.size(); }
+  std::size_t node_count() const { return nodes_.size(); }
+  /// All by index, removed ones included.
+  const std::vector<SymbolInfo>& symbols() const { return symbols_; }
+  const std::vector<NodeInfo>& nodes() const { return nodes_; }
+  const std::vector<std::uint32_t>& output_indices() const { return outputs_; }
+  bool is_output(TensorSymbol symbol) const;
+
+  // ---- rewriting, for passes; indices of what stays do not change
+
+  /// Removes a node; its outputs stay without a producer until they are removed or written.
+  void remove(NodeSymbol node);
+  /// Removes a symbol that no node, view or output uses any more.
+  void remove(TensorSymbol symbol);
+  /// Makes every node, view and output that uses `from` use `to`, which has the same shape and
+  /// dtype. Takes time in proportion to the graph; replace_uses() does many at once.
+  void replace_uses(TensorSymbol from, TensorSymbol to);
+  /// Replaces all uses of each pair's first by its second, chains followed to their end.
+  void replace_uses(const std::unordered_map<std::uint32_t, std::uint32_t>& by_index);
+  /// Makes the node read `symbol` as input k.
+  void set_input(NodeSymbol node, std::size_t k, TensorSymbol symbol);
+  /// Leaves output k of the node out. The op must allow it (its definition, `optional`).
+  void leave_out(NodeSymbol node, std::size_t k);
+  /// Makes the node a recomputation of segment `segment`.
+  void mark_recomputed(NodeSymbol node, std::uint32_t segment);
+  /// Turns a symbol that nothing writes any more into a constant of the same form.
+  void make_constant(TensorSymbol symbol, const Tensor& value);
+
+ private:
+  std::uint32_t checked(TensorSymbol symbol) const;
+  std::uint32_t checked(NodeSymbol node) const;
+  std::uint32_t new_symbol(SymbolInfo info);
+  NodeSymbol new_node(NodeInfo info);
+  std::vector<std::uint32_t> checked_inputs(std::span<const TensorSymbol> inputs) const;
+  std::vector<std::uint32_t> checked_outputs(std::span<const TensorSymbol> outputs,
+                                             const std::string& writer) const;
+  void check_unwritten(std::uint32_t symbol, const std::string& writer) const;
+  std::optional<std::vector<TensorForm>> inferred(const Command& command,
+                                                  std::span<const std::uint32_t> inputs,
+                                                  std::optional<DType> dtype) const;
+  void infer_later(std::uint32_t input);
+  void place_view(SymbolInfo& view, const ViewStep& step) const;
+
+  std::string name_;
+  const Registry* registry_;
+  std::uint32_t identity_;
+  std::uint64_t version_ = 0;
+  std::vector<SymbolInfo> symbols_;
+  std::vector<NodeInfo> nodes_;
+  std::vector<std::uint32_t> outputs_;
+  std::vector<ViewStep> steps_;
+  std::vector<Tensor> values_;
+  std::unordered_map<std::string, std::uint32_t> by_name_;
+  /// The written symbols of each root that is written by views.
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> written_views_;
+};
+
+}  // namespace mote

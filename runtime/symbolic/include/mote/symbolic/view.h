@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Views of symbols: the same memory through other extents and strides, as the views of a Tensor.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "mote/base/export.h"
+#include "mote/runtime/tensor_form.h"
+
+namespace MOTE_API mote {
+
+enum class ViewKind : std::uint8_t { slice, select, permute, broadcast, reshape };
+
+/// One step from a tensor to a view of it. `numbers` are those of Tensor's function of that name:
+/// slice axis, begin, count, step; select axis, index; permute order; broadcast and reshape shape.
+struct ViewStep {
+  ViewKind kind = ViewKind::reshape;
+  AxisList numbers;
+
+  friend bool operator==(const ViewStep&, const ViewStep&) = default;
+};
+
+/// "slice", "select", "permute", "broadcast", "reshape".
+const char* name(ViewKind kind);
+
+/// A part of a tensor's memory: a form, and where it begins in elements from the tensor's first.
+struct Region {
+  TensorForm form;
+  std::int64_t offset = 0;
+
+  friend bool operator==(const Region&, const Region&) = default;
+};
+
+/// Returns the region of the view. Throws StatusError as Tensor's function does.
+Region apply(const ViewStep& step, const Region& region);
+
+/// True if an element of one region is an element of the other, in one tensor's memory. Exact for
+/// regions of up to four axes that are longer than 1 after neighbouring ones are merged; beyond
+/// that it may be true where no element is shared.
+bool overlap(const Region& a, const Region& b);
+/// True if each element of `part` is proven to be one of `whole`.
+bool contains(const Region& whole, const Region& part);
+std::int64_t element_count(const TensorForm& form);
+
+}  // namespace mote

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// The nodes of a graph: their inputs are checked, their outputs' forms are inferred, and no element
+// gets a second writer.
+#include <algorithm>
+
+#include "command/check_call.h"
+#include "fail.h"
+#include "mote/symbolic/dependencies.h"
+#include "mote/symbolic/symbolic_graph.h"
+
+namespace mote {
+namespace {
+
+Tensor without_memory(const TensorForm& form) {
+  return Tensor::over(nullptr, form.dtype, form.shape, form.strides, form.device);
+}
+
+bool same_shape(const TensorForm& a, const TensorForm& b) {
+  return a.dtype == b.dtype && a.shape == b.shape;
+}
+
+}  // namespace
+
+std::uint32_t SymbolicGraph::checked(NodeSymbol node) const {
+  if (!node) fail_graph("a node is missing in " + name_);
+  if (node.graph != identity_)
+    fail_graph("node " + std::to_string(node.index) + " belongs to another graph than " + name_);
+  if (node.index >= nodes_.size()) fail_graph(name_ + " has no node " + std::to_string(node.index));
+  if (nodes_[node.index].removed) fail_graph(text(node) + " was removed");
+  return node.index;
+}
+
+std::string SymbolicGraph::text(NodeSymbol node) const {
+  if (node.graph != identity_ || node.index >= nodes_.size()) return "node ?";
+  const NodeInfo& info = nodes_[node.index];
+  std::string text = "node " + std::to_string(node.index);
+  if (!info.name.empty())
+    text += " '" + info.name + "'";
+  else if (!info.outputs.empty() && info.outputs[0] != kNoIndex)
+    text += " '" + this->text(at(info.outputs[0])) + "'";
+  switch (info.kind) {
+    case NodeKind::command:
+      return text + " (" + to_string(*info.command) + ")";
+    case NodeKind::copy:
+      return text + " (copy)";
+    case NodeKind::fill:
+      return text + " (fill)";
+    case NodeKind::function:
+      return text + " (function " + info.function->name + ")";
+  }
+  return text;
+}
+
+NodeSymbol SymbolicGraph::producer(TensorSymbol symbol) const {
+  const std::uint32_t node = info(symbol).producer;
+  return node == kNoIndex ? NodeSymbol{} : node_at(node);
+}
+
+TensorSymbol SymbolicGraph::output(NodeSymbol node, std::size_t k) const {
+  const NodeInfo& of = info(node);
+  if (k >= of.outputs.size())
+    fail_graph(text(node) + " has " + std::to_string(of.outputs.size()) + " outputs, asked for " +
+               std::to_string(k));
+  return of.outputs[k] == kNoIndex ? TensorSymbol{} : at(of.outputs[k]);
+}
+
+std::vector<std::uint32_t> SymbolicGraph::checked_inputs(
+    std::span<const TensorSymbol> inputs) const {
+  std::vector<std::uint32_t> indices;
+  for (const TensorSymbol symbol : inputs) indices.push_back(symbol ? checked(symbol) : kNoIndex);
+  return indices;
+}
+
+NodeSymbol SymbolicGraph::new_node(NodeInfo info) {
+  const auto index = static_cast<std::uint32_t>(nodes_.size());
+  if (index == kNoIndex) fail_graph("there are too many nodes", MOTE_OUT_OF_MEMORY);
+  for (const std::uint32_t output : info.outputs) {
+    if (output == kNoIndex) continue;
+    SymbolInfo& symbol = symbols_[output];
+    symbol.producer = index;
+    if (symbol.root != output) written_views_[symbol.root].push_back(output);
+  }
+  nodes_.push_back(std::move(info));
+  ++version_;
+  return node_at(index);
+}
+
+/// Returns the forms of all outputs; none if the shape of an input is not known yet.
+std::optional<std::vector<TensorForm>> SymbolicGraph::inferred(
+    const Command& command, std::span<const std::uint32_t> inputs,
+    std::optional<DType> dtype) const {
+  std::vector<Tensor> tensors;
+  tensors.reserve(inputs.size());
+  std::vector<const Tensor*> pointers;
+  for (const std::uint32_t input : inputs) {
+    if (input == kNoIndex) {
+      pointers.push_back(nullptr);
+      continue;
+    }
+    if (!symbols_[input].has_form) return std::nullopt;
+    tensors.push_back(without_memory(symbols_[input].form));
+    pointers.push_back(&tensors.back());
+  }
+  return infer(command, pointers, dtype);
+}
+
+NodeSymbol SymbolicGraph::add_node(const Command& command, std::span<const TensorSymbol> inputs,
+                                   std::optional<DType> dtype) {
+  NodeInfo node;
+  node.inputs = checked_inputs(inputs);
+  const mote_op_definition& op = command.definition();
+  const auto forms = inferred(command, node.inputs, dtype);
+  TensorMask present = 0;
+  for (std::size_t k = 0; k < node.inputs.size(); ++k)
+    if (node.inputs[k] != kNoIndex) present |= mask_bit(k);
+  const TensorMask there = outputs_there(command, present);
+  DLDevice device{kDLCPU, 0};
+  for (const std::uint32_t input : node.inputs)
+    if (input != kNoIndex) device = symbols_[input].form.device;
+  for (int k = 0; k < op.output_count; ++k) {
+    if (!mote::has(there, k)) {
+      node.outputs.push_back(kNoIndex);
+      continue;
+    }
+    SymbolInfo output;
+    output.has_form = forms.has_value();
+    if (forms) {
+      output.form = (*forms)[static_cast<std::size_t>(k)];
+      output.form.device = device;
+    }
+    node.outputs.push_back(new_symbol(std::move(output)));
+  }
+  node.command = std::make_shared<const Command>(command);
+  return new_node(std::move(node));
+}
+
+TensorSymbol SymbolicGraph::add(const Command& command, std::span<const TensorSymbol> inputs,
+                                std::optional<DType> dtype) {
+  const NodeSymbol node = add_node(command, inputs, dtype);
+  for (const std::uint32_t output : nodes_[node.index].outputs)
+    if (output != kNoIndex) return at(output);
+  fail_graph(text(node) + " has no output");
+}
+
+TensorSymbol SymbolicGraph::add(const Command& command, std::initializer_list<TensorSymbol> inputs,
+                                std::optional<DType> dtype) {
+  return add(command, std::span(inputs.begin(), inputs.size()), dtype);
+}
+
+TensorSymbol SymbolicGraph::add(std::string_view command,
+                                std::initializer_list<TensorSymbol> inputs,
+                                std::optional<DType> dtype) {
+  return add(parse_command(command, *registry_), inputs, dtype);
+}
+
+/// Throws StatusError if a node writes an element of the symbol.
+void SymbolicGraph::check_unwritten(std::uint32_t symbol, const std::string& writer) const {
+  const SymbolInfo& info = symbols_[symbol];
+  const auto refuse = [&](std::uint32_t other) {
+    fail_graph(writer + " would write " + text(at(symbol)) + ", of which " +
+               (symbols_[other].producer == kNoIndex ? "another output"
+                                                     : text(node_at(symbols_[other].producer))) +
+               " writes elements" + (other == symbol ? "" : ", as " + text(at(other))));
+  };
+  if (info.producer != kNoIndex) refuse(symbol);
+  if (info.root != symbol && symbols_[info.root].producer != kNoIndex) refuse(info.root);
+  const auto views = written_views_.find(info.root);
+  if (views == written_views_.end()) return;
+  for (const std::uint32_t other : views->second)
+    if (symbols_[other].producer != kNoIndex && overlap(region(at(symbol)), region(at(other))))
+      refuse(other);
+}
+
+std::vector<std::uint32_t> SymbolicGraph::checked_outputs(std::span<const TensorSymbol> outputs,
+                                                          const std::string& writer) const {
+  std::vector<std::uint32_t> indices;
+  for (const TensorSymbol symbol : outputs) {
+    if (!symbol) {
+      indices.push_back(kNoIndex);
+      continue;
+    }
+    const std::uint32_t index = checked(symbol);
+    const SymbolKind kind = symbols_[symbols_[index].root].kind;
+    if (kind == SymbolKind::input || kind == SymbolKind::constant)
+      fail_graph(writer + " would write " + text(symbol) + ", which is " +
+                 (kind == SymbolKind::input ? "an input" : "a constant"));
+    if (symbols_[index].has_form) {
+      const TensorForm& form = symbols_[index].form;
+      if (!Tensor::over(nullptr, form.dtype, form.shape, form.strides, form.device).is_distinct())
+        fail_graph(writer + " would write " + text(symbol) + ", whose elements share memory");
+    }
+    check_unwritten(index, writer);
+    for (const std::uint32_t other : indices)
+      if (other != kNoIndex && symbols_[other].root == symbols_[index].root &&
+          overlap(region(at(other)), region(symbol)))
+        fail_graph(writer + " would write " + text(symbol) + " twice");
+    indices.push_back(index);
+  }
+  return indices;
+}
+
+NodeSymbol SymbolicGraph::write(const Command& command, std::span<const TensorSymbol> inputs,
+                                std::span<const TensorSymbol> outputs) {
+  NodeInfo node;
+  node.inputs = checked_inputs(inputs);
+  node.outputs = checked_outputs(outputs, to_string(command));
+  std::optional<DType> dtype;
+  for (const std::uint32_t output : node.outputs)
+    if (output != kNoIndex && !dtype) dtype = symbols_[output].form.dtype;
+  const std::size_t count = static_cast<std::size_t>(command.definition().output_count);
+  if (outputs.size() > count)
+    fail_graph(to_string(command) + " has " + std::to_string(count) + " outputs, got " +
+               std::to_string(outputs.size()));
+  node.outputs.resize(count, kNoIndex);
+  if (const auto forms = inferred(command, node.inputs, dtype)) {
+    for (std::size_t k = 0; k < count; ++k) {
+      if (node.outputs[k] == kNoIndex) continue;
+      const TensorForm& given = symbols_[node.outputs[k]].form;
+      if (!same_shape(given, (*forms)[k]))
+        fail_graph(to_string(command) + " gives " + to_string((*forms)[k]) + ", but " +
+                   text(at(node.outputs[k])) + " is " + to_string(given));
+    }
+  }
+  node.command = std::make_shared<const Command>(command);
+  return new_node(std::move(node));
+}
+
+NodeSymbol SymbolicGraph::copy(TensorSymbol x, TensorSymbol y) {
+  const TensorForm& from = form(x);
+  const TensorForm& to = form(y);
+  if (from.shape != to.shape)
+    fail_graph("copy of " + text(x) + " " + to_string(from) + " to " + text(y) + " " +
+               to_string(to) + ": the shapes differ");
+  NodeInfo node;
+  node.kind = NodeKind::copy;
+  node.inputs = {x.index};
+  node.outputs = checked_outputs(std::span(&y, 1), "copy of " + text(x));
+  return new_node(std::move(node));
+}
+
+TensorSymbol SymbolicGraph::convert(TensorSymbol x, const TensorForm& form) {
+  if (this->form(x).shape != form.shape)
+    fail_graph("conversion of " + text(x) + " " + to_string(this->form(x)) + " to " +
+               to_string(form) + ": the shapes differ");
+  const TensorSymbol y = tensor(form);
+  copy(x, y);
+  return y;
+}
+
+NodeSymbol SymbolicGraph::fill(TensorSymbol y, double value) {
+  NodeInfo node;
+  node.kind = NodeKind::fill;
+  node.value = value;
+  node.outputs = checked_outputs(std::span(&y, 1), "fill");
+  return new_node(std::move(node));
+}
+
+NodeSymbol SymbolicGraph::call(NodeFunction function, std::span<const TensorSymbol> inputs,
+                               std::span<const TensorSymbol> outputs) {
+  if (!function.run) fail_graph("function '" + function.name + "' is empty");
+  NodeInfo node;
+  node.kind = NodeKind::function;
+  node.inputs = checked_inputs(inputs);
+  node.outputs = checked_outputs(outputs, "function " + function.name);
+  node.function = std::make_shared<const NodeFunction>(std::move(function));
+  return new_node(std::move(node));
+}
+
+void SymbolicGraph::order(NodeSymbol before, NodeSymbol after) {
+  const std::uint32_t first = checked(before);
+  std::vector<std::uint32_t>& edges = nodes_[checked(after)].after;
+  if (first == after.index) fail_graph(text(after) + " would come after itself");
+  if (std::ranges::find(edges, first) == edges.end()) edges.push_back(first);
+  ++version_;
+}
+
+void SymbolicGraph::set_form(TensorSymbol input, const TensorForm& form) {
+  const std::uint32_t index = checked(input);
+  if (symbols_[index].kind != SymbolKind::input)
+    fail_graph(text(input) + " is no input, so that its form follows from others");
+  if (symbols_[index].has_form && symbols_[index].form == form) return;
+  if (symbols_[index].has_form)
+    fail_graph("the form of " + text(input) + " is " + to_string(symbols_[index].form) +
+               " already, got " + to_string(form));
+  if (symbols_[index].form.dtype != form.dtype)
+    fail_graph(text(input) + " has the dtype " +
+               std::string(mote::name(symbols_[index].form.dtype)) + ", got " + to_string(form));
+  const std::vector<SymbolInfo> before = symbols_;
+  symbols_[index].has_form = true;
+  symbols_[index].form = form;
+  try {
+    infer_later(index);
+  } catch (...) {
+    symbols_ = before;
+    throw;
+  }
+  ++version_;
+}
+
+/// Infers the forms that have become known.
+void SymbolicGraph::infer_later(std::uint32_t /*input*/) {
+  for (const std::uint32_t index : topological_order(*this)) {
+    const NodeInfo& node = nodes_[index];
+    if (node.kind != NodeKind::command) continue;
+    const bool is_open = std::ranges::any_of(node.outputs, [&](std::uint32_t output) {
+      return output != kNoIndex && !symbols_[output].has_form;
+    });
+    if (!is_open) continue;
+    const auto forms = inferred(*node.command, node.inputs, std::nullopt);
+    if (!forms) continue;
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+      if (node.outputs[k] == kNoIndex) continue;
+      SymbolInfo& output = symbols_[node.outputs[k]];
+      output.form = (*forms)[k];
+      output.has_form = true;
+    }
+  }
+}
+
+}  // namespace mote

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// The symbols of a graph: how they are made, named and found.
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "fail.h"
+#include "mote/base/error.h"
+#include "mote/base/near_names.h"
+#include "mote/symbolic/symbolic_graph.h"
+
+namespace mote {
+namespace {
+
+std::uint32_t new_identity() {
+  static std::atomic<std::uint32_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+TensorForm form_of_value(const Tensor& value) {
+  return {value.dtype(), value.shape(), value.strides(), value.device()};
+}
+
+}  // namespace
+
+SymbolicGraph::SymbolicGraph(std::string name, const Registry& registry)
+    : name_(std::move(name)), registry_(&registry), identity_(new_identity()) {}
+
+SymbolicGraph::SymbolicGraph(const SymbolicGraph& other)
+    : name_(other.name_),
+      registry_(other.registry_),
+      identity_(new_identity()),
+      version_(other.version_),
+      symbols_(other.symbols_),
+      nodes_(other.nodes_),
+      outputs_(other.outputs_),
+      steps_(other.steps_),
+      values_(other.values_),
+      by_name_(other.by_name_),
+      written_views_(other.written_views_) {}
+
+SymbolicGraph& SymbolicGraph::operator=(const SymbolicGraph& other) {
+  if (this != &other) *this = SymbolicGraph(other);
+  return *this;
+}
+
+std::uint32_t SymbolicGraph::checked(TensorSymbol symbol) const {
+  if (!symbol) fail_graph("a symbol is missing in " + name_);
+  if (symbol.graph != identity_)
+    fail_graph("symbol " + std::to_string(symbol.index) + " belongs to another graph than " +
+               name_);
+  if (symbol.index >= symbols_.size())
+    fail_graph(name_ + " has no symbol " + std::to_string(symbol.index));
+  if (symbols_[symbol.index].removed) fail_graph("symbol " + text(symbol) + " was removed");
+  return symbol.index;
+}
+
+std::uint32_t SymbolicGraph::new_symbol(SymbolInfo info) {
+  const auto index = static_cast<std::uint32_t>(symbols_.size());
+  if (index == kNoIndex) fail_graph("there are too many symbols", MOTE_OUT_OF_MEMORY);
+  if (!info.name.empty()) {
+    const auto [at, is_new] = by_name_.emplace(info.name, index);
+    if (!is_new) fail_graph("two symbols of " + name_ + " would have the name '" + info.name + "'");
+  }
+  if (info.root == kNoIndex) info.root = index;
+  symbols_.push_back(std::move(info));
+  ++version_;
+  return index;
+}
+
+TensorSymbol SymbolicGraph::input(std::string_view name, const TensorForm& form) {
+  if (name.empty()) fail_graph("an input needs a name");
+  SymbolInfo info;
+  info.name = name;
+  info.kind = SymbolKind::input;
+  info.form = form;
+  return at(new_symbol(std::move(info)));
+}
+
+TensorSymbol SymbolicGraph::input(std::string_view name, DType dtype) {
+  const TensorSymbol symbol = input(name, {dtype, {0}});
+  symbols_[symbol.index].has_form = false;
+  return symbol;
+}
+
+TensorSymbol SymbolicGraph::constant(std::string_view name, const Tensor& value) {
+  if (value.data() == nullptr && value.element_count() > 0)
+    fail_graph("constant '" + std::string(name) + "' has no data");
+  SymbolInfo info;
+  info.name = name;
+  info.kind = SymbolKind::constant;
+  info.form = form_of_value(value);
+  info.side = static_cast<std::uint32_t>(values_.size());
+  values_.push_back(value);
+  return at(new_symbol(std::move(info)));
+}
+
+TensorSymbol SymbolicGraph::tensor(const TensorForm& form, std::string_view name) {
+  SymbolInfo info;
+  info.name = name;
+  info.form = form;
+  return at(new_symbol(std::move(info)));
+}
+
+TensorSymbol SymbolicGraph::zeros(const TensorForm& form, std::string_view name) {
+  const TensorSymbol symbol = tensor(form, name);
+  symbols_[symbol.index].kind = SymbolKind::zeros;
+  return symbol;
+}
+
+void SymbolicGraph::rename(TensorSymbol symbol, std::string_view name) {
+  SymbolInfo& info = symbols_[checked(symbol)];
+  if (info.name == name) return;
+  if (name.empty() && info.kind == SymbolKind::input) fail_graph("an input needs a name");
+  if (!name.empty() && !by_name_.emplace(std::string(name), symbol.index).second)
+    fail_graph("two symbols of " + name_ + " would have the name '" + std::string(name) + "'");
+  by_name_.erase(info.name);
+  info.name = name;
+}
+
+void SymbolicGraph::rename(NodeSymbol node, std::string_view name) {
+  nodes_[checked(node)].name = name;
+}
+
+void SymbolicGraph::set_outputs(std::span<const TensorSymbol> outputs) {
+  std::vector<std::uint32_t> indices;
+  for (const TensorSymbol symbol : outputs) indices.push_back(checked(symbol));
+  outputs_ = std::move(indices);
+  ++version_;
+}
+
+std::vector<TensorSymbol> SymbolicGraph::outputs() const {
+  std::vector<TensorSymbol> symbols;
+  for (const std::uint32_t index : outputs_) symbols.push_back(at(index));
+  return symbols;
+}
+
+bool SymbolicGraph::is_output(TensorSymbol symbol) const {
+  return std::ranges::find(outputs_, checked(symbol)) != outputs_.end();
+}
+
+const TensorForm& SymbolicGraph::form(TensorSymbol symbol) const {
+  const SymbolInfo& of = info(symbol);
+  if (!of.has_form) fail_graph("the shape of " + text(symbol) + " is not known yet");
+  return of.form;
+}
+
+const Tensor& SymbolicGraph::value(TensorSymbol constant) const {
+  const SymbolInfo& of = info(constant);
+  if (of.kind != SymbolKind::constant) fail_graph(text(constant) + " is no constant");
+  return values_[of.side];
+}
+
+bool SymbolicGraph::has(std::string_view name) const {
+  return by_name_.contains(std::string(name));
+}
+
+TensorSymbol SymbolicGraph::find(std::string_view name) const {
+  const auto found = by_name_.find(std::string(name));
+  if (found != by_name_.end()) return at(found->second);
+  std::vector<std::string> known;
+  for (const SymbolInfo& info : symbols_)
+    if (!info.removed && !info.name.empty()) known.push_back(info.name);
+  fail_graph(name_ + " has no symbol '" + std::string(name) + "'" + did_you_mean(name, known));
+}
+
+std::string SymbolicGraph::text(TensorSymbol symbol) const {
+  if (symbol.graph != identity_ || symbol.index >= symbols_.size()) return "?";
+  const std::string& name = symbols_[symbol.index].name;
+  return name.empty() ? "t" + std::to_string(symbol.index) : name;
+}
+
+}  // namespace mote
