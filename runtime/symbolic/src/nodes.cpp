@@ -255,14 +255,14 @@ NodeSymbol SymbolicGraph::fill(TensorSymbol y, double value) {
   return new_node(std::move(node));
 }
 
-NodeSymbol SymbolicGraph::call(NodeFunction function, std::span<const TensorSymbol> inputs,
+NodeSymbol SymbolicGraph::call(NamedFunction function, std::span<const TensorSymbol> inputs,
                                std::span<const TensorSymbol> outputs) {
   if (!function.run) fail_graph("function '" + function.name + "' is empty");
   NodeInfo node;
   node.kind = NodeKind::function;
   node.inputs = checked_inputs(inputs);
   node.outputs = checked_outputs(outputs, "function " + function.name);
-  node.function = std::make_shared<const NodeFunction>(std::move(function));
+  node.function = std::make_shared<const NamedFunction>(std::move(function));
   return new_node(std::move(node));
 }
 

@@ -60,7 +60,7 @@ enum class NodeKind : std::uint8_t {
 };
 
 /// A caller's code as a node: it is given the tensors of its inputs and outputs, in their order.
-struct NodeFunction {
+struct NamedFunction {
   std::string name;
   std::function<void(std::span<const Tensor> inputs, std::span<const Tensor> outputs)> run;
 };
@@ -73,7 +73,7 @@ struct NodeInfo {
   /// checkpointed graph (checkpoint.h). It is never merged with another node.
   std::uint32_t recomputed = 0;
   std::shared_ptr<const Command> command = {};
-  std::shared_ptr<const NodeFunction> function = {};
+  std::shared_ptr<const NamedFunction> function = {};
   double value = 0;                    ///< of a fill
   std::vector<std::uint32_t> inputs;   ///< indices of symbols; kNoIndex: left out
   std::vector<std::uint32_t> outputs;  ///< likewise
@@ -144,7 +144,7 @@ class SymbolicGraph {
   TensorSymbol convert(TensorSymbol x, const TensorForm& form);
   NodeSymbol copy(TensorSymbol x, TensorSymbol y);
   NodeSymbol fill(TensorSymbol y, double value);
-  NodeSymbol call(NodeFunction function, std::span<const TensorSymbol> inputs,
+  NodeSymbol call(NamedFunction function, std::span<const TensorSymbol> inputs,
                   std::span<const TensorSymbol> outputs);
   /// Makes `after` begin when `before` is done, though no tensor says so. A cycle that results is
   /// found when the order is asked for.
