@@ -131,6 +131,8 @@ const char* name(ViewKind kind) {
   return names.at(static_cast<std::size_t>(kind));
 }
 
+Tensor apply(const ViewStep& step, const Tensor& x) { return stepped(step, x); }
+
 Region apply(const ViewStep& step, const Region& region) {
   const TensorForm& form = region.form;
   const Tensor view =

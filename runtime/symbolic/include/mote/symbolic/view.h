@@ -7,6 +7,7 @@
 #include <string>
 
 #include "mote/base/export.h"
+#include "mote/runtime/tensor.h"
 #include "mote/runtime/tensor_form.h"
 
 namespace MOTE_API mote {
@@ -35,6 +36,8 @@ struct Region {
 
 /// Returns the region of the view. Throws StatusError as Tensor's function does.
 Region apply(const ViewStep& step, const Region& region);
+/// Returns the view of the tensor.
+Tensor apply(const ViewStep& step, const Tensor& x);
 
 /// True if an element of one region is an element of the other, in one tensor's memory. Exact for
 /// regions of up to four axes that are longer than 1 after neighbouring ones are merged; beyond
