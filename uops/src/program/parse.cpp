@@ -222,7 +222,7 @@ class ProgramParser {
     scope_.order.push_back(name);
   }
 
-  TextCursor text_;
+  ProgramCursor text_;
   Scope scope_;
   ProgramSpec spec_;
   Positions positions_;

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "graph/node.h"
+#include "mote/base/text_cursor.h"
 #include "mote/uops/program.h"
 #include "program/language.h"
 #include "program/view.h"
@@ -36,15 +37,6 @@ std::string number_text(const Number& n, DType dtype) {
   return std::isnan(n.real()) ? "nan" : fmt::format("{}", n.real());
 }
 
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c == '\n' ? std::string("\\n") : std::string(1, c);
-  }
-  return result + "\"";
-}
-
 class Printer {
  public:
   explicit Printer(const Program& p) : p_(p) {}
@@ -59,7 +51,7 @@ class Printer {
   // ---- declarations
 
   void declarations() {
-    text_ += "op " + p_.name + (p_.equation.empty() ? "" : " " + quoted(p_.equation)) + "\n";
+    text_ += "op " + p_.name + (p_.equation.empty() ? "" : " " + quoted_text(p_.equation)) + "\n";
     for (const ParamDecl& p : p_.params) {
       taken_.insert(p.name);
       text_ += fmt::format("param {} {}", p.name, p.is_integer ? "int" : "real");
@@ -67,7 +59,7 @@ class Printer {
       if (p.lower || p.upper)
         text_ += fmt::format(" in {}..{}", p.lower ? std::to_string(*p.lower) : "",
                              p.upper ? std::to_string(*p.upper) : "");
-      text_ += (p.meaning.empty() ? "" : " " + quoted(p.meaning)) + "\n";
+      text_ += (p.meaning.empty() ? "" : " " + quoted_text(p.meaning)) + "\n";
     }
     for (const Uop& u : p_.inputs) {
       const auto& in = std::get<uop::Input>(u.node().kind);

@@ -22,7 +22,7 @@ constexpr int kLoosest = text::kOr;  // the level of the loosest operator
 
 class Parser {
  public:
-  Parser(TextCursor& text, const Scope& scope, Positions& positions)
+  Parser(ProgramCursor& text, const Scope& scope, Positions& positions)
       : text_(text), scope_(scope), typing_(text, positions) {}
 
   Uop run() {
@@ -343,7 +343,7 @@ class Parser {
     });
   }
 
-  TextCursor& text_;
+  ProgramCursor& text_;
   const Scope& scope_;
   Typing typing_;
   int nesting_ = 0;
@@ -351,7 +351,7 @@ class Parser {
 
 }  // namespace
 
-Uop parse_value(TextCursor& text, const Scope& scope, Positions& positions) {
+Uop parse_value(ProgramCursor& text, const Scope& scope, Positions& positions) {
   return Parser(text, scope, positions).run();
 }
 

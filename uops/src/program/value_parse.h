@@ -31,6 +31,6 @@ struct Scope {
 
 /// Reads the longest value at the cursor; notes the positions of its nodes. Throws Error "program
 /// text: line L, column C: …".
-Uop parse_value(TextCursor& text, const Scope& scope, Positions& positions);
+Uop parse_value(ProgramCursor& text, const Scope& scope, Positions& positions);
 
 }  // namespace mote

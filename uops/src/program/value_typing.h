@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "program/text_cursor.h"
+#include "program/program_cursor.h"
 
 namespace mote {
 
@@ -39,7 +39,7 @@ struct Value {
 /// Makes nodes; errors give the position, and the positions of the nodes are noted.
 class Typing {
  public:
-  Typing(const TextCursor& text, Positions& positions) : text_(text), positions_(positions) {}
+  Typing(const ProgramCursor& text, Positions& positions) : text_(text), positions_(positions) {}
 
   template <typename F>
   Uop build(std::size_t at, const F& f) const {
@@ -58,7 +58,7 @@ class Typing {
   Value boolean(std::size_t at, bool value) const;
 
  private:
-  const TextCursor& text_;
+  const ProgramCursor& text_;
   Positions& positions_;
 };
 

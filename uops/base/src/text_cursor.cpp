@@ -1,42 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans program text.
-#include "program/text_cursor.h"
-
-#include <fmt/format.h>
+// Scans text.
+#include "mote/base/text_cursor.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdio>
 #include <limits>
+#include <utility>
 
-#include "graph/node.h"
 #include "mote/base/characters.h"
 #include "mote/base/error.h"
 
 namespace mote {
-namespace {
 
-constexpr std::size_t kMaxProgramText = 1 << 20;
-
-}  // namespace
-
-TextCursor::TextCursor(std::string_view text) : text_(text), lines_{0} {
-  if (text.size() > kMaxProgramText)
-    throw Error(
-        fmt::format("program text: line 1, column 1: longer than {} bytes", kMaxProgramText));
-  bool quoted = false;
+TextCursor::TextCursor(std::string_view text, std::string subject, std::size_t limit)
+    : text_(), subject_(std::move(subject)), lines_{0} {
+  if (text.size() > limit) fail(0, "longer than " + std::to_string(limit) + " bytes");
+  text_ = text;
+  bool is_quoted = false;
   bool comment = false;
   for (std::size_t k = 0; k < text_.size(); ++k) {
     char& c = text_[k];
     if (c == '\n') {
       lines_.push_back(k + 1);
-      quoted = comment = false;
-    } else if (comment || (c == '#' && !quoted)) {
+      is_quoted = comment = false;
+    } else if (comment || (c == '#' && !is_quoted)) {
       comment = true;
       c = ' ';
-    } else if (c == '\\' && quoted) {
+    } else if (c == '\\' && is_quoted) {
       k += k + 1 < text_.size() && text_[k + 1] != '\n' ? 1 : 0;
     } else if (c == '"') {
-      quoted = !quoted;
+      is_quoted = !is_quoted;
     }
   }
 }
@@ -46,16 +41,14 @@ TextCursor::Place TextCursor::place(std::size_t position) const {
   return {static_cast<int>(line - lines_.begin()) + 1, static_cast<int>(position - *line) + 1};
 }
 
-void TextCursor::fail(std::size_t position, const std::string& text) const {
+std::string TextCursor::message(std::size_t position, const std::string& text) const {
   const Place p = place(position);
-  throw Error(fmt::format("program text: line {}, column {}: {}", p.line, p.column, text));
+  return subject_ + ": line " + std::to_string(p.line) + ", column " + std::to_string(p.column) +
+         ": " + text;
 }
 
-void TextCursor::rethrow(std::size_t position, const std::string& text) const {
-  if (text.starts_with("program text:")) throw Error(text);
-  constexpr std::string_view kIndex = "index text:";
-  if (text.starts_with(kIndex)) throw Error("program text:" + text.substr(kIndex.size()));
-  fail(position, text);
+void TextCursor::fail(std::size_t position, const std::string& text) const {
+  throw Error(message(position, text));
 }
 
 void TextCursor::expected(std::string_view what) {
@@ -64,16 +57,19 @@ void TextCursor::expected(std::string_view what) {
   if (at_ < text_.size()) {
     const std::string_view word = peek_word();
     const char c = text_[at_];
-    const bool printable = c >= ' ' && c <= '~';
-    if (!word.empty())
-      got = fmt::format("'{}'", word.substr(0, 32));
-    else if (c == '\n')
+    if (!word.empty()) {
+      got = "'" + std::string(word.substr(0, 32)) + "'";
+    } else if (c == '\n') {
       got = "the end of the line";
-    else
-      got = printable ? fmt::format("'{}'", c)
-                      : fmt::format("the byte {:#04x}", static_cast<unsigned char>(c));
+    } else if (c >= ' ' && c <= '~') {
+      got = std::string("'") + c + "'";
+    } else {
+      std::array<char, 8> code{};
+      std::snprintf(code.data(), code.size(), "0x%02x", static_cast<unsigned char>(c));
+      got = std::string("the byte ") + code.data();
+    }
   }
-  fail(at_, fmt::format("expected {}, got {}", what, got));
+  fail(at_, "expected " + std::string(what) + ", got " + got);
 }
 
 void TextCursor::skip() {
@@ -114,7 +110,7 @@ bool TextCursor::accept(std::string_view symbol) {
 }
 
 void TextCursor::expect(std::string_view symbol) {
-  if (!accept(symbol)) expected(fmt::format("'{}'", symbol));
+  if (!accept(symbol)) expected("'" + std::string(symbol) + "'");
 }
 
 std::string_view TextCursor::peek_word() {
@@ -143,6 +139,28 @@ bool TextCursor::at_number() {
   return at_ < text_.size() && is_digit(text_[at_]);
 }
 
+void TextCursor::read_digits(std::size_t& end, bool& is_integer) const {
+  const auto digits = [&] {
+    while (end < text_.size() && is_digit(text_[end])) ++end;
+  };
+  const auto digit_at = [&](std::size_t k) { return k < text_.size() && is_digit(text_[k]); };
+  digits();
+  is_integer = true;
+  if (end < text_.size() && text_[end] == '.' && digit_at(end + 1)) {
+    ++end;
+    digits();
+    is_integer = false;
+  }
+  if (end < text_.size() && (text_[end] == 'e' || text_[end] == 'E')) {
+    const bool sign = end + 1 < text_.size() && (text_[end + 1] == '-' || text_[end + 1] == '+');
+    if (digit_at(end + (sign ? 2 : 1))) {
+      end += sign ? 2 : 1;
+      digits();
+      is_integer = false;
+    }
+  }
+}
+
 Literal TextCursor::literal(bool negative) {
   const std::size_t start = position();
   Literal result;
@@ -157,32 +175,14 @@ Literal TextCursor::literal(bool negative) {
   }
   if (!at_number()) expected("a number");
   std::size_t end = at_;
-  const auto digits = [&] {
-    while (end < text_.size() && is_digit(text_[end])) ++end;
-  };
-  const auto digit_at = [&](std::size_t k) { return k < text_.size() && is_digit(text_[k]); };
-  digits();
-  result.is_integer = true;
-  if (end < text_.size() && text_[end] == '.' && digit_at(end + 1)) {
-    ++end;
-    digits();
-    result.is_integer = false;
-  }
-  if (end < text_.size() && (text_[end] == 'e' || text_[end] == 'E')) {
-    const bool sign = end + 1 < text_.size() && (text_[end + 1] == '-' || text_[end + 1] == '+');
-    if (digit_at(end + (sign ? 2 : 1))) {
-      end += sign ? 2 : 1;
-      digits();
-      result.is_integer = false;
-    }
-  }
-  result.text += text_.substr(at_, end - at_);
+  read_digits(end, result.is_integer);
+  result.text.append(text_, at_, end - at_);
   at_ = end;
   if (at_ < text_.size() && is_word(text_[at_])) fail(start, "a number runs into a word");
   const char* first = result.text.data();
   const char* last = first + result.text.size();
   if (std::from_chars(first, last, result.real).ec != std::errc())
-    fail(start, fmt::format("the number {} is out of range", result.text));
+    fail(start, "the number " + result.text + " is out of range");
   if (result.is_integer && std::from_chars(first, last, result.integer).ec != std::errc())
     result.is_integer = false;  // still valid as a real
   return result;
@@ -198,7 +198,7 @@ std::int64_t TextCursor::integer() {
   at_ = end;
   std::int64_t result = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), result).ec != std::errc())
-    fail(start, fmt::format("the integer {} is out of range", text));
+    fail(start, "the integer " + text + " is out of range");
   return result;
 }
 
@@ -231,56 +231,16 @@ void TextCursor::close(std::string_view bracket) {
   --nesting_;
 }
 
-bool TextCursor::at_stop(std::string_view stops) {
-  const char c = text_[at_];
-  if (stops.find(c) != std::string_view::npos || c == ']' || c == ')') return true;
-  return nesting_ == 0 && (c == '\n' || c == ';');
-}
-
-std::string_view TextCursor::slice(std::string_view stops) {
-  skip();
-  const std::size_t start = at_;
-  for (int depth = 0; at_ < text_.size();) {
-    const char c = text_[at_];
-    if (depth == 0 && at_stop(stops)) break;
-    if (is_letter(c)) {
-      const std::string_view word = peek_word();
-      if (depth == 0 && (word == "over" || word == "else")) break;
-      at_ += word.size();
-      continue;
-    }
-    if (is_digit(c)) {  // 3over is not the word over
-      while (at_ < text_.size() && is_word(text_[at_])) ++at_;
-      continue;
-    }
-    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
-    ++at_;
+std::string quoted_text(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    if (c == '\n')
+      result += "\\n";
+    else
+      result += c;
   }
-  std::size_t end = at_;
-  while (end > start && is_space(text_[end - 1])) --end;
-  return std::string_view(text_).substr(start, end - start);
-}
-
-ParsedExpr TextCursor::index(std::string_view stops) {
-  const std::size_t start = position();
-  const std::string_view text = slice(stops);
-  const Place p = place(start);
-  return build(start, [&] { return parse_expr(text, p.line, p.column); });
-}
-
-Axis TextCursor::axis() {
-  const std::size_t start = position();
-  const std::string_view text = slice(",");
-  const Place p = place(start);
-  return build(start, [&] { return parse_axis(text, p.line, p.column); });
-}
-
-std::vector<Axis> TextCursor::axes() {
-  std::vector<Axis> result;
-  if (peek("]") || peek(")") || peek_word() == "else") return result;
-  do result.push_back(axis());
-  while (accept(","));
-  return result;
+  return result + "\"";
 }
 
 }  // namespace mote

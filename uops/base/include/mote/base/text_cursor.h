@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads words, symbols, numbers and slices of program text, with lines and columns in errors.
+// Reads words, symbols, numbers and strings of a text, with line and column in errors. Program text
+// and graph text are read with it. Statements end at a newline, `#` opens a comment.
 #pragma once
 
-#include <stdexcept>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "mote/uops/expr.h"
-#include "mote/uops/uop.h"
+#include "mote/base/export.h"
 
-namespace mote {
+namespace MOTE_API mote {
 
 /// A numeric literal as written; its meaning depends on the dtype that it meets.
 struct Literal {
@@ -22,8 +23,9 @@ struct Literal {
 
 class TextCursor {
  public:
-  /// Blanks comments out. Throws Error if the text is longer than the limit.
-  explicit TextCursor(std::string_view text);
+  /// Blanks comments out. `subject` opens each error: "program text: line 2, column 5: …". Throws
+  /// Error if the text is longer than `limit` bytes.
+  TextCursor(std::string_view text, std::string subject, std::size_t limit);
 
   /// Skips blanks, and newlines inside brackets.
   void skip();
@@ -47,39 +49,31 @@ class TextCursor {
   void open(std::string_view bracket);
   void close(std::string_view bracket);
 
-  /// Reads index text up to a stop: one of `stops`, the words `over` and `else`, a closing bracket,
-  /// the end of the statement; none of them inside brackets.
-  ParsedExpr index(std::string_view stops);
-  Axis axis();
-  /// Reads "A, B, C" up to `over`, `else` or a closing bracket; may be empty.
-  std::vector<Axis> axes();
-
+  /// Returns "subject: line 2, column 5: text".
+  std::string message(std::size_t position, const std::string& text) const;
   [[noreturn]] void fail(std::size_t position, const std::string& text) const;
   [[noreturn]] void expected(std::string_view what);
-  /// Runs a builder; its errors get the position.
-  template <typename F>
-  auto build(std::size_t position, const F& f) const {
-    try {
-      return f();
-    } catch (const std::runtime_error& error) {
-      rethrow(position, error.what());
-    }
-  }
 
- private:
+ protected:
   struct Place {
     int line;
     int column;
   };
-  [[noreturn]] void rethrow(std::size_t position, const std::string& text) const;
   Place place(std::size_t position) const;
-  std::string_view slice(std::string_view stops);
-  bool at_stop(std::string_view stops);
 
   std::string text_;
-  std::vector<std::size_t> lines_;  ///< start of each line
   std::size_t at_ = 0;
   int nesting_ = 0;
+
+ private:
+  /// Moves `end` behind the digits, the fraction and the exponent that begin there.
+  void read_digits(std::size_t& end, bool& is_integer) const;
+
+  std::string subject_;
+  std::vector<std::size_t> lines_;  ///< start of each line
 };
+
+/// Writes text as string() reads it: "a \"b\"".
+std::string quoted_text(std::string_view text);
 
 }  // namespace mote
