@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// A graph of operations on tensors: commands, copies, fills and functions of the caller's, with
+// edges between them. It is prepared once for one or several streams and run any number of times.
+//
+// - Handles are small values; one of another graph, or of a node that was removed, is an error that
+//   names it. A copy of a graph has tensors, nodes and edges of its own and takes the handles of
+//   the graph that it was copied from.
+// - The order in which nodes were added means nothing by itself: order() and find_order() make
+//   edges.
+// - One thread uses a graph at a time: a call while another thread is in one, or from a function
+//   that the graph runs, is refused with MOTE_INVALID. cancel() may come from any thread. Two
+//   threads run two copies.
+// - All errors are StatusErrors that begin with "graph: ".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mote/base/arithmetic.h"
+#include "mote/base/export.h"
+#include "mote/graph/schedule.h"
+#include "mote/runtime/command.h"
+#include "mote/runtime/context.h"
+#include "mote/runtime/stream.h"
+#include "mote/runtime/tensor.h"
+#include "mote/runtime/tensor_form.h"
+#include "mote/runtime/tune.h"
+
+namespace MOTE_API mote {
+
+/// A tensor of a graph; without a graph it stands for an input or output that is left out.
+struct GraphTensor {
+  std::uint64_t graph = 0;
+  std::uint32_t index = 0;
+  friend bool operator==(const GraphTensor&, const GraphTensor&) = default;
+};
+
+struct GraphNode {
+  std::uint64_t graph = 0;
+  std::uint32_t index = 0;
+  friend bool operator==(const GraphNode&, const GraphNode&) = default;
+};
+
+/// Some of a graph's nodes, as Graph::part() makes them.
+struct GraphPart {
+  std::uint64_t graph = 0;
+  std::uint32_t index = 0;
+  friend bool operator==(const GraphPart&, const GraphPart&) = default;
+};
+
+/// A function of the caller's that is a node. It gets the tensors that it was added with, in that
+/// order. What it throws is the error of its node.
+using NodeFunction =
+    std::function<void(std::span<const Tensor> reads, std::span<const Tensor> writes)>;
+
+struct NodeOptions {
+  std::string name = {};  ///< for errors, pictures and traces; need not be unique
+  /// Backends that this node's command asks first; they must outlive the graph.
+  std::vector<const mote_backend*> backends = {};
+};
+
+struct GraphOptions {
+  /// The source of backends, workspace, measured times and threads; it must outlive the graph. A
+  /// graph of one stream on the host needs none.
+  Context* context = nullptr;
+  int streams = 1;           ///< at most that many for each device
+  bool without_nan = false;  ///< as in RunOptions
+};
+
+struct GraphStatistics {
+  std::size_t nodes = 0;
+  std::size_t edges = 0;               ///< different ones
+  std::size_t edges_without_wait = 0;  ///< kept by a stream's order, or by other waits
+  std::size_t waits = 0;
+  std::size_t events = 0;
+  std::size_t streams = 0;
+  std::size_t workspace_bytes = 0;  ///< the most that a node needs
+  std::size_t prepared = 0;  ///< how often a node's kernel was chosen since the graph was made
+};
+
+struct GraphTrace;
+
+class Graph {
+ public:
+  Graph();
+  Graph(const Graph& other);  ///< without what was prepared
+  Graph& operator=(const Graph& other);
+  Graph(Graph&&) noexcept;
+  Graph& operator=(Graph&&) noexcept;
+  /// Waits for the runs that are under way.
+  ~Graph();
+
+  /// Adds a tensor with its memory, which nodes may read and write. The graph keeps memory that the
+  /// tensor owns.
+  GraphTensor tensor(const Tensor& memory, std::string_view name = {});
+  /// Adds a tensor that no node may write.
+  GraphTensor constant(const Tensor& memory, std::string_view name = {});
+  /// Adds a tensor that holds nothing until a node writes it: a whole run in which a node may read
+  /// it before any has written there is an error.
+  GraphTensor intermediate(const Tensor& memory, std::string_view name = {});
+  /// Adds a tensor that gets its memory by bind(). find_order() takes it for memory of its own.
+  GraphTensor placeholder(const TensorForm& form, std::string_view name = {});
+  /// Adds a view: form's first element is `byte_offset` bytes behind the first element of `of`. It
+  /// must lie within the bytes of `of`, at a multiple of its element's size, on its device.
+  GraphTensor view(GraphTensor of, std::int64_t byte_offset, const TensorForm& form,
+                   std::string_view name = {});
+
+  /// Gives a placeholder its memory, also after another one. The form must be the placeholder's.
+  /// What was prepared stays: the next run moves pointers only, in all nodes that use it or views
+  /// of it. That run is refused if the memory overlaps memory that find_order() took for another,
+  /// and nodes that need an order have none. A run under way is waited for, by the next one.
+  void bind(GraphTensor placeholder, const Tensor& memory);
+  /// Returns the tensor with its memory; without data if it is a placeholder, or a view of one,
+  /// that is not bound.
+  Tensor memory(GraphTensor tensor) const;
+
+  /// Adds a command. A default GraphTensor stands for an input or output that is left out.
+  GraphNode add(const Command& command, std::span<const GraphTensor> inputs,
+                std::span<const GraphTensor> outputs, const NodeOptions& options = {});
+  GraphNode add(const Command& command, std::initializer_list<GraphTensor> inputs,
+                std::initializer_list<GraphTensor> outputs, const NodeOptions& options = {});
+  /// Adds y[i] = x[i], as mote::copy() does it.
+  GraphNode copy(GraphTensor x, GraphTensor y, const NodeOptions& options = {});
+  /// Adds y[i] = value, as mote::fill() does it.
+  template <Arithmetic T>
+  GraphNode fill(GraphTensor y, T value, const NodeOptions& options = {}) {
+    GraphNode node;
+    to_real_or_integer(value, [&](auto converted) { node = add_fill(y, converted, options); });
+    return node;
+  }
+  /// Adds a function. It runs on the host, also with tensors of a device.
+  GraphNode call(NodeFunction function, std::span<const GraphTensor> reads,
+                 std::span<const GraphTensor> writes, const NodeOptions& options = {});
+  GraphNode call(NodeFunction function, std::initializer_list<GraphTensor> reads,
+                 std::initializer_list<GraphTensor> writes, const NodeOptions& options = {});
+  /// Removes a node and its edges; its handle is dead.
+  void remove(GraphNode node);
+
+  /// Adds an edge: `after` begins when `before` is done.
+  void order(GraphNode before, GraphNode after);
+  /// Adds the edges that follow from memory and the order of addition: a read after a write, a
+  /// write after a read, and a write after a write of the same bytes. Views of one memory that
+  /// touch different elements do not conflict. An edge that follows from others may be left out.
+  void find_order();
+
+  std::vector<GraphNode> nodes() const;            ///< in the order of addition
+  std::string describe(GraphNode node) const;      ///< "node 7 'h' (matmul)"
+  std::string describe(GraphTensor tensor) const;  ///< "'x' f32[2,3]", "tensor 3 f32[2,3]"
+
+  /// Returns the nodes and edges as numbers: node n is nodes()[n]. Weights are measured times, in
+  /// nanoseconds, once autotune() has measured all commands.
+  ScheduleProblem schedule_problem() const;
+  /// Chooses kernels and a schedule. Nodes whose placeholders are not bound are prepared by the
+  /// first run after bind(). Throws for a cycle, for a node whose command is not legal, for an
+  /// intermediate tensor that nothing writes.
+  void prepare(const GraphOptions& options = {});
+  /// Takes the schedule, which must be one of schedule_problem()'s nodes and keep its edges.
+  void prepare(const StreamSchedule& schedule, const GraphOptions& options = {});
+  /// Returns the schedule of the whole graph. Throws if the graph is not prepared.
+  const StreamSchedule& schedule() const;
+
+  /// Returns the nodes that can be reached from one of the sources and from which one of the
+  /// destinations can be reached, these included; no sources, or no destinations, stand for all
+  /// nodes.
+  GraphPart part(std::span<const GraphNode> sources, std::span<const GraphNode> destinations);
+  GraphPart part(std::initializer_list<GraphNode> sources,
+                 std::initializer_list<GraphNode> destinations);
+  std::vector<GraphNode> nodes(GraphPart part) const;
+
+  /// Runs all nodes, or those of a part, and waits. A graph that was changed since prepare() is
+  /// prepared again, with the same options. On one stream of the host this is a loop in the
+  /// caller's thread, without the heap. If a node fails, the error names it, nodes that have not
+  /// begun are skipped, and the graph can run again.
+  void run();
+  void run(GraphPart part);
+  /// Gives a run to a stream: it begins after earlier work of that stream, and later work of it
+  /// begins after the run. One of the graph's streams is the caller's, if it is on a device of the
+  /// graph. An error is the stream's. The graph must outlive the run. Runs that share nodes, or
+  /// have nodes with a path between them, run in the order in which they are given, also on
+  /// different streams.
+  void run(Stream& stream);
+  void run(GraphPart part, Stream& stream);
+  /// Makes the runs under way end before the next node that has not begun, with the error "graph:
+  /// cancelled before node 7 'h' (matmul)", MOTE_FAILED. Later runs are whole. It may be called
+  /// from any thread. Work that a device was given already is not taken back.
+  void cancel();
+
+  /// Measures the kernels of each command on copies of its tensors (tune.h), in the context that
+  /// the graph was prepared with, and prepares again. All placeholders must be bound. Returns how
+  /// many commands it has asked for.
+  std::size_t autotune(const TuningOptions& options = {});
+  /// Makes later runs add to the trace (picture.h), which must outlive them; null: no more. Nodes
+  /// on a device are waited for one after the other while it is on.
+  void trace_to(GraphTrace* trace);
+  GraphStatistics statistics() const;
+
+  struct State;
+  const State& state() const { return *state_; }  ///< for functions of this library
+
+ private:
+  GraphNode add_fill(GraphTensor y, double value, const NodeOptions& options);
+  GraphNode add_fill(GraphTensor y, std::int64_t value, const NodeOptions& options);
+
+  std::unique_ptr<State> state_;  ///< null after a move
+};
+
+}  // namespace mote

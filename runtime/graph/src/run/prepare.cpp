@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Preparing a graph: kernels for its nodes, a schedule, the checks that need it, and a plan.
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <unordered_map>
+
+#include "schedule/order.h"
+#include "state.h"
+
+namespace mote::graph {
+namespace {
+
+/// Throws StatusError with the names of the nodes of a cycle, if there is one.
+void check_cycles(const Graph::State& state, const ScheduleProblem& problem,
+                  const std::vector<std::uint32_t>& nodes) {
+  const auto cycle = find_cycle(problem);
+  if (!cycle) return;
+  constexpr std::size_t kNamed = 8;
+  std::string text;
+  for (std::size_t k = 0; k < std::min(cycle->size(), kNamed); ++k)
+    text += text_of(state.nodes[nodes[(*cycle)[k]]]) + " -> ";
+  if (cycle->size() > kNamed) text += "… -> ";
+  refuse("a cycle: " + text + text_of(state.nodes[nodes[cycle->front()]]));
+}
+
+StreamSchedule schedule_for(const Graph::State& state, const ScheduleProblem& problem,
+                            const std::vector<std::uint32_t>& nodes, const GraphOptions& options,
+                            const StreamSchedule* given) {
+  if (given == nullptr) {
+    try {
+      return schedule(problem, options.streams);
+    } catch (const StatusError&) {
+      check_cycles(state, problem, nodes);
+      throw;
+    }
+  }
+  if (const std::optional<Reason> reason = violation(problem, *given)) {
+    check_cycles(state, problem, nodes);
+    refuse("prepare: the schedule does not fit: " + reason->text);
+  }
+  return *given;
+}
+
+/// Makes the actions of a plan, and its steps stream after stream.
+class ActionList {
+ public:
+  explicit ActionList(Plan& plan)
+      : plan_(plan), first_(plan.schedule.stream_count() + 1), open_(plan.schedule.stream_count()) {
+    const StreamSchedule& s = plan.schedule;
+    for (const std::uint32_t stream : s.stream) ++first_[stream + 1];
+    for (std::size_t k = 0; k + 1 < first_.size(); ++k) first_[k + 1] += first_[k];
+    for (std::size_t k = 0; k < open_.size(); ++k) open_[k] = first_[k];
+    std::vector<std::uint32_t> event_of(s.node_count(), kNone);
+    for (std::uint32_t e = 0; e < s.events.size(); ++e) event_of[s.events[e]] = e;
+    for (const std::uint32_t node : s.order) add(node, event_of[node]);
+    for (std::uint32_t stream = 0; stream < open_.size(); ++stream)
+      close(stream, first_[stream + 1]);
+  }
+
+ private:
+  void add(std::uint32_t node, std::uint32_t event) {
+    const StreamSchedule& s = plan_.schedule;
+    const std::uint32_t stream = s.stream[node];
+    const std::uint32_t step = first_[stream] + s.position[node];
+    for (std::size_t w = s.wait_begin[node]; w < s.wait_begin[node + 1]; ++w) {
+      close(stream, step);
+      plan_.actions.push_back({.kind = Action::Kind::wait, .stream = stream, .event = s.waits[w]});
+    }
+    if (event == kNone) return;
+    close(stream, step + 1);
+    plan_.actions.push_back({.kind = Action::Kind::record, .stream = stream, .event = event});
+  }
+  /// Adds a run of the stream's steps up to `end`.
+  void close(std::uint32_t stream, std::uint32_t end) {
+    if (open_[stream] < end)
+      plan_.actions.push_back(
+          {.kind = Action::Kind::run, .stream = stream, .first = open_[stream], .last = end});
+    open_[stream] = end;
+  }
+
+  Plan& plan_;
+  std::vector<std::uint32_t> first_;  ///< the first step of each stream
+  std::vector<std::uint32_t> open_;   ///< the first one that no action has yet
+};
+
+void find_placeholders(const Graph::State& state, Plan& plan) {
+  std::unordered_map<std::uint32_t, bool> seen;
+  for (const std::uint32_t n : plan.nodes)
+    each_operand(state.nodes[n], [&](std::uint32_t t, bool) {
+      const std::uint32_t root = state.tensors[t].root;
+      if (state.tensors[root].kind == TensorKind::placeholder && seen.emplace(root, true).second)
+        plan.placeholders.emplace_back(root, n);
+    });
+}
+
+bool has_memory(const Graph::State& state, const NodeRecord& node) {
+  bool all = true;
+  each_operand(node, [&](std::uint32_t t, bool) { all = all && state.tensors[t].has_memory; });
+  return all;
+}
+
+}  // namespace
+
+void bind_node(Graph::State& state, std::uint32_t index) {
+  const NodeRecord& node = state.nodes[index];
+  const auto tensors = [&](const std::vector<std::uint32_t>& of) {
+    std::vector<const Tensor*> list;
+    list.reserve(of.size());
+    for (const std::uint32_t t : of)
+      list.push_back(t == kNone ? nullptr : &state.tensors[t].tensor);
+    return list;
+  };
+  BoundOperation& operation = (*state.prepared.operations)[index];
+  try {
+    if (operation.is_ready() && operation.rebind(tensors(node.inputs), tensors(node.outputs)))
+      return;
+    operation = BoundOperation(node, tensors(node.inputs), tensors(node.outputs), state.options);
+  } catch (...) {
+    rethrow_of(node);
+  }
+  ++state.prepared.chosen;
+}
+
+std::shared_ptr<Plan> plan_of(Graph::State& state, std::vector<std::uint32_t> nodes,
+                              StreamSchedule schedule) {
+  auto plan = std::make_shared<Plan>();
+  plan->nodes = std::move(nodes);
+  plan->schedule = std::move(schedule);
+  const StreamSchedule& s = plan->schedule;
+  plan->devices.resize(s.stream_count());
+  for (std::uint32_t k = 0; k < s.node_count(); ++k)
+    if (s.position[k] == 0)
+      plan->devices[s.stream[k]] = device_of(state, state.nodes[plan->nodes[k]]);
+  const ActionList list(*plan);
+  plan->is_loop = s.stream_count() <= 1 && (plan->devices.empty() || !plan->devices.front());
+  std::vector<std::uint32_t> first(s.stream_count() + 1);
+  for (const std::uint32_t stream : s.stream) ++first[stream + 1];
+  for (std::size_t k = 0; k + 1 < first.size(); ++k) first[k + 1] += first[k];
+  if (!plan->is_loop) plan->events.resize(s.events.size());
+  plan->steps.resize(s.node_count());
+  for (std::uint32_t k = 0; k < s.node_count(); ++k)
+    plan->steps[first[s.stream[k]] + s.position[k]] = {
+        &(*state.prepared.operations)[plan->nodes[k]], k};
+  find_placeholders(state, *plan);
+  return plan;
+}
+
+void prepare(Graph::State& state, const GraphOptions& options, const StreamSchedule* given) {
+  wait_for_given(state);
+  const ScheduleProblem problem = problem_of(state);
+  const std::vector<std::uint32_t> nodes = live_nodes(state);
+  StreamSchedule schedule = schedule_for(state, problem, nodes, options, given);
+  PreparedGraph& p = state.prepared;
+  p.is_current = false;
+  state.options = options;
+  p.operations = std::make_shared<std::vector<BoundOperation>>(state.nodes.size());
+  p.users.clear();
+  p.related.clear();
+  p.parts.clear();
+  p.bound.clear();
+  p.before.reset();
+  for (const std::uint32_t n : nodes) {
+    if (has_memory(state, state.nodes[n])) bind_node(state, n);
+    each_operand(state.nodes[n], [&](std::uint32_t t, bool) {
+      const std::uint32_t root = state.tensors[t].root;
+      if (state.tensors[root].kind != TensorKind::placeholder) return;
+      std::vector<std::uint32_t>& users = p.users[root];
+      if (users.empty() || users.back() != n) users.push_back(n);
+    });
+  }
+  std::shared_ptr<Plan> whole = plan_of(state, nodes, std::move(schedule));
+  const bool has_intermediates = std::ranges::any_of(
+      state.tensors, [](const TensorRecord& t) { return t.kind == TensorKind::intermediate; });
+  if (has_intermediates) {
+    p.before.emplace(whole->schedule);
+    check_producers(state, *whole, *p.before);
+  }
+  p.whole = std::move(whole);
+  p.parts.assign(1, p.whole);
+  p.bound.assign(1, 0);
+  p.has_given_schedule = given != nullptr;
+  state.rebound.clear();
+  p.is_current = true;
+  if (state.binding > 0) check_sharing(state);
+}
+
+StreamSchedule restriction(const Plan& whole, const HappensBefore& before,
+                           const std::vector<std::uint32_t>& nodes) {
+  const StreamSchedule& s = whole.schedule;
+  std::vector<std::uint32_t> local_of(whole.nodes.size(), kNone);  // by the number in `whole`
+  for (std::uint32_t k = 0, at = 0; k < nodes.size(); ++k) {
+    while (whole.nodes[at] != nodes[k]) ++at;
+    local_of[at] = k;
+  }
+  StreamSchedule r;
+  std::vector<std::uint32_t> stream_of(s.stream_count(), kNone);
+  std::vector<std::vector<std::uint32_t>> on(s.stream_count());  // the nodes of each stream, whole
+  r.stream.resize(nodes.size());
+  r.position.resize(nodes.size());
+  for (const std::uint32_t n : s.order) {
+    const std::uint32_t k = local_of[n];
+    if (k == kNone) continue;
+    std::uint32_t& stream = stream_of[s.stream[n]];
+    if (stream == kNone) {
+      stream = static_cast<std::uint32_t>(r.devices.size());
+      r.devices.push_back(s.devices[s.stream[n]]);
+    }
+    r.order.push_back(k);
+    r.stream[k] = stream;
+    r.position[k] = static_cast<std::uint32_t>(on[s.stream[n]].size());
+    on[s.stream[n]].push_back(n);
+  }
+  // The last node of each stream that is before a node is all that it can have to wait for.
+  ScheduleProblem problem;
+  for (std::uint32_t n = 0; n < local_of.size(); ++n) {
+    if (local_of[n] == kNone) continue;
+    for (const std::vector<std::uint32_t>& earlier : on) {
+      const auto end = std::partition_point(earlier.begin(), earlier.end(),
+                                            [&](std::uint32_t q) { return before(q, n); });
+      if (end != earlier.begin()) problem.predecessors.push_back(local_of[*(end - 1)]);
+    }
+    problem.begin.push_back(problem.predecessors.size());
+  }
+  add_waits(problem, r);
+  return r;
+}
+
+}  // namespace mote::graph

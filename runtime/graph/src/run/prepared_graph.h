@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// A graph that is ready to run: the operations with their tensors, and for each part a plan: which
+// nodes run on which streams, and what they wait for.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "mote/graph/picture.h"
+#include "mote/graph/schedule.h"
+#include "mote/runtime/device.h"
+#include "mote/runtime/stream.h"
+#include "run/bound_operation.h"
+
+namespace mote::graph {
+
+/// A step of giving a run to streams, in the order of the schedule, so that an event is recorded
+/// before any stream is told to wait for it.
+struct Action {
+  enum class Kind : std::uint8_t { wait, run, record };
+  Kind kind;
+  std::uint32_t stream;
+  std::uint32_t event = 0;
+  std::uint32_t first = 0;  ///< the steps first to last - 1 of the plan, all of that stream
+  std::uint32_t last = 0;
+};
+
+struct Step {
+  BoundOperation* operation;
+  std::uint32_t local;  ///< the number of the node in the plan
+};
+
+/// How a part runs. Local numbers count its nodes in the order of addition.
+struct Plan {
+  std::vector<std::uint32_t> nodes;  ///< the graph's number of each local one
+  StreamSchedule schedule;
+  std::vector<std::optional<Device>> devices;  ///< of each stream
+  bool is_loop = false;                        ///< one stream, on the host
+  std::vector<Step> steps;                     ///< stream after stream; in a loop, the order
+  std::vector<Action> actions;
+  std::vector<Event> events;
+  /// The placeholders that it needs, each with a node that does.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> placeholders;
+};
+
+/// One run that is under way or over; the work of streams shares it.
+struct RunState {
+  std::uint64_t number = 0;
+  const std::atomic<std::uint64_t>* cancelled_up_to = nullptr;
+  std::shared_ptr<const Plan> plan;
+  std::shared_ptr<std::vector<BoundOperation>> operations;
+  GraphTrace::Span* spans = nullptr;  ///< of the plan's nodes, if the run is traced
+
+  bool is_cancelled() const { return cancelled_up_to->load(std::memory_order_relaxed) >= number; }
+  /// Keeps the exception under way unless the run has failed before.
+  void fail() noexcept {
+    const std::lock_guard lock(mutex);
+    if (!error) error = std::current_exception();
+    has_failed.store(true, std::memory_order_release);
+  }
+  void throw_error() {
+    if (!has_failed.load(std::memory_order_acquire)) return;
+    const std::lock_guard lock(mutex);
+    std::rethrow_exception(error);
+  }
+
+  std::atomic<bool> has_failed{false};
+  std::mutex mutex;
+  std::exception_ptr error;
+};
+
+/// A run that was given to a stream.
+struct GivenRun {
+  std::uint32_t part;
+  std::shared_ptr<RunState> run;
+  Event end;
+  std::vector<Stream*> own;  ///< the graph's streams that it uses
+};
+
+struct PreparedGraph {
+  bool is_current = false;  ///< nothing was added, removed or ordered since
+  bool has_given_schedule = false;
+  std::size_t chosen = 0;                                     ///< how often a kernel was chosen
+  std::shared_ptr<std::vector<BoundOperation>> operations;    ///< by node; some wait for bind()
+  std::map<std::uint32_t, std::vector<std::uint32_t>> users;  ///< the nodes of each placeholder
+  std::shared_ptr<Plan> whole;
+  std::vector<std::shared_ptr<Plan>> parts;  ///< by part; null: not made yet. The first is `whole`
+  std::vector<std::uint64_t> bound;          ///< by part: the binding that was looked at last
+  std::optional<HappensBefore> before;       ///< of the whole, once it is asked for
+  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> related;  ///< parts that need an order
+
+  Context* streams_of = nullptr;  ///< the context of own_streams
+  std::map<std::pair<int, int>, std::vector<std::unique_ptr<Stream>>> own_streams;  ///< by device
+  std::vector<GivenRun> given;
+  std::uint64_t runs = 0;
+  std::atomic<std::uint64_t> runs_begun{0};
+  std::atomic<std::uint64_t> cancelled_up_to{0};
+};
+
+/// Chooses kernels and a schedule, or takes the given one.
+void prepare(Graph::State& state, const GraphOptions& options, const StreamSchedule* given);
+/// Returns the plan of a part, ready to run: prepared again if the graph was changed, bound to the
+/// latest tensors.
+const std::shared_ptr<Plan>& ready_plan(Graph::State& state, std::uint32_t part);
+/// Tells the nodes of placeholders that they have other tensors.
+void apply_bindings(Graph::State& state);
+/// Makes the node's operation. Throws StatusError "graph: node …: why".
+void bind_node(Graph::State& state, std::uint32_t node);
+/// Throws StatusError if nodes of memory that now overlaps have no order.
+void check_sharing(Graph::State& state);
+/// Throws StatusError if a node may read an intermediate tensor before one wrote it.
+void check_producers(const Graph::State& state, const Plan& whole, const HappensBefore& before);
+std::shared_ptr<Plan> plan_of(Graph::State& state, std::vector<std::uint32_t> nodes,
+                              StreamSchedule schedule);
+/// Returns the schedule of some of the plan's nodes (graph numbers, rising): the same streams, and
+/// the order that the plan guarantees.
+StreamSchedule restriction(const Plan& whole, const HappensBefore& before,
+                           const std::vector<std::uint32_t>& nodes);
+
+void run_and_wait(Graph::State& state, std::uint32_t part);
+void give_run(Graph::State& state, std::uint32_t part, Stream& stream);
+/// Waits for the runs that streams were given; their errors are theirs.
+void wait_for_given(Graph::State& state) noexcept;
+
+/// Rethrows the exception under way as a StatusError that begins with "graph: node …".
+[[noreturn]] void rethrow_of(const NodeRecord& node);
+[[noreturn]] void refuse_cancelled(const NodeRecord& node);
+std::int64_t trace_clock();
+
+}  // namespace mote::graph

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures the commands of a graph, and prepares it again with what was found.
+#include "mote/runtime/tune.h"
+
+#include <algorithm>
+
+#include "state.h"
+
+namespace mote::graph {
+namespace {
+
+const TuningEntry& tune_node(const Graph::State& state, const NodeRecord& node,
+                             const TuningOptions& options) {
+  std::vector<const Tensor*> inputs;
+  std::vector<Tensor> written;
+  std::vector<Tensor*> outputs;
+  written.reserve(node.outputs.size());
+  for (const std::uint32_t t : node.inputs)
+    inputs.push_back(t == kNone ? nullptr : &state.tensors[t].tensor);
+  for (const std::uint32_t t : node.outputs) {
+    if (t != kNone) written.push_back(state.tensors[t].tensor);
+    outputs.push_back(t == kNone ? nullptr : &written.back());
+  }
+  try {
+    return autotune(std::get<CommandNode>(node.work).command, inputs, outputs,
+                    *state.options.context, options);
+  } catch (...) {
+    rethrow_of(node);
+  }
+}
+
+}  // namespace
+}  // namespace mote::graph
+
+namespace mote {
+
+std::size_t Graph::autotune(const TuningOptions& options) {
+  const graph::InUse use(state_, "autotune");
+  const graph::Plan& plan = *graph::ready_plan(*state_, 0);
+  if (state_->options.context == nullptr)
+    graph::refuse("autotune: it must be prepared with a context, which keeps the times");
+  graph::wait_for_given(*state_);
+  std::size_t asked = 0;
+  for (const std::uint32_t n : plan.nodes) {
+    graph::NodeRecord& node = state_->nodes[n];
+    if (!std::holds_alternative<graph::CommandNode>(node.work)) continue;
+    const TuningEntry& entry = graph::tune_node(*state_, node, options);
+    node.weight = std::ranges::min_element(entry.timings, {}, &Timing::nanoseconds)->nanoseconds;
+    ++asked;
+  }
+  const StreamSchedule given = plan.schedule;
+  const GraphOptions with = state_->options;
+  graph::prepare(*state_, with, state_->prepared.has_given_schedule ? &given : nullptr);
+  return asked;
+}
+
+}  // namespace mote
