@@ -88,20 +88,17 @@ GraphTensor Graph::view(GraphTensor of, std::int64_t byte_offset, const TensorFo
   const std::string what = "view: " + to_string(form) + " at byte " + std::to_string(byte_offset) +
                            " of " + state_->text_of_tensor(parent);
   const ViewPlaces outer(graph::form_of(whole.tensor), 0);
-  if (byte_offset < outer.low - outer.high || byte_offset > outer.high)
-    refuse(what + " leaves its bytes " + std::to_string(outer.low) + ".." +
-           std::to_string(outer.high));
-  const ViewPlaces inner(form, byte_offset);
-  if (inner.low < outer.low || inner.high > outer.high)
-    refuse(what + " takes bytes " + std::to_string(inner.low) + ".." + std::to_string(inner.high) +
-           ", it has " + std::to_string(outer.low) + ".." + std::to_string(outer.high));
+  const std::int64_t bytes = checked_span(form.dtype, form.shape, form.strides);
+  const std::int64_t room = outer.high - outer.low;
+  if (byte_offset < 0 || bytes > room || byte_offset > room - bytes)
+    refuse(what + " takes " + std::to_string(bytes) + " bytes, it has " + std::to_string(room));
   const DLDevice device = whole.tensor.device();
   if (form.device.device_type != device.device_type || form.device.device_id != device.device_id)
     refuse(what + " is on another device than it");
   TensorRecord record;
   record.kind = TensorKind::view;
   record.root = whole.root;
-  record.offset = whole.offset + byte_offset;
+  record.offset = whole.offset + outer.low + byte_offset - ViewPlaces(form, 0).low;
   const TensorRecord& root = state_->tensors[record.root];
   if (record.offset % static_cast<std::int64_t>(size_of(form.dtype)) != 0)
     refuse(what + " is not aligned to its elements");

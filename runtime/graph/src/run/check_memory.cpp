@@ -7,26 +7,20 @@
 #include <vector>
 
 #include "mote/graph/overlap.h"
+#include "run/sharing.h"
 #include "state.h"
 
 namespace mote::graph {
 namespace {
 
-struct Use {
-  std::uint32_t node;  ///< local
-  std::uint32_t tensor;
-  bool writes;
-};
-
-std::int64_t address_of(const Tensor& x) {
-  return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(x.data()));
+ViewPlaces places_of(const Tensor& x) {
+  return {form_of(x), static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(x.data()))};
 }
 
-ViewPlaces places_of(const Tensor& x) { return {form_of(x), address_of(x)}; }
-
 /// Returns the uses of each root, in the plan's order.
-std::map<std::uint32_t, std::vector<Use>> uses_of(const Graph::State& state, const Plan& plan) {
-  std::map<std::uint32_t, std::vector<Use>> uses;
+std::map<std::uint32_t, std::vector<TensorUse>> uses_of(const Graph::State& state,
+                                                        const Plan& plan) {
+  std::map<std::uint32_t, std::vector<TensorUse>> uses;
   for (const std::uint32_t k : plan.schedule.order)
     each_operand(state.nodes[plan.nodes[k]], [&](std::uint32_t t, bool writes) {
       uses[state.tensors[t].root].push_back({k, t, writes});
@@ -34,20 +28,24 @@ std::map<std::uint32_t, std::vector<Use>> uses_of(const Graph::State& state, con
   return uses;
 }
 
-/// What was written to one memory so far: the last writes of each of its bytes, in segments.
+/// The writes to one memory so far, by the lowest byte of each.
 class Written {
  public:
   void add(const ViewPlaces& places, std::uint32_t use) {
     by_low_[places.low].push_back(use);
     longest_ = std::max(longest_, places.high - places.low);
   }
-  /// Calls see(use) for the writes that may meet the bytes until it returns true.
-  template <typename See>
-  bool any(const ViewPlaces& places, const See& see) const {
+  /// True if is_it(use) is true for a write that may meet the bytes.
+  template <typename IsIt>
+  bool any(const ViewPlaces& places, const IsIt& is_it) const {
+    const auto among = [&](const std::vector<std::uint32_t>& uses) {
+      return std::any_of(uses.rbegin(), uses.rend(), is_it);  // mostly the latest is
+    };
+    const auto same = by_low_.find(places.low);  // mostly there
+    if (same != by_low_.end() && among(same->second)) return true;
     auto from = by_low_.lower_bound(places.low - longest_);
     for (; from != by_low_.end() && from->first < places.high; ++from)
-      for (std::size_t k = from->second.size(); k-- > 0;)  // the latest is the likeliest
-        if (see(from->second[k])) return true;
+      if (among(from->second)) return true;
     return false;
   }
 
@@ -63,16 +61,16 @@ void check_producers(const Graph::State& state, const Plan& whole, const Happens
     if (state.tensors[root].kind != TensorKind::intermediate) continue;
     Written written;
     for (std::uint32_t u = 0; u < uses.size(); ++u) {
-      const Use& use = uses[u];
+      const TensorUse& use = uses[u];
       const ViewPlaces places = places_of(state.tensors[use.tensor].tensor);
       if (places.low == places.high) continue;
       if (use.writes) {
         written.add(places, u);
         continue;
       }
-      const bool is_produced = written.any(places, [&](std::uint32_t w) {
-        return before(uses[w].node, use.node) &&
-               share_bytes(places_of(state.tensors[uses[w].tensor].tensor), places);
+      const bool is_produced = written.any(places, [&, &of = uses](std::uint32_t w) {
+        return before(of[w].node, use.node) &&
+               share_bytes(places_of(state.tensors[of[w].tensor].tensor), places);
       });
       if (!is_produced)
         refuse(text_of(state.nodes[whole.nodes[use.node]]) + " reads " +
@@ -85,9 +83,9 @@ namespace {
 
 /// Throws unless all uses of the two roots that conflict have an order.
 void check_pair(const Graph::State& state, const Plan& whole, const HappensBefore& before,
-                const std::vector<Use>& a, const std::vector<Use>& b) {
-  for (const Use& x : a)
-    for (const Use& y : b) {
+                const std::vector<TensorUse>& a, const std::vector<TensorUse>& b) {
+  for (const TensorUse& x : a)
+    for (const TensorUse& y : b) {
       if ((!x.writes && !y.writes) || x.node == y.node) continue;
       if (before(x.node, y.node) || before(y.node, x.node)) continue;
       if (!share_bytes(places_of(state.tensors[x.tensor].tensor),
@@ -100,35 +98,64 @@ void check_pair(const Graph::State& state, const Plan& whole, const HappensBefor
     }
 }
 
+MemoryExtent extent_of(const Graph::State& state, std::uint32_t root) {
+  const ViewPlaces places = places_of(state.tensors[root].tensor);
+  return {places.low, places.high, root};
+}
+
+bool on_one_device(const Tensor& a, const Tensor& b) {
+  return a.device().device_type == b.device().device_type &&
+         a.device().device_id == b.device().device_id;
+}
+
+/// Calls check(a, b) for each pair of extents that meet: a is sorted by its lowest byte.
+template <typename Check>
+void each_meeting(const std::vector<MemoryExtent>& a, std::int64_t longest, const MemoryExtent& b,
+                  const Check& check) {
+  auto at = std::ranges::lower_bound(a, b.low - longest, {}, &MemoryExtent::low);
+  for (; at != a.end() && at->low < b.high; ++at)
+    if (at->high > b.low) check(at->root, b.root);
+}
+
 }  // namespace
 
-void check_sharing(Graph::State& state) {
-  const Plan& whole = *state.prepared.whole;
-  const auto uses = uses_of(state, whole);
-  struct Extent {
-    std::int64_t low, high;
-    std::uint32_t root;
-  };
-  std::vector<Extent> extents;
+Sharing::Sharing(const Graph::State& state, const Plan& whole) : uses(uses_of(state, whole)) {
   for (const auto& [root, of_root] : uses) {
-    const TensorRecord& t = state.tensors[root];
-    if (!t.has_memory) continue;
-    const ViewPlaces places = places_of(t.tensor);
-    if (places.low < places.high) extents.push_back({places.low, places.high, root});
-  }
-  std::ranges::sort(extents, {}, &Extent::low);
-  for (std::size_t k = 0; k < extents.size(); ++k)
-    for (std::size_t m = k + 1; m < extents.size() && extents[m].low < extents[k].high; ++m) {
-      const TensorRecord& a = state.tensors[extents[k].root];
-      const TensorRecord& b = state.tensors[extents[m].root];
-      if (a.kind != TensorKind::placeholder && b.kind != TensorKind::placeholder) continue;
-      if (a.tensor.device().device_type != b.tensor.device().device_type ||
-          a.tensor.device().device_id != b.tensor.device().device_id)
-        continue;
-      if (!state.prepared.before) state.prepared.before.emplace(whole.schedule);
-      check_pair(state, whole, *state.prepared.before, uses.at(extents[k].root),
-                 uses.at(extents[m].root));
+    if (state.tensors[root].kind == TensorKind::placeholder) {
+      placeholders.push_back(root);
+      continue;
     }
+    const MemoryExtent extent = extent_of(state, root);
+    if (extent.low < extent.high) fixed.push_back(extent);
+    longest = std::max(longest, extent.high - extent.low);
+  }
+  std::ranges::sort(fixed, {}, &MemoryExtent::low);
+}
+
+void check_sharing(Graph::State& state) {
+  PreparedGraph& p = state.prepared;
+  if (!p.sharing) p.sharing = std::make_shared<Sharing>(state, *p.whole);
+  const Sharing& sharing = *p.sharing;
+  const auto check = [&](std::uint32_t a, std::uint32_t b) {
+    if (!on_one_device(state.tensors[a].tensor, state.tensors[b].tensor)) return;
+    if (!p.before) p.before.emplace(p.whole->schedule);
+    check_pair(state, *p.whole, *p.before, sharing.uses.at(a), sharing.uses.at(b));
+  };
+  std::vector<MemoryExtent> bound;
+  std::int64_t longest = 0;
+  for (const std::uint32_t root : sharing.placeholders) {
+    if (!state.tensors[root].has_memory) continue;
+    const MemoryExtent extent = extent_of(state, root);
+    if (extent.low == extent.high) continue;
+    each_meeting(sharing.fixed, sharing.longest, extent, check);
+    bound.push_back(extent);
+    longest = std::max(longest, extent.high - extent.low);
+  }
+  std::ranges::sort(bound, {}, &MemoryExtent::low);
+  for (const MemoryExtent& extent : bound)
+    each_meeting(bound, longest, extent, [&](std::uint32_t a, std::uint32_t b) {
+      if (a < b) check(a, b);
+    });
 }
 
 }  // namespace mote::graph

@@ -160,6 +160,7 @@ void prepare(Graph::State& state, const GraphOptions& options, const StreamSched
   p.parts.clear();
   p.bound.clear();
   p.before.reset();
+  p.sharing.reset();
   for (const std::uint32_t n : nodes) {
     if (has_memory(state, state.nodes[n])) bind_node(state, n);
     each_operand(state.nodes[n], [&](std::uint32_t t, bool) {

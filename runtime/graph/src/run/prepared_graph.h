@@ -19,6 +19,7 @@
 #include "mote/runtime/device.h"
 #include "mote/runtime/stream.h"
 #include "run/bound_operation.h"
+#include "run/sharing.h"
 
 namespace mote::graph {
 
@@ -94,6 +95,7 @@ struct PreparedGraph {
   std::shared_ptr<Plan> whole;
   std::vector<std::shared_ptr<Plan>> parts;  ///< by part; null: not made yet. The first is `whole`
   std::vector<std::uint64_t> bound;          ///< by part: the binding that was looked at last
+  std::shared_ptr<const Sharing> sharing;    ///< of the whole, once a placeholder is bound
   std::optional<HappensBefore> before;       ///< of the whole, once it is asked for
   std::map<std::pair<std::uint32_t, std::uint32_t>, bool> related;  ///< parts that need an order
 

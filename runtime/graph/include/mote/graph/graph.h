@@ -107,8 +107,8 @@ class Graph {
   GraphTensor intermediate(const Tensor& memory, std::string_view name = {});
   /// Adds a tensor that gets its memory by bind(). find_order() takes it for memory of its own.
   GraphTensor placeholder(const TensorForm& form, std::string_view name = {});
-  /// Adds a view: form's first element is `byte_offset` bytes behind the first element of `of`. It
-  /// must lie within the bytes of `of`, at a multiple of its element's size, on its device.
+  /// Adds a view: form's lowest element begins `byte_offset` bytes behind where the lowest element
+  /// of `of` begins. It must lie within the bytes of `of`, be aligned to its dtype, on its device.
   GraphTensor view(GraphTensor of, std::int64_t byte_offset, const TensorForm& form,
                    std::string_view name = {});
 
