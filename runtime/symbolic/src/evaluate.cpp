@@ -22,7 +22,8 @@ Tensor allocate(const TensorForm& form) {
   if (is_row_major(form)) return {form.dtype, form.shape};
   std::int64_t lowest = 0;
   for (int axis = 0; axis < form.shape.size(); ++axis)
-    lowest += std::min<std::int64_t>(0, (form.shape[axis] - 1) * form.strides[axis]);
+    lowest += std::min<std::int64_t>(
+        0, std::max<std::int64_t>(0, form.shape[axis] - 1) * form.strides[axis]);
   if (lowest < 0) fail_graph("evaluate: a tensor of negative strides: " + to_string(form));
   const auto bytes = checked_span(form.dtype, form.shape, form.strides);
   const auto size = static_cast<std::int64_t>(size_of(form.dtype));

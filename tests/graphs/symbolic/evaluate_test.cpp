@@ -93,5 +93,13 @@ TEST(Evaluate, NamesInputsThatAreNotBoundOrDoNotFit) {
             "symbolic graph: evaluate: t1 is no input, so that it cannot be bound");
 }
 
+TEST(Evaluate, TakesLayoutsWithoutElements) {
+  SymbolicGraph g;
+  const TensorSymbol x = g.input("x", {DType::f32, {2, 0, 3}});
+  const TensorSymbol y = g.convert(x, {DType::f32, {2, 0, 3}, {1, 2, 2}});
+  const std::vector<Tensor> values = evaluate(g, {{x, Tensor(DType::f32, {2, 0, 3})}}, {y});
+  EXPECT_EQ(values[0].strides(), AxisList({1, 2, 2}));
+}
+
 }  // namespace
 }  // namespace mote
