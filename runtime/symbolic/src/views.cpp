@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views of symbols, and which elements two regions of one memory share.
-#include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <numeric>
-#include <vector>
 
 #include "fail.h"
+#include "mote/graph/overlap.h"
 #include "mote/runtime/tensor.h"
 #include "mote/symbolic/symbolic_graph.h"
 #include "mote/symbolic/view.h"
@@ -44,61 +41,8 @@ Tensor stepped(const ViewStep& step, const Tensor& x) {
   fail_graph("a view of an unknown kind");
 }
 
-/// An axis of two regions' difference: extent and stride, the stride above 0.
-struct Axis {
-  std::int64_t last = 0;
-  std::int64_t stride = 1;
-};
-
-/// The most steps of the search for a shared element; beyond it one is assumed.
-constexpr int kMaxSteps = 20000;
-
-/// Decides whether sum_k i_k * stride_k = target for some 0 <= i_k <= last_k, by the largest
-/// strides first: the others' reach and their greatest common divisor leave few values for each.
-class Equation {
- public:
-  explicit Equation(std::vector<Axis> axes) : axes_(std::move(axes)) {
-    std::ranges::sort(axes_, [](const Axis& a, const Axis& b) { return a.stride > b.stride; });
-    reach_.resize(axes_.size() + 1, 0);
-    divisor_.resize(axes_.size() + 1, 0);
-    for (std::size_t k = axes_.size(); k-- > 0;) {
-      reach_[k] = reach_[k + 1] + axes_[k].last * axes_[k].stride;
-      divisor_[k] = std::gcd(divisor_[k + 1], axes_[k].stride);
-    }
-  }
-
-  bool has_solution(std::int64_t target, std::size_t k = 0) {
-    if (target < 0 || target > reach_[k]) return false;
-    if (target == 0) return true;
-    if (k == axes_.size() || target % divisor_[k] != 0) return false;
-    if (++steps_ > kMaxSteps) return true;
-    const std::int64_t stride = axes_[k].stride;
-    const std::int64_t most = std::min(axes_[k].last, target / stride);
-    const std::int64_t missing = std::max<std::int64_t>(0, target - reach_[k + 1]);
-    for (std::int64_t i = (missing + stride - 1) / stride; i <= most; ++i)
-      if (has_solution(target - i * stride, k + 1)) return true;
-    return false;
-  }
-
- private:
-  std::vector<Axis> axes_;
-  std::vector<std::int64_t> reach_;
-  std::vector<std::int64_t> divisor_;
-  int steps_ = 0;
-};
-
-/// Adds the region's axes; returns the offset of its lowest element.
-std::int64_t add_axes(const Region& region, std::vector<Axis>& axes, bool& is_empty) {
-  std::int64_t lowest = region.offset;
-  for (int axis = 0; axis < region.form.shape.size(); ++axis) {
-    const std::int64_t last = region.form.shape[axis] - 1;
-    const std::int64_t stride = region.form.strides[axis];
-    if (last < 0) is_empty = true;
-    if (last <= 0 || stride == 0) continue;
-    if (stride < 0) lowest += last * stride;
-    axes.push_back({last, std::abs(stride)});
-  }
-  return lowest;
+ViewPlaces places(const Region& region) {
+  return {region.form, region.offset * static_cast<std::int64_t>(size_of(region.form.dtype))};
 }
 
 /// Calls function(offset) for each element, until it returns false; returns whether it never did.
@@ -148,38 +92,18 @@ std::int64_t element_count(const TensorForm& form) {
   return count;
 }
 
-bool overlap(const Region& a, const Region& b) {
-  std::vector<Axis> axes;
-  bool is_empty = false;
-  const std::int64_t lowest_a = add_axes(a, axes, is_empty);
-  std::int64_t reach_a = 0;
-  for (const Axis& axis : axes) reach_a += axis.last * axis.stride;
-  const std::int64_t lowest_b = add_axes(b, axes, is_empty);
-  if (is_empty) return false;
-  // With i' = last - i for the axes of b, lowest_a + sum i*s = lowest_b + sum j*t becomes one sum.
-  std::int64_t reach = 0;
-  for (const Axis& axis : axes) reach += axis.last * axis.stride;
-  const std::int64_t target = lowest_b + (reach - reach_a) - lowest_a;
-  return Equation(std::move(axes)).has_solution(target);
-}
+bool overlap(const Region& a, const Region& b) { return share_bytes(places(a), places(b)); }
 
 bool contains(const Region& whole, const Region& part) {
   if (element_count(part.form) == 0 || whole == part) return true;
-  std::vector<Axis> axes;
-  bool is_empty = false;
-  const std::int64_t lowest = add_axes(whole, axes, is_empty);
-  if (is_empty) return false;
-  std::int64_t reach = 0;
-  for (const Axis& axis : axes) reach += axis.last * axis.stride;
-  std::vector<Axis> of_part;
-  const std::int64_t first = add_axes(part, of_part, is_empty);
-  std::int64_t reach_of_part = 0;
-  for (const Axis& axis : of_part) reach_of_part += axis.last * axis.stride;
-  if (first < lowest || first + reach_of_part > lowest + reach) return false;
-  if (reach + 1 == element_count(whole.form)) return true;  // no gaps
+  const ViewPlaces all = places(whole);
+  const ViewPlaces some = places(part);
+  if (some.low < all.low || some.high > all.high) return false;
+  if (all.is_dense()) return true;
   if (element_count(part.form) > kMaxElements) return false;
-  return all_elements(
-      part, [&](std::int64_t offset) { return Equation(axes).has_solution(offset - lowest); });
+  return all_elements(part, [&](std::int64_t offset) {
+    return share_bytes(all, places({{part.form.dtype, AxisList{}}, offset}));
+  });
 }
 
 Region SymbolicGraph::region(TensorSymbol symbol) const {

@@ -21,17 +21,11 @@
 #include "mote/graph/graph.h"
 #include "mote/memory/plan.h"
 #include "mote/runtime/context.h"
+#include "mote/symbolic/binding.h"
+#include "mote/symbolic/order.h"
 #include "mote/symbolic/symbolic_graph.h"
 
 namespace MOTE_API mote {
-
-/// The order in which nodes are evaluated. All but `program` are chosen to need little memory.
-enum class EvaluationOrder : std::uint8_t {
-  least,        ///< the one of the others that needs the fewest bytes
-  program,      ///< as the nodes were added
-  depth_first,  ///< from the outputs, the operand that needs more bytes first
-  greedy        ///< the node that frees the most bytes next
-};
 
 /// How tensors get memory.
 enum class MemoryMode : std::uint8_t {
@@ -50,10 +44,10 @@ struct CompileOptions {
   bool in_place = true;
   EvaluationOrder order = EvaluationOrder::least;
   MemoryMode memory = MemoryMode::planned;
-  /// Fills all memory with NaN before each run, and each tensor's again when the last node that
-  /// reads it is done, so that what reads freed memory gives NaN. It needs one stream.
+  /// Fills a tensor's memory with NaN before the first node writes to it, so that elements that no
+  /// node wrote are seen.
   bool poison = false;
-  PlanOptions plan = {};
+  MemoryPlanOptions plan = {};
   /// The passes that run first, by name (pass.h); none: default_passes().
   std::optional<std::vector<std::string>> passes = {};
 };
@@ -95,9 +89,6 @@ std::string to_json(const CompileReport& report);
 /// Draws memory over time, as SVG.
 std::string to_svg(const CompileReport& report);
 
-/// A symbol and the tensor that holds it.
-using Binding = std::pair<TensorSymbol, Tensor>;
-
 class Executable {
  public:
   Executable(Executable&&) noexcept;
@@ -124,10 +115,12 @@ class Executable {
   /// Returns the concrete graph, for its picture, its trace and to tune it.
   Graph& graph();
 
+  struct State;  ///< for functions of this library
+
  private:
   friend Executable compile(const SymbolicGraph&, const CompileOptions&, Context&);
-  struct State;
   explicit Executable(std::unique_ptr<State> state);
+  State& state() const;
   std::unique_ptr<State> state_;
 };
 

@@ -39,9 +39,8 @@ Region apply(const ViewStep& step, const Region& region);
 /// Returns the view of the tensor.
 Tensor apply(const ViewStep& step, const Tensor& x);
 
-/// True if an element of one region is an element of the other, in one tensor's memory. Exact for
-/// regions of up to four axes that are longer than 1 after neighbouring ones are merged; beyond
-/// that it may be true where no element is shared.
+/// True if an element of one region is an element of the other, in one tensor's memory
+/// (share_bytes(), mote/graph/overlap.h).
 bool overlap(const Region& a, const Region& b);
 /// True if each element of `part` is proven to be one of `whole`.
 bool contains(const Region& whole, const Region& part);

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checkpointing: values that the way back reads are computed again instead of kept. A graph that
+// holds a way forward and its gradient gets copies of forward nodes, which nodes of the way back
+// read; the results stay the same, bit for bit, since a copy is the same command on the same values
+// (a random op's counter is a parameter).
+//
+// The nodes that the losses depend on are the way forward; all others are the way back. Values of
+// inputs and constants, of nodes that write views, and of caller's functions are never computed
+// again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mote/base/export.h"
+#include "mote/symbolic/symbolic_graph.h"
+
+namespace MOTE_API mote {
+
+enum class CheckpointPolicy : std::uint8_t {
+  /// Cuts the way forward into segments so that what is kept between them and the largest segment
+  /// together take the fewest bytes: about 2*sqrt(n) values for n equal layers. No node runs more
+  /// than twice.
+  square_root,
+  /// Keeps at most `slots` states at once and computes the others again, as often as Griewank's and
+  /// Walther's binomial schedule says, which is the least. The way forward must be a chain: some
+  /// positions of it are crossed by one value.
+  binomial,
+  /// Of all of these, takes the one that computes the least again and whose planned memory is at
+  /// most `budget` bytes.
+  budget,
+  /// Computes again what element-wise ops compute from values that are kept anyway, where that
+  /// keeps fewer bytes (a least cut).
+  cheap,
+};
+
+struct CheckpointOptions {
+  CheckpointPolicy policy = CheckpointPolicy::square_root;
+  int slots = 0;           ///< for `binomial`, at least 1, the state at the start not counted
+  std::size_t budget = 0;  ///< for `budget`
+  /// Symbols that are never computed again.
+  std::vector<TensorSymbol> keep = {};
+};
+
+struct CheckpointReport {
+  std::string text;  ///< "square_root: 10 segments, 90 nodes computed again"
+  std::size_t segments = 0;
+  std::size_t forward_nodes = 0;
+  std::size_t copies = 0;        ///< nodes that were added
+  std::size_t most_runs = 0;     ///< how often the node that runs the most runs
+  std::size_t copied_bytes = 0;  ///< the bytes that copies read and write
+};
+
+/// Rewrites the graph. `losses` are the symbols whose gradient it holds. Throws StatusError if the
+/// way forward is no chain (`binomial`), and if no policy fits the budget, with the fewest bytes
+/// that one needs.
+CheckpointReport checkpoint(SymbolicGraph& graph, std::span<const TensorSymbol> losses,
+                            const CheckpointOptions& options);
+
+/// Returns how many times a step forward is computed for a chain of n steps with that many slots,
+/// at the least (revolve), the first time included.
+std::uint64_t binomial_steps(std::uint64_t n, std::uint64_t slots);
+
+}  // namespace mote

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mote/symbolic/checkpoint.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "checkpoint/rewire.h"
+#include "compile/layout.h"
+#include "fail.h"
+
+namespace mote {
+namespace {
+
+/// One way to checkpoint a graph.
+struct Attempt {
+  CheckpointPolicy policy = CheckpointPolicy::square_root;
+  std::size_t segments = 0;  ///< of `square_root`; 0: the number that is estimated to need least
+  int slots = 0;             ///< of `binomial`
+};
+
+std::string name(const Attempt& attempt) {
+  switch (attempt.policy) {
+    case CheckpointPolicy::square_root:
+      return "square_root";
+    case CheckpointPolicy::binomial:
+      return "binomial, " + std::to_string(attempt.slots) + " slots";
+    case CheckpointPolicy::cheap:
+      return "cheap";
+    case CheckpointPolicy::budget:
+      break;
+  }
+  return "none";
+}
+
+/// Returns the cuts that are estimated to need the fewest bytes.
+Cuts best_cuts(const SymbolicGraph& graph, const Way& way) {
+  const auto most =
+      static_cast<std::size_t>(4 * std::ceil(std::sqrt(static_cast<double>(way.nodes.size()) + 1)));
+  Cuts best;
+  std::size_t least = estimated_bytes(graph, way, best);
+  for (std::size_t segments = 2; segments <= most; ++segments) {
+    Cuts cuts = cut_evenly(graph, way, segments);
+    const std::size_t bytes = estimated_bytes(graph, way, cuts);
+    if (bytes >= least) continue;
+    least = bytes;
+    best = std::move(cuts);
+  }
+  return best;
+}
+
+CheckpointReport apply(SymbolicGraph& graph, std::span<const TensorSymbol> losses,
+                       std::span<const TensorSymbol> keep, const Attempt& attempt) {
+  const Way way = find_way(graph, losses, keep);
+  Copies copies(graph, way);
+  CheckpointReport report;
+  report.forward_nodes = way.nodes.size();
+  report.segments = 1;
+  if (attempt.policy == CheckpointPolicy::cheap) {
+    recompute_cheaply(graph, way, copies);
+  } else if (attempt.policy == CheckpointPolicy::binomial) {
+    const Cuts cuts = chain_cuts(graph, way);
+    if (cuts.empty() && way.nodes.size() > 1)
+      fail_graph("checkpoint: the way forward of " + graph.name() +
+                 " is no chain: no position of it is crossed by one value alone");
+    report.segments = cuts.size() + 1;
+    recompute_binomially(graph, way, cuts, static_cast<std::uint64_t>(attempt.slots), copies);
+  } else {
+    const Cuts cuts =
+        attempt.segments == 0 ? best_cuts(graph, way) : cut_evenly(graph, way, attempt.segments);
+    report.segments = cuts.size() + 1;
+    recompute_segments(graph, way, cuts, copies);
+  }
+  report.copies = copies.count();
+  report.copied_bytes = copies.bytes();
+  report.most_runs = way.nodes.empty() ? 0 : 1;
+  for (const auto& [node, runs] : copies.runs())
+    report.most_runs = std::max(report.most_runs, runs + 1);
+  report.text = name(attempt) + ": " + std::to_string(report.segments) + " segments, " +
+                std::to_string(report.copies) + " nodes computed again";
+  return report;
+}
+
+/// The attempts that the policy `budget` chooses from.
+std::vector<Attempt> attempts(const SymbolicGraph& graph, const Way& way) {
+  std::vector<Attempt> all = {{.policy = CheckpointPolicy::cheap}, {}};
+  for (std::size_t segments = 2; segments <= way.nodes.size(); segments += (segments + 1) / 2)
+    all.push_back({.segments = segments});
+  const std::size_t layers = chain_cuts(graph, way).size() + 1;
+  if (layers > 2)
+    for (std::size_t slots = 1; slots < layers; slots += (slots + 1) / 2)
+      all.push_back({.policy = CheckpointPolicy::binomial, .slots = static_cast<int>(slots)});
+  return all;
+}
+
+std::uint64_t planned_bytes(const SymbolicGraph& graph) {
+  CompileOptions options;
+  options.plan.effort = MemoryEffort::fast;
+  return lay_out(graph, {}, options).plan.total;
+}
+
+CheckpointReport fit_budget(SymbolicGraph& graph, std::span<const TensorSymbol> losses,
+                            const CheckpointOptions& options) {
+  CheckpointReport none;
+  none.text = "none: it fits as it is";
+  std::uint64_t least = planned_bytes(graph);
+  if (least <= options.budget) return none;
+  std::optional<Attempt> best;
+  std::size_t least_copied = 0;
+  std::uint64_t bytes_of_best = 0;
+  for (const Attempt& attempt : attempts(graph, find_way(graph, losses, options.keep))) {
+    SymbolicGraph trial(graph);
+    std::vector<TensorSymbol> trial_losses;
+    for (const TensorSymbol symbol : losses) trial_losses.push_back(trial.at(symbol.index));
+    std::vector<TensorSymbol> keep;
+    for (const TensorSymbol symbol : options.keep) keep.push_back(trial.at(symbol.index));
+    const CheckpointReport report = apply(trial, trial_losses, keep, attempt);
+    const std::uint64_t bytes = planned_bytes(trial);
+    least = std::min(least, bytes);
+    if (bytes > options.budget) continue;
+    const bool is_better = !best || report.copied_bytes < least_copied ||
+                           (report.copied_bytes == least_copied && bytes < bytes_of_best);
+    if (!is_better) continue;
+    best = attempt;
+    least_copied = report.copied_bytes;
+    bytes_of_best = bytes;
+  }
+  if (!best)
+    fail_graph("checkpoint: " + graph.name() + " needs at least " + std::to_string(least) +
+                   " bytes, the budget is " + std::to_string(options.budget),
+               MOTE_OUT_OF_MEMORY);
+  return apply(graph, losses, options.keep, *best);
+}
+
+}  // namespace
+
+CheckpointReport checkpoint(SymbolicGraph& graph, std::span<const TensorSymbol> losses,
+                            const CheckpointOptions& options) {
+  if (graph.output_indices().empty())
+    fail_graph("checkpoint: " + graph.name() + " has no outputs, so that nothing would be kept");
+  if (options.policy == CheckpointPolicy::budget) return fit_budget(graph, losses, options);
+  if (options.policy == CheckpointPolicy::binomial && options.slots < 1)
+    fail_graph("checkpoint: slots must be at least 1, got " + std::to_string(options.slots));
+  return apply(graph, losses, options.keep, {.policy = options.policy, .slots = options.slots});
+}
+
+std::uint64_t binomial_steps(std::uint64_t n, std::uint64_t slots) {
+  if (n <= 1) return n;
+  // With c states, the one at the start included, `repeats` is the least r with n <= C(c + r, c).
+  const std::uint64_t c = slots + 1;
+  std::uint64_t repeats = 0;
+  std::uint64_t reach = 1;
+  while (reach < n) {
+    ++repeats;
+    reach = reach * (c + repeats) / repeats;
+  }
+  // r*n - C(c + r, c + 1) steps advance, and each layer runs once more with its way back.
+  return repeats * n - reach * repeats / (c + 1) + n;
+}
+
+}  // namespace mote

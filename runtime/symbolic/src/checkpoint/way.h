@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way forward of a graph with a gradient in it, and what the way back reads of it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mote/symbolic/dependencies.h"
+#include "mote/symbolic/symbolic_graph.h"
+
+namespace mote {
+
+struct Way {
+  std::vector<std::uint32_t> nodes;     ///< the forward nodes, in their order
+  std::vector<std::uint32_t> position;  ///< by node: its place in `nodes`; kNoIndex: way back
+  /// By symbol, for roots: true if it may be computed again.
+  std::vector<bool> may_recompute;
+  /// By symbol, for roots: true if a node of the way back reads it.
+  std::vector<bool> read_back;
+  /// By symbol, for roots that forward nodes write: the last position that reads it; its writer's
+  /// if none does.
+  std::vector<std::uint32_t> last_read;
+  std::vector<std::size_t> bytes;  ///< by symbol, for roots
+};
+
+Way find_way(const SymbolicGraph& graph, std::span<const TensorSymbol> losses,
+             std::span<const TensorSymbol> keep);
+
+/// Returns the root that a forward node writes, for each of its outputs that is present.
+std::vector<std::uint32_t> written_roots(const SymbolicGraph& graph, std::uint32_t node);
+/// Returns the bytes that a node reads and writes.
+std::size_t traffic(const SymbolicGraph& graph, const Way& way, std::uint32_t node);
+
+}  // namespace mote

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile/blocks.h"
+
+#include <algorithm>
+
+#include "fail.h"
+#include "mote/runtime/tensor.h"
+
+namespace mote {
+namespace {
+
+class BlockFinder {
+ public:
+  BlockFinder(const SymbolicGraph& graph, const Steps& steps, const StreamSchedule& schedule)
+      : graph_(graph), steps_(steps), schedule_(schedule), same_(graph.symbol_count()) {
+    blocks_.owner.assign(graph.symbol_count(), Owner::plan);
+    blocks_.block.assign(graph.symbol_count(), kNoIndex);
+    for (std::uint32_t k = 0; k < same_.size(); ++k) same_[k] = k;
+  }
+
+  Blocks find(std::span<const SharedPair> pairs, std::span<const std::uint32_t> kept,
+              std::span<const std::uint32_t> bound, bool is_separate) {
+    find_owners(bound);
+    for (const SharedPair& pair : pairs) same_[find_same(pair.output)] = find_same(pair.input);
+    for (std::uint32_t k = 0; k < steps_.steps.size(); ++k) {
+      for (const std::uint32_t symbol : outputs_of(graph_, steps_.steps[k])) use(symbol, k, true);
+      for (const std::uint32_t symbol : inputs_of(graph_, steps_.steps[k])) use(symbol, k, false);
+    }
+    for (const std::uint32_t symbol : kept) keep(symbol);
+    if (is_separate)
+      state_separate();
+    else if (schedule_.stream_count() <= 1)
+      state_lifetimes();
+    else
+      state_streams();
+    return std::move(blocks_);
+  }
+
+ private:
+  void find_owners(std::span<const std::uint32_t> bound) {
+    for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k) {
+      const SymbolKind kind = graph_.symbols()[k].kind;
+      if (kind == SymbolKind::input) blocks_.owner[k] = Owner::caller;
+      if (kind == SymbolKind::constant) blocks_.owner[k] = Owner::constant;
+    }
+    for (const std::uint32_t root : steps_.always_zero) blocks_.owner[root] = Owner::constant;
+    for (const std::uint32_t symbol : bound)
+      blocks_.owner[graph_.symbols()[symbol].root] = Owner::caller;
+  }
+
+  std::uint32_t find_same(std::uint32_t k) {
+    while (same_[k] != k) k = same_[k] = same_[same_[k]];
+    return k;
+  }
+
+  /// Returns the block of a symbol's root; kNoIndex if the plan does not own it.
+  std::uint32_t block_of(std::uint32_t symbol) {
+    const std::uint32_t root = graph_.symbols()[symbol].root;
+    if (blocks_.owner[root] != Owner::plan) return kNoIndex;
+    const std::uint32_t shared = find_same(root);
+    std::uint32_t& block = blocks_.block[shared];
+    const TensorForm& form = graph_.symbols()[root].form;
+    const auto bytes =
+        static_cast<std::uint64_t>(checked_span(form.dtype, form.shape, form.strides));
+    if (block == kNoIndex) {
+      block = static_cast<std::uint32_t>(blocks_.problem.blocks.size());
+      blocks_.problem.blocks.push_back({bytes, kAlignment, graph_.text(graph_.at(root))});
+      blocks_.first.push_back(kNoIndex);
+      blocks_.last.push_back(0);
+      uses_.emplace_back();
+    } else if (root != shared && blocks_.block[root] == kNoIndex) {
+      blocks_.problem.blocks[block].name += "=" + graph_.text(graph_.at(root));
+    }
+    blocks_.block[root] = block;
+    return block;
+  }
+
+  void use(std::uint32_t symbol, std::uint32_t step, bool writes) {
+    if (symbol == kNoIndex) return;
+    const std::uint32_t block = block_of(symbol);
+    if (block == kNoIndex) return;
+    if (blocks_.first[block] == kNoIndex) blocks_.first[block] = step;
+    blocks_.last[block] = std::max(blocks_.last[block], step);
+    uses_[block].push_back({step, writes});
+  }
+
+  void keep(std::uint32_t symbol) {
+    const std::uint32_t block = block_of(symbol);
+    if (block == kNoIndex) return;
+    if (blocks_.first[block] == kNoIndex)
+      fail_graph("output " + graph_.text(graph_.at(symbol)) + " is written by no node");
+    blocks_.last[block] = static_cast<std::uint32_t>(steps_.steps.size());
+  }
+
+  void state_separate() {
+    blocks_.problem.interference =
+        Interference::of_lifetimes(std::vector<Lifetime>(blocks_.first.size(), {0, 1}));
+  }
+
+  void state_lifetimes() {
+    std::vector<Lifetime> lifetimes;
+    for (std::size_t b = 0; b < blocks_.first.size(); ++b)
+      lifetimes.push_back({blocks_.first[b], std::int64_t{blocks_.last[b]} + 1});
+    blocks_.problem.interference = Interference::of_lifetimes(std::move(lifetimes));
+  }
+
+  void state_streams() {
+    const HappensBefore before(schedule_);
+    const std::size_t streams = schedule_.stream_count();
+    std::vector<StreamLife> lives(uses_.size());
+    for (std::size_t b = 0; b < uses_.size(); ++b) {
+      StreamLife& life = lives[b];
+      life.born.assign(streams, 0xFFFFFFFF);
+      life.read.assign(streams, 0);
+      for (const Use& use : uses_[b]) {
+        std::uint32_t& read = life.read[schedule_.stream[use.step]];
+        read = std::max(read, schedule_.position[use.step] + 1);
+        if (!use.writes) continue;
+        for (std::size_t s = 0; s < streams; ++s)
+          life.born[s] =
+              std::min(life.born[s], before.done(static_cast<std::uint32_t>(s), use.step));
+      }
+      if (blocks_.last[b] == steps_.steps.size()) std::ranges::fill(life.read, 0xFFFFFFFF);
+    }
+    blocks_.problem.interference = Interference::of_streams(lives);
+  }
+
+  struct Use {
+    std::uint32_t step;
+    bool writes;
+  };
+
+  const SymbolicGraph& graph_;
+  const Steps& steps_;
+  const StreamSchedule& schedule_;
+  std::vector<std::uint32_t> same_;  ///< a forest: roots that share memory in place
+  std::vector<std::vector<Use>> uses_;
+  Blocks blocks_;
+};
+
+}  // namespace
+
+Blocks find_blocks(const SymbolicGraph& graph, const Steps& steps, const StreamSchedule& schedule,
+                   std::span<const SharedPair> pairs, std::span<const std::uint32_t> kept,
+                   std::span<const std::uint32_t> bound, bool is_separate) {
+  return BlockFinder(graph, steps, schedule).find(pairs, kept, bound, is_separate);
+}
+
+}  // namespace mote

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which roots of a graph need memory of the plan, which share it in place, and when each is needed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "compile/steps.h"
+#include "mote/graph/schedule.h"
+#include "mote/memory/problem.h"
+#include "mote/symbolic/compile.h"
+
+namespace mote {
+
+/// The owner of a root's memory.
+enum class Owner : std::uint8_t {
+  plan,      ///< a block of the plan
+  caller,    ///< the caller binds it
+  constant,  ///< the graph's constants, and tensors that are always zero
+};
+
+struct Blocks {
+  std::vector<Owner> owner;          ///< by symbol, for roots
+  std::vector<std::uint32_t> block;  ///< by symbol: the block of a root of the plan
+  MemoryProblem problem;
+  std::vector<std::uint32_t> first;  ///< by block: the first step that writes it
+  std::vector<std::uint32_t>
+      last;  ///< by block: the last step that uses it; the number of steps: an output
+};
+
+/// An output of a node that takes the memory of an input, as symbols, both roots.
+struct SharedPair {
+  std::uint32_t node = kNoIndex;
+  std::uint32_t input = kNoIndex;
+  std::uint32_t output = kNoIndex;
+};
+
+/// Finds the blocks. `kept` and `bound` are symbols whose roots are asked for after a run, and
+/// whose roots the caller binds; if `is_separate`, each block lives throughout.
+Blocks find_blocks(const SymbolicGraph& graph, const Steps& steps, const StreamSchedule& schedule,
+                   std::span<const SharedPair> pairs, std::span<const std::uint32_t> kept,
+                   std::span<const std::uint32_t> bound, bool is_separate);
+
+}  // namespace mote

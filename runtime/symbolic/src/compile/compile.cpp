@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a symbolic graph to commands in planned memory: passes, the order of evaluation, in place,
+// streams, lifetimes, the plan, the concrete graph.
+#include "mote/symbolic/compile.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compile/build.h"
+#include "compile/executable.h"
+#include "compile/layout.h"
+#include "fail.h"
+#include "mote/symbolic/dependencies.h"
+
+namespace mote {
+namespace {
+
+class Compiler {
+ public:
+  Compiler(const SymbolicGraph& source, const CompileOptions& options, Context& context)
+      : source_(source), options_(options), context_(context), graph_(source) {
+    state_ = std::make_unique<Executable::State>();
+    check_options();
+  }
+
+  std::unique_ptr<Executable::State> compile() {
+    find_asked();
+    run_passes();
+    layout_ = lay_out(graph_, bound_now_, options_);
+    build();
+    describe();
+    return std::move(state_);
+  }
+
+ private:
+  void check_options() const {
+    if (options_.streams < 1)
+      fail_graph("compile: streams must be at least 1, got " + std::to_string(options_.streams));
+    for (std::uint32_t k = 0; k < source_.symbol_count(); ++k)
+      if (!source_.symbols()[k].removed) source_.form(source_.at(k));
+    for (const TensorSymbol symbol : options_.bound) {
+      const SymbolInfo& info = source_.info(symbol);
+      const SymbolKind kind = source_.symbols()[info.root].kind;
+      if (kind != SymbolKind::tensor && kind != SymbolKind::zeros)
+        fail_graph("compile: " + source_.text(symbol) +
+                   " cannot be a bound output: no node writes it");
+      if (info.root != symbol.index)
+        fail_graph("compile: " + source_.text(symbol) +
+                   " cannot be a bound output: it is a view of " +
+                   source_.text(source_.root(symbol)));
+    }
+  }
+
+  /// Lists the symbols that are asked for, by index of the source.
+  void find_asked() {
+    std::vector<TensorSymbol> asked = options_.outputs;
+    if (asked.empty()) asked = source_.outputs();
+    asked.insert(asked.end(), options_.bound.begin(), options_.bound.end());
+    if (asked.empty())
+      fail_graph("compile: " + source_.name() + " has no outputs, and none are asked for");
+    for (const TensorSymbol symbol : asked) {
+      source_.info(symbol);
+      if (std::ranges::find(asked_, symbol.index) == asked_.end()) asked_.push_back(symbol.index);
+    }
+    std::vector<TensorSymbol> outputs;
+    for (const std::uint32_t index : asked_) outputs.push_back(graph_.at(index));
+    graph_.set_outputs(outputs);
+  }
+
+  /// Runs the passes. An output may be another symbol afterwards, in the same position.
+  void run_passes() {
+    for (const TensorSymbol symbol : options_.bound) own_memory(symbol);
+    now_ = graph_.output_indices();
+    for (const TensorSymbol symbol : options_.bound)
+      bound_now_.push_back(now_[position_of(symbol)]);
+  }
+
+  std::size_t position_of(TensorSymbol asked) const {
+    return static_cast<std::size_t>(std::ranges::find(asked_, asked.index) - asked_.begin());
+  }
+
+  /// Adds a copy where passes have found that a bound output is an input, a constant, a view, or
+  /// equal to another output: its memory is the caller's, and no node would write there.
+  void own_memory(TensorSymbol symbol) {
+    const std::size_t position = position_of(symbol);
+    std::vector<TensorSymbol> outputs = graph_.outputs();
+    const TensorSymbol now = outputs[position];
+    const bool is_shared = std::ranges::count(outputs, now) > 1;
+    if (!is_shared && graph_.producer(now) && graph_.info(now).root == now.index) return;
+    if (!is_shared && graph_.info(now).kind == SymbolKind::zeros &&
+        !writers(graph_)[now.index].empty())
+      return;
+    const TensorSymbol own = graph_.tensor(source_.form(symbol));
+    graph_.copy(now, own);
+    outputs[position] = own;
+    graph_.set_outputs(outputs);
+  }
+
+  void build() {
+    BuiltGraph built = build_graph(graph_, layout_.steps, layout_.blocks, layout_.plan, now_);
+    state_->identity = source_.identity();
+    state_->arena = built.arena;
+    state_->graph = std::move(built.graph);
+    state_->graph.prepare(layout_.schedule, {.context = &context_, .streams = options_.streams});
+    for (std::uint32_t k = 0; k < source_.symbol_count(); ++k) {
+      const SymbolInfo& info = source_.symbols()[k];
+      Bindable of;
+      of.name = source_.text(source_.at(k));
+      of.form = info.form;
+      of.is_input = info.kind == SymbolKind::input;
+      if (of.is_input) of.tensor = built.tensors[k];
+      state_->bindable.push_back(std::move(of));
+    }
+    for (std::size_t k = 0; k < asked_.size(); ++k)
+      state_->outputs.emplace(asked_[k], built.tensors[now_[k]]);
+    for (std::size_t k = 0; k < options_.bound.size(); ++k) {
+      const std::uint32_t index = options_.bound[k].index;
+      state_->bindable[index].is_output = true;
+      state_->bindable[index].tensor = built.tensors[bound_now_[k]];
+      state_->bound_outputs.push_back(index);
+    }
+  }
+
+  void describe() {
+    CompileReport& report = state_->report;
+    report.graph = source_.name();
+    report.order = options_.order;
+    report.streams = static_cast<int>(layout_.schedule.stream_count());
+    report.events = layout_.schedule.events.size();
+    report.arena_bytes = layout_.plan.total;
+    report.lower_bound = layout_.plan.bound;
+    report.in_place_pairs = layout_.pairs.size();
+    report.workspace_bytes = state_->graph.statistics().workspace_bytes;
+    describe_nodes();
+    for (std::size_t b = 0; b < layout_.blocks.problem.blocks.size(); ++b) {
+      const MemoryBlock& block = layout_.blocks.problem.blocks[b];
+      report.separate_bytes += block.bytes;
+      report.blocks.push_back({block.name, block.bytes, layout_.plan.offsets[b],
+                               layout_.blocks.first[b], layout_.blocks.last[b]});
+    }
+  }
+
+  void describe_nodes() {
+    std::vector<bool> in_place(graph_.node_count());
+    for (const SharedPair& pair : layout_.pairs) in_place[pair.node] = true;
+    for (std::uint32_t k = 0; k < layout_.steps.steps.size(); ++k) {
+      const Step& step = layout_.steps.steps[k];
+      CompiledNode node;
+      node.text = text_of(step);
+      node.stream = static_cast<int>(layout_.schedule.stream[k]);
+      for (std::size_t w = layout_.schedule.wait_begin[k]; w < layout_.schedule.wait_begin[k + 1];
+           ++w)
+        node.waits.push_back(layout_.schedule.events[layout_.schedule.waits[w]]);
+      node.in_place = step.kind == StepKind::node && in_place[step.index];
+      state_->report.nodes.push_back(std::move(node));
+    }
+  }
+
+  std::string text_of(const Step& step) const {
+    if (step.kind == StepKind::node) return graph_.text(graph_.node_at(step.index));
+    return std::string(step.kind == StepKind::zeros ? "zeros" : "poison") + " of " +
+           graph_.text(graph_.at(step.index));
+  }
+
+  const SymbolicGraph& source_;
+  const CompileOptions& options_;
+  Context& context_;
+  SymbolicGraph graph_;
+  std::unique_ptr<Executable::State> state_;
+  std::vector<std::uint32_t> asked_;      ///< the symbols that are asked for, of the source
+  std::vector<std::uint32_t> now_;        ///< the symbols that hold their values after the passes
+  std::vector<std::uint32_t> bound_now_;  ///< those of bound outputs
+  GraphLayout layout_;
+};
+
+}  // namespace
+
+Executable compile(const SymbolicGraph& graph, const CompileOptions& options, Context& context) {
+  return Executable(Compiler(graph, options, context).compile());
+}
+
+}  // namespace mote

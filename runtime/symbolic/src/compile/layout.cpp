@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile/layout.h"
+
+#include "mote/symbolic/in_place.h"
+#include "mote/symbolic/order.h"
+
+namespace mote {
+namespace {
+
+class LayoutMaker {
+ public:
+  LayoutMaker(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
+              const CompileOptions& options)
+      : graph_(graph), bound_(bound), options_(options) {
+    for (const std::uint32_t index : bound) bound_symbols_.push_back(graph.at(index));
+  }
+
+  GraphLayout make() {
+    layout_.order = evaluation_order(graph_, options_.order, bound_symbols_);
+    set_steps({});
+    const bool is_planned = options_.memory == MemoryMode::planned;
+    if (options_.in_place && is_planned) layout_.pairs = pairs();
+    if (options_.poison) add_poison();
+    layout_.blocks = find_blocks(graph_, layout_.steps, layout_.schedule, layout_.pairs,
+                                 graph_.output_indices(), bound_, !is_planned);
+    layout_.plan = plan_memory(layout_.blocks.problem, options_.plan);
+    return std::move(layout_);
+  }
+
+ private:
+  void set_steps(const std::vector<bool>& poisoned) {
+    layout_.steps = make_steps(graph_, layout_.order, poisoned);
+    layout_.schedule = mote::schedule(layout_.steps.problem, options_.streams);
+  }
+
+  std::vector<SharedPair> pairs() const {
+    const HappensBefore before(layout_.schedule);
+    const std::vector<std::uint32_t>& step = layout_.steps.position;
+    std::vector<SharedPair> shared;
+    for (const InPlacePair& pair : in_place_pairs(
+             graph_, [&](std::uint32_t a, std::uint32_t b) { return before(step[a], step[b]); },
+             bound_symbols_)) {
+      const NodeInfo& node = graph_.nodes()[pair.node];
+      shared.push_back({pair.node, node.inputs[pair.input], node.outputs[pair.output]});
+    }
+    return shared;
+  }
+
+  /// Adds the steps that poison the roots of the plan which take no input's memory. They may move
+  /// nodes to other streams, so that only pairs that are still allowed are kept.
+  void add_poison() {
+    std::vector<bool> poisoned(graph_.symbol_count());
+    for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k)
+      poisoned[k] = graph_.symbols()[k].kind == SymbolKind::tensor;
+    for (const SharedPair& pair : layout_.pairs) poisoned[pair.output] = false;
+    set_steps(poisoned);
+    if (layout_.pairs.empty()) return;
+    std::vector<SharedPair> kept;
+    for (const SharedPair& pair : pairs())
+      if (!poisoned[pair.output]) kept.push_back(pair);
+    layout_.pairs = std::move(kept);
+  }
+
+  const SymbolicGraph& graph_;
+  std::span<const std::uint32_t> bound_;
+  const CompileOptions& options_;
+  std::vector<TensorSymbol> bound_symbols_;
+  GraphLayout layout_;
+};
+
+}  // namespace
+
+GraphLayout lay_out(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
+                    const CompileOptions& options) {
+  return LayoutMaker(graph, bound, options).make();
+}
+
+}  // namespace mote

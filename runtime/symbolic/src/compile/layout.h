@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides when and where each node of a graph runs and each tensor lies: order, streams, in place,
+// lifetimes, offsets. It needs no memory.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compile/blocks.h"
+#include "compile/steps.h"
+#include "mote/graph/schedule.h"
+#include "mote/memory/plan.h"
+#include "mote/symbolic/compile.h"
+
+namespace mote {
+
+struct GraphLayout {
+  std::vector<std::uint32_t> order;  ///< the nodes in the order of evaluation
+  std::vector<SharedPair> pairs;
+  Steps steps;
+  StreamSchedule schedule;
+  Blocks blocks;
+  MemoryPlan plan;
+};
+
+/// Lays out the graph, whose outputs are kept after a run. `bound` are outputs in the caller's
+/// memory. Of the options it reads streams, in_place, order, memory, poison and plan.
+GraphLayout lay_out(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
+                    const CompileOptions& options);
+
+}  // namespace mote

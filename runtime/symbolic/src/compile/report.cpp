@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report of a compiled graph as text, as JSON, and as a picture of memory over time.
+#include <iomanip>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include "mote/symbolic/compile.h"
+
+namespace mote {
+namespace {
+
+double ratio(std::size_t a, std::size_t b) {
+  return b == 0 ? 1.0 : static_cast<double>(a) / static_cast<double>(b);
+}
+
+}  // namespace
+
+const char* name(EvaluationOrder order) {
+  switch (order) {
+    case EvaluationOrder::least:
+      return "least";
+    case EvaluationOrder::program:
+      return "program";
+    case EvaluationOrder::depth_first:
+      return "depth_first";
+    case EvaluationOrder::greedy:
+      return "greedy";
+  }
+  return "?";
+}
+
+std::string to_text(const CompileReport& report) {
+  std::ostringstream text;
+  text << report.graph << ": " << report.nodes.size() << " nodes, order " << name(report.order)
+       << ", " << report.streams << (report.streams == 1 ? " stream, " : " streams, ")
+       << report.events << " events\n";
+  for (const std::string& pass : report.passes) text << "  pass " << pass << "\n";
+  text << "  memory " << report.arena_bytes << " bytes, " << std::fixed << std::setprecision(3)
+       << ratio(report.arena_bytes, report.lower_bound) << " of the lower bound "
+       << report.lower_bound << "; " << report.separate_bytes << " without sharing; "
+       << report.in_place_pairs << " in place; workspace " << report.workspace_bytes << "\n";
+  for (std::size_t k = 0; k < report.nodes.size(); ++k) {
+    const CompiledNode& node = report.nodes[k];
+    text << "  " << std::setw(4) << k << " ";
+    if (report.streams > 1) text << "stream " << node.stream << " ";
+    text << node.text << (node.in_place ? "  in place" : "");
+    for (const std::uint32_t wait : node.waits) text << "  after " << wait;
+    text << "\n";
+  }
+  for (const CompiledBlock& block : report.blocks)
+    text << "  bytes " << block.offset << ".." << block.offset + block.bytes << ", nodes "
+         << block.first << ".." << block.last << ": " << block.name << "\n";
+  return std::move(text).str();
+}
+
+std::string to_json(const CompileReport& report) {
+  nlohmann::json nodes = nlohmann::json::array();
+  for (const CompiledNode& node : report.nodes)
+    nodes.push_back({{"text", node.text},
+                     {"stream", node.stream},
+                     {"waits", node.waits},
+                     {"in_place", node.in_place}});
+  nlohmann::json blocks = nlohmann::json::array();
+  for (const CompiledBlock& block : report.blocks)
+    blocks.push_back({{"name", block.name},
+                      {"bytes", block.bytes},
+                      {"offset", block.offset},
+                      {"first", block.first},
+                      {"last", block.last}});
+  const nlohmann::json all = {{"graph", report.graph},
+                              {"order", name(report.order)},
+                              {"streams", report.streams},
+                              {"events", report.events},
+                              {"passes", report.passes},
+                              {"arena_bytes", report.arena_bytes},
+                              {"lower_bound", report.lower_bound},
+                              {"separate_bytes", report.separate_bytes},
+                              {"workspace_bytes", report.workspace_bytes},
+                              {"in_place_pairs", report.in_place_pairs},
+                              {"nodes", nodes},
+                              {"blocks", blocks}};
+  return all.dump(2);
+}
+
+}  // namespace mote

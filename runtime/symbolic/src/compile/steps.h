@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The nodes that a compiled graph runs: those of the symbolic graph in the order of evaluation, the
+// fills of tensors that begin as zeros, and those of poison.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mote/graph/schedule.h"
+#include "mote/symbolic/symbolic_graph.h"
+
+namespace mote {
+
+enum class StepKind : std::uint8_t { node, zeros, poison };
+
+/// One step of a run: a node of the symbolic graph, or the fill of a root with zeros or poison.
+struct Step {
+  StepKind kind = StepKind::node;
+  std::uint32_t index = kNoIndex;  ///< the node, or the root that is filled
+};
+
+struct Steps {
+  std::vector<Step> steps;              ///< each after all that it depends on
+  std::vector<std::uint32_t> position;  ///< by node: its step; kNoIndex if removed
+  ScheduleProblem problem;              ///< the steps' predecessors
+  /// The roots of kind zeros that no node writes: they are zero once and for all.
+  std::vector<std::uint32_t> always_zero;
+};
+
+/// Makes the steps of the nodes in that order. A root that begins as zeros is filled before the
+/// first node that uses it, unless the nodes that write it write all of it. `poisoned` says which
+/// other roots are filled with poison before a node writes them.
+Steps make_steps(const SymbolicGraph& graph, std::span<const std::uint32_t> order,
+                 const std::vector<bool>& poisoned);
+
+/// The symbols that a step reads and writes.
+std::span<const std::uint32_t> inputs_of(const SymbolicGraph& graph, const Step& step);
+std::vector<std::uint32_t> outputs_of(const SymbolicGraph& graph, const Step& step);
+
+/// Returns true if some element of a root of kind zeros may stay as it begins: the symbols that
+/// nodes write do not fill it.
+bool needs_fill(const SymbolicGraph& graph, std::uint32_t root,
+                std::span<const std::uint32_t> writers);
+
+}  // namespace mote

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// A compiled graph gives the bits of its nodes run one by one, with every option.
+#include "mote/symbolic/compile.h"
+
+#include <gtest/gtest.h>
+
+#include "graphs/compile/numbered.h"
+#include "mote/runtime/status.h"
+#include "mote/symbolic/evaluate.h"
+
+namespace mote {
+namespace {
+
+using test::bits;
+using test::numbered;
+
+/// Two branches, a chain that may work in place, a tensor written by parts, and a zero-filled one.
+struct Sample {
+  SymbolicGraph g{"sample"};
+  TensorSymbol x = g.input("x", {DType::f32, {6, 8}});
+  TensorSymbol w = g.input("w", {DType::f32, {8, 4}});
+  TensorSymbol left = g.add("matmul", {g.add("relu", {x}), w});
+  TensorSymbol right = g.add("tanh", {g.add("exp", {g.add("neg", {left})})});
+  TensorSymbol parts = g.tensor({DType::f32, {12, 4}}, "parts");
+  TensorSymbol sparse = g.zeros({DType::f32, {12, 4}}, "sparse");
+  TensorSymbol sum;
+
+  Sample() {
+    const TensorSymbol top = g.slice(parts, 0, 0, 6);
+    const TensorSymbol bottom = g.slice(parts, 0, 6, 6);
+    const TensorSymbol some = g.slice(sparse, 0, 0, 6, 2);
+    g.write(Command("neg"), std::vector{left}, std::vector{top});
+    g.write(Command("abs"), std::vector{right}, std::vector{bottom});
+    g.write(Command("sin"), std::vector{right}, std::vector{some});
+    sum = g.add("add", {parts, sparse});
+    g.set_outputs({sum, right});
+  }
+  std::vector<Binding> bindings() const {
+    return {{x, numbered(g, x)}, {w, numbered(g, w, 3)}};
+  }
+};
+
+void expect_as_evaluated(const Sample& s, const CompileOptions& options) {
+  Context context;
+  Executable run = compile(s.g, options, context);
+  const std::vector<TensorSymbol> outputs = s.g.outputs();
+  const std::vector<Tensor> expected = evaluate(s.g, s.bindings(), outputs);
+  for (int again = 0; again < 3; ++again) {
+    run.run(s.bindings());
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      EXPECT_EQ(bits(run.output(outputs[k])), bits(expected[k])) << to_text(run.report());
+  }
+}
+
+TEST(Compile, GivesTheBitsOfTheNodesOneByOne) {
+  const Sample s;
+  for (const int streams : {1, 2, 3, 4})
+    for (const bool in_place : {false, true})
+      for (const bool poison : {false, true})
+        for (const MemoryMode memory : {MemoryMode::planned, MemoryMode::separate})
+          for (const EvaluationOrder order :
+               {EvaluationOrder::least, EvaluationOrder::program, EvaluationOrder::depth_first,
+                EvaluationOrder::greedy})
+            expect_as_evaluated(s, {.streams = streams,
+                                    .in_place = in_place,
+                                    .order = order,
+                                    .memory = memory,
+                                    .poison = poison});
+}
+
+TEST(Compile, MemoryIsTheLowerBoundAndBelowThatOfSeparateTensors) {
+  const Sample s;
+  Context context;
+  const Executable planned = compile(s.g, {}, context);
+  const Executable separate = compile(s.g, {.memory = MemoryMode::separate}, context);
+  EXPECT_EQ(planned.report().arena_bytes, planned.report().lower_bound);
+  EXPECT_LT(planned.report().arena_bytes, separate.report().arena_bytes);
+  EXPECT_GT(planned.report().in_place_pairs, 0U);
+  EXPECT_EQ(separate.report().in_place_pairs, 0U);
+}
+
+TEST(Compile, BoundOutputsTakeNoByteAndAreWrittenWhereTheCallerSays) {
+  const Sample s;
+  Context context;
+  const Executable kept = compile(s.g, {.outputs = {s.sum}}, context);
+  Executable run = compile(s.g, {.bound = {s.sum}}, context);
+  EXPECT_LT(run.report().arena_bytes, kept.report().arena_bytes + 12 * 4 * 4);
+  const Tensor mine(DType::f32, {12, 4});
+  std::vector<Binding> bindings = s.bindings();
+  EXPECT_THROW(run.run(bindings), StatusError);
+  bindings.emplace_back(s.sum, mine);
+  run.run(bindings);
+  EXPECT_EQ(bits(mine), bits(evaluate(s.g, s.bindings(), std::vector{s.sum})[0]));
+  bindings.back().second = bindings[0].second;
+  EXPECT_THROW(run.run(bindings), StatusError);
+}
+
+TEST(Compile, AnOutputMayBeAnInputOrAConstantOrZeros) {
+  SymbolicGraph g("trivial");
+  const TensorSymbol x = g.input("x", {DType::f64, {3}});
+  const Tensor two(DType::f64, {2});
+  fill(two, 2);
+  const TensorSymbol c = g.constant("c", two);
+  const TensorSymbol z = g.zeros({DType::f64, {4}}, "z");
+  const TensorSymbol back = g.slice(x, 0, 2, 3, -1);
+  g.set_outputs({x, c, z, back});
+  Context context;
+  Executable run = compile(g, {}, context);
+  run.run({{x, numbered(g, x)}});
+  EXPECT_EQ(run.output(x).real_at({0}), -0.625);
+  EXPECT_EQ(run.output(c).real_at({1}), 2);
+  EXPECT_EQ(run.output(z).real_at({3}), 0);
+  EXPECT_EQ(run.output(back).real_at({2}), -0.625);
+  EXPECT_EQ(run.report().arena_bytes, 0U);
+}
+
+TEST(Compile, MisuseIsAnErrorInWords) {
+  const Sample s;
+  const Sample other;
+  Context context;
+  Executable run = compile(s.g, {}, context);
+  const auto error = [&](const auto& call) {
+    try {
+      call();
+    } catch (const StatusError& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_NE(error([&] { run.run(); }).find("'x' f32[6,8]"), std::string::npos)
+      << error([&] { run.run(); });
+  EXPECT_NE(error([&] { run.bind(other.x, numbered(other.g, other.x)); }).find("another graph"),
+            std::string::npos);
+  EXPECT_NE(error([&] { run.bind(s.x, Tensor(DType::f32, {8, 6})); })
+                .find("x must be f32[6,8], got f32[8,6]"),
+            std::string::npos);
+  EXPECT_NE(error([&] { run.bind(s.left, numbered(s.g, s.left)); }).find("neither"),
+            std::string::npos);
+  EXPECT_NE(error([&] { run.output(s.left); }).find("not asked for"), std::string::npos);
+  EXPECT_NE(error([&] { compile(s.g, {.streams = 0}, context); }).find("at least 1"),
+            std::string::npos);
+  EXPECT_NE(error([&] { compile(s.g, {.bound = {s.x}}, context); }).find("no node writes it"),
+            std::string::npos);
+  run.run(s.bindings());
+}
+
+}  // namespace
+}  // namespace mote
