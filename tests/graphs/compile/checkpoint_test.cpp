@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "graphs/compile/numbered.h"
 #include "mote/runtime/status.h"
 #include "mote/symbolic/compile.h"

@@ -88,17 +88,20 @@ GraphTensor Graph::view(GraphTensor of, std::int64_t byte_offset, const TensorFo
   const std::string what = "view: " + to_string(form) + " at byte " + std::to_string(byte_offset) +
                            " of " + state_->text_of_tensor(parent);
   const ViewPlaces outer(graph::form_of(whole.tensor), 0);
-  const std::int64_t bytes = checked_span(form.dtype, form.shape, form.strides);
-  const std::int64_t room = outer.high - outer.low;
-  if (byte_offset < 0 || bytes > room || byte_offset > room - bytes)
-    refuse(what + " takes " + std::to_string(bytes) + " bytes, it has " + std::to_string(room));
+  checked_span(form.dtype, form.shape, form.strides);
+  const ViewPlaces inner(form, 0);  // strides below 0 reach bytes before the first element
+  if (inner.low < inner.high &&
+      (byte_offset < outer.low - inner.low || byte_offset > outer.high - inner.high))
+    refuse(what + " takes the bytes from " + std::to_string(inner.low) + " to " +
+           std::to_string(inner.high) + " of that, it has those from " +
+           std::to_string(outer.low) + " to " + std::to_string(outer.high));
   const DLDevice device = whole.tensor.device();
   if (form.device.device_type != device.device_type || form.device.device_id != device.device_id)
     refuse(what + " is on another device than it");
   TensorRecord record;
   record.kind = TensorKind::view;
   record.root = whole.root;
-  record.offset = whole.offset + outer.low + byte_offset - ViewPlaces(form, 0).low;
+  record.offset = whole.offset + byte_offset;
   const TensorRecord& root = state_->tensors[record.root];
   if (record.offset % static_cast<std::int64_t>(size_of(form.dtype)) != 0)
     refuse(what + " is not aligned to its elements");
