@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "mote/base/variant_names.h"
@@ -61,6 +62,17 @@ void register_generated(Registry& registry, OpId id, const mote_op_definition& o
   registry.set<Definition>(id, kDefinition, &op);
 }
 
+/// Marks the ops through which no gradient flows. mote-gen writes the gradient of every op that has
+/// one; a library without any may have been written by hand, and says nothing.
+void mark_without_gradient(const mote_kernel_library& library, Registry& registry) {
+  if (library.gradient_count == 0) return;
+  std::unordered_set<std::string_view> differentiated;
+  for (const mote_op_gradient& g : gradients_of(library)) differentiated.insert(g.op);
+  for (const mote_op_definition& op : ops_of(library))
+    if (!is_gradient(op.name) && !differentiated.contains(op.name))
+      set_once<bool>(registry, registry.get(op.name), kZeroGradient, true);
+}
+
 /// Throws StatusError if an op with another definition has one of the names, or if the whole
 /// library is registered already.
 void check_new(const mote_kernel_library& library, const Registry& registry) {
@@ -91,8 +103,12 @@ void register_library(const mote_kernel_library& library, Registry& registry) {
     const OpId id = registry.add(op.name);
     if (definitions.find(id) == nullptr) register_generated(registry, id, op, kernels_of(library));
   }
-  for (const mote_op_gradient& g : gradients_of(library))
+  mark_without_gradient(library, registry);
+  // "gradient" comes last: if all ops have it, the library is registered.
+  for (const mote_op_gradient& g : gradients_of(library)) {
+    set_once<Gradient>(registry, registry.add(g.gradient), kGradientOf, &g);
     set_once<Gradient>(registry, registry.add(g.op), kGradient, &g);
+  }
 }
 
 void register_catalogue(Registry& registry) {

@@ -40,15 +40,22 @@ inline constexpr const char* kGenerated = "generated";
 /// no generated kernels.
 using Gradient = const mote_op_gradient*;
 inline constexpr const char* kGradient = "gradient";
+/// "gradient_of": the row of which this op is the gradient. Its mask `reads` tells the inputs whose
+/// data a kernel reads from those of which only the shape is needed.
+inline constexpr const char* kGradientOf = "gradient_of";
+/// "zero_gradient": true (a bool) for an op through which no gradient flows by its definition, such
+/// as a comparison. An op that has neither this nor a gradient is one whose gradient is not known.
+inline constexpr const char* kZeroGradient = "zero_gradient";
 /// The group of all ops that are gradients.
 inline constexpr const char* kGradients = "gradients";
 
 /// Registers every op of the library with its family as its group, and the gradients of ops with
-/// kGradients as theirs. Sets the attributes "definition", "in_place", "generated", "gradient", and
-/// "infer" (infer.h); an attribute that the program has registered at the default level stays. The
-/// library (its table, its code) must stay as long as the registry. Throws StatusError, before
-/// anything is registered, if an op of that name exists or the table is malformed. If memory runs
-/// out, the ops registered so far stay, and the same call continues with the rest.
+/// kGradients as theirs. Sets the attributes "definition", "in_place", "generated", "gradient",
+/// "gradient_of", and "infer" (infer.h); and "zero_gradient" for ops of a library that has
+/// gradients, but none for them. An attribute that the program has registered at the default level
+/// stays. The library (its table, its code) must stay as long as the registry. Throws StatusError,
+/// before anything is registered, if an op of that name exists or the table is malformed. If memory
+/// runs out, the ops registered so far stay, and the same call continues with the rest.
 void register_library(const mote_kernel_library& library, Registry& registry = Registry::global());
 /// Registers the library that is part of mote.
 void register_catalogue(Registry& registry);

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "mote/base/export.h"
+#include "mote/base/tensor_mask.h"
 #include "mote/runtime/command.h"
 #include "mote/runtime/infer.h"
 #include "mote/symbolic/symbol.h"
@@ -59,10 +60,25 @@ enum class NodeKind : std::uint8_t {
   function,  ///< the caller's code
 };
 
+class SymbolicGraph;
+
+/// A node of a caller's code whose gradient is asked for. Inputs and outputs are the node's.
+struct FunctionCall {
+  std::span<const TensorSymbol> inputs;
+  std::span<const TensorSymbol> outputs;
+  std::span<const TensorSymbol> gradients;  ///< of outputs; empty where none comes
+  TensorMask wanted = 0;                    ///< bit k: the gradient of input k is asked for
+};
+
 /// A caller's code as a node: it is given the tensors of its inputs and outputs, in their order.
 struct NamedFunction {
   std::string name;
   std::function<void(std::span<const Tensor> inputs, std::span<const Tensor> outputs)> run;
+  /// Appends nodes that compute the gradient, commands or functions, and returns a symbol for each
+  /// input, of its dtype and shape; an empty one where no gradient flows. A function without it
+  /// cannot be differentiated.
+  std::function<std::vector<TensorSymbol>(SymbolicGraph& graph, const FunctionCall& call)>
+      gradient = {};
 };
 
 struct NodeInfo {

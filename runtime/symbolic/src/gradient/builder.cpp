@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gradient/builder.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "command/check_call.h"
+#include "fail.h"
+#include "mote/base/error.h"
+
+namespace mote {
+namespace {
+
+/// Returns the parameters of a command that an op has, as settings.
+std::vector<Setting> settings_for(const mote_op_definition& op, const Command& command) {
+  std::vector<Setting> settings;
+  for (const mote_param& p : command.params())
+    for (std::int32_t k = 0; k < op.param_count; ++k)
+      if (std::string_view(op.params[k].name) == p.name)
+        settings.push_back(p.is_real != 0 ? Setting(op.params[k].name, p.real)
+                                          : Setting(op.params[k].name, p.integer));
+  return settings;
+}
+
+}  // namespace
+
+const Command& GraphBuilder::command_like(const std::string& op, const Command& other,
+                                          std::optional<int> axis) {
+  std::vector<Command>& known = alike_[op][other];
+  for (const Command& c : known)
+    if (c.axis() == axis) return c;
+  const Registry& registry = graph_.registry();
+  const Definition definition = registry.column<Definition>(kDefinition).at(registry.get(op));
+  return known.emplace_back(op, settings_for(*definition, other), axis, registry);
+}
+
+const Command& GraphBuilder::parsed(const std::string& text) {
+  const auto found = commands_.find(text);
+  if (found != commands_.end()) return found->second;
+  return commands_.emplace(text, parse_command(text, graph_.registry())).first->second;
+}
+
+std::vector<TensorForm> GraphBuilder::infer_forms(const Command& command,
+                                                  std::span<const TensorSymbol> inputs,
+                                                  std::optional<DType> dtype) const {
+  std::vector<Tensor> tensors(inputs.size());
+  std::vector<const Tensor*> pointers(inputs.size());
+  DLDevice device{kDLCPU, 0};
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (!inputs[k]) continue;
+    const TensorForm& form = graph_.form(inputs[k]);
+    tensors[k] = Tensor::over(nullptr, form.dtype, form.shape, form.strides, form.device);
+    pointers[k] = &tensors[k];
+    device = form.device;
+  }
+  std::vector<TensorForm> forms = infer(command, pointers, dtype);
+  for (TensorForm& form : forms) form.device = device;
+  return forms;
+}
+
+std::vector<TensorSymbol> GraphBuilder::emit(const Command& command,
+                                             std::span<const TensorSymbol> inputs,
+                                             std::span<const TensorForm> forms, TensorMask wanted,
+                                             std::span<const TensorSymbol> targets) {
+  const mote_op_definition& op = command.definition();
+  TensorMask present = 0;
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (inputs[k]) present |= mask_bit(k);
+  const TensorMask there = outputs_there(command, present);
+  std::vector<TensorSymbol> outputs(static_cast<std::size_t>(op.output_count));
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const bool needed = is_in(wanted, k) || op.outputs[k].optional == 0;
+    if (!needed || !mote::has(there, static_cast<int>(k))) continue;
+    outputs[k] = k < targets.size() && targets[k] ? targets[k] : graph_.tensor(forms[k]);
+  }
+  graph_.write(command, inputs, outputs);
+  return outputs;
+}
+
+TensorSymbol GraphBuilder::op(const std::string& command, std::span<const TensorSymbol> inputs,
+                              TensorSymbol target) {
+  const Command& parsed = this->parsed(command);
+  const std::vector<TensorForm> forms = infer_forms(parsed, inputs);
+  return emit(parsed, inputs, forms, 1, std::span(&target, 1)).front();
+}
+
+TensorSymbol GraphBuilder::filled(double value, const TensorForm& form) {
+  const std::string key = to_string(TensorForm{form.dtype, {}, {}, form.device}) + "=" +
+                          std::to_string(std::bit_cast<std::uint64_t>(value));
+  TensorSymbol& scalar = scalars_[key];
+  if (!scalar && form.device.device_type == kDLCPU) {
+    const Tensor memory(form.dtype, AxisList{});
+    fill(memory, value);
+    scalar = graph_.constant("", memory);
+  } else if (!scalar) {
+    scalar = graph_.tensor({form.dtype, {}, {}, form.device});
+    graph_.fill(scalar, value);
+  }
+  return form.shape.size() == 0 ? scalar : graph_.broadcast_to(scalar, form.shape);
+}
+
+TensorSymbol GraphBuilder::sum(std::span<const TensorSymbol> terms, TensorSymbol target) {
+  std::vector<TensorSymbol> there;
+  for (const TensorSymbol term : terms)
+    if (term) there.push_back(term);
+  if (there.empty()) return {};
+  if (there.size() == 1) return into(target, there.front());
+  TensorSymbol total = there.front();
+  for (std::size_t k = 1; k < there.size(); ++k)
+    total = add(total, there[k], k + 1 == there.size() ? target : TensorSymbol{});
+  return total;
+}
+
+TensorSymbol GraphBuilder::sum_to(TensorSymbol x, const AxisList& shape, TensorSymbol target) {
+  const AxisList from = this->shape(x);
+  if (from == shape) return into(target, x);
+  const int extra = from.size() - shape.size();
+  if (extra < 0)
+    fail_graph("a gradient of shape " + to_string(from) + " for a tensor of shape " +
+               to_string(shape));
+  std::vector<int> axes;
+  AxisList left;
+  for (int k = 0; k < from.size(); ++k) {
+    if (k >= extra && shape[k - extra] == from[k]) {
+      left.push_back(from[k]);
+      continue;
+    }
+    if (k >= extra && shape[k - extra] != 1)
+      fail_graph("a gradient of shape " + to_string(from) + " for a tensor of shape " +
+                 to_string(shape));
+    axes.push_back(k);
+  }
+  // The sum is written to the target itself if that can be seen without the summed axes.
+  const TensorSymbol seen = target ? try_view(target, {ViewKind::reshape, left}) : TensorSymbol{};
+  const TensorSymbol summed = sum_over(x, axes, seen);
+  return seen ? target : into(target, reshaped(summed, shape));
+}
+
+TensorSymbol GraphBuilder::sum_over(TensorSymbol x, std::span<const int> axes,
+                                    TensorSymbol target) {
+  // Neighbouring axes are summed at once, the last ones first.
+  for (std::size_t end = axes.size(); end > 0;) {
+    std::size_t begin = end - 1;
+    while (begin > 0 && axes[begin - 1] + 1 == axes[begin]) --begin;
+    AxisList merged;
+    const AxisList& own = shape(x);
+    for (int k = 0; k < own.size(); ++k)
+      if (k > axes[begin] && k <= axes[end - 1])
+        merged[merged.size() - 1] *= own[k];
+      else
+        merged.push_back(own[k]);
+    x = op("sum axis=" + std::to_string(axes[begin]), {reshaped(x, merged)},
+           begin == 0 ? target : TensorSymbol{});
+    end = begin;
+  }
+  return x;
+}
+
+TensorSymbol GraphBuilder::try_view(TensorSymbol x, const ViewStep& step) {
+  try {
+    apply(step, Region{form(x), 0});
+  } catch (const StatusError&) {
+    return {};
+  }
+  return graph_.view(x, step);
+}
+
+TensorSymbol GraphBuilder::reshaped(TensorSymbol x, const AxisList& shape) {
+  if (this->shape(x) == shape) return x;
+  const ViewStep step{ViewKind::reshape, shape};
+  if (const TensorSymbol view = try_view(x, step)) return view;
+  const TensorForm& of = form(x);
+  return graph_.view(
+      graph_.convert(x, {of.dtype, of.shape, checked_strides(of.dtype, of.shape), of.device}),
+      step);
+}
+
+TensorSymbol GraphBuilder::converted(TensorSymbol x, DType to) {
+  if (dtype(x) == to) return x;
+  TensorSymbol& known = converted_[{x.index, to}];
+  const TensorForm& of = form(x);
+  if (!known) known = graph_.convert(x, {to, of.shape, checked_strides(to, of.shape), of.device});
+  return known;
+}
+
+TensorSymbol GraphBuilder::into(TensorSymbol target, TensorSymbol x) {
+  if (!target || target == x) return x;
+  graph_.copy(x, target);
+  return target;
+}
+
+}  // namespace mote

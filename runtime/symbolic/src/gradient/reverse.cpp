@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gradient/reverse.h"
+
+#include <algorithm>
+
+#include "fail.h"
+
+namespace mote {
+namespace {
+
+template <typename Function>
+void for_bits(TensorMask mask, const Function& function) {
+  for (std::size_t k = 0; mask != 0; ++k, mask >>= 1U)
+    if ((mask & 1U) != 0) function(k);
+}
+
+}  // namespace
+
+Reverse::Reverse(GraphBuilder& builder, std::vector<std::uint32_t> nodes, std::uint32_t boundary)
+    : builder_(builder),
+      graph_(builder.graph()),
+      nodes_(std::move(nodes)),
+      regions_(graph_, boundary) {}
+
+/// Goes forwards to find what depends on `wrt`, and backwards to find what `of` depends on.
+void Reverse::find_active(std::span<const TensorSymbol> of, std::span<const TensorSymbol> wrt) {
+  ElementSet varied(regions_);
+  for (const TensorSymbol symbol : wrt) varied.add(symbol.index);
+  std::vector<ActiveNode> candidates;
+  for (const std::uint32_t index : nodes_) {
+    const NodeInfo& node = graph_.nodes()[index];
+    const NodeFlow flow = flow_of(graph_, node);
+    TensorMask wanted = 0;
+    for_bits(flow.to, [&](std::size_t k) {
+      if (varied.overlaps(node.inputs[k])) wanted |= mask_bit(k);
+    });
+    if (wanted == 0 || flow.from == 0) continue;
+    for_bits(flow.from, [&](std::size_t k) { varied.add(node.outputs[k]); });
+    candidates.push_back({index, flow.from, wanted});
+  }
+  ElementSet useful(regions_);
+  for (const TensorSymbol symbol : of) {
+    reached_.push_back(varied.overlaps(symbol.index));
+    if (reached_.back()) useful.add(symbol.index);
+  }
+  for (std::size_t n = candidates.size(); n-- > 0;) {
+    ActiveNode active = candidates[n];
+    const NodeInfo& node = graph_.nodes()[active.node];
+    TensorMask given = 0;
+    for_bits(active.given, [&](std::size_t k) {
+      if (useful.overlaps(node.outputs[k])) given |= mask_bit(k);
+    });
+    if (given == 0) continue;
+    active.given = given;
+    for_bits(active.wanted, [&](std::size_t k) { useful.add(node.inputs[k]); });
+    active_.push_back(active);
+  }
+  std::ranges::reverse(active_);
+}
+
+GradientCall Reverse::call_of(const ActiveNode& active) const {
+  const NodeInfo& node = graph_.nodes()[active.node];
+  GradientCall call;
+  call.command = node.command.get();
+  const auto symbols = [&](const std::vector<std::uint32_t>& indices, std::int32_t count) {
+    std::vector<TensorSymbol> list(std::max(indices.size(), static_cast<std::size_t>(count)));
+    for (std::size_t k = 0; k < indices.size(); ++k)
+      if (indices[k] != kNoIndex) list[k] = graph_.at(indices[k]);
+    return list;
+  };
+  const bool is_command = node.kind == NodeKind::command;
+  call.inputs = symbols(node.inputs, is_command ? call.command->definition().input_count : 0);
+  call.outputs = symbols(node.outputs, is_command ? call.command->definition().output_count : 0);
+  call.gradients.resize(call.outputs.size());
+  call.targets.resize(call.inputs.size());
+  call.given = active.given;
+  call.wanted = active.wanted;
+  return call;
+}
+
+void Reverse::check(std::span<const TensorSymbol> of, std::span<const TensorSymbol> wrt) const {
+  for (std::size_t n = 0; n < active_.size(); ++n) {
+    const NodeInfo& node = graph_.nodes()[active_[n].node];
+    const std::string reason = why_not(graph_, node, call_of(active_[n]));
+    if (!reason.empty())
+      fail_graph("gradient: " + graph_.text(graph_.node_at(active_[n].node)) +
+                     " has no gradient: " + reason + "; it is on the path " + path(n, of, wrt),
+                 MOTE_UNSUPPORTED);
+  }
+}
+
+/// Returns "loss <- h <- x", through the node.
+std::string Reverse::path(std::size_t failing, std::span<const TensorSymbol> of,
+                          std::span<const TensorSymbol> wrt) const {
+  const auto overlaps_any = [&](std::span<const TensorSymbol> symbols, std::uint32_t symbol) {
+    ElementSet elements(regions_);
+    elements.add(symbol);
+    return std::ranges::any_of(symbols, [&](TensorSymbol s) { return elements.overlaps(s.index); });
+  };
+  std::vector<std::uint32_t> towards_of;
+  std::vector<std::uint32_t> towards_wrt;
+  // From the node to `of`: the next node that reads what the last one gave.
+  for (std::size_t n = failing, next = failing; next < active_.size(); n = next) {
+    const NodeInfo& node = graph_.nodes()[active_[n].node];
+    ElementSet given(regions_);
+    bool is_end = false;
+    std::uint32_t first = kNoIndex;
+    for_bits(active_[n].given, [&](std::size_t k) {
+      given.add(node.outputs[k]);
+      if (first == kNoIndex) first = node.outputs[k];
+      is_end = is_end || overlaps_any(of, node.outputs[k]);
+    });
+    towards_of.push_back(first);
+    if (is_end) break;
+    for (next = n + 1; next < active_.size(); ++next) {
+      bool reads = false;
+      for_bits(active_[next].wanted, [&](std::size_t k) {
+        reads = reads || given.overlaps(graph_.nodes()[active_[next].node].inputs[k]);
+      });
+      if (reads) break;
+    }
+  }
+  for (std::size_t n = failing + 1; n-- > 0;) {
+    const NodeInfo& node = graph_.nodes()[active_[n].node];
+    bool is_link = towards_wrt.empty();
+    for_bits(active_[n].given, [&](std::size_t k) {
+      is_link =
+          is_link || overlaps_any(std::vector{graph_.at(towards_wrt.back())}, node.outputs[k]);
+    });
+    if (!is_link) continue;
+    std::uint32_t last = kNoIndex;
+    bool is_end = false;
+    for_bits(active_[n].wanted, [&](std::size_t k) {
+      if (is_end) return;
+      last = node.inputs[k];
+      is_end = overlaps_any(wrt, last);
+    });
+    towards_wrt.push_back(last);
+    if (is_end) break;
+  }
+  constexpr std::size_t kNamed = 4;
+  std::string text;
+  const auto list = [&](const std::vector<std::uint32_t>& symbols) {
+    for (std::size_t k = 0; k < symbols.size(); ++k) {
+      if (k == kNamed && symbols.size() > 2 * kNamed) {
+        text += " <- … " + std::to_string(symbols.size() - 2 * kNamed) + " more …";
+        k = symbols.size() - kNamed;
+      }
+      text += (text.empty() ? "" : " <- ") + graph_.text(graph_.at(symbols[k]));
+    }
+  };
+  std::ranges::reverse(towards_of);
+  list(towards_of);
+  list(towards_wrt);
+  return text;
+}
+
+/// Computes the gradients of a node's inputs from those of its outputs.
+void Reverse::walk(const ActiveNode& active, Cotangents& cotangents) {
+  GradientCall call = call_of(active);
+  call.given = 0;
+  for_bits(active.given, [&](std::size_t k) {
+    call.gradients[k] = cotangents.of(call.outputs[k]);
+    if (call.gradients[k]) call.given |= mask_bit(k);
+  });
+  for_bits(active.wanted,
+           [&](std::size_t k) { call.targets[k] = cotangents.target(call.inputs[k]); });
+  // A node may move while others are appended.
+  const NodeInfo node = graph_.nodes()[active.node];
+  std::vector<TensorSymbol> gradients(call.inputs.size());
+  if (call.given != 0) gradients = node_gradient(builder_, node, call);
+  for_bits(active.wanted, [&](std::size_t k) {
+    TensorSymbol gradient = gradients[k];
+    if (!gradient) {
+      gradient = builder_.filled(0, builder_.form(call.inputs[k]));
+    }
+    cotangents.add(call.inputs[k], builder_.into(call.targets[k], gradient));
+  });
+}
+
+std::vector<TensorSymbol> Reverse::run(std::span<const TensorSymbol> of,
+                                       std::span<const TensorSymbol> seeds,
+                                       std::span<const TensorSymbol> wrt) {
+  find_active(of, wrt);
+  check(of, wrt);
+  Cotangents cotangents(builder_, regions_);
+  for (std::size_t k = 0; k < of.size(); ++k)
+    if (reached_[k]) cotangents.expect(of[k]);
+  for (const ActiveNode& active : active_)
+    for_bits(active.wanted, [&](std::size_t k) {
+      cotangents.expect(graph_.at(graph_.nodes()[active.node].inputs[k]));
+    });
+  for (std::size_t k = 0; k < of.size(); ++k) {
+    if (!reached_[k]) continue;
+    const TensorSymbol seed = seeds.empty() ? builder_.filled(1, builder_.form(of[k])) : seeds[k];
+    cotangents.add(of[k], builder_.into(cotangents.target(of[k]), seed));
+  }
+  for (std::size_t n = active_.size(); n-- > 0;) walk(active_[n], cotangents);
+  std::vector<TensorSymbol> gradients;
+  for (const TensorSymbol symbol : wrt) gradients.push_back(cotangents.of(symbol));
+  return gradients;
+}
+
+}  // namespace mote

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gradient/symbol_regions.h"
+
+#include <algorithm>
+
+namespace mote {
+
+std::uint32_t SymbolRegions::root_of(std::uint32_t symbol) const {
+  while (!is_root(symbol)) symbol = graph_.symbols()[symbol].base;
+  return symbol;
+}
+
+std::vector<std::uint32_t> SymbolRegions::views_to(std::uint32_t symbol) const {
+  std::vector<std::uint32_t> views;
+  for (; !is_root(symbol); symbol = graph_.symbols()[symbol].base) views.push_back(symbol);
+  std::ranges::reverse(views);
+  return views;
+}
+
+TensorForm SymbolRegions::form_of(std::uint32_t root) const {
+  const TensorForm& form = graph_.form(graph_.at(root));
+  if (Tensor::over(nullptr, form.dtype, form.shape, form.strides, form.device).is_distinct())
+    return form;
+  return {form.dtype, form.shape, checked_strides(form.dtype, form.shape), form.device};
+}
+
+Region SymbolRegions::region(std::uint32_t symbol) const {
+  if (is_root(symbol)) return {form_of(symbol), 0};
+  const std::vector<std::uint32_t> views = views_to(symbol);
+  Region region{form_of(graph_.symbols()[views.front()].base), 0};
+  for (const std::uint32_t view : views) region = apply(graph_.view_step(graph_.at(view)), region);
+  return region;
+}
+
+void ElementSet::add(std::uint32_t symbol) {
+  OfRoot& of = roots_[regions_.root_of(symbol)];
+  if (regions_.is_root(symbol))
+    of.whole = true;
+  else if (!of.whole)
+    of.parts.add(regions_.region(symbol), symbol);
+}
+
+bool ElementSet::overlaps(std::uint32_t symbol) const {
+  const auto found = roots_.find(regions_.root_of(symbol));
+  if (found == roots_.end()) return false;
+  return found->second.whole || found->second.parts.overlaps(regions_.region(symbol));
+}
+
+}  // namespace mote

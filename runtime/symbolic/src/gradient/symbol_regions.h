@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensors of a graph, and the regions of them that symbols are. Symbols below a boundary count
+// as tensors of their own, even if they are views: so a part of a graph is looked at by itself.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "gradient/region_index.h"
+#include "mote/symbolic/symbolic_graph.h"
+
+namespace mote {
+
+class SymbolRegions {
+ public:
+  SymbolRegions(const SymbolicGraph& graph, std::uint32_t boundary)
+      : graph_(graph), boundary_(boundary) {}
+
+  bool is_root(std::uint32_t symbol) const {
+    return symbol < boundary_ || graph_.symbols()[symbol].kind != SymbolKind::view;
+  }
+  std::uint32_t root_of(std::uint32_t symbol) const;
+  /// Returns the views from the root to the symbol, the root's first.
+  std::vector<std::uint32_t> views_to(std::uint32_t symbol) const;
+  /// Returns the form of a tensor that has a place for each element of the root, at the root's
+  /// place if the root's elements are distinct.
+  TensorForm form_of(std::uint32_t root) const;
+  /// Returns the symbol's region in a tensor of that form.
+  Region region(std::uint32_t symbol) const;
+
+ private:
+  const SymbolicGraph& graph_;
+  std::uint32_t boundary_;
+};
+
+/// Sets of elements of tensors.
+class ElementSet {
+ public:
+  explicit ElementSet(const SymbolRegions& regions) : regions_(regions) {}
+
+  void add(std::uint32_t symbol);
+  bool overlaps(std::uint32_t symbol) const;
+
+ private:
+  struct OfRoot {
+    bool whole = false;
+    RegionIndex parts;
+  };
+  const SymbolRegions& regions_;
+  std::unordered_map<std::uint32_t, OfRoot> roots_;
+};
+
+}  // namespace mote
