@@ -27,6 +27,11 @@ Graph& Graph::operator=(const Graph& other) {
   return *this;
 }
 
+const Graph::State& Graph::state() const {
+  const InUse use(state_, "state");
+  return *state_;
+}
+
 void Graph::prepare(const GraphOptions& options) {
   const InUse use(state_, "prepare");
   graph::prepare(*state_, options, nullptr);

@@ -19,8 +19,9 @@ class RandomWork {
   /// With delays, functions sleep for up to half a millisecond. With a device, everything but
   /// functions is there, and there are none.
   explicit RandomWork(unsigned seed, std::size_t nodes = 24, bool delays = true,
-                      const std::optional<Device>& device = std::nullopt)
-      : random_(seed), device_(device) {
+                      const std::optional<Device>& device = std::nullopt,
+                      std::span<const mote_backend* const> backends = {})
+      : random_(seed), device_(device), backends_(backends.begin(), backends.end()) {
     for (int k = 0; k < 3; ++k) add_block();
     for (std::size_t n = 0; n < nodes; ++n) add_node(delays);
     graph.find_order();
@@ -107,7 +108,7 @@ class RandomWork {
       graph.fill(y, 1.5);
       return calls_.push_back([out] { mote::fill(out, 1.5); });
     }
-    graph.add(command, inputs, std::span(&y, 1), {.name = {}, .backends = backends});
+    graph.add(command, inputs, std::span(&y, 1), {.name = {}, .backends = backends_});
     calls_.push_back([command, in, out, with = options()]() mutable {
       std::vector<const Tensor*> pointers;
       for (const Tensor& x : in) pointers.push_back(&x);
@@ -129,16 +130,14 @@ class RandomWork {
         {a, y}, {y});
     calls_.push_back([body, ta, ty] { body(ta, ty); });
   }
-  RunOptions options() const { return {.backends = backends}; }
+  RunOptions options() const { return {.backends = backends_}; }
 
   std::mt19937 random_;
   std::optional<Device> device_;
   std::vector<Tensor> blocks_;
   std::vector<GraphTensor> views_;
   std::vector<std::function<void()>> calls_;
-
- public:
-  std::vector<const mote_backend*> backends;
+  std::vector<const mote_backend*> backends_;
 };
 
 inline void expect_same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trace in the Trace Event Format: an object with the array "traceEvents"; "X" is a complete
-// event with ts and dur in microseconds, "M" gives a process or a thread its name.
+// A trace in the Trace Event Format: an object with the array "traceEvents", of one event a line;
+// "X" is a complete event with ts and dur in microseconds, "M" gives a process or a thread its
+// name. nlohmann's trees are not used: they end the program when memory has run out.
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -12,10 +15,38 @@
 namespace mote {
 namespace {
 
-using Json = nlohmann::ordered_json;
+std::string quoted(const std::string& text) {
+  using Json = nlohmann::json;
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
-Json named(const char* what, std::uint32_t thread, const std::string& name) {
-  return {{"name", what}, {"ph", "M"}, {"pid", 1}, {"tid", thread}, {"args", {{"name", name}}}};
+/// Returns nanoseconds as a number of microseconds.
+std::string microseconds(std::int64_t nanoseconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%lld.%03lld", static_cast<long long>(nanoseconds / 1000),
+                static_cast<long long>(nanoseconds % 1000));
+  return text.data();
+}
+
+/// Returns the members that each event has.
+std::string event(const char* kind, const std::string& name, std::uint32_t stream) {
+  return "{\"name\": " + quoted(name) + ", \"ph\": \"" + kind +
+         "\", \"pid\": 1, \"tid\": " + std::to_string(stream);
+}
+
+std::string named(const char* what, std::uint32_t stream, const std::string& name) {
+  return event("M", what, stream) + ", \"args\": {\"name\": " + quoted(name) + "}}";
+}
+
+std::string complete(const graph::NodeRecord& node, const GraphTrace::Span& span,
+                     std::int64_t start, std::size_t run) {
+  const std::string kind = graph::kind_of(node);
+  const std::string& name = node.options.name;
+  return event("X", name.empty() ? kind : name, span.stream) + ", \"cat\": " + quoted(kind) +
+         ", \"ts\": " + microseconds(span.begin - start) +
+         ", \"dur\": " + microseconds(span.end - span.begin) +
+         ", \"args\": {\"node\": " + std::to_string(span.node) +
+         ", \"run\": " + std::to_string(run) + "}}";
 }
 
 }  // namespace
@@ -30,25 +61,14 @@ std::string to_trace_json(const Graph& g, const GraphTrace& trace) {
       start = std::min(start, span.begin);
       streams.insert(span.stream);
     }
-  Json events = Json::array({named("process_name", 0, "mote")});
+  std::string events = named("process_name", 0, "mote");
   for (const std::uint32_t stream : streams)
-    events.push_back(named("thread_name", stream, "stream " + std::to_string(stream)));
+    events += ",\n" + named("thread_name", stream, "stream " + std::to_string(stream));
   for (std::size_t r = 0; r < trace.runs.size(); ++r)
-    for (const GraphTrace::Span& span : trace.runs[r].spans) {
-      if (span.end < 0 || span.node >= state.nodes.size()) continue;
-      const graph::NodeRecord& node = state.nodes[span.node];
-      const std::string& name = node.options.name;
-      events.push_back({{"name", name.empty() ? graph::kind_of(node) : name},
-                        {"cat", graph::kind_of(node)},
-                        {"ph", "X"},
-                        {"pid", 1},
-                        {"tid", span.stream},
-                        {"ts", static_cast<double>(span.begin - start) / 1e3},
-                        {"dur", static_cast<double>(span.end - span.begin) / 1e3},
-                        {"args", {{"node", span.node}, {"run", r}}}});
-    }
-  const Json whole = {{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}};
-  return whole.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+    for (const GraphTrace::Span& span : trace.runs[r].spans)
+      if (span.end >= 0 && span.node < state.nodes.size())
+        events += ",\n" + complete(state.nodes[span.node], span, start, r);
+  return "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n" + events + "\n]}\n";
 }
 
 }  // namespace mote

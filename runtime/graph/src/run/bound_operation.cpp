@@ -35,6 +35,10 @@ BoundOperation::BoundOperation(const NodeRecord& node, std::vector<const Tensor*
     return;
   }
   keep(inputs, outputs);
+  if (const auto* work = std::get_if<FillNode>(&node.work); work != nullptr && device_) {
+    filled_ = std::make_shared<Tensor>(outputs_.front().dtype(), outputs_.front().shape());
+    std::visit([&](auto value) { mote::fill(*filled_, value); }, work->value);
+  }
   kind_ = std::holds_alternative<CopyNode>(node.work)   ? Kind::copy
           : std::holds_alternative<FillNode>(node.work) ? Kind::fill
                                                         : Kind::function;
@@ -68,10 +72,7 @@ void BoundOperation::run_other() {
 void BoundOperation::give(Stream& stream) const {
   if (kind_ == Kind::command) return mote::run(prepared_, stream);
   if (kind_ == Kind::copy) return mote::copy(inputs_.front(), outputs_.front(), stream);
-  const auto& value = std::get<FillNode>(node_->work).value;
-  stream.enqueue([y = outputs_.front(), value] {
-    std::visit([&](auto number) { mote::fill(y, number); }, value);
-  });
+  mote::copy(*filled_, outputs_.front(), stream);
 }
 
 bool BoundOperation::rebind(const std::vector<const Tensor*>& inputs,

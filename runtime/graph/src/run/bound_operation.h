@@ -37,9 +37,7 @@ class BoundOperation {
       return prepared_->run();
     run_other();
   }
-  /// True if give() leaves the work to a device.
-  bool is_given_to_device() const { return device_ && kind_ != Kind::function; }
-  /// Gives the work to a stream of its device.
+  /// Gives the work to a stream of its device; functions have none.
   void give(Stream& stream) const;
   /// Points at other tensors of the same forms. Returns false, and changes nothing, if the kernel
   /// that was chosen does not take them, so that it must be prepared anew.
@@ -57,6 +55,7 @@ class BoundOperation {
   std::shared_ptr<PreparedCommand> prepared_;
   const NodeRecord* node_ = nullptr;
   std::vector<Tensor> inputs_, outputs_;  ///< of all but commands
+  std::shared_ptr<Tensor> filled_;        ///< what a fill copies to a device
 };
 
 }  // namespace mote::graph

@@ -13,14 +13,26 @@ void run_loop(Graph::State& state, const Plan& plan);
 
 namespace {
 
+/// False if the run has failed or is cancelled, which is its error then.
+bool may_begin(RunState& run, const Step& step) noexcept {
+  if (run.has_failed.load(std::memory_order_relaxed)) return false;
+  if (!run.is_cancelled()) [[likely]]
+    return true;
+  try {
+    refuse_cancelled(step.operation->node());
+  } catch (...) {
+    run.fail();
+  }
+  return false;
+}
+
 /// Runs steps of a plan in a stream's work.
 void run_steps(RunState& run, std::uint32_t first, std::uint32_t last) noexcept {
   for (std::uint32_t k = first; k < last; ++k) {
-    if (run.has_failed.load(std::memory_order_relaxed)) return;
     const Step& step = run.plan->steps[k];
+    if (!may_begin(run, step)) return;
     const NodeRecord& node = step.operation->node();
     try {
-      if (run.is_cancelled()) refuse_cancelled(node);
       const std::int64_t begin = run.spans != nullptr ? trace_clock() : 0;
       try {
         step.operation->run();
@@ -37,17 +49,14 @@ void run_steps(RunState& run, std::uint32_t first, std::uint32_t last) noexcept 
 }
 
 void give_steps(const std::shared_ptr<RunState>& run, const Action& a, Stream& stream) {
-  const auto give_own = [&](std::uint32_t first, std::uint32_t last) {
-    stream.enqueue([run, first, last] { run_steps(*run, first, last); });
-  };
-  const Plan& plan = *run->plan;
-  if (!plan.devices[a.stream] || run->spans != nullptr) return give_own(a.first, a.last);
-  for (std::uint32_t k = a.first; k < a.last; ++k) {
-    if (plan.steps[k].operation->is_given_to_device())
-      plan.steps[k].operation->give(stream);
-    else
-      give_own(k, k + 1);
+  if (stream.device()) {
+    for (std::uint32_t k = a.first; k < a.last; ++k) {
+      if (!may_begin(*run, run->plan->steps[k])) return;
+      run->plan->steps[k].operation->give(stream);
+    }
+    return;
   }
+  stream.enqueue([run, first = a.first, last = a.last] { run_steps(*run, first, last); });
 }
 
 void give_actions(const std::shared_ptr<RunState>& run, const std::vector<Stream*>& streams) {
@@ -83,6 +92,11 @@ std::shared_ptr<RunState> begin_run(Graph::State& state, std::shared_ptr<const P
   return run;
 }
 
+std::pair<int, int> key_of(const std::optional<Device>& device) {
+  if (!device) return {kDLCPU, 0};
+  return {device->dl().device_type, device->dl().device_id};
+}
+
 /// Returns the graph's own stream of that number on the device.
 Stream* own_stream(Graph::State& state, const std::optional<Device>& device, std::size_t number) {
   if (state.options.context == nullptr)
@@ -102,24 +116,37 @@ Stream* own_stream(Graph::State& state, const std::optional<Device>& device, std
   return of_device[number].get();
 }
 
-/// Returns a stream for each of the plan's: the graph's own, and the caller's for the first on its
-/// device.
-std::vector<Stream*> streams_for(Graph::State& state, const Plan& plan, Stream* caller) {
-  std::vector<Stream*> streams;
+/// The streams of one run.
+struct RunStreams {
+  std::vector<Stream*> of_plan;  ///< one for each of the plan's: the graph's own, or the caller's
+  std::vector<Stream*> own;      ///< the graph's own among them, and `joint`
+  /// A stream on the host that waits for a device's streams, if the caller's is on a device too:
+  /// only the host learns of the errors there.
+  Stream* joint = nullptr;
+};
+
+/// Chooses streams. The caller's is taken for the first of the plan's on its device. While the
+/// graph is traced, nodes on a device run in streams of the host, which wait for each.
+RunStreams streams_for(Graph::State& state, const Plan& plan, Stream* caller) {
+  RunStreams streams;
   std::map<std::pair<int, int>, std::size_t> used;
   const std::optional<Device> of_caller = caller != nullptr ? caller->device() : std::nullopt;
   bool is_taken = caller == nullptr;
-  for (const std::optional<Device>& device : plan.devices) {
+  bool has_device = false;
+  for (const std::optional<Device>& wanted : plan.devices) {
+    const std::optional<Device> device = state.trace != nullptr ? std::nullopt : wanted;
     if (!is_taken && device == of_caller) {
-      streams.push_back(caller);
+      streams.of_plan.push_back(caller);
       is_taken = true;
       continue;
     }
-    const std::pair<int, int> key =
-        device ? std::pair<int, int>(device->dl().device_type, device->dl().device_id)
-               : std::pair<int, int>(kDLCPU, 0);
-    streams.push_back(own_stream(state, device, used[key]++));
+    streams.own.push_back(own_stream(state, device, used[key_of(device)]++));
+    streams.of_plan.push_back(streams.own.back());
+    has_device = has_device || device;
   }
+  if (!has_device || !of_caller) return streams;
+  streams.joint = own_stream(state, std::nullopt, used[key_of(std::nullopt)]);
+  streams.own.push_back(streams.joint);
   return streams;
 }
 
@@ -164,10 +191,11 @@ void wait_quietly(const Event& event) noexcept {
 }
 
 /// Waits for streams after not all of a run could be given to them.
-void abandon(RunState& run, const std::vector<Stream*>& streams, const Stream* caller) noexcept {
+void abandon(RunState& run, const std::vector<Stream*>& own, Stream* caller = nullptr) noexcept {
   run.fail();
-  for (Stream* stream : streams) {
-    if (stream == caller) continue;
+  for (std::size_t k = 0; k <= own.size(); ++k) {
+    Stream* const stream = k < own.size() ? own[k] : caller;
+    if (stream == nullptr) continue;
     try {
       stream->synchronize();
     } catch (...) {  // NOLINT(bugprone-empty-catch): the caller gets the first error
@@ -195,25 +223,29 @@ void finish(RunState& run, const std::vector<Stream*>& streams) {
 }
 
 /// Gives the run to the streams, between earlier and later work of the caller's.
-void give_between(const std::shared_ptr<RunState>& run, const std::vector<Stream*>& streams,
-                  Stream& caller) {
+void give_between(const std::shared_ptr<RunState>& run, const RunStreams& streams, Stream& caller) {
   const Event start;
   caller.record(start);
-  for (Stream* stream : streams)
+  for (Stream* stream : streams.of_plan)
     if (stream != &caller) stream->wait(start);
-  give_actions(run, streams);
-  for (Stream* stream : streams) {
+  give_actions(run, streams.of_plan);
+  bool is_joined = false;
+  for (Stream* stream : streams.of_plan) {
     if (stream == &caller) continue;
+    const bool by_host = streams.joint != nullptr && stream->device();
     const Event end;
     stream->record(end);
-    caller.wait(end);
+    (by_host ? *streams.joint : caller).wait(end);
+    is_joined = is_joined || by_host;
   }
+  if (!is_joined) return;
+  const Event end;
+  streams.joint->record(end);
+  caller.wait(end);
 }
 
-bool has_host_work(const RunState& run) {
-  return run.spans != nullptr || std::ranges::any_of(run.plan->steps, [](const Step& step) {
-           return !step.operation->is_given_to_device();
-         });
+bool has_host_work(const RunStreams& streams) {
+  return std::ranges::any_of(streams.of_plan, [](const Stream* s) { return !s->device(); });
 }
 
 }  // namespace
@@ -233,28 +265,27 @@ void run_and_wait(Graph::State& state, std::uint32_t part) {
   if (ready->is_loop) [[likely]]
     return run_loop(state, *ready);
   Event().synchronize();  // throws in the work of a stream, which must not wait
-  const std::vector<Stream*> streams = streams_for(state, *ready, nullptr);
-  forget_what_is_over(state, streams);
+  const RunStreams streams = streams_for(state, *ready, nullptr);
+  forget_what_is_over(state, streams.own);
   const std::shared_ptr<RunState> run = begin_run(state, ready);
   try {
-    give_actions(run, streams);
+    give_actions(run, streams.of_plan);
   } catch (...) {
-    abandon(*run, streams, nullptr);
+    abandon(*run, streams.own);
     throw;
   }
-  finish(*run, streams);
+  finish(*run, streams.own);
 }
 
 void give_run(Graph::State& state, std::uint32_t part, Stream& caller) {
   const std::shared_ptr<Plan> plan = ready_plan(state, part);
-  std::vector<Stream*> streams;
+  RunStreams streams;
   if (!plan->is_loop) streams = streams_for(state, *plan, &caller);
-  forget_what_is_over(state, streams);
+  forget_what_is_over(state, streams.own);
   for (const GivenRun& given : state.prepared.given)
     if (need_order(state, given, part, *plan)) caller.wait(given.end);
   const std::shared_ptr<RunState> run = begin_run(state, plan);
-  GivenRun given{.part = part, .run = run, .end = Event(), .own = streams};
-  std::erase(given.own, &caller);
+  GivenRun given{.part = part, .run = run, .end = Event(), .own = streams.own};
   state.prepared.given.reserve(state.prepared.given.size() + 1);
   try {
     if (plan->is_loop) {
@@ -265,11 +296,11 @@ void give_run(Graph::State& state, std::uint32_t part, Stream& caller) {
       });
     } else {
       give_between(run, streams, caller);
-      if (has_host_work(*run)) caller.enqueue([run] { run->throw_error(); });
+      if (has_host_work(streams) || run->has_failed) caller.enqueue([run] { run->throw_error(); });
     }
     caller.record(given.end);
   } catch (...) {
-    abandon(*run, streams, &caller);
+    abandon(*run, streams.own, &caller);
     throw;
   }
   state.prepared.given.push_back(std::move(given));

@@ -202,7 +202,8 @@ class Graph {
   GraphStatistics statistics() const;
 
   struct State;
-  const State& state() const { return *state_; }  ///< for functions of this library
+  /// Returns what the library's functions read. Throws StatusError after a move.
+  const State& state() const;
 
  private:
   GraphNode add_fill(GraphTensor y, double value, const NodeOptions& options);
