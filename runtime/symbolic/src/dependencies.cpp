@@ -84,27 +84,14 @@ IndexLists users(const SymbolicGraph& graph, std::vector<std::uint32_t> NodeInfo
   return {graph.symbol_count(), pairs};
 }
 
-}  // namespace
-
-IndexLists::IndexLists(std::size_t count,
-                       std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs)
-    : begins_(count + 1), entries_(pairs.size()) {
-  for (const auto& [index, entry] : pairs) ++begins_[index + 1];
-  for (std::size_t k = 0; k < count; ++k) begins_[k + 1] += begins_[k];
-  std::vector<std::size_t> next(begins_.begin(), begins_.end() - 1);
-  for (const auto& [index, entry] : pairs) entries_[next[index]++] = entry;
-}
-
-IndexLists readers(const SymbolicGraph& graph) { return users(graph, &NodeInfo::inputs); }
-IndexLists writers(const SymbolicGraph& graph) { return users(graph, &NodeInfo::outputs); }
-
-IndexLists predecessors(const SymbolicGraph& graph) {
+IndexLists predecessors_of(const SymbolicGraph& graph, bool with_order) {
   const auto partial = partial_writes(graph);
   Pairs pairs;
   std::vector<std::uint32_t> before;
   for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
     const NodeInfo& info = graph.nodes()[node];
-    before = info.after;
+    before.clear();
+    if (with_order) before = info.after;
     for (const std::uint32_t input : info.inputs) {
       if (input == kNoIndex) continue;
       const SymbolInfo& read = graph.symbols()[input];
@@ -123,6 +110,50 @@ IndexLists predecessors(const SymbolicGraph& graph) {
   }
   return {graph.node_count(), pairs};
 }
+
+/// Returns the nodes that write the symbols, and all before them.
+std::vector<bool> ancestors_of(const SymbolicGraph& graph, const IndexLists& before,
+                               std::span<const TensorSymbol> of) {
+  const IndexLists written = writers(graph);
+  std::vector<bool> found(graph.node_count());
+  std::vector<std::uint32_t> open;
+  const auto reach = [&](std::uint32_t node) {
+    if (found[node]) return;
+    found[node] = true;
+    open.push_back(node);
+  };
+  for (const TensorSymbol symbol : of)
+    for (const std::uint32_t node : written[graph.info(symbol).root]) {
+      const auto writes = [&](std::uint32_t output) {
+        return output != kNoIndex && graph.symbols()[output].root == graph.info(symbol).root &&
+               overlap(graph.region(graph.at(output)), graph.region(symbol));
+      };
+      if (std::ranges::any_of(graph.nodes()[node].outputs, writes)) reach(node);
+    }
+  while (!open.empty()) {
+    const std::uint32_t node = open.back();
+    open.pop_back();
+    for (const std::uint32_t writer : before[node]) reach(writer);
+  }
+  return found;
+}
+
+}  // namespace
+
+IndexLists::IndexLists(std::size_t count,
+                       std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs)
+    : begins_(count + 1), entries_(pairs.size()) {
+  for (const auto& [index, entry] : pairs) ++begins_[index + 1];
+  for (std::size_t k = 0; k < count; ++k) begins_[k + 1] += begins_[k];
+  std::vector<std::size_t> next(begins_.begin(), begins_.end() - 1);
+  for (const auto& [index, entry] : pairs) entries_[next[index]++] = entry;
+}
+
+IndexLists readers(const SymbolicGraph& graph) { return users(graph, &NodeInfo::inputs); }
+IndexLists writers(const SymbolicGraph& graph) { return users(graph, &NodeInfo::outputs); }
+
+IndexLists predecessors(const SymbolicGraph& graph) { return predecessors_of(graph, true); }
+IndexLists data_predecessors(const SymbolicGraph& graph) { return predecessors_of(graph, false); }
 
 std::vector<std::uint32_t> topological_order(const SymbolicGraph& graph) {
   return topological_order(graph, predecessors(graph));
@@ -163,29 +194,10 @@ std::vector<std::uint32_t> topological_order(const SymbolicGraph& graph, const I
 }
 
 std::vector<bool> ancestors(const SymbolicGraph& graph, std::span<const TensorSymbol> of) {
-  const IndexLists before = predecessors(graph);
-  const IndexLists written = writers(graph);
-  std::vector<bool> found(graph.node_count());
-  std::vector<std::uint32_t> open;
-  const auto reach = [&](std::uint32_t node) {
-    if (found[node]) return;
-    found[node] = true;
-    open.push_back(node);
-  };
-  for (const TensorSymbol symbol : of)
-    for (const std::uint32_t node : written[graph.info(symbol).root]) {
-      const auto writes = [&](std::uint32_t output) {
-        return output != kNoIndex && graph.symbols()[output].root == graph.info(symbol).root &&
-               overlap(graph.region(graph.at(output)), graph.region(symbol));
-      };
-      if (std::ranges::any_of(graph.nodes()[node].outputs, writes)) reach(node);
-    }
-  while (!open.empty()) {
-    const std::uint32_t node = open.back();
-    open.pop_back();
-    for (const std::uint32_t writer : before[node]) reach(writer);
-  }
-  return found;
+  return ancestors_of(graph, predecessors(graph), of);
+}
+std::vector<bool> data_ancestors(const SymbolicGraph& graph, std::span<const TensorSymbol> of) {
+  return ancestors_of(graph, data_predecessors(graph), of);
 }
 
 std::vector<bool> descendants(const SymbolicGraph& graph, std::span<const TensorSymbol> of) {

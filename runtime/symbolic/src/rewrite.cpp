@@ -54,18 +54,32 @@ void SymbolicGraph::replace_uses(const std::unordered_map<std::uint32_t, std::ui
   for (NodeInfo& node : nodes_)
     for (std::uint32_t& input : node.inputs) input = replaced(input);
   for (std::uint32_t& output : outputs_) output = replaced(output);
-  // A view of a view stands after it, so that its base has been placed anew before.
-  for (SymbolInfo& symbol : symbols_) {
-    if (symbol.removed || symbol.kind != SymbolKind::view) continue;
-    symbol.base = replaced(symbol.base);
-    const std::uint32_t root = symbol.root;
-    place_view(symbol, steps_[symbol.side]);
-    if (symbol.root == root || symbol.producer == kNoIndex) continue;
-    const auto index = static_cast<std::uint32_t>(&symbol - symbols_.data());
-    std::erase(written_views_[root], index);
-    written_views_[symbol.root].push_back(index);
-  }
+  for (SymbolInfo& symbol : symbols_)
+    if (!symbol.removed && symbol.kind == SymbolKind::view) symbol.base = replaced(symbol.base);
+  place_views();
   ++version_;
+}
+
+/// Places all views anew, each after its base, which may be a view that stands after it.
+void SymbolicGraph::place_views() {
+  std::vector<bool> is_placed(symbols_.size());
+  std::vector<std::uint32_t> open;
+  for (std::uint32_t k = 0; k < symbols_.size(); ++k) {
+    for (std::uint32_t view = k;
+         symbols_[view].kind == SymbolKind::view && !symbols_[view].removed && !is_placed[view];
+         view = symbols_[view].base) {
+      is_placed[view] = true;
+      open.push_back(view);
+    }
+    for (; !open.empty(); open.pop_back()) {
+      SymbolInfo& view = symbols_[open.back()];
+      const std::uint32_t root = view.root;
+      place_view(view, steps_[view.side]);
+      if (view.root == root || view.producer == kNoIndex) continue;
+      std::erase(written_views_[root], open.back());
+      written_views_[view.root].push_back(open.back());
+    }
+  }
 }
 
 void SymbolicGraph::set_input(NodeSymbol node, std::size_t k, TensorSymbol symbol) {
@@ -92,6 +106,18 @@ void SymbolicGraph::leave_out(NodeSymbol node, std::size_t k) {
   const auto views = written_views_.find(symbol.root);
   if (views != written_views_.end()) std::erase(views->second, info.outputs[k]);
   info.outputs[k] = kNoIndex;
+  ++version_;
+}
+
+void SymbolicGraph::set_after(NodeSymbol node, std::span<const NodeSymbol> before) {
+  const std::uint32_t index = checked(node);
+  std::vector<std::uint32_t> edges;
+  for (const NodeSymbol other : before) {
+    const std::uint32_t first = checked(other);
+    if (first == index) fail_graph(text(node) + " would come after itself");
+    if (std::ranges::find(edges, first) == edges.end()) edges.push_back(first);
+  }
+  nodes_[index].after = std::move(edges);
   ++version_;
 }
 

@@ -37,7 +37,8 @@ SymbolicGraph::SymbolicGraph(const SymbolicGraph& other)
       steps_(other.steps_),
       values_(other.values_),
       by_name_(other.by_name_),
-      written_views_(other.written_views_) {}
+      written_views_(other.written_views_),
+      attributes_(std::make_unique<detail::AttributeTable>(*other.attributes_)) {}
 
 SymbolicGraph& SymbolicGraph::operator=(const SymbolicGraph& other) {
   if (this != &other) *this = SymbolicGraph(other);

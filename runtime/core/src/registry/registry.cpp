@@ -3,10 +3,7 @@
 // higher level replaces is kept, since a reader may use it.
 #include "mote/runtime/registry.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -15,6 +12,7 @@
 #include "mote/base/near_names.h"
 #include "mote/runtime/catalogue.h"
 #include "mote/runtime/status.h"
+#include "registry/type_text.h"
 
 namespace mote {
 namespace detail {
@@ -40,14 +38,6 @@ namespace {
 
 [[noreturn]] void refuse_registration(const std::string& what) {
   throw StatusError(MOTE_INVALID, "registry: " + what);
-}
-
-std::string readable(std::type_index type) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
-  std::string name = status == 0 ? text : type.name();
-  std::free(text);
-  return name;
 }
 
 template <typename Map>

@@ -34,6 +34,8 @@ class IndexLists {
 /// Returns, for each node, the nodes that must be done before it, each once, in rising order: those
 /// that write elements that it reads, and those that order() names.
 IndexLists predecessors(const SymbolicGraph& graph);
+/// The same without those that only order() names.
+IndexLists data_predecessors(const SymbolicGraph& graph);
 /// Returns, for each root, the nodes that read it or a view of it, in rising order, each once.
 IndexLists readers(const SymbolicGraph& graph);
 /// Returns, for each root, the nodes that write it or a view of it, in rising order.
@@ -47,6 +49,8 @@ std::vector<std::uint32_t> topological_order(const SymbolicGraph& graph,
 
 /// Returns, for each node, whether one of the symbols depends on it (ancestors), in linear time.
 std::vector<bool> ancestors(const SymbolicGraph& graph, std::span<const TensorSymbol> of);
+/// Returns, for each node, whether one of the symbols depends on what it writes.
+std::vector<bool> data_ancestors(const SymbolicGraph& graph, std::span<const TensorSymbol> of);
 /// Returns, for each node, whether it depends on one of the symbols (descendants).
 std::vector<bool> descendants(const SymbolicGraph& graph, std::span<const TensorSymbol> of);
 

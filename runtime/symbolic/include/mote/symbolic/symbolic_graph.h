@@ -26,6 +26,7 @@
 #include "mote/base/tensor_mask.h"
 #include "mote/runtime/command.h"
 #include "mote/runtime/infer.h"
+#include "mote/symbolic/attributes.h"
 #include "mote/symbolic/symbol.h"
 #include "mote/symbolic/view.h"
 
@@ -112,6 +113,9 @@ class SymbolicGraph {
   std::uint32_t identity() const { return identity_; }
   /// Grows with each change of the structure.
   std::uint64_t version() const { return version_; }
+  /// Values of any type, of the graph, its symbols and its nodes, which are copied with it.
+  Attributes attributes() { return {*this, *attributes_}; }
+  ConstAttributes attributes() const { return {*this, *attributes_}; }
 
   // ---- symbols; a name that another symbol has throws StatusError
 
@@ -220,6 +224,9 @@ class SymbolicGraph {
   void set_input(NodeSymbol node, std::size_t k, TensorSymbol symbol);
   /// Leaves output k of the node out. The op must allow it (its definition, `optional`).
   void leave_out(NodeSymbol node, std::size_t k);
+  /// Makes the nodes `before` those that the node comes after without data, in place of those that
+  /// order() has named.
+  void set_after(NodeSymbol node, std::span<const NodeSymbol> before);
   /// Makes the node a recomputation of segment `segment`.
   void mark_recomputed(NodeSymbol node, std::uint32_t segment);
   /// Turns a symbol that nothing writes any more into a constant of the same form.
@@ -239,6 +246,7 @@ class SymbolicGraph {
                                                   std::optional<DType> dtype) const;
   void infer_later(std::uint32_t input);
   void place_view(SymbolInfo& view, const ViewStep& step) const;
+  void place_views();
 
   std::string name_;
   const Registry* registry_;
@@ -252,6 +260,7 @@ class SymbolicGraph {
   std::unordered_map<std::string, std::uint32_t> by_name_;
   /// The written symbols of each root that is written by views.
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> written_views_;
+  std::unique_ptr<detail::AttributeTable> attributes_ = std::make_unique<detail::AttributeTable>();
 };
 
 }  // namespace mote

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attributes of a graph (NNVM's): values of any type, of the graph, of its symbols or of its nodes,
+// by name. A value of symbols or nodes is a column, indexed as they are. An attribute that is set
+// for a structure cannot be read once the structure has changed.
+//
+//   g.attributes().set_nodes("cost", std::vector<double>{…});
+//   const IndexColumn<double>& cost = g.attributes().nodes<double>("cost");
+//   if (const double* ns = cost.find(node)) …
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <typeindex>
+#include <utility>
+#include <vector>
+
+#include "mote/base/export.h"
+#include "mote/symbolic/symbol.h"
+
+namespace MOTE_API mote {
+
+class SymbolicGraph;
+
+/// The bearer of an attribute.
+enum class AttributeOf : std::uint8_t { graph, symbols, nodes };
+
+/// How long an attribute may be read.
+enum class AttributeLife : std::uint8_t {
+  structure,  ///< until the graph's version() changes, unless the pass that changes it keeps it
+  graph       ///< as long as the graph: a symbol or node that stays keeps its index and its value
+};
+
+/// The values of one attribute by the index of symbols or nodes.
+template <typename T>
+class IndexColumn {
+ public:
+  IndexColumn() = default;
+  explicit IndexColumn(std::vector<T> values) {
+    values_.reserve(values.size());
+    for (auto&& value : values) values_.emplace_back(std::move(value));
+  }
+  /// Returns null if there is no value for the index.
+  const T* find(std::uint32_t index) const noexcept {
+    return index < values_.size() && values_[index] ? &*values_[index] : nullptr;
+  }
+  void set(std::uint32_t index, T value) {
+    if (index >= values_.size()) values_.resize(index + std::size_t{1});
+    values_[index] = std::move(value);
+  }
+
+ private:
+  std::vector<std::optional<T>> values_;
+};
+
+namespace detail {
+
+class AnyAttribute {
+ public:
+  AnyAttribute(AttributeOf of, std::type_index type) : of(of), type(type) {}
+  virtual ~AnyAttribute() = default;
+  virtual std::unique_ptr<AnyAttribute> clone() const = 0;
+
+  AttributeOf of;
+  std::type_index type;
+  AttributeLife life = AttributeLife::structure;
+  std::uint64_t version = 0;  ///< the graph's, when it was set
+
+ protected:
+  AnyAttribute(const AnyAttribute&) = default;
+  AnyAttribute& operator=(const AnyAttribute&) = default;
+};
+
+template <typename Held>
+class HeldAttribute final : public AnyAttribute {
+ public:
+  HeldAttribute(AttributeOf of, std::type_index type, Held value)
+      : AnyAttribute(of, type), value(std::move(value)) {}
+  std::unique_ptr<AnyAttribute> clone() const override {
+    return std::make_unique<HeldAttribute>(*this);
+  }
+  Held value;
+};
+
+/// All attributes of a graph; a copy is deep.
+class AttributeTable {
+ public:
+  AttributeTable() = default;
+  AttributeTable(const AttributeTable& other);
+  AttributeTable& operator=(const AttributeTable& other) = delete;
+
+  std::map<std::string, std::unique_ptr<AnyAttribute>, std::less<>> by_name;
+};
+
+template <typename T>
+struct PointsToShared
+    : std::bool_constant<std::is_pointer_v<T> && !std::is_const_v<std::remove_pointer_t<T>>> {};
+template <typename T>
+struct PointsToShared<std::shared_ptr<T>> : std::bool_constant<!std::is_const_v<T>> {};
+
+[[noreturn]] void refuse_attribute(std::string_view name, std::type_index type, const char* why);
+
+}  // namespace detail
+
+/// Reads the attributes of a graph. It is valid as long as the graph stays where it is.
+class ConstAttributes {
+ public:
+  /// True if it is set and may be read.
+  bool has(std::string_view name) const;
+  std::vector<std::string> names() const;  ///< all that are set, sorted; some may be out of date
+  /// Returns the version of the graph at which it was set. Throws StatusError if it is not set.
+  std::uint64_t version(std::string_view name) const;
+
+  // All throw StatusError if the attribute has another type or bearer, and if the structure has
+  // changed since it was set; the message names the pass that provides it.
+  /// Returns null if it is not set.
+  template <typename T>
+  const T* find(std::string_view name) const {
+    return value_of<T>(find_any(name, AttributeOf::graph, typeid(T)));
+  }
+  template <typename T>
+  const T* find(TensorSymbol symbol, std::string_view name) const {
+    check(symbol);
+    const auto* column = value_of<IndexColumn<T>>(find_any(name, AttributeOf::symbols, typeid(T)));
+    return column == nullptr ? nullptr : column->find(symbol.index);
+  }
+  template <typename T>
+  const T* find(NodeSymbol node, std::string_view name) const {
+    check(node);
+    const auto* column = value_of<IndexColumn<T>>(find_any(name, AttributeOf::nodes, typeid(T)));
+    return column == nullptr ? nullptr : column->find(node.index);
+  }
+  // These throw StatusError if it is not set, too.
+  template <typename T>
+  const T& at(std::string_view name) const {
+    return *value_of<T>(&at_any(name, AttributeOf::graph, typeid(T)));
+  }
+  template <typename T>
+  const IndexColumn<T>& symbols(std::string_view name) const {
+    return *value_of<IndexColumn<T>>(&at_any(name, AttributeOf::symbols, typeid(T)));
+  }
+  template <typename T>
+  const IndexColumn<T>& nodes(std::string_view name) const {
+    return *value_of<IndexColumn<T>>(&at_any(name, AttributeOf::nodes, typeid(T)));
+  }
+
+ protected:
+  friend class SymbolicGraph;
+  ConstAttributes(const SymbolicGraph& graph, detail::AttributeTable& table)
+      : graph_(&graph), table_(&table) {}
+
+  template <typename Held>
+  static Held* value_of(detail::AnyAttribute* any) {
+    return any == nullptr ? nullptr : &static_cast<detail::HeldAttribute<Held>*>(any)->value;
+  }
+  void check(TensorSymbol symbol) const;
+  void check(NodeSymbol node) const;
+  detail::AnyAttribute* find_any(std::string_view name, AttributeOf of, std::type_index type) const;
+  detail::AnyAttribute& at_any(std::string_view name, AttributeOf of, std::type_index type) const;
+  bool may_be_read(const detail::AnyAttribute& any) const;
+
+  const SymbolicGraph* graph_;
+  detail::AttributeTable* table_;
+};
+
+/// Reads and sets the attributes of a graph. A value is copied with the graph, by its copy
+/// constructor, so set() throws StatusError for types whose copies would share something that may
+/// change. It also throws StatusError if the attribute has another type or bearer already.
+class Attributes : public ConstAttributes {
+ public:
+  template <typename T>
+  void set(std::string_view name, T value, AttributeLife life = AttributeLife::structure) {
+    store<T>(name, AttributeOf::graph, std::move(value), life);
+  }
+  /// Sets the values of symbols 0, 1, …
+  template <typename T>
+  void set_symbols(std::string_view name, std::vector<T> values,
+                   AttributeLife life = AttributeLife::structure) {
+    store_column<T>(name, AttributeOf::symbols, std::move(values), life);
+  }
+  template <typename T>
+  void set_nodes(std::string_view name, std::vector<T> values,
+                 AttributeLife life = AttributeLife::structure) {
+    store_column<T>(name, AttributeOf::nodes, std::move(values), life);
+  }
+  /// Sets the value of one symbol; others that are out of date are lost.
+  template <typename T>
+  void set(TensorSymbol symbol, std::string_view name, T value,
+           AttributeLife life = AttributeLife::structure) {
+    check(symbol);
+    store_one<T>(name, AttributeOf::symbols, symbol.index, std::move(value), life);
+  }
+  template <typename T>
+  void set(NodeSymbol node, std::string_view name, T value,
+           AttributeLife life = AttributeLife::structure) {
+    check(node);
+    store_one<T>(name, AttributeOf::nodes, node.index, std::move(value), life);
+  }
+  void drop(std::string_view name);
+
+ private:
+  friend class SymbolicGraph;
+  friend class PassDriver;
+  using ConstAttributes::ConstAttributes;
+
+  template <typename T>
+  static void check_copies(std::string_view name) {
+    if constexpr (!std::is_copy_constructible_v<T>)
+      detail::refuse_attribute(name, typeid(T), "it cannot be copied");
+    else if constexpr (detail::PointsToShared<T>::value)
+      detail::refuse_attribute(name, typeid(T), "a copy would share what it points to");
+  }
+  template <typename T, typename Held>
+  void store(std::string_view name, AttributeOf of, Held value, AttributeLife life) {
+    check_copies<T>(name);
+    if constexpr (std::is_copy_constructible_v<T>)
+      put(name, std::make_unique<detail::HeldAttribute<Held>>(of, typeid(T), std::move(value)),
+          life);
+  }
+  template <typename T>
+  void store_column(std::string_view name, AttributeOf of, std::vector<T> values,
+                    AttributeLife life) {
+    store<T>(name, of, IndexColumn<T>(std::move(values)), life);
+  }
+  template <typename T>
+  void store_one(std::string_view name, AttributeOf of, std::uint32_t index, T value,
+                 AttributeLife life) {
+    check_copies<T>(name);
+    if constexpr (std::is_copy_constructible_v<T>) {
+      if (!has(name)) store_column<T>(name, of, {}, life);
+      detail::AnyAttribute& any = at_any(name, of, typeid(T));
+      value_of<IndexColumn<T>>(&any)->set(index, std::move(value));
+      any.life = life;
+    }
+  }
+  void put(std::string_view name, std::unique_ptr<detail::AnyAttribute> value, AttributeLife life);
+  /// States that the attribute holds for the structure as it is now.
+  void keep(std::string_view name);
+};
+
+}  // namespace mote

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds equal symbols by the bytes of constants, and by the root and the region of views.
+#include "passes/equal_symbols.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+namespace mote {
+namespace {
+
+/// True if all bytes of the constant can be compared at once.
+bool is_solid(const Tensor& value) {
+  return value.device().device_type == kDLCPU && value.is_contiguous();
+}
+
+std::string_view bytes_of(const Tensor& value) {
+  if (value.element_count() == 0) return {};
+  return {static_cast<const char*>(value.data()),
+          static_cast<std::size_t>(value.element_count()) * size_of(value.dtype())};
+}
+
+/// Returns a hash of the constant that costs little, however large it is.
+std::size_t sample_of(const Tensor& value) {
+  constexpr std::size_t kSample = 64;
+  if (!is_solid(value)) return std::hash<const void*>()(value.data());
+  return std::hash<std::string_view>()(bytes_of(value).substr(0, kSample));
+}
+
+bool is_same_value(const Tensor& x, const Tensor& y) {
+  if (x.data() == y.data()) return true;
+  return is_solid(x) && is_solid(y) && bytes_of(x) == bytes_of(y);
+}
+
+}  // namespace
+
+std::size_t mixed(std::size_t hash, std::size_t more) {
+  return hash ^ (more + 0x9e3779b97f4a7c15U + (hash << 6U) + (hash >> 2U));
+}
+
+std::size_t hash_of(const TensorForm& form) {
+  std::size_t hash = static_cast<std::size_t>(form.dtype);
+  for (const std::int64_t extent : form.shape) hash = mixed(hash, static_cast<std::size_t>(extent));
+  for (const std::int64_t stride : form.strides)
+    hash = mixed(hash, static_cast<std::size_t>(stride));
+  return hash;
+}
+
+EqualSymbols::EqualSymbols(const SymbolicGraph& graph)
+    : graph_(graph), is_written_(graph.symbol_count()), leaders_(graph.symbol_count(), kNoIndex) {
+  for (const NodeInfo& node : graph.nodes())
+    for (const std::uint32_t output : node.outputs)
+      if (output != kNoIndex) is_written_[graph.symbols()[output].root] = true;
+}
+
+std::uint32_t EqualSymbols::leader(std::uint32_t symbol) {
+  std::vector<std::uint32_t> views;
+  for (; leaders_[symbol] == kNoIndex && graph_.symbols()[symbol].kind == SymbolKind::view;
+       symbol = graph_.symbols()[symbol].base)
+    views.push_back(symbol);
+  if (leaders_[symbol] == kNoIndex) {
+    leaders_[symbol] = leader_of_constant(symbol);
+    if (leaders_[symbol] == symbol && graph_.symbols()[symbol].has_form)
+      add_place(symbol, {symbol, graph_.region(graph_.at(symbol))});
+  }
+  std::uint32_t found = leaders_[symbol];
+  for (; !views.empty(); views.pop_back()) {
+    found = leader_of_view(views.back(), found);
+    leaders_[views.back()] = found;
+  }
+  return found;
+}
+
+/// Returns an earlier constant of the same bytes, or earlier zeros; the symbol itself if there are
+/// none, and for other roots.
+std::uint32_t EqualSymbols::leader_of_constant(std::uint32_t symbol) {
+  const SymbolInfo& info = graph_.symbols()[symbol];
+  const bool is_constant = info.kind == SymbolKind::constant;
+  if (!is_constant && (info.kind != SymbolKind::zeros || is_written_[symbol])) return symbol;
+  const auto value = [&](std::uint32_t k) -> const Tensor& { return graph_.value(graph_.at(k)); };
+  const std::size_t hash = mixed(hash_of(info.form), is_constant ? sample_of(value(symbol)) : 0);
+  const auto [begin, end] = constants_.equal_range(hash);
+  for (auto entry = begin; entry != end; ++entry) {
+    const SymbolInfo& other = graph_.symbols()[entry->second];
+    if (other.kind == info.kind && other.form == info.form &&
+        (!is_constant || is_same_value(value(symbol), value(entry->second))))
+      return entry->second;
+  }
+  constants_.emplace(hash, symbol);
+  return symbol;
+}
+
+/// Returns the first symbol that is the same part of the same root: it is never a view of this one,
+/// since bases are asked for before their views.
+std::uint32_t EqualSymbols::leader_of_view(std::uint32_t view, std::uint32_t base) {
+  const Place& of = places_.at(base);
+  Place place{of.root, apply(graph_.view_step(graph_.at(view)), of.region)};
+  const std::size_t hash = mixed(hash_of(place.region.form),
+                                 mixed(place.root, static_cast<std::size_t>(place.region.offset)));
+  const auto [begin, end] = by_place_.equal_range(hash);
+  for (auto entry = begin; entry != end; ++entry)
+    if (places_.at(entry->second) == place) return entry->second;
+  add_place(view, std::move(place));
+  return view;
+}
+
+void EqualSymbols::add_place(std::uint32_t symbol, Place place) {
+  const std::size_t hash = mixed(hash_of(place.region.form),
+                                 mixed(place.root, static_cast<std::size_t>(place.region.offset)));
+  by_place_.emplace(hash, symbol);
+  places_.emplace(symbol, std::move(place));
+}
+
+}  // namespace mote

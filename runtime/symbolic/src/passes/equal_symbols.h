@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Classes of symbols that hold the same elements in the same form: equal constants, zeros that
+// nothing writes, equal views of equal symbols, and whatever a pass says of the outputs of nodes.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "mote/symbolic/symbolic_graph.h"
+
+namespace mote {
+
+std::size_t mixed(std::size_t hash, std::size_t more);
+std::size_t hash_of(const TensorForm& form);
+
+class EqualSymbols {
+ public:
+  explicit EqualSymbols(const SymbolicGraph& graph);
+
+  /// Returns the first symbol of the class that was asked for. Before it is asked for a symbol of a
+  /// root, join() has been called for the root if it is to be.
+  std::uint32_t leader(std::uint32_t symbol);
+  /// States that a root that a node writes whole is equal to another one.
+  void join(std::uint32_t root, std::uint32_t other) { leaders_[root] = leader(other); }
+
+ private:
+  /// A part of a root that is a leader.
+  struct Place {
+    std::uint32_t root = kNoIndex;
+    Region region;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+
+  std::uint32_t leader_of_constant(std::uint32_t symbol);
+  std::uint32_t leader_of_view(std::uint32_t view, std::uint32_t base);
+  void add_place(std::uint32_t symbol, Place place);
+
+  const SymbolicGraph& graph_;
+  std::vector<bool> is_written_;                     ///< by root: nodes write to it
+  std::vector<std::uint32_t> leaders_;               ///< by symbol; kNoIndex: not asked for yet
+  std::unordered_map<std::uint32_t, Place> places_;  ///< of leaders
+  std::unordered_multimap<std::size_t, std::uint32_t> by_place_;
+  std::unordered_multimap<std::size_t, std::uint32_t> constants_;
+};
+
+}  // namespace mote

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pass prune: nodes that no output needs are removed, unread optional outputs are left out, and
+// symbols that nothing uses are removed. Inputs stay, and so do functions without outputs, which
+// are called for what else they do, with all that these need. A graph without outputs stays whole.
+#include <algorithm>
+
+#include "mote/symbolic/dependencies.h"
+#include "passes/kernels.h"
+#include "passes/registered.h"
+
+namespace mote {
+namespace {
+
+class Pruner {
+ public:
+  Pruner(SymbolicGraph& graph, const PassOptions& options) : graph_(graph), options_(options) {}
+
+  std::string prune() {
+    if (graph_.output_indices().empty()) return "";
+    find_needed();
+    keep_order();
+    std::size_t nodes = 0;
+    for (std::uint32_t node = 0; node < graph_.node_count(); ++node) {
+      if (graph_.nodes()[node].removed || needed_[node]) continue;
+      graph_.remove(graph_.node_at(node));
+      ++nodes;
+    }
+    const std::size_t outputs = leave_out_unread();
+    const std::size_t symbols = remove_symbols();
+    std::vector<std::string> texts;
+    if (nodes > 0) texts.push_back(count_of(nodes, "node") + " removed");
+    if (outputs > 0) texts.push_back(count_of(outputs, "output") + " left out");
+    if (symbols > 0) texts.push_back(count_of(symbols, "symbol") + " removed");
+    return listed(texts);
+  }
+
+ private:
+  void find_needed() {
+    std::vector<TensorSymbol> asked = graph_.outputs();
+    std::vector<std::uint32_t> effects;
+    for (std::uint32_t k = 0; k < graph_.node_count(); ++k) {
+      const NodeInfo& node = graph_.nodes()[k];
+      const auto is_absent = [](std::uint32_t output) { return output == kNoIndex; };
+      if (node.kind != NodeKind::function || !std::ranges::all_of(node.outputs, is_absent))
+        continue;
+      effects.push_back(k);
+      for (const std::uint32_t input : node.inputs)
+        if (input != kNoIndex) asked.push_back(graph_.at(input));
+    }
+    needed_ = data_ancestors(graph_, asked);
+    for (const std::uint32_t node : effects) needed_[node] = true;
+  }
+
+  /// Makes a node that came after one that is removed come after what that one came after.
+  void keep_order() {
+    const auto is_gone = [&](std::uint32_t node) { return !needed_[node]; };
+    if (std::ranges::none_of(graph_.nodes(), [&](const NodeInfo& node) {
+          return std::ranges::any_of(node.after, is_gone);
+        }))
+      return;
+    const IndexLists before = predecessors(graph_);
+    std::vector<std::uint32_t> reached(graph_.node_count(), kNoIndex);
+    for (std::uint32_t node = 0; node < graph_.node_count(); ++node) {
+      const std::vector<std::uint32_t> after = graph_.nodes()[node].after;
+      if (!needed_[node] || std::ranges::none_of(after, is_gone)) continue;
+      std::vector<NodeSymbol> edges;
+      std::vector<std::uint32_t> open(after.rbegin(), after.rend());
+      while (!open.empty()) {
+        const std::uint32_t other = open.back();
+        open.pop_back();
+        if (reached[other] == node) continue;
+        reached[other] = node;
+        if (needed_[other])
+          edges.push_back(graph_.node_at(other));
+        else
+          open.insert(open.end(), before[other].begin(), before[other].end());
+      }
+      graph_.set_after(graph_.node_at(node), edges);
+    }
+  }
+
+  /// Finds for each symbol that a node writes whether some element of it is read or asked for.
+  void find_read() {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+    const auto use = [&](std::uint32_t symbol) {
+      if (symbol != kNoIndex) pairs.emplace_back(graph_.symbols()[symbol].root, symbol);
+    };
+    for (const NodeInfo& node : graph_.nodes())
+      for (const std::uint32_t input : node.inputs) use(input);
+    for (const std::uint32_t output : graph_.output_indices()) use(output);
+    read_ = IndexLists(graph_.symbol_count(), pairs);
+  }
+  bool is_read(std::uint32_t symbol) const {
+    const auto meets = [&](std::uint32_t other) {
+      return overlap(graph_.region(graph_.at(symbol)), graph_.region(graph_.at(other)));
+    };
+    return std::ranges::any_of(read_[graph_.symbols()[symbol].root], meets);
+  }
+
+  std::size_t leave_out_unread() {
+    find_read();
+    std::size_t count = 0;
+    for (std::uint32_t k = 0; k < graph_.node_count(); ++k) {
+      const NodeInfo& node = graph_.nodes()[k];
+      if (node.removed || node.kind != NodeKind::command || node.outputs.size() < 2 ||
+          !has_generated_kernel(graph_, node) || is_in_backends(*node.command, options_.context))
+        continue;
+      auto present = std::ranges::count_if(node.outputs,
+                                           [](std::uint32_t output) { return output != kNoIndex; });
+      for (std::size_t o = 0; o < node.outputs.size() && present > 1; ++o) {
+        const bool may_go = node.outputs[o] != kNoIndex &&
+                            node.command->definition().outputs[o].optional != 0 &&
+                            !is_read(node.outputs[o]);
+        if (!may_go) continue;
+        graph_.leave_out(graph_.node_at(k), o);
+        --present;
+        ++count;
+      }
+    }
+    return count;
+  }
+
+  std::size_t remove_symbols() {
+    std::vector<bool> used(graph_.symbol_count());
+    const auto use = [&](std::uint32_t symbol) {
+      // A view uses what it is a view of.
+      while (symbol != kNoIndex && !used[symbol]) {
+        used[symbol] = true;
+        symbol = graph_.symbols()[symbol].base;
+      }
+    };
+    for (const NodeInfo& node : graph_.nodes()) {
+      for (const std::uint32_t input : node.inputs) use(input);
+      for (const std::uint32_t output : node.outputs) use(output);
+    }
+    for (const std::uint32_t output : graph_.output_indices()) use(output);
+    std::size_t count = 0;
+    for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k) {
+      const SymbolInfo& info = graph_.symbols()[k];
+      if (info.removed || info.kind == SymbolKind::input || used[k]) continue;
+      graph_.remove(graph_.at(k));
+      ++count;
+    }
+    return count;
+  }
+
+  SymbolicGraph& graph_;
+  const PassOptions& options_;
+  std::vector<bool> needed_;  ///< by node
+  IndexLists read_;           ///< by root: the symbols of it that are read or asked for
+};
+
+}  // namespace
+
+std::string prune(SymbolicGraph& graph, const PassOptions& options) {
+  return Pruner(graph, options).prune();
+}
+
+}  // namespace mote
