@@ -4,16 +4,14 @@
 // compares the ratios of medians below with their limits. All are measured in one run with randomly
 // interleaved repetitions, so that a busy machine slows both sides of a ratio.
 #include <benchmark/benchmark.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "command/check_call.h"
+#include "gate.h"
 #include "mote/runtime/context.h"
 #include "mote/runtime/prepared.h"
 #include "mote/runtime/registry.h"
@@ -157,12 +155,7 @@ BENCHMARK(array_read)->Iterations(kIterations);
 BENCHMARK(attribute_lookup)->Iterations(kIterations);
 BENCHMARK(known_signature)->Iterations(kIterations);
 
-struct Ratio {
-  const char* of;
-  const char* over;
-  double limit;
-};
-constexpr Ratio kRatios[] = {
+constexpr bench::Ratio kRatios[] = {
     {"prepared_command", "indirect_call", 20},
 #ifdef _OPENMP
     {"prepared_relu", "region_of_threads", 1},  // it enters no parallel region
@@ -170,64 +163,7 @@ constexpr Ratio kRatios[] = {
     {"attribute_lookup", "array_read", 3},
     {"known_signature", "indirect_call", 40}};
 
-/// Keeps the repetitions of each benchmark.
-class Keeper : public benchmark::BenchmarkReporter {
- public:
-  bool ReportContext(const Context&) override { return true; }
-  void ReportRuns(const std::vector<Run>& runs) override {
-    for (const Run& run : runs)
-      if (run.run_type == Run::RT_Iteration && !run.error_occurred)
-        times_[run.run_name.function_name].push_back(run.GetAdjustedCPUTime());
-  }
-  void print() {
-    for (const auto& [name, times] : times_) fmt::print("{:18} {:7.1f} ns\n", name, median(name));
-  }
-  double median(const std::string& name) {
-    std::vector<double>& times = times_.at(name);
-    std::ranges::sort(times);
-    return times[times.size() / 2];
-  }
-
- private:
-  std::map<std::string, std::vector<double>> times_;
-};
-
-int gate(Keeper& keeper) {
-  keeper.print();
-  bool within = true;
-  for (const Ratio& r : kRatios) {
-    const double ratio = keeper.median(r.of) / keeper.median(r.over);
-    const bool ok = ratio <= r.limit;
-    fmt::print("{} is {:.1f} times {}, the limit is {}{}\n", r.of, ratio, r.over, r.limit,
-               ok ? "" : ": beyond it");
-    within = within && ok;
-  }
-  return within ? 0 : 1;
-}
-
 }  // namespace
 }  // namespace mote
 
-int main(int argc, char** argv) {
-  const bool gated = argc == 2 && std::strcmp(argv[1], "--gate") == 0;
-  std::vector<std::string> words = {argv[0]};
-  if (gated)
-    words.insert(words.end(),
-                 {"--benchmark_enable_random_interleaving=true", "--benchmark_repetitions=31"});
-  else
-    words.insert(words.end(), argv + 1, argv + argc);
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  int count = static_cast<int>(pointers.size());
-  benchmark::Initialize(&count, pointers.data());
-  if (benchmark::ReportUnrecognizedArguments(count, pointers.data())) return 2;
-  if (!gated) return benchmark::RunSpecifiedBenchmarks() > 0 ? 0 : 1;
-  // Other load on the machine may last as long as one attempt; a ratio that is really too large
-  // stays so in each.
-  for (int attempt = 0; attempt < 3; ++attempt) {
-    mote::Keeper keeper;
-    benchmark::RunSpecifiedBenchmarks(&keeper);
-    if (mote::gate(keeper) == 0) return 0;
-  }
-  return 1;
-}
+int main(int argc, char** argv) { return mote::bench::measure(argc, argv, mote::kRatios); }
