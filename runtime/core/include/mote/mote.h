@@ -304,4 +304,7 @@ MOTE_API mote_status mote_event_is_over(const mote_event* event, int* is_over);
 #ifdef __cplusplus
 }
 #endif
+
+#include "mote/mote_graphs.h" /* graphs, executables, the planner of memory */
+
 #endif

@@ -11,6 +11,7 @@
 #include "compile/layout.h"
 #include "fail.h"
 #include "mote/symbolic/dependencies.h"
+#include "mote/symbolic/pass.h"
 
 namespace mote {
 namespace {
@@ -69,6 +70,9 @@ class Compiler {
 
   /// Runs the passes. An output may be another symbol afterwards, in the same position.
   void run_passes() {
+    const std::vector<std::string> names = options_.passes.value_or(default_passes());
+    for (const PassReport& report : apply_passes(graph_, names, {.context = &context_}))
+      state_->report.passes.push_back(report.text);
     for (const TensorSymbol symbol : options_.bound) own_memory(symbol);
     now_ = graph_.output_indices();
     for (const TensorSymbol symbol : options_.bound)

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The part of the C interface (mote/mote.h, which includes this) that has graphs: symbolic ones,
+ * with their gradients, checkpoints and text; executables, which are compiled from them; graphs of
+ * operations on tensors; and the planner of memory. The rules of mote/mote.h hold.
+ *
+ *   mote_symbolic* g;
+ *   mote_symbol x, w, y;
+ *   mote_symbolic_create("net", &g);
+ *   mote_symbolic_input(g, "x", f32, 2, (int64_t[]){32, 784}, &x);
+ *   mote_symbolic_input(g, "w", f32, 2, (int64_t[]){784, 10}, &w);
+ *   mote_symbolic_apply(g, "matmul", (mote_symbol[]){x, w}, 2, &y, 1);
+ *
+ * In arrays of symbols, MOTE_NO_SYMBOL stands for an optional input or output that is left out. */
+#ifndef MOTE_MOTE_GRAPHS_H
+#define MOTE_MOTE_GRAPHS_H
+
+#include "mote/mote.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- symbolic graphs (mote/symbolic/symbolic_graph.h) ---- */
+
+typedef struct mote_symbolic mote_symbolic;
+/* A tensor of a symbolic graph: a value, valid as long as the graph. */
+typedef struct mote_symbol {
+  uint32_t graph;
+  uint32_t index;
+} mote_symbol;
+#ifdef __cplusplus
+#define MOTE_NO_SYMBOL (mote_symbol{0, 0xFFFFFFFFU})
+#else
+#define MOTE_NO_SYMBOL ((mote_symbol){0, 0xFFFFFFFFU})
+#endif
+
+MOTE_API mote_status mote_symbolic_create(const char* name, mote_symbolic** graph);
+/* Reads the text of a graph. Code of the caller's that it names is an error. */
+MOTE_API mote_status mote_symbolic_parse(const char* text, mote_symbolic** graph);
+MOTE_API mote_status mote_symbolic_copy(const mote_symbolic* graph, mote_symbolic** copy);
+MOTE_API void mote_symbolic_free(mote_symbolic* graph);
+/* Returns the graph as text, which is valid until the next call for this graph or until it is
+ * freed. */
+MOTE_API mote_status mote_symbolic_text(mote_symbolic* graph, const char** text);
+/* Checks the rules of a graph: each element is written once and before it is read, forms fit, there
+ * is no cycle. */
+MOTE_API mote_status mote_symbolic_verify(const mote_symbolic* graph);
+
+MOTE_API mote_status mote_symbolic_input(mote_symbolic* graph, const char* name, DLDataType dtype,
+                                         int32_t rank, const int64_t* shape, mote_symbol* symbol);
+/* Adds a tensor with a value, whose memory is kept and must not change. */
+MOTE_API mote_status mote_symbolic_constant(mote_symbolic* graph, const char* name,
+                                            const mote_tensor* value, mote_symbol* symbol);
+/* Adds a tensor for nodes to write, whole or by disjoint views. With `zeros` not 0, elements that
+ * no node writes are 0. name may be NULL. */
+MOTE_API mote_status mote_symbolic_tensor(mote_symbolic* graph, const char* name, DLDataType dtype,
+                                          int32_t rank, const int64_t* shape, int zeros,
+                                          mote_symbol* symbol);
+MOTE_API mote_status mote_symbolic_slice(mote_symbolic* graph, mote_symbol x, int32_t axis,
+                                         int64_t begin, int64_t count, int64_t step,
+                                         mote_symbol* view);
+MOTE_API mote_status mote_symbolic_select(mote_symbolic* graph, mote_symbol x, int32_t axis,
+                                          int64_t index, mote_symbol* view);
+MOTE_API mote_status mote_symbolic_permute(mote_symbolic* graph, mote_symbol x, int32_t rank,
+                                           const int32_t* order, mote_symbol* view);
+MOTE_API mote_status mote_symbolic_broadcast_to(mote_symbolic* graph, mote_symbol x, int32_t rank,
+                                                const int64_t* shape, mote_symbol* view);
+MOTE_API mote_status mote_symbolic_reshape(mote_symbolic* graph, mote_symbol x, int32_t rank,
+                                           const int64_t* shape, mote_symbol* view);
+
+/* Adds a node: a command as text, "conv2d stride0=2". `outputs` gets its first `output_count`
+ * outputs; the graph has the others too. */
+MOTE_API mote_status mote_symbolic_apply(mote_symbolic* graph, const char* command,
+                                         const mote_symbol* inputs, size_t input_count,
+                                         mote_symbol* outputs, size_t output_count);
+/* Adds a node whose outputs are symbols that nothing writes yet: tensors, and views of them. */
+MOTE_API mote_status mote_symbolic_write(mote_symbolic* graph, const mote_command* command,
+                                         const mote_symbol* inputs, size_t input_count,
+                                         const mote_symbol* outputs, size_t output_count);
+/* Adds a node that converts x to another dtype. */
+MOTE_API mote_status mote_symbolic_convert(mote_symbolic* graph, mote_symbol x, DLDataType dtype,
+                                           mote_symbol* y);
+MOTE_API mote_status mote_symbolic_copy_to(mote_symbolic* graph, mote_symbol x, mote_symbol y);
+MOTE_API mote_status mote_symbolic_fill(mote_symbolic* graph, mote_symbol y, double value);
+
+MOTE_API mote_status mote_symbolic_set_outputs(mote_symbolic* graph, const mote_symbol* outputs,
+                                               size_t count);
+/* Lists the outputs as mote_op_names lists ops. */
+MOTE_API mote_status mote_symbolic_outputs(const mote_symbolic* graph, mote_symbol* outputs,
+                                           size_t room, size_t* count);
+MOTE_API mote_status mote_symbolic_rename(mote_symbolic* graph, mote_symbol symbol,
+                                          const char* name);
+MOTE_API mote_status mote_symbolic_find(const mote_symbolic* graph, const char* name,
+                                        mote_symbol* symbol);
+/* Returns the dtype and shape of a symbol; `shape` has room for MOTE_MAX_AXES extents. */
+MOTE_API mote_status mote_symbolic_form(const mote_symbolic* graph, mote_symbol symbol,
+                                        DLDataType* dtype, int32_t* rank, int64_t* shape);
+
+/* Adds the nodes of the gradient of `of` with respect to `wrt` and sets `gradients`, one for each
+ * of `wrt`. seeds may be NULL: all are 1. */
+MOTE_API mote_status mote_symbolic_gradient(mote_symbolic* graph, const mote_symbol* of,
+                                            size_t of_count, const mote_symbol* wrt,
+                                            size_t wrt_count, const mote_symbol* seeds,
+                                            mote_symbol* gradients);
+/* Adds the nodes of the forward mode: the change of each of `of` when `wrt` change by `tangents`.
+ */
+MOTE_API mote_status mote_symbolic_jvp(mote_symbolic* graph, const mote_symbol* of, size_t of_count,
+                                       const mote_symbol* wrt, size_t wrt_count,
+                                       const mote_symbol* tangents, mote_symbol* changes);
+
+typedef enum mote_checkpoint_policy {
+  MOTE_CHECKPOINT_SQUARE_ROOT = 0,
+  MOTE_CHECKPOINT_BINOMIAL = 1,
+  MOTE_CHECKPOINT_BUDGET = 2,
+  MOTE_CHECKPOINT_CHEAP = 3
+} mote_checkpoint_policy;
+typedef struct mote_checkpoint_options {
+  size_t size;    /* sizeof(mote_checkpoint_options) */
+  int32_t policy; /* mote_checkpoint_policy */
+  int32_t slots;  /* for MOTE_CHECKPOINT_BINOMIAL */
+  size_t budget;  /* bytes, for MOTE_CHECKPOINT_BUDGET */
+} mote_checkpoint_options;
+/* Makes the way back compute values of the way forward again instead of keeping them. `losses` are
+ * the symbols whose gradient the graph holds. `copies` gets the number of nodes that were added; it
+ * may be NULL. */
+MOTE_API mote_status mote_symbolic_checkpoint(mote_symbolic* graph, const mote_symbol* losses,
+                                              size_t count, const mote_checkpoint_options* options,
+                                              size_t* copies);
+/* Runs passes by name, in the order that they need. */
+MOTE_API mote_status mote_symbolic_apply_passes(mote_symbolic* graph, const char* const* names,
+                                                size_t count);
+
+/* ---- executables (mote/symbolic/compile.h) ---- */
+
+typedef struct mote_executable mote_executable;
+typedef struct mote_compile_options {
+  size_t size; /* sizeof(mote_compile_options) */
+  /* The symbols that are asked for after a run; NULL: the graph's outputs. */
+  const mote_symbol* outputs;
+  size_t output_count;
+  /* Outputs whose memory mote_executable_bind() gives. */
+  const mote_symbol* bound;
+  size_t bound_count;
+  int32_t streams;      /* 0: 1 */
+  int32_t not_in_place; /* not 0: no output takes the memory of an input */
+  int32_t separate;     /* not 0: each tensor has memory of its own */
+  int32_t poison;       /* not 0: memory is filled with NaN before it is written */
+} mote_compile_options;
+/* Compiles the graph, which may be freed afterwards. If options is NULL, it has one stream. */
+MOTE_API mote_status mote_symbolic_compile(const mote_symbolic* graph,
+                                           const mote_compile_options* options,
+                                           mote_context* context, mote_executable** executable);
+MOTE_API void mote_executable_free(mote_executable* executable);
+/* Binds an input, or an output that was asked for as bound, for the next runs. The tensor's memory
+ * is kept. */
+MOTE_API mote_status mote_executable_bind(mote_executable* executable, mote_symbol symbol,
+                                          const mote_tensor* tensor);
+MOTE_API mote_status mote_executable_run(mote_executable* executable);
+/* Creates a view of an output, whose elements are valid until the next run. The executable must
+ * outlive it. */
+MOTE_API mote_status mote_executable_output(const mote_executable* executable, mote_symbol symbol,
+                                            mote_tensor** tensor);
+/* Makes a run in another thread end with an error. */
+MOTE_API mote_status mote_executable_cancel(mote_executable* executable);
+typedef enum mote_report_format {
+  MOTE_REPORT_TEXT = 0,
+  MOTE_REPORT_JSON = 1,
+  MOTE_REPORT_SVG = 2, /* memory over time */
+  MOTE_REPORT_DOT = 3  /* nodes and edges, for Graphviz */
+} mote_report_format;
+/* Describes nodes, streams and memory. The text is valid until the next call for this executable.
+ */
+MOTE_API mote_status mote_executable_report(mote_executable* executable, int32_t format,
+                                            const char** text);
+/* Returns the bytes of the planned memory, and the most that are needed at once. Either may be
+ * NULL. */
+MOTE_API mote_status mote_executable_bytes(const mote_executable* executable, size_t* bytes,
+                                           size_t* lower_bound);
+
+/* ---- graphs of operations on tensors (mote/graph/graph.h) ---- */
+
+typedef struct mote_graph mote_graph;
+/* A node of such a graph; nodes are numbered from 0 as they are added. */
+typedef uint32_t mote_graph_node;
+
+/* Creates a graph on at most `streams` streams. context may be NULL for one stream. */
+MOTE_API mote_status mote_graph_create(mote_context* context, int32_t streams, mote_graph** graph);
+MOTE_API void mote_graph_free(mote_graph* graph);
+/* Adds a command on tensors, whose memory is kept. node may be NULL. */
+MOTE_API mote_status mote_graph_add(mote_graph* graph, const mote_command* command,
+                                    const mote_tensor* const* inputs, size_t input_count,
+                                    mote_tensor* const* outputs, size_t output_count,
+                                    mote_graph_node* node);
+MOTE_API mote_status mote_graph_copy(mote_graph* graph, const mote_tensor* x, mote_tensor* y,
+                                     mote_graph_node* node);
+MOTE_API mote_status mote_graph_fill(mote_graph* graph, mote_tensor* y, double value,
+                                     mote_graph_node* node);
+/* Adds work of the caller's, which reads and writes the tensors. The status that it returns is the
+ * node's error. */
+MOTE_API mote_status mote_graph_call(mote_graph* graph, mote_status (*work)(void* argument),
+                                     void* argument, const mote_tensor* const* reads,
+                                     size_t read_count, mote_tensor* const* writes,
+                                     size_t write_count, mote_graph_node* node);
+/* Makes `after` begin when `before` is done. */
+MOTE_API mote_status mote_graph_order(mote_graph* graph, mote_graph_node before,
+                                      mote_graph_node after);
+/* Adds the edges that follow from memory that nodes share and the order in which they were added.
+ */
+MOTE_API mote_status mote_graph_find_order(mote_graph* graph);
+/* Runs all nodes and waits; prepares what was not prepared. */
+MOTE_API mote_status mote_graph_run(mote_graph* graph);
+MOTE_API mote_status mote_graph_cancel(mote_graph* graph);
+/* Returns the graph in Graphviz's language, valid until the next call for this graph. */
+MOTE_API mote_status mote_graph_dot(mote_graph* graph, const char** text);
+
+/* ---- memory (mote/memory/plan.h) ---- */
+
+typedef struct mote_memory_block {
+  uint64_t bytes;
+  uint64_t alignment; /* a power of two */
+  int64_t begin;      /* the block is needed at the times begin <= t < end */
+  int64_t end;
+} mote_memory_block;
+/* Finds an offset for each block so that blocks that are needed at one time do not overlap. `total`
+ * gets the bytes of the region, `bound` a number that none can be below; both may be NULL. */
+MOTE_API mote_status mote_plan_memory(const mote_memory_block* blocks, size_t count,
+                                      uint64_t* offsets, uint64_t* total, uint64_t* bound);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
