@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each network is a well-formed graph with the known number of parameters, and computes numbers.
+#include "networks.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "mote/base/variant_names.h"
+#include "mote/generated/kernels.h"
+#include "mote/symbolic/dependencies.h"
+#include "mote/symbolic/evaluate.h"
+
+namespace mote::networks {
+namespace {
+
+std::int64_t parameter_count(const Network& network) {
+  std::int64_t count = 0;
+  for (const TensorSymbol parameter : network.parameters)
+    count += element_count(network.graph.form(parameter));
+  return count;
+}
+
+std::size_t nodes_of(const Network& network, std::string_view op) {
+  std::size_t count = 0;
+  for (const NodeInfo& node : network.graph.nodes())
+    count += node.kind == NodeKind::command && node.command->definition().name == op ? 1 : 0;
+  return count;
+}
+
+/// Returns the outputs, of which no element is NaN or infinite.
+std::vector<Tensor> finite_outputs(const Network& network) {
+  verify(network.graph);
+  std::vector<Tensor> outputs = evaluate(network.graph, values(network, 1), network.outputs);
+  for (const Tensor& y : outputs) {
+    std::int64_t bad = 0;
+    const auto* const elements = static_cast<const float*>(y.data());
+    for (std::int64_t k = 0; k < y.element_count(); ++k) bad += std::isfinite(elements[k]) ? 0 : 1;
+    EXPECT_EQ(bad, 0) << network.graph.name() << " " << to_string(y.shape());
+  }
+  return outputs;
+}
+
+constexpr Images kSmall = {.batch = 2, .size = 32, .classes = 5};
+
+TEST(Networks, AreThoseOfThePapers) {
+  const Network resnet50 = resnet(Mode::inference, {});
+  EXPECT_EQ(parameter_count(resnet50), 25557032);  // torchvision's resnet50
+  EXPECT_EQ(nodes_of(resnet50, "conv2d"), 53U);
+  const Network densenet121 = densenet(Mode::inference, {});
+  EXPECT_EQ(parameter_count(densenet121), 7978856);  // torchvision's densenet121
+  EXPECT_EQ(nodes_of(densenet121, "conv2d"), 120U);
+  EXPECT_EQ(parameter_count(densenet(Mode::training, {}, Join::concat)), 7978856);
+  // nanoGPT of 4 layers, 4 heads, 128 channels, with biases.
+  EXPECT_EQ(parameter_count(transformer(Mode::training, {})),
+            65 * 128 + 64 * 128 + 4 * (12 * 128 * 128 + 13 * 128) + 2 * 128);
+}
+
+TEST(Networks, AreWellFormedAtFullSize) {
+  for (const Mode mode : {Mode::inference, Mode::training}) {
+    verify(resnet(mode, {}).graph);
+    verify(densenet(mode, {}).graph);
+    verify(densenet(mode, {}, Join::concat).graph);
+    verify(transformer(mode, {}).graph);
+    verify(lstm(mode, {.steps = 256, .layers = 2}).graph);
+  }
+}
+
+TEST(Networks, ComputeNumbers) {
+  for (const Mode mode : {Mode::inference, Mode::training}) {
+    std::vector<Network> networks;
+    networks.push_back(resnet(mode, kSmall, {1, 2, 1}, 4));
+    networks.push_back(densenet(mode, kSmall, Join::views, {2, 3}, 4));
+    networks.push_back(densenet(mode, kSmall, Join::concat, {2, 3}, 4));
+    networks.push_back(
+        lstm(mode, {.steps = 5, .batch = 3, .features = 4, .hidden = 6, .layers = 2}));
+    networks.push_back(transformer(
+        mode, {.vocabulary = 7, .channels = 8, .heads = 2, .tokens = 6, .batch = 2, .blocks = 2}));
+    networks.push_back(mlp(mode, 3, {6, 5, 4}));
+    networks.push_back(cnn(mode, {.batch = 2, .size = 8, .classes = 5}, 3));
+    networks.push_back(residual_block(mode, {.batch = 2, .size = 6, .classes = 5}, 4));
+    for (const Network& network : networks) {
+      const std::vector<Tensor> outputs = finite_outputs(network);
+      ASSERT_FALSE(outputs.empty());
+      EXPECT_EQ(outputs.size(), 1 + (mode == Mode::training ? network.statistics.size() : 0));
+      EXPECT_EQ(static_cast<bool>(network.loss), mode == Mode::training);
+      if (mode == Mode::training) {
+        EXPECT_GT(outputs[0].real_at({}), 0) << network.graph.name();
+      }
+    }
+  }
+}
+
+/// The kernels that reorder nothing, so that bits do not depend on strides.
+const mote_backend& reference_kernels() {
+  static const std::vector<mote_kernel> kernels = [] {
+    std::vector<mote_kernel> result;
+    for (const mote_generated_kernel& k : generated_kernels())
+      if (k.variant == kReference) result.push_back(k.kernel);
+    return result;
+  }();
+  static const mote_backend backend = {.size = sizeof(mote_backend),
+                                       .name = "reference",
+                                       .version = "1",
+                                       .kernel_count = static_cast<std::int32_t>(kernels.size()),
+                                       .reserved = 0,
+                                       .kernels = kernels.data()};
+  return backend;
+}
+
+TEST(Networks, ADenseBlockIsTheSameByViewsAndByConcat) {
+  const mote_backend* const backend = &reference_kernels();
+  std::vector<Tensor> logits;
+  for (const Join join : {Join::views, Join::concat}) {
+    const Network network = densenet(Mode::inference, kSmall, join, {2, 3}, 4);
+    logits.push_back(evaluate(network.graph, values(network, 1), network.outputs,
+                              {.backends = std::span(&backend, 1)})[0]);
+  }
+  ASSERT_EQ(logits[0].shape(), logits[1].shape());
+  const auto bytes = static_cast<std::size_t>(logits[0].element_count()) * sizeof(float);
+  EXPECT_EQ(std::memcmp(logits[0].data(), logits[1].data(), bytes), 0);
+}
+
+TEST(Networks, ValuesFollowFromTheSeed) {
+  const Network network = mlp(Mode::training, 3, {6, 5, 4});
+  const auto loss = [&](std::int64_t seed) {
+    return evaluate(network.graph, values(network, seed), network.outputs)[0].real_at({});
+  };
+  EXPECT_EQ(loss(3), loss(3));
+  EXPECT_NE(loss(3), loss(4));
+}
+
+}  // namespace
+}  // namespace mote::networks
