@@ -34,6 +34,7 @@ std::string SymbolicGraph::text(NodeSymbol node) const {
   if (node.graph != identity_ || node.index >= nodes_.size()) return "node ?";
   const NodeInfo& info = nodes_[node.index];
   std::string text = "node " + std::to_string(node.index);
+  if (info.removed) return text;
   if (!info.name.empty())
     text += " '" + info.name + "'";
   else if (!info.outputs.empty() && info.outputs[0] != kNoIndex)
@@ -89,6 +90,11 @@ NodeSymbol SymbolicGraph::new_node(NodeInfo info) {
 std::optional<std::vector<TensorForm>> SymbolicGraph::inferred(
     const Command& command, std::span<const std::uint32_t> inputs,
     std::optional<DType> dtype) const {
+  const mote_op_definition& op = command.definition();
+  if (inputs.size() > static_cast<std::size_t>(op.input_count))
+    throw StatusError(MOTE_INVALID, std::string(op.name) + ": takes at most " +
+                                        std::to_string(op.input_count) + " inputs, got " +
+                                        std::to_string(inputs.size()));
   std::vector<Tensor> tensors;
   tensors.reserve(inputs.size());
   std::vector<const Tensor*> pointers;
@@ -102,6 +108,20 @@ std::optional<std::vector<TensorForm>> SymbolicGraph::inferred(
     pointers.push_back(&tensors.back());
   }
   return infer(command, pointers, dtype);
+}
+
+/// Returns the dtype of output k, whose shape is not known yet.
+DType SymbolicGraph::dtype_of(const Command& command, int k, std::span<const std::uint32_t> inputs,
+                              std::optional<DType> dtype) const {
+  const mote_op_definition& op = command.definition();
+  if (const std::optional<DType> fixed = parse_dtype(op.outputs[k].dtype)) return *fixed;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i] != kNoIndex && !parse_dtype(op.inputs[i].dtype))
+      return symbols_[inputs[i]].form.dtype;
+  if (!dtype)
+    throw StatusError(MOTE_INVALID, std::string(op.name) + ": the dtype of " + op.outputs[k].name +
+                                        " does not follow from the inputs");
+  return *dtype;
 }
 
 NodeSymbol SymbolicGraph::add_node(const Command& command, std::span<const TensorSymbol> inputs,
@@ -124,10 +144,9 @@ NodeSymbol SymbolicGraph::add_node(const Command& command, std::span<const Tenso
     }
     SymbolInfo output;
     output.has_form = forms.has_value();
-    if (forms) {
-      output.form = (*forms)[static_cast<std::size_t>(k)];
-      output.form.device = device;
-    }
+    if (forms) output.form = (*forms)[static_cast<std::size_t>(k)];
+    if (!forms) output.form.dtype = dtype_of(command, k, node.inputs, dtype);
+    output.form.device = device;
     node.outputs.push_back(new_symbol(std::move(output)));
   }
   node.command = std::make_shared<const Command>(command);
@@ -272,49 +291,6 @@ void SymbolicGraph::order(NodeSymbol before, NodeSymbol after) {
   if (first == after.index) fail_graph(text(after) + " would come after itself");
   if (std::ranges::find(edges, first) == edges.end()) edges.push_back(first);
   ++version_;
-}
-
-void SymbolicGraph::set_form(TensorSymbol input, const TensorForm& form) {
-  const std::uint32_t index = checked(input);
-  if (symbols_[index].kind != SymbolKind::input)
-    fail_graph(text(input) + " is no input, so that its form follows from others");
-  if (symbols_[index].has_form && symbols_[index].form == form) return;
-  if (symbols_[index].has_form)
-    fail_graph("the form of " + text(input) + " is " + to_string(symbols_[index].form) +
-               " already, got " + to_string(form));
-  if (symbols_[index].form.dtype != form.dtype)
-    fail_graph(text(input) + " has the dtype " +
-               std::string(mote::name(symbols_[index].form.dtype)) + ", got " + to_string(form));
-  const std::vector<SymbolInfo> before = symbols_;
-  symbols_[index].has_form = true;
-  symbols_[index].form = form;
-  try {
-    infer_later(index);
-  } catch (...) {
-    symbols_ = before;
-    throw;
-  }
-  ++version_;
-}
-
-/// Infers the forms that have become known.
-void SymbolicGraph::infer_later(std::uint32_t /*input*/) {
-  for (const std::uint32_t index : topological_order(*this)) {
-    const NodeInfo& node = nodes_[index];
-    if (node.kind != NodeKind::command) continue;
-    const bool is_open = std::ranges::any_of(node.outputs, [&](std::uint32_t output) {
-      return output != kNoIndex && !symbols_[output].has_form;
-    });
-    if (!is_open) continue;
-    const auto forms = inferred(*node.command, node.inputs, std::nullopt);
-    if (!forms) continue;
-    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-      if (node.outputs[k] == kNoIndex) continue;
-      SymbolInfo& output = symbols_[node.outputs[k]];
-      output.form = (*forms)[k];
-      output.has_form = true;
-    }
-  }
 }
 
 }  // namespace mote

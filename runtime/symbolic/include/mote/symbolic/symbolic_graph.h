@@ -244,6 +244,8 @@ class SymbolicGraph {
   std::optional<std::vector<TensorForm>> inferred(const Command& command,
                                                   std::span<const std::uint32_t> inputs,
                                                   std::optional<DType> dtype) const;
+  DType dtype_of(const Command& command, int k, std::span<const std::uint32_t> inputs,
+                 std::optional<DType> dtype) const;
   void infer_later(std::uint32_t input);
   void place_view(SymbolInfo& view, const ViewStep& step) const;
   void place_views();
