@@ -173,7 +173,8 @@ mote_kernel declining(mote_status (*can_run)(const mote_call*)) {
           .contract = nullptr,
           .can_run = can_run,
           .workspace_bytes = nullptr,
-          .run = nullptr};
+          .run = nullptr,
+          .run_checked = nullptr};
 }
 /// Returns the reason why a backend with these kernels takes no call.
 std::string why_none(const std::vector<mote_kernel>& kernels) {
