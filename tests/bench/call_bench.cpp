@@ -76,6 +76,51 @@ void prepared_relu(benchmark::State& state) {
   for ([[maybe_unused]] auto _ : state) prepared.run();
 }
 
+/// An add of one element, as a kernel of the backend gen computes it.
+struct TinyAdd {
+  TinyAdd() {
+    fill(a, 1);
+    fill(b, 2);
+  }
+  Command add = Command("add");
+  Tensor a = Tensor(DType::f32, {1});
+  Tensor b = Tensor(DType::f32, {1});
+  Tensor y = Tensor(DType::f32, {1});
+};
+
+void prepared_add(benchmark::State& state) {
+  TinyAdd t;
+  PreparedCommand prepared(t.add, {&t.a, &t.b}, {&t.y});
+  for ([[maybe_unused]] auto _ : state) prepared.run();
+}
+
+/// Calls the kernel's run, which checks the call each time.
+void run_of_add(benchmark::State& state) {
+  TinyAdd t;
+  const mote_kernel& kernel = PreparedCommand(t.add, {&t.a, &t.b}, {&t.y}).kernel();
+  std::array<std::int64_t, 4> ones = {1, 1, 1, 1};
+  const auto seen = [&](const Tensor& x) {
+    DLTensor dl = x.dl();
+    dl.ndim = 4;
+    dl.shape = dl.strides = ones.data();
+    return dl;
+  };
+  DLTensor a = seen(t.a), b = seen(t.b), y = seen(t.y);
+  std::array<const DLTensor*, 2> inputs = {&a, &b};
+  DLTensor* outputs = &y;
+  mote_call call{};
+  call.size = sizeof call;
+  call.op = "add";
+  call.input_count = 2;
+  call.output_count = 1;
+  call.inputs = inputs.data();
+  call.outputs = &outputs;
+  for ([[maybe_unused]] auto _ : state) {
+    const mote_status status = kernel.run(&call, nullptr);
+    benchmark::DoNotOptimize(status);
+  }
+}
+
 #ifdef _OPENMP
 /// Measures the overhead of a parallel region for one thread and an empty body.
 void region_of_threads(benchmark::State& state) {
@@ -130,8 +175,8 @@ void known_signature(benchmark::State& state) {
     autotune(s.relu, {&x}, {&y}, context, {.rounds = 1, .seconds = 0});
   }
   autotune(s.relu, {&s.x}, {&s.y}, context);
-  const Tensor* in[] = {&s.x};
-  Tensor* out[] = {&s.y};
+  const DLTensor* in[] = {&s.x.dl()};
+  const DLTensor* out[] = {&s.y.dl()};
   std::array<CallOperand, 2> operands{};
   std::array<int, 2> slots{};
   const CallTensors tensors = check_call(s.relu, in, out, operands, slots);
@@ -150,6 +195,8 @@ BENCHMARK(prepared_command)->Iterations(kIterations);
 BENCHMARK(rebound_command)->Iterations(kIterations);
 BENCHMARK(command)->Iterations(kIterations);
 BENCHMARK(prepared_relu)->Iterations(kIterations);
+BENCHMARK(prepared_add)->Iterations(kIterations);
+BENCHMARK(run_of_add)->Iterations(kIterations);
 #ifdef _OPENMP
 BENCHMARK(region_of_threads)->Iterations(kIterations);
 #endif
@@ -164,6 +211,7 @@ struct Ratio {
 };
 constexpr Ratio kRatios[] = {
     {"prepared_command", "indirect_call", 20},
+    {"prepared_add", "run_of_add", 0.6},  // it checks nothing again
 #ifdef _OPENMP
     {"prepared_relu", "region_of_threads", 1},  // it enters no parallel region
 #endif
