@@ -10,6 +10,7 @@
 
 #include "mote/base/dlpack.h"
 #include "mote/base/error.h"
+#include "mote/base/kernel_call.h"
 
 namespace mote {
 namespace {
@@ -125,6 +126,29 @@ TEST(Plugin, LoadsAndRunsAGoodOne) {
   ASSERT_NE(choice.kernel, nullptr) << choice.reason;
   EXPECT_EQ(choice.kernel->run(&call, nullptr), MOTE_OK);
   EXPECT_EQ(y, 42);
+}
+
+TEST(Plugin, AKernelThatEndsBeforeRunCheckedIsRunByRun) {
+  const Plugin plugin = load_plugin(path_of("old_plugin"));
+  ASSERT_EQ(plugin.backends.size(), 1U);
+  for (std::int32_t k = 0; k < 2; ++k) {
+    const mote_kernel& kernel = kernel_at(*plugin.backends[0], k);
+    EXPECT_EQ(kernel.size, MOTE_KERNEL_LEAST_SIZE);
+    EXPECT_STREQ(kernel.op, k == 0 ? "abs" : "neg");
+    EXPECT_EQ(checked_run_of(kernel), kernel.run);
+  }
+}
+
+TEST(Plugin, AKernelMayHaveRunChecked) {
+  mote_kernel kernel{};
+  kernel.size = sizeof kernel;
+  kernel.run = [](const mote_call*, void*) { return MOTE_FAILED; };
+  EXPECT_EQ(checked_run_of(kernel), kernel.run);
+  kernel.run_checked = [](const mote_call*, void*) { return MOTE_OK; };
+  EXPECT_EQ(checked_run_of(kernel), kernel.run_checked);
+  EXPECT_EQ(run_kernel(checked_run_of(kernel), mote_call{}, nullptr), MOTE_OK);
+  kernel.size = MOTE_KERNEL_LEAST_SIZE;
+  EXPECT_EQ(checked_run_of(kernel), kernel.run);
 }
 
 /// Returns the choice of the good plug-in's backend for an op and an input of that rank.
