@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "command/check_call.h"
+#include "mote/runtime/bound_call.h"
 #include "mote/runtime/context.h"
+#include "mote/runtime/operation.h"
 #include "mote/runtime/prepared.h"
 #include "mote/runtime/registry.h"
 #include "mote/runtime/tune.h"
@@ -121,6 +123,38 @@ void run_of_add(benchmark::State& state) {
   }
 }
 
+/// A thousand operations that do nothing, as a graph runs them.
+constexpr int kChain = 1000;
+void chain_of_operations(benchmark::State& state) {
+  Subject s;
+  const TensorForm form = s.x.form();
+  const auto plan = KernelPlan::make(s.relu, {&form}, {&form}, {}, s.options);
+  std::vector<PreparedOperation> operations;
+  std::vector<PreparedOperation*> list;
+  for (int k = 0; k < kChain; ++k) {
+    BoundCall call(plan);
+    call.bind_input(0, s.x.data());
+    call.bind_output(0, s.y.data());
+    operations.emplace_back(std::move(call));
+  }
+  for (PreparedOperation& operation : operations) list.push_back(&operation);
+  for ([[maybe_unused]] auto _ : state) run(list);
+}
+
+/// Makes a call of a plan of add, binds its three tensors and drops it.
+void bound_call(benchmark::State& state) {
+  TinyAdd t;
+  const TensorForm form = t.a.form();
+  const auto plan = KernelPlan::make(t.add, {&form, &form}, {&form});
+  for ([[maybe_unused]] auto _ : state) {
+    BoundCall call(plan);
+    call.bind_input(0, t.a.data());
+    call.bind_input(1, t.b.data());
+    call.bind_output(0, t.y.data());
+    benchmark::DoNotOptimize(call);
+  }
+}
+
 #ifdef _OPENMP
 /// Measures the overhead of a parallel region for one thread and an empty body.
 void region_of_threads(benchmark::State& state) {
@@ -197,6 +231,8 @@ BENCHMARK(command)->Iterations(kIterations);
 BENCHMARK(prepared_relu)->Iterations(kIterations);
 BENCHMARK(prepared_add)->Iterations(kIterations);
 BENCHMARK(run_of_add)->Iterations(kIterations);
+BENCHMARK(chain_of_operations)->Iterations(kIterations / kChain);
+BENCHMARK(bound_call)->Iterations(kIterations);
 #ifdef _OPENMP
 BENCHMARK(region_of_threads)->Iterations(kIterations);
 #endif
@@ -211,7 +247,9 @@ struct Ratio {
 };
 constexpr Ratio kRatios[] = {
     {"prepared_command", "indirect_call", 20},
-    {"prepared_add", "run_of_add", 0.6},  // it checks nothing again
+    {"prepared_add", "run_of_add", 0.35},  // it checks nothing again
+    {"chain_of_operations", "indirect_call", 20.0 * kChain},
+    {"bound_call", "run_of_add", 1},
 #ifdef _OPENMP
     {"prepared_relu", "region_of_threads", 1},  // it enters no parallel region
 #endif

@@ -27,7 +27,7 @@ TEST(TensorForm, IsRowMajorOnTheHostUnlessItSaysOtherwise) {
   EXPECT_EQ(to_string(TensorForm{DType::i64, {}}), "i64[]");
   const TensorForm turned{DType::f64, {2, 3}, {1, 2}, {kDLCUDA, 1}};
   EXPECT_FALSE(turned.is_row_major());
-  EXPECT_EQ(to_string(turned), "f64[2,3] strides [1,2] on device 2:1");
+  EXPECT_EQ(to_string(turned), "f64[2,3]:1,2@2:1");
 }
 
 TEST(TensorForm, ComparesAndHashesAllOfIt) {

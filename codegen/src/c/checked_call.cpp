@@ -74,7 +74,7 @@ class CheckedCall {
     if (!options_.fast.empty()) call("if (run == 2) ", options_.fast);
     call("", function_name(p_, options_));
     std::string body = opening(steps_, calls);
-    if (room_ > 0) body.insert(0, fmt::format("  int64_t room[{}];\n", room_));
+    if (room_ > 0) body.insert(0, fmt::format("  int64_t mote_room[{}];\n", room_));
     if (options_.fast.empty()) body.insert(0, "  (void)run;\n");
     return fmt::format("static mote_status {}_checked(const mote_call *call, int run) {{\n{}}}\n",
                        function_name(p_, options_), body);
@@ -85,7 +85,9 @@ class CheckedCall {
   std::string code(const Expr& e) { return printer_.expr(e, facts_).text; }
   void operand(const std::string& name, const std::string& function, const std::string& tensor,
                int rank, std::uint32_t broadcast) {
-    const std::string room = rank == 0 ? "NULL" : fmt::format("room + {}", room_);
+    const std::string room = rank == 0    ? "NULL"
+                             : room_ == 0 ? "mote_room"
+                                          : fmt::format("mote_room + {}", room_);
     steps_.push_back({"mote_operand", names_.tensor(name),
                       fmt::format("{}({}, {}, {}, {})", function, tensor, rank,
                                   broadcast == 0 ? "0" : fmt::format("{:#x}", broadcast), room)});

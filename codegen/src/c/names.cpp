@@ -94,11 +94,10 @@ constexpr std::array kReserved = std::to_array<std::string_view>({"auto",       
                                                                   "wchar_t",     "main",
                                                                   "call",        "run",
                                                                   "stream",      "thunk",
-                                                                  "room",        "float_t",
-                                                                  "double_t",    "offsetof",
-                                                                  "ptrdiff_t",   "intptr_t",
-                                                                  "uintptr_t",   "intmax_t",
-                                                                  "uintmax_t"});
+                                                                  "float_t",     "double_t",
+                                                                  "offsetof",    "ptrdiff_t",
+                                                                  "intptr_t",    "uintptr_t",
+                                                                  "intmax_t",    "uintmax_t"});
 
 /// Returns true for names that stay reserved with any suffix.
 bool has_reserved_prefix(const std::string& name) {

@@ -102,6 +102,13 @@ mote_status run_kernel(KernelRun run, const mote_call& call, void* stream) {
   return guarded(call, [&] { return run(&call, stream); });
 }
 
+mote_status run_accepted(const mote_kernel& kernel, const mote_call& call) {
+  const KernelRun run = checked_run_of(kernel);
+  if (run == kernel.run || ask_kernel(kernel, call) != MOTE_OK)
+    return run_kernel(kernel.run, call, nullptr);
+  return run_kernel(run, call, nullptr);
+}
+
 bool promises_in_place(const mote_contract& contract, int input, int output) {
   if (!reaches(contract, offsetof(mote_contract, in_place))) return false;
   if (contract.in_place_count == MOTE_IN_PLACE_ALL) return true;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mote/base/dlpack.h"
+#include "mote/runtime/tensor.h"
 #include "mote/runtime/tensor_form.h"
 
 namespace mote {
@@ -21,12 +22,16 @@ inline DLTensor described(const TensorForm& form) {
           .byte_offset = 0};
 }
 
-/// Null stands for a tensor that is left out. The forms must outlive this.
+/// Null stands for a tensor that is left out. The forms must outlive this. Throws StatusError for a
+/// form that no tensor can have: its members are public.
 class DescribedTensors {
  public:
   explicit DescribedTensors(std::span<const TensorForm* const> forms) : tensors_(forms.size()) {
     for (std::size_t k = 0; k < forms.size(); ++k) {
-      if (forms[k] != nullptr) tensors_[k] = described(*forms[k]);
+      if (forms[k] != nullptr) {
+        checked_span(forms[k]->dtype, forms[k]->shape, forms[k]->strides);
+        tensors_[k] = described(*forms[k]);
+      }
       list_.push_back(forms[k] != nullptr ? &tensors_[k] : nullptr);
     }
   }

@@ -42,9 +42,12 @@ std::size_t TensorForm::hash() const {
 
 std::string to_string(const TensorForm& form) {
   std::string text = std::string(name(form.dtype)) + to_string(form.shape);
-  if (!form.is_row_major()) text += " strides " + to_string(form.strides);
-  if (!form.is_on_host())
-    text += " on device " + std::to_string(form.device.device_type) + ":" +
+  if (!form.is_row_major()) {
+    const std::string strides = to_string(form.strides);
+    text += ":" + strides.substr(1, strides.size() - 2);
+  }
+  if (!form.is_on_host() || form.device.device_id != 0)
+    text += "@" + std::to_string(static_cast<int>(form.device.device_type)) + ":" +
             std::to_string(form.device.device_id);
   return text;
 }

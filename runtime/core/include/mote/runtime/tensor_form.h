@@ -51,8 +51,8 @@ struct TensorForm {
   DLDevice device = {kDLCPU, 0};
 };
 
-/// Returns "f32[2,3]", and behind it what is not row-major or on the host: "f32[2,3] strides
-/// [1,2]", "f32[2,3] on device 2:0" (DLPack's number of the device's type, and the device's own).
+/// Returns "f32[2,3]"; strides that are not row-major follow as ":1,2", and a device that is not
+/// the host as "@2:0", its DLPack type and number.
 std::string to_string(const TensorForm& form);
 
 }  // namespace mote
