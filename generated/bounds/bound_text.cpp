@@ -164,11 +164,13 @@ std::string bound_registry_text(const std::vector<BoundKernel>& kernels) {
     ++count;
     out += fmt::format(
         "mote_status {0}_can_run(const mote_call *call);\n"
-        "mote_status {0}_run(const mote_call *call, void *stream);\n",
+        "mote_status {0}_run(const mote_call *call, void *stream);\n"
+        "mote_status {0}_run_checked(const mote_call *call, void *stream);\n",
         k.function);
     rows += fmt::format(
         "    {{{{\"{0}\", \"bound\", \"{1}\", {2:#x}u, 0, 0,\n"
-        "      {{sizeof(mote_kernel), \"{0}\", NULL, {3}_can_run, NULL, {3}_run}}}}, \"{4}\"}},\n",
+        "      {{sizeof(mote_kernel), \"{0}\", NULL, {3}_can_run, NULL, {3}_run, "
+        "{3}_run_checked}}}}, \"{4}\"}},\n",
         k.record->name, name(k.instance.dtype), k.instance.input_mask, k.function, k.temporaries);
   }
   return out + fmt::format(

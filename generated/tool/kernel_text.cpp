@@ -78,7 +78,8 @@ std::string row(const Kernel& k, std::string_view variant) {
       !fast ? "reference" : fmt::format("gen_{}", narrow ? "f16" : name(k.instance.dtype));
   return fmt::format(
       "    {{\"{0}\", \"{1}\", \"{2}\", {3:#x}u, {4:#x}u, {5:#x}u,\n"
-      "     {{sizeof(mote_kernel), \"{0}\", &{6}, {7}_can_run, NULL, {8}_run}}}},\n",
+      "     {{sizeof(mote_kernel), \"{0}\", &{6}, {7}_can_run, NULL, {8}_run, "
+      "{8}_run_checked}}}},\n",
       k.record->name, variant, name(k.instance.dtype), k.instance.input_mask, k.read_mask,
       k.output_mask, contract, k.function, fast ? k.fast_function() : k.function);
 }
@@ -174,13 +175,12 @@ std::string registry_text(const std::vector<Kernel>& kernels, const std::string&
   }
   out += contracts_text(rows);
   for (const Kernel& k : kernels) {
-    out += fmt::format(
-        "mote_status {0}_can_run(const mote_call *call);\n"
-        "mote_status {0}_run(const mote_call *call, void *stream);\n",
-        k.function);
-    if (!k.fast.empty())
-      out += fmt::format("mote_status {}_run(const mote_call *call, void *stream);\n",
-                         k.fast_function());
+    constexpr const char* kRuns =
+        "mote_status {0}_run(const mote_call *call, void *stream);\n"
+        "mote_status {0}_run_checked(const mote_call *call, void *stream);\n";
+    out += fmt::format("mote_status {0}_can_run(const mote_call *call);\n", k.function) +
+           fmt::format(kRuns, k.function);
+    if (!k.fast.empty()) out += fmt::format(kRuns, k.fast_function());
   }
   return out + fmt::format(
                    "\nextern const mote_generated_kernel {0}s[];\n"

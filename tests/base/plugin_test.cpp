@@ -10,6 +10,7 @@
 
 #include "mote/base/dlpack.h"
 #include "mote/base/error.h"
+#include "mote/base/kernel_call.h"
 
 namespace mote {
 namespace {
@@ -127,6 +128,29 @@ TEST(Plugin, LoadsAndRunsAGoodOne) {
   EXPECT_EQ(y, 42);
 }
 
+TEST(Plugin, AKernelThatEndsBeforeRunCheckedIsRunByRun) {
+  const Plugin plugin = load_plugin(path_of("old_plugin"));
+  ASSERT_EQ(plugin.backends.size(), 1U);
+  for (std::int32_t k = 0; k < 2; ++k) {
+    const mote_kernel& kernel = kernel_at(*plugin.backends[0], k);
+    EXPECT_EQ(kernel.size, MOTE_KERNEL_LEAST_SIZE);
+    EXPECT_STREQ(kernel.op, k == 0 ? "abs" : "neg");
+    EXPECT_EQ(checked_run_of(kernel), kernel.run);
+  }
+}
+
+TEST(Plugin, AKernelMayHaveRunChecked) {
+  mote_kernel kernel{};
+  kernel.size = sizeof kernel;
+  kernel.run = [](const mote_call*, void*) { return MOTE_FAILED; };
+  EXPECT_EQ(checked_run_of(kernel), kernel.run);
+  kernel.run_checked = [](const mote_call*, void*) { return MOTE_OK; };
+  EXPECT_EQ(checked_run_of(kernel), kernel.run_checked);
+  EXPECT_EQ(run_kernel(checked_run_of(kernel), mote_call{}, nullptr), MOTE_OK);
+  kernel.size = MOTE_KERNEL_LEAST_SIZE;
+  EXPECT_EQ(checked_run_of(kernel), kernel.run);
+}
+
 /// Returns the choice of the good plug-in's backend for an op and an input of that rank.
 KernelChoice choice_for(const Plugin& plugin, const char* op, int rank) {
   std::int64_t shape[] = {1, 1, 1};
@@ -173,7 +197,8 @@ mote_kernel declining(mote_status (*can_run)(const mote_call*)) {
           .contract = nullptr,
           .can_run = can_run,
           .workspace_bytes = nullptr,
-          .run = nullptr};
+          .run = nullptr,
+          .run_checked = nullptr};
 }
 /// Returns the reason why a backend with these kernels takes no call.
 std::string why_none(const std::vector<mote_kernel>& kernels) {

@@ -12,7 +12,9 @@
 
 #include "command/check_call.h"
 #include "gate.h"
+#include "mote/runtime/bound_call.h"
 #include "mote/runtime/context.h"
+#include "mote/runtime/operation.h"
 #include "mote/runtime/prepared.h"
 #include "mote/runtime/registry.h"
 #include "mote/runtime/tune.h"
@@ -74,6 +76,83 @@ void prepared_relu(benchmark::State& state) {
   for ([[maybe_unused]] auto _ : state) prepared.run();
 }
 
+/// An add of one element, as a kernel of the backend gen computes it.
+struct TinyAdd {
+  TinyAdd() {
+    fill(a, 1);
+    fill(b, 2);
+  }
+  Command add = Command("add");
+  Tensor a = Tensor(DType::f32, {1});
+  Tensor b = Tensor(DType::f32, {1});
+  Tensor y = Tensor(DType::f32, {1});
+};
+
+void prepared_add(benchmark::State& state) {
+  TinyAdd t;
+  PreparedCommand prepared(t.add, {&t.a, &t.b}, {&t.y});
+  for ([[maybe_unused]] auto _ : state) prepared.run();
+}
+
+/// Calls the kernel's run, which checks the call each time.
+void run_of_add(benchmark::State& state) {
+  TinyAdd t;
+  const mote_kernel& kernel = PreparedCommand(t.add, {&t.a, &t.b}, {&t.y}).kernel();
+  std::array<std::int64_t, 4> ones = {1, 1, 1, 1};
+  const auto seen = [&](const Tensor& x) {
+    DLTensor dl = x.dl();
+    dl.ndim = 4;
+    dl.shape = dl.strides = ones.data();
+    return dl;
+  };
+  DLTensor a = seen(t.a), b = seen(t.b), y = seen(t.y);
+  std::array<const DLTensor*, 2> inputs = {&a, &b};
+  DLTensor* outputs = &y;
+  mote_call call{};
+  call.size = sizeof call;
+  call.op = "add";
+  call.input_count = 2;
+  call.output_count = 1;
+  call.inputs = inputs.data();
+  call.outputs = &outputs;
+  for ([[maybe_unused]] auto _ : state) {
+    const mote_status status = kernel.run(&call, nullptr);
+    benchmark::DoNotOptimize(status);
+  }
+}
+
+/// A thousand operations that do nothing, as a graph runs them.
+constexpr int kChain = 1000;
+void chain_of_operations(benchmark::State& state) {
+  Subject s;
+  const TensorForm form = s.x.form();
+  const auto plan = KernelPlan::make(s.relu, {&form}, {&form}, {}, s.options);
+  std::vector<PreparedOperation> operations;
+  std::vector<PreparedOperation*> list;
+  for (int k = 0; k < kChain; ++k) {
+    BoundCall call(plan);
+    call.bind_input(0, s.x.data());
+    call.bind_output(0, s.y.data());
+    operations.emplace_back(std::move(call));
+  }
+  for (PreparedOperation& operation : operations) list.push_back(&operation);
+  for ([[maybe_unused]] auto _ : state) run(list);
+}
+
+/// Makes a call of a plan of add, binds its three tensors and drops it.
+void bound_call(benchmark::State& state) {
+  TinyAdd t;
+  const TensorForm form = t.a.form();
+  const auto plan = KernelPlan::make(t.add, {&form, &form}, {&form});
+  for ([[maybe_unused]] auto _ : state) {
+    BoundCall call(plan);
+    call.bind_input(0, t.a.data());
+    call.bind_input(1, t.b.data());
+    call.bind_output(0, t.y.data());
+    benchmark::DoNotOptimize(call);
+  }
+}
+
 #ifdef _OPENMP
 /// Measures the overhead of a parallel region for one thread and an empty body.
 void region_of_threads(benchmark::State& state) {
@@ -128,8 +207,8 @@ void known_signature(benchmark::State& state) {
     autotune(s.relu, {&x}, {&y}, context, {.rounds = 1, .seconds = 0});
   }
   autotune(s.relu, {&s.x}, {&s.y}, context);
-  const Tensor* in[] = {&s.x};
-  Tensor* out[] = {&s.y};
+  const DLTensor* in[] = {&s.x.dl()};
+  const DLTensor* out[] = {&s.y.dl()};
   std::array<CallOperand, 2> operands{};
   std::array<int, 2> slots{};
   const CallTensors tensors = check_call(s.relu, in, out, operands, slots);
@@ -148,6 +227,10 @@ BENCHMARK(prepared_command)->Iterations(kIterations);
 BENCHMARK(rebound_command)->Iterations(kIterations);
 BENCHMARK(command)->Iterations(kIterations);
 BENCHMARK(prepared_relu)->Iterations(kIterations);
+BENCHMARK(prepared_add)->Iterations(kIterations);
+BENCHMARK(run_of_add)->Iterations(kIterations);
+BENCHMARK(chain_of_operations)->Iterations(kIterations / kChain);
+BENCHMARK(bound_call)->Iterations(kIterations);
 #ifdef _OPENMP
 BENCHMARK(region_of_threads)->Iterations(kIterations);
 #endif
@@ -157,6 +240,9 @@ BENCHMARK(known_signature)->Iterations(kIterations);
 
 constexpr bench::Ratio kRatios[] = {
     {"prepared_command", "indirect_call", 20},
+    {"prepared_add", "run_of_add", 0.35},  // it checks nothing again
+    {"chain_of_operations", "indirect_call", 20.0 * kChain},
+    {"bound_call", "run_of_add", 1},
 #ifdef _OPENMP
     {"prepared_relu", "region_of_threads", 1},  // it enters no parallel region
 #endif

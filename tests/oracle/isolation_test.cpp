@@ -222,6 +222,22 @@ TEST(Isolation, AFunctionOfThisProcessRunsInAWorkerToo) {
             Verdict::unwritten);
 }
 
+TEST(Isolation, AKernelsRunCheckedIsJudgedInAWorker) {
+  test::FakeBackend fake("neg", [](const mote_call* call) {
+    for (int k = 0; k < 5; ++k)
+      test::floats(call->outputs[0])[k] = -test::floats(call->inputs[0])[k];
+    return MOTE_OK;
+  });
+  fake.kernel().run_checked = [](const mote_call* call, void*) {
+    for (int k = 0; k < 5; ++k) test::floats(call->outputs[0])[k] = 1;
+    return MOTE_OK;
+  };
+  const auto isolation = std::make_shared<Isolation>();
+  const Case c = parse_case("neg x=f32[1,1,1,5] fill=integer:1");
+  EXPECT_EQ(Prepared(c, {.isolation = isolation}).run(fake.get()).verdict,
+            Verdict::nondeterministic);
+}
+
 TEST(Isolation, ALibraryIsDescribedWithoutBeingLoaded) {
   const Isolated in;
   const mote_backend& b = in.backend("keeps_rules");

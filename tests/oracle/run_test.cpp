@@ -44,6 +44,29 @@ TEST(Run, ARightKernelPasses) {
   EXPECT_EQ(run("neg x=f32[1,1,1,5]:bcast3", negate).verdict, Verdict::passed);
 }
 
+/// The second run of a case calls run_checked.
+TEST(Run, AKernelsRunCheckedIsJudgedToo) {
+  FakeBackend fake("neg", negate);
+  const Case c = parse_case(kNegation);
+  static int checked = 0;
+  fake.kernel().run_checked = [](const mote_call* call, void*) {
+    ++checked;
+    return negate(call);
+  };
+  EXPECT_EQ(Prepared(c).run(fake.get()).verdict, Verdict::passed);
+  EXPECT_EQ(checked, 1);
+  fake.kernel().run_checked = [](const mote_call* call, void*) {
+    negate(call);
+    floats(call->outputs[0])[3] += 1;
+    return MOTE_OK;
+  };
+  EXPECT_EQ(Prepared(c).run(fake.get()).verdict, Verdict::nondeterministic);
+  fake.kernel().run_checked = [](const mote_call*, void*) { return MOTE_OK; };
+  EXPECT_NE(Prepared(c).run(fake.get()).verdict, Verdict::passed);
+  fake.kernel().size = MOTE_KERNEL_LEAST_SIZE;
+  EXPECT_EQ(Prepared(c).run(fake.get()).verdict, Verdict::passed);
+}
+
 TEST(Run, AWrongValueFailsAndSaysWhere) {
   const Outcome o = run(kNegation, [](const mote_call* call) {
     negate(call);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mote/runtime/context.h"
+#include "mote/runtime/operation.h"
 #include "mote/runtime/stream.h"
 #include "runtime/expect_error.h"
 #include "runtime/late_device.h"
@@ -65,6 +66,42 @@ TEST_F(DeviceStreams, WorkIsGivenInOrderAndNotWaitedFor) {
   stream.synchronize();
   EXPECT_TRUE(stream.is_idle());
   EXPECT_EQ(result.real_at({63}), -1);
+}
+
+/// Operations of the device are given at once; the host's function waits for what comes before it.
+TEST_F(DeviceStreams, AListOfOperationsIsInOrder) {
+  Context context({.workers = 1});
+  Stream stream(context, device_);
+  Tensor x = filled(1), y = filled(0), z = filled(0);
+  const Tensor result(DType::f32, {64});
+  double seen = 0;
+  const RunOptions options = {.backends = late_.backends()};
+  const Operation all[] = {FillOperation{x, 3.0},
+                           RunOperation{Command("neg"), {x}, {y}, options},
+                           RunOperation{Command("add"), {x, y}, {z}, options},
+                           CopyOperation{y, result},
+                           CallOperation{[&] { seen = result.real_at({9}); }},
+                           RunOperation{Command("neg"), {y}, {x}, options},
+                           CopyOperation{x, result}};
+  std::vector<PreparedOperation> prepared;
+  for (const Operation& operation : all) prepared.push_back(prepare(operation, context));
+  std::vector<PreparedOperation*> list;
+  for (PreparedOperation& operation : prepared) list.push_back(&operation);
+  for (int round = 0; round < 2; ++round) {
+    Held held;
+    run(list, stream);
+    EXPECT_FALSE(stream.is_idle());
+    held.open();
+    stream.synchronize();
+    EXPECT_EQ(seen, -3);
+    EXPECT_EQ(first(z), 0);
+    EXPECT_EQ(result.real_at({63}), 3);
+  }
+  PreparedOperation failing =
+      prepare(CallOperation{[] { throw StatusError(MOTE_INVALID, "oops"); }}, context);
+  PreparedOperation* const broken[] = {list[1], list[2], &failing, list[1]};
+  run(broken, stream);
+  expect_error(MOTE_INVALID, "operation 2: oops", [&] { stream.synchronize(); });
 }
 
 TEST_F(DeviceStreams, TheHostsWorkBeginsWhenWhatWasGivenIsDone) {

@@ -28,7 +28,7 @@ struct FakeBackend {
 
   /// Accepts everything and does nothing.
   explicit FakeBackend(const char* op, const char* name = "fake")
-      : kernel{sizeof(mote_kernel), op, &kPlainContract, can_run, workspace_bytes, run},
+      : kernel{sizeof(mote_kernel), op, &kPlainContract, can_run, workspace_bytes, run, nullptr},
         backend{.size = sizeof(mote_backend),
                 .name = name,
                 .version = "1",

@@ -122,7 +122,7 @@ TEST(Infer, AnOpOfSomeonesOwnHasItToo) {
   expect_error(MOTE_INVALID, "mine: axis 1 of x must be 2*M + 1, got 0", [&] { of({10, 0}); });
   // The op has its own function, since the texts are not sufficient.
   registry.set<InferShapes>(mine.id(), kInfer, [](const Command&, auto inputs, auto) {
-    return std::vector<TensorForm>{{inputs[0]->dtype(), {42}}};
+    return std::vector<TensorForm>{{inputs[0]->dtype, {42}}};
   });
   EXPECT_EQ(of({10, 8}), "f32[42]");
 }

@@ -49,7 +49,7 @@ mote_status run_kernel(const mote_call* call, void* stream) {
 mote_contract contract = test::kPlainContract;
 
 mote_kernel kernel_for(const char* op) {
-  return {sizeof(mote_kernel), op, &contract, can_run, workspace_bytes, run_kernel};
+  return {sizeof(mote_kernel), op, &contract, can_run, workspace_bytes, run_kernel, nullptr};
 }
 
 struct Fake {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the thunk of a kernel: a list of checks of a mote_call (mote/base/thunk.h), then the call
-// of the typed function. The checks are those of bind(). In: a loop program; out: C text.
+// Writes the thunk of a kernel: a function that checks a mote_call (mote/base/thunk.h), and one
+// that calls the typed function for a call that was checked. The checks are those of bind(). In: a
+// loop program; out: C text.
 #include "mote/base/thunk.h"
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include "c/checked_call.h"
 #include "c/internal.h"
 #include "mote/base/error.h"
 
@@ -21,15 +23,6 @@ static_assert(kMaxRank <= MOTE_MAX_RANK, "a thunk has room for every tensor");
 
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kGreatest = std::numeric_limits<std::int64_t>::max();
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c != '$') out += c;
-  }
-  return out + '"';
-}
 
 const uop::Input& as_input(const Uop& u) { return std::get<uop::Input>(u.node().kind); }
 
@@ -42,14 +35,8 @@ class Thunk {
         function_(function_name(p, options)),
         printer_(p, names),
         facts_(base_facts(*p.source)),
-        call_inputs_(options.call_inputs),
-        call_params_(options.call_params),
-        optional_outputs_(options.optional_outputs),
-        fast_(options.fast) {
-    if (call_inputs_.empty())
-      for (const Uop& u : source_.inputs) call_inputs_.push_back(as_input(u).name);
-    if (call_params_.empty())
-      for (const ParamDecl& param : source_.params) call_params_.push_back(param.name);
+        options_(options),
+        call_(call_names(source_, options)) {
     const std::vector<Uop> roots = mote::roots(source_);
     nodes_ = topological(roots);
     for (std::size_t k = 0; k < roots.size(); ++k) {
@@ -59,11 +46,14 @@ class Thunk {
     }
   }
 
-  std::string text();
+  std::string text(std::set<std::string>& calls);
   const Uses& uses() const { return printer_.uses(); }
 
  private:
   void line(const std::string& text) { out_ += wrap("  " + text) + "\n"; }
+  void step(std::string type, std::string name, std::string value) {
+    steps_.push_back({std::move(type), std::move(name), std::move(value)});
+  }
   std::string list(const char* what, const std::vector<std::string>& names);
   std::string tables();
   void inputs();
@@ -75,7 +65,7 @@ class Thunk {
   void sizes();
   void extents();
   void nodes();
-  void call();
+  std::string checks(const std::string& signature);
   std::string code(const Expr& e);
   std::string meaning(const Expr& e) const;
   void divisors(const Expr& e);
@@ -92,16 +82,15 @@ class Thunk {
   const std::string function_;
   Printer printer_;
   const Facts facts_;
-  std::vector<std::string> call_inputs_;
-  std::vector<std::string> call_params_;
-  const std::vector<std::string> optional_outputs_;
-  const std::string fast_;
+  const EmitOptions& options_;
+  const CallNames call_;
   std::vector<Uop> nodes_;
   std::vector<std::set<const UopNode*>> output_nodes_;  ///< the nodes of each output
   std::uint64_t always_ = 0;                            ///< the outputs that every call has
   std::vector<Expr> checked_;  ///< expressions that a check found to be >= 0
   /// The divisors of indices that are checked if there are elements: their number and the divisor.
   std::vector<std::pair<Expr, Expr>> guarded_;
+  std::vector<Step> steps_;  ///< the statements that open the function
   std::string out_;
 };
 
@@ -117,32 +106,30 @@ std::string Thunk::list(const char* what, const std::vector<std::string>& names)
 std::string Thunk::tables() {
   std::vector<std::string> output_names;
   for (const Output& o : source_.outputs) output_names.push_back(o.name);
-  const std::string inputs = list("inputs", call_inputs_);
+  const std::string inputs = list("inputs", call_.inputs);
   const std::string outputs = list("outputs", output_names);
-  const std::string params = list("params", call_params_);
+  const std::string params = list("params", call_.params);
   const std::string table = function_ + "_signature";
   out_ += wrap(fmt::format("static const mote_signature {} = {{{}, {}, {}, {}, {}, {}, {}}};",
-                           table, quoted(source_.name), call_inputs_.size(), output_names.size(),
-                           call_params_.size(), inputs, outputs, params)) +
+                           table, quoted(source_.name), call_.inputs.size(), output_names.size(),
+                           call_.params.size(), inputs, outputs, params)) +
           "\n\n";
   return table;
 }
 
 void Thunk::inputs() {
-  for (std::size_t k = 0; k < call_inputs_.size(); ++k) {
-    const auto at = find_input(source_, call_inputs_[k]);
+  for (std::size_t k = 0; k < call_.inputs.size(); ++k) {
+    const auto at = find_input(source_, call_.inputs[k]);
     if (!at) {
-      line(fmt::format("mote_thunk_absent(&thunk, {});", k));
+      step("", "", fmt::format("mote_thunk_absent(&thunk, {})", k));
       continue;
     }
     const Uop& u = source_.inputs[static_cast<std::size_t>(*at)];
-    std::uint32_t broadcast = 0;
-    for (std::size_t axis = 0; axis < as_input(u).broadcast.size(); ++axis)
-      if (as_input(u).broadcast[axis]) broadcast |= std::uint32_t{1} << axis;
+    const std::uint32_t broadcast = broadcast_axes(as_input(u));
     const std::uint64_t readers = readers_of(u);
     const bool is_always_read = (readers & always_) != 0 || readers == all_outputs();
-    line(fmt::format("const mote_view {} = mote_thunk_{}(&thunk, {}, \"{}\", {}, {}{});",
-                     names_.tensor(call_inputs_[k]),
+    step("mote_view", names_.tensor(call_.inputs[k]),
+         fmt::format("mote_thunk_{}(&thunk, {}, \"{}\", {}, {}{})",
                      readers == 0     ? "shape"
                      : is_always_read ? "input"
                                       : "input_for",
@@ -153,7 +140,7 @@ void Thunk::inputs() {
 }
 
 bool Thunk::is_optional(const Output& o) const {
-  return std::ranges::find(optional_outputs_, o.name) != optional_outputs_.end();
+  return std::ranges::find(options_.optional_outputs, o.name) != options_.optional_outputs.end();
 }
 
 std::uint64_t Thunk::all_outputs() const {
@@ -171,11 +158,11 @@ std::uint64_t Thunk::readers_of(const Uop& input) const {
 void Thunk::outputs() {
   for (std::size_t k = 0; k < source_.outputs.size(); ++k) {
     const Output& o = source_.outputs[k];
-    line(fmt::format("const mote_view {} = mote_thunk_{}(&thunk, {}, \"{}\", {});",
-                     names_.tensor(o.name), is_optional(o) ? "wanted" : "output", k,
-                     name(o.value.dtype()), o.value.rank()));
+    step("mote_view", names_.tensor(o.name),
+         fmt::format("mote_thunk_{}(&thunk, {}, \"{}\", {})", is_optional(o) ? "wanted" : "output",
+                     k, name(o.value.dtype()), o.value.rank()));
   }
-  if (always_ == 0) line("mote_thunk_any_output(&thunk);");
+  if (always_ == 0) step("", "", "mote_thunk_any_output(&thunk)");
 }
 
 /// Returns true if the parameter takes part in index arithmetic, which is to stay far from
@@ -202,8 +189,9 @@ void Thunk::params() {
     const std::string& name = names_.param(param.name);
     const double otherwise = param.default_value.value_or(0);
     if (!param.is_integer) {
-      line(fmt::format("const double {} = mote_thunk_real(&thunk, {}, {}, {});", name,
-                       quoted(param.name), param.default_value ? 1 : 0, real_text(otherwise)));
+      step("double", name,
+           fmt::format("mote_thunk_real(&thunk, {}, {}, {})", quoted(param.name),
+                       param.default_value ? 1 : 0, real_text(otherwise)));
       continue;
     }
     const bool index = is_index(param.name);
@@ -213,9 +201,10 @@ void Thunk::params() {
     const std::int64_t upper = std::max(lower, param.upper.value_or(greatest));
     const std::int64_t fallback = param.default_value ? static_cast<std::int64_t>(otherwise)
                                                       : std::clamp<std::int64_t>(1, lower, upper);
-    line(fmt::format("const int64_t {} = mote_thunk_integer(&thunk, {}, {}, {}, {}, {});", name,
-                     quoted(param.name), integer_text(lower), integer_text(upper),
-                     param.default_value ? 1 : 0, integer_text(fallback)));
+    step("int64_t", name,
+         fmt::format("mote_thunk_integer(&thunk, {}, {}, {}, {}, {})", quoted(param.name),
+                     integer_text(lower), integer_text(upper), param.default_value ? 1 : 0,
+                     integer_text(fallback)));
   }
 }
 
@@ -296,14 +285,17 @@ void Thunk::sizes() {
       for (const auto& [input, axis] : rule.candidates)
         items += fmt::format("{}{}.extents[{}]", items.empty() ? "" : ", ",
                              names_.tensor(input_name(input)), axis);
-      line(fmt::format("const int64_t {} = mote_thunk_broadcast({}, (const int64_t[]){{{}}});",
-                       size, rule.candidates.size(), items));
+      step("int64_t", size,
+           fmt::format("mote_thunk_broadcast({}, (const int64_t[]){{{}}})", rule.candidates.size(),
+                       items));
       continue;
     }
     divisors(rule.scale);
     divisors(rule.offset);
+    if (!out_.empty()) step("", "", std::exchange(out_, ""));
     const Expr written = rule.scale * Expr(rule.size) + rule.offset;
-    line(fmt::format("const int64_t {} = mote_thunk_size(&thunk, {}, {}, {}, {}, {});", size,
+    step("int64_t", size,
+         fmt::format("mote_thunk_size(&thunk, {}, {}, {}, {}, {})",
                      view(tensor(input_name(rule.input))), rule.axis, code(rule.scale),
                      code(rule.offset), quoted(written.to_string())));
   }
@@ -355,49 +347,42 @@ void Thunk::nodes() {
   }
 }
 
-void Thunk::call() {
-  std::string items;
-  for (const Argument& a : arguments(p_)) {
-    if (!items.empty()) items += ", ";
-    if (a.kind == Argument::Kind::size) {
-      items += names_.size(a.name);
-    } else if (a.kind == Argument::Kind::param) {
-      items += names_.param(a.name);
-    } else {
-      const std::string& t = names_.tensor(a.name);
-      items += t + ".data" + (tensor(a.name).shape.empty() ? "" : ", " + t + ".strides");
-    }
-  }
-  line("if (thunk.status != MOTE_OK || !run) return thunk.status;");
-  if (!fast_.empty())
-    line(fmt::format("if (run == 2) return mote_thunk_result(&thunk, {}({}));", fast_, items));
-  line(fmt::format("return mote_thunk_result(&thunk, {}({}));", function_, items));
-}
-
-std::string Thunk::text() {
-  const std::string signature = tables();
-  out_ += fmt::format("static mote_status {}_call(const mote_call *call, int run) {{\n", function_);
-  line(fmt::format("mote_thunk thunk = mote_thunk_begin(call, &{}, run);", signature));
+/// Returns the function that checks a call and, if `run` is not 0, runs it.
+std::string Thunk::checks(const std::string& signature) {
   inputs();
   outputs();
   params();
   sizes();
-  const std::string opening = std::exchange(out_, "");
   nodes();
   extents();
-  const std::string checks = std::exchange(out_, "");
-  out_ = opening + size_definitions(printer_, facts_) + checks;
-  call();
-  out_ += fmt::format(
-      "}}\n\nmote_status {0}_can_run(const mote_call *call) {{ return {0}_call(call, 0); }}\n\n"
-      "mote_status {0}_run(const mote_call *call, void *stream) {{\n  (void)stream;\n"
-      "  return {0}_call(call, 1);\n}}\n",
-      function_);
-  if (!fast_.empty())
+  const std::string after = size_definitions(printer_, facts_) + std::exchange(out_, "");
+  line(fmt::format("mote_thunk thunk = mote_thunk_begin(call, &{}, run);", signature));
+  const std::string begin = std::exchange(out_, "");
+  return fmt::format(
+      "static mote_status {0}_call(const mote_call *call, int run) {{\n{1}{2}"
+      "  return thunk.status != MOTE_OK || !run ? thunk.status : {0}_checked(call, run);\n}}\n",
+      function_, begin, opening(steps_, after));
+}
+
+std::string Thunk::text(std::set<std::string>& calls) {
+  const std::string signature = tables();
+  out_ += checked_call(p_, names_, options_, signature, calls) + "\n";
+  const std::string tables_and_call = std::exchange(out_, "");
+  out_ = tables_and_call + checks(signature) +
+         fmt::format(
+             "\nmote_status {0}_can_run(const mote_call *call) {{ return {0}_call(call, 0); }}\n",
+             function_);
+  const auto entry = [&](const std::string& name, const char* by, int run) {
     out_ += fmt::format(
-        "\nmote_status {}_run(const mote_call *call, void *stream) {{\n  (void)stream;\n"
-        "  return {}_call(call, 2);\n}}\n",
-        fast_, function_);
+        "\nmote_status {}(const mote_call *call, void *stream) {{\n  (void)stream;\n"
+        "  return {}{}(call, {});\n}}\n",
+        name, function_, by, run);
+  };
+  entry(function_ + "_run", "_call", 1);
+  entry(function_ + "_run_checked", "_checked", 1);
+  if (options_.fast.empty()) return out_;
+  entry(options_.fast + "_run", "_call", 2);
+  entry(options_.fast + "_run_checked", "_checked", 2);
   return out_;
 }
 
@@ -406,7 +391,7 @@ std::string Thunk::text() {
 std::string thunk(const LoopProgram& p, const Names& names, const EmitOptions& options,
                   std::set<std::string>& calls) {
   Thunk thunk(p, names, options);
-  std::string text = thunk.text();
+  std::string text = thunk.text(calls);
   thunk.uses().add_functions_to(calls);
   return text;
 }

@@ -158,6 +158,7 @@ CallResult IsolatedRun::call(const mote_call& call, int site) {
   Question question;
   question.ask = Ask::run;
   question.kernel_index = kernel_index_;
+  question.is_checked = site == 1;
   const Answer answer = ask(question, call, &open);
   CallResult result;
   if (answer.ending != Ending::answered) {

@@ -32,7 +32,8 @@ struct Question {
   std::int32_t segment_count = 0;
   const Segment* segments = nullptr;  ///< in the control memory, as all that the call points to
   mote_call* call = nullptr;
-  double linger_s = 0;  ///< the time that new threads get to end
+  bool is_checked = false;  ///< run by run_checked, if the kernel has it and accepts the call
+  double linger_s = 0;      ///< the time that new threads get to end
 };
 
 enum class Phase : std::uint32_t { asked, running, returned };

@@ -124,7 +124,8 @@ class ServedLibrary {
     reply.threads_before = count_threads();
     reply.mode_before = arithmetic_mode();
     set_phase(Phase::running);
-    reply.status = run_kernel(kernel, *q.call, nullptr);
+    reply.status =
+        q.is_checked ? run_accepted(kernel, *q.call) : run_kernel(kernel, *q.call, nullptr);
     set_phase(Phase::returned);
     reply.mode_after = arithmetic_mode();
     std::fesetenv(&environment_);

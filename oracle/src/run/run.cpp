@@ -141,8 +141,11 @@ Outcome Prepared::run_kernel(const mote_kernel& kernel, CallFrame& frame,
   Dense workspace(DType::boolean,
                   static_cast<std::int64_t>(bench.workspace_bytes) + kWorkspaceGuard);
   bench.workspace = {workspace.data(), workspace.count(), 0};
+  bool is_second = false;
   SubjectRun subject_run(case_, bench, frame, [&](const mote_call& call) {
-    const mote_status status = mote::run_kernel(kernel, call, nullptr);
+    const mote_status status =
+        is_second ? run_accepted(kernel, call) : mote::run_kernel(kernel, call, nullptr);
+    is_second = true;
     return CallResult{status, frame.message(), std::nullopt};
   });
   const RunResult first = subject_run.run(state_->inputs, Poison::first);

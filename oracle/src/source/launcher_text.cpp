@@ -78,7 +78,8 @@ std::string launcher_table(const std::string& backend, const std::vector<Launche
         "  {0}_plugin(&one);\n"
         "  {0}_kernel = kernels[{1}] = one.backends->kernels[0];\n"
         "{2}"
-        "  kernels[{1}].run = {0}_run_there;\n",
+        "  kernels[{1}].run = {0}_run_there;\n"
+        "  kernels[{1}].run_checked = NULL;\n",
         all[k].options.function, k,
         on_gpu ? fmt::format("  kernels[{1}].can_run = {0}_can_run_there;\n",
                              all[k].options.function, k)

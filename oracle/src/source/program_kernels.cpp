@@ -80,10 +80,13 @@ std::string table_text(const Target& target, const std::vector<ProgramKernel>& k
     contracts += k.is_fast ? fast_contract_c(contract, k.dtype) : reference_contract_c(contract);
     contracts += fmt::format(
         "mote_status {0}_can_run(const mote_call *call);\n"
-        "mote_status {0}_run(const mote_call *call, void *stream);\n",
+        "mote_status {0}_run(const mote_call *call, void *stream);\n"
+        "mote_status {0}_run_checked(const mote_call *call, void *stream);\n",
         k.function);
-    rows += fmt::format("    {{sizeof(mote_kernel), \"{0}\", &{1}, {2}_can_run, NULL, {2}_run}},\n",
-                        target.op(), contract, k.function);
+    rows += fmt::format(
+        "    {{sizeof(mote_kernel), \"{0}\", &{1}, {2}_can_run, NULL, {2}_run, "
+        "{2}_run_checked}},\n",
+        target.op(), contract, k.function);
   }
   return fmt::format(
       "#include \"mote/base/kernel.h\"\n\n{0}\n{1}\n"

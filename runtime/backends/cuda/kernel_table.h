@@ -82,7 +82,8 @@ mote_kernel kernel_of(const OpRecord& record) {
           .contract = &contract_of(variant, kind),
           .can_run = Of::can_run,
           .workspace_bytes = Of::workspace_bytes,
-          .run = Of::run};
+          .run = Of::run,
+          .run_checked = nullptr};
 }
 
 template <typename Machine>

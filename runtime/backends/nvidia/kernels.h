@@ -49,7 +49,8 @@ void add_kernels(std::vector<mote_kernel>& kernels) {
          .contract = op.contract,
          .can_run = [](const mote_call* call) { return can_run(*call, table); },
          .workspace_bytes = [](const mote_call* call) { return workspace_bytes(*call, table); },
-         .run = [](const mote_call* call, void* stream) { return run(*call, stream, table); }});
+         .run = [](const mote_call* call, void* stream) { return run(*call, stream, table); },
+         .run_checked = nullptr});
 }
 
 template <const Table&... tables>

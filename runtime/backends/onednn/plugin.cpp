@@ -218,7 +218,8 @@ extern "C" mote_status mote_plugin_init(mote_plugin* plugin) {
                 .contract = kOps[k].contract,
                 .can_run = can_run,
                 .workspace_bytes = workspace_bytes,
-                .run = run};
+                .run = run,
+                .run_checked = nullptr};
     return all;
   }();
   static const mote_backend backend = {.size = sizeof(mote_backend),

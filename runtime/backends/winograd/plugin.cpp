@@ -24,7 +24,8 @@ constexpr mote_kernel kKernel = {.size = sizeof(mote_kernel),
                                  .contract = &kContract,
                                  .can_run = mote::winograd::can_run_conv2d,
                                  .workspace_bytes = mote::winograd::workspace_of_conv2d,
-                                 .run = mote::winograd::run_conv2d};
+                                 .run = mote::winograd::run_conv2d,
+                                 .run_checked = nullptr};
 
 constexpr mote_backend kBackend = {.size = sizeof(mote_backend),
                                    .name = "winograd",

@@ -311,19 +311,19 @@ static mote_status wrong_later_or_long(const mote_call* call, void* stream) {
   return status;
 }
 
-#define RULES(X)                                                                                 \
-  X(keeps_rules)                                                                                 \
-  X(crashes)                                                                                     \
-  X(aborts)                                                                                      \
-  X(exits)                                                                                       \
-  X(hangs)                                                                                       \
-  X(reads_after_x)                                                                               \
-  X(reads_before_x) X(writes_after_y) X(writes_before_y) X(writes_after_workspace) X(skips_last) \
-      X(writes_gaps) X(changes_x) X(writes_x_back) X(rounds_upward) X(flushes_denormals)         \
-          X(leaves_a_thread) X(keeps_a_pool) X(threads_that_end) X(writes_later)                 \
-              X(writes_much_later) X(takes_memory) X(differs) X(starts_slowly) X(wrong_later)    \
-                  X(wrong_later_or_long) X(caches_by_pointer) X(caches_by_content)               \
-                      X(answers_from_old_memory)
+#define RULES(X)                                                                                   \
+  X(keeps_rules)                                                                                   \
+  X(crashes)                                                                                       \
+  X(aborts)                                                                                        \
+  X(exits)                                                                                         \
+  X(hangs)                                                                                         \
+  X(reads_after_x)                                                                                 \
+  X(reads_before_x)                                                                                \
+  X(writes_after_y) X(writes_before_y) X(writes_after_workspace) X(skips_last) X(writes_gaps)      \
+      X(changes_x) X(writes_x_back) X(rounds_upward) X(flushes_denormals) X(leaves_a_thread)       \
+          X(keeps_a_pool) X(threads_that_end) X(writes_later) X(writes_much_later) X(takes_memory) \
+              X(differs) X(starts_slowly) X(wrong_later) X(wrong_later_or_long)                    \
+                  X(caches_by_pointer) X(caches_by_content) X(answers_from_old_memory)
 
 typedef struct rule {
   const char* name;
@@ -342,8 +342,8 @@ mote_status mote_plugin_init(mote_plugin* plugin) {
   contract.deterministic = 1;
   contract.form = "direct";
   for (int k = 0; k < kRules; ++k) {
-    kernels[k] = (mote_kernel){sizeof(mote_kernel), "neg",       &contract, can_run,
-                               workspace_bytes,     rules[k].run};
+    kernels[k] = (mote_kernel){sizeof(mote_kernel), "neg",        &contract, can_run,
+                               workspace_bytes,     rules[k].run, NULL};
     backends[k] = (mote_backend){sizeof(mote_backend), rules[k].name, "1", 1, 0, &kernels[k]};
   }
   plugin->abi_version = MOTE_ABI_VERSION;

@@ -32,7 +32,8 @@ mote_kernel relu_in_workspace(mote_status (*run)(const mote_call*, void*)) {
           &mote::test::kPlainContract,
           [](const mote_call*) { return MOTE_OK; },
           [](const mote_call*) { return Bytes; },
-          run};
+          run,
+          nullptr};
 }
 
 TEST_F(CApi, OutputsFollowFromInputs) {

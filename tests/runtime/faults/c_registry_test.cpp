@@ -55,7 +55,8 @@ TEST(CRegistry, AnOpOfTheProgramIsRunByItsBackend) {
                                        auto* y = static_cast<float*>(call->outputs[0]->data);
                                        for (int k = 0; k < 4; ++k) y[k] = 3 * x[k];
                                        return MOTE_OK;
-                                     }};
+                                     },
+                                     nullptr};
   const mote_backend backend = {sizeof(mote_backend), "c", "1", 1, 0, &kernel};
   const mote_backend* const backends[] = {&backend};
   mote_op_id op = 0;

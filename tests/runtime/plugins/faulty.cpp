@@ -40,14 +40,14 @@ constexpr mote_contract kContract = {.size = sizeof(mote_contract),
 
 constexpr std::size_t kSize = sizeof(mote_kernel);
 constexpr std::array<mote_kernel, 8> kKernels = {{
-    {kSize, "relu", &kContract, throwing_can_run, nullptr, throwing_run},
-    {kSize, "exp", &kContract, accept, throwing_workspace, throwing_run},
-    {kSize, "sqrt", &kContract, accept, endless_workspace, throwing_run},
-    {kSize, "neg", &kContract, accept, nullptr, throwing_run},
-    {kSize, "abs", &kContract, accept, nullptr, throwing_int},
-    {kSize, "floor", &kContract, accept, nullptr, unknown_status},
-    {kSize, "ceil", &kContract, accept, nullptr, silent_failure},
-    {kSize, "sign", &kContract, accept, nullptr, endless_message},
+    {kSize, "relu", &kContract, throwing_can_run, nullptr, throwing_run, nullptr},
+    {kSize, "exp", &kContract, accept, throwing_workspace, throwing_run, nullptr},
+    {kSize, "sqrt", &kContract, accept, endless_workspace, throwing_run, nullptr},
+    {kSize, "neg", &kContract, accept, nullptr, throwing_run, nullptr},
+    {kSize, "abs", &kContract, accept, nullptr, throwing_int, nullptr},
+    {kSize, "floor", &kContract, accept, nullptr, unknown_status, nullptr},
+    {kSize, "ceil", &kContract, accept, nullptr, silent_failure, nullptr},
+    {kSize, "sign", &kContract, accept, nullptr, endless_message, nullptr},
 }};
 constexpr mote_backend kBackend = {.size = sizeof(mote_backend),
                                    .name = "faulty",

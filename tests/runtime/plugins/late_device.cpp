@@ -317,8 +317,8 @@ const mote_contract contract = {.size = sizeof(mote_contract),
                                 .indices = MOTE_INDICES_ANY,
                                 .reserved_end = 0};
 const mote_kernel kernels[] = {
-    {sizeof(mote_kernel), "neg", &contract, can_run, nullptr, run_neg},
-    {sizeof(mote_kernel), "add", &contract, can_run, room_for_add, run_add}};
+    {sizeof(mote_kernel), "neg", &contract, can_run, nullptr, run_neg, nullptr},
+    {sizeof(mote_kernel), "add", &contract, can_run, room_for_add, run_add, nullptr}};
 const mote_backend backend = {.size = sizeof(mote_backend),
                               .name = "late",
                               .version = "1",

@@ -95,7 +95,8 @@ mote_backend backend_of(const Backend& given, const char* version, std::size_t a
                          .contract = &t.contracts.emplace_back(contract(kernel.promise)),
                          .can_run = kCanRun[at],
                          .workspace_bytes = nullptr,
-                         .run = kRun[at]});
+                         .run = kRun[at],
+                         .run_checked = nullptr});
   return {.size = sizeof(mote_backend),
           .name = given.name,
           .version = version,

@@ -90,7 +90,23 @@ mote_status workspace_of(const mote_kernel& kernel, const mote_call& call, std::
 }
 
 mote_status run_kernel(const mote_kernel& kernel, const mote_call& call, void* stream) {
-  return guarded(call, [&] { return kernel.run(&call, stream); });
+  return run_kernel(kernel.run, call, stream);
+}
+
+KernelRun checked_run_of(const mote_kernel& kernel) {
+  constexpr std::size_t kEnd = offsetof(mote_kernel, run_checked) + sizeof kernel.run_checked;
+  return kernel.size >= kEnd && kernel.run_checked != nullptr ? kernel.run_checked : kernel.run;
+}
+
+mote_status run_kernel(KernelRun run, const mote_call& call, void* stream) {
+  return guarded(call, [&] { return run(&call, stream); });
+}
+
+mote_status run_accepted(const mote_kernel& kernel, const mote_call& call) {
+  const KernelRun run = checked_run_of(kernel);
+  if (run == kernel.run || ask_kernel(kernel, call) != MOTE_OK)
+    return run_kernel(kernel.run, call, nullptr);
+  return run_kernel(run, call, nullptr);
 }
 
 bool promises_in_place(const mote_contract& contract, int input, int output) {

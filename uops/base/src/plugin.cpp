@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <type_traits>
 
 #include "mote/base/error.h"
 #include "mote/base/kernel_call.h"
@@ -49,9 +50,11 @@ std::shared_ptr<void> open_library(const std::string& path) {
 
 template <typename T>
 void check_size(const std::string& owner, const std::string& what, const T& value) {
-  if (value.size < sizeof(T))
+  constexpr std::size_t kLeast =
+      std::is_same_v<T, mote_kernel> ? MOTE_KERNEL_LEAST_SIZE : sizeof(T);
+  if (value.size < kLeast)
     refuse(owner, what + " has size " + std::to_string(value.size) + ", expected at least " +
-                      std::to_string(sizeof(T)));
+                      std::to_string(kLeast));
 }
 
 template <typename T>

@@ -50,48 +50,59 @@ void fill_from(const Tensor& x, const Tensor& y) {
   copy(from, to);
 }
 
+/// The tensors of a call that are present, in the order of its operands.
+std::vector<const Tensor*> present(std::span<const Tensor* const> inputs,
+                                   std::span<Tensor* const> outputs) {
+  std::vector<const Tensor*> all(inputs.begin(), inputs.end());
+  all.insert(all.end(), outputs.begin(), outputs.end());
+  std::erase(all, nullptr);
+  return all;
+}
+
 /// Copies of the call's tensors.
 class Scratch {
  public:
-  explicit Scratch(const CallTensors& tensors) : given_(tensors) {
+  Scratch(const CallTensors& tensors, std::vector<const Tensor*> given)
+      : given_(std::move(given)), call_(tensors) {
     const std::size_t count = tensors.operands.size();
     tensors_.reserve(count);
     operands_.reserve(count);
     for (std::size_t n = 0; n < count; ++n) {
       const CallOperand& o = tensors.operands[n];
-      tensors_.push_back(o.is_output ? place(n) : same_form(*o.tensor));
-      operands_.push_back({o.meaning, &tensors_.back(), o.is_output});
+      tensors_.push_back(o.is_output ? place(n) : same_form(*given_[n]));
+      operands_.push_back({o.meaning, &tensors_.back().dl(), o.is_output});
     }
-    call = given_;
-    call.operands = operands_;
+    call_.operands = operands_;
     restore();
   }
   /// Restores the inputs, as a run in place requires.
   void restore() {
     for (std::size_t n = 0; n < operands_.size(); ++n)
-      if (!operands_[n].is_output) fill_from(*given_.operands[n].tensor, tensors_[n]);
+      if (!operands_[n].is_output) fill_from(*given_[n], tensors_[n]);
   }
 
-  CallTensors call;
+  const CallTensors& tensors() const { return call_; }
 
  private:
   /// Returns the tensor of output n: that of the input with which it shares memory, or a new one.
   Tensor place(std::size_t n) const {
-    const Tensor& y = *given_.operands[n].tensor;
+    const Tensor& y = *given_[n];
     for (std::size_t m = 0; m < n; ++m)
-      if (overlap(*given_.operands[m].tensor, y)) return tensors_[m];
+      if (overlap(*given_[m], y)) return tensors_[m];
     return same_form(y);
   }
 
-  const CallTensors& given_;
+  std::vector<const Tensor*> given_;
   std::vector<Tensor> tensors_;
   std::vector<CallOperand> operands_;
+  CallTensors call_;
 };
 
 /// A kernel that takes the call, and its samples so far.
 struct Candidate {
   NamedKernel named;
   std::size_t workspace_bytes;
+  KernelRun run;
   int repeats = 1;
   std::vector<double> samples = {};
   bool dropped = false;
@@ -114,21 +125,20 @@ constexpr double kHopeless = 3;
 
 class Measurement {
  public:
-  Measurement(const Command& command, const CallTensors& tensors, Context& context)
+  Measurement(const Command& command, const CallTensors& tensors, std::vector<const Tensor*> given,
+              Context& context)
       : command_(command),
-        scratch_(tensors),
-        input_room_(tensors.inputs.size()),
-        output_room_(tensors.outputs.size()),
+        scratch_(tensors, std::move(given)),
+        input_room_(tensors.input_count),
+        output_room_(tensors.output_count),
         views_(tensors.operands.size()),
         axes_(tensors.operands.size()),
         dl_(tensors.operands.size()),
-        call_(command, scratch_.call,
-              {.inputs = input_room_,
-               .outputs = output_room_,
-               .views = views_,
-               .scratch = axes_,
-               .dl = dl_}) {
+        fitted_(fit_call(command, scratch_.tensors(), views_, axes_)),
+        call_(command, scratch_.tensors(), fitted_,
+              {.inputs = input_room_, .outputs = output_room_, .dl = dl_}) {
     options_.context = &context;
+    call_.listen(message_);
   }
 
   std::vector<Candidate> measure(const TuningOptions& options) {
@@ -148,7 +158,7 @@ class Measurement {
 
  private:
   void find_candidates() {
-    const CallTensors& t = scratch_.call;
+    const CallTensors& t = scratch_.tensors();
     for (NamedKernel& named :
          kernels_of(command_, t.instance, t.input_mask, options_.context->backends())) {
       if (!may_be_asked(*named.kernel->contract, t, options_.without_nan)) continue;
@@ -163,23 +173,24 @@ class Measurement {
         keep(fits);
         continue;
       }
-      if (options_.context->workspace().allows(bytes)) candidates_.push_back({named, bytes});
+      if (options_.context->workspace().allows(bytes))
+        candidates_.push_back({named, bytes, call_.run_of(*named.kernel)});
     }
   }
   void keep(mote_status answer) {
     if (!reason_.empty()) return;
     status_ = answer;
-    reason_ = call_.message();
+    reason_ = message_.data();
   }
 
   /// Returns the nanoseconds of that number of runs, or nothing if one failed.
   std::optional<double> time(const Candidate& c, int runs) {
-    CallWorkspace workspace(c.workspace_bytes, options_, scratch_.call.device);
+    CallWorkspace workspace(c.workspace_bytes, options_, scratch_.tensors().device);
     call_.call().workspace = workspace.data();
     call_.call().workspace_bytes = c.workspace_bytes;
     const Clock::time_point start = Clock::now();
     for (int k = 0; k < runs; ++k) {
-      const mote_status status = call_.run(*c.named.kernel, nullptr);
+      const mote_status status = call_.run(c.run, nullptr);
       if (status == MOTE_OK) continue;
       keep(status);
       return std::nullopt;
@@ -195,7 +206,7 @@ class Measurement {
   /// determines the number of runs in a sample. A call in place makes one run a sample, on restored
   /// inputs.
   void warm_up(Candidate& c) {
-    const bool once = scratch_.call.in_place;
+    const bool once = scratch_.tensors().in_place;
     for (int k = 0; k < 2 && !c.dropped; ++k) {
       if (once) scratch_.restore();
       const std::optional<double> duration = time(c, 1);
@@ -206,7 +217,7 @@ class Measurement {
     }
   }
   void sample(Candidate& c) {
-    if (scratch_.call.in_place) scratch_.restore();
+    if (scratch_.tensors().in_place) scratch_.restore();
     const std::optional<double> duration = time(c, c.repeats);
     c.dropped = !duration;
     if (duration)
@@ -229,7 +240,9 @@ class Measurement {
   std::vector<KernelView> views_;
   std::vector<AxisStrides> axes_;
   std::vector<DLTensor> dl_;
+  FittedCall fitted_;
   KernelCall call_;
+  CallMessage message_{};
   RunOptions options_;
   std::vector<Candidate> candidates_;
   mote_status status_ = MOTE_UNSUPPORTED;
@@ -256,12 +269,15 @@ const TuningEntry& autotune(const Command& command, std::span<const Tensor* cons
                             const TuningOptions& options) {
   std::vector<CallOperand> operands(inputs.size() + outputs.size());
   std::vector<int> slots(operands.size());
-  const CallTensors tensors = check_call(command, inputs, outputs, operands, slots);
+  std::vector<const DLTensor*> given(operands.size());
+  list_tensors(inputs, outputs, given);
+  const CallTensors tensors = check_call(command, std::span(given).first(inputs.size()),
+                                         std::span(given).subspan(inputs.size()), operands, slots);
   const Signature signature(command, tensors);
   TuningTable& table = context.tuning();
   const TuningEntry* known = table.find(command, signature.words());
   if (known != nullptr && !options.again) return *known;
-  Measurement measurement(command, tensors, context);
+  Measurement measurement(command, tensors, present(inputs, outputs), context);
   table.put(entry_of(command, tensors, signature, measurement.measure(options)));
   return *table.find(command, signature.words());
 }

@@ -31,17 +31,19 @@ void check_output_count(const Command& command, std::size_t outputs) {
 }
 
 /// Appends the tensors that are present.
-void collect(const Command& command, CallTensors& call, std::span<CallOperand> operands,
-             std::span<int> slots, bool with_outputs) {
+void collect(const Command& command, CallTensors& call, TensorList inputs,
+             std::optional<TensorList> outputs, std::span<CallOperand> operands,
+             std::span<int> slots) {
   const mote_op_definition& d = command.definition();
   std::size_t count = 0;
-  const auto add = [&](const mote_op_tensor& meaning, const Tensor* tensor, bool is_output, int k) {
+  const auto add = [&](const mote_op_tensor& meaning, const DLTensor* tensor, bool is_output,
+                       int k) {
     operands[count] = {&meaning, tensor, is_output};
     slots[count++] = k;
   };
   for (int k = 0; k < d.input_count; ++k) {
     const auto at = static_cast<std::size_t>(k);
-    const Tensor* tensor = at < call.inputs.size() ? call.inputs[at] : nullptr;
+    const DLTensor* tensor = at < inputs.size() ? inputs[at] : nullptr;
     if (tensor == nullptr && d.inputs[k].optional == 0)
       fail(command, std::string("input ") + d.inputs[k].name + " is missing");
     if (tensor == nullptr) continue;
@@ -49,8 +51,8 @@ void collect(const Command& command, CallTensors& call, std::span<CallOperand> o
     add(d.inputs[k], tensor, false, k);
   }
   call.output_mask = outputs_there(command, call.input_mask);
-  for (int k = 0; k < d.output_count && with_outputs; ++k) {
-    const Tensor* tensor = call.outputs[static_cast<std::size_t>(k)];
+  for (int k = 0; k < d.output_count && outputs; ++k) {
+    const DLTensor* tensor = (*outputs)[static_cast<std::size_t>(k)];
     const bool exists = has(call.output_mask, k);
     if (tensor != nullptr && !exists)
       fail(command, std::string("output ") + d.outputs[k].name + " is not there with these inputs");
@@ -58,7 +60,7 @@ void collect(const Command& command, CallTensors& call, std::span<CallOperand> o
       fail(command, std::string("output ") + d.outputs[k].name + " is missing");
     if (tensor != nullptr) add(d.outputs[k], tensor, true, k);
   }
-  if (with_outputs && d.output_count > 0 && (count == 0 || !operands[count - 1].is_output))
+  if (outputs && d.output_count > 0 && (count == 0 || !operands[count - 1].is_output))
     fail(command, "no output is asked for");
   call.operands = operands.first(count);
   call.slots = slots.first(count);
@@ -69,17 +71,17 @@ void check_dtypes(const Command& command, CallTensors& call) {
   const CallOperand* first = nullptr;
   for (const CallOperand& o : call.operands) {
     if (std::strcmp(o.meaning->dtype, "T") != 0) {
-      if (name(o.tensor->dtype()) != o.meaning->dtype)
+      if (name(dtype_of(*o.tensor)) != o.meaning->dtype)
         fail(command, std::string(o.meaning->name) + " must be " + o.meaning->dtype + ", got " +
                           describe(*o.tensor) + describe_call(command, call));
       continue;
     }
     if (first == nullptr) first = &o;
-    if (o.tensor->dtype() != first->tensor->dtype())
+    if (dtype_of(*o.tensor) != dtype_of(*first->tensor))
       fail(command, "dtypes of " + std::string(first->meaning->name) + " and " + o.meaning->name +
                         " differ" + describe_call(command, call));
   }
-  if (first != nullptr) call.instance = first->tensor->dtype();
+  if (first != nullptr) call.instance = dtype_of(*first->tensor);
 }
 
 bool is_pair(const mote_op_definition& d, int input, int output) {
@@ -88,20 +90,19 @@ bool is_pair(const mote_op_definition& d, int input, int output) {
   return false;
 }
 
-bool same_view(const Tensor& x, const Tensor& y) {
-  return x.data() == y.data() && x.dtype() == y.dtype() && x.shape() == y.shape() &&
-         x.strides() == y.strides();
+bool same_view(const DLTensor& x, const DLTensor& y) {
+  return address_of(x) == address_of(y) && equal_forms(x, y);
 }
 
 void check_memory(const Command& command, CallTensors& call) {
   for (std::size_t n = 0; n < call.operands.size(); ++n) {
     const CallOperand& y = call.operands[n];
-    if (y.tensor->data() == nullptr && y.tensor->element_count() > 0)
+    if (y.tensor->data == nullptr && element_count(*y.tensor) > 0)
       fail(command, std::string(y.meaning->name) + " has no data" + describe_call(command, call));
     if (!y.is_output) continue;
-    if (!y.tensor->is_distinct())
+    if (!is_distinct(*y.tensor))
       fail(command, "elements of output " + std::string(y.meaning->name) +
-                        " share memory: strides " + to_string(y.tensor->strides()) +
+                        " share memory: strides " + to_string(strides_list(*y.tensor)) +
                         describe_call(command, call));
     for (std::size_t m = 0; m < n; ++m) {
       const CallOperand& x = call.operands[m];
@@ -123,7 +124,7 @@ bool same_device(DLDevice a, DLDevice b) {
 
 /// Finds the device of all tensors. If they are on several, the kernels decline.
 void find_device(CallTensors& call) {
-  const auto device = [](const CallOperand& o) { return o.tensor->device(); };
+  const auto device = [](const CallOperand& o) { return o.tensor->device; };
   const auto is_host = [&](const CallOperand& o) { return device(o).device_type == kDLCPU; };
   call.on_host = call.operands.empty() || std::ranges::any_of(call.operands, is_host);
   if (call.on_host) return;
@@ -140,26 +141,33 @@ TensorMask outputs_there(const Command& command, TensorMask input_mask) {
   return ~TensorMask{0};
 }
 
-CallTensors check_call(const Command& command, std::span<const Tensor* const> inputs,
-                       std::span<Tensor* const> outputs, std::span<CallOperand> operands,
-                       std::span<int> slots) {
-  CallTensors call{.inputs = inputs, .outputs = outputs, .operands = {}, .slots = {}};
+CallTensors check_call(const Command& command, TensorList inputs, TensorList outputs,
+                       std::span<CallOperand> operands, std::span<int> slots) {
+  CallTensors call{
+      .input_count = inputs.size(), .output_count = outputs.size(), .operands = {}, .slots = {}};
   check_input_count(command, inputs.size());
   check_output_count(command, outputs.size());
-  collect(command, call, operands, slots, /*with_outputs=*/true);
+  collect(command, call, inputs, outputs, operands, slots);
   check_dtypes(command, call);
   check_memory(command, call);
   find_device(call);
   return call;
 }
 
-CallTensors check_inputs(const Command& command, std::span<const Tensor* const> inputs,
-                         std::span<CallOperand> operands, std::span<int> slots) {
-  CallTensors call{.inputs = inputs, .outputs = {}, .operands = {}, .slots = {}};
+CallTensors check_inputs(const Command& command, TensorList inputs, std::span<CallOperand> operands,
+                         std::span<int> slots) {
+  CallTensors call{.input_count = inputs.size(), .output_count = 0, .operands = {}, .slots = {}};
   check_input_count(command, inputs.size());
-  collect(command, call, operands, slots, /*with_outputs=*/false);
+  collect(command, call, inputs, std::nullopt, operands, slots);
   check_dtypes(command, call);
   return call;
+}
+
+void list_tensors(std::span<const Tensor* const> inputs, std::span<Tensor* const> outputs,
+                  std::span<const DLTensor*> room) {
+  const auto dl = [](const Tensor* x) { return x != nullptr ? &x->dl() : nullptr; };
+  std::ranges::transform(inputs, room.begin(), dl);
+  std::ranges::transform(outputs, room.subspan(inputs.size()).begin(), dl);
 }
 
 std::string describe_call(const Command& command, const CallTensors& tensors) {

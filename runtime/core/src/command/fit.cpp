@@ -34,7 +34,7 @@ AxisGroup joint_extents(const char* size, std::span<const CallOperand> operands,
     group.batch = flag(operands[n].meaning->batch, k);
     const int begin = begin_of(runs[n], k);
     for (int a = 0; a < group.axes.rank; ++a)
-      group.axes.extents[at(a)] = operands[n].tensor->extent(begin + a);
+      group.axes.extents[at(a)] = operands[n].extent(begin + a);
   }
   return group;
 }
@@ -49,13 +49,13 @@ void align(const mote_op_definition& op, const CallOperand& o, const Runs& runs,
   const bool repeats = flag(o.meaning->broadcast, k);
   for (int a = 0; a < group.axes.rank; ++a) {
     const std::int64_t wanted = group.axes.extents[at(a)];
-    const std::int64_t extent = a < missing ? 1 : o.tensor->extent(begin + a - missing);
+    const std::int64_t extent = a < missing ? 1 : o.extent(begin + a - missing);
     const bool equal = extent == wanted;
     if (!equal && !(repeats && extent == 1))
       refuse(op,
              "axes of " + text_of(o) + " do not fit: " + std::string(group.size) + " is " +
                  to_string(AxisList(std::span(group.axes.extents.data(), at(group.axes.rank)))));
-    strides[at(a)] = equal && a >= missing ? o.tensor->stride(begin + a - missing) : 0;
+    strides[at(a)] = equal && a >= missing ? o.stride(begin + a - missing) : 0;
   }
 }
 
@@ -109,8 +109,8 @@ class Fitter {
 void keep_axis(const CallOperand& o, const Runs& runs, int k, KernelView& view) {
   const int begin = begin_of(runs, k);
   const bool there = runs.count[at(k)] == 1;
-  view.extents[at(k)] = there ? o.tensor->extent(begin) : 1;
-  view.strides[at(k)] = there ? o.tensor->stride(begin) : 0;
+  view.extents[at(k)] = there ? o.extent(begin) : 1;
+  view.strides[at(k)] = there ? o.stride(begin) : 0;
 }
 
 }  // namespace
@@ -136,19 +136,19 @@ namespace {
 Batch fit_pointwise(const mote_op_definition& op, std::span<const CallOperand> operands,
                     std::span<KernelView> views, std::span<AxisStrides> scratch) {
   const int kernel_rank = op.outputs[0].rank;
-  const Tensor& y = *operands.back().tensor;
+  const CallOperand& y = operands.back();
   AxisGroup group{.size = "the shape", .axes = {.rank = y.rank(), .extents = {}}, .batch = true};
   for (int a = 0; a < y.rank(); ++a) group.axes.extents[at(a)] = y.extent(a);
   for (std::size_t n = 0; n < operands.size(); ++n) {
     const CallOperand& o = operands[n];
     const bool repeats = o.meaning->broadcast != 0;
-    const bool fits = o.tensor->rank() == y.rank() || (repeats && o.tensor->rank() < y.rank());
+    const bool fits = o.rank() == y.rank() || (repeats && o.rank() < y.rank());
     if (!fits)
-      refuse(op, text_of(o) + " has " + std::to_string(o.tensor->rank()) + " axes, expected " +
+      refuse(op, text_of(o) + " has " + std::to_string(o.rank()) + " axes, expected " +
                      (repeats ? "at most " : "") + std::to_string(y.rank()) + " (" +
                      text_of(operands.back()) + ")");
     Runs runs{};
-    runs.count[0] = o.tensor->rank();
+    runs.count[0] = o.rank();
     align(op, o, runs, 0, group, scratch[n]);
   }
   // Outputs decide the order, so they come first.

@@ -13,11 +13,16 @@
 
 namespace mote {
 
-/// A tensor of the call and its role in the op.
+/// A tensor of the call and its role in the op. Its address may be made up, if the call is only
+/// planned: it says which operands share memory.
 struct CallOperand {
   const mote_op_tensor* meaning;
-  const Tensor* tensor;
+  const DLTensor* tensor;  ///< with strides
   bool is_output;
+
+  int rank() const { return tensor->ndim; }
+  std::int64_t extent(int axis) const { return tensor->shape[axis]; }
+  std::int64_t stride(int axis) const { return tensor->strides[axis]; }
 };
 
 /// One operand as the kernel sees it, at batch index 0.

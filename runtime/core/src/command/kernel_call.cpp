@@ -4,13 +4,21 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "mote/base/kernel_call.h"
+#include "mote/runtime/allocator.h"
 
 namespace mote {
-KernelCall::KernelCall(const Command& command, const CallTensors& tensors, const CallRoom& room)
-    : room_(room),
-      batch_(fit(command.definition(), command.is_pointwise(), command.axis(), tensors.operands,
-                 room.views, room.scratch)),
+
+FittedCall fit_call(const Command& command, const CallTensors& tensors, std::span<KernelView> views,
+                    std::span<AxisStrides> scratch) {
+  return {.views = views,
+          .batch = fit(command.definition(), command.is_pointwise(), command.axis(),
+                       tensors.operands, views, scratch)};
+}
+
+KernelCall::KernelCall(const Command& command, const CallTensors& tensors, const FittedCall& fitted,
+                       const CallRoom& room)
+    : dl_(room.dl),
+      fitted_(&fitted),
       call_{.size = sizeof(mote_call),
             .op = command.definition().name,
             .input_count = static_cast<std::int32_t>(room.inputs.size()),
@@ -22,14 +30,15 @@ KernelCall::KernelCall(const Command& command, const CallTensors& tensors, const
             .params = command.params().data(),
             .workspace = nullptr,
             .workspace_bytes = 0,
-            .message = message_.data(),
-            .message_bytes = message_.size()} {
-  point(command.definition(), tensors);
+            .message = nullptr,
+            .message_bytes = 0} {
+  point(command.definition(), tensors, room);
 }
 
-void KernelCall::point(const mote_op_definition& op, const CallTensors& tensors) {
-  std::ranges::fill(room_.inputs, nullptr);
-  std::ranges::fill(room_.outputs, nullptr);
+void KernelCall::point(const mote_op_definition& op, const CallTensors& tensors,
+                       const CallRoom& room) {
+  std::ranges::fill(room.inputs, nullptr);
+  std::ranges::fill(room.outputs, nullptr);
   // A kernel's outputs are the op's outputs that exist with these inputs; this counts those before
   // `output`.
   std::int32_t seen = 0;
@@ -40,63 +49,66 @@ void KernelCall::point(const mote_op_definition& op, const CallTensors& tensors)
   };
   for (std::size_t n = 0; n < tensors.operands.size(); ++n) {
     const CallOperand& o = tensors.operands[n];
-    KernelView& view = room_.views[n];
-    DLTensor& dl = room_.dl[n];
-    dl = o.tensor->dl();
+    const KernelView& view = fitted_->views[n];
+    DLTensor& dl = dl_[n];
+    dl = *o.tensor;
     dl.ndim = view.rank;
-    dl.shape = view.extents.data();
-    dl.strides = view.strides.data();
+    // DLPack's pointers are not const; a kernel reads them only.
+    dl.shape = const_cast<std::int64_t*>(view.extents.data());
+    dl.strides = const_cast<std::int64_t*>(view.strides.data());
     if (o.is_output) {
       go_to(tensors.slots[n]);
-      room_.outputs[static_cast<std::size_t>(call_.output_count)] = &dl;
+      room.outputs[static_cast<std::size_t>(call_.output_count)] = &dl;
     } else {
-      room_.inputs[static_cast<std::size_t>(tensors.slots[n])] = &dl;
+      room.inputs[static_cast<std::size_t>(tensors.slots[n])] = &dl;
     }
   }
   go_to(op.output_count);
 }
 
-const char* KernelCall::message() {
-  message_.back() = '\0';
-  return message_.data();
-}
-
 mote_status KernelCall::can_run(const mote_kernel& kernel) {
-  clear_message();
+  *call_.message = '\0';
   return ask_kernel(kernel, call_);
 }
 
 mote_status KernelCall::workspace_bytes(const mote_kernel& kernel, std::size_t& bytes) {
-  clear_message();
+  *call_.message = '\0';
   return workspace_of(kernel, call_, bytes);
 }
 
-mote_status KernelCall::invoke(const mote_kernel& kernel, void* stream) {
-  return run_kernel(kernel, call_, stream);
+KernelRun KernelCall::run_of(const mote_kernel& kernel) const {
+  const auto rank = static_cast<std::size_t>(fitted_->batch.rank);
+  for (std::size_t n = 0; n < dl_.size(); ++n)
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      const auto elements = static_cast<std::uint64_t>(fitted_->views[n].batch_strides[axis]);
+      if (elements * (dl_[n].dtype.bits / 8U) % kAlignment != 0) return kernel.run;
+    }
+  return checked_run_of(kernel);
 }
 
 void KernelCall::advance(std::size_t axis, std::int64_t steps) {
-  for (std::size_t n = 0; n < room_.dl.size(); ++n) {
-    DLTensor& dl = room_.dl[n];
-    const std::int64_t elements = room_.views[n].batch_strides[axis] * steps;
+  for (std::size_t n = 0; n < dl_.size(); ++n) {
+    DLTensor& dl = dl_[n];
+    const std::int64_t elements = fitted_->views[n].batch_strides[axis] * steps;
     dl.byte_offset += static_cast<std::uint64_t>(elements) * (dl.dtype.bits / 8U);
   }
 }
 
-mote_status KernelCall::run_batch(const mote_kernel& kernel, void* stream) {
+mote_status KernelCall::run_batch(KernelRun run, void* stream) {
+  const Batch& batch = fitted_->batch;
   std::array<std::int64_t, kMaxAxes> index{};
-  const auto rank = static_cast<std::size_t>(batch_.rank);
+  const auto rank = static_cast<std::size_t>(batch.rank);
   for (std::size_t axis = 0; axis < rank; ++axis)
-    if (batch_.extents[axis] == 0) return MOTE_OK;
+    if (batch.extents[axis] == 0) return MOTE_OK;
   while (true) {
-    const mote_status status = invoke(kernel, stream);
+    const mote_status status = run_kernel(run, call_, stream);
     if (status != MOTE_OK) {
       for (std::size_t axis = 0; axis < rank; ++axis) advance(axis, -index[axis]);
       return status;
     }
     std::size_t axis = rank;
     while (axis-- > 0) {
-      if (++index[axis] < batch_.extents[axis]) {
+      if (++index[axis] < batch.extents[axis]) {
         advance(axis, 1);
         break;
       }

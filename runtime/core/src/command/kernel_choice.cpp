@@ -11,6 +11,7 @@
 #include "mote/runtime/context.h"
 #include "mote/runtime/status.h"
 #include "mote/runtime/tune.h"
+#include "tensor/view.h"
 
 namespace mote {
 namespace {
@@ -31,7 +32,9 @@ bool allows(const RunOptions& options, const CallTensors& tensors, std::size_t b
 class Choice {
  public:
   Choice(KernelCall& call, const CallTensors& tensors, const RunOptions& options)
-      : call_(call), tensors_(tensors), options_(options) {}
+      : call_(call), tensors_(tensors), options_(options) {
+    call_.listen(message_);
+  }
 
   ChosenKernel chosen;
   mote_status status = MOTE_UNSUPPORTED;
@@ -44,13 +47,13 @@ class Choice {
     if (!may_be_asked(*candidate.contract, tensors_, options_.without_nan)) return false;
     const mote_status answer = call_.can_run(candidate);
     if (answer != MOTE_OK) {
-      keep(answer, call_.message());
+      keep(answer, message_.data());
       return false;
     }
     std::size_t bytes = 0;
     const mote_status fits = call_.workspace_bytes(candidate, bytes);
     if (fits != MOTE_OK) {
-      keep(fits, call_.message());
+      keep(fits, message_.data());
       return false;
     }
     if (allows(options_, tensors_, bytes)) {
@@ -82,6 +85,7 @@ class Choice {
   KernelCall& call_;
   const CallTensors& tensors_;
   const RunOptions& options_;
+  CallMessage message_;
 };
 
 const mote_backend& given(const Command& command, const mote_backend* backend) {
@@ -142,7 +146,8 @@ bool may_be_asked(const mote_contract& contract, const CallTensors& tensors, boo
     for (std::size_t m = 0; m < n; ++m) {
       const CallOperand& x = tensors.operands[m];
       const CallOperand& y = tensors.operands[n];
-      const bool pair = y.is_output && !x.is_output && x.tensor->data() == y.tensor->data();
+      const bool pair =
+          y.is_output && !x.is_output && address_of(*x.tensor) == address_of(*y.tensor);
       if (pair && !promises_in_place(contract, tensors.slots[m], tensors.slots[n])) return false;
     }
   return true;

@@ -57,7 +57,7 @@ Signature::Signature(const Command& command, const CallTensors& tensors)
   push(static_cast<std::uint64_t>(tensors.instance) << 1 |
        static_cast<std::uint64_t>(tensors.in_place));
   for (const CallOperand& o : tensors.operands) {
-    const DLTensor& dl = o.tensor->dl();
+    const DLTensor& dl = *o.tensor;
     const auto place = static_cast<std::uint64_t>(dl.device.device_type - kDLCPU) << 24 |
                        static_cast<std::uint64_t>(dl.device.device_id) << 32;
     push(place | std::uint64_t{dl.dtype.code} << 16 | std::uint64_t{dl.dtype.bits} << 8 |

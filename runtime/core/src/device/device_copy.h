@@ -21,6 +21,8 @@ inline bool is_on(const Tensor& x, const Device& device) {
 
 /// Throws the errors that copy() throws before anything is moved.
 void check_copy(const Tensor& x, const Tensor& y);
+/// Throws the errors that fill() throws before anything is written.
+void check_fill(const Tensor& y);
 
 /// Computes y = x in the device's stream, where each tensor is on the device or the host's, and at
 /// least one is on the device. x has y's shape. Waits if the host has to convert elements that come

@@ -10,7 +10,9 @@
 #include "command/check_call.h"
 #include "mote/runtime/status.h"
 #include "registry/size_text.h"
+#include "tensor/described.h"
 #include "tensor/runs.h"
+#include "tensor/view.h"
 
 namespace mote {
 namespace {
@@ -135,7 +137,7 @@ class Inference {
     Shape shape;
     const int begin = begin_of(runs_[n], k);
     for (int axis = 0; axis < runs_[n].count[at(k)]; ++axis)
-      shape.push_back(operands_[n].tensor->extent(begin + axis));
+      shape.push_back(operands_[n].extent(begin + axis));
     return shape;
   }
   static bool repeats(const mote_op_tensor& m, int axis) { return (m.broadcast >> axis & 1U) != 0; }
@@ -168,7 +170,7 @@ class Inference {
   std::int64_t extent(std::size_t n, int k) const {
     if (const SizeGroup* group = group_of(operands_[n].meaning->axes[k]))
       return product(op_, group->axes);
-    return operands_[n].tensor->extent(begin_of(runs_[n], k));
+    return operands_[n].extent(begin_of(runs_[n], k));
   }
   const SizeText& text(std::size_t n, int k) const { return rules_.axes[at(slots_[n])][at(k)]; }
   std::optional<LinearForm> value(const SizeText& text) const {
@@ -235,10 +237,10 @@ class Inference {
 
 Shape pointwise_shape(const mote_op_definition& op, std::span<const CallOperand> operands) {
   if (operands.empty()) refuse(op, "the shape does not follow from inputs, there are none");
-  Shape joint = operands.front().tensor->shape();
+  Shape joint = extents_of(*operands.front().tensor);
   bool repeats = operands.front().meaning->broadcast != 0;
   for (const CallOperand& o : operands.subspan(1))
-    join(joint, o.tensor->shape(), o.meaning->broadcast != 0, op, o, repeats);
+    join(joint, extents_of(*o.tensor), o.meaning->broadcast != 0, op, o, repeats);
   return joint;
 }
 
@@ -254,12 +256,15 @@ DType dtype_of(const mote_op_definition& op, const mote_op_tensor& y, const Call
   return *given;
 }
 
-std::vector<TensorForm> by_rules(const Command& command, std::span<const Tensor* const> inputs,
+std::vector<TensorForm> by_rules(const Command& command, std::span<const TensorForm* const> inputs,
                                  std::optional<DType> dtype, const SizeRules& rules) {
   const mote_op_definition& op = command.definition();
+  const DescribedTensors given(inputs);
   std::vector<CallOperand> operands(at(op.input_count));
   std::vector<int> slots(operands.size());
-  const CallTensors call = check_inputs(command, inputs, operands, slots);
+  const CallTensors call = check_inputs(command, given.list(), operands, slots);
+  const DLDevice host = {kDLCPU, 0};
+  const DLDevice device = call.operands.empty() ? host : call.operands.front().tensor->device;
   std::vector<TensorForm> forms;
   std::optional<Shape> joint;
   std::optional<Inference> inference;
@@ -270,6 +275,7 @@ std::vector<TensorForm> by_rules(const Command& command, std::span<const Tensor*
   for (int k = 0; k < op.output_count; ++k) {
     const DType of_y = dtype_of(op, op.outputs[k], call, dtype);
     forms.emplace_back(of_y, joint ? *joint : inference->output(k));
+    forms.back().device = device;
   }
   return forms;
 }
@@ -282,9 +288,9 @@ InferShapes infer_by_definition(const mote_op_definition& definition) {
     std::optional<SizeRules> rules;  ///< once set, never changed
   };
   // Few ops are ever asked: the texts are compiled at the first call.
-  return [lazy = std::make_shared<Lazy>(), op = &definition](const Command& command,
-                                                             std::span<const Tensor* const> inputs,
-                                                             std::optional<DType> dtype) {
+  return [lazy = std::make_shared<Lazy>(), op = &definition](
+             const Command& command, std::span<const TensorForm* const> inputs,
+             std::optional<DType> dtype) {
     {
       const std::lock_guard lock(lazy->mutex);
       try {
@@ -297,11 +303,23 @@ InferShapes infer_by_definition(const mote_op_definition& definition) {
   };
 }
 
-std::vector<TensorForm> infer(const Command& command, std::span<const Tensor* const> inputs,
+std::vector<TensorForm> infer(const Command& command, std::span<const TensorForm* const> inputs,
                               std::optional<DType> dtype) {
   const InferShapes* own = command.registry().column<InferShapes>(kInfer).find(command.op());
   if (own == nullptr) return infer_by_definition(command.definition())(command, inputs, dtype);
   return (*own)(command, inputs, dtype);
+}
+
+std::vector<TensorForm> infer(const Command& command, std::span<const Tensor* const> inputs,
+                              std::optional<DType> dtype) {
+  std::vector<TensorForm> forms(inputs.size());
+  std::vector<const TensorForm*> pointers(inputs.size());
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (inputs[k] == nullptr) continue;
+    forms[k] = inputs[k]->form();
+    pointers[k] = &forms[k];
+  }
+  return infer(command, pointers, dtype);
 }
 
 std::vector<TensorForm> infer(const Command& command, std::initializer_list<const Tensor*> inputs,
@@ -320,7 +338,9 @@ std::vector<Tensor> compute(const Command& command, std::span<const Tensor* cons
   std::vector<Tensor*> pointers(forms.size());
   for (std::size_t k = 0; k < forms.size(); ++k) {
     if (!has(there, static_cast<int>(k))) continue;
-    outputs[k] = Tensor(forms[k].dtype, forms[k].shape);
+    const std::optional<Device> device = Device::of(forms[k].device);
+    outputs[k] = device ? Tensor(forms[k].dtype, forms[k].shape, *device)
+                        : Tensor(forms[k].dtype, forms[k].shape);
     pointers[k] = &outputs[k];
   }
   run(command, inputs, pointers, options);

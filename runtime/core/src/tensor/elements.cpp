@@ -89,8 +89,7 @@ void fill_as(const Tensor& y, Value value) {
 
 template <typename Value>
 void fill_with(const Tensor& y, Value value) {
-  check_distinct(y, "fill");
-  check_place(y, "fill");
+  check_fill(y);
   if (!is_on_host(y)) {
     const Tensor one(y.dtype(), {});
     fill_with(one, value);
@@ -139,6 +138,11 @@ void Tensor::set(const AxisList& index, double value) const {
 void Tensor::set(const AxisList& index, std::int64_t value) const {
   void* at = element(index);
   with_dtype(dtype(), [&]<DType D>() { store_to<D>(at, value); });
+}
+
+void check_fill(const Tensor& y) {
+  check_distinct(y, "fill");
+  check_place(y, "fill");
 }
 
 void fill(const Tensor& y, double value) { fill_with(y, value); }

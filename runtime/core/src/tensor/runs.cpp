@@ -13,7 +13,7 @@ namespace {
 /// axes leave the first canonical ones empty, if those are a batch or repeat.
 Runs leading_runs(const mote_op_definition& op, const CallOperand& o, const char* first_batch) {
   const mote_op_tensor& m = *o.meaning;
-  const int extra = o.tensor->rank() - m.rank;
+  const int extra = o.rank() - m.rank;
   const bool takes = m.rank > 0 && first_batch != nullptr && same_axis(m.axes[0], first_batch);
   if (extra > 0 && !takes)
     refuse(op, std::string(m.name) + " must have at most " + std::to_string(m.rank) +
@@ -42,7 +42,7 @@ AxisForm axis_form(const mote_op_definition& op, int axis, std::span<const CallO
   const bool ok = (m.rank == 3 && m.batch == 0b101U) || (m.rank == 2 && m.batch == 0b01U);
   if (!ok)
     refuse(op, "it works along no axis that could be chosen, got axis " + std::to_string(axis));
-  const int rank = operands.front().tensor->rank();
+  const int rank = operands.front().rank();
   if (axis < -rank || axis >= rank)
     refuse(op, "axis must be in " + std::to_string(-rank) + ".." + std::to_string(rank - 1) +
                    ", got " + std::to_string(axis) + " (" + text_of(operands.front()) + ")");
@@ -59,7 +59,7 @@ AxisForm axis_form(const mote_op_definition& op, int axis, std::span<const CallO
 Runs axis_runs(const mote_op_definition& op, const CallOperand& o, const AxisForm& form) {
   const mote_op_tensor& m = *o.meaning;
   Runs runs{};
-  int left = o.tensor->rank();
+  int left = o.rank();
   for (int k = 0; k < m.rank; ++k) {
     const bool last = k == m.rank - 1;
     const bool before = same_axis(m.axes[k], form.before);

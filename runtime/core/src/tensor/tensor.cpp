@@ -8,6 +8,7 @@
 #include "mote/base/dlpack.h"
 #include "mote/runtime/status.h"
 #include "tensor/storage.h"
+#include "tensor/view.h"
 
 namespace mote {
 namespace {
@@ -118,10 +119,15 @@ Tensor& Tensor::operator=(const Tensor& other) noexcept {
 
 Tensor::~Tensor() { release(raw_.storage); }
 
-DType Tensor::dtype() const {
-  const std::optional<DType> dtype = from_dlpack(raw_.dl.dtype);
-  if (!dtype) throw StatusError(MOTE_INVALID, "tensor: unknown element type " + describe(raw_.dl));
-  return *dtype;
+DType Tensor::dtype() const { return dtype_of(raw_.dl); }
+
+TensorForm Tensor::form() const {
+  TensorForm form;
+  form.dtype = dtype();
+  form.shape = shape();
+  form.strides = strides();
+  form.device = device();
+  return form;
 }
 
 AxisList Tensor::shape() const {
@@ -154,23 +160,31 @@ bool Tensor::is_contiguous() const {
   return true;
 }
 
-bool Tensor::is_distinct() const {
+bool Tensor::is_distinct() const { return mote::is_distinct(raw_.dl); }
+
+DType dtype_of(const DLTensor& x) {
+  const std::optional<DType> dtype = from_dlpack(x.dtype);
+  if (!dtype) throw StatusError(MOTE_INVALID, "tensor: unknown element type " + describe(x));
+  return *dtype;
+}
+
+bool is_distinct(const DLTensor& x) {
   // In the order of rising strides, each axis must step over the range of all earlier ones.
   std::array<int, kMaxAxes> order{};
   std::iota(order.begin(), order.end(), 0);
   const auto magnitude = [&](int axis) {
-    const auto stride = static_cast<std::uint64_t>(raw_.strides[axis]);
-    return raw_.strides[axis] < 0 ? 0 - stride : stride;
+    const auto stride = static_cast<std::uint64_t>(x.strides[axis]);
+    return x.strides[axis] < 0 ? 0 - stride : stride;
   };
-  std::ranges::sort(order.begin(), order.begin() + rank(), {}, magnitude);
+  std::ranges::sort(order.begin(), order.begin() + x.ndim, {}, magnitude);
   std::uint64_t reach = 0;
   bool distinct = true;
-  for (int k = 0; k < rank(); ++k) {
+  for (int k = 0; k < x.ndim; ++k) {
     const int axis = order[static_cast<std::size_t>(k)];
-    if (raw_.shape[axis] == 0) return true;
-    if (raw_.shape[axis] == 1) continue;
+    if (x.shape[axis] == 0) return true;
+    if (x.shape[axis] == 1) continue;
     distinct = distinct && magnitude(axis) > reach;
-    reach += static_cast<std::uint64_t>(raw_.shape[axis] - 1) * magnitude(axis);
+    reach += static_cast<std::uint64_t>(x.shape[axis] - 1) * magnitude(axis);
   }
   return distinct;
 }

@@ -12,6 +12,24 @@ Tensor reshaped_view(const Tensor& x, const AxisList& shape, const AxisList& str
                      std::int64_t offset);
 
 /// True if the bytes from the first to the last element of x overlap those of y.
-bool overlap(const Tensor& x, const Tensor& y);
+bool overlap(const DLTensor& x, const DLTensor& y);
+inline bool overlap(const Tensor& x, const Tensor& y) { return overlap(x.dl(), y.dl()); }
+
+// The queries of Tensor, for any tensor with strides.
+DType dtype_of(const DLTensor& x);
+bool is_distinct(const DLTensor& x);
+
+inline AxisList extents_of(const DLTensor& x) {
+  return std::span<const std::int64_t>(x.shape, static_cast<std::size_t>(x.ndim));
+}
+inline AxisList strides_list(const DLTensor& x) {
+  return std::span<const std::int64_t>(x.strides, static_cast<std::size_t>(x.ndim));
+}
+/// Returns the first element's address; 0 if there is no memory.
+inline std::uintptr_t address_of(const DLTensor& x) {
+  return x.data != nullptr ? reinterpret_cast<std::uintptr_t>(x.data) + x.byte_offset : 0;
+}
+/// True if dtype, extents, strides and device are equal.
+bool equal_forms(const DLTensor& x, const DLTensor& y);
 
 }  // namespace mote

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views: other extents and strides for the same memory, and whether two of them overlap.
+#include <algorithm>
 #include <functional>
 #include <string>
 
@@ -17,9 +18,18 @@ namespace {
 
 }  // namespace
 
-bool overlap(const Tensor& x, const Tensor& y) {
-  const auto a = memory_of(x.dl());
-  const auto b = memory_of(y.dl());
+bool equal_forms(const DLTensor& x, const DLTensor& y) {
+  if (x.ndim != y.ndim || dtype_of(x) != dtype_of(y) ||
+      x.device.device_type != y.device.device_type || x.device.device_id != y.device.device_id)
+    return false;
+  for (int axis = 0; axis < x.ndim; ++axis)
+    if (x.shape[axis] != y.shape[axis] || x.strides[axis] != y.strides[axis]) return false;
+  return true;
+}
+
+bool overlap(const DLTensor& x, const DLTensor& y) {
+  const auto a = memory_of(x);
+  const auto b = memory_of(y);
   const std::less<> before;
   return !a.empty() && !b.empty() && before(a.data(), b.data() + b.size()) &&
          before(b.data(), a.data() + a.size());
@@ -37,6 +47,43 @@ Tensor reshaped_view(const Tensor& x, const AxisList& shape, const AxisList& str
   dl.ndim = shape.size();
   // The sum is unsigned, so that an offset before the first element wraps to the right result.
   dl.byte_offset += static_cast<std::uint64_t>(offset) * size_of(x.dtype());
+  return y;
+}
+
+Tensor Tensor::within(const Tensor& arena, std::int64_t byte_offset, const TensorForm& form) {
+  const auto refuse = [&](const std::string& what) {
+    throw StatusError(MOTE_INVALID, "tensor: " + to_string(form) + " at byte " +
+                                        std::to_string(byte_offset) + " of an arena of " +
+                                        describe(arena) + ": " + what);
+  };
+  const auto size = static_cast<std::int64_t>(size_of(form.dtype));
+  const std::int64_t bytes = form.bytes();
+  const TensorForm whole = arena.form();
+  const std::int64_t room = whole.bytes();
+  if (form.device.device_type != whole.device.device_type ||
+      form.device.device_id != whole.device.device_id)
+    refuse("the arena is " + to_string(whole) + ", on another device");
+  if (byte_offset < 0 || byte_offset > room || bytes > room - byte_offset)
+    refuse("it takes " + std::to_string(bytes) + " bytes, the arena has " + std::to_string(room));
+  std::int64_t lowest = 0;  // these count elements from the first; they cannot overflow
+  for (int axis = 0; axis < form.rank() && bytes > 0; ++axis)
+    lowest += std::min<std::int64_t>(0, (form.shape[axis] - 1) * form.strides[axis]);
+  std::int64_t lowest_of_arena = 0;
+  for (int axis = 0; axis < whole.rank() && room > 0; ++axis)
+    lowest_of_arena += std::min<std::int64_t>(0, (whole.shape[axis] - 1) * whole.strides[axis]);
+  const std::int64_t first = lowest_of_arena * static_cast<std::int64_t>(size_of(whole.dtype)) +
+                             byte_offset - lowest * size;
+  const std::uintptr_t address = address_of(arena.dl()) + static_cast<std::uintptr_t>(first);
+  if (address % static_cast<std::uintptr_t>(size) != 0)
+    refuse("its elements of " + std::to_string(size) + " bytes would not be aligned");
+  Tensor y = arena;
+  y.raw_.dl.dtype = to_dlpack(form.dtype);
+  y.raw_.dl.ndim = form.rank();
+  for (int axis = 0; axis < kMaxAxes; ++axis) {
+    y.raw_.shape[axis] = axis < form.rank() ? form.shape[axis] : 0;
+    y.raw_.strides[axis] = axis < form.rank() ? form.strides[axis] : 0;
+  }
+  y.raw_.dl.byte_offset += static_cast<std::uint64_t>(first);
   return y;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shape inference: the dtypes and shapes of a command's outputs from those of its inputs, before
-// anything is computed or allocated.
+// Shape inference: the forms of a command's outputs from those of its inputs, before anything is
+// computed or allocated.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -17,10 +18,10 @@
 
 namespace MOTE_API mote {
 
-/// "infer": an op's shape inference. It is called with as many inputs as the command's op has; null
-/// stands for one that is left out. `dtype` is that of the instance if no input has it.
+/// "infer": an op's shape inference. It is called with at most as many inputs as the command's op
+/// has; null stands for one that is left out. `dtype` is that of the instance if no input has it.
 using InferShapes = std::function<std::vector<TensorForm>(
-    const Command& command, std::span<const Tensor* const> inputs, std::optional<DType> dtype)>;
+    const Command& command, std::span<const TensorForm* const> inputs, std::optional<DType> dtype)>;
 inline constexpr const char* kInfer = "infer";
 
 /// Returns the shape inference that follows from the definition's texts of axes: each extent of an
@@ -29,17 +30,25 @@ inline constexpr const char* kInfer = "infer";
 InferShapes infer_by_definition(const mote_op_definition& definition);
 
 /// Returns one form for each output of the op, by the rules of run(): the command's axis, leading
-/// axes as a batch, NumPy's broadcasting. It reads metadata only: tensors may have no data. It
-/// calls the op's attribute "infer", or else uses the definition. Throws StatusError MOTE_INVALID
-/// if inputs do not fit each other, or if the outputs do not follow from them; then `dtype` may be
-/// missing.
+/// axes as a batch, NumPy's broadcasting. By the definition, the forms are row-major, on the device
+/// of the first input. It calls the op's attribute "infer", or else uses the definition. Throws
+/// StatusError MOTE_INVALID if inputs do not fit each other, or if the outputs do not follow from
+/// them; then `dtype` may be missing.
+std::vector<TensorForm> infer(const Command& command, std::span<const TensorForm* const> inputs,
+                              std::optional<DType> dtype = std::nullopt);
+template <std::same_as<TensorForm> Form>
+std::vector<TensorForm> infer(const Command& command, std::initializer_list<const Form*> inputs,
+                              std::optional<DType> dtype = std::nullopt) {
+  return infer(command, std::span(inputs.begin(), inputs.size()), dtype);
+}
+/// Takes the tensors' forms: they may have no data.
 std::vector<TensorForm> infer(const Command& command, std::span<const Tensor* const> inputs,
                               std::optional<DType> dtype = std::nullopt);
 std::vector<TensorForm> infer(const Command& command, std::initializer_list<const Tensor*> inputs,
                               std::optional<DType> dtype = std::nullopt);
 
-/// Calls run() with new row-major outputs. Outputs that depend on an optional input that is left
-/// out are empty tensors.
+/// Calls run() with new row-major outputs, on the device of the first input. Outputs that depend on
+/// an optional input that is left out are empty tensors.
 std::vector<Tensor> compute(const Command& command, std::span<const Tensor* const> inputs,
                             const RunOptions& options = {},
                             std::optional<DType> dtype = std::nullopt);

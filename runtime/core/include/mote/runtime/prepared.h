@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A command prepared for tensors of fixed dtypes, extents and strides: everything is checked,
-// fitted to the kernel's ranks and chosen once, so that a run only calls the kernel.
+// A command prepared for tensors of fixed dtypes, extents and strides: a plan (kernel_plan.h), a
+// call of it (bound_call.h), and the tensors whose memory that uses.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,10 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "mote/base/export.h"
+#include "mote/runtime/bound_call.h"
 #include "mote/runtime/command.h"
 #include "mote/runtime/device.h"
 
@@ -47,11 +49,22 @@ class PreparedCommand {
   /// Returns the device that all tensors are on; none for the host, or for one that no plug-in
   /// offers.
   std::optional<Device> device() const;
+  /// Returns the plan, which other calls may share.
+  const std::shared_ptr<const KernelPlan>& plan() const;
 
  private:
-  struct State;
-  State& state() const;
-  std::unique_ptr<State> state_;
+  void check_there() const;
+  const Tensor& checked(std::size_t n, std::span<const Tensor* const> inputs,
+                        std::span<Tensor* const> outputs) const;
+  void check_sharing() const;
+  void point(std::span<const Tensor* const> to);
+
+  BoundCall call_;
+  std::vector<Tensor> tensors_;      ///< the tensors that are present, in the order of operands
+  std::vector<const Tensor*> next_;  ///< the tensors that rebind checks
+  void* stream_;
+  std::span<std::byte> workspace_;
+  bool is_plain_;  ///< the caller gave neither stream nor workspace
 };
 
 }  // namespace mote

@@ -35,6 +35,7 @@
 namespace MOTE_API mote {
 
 class Context;
+class PreparedOperation;
 
 namespace detail {
 struct StreamState;
@@ -89,6 +90,7 @@ class Stream {
  private:
   friend void copy(const Tensor& x, const Tensor& y, Stream& stream);
   friend void run(std::shared_ptr<PreparedCommand> prepared, Stream& stream);
+  friend void run(std::span<PreparedOperation* const> operations, Stream& stream);
   void give(std::function<void()> work, bool issues);
 
   Context* context_;

@@ -16,6 +16,7 @@
 #include "mote/runtime/allocator.h"
 #include "mote/runtime/axes.h"
 #include "mote/runtime/device.h"
+#include "mote/runtime/tensor_form.h"
 #include "mote/runtime/tensor_struct.h"
 
 namespace MOTE_API mote {
@@ -48,6 +49,11 @@ class Tensor {
                      DLDevice device = {kDLCPU, 0});
   /// Returns a row-major view.
   static Tensor over(void* data, DType dtype, const AxisList& shape);
+  /// Returns a view of part of the arena's memory, which it keeps alive: the lowest element begins
+  /// at byte_offset, counted from the arena's own lowest. Throws StatusError MOTE_INVALID if the
+  /// form needs bytes that the arena does not have, if an element would not be aligned to its dtype,
+  /// and for another device than the arena's.
+  static Tensor within(const Tensor& arena, std::int64_t byte_offset, const TensorForm& form);
 
   Tensor(const Tensor& other) noexcept;
   Tensor& operator=(const Tensor& other) noexcept;
@@ -61,6 +67,7 @@ class Tensor {
   std::int64_t stride(int axis) const { return raw_.strides[checked_axis(axis)]; }
   std::int64_t element_count() const;
   DLDevice device() const { return raw_.dl.device; }
+  TensorForm form() const;
   /// Returns the first element's address; null if there is no memory.
   void* data() const;
   bool owns_memory() const { return raw_.storage != nullptr; }

@@ -137,7 +137,15 @@ typedef struct mote_kernel {
   size_t (*workspace_bytes)(const mote_call* call);
   /* stream is NULL on the CPU: the result is complete when run returns. */
   mote_status (*run)(const mote_call* call, void* stream);
+  /* As run, for a call that can_run has accepted with these very dtypes, devices, extents, strides
+   * and parameters; data pointers may differ, but are equal to those modulo 64, present where run
+   * reads or writes, and the same outputs are where the same inputs are. So it need not check
+   * anything. NULL, or absent if size ends before: a host calls run. */
+  mote_status (*run_checked)(const mote_call* call, void* stream);
 } mote_kernel;
+
+/* The bytes of the least mote_kernel that a host takes: run_checked was appended later. */
+#define MOTE_KERNEL_LEAST_SIZE offsetof(mote_kernel, run_checked)
 
 typedef struct mote_backend {
   size_t size;

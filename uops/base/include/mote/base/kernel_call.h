@@ -18,6 +18,17 @@ mote_status ask_kernel(const mote_kernel& kernel, const mote_call& call);
 mote_status workspace_of(const mote_kernel& kernel, const mote_call& call, std::size_t& bytes);
 mote_status run_kernel(const mote_kernel& kernel, const mote_call& call, void* stream);
 
+using KernelRun = mote_status (*)(const mote_call* call, void* stream);
+/// Returns the function that runs a call which can_run has accepted: run_checked, or run of a
+/// kernel that has none.
+KernelRun checked_run_of(const mote_kernel& kernel);
+/// Calls that function as run_kernel() calls run.
+mote_status run_kernel(KernelRun run, const mote_call& call, void* stream);
+
+/// Runs the call by run_checked, after can_run has accepted it; by run if the kernel has no
+/// run_checked or declines.
+mote_status run_accepted(const mote_kernel& kernel, const mote_call& call);
+
 /// Returns true if the contract promises that the output may be stored where the input is.
 bool promises_in_place(const mote_contract& contract, int input, int output);
 /// Returns true if the kernel is for inputs without NaN and infinities.
