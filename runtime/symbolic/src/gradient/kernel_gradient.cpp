@@ -25,12 +25,12 @@ struct CanonicalShapes {
   std::vector<AxisList> outputs;
 };
 
-AxisList canonical_shape(const Tensor& tensor, const mote_op_tensor& meaning, const Runs& runs) {
+AxisList canonical_shape(const CallOperand& operand, const Runs& runs) {
   AxisList shape;
-  for (int k = 0; k < meaning.rank; ++k) {
+  for (int k = 0; k < operand.meaning->rank; ++k) {
     std::int64_t extent = 1;
     const int begin = begin_of(runs, k);
-    for (int axis = 0; axis < runs.count[at(k)]; ++axis) extent *= tensor.extent(begin + axis);
+    for (int axis = 0; axis < runs.count[at(k)]; ++axis) extent *= operand.extent(begin + axis);
     shape.push_back(extent);
   }
   return shape;
@@ -43,7 +43,7 @@ class KernelGradient {
         call_(call),
         mask_(mask),
         op_(call.command->definition()),
-        row_(*gradient_row(builder.graph().registry(), op_.name)) {}
+        row_(*builder.ops().facts(*call.command).row) {}
 
   std::vector<TensorSymbol> run() {
     const std::optional<int> axis = own_axis();
@@ -152,7 +152,7 @@ class KernelGradient {
     tensors.reserve(call_.inputs.size() + call_.outputs.size());
     const auto add = [&](const mote_op_tensor& meaning, const TensorForm& form, bool is_output) {
       tensors.push_back(Tensor::over(nullptr, form.dtype, form.shape));
-      operands.push_back({&meaning, &tensors.back(), is_output});
+      operands.push_back({&meaning, &tensors.back().dl(), is_output});
     };
     for (std::size_t k = 0; k < call_.inputs.size(); ++k)
       if (call_.inputs[k]) add(op_.inputs[k], builder_.form(call_.inputs[k]), false);
@@ -163,8 +163,7 @@ class KernelGradient {
     CanonicalShapes shapes;
     std::size_t next = 0;
     const auto take = [&] {
-      const AxisList shape =
-          canonical_shape(*operands[next].tensor, *operands[next].meaning, runs[next]);
+      const AxisList shape = canonical_shape(operands[next], runs[next]);
       ++next;
       return shape;
     };
@@ -213,7 +212,7 @@ class KernelGradient {
   const GradientCall& call_;
   TensorMask mask_;
   const mote_op_definition& op_;
-  GradientRow row_;
+  const GradientRow& row_;
   std::vector<TensorForm> output_forms_;
 };
 
