@@ -137,7 +137,12 @@ Greedy pack_greedily(Part& part, std::uint64_t target, MemoryEffort effort) {
     find_neighbours(part);
     keep_better(best, pack(part, ordered_by(part, trial.key), trial.fit, best.packing.total - 1),
                 trial.name);
-    if (best.packing.total <= target) break;
+    if (best.packing.total <= target) return best;
+  }
+  if (!has_neighbours(part)) return best;
+  for (const Key key : {Key::bytes, Key::area, Key::length}) {
+    Packing packing = pack_reordered(part, ordered_by(part, key), target, kFastVisits);
+    if (packing.total < best.packing.total) best = {std::move(packing), "reordered, first fit"};
   }
   return best;
 }

@@ -7,8 +7,6 @@
 namespace mote::memory {
 namespace {
 
-constexpr std::uint64_t kUnplaced = kTooMany;
-
 /// Finds the place of a block among taken ranges [begin, end), which are sorted and may overlap.
 std::uint64_t place_among(std::span<const std::pair<std::uint64_t, std::uint64_t>> taken,
                           std::uint64_t bytes, std::uint64_t alignment, Fit fit) {

@@ -25,6 +25,12 @@ struct Packing {
 /// when a block ends above the limit.
 Packing pack(const Part& part, std::span<const std::uint32_t> order, Fit fit, std::uint64_t limit);
 
+/// Packs again and again, each time with those blocks earlier that ended above the target, since an
+/// order that leaves them on top was wrong about them ("squeaky wheel optimization", Joslin and
+/// Clements 1999). Returns the best; it ends after so many visits of neighbours.
+Packing pack_reordered(const Part& part, std::vector<std::uint32_t> order, std::uint64_t target,
+                       std::uint64_t most_visits);
+
 /// Places the blocks of a timed part in the order of their begins (or backwards, of their ends) in
 /// the smallest gap of all memory that is free then. It needs no neighbours, and n log n steps.
 Packing pack_by_time(const Part& part, bool backwards);

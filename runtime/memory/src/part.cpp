@@ -90,6 +90,9 @@ void find_points(Part& part, std::span<const Lifetime> lifetimes) {
     part.bound = std::max(part.bound, alive_bytes);
   }
   part.points = point + 1;
+  for (const std::uint32_t block : part.blocks)
+    part.lengths.push_back(static_cast<std::uint64_t>(lifetimes[block].end) -
+                           static_cast<std::uint64_t>(lifetimes[block].begin));
 }
 
 std::vector<Part> timed_parts(const MemoryProblem& problem, std::uint64_t unit) {
@@ -150,6 +153,7 @@ std::vector<Part> parts_of_pairs(const MemoryProblem& problem, std::uint64_t uni
       std::sort(part.neighbours.values.begin() + static_cast<std::ptrdiff_t>(first),
                 part.neighbours.values.end());
       part.neighbours.close();
+      part.lengths.push_back(part.neighbours.values.size() - first + 1);
     }
     part.pairs = part.neighbours.values.size() / 2;
     find_cliques(part);

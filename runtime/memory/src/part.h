@@ -17,6 +17,8 @@ namespace mote::memory {
 
 /// A number of bytes that stands for "too many"; sums stop there.
 inline constexpr std::uint64_t kTooMany = std::numeric_limits<std::uint64_t>::max();
+/// The offset of a block that has no place yet.
+inline constexpr std::uint64_t kUnplaced = kTooMany;
 /// The most bytes that a plan may have.
 inline constexpr std::uint64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
 
@@ -45,6 +47,8 @@ struct Part {
   std::vector<std::uint32_t> blocks;  // their numbers in the problem
   std::vector<std::uint64_t> bytes;
   std::vector<std::uint64_t> alignments;
+  /// The time that each block lives, on the problem's scale; not timed: its number of neighbours.
+  std::vector<std::uint64_t> lengths;
   bool timed = true;
   /// Timed: the first and the last point at which each block is alive.
   std::vector<std::uint32_t> begins;
