@@ -143,6 +143,12 @@ TEST(TextErrors, DeepViewsAndLongListsAreRead) {
             "line 2, column 5: add: takes at most 2 inputs, got 100000");
 }
 
+TEST(TextErrors, NamesOfAnyLengthAreCompared) {
+  const std::string longest(10'000'000, 'a');
+  EXPECT_EQ(error_in(longest + " = relu(x)\ny = relu(" + std::string(200, 'a') + ")"),
+            "line 3, column 10: g has no symbol '" + std::string(200, 'a') + "'");
+}
+
 TEST(TextErrors, EachBrokenByteIsAnErrorOrAGraph) {
   const std::string text =
       "graph \"g\"(x f32[2,3,1,1], l i64[?], u f32[2]) -> (y, q)\n"

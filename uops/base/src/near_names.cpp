@@ -8,7 +8,8 @@
 namespace mote {
 namespace {
 
-/// The longest text that is compared: a longer one is no slip in a name, and would take long.
+/// The longest text that is compared, on either side: a longer one is no slip in a name, and would
+/// take long.
 constexpr std::size_t kLongest = 200;
 
 /// Counts the insertions, deletions, replacements and swaps of neighbours that turn a into b.
@@ -36,6 +37,7 @@ std::vector<std::string> near_names(std::string_view name, std::span<const std::
   if (name.size() > kLongest) return {};
   std::vector<std::pair<std::size_t, std::string>> slips, parts;
   for (const std::string& candidate : known) {
+    if (candidate.size() > kLongest) continue;
     const std::size_t distance = edit_distance(name, candidate);
     if (distance <= 1 + name.size() / 4) slips.emplace_back(distance, candidate);
     const bool holds = name.size() >= 3 && candidate.find(name) != std::string::npos;
