@@ -95,7 +95,7 @@ void adds_called(benchmark::State& state) {
   const Tensor x(DType::f32, {1});
   Tensor y(DType::f32, {1});
   const PreparedCommand prepared(Command("add"), {&x, &x}, {&y});
-  const auto run = prepared.kernel().run;
+  const auto run = prepared.kernel().run_checked;  // as bound calls do, which ask nothing again
   for ([[maybe_unused]] auto _ : state)
     for (const mote_call* call : calls) {
       const mote_status status = run(call, nullptr);
@@ -112,7 +112,7 @@ BENCHMARK(adds_in_graph)->Iterations(kIterations);
 
 constexpr bench::Ratio kRatios[] = {{"empty_functions_in_graph", "empty_functions_called", 4},
                                     {"empty_kernels_in_graph", "empty_kernels_called", 20},
-                                    {"adds_in_graph", "adds_called", 2}};
+                                    {"adds_in_graph", "adds_called", 4}};
 
 /// Two independent branches of conv2d nodes.
 Graph branches(Context& context, int streams) {

@@ -83,7 +83,7 @@ GraphStatistics Graph::statistics() const {
   const InUse use(state_, "statistics");
   const graph::PreparedGraph& p = state_->prepared;
   GraphStatistics statistics;
-  statistics.prepared = p.chosen;
+  statistics.prepared = p.chosen + (p.plans ? p.plans->made() : 0);
   const ScheduleProblem problem = graph::problem_of(*state_);
   statistics.nodes = problem.node_count();
   statistics.edges = problem.predecessors.size();

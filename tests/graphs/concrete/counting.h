@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "mote/runtime/tensor.h"
+#include "mote/runtime/tensor_form.h"
 
 namespace mote::test {
 

@@ -50,7 +50,7 @@ TEST(Graph, RunsNodesOfEachKind) {
   EXPECT_EQ(s.edges, 4U);  // copy and fill before the sum; sum and fill before the function
   EXPECT_EQ(s.edges_without_wait, 4U);
   EXPECT_EQ(s.streams, 1U);
-  EXPECT_EQ(s.prepared, 4U);
+  EXPECT_EQ(s.prepared, 1U);
 }
 
 TEST(Graph, AnInputMayBeLeftOut) {

@@ -4,13 +4,16 @@
 #pragma once
 
 #include <chrono>
-#include <memory>
+#include <functional>
+#include <optional>
 #include <random>
+#include <span>
 #include <thread>
 #include <vector>
 
 #include "graphs/concrete/counting.h"
 #include "mote/graph/graph.h"
+#include "mote/runtime/status.h"
 
 namespace mote::test {
 

@@ -90,8 +90,7 @@ GraphTensor Graph::view(GraphTensor of, std::int64_t byte_offset, const TensorFo
   const ViewPlaces outer(graph::form_of(whole.tensor), 0);
   checked_span(form.dtype, form.shape, form.strides);
   const ViewPlaces inner(form, 0);  // strides below 0 reach bytes before the first element
-  if (inner.low < inner.high &&
-      (byte_offset < outer.low - inner.low || byte_offset > outer.high - inner.high))
+  if (byte_offset < outer.low - inner.low || byte_offset > outer.high - inner.high)
     refuse(what + " takes the bytes from " + std::to_string(inner.low) + " to " +
            std::to_string(inner.high) + " of that, it has those from " +
            std::to_string(outer.low) + " to " + std::to_string(outer.high));

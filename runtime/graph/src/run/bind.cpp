@@ -16,13 +16,7 @@ void apply_bindings(Graph::State& state) {
   for (const std::uint32_t root : state.rebound) {
     const auto users = state.prepared.users.find(root);
     if (users == state.prepared.users.end()) continue;
-    for (const std::uint32_t n : users->second) {
-      bool is_bound = true;
-      each_operand(state.nodes[n], [&](std::uint32_t t, bool) {
-        is_bound = is_bound && state.tensors[t].has_memory;
-      });
-      if (is_bound) bind_node(state, n);
-    }
+    for (const std::uint32_t n : users->second) bind_node(state, n);
   }
   state.rebound.clear();
 }

@@ -2,63 +2,75 @@
 #include "run/bound_operation.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "state.h"
 
 namespace mote::graph {
-namespace {
 
-/// The tensors as the runtime takes outputs. A kernel writes their memory, never the Tensor.
-std::vector<Tensor*> as_outputs(const std::vector<const Tensor*>& tensors) {
-  std::vector<Tensor*> outputs;
-  for (const Tensor* t : tensors) outputs.push_back(const_cast<Tensor*>(t));
-  return outputs;
-}
-
-bool is_on_device(const Tensor& x) {
-  return x.device().device_type != kDLCPU && Device::of(x.device()).has_value();
-}
-
-}  // namespace
-
-BoundOperation::BoundOperation(const NodeRecord& node, std::vector<const Tensor*> inputs,
-                               std::vector<const Tensor*> outputs, const GraphOptions& options)
+BoundOperation::BoundOperation(const NodeRecord& node, const NodeTensors& tensors,
+                               KernelPlans& plans)
     : node_(&node) {
-  const auto on_device = [](const Tensor* x) { return x != nullptr && is_on_device(*x); };
-  device_ = std::ranges::any_of(inputs, on_device) || std::ranges::any_of(outputs, on_device);
   if (const auto* work = std::get_if<CommandNode>(&node.work)) {
-    const RunOptions with = {.backends = node.options.backends,
-                             .context = options.context,
-                             .without_nan = options.without_nan};
-    prepared_ = std::make_shared<PreparedCommand>(work->command, inputs, as_outputs(outputs), with);
+    operation_.emplace(BoundCall(plans.find(work->command, tensors, node.options.backends)));
     kind_ = Kind::command;
+    if (bind(tensors)) return;  // else the kernel wants other addresses than are usual
+    operation_.emplace(BoundCall(plans.make(work->command, tensors, node.options.backends)));
+    point(tensors);
     return;
   }
-  keep(inputs, outputs);
-  if (const auto* work = std::get_if<FillNode>(&node.work); work != nullptr && device_) {
-    filled_ = std::make_shared<Tensor>(outputs_.front().dtype(), outputs_.front().shape());
-    std::visit([&](auto value) { mote::fill(*filled_, value); }, work->value);
+  keep(tensors);
+  if (const auto* work = std::get_if<FillNode>(&node.work);
+      work != nullptr && outputs_.front().device().device_type != kDLCPU) {
+    auto value = std::make_shared<Tensor>(outputs_.front().dtype(), AxisList{});
+    std::visit([&](auto number) { mote::fill(*value, number); }, work->value);
+    value_ = std::move(value);
   }
   kind_ = std::holds_alternative<CopyNode>(node.work)   ? Kind::copy
           : std::holds_alternative<FillNode>(node.work) ? Kind::fill
                                                         : Kind::function;
 }
 
-void BoundOperation::keep(const std::vector<const Tensor*>& inputs,
-                          const std::vector<const Tensor*>& outputs) {
+void BoundOperation::keep(const NodeTensors& tensors) {
   std::vector<Tensor> reads, writes;
-  for (const Tensor* t : inputs) reads.push_back(*t);
-  for (const Tensor* t : outputs) writes.push_back(*t);
+  for (const Tensor* t : tensors.inputs) reads.push_back(*t);
+  for (const Tensor* t : tensors.outputs) writes.push_back(*t);
   inputs_ = std::move(reads);
   outputs_ = std::move(writes);
+}
+
+bool BoundOperation::bind(const NodeTensors& tensors) {
+  if (kind_ != Kind::command) {
+    keep(tensors);
+    return true;
+  }
+  if (!tensors.have_memory) return true;
+  if (!shares_as_planned(operation_->bound_call()->plan(), tensors)) return false;
+  try {
+    point(tensors);
+    return true;
+  } catch (const StatusError& e) {
+    if (e.status() != MOTE_UNSUPPORTED) throw;
+    return false;
+  }
+}
+
+void BoundOperation::point(const NodeTensors& tensors) {
+  BoundCall& call = *operation_->bound_call();
+  for (std::size_t k = 0; k < tensors.inputs.size(); ++k)
+    if (tensors.inputs[k] != nullptr)
+      call.bind_input(static_cast<int>(k), tensors.inputs[k]->data());
+  for (std::size_t k = 0; k < tensors.outputs.size(); ++k)
+    if (tensors.outputs[k] != nullptr)
+      call.bind_output(static_cast<int>(k), tensors.outputs[k]->data());
+  call.check();
 }
 
 void BoundOperation::run_other() {
   switch (kind_) {
     case Kind::none:
-      throw InternalError("graph: a node runs that is not prepared");
     case Kind::command:
-      return prepared_->run();
+      throw InternalError("graph: a node runs that is not prepared");
     case Kind::copy:
       return mote::copy(inputs_.front(), outputs_.front());
     case Kind::fill:
@@ -69,29 +81,17 @@ void BoundOperation::run_other() {
   }
 }
 
-void BoundOperation::give(Stream& stream) const {
-  if (kind_ == Kind::command) return mote::run(prepared_, stream);
-  if (kind_ == Kind::copy) return mote::copy(inputs_.front(), outputs_.front(), stream);
-  mote::copy(*filled_, outputs_.front(), stream);
-}
-
-bool BoundOperation::rebind(const std::vector<const Tensor*>& inputs,
-                            const std::vector<const Tensor*>& outputs) {
-  if (kind_ != Kind::command) {
-    keep(inputs, outputs);
-    return true;
+void BoundOperation::give(Stream& stream) {
+  if (kind_ == Kind::command) {
+    list_.front() = &*operation_;
+    return mote::run(list_, stream);
   }
-  try {
-    prepared_->rebind(inputs, as_outputs(outputs));
-    return true;
-  } catch (const StatusError& e) {
-    if (e.status() == MOTE_OUT_OF_MEMORY) throw;
-    return false;
-  }
+  mote::copy(kind_ == Kind::fill ? *value_ : inputs_.front(), outputs_.front(), stream);
 }
 
 std::size_t BoundOperation::workspace_bytes() const {
-  return prepared_ ? prepared_->workspace_bytes() : 0;
+  if (!operation_) return 0;
+  return const_cast<PreparedOperation&>(*operation_).bound_call()->plan().workspace_bytes();
 }
 
 }  // namespace mote::graph

@@ -94,32 +94,51 @@ void find_placeholders(const Graph::State& state, Plan& plan) {
     });
 }
 
-bool has_memory(const Graph::State& state, const NodeRecord& node) {
-  bool all = true;
-  each_operand(node, [&](std::uint32_t t, bool) { all = all && state.tensors[t].has_memory; });
-  return all;
-}
+/// The tensors of a node, and what stands for those that have no memory yet.
+class TensorsOf {
+ public:
+  TensorsOf(const Graph::State& state, const NodeRecord& node) : state_(state) {
+    made_up_.reserve(node.inputs.size() + node.outputs.size());
+    list(node.inputs, tensors.inputs);
+    list(node.outputs, tensors.outputs);
+  }
+  NodeTensors tensors;
+
+ private:
+  void list(const std::vector<std::uint32_t>& of, std::vector<const Tensor*>& to) {
+    to.reserve(of.size());
+    for (const std::uint32_t t : of) to.push_back(t == kNone ? nullptr : pointer(t));
+  }
+  const Tensor* pointer(std::uint32_t t) {
+    const TensorRecord& record = state_.tensors[t];
+    if (record.has_memory) return &record.tensor;
+    tensors.have_memory = false;
+    // Each placeholder gets 2^40 bytes that no memory of a process has.
+    const std::uintptr_t base =
+        (std::uintptr_t{1} << 62) + (std::uintptr_t{record.root % 0x100000} << 40);
+    const TensorForm form = form_of(record.tensor);
+    auto* data = reinterpret_cast<void*>(base + (std::uintptr_t{1} << 39) +
+                                         static_cast<std::uintptr_t>(record.offset));
+    return &made_up_.emplace_back(
+        Tensor::over(data, form.dtype, form.shape, form.strides, form.device));
+  }
+
+  const Graph::State& state_;
+  std::vector<Tensor> made_up_;
+};
 
 }  // namespace
 
 void bind_node(Graph::State& state, std::uint32_t index) {
   const NodeRecord& node = state.nodes[index];
-  const auto tensors = [&](const std::vector<std::uint32_t>& of) {
-    std::vector<const Tensor*> list;
-    list.reserve(of.size());
-    for (const std::uint32_t t : of)
-      list.push_back(t == kNone ? nullptr : &state.tensors[t].tensor);
-    return list;
-  };
+  const TensorsOf of(state, node);
   BoundOperation& operation = (*state.prepared.operations)[index];
   try {
-    if (operation.is_ready() && operation.rebind(tensors(node.inputs), tensors(node.outputs)))
-      return;
-    operation = BoundOperation(node, tensors(node.inputs), tensors(node.outputs), state.options);
+    if (operation.exists() && operation.bind(of.tensors)) return;
+    operation = BoundOperation(node, of.tensors, *state.prepared.plans);
   } catch (...) {
     rethrow_of(node);
   }
-  ++state.prepared.chosen;
 }
 
 std::shared_ptr<Plan> plan_of(Graph::State& state, std::vector<std::uint32_t> nodes,
@@ -154,6 +173,9 @@ void prepare(Graph::State& state, const GraphOptions& options, const StreamSched
   PreparedGraph& p = state.prepared;
   p.is_current = false;
   state.options = options;
+  if (p.plans) p.chosen += p.plans->made();
+  p.plans = std::make_unique<KernelPlans>(
+      RunOptions{.context = options.context, .without_nan = options.without_nan});
   p.operations = std::make_shared<std::vector<BoundOperation>>(state.nodes.size());
   p.users.clear();
   p.related.clear();
@@ -162,7 +184,7 @@ void prepare(Graph::State& state, const GraphOptions& options, const StreamSched
   p.before.reset();
   p.sharing.reset();
   for (const std::uint32_t n : nodes) {
-    if (has_memory(state, state.nodes[n])) bind_node(state, n);
+    bind_node(state, n);
     each_operand(state.nodes[n], [&](std::uint32_t t, bool) {
       const std::uint32_t root = state.tensors[t].root;
       if (state.tensors[root].kind != TensorKind::placeholder) return;

@@ -89,8 +89,9 @@ struct GivenRun {
 struct PreparedGraph {
   bool is_current = false;  ///< nothing was added, removed or ordered since
   bool has_given_schedule = false;
-  std::size_t chosen = 0;                                     ///< how often a kernel was chosen
-  std::shared_ptr<std::vector<BoundOperation>> operations;    ///< by node; some wait for bind()
+  std::size_t chosen = 0;  ///< how many kernels were chosen before `plans` was made
+  std::unique_ptr<KernelPlans> plans;
+  std::shared_ptr<std::vector<BoundOperation>> operations;    ///< by node
   std::map<std::uint32_t, std::vector<std::uint32_t>> users;  ///< the nodes of each placeholder
   std::shared_ptr<Plan> whole;
   std::vector<std::shared_ptr<Plan>> parts;  ///< by part; null: not made yet. The first is `whole`

@@ -82,7 +82,9 @@ struct GraphStatistics {
   std::size_t events = 0;
   std::size_t streams = 0;
   std::size_t workspace_bytes = 0;  ///< the most that a node needs
-  std::size_t prepared = 0;  ///< how often a node's kernel was chosen since the graph was made
+  /// The number of kernels chosen since the graph was made: one for nodes of one command whose
+  /// tensors have the same forms.
+  std::size_t prepared = 0;
 };
 
 struct GraphTrace;
@@ -107,8 +109,9 @@ class Graph {
   GraphTensor intermediate(const Tensor& memory, std::string_view name = {});
   /// Adds a tensor that gets its memory by bind(). find_order() takes it for memory of its own.
   GraphTensor placeholder(const TensorForm& form, std::string_view name = {});
-  /// Adds a view: form's lowest element begins `byte_offset` bytes behind where the lowest element
-  /// of `of` begins. It must lie within the bytes of `of`, be aligned to its dtype, on its device.
+  /// Adds a view: form's first element is `byte_offset` bytes behind the first element of `of` (or
+  /// before it, if it is negative). All its elements must lie within the bytes of `of`, aligned to
+  /// their dtype, on its device.
   GraphTensor view(GraphTensor of, std::int64_t byte_offset, const TensorForm& form,
                    std::string_view name = {});
 
@@ -157,9 +160,9 @@ class Graph {
   /// Returns the nodes and edges as numbers: node n is nodes()[n]. Weights are measured times, in
   /// nanoseconds, once autotune() has measured all commands.
   ScheduleProblem schedule_problem() const;
-  /// Chooses kernels and a schedule. Nodes whose placeholders are not bound are prepared by the
-  /// first run after bind(). Throws for a cycle, for a node whose command is not legal, for an
-  /// intermediate tensor that nothing writes.
+  /// Chooses kernels, by the forms of their tensors, and a schedule. Placeholders may be bound
+  /// later. Throws for a cycle, for a node whose command is not legal, for an intermediate tensor
+  /// that nothing writes.
   void prepare(const GraphOptions& options = {});
   /// Takes the schedule, which must be one of schedule_problem()'s nodes and keep its edges.
   void prepare(const StreamSchedule& schedule, const GraphOptions& options = {});
