@@ -18,12 +18,21 @@ struct PassTable {
   std::map<std::string, PassDefinition, std::less<>> passes;
 
   PassTable() {
+    add({.name = "cancel",
+         .summary = "Reads a tensor in place of what was moved or converted from it and back.",
+         .run = cancel});
+    add({.name = "fold",
+         .summary = "Computes nodes that read only constants, and keeps their results.",
+         .run = fold});
     add({.name = "merge",
          .summary = "Merges nodes that compute the same, and equal constants and views.",
          .run = merge});
     add({.name = "prune",
          .summary = "Removes nodes and symbols that no output needs.",
          .run = prune});
+    add({.name = "replace",
+         .summary = "Replaces patterns of nodes by the commands that the table has for them.",
+         .run = replace});
   }
   void add(PassDefinition definition) {
     if (definition.name.empty()) fail_graph("a pass needs a name");
@@ -70,7 +79,9 @@ std::vector<std::string> providers_of(std::string_view attribute) {
   return names;
 }
 
-std::vector<std::string> default_passes() { return {"merge", "prune"}; }
+std::vector<std::string> default_passes() {
+  return {"fold", "cancel", "merge", "replace", "prune"};
+}
 
 std::string count_of(std::size_t count, const char* noun) {
   if (count == 0) return "";

@@ -19,7 +19,10 @@ std::string count_of(std::size_t count, const char* noun);
 std::string listed(const std::vector<std::string>& texts);
 
 // The functions of mote's passes: each takes a graph and returns what it changed.
+std::string cancel(SymbolicGraph& graph, const PassOptions& options);
+std::string fold(SymbolicGraph& graph, const PassOptions& options);
 std::string prune(SymbolicGraph& graph, const PassOptions& options);
 std::string merge(SymbolicGraph& graph, const PassOptions& options);
+std::string replace(SymbolicGraph& graph, const PassOptions& options);
 
 }  // namespace mote

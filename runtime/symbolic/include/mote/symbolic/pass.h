@@ -35,6 +35,8 @@ struct PassOptions {
   Context* context = nullptr;
   /// The most bytes of a tensor that is computed ahead (the pass fold).
   std::size_t fold_bytes = std::size_t{1} << 20;
+  /// Allows replacements whose results differ (replace.h).
+  bool inexact = false;
 };
 
 struct PassDefinition {
@@ -64,6 +66,10 @@ void register_pass(PassDefinition definition);
 std::vector<std::string> pass_names();
 /// Throws StatusError for an unknown name, with near names.
 const PassDefinition& find_pass(std::string_view name);
+
+/// "involution": true (a bool) for an op f of one input and one output with f(f(x)) = x, bit for
+/// bit. The pass cancel knows it of the catalogue's ops.
+inline constexpr const char* kInvolution = "involution";
 
 /// The passes that compile() runs, in this order.
 std::vector<std::string> default_passes();

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of replacements of the pass replace: patterns of nodes, and the command that computes
+// the same. Any library may add rows.
+//
+//   register_replacement({.name = "conv2d_relu",
+//                         .pattern = "graph p(x f32[?], w f32[?]) -> (y)\n"
+//                                    "  h = conv2d(x, w)\n"
+//                                    "  y = relu(h)",
+//                         .by = "graph r(x f32[?], w f32[?]) -> (y)\n  y = conv2d_relu(x, w)",
+//                         .is_exact = true, .reason = "…"});
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mote/base/export.h"
+
+namespace MOTE_API mote {
+
+struct Replacement {
+  std::string name;
+  /// Commands as the text of a graph with one output. Its inputs stand for any symbols, one that is
+  /// read twice for the same one; dtypes and shapes are not compared. An input that its op can do
+  /// without also stands for one that is left out. A parameter that the pattern gives must have
+  /// that value; others may have any.
+  std::string pattern;
+  /// One command as the text of a graph, with the same names of inputs and output. It takes the
+  /// parameters of the nodes that it replaces, as far as it has them by name (of two nodes with one
+  /// name: those of the first), and those that are given here.
+  std::string by;
+  /// True if the results are equal bit for bit, for generated kernels of the same variant. Others
+  /// run only if the caller asks for them (PassOptions::inexact).
+  bool is_exact = false;
+  std::string reason;  ///< why it is exact, or where the results differ
+};
+
+/// Throws StatusError if a replacement of that name is there, or if its texts are none such.
+void register_replacement(Replacement replacement);
+/// All rows, in the order of registration; mote's own come first.
+std::vector<Replacement> replacements();
+
+}  // namespace mote

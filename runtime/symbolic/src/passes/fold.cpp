@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pass fold: a node that reads only constants is computed once, by the kernel that the graph
+// would run, and its outputs become constants, as far as they are small (PassOptions::fold_bytes).
+// A fill, and zeros that nothing writes, count as constants, but stay what they are, since they
+// need no memory ahead. Random ops, functions, recomputed nodes and nodes that order() names are
+// left alone, and so is a node that fails: it fails when the graph runs.
+#include <algorithm>
+#include <optional>
+
+#include "mote/runtime/status.h"
+#include "mote/symbolic/dependencies.h"
+#include "passes/kernels.h"
+#include "passes/registered.h"
+#include "passes/substitute.h"
+
+namespace mote {
+namespace {
+
+class Folder {
+ public:
+  Folder(SymbolicGraph& graph, const PassOptions& options)
+      : graph_(graph),
+        options_(options),
+        is_random_(random_ops(graph.registry())),
+        is_output_(graph.symbol_count()),
+        is_written_(graph.symbol_count()),
+        is_ordered_(graph.node_count()),
+        values_(graph.symbol_count()) {
+    for (const std::uint32_t output : graph.output_indices()) is_output_[output] = true;
+    for (std::uint32_t k = 0; k < graph.node_count(); ++k) {
+      const NodeInfo& node = graph.nodes()[k];
+      for (const std::uint32_t output : node.outputs)
+        if (output != kNoIndex) is_written_[graph.symbols()[output].root] = true;
+      for (const std::uint32_t before : node.after) is_ordered_[k] = is_ordered_[before] = true;
+    }
+  }
+
+  std::string fold() {
+    for (const std::uint32_t node : topological_order(graph_))
+      if (may_be_folded(node) && compute(node)) folded_.push_back(node);
+    if (folded_.empty()) return "";
+    for (const std::uint32_t node : folded_) {
+      const std::vector<std::uint32_t> outputs = graph_.nodes()[node].outputs;
+      graph_.remove(graph_.node_at(node));
+      for (const std::uint32_t output : outputs)
+        if (output != kNoIndex) results_.push_back(output);
+    }
+    make_constants();
+    return count_of(folded_.size(), "node") + " computed";
+  }
+
+ private:
+  bool is_small(const TensorForm& form) const {
+    return static_cast<std::size_t>(element_count(form)) * size_of(form.dtype) <=
+           options_.fold_bytes;
+  }
+  /// True if memory of this form can be made here.
+  static bool is_plain(const TensorForm& form) {
+    return form == TensorForm(form.dtype, form.shape);
+  }
+
+  bool may_be_folded(std::uint32_t k) const {
+    const NodeInfo& node = graph_.nodes()[k];
+    if (node.kind == NodeKind::function || node.kind == NodeKind::fill || node.recomputed != 0 ||
+        is_ordered_[k])
+      return false;
+    if (node.kind == NodeKind::command && is_random_[node.command->op()]) return false;
+    const auto is_result = [&](std::uint32_t output) {
+      if (output == kNoIndex) return true;
+      const SymbolInfo& info = graph_.symbols()[output];
+      // A copy to an output would only be replaced by another one.
+      return info.kind == SymbolKind::tensor && info.has_form && is_plain(info.form) &&
+             is_small(info.form) && !(node.kind == NodeKind::copy && is_output_[output]);
+    };
+    return std::ranges::all_of(node.outputs, is_result);
+  }
+
+  /// Returns the symbol's value if it is known before the graph runs.
+  std::optional<Tensor> value(std::uint32_t symbol) {
+    std::vector<std::uint32_t> views;
+    for (; graph_.symbols()[symbol].kind == SymbolKind::view;
+         symbol = graph_.symbols()[symbol].base)
+      views.push_back(symbol);
+    if (!values_[symbol]) values_[symbol] = root_value(symbol);
+    std::optional<Tensor> value = values_[symbol];
+    for (; value && !views.empty(); views.pop_back())
+      value = apply(graph_.view_step(graph_.at(views.back())), *value);
+    return value;
+  }
+
+  std::optional<Tensor> root_value(std::uint32_t root) const {
+    const SymbolInfo& info = graph_.symbols()[root];
+    if (info.kind == SymbolKind::constant) return graph_.value(graph_.at(root));
+    if (!info.has_form || !is_plain(info.form) || !is_small(info.form)) return std::nullopt;
+    std::optional<double> filled;
+    if (info.kind == SymbolKind::zeros && !is_written_[root]) filled = 0;
+    if (info.kind == SymbolKind::tensor && info.producer != kNoIndex &&
+        graph_.nodes()[info.producer].kind == NodeKind::fill)
+      filled = graph_.nodes()[info.producer].value;
+    if (!filled) return std::nullopt;
+    Tensor tensor(info.form.dtype, info.form.shape);
+    fill(tensor, *filled);
+    return tensor;
+  }
+
+  /// Computes the node's outputs if its inputs are known.
+  bool compute(std::uint32_t k) {
+    const NodeInfo& node = graph_.nodes()[k];
+    std::vector<std::optional<Tensor>> inputs(node.inputs.size());
+    std::vector<const Tensor*> read(node.inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (node.inputs[i] == kNoIndex) continue;
+      inputs[i] = value(node.inputs[i]);
+      if (!inputs[i] || inputs[i]->device().device_type != kDLCPU) return false;
+      read[i] = &*inputs[i];
+    }
+    std::vector<Tensor> outputs(node.outputs.size());
+    std::vector<Tensor*> written(node.outputs.size());
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      if (node.outputs[o] == kNoIndex) continue;
+      const TensorForm& form = graph_.symbols()[node.outputs[o]].form;
+      outputs[o] = Tensor(form.dtype, form.shape);
+      written[o] = &outputs[o];
+    }
+    try {
+      if (node.kind == NodeKind::copy)
+        copy(*read.front(), outputs.front());
+      else
+        run(*node.command, read, written, {.context = options_.context});
+    } catch (const StatusError&) {
+      return false;
+    }
+    for (std::size_t o = 0; o < outputs.size(); ++o)
+      if (node.outputs[o] != kNoIndex) values_[node.outputs[o]] = outputs[o];
+    return true;
+  }
+
+  /// Gives the results that are still read their values; an output of the graph becomes a copy.
+  void make_constants() {
+    std::vector<bool> is_used(graph_.symbol_count());
+    const auto use = [&](std::uint32_t symbol) {
+      if (symbol != kNoIndex) is_used[graph_.symbols()[symbol].root] = true;
+    };
+    for (const NodeInfo& node : graph_.nodes()) std::ranges::for_each(node.inputs, use);
+    std::ranges::for_each(graph_.output_indices(), use);
+    Substitution substitution(graph_);
+    for (const std::uint32_t result : results_) {
+      if (!is_used[result]) continue;
+      if (is_output_[result])
+        substitution.add(result, graph_.constant({}, *values_[result]).index);
+      else
+        graph_.make_constant(graph_.at(result), *values_[result]);
+    }
+    substitution.apply();
+  }
+
+  SymbolicGraph& graph_;
+  const PassOptions& options_;
+  std::vector<bool> is_random_;                ///< by op
+  std::vector<bool> is_output_;                ///< by symbol
+  std::vector<bool> is_written_;               ///< by root
+  std::vector<bool> is_ordered_;               ///< by node: order() names it
+  std::vector<std::optional<Tensor>> values_;  ///< by root, as far as they are known
+  std::vector<std::uint32_t> folded_;
+  std::vector<std::uint32_t> results_;
+};
+
+}  // namespace
+
+std::string fold(SymbolicGraph& graph, const PassOptions& options) {
+  return Folder(graph, options).fold();
+}
+
+}  // namespace mote
