@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "mote/base/dlpack.h"
 #include "mote/runtime/status.h"
 
 namespace mote {
