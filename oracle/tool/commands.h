@@ -24,6 +24,7 @@ void add_completion(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_emit(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
+void add_graph(CLI::App& app, Action& action);
 void add_mutants(CLI::App& app, Action& action);
 void add_ops(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);

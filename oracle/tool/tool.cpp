@@ -96,6 +96,7 @@ int run(int argc, char** argv) {
   add_check(app, action);
   add_replay(app, action);
   add_run(app, action);
+  add_graph(app, action);
   add_mutants(app, action);
   add_doctor(app, action);
   add_completion(app, action);

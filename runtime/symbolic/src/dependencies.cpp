@@ -5,68 +5,49 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <unordered_map>
 
 #include "fail.h"
+#include "mote/symbolic/region_index.h"
 
 namespace mote {
 namespace {
 
 using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
-/// The written regions of one root, by their first element.
-class WrittenRegions {
- public:
-  struct Write {
-    Region region;
-    std::int64_t begin = 0;
-    std::int64_t end = 0;  ///< one beyond the last element
-    std::uint32_t node = kNoIndex;
-  };
+/// Regions of roots, with an entry for each.
+using RootRegions = std::unordered_map<std::uint32_t, RegionIndex>;
 
-  void add(const Region& region, std::uint32_t node) {
-    const auto [begin, end] = range(region);
-    if (begin < end) writes_.push_back({region, begin, end, node});
-  }
-  void sort() {
-    std::ranges::sort(writes_, [](const Write& a, const Write& b) { return a.begin < b.begin; });
-    for (const Write& w : writes_) longest_ = std::max(longest_, w.end - w.begin);
-  }
-  /// Calls function(node) for each write of an element of the region.
-  template <typename Function>
-  void for_overlapping(const Region& region, const Function& function) const {
-    const auto [begin, end] = range(region);
-    const auto from = std::ranges::upper_bound(writes_, begin - longest_, {}, &Write::begin);
-    for (auto w = from; w != writes_.end() && w->begin < end; ++w)
-      if (w->end > begin && overlap(w->region, region)) function(w->node);
-  }
-
- private:
-  static std::pair<std::int64_t, std::int64_t> range(const Region& region) {
-    std::int64_t begin = region.offset;
-    std::int64_t end = region.offset + 1;
-    for (int axis = 0; axis < region.form.shape.size(); ++axis) {
-      if (region.form.shape[axis] == 0) return {0, 0};
-      const std::int64_t reach = (region.form.shape[axis] - 1) * region.form.strides[axis];
-      (reach < 0 ? begin : end) += reach;
-    }
-    return {begin, end};
-  }
-
-  std::vector<Write> writes_;
-  std::int64_t longest_ = 0;
-};
+void add_region(RootRegions& regions, const SymbolicGraph& graph, std::uint32_t symbol,
+                std::uint32_t entry) {
+  const SymbolInfo& info = graph.symbols()[symbol];
+  regions.try_emplace(info.root, graph.symbols()[info.root].form)
+      .first->second.add({info.form, info.offset}, entry);
+}
 
 /// The writes of roots that are written by views.
-std::unordered_map<std::uint32_t, WrittenRegions> partial_writes(const SymbolicGraph& graph) {
-  std::unordered_map<std::uint32_t, WrittenRegions> regions;
+RootRegions partial_writes(const SymbolicGraph& graph) {
+  RootRegions regions;
   for (std::uint32_t node = 0; node < graph.node_count(); ++node)
-    for (const std::uint32_t output : graph.nodes()[node].outputs) {
-      if (output == kNoIndex) continue;
-      const SymbolInfo& info = graph.symbols()[output];
-      if (info.root != output) regions[info.root].add({info.form, info.offset}, node);
-    }
-  for (auto& [root, of_root] : regions) of_root.sort();
+    for (const std::uint32_t output : graph.nodes()[node].outputs)
+      if (output != kNoIndex && graph.symbols()[output].root != output)
+        add_region(regions, graph, output, node);
   return regions;
+}
+
+/// Calls function(node) for each node that writes elements of the symbol, at least once.
+template <typename Function>
+void for_writers(const SymbolicGraph& graph, const RootRegions& partial, std::uint32_t symbol,
+                 const Function& function) {
+  const SymbolInfo& read = graph.symbols()[symbol];
+  const std::uint32_t whole = graph.symbols()[read.root].producer;
+  if (whole != kNoIndex) return function(whole);
+  const auto found = partial.find(read.root);
+  if (found == partial.end()) return;
+  found->second.any_overlapping({read.form, read.offset}, [&](std::uint32_t writer) {
+    function(writer);
+    return false;
+  });
 }
 
 /// Lists (root, node) for the inputs or outputs of each node.
@@ -85,7 +66,7 @@ IndexLists users(const SymbolicGraph& graph, std::vector<std::uint32_t> NodeInfo
 }
 
 IndexLists predecessors_of(const SymbolicGraph& graph, bool with_order) {
-  const auto partial = partial_writes(graph);
+  const RootRegions partial = partial_writes(graph);
   Pairs pairs;
   std::vector<std::uint32_t> before;
   for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
@@ -93,15 +74,8 @@ IndexLists predecessors_of(const SymbolicGraph& graph, bool with_order) {
     before.clear();
     if (with_order) before = info.after;
     for (const std::uint32_t input : info.inputs) {
-      if (input == kNoIndex) continue;
-      const SymbolInfo& read = graph.symbols()[input];
-      const std::uint32_t whole = graph.symbols()[read.root].producer;
-      if (whole != kNoIndex) {
-        before.push_back(whole);
-      } else if (const auto found = partial.find(read.root); found != partial.end()) {
-        found->second.for_overlapping({read.form, read.offset},
-                                      [&](std::uint32_t writer) { before.push_back(writer); });
-      }
+      if (input != kNoIndex)
+        for_writers(graph, partial, input, [&](std::uint32_t writer) { before.push_back(writer); });
     }
     std::ranges::sort(before);
     before.erase(std::unique(before.begin(), before.end()), before.end());
@@ -114,7 +88,7 @@ IndexLists predecessors_of(const SymbolicGraph& graph, bool with_order) {
 /// Returns the nodes that write the symbols, and all before them.
 std::vector<bool> ancestors_of(const SymbolicGraph& graph, const IndexLists& before,
                                std::span<const TensorSymbol> of) {
-  const IndexLists written = writers(graph);
+  const RootRegions partial = partial_writes(graph);
   std::vector<bool> found(graph.node_count());
   std::vector<std::uint32_t> open;
   const auto reach = [&](std::uint32_t node) {
@@ -122,20 +96,39 @@ std::vector<bool> ancestors_of(const SymbolicGraph& graph, const IndexLists& bef
     found[node] = true;
     open.push_back(node);
   };
-  for (const TensorSymbol symbol : of)
-    for (const std::uint32_t node : written[graph.info(symbol).root]) {
-      const auto writes = [&](std::uint32_t output) {
-        return output != kNoIndex && graph.symbols()[output].root == graph.info(symbol).root &&
-               overlap(graph.region(graph.at(output)), graph.region(symbol));
-      };
-      if (std::ranges::any_of(graph.nodes()[node].outputs, writes)) reach(node);
-    }
+  for (const TensorSymbol symbol : of) {
+    graph.info(symbol);  // throws for a symbol of another graph
+    for_writers(graph, partial, symbol.index, reach);
+  }
   while (!open.empty()) {
     const std::uint32_t node = open.back();
     open.pop_back();
     for (const std::uint32_t writer : before[node]) reach(writer);
   }
   return found;
+}
+
+/// Throws StatusError with a cycle. `open` counts the predecessors of each node that are not done;
+/// each node that has some is in a cycle or after one.
+[[noreturn]] void fail_cycle(const SymbolicGraph& graph, const IndexLists& before,
+                             const std::vector<std::size_t>& open) {
+  const auto is_open = [&](std::uint32_t node) { return open[node] > 0; };
+  std::uint32_t node = 0;
+  while (graph.nodes()[node].removed || !is_open(node)) ++node;
+  std::vector<bool> is_seen(open.size());
+  const auto go_back = [&] { node = *std::ranges::find_if(before[node], is_open); };
+  for (; !is_seen[node]; go_back()) is_seen[node] = true;
+  constexpr int kNamed = 4;
+  const std::uint32_t first = node;
+  std::string names;
+  int count = 0;
+  do {
+    if (count < kNamed) names = graph.text(graph.node_at(node)) + (count > 0 ? ", " : "") + names;
+    ++count;
+    go_back();
+  } while (node != first);
+  fail_graph(graph.name() + " has a cycle of " + std::to_string(count) +
+             " nodes: " + (count > kNamed ? "…, " : "") + names);
 }
 
 }  // namespace
@@ -184,13 +177,7 @@ std::vector<std::uint32_t> topological_order(const SymbolicGraph& graph, const I
       if (--open[next] == 0) ready.push(next);
   }
   if (order.size() == alive) return order;
-  std::string cycle;
-  int named = 0;
-  for (std::uint32_t node = 0; node < graph.node_count() && named < 3; ++node)
-    if (!graph.nodes()[node].removed && open[node] > 0) {
-      cycle += (named++ == 0 ? "" : ", ") + graph.text(graph.node_at(node));
-    }
-  fail_graph(graph.name() + " has a cycle through or before " + cycle);
+  fail_cycle(graph, before, open);
 }
 
 std::vector<bool> ancestors(const SymbolicGraph& graph, std::span<const TensorSymbol> of) {
@@ -203,12 +190,20 @@ std::vector<bool> data_ancestors(const SymbolicGraph& graph, std::span<const Ten
 std::vector<bool> descendants(const SymbolicGraph& graph, std::span<const TensorSymbol> of) {
   const IndexLists before = predecessors(graph);
   std::vector<bool> found(graph.node_count());
+  std::vector<bool> is_whole(graph.symbol_count());
+  RootRegions parts;
+  for (const TensorSymbol symbol : of) {
+    if (graph.info(symbol).root == symbol.index)
+      is_whole[symbol.index] = true;
+    else
+      add_region(parts, graph, symbol.index, symbol.index);
+  }
   const auto reads = [&](std::uint32_t input) {
     if (input == kNoIndex) return false;
-    return std::ranges::any_of(of, [&](TensorSymbol symbol) {
-      return graph.info(symbol).root == graph.symbols()[input].root &&
-             overlap(graph.region(graph.at(input)), graph.region(symbol));
-    });
+    const SymbolInfo& read = graph.symbols()[input];
+    const auto part = parts.find(read.root);
+    return is_whole[read.root] ||
+           (part != parts.end() && part->second.overlaps({read.form, read.offset}));
   };
   for (const std::uint32_t node : topological_order(graph, before)) {
     const auto depends = [&](std::uint32_t writer) { return found[writer]; };

@@ -62,7 +62,7 @@ void poison(const Tensor& memory) {
 
 class Evaluator {
  public:
-  Evaluator(const SymbolicGraph& graph, std::span<const Binding> bindings,
+  Evaluator(const SymbolicGraph& graph, std::span<const TensorBinding> bindings,
             const RunOptions& options)
       : graph_(graph), options_(options), tensors_(graph.symbol_count()) {
     for (const auto& [symbol, tensor] : bindings) bind(symbol, tensor);
@@ -77,7 +77,7 @@ class Evaluator {
   /// Returns the symbol's tensor: its memory is made when it is first asked for.
   const Tensor& tensor(std::uint32_t symbol) {
     std::vector<std::uint32_t> steps;
-    while (!tensors_[symbol] && graph_.symbols()[symbol].kind == SymbolKind::view) {
+    while (!tensors_[symbol] && graph_.symbols()[symbol].kind == SymbolOrigin::view) {
       steps.push_back(symbol);
       symbol = graph_.symbols()[symbol].base;
     }
@@ -91,7 +91,7 @@ class Evaluator {
 
  private:
   void bind(TensorSymbol symbol, const Tensor& tensor) {
-    if (graph_.info(symbol).kind != SymbolKind::input)
+    if (graph_.info(symbol).kind != SymbolOrigin::input)
       fail_graph("evaluate: " + graph_.text(symbol) + " is no input, so that it cannot be bound");
     const TensorForm& form = graph_.form(symbol);
     if (tensor.dtype() != form.dtype || tensor.shape() != form.shape)
@@ -109,15 +109,15 @@ class Evaluator {
   Tensor root(std::uint32_t symbol) const {
     const TensorSymbol handle = graph_.at(symbol);
     switch (graph_.symbols()[symbol].kind) {
-      case SymbolKind::constant:
+      case SymbolOrigin::constant:
         return graph_.value(handle);
-      case SymbolKind::input:
+      case SymbolOrigin::input:
         fail_graph("evaluate: input " + graph_.text(handle) + " is not bound");
       default:
         break;
     }
     const Tensor memory = allocate(graph_.form(handle));
-    if (graph_.symbols()[symbol].kind == SymbolKind::zeros)
+    if (graph_.symbols()[symbol].kind == SymbolOrigin::zeros)
       fill(memory, 0);
     else
       poison(memory);
@@ -163,7 +163,7 @@ class Evaluator {
 
 }  // namespace
 
-std::vector<Tensor> evaluate(const SymbolicGraph& graph, std::span<const Binding> bindings,
+std::vector<Tensor> evaluate(const SymbolicGraph& graph, std::span<const TensorBinding> bindings,
                              std::span<const TensorSymbol> outputs, const RunOptions& options) {
   Evaluator evaluator(graph, bindings, options);
   evaluator.run(outputs);
@@ -172,7 +172,8 @@ std::vector<Tensor> evaluate(const SymbolicGraph& graph, std::span<const Binding
   return tensors;
 }
 
-std::vector<Tensor> evaluate(const SymbolicGraph& graph, std::initializer_list<Binding> bindings,
+std::vector<Tensor> evaluate(const SymbolicGraph& graph,
+                             std::initializer_list<TensorBinding> bindings,
                              std::initializer_list<TensorSymbol> outputs,
                              const RunOptions& options) {
   return evaluate(graph, std::span(bindings.begin(), bindings.size()),

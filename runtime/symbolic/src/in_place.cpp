@@ -26,7 +26,7 @@ class InPlaceFinder {
     for (const TensorSymbol symbol : bound) is_bound_[graph.info(symbol).root] = true;
   }
 
-  std::vector<InPlacePair> find() {
+  std::vector<NodeInPlacePair> find() {
     for (std::uint32_t node = 0; node < graph_.node_count(); ++node)
       if (graph_.nodes()[node].kind == NodeKind::command && !graph_.nodes()[node].removed)
         find_pairs(node);
@@ -39,9 +39,9 @@ class InPlaceFinder {
     if (promised == nullptr) return;
     const std::size_t begin = pairs_.size();
     for (const auto& [input, output] : *promised) {
-      const InPlacePair pair{node, static_cast<std::uint32_t>(input),
-                             static_cast<std::uint32_t>(output)};
-      const auto meets = [&](const InPlacePair& other) {
+      const NodeInPlacePair pair{node, static_cast<std::uint32_t>(input),
+                                 static_cast<std::uint32_t>(output)};
+      const auto meets = [&](const NodeInPlacePair& other) {
         return other.node == node && (other.input == pair.input || other.output == pair.output);
       };
       if (std::any_of(pairs_.begin() + static_cast<std::ptrdiff_t>(begin), pairs_.end(), meets))
@@ -50,14 +50,14 @@ class InPlaceFinder {
     }
   }
 
-  bool is_allowed(const InPlacePair& pair) const {
+  bool is_allowed(const NodeInPlacePair& pair) const {
     const NodeInfo& node = graph_.nodes()[pair.node];
     if (pair.input >= node.inputs.size() || pair.output >= node.outputs.size()) return false;
     const std::uint32_t x = node.inputs[pair.input];
     const std::uint32_t y = node.outputs[pair.output];
     if (x == kNoIndex || y == kNoIndex) return false;
     const SymbolInfo& to = graph_.symbols()[y];
-    if (to.kind != SymbolKind::tensor || is_bound_[y]) return false;
+    if (to.kind != SymbolOrigin::tensor || is_bound_[y]) return false;
     return is_whole(x) && graph_.symbols()[x].has_form && graph_.symbols()[x].form == to.form &&
            is_free(graph_.symbols()[x].root) && is_only_input(node, pair.input) &&
            is_last_user(graph_.symbols()[x].root, pair.node);
@@ -72,9 +72,9 @@ class InPlaceFinder {
 
   /// True if nobody but nodes needs the root's memory.
   bool is_free(std::uint32_t root) const {
-    const SymbolKind kind = graph_.symbols()[root].kind;
+    const SymbolOrigin kind = graph_.symbols()[root].kind;
     const bool is_ours =
-        (kind == SymbolKind::tensor || kind == SymbolKind::zeros) && !written_[root].empty();
+        (kind == SymbolOrigin::tensor || kind == SymbolOrigin::zeros) && !written_[root].empty();
     return is_ours && !is_kept_[root] && !is_bound_[root];
   }
 
@@ -102,20 +102,20 @@ class InPlaceFinder {
   Column<InPlacePairs> promises_;
   std::vector<bool> is_kept_;
   std::vector<bool> is_bound_;
-  std::vector<InPlacePair> pairs_;
+  std::vector<NodeInPlacePair> pairs_;
 };
 
 }  // namespace
 
-std::vector<InPlacePair> in_place_pairs(const SymbolicGraph& graph,
-                                        const DoneBefore& happens_before,
-                                        std::span<const TensorSymbol> bound) {
+std::vector<NodeInPlacePair> in_place_pairs(const SymbolicGraph& graph,
+                                            const DoneBefore& happens_before,
+                                            std::span<const TensorSymbol> bound) {
   return InPlaceFinder(graph, happens_before, bound).find();
 }
 
-std::vector<InPlacePair> in_place_pairs(const SymbolicGraph& graph,
-                                        std::span<const std::uint32_t> order,
-                                        std::span<const TensorSymbol> bound) {
+std::vector<NodeInPlacePair> in_place_pairs(const SymbolicGraph& graph,
+                                            std::span<const std::uint32_t> order,
+                                            std::span<const TensorSymbol> bound) {
   std::vector<std::size_t> place(graph.node_count());
   for (std::size_t k = 0; k < order.size(); ++k) place[order[k]] = k;
   const DoneBefore happens_before = [&](std::uint32_t a, std::uint32_t b) {

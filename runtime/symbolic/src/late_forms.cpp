@@ -14,7 +14,7 @@ namespace mote {
 
 void SymbolicGraph::set_form(TensorSymbol input, const TensorForm& form) {
   const std::uint32_t index = checked(input);
-  if (symbols_[index].kind != SymbolKind::input)
+  if (symbols_[index].kind != SymbolOrigin::input)
     fail_graph(text(input) + " is no input, so that its form follows from others");
   if (symbols_[index].has_form && symbols_[index].form == form) return;
   if (symbols_[index].has_form)

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "command/check_call.h"
+#include "edge_key.h"
 #include "fail.h"
-#include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/symbolic_graph.h"
 
 namespace mote {
@@ -13,6 +13,32 @@ namespace {
 
 Tensor without_memory(const TensorForm& form) {
   return Tensor::over(nullptr, form.dtype, form.shape, form.strides, form.device);
+}
+
+/// Checks that the outputs are some that the op has with these inputs, and that only those are left
+/// out that may be.
+void check_outputs_there(const Command& command, std::span<const std::uint32_t> inputs,
+                         std::span<const std::uint32_t> outputs) {
+  const mote_op_definition& op = command.definition();
+  const auto count = static_cast<std::size_t>(op.output_count);
+  if (outputs.size() > count)
+    fail_graph(to_string(command) + " has " + std::to_string(count) + " outputs, got " +
+               std::to_string(outputs.size()));
+  TensorMask present = 0;
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (inputs[k] != kNoIndex) present |= mask_bit(k);
+  const TensorMask there = outputs_there(command, present);
+  for (std::size_t k = 0; k < count; ++k) {
+    const bool is_given = k < outputs.size() && outputs[k] != kNoIndex;
+    const bool is_there = has(there, static_cast<int>(k));
+    const std::string output = std::string("output ") + op.outputs[k].name;
+    if (is_given && !is_there)
+      fail_graph(output + " of " + to_string(command) + " is not there with these inputs");
+    if (!is_given && is_there && op.outputs[k].optional == 0)
+      fail_graph(output + " of " + to_string(command) + " cannot be left out");
+  }
+  if (std::ranges::count(outputs, kNoIndex) == static_cast<std::ptrdiff_t>(outputs.size()))
+    fail_graph(to_string(command) + " would write no output");
 }
 
 bool same_shape(const TensorForm& a, const TensorForm& b) {
@@ -79,11 +105,17 @@ NodeSymbol SymbolicGraph::new_node(NodeInfo info) {
     if (output == kNoIndex) continue;
     SymbolInfo& symbol = symbols_[output];
     symbol.producer = index;
-    if (symbol.root != output) written_views_[symbol.root].push_back(output);
+    if (symbol.root != output) note_write(output);
   }
   nodes_.push_back(std::move(info));
   ++version_;
   return node_at(index);
+}
+
+void SymbolicGraph::note_write(std::uint32_t view) {
+  const std::uint32_t root = symbols_[view].root;
+  written_views_.try_emplace(root, symbols_[root].form)
+      .first->second.add({symbols_[view].form, symbols_[view].offset}, view);
 }
 
 /// Returns the forms of all outputs; none if the shape of an input is not known yet.
@@ -185,34 +217,40 @@ void SymbolicGraph::check_unwritten(std::uint32_t symbol, const std::string& wri
   if (info.root != symbol && symbols_[info.root].producer != kNoIndex) refuse(info.root);
   const auto views = written_views_.find(info.root);
   if (views == written_views_.end()) return;
-  for (const std::uint32_t other : views->second)
-    if (symbols_[other].producer != kNoIndex && overlap(region(at(symbol)), region(at(other))))
-      refuse(other);
+  views->second.any_overlapping(region(at(symbol)), [&](std::uint32_t other) {
+    refuse(other);
+    return true;
+  });
 }
 
 std::vector<std::uint32_t> SymbolicGraph::checked_outputs(std::span<const TensorSymbol> outputs,
                                                           const std::string& writer) const {
   std::vector<std::uint32_t> indices;
+  std::unordered_map<std::uint32_t, RegionIndex> own;
+  std::unordered_set<std::uint32_t> seen;
   for (const TensorSymbol symbol : outputs) {
     if (!symbol) {
       indices.push_back(kNoIndex);
       continue;
     }
     const std::uint32_t index = checked(symbol);
-    const SymbolKind kind = symbols_[symbols_[index].root].kind;
-    if (kind == SymbolKind::input || kind == SymbolKind::constant)
+    const SymbolOrigin kind = symbols_[symbols_[index].root].kind;
+    if (kind == SymbolOrigin::input || kind == SymbolOrigin::constant)
       fail_graph(writer + " would write " + text(symbol) + ", which is " +
-                 (kind == SymbolKind::input ? "an input" : "a constant"));
+                 (kind == SymbolOrigin::input ? "an input" : "a constant"));
     if (symbols_[index].has_form) {
       const TensorForm& form = symbols_[index].form;
       if (!Tensor::over(nullptr, form.dtype, form.shape, form.strides, form.device).is_distinct())
         fail_graph(writer + " would write " + text(symbol) + ", whose elements share memory");
     }
     check_unwritten(index, writer);
-    for (const std::uint32_t other : indices)
-      if (other != kNoIndex && symbols_[other].root == symbols_[index].root &&
-          overlap(region(at(other)), region(symbol)))
+    if (outputs.size() > 1 && symbols_[index].has_form) {
+      const std::uint32_t root = symbols_[index].root;
+      RegionIndex& written = own.try_emplace(root, symbols_[root].form).first->second;
+      if (!seen.insert(index).second || written.overlaps(region(symbol)))
         fail_graph(writer + " would write " + text(symbol) + " twice");
+      written.add(region(symbol), index);
+    }
     indices.push_back(index);
   }
   return indices;
@@ -223,13 +261,11 @@ NodeSymbol SymbolicGraph::write(const Command& command, std::span<const TensorSy
   NodeInfo node;
   node.inputs = checked_inputs(inputs);
   node.outputs = checked_outputs(outputs, to_string(command));
+  check_outputs_there(command, node.inputs, node.outputs);
   std::optional<DType> dtype;
   for (const std::uint32_t output : node.outputs)
     if (output != kNoIndex && !dtype) dtype = symbols_[output].form.dtype;
   const std::size_t count = static_cast<std::size_t>(command.definition().output_count);
-  if (outputs.size() > count)
-    fail_graph(to_string(command) + " has " + std::to_string(count) + " outputs, got " +
-               std::to_string(outputs.size()));
   node.outputs.resize(count, kNoIndex);
   if (const auto forms = inferred(command, node.inputs, dtype)) {
     for (std::size_t k = 0; k < count; ++k) {
@@ -267,6 +303,7 @@ TensorSymbol SymbolicGraph::convert(TensorSymbol x, const TensorForm& form) {
 }
 
 NodeSymbol SymbolicGraph::fill(TensorSymbol y, double value) {
+  checked(y);
   NodeInfo node;
   node.kind = NodeKind::fill;
   node.value = value;
@@ -289,7 +326,7 @@ void SymbolicGraph::order(NodeSymbol before, NodeSymbol after) {
   const std::uint32_t first = checked(before);
   std::vector<std::uint32_t>& edges = nodes_[checked(after)].after;
   if (first == after.index) fail_graph(text(after) + " would come after itself");
-  if (std::ranges::find(edges, first) == edges.end()) edges.push_back(first);
+  if (ordered_.insert(edge_key(first, after.index)).second) edges.push_back(first);
   ++version_;
 }
 

@@ -38,6 +38,7 @@ SymbolicGraph::SymbolicGraph(const SymbolicGraph& other)
       values_(other.values_),
       by_name_(other.by_name_),
       written_views_(other.written_views_),
+      ordered_(other.ordered_),
       attributes_(std::make_unique<detail::AttributeTable>(*other.attributes_)) {}
 
 SymbolicGraph& SymbolicGraph::operator=(const SymbolicGraph& other) {
@@ -73,7 +74,7 @@ TensorSymbol SymbolicGraph::input(std::string_view name, const TensorForm& form)
   if (name.empty()) fail_graph("an input needs a name");
   SymbolInfo info;
   info.name = name;
-  info.kind = SymbolKind::input;
+  info.kind = SymbolOrigin::input;
   info.form = form;
   return at(new_symbol(std::move(info)));
 }
@@ -89,7 +90,7 @@ TensorSymbol SymbolicGraph::constant(std::string_view name, const Tensor& value)
     fail_graph("constant '" + std::string(name) + "' has no data");
   SymbolInfo info;
   info.name = name;
-  info.kind = SymbolKind::constant;
+  info.kind = SymbolOrigin::constant;
   info.form = form_of_value(value);
   info.side = static_cast<std::uint32_t>(values_.size());
   values_.push_back(value);
@@ -105,14 +106,14 @@ TensorSymbol SymbolicGraph::tensor(const TensorForm& form, std::string_view name
 
 TensorSymbol SymbolicGraph::zeros(const TensorForm& form, std::string_view name) {
   const TensorSymbol symbol = tensor(form, name);
-  symbols_[symbol.index].kind = SymbolKind::zeros;
+  symbols_[symbol.index].kind = SymbolOrigin::zeros;
   return symbol;
 }
 
 void SymbolicGraph::rename(TensorSymbol symbol, std::string_view name) {
   SymbolInfo& info = symbols_[checked(symbol)];
   if (info.name == name) return;
-  if (name.empty() && info.kind == SymbolKind::input) fail_graph("an input needs a name");
+  if (name.empty() && info.kind == SymbolOrigin::input) fail_graph("an input needs a name");
   if (!name.empty() && !by_name_.emplace(std::string(name), symbol.index).second)
     fail_graph("two symbols of " + name_ + " would have the name '" + std::string(name) + "'");
   by_name_.erase(info.name);
@@ -148,7 +149,7 @@ const TensorForm& SymbolicGraph::form(TensorSymbol symbol) const {
 
 const Tensor& SymbolicGraph::value(TensorSymbol constant) const {
   const SymbolInfo& of = info(constant);
-  if (of.kind != SymbolKind::constant) fail_graph(text(constant) + " is no constant");
+  if (of.kind != SymbolOrigin::constant) fail_graph(text(constant) + " is no constant");
   return values_[of.side];
 }
 

@@ -1,26 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of a graph, which a pass must keep.
-#include <algorithm>
+#include <unordered_map>
+#include <vector>
 
+#include "all_elements.h"
 #include "fail.h"
 #include "mote/symbolic/dependencies.h"
+#include "mote/symbolic/region_index.h"
 
 namespace mote {
 namespace {
 
+/// The elements of a root that nodes write.
+struct WrittenParts {
+  explicit WrittenParts(const TensorForm& root) : regions(root) {}
+
+  RegionIndex regions;
+  std::int64_t count = 0;
+};
+
+/// The most elements that are looked at one by one, where regions with gaps are written.
+constexpr std::int64_t kMaxLooked = 1 << 20;
+
 class Verifier {
  public:
-  explicit Verifier(const SymbolicGraph& graph) : graph_(graph), written_(writers(graph)) {}
+  explicit Verifier(const SymbolicGraph& graph)
+      : graph_(graph), writer_(graph.symbol_count(), kNoIndex), writes_(graph.symbol_count()) {}
 
   void verify() {
+    for (std::uint32_t k = 0; k < graph_.node_count(); ++k)
+      for (const std::uint32_t output : graph_.nodes()[k].outputs)
+        if (output != kNoIndex) note_writer(output, k);
     for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k)
       if (!graph_.symbols()[k].removed) check_symbol(k);
+    for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k)
+      if (writer_[k] != kNoIndex) check_write(k);
     for (std::uint32_t k = 0; k < graph_.node_count(); ++k)
       if (!graph_.nodes()[k].removed) check_node(k);
-    for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k)
-      if (!graph_.symbols()[k].removed && graph_.symbols()[k].root == k) check_writes(k);
     for (const std::uint32_t output : graph_.output_indices()) {
-      if (graph_.symbols()[output].removed) fail("an output was removed: " + symbol(output));
+      if (graph_.symbols()[output].removed) fail("output " + symbol(output) + " was removed");
       check_read(output, "output " + symbol(output));
     }
     topological_order(graph_);
@@ -31,25 +49,43 @@ class Verifier {
   std::string symbol(std::uint32_t k) const { return graph_.text(graph_.at(k)); }
   std::string node(std::uint32_t k) const { return graph_.text(graph_.node_at(k)); }
 
+  void note_writer(std::uint32_t symbol_index, std::uint32_t k) {
+    if (writer_[symbol_index] != kNoIndex)
+      fail(node(writer_[symbol_index]) + " and " + node(k) + " write " + symbol(symbol_index));
+    writer_[symbol_index] = k;
+    ++writes_[graph_.symbols()[symbol_index].root];
+  }
+
   void check_symbol(std::uint32_t k) const {
     const SymbolInfo& info = graph_.symbols()[k];
-    if (info.kind == SymbolKind::view) {
+    if (info.kind == SymbolOrigin::view) {
       if (info.base >= graph_.symbol_count() || graph_.symbols()[info.base].removed)
         fail("view " + symbol(k) + " is of a symbol that was removed");
-      const Region region =
-          apply(graph_.view_step(graph_.at(k)), graph_.region(graph_.at(info.base)));
-      if (info.has_form && region != graph_.region(graph_.at(k)))
-        fail("view " + symbol(k) + " is " + to_string(info.form) + ", but its step gives " +
-             to_string(region.form));
+      check_place(k);
     }
     if (info.producer == kNoIndex) return;
-    const NodeInfo& producer = graph_.nodes()[info.producer];
-    if (producer.removed || std::ranges::find(producer.outputs, k) == producer.outputs.end())
+    if (writer_[k] != info.producer)
       fail(symbol(k) + " names " + node(info.producer) +
            " as its producer, which does not write it");
-    const SymbolKind kind = graph_.symbols()[info.root].kind;
-    if (kind == SymbolKind::input || kind == SymbolKind::constant)
+    const SymbolOrigin kind = graph_.symbols()[info.root].kind;
+    if (kind == SymbolOrigin::input || kind == SymbolOrigin::constant)
       fail(node(info.producer) + " writes " + symbol(k) + ", which is an input or a constant");
+  }
+
+  void check_place(std::uint32_t k) const {
+    const SymbolInfo& info = graph_.symbols()[k];
+    const SymbolInfo& base = graph_.symbols()[info.base];
+    if (info.root != base.root)
+      fail("view " + symbol(k) + " has the root " + symbol(info.root) + ", but its base " +
+           symbol(info.base) + " has the root " + symbol(base.root));
+    const ViewRegion given{info.form, info.offset};
+    const ViewRegion stepped = apply(graph_.view_step(graph_.at(k)), {base.form, base.offset});
+    const auto text = [](const ViewRegion& r) {
+      return to_string(r.form) + " at " + std::to_string(r.offset);
+    };
+    if (!(given == stepped))
+      fail("view " + symbol(k) + " is not where its step puts it: " + text(given) +
+           ", but the step gives " + text(stepped));
   }
 
   void check_node(std::uint32_t k) const {
@@ -70,6 +106,17 @@ class Verifier {
     for (const std::uint32_t before : info.after)
       if (graph_.nodes()[before].removed) fail(node(k) + " comes after a node that was removed");
     if (info.kind == NodeKind::command) check_forms(k);
+    if (info.kind == NodeKind::copy) check_copy(k);
+  }
+
+  void check_copy(std::uint32_t k) const {
+    const std::uint32_t from = graph_.nodes()[k].inputs[0];
+    const std::uint32_t to = graph_.nodes()[k].outputs[0];
+    const TensorForm& x = graph_.symbols()[from].form;
+    const TensorForm& y = graph_.symbols()[to].form;
+    if (x.shape != y.shape)
+      fail(node(k) + " copies " + symbol(from) + " " + to_string(x) + " to " + symbol(to) + " " +
+           to_string(y) + ": the shapes differ");
   }
 
   void check_forms(std::uint32_t k) const {
@@ -99,88 +146,46 @@ class Verifier {
     }
   }
 
-  std::vector<std::uint32_t> written_symbols(std::uint32_t root) const {
-    std::vector<std::uint32_t> symbols;
-    for (const std::uint32_t k : written_[root])
-      for (const std::uint32_t output : graph_.nodes()[k].outputs)
-        if (output != kNoIndex && graph_.symbols()[output].root == root) symbols.push_back(output);
-    return symbols;
-  }
-
-  /// Checks that no two writes of the root share an element.
-  void check_writes(std::uint32_t root) const {
-    struct Write {
-      std::int64_t begin;
-      std::int64_t end;
-      std::uint32_t symbol;
-    };
-    std::vector<Write> writes;
-    for (const std::uint32_t k : written_symbols(root)) {
-      const Region region = graph_.region(graph_.at(k));
-      Write w{region.offset, region.offset + 1, k};
-      for (int axis = 0; axis < region.form.shape.size(); ++axis) {
-        const std::int64_t reach = (region.form.shape[axis] - 1) * region.form.strides[axis];
-        (reach < 0 ? w.begin : w.end) += reach;
-      }
-      writes.push_back(w);
-    }
-    std::ranges::sort(writes, {}, &Write::begin);
-    std::int64_t longest = 0;
-    for (const Write& w : writes) longest = std::max(longest, w.end - w.begin);
-    for (std::size_t a = 0; a < writes.size(); ++a)
-      for (std::size_t b = a + 1; b < writes.size() && writes[b].begin < writes[a].end; ++b)
-        if (overlap(graph_.region(graph_.at(writes[a].symbol)),
-                    graph_.region(graph_.at(writes[b].symbol))))
-          fail(symbol(writes[a].symbol) + " and " + symbol(writes[b].symbol) +
-               " share elements, and both are written, by " +
-               node(graph_.symbols()[writes[a].symbol].producer) + " and " +
-               node(graph_.symbols()[writes[b].symbol].producer));
+  /// Checks that no other write of the root has an element of the symbol.
+  void check_write(std::uint32_t k) {
+    const std::uint32_t root = graph_.symbols()[k].root;
+    if (writes_[root] == 1 && root == k) return;
+    WrittenParts& parts = parts_.try_emplace(root, graph_.symbols()[root].form).first->second;
+    const ViewRegion region{graph_.symbols()[k].form, graph_.symbols()[k].offset};
+    parts.regions.any_overlapping(region, [&](std::uint32_t other) -> bool {
+      fail(symbol(other) + " and " + symbol(k) + " share elements, and both are written, by " +
+           node(writer_[other]) + " and " + node(writer_[k]));
+    });
+    parts.regions.add(region, k);
+    parts.count += element_count(region.form);
   }
 
   /// Checks that each element of the symbol is given, written or zero.
   void check_read(std::uint32_t k, const std::string& who) const {
     const SymbolInfo& info = graph_.symbols()[k];
     const SymbolInfo& root = graph_.symbols()[info.root];
-    if (root.kind != SymbolKind::tensor || root.producer != kNoIndex) return;
-    if (!info.has_form) return;
-    const Region read = graph_.region(graph_.at(k));
-    std::int64_t written = 0;
-    for (const std::uint32_t w : written_symbols(info.root)) {
-      const Region region = graph_.region(graph_.at(w));
-      if (contains(region, read)) return;
-      written += element_count(region.form);
-    }
-    if (written == element_count(root.form)) return;  // disjoint writes that fill the root
-    if (element_count(info.form) == 0) return;
-    if (!is_covered(k, read)) fail(who + ", of which some elements are not written");
+    if (root.kind != SymbolOrigin::tensor || root.producer != kNoIndex) return;
+    if (!info.has_form || element_count(info.form) == 0) return;
+    const auto parts = parts_.find(info.root);
+    if (parts == parts_.end()) fail(who + ", which no node writes");
+    if (parts->second.count == element_count(root.form)) return;  // no two share an element
+    if (!is_covered(parts->second.regions, {info.form, info.offset}))
+      fail(who + ", of which some elements are not written");
   }
 
-  /// Decides for each element of the region whether some write covers it.
-  bool is_covered(std::uint32_t k, const Region& read) const {
-    const std::uint32_t root = graph_.symbols()[k].root;
-    const std::vector<std::uint32_t> writes = written_symbols(root);
-    std::vector<std::int64_t> index(static_cast<std::size_t>(read.form.shape.size()));
-    std::int64_t offset = read.offset;
-    while (true) {
-      const Region element{{read.form.dtype, AxisList{}}, offset};
-      const auto covers = [&](std::uint32_t w) {
-        return overlap(graph_.region(graph_.at(w)), element);
-      };
-      if (std::ranges::none_of(writes, covers)) return false;
-      int axis = read.form.shape.size() - 1;
-      for (; axis >= 0; --axis) {
-        std::int64_t& i = index[static_cast<std::size_t>(axis)];
-        offset += read.form.strides[axis];
-        if (++i < read.form.shape[axis]) break;
-        offset -= read.form.shape[axis] * read.form.strides[axis];
-        i = 0;
-      }
-      if (axis < 0) return true;
-    }
+  /// Decides whether each element of the region is written; true if that would take too long.
+  static bool is_covered(const RegionIndex& written, const ViewRegion& read) {
+    if (const auto count = written.count_common(read)) return *count == element_count(read.form);
+    if (element_count(read.form) > kMaxLooked) return true;
+    return all_elements(read, [&](std::int64_t offset) {
+      return written.overlaps({{read.form.dtype, AxisList{}}, offset});
+    });
   }
 
   const SymbolicGraph& graph_;
-  IndexLists written_;
+  std::vector<std::uint32_t> writer_;  ///< of each symbol: the node that has it as an output
+  std::vector<std::uint32_t> writes_;  ///< of each root: the number of symbols that are written
+  std::unordered_map<std::uint32_t, WrittenParts> parts_;  ///< of each root
 };
 
 }  // namespace

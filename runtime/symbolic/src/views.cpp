@@ -2,8 +2,9 @@
 // Views of symbols, and which elements two regions of one memory share.
 #include <array>
 
+#include "all_elements.h"
 #include "fail.h"
-#include "mote/graph/overlap.h"
+#include "mote/runtime/overlap.h"
 #include "mote/runtime/tensor.h"
 #include "mote/symbolic/symbolic_graph.h"
 #include "mote/symbolic/view.h"
@@ -41,28 +42,8 @@ Tensor stepped(const ViewStep& step, const Tensor& x) {
   fail_graph("a view of an unknown kind");
 }
 
-ViewPlaces places(const Region& region) {
+ViewPlaces places(const ViewRegion& region) {
   return {region.form, region.offset * static_cast<std::int64_t>(size_of(region.form.dtype))};
-}
-
-/// Calls function(offset) for each element, until it returns false; returns whether it never did.
-template <typename Function>
-bool all_elements(const Region& region, const Function& function) {
-  const AxisList& shape = region.form.shape;
-  std::array<std::int64_t, kMaxAxes> index{};
-  std::int64_t offset = region.offset;
-  while (true) {
-    if (!function(offset)) return false;
-    int axis = shape.size() - 1;
-    for (; axis >= 0; --axis) {
-      const auto k = static_cast<std::size_t>(axis);
-      offset += region.form.strides[axis];
-      if (++index[k] < shape[axis]) break;
-      offset -= shape[axis] * region.form.strides[axis];
-      index[k] = 0;
-    }
-    if (axis < 0) return true;
-  }
 }
 
 /// The largest part whose elements are looked at one by one.
@@ -77,7 +58,7 @@ const char* name(ViewKind kind) {
 
 Tensor apply(const ViewStep& step, const Tensor& x) { return stepped(step, x); }
 
-Region apply(const ViewStep& step, const Region& region) {
+ViewRegion apply(const ViewStep& step, const ViewRegion& region) {
   const TensorForm& form = region.form;
   const Tensor view =
       stepped(step, Tensor::over(nullptr, form.dtype, form.shape, form.strides, form.device));
@@ -92,9 +73,9 @@ std::int64_t element_count(const TensorForm& form) {
   return count;
 }
 
-bool overlap(const Region& a, const Region& b) { return share_bytes(places(a), places(b)); }
+bool overlap(const ViewRegion& a, const ViewRegion& b) { return share_bytes(places(a), places(b)); }
 
-bool contains(const Region& whole, const Region& part) {
+bool contains(const ViewRegion& whole, const ViewRegion& part) {
   if (element_count(part.form) == 0 || whole == part) return true;
   const ViewPlaces all = places(whole);
   const ViewPlaces some = places(part);
@@ -106,20 +87,20 @@ bool contains(const Region& whole, const Region& part) {
   });
 }
 
-Region SymbolicGraph::region(TensorSymbol symbol) const {
+ViewRegion SymbolicGraph::region(TensorSymbol symbol) const {
   const SymbolInfo& of = info(symbol);
   return {form(symbol), of.offset};
 }
 
 const ViewStep& SymbolicGraph::view_step(TensorSymbol view) const {
   const SymbolInfo& of = info(view);
-  if (of.kind != SymbolKind::view) fail_graph(text(view) + " is no view");
+  if (of.kind != SymbolOrigin::view) fail_graph(text(view) + " is no view");
   return steps_[of.side];
 }
 
 void SymbolicGraph::place_view(SymbolInfo& view, const ViewStep& step) const {
   const SymbolInfo& base = symbols_[view.base];
-  const Region region = apply(step, {base.form, base.offset});
+  const ViewRegion region = apply(step, {base.form, base.offset});
   view.form = region.form;
   view.offset = region.offset;
   view.root = base.root;
@@ -129,7 +110,7 @@ TensorSymbol SymbolicGraph::view(TensorSymbol x, const ViewStep& step, std::stri
   form(x);
   SymbolInfo info;
   info.name = name;
-  info.kind = SymbolKind::view;
+  info.kind = SymbolOrigin::view;
   info.base = x.index;
   info.side = static_cast<std::uint32_t>(steps_.size());
   place_view(info, step);

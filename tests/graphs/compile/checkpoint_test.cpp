@@ -45,8 +45,8 @@ std::size_t planned_values(const SymbolicGraph& g) {
 }
 
 void expect_same_bits(Chain& chain, const CheckpointOptions& options) {
-  const std::vector<Binding> bindings = {{chain.x, numbered(chain.g, chain.x)},
-                                         {chain.seed, numbered(chain.g, chain.seed, 5)}};
+  const std::vector<TensorBinding> bindings = {{chain.x, numbered(chain.g, chain.x)},
+                                               {chain.seed, numbered(chain.g, chain.seed, 5)}};
   const std::vector<Tensor> expected = evaluate(chain.g, bindings, std::vector{chain.gx});
   checkpoint(chain.g, std::vector{chain.loss}, options);
   verify(chain.g);
@@ -75,9 +75,8 @@ TEST(Checkpoint, BinomialRunsExactlyTheStepsOfTheLeastSchedule) {
     for (const int slots : {1, 2, 3, 5, 8}) {
       if (slots >= n) continue;
       Chain chain(n);
-      const CheckpointReport report =
-          checkpoint(chain.g, std::vector{chain.loss},
-                     {.policy = CheckpointPolicy::binomial, .slots = slots});
+      const CheckpointReport report = checkpoint(
+          chain.g, std::vector{chain.loss}, {.policy = CheckpointPolicy::binomial, .slots = slots});
       EXPECT_EQ(report.copies + static_cast<std::size_t>(n),
                 binomial_steps(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(slots)))
           << n << " layers, " << slots << " slots";

@@ -35,7 +35,7 @@ struct Sample {
     sum = g.add("add", {parts, sparse});
     g.set_outputs({sum, right});
   }
-  std::vector<Binding> bindings() const {
+  std::vector<TensorBinding> bindings() const {
     return {{x, numbered(g, x)}, {w, numbered(g, w, 3)}};
   }
 };
@@ -86,7 +86,7 @@ TEST(Compile, BoundOutputsTakeNoByteAndAreWrittenWhereTheCallerSays) {
   Executable run = compile(s.g, {.bound = {s.sum}}, context);
   EXPECT_LT(run.report().arena_bytes, kept.report().arena_bytes + 12 * 4 * 4);
   const Tensor mine(DType::f32, {12, 4});
-  std::vector<Binding> bindings = s.bindings();
+  std::vector<TensorBinding> bindings = s.bindings();
   EXPECT_THROW(run.run(bindings), StatusError);
   bindings.emplace_back(s.sum, mine);
   run.run(bindings);
@@ -131,8 +131,13 @@ TEST(Compile, MisuseIsAnErrorInWords) {
       << error([&] { run.run(); });
   EXPECT_NE(error([&] { run.bind(other.x, numbered(other.g, other.x)); }).find("another graph"),
             std::string::npos);
-  EXPECT_NE(error([&] { run.bind(s.x, Tensor(DType::f32, {8, 6})); })
-                .find("x must be f32[6,8], got f32[8,6]"),
+  EXPECT_NE(error([&] {
+              run.bind(s.x, Tensor(DType::f64, {6, 8}));
+            }).find("x must be f32[6,8], got f64[6,8]"),
+            std::string::npos);
+  EXPECT_NE(error([&] {
+              run.run({{s.x, Tensor(DType::f32, {8, 6})}, {s.w, numbered(s.g, s.w)}});
+            }).find("matmul"),
             std::string::npos);
   EXPECT_NE(error([&] { run.bind(s.left, numbered(s.g, s.left)); }).find("neither"),
             std::string::npos);
@@ -142,6 +147,74 @@ TEST(Compile, MisuseIsAnErrorInWords) {
   EXPECT_NE(error([&] { compile(s.g, {.bound = {s.x}}, context); }).find("no node writes it"),
             std::string::npos);
   run.run(s.bindings());
+}
+
+/// A layer whose batch axis is sliced, reshaped and repeated.
+struct Batch {
+  SymbolicGraph g{"batch"};
+  TensorSymbol x;
+  TensorSymbol w;
+  TensorSymbol y;
+
+  explicit Batch(std::int64_t n) {
+    x = g.input("x", {DType::f32, {n, 2, 3}});
+    w = g.input("w", {DType::f32, {6, 4}});
+    const TensorSymbol flat = g.reshape(x, {n, 6});
+    const TensorSymbol h = g.add("relu", {g.add("matmul", {flat, w})});
+    const TensorSymbol parts = g.tensor({DType::f32, {n, 4}}, "parts");
+    const TensorSymbol left = g.slice(parts, 1, 0, 2);
+    const TensorSymbol right = g.slice(parts, 1, 2, 2);
+    g.write(Command("neg"), std::vector{g.slice(h, 1, 0, 2)}, std::vector{left});
+    g.write(Command("exp"), std::vector{g.slice(h, 1, 2, 2)}, std::vector{right});
+    y = g.add("sum", {g.add("add", {parts, h})});
+    g.set_outputs({y, h});
+  }
+};
+
+TEST(Compile, OtherShapesGiveTheBitsOfAGraphThatIsBuiltForThem) {
+  const Batch first(4);
+  Context context;
+  Executable run = compile(first.g, {.kept_shapes = 2}, context);
+  for (const std::int64_t n : {4, 7, 4, 1, 7, 4}) {
+    const Batch fresh(n);
+    const Tensor x = numbered(fresh.g, fresh.x);
+    const Tensor w = numbered(fresh.g, fresh.w, 2);
+    run.run({{first.x, x}, {first.w, w}});
+    Executable alone = compile(fresh.g, {}, context);
+    alone.run({{fresh.x, x}, {fresh.w, w}});
+    for (std::size_t k = 0; k < 2; ++k)
+      EXPECT_EQ(bits(run.output(first.g.outputs()[k])), bits(alone.output(fresh.g.outputs()[k])))
+          << n;
+    EXPECT_EQ(run.report().arena_bytes, alone.report().arena_bytes);
+  }
+}
+
+TEST(Compile, InputsOfOtherStridesAreReadAsTheyAre) {
+  const Sample s;
+  Context context;
+  Executable run = compile(s.g, {}, context);
+  const Tensor wide(DType::f32, {8, 6});
+  const Tensor x = numbered(s.g, s.x);
+  copy(x, wide.permute({1, 0}));
+  run.run({{s.x, wide.permute({1, 0})}, {s.w, numbered(s.g, s.w, 3)}});
+  const std::vector<Tensor> expected = evaluate(s.g, s.bindings(), std::vector{s.sum});
+  EXPECT_EQ(bits(run.output(s.sum)), bits(expected[0]));
+}
+
+TEST(WithForms, WhatDoesNotFollowIsAnErrorThatNamesTheSymbol) {
+  SymbolicGraph g("two");
+  const TensorSymbol x = g.input("x", {DType::f32, {4, 6}});
+  const TensorSymbol v = g.view(x, {ViewKind::reshape, {2, 12}}, "v");
+  g.set_outputs({g.add("neg", {v})});
+  const auto other = [&](const AxisList& shape) {
+    return g.with_forms(std::vector{std::pair(x, TensorForm(DType::f32, shape))});
+  };
+  try {
+    other({5, 6});
+    FAIL();
+  } catch (const StatusError& e) {
+    EXPECT_NE(std::string(e.what()).find("v was f32[2,12]"), std::string::npos) << e.what();
+  }
 }
 
 }  // namespace

@@ -135,7 +135,8 @@ TEST(GraphDevice, AFailureOfTheDeviceIsToldAndTheGraphRunsAgain) {
     for (int task = 0; task < 5; ++task) {
       d.graph.prepare({.context = &d.context, .streams = streams});
       late().fail(task);
-      expect_error(MOTE_FAILED, "graph: ", [&] { d.graph.run(); });
+      const std::string where = streams == 1 ? "0 'in' (copy) to node 4 'out' (copy): " : "";
+      expect_error(MOTE_FAILED, "graph: on the stream of node " + where, [&] { d.graph.run(); });
       fill(d.y, -1);
       d.graph.run();
       EXPECT_TRUE(d.is_right());

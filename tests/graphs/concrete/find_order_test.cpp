@@ -9,7 +9,7 @@
 
 #include "graphs/concrete/counting.h"
 #include "mote/graph/graph.h"
-#include "mote/graph/overlap.h"
+#include "mote/runtime/overlap.h"
 
 namespace mote {
 namespace {

@@ -66,7 +66,7 @@ TensorSymbol Layers::batch_norm(TensorSymbol x) {
   const TensorForm form = {DType::f32, {shape[1]}};
   const TensorSymbol mean = graph().input(name + ".mean", form);
   const TensorSymbol variance = graph().input(name + ".variance", form);
-  network_.statistics.insert(network_.statistics.end(), {mean, variance});
+  network_.state.insert(network_.state.end(), {mean, variance});
   // The op takes rows and columns as one axis.
   const TensorSymbol pixels = graph().reshape(x, {shape[0], shape[1], shape[2] * shape[3]});
   const std::array<TensorSymbol, 5> inputs = {pixels, gamma, beta, mean, variance};

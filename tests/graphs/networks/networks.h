@@ -21,10 +21,11 @@ struct Network {
   SymbolicGraph graph;
   std::vector<TensorSymbol> inputs = {};      ///< data, of reals, and tokens or labels, of i64
   std::vector<TensorSymbol> parameters = {};  ///< inputs that are trained
-  std::vector<TensorSymbol> statistics = {};  ///< inputs: running means and variances
-  std::vector<TensorSymbol> outputs = {};     ///< those of the graph
-  TensorSymbol loss = {};                     ///< one of the outputs when training
-  std::int64_t classes = 0;                   ///< tokens and labels are below it
+  /// Inputs that a step gives anew: running means and variances, an optimiser's moments.
+  std::vector<TensorSymbol> state = {};
+  std::vector<TensorSymbol> outputs = {};  ///< those of the graph
+  TensorSymbol loss = {};                  ///< one of the outputs when training
+  std::int64_t classes = 0;                ///< tokens and labels are below it
 };
 
 struct Images {
@@ -71,9 +72,21 @@ Network cnn(Mode mode, const Images& images, std::int64_t width = 8);
 /// relu(x + norm(conv(relu(norm(conv(x)))))), with a linear layer for the loss.
 Network residual_block(Mode mode, const Images& images, std::int64_t channels = 8);
 
+enum class Optimiser : std::uint8_t { none, adam };
+/// The symbols that training() appends, each by parameter.
+struct TrainingStep {
+  std::vector<TensorSymbol> gradients;
+  std::vector<TensorSymbol> next_parameters;  ///< empty without an optimiser
+  std::vector<TensorSymbol> next_moments;     ///< two for each parameter
+};
+/// Appends the gradient of the loss with respect to all parameters, and the optimiser's node for
+/// each, which is that of step 1; the moments become inputs, and the outputs are the network's and
+/// the last symbols of each parameter: its gradient, or the parameter and moments that are next.
+TrainingStep training(Network& network, Optimiser optimiser = Optimiser::none);
+
 /// Returns values for all inputs: reals uniform in -1..1, scaled by the root of the fan-in for
 /// parameters of two axes and more; 1 for the factors of norms and running variances, 0 for what
-/// they add and running means; integers uniform below `classes`. `seed` determines them.
-std::vector<Binding> values(const Network& network, std::int64_t seed);
+/// they add, running means and moments; integers uniform below `classes`. `seed` determines them.
+std::vector<TensorBinding> values(const Network& network, std::int64_t seed);
 
 }  // namespace mote::networks

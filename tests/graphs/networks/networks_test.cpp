@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -67,28 +68,62 @@ TEST(Networks, AreWellFormedAtFullSize) {
   }
 }
 
+std::vector<Network> small_networks(Mode mode) {
+  std::vector<Network> networks;
+  networks.push_back(resnet(mode, kSmall, {1, 2, 1}, 4));
+  networks.push_back(densenet(mode, kSmall, Join::views, {2, 3}, 4));
+  networks.push_back(densenet(mode, kSmall, Join::concat, {2, 3}, 4));
+  networks.push_back(lstm(mode, {.steps = 5, .batch = 3, .features = 4, .hidden = 6, .layers = 2}));
+  networks.push_back(transformer(
+      mode, {.vocabulary = 7, .channels = 8, .heads = 2, .tokens = 6, .batch = 2, .blocks = 2}));
+  networks.push_back(mlp(mode, 3, {6, 5, 4}));
+  networks.push_back(cnn(mode, {.batch = 2, .size = 8, .classes = 5}, 3));
+  networks.push_back(residual_block(mode, {.batch = 2, .size = 6, .classes = 5}, 4));
+  return networks;
+}
+
 TEST(Networks, ComputeNumbers) {
   for (const Mode mode : {Mode::inference, Mode::training}) {
-    std::vector<Network> networks;
-    networks.push_back(resnet(mode, kSmall, {1, 2, 1}, 4));
-    networks.push_back(densenet(mode, kSmall, Join::views, {2, 3}, 4));
-    networks.push_back(densenet(mode, kSmall, Join::concat, {2, 3}, 4));
-    networks.push_back(
-        lstm(mode, {.steps = 5, .batch = 3, .features = 4, .hidden = 6, .layers = 2}));
-    networks.push_back(transformer(
-        mode, {.vocabulary = 7, .channels = 8, .heads = 2, .tokens = 6, .batch = 2, .blocks = 2}));
-    networks.push_back(mlp(mode, 3, {6, 5, 4}));
-    networks.push_back(cnn(mode, {.batch = 2, .size = 8, .classes = 5}, 3));
-    networks.push_back(residual_block(mode, {.batch = 2, .size = 6, .classes = 5}, 4));
-    for (const Network& network : networks) {
+    for (const Network& network : small_networks(mode)) {
       const std::vector<Tensor> outputs = finite_outputs(network);
-      ASSERT_FALSE(outputs.empty());
-      EXPECT_EQ(outputs.size(), 1 + (mode == Mode::training ? network.statistics.size() : 0));
+      EXPECT_EQ(outputs.size(), 1 + (mode == Mode::training ? network.state.size() : 0));
       EXPECT_EQ(static_cast<bool>(network.loss), mode == Mode::training);
-      if (mode == Mode::training) {
-        EXPECT_GT(outputs[0].real_at({}), 0) << network.graph.name();
-      }
     }
+  }
+}
+
+TEST(Networks, ATrainingStepLowersTheLoss) {
+  for (Network& network : small_networks(Mode::training)) {
+    const std::size_t parameters = network.parameters.size();
+    const TrainingStep step = training(network, Optimiser::adam);
+    EXPECT_EQ(step.gradients.size(), parameters);
+    EXPECT_EQ(step.next_moments.size(), 2 * parameters);
+    finite_outputs(network);
+    std::vector<TensorBinding> bindings = values(network, 1);
+    std::vector<TensorSymbol> asked = {network.loss};
+    asked.insert(asked.end(), step.next_parameters.begin(), step.next_parameters.end());
+    const std::vector<Tensor> first = evaluate(network.graph, bindings, asked);
+    for (TensorBinding& binding : bindings) {
+      const auto at = std::ranges::find(network.parameters, binding.first);
+      if (at != network.parameters.end())
+        binding.second = first[1 + static_cast<std::size_t>(at - network.parameters.begin())];
+    }
+    const std::vector<Tensor> second = evaluate(network.graph, bindings, asked);
+    EXPECT_LT(second[0].real_at({}), first[0].real_at({})) << network.graph.name();
+  }
+}
+
+TEST(Networks, TrainingStepsAreWellFormedAtFullSize) {
+  std::vector<Network> networks;
+  networks.push_back(resnet(Mode::training, {}));
+  networks.push_back(densenet(Mode::training, {}));
+  networks.push_back(densenet(Mode::training, {}, Join::concat));
+  networks.push_back(transformer(Mode::training, {}));
+  networks.push_back(lstm(Mode::training, {.steps = 256, .layers = 2}));
+  for (Network& network : networks) {
+    training(network, Optimiser::adam);
+    verify(network.graph);
+    EXPECT_EQ(nodes_of(network, "adam"), network.parameters.size());
   }
 }
 

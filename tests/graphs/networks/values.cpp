@@ -50,10 +50,10 @@ Tensor vector_value(const std::string& name, const TensorForm& form) {
 
 }  // namespace
 
-std::vector<Binding> values(const Network& network, std::int64_t seed) {
+std::vector<TensorBinding> values(const Network& network, std::int64_t seed) {
   Words words(seed);
   const SymbolicGraph& g = network.graph;
-  std::vector<Binding> bindings;
+  std::vector<TensorBinding> bindings;
   for (const TensorSymbol input : network.inputs) {
     const TensorForm& form = g.form(input);
     bindings.emplace_back(input, form.dtype == DType::i64 ? integers(form, network.classes, words)
@@ -71,8 +71,8 @@ std::vector<Binding> values(const Network& network, std::int64_t seed) {
       for (int axis = 1; axis < form.shape.size(); ++axis) fan_in *= form.shape[axis];
     bindings.emplace_back(parameter, reals(form, 1 / std::sqrt(static_cast<float>(fan_in)), words));
   }
-  for (const TensorSymbol statistic : network.statistics)
-    bindings.emplace_back(statistic, vector_value(g.info(statistic).name, g.form(statistic)));
+  for (const TensorSymbol state : network.state)
+    bindings.emplace_back(state, vector_value(g.info(state).name, g.form(state)));
   return bindings;
 }
 

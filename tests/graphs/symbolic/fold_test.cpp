@@ -26,7 +26,7 @@ TEST(Fold, ComputesNodesThatReadOnlyConstants) {
   EXPECT_EQ(apply_and_compare(g, {"fold"}), "fold: 3 nodes computed");
   EXPECT_EQ(node_total(g), 1U);
   // Only what is read is kept.
-  EXPECT_EQ(g.info(scale).kind, SymbolKind::tensor);
+  EXPECT_EQ(g.info(scale).kind, SymbolOrigin::tensor);
 }
 
 TEST(Fold, ComputesWithFillsAndZeros) {

@@ -26,7 +26,7 @@ void for_each_index(const AxisList& shape, const Function& function) {
   }
 }
 
-long double sum_of(const SymbolicGraph& graph, const std::vector<Binding>& bindings,
+long double sum_of(const SymbolicGraph& graph, const std::vector<TensorBinding>& bindings,
                    TensorSymbol f) {
   long double sum = 0;
   for (const double value : numbers(evaluate(graph, bindings, std::vector{f})[0])) sum += value;
@@ -74,8 +74,9 @@ std::string error_of(const std::function<void()>& call) {
   return "";
 }
 
-void expect_central_differences(const SymbolicGraph& graph, const std::vector<Binding>& bindings,
-                                TensorSymbol f, const std::vector<TensorSymbol>& wrt,
+void expect_central_differences(const SymbolicGraph& graph,
+                                const std::vector<TensorBinding>& bindings, TensorSymbol f,
+                                const std::vector<TensorSymbol>& wrt,
                                 const std::vector<TensorSymbol>& gradients) {
   const std::vector<Tensor> values = evaluate(graph, bindings, gradients);
   for (std::size_t n = 0; n < wrt.size(); ++n) {
@@ -84,7 +85,7 @@ void expect_central_differences(const SymbolicGraph& graph, const std::vector<Bi
     const Numbers got = numbers(values[n]);
     for_each_index(bindings[at].second.shape(), [&](const AxisList& index, std::size_t k) {
       const auto difference = [&](double step) {
-        std::vector<Binding> moved = bindings;
+        std::vector<TensorBinding> moved = bindings;
         moved[at].second = clone(bindings[at].second);
         const double x = moved[at].second.real_at(index);
         moved[at].second.set(index, x + step);

@@ -25,8 +25,9 @@ std::string error_of(const std::function<void()>& call);
 
 /// Expects that the gradients of the sum of f with respect to the inputs `wrt`, which are bound in
 /// f64, are what central differences converge to: at the step h their error is of the order h^2.
-void expect_central_differences(const SymbolicGraph& graph, const std::vector<Binding>& bindings,
-                                TensorSymbol f, const std::vector<TensorSymbol>& wrt,
+void expect_central_differences(const SymbolicGraph& graph,
+                                const std::vector<TensorBinding>& bindings, TensorSymbol f,
+                                const std::vector<TensorSymbol>& wrt,
                                 const std::vector<TensorSymbol>& gradients);
 
 }  // namespace mote

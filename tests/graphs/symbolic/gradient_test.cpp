@@ -46,7 +46,7 @@ TEST(Gradient, OfWhatDoesNotDependIsZerosThatNoNodeComputes) {
   const std::size_t nodes = g.node_count();
   const auto grads = gradient(g, {f}, {y});
   EXPECT_EQ(g.node_count(), nodes);
-  EXPECT_EQ(g.info(grads[0]).kind, SymbolKind::zeros);
+  EXPECT_EQ(g.info(grads[0]).kind, SymbolOrigin::zeros);
   EXPECT_EQ(numbers(evaluate(g, {}, {grads[0]})[0]), (Numbers{0, 0, 0}));
 }
 

@@ -18,21 +18,21 @@ struct Chain {
   Chain() { g.set_outputs({y}); }
 };
 
-std::vector<InPlacePair> pairs_of(const SymbolicGraph& g,
-                                  std::span<const TensorSymbol> bound = {}) {
+std::vector<NodeInPlacePair> pairs_of(const SymbolicGraph& g,
+                                      std::span<const TensorSymbol> bound = {}) {
   return in_place_pairs(g, topological_order(g), bound);
 }
 
 TEST(InPlace, LastReaderOfATensorThatNodesWrite) {
   const Chain c;
-  EXPECT_EQ(pairs_of(c.g), (std::vector<InPlacePair>{{1, 0, 0}}));
+  EXPECT_EQ(pairs_of(c.g), (std::vector<NodeInPlacePair>{{1, 0, 0}}));
 }
 
 TEST(InPlace, NotWhereTheOpDoesNotPromiseThePair) {
   Chain c;
   const TensorSymbol z = c.g.add("cumsum axis=1", {c.y});
   c.g.set_outputs({z});
-  EXPECT_EQ(pairs_of(c.g), (std::vector<InPlacePair>{{1, 0, 0}}));  // cumsum is not in place
+  EXPECT_EQ(pairs_of(c.g), (std::vector<NodeInPlacePair>{{1, 0, 0}}));  // cumsum is not in place
 }
 
 TEST(InPlace, NotForCopiesAndFunctions) {
@@ -41,16 +41,16 @@ TEST(InPlace, NotForCopiesAndFunctions) {
   const TensorSymbol b = c.g.tensor({DType::f32, {2, 3}});
   c.g.call({"any", [](auto, auto) {}}, std::vector{a}, std::vector{b});
   c.g.set_outputs({b});
-  EXPECT_EQ(pairs_of(c.g), (std::vector<InPlacePair>{{1, 0, 0}}));
+  EXPECT_EQ(pairs_of(c.g), (std::vector<NodeInPlacePair>{{1, 0, 0}}));
 }
 
 TEST(InPlace, NotBeforeALaterReader) {
   Chain c;
   c.g.add("neg", {c.h});
   // neg itself is the last reader.
-  EXPECT_EQ(pairs_of(c.g), (std::vector<InPlacePair>{{2, 0, 0}}));
+  EXPECT_EQ(pairs_of(c.g), (std::vector<NodeInPlacePair>{{2, 0, 0}}));
   EXPECT_EQ(in_place_pairs(c.g, std::vector<std::uint32_t>{0, 2, 1}),
-            (std::vector<InPlacePair>{{1, 0, 0}}));
+            (std::vector<NodeInPlacePair>{{1, 0, 0}}));
 }
 
 TEST(InPlace, NotBeforeALaterReaderOfAView) {
@@ -67,7 +67,7 @@ TEST(InPlace, NotBesideAReaderThatNothingOrders) {
   const DoneBefore ordered = [](std::uint32_t a, std::uint32_t b) {
     return a == 0 || (a == 2 && b == 1);
   };
-  EXPECT_EQ(in_place_pairs(c.g, ordered), (std::vector<InPlacePair>{{1, 0, 0}}));
+  EXPECT_EQ(in_place_pairs(c.g, ordered), (std::vector<NodeInPlacePair>{{1, 0, 0}}));
 }
 
 TEST(InPlace, NotForAnotherForm) {
@@ -98,7 +98,7 @@ TEST(InPlace, ForAViewOfAllOfARoot) {
   SymbolicGraph g;
   const TensorSymbol h = g.add("sin", {g.input("x", {DType::f32, {4, 4}})});
   g.set_outputs({g.add("relu", {g.reshape(h, {2, 8})})});
-  EXPECT_EQ(pairs_of(g), (std::vector<InPlacePair>{{1, 0, 0}}));
+  EXPECT_EQ(pairs_of(g), (std::vector<NodeInPlacePair>{{1, 0, 0}}));
 }
 
 TEST(InPlace, NotForOutputsOfTheGraphOrViewsThatAre) {
@@ -129,7 +129,7 @@ TEST(InPlace, ForZerosThatNodesWrite) {
   const TensorSymbol z = g.zeros({DType::f32, {4}});
   g.write(Command("sin", {}), std::vector{x}, std::vector{g.slice(z, 0, 1, 3)});
   g.set_outputs({g.add("relu", {z})});
-  EXPECT_EQ(pairs_of(g), (std::vector<InPlacePair>{{1, 0, 0}}));
+  EXPECT_EQ(pairs_of(g), (std::vector<NodeInPlacePair>{{1, 0, 0}}));
 }
 
 TEST(InPlace, NotIfALaterNodeWritesTheRoot) {
@@ -144,7 +144,7 @@ TEST(InPlace, NotIfALaterNodeWritesTheRoot) {
   g.set_outputs({y});
   EXPECT_TRUE(in_place_pairs(g, std::vector{relu.index, later.index}).empty());
   EXPECT_EQ(in_place_pairs(g, std::vector{later.index, relu.index}),
-            (std::vector<InPlacePair>{{0, 0, 0}}));
+            (std::vector<NodeInPlacePair>{{0, 0, 0}}));
 }
 
 TEST(InPlace, NotIntoAViewOrZeros) {
@@ -175,7 +175,7 @@ TEST(InPlace, AnOutputTakesOneInputAndAnInputGivesToOneOutput) {
   const TensorSymbol b = g.add("cos", {x});
   const TensorSymbol y = g.add("add", {a, b});  // promises both inputs
   g.set_outputs({y});
-  EXPECT_EQ(pairs_of(g), (std::vector<InPlacePair>{{2, 0, 0}}));
+  EXPECT_EQ(pairs_of(g), (std::vector<NodeInPlacePair>{{2, 0, 0}}));
   SymbolicGraph f;
   std::vector<TensorSymbol> state;
   for (const char* name : {"w", "gw", "m", "v"})
@@ -185,7 +185,7 @@ TEST(InPlace, AnOutputTakesOneInputAndAnInputGivesToOneOutput) {
   std::vector<TensorSymbol> outputs;
   for (std::size_t k = 0; k < 3; ++k) outputs.push_back(f.output(adam, k));
   f.set_outputs(outputs);
-  EXPECT_EQ(pairs_of(f), (std::vector<InPlacePair>{{4, 0, 0}, {4, 2, 1}, {4, 3, 2}}));
+  EXPECT_EQ(pairs_of(f), (std::vector<NodeInPlacePair>{{4, 0, 0}, {4, 2, 1}, {4, 3, 2}}));
 }
 
 TEST(InPlace, FollowsChains) {

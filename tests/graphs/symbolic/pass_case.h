@@ -21,12 +21,12 @@ inline std::string bytes_of(const Tensor& tensor) {
 }
 
 /// Binds every input of the graph to drawn numbers between -4 and 4.
-inline std::vector<Binding> drawn_inputs(const SymbolicGraph& g, unsigned seed) {
+inline std::vector<TensorBinding> drawn_inputs(const SymbolicGraph& g, unsigned seed) {
   std::mt19937 random(seed);
-  std::vector<Binding> bindings;
+  std::vector<TensorBinding> bindings;
   for (std::uint32_t k = 0; k < g.symbol_count(); ++k) {
     const SymbolInfo& info = g.symbols()[k];
-    if (info.removed || info.kind != SymbolKind::input) continue;
+    if (info.removed || info.kind != SymbolOrigin::input) continue;
     const Tensor flat(info.form.dtype, {element_count(info.form)});
     std::uniform_real_distribution<double> draw(-4, 4);
     for (std::int64_t i = 0; i < flat.element_count(); ++i) flat.set({i}, draw(random));

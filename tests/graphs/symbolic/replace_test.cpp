@@ -89,7 +89,7 @@ TEST(Replace, ExactRowsAreExact) {
     for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16})
       for (unsigned seed = 0; seed < 40; ++seed) {
         SymbolicGraph g;
-        std::vector<Binding> bindings;
+        std::vector<TensorBinding> bindings;
         std::mt19937 random(seed);
         const auto input = [&](const char* name, const AxisList& shape) {
           const TensorSymbol x = g.input(name, {dtype, shape});

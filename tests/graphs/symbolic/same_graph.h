@@ -84,9 +84,10 @@ class SameGraph {
     if (x.kind != y.kind || x.has_form != y.has_form || x.offset != y.offset) return false;
     if (x.has_form ? !(x.form == y.form) : x.form.dtype != y.form.dtype) return false;
     if ((x.producer == kNoIndex) != (y.producer == kNoIndex)) return false;
-    if (x.kind == SymbolKind::view)
+    if (x.kind == SymbolOrigin::view)
       return a_.view_step(a_.at(a)) == b_.view_step(b_.at(b)) && symbol(x.base, y.base);
-    return x.kind != SymbolKind::constant || same_elements(a_.value(a_.at(a)), b_.value(b_.at(b)));
+    return x.kind != SymbolOrigin::constant ||
+           same_elements(a_.value(a_.at(a)), b_.value(b_.at(b)));
   }
 
   static bool same_elements(const Tensor& a, const Tensor& b) {

@@ -115,7 +115,7 @@ class TextGraph {
       case 3:
         return graph_.rename(any(), name());
       case 4:
-        return replace(any(), any());
+        return graph_.replace_uses(any(), any());
       case 5:
         if (draw(0, 2) == 0) graph_.remove(node);
         return;
@@ -127,18 +127,6 @@ class TextGraph {
         add(graph_.output(gradient, 1));
       }
     }
-  }
-
-  /// Replaces a symbol by one that is no view of it, unless nodes write views of it.
-  void replace(TensorSymbol from, TensorSymbol to) {
-    for (const SymbolInfo& symbol : graph_.symbols())
-      if (symbol.producer != kNoIndex && symbol.root == graph_.info(from).root &&
-          symbol.kind == SymbolKind::view)
-        return;
-    for (TensorSymbol base = to; graph_.info(base).kind == SymbolKind::view;
-         base = graph_.at(graph_.info(base).base))
-      if (graph_.info(base).base == from.index) return;
-    graph_.replace_uses(from, to);
   }
 
   void add(TensorSymbol symbol) { symbols_.push_back(symbol); }

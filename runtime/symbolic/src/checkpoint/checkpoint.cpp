@@ -35,7 +35,7 @@ std::string name(const Attempt& attempt) {
 }
 
 /// Returns the cuts that are estimated to need the fewest bytes.
-Cuts best_cuts(const SymbolicGraph& graph, const Way& way) {
+Cuts best_cuts(const SymbolicGraph& graph, const ForwardWay& way) {
   const auto most =
       static_cast<std::size_t>(4 * std::ceil(std::sqrt(static_cast<double>(way.nodes.size()) + 1)));
   Cuts best;
@@ -52,7 +52,7 @@ Cuts best_cuts(const SymbolicGraph& graph, const Way& way) {
 
 CheckpointReport apply(SymbolicGraph& graph, std::span<const TensorSymbol> losses,
                        std::span<const TensorSymbol> keep, const Attempt& attempt) {
-  const Way way = find_way(graph, losses, keep);
+  const ForwardWay way = find_way(graph, losses, keep);
   Copies copies(graph, way);
   CheckpointReport report;
   report.forward_nodes = way.nodes.size();
@@ -83,7 +83,7 @@ CheckpointReport apply(SymbolicGraph& graph, std::span<const TensorSymbol> losse
 }
 
 /// The attempts that the policy `budget` chooses from.
-std::vector<Attempt> attempts(const SymbolicGraph& graph, const Way& way) {
+std::vector<Attempt> attempts(const SymbolicGraph& graph, const ForwardWay& way) {
   std::vector<Attempt> all = {{.policy = CheckpointPolicy::cheap}, {}};
   for (std::size_t segments = 2; segments <= way.nodes.size(); segments += (segments + 1) / 2)
     all.push_back({.segments = segments});

@@ -17,7 +17,7 @@ using Held = std::unordered_map<std::uint32_t, std::uint32_t>;
 class Copies {
  public:
   /// Both must outlive this.
-  Copies(SymbolicGraph& graph, const Way& way) : graph_(graph), way_(way) {}
+  Copies(SymbolicGraph& graph, const ForwardWay& way) : graph_(graph), way_(way) {}
 
   /// Returns the symbol that holds a root's value: the one in `held`, itself if it is never
   /// computed again, else an output of a copy of its node, which is made with the values that it
@@ -39,7 +39,7 @@ class Copies {
   std::vector<std::uint32_t> needed_nodes(std::uint32_t root, const Held& held) const;
 
   SymbolicGraph& graph_;
-  const Way& way_;
+  const ForwardWay& way_;
   std::vector<std::uint32_t> after_;
   std::uint32_t segment_ = 0;
   std::size_t count_ = 0;

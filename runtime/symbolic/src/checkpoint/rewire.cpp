@@ -17,7 +17,7 @@ constexpr std::size_t kMaxBefore = 4;
 /// The nodes of the way back, by the pieces of the way forward whose values they read.
 class Backward {
  public:
-  Backward(SymbolicGraph& graph, const Way& way, const Cuts& cuts)
+  Backward(SymbolicGraph& graph, const ForwardWay& way, const Cuts& cuts)
       : graph_(graph), way_(way), cuts_(cuts), nodes_(cuts.size() + 1) {
     std::vector<std::size_t> pieces;
     for (const std::uint32_t node : topological_order(graph)) {
@@ -74,14 +74,14 @@ class Backward {
   };
 
   SymbolicGraph& graph_;
-  const Way& way_;
+  const ForwardWay& way_;
   const Cuts& cuts_;
   std::vector<std::vector<Reader>> nodes_;
   std::vector<std::uint32_t> done_;
 };
 
 /// Returns, for each cut, the values that cross it.
-std::vector<std::vector<std::uint32_t>> states(const SymbolicGraph& graph, const Way& way,
+std::vector<std::vector<std::uint32_t>> states(const SymbolicGraph& graph, const ForwardWay& way,
                                                const Cuts& cuts) {
   std::vector<std::vector<std::uint32_t>> crossing(cuts.size());
   for (std::uint32_t place = 0; place < way.nodes.size(); ++place)
@@ -95,8 +95,8 @@ std::vector<std::vector<std::uint32_t>> states(const SymbolicGraph& graph, const
 }
 
 /// Adds all values that the pieces [begin, end) write, as they are.
-void hold_pieces(const SymbolicGraph& graph, const Way& way, const Cuts& cuts, std::size_t begin,
-                 std::size_t end, Held& held) {
+void hold_pieces(const SymbolicGraph& graph, const ForwardWay& way, const Cuts& cuts,
+                 std::size_t begin, std::size_t end, Held& held) {
   const std::uint32_t first = begin == 0 ? 0 : cuts[begin - 1] + 1;
   const std::size_t last = end > cuts.size() ? way.nodes.size() : cuts[end - 1] + 1;
   for (std::size_t place = first; place < last; ++place)
@@ -107,7 +107,7 @@ void hold_pieces(const SymbolicGraph& graph, const Way& way, const Cuts& cuts, s
 /// The binomial schedule (Griewank and Walther, 2000), as a recursion over ranges of layers.
 class Binomial {
  public:
-  Binomial(SymbolicGraph& graph, const Way& way, const Cuts& cuts, Copies& copies)
+  Binomial(SymbolicGraph& graph, const ForwardWay& way, const Cuts& cuts, Copies& copies)
       : graph_(graph),
         way_(way),
         cuts_(cuts),
@@ -151,7 +151,7 @@ class Binomial {
   }
 
   SymbolicGraph& graph_;
-  const Way& way_;
+  const ForwardWay& way_;
   const Cuts& cuts_;
   Copies& copies_;
   Backward backward_;
@@ -160,7 +160,8 @@ class Binomial {
 
 }  // namespace
 
-void recompute_segments(SymbolicGraph& graph, const Way& way, const Cuts& cuts, Copies& copies) {
+void recompute_segments(SymbolicGraph& graph, const ForwardWay& way, const Cuts& cuts,
+                        Copies& copies) {
   Backward backward(graph, way, cuts);
   Held kept;
   for (const std::vector<std::uint32_t>& state : states(graph, way, cuts))
@@ -172,12 +173,12 @@ void recompute_segments(SymbolicGraph& graph, const Way& way, const Cuts& cuts, 
   }
 }
 
-void recompute_binomially(SymbolicGraph& graph, const Way& way, const Cuts& cuts,
+void recompute_binomially(SymbolicGraph& graph, const ForwardWay& way, const Cuts& cuts,
                           std::uint64_t slots, Copies& copies) {
   Binomial(graph, way, cuts, copies).reverse(0, cuts.size() + 1, {}, slots, true);
 }
 
-void recompute_cheaply(SymbolicGraph& graph, const Way& way, Copies& copies) {
+void recompute_cheaply(SymbolicGraph& graph, const ForwardWay& way, Copies& copies) {
   const auto roots = static_cast<std::uint32_t>(way.bytes.size());
   const std::uint32_t source = 2 * roots;
   const std::uint32_t sink = source + 1;

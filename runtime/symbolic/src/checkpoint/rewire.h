@@ -13,13 +13,14 @@ namespace mote {
 
 /// Keeps the values that cross the cuts, and computes each segment but the last again when the way
 /// back comes to it.
-void recompute_segments(SymbolicGraph& graph, const Way& way, const Cuts& cuts, Copies& copies);
+void recompute_segments(SymbolicGraph& graph, const ForwardWay& way, const Cuts& cuts,
+                        Copies& copies);
 
 /// Keeps at most `slots` states besides the first one; layers are the pieces between the cuts.
-void recompute_binomially(SymbolicGraph& graph, const Way& way, const Cuts& cuts,
+void recompute_binomially(SymbolicGraph& graph, const ForwardWay& way, const Cuts& cuts,
                           std::uint64_t slots, Copies& copies);
 
 /// Computes values of element-wise nodes again where that keeps fewer bytes.
-void recompute_cheaply(SymbolicGraph& graph, const Way& way, Copies& copies);
+void recompute_cheaply(SymbolicGraph& graph, const ForwardWay& way, Copies& copies);
 
 }  // namespace mote

@@ -9,7 +9,7 @@ namespace {
 
 /// Calls function(root, position of its writer) for each value that may be computed again.
 template <typename Function>
-void for_values(const SymbolicGraph& graph, const Way& way, const Function& function) {
+void for_values(const SymbolicGraph& graph, const ForwardWay& way, const Function& function) {
   for (std::uint32_t place = 0; place < way.nodes.size(); ++place)
     for (const std::uint32_t root : written_roots(graph, way.nodes[place]))
       if (way.may_recompute[root]) function(root, place);
@@ -17,7 +17,7 @@ void for_values(const SymbolicGraph& graph, const Way& way, const Function& func
 
 /// Adds up, for each position, what `amount` says of the values that cross it.
 template <typename Amount>
-std::vector<std::size_t> crossing(const SymbolicGraph& graph, const Way& way,
+std::vector<std::size_t> crossing(const SymbolicGraph& graph, const ForwardWay& way,
                                   const Amount& amount) {
   std::vector<std::size_t> begins(way.nodes.size() + 1);
   std::vector<std::size_t> ends(way.nodes.size() + 1);
@@ -37,7 +37,7 @@ std::vector<std::size_t> crossing(const SymbolicGraph& graph, const Way& way,
 }
 
 /// Returns, for each position, the bytes that its node writes and the way back reads.
-std::vector<std::size_t> bytes_read_back(const SymbolicGraph& graph, const Way& way) {
+std::vector<std::size_t> bytes_read_back(const SymbolicGraph& graph, const ForwardWay& way) {
   std::vector<std::size_t> bytes(way.nodes.size());
   for_values(graph, way, [&](std::uint32_t root, std::uint32_t place) {
     if (way.read_back[root]) bytes[place] += way.bytes[root];
@@ -47,11 +47,11 @@ std::vector<std::size_t> bytes_read_back(const SymbolicGraph& graph, const Way& 
 
 }  // namespace
 
-std::vector<std::size_t> crossing_bytes(const SymbolicGraph& graph, const Way& way) {
+std::vector<std::size_t> crossing_bytes(const SymbolicGraph& graph, const ForwardWay& way) {
   return crossing(graph, way, [&](std::uint32_t root) { return way.bytes[root]; });
 }
 
-Cuts cut_evenly(const SymbolicGraph& graph, const Way& way, std::size_t segments) {
+Cuts cut_evenly(const SymbolicGraph& graph, const ForwardWay& way, std::size_t segments) {
   const std::vector<std::size_t> crossed = crossing_bytes(graph, way);
   const std::vector<std::size_t> written = bytes_read_back(graph, way);
   const std::size_t all = std::accumulate(written.begin(), written.end(), std::size_t{0});
@@ -77,7 +77,7 @@ Cuts cut_evenly(const SymbolicGraph& graph, const Way& way, std::size_t segments
   return cuts;
 }
 
-std::size_t estimated_bytes(const SymbolicGraph& graph, const Way& way, const Cuts& cuts) {
+std::size_t estimated_bytes(const SymbolicGraph& graph, const ForwardWay& way, const Cuts& cuts) {
   const std::vector<std::size_t> written = bytes_read_back(graph, way);
   std::vector<bool> is_kept(graph.symbol_count());
   std::size_t kept = 0;
@@ -101,7 +101,7 @@ std::size_t estimated_bytes(const SymbolicGraph& graph, const Way& way, const Cu
   return kept + largest;
 }
 
-Cuts chain_cuts(const SymbolicGraph& graph, const Way& way) {
+Cuts chain_cuts(const SymbolicGraph& graph, const ForwardWay& way) {
   const std::vector<std::size_t> values =
       crossing(graph, way, [](std::uint32_t) { return std::size_t{1}; });
   Cuts cuts;

@@ -15,7 +15,7 @@ std::vector<std::uint32_t> written_roots(const SymbolicGraph& graph, std::uint32
   return roots;
 }
 
-std::size_t traffic(const SymbolicGraph& graph, const Way& way, std::uint32_t node) {
+std::size_t traffic(const SymbolicGraph& graph, const ForwardWay& way, std::uint32_t node) {
   std::size_t bytes = 0;
   for (const std::uint32_t root : written_roots(graph, node)) bytes += way.bytes[root];
   for (const std::uint32_t input : graph.nodes()[node].inputs)
@@ -30,17 +30,17 @@ bool may_copy(const SymbolicGraph& graph, std::uint32_t node) {
   const NodeInfo& info = graph.nodes()[node];
   if (info.kind == NodeKind::function) return false;
   return std::ranges::all_of(info.outputs, [&](std::uint32_t output) {
-    return output == kNoIndex || graph.symbols()[output].kind == SymbolKind::tensor;
+    return output == kNoIndex || graph.symbols()[output].kind == SymbolOrigin::tensor;
   });
 }
 
 }  // namespace
 
-Way find_way(const SymbolicGraph& graph, std::span<const TensorSymbol> losses,
-             std::span<const TensorSymbol> keep) {
+ForwardWay find_way(const SymbolicGraph& graph, std::span<const TensorSymbol> losses,
+                    std::span<const TensorSymbol> keep) {
   if (losses.empty()) fail_graph("checkpoint: no loss is given");
   const std::vector<bool> forward = ancestors(graph, losses);
-  Way way;
+  ForwardWay way;
   way.position.assign(graph.node_count(), kNoIndex);
   way.may_recompute.assign(graph.symbol_count(), false);
   way.read_back.assign(graph.symbol_count(), false);

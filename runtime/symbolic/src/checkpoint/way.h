@@ -11,7 +11,7 @@
 
 namespace mote {
 
-struct Way {
+struct ForwardWay {
   std::vector<std::uint32_t> nodes;     ///< the forward nodes, in their order
   std::vector<std::uint32_t> position;  ///< by node: its place in `nodes`; kNoIndex: way back
   /// By symbol, for roots: true if it may be computed again.
@@ -24,12 +24,12 @@ struct Way {
   std::vector<std::size_t> bytes;  ///< by symbol, for roots
 };
 
-Way find_way(const SymbolicGraph& graph, std::span<const TensorSymbol> losses,
-             std::span<const TensorSymbol> keep);
+ForwardWay find_way(const SymbolicGraph& graph, std::span<const TensorSymbol> losses,
+                    std::span<const TensorSymbol> keep);
 
 /// Returns the root that a forward node writes, for each of its outputs that is present.
 std::vector<std::uint32_t> written_roots(const SymbolicGraph& graph, std::uint32_t node);
 /// Returns the bytes that a node reads and writes.
-std::size_t traffic(const SymbolicGraph& graph, const Way& way, std::uint32_t node);
+std::size_t traffic(const SymbolicGraph& graph, const ForwardWay& way, std::uint32_t node);
 
 }  // namespace mote

@@ -39,9 +39,9 @@ class BlockFinder {
  private:
   void find_owners(std::span<const std::uint32_t> bound) {
     for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k) {
-      const SymbolKind kind = graph_.symbols()[k].kind;
-      if (kind == SymbolKind::input) blocks_.owner[k] = Owner::caller;
-      if (kind == SymbolKind::constant) blocks_.owner[k] = Owner::constant;
+      const SymbolOrigin kind = graph_.symbols()[k].kind;
+      if (kind == SymbolOrigin::input) blocks_.owner[k] = Owner::caller;
+      if (kind == SymbolOrigin::constant) blocks_.owner[k] = Owner::constant;
     }
     for (const std::uint32_t root : steps_.always_zero) blocks_.owner[root] = Owner::constant;
     for (const std::uint32_t symbol : bound)

@@ -59,7 +59,7 @@ class GraphBuilder {
       case Owner::constant:
         break;
     }
-    if (info.kind == SymbolKind::constant)
+    if (info.kind == SymbolOrigin::constant)
       return built_.graph.constant(symbolic_.value(symbolic_.at(symbol)), name_of(symbol));
     const Tensor zeros(form.dtype, form.shape);
     fill(zeros, 0);

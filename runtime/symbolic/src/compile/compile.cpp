@@ -20,17 +20,16 @@ class Compiler {
  public:
   Compiler(const SymbolicGraph& source, const CompileOptions& options, Context& context)
       : source_(source), options_(options), context_(context), graph_(source) {
-    state_ = std::make_unique<Executable::State>();
     check_options();
   }
 
-  std::unique_ptr<Executable::State> compile() {
+  std::unique_ptr<CompiledGraph> compile() {
     find_asked();
     run_passes();
     layout_ = lay_out(graph_, bound_now_, options_);
     build();
     describe();
-    return std::move(state_);
+    return std::move(compiled_);
   }
 
  private:
@@ -41,8 +40,8 @@ class Compiler {
       if (!source_.symbols()[k].removed) source_.form(source_.at(k));
     for (const TensorSymbol symbol : options_.bound) {
       const SymbolInfo& info = source_.info(symbol);
-      const SymbolKind kind = source_.symbols()[info.root].kind;
-      if (kind != SymbolKind::tensor && kind != SymbolKind::zeros)
+      const SymbolOrigin kind = source_.symbols()[info.root].kind;
+      if (kind != SymbolOrigin::tensor && kind != SymbolOrigin::zeros)
         fail_graph("compile: " + source_.text(symbol) +
                    " cannot be a bound output: no node writes it");
       if (info.root != symbol.index)
@@ -72,7 +71,7 @@ class Compiler {
   void run_passes() {
     const std::vector<std::string> names = options_.passes.value_or(default_passes());
     for (const PassReport& report : apply_passes(graph_, names, {.context = &context_}))
-      state_->report.passes.push_back(report.text);
+      compiled_->report.passes.push_back(report.text);
     for (const TensorSymbol symbol : options_.bound) own_memory(symbol);
     now_ = graph_.output_indices();
     for (const TensorSymbol symbol : options_.bound)
@@ -91,7 +90,7 @@ class Compiler {
     const TensorSymbol now = outputs[position];
     const bool is_shared = std::ranges::count(outputs, now) > 1;
     if (!is_shared && graph_.producer(now) && graph_.info(now).root == now.index) return;
-    if (!is_shared && graph_.info(now).kind == SymbolKind::zeros &&
+    if (!is_shared && graph_.info(now).kind == SymbolOrigin::zeros &&
         !writers(graph_)[now.index].empty())
       return;
     const TensorSymbol own = graph_.tensor(source_.form(symbol));
@@ -102,31 +101,30 @@ class Compiler {
 
   void build() {
     BuiltGraph built = build_graph(graph_, layout_.steps, layout_.blocks, layout_.plan, now_);
-    state_->identity = source_.identity();
-    state_->arena = built.arena;
-    state_->graph = std::move(built.graph);
-    state_->graph.prepare(layout_.schedule, {.context = &context_, .streams = options_.streams});
+    compiled_->arena = built.arena;
+    compiled_->graph = std::move(built.graph);
+    compiled_->graph.prepare(layout_.schedule, {.context = &context_, .streams = options_.streams});
     for (std::uint32_t k = 0; k < source_.symbol_count(); ++k) {
       const SymbolInfo& info = source_.symbols()[k];
       Bindable of;
       of.name = source_.text(source_.at(k));
       of.form = info.form;
-      of.is_input = info.kind == SymbolKind::input;
+      of.is_input = info.kind == SymbolOrigin::input;
       if (of.is_input) of.tensor = built.tensors[k];
-      state_->bindable.push_back(std::move(of));
+      compiled_->bindable.push_back(std::move(of));
     }
     for (std::size_t k = 0; k < asked_.size(); ++k)
-      state_->outputs.emplace(asked_[k], built.tensors[now_[k]]);
+      compiled_->outputs.emplace(asked_[k], built.tensors[now_[k]]);
     for (std::size_t k = 0; k < options_.bound.size(); ++k) {
       const std::uint32_t index = options_.bound[k].index;
-      state_->bindable[index].is_output = true;
-      state_->bindable[index].tensor = built.tensors[bound_now_[k]];
-      state_->bound_outputs.push_back(index);
+      compiled_->bindable[index].is_output = true;
+      compiled_->bindable[index].tensor = built.tensors[bound_now_[k]];
+      compiled_->bound_outputs.push_back(index);
     }
   }
 
   void describe() {
-    CompileReport& report = state_->report;
+    CompileReport& report = compiled_->report;
     report.graph = source_.name();
     report.order = options_.order;
     report.streams = static_cast<int>(layout_.schedule.stream_count());
@@ -134,7 +132,7 @@ class Compiler {
     report.arena_bytes = layout_.plan.total;
     report.lower_bound = layout_.plan.bound;
     report.in_place_pairs = layout_.pairs.size();
-    report.workspace_bytes = state_->graph.statistics().workspace_bytes;
+    report.workspace_bytes = compiled_->graph.statistics().workspace_bytes;
     describe_nodes();
     for (std::size_t b = 0; b < layout_.blocks.problem.blocks.size(); ++b) {
       const MemoryBlock& block = layout_.blocks.problem.blocks[b];
@@ -156,7 +154,7 @@ class Compiler {
            ++w)
         node.waits.push_back(layout_.schedule.events[layout_.schedule.waits[w]]);
       node.in_place = step.kind == StepKind::node && in_place[step.index];
-      state_->report.nodes.push_back(std::move(node));
+      compiled_->report.nodes.push_back(std::move(node));
     }
   }
 
@@ -170,7 +168,7 @@ class Compiler {
   const CompileOptions& options_;
   Context& context_;
   SymbolicGraph graph_;
-  std::unique_ptr<Executable::State> state_;
+  std::unique_ptr<CompiledGraph> compiled_ = std::make_unique<CompiledGraph>();
   std::vector<std::uint32_t> asked_;      ///< the symbols that are asked for, of the source
   std::vector<std::uint32_t> now_;        ///< the symbols that hold their values after the passes
   std::vector<std::uint32_t> bound_now_;  ///< those of bound outputs
@@ -179,8 +177,9 @@ class Compiler {
 
 }  // namespace
 
-Executable compile(const SymbolicGraph& graph, const CompileOptions& options, Context& context) {
-  return Executable(Compiler(graph, options, context).compile());
+std::unique_ptr<CompiledGraph> compile_shapes(const SymbolicGraph& graph,
+                                              const CompileOptions& options, Context& context) {
+  return Compiler(graph, options, context).compile();
 }
 
 }  // namespace mote

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A compiled graph: tensors are bound to it, it runs, and its outputs are looked at.
+// A compiled graph: tensors are bound to it, it runs, and its outputs are looked at. Inputs of
+// other shapes are compiled for when they run, and what was compiled is kept by shape.
 #include "compile/executable.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -19,55 +21,124 @@ bool share_memory(const Tensor& a, const Tensor& b) {
          before(y.data(), x.data() + x.size());
 }
 
+std::vector<TensorSymbol> symbols_in(const SymbolicGraph& graph,
+                                     const std::vector<TensorSymbol>& symbols) {
+  std::vector<TensorSymbol> there;
+  for (const TensorSymbol symbol : symbols) there.push_back(graph.at(symbol.index));
+  return there;
+}
+
+std::vector<TensorForm> input_forms(const SymbolicGraph& graph) {
+  std::vector<TensorForm> forms;
+  for (const SymbolInfo& info : graph.symbols())
+    if (info.kind == SymbolOrigin::input) forms.push_back(info.form);
+  return forms;
+}
+
 }  // namespace
 
+void CompiledGraph::refuse(std::uint32_t symbol, const std::string& what) const {
+  fail_graph("executable of " + report.graph + ": " + bindable[symbol].name + what);
+}
+
+void CompiledGraph::bind(std::uint32_t symbol, const Tensor& tensor) {
+  if (bindable[symbol].tensor != GraphTensor{}) graph.bind(bindable[symbol].tensor, tensor);
+}
+
+Executable::State::State(const SymbolicGraph& graph, const CompileOptions& with, Context& where)
+    : identity(graph.identity()), source(graph), options(with), context(&where) {
+  shapes.push_back({input_forms(graph), compile_shapes(graph, with, where)});
+  current = shapes.back().compiled.get();
+}
+
 void Executable::State::check(TensorSymbol symbol) const {
-  if (symbol.graph != identity || symbol.index >= bindable.size())
-    fail_graph("executable of " + report.graph + ": a symbol of another graph was given");
+  if (symbol.graph != identity || symbol.index >= current->bindable.size())
+    fail_graph("executable of " + current->report.graph + ": a symbol of another graph was given");
 }
 
 void Executable::State::bind(TensorSymbol symbol, const Tensor& tensor) {
   check(symbol);
-  const Bindable& of = bindable[symbol.index];
-  const auto refuse = [&](const std::string& what) {
-    fail_graph("executable of " + report.graph + ": " + of.name + what);
-  };
-  if (!of.is_input && !of.is_output) refuse(" is neither an input nor a bound output");
-  const TensorForm form(tensor.dtype(), tensor.shape(), tensor.strides(), tensor.device());
-  if (form != of.form) refuse(" must be " + to_string(of.form) + ", got " + to_string(form));
-  if (tensor.data() == nullptr && tensor.element_count() > 0) refuse(" has no data");
-  bound[symbol.index] = tensor;
-  if (of.tensor != GraphTensor{}) graph.bind(of.tensor, tensor);
+  const Bindable& of = current->bindable[symbol.index];
+  if (!of.is_input && !of.is_output)
+    current->refuse(symbol.index, " is neither an input nor a bound output");
+  const TensorForm form = tensor.form();
+  if (form.dtype != of.form.dtype)
+    current->refuse(symbol.index, " must be " + to_string(of.form) + ", got " + to_string(form));
+  if (tensor.data() == nullptr && tensor.element_count() > 0)
+    current->refuse(symbol.index, " has no data");
   is_checked = false;
+  if (form == of.form) {
+    current->bind(symbol.index, tensor);
+  } else {
+    is_other_shape = true;
+  }
+  bound.insert_or_assign(symbol.index, tensor);
 }
 
 /// Checks that each output that the caller binds shares memory with nothing else that is bound.
-void Executable::State::check_bound() {
-  for (const std::uint32_t output : bound_outputs) {
+void Executable::State::check_bound() const {
+  for (const std::uint32_t output : current->bound_outputs) {
     const auto y = bound.find(output);
-    if (y == bound.end())
-      fail_graph("executable of " + report.graph + ": bound output " + bindable[output].name +
-                 " has no memory");
+    if (y == bound.end()) current->refuse(output, " is a bound output and has no memory");
     for (const auto& [index, tensor] : bound)
       if (index != output && share_memory(tensor, y->second))
-        fail_graph("executable of " + report.graph + ": output " + bindable[output].name + " and " +
-                   bindable[index].name + " share memory");
+        current->refuse(
+            output, " shares memory with " + current->bindable[index].name + ", and is written");
   }
-  is_checked = true;
+}
+
+/// Makes the shapes of the bound inputs the current ones: those that were met before, or a graph
+/// that is compiled now. An input that was never bound keeps the shape that it had at first.
+void Executable::State::change_shapes() {
+  std::vector<std::pair<TensorSymbol, TensorForm>> changed;
+  std::vector<TensorForm> inputs;
+  for (std::uint32_t k = 0; k < source.symbol_count(); ++k) {
+    const SymbolInfo& info = source.symbols()[k];
+    if (info.kind != SymbolOrigin::input) continue;
+    const auto given = bound.find(k);
+    inputs.push_back(given == bound.end() ? info.form : given->second.form());
+    if (inputs.back() != info.form) changed.emplace_back(source.at(k), inputs.back());
+  }
+  auto met = std::ranges::find(shapes, inputs, &Shapes::inputs);
+  if (met == shapes.end()) {
+    const SymbolicGraph other = source.with_forms(changed);
+    CompileOptions with = options;
+    with.outputs = symbols_in(other, options.outputs);
+    with.bound = symbols_in(other, options.bound);
+    std::unique_ptr<CompiledGraph> compiled = compile_shapes(other, with, *context);
+    if (shapes.size() >= std::max<std::size_t>(options.kept_shapes, 1))
+      shapes.erase(std::ranges::min_element(shapes, {}, &Shapes::last_run));
+    shapes.push_back({std::move(inputs), std::move(compiled)});
+    met = shapes.end() - 1;
+  }
+  current = met->compiled.get();
+  for (const auto& [symbol, tensor] : bound) {
+    if (tensor.form() != current->bindable[symbol].form)
+      current->refuse(symbol, " must be " + to_string(current->bindable[symbol].form) + ", got " +
+                                  to_string(tensor.form()));
+    current->bind(symbol, tensor);
+  }
+  is_other_shape = false;
 }
 
 void Executable::State::run() {
-  if (!is_checked) check_bound();
-  graph.run();
+  if (is_other_shape) change_shapes();
+  if (!is_checked) {
+    check_bound();
+    is_checked = true;
+  }
+  if (shapes.size() > 1)
+    for (Shapes& s : shapes)
+      if (s.compiled.get() == current) s.last_run = ++runs;
+  current->graph.run();
 }
 
 Tensor Executable::State::output(TensorSymbol symbol) const {
   check(symbol);
-  const auto found = outputs.find(symbol.index);
-  if (found == outputs.end())
-    fail_graph("executable of " + report.graph + ": " + bindable[symbol.index].name +
-               " was not asked for when it was compiled");
-  return graph.memory(found->second);
+  const auto found = current->outputs.find(symbol.index);
+  if (found == current->outputs.end())
+    current->refuse(symbol.index, " was not asked for when it was compiled");
+  return current->graph.memory(found->second);
 }
 
 Executable::Executable(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -82,13 +153,17 @@ Executable::State& Executable::state() const {
 
 void Executable::bind(TensorSymbol symbol, const Tensor& tensor) { state().bind(symbol, tensor); }
 void Executable::run() { state().run(); }
-void Executable::run(std::span<const Binding> bindings) {
+void Executable::run(std::span<const TensorBinding> bindings) {
   for (const auto& [symbol, tensor] : bindings) state().bind(symbol, tensor);
   state().run();
 }
 Tensor Executable::output(TensorSymbol symbol) const { return state().output(symbol); }
-void Executable::cancel() { state().graph.cancel(); }
-const CompileReport& Executable::report() const { return state().report; }
-Graph& Executable::graph() { return state().graph; }
+void Executable::cancel() { state().current->graph.cancel(); }
+const CompileReport& Executable::report() const { return state().current->report; }
+Graph& Executable::graph() { return state().current->graph; }
+
+Executable compile(const SymbolicGraph& graph, const CompileOptions& options, Context& context) {
+  return Executable(std::make_unique<Executable::State>(graph, options, context));
+}
 
 }  // namespace mote

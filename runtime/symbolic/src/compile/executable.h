@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a compiled graph.
+// A graph that was compiled for one set of shapes, and the state of an executable, which has one
+// for each set of shapes that it has met.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,22 +22,48 @@ struct Bindable {
   GraphTensor tensor;      ///< a default one if no node uses it
 };
 
-struct Executable::State {
-  void check(TensorSymbol symbol) const;
-  void bind(TensorSymbol symbol, const Tensor& tensor);
-  void check_bound();
-  void run();
-  Tensor output(TensorSymbol symbol) const;
+struct CompiledGraph {
+  void bind(std::uint32_t symbol, const Tensor& tensor);
+  [[noreturn]] void refuse(std::uint32_t symbol, const std::string& what) const;
 
-  std::uint32_t identity = 0;  ///< of the graph that was compiled
   std::vector<Bindable> bindable;
   std::vector<std::uint32_t> bound_outputs;
-  std::map<std::uint32_t, Tensor> bound;
   std::map<std::uint32_t, GraphTensor> outputs;  ///< by index of the graph that was compiled
   Tensor arena;
   Graph graph;
   CompileReport report;
-  bool is_checked = false;
+};
+
+/// Compiles for the shapes that the graph has.
+std::unique_ptr<CompiledGraph> compile_shapes(const SymbolicGraph& graph,
+                                              const CompileOptions& options, Context& context);
+
+struct Executable::State {
+  State(const SymbolicGraph& graph, const CompileOptions& with, Context& where);
+
+  void check(TensorSymbol symbol) const;
+  void bind(TensorSymbol symbol, const Tensor& tensor);
+  void check_bound() const;
+  void change_shapes();
+  void run();
+  Tensor output(TensorSymbol symbol) const;
+
+  struct Shapes {
+    std::vector<TensorForm> inputs;  ///< the forms of all inputs, in the order of symbols
+    std::unique_ptr<CompiledGraph> compiled;
+    std::uint64_t last_run = 0;
+  };
+
+  std::uint32_t identity;  ///< of the graph that was compiled
+  SymbolicGraph source;
+  CompileOptions options;
+  Context* context;
+  std::vector<Shapes> shapes;
+  CompiledGraph* current = nullptr;
+  std::map<std::uint32_t, Tensor> bound;
+  bool is_checked = false;      ///< check_bound() has seen what is bound
+  bool is_other_shape = false;  ///< an input is bound that does not fit the current shapes
+  std::uint64_t runs = 0;
 };
 
 }  // namespace mote

@@ -37,7 +37,7 @@ class LayoutMaker {
     const HappensBefore before(layout_.schedule);
     const std::vector<std::uint32_t>& step = layout_.steps.position;
     std::vector<SharedPair> shared;
-    for (const InPlacePair& pair : in_place_pairs(
+    for (const NodeInPlacePair& pair : in_place_pairs(
              graph_, [&](std::uint32_t a, std::uint32_t b) { return before(step[a], step[b]); },
              bound_symbols_)) {
       const NodeInfo& node = graph_.nodes()[pair.node];
@@ -51,7 +51,7 @@ class LayoutMaker {
   void add_poison() {
     std::vector<bool> poisoned(graph_.symbol_count());
     for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k)
-      poisoned[k] = graph_.symbols()[k].kind == SymbolKind::tensor;
+      poisoned[k] = graph_.symbols()[k].kind == SymbolOrigin::tensor;
     for (const SharedPair& pair : layout_.pairs) poisoned[pair.output] = false;
     set_steps(poisoned);
     if (layout_.pairs.empty()) return;

@@ -53,7 +53,7 @@ class StepMaker {
   void find_always_zero() {
     for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k) {
       const SymbolInfo& info = graph_.symbols()[k];
-      if (!info.removed && info.kind == SymbolKind::zeros && written_[k].empty())
+      if (!info.removed && info.kind == SymbolOrigin::zeros && written_[k].empty())
         steps_.always_zero.push_back(k);
     }
   }
@@ -61,7 +61,7 @@ class StepMaker {
   /// Returns how the symbol's root is filled before a node uses it, if it is.
   std::optional<StepKind> fill_of(std::uint32_t root) const {
     if (written_[root].empty()) return std::nullopt;
-    const bool is_zeros = graph_.symbols()[root].kind == SymbolKind::zeros;
+    const bool is_zeros = graph_.symbols()[root].kind == SymbolOrigin::zeros;
     if (is_zeros && needs_fill(graph_, root, written_[root])) return StepKind::zeros;
     if (!poisoned_.empty() && poisoned_[root]) return StepKind::poison;
     return std::nullopt;

@@ -26,12 +26,19 @@ std::vector<Setting> settings_for(const mote_op_definition& op, const Command& c
 
 const Command& GraphBuilder::command_like(const std::string& op, const Command& other,
                                           std::optional<int> axis) {
-  std::vector<Command>& known = alike_[op][other];
+  return command_without(op, other, axis, "");
+}
+
+const Command& GraphBuilder::command_without(const std::string& op, const Command& other,
+                                             std::optional<int> axis, std::string_view param) {
+  std::deque<Command>& known = alike_[op + " " + std::string(param)][other];
   for (const Command& c : known)
     if (c.axis() == axis) return c;
   const Registry& registry = graph_.registry();
   const Definition definition = registry.column<Definition>(kDefinition).at(registry.get(op));
-  return known.emplace_back(op, settings_for(*definition, other), axis, registry);
+  std::vector<Setting> settings = settings_for(*definition, other);
+  std::erase_if(settings, [&](const Setting& s) { return s.name == param; });
+  return known.emplace_back(op, settings, axis, registry);
 }
 
 const Command& GraphBuilder::parsed(const std::string& text) {
@@ -158,7 +165,7 @@ TensorSymbol GraphBuilder::sum_over(TensorSymbol x, std::span<const int> axes,
 
 TensorSymbol GraphBuilder::try_view(TensorSymbol x, const ViewStep& step) {
   try {
-    apply(step, Region{form(x), 0});
+    apply(step, ViewRegion{form(x), 0});
   } catch (const StatusError&) {
     return {};
   }

@@ -4,6 +4,7 @@
 // without one the result is a new symbol, or one that has the value already.
 #pragma once
 
+#include <deque>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "gradient/op_table.h"
 #include "mote/base/tensor_mask.h"
 #include "mote/symbolic/symbolic_graph.h"
 
@@ -19,15 +21,20 @@ namespace mote {
 
 class GraphBuilder {
  public:
-  explicit GraphBuilder(SymbolicGraph& graph) : graph_(graph) {}
+  explicit GraphBuilder(SymbolicGraph& graph) : graph_(graph), ops_(graph.registry()) {}
 
   SymbolicGraph& graph() { return graph_; }
+  OpTable& ops() { return ops_; }
   const TensorForm& form(TensorSymbol x) const { return graph_.form(x); }
   const AxisList& shape(TensorSymbol x) const { return graph_.form(x).shape; }
   DType dtype(TensorSymbol x) const { return graph_.form(x).dtype; }
 
   /// Returns the command of that op with the other's parameters, as far as the op has them.
   const Command& command_like(const std::string& op, const Command& other, std::optional<int> axis);
+
+  /// Likewise, with the default of one parameter.
+  const Command& command_without(const std::string& op, const Command& other,
+                                 std::optional<int> axis, std::string_view param);
 
   /// Returns the forms of all outputs.
   std::vector<TensorForm> infer_forms(const Command& command, std::span<const TensorSymbol> inputs,
@@ -75,8 +82,9 @@ class GraphBuilder {
   const Command& parsed(const std::string& text);
 
   SymbolicGraph& graph_;
+  OpTable ops_;
   std::unordered_map<std::string, Command> commands_;
-  std::unordered_map<std::string, std::unordered_map<Command, std::vector<Command>>> alike_;
+  std::unordered_map<std::string, std::unordered_map<Command, std::deque<Command>>> alike_;
   std::map<std::string, TensorSymbol> scalars_;
   std::map<std::pair<std::uint32_t, DType>, TensorSymbol> converted_;
 };

@@ -14,18 +14,12 @@ bool repeats(const SymbolicGraph& graph, std::uint32_t view) {
          element_count(info.form) != element_count(graph.symbols()[info.base].form);
 }
 
-std::string key_of(const Region& region) {
+std::string key_of(const ViewRegion& region) {
   return to_string(region.form.shape) + to_string(region.form.strides) +
          std::to_string(region.offset);
 }
 
 }  // namespace
-
-Cotangents::Root& Cotangents::root(std::uint32_t index) {
-  const auto [at, is_new] = roots_.try_emplace(index);
-  if (is_new) at->second.form = regions_.form_of(index);
-  return at->second;
-}
 
 /// Returns the symbol up to which elements are distinct: gradients of what repeats it are summed.
 TensorSymbol Cotangents::carrier(TensorSymbol read) const {
@@ -76,46 +70,50 @@ TensorSymbol Cotangents::seen_as(TensorSymbol symbol, TensorSymbol tensor) {
   return tensor;
 }
 
-/// Returns the slot of the symbol's region; a new one goes to the first layer that has room.
 Cotangents::Slot& Cotangents::slot(TensorSymbol carrier) {
-  Root& root = this->root(regions_.root_of(carrier.index));
-  const auto known = root.by_symbol.find(carrier.index);
-  if (known != root.by_symbol.end()) return root.slots[known->second];
-  const Region region = regions_.region(carrier.index);
-  const auto [at, is_new] = root.by_region.emplace(key_of(region), root.slots.size());
-  root.by_symbol.emplace(carrier.index, at->second);
-  if (!is_new) return root.slots[at->second];
+  const std::uint32_t index = regions_.root_of(carrier.index);
+  Root& root = roots_[index];
+  if (index == carrier.index) return root.whole;
+  if (!root.parts) {
+    root.parts = std::make_unique<Parts>();
+    root.parts->form = regions_.form_of(index);
+  }
+  return slot_of_part(*root.parts, carrier);
+}
+
+/// Returns the slot of the symbol's region; a new one goes to the first layer that has room.
+Cotangents::Slot& Cotangents::slot_of_part(Parts& parts, TensorSymbol carrier) {
+  const auto known = parts.by_symbol.find(carrier.index);
+  if (known != parts.by_symbol.end()) return parts.slots[known->second];
+  const ViewRegion region = regions_.region(carrier.index);
+  const auto [at, is_new] = parts.by_region.emplace(key_of(region), parts.slots.size());
+  parts.by_symbol.emplace(carrier.index, at->second);
+  if (!is_new) return parts.slots[at->second];
   std::size_t layer = 0;
-  while (layer < root.layers.size() && root.layers[layer].regions.overlaps(region)) ++layer;
-  if (layer == root.layers.size()) root.layers.emplace_back();
-  root.layers[layer].regions.add(region, static_cast<std::uint32_t>(root.slots.size()));
-  root.layers[layer].elements += element_count(region.form);
-  root.layers[layer].slots.push_back(root.slots.size());
-  root.slots.push_back({.symbol = carrier, .layer = layer});
-  return root.slots.back();
+  while (layer < parts.layers.size() && parts.layers[layer].regions.overlaps(region)) ++layer;
+  if (layer == parts.layers.size()) parts.layers.emplace_back();
+  parts.layers[layer].regions.add(region, static_cast<std::uint32_t>(parts.slots.size()));
+  parts.layers[layer].elements += element_count(region.form);
+  parts.slots.push_back({.symbol = carrier, .layer = layer});
+  return parts.slots.back();
 }
 
 void Cotangents::expect(TensorSymbol read) { ++slot(carrier(read)).expected; }
 
-/// True if the layer has one region, the root itself: its gradient needs no tensor to be put in.
-bool Cotangents::is_whole(const Root& root, const Layer& layer) const {
-  return layer.slots.size() == 1 && regions_.is_root(root.slots[layer.slots.front()].symbol.index);
-}
-
-TensorSymbol Cotangents::tensor(Root& root, Layer& layer) {
+TensorSymbol Cotangents::tensor(Parts& parts, Layer& layer) {
   if (!layer.tensor)
-    layer.tensor = layer.elements == element_count(root.form) ? graph_.tensor(root.form)
-                                                              : graph_.zeros(root.form);
+    layer.tensor = layer.elements == element_count(parts.form) ? graph_.tensor(parts.form)
+                                                               : graph_.zeros(parts.form);
   return layer.tensor;
 }
 
 TensorSymbol Cotangents::target(TensorSymbol read) {
-  if (carrier(read) != read) return {};
-  Root& root = this->root(regions_.root_of(read.index));
+  const std::uint32_t root = regions_.root_of(read.index);
+  if (root == read.index || carrier(read) != read) return {};
   Slot& slot = this->slot(read);
-  Layer& layer = root.layers[slot.layer];
-  if (slot.expected != 1 || slot.symbol != read || is_whole(root, layer)) return {};
-  if (!slot.target) slot.target = seen_as(read, tensor(root, layer));
+  if (slot.expected != 1) return {};
+  Parts& parts = *roots_.at(root).parts;
+  if (!slot.target) slot.target = seen_as(read, tensor(parts, parts.layers[slot.layer]));
   return slot.target;
 }
 
@@ -123,41 +121,41 @@ void Cotangents::add(TensorSymbol read, TensorSymbol gradient) {
   const TensorSymbol carrier = this->carrier(read);
   Slot& slot = this->slot(carrier);
   if (slot.value) throw InternalError("a gradient came after it was asked for");
-  slot.terms.push_back(pulled(read, carrier, gradient));
+  slot.terms.push_back(read == carrier ? gradient : pulled(read, carrier, gradient));
 }
 
 /// Sums the slot's terms, in its place in the layer's tensor.
-void Cotangents::finish(Root& root, Slot& slot) {
+void Cotangents::finish(Parts& parts, Slot& slot) {
   if (slot.value || slot.terms.empty()) return;
-  Layer& layer = root.layers[slot.layer];
-  TensorSymbol place = slot.target;
-  if (!place && !is_whole(root, layer)) place = seen_as(slot.symbol, tensor(root, layer));
+  const TensorSymbol place =
+      slot.target ? slot.target : seen_as(slot.symbol, tensor(parts, parts.layers[slot.layer]));
   slot.value = builder_.sum(slot.terms, place);
   slot.terms.clear();
 }
 
-TensorSymbol Cotangents::layer_value(Root& root, Layer& layer, TensorSymbol symbol,
-                                     const Region& region) {
+TensorSymbol Cotangents::layer_value(Parts& parts, Layer& layer, TensorSymbol symbol,
+                                     const ViewRegion& region) {
   bool is_there = false;
   layer.regions.any_overlapping(region, [&](std::uint32_t index) {
-    Slot& slot = root.slots[index];
-    finish(root, slot);
-    is_there = is_there || slot.value;
+    finish(parts, parts.slots[index]);
+    is_there = is_there || parts.slots[index].value;
     return false;
   });
-  if (!is_there) return {};
-  if (is_whole(root, layer)) return seen_as(symbol, root.slots[layer.slots.front()].value);
-  return seen_as(symbol, tensor(root, layer));
+  return is_there ? seen_as(symbol, tensor(parts, layer)) : TensorSymbol{};
 }
 
 TensorSymbol Cotangents::of(TensorSymbol symbol) {
   const auto found = roots_.find(regions_.root_of(symbol.index));
   if (found == roots_.end()) return {};
-  Root& root = found->second;
-  const Region region = regions_.region(symbol.index);
-  std::vector<TensorSymbol> parts;
-  for (Layer& layer : root.layers) parts.push_back(layer_value(root, layer, symbol, region));
-  return builder_.sum(parts);
+  Slot& whole = found->second.whole;
+  if (!whole.value && !whole.terms.empty()) whole.value = builder_.sum(whole.terms);
+  const TensorSymbol part = whole.value ? seen_as(symbol, whole.value) : TensorSymbol{};
+  if (!found->second.parts) return part;
+  std::vector<TensorSymbol> terms = {part};
+  Parts& parts = *found->second.parts;
+  const ViewRegion region = regions_.region(symbol.index);
+  for (Layer& layer : parts.layers) terms.push_back(layer_value(parts, layer, symbol, region));
+  return builder_.sum(terms);
 }
 
 }  // namespace mote

@@ -9,6 +9,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -35,7 +37,7 @@ class Cotangents {
  private:
   /// A region that is read.
   struct Slot {
-    TensorSymbol symbol;
+    TensorSymbol symbol = {};
     std::size_t layer = 0;
     int expected = 0;
     TensorSymbol target = {};
@@ -45,26 +47,30 @@ class Cotangents {
   struct Layer {
     RegionIndex regions = {};
     std::int64_t elements = 0;
-    std::vector<std::size_t> slots = {};
     TensorSymbol tensor = {};
   };
-  struct Root {
-    TensorForm form;  ///< of a layer's tensor
+  /// The regions of a root that are not the root itself.
+  struct Parts {
+    TensorForm form = {};  ///< of a layer's tensor
     std::vector<Slot> slots = {};
     std::unordered_map<std::string, std::size_t> by_region = {};
     std::unordered_map<std::uint32_t, std::size_t> by_symbol = {};
     std::vector<Layer> layers = {};
   };
+  struct Root {
+    Slot whole = {};
+    std::unique_ptr<Parts> parts = {};
+  };
 
-  Root& root(std::uint32_t index);
   TensorSymbol carrier(TensorSymbol read) const;
   TensorSymbol pulled(TensorSymbol read, TensorSymbol carrier, TensorSymbol gradient);
   TensorSymbol seen_as(TensorSymbol symbol, TensorSymbol tensor);
   Slot& slot(TensorSymbol carrier);
-  bool is_whole(const Root& root, const Layer& layer) const;
-  TensorSymbol tensor(Root& root, Layer& layer);
-  void finish(Root& root, Slot& slot);
-  TensorSymbol layer_value(Root& root, Layer& layer, TensorSymbol symbol, const Region& region);
+  Slot& slot_of_part(Parts& parts, TensorSymbol carrier);
+  TensorSymbol tensor(Parts& parts, Layer& layer);
+  void finish(Parts& parts, Slot& slot);
+  TensorSymbol layer_value(Parts& parts, Layer& layer, TensorSymbol symbol,
+                           const ViewRegion& region);
 
   GraphBuilder& builder_;
   SymbolicGraph& graph_;

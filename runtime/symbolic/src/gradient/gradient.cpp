@@ -4,6 +4,7 @@
 
 #include "fail.h"
 #include "gradient/reverse.h"
+#include "gradient/unneeded.h"
 #include "mote/symbolic/dependencies.h"
 
 namespace mote {
@@ -33,6 +34,15 @@ void check_given(const SymbolicGraph& graph, std::span<const TensorSymbol> symbo
   }
 }
 
+/// Returns zeros of the symbol's form for an empty gradient of it.
+TensorSymbol or_zeros(SymbolicGraph& graph, TensorSymbol gradient, TensorSymbol of) {
+  if (gradient) return gradient;
+  const TensorForm& form = graph.form(of);
+  TensorForm zero(form.dtype, form.shape);
+  zero.device = form.device;
+  return graph.zeros(zero);
+}
+
 }  // namespace
 
 std::vector<TensorSymbol> gradient(SymbolicGraph& graph, std::span<const TensorSymbol> of,
@@ -41,16 +51,12 @@ std::vector<TensorSymbol> gradient(SymbolicGraph& graph, std::span<const TensorS
   check_real(graph, of, "f");
   check_real(graph, wrt, "x");
   if (!seeds.empty()) check_given(graph, of, seeds, "seed", false);
+  const Added added(graph);
   GraphBuilder builder(graph);
   std::vector<TensorSymbol> gradients =
       Reverse(builder, topological_order(graph), 0).run(of, seeds, wrt);
-  for (std::size_t k = 0; k < wrt.size(); ++k)
-    if (!gradients[k]) {
-      const TensorForm& form = graph.form(wrt[k]);
-      TensorForm zero(form.dtype, form.shape);
-      zero.device = form.device;
-      gradients[k] = graph.zeros(zero);
-    }
+  for (std::size_t k = 0; k < wrt.size(); ++k) gradients[k] = or_zeros(graph, gradients[k], wrt[k]);
+  added.remove_unneeded(graph, gradients);
   return gradients;
 }
 
@@ -59,6 +65,47 @@ std::vector<TensorSymbol> gradient(SymbolicGraph& graph, std::initializer_list<T
                                    std::initializer_list<TensorSymbol> seeds) {
   return gradient(graph, std::span(of.begin(), of.size()), std::span(wrt.begin(), wrt.size()),
                   std::span(seeds.begin(), seeds.size()));
+}
+
+std::vector<TensorSymbol> jvp(SymbolicGraph& graph, std::span<const TensorSymbol> of,
+                              std::span<const TensorSymbol> wrt,
+                              std::span<const TensorSymbol> tangents) {
+  check_real(graph, of, "f");
+  check_real(graph, wrt, "x");
+  check_given(graph, wrt, tangents, "tangent", true);
+  const Added added(graph);
+  GraphBuilder builder(graph);
+  // J^T u is linear in u, so that its gradient J t is the same for all u. Nothing reads u but
+  // kernels that could do without.
+  std::vector<TensorSymbol> u;
+  for (const TensorSymbol symbol : of) u.push_back(or_zeros(graph, {}, symbol));
+  std::vector<TensorSymbol> changes(of.size());
+  try {
+    const std::vector<TensorSymbol> back =
+        Reverse(builder, topological_order(graph), 0).run(of, u, wrt);
+    std::vector<TensorSymbol> results;
+    std::vector<TensorSymbol> seeds;
+    for (std::size_t k = 0; k < back.size(); ++k) {
+      if (!back[k] || !tangents[k]) continue;
+      results.push_back(back[k]);
+      seeds.push_back(tangents[k]);
+    }
+    changes =
+        differentiate_new(builder, added.first_symbol(), added.first_node(), results, seeds, u);
+  } catch (const StatusError&) {
+    added.remove_unneeded(graph, {});
+    throw;
+  }
+  for (std::size_t k = 0; k < of.size(); ++k) changes[k] = or_zeros(graph, changes[k], of[k]);
+  added.remove_unneeded(graph, changes);
+  return changes;
+}
+
+std::vector<TensorSymbol> jvp(SymbolicGraph& graph, std::initializer_list<TensorSymbol> of,
+                              std::initializer_list<TensorSymbol> wrt,
+                              std::initializer_list<TensorSymbol> tangents) {
+  return jvp(graph, std::span(of.begin(), of.size()), std::span(wrt.begin(), wrt.size()),
+             std::span(tangents.begin(), tangents.size()));
 }
 
 }  // namespace mote

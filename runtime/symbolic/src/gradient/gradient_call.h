@@ -23,38 +23,11 @@ struct GradientCall {
   std::vector<TensorSymbol> targets;    ///< of inputs; empty where it may be any symbol
 };
 
-/// The outputs and inputs of a node between which a gradient may flow.
-struct NodeFlow {
-  TensorMask from = 0;
-  TensorMask to = 0;
-};
-NodeFlow flow_of(const SymbolicGraph& graph, const NodeInfo& node);
-
-/// The parts of an op's gradient, from its row: what its inputs and outputs are of the op.
-struct GradientRow {
-  enum class Kind : std::uint8_t { gradient, input, output };
-  struct Slot {
-    Kind kind;
-    std::size_t of;  ///< the output or input of the op
-    bool reads;      ///< false: only its shape is needed
-  };
-  explicit GradientRow(const mote_op_gradient& row);
-
-  const mote_op_gradient* row;
-  std::vector<Slot> inputs;
-  std::vector<std::size_t> outputs;  ///< the inputs of the op whose gradients they are
-  /// Returns the gradient's output that is the gradient of input k of the op.
-  std::optional<std::size_t> output_of(std::size_t k) const;
-  /// Returns the gradient's input that is that tensor of the op.
-  std::optional<std::size_t> input_of(Kind kind, std::size_t k) const;
-};
-/// Returns the row of the op's gradient, or null.
-const mote_op_gradient* gradient_row(const Registry& registry, std::string_view op);
-/// Returns the row of the op of which this one is the gradient, or null.
-const mote_op_gradient* row_of_gradient(const Registry& registry, OpId op);
+/// Returns the outputs and inputs of a node between which a gradient may flow.
+NodeFlow flow_of(GraphBuilder& builder, const NodeInfo& node);
 
 /// Returns the dtype T of the call: that of the first tensor that has it.
-DType instance_of(const SymbolicGraph& graph, const GradientCall& call);
+DType instance_of(GraphBuilder& builder, const GradientCall& call);
 
 /// The mask of inputs of the gradient op's kernel that takes the call in that dtype; a reason if
 /// there is none.
@@ -62,16 +35,39 @@ struct KernelMask {
   std::optional<TensorMask> mask;
   std::string reason;
 };
-KernelMask kernel_mask(const SymbolicGraph& graph, const GradientCall& call, DType dtype);
-
+KernelMask kernel_mask(GraphBuilder& builder, const GradientCall& call, DType dtype);
 /// Adds a node of the op's gradient. The result has a symbol for each input that is wanted.
 std::vector<TensorSymbol> kernel_gradient(GraphBuilder& builder, const GradientCall& call,
                                           TensorMask mask);
 
+/// Returns a reason if the gradient of the call, whose op is the gradient of another, cannot be
+/// computed by rules in that dtype; empty if it can.
+std::string why_no_rule(GraphBuilder& builder, const GradientCall& call);
+/// True if a rule gives what is asked for without the values of the gradients that the call reads.
+bool has_tangent(GraphBuilder& builder, const GradientCall& call);
+/// Computes the gradient by rules; the result has a symbol for each input that is wanted.
+std::vector<TensorSymbol> rule_gradient(GraphBuilder& builder, const GradientCall& call);
+
+/// The way in which a command's gradient is computed.
+struct Way {
+  enum class Kind : std::uint8_t { none, kernel, rule } kind = Kind::none;
+  TensorMask mask = 0;      ///< of the kernel
+  std::string reason = {};  ///< if there is none
+};
+Way find_way(GraphBuilder& builder, const GradientCall& call, DType dtype);
+
 /// Returns a reason if the gradient cannot be computed; empty if it can.
-std::string why_not(const SymbolicGraph& graph, const NodeInfo& node, const GradientCall& call);
+std::string why_not(GraphBuilder& builder, const NodeInfo& node, const GradientCall& call);
 /// Computes the gradient; the result has a symbol for each input that is wanted, of its shape.
 std::vector<TensorSymbol> node_gradient(GraphBuilder& builder, const NodeInfo& node,
                                         const GradientCall& call);
+
+/// Differentiates nodes from `first_node` on, which compute `of`: returns the gradients with
+/// respect to symbols below `first_symbol`; empty ones where nothing depends on them.
+std::vector<TensorSymbol> differentiate_new(GraphBuilder& builder, std::uint32_t first_symbol,
+                                            std::uint32_t first_node,
+                                            std::span<const TensorSymbol> of,
+                                            std::span<const TensorSymbol> seeds,
+                                            std::span<const TensorSymbol> wrt);
 
 }  // namespace mote

@@ -5,7 +5,6 @@
 
 #include "fail.h"
 #include "gradient/gradient_call.h"
-#include "gradient/op_rules.h"
 
 namespace mote {
 namespace {
@@ -16,63 +15,6 @@ TensorMask real_symbols(const SymbolicGraph& graph, const std::vector<std::uint3
     if (indices[k] != kNoIndex && is_real(graph.symbols()[indices[k]].form.dtype))
       mask |= mask_bit(k);
   return mask;
-}
-
-/// The ops whose gradient needs no op of its own, in any dtype.
-enum class Passing : std::uint8_t { no, add, sub, cast };
-Passing passing(std::string_view op) {
-  if (op == "add") return Passing::add;
-  if (op == "sub") return Passing::sub;
-  return op.starts_with("cast_") && op.find('.') == op.npos ? Passing::cast : Passing::no;
-}
-
-NodeFlow flow_of_command(const SymbolicGraph& graph, const Command& command) {
-  const std::string_view op = command.definition().name;
-  constexpr NodeFlow all{~TensorMask{0}, ~TensorMask{0}};
-  if (passing(op) != Passing::no) return all;
-  const mote_op_gradient* row = gradient_row(graph.registry(), op);
-  if (const mote_op_gradient* base = row_of_gradient(graph.registry(), command.op())) {
-    const GradientRow of(*base);
-    TensorMask gradients = 0;
-    TensorMask others = 0;
-    for (std::size_t k = 0; k < of.inputs.size(); ++k) {
-      if (of.inputs[k].kind == GradientRow::Kind::gradient)
-        gradients |= mask_bit(k);
-      else if (of.inputs[k].reads)
-        others |= mask_bit(k);
-    }
-    const OpRule* rule = rule_of(base->op);
-    if (rule != nullptr && rule->curvature == Curvature::zero) return {~TensorMask{0}, gradients};
-    if (row != nullptr) return {row->from, row->to};
-    return {~TensorMask{0}, gradients | others};
-  }
-  if (row != nullptr) return {row->from, row->to};
-  const bool* zero = graph.registry().column<bool>(kZeroGradient).find(command.op());
-  return zero != nullptr && *zero ? NodeFlow{} : all;
-}
-
-bool is_gradient(const SymbolicGraph& graph, const Command& command) {
-  return row_of_gradient(graph.registry(), command.op()) != nullptr;
-}
-
-/// The ways in which a command's gradient is computed.
-struct Way {
-  enum class Kind : std::uint8_t { none, kernel, rule } kind = Kind::none;
-  TensorMask mask = 0;
-  std::string reason = {};
-};
-
-/// A rule that needs ops with fast kernels of their own is preferred to a kernel of the gradient's
-/// gradient, and so is one that reads less.
-Way find_way(const SymbolicGraph& graph, const GradientCall& call, DType dtype) {
-  const bool may_rule = is_gradient(graph, *call.command);
-  if (may_rule && has_tangent(graph, call)) return {Way::Kind::rule};
-  const KernelMask kernel = kernel_mask(graph, call, dtype);
-  if (kernel.mask) return {Way::Kind::kernel, *kernel.mask};
-  if (!may_rule) return {Way::Kind::none, 0, kernel.reason};
-  const std::string reason = why_no_rule(graph, call);
-  if (reason.empty()) return {Way::Kind::rule};
-  return {Way::Kind::none, 0, kernel.reason + ", and " + reason};
 }
 
 std::vector<TensorSymbol> by_way(GraphBuilder& builder, const GradientCall& call, const Way& way) {
@@ -96,8 +38,7 @@ std::vector<TensorSymbol> widened_gradient(GraphBuilder& builder, const Gradient
       widen(wide.gradients[k]);
     }
   wide.targets.assign(wide.targets.size(), {});
-  std::vector<TensorSymbol> gradients =
-      by_way(builder, wide, find_way(builder.graph(), wide, DType::f32));
+  std::vector<TensorSymbol> gradients = by_way(builder, wide, find_way(builder, wide, DType::f32));
   for (std::size_t k = 0; k < gradients.size(); ++k) {
     if (!gradients[k]) continue;
     const TensorForm& own = builder.form(call.inputs[k]);
@@ -110,7 +51,7 @@ std::vector<TensorSymbol> widened_gradient(GraphBuilder& builder, const Gradient
 }
 
 std::vector<TensorSymbol> passed_gradient(GraphBuilder& builder, const GradientCall& call) {
-  const Passing kind = passing(call.command->definition().name);
+  const Passing kind = builder.ops().facts(*call.command).passing;
   std::vector<TensorSymbol> gradients(call.inputs.size());
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     if (!is_in(call.wanted, k)) continue;
@@ -160,43 +101,66 @@ std::vector<TensorSymbol> function_gradient(GraphBuilder& builder, const NamedFu
   return gradients;
 }
 
+/// True for an op that is the gradient of another and depends on its gradients alone.
+bool has_no_curvature(const OpFacts& facts, const NodeInfo& node) {
+  if (facts.base_rule == nullptr || facts.base_rule->curvature != Curvature::zero) return false;
+  const mote_op_definition& op = node.command->definition();
+  for (std::size_t k = 0; k < node.inputs.size() && !facts.base_rule->with_optional; ++k)
+    if (node.inputs[k] != kNoIndex && op.inputs[k].optional != 0) return false;
+  return true;
+}
+
 }  // namespace
 
-NodeFlow flow_of(const SymbolicGraph& graph, const NodeInfo& node) {
-  NodeFlow flow;
-  if (node.removed || node.kind == NodeKind::fill) return flow;
-  flow = {~TensorMask{0}, ~TensorMask{0}};
-  if (node.kind == NodeKind::command) flow = flow_of_command(graph, *node.command);
-  flow.from &= real_symbols(graph, node.outputs);
-  flow.to &= real_symbols(graph, node.inputs);
+/// A rule that reads less is preferred to a kernel of the gradient's gradient.
+Way find_way(GraphBuilder& builder, const GradientCall& call, DType dtype) {
+  const bool may_rule = builder.ops().facts(*call.command).base.has_value();
+  if (may_rule && has_tangent(builder, call)) return {Way::Kind::rule};
+  const KernelMask kernel = kernel_mask(builder, call, dtype);
+  if (kernel.mask) return {Way::Kind::kernel, *kernel.mask};
+  if (!may_rule) return {Way::Kind::none, 0, kernel.reason};
+  const std::string reason = why_no_rule(builder, call);
+  if (reason.empty()) return {Way::Kind::rule};
+  return {Way::Kind::none, 0, kernel.reason + ", and " + reason};
+}
+
+NodeFlow flow_of(GraphBuilder& builder, const NodeInfo& node) {
+  if (node.removed || node.kind == NodeKind::fill) return {};
+  NodeFlow flow{~TensorMask{0}, ~TensorMask{0}};
+  if (node.kind == NodeKind::command) {
+    const OpFacts& facts = builder.ops().facts(*node.command);
+    flow = facts.flow;
+    if (has_no_curvature(facts, node)) flow = {~TensorMask{0}, facts.base->gradients()};
+  }
+  flow.from &= real_symbols(builder.graph(), node.outputs);
+  flow.to &= real_symbols(builder.graph(), node.inputs);
   return flow;
 }
 
-std::string why_not(const SymbolicGraph& graph, const NodeInfo& node, const GradientCall& call) {
+std::string why_not(GraphBuilder& builder, const NodeInfo& node, const GradientCall& call) {
   if (node.kind == NodeKind::copy) return "";
   if (node.kind == NodeKind::function)
     return node.function->gradient ? ""
                                    : "the function has none (NamedFunction::gradient gives it one)";
-  const mote_op_definition& op = call.command->definition();
-  if (passing(op.name) != Passing::no) return "";
-  const DType dtype = instance_of(graph, call);
-  const Way way = find_way(graph, call, dtype);
+  if (builder.ops().facts(*call.command).passing != Passing::no) return "";
+  const DType dtype = instance_of(builder, call);
+  const Way way = find_way(builder, call, dtype);
   if (way.kind != Way::Kind::none) return "";
-  if (is_narrow(dtype) && find_way(graph, call, DType::f32).kind != Way::Kind::none) return "";
+  if (is_narrow(dtype) && find_way(builder, call, DType::f32).kind != Way::Kind::none) return "";
   return way.reason +
          " (mote_add_kernels() makes the gradients of an op with a program; a plug-in may register "
          "the attribute \"gradient\" of " +
-         op.name + ")";
+         call.command->definition().name + ")";
 }
 
 std::vector<TensorSymbol> node_gradient(GraphBuilder& builder, const NodeInfo& node,
                                         const GradientCall& call) {
   if (node.kind == NodeKind::copy) return copy_gradient(builder, call);
   if (node.kind == NodeKind::function) return function_gradient(builder, *node.function, call);
-  if (passing(call.command->definition().name) != Passing::no)
+  if (builder.ops().facts(*call.command).passing != Passing::no)
     return passed_gradient(builder, call);
-  const DType dtype = instance_of(builder.graph(), call);
-  const Way way = find_way(builder.graph(), call, dtype);
+  const DType dtype = instance_of(builder, call);
+  const Way way = find_way(builder, call, dtype);
   if (way.kind == Way::Kind::none && is_narrow(dtype))
     return widened_gradient(builder, call, dtype);
   return by_way(builder, call, way);

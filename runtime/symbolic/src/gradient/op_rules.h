@@ -5,21 +5,20 @@
 // gradient with respect to x is the curvature of f.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
-#include <vector>
-
-#include "gradient/gradient_call.h"
 
 namespace mote {
 
 /// The way in which J c follows from ops that exist.
 enum class Tangent : std::uint8_t {
   none,
-  pointwise,    ///< J is diagonal in each input: the sum of g(c_k) over inputs k
-  linear,       ///< f(c)
-  bilinear,     ///< f(c_a, b, c_c) + f(a, c_b): linear in each of two inputs, and in a third
-  reduction,    ///< an element is in one result at most: the sum over axes of g(1)_k * c_k
-  self_adjoint  ///< J is symmetric: g(c)
+  pointwise,     ///< J is diagonal in each input: the sum of g(c_k) over inputs k
+  linear,        ///< f(c)
+  bilinear,      ///< f(c_a, b, c_c) + f(a, c_b): linear in each of two inputs, and in a third
+  reduction,     ///< an element is in one result at most: the sum over axes of g(1)_k * c_k
+  self_adjoint,  ///< J is symmetric: g(c)
+  picked         ///< each result is an element of x: those of c at the indices of the maxima
 };
 
 /// The way in which the gradient of g with respect to x follows.
@@ -31,31 +30,20 @@ enum class Curvature : std::uint8_t {
 };
 
 class Formula;
+using WriteFormula = void (*)(Formula& f);
 
 struct OpRule {
   std::string_view op;
   Tangent tangent;
   Curvature curvature;
-  /// Returns the outputs of the op's gradient, computed by other ops.
-  void (*formula)(Formula& f) = nullptr;
+  /// Gives the outputs of the op's gradient, computed by other ops.
+  WriteFormula formula = nullptr;
+  /// False for a rule that holds only if the op's optional inputs are left out.
+  bool with_optional = true;
+  /// A parameter that must be 0 for the rule to hold; null: none.
+  const char* zero_param = nullptr;
 };
 /// Returns the rule of an op; null if it has none.
 const OpRule* rule_of(std::string_view op);
-
-/// Returns a reason if the gradient of this call, of an op that is the gradient of another, cannot
-/// be computed by rules; empty if it can.
-std::string why_no_rule(const SymbolicGraph& graph, const GradientCall& call);
-/// True if a rule gives what is asked for without the values of the gradients that the call reads.
-bool has_tangent(const SymbolicGraph& graph, const GradientCall& call);
-/// Computes the gradient by rules; the result has a symbol for each input that is wanted.
-std::vector<TensorSymbol> rule_gradient(GraphBuilder& builder, const GradientCall& call);
-
-/// Differentiates nodes [first, node_count()), which compute `of`: returns the gradients with
-/// respect to symbols that stood before them. Removes those of the nodes that nothing needs.
-std::vector<TensorSymbol> differentiate_new(GraphBuilder& builder, std::uint32_t first_symbol,
-                                            std::uint32_t first_node,
-                                            std::span<const TensorSymbol> of,
-                                            std::span<const TensorSymbol> seeds,
-                                            std::span<const TensorSymbol> wrt);
 
 }  // namespace mote

@@ -29,7 +29,7 @@ void Reverse::find_active(std::span<const TensorSymbol> of, std::span<const Tens
   std::vector<ActiveNode> candidates;
   for (const std::uint32_t index : nodes_) {
     const NodeInfo& node = graph_.nodes()[index];
-    const NodeFlow flow = flow_of(graph_, node);
+    const NodeFlow flow = flow_of(builder_, node);
     TensorMask wanted = 0;
     for_bits(flow.to, [&](std::size_t k) {
       if (varied.overlaps(node.inputs[k])) wanted |= mask_bit(k);
@@ -81,7 +81,7 @@ GradientCall Reverse::call_of(const ActiveNode& active) const {
 void Reverse::check(std::span<const TensorSymbol> of, std::span<const TensorSymbol> wrt) const {
   for (std::size_t n = 0; n < active_.size(); ++n) {
     const NodeInfo& node = graph_.nodes()[active_[n].node];
-    const std::string reason = why_not(graph_, node, call_of(active_[n]));
+    const std::string reason = why_not(builder_, node, call_of(active_[n]));
     if (!reason.empty())
       fail_graph("gradient: " + graph_.text(graph_.node_at(active_[n].node)) +
                      " has no gradient: " + reason + "; it is on the path " + path(n, of, wrt),

@@ -24,20 +24,23 @@ TensorForm SymbolRegions::form_of(std::uint32_t root) const {
   return {form.dtype, form.shape, checked_strides(form.dtype, form.shape), form.device};
 }
 
-Region SymbolRegions::region(std::uint32_t symbol) const {
+ViewRegion SymbolRegions::region(std::uint32_t symbol) const {
   if (is_root(symbol)) return {form_of(symbol), 0};
   const std::vector<std::uint32_t> views = views_to(symbol);
-  Region region{form_of(graph_.symbols()[views.front()].base), 0};
+  ViewRegion region{form_of(graph_.symbols()[views.front()].base), 0};
   for (const std::uint32_t view : views) region = apply(graph_.view_step(graph_.at(view)), region);
   return region;
 }
 
 void ElementSet::add(std::uint32_t symbol) {
-  OfRoot& of = roots_[regions_.root_of(symbol)];
-  if (regions_.is_root(symbol))
+  const std::uint32_t root = regions_.root_of(symbol);
+  OfRoot& of = roots_[root];
+  if (regions_.is_root(symbol)) {
     of.whole = true;
-  else if (!of.whole)
+  } else if (!of.whole) {
+    if (of.parts.is_empty()) of.parts = RegionIndex(regions_.form_of(root));
     of.parts.add(regions_.region(symbol), symbol);
+  }
 }
 
 bool ElementSet::overlaps(std::uint32_t symbol) const {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "gradient/region_index.h"
+#include "mote/symbolic/region_index.h"
 #include "mote/symbolic/symbolic_graph.h"
 
 namespace mote {
@@ -18,7 +18,7 @@ class SymbolRegions {
       : graph_(graph), boundary_(boundary) {}
 
   bool is_root(std::uint32_t symbol) const {
-    return symbol < boundary_ || graph_.symbols()[symbol].kind != SymbolKind::view;
+    return symbol < boundary_ || graph_.symbols()[symbol].kind != SymbolOrigin::view;
   }
   std::uint32_t root_of(std::uint32_t symbol) const;
   /// Returns the views from the root to the symbol, the root's first.
@@ -27,7 +27,7 @@ class SymbolRegions {
   /// place if the root's elements are distinct.
   TensorForm form_of(std::uint32_t root) const;
   /// Returns the symbol's region in a tensor of that form.
-  Region region(std::uint32_t symbol) const;
+  ViewRegion region(std::uint32_t symbol) const;
 
  private:
   const SymbolicGraph& graph_;

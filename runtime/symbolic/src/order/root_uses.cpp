@@ -14,7 +14,7 @@ RootUses::RootUses(const SymbolicGraph& graph, std::span<const TensorSymbol> bou
     : bytes(graph.symbol_count()), is_kept(graph.symbol_count()) {
   for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
     const SymbolInfo& info = graph.symbols()[k];
-    if (info.removed || (info.kind != SymbolKind::tensor && info.kind != SymbolKind::zeros))
+    if (info.removed || (info.kind != SymbolOrigin::tensor && info.kind != SymbolOrigin::zeros))
       continue;
     const TensorForm& form = graph.form(graph.at(k));
     bytes[k] = static_cast<std::uint64_t>(checked_span(form.dtype, form.shape, form.strides));

@@ -125,7 +125,7 @@ class Canceller {
     std::optional<Move> move = move_of(k);
     if (!move) return std::nullopt;
     const std::uint32_t y = node.outputs.front();
-    if (symbol(y).kind != SymbolKind::tensor || !symbol(y).has_form) return std::nullopt;
+    if (symbol(y).kind != SymbolOrigin::tensor || !symbol(y).has_form) return std::nullopt;
     std::optional<std::uint32_t> origin;
     std::vector<DType> between;
     Order order = move->order;  // axis i of y is axis order[i] of the source
@@ -133,7 +133,7 @@ class Canceller {
     for (int moves = 0; moves < kMaxMoves; ++moves) {
       at = equal_.end(at);
       if (is_origin(at, y, order, between)) origin = at;
-      if (symbol(at).kind == SymbolKind::view) {
+      if (symbol(at).kind == SymbolOrigin::view) {
         const std::optional<Order> in_root = order_in_root(at);
         if (!in_root) break;
         order = after(order, *in_root);
@@ -188,7 +188,7 @@ class Canceller {
     const std::uint32_t x = equal_.end(inner.inputs[0]);
     const SymbolInfo& y = symbol(outer.outputs[0]);
     const bool is_same = y.has_form && symbol(x).has_form && symbol(x).form == y.form;
-    if (y.kind != SymbolKind::tensor || !is_same) return std::nullopt;
+    if (y.kind != SymbolOrigin::tensor || !is_same) return std::nullopt;
     return x;
   }
 

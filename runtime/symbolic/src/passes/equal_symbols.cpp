@@ -55,7 +55,7 @@ EqualSymbols::EqualSymbols(const SymbolicGraph& graph)
 
 std::uint32_t EqualSymbols::leader(std::uint32_t symbol) {
   std::vector<std::uint32_t> views;
-  for (; leaders_[symbol] == kNoIndex && graph_.symbols()[symbol].kind == SymbolKind::view;
+  for (; leaders_[symbol] == kNoIndex && graph_.symbols()[symbol].kind == SymbolOrigin::view;
        symbol = graph_.symbols()[symbol].base)
     views.push_back(symbol);
   if (leaders_[symbol] == kNoIndex) {
@@ -75,8 +75,8 @@ std::uint32_t EqualSymbols::leader(std::uint32_t symbol) {
 /// none, and for other roots.
 std::uint32_t EqualSymbols::leader_of_constant(std::uint32_t symbol) {
   const SymbolInfo& info = graph_.symbols()[symbol];
-  const bool is_constant = info.kind == SymbolKind::constant;
-  if (!is_constant && (info.kind != SymbolKind::zeros || is_written_[symbol])) return symbol;
+  const bool is_constant = info.kind == SymbolOrigin::constant;
+  if (!is_constant && (info.kind != SymbolOrigin::zeros || is_written_[symbol])) return symbol;
   const auto value = [&](std::uint32_t k) -> const Tensor& { return graph_.value(graph_.at(k)); };
   const std::size_t hash = mixed(hash_of(info.form), is_constant ? sample_of(value(symbol)) : 0);
   const auto [begin, end] = constants_.equal_range(hash);

@@ -28,7 +28,7 @@ class EqualSymbols {
   /// A part of a root that is a leader.
   struct Place {
     std::uint32_t root = kNoIndex;
-    Region region;
+    ViewRegion region;
     friend bool operator==(const Place&, const Place&) = default;
   };
 

@@ -69,7 +69,7 @@ class Folder {
       if (output == kNoIndex) return true;
       const SymbolInfo& info = graph_.symbols()[output];
       // A copy to an output would only be replaced by another one.
-      return info.kind == SymbolKind::tensor && info.has_form && is_plain(info.form) &&
+      return info.kind == SymbolOrigin::tensor && info.has_form && is_plain(info.form) &&
              is_small(info.form) && !(node.kind == NodeKind::copy && is_output_[output]);
     };
     return std::ranges::all_of(node.outputs, is_result);
@@ -78,7 +78,7 @@ class Folder {
   /// Returns the symbol's value if it is known before the graph runs.
   std::optional<Tensor> value(std::uint32_t symbol) {
     std::vector<std::uint32_t> views;
-    for (; graph_.symbols()[symbol].kind == SymbolKind::view;
+    for (; graph_.symbols()[symbol].kind == SymbolOrigin::view;
          symbol = graph_.symbols()[symbol].base)
       views.push_back(symbol);
     if (!values_[symbol]) values_[symbol] = root_value(symbol);
@@ -90,11 +90,11 @@ class Folder {
 
   std::optional<Tensor> root_value(std::uint32_t root) const {
     const SymbolInfo& info = graph_.symbols()[root];
-    if (info.kind == SymbolKind::constant) return graph_.value(graph_.at(root));
+    if (info.kind == SymbolOrigin::constant) return graph_.value(graph_.at(root));
     if (!info.has_form || !is_plain(info.form) || !is_small(info.form)) return std::nullopt;
     std::optional<double> filled;
-    if (info.kind == SymbolKind::zeros && !is_written_[root]) filled = 0;
-    if (info.kind == SymbolKind::tensor && info.producer != kNoIndex &&
+    if (info.kind == SymbolOrigin::zeros && !is_written_[root]) filled = 0;
+    if (info.kind == SymbolOrigin::tensor && info.producer != kNoIndex &&
         graph_.nodes()[info.producer].kind == NodeKind::fill)
       filled = graph_.nodes()[info.producer].value;
     if (!filled) return std::nullopt;

@@ -36,8 +36,8 @@ class Merger {
     // Constants and zeros that no node reads are merged too; then a node's inputs have classes
     // before it is looked at.
     for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k) {
-      const SymbolKind kind = graph_.symbols()[k].kind;
-      if (!graph_.symbols()[k].removed && kind == SymbolKind::constant) equal_.leader(k);
+      const SymbolOrigin kind = graph_.symbols()[k].kind;
+      if (!graph_.symbols()[k].removed && kind == SymbolOrigin::constant) equal_.leader(k);
     }
     for (const std::uint32_t node : topological_order(graph_)) classify(node);
     Substitution substitution(graph_);
@@ -61,7 +61,7 @@ class Merger {
     if (node.kind == NodeKind::command && is_random_[node.command->op()]) return false;
     return std::ranges::all_of(node.outputs, [&](std::uint32_t output) {
       return output == kNoIndex ||
-             (symbol(output).kind == SymbolKind::tensor && symbol(output).has_form);
+             (symbol(output).kind == SymbolOrigin::tensor && symbol(output).has_form);
     });
   }
 
@@ -150,7 +150,7 @@ class Merger {
     for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k) {
       const SymbolInfo& info = symbol(k);
       if (info.removed || is_output_[k] || substitution.has(k) || !info.has_form ||
-          info.kind == SymbolKind::tensor || info.kind == SymbolKind::input)
+          info.kind == SymbolOrigin::tensor || info.kind == SymbolOrigin::input)
         continue;
       const std::uint32_t leader = equal_.leader(k);
       const auto chosen = chosen_.find(leader);
@@ -170,7 +170,7 @@ class Merger {
         for (const std::uint32_t input : node.inputs)
           if (input != kNoIndex) used_[input] = true;
       for (const SymbolInfo& info : graph_.symbols())
-        if (!info.removed && info.kind == SymbolKind::view) used_[info.base] = true;
+        if (!info.removed && info.kind == SymbolOrigin::view) used_[info.base] = true;
     }
     return used_[k];
   }

@@ -28,7 +28,7 @@ void check_commands(const SymbolicGraph& graph, const std::string& row) {
     if (node.kind != NodeKind::command || node.outputs.size() != 1 || !node.after.empty())
       fail_graph("replacement " + row + ": nodes of a pattern are commands with one output");
   for (const SymbolInfo& symbol : graph.symbols())
-    if (symbol.kind != SymbolKind::input && symbol.producer == kNoIndex)
+    if (symbol.kind != SymbolOrigin::input && symbol.producer == kNoIndex)
       fail_graph("replacement " + row + ": a pattern has only inputs and what nodes compute");
 }
 
@@ -91,7 +91,7 @@ bool Pattern::match_symbol(const SymbolicGraph& graph, std::uint32_t of_pattern,
   match.symbols[of_pattern] = symbol;
   const std::uint32_t producer = pattern_.symbols()[of_pattern].producer;
   if (producer == kNoIndex) return true;  // an input: any symbol, or none
-  if (symbol == kNoIndex || graph.symbols()[symbol].kind != SymbolKind::tensor ||
+  if (symbol == kNoIndex || graph.symbols()[symbol].kind != SymbolOrigin::tensor ||
       graph.symbols()[symbol].producer == kNoIndex)
     return false;
   return match_node(graph, producer, graph.symbols()[symbol].producer, match);

@@ -137,7 +137,7 @@ class Pruner {
     std::size_t count = 0;
     for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k) {
       const SymbolInfo& info = graph_.symbols()[k];
-      if (info.removed || info.kind == SymbolKind::input || used[k]) continue;
+      if (info.removed || info.kind == SymbolOrigin::input || used[k]) continue;
       graph_.remove(graph_.at(k));
       ++count;
     }

@@ -30,7 +30,7 @@ class Replacer {
         if (input != kNoIndex) ++uses_[graph.symbols()[input].root];
     }
     for (const SymbolInfo& symbol : graph.symbols())
-      if (!symbol.removed && symbol.kind == SymbolKind::view) ++uses_[symbol.root];
+      if (!symbol.removed && symbol.kind == SymbolOrigin::view) ++uses_[symbol.root];
     for (const std::uint32_t output : graph.output_indices()) ++uses_[graph.symbols()[output].root];
   }
 

@@ -21,7 +21,8 @@ void Substitution::apply() {
   std::vector<bool> is_written(graph_.symbol_count());
   for (const TensorSymbol output : outputs) {
     const SymbolInfo& info = graph_.info(output);
-    if (!has(output.index) || info.kind != SymbolKind::tensor || is_written[output.index]) continue;
+    if (!has(output.index) || info.kind != SymbolOrigin::tensor || is_written[output.index])
+      continue;
     is_written[output.index] = true;
     graph_.copy(graph_.at(end(output.index)), output);
   }

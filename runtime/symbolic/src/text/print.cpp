@@ -119,7 +119,7 @@ class GraphPrinter {
     text_ = "graph " + name_text(graph_.name());
     std::vector<std::string> inputs;
     for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k) {
-      if (symbol(k).removed || symbol(k).kind != SymbolKind::input) continue;
+      if (symbol(k).removed || symbol(k).kind != SymbolOrigin::input) continue;
       printed_[k] = true;
       inputs.push_back(names_[k] + " " + form_text(k));
     }
@@ -140,7 +140,7 @@ class GraphPrinter {
     for (; !printed_[k]; k = symbol(k).base) {
       printed_[k] = true;
       chain.push_back(k);
-      if (symbol(k).kind != SymbolKind::view) break;
+      if (symbol(k).kind != SymbolOrigin::view) break;
     }
     while (!chain.empty()) {
       declaration(chain.back());
@@ -151,7 +151,7 @@ class GraphPrinter {
   void declaration(std::uint32_t k) {
     text_ += "  " + names_[k] + " = ";
     switch (symbol(k).kind) {
-      case SymbolKind::view: {
+      case SymbolOrigin::view: {
         const ViewStep& step = graph_.view_step(graph_.at(k));
         std::string numbers;
         for (const std::int64_t number : step.numbers)
@@ -159,15 +159,15 @@ class GraphPrinter {
         text_ += names_[symbol(k).base] + "." + name(step.kind) + "(" + numbers + ")\n";
         return;
       }
-      case SymbolKind::constant:
+      case SymbolOrigin::constant:
         text_ += "constant " + form_text(k);
         list(" [", element_texts(graph_.value(graph_.at(k))), "]\n");
         return;
-      case SymbolKind::zeros:
+      case SymbolOrigin::zeros:
         text_ += "zeros " + form_text(k) + "\n";
         return;
-      case SymbolKind::tensor:
-      case SymbolKind::input:
+      case SymbolOrigin::tensor:
+      case SymbolOrigin::input:
         text_ += "tensor " + form_text(k) + "\n";
         return;
     }
@@ -249,7 +249,7 @@ class GraphPrinter {
   bool defines_outputs(const NodeInfo& node) const {
     if (node.kind == NodeKind::function || first_output(node) == kNoIndex) return false;
     for (const std::uint32_t k : node.outputs)
-      if (k != kNoIndex && (printed_[k] || symbol(k).kind != SymbolKind::tensor)) return false;
+      if (k != kNoIndex && (printed_[k] || symbol(k).kind != SymbolOrigin::tensor)) return false;
     return node.kind != NodeKind::command || has_inferred_outputs(node);
   }
 

@@ -10,6 +10,6 @@
 namespace MOTE_API mote {
 
 /// A symbol and the tensor that holds it.
-using Binding = std::pair<TensorSymbol, Tensor>;
+using TensorBinding = std::pair<TensorSymbol, Tensor>;
 
 }  // namespace mote

@@ -48,6 +48,8 @@ struct CompileOptions {
   /// node wrote are seen.
   bool poison = false;
   MemoryPlanOptions plan = {};
+  /// How many sets of input shapes stay compiled; the one that has not run for longest goes.
+  std::size_t kept_shapes = 8;
   /// The passes that run first, by name (pass.h); none: default_passes().
   std::optional<std::vector<std::string>> passes = {};
 };
@@ -95,14 +97,15 @@ class Executable {
   Executable& operator=(Executable&&) noexcept;
   ~Executable();
 
-  /// Binds inputs and bound outputs for the next runs. Throws StatusError if the form is not the
-  /// symbol's.
+  /// Binds inputs and bound outputs for the next runs. Inputs may have other shapes or strides than
+  /// the graph's: the next run compiles for them (SymbolicGraph::with_forms()), or takes what was
+  /// compiled for them before. Throws StatusError for another dtype.
   void bind(TensorSymbol symbol, const Tensor& tensor);
-  /// Runs with what is bound. Throws StatusError if an input is not, or a node fails; then the next
-  /// run is whole again.
+  /// Runs with what is bound. Throws StatusError if an input is not bound, if shapes do not fit, or
+  /// if a node fails; then the next run is whole again.
   void run();
-  void run(std::span<const Binding> bindings);
-  void run(std::initializer_list<Binding> bindings) {
+  void run(std::span<const TensorBinding> bindings);
+  void run(std::initializer_list<TensorBinding> bindings) {
     run(std::span(bindings.begin(), bindings.size()));
   }
   /// Returns the symbol's tensor, which is valid until the next run. Throws StatusError for a
@@ -111,8 +114,9 @@ class Executable {
   /// Makes a run in another thread end before its next node, with an error.
   void cancel();
 
+  /// Returns what was done for the shapes of the last run.
   const CompileReport& report() const;
-  /// Returns the concrete graph, for its picture, its trace and to tune it.
+  /// Returns the concrete graph of these shapes, for its picture, its trace and to tune it.
   Graph& graph();
 
   struct State;  ///< for functions of this library

@@ -22,9 +22,10 @@ namespace MOTE_API mote {
 /// seen. Inputs and constants are read where they are. Throws StatusError if an input that is
 /// needed is not bound, or bound to another dtype or shape than its own; and whatever a node
 /// throws, behind the node's text.
-std::vector<Tensor> evaluate(const SymbolicGraph& graph, std::span<const Binding> bindings,
+std::vector<Tensor> evaluate(const SymbolicGraph& graph, std::span<const TensorBinding> bindings,
                              std::span<const TensorSymbol> outputs, const RunOptions& options = {});
-std::vector<Tensor> evaluate(const SymbolicGraph& graph, std::initializer_list<Binding> bindings,
+std::vector<Tensor> evaluate(const SymbolicGraph& graph,
+                             std::initializer_list<TensorBinding> bindings,
                              std::initializer_list<TensorSymbol> outputs,
                              const RunOptions& options = {});
 

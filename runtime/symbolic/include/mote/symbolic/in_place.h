@@ -13,12 +13,12 @@
 namespace MOTE_API mote {
 
 /// Output `output` of the node may be stored where its input `input` is.
-struct InPlacePair {
+struct NodeInPlacePair {
   std::uint32_t node = kNoIndex;
   std::uint32_t input = 0;   ///< a position among the node's inputs
   std::uint32_t output = 0;  ///< a position among its outputs
 
-  friend bool operator==(const InPlacePair&, const InPlacePair&) = default;
+  friend bool operator==(const NodeInPlacePair&, const NodeInPlacePair&) = default;
 };
 
 /// True if node `a` is done before node `b` begins, in every run.
@@ -35,12 +35,12 @@ using DoneBefore = std::function<bool(std::uint32_t a, std::uint32_t b)>;
 /// - y is a root of kind `tensor`, and is not bound,
 /// - no other input of the node shares memory with x.
 /// A kernel must promise the pair too (its contract); the runtime asks another one if it does not.
-std::vector<InPlacePair> in_place_pairs(const SymbolicGraph& graph,
-                                        const DoneBefore& happens_before,
-                                        std::span<const TensorSymbol> bound = {});
+std::vector<NodeInPlacePair> in_place_pairs(const SymbolicGraph& graph,
+                                            const DoneBefore& happens_before,
+                                            std::span<const TensorSymbol> bound = {});
 /// Lists the pairs for nodes that run one after the other in this order.
-std::vector<InPlacePair> in_place_pairs(const SymbolicGraph& graph,
-                                        std::span<const std::uint32_t> order,
-                                        std::span<const TensorSymbol> bound = {});
+std::vector<NodeInPlacePair> in_place_pairs(const SymbolicGraph& graph,
+                                            std::span<const std::uint32_t> order,
+                                            std::span<const TensorSymbol> bound = {});
 
 }  // namespace mote

@@ -20,6 +20,8 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "mote/base/export.h"
@@ -27,13 +29,14 @@
 #include "mote/runtime/command.h"
 #include "mote/runtime/infer.h"
 #include "mote/symbolic/attributes.h"
+#include "mote/symbolic/region_index.h"
 #include "mote/symbolic/symbol.h"
 #include "mote/symbolic/view.h"
 
 namespace MOTE_API mote {
 
 /// The origin of a symbol's elements.
-enum class SymbolKind : std::uint8_t {
+enum class SymbolOrigin : std::uint8_t {
   input,     ///< the caller gives them for each run
   constant,  ///< they are part of the graph
   tensor,    ///< nodes write them, whole or by views
@@ -43,7 +46,7 @@ enum class SymbolKind : std::uint8_t {
 
 struct SymbolInfo {
   std::string name;  ///< unique in the graph; empty if nobody named it
-  SymbolKind kind = SymbolKind::tensor;
+  SymbolOrigin kind = SymbolOrigin::tensor;
   bool removed = false;
   bool has_form = true;               ///< false until the shape of an input is known
   TensorForm form;                    ///< of a view: its strides are those in the root's memory
@@ -176,13 +179,19 @@ class SymbolicGraph {
   }
   std::vector<TensorSymbol> outputs() const;
 
+  /// Returns a copy for inputs of other shapes: everything that follows from them is inferred anew.
+  /// A slice that took a whole axis takes the whole new one; a reshape keeps how axes are merged or
+  /// split; a tensor that only views write takes the new shape of those that had its old shape.
+  /// Throws StatusError, with the symbol, where a shape does not follow or does not fit.
+  SymbolicGraph with_forms(std::span<const std::pair<TensorSymbol, TensorForm>> inputs) const;
+
   // ---- reading; a handle of another graph throws StatusError
 
   const SymbolInfo& info(TensorSymbol symbol) const { return symbols_[checked(symbol)]; }
   const NodeInfo& info(NodeSymbol node) const { return nodes_[checked(node)]; }
   const TensorForm& form(TensorSymbol symbol) const;
   TensorSymbol root(TensorSymbol symbol) const { return at(info(symbol).root); }
-  Region region(TensorSymbol symbol) const;
+  ViewRegion region(TensorSymbol symbol) const;
   const ViewStep& view_step(TensorSymbol view) const;
   const Tensor& value(TensorSymbol constant) const;
   /// Returns the node that writes exactly this symbol; none for inputs, constants, and symbols that
@@ -233,6 +242,8 @@ class SymbolicGraph {
   void make_constant(TensorSymbol symbol, const Tensor& value);
 
  private:
+  friend class FormChanger;
+
   std::uint32_t checked(TensorSymbol symbol) const;
   std::uint32_t checked(NodeSymbol node) const;
   std::uint32_t new_symbol(SymbolInfo info);
@@ -247,8 +258,14 @@ class SymbolicGraph {
   DType dtype_of(const Command& command, int k, std::span<const std::uint32_t> inputs,
                  std::optional<DType> dtype) const;
   void infer_later(std::uint32_t input);
+  void note_write(std::uint32_t view);
+  void forget_write(std::uint32_t symbol);
+  void forget_edges(std::uint32_t node);
   void place_view(SymbolInfo& view, const ViewStep& step) const;
   void place_views();
+  std::vector<std::uint32_t> new_bases(
+      const std::unordered_map<std::uint32_t, std::uint32_t>& by_index) const;
+  void replace_bases(const std::unordered_map<std::uint32_t, std::uint32_t>& by_index);
 
   std::string name_;
   const Registry* registry_;
@@ -260,8 +277,9 @@ class SymbolicGraph {
   std::vector<ViewStep> steps_;
   std::vector<Tensor> values_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
-  /// The written symbols of each root that is written by views.
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> written_views_;
+  /// The written views of each root, by their regions.
+  std::unordered_map<std::uint32_t, RegionIndex> written_views_;
+  std::unordered_set<std::uint64_t> ordered_;  ///< the edges of order(), as edge_key()
   std::unique_ptr<detail::AttributeTable> attributes_ = std::make_unique<detail::AttributeTable>();
 };
 

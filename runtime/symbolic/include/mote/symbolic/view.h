@@ -27,23 +27,23 @@ struct ViewStep {
 const char* name(ViewKind kind);
 
 /// A part of a tensor's memory: a form, and where it begins in elements from the tensor's first.
-struct Region {
+struct ViewRegion {
   TensorForm form;
   std::int64_t offset = 0;
 
-  friend bool operator==(const Region&, const Region&) = default;
+  friend bool operator==(const ViewRegion&, const ViewRegion&) = default;
 };
 
 /// Returns the region of the view. Throws StatusError as Tensor's function does.
-Region apply(const ViewStep& step, const Region& region);
+ViewRegion apply(const ViewStep& step, const ViewRegion& region);
 /// Returns the view of the tensor.
 Tensor apply(const ViewStep& step, const Tensor& x);
 
 /// True if an element of one region is an element of the other, in one tensor's memory
-/// (share_bytes(), mote/graph/overlap.h).
-bool overlap(const Region& a, const Region& b);
+/// (share_bytes(), mote/runtime/overlap.h).
+bool overlap(const ViewRegion& a, const ViewRegion& b);
 /// True if each element of `part` is proven to be one of `whole`.
-bool contains(const Region& whole, const Region& part);
+bool contains(const ViewRegion& whole, const ViewRegion& part);
 std::int64_t element_count(const TensorForm& form);
 
 }  // namespace mote

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implements `mote graph`: shows, plans, runs, checks and draws a graph that stands in a file.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "array_text.h"
+#include "commands.h"
+#include "graph/graph_file.h"
+#include "graph/settings.h"
+#include "mote/base/error.h"
+#include "mote/graph/picture.h"
+#include "mote/npz/npz.h"
+#include "mote/symbolic/compile.h"
+#include "mote/symbolic/dependencies.h"
+#include "mote/symbolic/gradient.h"
+#include "mote/symbolic/text.h"
+#include "terminal.h"
+
+namespace mote::tool {
+namespace {
+
+struct GraphArguments {
+  std::string file;
+  std::string grad;
+  int streams = 1;
+  bool json = false;
+  std::string html;
+  std::string inputs;
+  std::uint64_t seed = 0;
+  int repeat = 1;
+  std::string output;
+  std::string trace;
+  bool whole = false;
+  bool separate = false;
+  bool not_in_place = false;
+};
+
+SymbolicGraph graph_of(const GraphArguments& options) {
+  SymbolicGraph graph = read_graph(options.file);
+  add_gradient(graph, options.grad);
+  verify(graph);
+  return graph;
+}
+
+CompileOptions compile_options(const GraphArguments& options) {
+  return {.streams = options.streams,
+          .in_place = !options.not_in_place,
+          .memory = options.separate ? MemoryMode::separate : MemoryMode::planned};
+}
+
+std::string page(const CompileReport& report) {
+  std::string text = "<!doctype html><meta charset=\"utf-8\"><title>mote graph plan</title>\n";
+  text += "<h1>Memory over time</h1>\n" + to_svg(report) + "\n<pre>";
+  for (const char c : to_text(report)) {
+    if (c == '<')
+      text += "&lt;";
+    else if (c == '&')
+      text += "&amp;";
+    else
+      text += c;
+  }
+  return text + "</pre>\n";
+}
+
+int show(const GraphArguments& options) {
+  const SymbolicGraph graph = graph_of(options);
+  if (options.json) {
+    std::size_t nodes = 0;
+    for (const NodeInfo& node : graph.nodes()) nodes += node.removed ? 0 : 1;
+    const nlohmann::json all = {
+        {"graph", graph.name()}, {"nodes", nodes}, {"text", to_text(graph)}};
+    print(all.dump() + "\n");
+    return 0;
+  }
+  print(to_text(graph));
+  return 0;
+}
+
+int plan(const GraphArguments& options) {
+  const SymbolicGraph graph = graph_of(options);
+  Context context;
+  const Executable executable = compile(graph, compile_options(options), context);
+  print(options.json ? to_json(executable.report()) + "\n" : to_text(executable.report()));
+  if (!options.html.empty()) write_text(options.html, page(executable.report()));
+  return 0;
+}
+
+int dot(const GraphArguments& options) {
+  const SymbolicGraph graph = graph_of(options);
+  Context context;
+  Executable executable = compile(graph, compile_options(options), context);
+  print(to_dot(executable.graph()));
+  return 0;
+}
+
+TensorValues values_of(const std::string& name, const Tensor& tensor) {
+  const Tensor whole = clone(tensor);
+  TensorValues values{.name = name, .dtype = whole.dtype(), .shape = {}, .elements = {}};
+  for (const std::int64_t extent : whole.shape()) values.shape.push_back(extent);
+  values.elements.resize(static_cast<std::size_t>(whole.element_count()) * size_of(whole.dtype()));
+  if (!values.elements.empty())
+    std::memcpy(values.elements.data(), whole.data(), values.elements.size());
+  return values;
+}
+
+int run(const GraphArguments& options) {
+  const SymbolicGraph graph = graph_of(options);
+  Context context;
+  Executable executable = compile(graph, compile_options(options), context);
+  GraphTrace trace;
+  if (!options.trace.empty()) executable.graph().trace_to(&trace);
+  for (const auto& [symbol, tensor] : graph_inputs(graph, options.inputs, options.seed))
+    executable.bind(symbol, tensor);
+  StatusLine status(!options.json);
+  for (int k = 0; k < options.repeat; ++k) {
+    executable.run();
+    if (status.is_due()) status.show(fmt::format("run {} of {}", k + 1, options.repeat));
+  }
+  status.clear();
+  if (!options.trace.empty()) {
+    write_text(options.trace, to_trace_json(executable.graph(), trace));
+    executable.graph().trace_to(nullptr);
+  }
+  NamedTensors outputs;
+  for (const TensorSymbol symbol : graph.outputs()) {
+    const TensorValues values = values_of(graph.text(symbol), executable.output(symbol));
+    if (!options.output.empty())
+      outputs.insert_or_assign(values.name, clone(executable.output(symbol)));
+    else
+      print(options.json ? array_json(values, "output") : array_text(values, options.whole));
+  }
+  if (!options.output.empty()) {
+    write_npz(options.output, outputs);
+    print(options.output + "\n");
+  }
+  return 0;
+}
+
+int check(const GraphArguments& options) {
+  const SymbolicGraph graph = graph_of(options);
+  Context context;
+  const std::vector<GraphSetting> settings = graph_settings(std::max(options.streams, 1));
+  StatusLine status(!options.json);
+  const auto watch = [&](std::size_t k) {
+    if (status.is_due())
+      status.show(fmt::format("setting {} of {}: {}", k + 1, settings.size(), settings[k].text));
+  };
+  const auto found = check_graph(graph, graph_inputs(graph, options.inputs, options.seed), settings,
+                                 context, watch);
+  status.clear();
+  if (options.json) {
+    nlohmann::json line = {
+        {"graph", graph.name()}, {"settings", settings.size()}, {"passed", !found}};
+    if (found)
+      line.update({{"setting", found->setting},
+                   {"symbol", found->symbol},
+                   {"node", found->node},
+                   {"what", found->what}});
+    print(line.dump() + "\n");
+  } else if (found) {
+    print(fmt::format("FAILED: {}: {} differs first\n  {}\n  computed by {}\n  with {}\n",
+                      graph.name(), found->symbol, found->what, found->node, found->setting));
+  } else {
+    print(fmt::format("passed: {}: {} settings give the bits of the nodes run one by one\n",
+                      graph.name(), settings.size()));
+  }
+  return found ? 1 : 0;
+}
+
+using Function = int (*)(const GraphArguments&);
+
+CLI::App* add_command(CLI::App& graph, const char* name, const char* about, Function function,
+                      const std::shared_ptr<GraphArguments>& options, Action& action) {
+  CLI::App* command = graph.add_subcommand(name, about);
+  command->add_option("FILE", options->file, "a graph as text; -: standard input")->required();
+  command
+      ->add_option("--grad", options->grad,
+                   "adds the gradient of a symbol: WHAT, or WHAT:INPUT,… for some inputs")
+      ->type_name("WHAT");
+  command->callback([options, function, &action] {
+    action = [options, function] { return function(*options); };
+  });
+  return command;
+}
+
+void add_compile_options(CLI::App* command, GraphArguments& options) {
+  command->add_option("--streams", options.streams, "streams of the host; default 1")
+      ->type_name("K")
+      ->check(CLI::Range(1, 64));
+  command->add_flag("--separate", options.separate, "each tensor in memory of its own");
+  command->add_flag("--not-in-place", options.not_in_place,
+                    "no output takes the memory of an input");
+}
+
+void add_input_options(CLI::App* command, GraphArguments& options) {
+  command->add_option("--inputs", options.inputs, "the inputs by name; others are random")
+      ->type_name("FILE.npz");
+  command->add_option("--seed", options.seed, "of random inputs; default 0")->type_name("S");
+}
+
+}  // namespace
+
+void add_graph(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<GraphArguments>();
+  CLI::App* graph = app.add_subcommand("graph", "show, plan, run, check or draw a graph of ops");
+  graph->require_subcommand(1);
+  CLI::App* command =
+      add_command(*graph, "show", "print the graph, with a gradient", show, options, action);
+  command->add_flag("--json", options->json, "one line of JSON");
+
+  command = add_command(*graph, "plan", "print the nodes in their order, and the planned memory",
+                        plan, options, action);
+  add_compile_options(command, *options);
+  command->add_flag("--json", options->json, "JSON");
+  command->add_option("--html", options->html, "a page with a picture of memory over time")
+      ->type_name("FILE");
+
+  command = add_command(*graph, "run", "run the graph and print its outputs", run, options, action);
+  add_compile_options(command, *options);
+  add_input_options(command, *options);
+  command->add_option("--repeat", options->repeat, "runs; default 1")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  CLI::Option* json = command->add_flag("--json", options->json, "a line of JSON for each output");
+  command->add_flag("--whole", options->whole, "all elements, however many there are");
+  command->add_option("-o", options->output, "write the outputs to that file")
+      ->type_name("FILE.npz")
+      ->excludes(json);
+  command->add_option("--trace", options->trace, "write when each node ran, for a trace viewer")
+      ->type_name("FILE.json");
+
+  command = add_command(*graph, "check",
+                        "compare every way to compile the graph with its nodes run one by one",
+                        check, options, action);
+  command->add_option("--streams", options->streams, "most streams; default 1")
+      ->type_name("K")
+      ->check(CLI::Range(1, 64));
+  add_input_options(command, *options);
+  command->add_flag("--json", options->json, "one line of JSON");
+
+  command = add_command(*graph, "dot", "print the graph for Graphviz", dot, options, action);
+  add_compile_options(command, *options);
+}
+
+}  // namespace mote::tool

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A graph as a command of `mote graph` takes it: its file, with a gradient if one is asked for, and
+// the tensors of its inputs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mote/symbolic/binding.h"
+#include "mote/symbolic/symbolic_graph.h"
+
+namespace mote::tool {
+
+/// Reads a .graph file; "-" is standard input. Throws Error "FILE: …".
+SymbolicGraph read_graph(const std::string& path);
+
+/// Adds the gradient that `wanted` states, "loss" or "loss:w,b", and makes it an output under the
+/// names "loss/w". Without names it is the gradient with respect to all real inputs.
+void add_gradient(SymbolicGraph& graph, const std::string& wanted);
+
+/// The tensors of the graph's inputs: those of the .npz file by their names, others drawn from the
+/// seed, uniform in [-1, 1); integers are 0 or 1. Throws Error for a tensor of another form.
+std::vector<TensorBinding> graph_inputs(const SymbolicGraph& graph, const std::string& file,
+                                        std::uint64_t seed);
+
+/// Writes a file. Throws Error "FILE: …".
+void write_text(const std::string& path, const std::string& text);
+
+}  // namespace mote::tool

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/settings.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+
+#include "mote/symbolic/dependencies.h"
+#include "mote/symbolic/evaluate.h"
+
+namespace mote::tool {
+namespace {
+
+/// Returns the first element that differs in its bits, as text; nothing if none does.
+std::optional<std::string> difference(const Tensor& expected, const Tensor& got) {
+  const Tensor a = clone(expected);
+  const Tensor b = clone(got);
+  const std::size_t size = size_of(a.dtype());
+  const auto* x = static_cast<const std::byte*>(a.data());
+  const auto* y = static_cast<const std::byte*>(b.data());
+  const std::int64_t count = a.element_count();
+  std::int64_t differing = 0;
+  std::int64_t first = -1;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const std::size_t at = static_cast<std::size_t>(k) * size;
+    if (std::memcmp(x + at, y + at, size) == 0) continue;
+    if (differing++ == 0) first = k;
+  }
+  if (differing == 0) return std::nullopt;
+  AxisList index = a.shape();
+  std::int64_t rest = first;
+  for (int axis = index.size(); axis-- > 0;) {
+    index[axis] = rest % a.extent(axis);
+    rest /= a.extent(axis);
+  }
+  return fmt::format("element {}: expected {}, got {}; {} of {} differ", to_string(index),
+                     a.real_at(index), b.real_at(index), differing, count);
+}
+
+std::optional<GraphDifference> compare(const SymbolicGraph& graph,
+                                       std::span<const TensorBinding> inputs,
+                                       const GraphSetting& setting,
+                                       std::span<const TensorSymbol> symbols, Context& context) {
+  const std::vector<Tensor> expected = evaluate(graph, inputs, symbols, {.context = &context});
+  CompileOptions options = setting.options;
+  options.outputs.assign(symbols.begin(), symbols.end());
+  Executable executable = compile(graph, options, context);
+  executable.run(inputs);
+  for (std::size_t k = 0; k < symbols.size(); ++k) {
+    const auto what = difference(expected[k], executable.output(symbols[k]));
+    if (!what) continue;
+    const NodeSymbol node = graph.producer(symbols[k]);
+    return GraphDifference{setting.text, graph.text(symbols[k]),
+                           node ? graph.text(node) : "no node", *what};
+  }
+  return std::nullopt;
+}
+
+/// Returns the values of all nodes, in the order of nodes.
+std::vector<TensorSymbol> all_values(const SymbolicGraph& graph) {
+  std::vector<TensorSymbol> symbols;
+  for (const std::uint32_t node : topological_order(graph))
+    for (const std::uint32_t output : graph.nodes()[node].outputs)
+      if (output != kNoIndex) symbols.push_back(graph.at(output));
+  return symbols;
+}
+
+}  // namespace
+
+std::vector<GraphSetting> graph_settings(int streams) {
+  constexpr std::array orders = {EvaluationOrder::least, EvaluationOrder::program,
+                                 EvaluationOrder::depth_first, EvaluationOrder::greedy};
+  constexpr std::array names = {"least", "program", "depth_first", "greedy"};
+  std::vector<GraphSetting> settings;
+  for (int k = 1; k <= streams; ++k)
+    for (const bool in_place : {true, false})
+      for (const MemoryMode memory : {MemoryMode::planned, MemoryMode::separate})
+        for (std::size_t order = 0; order < orders.size(); ++order) {
+          if (memory == MemoryMode::separate && (in_place || order > 0)) continue;
+          settings.push_back(
+              {fmt::format("{} stream{}, {}, {}, order {}", k, k == 1 ? "" : "s",
+                           in_place ? "in place" : "not in place",
+                           memory == MemoryMode::planned ? "planned" : "separate", names[order]),
+               {.streams = k,
+                .in_place = in_place,
+                .order = orders[order],
+                .memory = memory,
+                .poison = true}});
+        }
+  return settings;
+}
+
+std::optional<GraphDifference> check_graph(const SymbolicGraph& graph,
+                                           std::span<const TensorBinding> inputs,
+                                           std::span<const GraphSetting> settings, Context& context,
+                                           const std::function<void(std::size_t)>& watch) {
+  const std::vector<TensorSymbol> outputs = graph.outputs();
+  for (std::size_t k = 0; k < settings.size(); ++k) {
+    watch(k);
+    const auto found = compare(graph, inputs, settings[k], outputs, context);
+    if (!found) continue;
+    const auto first = compare(graph, inputs, settings[k], all_values(graph), context);
+    return first ? first : found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace mote::tool
