@@ -281,6 +281,23 @@ TEST(Run, OtherSharedMemoryIsRefused) {
   EXPECT_EQ(x.real_at({3, 3}), 1);
 }
 
+TEST(Run, ViewsBetweenEachOtherShareNothing) {
+  Tensor x(DType::f32, {3, 4});
+  fill(x, -2.0);
+  const Tensor left = x.slice(1, 0, 2);
+  Tensor right = x.slice(1, 2, 2);
+  run(Command("neg"), {&left}, {&right});
+  const Tensor even = x.slice(1, 0, 2, 2);
+  Tensor odd = x.slice(1, 1, 2, 2);
+  run(Command("abs"), {&even}, {&odd});
+  for (std::int64_t row = 0; row < 3; ++row) {
+    EXPECT_EQ(x.real_at({row, 0}), -2);
+    EXPECT_EQ(x.real_at({row, 1}), 2);
+    EXPECT_EQ(x.real_at({row, 2}), 2);
+    EXPECT_EQ(x.real_at({row, 3}), 2);
+  }
+}
+
 TEST(Run, IllegalCallsAreRefusedBeforeDataIsTouched) {
   const Tensor x(DType::f32, {2, 3, 4});
   const Tensor narrow(DType::f16, {2, 3, 4});

@@ -72,15 +72,6 @@ void place_all(const Command& command, std::span<const TensorForm* const> inputs
     if (outputs[k] != nullptr && out[k].data == nullptr) made_up.place(*outputs[k], out[k]);
 }
 
-TensorForm form_of(const DLTensor& x) {
-  TensorForm form;
-  form.dtype = dtype_of(x);
-  form.shape = extents_of(x);
-  form.strides = strides_list(x);
-  form.device = x.device;
-  return form;
-}
-
 /// Returns the pairs of operands that share memory, as inputs and outputs of the op.
 std::vector<mote_op_pair> shared(const CallTensors& call) {
   std::vector<mote_op_pair> pairs;

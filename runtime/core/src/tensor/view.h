@@ -11,7 +11,7 @@ namespace mote {
 Tensor reshaped_view(const Tensor& x, const AxisList& shape, const AxisList& strides,
                      std::int64_t offset);
 
-/// True if the bytes from the first to the last element of x overlap those of y.
+/// True if x and y share a byte; interleaved views need not (share_bytes(), mote/runtime/overlap.h).
 bool overlap(const DLTensor& x, const DLTensor& y);
 inline bool overlap(const Tensor& x, const Tensor& y) { return overlap(x.dl(), y.dl()); }
 
@@ -29,6 +29,7 @@ inline AxisList strides_list(const DLTensor& x) {
 inline std::uintptr_t address_of(const DLTensor& x) {
   return x.data != nullptr ? reinterpret_cast<std::uintptr_t>(x.data) + x.byte_offset : 0;
 }
+TensorForm form_of(const DLTensor& x);
 /// True if dtype, extents, strides and device are equal.
 bool equal_forms(const DLTensor& x, const DLTensor& y);
 

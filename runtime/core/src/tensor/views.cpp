@@ -5,6 +5,7 @@
 #include <string>
 
 #include "mote/base/dlpack.h"
+#include "mote/runtime/overlap.h"
 #include "mote/runtime/status.h"
 #include "mote/runtime/tensor.h"
 #include "tensor/view.h"
@@ -27,12 +28,25 @@ bool equal_forms(const DLTensor& x, const DLTensor& y) {
   return true;
 }
 
+TensorForm form_of(const DLTensor& x) {
+  TensorForm form;
+  form.dtype = dtype_of(x);
+  form.shape = extents_of(x);
+  form.strides = strides_list(x);
+  form.device = x.device;
+  return form;
+}
+
 bool overlap(const DLTensor& x, const DLTensor& y) {
   const auto a = memory_of(x);
   const auto b = memory_of(y);
   const std::less<> before;
-  return !a.empty() && !b.empty() && before(a.data(), b.data() + b.size()) &&
-         before(b.data(), a.data() + a.size());
+  if (a.empty() || b.empty() || !before(a.data(), b.data() + b.size()) ||
+      !before(b.data(), a.data() + a.size()))
+    return false;
+  if (address_of(x) == address_of(y)) return true;
+  const auto distance = static_cast<std::int64_t>(address_of(y) - address_of(x));
+  return share_bytes(ViewPlaces(form_of(x), 0), ViewPlaces(form_of(y), distance));
 }
 
 Tensor reshaped_view(const Tensor& x, const AxisList& shape, const AxisList& strides,

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "mote/graph/overlap.h"
+#include "mote/runtime/overlap.h"
 #include "state.h"
 
 namespace mote::graph {

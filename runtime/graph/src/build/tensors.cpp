@@ -3,7 +3,7 @@
 #include <string>
 
 #include "mote/base/dlpack.h"
-#include "mote/graph/overlap.h"
+#include "mote/runtime/overlap.h"
 #include "state.h"
 
 namespace mote {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mote/graph/overlap.h"
+#include "mote/runtime/overlap.h"
 #include "run/sharing.h"
 #include "state.h"
 
