@@ -110,6 +110,7 @@ struct Graph::State {
   std::vector<graph::PartRecord> parts = std::vector<graph::PartRecord>(1);  ///< the first: all
   std::uint64_t binding = 0;           ///< counts the calls of bind()
   std::vector<std::uint32_t> rebound;  ///< placeholders that nodes do not know of yet
+  std::vector<Tensor> replaced;        ///< memory that runs under way may still use
 
   GraphOptions options;
   graph::PreparedGraph prepared;

@@ -92,8 +92,8 @@ GraphTensor Graph::view(GraphTensor of, std::int64_t byte_offset, const TensorFo
   const ViewPlaces inner(form, 0);  // strides below 0 reach bytes before the first element
   if (byte_offset < outer.low - inner.low || byte_offset > outer.high - inner.high)
     refuse(what + " takes the bytes from " + std::to_string(inner.low) + " to " +
-           std::to_string(inner.high) + " of that, it has those from " +
-           std::to_string(outer.low) + " to " + std::to_string(outer.high));
+           std::to_string(inner.high) + " of that, it has those from " + std::to_string(outer.low) +
+           " to " + std::to_string(outer.high));
   const DLDevice device = whole.tensor.device();
   if (form.device.device_type != device.device_type || form.device.device_id != device.device_id)
     refuse(what + " is on another device than it");
@@ -133,6 +133,7 @@ void Graph::bind(GraphTensor placeholder, const Tensor& memory) {
         "bind: the view " + state_->text_of_tensor(view) + " of " + state_->text_of_tensor(index));
   }
   state_->rebound.push_back(index);
+  if (!state_->prepared.given.empty()) state_->replaced.push_back(record.tensor);
   ++state_->binding;
   record.tensor = memory;
   record.has_memory = true;

@@ -9,7 +9,7 @@ namespace mote::graph {
 
 void apply_bindings(Graph::State& state) {
   if (state.rebound.empty()) return;
-  wait_for_given(state);
+  wait_to_change(state, "bind");
   std::ranges::sort(state.rebound);
   state.rebound.erase(std::unique(state.rebound.begin(), state.rebound.end()), state.rebound.end());
   check_sharing(state);

@@ -83,7 +83,8 @@ void BoundOperation::run_other() {
 
 void BoundOperation::give(Stream& stream) {
   if (kind_ == Kind::command) {
-    list_.front() = &*operation_;
+    // Once it is set, an earlier run may be reading it.
+    if (list_.front() != &*operation_) list_.front() = &*operation_;
     return mote::run(list_, stream);
   }
   mote::copy(kind_ == Kind::fill ? *value_ : inputs_.front(), outputs_.front(), stream);

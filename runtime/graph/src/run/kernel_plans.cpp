@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "mote/base/ops.h"
-#include "mote/graph/overlap.h"
+#include "mote/runtime/overlap.h"
 
 namespace mote::graph {
 namespace {

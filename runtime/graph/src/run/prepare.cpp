@@ -166,7 +166,7 @@ std::shared_ptr<Plan> plan_of(Graph::State& state, std::vector<std::uint32_t> no
 }
 
 void prepare(Graph::State& state, const GraphOptions& options, const StreamSchedule* given) {
-  wait_for_given(state);
+  wait_to_change(state, "prepare");
   const ScheduleProblem problem = problem_of(state);
   const std::vector<std::uint32_t> nodes = live_nodes(state);
   StreamSchedule schedule = schedule_for(state, problem, nodes, options, given);

@@ -130,8 +130,11 @@ StreamSchedule restriction(const Plan& whole, const HappensBefore& before,
 
 void run_and_wait(Graph::State& state, std::uint32_t part);
 void give_run(Graph::State& state, std::uint32_t part, Stream& stream);
-/// Waits for the runs that streams were given; their errors are theirs.
-void wait_for_given(Graph::State& state) noexcept;
+/// Waits for the runs that streams were given; their errors are theirs. False if they are not over,
+/// since the work of a stream cannot wait.
+bool wait_for_given(Graph::State& state) noexcept;
+/// Waits for them, or throws StatusError.
+void wait_to_change(Graph::State& state, const char* op);
 
 /// Rethrows the exception under way as a StatusError that begins with "graph: node …".
 [[noreturn]] void rethrow_of(const NodeRecord& node);

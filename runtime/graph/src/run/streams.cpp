@@ -203,22 +203,37 @@ void abandon(RunState& run, const std::vector<Stream*>& own, Stream* caller = nu
   }
 }
 
+/// Throws an error of a stream, which knows the failing operation at best by its op, with the first
+/// and the last node of that stream.
+[[noreturn]] void refuse_on_stream(const Plan& plan, std::size_t stream, const StatusError& error) {
+  const auto is_there = [&](const Step& step) {
+    return plan.schedule.stream[step.local] == stream;
+  };
+  const auto first = std::ranges::find_if(plan.steps, is_there);
+  const auto last = std::find_if_not(first, plan.steps.end(), is_there) - 1;
+  std::string nodes = text_of(first->operation->node());
+  if (first != last) nodes += " to " + text_of(last->operation->node());
+  refuse("on the stream of " + nodes + ": " + error.what(), error.status());
+}
+
 /// Waits for all streams and throws the run's error: that of a node, or else that of a device.
 void finish(RunState& run, const std::vector<Stream*>& streams) {
-  std::exception_ptr other;
-  for (Stream* stream : streams) {
+  std::exception_ptr error;
+  std::size_t of = 0;
+  for (std::size_t k = 0; k < streams.size(); ++k) {
     try {
-      stream->synchronize();
+      streams[k]->synchronize();
     } catch (...) {
-      if (!other) other = std::current_exception();
+      if (!error) of = k;
+      if (!error) error = std::current_exception();
     }
   }
   run.throw_error();
-  if (!other) return;
+  if (!error) return;
   try {
-    std::rethrow_exception(other);
+    std::rethrow_exception(error);
   } catch (const StatusError& e) {
-    refuse(e.what(), e.status());
+    refuse_on_stream(*run.plan, of, e);
   }
 }
 
@@ -250,12 +265,23 @@ bool has_host_work(const RunStreams& streams) {
 
 }  // namespace
 
-void wait_for_given(Graph::State& state) noexcept {
-  for (const GivenRun& given : state.prepared.given) wait_quietly(given.end);
+bool wait_for_given(Graph::State& state) noexcept {
+  bool all_over = true;
+  for (const GivenRun& given : state.prepared.given) {
+    wait_quietly(given.end);
+    all_over = all_over && given.end.is_over();
+  }
+  if (all_over) state.replaced.clear();
   try {
     forget_what_is_over(state, {});
   } catch (...) {  // NOLINT(bugprone-empty-catch): they are forgotten later
   }
+  return all_over;
+}
+
+void wait_to_change(Graph::State& state, const char* op) {
+  if (!wait_for_given(state))
+    refuse(std::string(op) + ": a run is under way, and the work of a stream must not wait for it");
 }
 
 void run_and_wait(Graph::State& state, std::uint32_t part) {
@@ -274,7 +300,7 @@ void run_and_wait(Graph::State& state, std::uint32_t part) {
     abandon(*run, streams.own);
     throw;
   }
-  finish(*run, streams.own);
+  finish(*run, streams.of_plan);
 }
 
 void give_run(Graph::State& state, std::uint32_t part, Stream& caller) {

@@ -39,7 +39,7 @@ std::size_t Graph::autotune(const TuningOptions& options) {
   const graph::Plan& plan = *graph::ready_plan(*state_, 0);
   if (state_->options.context == nullptr)
     graph::refuse("autotune: it must be prepared with a context, which keeps the times");
-  graph::wait_for_given(*state_);
+  graph::wait_to_change(*state_, "autotune");
   std::size_t asked = 0;
   for (const std::uint32_t n : plan.nodes) {
     graph::NodeRecord& node = state_->nodes[n];
