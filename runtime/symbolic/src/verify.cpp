@@ -167,9 +167,9 @@ class Verifier {
     if (root.kind != SymbolOrigin::tensor || root.producer != kNoIndex) return;
     if (!info.has_form || element_count(info.form) == 0) return;
     const auto parts = parts_.find(info.root);
-    if (parts == parts_.end()) fail(who + ", which no node writes");
-    if (parts->second.count == element_count(root.form)) return;  // no two share an element
-    if (!is_covered(parts->second.regions, {info.form, info.offset}))
+    if (parts != parts_.end() && parts->second.count == element_count(root.form))
+      return;  // no two share an element
+    if (parts == parts_.end() || !is_covered(parts->second.regions, {info.form, info.offset}))
       fail(who + ", of which some elements are not written");
   }
 

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time in proportion to the graph: n and 10 n are compared, so that a machine's speed does not
+// count. A quadratic algorithm takes 100 times as long.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "mote/symbolic/dependencies.h"
+#include "mote/symbolic/symbolic_graph.h"
+
+namespace mote {
+namespace {
+
+constexpr double kMostRatio = 40;
+
+double seconds(const std::function<void()>& call) {
+  const auto begin = std::chrono::steady_clock::now();
+  call();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Expects that call(10 n) takes not much more than ten times as long as call(n). Of five rounds
+/// the best counts: others use the machine too.
+void expect_linear(const std::function<void(std::int64_t)>& call, std::int64_t n) {
+  double best = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < 5 && best > kMostRatio / 2; ++round) {
+    const double few = seconds([&] { call(n); });
+    best = std::min(best, seconds([&] { call(10 * n); }) / few);
+  }
+  EXPECT_LT(best, kMostRatio);
+}
+
+TEST(Scale, AChainIsBuiltOrderedAndVerified) {
+  expect_linear(
+      [](std::int64_t n) {
+        SymbolicGraph g;
+        const TensorSymbol x = g.input("x", {DType::f32, {4}});
+        TensorSymbol y = x;
+        const Command add("add");
+        for (std::int64_t k = 0; k < n; ++k) y = g.add(add, {y, x});
+        g.set_outputs({y});
+        EXPECT_EQ(topological_order(g).size(), static_cast<std::size_t>(n));
+        verify(g);
+      },
+      10000);
+}
+
+/// Builds a graph that writes and reads n parts of a tensor, from the last to the first.
+void write_and_read(std::int64_t n, const AxisList& shape, int axis) {
+  SymbolicGraph g;
+  AxisList of_all = shape;
+  of_all[axis] = n;
+  const TensorSymbol p = g.tensor({DType::f32, of_all}, "p");
+  for (std::int64_t k = n; k-- > 0;) g.fill(g.slice(p, axis, k, 1), 1);
+  const Command relu("relu");
+  for (std::int64_t k = 0; k < n; ++k) g.add(relu, {g.slice(p, axis, k, 1)});
+  const IndexLists before = predecessors(g);
+  EXPECT_EQ(before.entry_count(), static_cast<std::size_t>(n));
+  verify(g);
+}
+
+TEST(Scale, RowsOfATensorAreWrittenAndRead) {
+  expect_linear([](std::int64_t n) { write_and_read(n, {1, 3}, 0); }, 1000);
+}
+
+TEST(Scale, ColumnsOfATensorAreWrittenAndRead) {
+  expect_linear([](std::int64_t n) { write_and_read(n, {3, 1, 2}, 1); }, 1000);
+}
+
+TEST(Scale, PartsBesideALongOneAreWrittenAndRead) {
+  expect_linear(
+      [](std::int64_t n) {
+        SymbolicGraph g;
+        const TensorSymbol p = g.tensor({DType::f32, {2 * n}}, "p");
+        g.fill(g.slice(p, 0, 0, n), 1);
+        const Command relu("relu");
+        for (std::int64_t k = n; k < 2 * n; ++k) {
+          const TensorSymbol part = g.slice(p, 0, k, 1);
+          g.fill(part, 2);
+          g.add(relu, {part});
+        }
+        verify(g);
+      },
+      1000);
+}
+
+TEST(Scale, PartsAreRemovedAndWrittenAgain) {
+  expect_linear(
+      [](std::int64_t n) {
+        SymbolicGraph g;
+        const TensorSymbol p = g.tensor({DType::f32, {n}}, "p");
+        std::vector<TensorSymbol> parts;
+        std::vector<NodeSymbol> nodes;
+        for (std::int64_t k = 0; k < n; ++k) {
+          parts.push_back(g.slice(p, 0, k, 1));
+          nodes.push_back(g.fill(parts.back(), 1));
+        }
+        for (const NodeSymbol node : nodes) g.remove(node);
+        for (const TensorSymbol part : parts) g.fill(part, 2);
+        verify(g);
+      },
+      1000);
+}
+
+TEST(Scale, ANodeHas70000Predecessors) {
+  constexpr std::int64_t kCount = 70000;
+  SymbolicGraph g;
+  const TensorSymbol x = g.input("x", {DType::f32, {4}});
+  const TensorSymbol p = g.tensor({DType::f32, {kCount}}, "p");
+  const Command relu("relu");
+  const NodeSymbol last = g.producer(g.add(relu, {p}));
+  const NodeSymbol after = g.producer(g.add(relu, {x}));
+  for (std::int64_t k = 0; k < kCount; ++k) {
+    g.order(g.fill(g.slice(p, 0, k, 1), 1), after);
+    if (k > 0) g.order(g.node_at(static_cast<std::uint32_t>(k + 1)), after);  // known already
+  }
+  const IndexLists before = predecessors(g);
+  EXPECT_EQ(before[last.index].size(), static_cast<std::size_t>(kCount));
+  EXPECT_EQ(before[after.index].size(), static_cast<std::size_t>(kCount));
+  const std::vector<std::uint32_t> order = topological_order(g, before);
+  EXPECT_EQ(order[kCount], last.index);
+  EXPECT_EQ(order[kCount + 1], after.index);
+  verify(g);
+}
+
+TEST(Scale, EdgesOfOneNode) {
+  expect_linear(
+      [](std::int64_t n) {
+        SymbolicGraph g;
+        const TensorSymbol x = g.input("x", {DType::f32, {4}});
+        const Command relu("relu");
+        const NodeSymbol last = g.producer(g.add(relu, {x}));
+        for (std::int64_t k = 0; k < n; ++k) g.order(g.producer(g.add(relu, {x})), last);
+        EXPECT_EQ(topological_order(g).back(), last.index);
+      },
+      7000);
+}
+
+TEST(Scale, ANodeWritesManyOutputs) {
+  expect_linear(
+      [](std::int64_t n) {
+        SymbolicGraph g;
+        const TensorSymbol p = g.tensor({DType::f32, {n}}, "p");
+        std::vector<TensorSymbol> parts;
+        for (std::int64_t k = 0; k < n; ++k) parts.push_back(g.slice(p, 0, k, 1));
+        g.call({"f", [](std::span<const Tensor>, std::span<const Tensor>) {}}, {}, parts);
+        verify(g);
+      },
+      3000);
+}
+
+TEST(Scale, AncestryOfManySymbolsInManyNodes) {
+  expect_linear(
+      [](std::int64_t n) {
+        SymbolicGraph g;
+        const TensorSymbol x = g.input("x", {DType::f32, {n}});
+        const TensorSymbol p = g.tensor({DType::f32, {n}}, "p");
+        const Command relu("relu");
+        std::vector<TensorSymbol> from;
+        std::vector<TensorSymbol> to;
+        for (std::int64_t k = 0; k < n; ++k) {
+          from.push_back(g.slice(x, 0, k, 1));
+          to.push_back(g.slice(p, 0, k, 1));
+          g.write(relu, std::vector{from.back()}, std::vector{to.back()});
+        }
+        EXPECT_EQ(std::ranges::count(ancestors(g, to), true), n);
+        EXPECT_EQ(std::ranges::count(descendants(g, from), true), n);
+      },
+      1000);
+}
+
+TEST(Scale, ManyUsesAreReplaced) {
+  expect_linear(
+      [](std::int64_t n) {
+        SymbolicGraph g;
+        const TensorSymbol x = g.input("x", {DType::f32, {4}});
+        const TensorSymbol z = g.input("z", {DType::f32, {4}});
+        const Command relu("relu");
+        TensorSymbol view = x;
+        for (std::int64_t k = 0; k < n; ++k) {
+          view = g.permute(view, {0});
+          g.add(relu, {view});
+        }
+        g.replace_uses(x, z);
+        EXPECT_EQ(g.root(view), z);
+      },
+      3000);
+}
+
+TEST(Scale, LateShapesOfAChain) {
+  expect_linear(
+      [](std::int64_t n) {
+        SymbolicGraph g;
+        const TensorSymbol x = g.input("x", DType::f32);
+        const Command relu("relu");
+        TensorSymbol y = x;
+        for (std::int64_t k = 0; k < n; ++k) y = g.add(relu, {y});
+        g.set_form(x, {DType::f32, {4}});
+        EXPECT_EQ(to_string(g.form(y)), "f32[4]");
+      },
+      3000);
+}
+
+}  // namespace
+}  // namespace mote
