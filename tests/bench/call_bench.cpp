@@ -241,7 +241,7 @@ BENCHMARK(known_signature)->Iterations(kIterations);
 constexpr bench::Ratio kRatios[] = {
     {"prepared_command", "indirect_call", 20},
     {"prepared_add", "run_of_add", 0.35},  // it checks nothing again
-    {"chain_of_operations", "indirect_call", 20.0 * kChain},
+    {"chain_of_operations", "indirect_call", 10.0 * kChain},
     {"bound_call", "run_of_add", 1},
 #ifdef _OPENMP
     {"prepared_relu", "region_of_threads", 1},  // it enters no parallel region

@@ -6,7 +6,9 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <vector>
 
+#include "mote/runtime/bound_call.h"
 #include "mote/runtime/command.h"
 #include "mote/runtime/context.h"
 #include "mote/runtime/plugins.h"
@@ -27,10 +29,15 @@ TEST(DocExamples, ARegistration) {
   EXPECT_EQ(cost.at(Registry::global().get("MyRelu")), 1);
 }
 
+TEST(DocExamples, APlan) {
+#include "doc_examples/runtime_2.inc"
+  EXPECT_EQ(to, (std::vector<float>{-1, -2, -3, -4}));
+}
+
 TEST(DocExamples, Streams) {
   Tensor x(DType::f32, {2, 3}), y(DType::f32, {2, 3}), z(DType::f32, {2, 3});
   fill(x, 2.0);
-#include "doc_examples/runtime_2.inc"
+#include "doc_examples/runtime_3.inc"
   EXPECT_EQ(z.real_at({1, 2}), -4.0);
 }
 
@@ -38,7 +45,7 @@ TEST(DocExamples, Backends) {
   Tensor a(DType::f32, {2, 3}), b(DType::f32, {3, 4}), y(DType::f32, {2, 4});
   fill(a, 2.0);
   fill(b, 5.0);
-#include "doc_examples/runtime_3.inc"
+#include "doc_examples/runtime_4.inc"
   EXPECT_EQ(y.real_at({1, 3}), 30.0);
 }
 

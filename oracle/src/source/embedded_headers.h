@@ -10,7 +10,7 @@ struct EmbeddedHeader {
   const char* path;  ///< the path in an #include
   const char* text;
 };
-extern const std::array<EmbeddedHeader, 4> kEmbeddedHeaders;
+extern const std::array<EmbeddedHeader, 5> kEmbeddedHeaders;
 /// The headers that a .cu file needs on a CPU, except mote_cuda.h.
 extern const std::array<EmbeddedHeader, 3> kCudaHeaders;
 
