@@ -8,6 +8,7 @@
 #include "mote/base/error.h"
 #include "part.h"
 #include "search.h"
+#include "seed.h"
 
 namespace mote {
 namespace {
@@ -85,8 +86,12 @@ MemoryPlan plan_memory(const MemoryProblem& problem, const MemoryPlanOptions& op
   plan.planner = "time, best fit";
   const std::uint64_t target = std::max(plan.bound, options.enough);
   std::vector<Greedy> found;
-  for (Part& part : parts) found.push_back(memory::pack_greedily(part, target, options.effort));
-  search_all(parts, found, target, options, plan.steps);
+  for (Part& part : parts)
+    found.push_back(options.planner == MemoryPlanner::seed
+                        ? Greedy{memory::pack_as_seed(part), "seed"}
+                        : memory::pack_greedily(part, target, options.effort));
+  if (options.planner == MemoryPlanner::packing)
+    search_all(parts, found, target, options, plan.steps);
   for (std::size_t k = 0; k < parts.size(); ++k) {
     if (found[k].packing.total == memory::kTooMany)
       throw Error("plan_memory: no plan of " + std::to_string(problem.blocks.size()) +

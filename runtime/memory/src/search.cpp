@@ -22,8 +22,9 @@ namespace {
 
 // A search takes a level of the stack for each block.
 constexpr std::size_t kMostBlocks = 4096;
-// The hashes that are kept, of 8 bytes.
-constexpr std::size_t kRemembered = std::size_t{1} << 20;
+// The hashes that are kept, of 8 bytes: one for so many steps, and at most so many.
+constexpr std::uint64_t kStepsOfHash = 64;
+constexpr std::uint64_t kMostHashes = std::uint64_t{1} << 20;
 
 using Blocks = std::vector<std::uint32_t>;
 
@@ -35,7 +36,7 @@ class Search {
         preference_(preference),
         most_steps_(most_steps),
         state_(part, capacity),
-        failed_(kRemembered, 0) {}
+        failed_(std::clamp<std::uint64_t>(most_steps / kStepsOfHash, 1, kMostHashes), 0) {}
 
   SearchResult run() {
     Blocks all(part_.size());
@@ -65,7 +66,7 @@ class Search {
     if (count == 0) return Verdict::found;
     if (state_.steps > most_steps_) return Verdict::stopped;
     const std::uint64_t hash = state_.hash(list, least);
-    if (failed_[hash % kRemembered] == hash) return Verdict::impossible;
+    if (failed_[hash % failed_.size()] == hash) return Verdict::impossible;
     for (const Candidate& candidate : candidates(list, least)) {
       const std::size_t mark = state_.mark();
       const Verdict verdict = state_.place(candidate.block, list)
@@ -74,7 +75,7 @@ class Search {
       if (verdict != Verdict::impossible) return verdict;
       state_.undo(mark);
     }
-    failed_[hash % kRemembered] = hash;
+    failed_[hash % failed_.size()] = hash;
     return Verdict::impossible;
   }
 
@@ -128,7 +129,7 @@ class Search {
   const Preference preference_;
   const std::uint64_t most_steps_;
   SearchState state_;
-  std::vector<std::uint64_t> failed_;  // hashes of states, by their low bits
+  std::vector<std::uint64_t> failed_;  // hashes of states, by their remainders
 };
 
 constexpr std::array<Preference, 7> kPreferences = {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The default planner on what others find hard, and on what networks need.
+#include <gtest/gtest.h>
+
+#include "mote/memory/check.h"
+#include "mote/memory/plan.h"
+#include "problems.h"
+#include "traces.h"
+
+namespace mote {
+namespace {
+
+constexpr std::uint64_t kCapacity = 1048576;
+
+MemoryPlan verified_plan(const MemoryProblem& problem, const MemoryPlanOptions& options) {
+  MemoryPlan plan = plan_memory(problem, options);
+  const std::optional<Reason> defect = check_memory_plan(problem, plan);
+  EXPECT_FALSE(defect) << defect->text;
+  return plan;
+}
+
+MemoryProblem instance(char set) {
+  return read_minimalloc(test::minimalloc_text(std::string(1, set) + ".1048576.csv")).problem;
+}
+
+TEST(Search, PlacesAllInstancesOfMinimalloc) {
+  for (const char set : std::string("ABCDEFGHIJK")) {
+    const MemoryPlan plan =
+        verified_plan(instance(set), {.effort = MemoryEffort::thorough, .enough = kCapacity});
+    EXPECT_LE(plan.total, kCapacity) << set;
+    // About a nanosecond a step: all of them take less than half a minute.
+    EXPECT_LT(plan.steps, std::uint64_t{1} << 32) << set;
+  }
+}
+
+TEST(Search, TheFastEffortIsWithinAQuarterOfTheBound) {
+  for (const char set : std::string("ABCDEFGHIJK")) {
+    const MemoryPlan plan = verified_plan(instance(set), {.effort = MemoryEffort::fast});
+    EXPECT_LE(4 * plan.total, 5 * plan.bound) << set;
+  }
+}
+
+TEST(Search, TracesOfNetworksMeetTheBound) {
+  for (const auto& [name, problem] : test::network_traces())
+    EXPECT_EQ(verified_plan(problem, {.effort = MemoryEffort::fast}).total, memory_bound(problem))
+        << name;
+}
+
+TEST(Search, ATraceAsPairsMeetsTheBound) {
+  for (const auto& trace : {test::resnet({3, 4, 6, 3}), test::lstm(50, 1)}) {
+    const MemoryProblem problem = test::as_pairs(trace.problem());
+    EXPECT_EQ(verified_plan(problem, {}).total, memory_bound(trace.problem()));
+  }
+}
+
+TEST(Search, MoreStepsAreNotWorse) {
+  const MemoryProblem problem = instance('F');
+  std::uint64_t before = verified_plan(problem, {.steps = 1}).total;
+  for (const std::uint64_t steps : {20, 24, 27}) {
+    const MemoryPlan plan = verified_plan(problem, {.steps = std::uint64_t{1} << steps});
+    EXPECT_LE(plan.total, before);
+    EXPECT_LE(plan.steps, (std::uint64_t{1} << steps) + (std::uint64_t{1} << 20));
+    before = plan.total;
+  }
+}
+
+TEST(Search, EnoughEndsTheWork) {
+  const MemoryPlan plan = verified_plan(instance('A'), {.enough = 2 * kCapacity});
+  EXPECT_LE(plan.total, 2 * kCapacity);
+  EXPECT_EQ(plan.steps, 0U);
+}
+
+TEST(Search, AMillionBlocksTakeMemoryInProportion) {
+  // One block lives all the time. There are 500 million pairs.
+  test::Draws draw(7);
+  std::vector<test::TimedBlock> blocks;
+  for (std::int64_t k = 0; k < 1000000; ++k)
+    blocks.push_back({k, k + 1 + static_cast<std::int64_t>(draw(1000)), 64 * (1 + draw(100)), 64});
+  blocks.push_back({0, 1000000, 64, 64});
+  const MemoryProblem problem = test::timed_problem(blocks);
+  const MemoryPlan plan = verified_plan(problem, {.effort = MemoryEffort::fast});
+  EXPECT_LT(plan.total, 2 * plan.bound);
+}
+
+}  // namespace
+}  // namespace mote
