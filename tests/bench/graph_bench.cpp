@@ -112,7 +112,7 @@ BENCHMARK(adds_in_graph)->Iterations(kIterations);
 
 constexpr bench::Ratio kRatios[] = {{"empty_functions_in_graph", "empty_functions_called", 4},
                                     {"empty_kernels_in_graph", "empty_kernels_called", 20},
-                                    {"adds_in_graph", "adds_called", 4}};
+                                    {"adds_in_graph", "adds_called", 2}};
 
 /// Two independent branches of conv2d nodes.
 Graph branches(Context& context, int streams) {
