@@ -97,7 +97,7 @@ std::vector<Attempt> attempts(const SymbolicGraph& graph, const ForwardWay& way)
 std::uint64_t planned_bytes(const SymbolicGraph& graph) {
   CompileOptions options;
   options.plan.effort = MemoryEffort::fast;
-  return lay_out(graph, {}, options).plan.total;
+  return lay_out(graph, {}, options, nullptr).plan.total;
 }
 
 CheckpointReport fit_budget(SymbolicGraph& graph, std::span<const TensorSymbol> losses,

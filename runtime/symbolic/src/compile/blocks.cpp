@@ -21,7 +21,8 @@ class BlockFinder {
   Blocks find(std::span<const SharedPair> pairs, std::span<const std::uint32_t> kept,
               std::span<const std::uint32_t> bound, bool is_separate) {
     find_owners(bound);
-    for (const SharedPair& pair : pairs) same_[find_same(pair.output)] = find_same(pair.input);
+    for (const SharedPair& pair : pairs)
+      same_[find_same(pair.output)] = find_same(graph_.symbols()[pair.input].root);
     for (std::uint32_t k = 0; k < steps_.steps.size(); ++k) {
       for (const std::uint32_t symbol : outputs_of(graph_, steps_.steps[k])) use(symbol, k, true);
       for (const std::uint32_t symbol : inputs_of(graph_, steps_.steps[k])) use(symbol, k, false);

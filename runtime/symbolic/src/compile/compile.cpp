@@ -26,7 +26,7 @@ class Compiler {
   std::unique_ptr<CompiledGraph> compile() {
     find_asked();
     run_passes();
-    layout_ = lay_out(graph_, bound_now_, options_);
+    layout_ = lay_out(graph_, bound_now_, options_, &context_);
     build();
     describe();
     return std::move(compiled_);

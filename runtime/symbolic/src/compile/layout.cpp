@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compile/layout.h"
 
+#include "compile/same_kernel.h"
 #include "mote/symbolic/in_place.h"
 #include "mote/symbolic/order.h"
 
@@ -10,8 +11,8 @@ namespace {
 class LayoutMaker {
  public:
   LayoutMaker(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
-              const CompileOptions& options)
-      : graph_(graph), bound_(bound), options_(options) {
+              const CompileOptions& options, Context* context)
+      : graph_(graph), bound_(bound), options_(options), context_(context) {
     for (const std::uint32_t index : bound) bound_symbols_.push_back(graph.at(index));
   }
 
@@ -36,12 +37,20 @@ class LayoutMaker {
   std::vector<SharedPair> pairs() const {
     const HappensBefore before(layout_.schedule);
     const std::vector<std::uint32_t>& step = layout_.steps.position;
+    const std::vector<NodeInPlacePair> allowed = in_place_pairs(
+        graph_, [&](std::uint32_t a, std::uint32_t b) { return before(step[a], step[b]); },
+        bound_symbols_);
+    SameKernels kernels(graph_, context_);
     std::vector<SharedPair> shared;
-    for (const NodeInPlacePair& pair : in_place_pairs(
-             graph_, [&](std::uint32_t a, std::uint32_t b) { return before(step[a], step[b]); },
-             bound_symbols_)) {
-      const NodeInfo& node = graph_.nodes()[pair.node];
-      shared.push_back({pair.node, node.inputs[pair.input], node.outputs[pair.output]});
+    for (std::size_t begin = 0; begin < allowed.size();) {
+      std::size_t end = begin + 1;
+      while (end < allowed.size() && allowed[end].node == allowed[begin].node) ++end;
+      const auto of_node = std::span(allowed).subspan(begin, end - begin);
+      begin = end;
+      if (!kernels.keeps(of_node)) continue;
+      const NodeInfo& node = graph_.nodes()[of_node[0].node];
+      for (const NodeInPlacePair& pair : of_node)
+        shared.push_back({pair.node, node.inputs[pair.input], node.outputs[pair.output]});
     }
     return shared;
   }
@@ -64,6 +73,7 @@ class LayoutMaker {
   const SymbolicGraph& graph_;
   std::span<const std::uint32_t> bound_;
   const CompileOptions& options_;
+  Context* context_;
   std::vector<TensorSymbol> bound_symbols_;
   GraphLayout layout_;
 };
@@ -71,8 +81,8 @@ class LayoutMaker {
 }  // namespace
 
 GraphLayout lay_out(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
-                    const CompileOptions& options) {
-  return LayoutMaker(graph, bound, options).make();
+                    const CompileOptions& options, Context* context) {
+  return LayoutMaker(graph, bound, options, context).make();
 }
 
 }  // namespace mote

@@ -25,8 +25,9 @@ struct GraphLayout {
 };
 
 /// Lays out the graph, whose outputs are kept after a run. `bound` are outputs in the caller's
-/// memory. Of the options it reads streams, in_place, order, memory, poison and plan.
+/// memory. Of the options it reads streams, in_place, order, memory, poison and plan. Kernels are
+/// chosen in the context; null: among the generated ones.
 GraphLayout lay_out(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
-                    const CompileOptions& options);
+                    const CompileOptions& options, Context* context);
 
 }  // namespace mote

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <utility>
 
+#include "mote/memory/picture.h"
 #include "mote/symbolic/compile.h"
 
 namespace mote {
@@ -52,6 +53,22 @@ std::string to_text(const CompileReport& report) {
     text << "  bytes " << block.offset << ".." << block.offset + block.bytes << ", nodes "
          << block.first << ".." << block.last << ": " << block.name << "\n";
   return std::move(text).str();
+}
+
+std::string to_svg(const CompileReport& report) {
+  MemoryProblem problem;
+  MemoryPlan plan;
+  std::vector<Lifetime> lifetimes;
+  for (const CompiledBlock& block : report.blocks) {
+    problem.blocks.push_back({block.bytes, kAlignment, block.name});
+    lifetimes.push_back(
+        {static_cast<std::int64_t>(block.first), static_cast<std::int64_t>(block.last) + 1});
+    plan.offsets.push_back(block.offset);
+  }
+  problem.interference = Interference::of_lifetimes(std::move(lifetimes));
+  plan.total = report.arena_bytes;
+  plan.bound = report.lower_bound;
+  return memory_picture(problem, plan);
 }
 
 std::string to_json(const CompileReport& report) {
