@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names of the variants in which mote generates a kernel, and their names before 0.2, which
-// files and command lines may still have; they are read until 0.3.
+// files and command lines may still have; they are read until 0.4.
 #pragma once
 
 #include <string_view>
