@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "error_of.h"
 #include "mote/runtime/status.h"
 
 namespace mote {
@@ -18,14 +19,7 @@ Tensor row(std::initializer_list<double> values) {
   return t;
 }
 
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const StatusError& e) {
-    return e.what();
-  }
-  return "";
-}
+using test::error_of;
 
 TEST(Evaluate, RunsNodesInTheOrderOfTheirTensors) {
   SymbolicGraph g;
