@@ -26,11 +26,23 @@ void for_each_index(const AxisList& shape, const Function& function) {
   }
 }
 
-long double sum_of(const SymbolicGraph& graph, const std::vector<TensorBinding>& bindings,
-                   TensorSymbol f) {
+struct Evaluated {
   long double sum = 0;
-  for (const double value : numbers(evaluate(graph, bindings, std::vector{f})[0])) sum += value;
-  return sum;
+  long double magnitude = 0;  ///< the sum of absolute values
+};
+Evaluated evaluated(const SymbolicGraph& graph, const std::vector<TensorBinding>& bindings,
+                    const WeightedSum& f) {
+  Evaluated result;
+  const std::vector<Tensor> values = evaluate(graph, bindings, f.of);
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    const Numbers elements = numbers(values[n]);
+    for (std::size_t k = 0; k < elements.size(); ++k) {
+      const long double term = (f.weights.empty() ? 1.0L : f.weights[n][k]) * elements[k];
+      result.sum += term;
+      result.magnitude += std::fabs(term);
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -46,12 +58,12 @@ Tensor real(const Numbers& values) {
   return real(values, {static_cast<std::int64_t>(values.size())});
 }
 
-Tensor counted(const AxisList& shape) {
+Tensor counted(const AxisList& shape, double lowest, double highest, int turn) {
   Numbers values;
   for_each_index(shape, [&](const AxisList&, std::size_t k) {
-    const double turn = 0.7548776662466927 * static_cast<double>(k + 1);  // low discrepancy
-    const double part = turn - std::floor(turn);
-    values.push_back(static_cast<double>(k % 4) - 2 + 0.125 + 0.75 * part);
+    // A sequence of low discrepancy: elements of one tensor keep away from each other.
+    const double at = 0.6180339887498949 * static_cast<double>(k + 1) + 0.2360679774997898 * turn;
+    values.push_back(lowest + (highest - lowest) * (at - std::floor(at)));
   });
   return real(values, shape);
 }
@@ -65,20 +77,12 @@ Numbers numbers(const Tensor& tensor) {
   return values;
 }
 
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const StatusError& e) {
-    return e.what();
-  }
-  return "";
-}
-
 void expect_central_differences(const SymbolicGraph& graph,
-                                const std::vector<TensorBinding>& bindings, TensorSymbol f,
+                                const std::vector<TensorBinding>& bindings, const WeightedSum& f,
                                 const std::vector<TensorSymbol>& wrt,
                                 const std::vector<TensorSymbol>& gradients) {
   const std::vector<Tensor> values = evaluate(graph, bindings, gradients);
+  const auto magnitude = static_cast<double>(evaluated(graph, bindings, f).magnitude);
   for (std::size_t n = 0; n < wrt.size(); ++n) {
     std::size_t at = 0;
     while (bindings[at].first != wrt[n]) ++at;
@@ -89,9 +93,9 @@ void expect_central_differences(const SymbolicGraph& graph,
         moved[at].second = clone(bindings[at].second);
         const double x = moved[at].second.real_at(index);
         moved[at].second.set(index, x + step);
-        const long double above = sum_of(graph, moved, f);
+        const long double above = evaluated(graph, moved, f).sum;
         moved[at].second.set(index, x - step);
-        return static_cast<double>((above - sum_of(graph, moved, f)) / (2 * step));
+        return static_cast<double>((above - evaluated(graph, moved, f).sum) / (2 * step));
       };
       // Differences at h, h/2 and h/4 have errors c h^2, c h^2/4, c h^2/16, so two of them tell the
       // third one's: what is left after Richardson's extrapolation is smaller than their distance.
@@ -101,10 +105,8 @@ void expect_central_differences(const SymbolicGraph& graph,
       const double c = difference(step / 4);
       const double first = b + (b - a) / 3;
       const double limit = c + (c - b) / 3;
-      // Rounding of f at the least step.
-      const double scale =
-          std::fabs(static_cast<double>(sum_of(graph, bindings, f))) + std::fabs(limit) + 1;
-      const double rounding = 0x1p-52 * 64 * scale / (step / 4);
+      // Some roundings of each term of f, divided by the least step.
+      const double rounding = 0x1p-52 * 16 * (magnitude + std::fabs(limit)) / (step / 4);
       EXPECT_NEAR(got[k], limit, std::fabs(limit - first) + rounding)
           << graph.text(wrt[n]) << to_string(index);
     });

@@ -142,7 +142,7 @@ TEST(Gradient, TakesMoreAxesThanTheOpHas) {
   const TensorSymbol f = g.add("layer_norm", {x, gamma, beta});
   const auto grads = gradient(g, {f}, {x, gamma, beta});
   expect_central_differences(
-      g, {{x, counted({2, 3, 4})}, {gamma, real({1, -2, 3, 4})}, {beta, real({0, 1, 2, 3})}}, f,
+      g, {{x, counted({2, 3, 4})}, {gamma, real({1, -2, 3, 4})}, {beta, real({0, 1, 2, 3})}}, {{f}},
       {x, gamma, beta}, grads);
 }
 
@@ -189,7 +189,7 @@ TEST(Gradient, OfAnOpWithSeveralOutputsTakesThoseThatCome) {
     TensorSymbol f = parts.front();
     for (std::size_t k = 1; k < parts.size(); ++k) f = g.add("add", {f, parts[k]});
     const auto grads = gradient(g, {f}, {x});
-    expect_central_differences(g, {{x, counted({3, 4})}}, f, {x}, grads);
+    expect_central_differences(g, {{x, counted({3, 4})}}, {{f}}, {x}, grads);
   }
 }
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The orders to which ops can be differentiated, as the registry and the rules have them.
+#include <algorithm>
+
+#include "gradient/op_table.h"
+#include "mote/symbolic/gradient.h"
+
+namespace mote {
+namespace {
+
+bool has_kernel(const GeneratedKernels* kernels, DType dtype) {
+  if (kernels == nullptr || kernels->empty()) return true;  // a plug-in's op
+  return std::ranges::any_of(*kernels, [&](const GeneratedKernel& k) { return k.dtype == dtype; });
+}
+
+int order_of(OpTable& ops, const OpFacts& facts, std::string_view op, DType dtype) {
+  if (facts.passing != Passing::no) return kAnyOrder;
+  if (!facts.row || !has_kernel(facts.row->kernels, dtype)) return 0;
+  const OpRule* rule = rule_of(op);
+  if (rule != nullptr && rule->curvature != Curvature::none) return kAnyOrder;
+  const OpFacts& of_gradient = ops.facts(facts.row->gradient);
+  return of_gradient.row && has_kernel(of_gradient.row->kernels, dtype) ? 2 : 1;
+}
+
+}  // namespace
+
+std::vector<GradientOrder> gradient_orders(const Registry& registry) {
+  OpTable ops(registry);
+  const auto generated = registry.column<GeneratedKernels>(kGenerated);
+  std::vector<GradientOrder> rows;
+  for (OpId op = 0; op < registry.size(); ++op) {
+    const OpFacts& facts = ops.facts(op);
+    const GeneratedKernels* kernels = generated.find(op);
+    if (facts.base || kernels == nullptr) continue;
+    for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+      if (!has_kernel(kernels, dtype)) continue;
+      GradientOrder row{.op = registry.name(op), .dtype = dtype};
+      row.is_zero = facts.flow.from == 0 && !facts.row;
+      row.order = order_of(ops, facts, row.op, dtype);
+      if (row.order == 0 && is_narrow(dtype)) {
+        row.order = order_of(ops, facts, row.op, DType::f32);
+        row.in_f32 = row.order > 0;
+      }
+      rows.push_back(std::move(row));
+    }
+  }
+  std::ranges::stable_sort(rows, {}, &GradientOrder::op);
+  return rows;
+}
+
+}  // namespace mote
