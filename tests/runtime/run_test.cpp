@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mote/runtime/command.h"
+#include "mote/runtime/infer.h"
 #include "mote/runtime/status.h"
 #include "mote/runtime/tensor.h"
 #include "runtime/expect_error.h"
@@ -135,6 +136,30 @@ TEST(Run, AnAxisIsChosenInAnyRank) {
       RC_ASSERT(sums.integer_at(where) == sum);
     }
   }));
+}
+
+TEST(Run, LossesOverClassesWorkAlongAxisOneOfAnyRank) {
+  const Tensor x(DType::f64, {3, 4});
+  const Tensor t(DType::i64, {3});
+  for (std::int64_t n = 0; n < 3; ++n) {
+    t.set({n}, n + 1);
+    for (std::int64_t k = 0; k < 4; ++k) x.set({n, k}, static_cast<double>(n * 4 + k * k) / 8);
+  }
+  const Tensor three = x.reshape({3, 4, 1}), three_t = t.reshape({3, 1});
+  const Tensor four = x.reshape({3, 4, 1, 1}), four_t = t.reshape({3, 1, 1});
+  for (const char* op : {"cross_entropy", "nll", "cross_entropy_none", "nll_none"}) {
+    const Command command(op);
+    const Tensor canonical = compute(command, {&three, &three_t})[0];
+    const Tensor plain = compute(command, {&x, &t})[0];
+    const Tensor wide = compute(command, {&four, &four_t})[0];
+    const Tensor last = compute(Command(op, {}, -1), {&x, &t})[0];
+    for (const Tensor* y : {&plain, &wide, &last})
+      for (std::int64_t k = 0; k < canonical.element_count(); ++k)
+        EXPECT_EQ(y->reshape({y->element_count()}).real_at({k}),
+                  canonical.reshape({canonical.element_count()}).real_at({k}))
+            << op;
+    EXPECT_EQ(plain.rank(), canonical.rank() == 0 ? 0 : 1);
+  }
 }
 
 TEST(Run, MatmulTakesABatchOfAnyRank) {

@@ -38,9 +38,28 @@ struct AxisForm {
   int rank = 0;  ///< the rank of the first input
 };
 
+/// True if no output has the axis: the op adds up over it, or the like.
+bool is_reduced(const mote_op_definition& op, const char* axis) {
+  for (std::int32_t k = 0; k < op.output_count; ++k)
+    if (find_axis(op.outputs[k], axis) != kUnused) return false;
+  return true;
+}
+
+/// True for an op over [R, K, C] that works along K and reduces R and C, such as cross_entropy.
+bool reduces_the_others(const mote_op_definition& op, const mote_op_tensor& m) {
+  return m.rank == 3 && !flag(m.batch, 0) && !flag(m.batch, 2) && is_reduced(op, m.axes[0]) &&
+         is_reduced(op, m.axes[2]);
+}
+
+bool is_loss_over_classes(const mote_op_definition& op, std::span<const CallOperand> operands) {
+  return std::strcmp(op.family, "loss") == 0 && !operands.empty() && !operands.front().is_output &&
+         operands.front().meaning->rank == 3;
+}
+
 AxisForm axis_form(const mote_op_definition& op, int axis, std::span<const CallOperand> operands) {
   const mote_op_tensor& m = *operands.front().meaning;
-  const bool ok = (m.rank == 3 && m.batch == 0b101U) || (m.rank == 2 && m.batch == 0b01U);
+  const bool ok = (m.rank == 3 && m.batch == 0b101U) || (m.rank == 2 && m.batch == 0b01U) ||
+                  reduces_the_others(op, m);
   if (!ok)
     refuse(op, "it works along no axis that could be chosen, got axis " + std::to_string(axis));
   const int rank = operands.front().rank();
@@ -84,6 +103,8 @@ void find_runs(const mote_op_definition& op, std::optional<int> axis,
                std::span<const CallOperand> operands, std::span<Runs> runs) {
   const mote_op_tensor* y = op.output_count > 0 ? op.outputs : nullptr;
   const char* first_batch = y != nullptr && y->rank > 0 && flag(y->batch, 0) ? y->axes[0] : nullptr;
+  if (!axis && is_loss_over_classes(op, operands) && operands.front().rank() != 3)
+    axis = 1;  // classes follow the first axis: [N, K], [N, K, H, W]
   const AxisForm form = axis ? axis_form(op, *axis, operands) : AxisForm{};
   for (std::size_t n = 0; n < operands.size(); ++n)
     runs[n] = axis ? axis_runs(op, operands[n], form) : leading_runs(op, operands[n], first_batch);

@@ -103,7 +103,8 @@ struct RunOptions {
 /// Axes: a pointwise op takes up to 12, with NumPy's broadcasting. Other ops take their canonical
 /// ranks, or more: excess leading axes are a batch, if the op has a batch as its first axis. With
 /// an axis, an op over [R, N, C] takes the axes before it as R and those after it as C (an op over
-/// [R, N] takes it and those after it as N). Axes are merged where strides allow it, else the
+/// [R, N] takes it and those after it as N). A loss over [R, K, C] that gets x of another rank
+/// works along axis 1: [N, K], [N, K, H, W]. Axes are merged where strides allow it, else the
 /// kernel runs once for each index. Throws StatusError "softmax: …" with the reason of the kernel
 /// that declined. With up to 64 inputs and 64 outputs, a call without workspace allocates nothing.
 void run(const Command& command, std::span<const Tensor* const> inputs,
