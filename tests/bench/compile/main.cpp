@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures graphs from their building to a run, and prints tables in Markdown. With --gate only
+// ratios are compared: time and bytes of ten times as long a chain, memory of networks over the
+// least that is possible. A number as the argument is the longest chain.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "measures.h"
+
+namespace mote::bench {
+namespace {
+
+constexpr double kMega = 1e6;
+
+void print_chains(int longest, Context& context) {
+  fmt::print("| chain of | gradient | build ms | gradient ms | compile ms | µs a node | MB |\n");
+  fmt::print("|---|---|---|---|---|---|---|\n");
+  for (const bool with_gradient : {false, true}) {
+    for (int nodes = 1000; nodes <= longest; nodes *= 10) {
+      const ChainCost c = chain_cost(nodes, with_gradient, context);
+      fmt::print("| {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.2f} | {:.1f} |\n", nodes,
+                 with_gradient ? "yes" : "no", 1e3 * c.build, 1e3 * c.gradient, 1e3 * c.compile,
+                 1e6 * c.seconds() / nodes, static_cast<double>(c.peak) / kMega);
+    }
+  }
+}
+
+double over_bound(const NetworkMemory& m) {
+  return static_cast<double>(m.arena) / static_cast<double>(m.bound);
+}
+
+void print_networks(const std::vector<NetworkMemory>& all) {
+  fmt::print("| network | nodes | in place | separate MB | bound MB | arena MB | ratio | s |\n");
+  fmt::print("|---|---|---|---|---|---|---|---|\n");
+  for (const NetworkMemory& m : all)
+    fmt::print("| {} | {} | {} | {:.2f} | {:.2f} | {:.2f} | {:.3f} | {:.2f} |\n", m.name, m.nodes,
+               m.in_place, static_cast<double>(m.separate) / kMega,
+               static_cast<double>(m.bound) / kMega, static_cast<double>(m.arena) / kMega,
+               over_bound(m), m.seconds);
+}
+
+bool is_within(const std::string& what, double ratio, double limit) {
+  fmt::print("{}: {:.3f}, the limit is {}{}\n", what, ratio, limit,
+             ratio <= limit ? "" : ": beyond it");
+  return ratio <= limit;
+}
+
+/// Ten times as many nodes may take twelve times the time and bytes.
+bool is_linear(Context& context) {
+  constexpr int kNodes = 2000;
+  constexpr double kLimit = 12;
+  bool in_time = false;
+  bool in_bytes = false;
+  for (int attempt = 0; attempt < 5 && !(in_time && in_bytes); ++attempt) {
+    const ChainCost one = chain_cost(kNodes, true, context);
+    const ChainCost ten = chain_cost(10 * kNodes, true, context);
+    in_time = is_within("time of ten times the nodes", ten.seconds() / one.seconds(), kLimit);
+    in_bytes = is_within("bytes of ten times the nodes",
+                         static_cast<double>(ten.peak) / static_cast<double>(one.peak), kLimit);
+  }
+  return in_time && in_bytes;
+}
+
+int gate() {
+  Context context;
+  bool ok = is_linear(context);
+  for (const NetworkMemory& m : network_memory(context))
+    ok = is_within("memory of " + m.name, over_bound(m), 1) && ok;
+  return ok ? 0 : 1;
+}
+
+int print_all(int longest) {
+  Context context;
+  print_chains(longest, context);
+  fmt::print("\n");
+  print_networks(network_memory(context));
+  fmt::print("\na node that does nothing takes {:.1f} ns\n", dispatch_nanoseconds(context));
+  fmt::print("two streams are {:.2f} times as fast as one\n", gain_of_two_streams());
+  return 0;
+}
+
+}  // namespace
+}  // namespace mote::bench
+
+int main(int argc, char** argv) {
+  // OpenMP takes the number of threads for each worker from the environment, when the program
+  // starts.
+  if (std::getenv("OMP_NUM_THREADS") == nullptr) {
+    setenv("OMP_NUM_THREADS", "1", 1);
+    execv("/proc/self/exe", argv);
+  }
+  if (argc == 2 && std::strcmp(argv[1], "--gate") == 0) return mote::bench::gate();
+  return mote::bench::print_all(argc == 2 ? std::atoi(argv[1]) : 100000);
+}

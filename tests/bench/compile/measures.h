@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this program measures of compiled graphs. Times are those of the process on the CPU.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "mote/runtime/context.h"
+
+namespace mote::bench {
+
+/// Building, differentiating and compiling a chain of `nodes` nodes of one element.
+struct ChainCost {
+  int nodes = 0;
+  double build = 0, gradient = 0, compile = 0;  ///< seconds
+  std::size_t peak = 0;                         ///< bytes of the heap
+  double seconds() const { return build + gradient + compile; }
+};
+ChainCost chain_cost(int nodes, bool with_gradient, Context& context);
+
+/// A network's memory, compiled for one stream.
+struct NetworkMemory {
+  std::string name;
+  std::size_t nodes = 0, arena = 0, bound = 0, separate = 0, in_place = 0;
+  double seconds = 0;  ///< of compile()
+};
+/// ResNet-50, DenseNet-121, LSTM and a Transformer at batch 1 or as they are named, forward and a
+/// training step with the gradients of all parameters bound by the caller.
+std::vector<NetworkMemory> network_memory(Context& context);
+
+/// Returns the nanoseconds that a run takes for each node of a chain of functions that do nothing.
+double dispatch_nanoseconds(Context& context);
+/// Returns how many times as fast two streams are as one for two independent branches of conv2d.
+double gain_of_two_streams();
+
+}  // namespace mote::bench
