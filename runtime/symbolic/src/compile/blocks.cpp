@@ -88,8 +88,12 @@ class BlockFinder {
   void keep(std::uint32_t symbol) {
     const std::uint32_t block = block_of(symbol);
     if (block == kNoIndex) return;
-    if (blocks_.first[block] == kNoIndex)
-      fail_graph("output " + graph_.text(graph_.at(symbol)) + " is written by no node");
+    if (blocks_.first[block] == kNoIndex) {
+      // A tensor without elements needs no node that writes it.
+      if (blocks_.problem.blocks[block].bytes > 0)
+        fail_graph("output " + graph_.text(graph_.at(symbol)) + " is written by no node");
+      blocks_.first[block] = 0;
+    }
     blocks_.last[block] = static_cast<std::uint32_t>(steps_.steps.size());
   }
 

@@ -37,8 +37,9 @@ class GraphBuilder {
     if (info.root == symbol) return made = root(symbol);
     const GraphTensor of = tensor(info.root);
     const auto size = static_cast<std::int64_t>(size_of(info.form.dtype));
-    return built_.tensors[symbol] =
-               built_.graph.view(of, info.offset * size, info.form, name_of(symbol));
+    // A view without elements begins nowhere.
+    const std::int64_t begin = element_count(info.form) == 0 ? 0 : info.offset * size;
+    return built_.tensors[symbol] = built_.graph.view(of, begin, info.form, name_of(symbol));
   }
 
   GraphTensor root(std::uint32_t symbol) {

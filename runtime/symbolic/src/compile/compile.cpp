@@ -12,6 +12,7 @@
 #include "fail.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/pass.h"
+#include "mote/symbolic/text.h"
 
 namespace mote {
 namespace {
@@ -136,19 +137,20 @@ class Compiler {
     describe_nodes();
     for (std::size_t b = 0; b < layout_.blocks.problem.blocks.size(); ++b) {
       const MemoryBlock& block = layout_.blocks.problem.blocks[b];
-      report.separate_bytes += block.bytes;
+      report.separate_bytes += (block.bytes + kAlignment - 1) / kAlignment * kAlignment;
       report.blocks.push_back({block.name, block.bytes, layout_.plan.offsets[b],
                                layout_.blocks.first[b], layout_.blocks.last[b]});
     }
   }
 
   void describe_nodes() {
+    const std::vector<std::string> texts = node_texts(graph_);
     std::vector<bool> in_place(graph_.node_count());
     for (const SharedPair& pair : layout_.pairs) in_place[pair.node] = true;
     for (std::uint32_t k = 0; k < layout_.steps.steps.size(); ++k) {
       const Step& step = layout_.steps.steps[k];
       CompiledNode node;
-      node.text = text_of(step);
+      node.text = step.kind == StepKind::node ? texts[step.index] : fill_text(step);
       node.stream = static_cast<int>(layout_.schedule.stream[k]);
       for (std::size_t w = layout_.schedule.wait_begin[k]; w < layout_.schedule.wait_begin[k + 1];
            ++w)
@@ -158,8 +160,7 @@ class Compiler {
     }
   }
 
-  std::string text_of(const Step& step) const {
-    if (step.kind == StepKind::node) return graph_.text(graph_.node_at(step.index));
+  std::string fill_text(const Step& step) const {
     return std::string(step.kind == StepKind::zeros ? "zeros" : "poison") + " of " +
            graph_.text(graph_.at(step.index));
   }

@@ -118,12 +118,20 @@ class KernelGradient {
         form.device = device;
       }
       // A gradient that does not come is 0; where only the shape matters, the value need not stay.
-      if (!x || !reads)
+      if (!x || !reads || (is_input && is_for_other_factor(of)))
         inputs[k] = builder_.filled(0, form);
       else
         inputs[k] = builder_.reshaped(x, form.shape);
     }
     return inputs;
+  }
+
+  /// True for a factor of a product if only the factor's own gradient is asked for: it is the other
+  /// factor times gy.
+  bool is_for_other_factor(std::size_t k) const {
+    const OpRule* rule = rule_of(op_.name);
+    return rule != nullptr && rule->tangent == Tangent::bilinear && k < 2 &&
+           !is_in(call_.wanted, 1 - k);
   }
 
   std::vector<TensorSymbol> direct(const Command& command, std::span<const TensorSymbol> inputs,

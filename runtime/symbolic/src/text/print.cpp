@@ -34,6 +34,18 @@ class GraphPrinter {
     return std::move(text_);
   }
 
+  std::vector<std::string> nodes() {
+    name_symbols();
+    std::vector<std::string> texts;
+    for (const NodeInfo& node : graph_.nodes()) {
+      texts.emplace_back();
+      if (node.removed) continue;
+      if (!node.outputs.empty()) texts.back() = symbol_list(node.outputs) + " = ";
+      texts.back() += value(node, true);
+    }
+    return texts;
+  }
+
  private:
   const SymbolInfo& symbol(std::uint32_t k) const { return graph_.symbols()[k]; }
 
@@ -294,5 +306,9 @@ class GraphPrinter {
 }  // namespace
 
 std::string to_text(const SymbolicGraph& graph) { return GraphPrinter(graph).run(); }
+
+std::vector<std::string> node_texts(const SymbolicGraph& graph) {
+  return GraphPrinter(graph).nodes();
+}
 
 }  // namespace mote

@@ -78,7 +78,7 @@ struct CompileReport {
   std::vector<CompiledBlock> blocks;
   std::size_t arena_bytes = 0;
   std::size_t lower_bound = 0;     ///< the most bytes that are needed at once
-  std::size_t separate_bytes = 0;  ///< the sum of all blocks
+  std::size_t separate_bytes = 0;  ///< the sum of all blocks, each aligned
   std::size_t workspace_bytes = 0;
   int streams = 1;
   std::size_t events = 0;

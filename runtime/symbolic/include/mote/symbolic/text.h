@@ -24,6 +24,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mote/base/export.h"
 #include "mote/symbolic/symbolic_graph.h"
@@ -33,6 +34,9 @@ namespace MOTE_API mote {
 /// Writes the graph. Symbols without a name get "t<index>", with underscores behind it if another
 /// symbol has that name. The elements of a constant on a device are fetched. NaNs keep their sign.
 std::string to_text(const SymbolicGraph& graph);
+
+/// Returns a line for each node, "h = matmul(x, w)", for people; empty for one that was removed.
+std::vector<std::string> node_texts(const SymbolicGraph& graph);
 
 /// Reads what to_text wrote. `functions` are the caller's code that the text may name. Throws
 /// StatusError "graph text: line 3, column 7: what, got, expected". It does not verify the graph
