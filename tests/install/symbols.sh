@@ -18,7 +18,7 @@ check "libraries that libmote.so needs beyond the compiler's" "$beyond" ""
 
 for name in mote mote_npz mote_compiler mote_oracle; do
   file="$lib/lib$name.so"
-  check "SONAME of $file" "$(readelf -d "$file" | sed -n 's/.*SONAME.*\[\(.*\)\].*/\1/p')" "lib$name.so.0.2"
+  check "SONAME of $file" "$(readelf -d "$file" | sed -n 's/.*SONAME.*\[\(.*\)\].*/\1/p')" "lib$name.so.0.3"
   others="$(nm --dynamic --defined-only --demangle "$file" | cut -d' ' -f3- |
     grep -vE '^(mote_|mote::|(typeinfo|typeinfo name|vtable) for mote::)' | head -5 || true)"
   check "what $file exports beside mote's" "$others" ""

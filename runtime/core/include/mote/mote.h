@@ -29,7 +29,7 @@ extern "C" {
 
 /* ---- the library ---- */
 
-/* Returns the version, such as "0.2.0". */
+/* Returns the version, such as "0.3.0". */
 MOTE_API const char* mote_version(void);
 /* Returns the message of this thread's last call that failed; "" before the first. It is valid
  * until the next call fails. */
