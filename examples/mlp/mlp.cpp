@@ -3,7 +3,6 @@
 // of two rings. Prints the loss as it falls.
 #include <cmath>
 #include <cstdio>
-#include <string>
 #include <vector>
 
 #include "mote/runtime/context.h"
@@ -35,12 +34,14 @@ int main() {
     points.set({k, 1}, radius * std::sin(angle));
     rings.set({k}, k % 2);
   }
-  std::vector<Tensor> values;
+  std::vector<Tensor> values, momenta;
   for (const TensorSymbol p : parameters) {
     values.emplace_back(g.form(p).dtype, g.form(p).shape);
     const Tensor flat = values.back().reshape({values.back().element_count()});
     for (std::int64_t k = 0; k < flat.extent(0); ++k)
       flat.set({k}, std::sin(static_cast<double>(37 * k + 1)));
+    momenta.emplace_back(g.form(p).dtype, g.form(p).shape);
+    fill(momenta.back(), 0.0);
     step.bind(p, values.back());
   }
   step.bind(x, points);
@@ -48,8 +49,10 @@ int main() {
   for (int round = 0; round <= 200; ++round) {
     step.run();
     if (round % 50 == 0) std::printf("step %3d  loss %.4f\n", round, step.output(loss).real_at({}));
-    for (std::size_t k = 0; k < parameters.size(); ++k)
-      run(Command("sgd", {{"step", round + 1}, {"lr", 0.5}}),
-          {&values[k], &step.output(outputs[k])}, {&values[k]});
+    for (std::size_t k = 0; k < parameters.size(); ++k) {
+      const Tensor slope = step.output(outputs[k]);
+      run(Command("sgd", {{"step", round + 1}, {"lr", 0.1}, {"momentum", 0.9}}),
+          {&values[k], &slope, &momenta[k]}, {&values[k], &momenta[k]});
+    }
   }
 }
