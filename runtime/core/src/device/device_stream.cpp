@@ -69,7 +69,8 @@ std::span<std::byte> DeviceStream::workspace(std::size_t bytes) {
 }
 
 void DeviceStream::wait(const DeviceEvent& event) {
-  device_call(device_.raw(), device_.raw().wait, stream_, event.raw());
+  issue([] { return std::string("wait for an event"); },
+        [&] { device_call(device_.raw(), device_.raw().wait, stream_, event.raw()); });
 }
 
 std::shared_ptr<const DeviceEvent> DeviceStream::latest() const {

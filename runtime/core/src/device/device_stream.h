@@ -55,7 +55,8 @@ class DeviceStream {
   void issue(std::function<std::string()> what, const std::function<void()>& body);
   /// Returns memory for the work that is issued next. Later work may use the same memory.
   std::span<std::byte> workspace(std::size_t bytes);
-  /// Makes work that is issued later wait for the event.
+  /// Makes work that is issued later wait for the event. The wait is issued work itself: the stream
+  /// is not idle before the event.
   void wait(const DeviceEvent& event);
 
   /// Returns the event after the work that was issued last; null if nothing is under way.
