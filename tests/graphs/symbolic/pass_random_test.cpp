@@ -176,11 +176,11 @@ TEST(RandomPasses, KeepEveryBit) {
 /// Runs the nodes in that order; the output of a pair is stored where its input is.
 class InPlaceRun {
  public:
-  InPlaceRun(const SymbolicGraph& g, std::span<const Binding> bindings,
-             std::span<const InPlacePair> pairs)
+  InPlaceRun(const SymbolicGraph& g, std::span<const TensorBinding> bindings,
+             std::span<const NodeInPlacePair> pairs)
       : g_(g), roots_(g.symbol_count()), taken_(g.symbol_count(), kNoIndex) {
     for (const auto& [symbol, tensor] : bindings) roots_[symbol.index] = tensor;
-    for (const InPlacePair& pair : pairs) {
+    for (const NodeInPlacePair& pair : pairs) {
       const NodeInfo& node = g.nodes()[pair.node];
       taken_[node.outputs[pair.output]] = g.symbols()[node.inputs[pair.input]].root;
     }
@@ -209,8 +209,9 @@ class InPlaceRun {
   }
   Tensor tensor(std::uint32_t symbol) {
     const SymbolInfo& info = g_.symbols()[symbol];
-    if (info.kind == SymbolKind::view) return apply(g_.view_step(g_.at(symbol)), tensor(info.base));
-    if (info.kind == SymbolKind::constant) return g_.value(g_.at(symbol));
+    if (info.kind == SymbolOrigin::view)
+      return apply(g_.view_step(g_.at(symbol)), tensor(info.base));
+    if (info.kind == SymbolOrigin::constant) return g_.value(g_.at(symbol));
     if (taken_[symbol] != kNoIndex) return tensor(taken_[symbol]);
     std::optional<Tensor>& root = roots_[symbol];
     if (root) return *root;
@@ -237,7 +238,7 @@ TEST(RandomPasses, PairsInPlaceKeepEveryBit) {
     const std::vector<std::string> expected = test::results_of(g, seed);
     for (const EvaluationOrder which : {EvaluationOrder::program, EvaluationOrder::least}) {
       const std::vector<std::uint32_t> order = evaluation_order(g, which);
-      const std::vector<InPlacePair> in_place = in_place_pairs(g, order);
+      const std::vector<NodeInPlacePair> in_place = in_place_pairs(g, order);
       pairs += in_place.size();
       InPlaceRun run(g, test::drawn_inputs(g, seed), in_place);
       for (const std::uint32_t node : order) run.run(node);
