@@ -14,8 +14,9 @@ TEST(MemoryPicture, DrawsARectangleForEachBlockAndTheBound) {
   MemoryProblem problem = test::timed_problem({{2, 4, 30}, {3, 6, 10}});
   problem.blocks[0].name = "x";
   const MemoryPlan plan = {.offsets = {0, 30}, .total = 40, .bound = 40, .planner = "by hand"};
-  EXPECT_EQ(memory_picture(problem, plan),
-            R"svg(<svg xmlns="http://www.w3.org/2000/svg" width="976.00" height="516.00" font-family="sans-serif" font-size="12">
+  EXPECT_EQ(
+      memory_picture(problem, plan),
+      R"svg(<svg xmlns="http://www.w3.org/2000/svg" width="976.00" height="516.00" font-family="sans-serif" font-size="12">
 <text x="8" y="18">40 bytes, bound 40 (by hand)</text>
 <rect x="8.00" y="148.00" width="480.00" height="360.00" fill="hsl(0,60%,70%)" stroke="#333" stroke-width="0.5"><title>x: 30 bytes at 0, alive [2, 4)</title></rect>
 <rect x="248.00" y="28.00" width="720.00" height="120.00" fill="hsl(137,60%,70%)" stroke="#333" stroke-width="0.5"><title>block 1: 10 bytes at 30, alive [3, 6)</title></rect>

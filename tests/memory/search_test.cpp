@@ -53,14 +53,14 @@ TEST(Search, ATraceAsPairsMeetsTheBound) {
   }
 }
 
-TEST(Search, MoreStepsAreNotWorse) {
+TEST(Search, StepsLimitItAndItIsNotWorseThanPackings) {
   const MemoryProblem problem = instance('F');
-  std::uint64_t before = verified_plan(problem, {.steps = 1}).total;
+  const std::uint64_t packed = verified_plan(problem, {.steps = 1}).total;
   for (const std::uint64_t steps : {20, 24, 27}) {
     const MemoryPlan plan = verified_plan(problem, {.steps = std::uint64_t{1} << steps});
-    EXPECT_LE(plan.total, before);
+    EXPECT_LE(plan.total, packed);
+    // The last one of the searches may go on for one placement.
     EXPECT_LE(plan.steps, (std::uint64_t{1} << steps) + (std::uint64_t{1} << 20));
-    before = plan.total;
   }
 }
 

@@ -9,17 +9,31 @@
 namespace mote::memory {
 namespace {
 
-/// The pairs for which neighbours are kept (8 bytes each), and those that all packings of the fast
-/// effort visit together.
+/// The pairs for which neighbours are kept (8 bytes each).
 constexpr std::uint64_t kMostPairs = std::uint64_t{1} << 24;
-constexpr std::uint64_t kFastVisits = std::uint64_t{1} << 20;
+
+/// The neighbours that each of the packings that are reordered may visit.
+constexpr std::uint64_t kMostReordered = std::uint64_t{1} << 23;
+
+/// Returns the neighbours that all packings may visit together; each takes some ten nanoseconds.
+std::uint64_t visits_of(MemoryEffort effort) {
+  switch (effort) {
+    case MemoryEffort::fast:
+      return std::uint64_t{1} << 20;
+    case MemoryEffort::normal:
+      return std::uint64_t{1} << 23;
+    case MemoryEffort::thorough:
+      break;
+  }
+  return std::uint64_t{1} << 30;
+}
 
 struct Trial {
   Key key;
   Fit fit;
   const char* name;
 };
-// The best on average come first, since the fast effort may stop after a few.
+// The best on average come first, since all but the greatest effort may stop after a few.
 constexpr std::array<Trial, 10> kTrials = {{{Key::bytes, Fit::first, "size, first fit"},
                                             {Key::area, Fit::first, "area, first fit"},
                                             {Key::conflict, Fit::first, "conflict, first fit"},
@@ -129,19 +143,20 @@ Greedy pack_greedily(Part& part, std::uint64_t target, MemoryEffort effort) {
     keep_better(best, pack(part, order, Fit::best, kMostBytes), "time, best fit");
   }
   if (best.packing.total <= target || part.pairs > kMostPairs) return best;
-  const bool fast = effort == MemoryEffort::fast;
+  const std::uint64_t most_visits = visits_of(effort);
   std::uint64_t visits = 0;
   for (const Trial& trial : kTrials) {
     visits += 2 * part.pairs + part.size();
-    if (fast && visits > kFastVisits && best.packing.total != kTooMany) break;
+    if (visits > most_visits && best.packing.total != kTooMany) break;
     find_neighbours(part);
     keep_better(best, pack(part, ordered_by(part, trial.key), trial.fit, best.packing.total - 1),
                 trial.name);
     if (best.packing.total <= target) return best;
   }
   if (!has_neighbours(part)) return best;
+  const std::uint64_t most_reordered = std::min(most_visits / 2, kMostReordered);
   for (const Key key : {Key::bytes, Key::area, Key::length}) {
-    Packing packing = pack_reordered(part, ordered_by(part, key), target, kFastVisits);
+    Packing packing = pack_reordered(part, ordered_by(part, key), target, most_reordered);
     if (packing.total < best.packing.total) best = {std::move(packing), "reordered, first fit"};
   }
   return best;

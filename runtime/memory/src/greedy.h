@@ -19,7 +19,7 @@ struct Greedy {
 };
 
 /// Returns the best packing that was tried; it stops at one of at most `target` bytes. It fills the
-/// part's neighbours if they are not too many, which `fast` takes to be fewer.
+/// part's neighbours unless they are too many; the effort says how many of them may be visited.
 Greedy pack_greedily(Part& part, std::uint64_t target, MemoryEffort effort);
 
 /// Returns true if the part's neighbours are known, so that pack() and a search can work on it.

@@ -5,12 +5,20 @@
 #include "pack.h"
 
 namespace mote::memory {
+namespace {
+
+/// Rounds in addition to four for each block, after which orders repeat.
+constexpr std::uint64_t kFewRounds = 16;
+
+}  // namespace
 
 Packing pack_reordered(const Part& part, std::vector<std::uint32_t> order, std::uint64_t target,
                        std::uint64_t most_visits) {
   Packing best;
   std::vector<std::uint64_t> places(part.size());
-  for (std::uint64_t visits = 0; visits < most_visits; visits += 2 * part.pairs + part.size()) {
+  const std::uint64_t rounds = std::min<std::uint64_t>(
+      most_visits / (2 * part.pairs + part.size()) + 1, kFewRounds + 4 * part.size());
+  for (std::uint64_t round = 0; round < rounds; ++round) {
     Packing packing = pack(part, order, Fit::first, kMostBytes);
     if (packing.total == kTooMany) break;
     // A block that ends above the target goes to before two thirds of those that came before it.

@@ -63,7 +63,6 @@ class Search {
   /// Places the `count` open blocks of a list, which may hold placed ones too, at keys from
   /// `least`.
   Verdict solve(const Blocks& list, std::size_t count, PlaceKey least) {
-    if (count == 0) return Verdict::found;
     if (state_.steps > most_steps_) return Verdict::stopped;
     const std::uint64_t hash = state_.hash(list, least);
     if (failed_[hash % failed_.size()] == hash) return Verdict::impossible;
@@ -94,7 +93,8 @@ class Search {
 
   Verdict solve_groups(const Blocks& list, std::size_t count, PlaceKey least) {
     std::vector<Blocks> groups = groups_of(list);
-    if (groups.size() <= 1) {
+    if (groups.empty()) return Verdict::found;
+    if (groups.size() == 1) {
       if (!state_.fits(list, least.first)) return Verdict::impossible;
       // The list is copied where most of it is placed already.
       return solve(2 * count < list.size() ? groups[0] : list, count, least);

@@ -18,9 +18,8 @@ namespace MOTE_API mote {
 /// the allocation of NNC, one pass that cuts each block's memory from that of others.
 enum class MemoryPlanner : std::uint8_t { packing, seed };
 
-/// The work that the planner `packing` may spend: `fast` only packs, in at most some 100 ms for
-/// thousands of blocks; `normal` searches for about a second where no packing meets the bound;
-/// `thorough` for up to a minute.
+/// The work that the planner `packing` may spend where nothing meets the bound sooner: `fast` some
+/// 100 ms for thousands of blocks, `normal` a second or two, `thorough` about a minute.
 enum class MemoryEffort : std::uint8_t { fast, normal, thorough };
 
 struct MemoryPlanOptions {
@@ -29,8 +28,8 @@ struct MemoryPlanOptions {
   /// A plan of at most this many bytes ends the work, as one that meets the bound does: the size of
   /// a memory that the blocks must fit into. 0 asks for as few bytes as can be found.
   std::uint64_t enough = 0;
-  /// The steps that a search may take, instead of the effort's. A step is one update of one number,
-  /// about a nanosecond. 0 leaves the choice to the effort.
+  /// The steps that searches may take, instead of the effort's. A step is about one update of one
+  /// number, a nanosecond or two. 0 leaves the choice to the effort.
   std::uint64_t steps = 0;
 };
 
