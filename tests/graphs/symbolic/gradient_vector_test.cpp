@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// The eight situations of vectors and slices that NNC's tests of its autograd describe
+// (test/unit/nnc/autograd.vector.tests.c), with values in f64.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "gradient_support.h"
+#include "mote/symbolic/dependencies.h"
+#include "mote/symbolic/evaluate.h"
+#include "mote/symbolic/gradient.h"
+
+namespace mote {
+namespace {
+
+SymbolOrigin origin_of(const SymbolicGraph& g, TensorSymbol gradient) {
+  return g.info(g.root(gradient)).kind;
+}
+std::string op_of(const SymbolicGraph& g, TensorSymbol symbol) {
+  return to_string(*g.info(g.producer(symbol)).command);
+}
+
+TEST(VectorGradient, OfAWholeThatIsReadInPartsWithAnotherOfTheInput) {
+  // y = x + [1 1.5], f = x1 + (y1 + y1^2) + exp(y2).
+  SymbolicGraph g;
+  const TensorSymbol x = g.input("x", {DType::f64, {2}});
+  const TensorSymbol y = g.add("add", {x, g.constant("one", real({1, 1.5}))});
+  const TensorSymbol y1 = g.slice(y, 0, 0, 1);
+  const TensorSymbol u = g.add("add", {g.add("mul", {y1, y1}), y1});
+  const TensorSymbol e = g.add("exp", {g.slice(y, 0, 1, 1)});
+  const TensorSymbol f = g.add("add", {g.add("add", {g.slice(x, 0, 0, 1), u}), e});
+  const TensorSymbol gx = gradient(g, {f}, {x})[0];
+  verify(g);
+  const Numbers got = numbers(evaluate(g, {{x, real({0.5, -1.25})}}, {gx})[0]);
+  EXPECT_EQ(got[0], 2 + 2 * 1.5);
+  EXPECT_DOUBLE_EQ(got[1], std::exp(0.25));
+}
+
+TEST(VectorGradient, OfPartsThatAreWrittenAndReadInParts) {
+  // y1 = log(x1), y2 = x2^2, f = y1^2 + y1 y2.
+  SymbolicGraph g;
+  const TensorSymbol x = g.input("x", {DType::f64, {2}});
+  const TensorSymbol y = g.tensor({DType::f64, {2}}, "y");
+  const TensorSymbol x2 = g.slice(x, 0, 1, 1);
+  const TensorSymbol y1 = g.slice(y, 0, 0, 1);
+  const TensorSymbol y2 = g.slice(y, 0, 1, 1);
+  g.write(Command("log", {}), std::vector{g.slice(x, 0, 0, 1)}, std::vector{y1});
+  g.write(Command("mul", {}), std::vector{x2, x2}, std::vector{y2});
+  const TensorSymbol f = g.add("add", {g.add("mul", {y1, y1}), g.add("mul", {y1, y2})});
+  const TensorSymbol gx = gradient(g, {f}, {x})[0];
+  verify(g);
+  EXPECT_EQ(origin_of(g, gx), SymbolOrigin::tensor);
+  const Numbers got = numbers(evaluate(g, {{x, real({0.5, -3})}}, {gx})[0]);
+  EXPECT_DOUBLE_EQ(got[0], (2 * std::log(0.5) + 9) / 0.5);
+  EXPECT_DOUBLE_EQ(got[1], 2 * -3 * std::log(0.5));
+}
+
+TEST(VectorGradient, OfAnElementThatNobodyReadsIsZero) {
+  // y1 = log(x1), f = y1^2 + y1. NNC leaves the other element undefined.
+  SymbolicGraph g;
+  const TensorSymbol x = g.input("x", {DType::f64, {2}});
+  const TensorSymbol y = g.tensor({DType::f64, {2}}, "y");
+  const TensorSymbol y1 = g.slice(y, 0, 0, 1);
+  g.write(Command("log", {}), std::vector{g.slice(x, 0, 0, 1)}, std::vector{y1});
+  const TensorSymbol f = g.add("add", {g.add("mul", {y1, y1}), y1});
+  const TensorSymbol gx = gradient(g, {f}, {x})[0];
+  verify(g);
+  const Numbers got = numbers(evaluate(g, {{x, real({0.5, -13})}}, {gx})[0]);
+  EXPECT_DOUBLE_EQ(got[0], (2 * std::log(0.5) + 1) / 0.5);
+  EXPECT_EQ(got[1], 0);
+}
+
+/// A convolution b, of which relus read tiles and write those of c, which is pooled.
+struct Inception {
+  explicit Inception(int tiles) {
+    image = g.input("image", {DType::f64, {1, 1, 4, 4}});
+    w = g.input("w", {DType::f64, {2, 1, 1, 1}});
+    b = g.add("conv2d", {image, w});
+    c = tiles == 4 ? g.tensor(g.form(b), "c") : g.zeros(g.form(b), "c");
+    for (int t = 0; t < tiles; ++t)
+      g.write(Command("relu", {}), std::vector{tile(b, t)}, std::vector{tile(c, t)});
+    d = g.add("global_avg_pool", {c});
+  }
+  /// Tile t: channel t mod 2, the upper or lower half.
+  TensorSymbol tile(TensorSymbol x, int t) {
+    return g.slice(g.slice(x, 1, t % 2, 1), 2, t / 2 * 2, 2);
+  }
+
+  SymbolicGraph g;
+  TensorSymbol image, w, b, c, d;
+};
+
+TEST(VectorGradient, OfTilesNeedsNoZeros) {
+  Inception net(4);
+  const auto grads = gradient(net.g, {net.d}, {net.w, net.b, net.c});
+  verify(net.g);
+  EXPECT_EQ(origin_of(net.g, grads[1]), SymbolOrigin::tensor);
+  EXPECT_EQ(origin_of(net.g, grads[2]), SymbolOrigin::tensor);
+  expect_central_differences(
+      net.g, {{net.image, counted({1, 1, 4, 4})}, {net.w, real({1, -2}, {2, 1, 1, 1})}}, {{net.d}},
+      {net.w}, {grads[0]});
+}
+
+TEST(VectorGradient, OfTilesThatLeaveGapsNeedsZerosWhereTheyAreRead) {
+  Inception net(2);
+  const auto grads = gradient(net.g, {net.d}, {net.w, net.b, net.c});
+  verify(net.g);
+  EXPECT_EQ(origin_of(net.g, grads[1]), SymbolOrigin::zeros);
+  EXPECT_EQ(origin_of(net.g, grads[2]), SymbolOrigin::tensor);
+  expect_central_differences(
+      net.g, {{net.image, counted({1, 1, 4, 4})}, {net.w, real({1, -2}, {2, 1, 1, 1})}}, {{net.d}},
+      {net.w}, {grads[0]});
+}
+
+TEST(VectorGradient, OfTilesThatOverlapIsASum) {
+  for (const bool through_copies : {false, true}) {
+    SymbolicGraph g;
+    const TensorSymbol x = g.input("x", {DType::f64, {4}});
+    const TensorSymbol b = g.add("mul", {x, x});
+    std::vector<TensorSymbol> c;
+    for (const int begin : {0, 1}) {
+      c.push_back(g.add("relu", {g.slice(b, 0, begin, 3)}));
+      if (through_copies) c.back() = g.convert(c.back(), {DType::f64, {3}});
+    }
+    const auto grads = gradient(g, c, std::vector{b, x});
+    verify(g);
+    EXPECT_EQ(op_of(g, grads[0]), "add");
+    const auto values = evaluate(g, {{x, real({1, 2, 3, 4})}}, {grads[0], grads[1]});
+    EXPECT_EQ(numbers(values[0]), (Numbers{1, 2, 2, 1}));
+    EXPECT_EQ(numbers(values[1]), (Numbers{2, 8, 12, 8}));
+  }
+}
+
+TEST(VectorGradient, OfAConcatenationIsSummedAndThenCut) {
+  // Two critics read observation and action as one tensor.
+  SymbolicGraph g;
+  const TensorSymbol obs = g.input("obs", {DType::f64, {2, 2}});
+  const TensorSymbol act = g.input("act", {DType::f64, {2, 1}});
+  const TensorSymbol both = g.tensor({DType::f64, {2, 3}}, "obs_act");
+  g.copy(obs, g.slice(both, 1, 0, 2));
+  g.copy(act, g.slice(both, 1, 2, 1));
+  std::vector<TensorSymbol> v;
+  for (const char* w : {"w1", "w2"})
+    v.push_back(g.add("matmul", {both, g.input(w, {DType::f64, {3, 1}})}));
+  const auto grads = gradient(g, v, std::vector{obs, act});
+  verify(g);
+  const auto adds = std::ranges::count_if(
+      g.nodes(), [](const NodeInfo& n) { return n.command && to_string(*n.command) == "add"; });
+  EXPECT_EQ(adds, 1);
+  EXPECT_EQ(g.root(grads[0]), g.root(grads[1]));  // both are parts of the one sum
+  const auto values = evaluate(g,
+                               {{obs, real({1, 2, 3, 4}, {2, 2})},
+                                {act, real({5, 6}, {2, 1})},
+                                {g.find("w1"), real({1, 2, 3}, {3, 1})},
+                                {g.find("w2"), real({10, 20, 30}, {3, 1})}},
+                               {grads[0], grads[1]});
+  EXPECT_EQ(numbers(values[0]), (Numbers{11, 22, 11, 22}));
+  EXPECT_EQ(numbers(values[1]), (Numbers{33, 33}));
+}
+
+}  // namespace
+}  // namespace mote
