@@ -61,7 +61,7 @@ void add_alternative(Values& values, std::string_view text) {
 const std::vector<ExitCode>& exit_codes() {
   static const std::vector<ExitCode> codes = {
       {"0", "done, or everything passed"},
-      {"1", "a kernel is wrong"},
+      {"1", "a kernel is wrong, or a compiled graph differs from its nodes"},
       {"2", "the command line or a file cannot be understood"},
       {"3", "a kernel crashed or hung"},
       {"4", "nothing was judged, or less than was required"},

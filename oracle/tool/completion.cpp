@@ -38,6 +38,11 @@ std::vector<std::string> command_names(const ProgramHelp& help) {
   return names;
 }
 
+void add(Values& values, const Values& more) {
+  values.words.insert(values.words.end(), more.words.begin(), more.words.end());
+  values.files = values.files || more.files;
+}
+
 /// The branch of a bash case that offers an option's values.
 std::string bash_branch(const std::string& pattern, const Values& values) {
   return fmt::format("    {}) words={} files={} ;;\n", pattern,
@@ -51,8 +56,7 @@ std::string bash_cases(const CommandHelp& command) {
   for (const OptionHelp& o : command.options) {
     const Values values = values_of(o);
     if (o.positional) {
-      positionals.words.insert(positionals.words.end(), values.words.begin(), values.words.end());
-      positionals.files = positionals.files || values.files;
+      add(positionals, values);
     } else if (!o.type.empty()) {
       std::vector<std::string> patterns;
       for (const std::string& name : o.names) patterns.push_back(command.name + "," + name);
@@ -110,7 +114,6 @@ std::string zsh_values(const std::string& message, const Values& values) {
 
 std::string zsh_argument(const OptionHelp& o) {
   const Values values = values_of(o);
-  if (o.positional) return sh_quoted("*" + zsh_values(o.names.front(), values));
   std::string text;
   for (const std::string& name : o.names) {
     const std::string spec =
@@ -123,8 +126,18 @@ std::string zsh_argument(const OptionHelp& o) {
 
 std::string zsh_arguments(const CommandHelp& command, const std::string& indent) {
   std::string text = indent + "_arguments -s";
-  for (const OptionHelp& o : command.options) text += " \\\n" + indent + "  " + zsh_argument(o);
-  return text;
+  Values positionals;  // of all of them: _arguments takes one "*"
+  std::string message;
+  for (const OptionHelp& o : command.options) {
+    if (!o.positional) {
+      text += " \\\n" + indent + "  " + zsh_argument(o);
+      continue;
+    }
+    add(positionals, values_of(o));
+    message += (message.empty() ? "" : " ") + o.names.front();
+  }
+  if (message.empty()) return text;
+  return text + " \\\n" + indent + "  " + sh_quoted("*" + zsh_values(message, positionals));
 }
 
 std::string fish_options(const CommandHelp& command, const std::string& condition) {

@@ -3,6 +3,7 @@
 // holds.
 #include <algorithm>
 #include <memory>
+#include <string>
 
 #include "command_line.h"
 #include "commands.h"
@@ -23,6 +24,23 @@ OptionHelp help_of(const CLI::Option& o) {
   return help;
 }
 
+/// Adds the commands below a command, as words that it takes, and each of their options once.
+void add_nested(const CLI::App& command, CommandHelp& help) {
+  OptionHelp words{.names = {"COMMAND"}, .type = "", .about = "", .positional = true};
+  for (const CLI::App* nested : command.get_subcommands([](const CLI::App*) { return true; })) {
+    words.type += (words.type.empty() ? "" : "|") + nested->get_name();
+    words.about +=
+        (words.about.empty() ? "" : "; ") + nested->get_name() + ": " + nested->get_description();
+    for (const CLI::Option* o : nested->get_options()) {
+      if (o->get_group().empty()) continue;
+      const OptionHelp option = help_of(*o);
+      const auto same = [&](const OptionHelp& known) { return known.names == option.names; };
+      if (std::ranges::none_of(help.options, same)) help.options.push_back(option);
+    }
+  }
+  if (!words.type.empty()) help.options.insert(help.options.begin(), words);
+}
+
 CommandHelp help_of(const CLI::App& command) {
   CommandHelp help{command.get_name(), command.get_description(), {}};
   for (const CLI::Option* o : command.get_options())
@@ -35,7 +53,10 @@ CommandHelp help_of(const CLI::App& command) {
 ProgramHelp help_of_program(const CLI::App& app) {
   ProgramHelp help{help_of(app), {}};
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    if (!command->get_group().empty()) help.commands.push_back(help_of(*command));
+    if (!command->get_group().empty()) {
+      help.commands.push_back(help_of(*command));
+      add_nested(*command, help.commands.back());
+    }
   return help;
 }
 

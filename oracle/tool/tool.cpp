@@ -11,6 +11,7 @@
 #include <exception>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "command_line.h"
@@ -43,6 +44,17 @@ std::string option_names(const CLI::App& command) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// Returns the chosen command below `command`, and the words that name it: "graph plan".
+std::pair<const CLI::App*, std::string> innermost(const CLI::App& command) {
+  std::string name = command.get_name();
+  const CLI::App* at = &command;
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    name += " " + at->get_name();
+  }
+  return {at, name};
+}
+
 /// One line with the known names in place of the wrong one.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
@@ -56,14 +68,19 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
     }
     return fmt::format("unknown command '{}' (known: {})", first, command_names(app));
   }
-  const CLI::App& command = *chosen.front();
-  if (!extras) return fmt::format("{}: {}", command.get_name(), error.what());
-  if (first.starts_with('-') && first != "-") {
-    return fmt::format("{}: unknown option {} (known: {})", command.get_name(), first,
-                       option_names(command));
+  const auto [command, name] = innermost(*chosen.front());
+  const bool incomplete = !command->get_subcommands([](const CLI::App*) { return true; }).empty();
+  if (incomplete && !first.starts_with('-')) {
+    const std::string got =
+        first.empty() ? "no command" : fmt::format("unknown command '{}'", first);
+    return fmt::format("{}: {} (known: {})", name, got, command_names(*command));
   }
-  return fmt::format("{}: unexpected argument '{}' (`mote {} --help` says what it takes)",
-                     command.get_name(), first, command.get_name());
+  if (!extras) return fmt::format("{}: {}", name, error.what());
+  if (first.starts_with('-') && first != "-") {
+    return fmt::format("{}: unknown option {} (known: {})", name, first, option_names(*command));
+  }
+  return fmt::format("{}: unexpected argument '{}' (`mote {} --help` says what it takes)", name,
+                     first, name);
 }
 
 std::string in_one_line(std::string text) {

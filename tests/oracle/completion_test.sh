@@ -62,6 +62,8 @@ offers bash bf16 "$(complete_in_bash mote check gemm --dtype b)"
 offers bash never "$(complete_in_bash mote check --color = n)"
 offers bash schedule "$(complete_in_bash mote explain --stage sch)"
 offers bash zsh "$(complete_in_bash mote completion z)"
+offers bash plan "$(complete_in_bash mote graph pl)"
+offers bash --streams "$(complete_in_bash mote graph check --str)"
 touch "$folder/with blank.so"
 (cd "$folder" && offers bash "with blank.so" "$(complete_in_bash mote check --plugin with)"; exit "$failed") || failed=1
 
@@ -83,6 +85,7 @@ zpty -d shell
 EOF
   complete_in_zsh() { timeout 20 zsh -f "$folder/zsh_test" "$folder/zsh" "$1" | tr -d '\r'; }
   grep -q "check --budget" <<<"$(complete_in_zsh 'check --budg')" || wrong "zsh does not complete an option"
+  grep -q "graph plan" <<<"$(complete_in_zsh 'graph pla')" || wrong "zsh does not complete a command of graph"
   grep -q "emit layer_norm" <<<"$(complete_in_zsh 'emit layer_n')" || wrong "zsh does not complete an op"
 fi
 
@@ -95,6 +98,7 @@ if command -v fish >/dev/null; then
   offers_not fish --lang "$(complete_in_fish 'check --')"
   offers fish conv2d "$(complete_in_fish 'check conv')"
   offers fish openblas "$(complete_in_fish 'check --backend op')"
+  offers fish plan "$(complete_in_fish 'graph pl')"
   offers fish never "$(complete_in_fish 'check --color n')"
 fi
 

@@ -2,8 +2,9 @@
 // Implements `mote graph`: shows, plans, runs, checks and draws a graph that stands in a file.
 #include <fmt/format.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -14,6 +15,7 @@
 #include "mote/base/error.h"
 #include "mote/graph/picture.h"
 #include "mote/npz/npz.h"
+#include "mote/runtime/plugins.h"
 #include "mote/symbolic/compile.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/gradient.h"
@@ -37,7 +39,16 @@ struct GraphArguments {
   bool whole = false;
   bool separate = false;
   bool not_in_place = false;
+  std::vector<std::string> plugins;
 };
+
+/// The backends of plug-ins are asked first, in the order of loading.
+ContextOptions context_of(const GraphArguments& options) {
+  ContextOptions context;
+  for (const std::string& path : split_paths(options.plugins))
+    std::ranges::copy(load_backends(path), std::back_inserter(context.backends));
+  return context;
+}
 
 SymbolicGraph graph_of(const GraphArguments& options) {
   SymbolicGraph graph = read_graph(options.file);
@@ -82,16 +93,16 @@ int show(const GraphArguments& options) {
 
 int plan(const GraphArguments& options) {
   const SymbolicGraph graph = graph_of(options);
-  Context context;
+  Context context(context_of(options));
   const Executable executable = compile(graph, compile_options(options), context);
-  print(options.json ? to_json(executable.report()) + "\n" : to_text(executable.report()));
   if (!options.html.empty()) write_text(options.html, page(executable.report()));
+  print(options.json ? to_json(executable.report()) + "\n" : to_text(executable.report()));
   return 0;
 }
 
 int dot(const GraphArguments& options) {
   const SymbolicGraph graph = graph_of(options);
-  Context context;
+  Context context(context_of(options));
   Executable executable = compile(graph, compile_options(options), context);
   print(to_dot(executable.graph()));
   return 0;
@@ -109,7 +120,7 @@ TensorValues values_of(const std::string& name, const Tensor& tensor) {
 
 int run(const GraphArguments& options) {
   const SymbolicGraph graph = graph_of(options);
-  Context context;
+  Context context(context_of(options));
   Executable executable = compile(graph, compile_options(options), context);
   GraphTrace trace;
   if (!options.trace.empty()) executable.graph().trace_to(&trace);
@@ -142,7 +153,7 @@ int run(const GraphArguments& options) {
 
 int check(const GraphArguments& options) {
   const SymbolicGraph graph = graph_of(options);
-  Context context;
+  Context context(context_of(options));
   const std::vector<GraphSetting> settings = graph_settings(std::max(options.streams, 1));
   StatusLine status(!options.json);
   const auto watch = [&](std::size_t k) {
@@ -179,7 +190,7 @@ CLI::App* add_command(CLI::App& graph, const char* name, const char* about, Func
   command->add_option("FILE", options->file, "a graph as text; -: standard input")->required();
   command
       ->add_option("--grad", options->grad,
-                   "adds the gradient of a symbol: WHAT, or WHAT:INPUT,… for some inputs")
+                   "add the gradient of a symbol: WHAT, or WHAT:INPUT,… for some inputs")
       ->type_name("WHAT");
   command->callback([options, function, &action] {
     action = [options, function] { return function(*options); };
@@ -190,10 +201,11 @@ CLI::App* add_command(CLI::App& graph, const char* name, const char* about, Func
 void add_compile_options(CLI::App* command, GraphArguments& options) {
   command->add_option("--streams", options.streams, "streams of the host; default 1")
       ->type_name("K")
-      ->check(CLI::Range(1, 64));
+      ->check(CLI::Range(1, 64).description(""));
   command->add_flag("--separate", options.separate, "each tensor in memory of its own");
   command->add_flag("--not-in-place", options.not_in_place,
                     "no output takes the memory of an input");
+  add_list(*command, "--plugin", options.plugins, "LIB.so", "ask a library's kernels first");
 }
 
 void add_input_options(CLI::App* command, GraphArguments& options) {
@@ -224,7 +236,7 @@ void add_graph(CLI::App& app, Action& action) {
   add_input_options(command, *options);
   command->add_option("--repeat", options->repeat, "runs; default 1")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1000000000).description(""));
   CLI::Option* json = command->add_flag("--json", options->json, "a line of JSON for each output");
   command->add_flag("--whole", options->whole, "all elements, however many there are");
   command->add_option("-o", options->output, "write the outputs to that file")
@@ -238,7 +250,8 @@ void add_graph(CLI::App& app, Action& action) {
                         check, options, action);
   command->add_option("--streams", options->streams, "most streams; default 1")
       ->type_name("K")
-      ->check(CLI::Range(1, 64));
+      ->check(CLI::Range(1, 64).description(""));
+  add_list(*command, "--plugin", options->plugins, "LIB.so", "ask a library's kernels first");
   add_input_options(command, *options);
   command->add_flag("--json", options->json, "one line of JSON");
 

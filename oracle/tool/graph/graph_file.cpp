@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -70,7 +71,9 @@ SymbolicGraph read_graph(const std::string& path) {
     text.assign(std::istreambuf_iterator<char>(std::cin), {});
   } else {
     std::ifstream file(path, std::ios::binary);
-    if (!file) throw Error(fmt::format("{}: cannot be read", path));
+    // A folder opens, and cannot be read.
+    if (!file || std::filesystem::is_directory(path))
+      throw Error(fmt::format("{}: cannot be read", path));
     text.assign(std::istreambuf_iterator<char>(file), {});
   }
   try {

@@ -41,8 +41,8 @@ std::optional<std::string> difference(const Tensor& expected, const Tensor& got)
 std::optional<GraphDifference> compare(const SymbolicGraph& graph,
                                        std::span<const TensorBinding> inputs,
                                        const GraphSetting& setting,
-                                       std::span<const TensorSymbol> symbols, Context& context) {
-  const std::vector<Tensor> expected = evaluate(graph, inputs, symbols, {.context = &context});
+                                       std::span<const TensorSymbol> symbols,
+                                       std::span<const Tensor> expected, Context& context) {
   CompileOptions options = setting.options;
   options.outputs.assign(symbols.begin(), symbols.end());
   Executable executable = compile(graph, options, context);
@@ -95,12 +95,16 @@ std::optional<GraphDifference> check_graph(const SymbolicGraph& graph,
                                            std::span<const TensorBinding> inputs,
                                            std::span<const GraphSetting> settings, Context& context,
                                            const std::function<void(std::size_t)>& watch) {
+  const RunOptions run{.context = &context};
   const std::vector<TensorSymbol> outputs = graph.outputs();
+  const std::vector<Tensor> expected = evaluate(graph, inputs, outputs, run);
   for (std::size_t k = 0; k < settings.size(); ++k) {
     watch(k);
-    const auto found = compare(graph, inputs, settings[k], outputs, context);
+    const auto found = compare(graph, inputs, settings[k], outputs, expected, context);
     if (!found) continue;
-    const auto first = compare(graph, inputs, settings[k], all_values(graph), context);
+    const std::vector<TensorSymbol> all = all_values(graph);
+    const auto first =
+        compare(graph, inputs, settings[k], all, evaluate(graph, inputs, all, run), context);
     return first ? first : found;
   }
   return std::nullopt;

@@ -33,7 +33,8 @@ struct GraphDifference {
 
 /// Compiles the graph with each setting and compares outputs bit for bit with evaluate(). Where one
 /// differs, the same setting is compiled with all values kept, and the first of these that differs
-/// is named, in the order of nodes. `watch` is called before each setting.
+/// is named, in the order of nodes; where none does, as less memory is shared, it is the output.
+/// `watch` is called before each setting.
 std::optional<GraphDifference> check_graph(const SymbolicGraph& graph,
                                            std::span<const TensorBinding> inputs,
                                            std::span<const GraphSetting> settings, Context& context,
