@@ -10,6 +10,7 @@
 
 #include "mote/base/variant_names.h"
 #include "mote/generated/kernels.h"
+#include "mote/symbolic/compile.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/evaluate.h"
 
@@ -155,6 +156,42 @@ TEST(Networks, ADenseBlockIsTheSameByViewsAndByConcat) {
   ASSERT_EQ(logits[0].shape(), logits[1].shape());
   const auto bytes = static_cast<std::size_t>(logits[0].element_count()) * sizeof(float);
   EXPECT_EQ(std::memcmp(logits[0].data(), logits[1].data(), bytes), 0);
+}
+
+bool equal_bits(const Tensor& a, const Tensor& b) {
+  const Tensor x = clone(a);
+  const Tensor y = clone(b);
+  const auto bytes = static_cast<std::size_t>(x.element_count()) * size_of(x.dtype());
+  return x.shape() == y.shape() && std::memcmp(x.data(), y.data(), bytes) == 0;
+}
+
+TEST(Networks, CompiledTrainingStepsGiveTheBitsOfEachNodeAlone) {
+  Context context({.workers = 2});
+  for (Network& network : small_networks(Mode::training)) {
+    training(network, Optimiser::adam);
+    const std::vector<TensorBinding> bindings = values(network, 2);
+    const std::vector<Tensor> expected = evaluate(network.graph, bindings, network.outputs);
+    for (const int streams : {1, 2}) {
+      Executable step = compile(
+          network.graph, {.outputs = network.outputs, .streams = streams, .poison = true}, context);
+      if (streams == 1) {
+        EXPECT_EQ(step.report().arena_bytes, step.report().lower_bound) << network.graph.name();
+      }
+      for (int run = 0; run < 2; ++run) {
+        step.run(bindings);
+        for (std::size_t k = 0; k < expected.size(); ++k)
+          EXPECT_TRUE(equal_bits(step.output(network.outputs[k]), expected[k]))
+              << network.graph.name() << ", " << network.graph.text(network.outputs[k]);
+      }
+    }
+  }
+}
+
+TEST(Networks, ResnetTakesTheMemoryOfItsTrace) {
+  Context context;
+  const Network resnet50 = resnet(Mode::inference, {});
+  const Executable executable = compile(resnet50.graph, {.outputs = resnet50.outputs}, context);
+  EXPECT_EQ(executable.report().arena_bytes, 7225344U);  // tests/memory/traces, in place
 }
 
 TEST(Networks, ValuesFollowFromTheSeed) {
