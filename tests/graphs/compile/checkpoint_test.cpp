@@ -30,7 +30,10 @@ struct Chain {
 
   explicit Chain(int n) {
     std::vector<TensorSymbol> values = {x};
-    for (int k = 0; k < n; ++k) values.push_back(g.add("tanh", {values.back()}));
+    for (int k = 1; k <= n; ++k) {
+      values.push_back(g.add("tanh", {values.back()}));
+      g.rename(values.back(), "h" + std::to_string(k));
+    }
     loss = values.back();
     gx = seed;
     for (int k = n; k > 0; --k) gx = g.add("tanh.grad", {gx, values[static_cast<std::size_t>(k)]});
@@ -134,6 +137,17 @@ TEST(Checkpoint, ABudgetIsKeptOrTheLeastIsSaid) {
   } catch (const StatusError& e) {
     EXPECT_EQ(e.status(), MOTE_OUT_OF_MEMORY);
     EXPECT_NE(std::string(e.what()).find("needs at least"), std::string::npos);
+  }
+}
+
+TEST(Checkpoint, TakesAWayBackInWhichLateValuesMeetEarlyOnes) {
+  for (const auto policy : {CheckpointPolicy::square_root, CheckpointPolicy::binomial}) {
+    Chain chain(12);
+    // The gradient's own way back: its reader of the last layers needs what reads the first ones.
+    const TensorSymbol early = chain.g.add("neg", {chain.g.find("h1")});
+    chain.g.set_outputs({chain.g.add("mul", {chain.g.find("h11"), early})});
+    chain.gx = chain.g.outputs()[0];
+    expect_same_bits(chain, {.policy = policy, .slots = 2});
   }
 }
 

@@ -201,6 +201,21 @@ TEST(Compile, InputsOfOtherStridesAreReadAsTheyAre) {
   EXPECT_EQ(bits(run.output(s.sum)), bits(expected[0]));
 }
 
+TEST(Compile, TakesTensorsWithoutElements) {
+  SymbolicGraph g("empty");
+  const TensorSymbol x = g.input("x", {DType::f32, {0, 3, 8}});
+  const TensorSymbol part = g.slice(x, 1, 1, 1);
+  const TensorSymbol sum = g.add("add", {x, part});
+  const TensorSymbol y = g.add("neg", {sum});
+  Context context;
+  for (const int streams : {1, 2}) {
+    Executable run = compile(g, {.outputs = {y, part}, .streams = streams}, context);
+    run.run({{x, Tensor(DType::f32, {0, 3, 8})}});
+    EXPECT_EQ(run.output(y).shape(), AxisList({0, 3, 8}));
+    EXPECT_EQ(run.output(part).shape(), AxisList({0, 1, 8}));
+  }
+}
+
 TEST(WithForms, WhatDoesNotFollowIsAnErrorThatNamesTheSymbol) {
   SymbolicGraph g("two");
   const TensorSymbol x = g.input("x", {DType::f32, {4, 6}});

@@ -19,16 +19,21 @@ class Backward {
  public:
   Backward(SymbolicGraph& graph, const ForwardWay& way, const Cuts& cuts)
       : graph_(graph), way_(way), cuts_(cuts), nodes_(cuts.size() + 1) {
+    const IndexLists before = predecessors(graph);
+    std::vector<std::size_t> earliest(graph.node_count(), cuts.size());
     std::vector<std::size_t> pieces;
-    for (const std::uint32_t node : topological_order(graph)) {
+    for (const std::uint32_t node : topological_order(graph, before)) {
       if (way.position[node] != kNoIndex) continue;
       pieces.clear();
       for (const std::uint32_t input : graph.nodes()[node].inputs)
         if (is_forward(input)) pieces.push_back(piece_of(input));
       std::ranges::sort(pieces);
       pieces.erase(std::unique(pieces.begin(), pieces.end()), pieces.end());
+      if (!pieces.empty()) earliest[node] = pieces.front();
+      for (const std::uint32_t other : before[node])
+        earliest[node] = std::min(earliest[node], earliest[other]);
       for (const std::size_t piece : pieces)
-        nodes_[piece].push_back({node, piece == pieces.front()});
+        nodes_[piece].push_back({node, piece == earliest[node]});
     }
   }
 
@@ -70,7 +75,8 @@ class Backward {
 
   struct Reader {
     std::uint32_t node;
-    bool is_last_piece;  ///< it reads no earlier piece, to which the way back comes later
+    /// Neither it nor what it depends on reads an earlier piece, to which the way back comes later.
+    bool is_last_piece;
   };
 
   SymbolicGraph& graph_;

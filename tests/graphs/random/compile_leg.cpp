@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile_leg.h"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include "mote/base/error.h"
+#include "mote/runtime/status.h"
+#include "mote/symbolic/compile.h"
+#include "mote/symbolic/dependencies.h"
+#include "mote/symbolic/evaluate.h"
+#include "plan_check.h"
+
+namespace mote::test {
+namespace {
+
+constexpr std::array kOrders = {"least", "program", "depth_first", "greedy"};
+
+/// Enough for a search to find other places than the packings do.
+constexpr std::uint64_t kSearchSteps = 20000;
+
+Context& shared_context() {
+  static Context context({.workers = 4});
+  return context;
+}
+
+std::string setting(const std::map<std::string, std::string>& settings, const std::string& name,
+                    const std::string& otherwise) {
+  const auto found = settings.find(name);
+  return found == settings.end() ? otherwise : found->second;
+}
+
+std::vector<std::string> list_of(const std::string& text) {
+  std::vector<std::string> names;
+  std::istringstream parts(text);
+  for (std::string name; std::getline(parts, name, ',');)
+    if (!name.empty() && name != "none") names.push_back(name);
+  return names;
+}
+
+/// The outputs that may be bound: roots that nodes write.
+std::vector<TensorSymbol> bindable_outputs(const SymbolicGraph& graph) {
+  std::vector<TensorSymbol> bindable;
+  for (const TensorSymbol output : graph.outputs()) {
+    const SymbolInfo& info = graph.info(output);
+    if (info.root == output.index &&
+        (info.kind == SymbolOrigin::tensor || info.kind == SymbolOrigin::zeros))
+      bindable.push_back(output);
+  }
+  return bindable;
+}
+
+/// Memory of that form; what lies between elements is the caller's and must stay.
+Tensor memory_of_form(const TensorForm& form) { return Tensor(form.dtype, form.shape); }
+
+CompileOptions options_of(const GraphSubject& subject,
+                          const std::map<std::string, std::string>& settings) {
+  CompileOptions options;
+  options.outputs = subject.outputs();
+  options.streams = std::stoi(setting(settings, "streams", "1"));
+  options.in_place = setting(settings, "in_place", "1") == "1";
+  options.poison = setting(settings, "poison", "0") == "1";
+  const std::string order = setting(settings, "order", "least");
+  const auto at = std::ranges::find(kOrders, order);
+  if (at == kOrders.end()) throw Error("compile: unknown order " + order);
+  options.order = static_cast<EvaluationOrder>(at - kOrders.begin());
+  options.memory = setting(settings, "memory", "planned") == "planned" ? MemoryMode::planned
+                                                                       : MemoryMode::separate;
+  options.plan.planner = setting(settings, "planner", "packing") == "seed" ? MemoryPlanner::seed
+                                                                           : MemoryPlanner::packing;
+  options.plan.effort =
+      setting(settings, "effort", "fast") == "fast" ? MemoryEffort::fast : MemoryEffort::normal;
+  if (const auto passes = settings.find("passes"); passes != settings.end())
+    options.passes = list_of(passes->second);
+  if (setting(settings, "bound", "0") == "1") {
+    for (const TensorSymbol output : bindable_outputs(subject.graph()))
+      if (subject.graph().form(output).strides ==
+          memory_of_form(subject.graph().form(output)).strides())
+        options.bound.push_back(output);
+  }
+  return options;
+}
+
+void count_report(const CompileReport& report, const CompileOptions& options, Counts& counts) {
+  if (report.in_place_pairs > 0) ++counts["compiled in place"];
+  if (has_shared_memory(report)) ++counts["compiled with shared memory"];
+  if (has_several_streams(report)) ++counts["compiled for several streams"];
+  if (!options.bound.empty()) ++counts["compiled with bound outputs"];
+  if (options.poison) ++counts["compiled with poison"];
+  const auto fills = [](const CompiledNode& n) { return n.text.starts_with("zeros of "); };
+  if (std::ranges::any_of(report.nodes, fills)) ++counts["compiled with a fill of zeros"];
+}
+
+/// Makes every extent `from` of an input `to`; none if it follows from nothing how other shapes
+/// become.
+std::optional<SymbolicGraph> with_other_extent(const SymbolicGraph& graph, std::int64_t from,
+                                               std::int64_t to) {
+  std::vector<std::pair<TensorSymbol, TensorForm>> forms;
+  for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
+    const SymbolInfo& info = graph.symbols()[k];
+    if (info.removed || info.kind != SymbolOrigin::input) continue;
+    AxisList shape = info.form.shape;
+    for (int axis = 0; axis < shape.size(); ++axis)
+      if (shape[axis] == from) shape[axis] = to;
+    if (!(shape == info.form.shape))
+      forms.emplace_back(graph.at(k), TensorForm(info.form.dtype, shape));
+  }
+  if (forms.empty()) return std::nullopt;
+  try {
+    SymbolicGraph other = graph.with_forms(forms);
+    verify(other);
+    return other;
+  } catch (const StatusError&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<TensorBinding> inputs_of(const SymbolicGraph& forms, const SymbolicGraph& handles,
+                                     const GraphData& data) {
+  std::vector<TensorBinding> bindings;
+  for (const InputValue& input : input_values(forms, data))
+    bindings.emplace_back(handles.at(input.symbol), input.value);
+  return bindings;
+}
+
+}  // namespace
+
+std::string some_shapes_leg(Rng& rng) {
+  return "shapes from=" + std::to_string(1 + rng.below(6)) +
+         " to=" + std::to_string(1 + rng.below(6)) + " streams=" + std::to_string(1 + rng.below(2));
+}
+
+std::optional<std::string> check_other_shapes(const GraphSubject& subject,
+                                              const std::map<std::string, std::string>& settings,
+                                              Counts& counts) {
+  const SymbolicGraph& graph = subject.graph();
+  const std::optional<SymbolicGraph> other = with_other_extent(
+      graph, std::stoll(setting(settings, "from", "1")), std::stoll(setting(settings, "to", "1")));
+  if (!other) return std::nullopt;
+  ++counts["run with other shapes"];
+  const std::vector<TensorBinding> bindings = inputs_of(*other, *other, subject.data());
+  const std::vector<Tensor> expected = evaluate(*other, bindings, other->outputs());
+  Executable executable = compile(graph, options_of(subject, settings), shared_context());
+  executable.run(subject.bindings_by_index(graph));
+  executable.run(inputs_of(*other, graph, subject.data()));
+  for (std::size_t k = 0; k < expected.size(); ++k)
+    if (const auto found = bit_difference(expected[k], executable.output(subject.outputs()[k])))
+      return graph.text(subject.outputs()[k]) + *found;
+  // The first shapes again, which were compiled before.
+  executable.run(subject.bindings_by_index(graph));
+  std::vector<Tensor> values;
+  for (const TensorSymbol output : subject.outputs()) values.push_back(executable.output(output));
+  return subject.difference(values);
+}
+
+std::string some_compile_leg(Rng& rng) {
+  std::string leg = "compile streams=" + std::to_string(rng.pick({1, 1, 2, 3, 4}));
+  leg += std::string(" order=") + kOrders.at(static_cast<std::size_t>(rng.below(4)));
+  leg += rng.chance(85) ? " memory=planned" : " memory=separate";
+  leg += rng.chance(80) ? " in_place=1" : " in_place=0";
+  leg += rng.chance(50) ? " poison=1" : " poison=0";
+  leg += rng.chance(70) ? " planner=packing" : " planner=seed";
+  leg += rng.chance(70) ? " effort=fast" : " effort=normal";
+  leg += rng.chance(30) ? " bound=1" : " bound=0";
+  leg += rng.chance(50) ? " runs=2" : " runs=1";
+  return leg;
+}
+
+std::optional<std::string> check_compiled(const GraphSubject& subject,
+                                          const std::map<std::string, std::string>& settings,
+                                          Counts& counts) {
+  const SymbolicGraph& graph = subject.graph();
+  const CompileOptions options = options_of(subject, settings);
+  Executable executable = compile(graph, options, shared_context());
+  count_report(executable.report(), options, counts);
+  for (const TensorSymbol bound : options.bound)
+    executable.bind(bound, memory_of_form(graph.form(bound)));
+  if (auto found = shared_bytes(executable.report())) return found;
+  if (setting(settings, "runs", "1") == "2") {
+    const GraphData other{subject.data().fill, subject.data().seed + 1};
+    executable.run(inputs_of(graph, graph, other));
+    ++counts["compiled and run twice"];
+  }
+  executable.run(subject.bindings_by_index(graph));
+  if (auto found = race(executable)) return found;
+  std::vector<Tensor> values;
+  for (const TensorSymbol output : subject.outputs()) values.push_back(executable.output(output));
+  return subject.difference(values);
+}
+
+}  // namespace mote::test

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiles a graph with given options and runs it, also after a run on other values.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "codegen/random/rng.h"
+#include "graph_legs.h"
+
+namespace mote::test {
+
+/// "compile streams=2 order=greedy memory=planned …".
+std::string some_compile_leg(Rng& rng);
+std::optional<std::string> check_compiled(const GraphSubject& subject,
+                                          const std::map<std::string, std::string>& settings,
+                                          Counts& counts);
+
+/// Compiles the graph, and runs it with inputs of its own shapes, of others, and of its own again.
+std::string some_shapes_leg(Rng& rng);
+std::optional<std::string> check_other_shapes(const GraphSubject& subject,
+                                              const std::map<std::string, std::string>& settings,
+                                              Counts& counts);
+
+}  // namespace mote::test

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph_legs.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "codegen/random/rng.h"
+#include "compile_leg.h"
+#include "edit_graph.h"
+#include "mote/base/error.h"
+#include "mote/runtime/status.h"
+#include "mote/symbolic/checkpoint.h"
+#include "mote/symbolic/dependencies.h"
+#include "mote/symbolic/evaluate.h"
+#include "mote/symbolic/pass.h"
+#include "mote/symbolic/text.h"
+#include "tangents.h"
+
+namespace mote::test {
+namespace {
+
+/// The graph built again from its nodes, as edits of the shrinker do.
+std::optional<std::string> check_rebuilt(const GraphSubject& subject) {
+  const std::optional<SymbolicGraph> again = edited(subject.graph(), {});
+  if (!again) return "the graph cannot be built again";
+  return subject.difference(evaluate(*again, subject.bindings_by_name(*again), again->outputs()));
+}
+
+/// What is printed reads back as a graph that prints and evaluates equally.
+std::optional<std::string> check_text(const GraphSubject& subject) {
+  const std::string text = to_text(subject.graph());
+  const SymbolicGraph again = parse_graph(text);
+  const std::string second = to_text(again);
+  if (second != text) return "reads back as\n" + second + "instead of\n" + text;
+  return subject.difference(evaluate(again, subject.bindings_by_name(again), again.outputs()));
+}
+
+bool is_random(const NodeInfo& node) {
+  return !node.removed && node.kind == NodeKind::command &&
+         std::string_view(node.command->definition().family) == "random";
+}
+
+std::ptrdiff_t random_nodes(const SymbolicGraph& graph) {
+  return std::ranges::count_if(graph.nodes(), is_random);
+}
+
+/// The passes, each verified, and then the nodes one by one.
+std::optional<std::string> check_passes(const GraphSubject& subject, const std::string& list,
+                                        Counts& counts) {
+  std::vector<std::string> names;
+  std::istringstream parts(list);
+  for (std::string name; std::getline(parts, name, ',');) names.push_back(name);
+  SymbolicGraph graph = subject.graph();
+  for (const PassReport& report : apply_passes(graph, names, {.verify = true}))
+    if (report.changed) ++counts["changed by pass " + report.pass];
+  if (list == "merge" && random_nodes(graph) != random_nodes(subject.graph()))
+    return "merge has removed a random node";
+  return subject.difference(evaluate(graph, subject.bindings_by_index(graph), graph.outputs()));
+}
+
+std::optional<std::string> check_exact_derivatives(const GraphSubject& subject, Counts& counts) {
+  std::string why_not;
+  const auto found = check_derivatives(subject.graph(), subject.data().seed, why_not);
+  ++counts[why_not.empty() ? "derivatives decided" : "derivatives not decided: " + why_not];
+  return found;
+}
+
+/// Some values are computed again instead of kept.
+std::optional<std::string> check_checkpointed(const GraphSubject& subject,
+                                              const std::string& policy, Counts& counts) {
+  SymbolicGraph graph = subject.graph();
+  std::vector<TensorSymbol> losses = graph.outputs();
+  losses.resize((losses.size() + 1) / 2);
+  CheckpointOptions options;
+  options.slots = 2;
+  if (policy == "binomial")
+    options.policy = CheckpointPolicy::binomial;
+  else if (policy == "cheap")
+    options.policy = CheckpointPolicy::cheap;
+  else if (policy != "square_root")
+    throw Error("checkpoint: unknown policy " + policy);
+  try {
+    if (checkpoint(graph, losses, options).copies > 0) ++counts["nodes computed again"];
+  } catch (const StatusError&) {
+    if (options.policy != CheckpointPolicy::binomial) throw;
+    return std::nullopt;  // it takes chains only
+  }
+  verify(graph);
+  return subject.difference(evaluate(graph, subject.bindings_by_index(graph), graph.outputs()));
+}
+
+std::string some_passes_leg(Rng& rng) {
+  std::vector<std::string> names = pass_names();
+  rng.shuffle(names);
+  if (rng.chance(60)) names.resize(1);
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ",") + name;
+  return "passes of=" + list;
+}
+
+}  // namespace
+
+std::vector<std::string> legs_for(std::uint64_t seed) {
+  Rng rng(seed ^ 0x1e65);
+  std::vector<std::string> legs = {"text"};
+  if (rng.chance(20)) legs.emplace_back("rebuilt");
+  for (int k = 0; k < 2; ++k) legs.push_back(some_passes_leg(rng));
+  for (int k = 0; k < 3; ++k) legs.push_back(some_compile_leg(rng));
+  legs.push_back(std::string("checkpoint policy=") +
+                 rng.pick<const char*>({"square_root", "cheap", "binomial"}));
+  legs.push_back(some_shapes_leg(rng));
+  return legs;
+}
+
+std::optional<std::string> check_leg(const GraphSubject& subject, const std::string& leg,
+                                     Counts& counts) {
+  std::istringstream words(leg);
+  std::string kind;
+  words >> kind;
+  std::map<std::string, std::string> settings;
+  for (std::string word; words >> word;) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos) throw Error("leg '" + leg + "': expected NAME=VALUE");
+    settings[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  ++counts["leg " + kind];
+  if (kind == "rebuilt") return check_rebuilt(subject);
+  if (kind == "text") return check_text(subject);
+  if (kind == "compile") return check_compiled(subject, settings, counts);
+  if (kind == "passes") return check_passes(subject, settings["of"], counts);
+  if (kind == "checkpoint") return check_checkpointed(subject, settings["policy"], counts);
+  if (kind == "shapes") return check_other_shapes(subject, settings, counts);
+  if (kind == "derivatives") return check_exact_derivatives(subject, counts);
+  throw Error("leg '" + leg +
+              "': expected rebuilt, text, passes, compile, checkpoint, shapes, derivatives");
+}
+
+std::vector<std::string> counted_by_legs() {
+  std::vector<std::string> names = {"leg rebuilt",
+                                    "leg text",
+                                    "compiled in place",
+                                    "compiled with shared memory",
+                                    "compiled for several streams",
+                                    "compiled with bound outputs",
+                                    "compiled with poison",
+                                    "compiled with a fill of zeros",
+                                    "compiled and run twice",
+                                    "run with other shapes",
+                                    "nodes computed again",
+                                    "graph with its gradient",
+                                    "derivatives decided"};
+  for (const std::string& pass : pass_names()) names.push_back("changed by pass " + pass);
+  return names;
+}
+
+}  // namespace mote::test
