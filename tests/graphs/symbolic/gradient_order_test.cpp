@@ -132,6 +132,34 @@ TEST(GradientOrderTable, IsCoveredByCases) {
   }
 }
 
+/// Returns the elements of the gradients of orders 1 to 3 in that dtype.
+Numbers orders_at(const std::string& command, DType dtype, const Numbers& x) {
+  SymbolicGraph g;
+  const auto count = static_cast<std::int64_t>(x.size());
+  const TensorSymbol in = g.input("x", {dtype, {count}});
+  const Command parsed = parse_command(command);
+  TensorSymbol d =
+      parsed.definition().input_count == 1 ? g.add(parsed, {in}) : g.add(parsed, {in, in});
+  d = g.add("mul", {d, in});
+  Tensor value(dtype, {count});
+  copy(real(x), value);
+  Numbers all;
+  for (int order = 0; order < 3; ++order) {
+    d = gradient(g, {d}, {in})[0];
+    for (const double element : numbers(evaluate(g, {{in, value}}, {d})[0])) all.push_back(element);
+  }
+  return all;
+}
+
+TEST(GradientOrderTable, IsEqualInF32WhereArithmeticIsExact) {
+  // Powers of 4, at which these ops and their derivatives have few digits.
+  const Numbers x = {0.25, 1, 4, 16};
+  for (const char* command : {"mul", "div", "max", "sqrt", "rsqrt", "recip", "relu", "abs", "neg",
+                              "sub", "add", "reglu", "sumsq axis=0", "mean axis=0"}) {
+    EXPECT_EQ(orders_at(command, DType::f32, x), orders_at(command, DType::f64, x)) << command;
+  }
+}
+
 TEST(GradientOrderTable, CastsPassTheirGradientOn) {
   for (const std::string to : {"f32", "f64", "f16", "bf16"}) {
     SymbolicGraph g;

@@ -89,18 +89,17 @@ void Reverse::check(std::span<const TensorSymbol> of, std::span<const TensorSymb
   }
 }
 
-/// Returns "loss <- h <- x", through the node.
-std::string Reverse::path(std::size_t failing, std::span<const TensorSymbol> of,
-                          std::span<const TensorSymbol> wrt) const {
-  const auto overlaps_any = [&](std::span<const TensorSymbol> symbols, std::uint32_t symbol) {
-    ElementSet elements(regions_);
-    elements.add(symbol);
-    return std::ranges::any_of(symbols, [&](TensorSymbol s) { return elements.overlaps(s.index); });
-  };
-  std::vector<std::uint32_t> towards_of;
-  std::vector<std::uint32_t> towards_wrt;
-  // From the node to `of`: the next node that reads what the last one gave.
-  for (std::size_t n = failing, next = failing; next < active_.size(); n = next) {
+bool Reverse::overlaps_any(std::span<const TensorSymbol> symbols, std::uint32_t symbol) const {
+  ElementSet elements(regions_);
+  elements.add(symbol);
+  return std::ranges::any_of(symbols, [&](TensorSymbol s) { return elements.overlaps(s.index); });
+}
+
+/// Returns an output of each node from this one to one that gives elements of `of`: each reads what
+/// the last one gives.
+std::vector<std::uint32_t> Reverse::way_to(std::span<const TensorSymbol> of, std::size_t n) const {
+  std::vector<std::uint32_t> way;
+  while (n < active_.size()) {
     const NodeInfo& node = graph_.nodes()[active_[n].node];
     ElementSet given(regions_);
     bool is_end = false;
@@ -110,22 +109,29 @@ std::string Reverse::path(std::size_t failing, std::span<const TensorSymbol> of,
       if (first == kNoIndex) first = node.outputs[k];
       is_end = is_end || overlaps_any(of, node.outputs[k]);
     });
-    towards_of.push_back(first);
+    way.push_back(first);
     if (is_end) break;
-    for (next = n + 1; next < active_.size(); ++next) {
-      bool reads = false;
-      for_bits(active_[next].wanted, [&](std::size_t k) {
-        reads = reads || given.overlaps(graph_.nodes()[active_[next].node].inputs[k]);
+    const auto reads = [&](const ActiveNode& next) {
+      bool found = false;
+      for_bits(next.wanted, [&](std::size_t k) {
+        found = found || given.overlaps(graph_.nodes()[next.node].inputs[k]);
       });
-      if (reads) break;
-    }
+      return found;
+    };
+    for (++n; n < active_.size() && !reads(active_[n]);) ++n;
   }
-  for (std::size_t n = failing + 1; n-- > 0;) {
+  return way;
+}
+
+/// Returns an input of each node from this one back to one that reads elements of `wrt`.
+std::vector<std::uint32_t> Reverse::way_from(std::span<const TensorSymbol> wrt,
+                                             std::size_t n) const {
+  std::vector<std::uint32_t> way;
+  for (++n; n-- > 0;) {
     const NodeInfo& node = graph_.nodes()[active_[n].node];
-    bool is_link = towards_wrt.empty();
+    bool is_link = way.empty();
     for_bits(active_[n].given, [&](std::size_t k) {
-      is_link =
-          is_link || overlaps_any(std::vector{graph_.at(towards_wrt.back())}, node.outputs[k]);
+      is_link = is_link || overlaps_any(std::vector{graph_.at(way.back())}, node.outputs[k]);
     });
     if (!is_link) continue;
     std::uint32_t last = kNoIndex;
@@ -135,10 +141,16 @@ std::string Reverse::path(std::size_t failing, std::span<const TensorSymbol> of,
       last = node.inputs[k];
       is_end = overlaps_any(wrt, last);
     });
-    towards_wrt.push_back(last);
+    way.push_back(last);
     if (is_end) break;
   }
-  constexpr std::size_t kNamed = 4;
+  return way;
+}
+
+/// Returns "loss <- h <- x", through the node.
+std::string Reverse::path(std::size_t failing, std::span<const TensorSymbol> of,
+                          std::span<const TensorSymbol> wrt) const {
+  constexpr std::size_t kNamed = 4;  // at each end of a long way
   std::string text;
   const auto list = [&](const std::vector<std::uint32_t>& symbols) {
     for (std::size_t k = 0; k < symbols.size(); ++k) {
@@ -149,9 +161,10 @@ std::string Reverse::path(std::size_t failing, std::span<const TensorSymbol> of,
       text += (text.empty() ? "" : " <- ") + graph_.text(graph_.at(symbols[k]));
     }
   };
+  std::vector<std::uint32_t> towards_of = way_to(of, failing);
   std::ranges::reverse(towards_of);
   list(towards_of);
-  list(towards_wrt);
+  list(way_from(wrt, failing));
   return text;
 }
 

@@ -34,6 +34,9 @@ class Reverse {
   void find_active(std::span<const TensorSymbol> of, std::span<const TensorSymbol> wrt);
   GradientCall call_of(const ActiveNode& active) const;
   void check(std::span<const TensorSymbol> of, std::span<const TensorSymbol> wrt) const;
+  bool overlaps_any(std::span<const TensorSymbol> symbols, std::uint32_t symbol) const;
+  std::vector<std::uint32_t> way_to(std::span<const TensorSymbol> of, std::size_t n) const;
+  std::vector<std::uint32_t> way_from(std::span<const TensorSymbol> wrt, std::size_t n) const;
   std::string path(std::size_t failing, std::span<const TensorSymbol> of,
                    std::span<const TensorSymbol> wrt) const;
   void walk(const ActiveNode& active, Cotangents& cotangents);
