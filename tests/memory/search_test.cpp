@@ -56,7 +56,7 @@ TEST(Search, ATraceAsPairsMeetsTheBound) {
 TEST(Search, StepsLimitItAndItIsNotWorseThanPackings) {
   const MemoryProblem problem = instance('F');
   const std::uint64_t packed = verified_plan(problem, {.steps = 1}).total;
-  for (const std::uint64_t steps : {20, 24, 27}) {
+  for (const unsigned steps : {20U, 24U, 27U}) {
     const MemoryPlan plan = verified_plan(problem, {.steps = std::uint64_t{1} << steps});
     EXPECT_LE(plan.total, packed);
     // The last one of the searches may go on for one placement.

@@ -52,7 +52,7 @@ TEST(Seed, BytesOfPairsThatAreNotInTimeDoNotMeet) {
   // on to 2.
   const std::vector<Interference::Pair> pairs = {{0, 2}, {1, 3}, {0, 3}};
   MemoryProblem problem;
-  for (const std::uint64_t bytes : {8, 6, 4, 2}) problem.blocks.push_back({bytes});
+  for (const std::uint64_t bytes : {8U, 6U, 4U, 2U}) problem.blocks.push_back({bytes});
   problem.interference = Interference::of_pairs(4, pairs);
   seed_plan(problem);
 }

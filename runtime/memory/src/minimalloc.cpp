@@ -90,7 +90,7 @@ class Reader {
 
   void read_header(const std::vector<Field>& fields) {
     for (std::size_t k = 0; k < fields.size(); ++k) {
-      const auto name = std::find(kNames.begin(), kNames.end(), fields[k].text);
+      const auto* const name = std::find(kNames.begin(), kNames.end(), fields[k].text);
       if (name == kNames.end())
         fail(fields[k], "column " + quoted(fields[k].text) +
                             " is unknown, expected id, lower, upper, size, alignment or offset");

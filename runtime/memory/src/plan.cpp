@@ -67,13 +67,13 @@ std::uint64_t improve(Greedy& best, const Part& part, std::uint64_t target,
 /// steps; adds the steps that it took.
 void search_all(const std::vector<Part>& parts, std::vector<Greedy>& found, std::uint64_t target,
                 const MemoryPlanOptions& options, std::uint64_t& steps) {
-  std::uint64_t above = 0;
-  for (const Greedy& greedy : found)
-    if (greedy.packing.total > target) ++above;
-  const std::uint64_t most = options.steps > 0 ? options.steps : steps_of(options.effort);
+  std::vector<std::size_t> above;
   for (std::size_t k = 0; k < parts.size(); ++k)
-    if (found[k].packing.total > target && steps < most)
-      steps += improve(found[k], parts[k], target, (most - steps) / above--);
+    if (found[k].packing.total > target) above.push_back(k);
+  const std::uint64_t most = options.steps > 0 ? options.steps : steps_of(options.effort);
+  for (std::size_t at = 0; at < above.size() && steps < most; ++at)
+    steps +=
+        improve(found[above[at]], parts[above[at]], target, (most - steps) / (above.size() - at));
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 // for each block.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mote/base/export.h"
 #include "mote/memory/plan.h"
