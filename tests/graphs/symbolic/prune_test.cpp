@@ -94,7 +94,9 @@ TEST(Prune, LeavesOutOptionalOutputsThatNobodyReads) {
   SymbolicGraph g;
   const NodeSymbol node = layer_norm_in(g);
   g.set_outputs({g.output(node, 0)});
-  EXPECT_EQ(apply_and_compare(g, {"prune"}), "prune: 2 outputs left out, 2 symbols removed");
+  EXPECT_EQ(apply_and_compare(g, {"prune"}), "prune: nothing");
+  EXPECT_EQ(apply_and_compare(g, {"prune"}, {.inexact = true}),
+            "prune: 2 outputs left out, 2 symbols removed");
   EXPECT_FALSE(g.output(node, 1));
 }
 
@@ -102,7 +104,8 @@ TEST(Prune, KeepsOptionalOutputsThatAreReadAsAView) {
   SymbolicGraph g;
   const NodeSymbol node = layer_norm_in(g);
   g.set_outputs({g.slice(g.output(node, 1), 0, 1, 1)});
-  EXPECT_EQ(apply_and_compare(g, {"prune"}), "prune: 1 output left out, 1 symbol removed");
+  EXPECT_EQ(apply_and_compare(g, {"prune"}, {.inexact = true}),
+            "prune: 1 output left out, 1 symbol removed");
   EXPECT_TRUE(g.output(node, 0));  // it is not optional
   EXPECT_TRUE(g.output(node, 1));
   EXPECT_FALSE(g.output(node, 2));
@@ -115,12 +118,13 @@ TEST(Prune, KeepsOneOutput) {
   // It is needed because a function asks for it, though all that it writes is optional.
   g.call({"look", [](auto, auto) {}}, std::vector{g.output(node, 1)}, {});
   g.set_outputs({g.add("neg", {x})});
-  EXPECT_EQ(apply_and_compare(g, {"prune"}), "prune: 1 output left out, 1 symbol removed");
+  EXPECT_EQ(apply_and_compare(g, {"prune"}, {.inexact = true}),
+            "prune: 1 output left out, 1 symbol removed");
   EXPECT_TRUE(g.output(node, 1));
 }
 
-/// Leaving an output out must not change a bit of the others: the kernel skips what it does not
-/// store.
+/// Leaving an output out of these ops changes no bit of the others: the kernel skips what it does
+/// not store. Others round otherwise (lerp.grad), so that it is done only if that is allowed.
 TEST(Prune, LeavesTheBitsOfOtherOutputs) {
   const auto form = [](AxisList shape) { return TensorForm{DType::f32, shape}; };
   struct Case {
@@ -156,7 +160,7 @@ TEST(Prune, LeavesTheBitsOfOtherOutputs) {
       if (!g.output(node, asked)) continue;
       g.set_outputs({g.output(node, asked)});
       SCOPED_TRACE(to_string(c.command) + " output " + std::to_string(asked));
-      apply_and_compare(g, {"prune"});
+      apply_and_compare(g, {"prune"}, {.inexact = true});
     }
   }
 }

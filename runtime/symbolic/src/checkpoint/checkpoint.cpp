@@ -72,6 +72,7 @@ CheckpointReport apply(SymbolicGraph& graph, std::span<const TensorSymbol> losse
     report.segments = cuts.size() + 1;
     recompute_segments(graph, way, cuts, copies);
   }
+  copies.order();
   report.copies = copies.count();
   report.copied_bytes = copies.bytes();
   report.most_runs = way.nodes.empty() ? 0 : 1;

@@ -11,8 +11,18 @@
 namespace mote {
 
 void Copies::begin_segment(std::vector<std::uint32_t> after) {
-  after_ = std::move(after);
+  after_.clear();
+  for (const std::uint32_t node : after) after_.push_back(graph_.node_at(node));
   ++segment_;
+}
+
+void Copies::order() {
+  for (const auto& [copy, nodes] : waits_) graph_.set_after(copy, nodes);
+  try {
+    topological_order(graph_);
+  } catch (const StatusError&) {
+    for (const auto& [copy, nodes] : waits_) graph_.set_after(copy, {});
+  }
 }
 
 /// Returns the nodes whose copies give the value, each after those that it needs.
@@ -74,10 +84,9 @@ void Copies::copy_node(std::uint32_t node, Held& held) {
       throw InternalError("checkpoint: " + graph_.text(graph_.node_at(node)) + " was copied");
   }
   graph_.mark_recomputed(copy, segment_);
-  for (const std::uint32_t before : after_) graph_.order(graph_.node_at(before), copy);
+  waits_.emplace_back(copy, after_);
   for (std::size_t k = 0; k < info.outputs.size(); ++k)
     if (info.outputs[k] != kNoIndex) held.insert_or_assign(info.outputs[k], outputs[k].index);
-  ++count_;
   ++runs_[node];
   bytes_ += traffic(graph_, way_, node);
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "checkpoint/way.h"
@@ -26,10 +27,14 @@ class Copies {
   /// Returns the symbol that stands for `symbol`, a view or a root, with the values of `held`.
   std::uint32_t symbol(std::uint32_t symbol, Held& held);
 
-  /// Begins the next segment: copies made from now on begin after the nodes are done.
+  /// Begins the next segment: copies made from now on begin after the nodes are done (order()).
   void begin_segment(std::vector<std::uint32_t> after);
 
-  std::size_t count() const { return count_; }
+  /// Makes the copies of each segment come after those nodes that it was begun with. Where that
+  /// would be a cycle, as in graphs whose way back does not simply go backwards, no copy waits.
+  void order();
+
+  std::size_t count() const { return waits_.size(); }
   std::size_t bytes() const { return bytes_; }
   /// How often each node was copied.
   const std::unordered_map<std::uint32_t, std::size_t>& runs() const { return runs_; }
@@ -40,9 +45,10 @@ class Copies {
 
   SymbolicGraph& graph_;
   const ForwardWay& way_;
-  std::vector<std::uint32_t> after_;
+  std::vector<NodeSymbol> after_;
   std::uint32_t segment_ = 0;
-  std::size_t count_ = 0;
+  /// The copies, and the nodes that each waits for.
+  std::vector<std::pair<NodeSymbol, std::vector<NodeSymbol>>> waits_;
   std::size_t bytes_ = 0;
   std::unordered_map<std::uint32_t, std::size_t> runs_;
 };

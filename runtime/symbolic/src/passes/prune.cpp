@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pass prune: nodes that no output needs are removed, unread optional outputs are left out, and
-// symbols that nothing uses are removed. Inputs stay, and so do functions without outputs, which
+// The pass prune: nodes that no output needs are removed, and symbols that nothing uses. Where
+// results may differ, unread optional outputs are left out too: a kernel without them may round
+// otherwise. Inputs stay, and so do functions without outputs, which
 // are called for what else they do, with all that these need. A graph without outputs stays whole.
 #include <algorithm>
 
@@ -25,7 +26,7 @@ class Pruner {
       graph_.remove(graph_.node_at(node));
       ++nodes;
     }
-    const std::size_t outputs = leave_out_unread();
+    const std::size_t outputs = options_.inexact ? leave_out_unread() : 0;
     const std::size_t symbols = remove_symbols();
     std::vector<std::string> texts;
     if (nodes > 0) texts.push_back(count_of(nodes, "node") + " removed");
