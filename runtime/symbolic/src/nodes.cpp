@@ -2,6 +2,7 @@
 // The nodes of a graph: their inputs are checked, their outputs' forms are inferred, and no element
 // gets a second writer.
 #include <algorithm>
+#include <span>
 
 #include "command/check_call.h"
 #include "edge_key.h"
@@ -101,13 +102,23 @@ std::vector<std::uint32_t> SymbolicGraph::checked_inputs(
 NodeSymbol SymbolicGraph::new_node(NodeInfo info) {
   const auto index = static_cast<std::uint32_t>(nodes_.size());
   if (index == kNoIndex) fail_graph("there are too many nodes", MOTE_OUT_OF_MEMORY);
-  for (const std::uint32_t output : info.outputs) {
-    if (output == kNoIndex) continue;
-    SymbolInfo& symbol = symbols_[output];
-    symbol.producer = index;
-    if (symbol.root != output) note_write(output);
-  }
   nodes_.push_back(std::move(info));
+  const std::vector<std::uint32_t>& outputs = nodes_.back().outputs;
+  const auto is_view = [&](std::uint32_t k) { return k != kNoIndex && symbols_[k].root != k; };
+  std::size_t noted = 0;
+  try {
+    for (; noted < outputs.size(); ++noted)
+      if (is_view(outputs[noted])) note_write(outputs[noted]);
+  } catch (...) {  // there was no memory
+    const NodeInfo refused = std::move(nodes_.back());
+    nodes_.pop_back();
+    for (const std::uint32_t k : std::span(refused.outputs).first(noted))
+      if (is_view(k))
+        written_views_.at(symbols_[k].root).remove({symbols_[k].form, symbols_[k].offset}, k);
+    throw;
+  }
+  for (const std::uint32_t output : outputs)
+    if (output != kNoIndex) symbols_[output].producer = index;
   ++version_;
   return node_at(index);
 }
@@ -169,20 +180,26 @@ NodeSymbol SymbolicGraph::add_node(const Command& command, std::span<const Tenso
   DLDevice device{kDLCPU, 0};
   for (const std::uint32_t input : node.inputs)
     if (input != kNoIndex) device = symbols_[input].form.device;
-  for (int k = 0; k < op.output_count; ++k) {
-    if (!mote::has(there, k)) {
-      node.outputs.push_back(kNoIndex);
-      continue;
-    }
-    SymbolInfo output;
-    output.has_form = forms.has_value();
-    if (forms) output.form = (*forms)[static_cast<std::size_t>(k)];
-    if (!forms) output.form.dtype = dtype_of(command, k, node.inputs, dtype);
-    output.form.device = device;
-    node.outputs.push_back(new_symbol(std::move(output)));
-  }
   node.command = std::make_shared<const Command>(command);
-  return new_node(std::move(node));
+  const std::size_t before = symbols_.size();
+  try {
+    for (int k = 0; k < op.output_count; ++k) {
+      if (!mote::has(there, k)) {
+        node.outputs.push_back(kNoIndex);
+        continue;
+      }
+      SymbolInfo output;
+      output.has_form = forms.has_value();
+      if (forms) output.form = (*forms)[static_cast<std::size_t>(k)];
+      if (!forms) output.form.dtype = dtype_of(command, k, node.inputs, dtype);
+      output.form.device = device;
+      node.outputs.push_back(new_symbol(std::move(output)));
+    }
+    return new_node(std::move(node));
+  } catch (...) {  // no output stays without its node
+    symbols_.resize(before);
+    throw;
+  }
 }
 
 TensorSymbol SymbolicGraph::add(const Command& command, std::span<const TensorSymbol> inputs,
@@ -298,7 +315,12 @@ TensorSymbol SymbolicGraph::convert(TensorSymbol x, const TensorForm& form) {
     fail_graph("conversion of " + text(x) + " " + to_string(this->form(x)) + " to " +
                to_string(form) + ": the shapes differ");
   const TensorSymbol y = tensor(form);
-  copy(x, y);
+  try {
+    copy(x, y);
+  } catch (...) {  // no output stays without its node
+    symbols_.pop_back();
+    throw;
+  }
   return y;
 }
 

@@ -4,7 +4,9 @@
 #include "mote/symbolic/region_index.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
+#include <new>
 
 namespace mote {
 namespace {
@@ -92,20 +94,35 @@ std::optional<RegionBox> RegionCoordinates::box(const ViewRegion& region) const 
 void RegionIndex::add(const ViewRegion& region, std::uint32_t entry) {
   std::optional<RegionBox> box = coordinates_.box(region);
   if (!box) return;
-  pending_.push_back(static_cast<std::uint32_t>(kept_.size()));
   kept_.push_back({region, *box, entry, true});
+  try {
+    pending_.push_back(static_cast<std::uint32_t>(kept_.size() - 1));
+  } catch (...) {
+    kept_.pop_back();
+    throw;
+  }
   ++alive_;
   if (pending_.size() <= kFew) return;
-  Tree tree{std::move(pending_), {}};
-  pending_.clear();
-  while (!trees_.empty() && trees_.back().order.size() <= 2 * tree.order.size()) {
-    tree.order.insert(tree.order.end(), trees_.back().order.begin(), trees_.back().order.end());
-    trees_.pop_back();
+  try {
+    grow_tree();
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the next call tries again
   }
+}
+
+/// Makes a tree of the pending regions and of those trees that are not much larger.
+void RegionIndex::grow_tree() {
+  Tree tree{pending_, {}};
+  std::size_t left = trees_.size();
+  for (; left > 0 && trees_[left - 1].order.size() <= 2 * tree.order.size(); --left)
+    tree.order.insert(tree.order.end(), trees_[left - 1].order.begin(),
+                      trees_[left - 1].order.end());
   std::erase_if(tree.order, [&](std::uint32_t k) { return !kept_[k].is_alive; });
-  if (tree.order.empty()) return;
-  build(tree, 0, static_cast<std::uint32_t>(tree.order.size()));
-  trees_.push_back(std::move(tree));
+  if (!tree.order.empty()) build(tree, 0, static_cast<std::uint32_t>(tree.order.size()));
+  trees_.reserve(trees_.size() + 1);
+  // Nothing below needs memory.
+  trees_.erase(trees_.begin() + static_cast<std::ptrdiff_t>(left), trees_.end());
+  if (!tree.order.empty()) trees_.push_back(std::move(tree));
+  pending_.clear();
 }
 
 /// Returns the axis along which the boxes are spread most, measured in their mean length.

@@ -60,12 +60,16 @@ std::uint32_t SymbolicGraph::checked(TensorSymbol symbol) const {
 std::uint32_t SymbolicGraph::new_symbol(SymbolInfo info) {
   const auto index = static_cast<std::uint32_t>(symbols_.size());
   if (index == kNoIndex) fail_graph("there are too many symbols", MOTE_OUT_OF_MEMORY);
-  if (!info.name.empty()) {
-    const auto [at, is_new] = by_name_.emplace(info.name, index);
-    if (!is_new) fail_graph("two symbols of " + name_ + " would have the name '" + info.name + "'");
-  }
+  if (!info.name.empty() && by_name_.contains(info.name))
+    fail_graph("two symbols of " + name_ + " would have the name '" + info.name + "'");
   if (info.root == kNoIndex) info.root = index;
   symbols_.push_back(std::move(info));
+  try {
+    if (!symbols_.back().name.empty()) by_name_.emplace(symbols_.back().name, index);
+  } catch (...) {  // there was no memory
+    symbols_.pop_back();
+    throw;
+  }
   ++version_;
   return index;
 }
@@ -114,10 +118,11 @@ void SymbolicGraph::rename(TensorSymbol symbol, std::string_view name) {
   SymbolInfo& info = symbols_[checked(symbol)];
   if (info.name == name) return;
   if (name.empty() && info.kind == SymbolOrigin::input) fail_graph("an input needs a name");
-  if (!name.empty() && !by_name_.emplace(std::string(name), symbol.index).second)
-    fail_graph("two symbols of " + name_ + " would have the name '" + std::string(name) + "'");
+  std::string text(name);
+  if (!name.empty() && !by_name_.emplace(text, symbol.index).second)
+    fail_graph("two symbols of " + name_ + " would have the name '" + text + "'");
   by_name_.erase(info.name);
-  info.name = name;
+  info.name = std::move(text);
 }
 
 void SymbolicGraph::rename(NodeSymbol node, std::string_view name) {

@@ -114,9 +114,8 @@ TensorSymbol SymbolicGraph::view(TensorSymbol x, const ViewStep& step, std::stri
   info.base = x.index;
   info.side = static_cast<std::uint32_t>(steps_.size());
   place_view(info, step);
-  const std::uint32_t index = new_symbol(std::move(info));
-  steps_.push_back(step);
-  return at(index);
+  steps_.push_back(step);  // first: a step that no view has does no harm
+  return at(new_symbol(std::move(info)));
 }
 
 TensorSymbol SymbolicGraph::slice(TensorSymbol x, int axis, std::int64_t begin, std::int64_t count,

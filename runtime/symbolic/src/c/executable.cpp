@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of mote/mote_graphs.h for executables, and for the planner of memory.
+#include <cstddef>
 #include <utility>
 
 #include "c/objects.h"
@@ -16,7 +17,7 @@ mote_status mote_symbolic_compile(const mote_symbolic* graph, const mote_compile
     auto& result = given(executable, "executable");
     CompileOptions with;
     if (options != nullptr) {
-      const mote_compile_options known = sized(*options);
+      const mote_compile_options known = sized(*options, offsetof(mote_compile_options, bound));
       if (known.outputs != nullptr)
         with.outputs = symbols_of(known.outputs, known.output_count, "options.outputs");
       with.bound = symbols_of(known.bound, known.bound_count, "options.bound");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of mote/mote_graphs.h that make and rewrite symbolic graphs.
+#include <cstddef>
 #include <utility>
 
 #include "c/objects.h"
@@ -242,7 +243,8 @@ mote_status mote_symbolic_jvp(mote_symbolic* graph, const mote_symbol* of, size_
 mote_status mote_symbolic_checkpoint(mote_symbolic* graph, const mote_symbol* losses, size_t count,
                                      const mote_checkpoint_options* options, size_t* copies) {
   return guarded(__func__, [&] {
-    const mote_checkpoint_options known = sized(given(options, "options"));
+    const mote_checkpoint_options known =
+        sized(given(options, "options"), offsetof(mote_checkpoint_options, slots));
     if (known.policy < MOTE_CHECKPOINT_SQUARE_ROOT || known.policy > MOTE_CHECKPOINT_CHEAP)
       throw StatusError(MOTE_INVALID, "options.policy is none of mote_checkpoint_policy: " +
                                           std::to_string(known.policy));

@@ -86,6 +86,7 @@ class RegionIndex {
   bool any_near(const ViewRegion& region, const std::function<bool(const Kept&)>& function) const;
   bool any_in(const Tree& tree, const RegionBox& box,
               const std::function<bool(const Kept&)>& function) const;
+  void grow_tree();
   void build(Tree& tree, std::uint32_t begin, std::uint32_t end) const;
   int widest_axis(const Tree& tree, std::uint32_t begin, std::uint32_t end) const;
 
