@@ -7,11 +7,15 @@ mkdir -p "$3"
 export PKG_CONFIG_PATH="$1/$2/pkgconfig"
 warn=(-std=c99 -Wall -Wextra -Wpedantic -Werror)
 read -ra flags <<<"$(pkg-config --cflags --libs mote)"
-"$CC" "${warn[@]}" "$here/c/consumer.c" -o "$3/shared" "${flags[@]}" -lm "-Wl,-rpath,$1/$2"
-"$3/shared"
+for program in consumer graphs; do
+  "$CC" "${warn[@]}" "$here/c/$program.c" -o "$3/${program}_shared" "${flags[@]}" -lm "-Wl,-rpath,$1/$2"
+  "$3/${program}_shared"
+done
 read -ra flags <<<"$(pkg-config --cflags --static --libs mote)"
-"$CC" "${warn[@]}" "$here/c/consumer.c" -o "$3/static" "${flags[@]/#-lmote/-l:libmote.a}" -lm
-"$3/static"
+for program in consumer graphs; do
+  "$CC" "${warn[@]}" "$here/c/$program.c" -o "$3/${program}_static" "${flags[@]/#-lmote/-l:libmote.a}" -lm
+  "$3/${program}_static"
+done
 cd "$3"
 read -ra flags <<<"$(pkg-config --cflags --libs mote-npz)"
 "$CC" "${warn[@]}" "$here/c/npz.c" -o npz_shared "${flags[@]}" "-Wl,-rpath,$1/$2"

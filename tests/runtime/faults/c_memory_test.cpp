@@ -3,62 +3,28 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <filesystem>
-#include <memory>
-#include <new>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "mote/mote.h"
 #include "mote/npz/npz_c.h"
+#include "runtime/faults/c_handle.h"
 #include "runtime/faults/failing_heap.h"
 
 namespace {
 
+using mote::test::CommandHandle;
+using mote::test::ContextHandle;
+using mote::test::EventHandle;
+using mote::test::expect;
+using mote::test::Handle;
+using mote::test::PreparedHandle;
+using mote::test::StreamHandle;
 using mote::test::survive_each_allocation;
+using mote::test::TensorHandle;
 
 const DLDataType kF32 = {kDLFloat, 32, 1};
-
-/// A handle that is freed in the destructor.
-template <typename T, void (*Free)(T*)>
-class Handle {
- public:
-  Handle() = default;
-  Handle(Handle&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  ~Handle() { Free(handle_); }
-  operator T*() const { return handle_; }
-
-  /// make(&handle) must set the handle, or report a lack of memory and leave it unchanged.
-  template <typename Make>
-  void set(const Make& make) {
-    Free(std::exchange(handle_, nullptr));
-    const mote_status status = make(&handle_);
-    if (status == MOTE_OUT_OF_MEMORY) {
-      EXPECT_EQ(handle_, nullptr);
-      throw std::bad_alloc();
-    }
-    EXPECT_EQ(status, MOTE_OK) << mote_last_error();
-  }
-
- private:
-  T* handle_ = nullptr;
-};
-using TensorHandle = Handle<mote_tensor, mote_tensor_free>;
-using CommandHandle = Handle<mote_command, mote_command_free>;
-using ContextHandle = Handle<mote_context, mote_context_free>;
-using StreamHandle = Handle<mote_stream, mote_stream_free>;
-using EventHandle = Handle<mote_event, mote_event_free>;
-using PreparedHandle = Handle<mote_prepared, mote_prepared_free>;
-
-void expect(mote_status status, mote_status expected = MOTE_OK) {
-  if (status == MOTE_OUT_OF_MEMORY) {
-    EXPECT_NE(std::strchr(mote_last_error(), ':'), nullptr) << mote_last_error();
-    throw std::bad_alloc();
-  }
-  EXPECT_EQ(status, expected) << mote_last_error();
-}
 
 TensorHandle tensor(const std::vector<std::int64_t>& shape, double value) {
   TensorHandle handle;

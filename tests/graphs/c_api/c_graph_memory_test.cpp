@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests mote/mote_graphs.h without memory: each allocation fails once, and from then on;
+// MOTE_OUT_OF_MEMORY, results untouched, graphs as they were, and a retry that succeeds.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graphs/c_api/c_graphs.h"
+#include "runtime/faults/failing_heap.h"
+
+namespace {
+
+using mote::test::CommandHandle;
+using mote::test::compiled;
+using mote::test::ContextHandle;
+using mote::test::elements;
+using mote::test::ExecutableHandle;
+using mote::test::expect;
+using mote::test::GraphHandle;
+using mote::test::kMlp;
+using mote::test::kReal;
+using mote::test::made_context;
+using mote::test::made_tensor;
+using mote::test::named;
+using mote::test::output_of;
+using mote::test::parsed;
+using mote::test::survive_each_allocation;
+using mote::test::SymbolicHandle;
+using mote::test::TensorHandle;
+using mote::test::text_of;
+
+class FailingHeapGraphC : public testing::Test {
+ protected:
+  /// The text of the last error takes memory that stays.
+  void SetUp() override { EXPECT_EQ(mote_symbolic_create(nullptr, nullptr), MOTE_INVALID); }
+};
+
+TEST_F(FailingHeapGraphC, Parse) {
+  survive_each_allocation([] { return SymbolicHandle(); }, [](SymbolicHandle& g) { g = parsed(); },
+                          [](SymbolicHandle& g) { EXPECT_EQ(text_of(g), kMlp); });
+}
+
+/// What is added to a graph whole or not at all: after a failure the graph is as before.
+template <typename Add>
+void survives_whole(const Add& add, const char* graph = kMlp) {
+  SymbolicHandle with = parsed(graph);
+  add(with);
+  const std::string after = text_of(with);
+  survive_each_allocation([&] { return parsed(graph); }, [&](SymbolicHandle& g) { add(g); },
+                          [&](SymbolicHandle& g) {
+                            EXPECT_EQ(mote_symbolic_verify(g), MOTE_OK) << mote_last_error();
+                            EXPECT_EQ(text_of(g), after);
+                          });
+}
+
+TEST_F(FailingHeapGraphC, Symbols) {
+  const std::int64_t shape[] = {2, 2};
+  mote_symbol made = MOTE_NO_SYMBOL;
+  const auto survives = [](const auto& call) {
+    survives_whole([&](mote_symbolic* g) { expect(call(g, named(g, "z"))); });
+  };
+  survives([&](mote_symbolic* g, mote_symbol) {
+    return mote_symbolic_input(g, "a name that is long", kReal, 2, shape, &made);
+  });
+  survives([&](mote_symbolic* g, mote_symbol) {
+    return mote_symbolic_tensor(g, "a name that is long", kReal, 2, shape, 1, &made);
+  });
+  survives([&](mote_symbolic* g, mote_symbol z) {
+    return mote_symbolic_slice(g, z, 0, 0, 2, 1, &made);
+  });
+  survives([&](mote_symbolic* g, mote_symbol z) {
+    return mote_symbolic_convert(g, z, {kDLFloat, 64, 1}, &made);
+  });
+  survives([](mote_symbolic* g, mote_symbol z) { return mote_symbolic_set_outputs(g, &z, 1); });
+  survives_whole(  // the symbol is known by its index, since its name changes
+      [](mote_symbolic* g) {
+        mote_symbol h = named(g, "x");
+        h.index += 3;
+        expect(mote_symbolic_rename(g, h, "another name that is long"));
+      });
+  survives_whole([](mote_symbolic* g) { expect(mote_symbolic_fill(g, named(g, "v"), 3)); },
+                 "graph f() -> ()\n  p = tensor f32[4]\n  v = p.slice(0, 0, 2, 1)\n");
+}
+
+TEST_F(FailingHeapGraphC, Apply) {
+  survives_whole([](mote_symbolic* g) {
+    const mote_symbol z = named(g, "z");
+    mote_symbol y = MOTE_NO_SYMBOL;
+    try {
+      expect(mote_symbolic_apply(g, "softmax axis=1", &z, 1, &y, 1));
+    } catch (const std::bad_alloc&) {
+      EXPECT_EQ(y.index, 0xFFFFFFFFU);
+      throw;
+    }
+  });
+}
+
+/// The network, and memory for it.
+struct Step {
+  ContextHandle context = made_context();
+  SymbolicHandle graph = parsed();
+  TensorHandle x = made_tensor({4, 3}, 0.25), w1 = made_tensor({3, 8}, 0),
+               w2 = made_tensor({8, 2}, 1);
+  ExecutableHandle run;
+  mote_symbol slope = MOTE_NO_SYMBOL;
+
+  void bind() const {
+    expect(mote_executable_bind(run, named(graph, "x"), x));
+    expect(mote_executable_bind(run, named(graph, "w1"), w1));
+    expect(mote_executable_bind(run, named(graph, "w2"), w2));
+  }
+  void check() const {
+    bind();
+    EXPECT_EQ(mote_executable_run(run), MOTE_OK) << mote_last_error();
+    EXPECT_EQ(output_of(run, named(graph, "sums")), std::vector<double>(2, 0));
+  }
+};
+
+/// What a failure leaves behind is used by nothing.
+TEST_F(FailingHeapGraphC, Gradient) {
+  survive_each_allocation(
+      [] { return std::make_unique<Step>(); },
+      [](std::unique_ptr<Step>& s) {
+        const mote_symbol sums = named(s->graph, "sums"), w2 = named(s->graph, "w2");
+        expect(mote_symbolic_gradient(s->graph, &sums, 1, &w2, 1, nullptr, &s->slope));
+      },
+      [](std::unique_ptr<Step>& s) {
+        EXPECT_EQ(mote_symbolic_verify(s->graph), MOTE_OK) << mote_last_error();
+        const mote_symbol both[] = {named(s->graph, "sums"), s->slope};
+        EXPECT_EQ(mote_symbolic_set_outputs(s->graph, both, 2), MOTE_OK);
+        s->run = compiled(s->graph, s->context);
+        s->check();
+        EXPECT_EQ(output_of(s->run, s->slope), std::vector<double>(16, 0));
+      });
+}
+
+TEST_F(FailingHeapGraphC, Compile) {
+  survive_each_allocation([] { return std::make_unique<Step>(); },
+                          [](std::unique_ptr<Step>& s) {
+                            s->run.reset();
+                            s->run = compiled(s->graph, s->context);
+                          },
+                          [](std::unique_ptr<Step>& s) { s->check(); });
+}
+
+TEST_F(FailingHeapGraphC, BindRunAndOutput) {
+  survive_each_allocation(
+      [] {
+        auto s = std::make_unique<Step>();
+        s->run = compiled(s->graph, s->context);
+        return s;
+      },
+      [](std::unique_ptr<Step>& s) {
+        s->bind();
+        expect(mote_executable_run(s->run));
+        EXPECT_EQ(output_of(s->run, named(s->graph, "sums")).front(), 0);
+        const TensorHandle two = made_tensor({2, 3}, 0.5);  // compiles for another shape
+        expect(mote_executable_bind(s->run, named(s->graph, "x"), two));
+        expect(mote_executable_run(s->run));
+        // MOTE_REPORT_JSON is left out: a list of nlohmann::json without memory loses some.
+        for (const int format : {MOTE_REPORT_TEXT, MOTE_REPORT_SVG, MOTE_REPORT_DOT}) {
+          const char* text = nullptr;
+          expect(mote_executable_report(s->run, format, &text));
+        }
+      },
+      [](std::unique_ptr<Step>& s) { s->check(); });
+}
+
+struct Operations {
+  TensorHandle x = made_tensor({4}, 1), y = made_tensor({4}, 0);
+  CommandHandle neg;
+  GraphHandle graph;
+};
+
+TEST_F(FailingHeapGraphC, GraphsOfOperations) {
+  survive_each_allocation(
+      [] { return std::make_unique<Operations>(); },
+      [](std::unique_ptr<Operations>& o) {
+        o->graph.set([](mote_graph** g) { return mote_graph_create(nullptr, 1, g); });
+        o->neg.set([](mote_command** c) { return mote_command_parse("neg", c); });
+        const mote_tensor* const inputs[] = {o->x};
+        mote_tensor* const outputs[] = {o->y};
+        mote_graph_node first = 7, second = 7;
+        expect(mote_graph_fill(o->graph, o->x, 2, &first));
+        expect(mote_graph_add(o->graph, o->neg, inputs, 1, outputs, 1, &second));
+        EXPECT_EQ(first, 0U);
+        EXPECT_EQ(second, 1U);
+        expect(mote_graph_find_order(o->graph));
+        expect(mote_graph_run(o->graph));
+        const char* text = nullptr;
+        expect(mote_graph_dot(o->graph, &text));
+      },
+      [](std::unique_ptr<Operations>& o) {
+        EXPECT_EQ(elements(o->y), std::vector<double>(4, -2));
+      });
+}
+
+TEST_F(FailingHeapGraphC, Plans) {
+  survive_each_allocation([] {
+    const std::vector<mote_memory_block> blocks = {
+        {1024, 64, 0, 2}, {512, 64, 1, 3}, {64, 64, 2, 4}};
+    std::vector<std::uint64_t> offsets(blocks.size());
+    std::uint64_t total = 0;
+    expect(mote_plan_memory(blocks.data(), blocks.size(), offsets.data(), &total, nullptr));
+    EXPECT_EQ(total, 1536U);
+  });
+}
+
+}  // namespace
