@@ -104,6 +104,22 @@ TEST(GraphCommand, RunGivesWhatTheNodesGive) {
     EXPECT_EQ(got.real_at({k / 2, k % 2}), y[0].real_at({k / 2, k % 2}));
 }
 
+TEST(GraphCommand, AnOpenShapeIsThatOfTheInput) {
+  const TemporaryFolder folder;
+  const std::string file =
+      folder.write("open.graph", "graph open(x f32[?]) -> (y)\n  y = neg(x)\n");
+  const std::string in = folder.path() / "in.npz";
+  const Tensor x(DType::f32, {1, 2});
+  x.set({0, 0}, 1.5);
+  x.set({0, 1}, -2);
+  write_npz(in, {{"x", x}});
+  EXPECT_EQ(good_graph("run " + file + " --grad y --inputs " + in),
+            "y f32[1,2]\n[[-1.5,    2]]\ny/x f32[1,2]\n[[-1, -1]]\n");
+  EXPECT_EQ(graph("check " + file + " --inputs " + in).code, 0);
+  write_npz(in, {{"x", Tensor(DType::i32, {1, 2})}});
+  expect_refused("run " + file + " --inputs " + in, "x: expected f32[?], got i32[1,2]");
+}
+
 TEST(GraphCommand, RandomInputsFollowTheSeed) {
   const std::string one = good_graph("run " + kMlp + " --grad loss --seed 1 --json");
   EXPECT_EQ(good_graph("run " + kMlp + " --grad loss --seed 1 --json --streams 3 --repeat 4"), one);

@@ -52,6 +52,7 @@ ContextOptions context_of(const GraphArguments& options) {
 
 SymbolicGraph graph_of(const GraphArguments& options) {
   SymbolicGraph graph = read_graph(options.file);
+  if (!options.inputs.empty()) give_shapes(graph, options.inputs);
   add_gradient(graph, options.grad);
   verify(graph);
   return graph;

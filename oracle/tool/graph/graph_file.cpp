@@ -83,6 +83,19 @@ SymbolicGraph read_graph(const std::string& path) {
   }
 }
 
+void give_shapes(SymbolicGraph& graph, const std::string& file) {
+  for (const auto& [name, tensor] : read_npz(file)) {
+    if (!graph.has(name)) continue;  // graph_inputs() refuses it
+    const TensorSymbol symbol = graph.find(name);
+    const SymbolInfo& info = graph.info(symbol);
+    if (info.kind != SymbolOrigin::input || info.has_form) continue;
+    if (tensor.dtype() != info.form.dtype)
+      throw Error(fmt::format("{}: expected {}[?], got {}", name, mote::name(info.form.dtype),
+                              describe(tensor)));
+    graph.set_form(symbol, {tensor.dtype(), tensor.shape()});
+  }
+}
+
 void add_gradient(SymbolicGraph& graph, const std::string& wanted) {
   if (wanted.empty()) return;
   const std::size_t colon = std::min(wanted.find(':'), wanted.size());

@@ -15,6 +15,10 @@ namespace mote::tool {
 /// Reads a .graph file; "-" is standard input. Throws Error "FILE: …".
 SymbolicGraph read_graph(const std::string& path);
 
+/// Gives inputs whose shape the text leaves open, f32[?], the shape of the tensor of their name in
+/// the .npz file. Throws Error for a tensor of another dtype.
+void give_shapes(SymbolicGraph& graph, const std::string& file);
+
 /// Adds the gradient that `wanted` states, "loss" or "loss:w,b", and makes it an output under the
 /// names "loss/w". Without names it is the gradient with respect to all real inputs.
 void add_gradient(SymbolicGraph& graph, const std::string& wanted);
