@@ -100,7 +100,8 @@ TEST(Tool, HelpAndVersionAreData) {
 TEST(Tool, UsageErrorsSayWhatIsKnown) {
   expect_has(
       bad(""),
-      "no command (known: check, completion, doctor, emit, explain, graph, mutants, ops, replay, run)");
+      "no command (known: check, completion, doctor, emit, explain, graph, mutants, ops, replay, "
+      "run)");
   expect_has(bad("frobnicate"),
              "unknown command 'frobnicate' (known: check, completion, doctor, emit, ");
   expect_has(bad("--frobnicate"), "unknown option --frobnicate (known: ");
