@@ -20,11 +20,11 @@ namespace {
 struct Layer {
   Layer(std::int64_t count, std::int64_t features, std::int64_t classes)
       : images(DType::f32, {count, features}),
-        labels(DType::i64, {count, 1}),
+        labels(DType::i64, {count}),
         weight(DType::f32, {features, classes}),
         bias(DType::f32, {classes}) {
     for (std::int64_t k = 0; k < count; ++k) {
-      labels.set({k, 0}, k % classes);
+      labels.set({k}, k % classes);
       for (std::int64_t j = 0; j < features; ++j)
         images.set({k, j}, static_cast<double>((7 * k + 3 * j) % 11) / 8 - 0.5);
     }
