@@ -104,6 +104,22 @@ TEST_F(DeviceStreams, AListOfOperationsIsInOrder) {
   expect_error(MOTE_INVALID, "operation 2: oops", [&] { stream.synchronize(); });
 }
 
+TEST_F(DeviceStreams, AnOperationMayHaveATextOfItsOwn) {
+  Context context({.workers = 1});
+  Stream stream(context, device_);
+  const Tensor x = filled(1), y = filled(0);
+  PreparedOperation negates =
+      prepare(RunOperation{Command("neg"), {x}, {y}, {.backends = late_.backends()}}, context);
+  EXPECT_EQ(negates.text(), "neg");
+  negates.set_text("node 7 'h'");
+  EXPECT_EQ(negates.text(), "node 7 'h'");
+  PreparedOperation* const list[] = {&negates};
+  late_.fail(0);
+  run(list, stream);
+  expect_error(MOTE_FAILED, "node 7 'h': late: the task fails", [&] { stream.synchronize(); });
+  late_.fail(-1);
+}
+
 TEST_F(DeviceStreams, TheHostsWorkBeginsWhenWhatWasGivenIsDone) {
   Context context({.workers = 1});
   Stream stream(context, device_);

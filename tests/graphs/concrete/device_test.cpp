@@ -152,6 +152,17 @@ TEST(GraphDevice, AFailureOfTheDeviceIsToldAndTheGraphRunsAgain) {
   late().fail(-1);
 }
 
+/// The error names the nodes that may have failed by what they are called in the graph.
+TEST(GraphDevice, AFailureNamesTheNodesUnderWay) {
+  DeviceDiamond d;
+  d.graph.prepare({.context = &d.context, .streams = 1});
+  late().fail(1);  // task 0 is the copy
+  expect_error(MOTE_FAILED, "node 1 'left' (neg)", [&] { d.graph.run(); });
+  late().fail(-1);
+  d.graph.run();
+  EXPECT_TRUE(d.is_right());
+}
+
 TEST(GraphDevice, FunctionsRunOnTheHostInTheirPlace) {
   DeviceDiamond d;
   bool is_done = false;

@@ -116,6 +116,7 @@ void PreparedOperation::run_other() {
 }
 
 std::string PreparedOperation::text() const {
+  if (!own_text_.empty()) return own_text_;
   return std::visit(
       Overloaded{[](const BoundCall& call) { return to_string(call.plan().command()); },
                  [](const PreparedCommand& command) { return to_string(command.command()); },

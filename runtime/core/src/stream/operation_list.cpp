@@ -83,12 +83,17 @@ class OperationList {
     try {
       all_[k]->issue(stream, kept);
     } catch (const StatusError& error) {
+      const std::string& own = all_[k]->own_text_;
+      if (!own.empty()) throw StatusError(error.status(), own + ": " + error.what());
       throw OperationError(k, error.status(), error.what());
     }
   }
   std::string text() const {
+    const PreparedOperation& operation = *all_[begin_];
+    const bool is_one = end_ - begin_ == 1;
+    if (is_one && !operation.own_text_.empty()) return operation.own_text_;
     const std::string first = "operation " + std::to_string(begin_);
-    if (end_ - begin_ == 1) return first + " (" + all_[begin_]->text() + ")";
+    if (is_one) return first + " (" + operation.text() + ")";
     return "operations " + std::to_string(begin_) + ".." + std::to_string(end_ - 1);
   }
 

@@ -84,7 +84,10 @@ void BoundOperation::run_other() {
 void BoundOperation::give(Stream& stream) {
   if (kind_ == Kind::command) {
     // Once it is set, an earlier run may be reading it.
-    if (list_.front() != &*operation_) list_.front() = &*operation_;
+    if (list_.front() != &*operation_) {
+      operation_->set_text(text_of(*node_));
+      list_.front() = &*operation_;
+    }
     return mote::run(list_, stream);
   }
   mote::copy(kind_ == Kind::fill ? *value_ : inputs_.front(), outputs_.front(), stream);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -77,7 +78,10 @@ class PreparedOperation {
   BoundCall* bound_call() { return std::get_if<BoundCall>(&work_); }
   /// Returns the prepared command, to rebind it to other tensors; null if it is none.
   PreparedCommand* command() { return std::get_if<PreparedCommand>(&work_); }
-  std::string text() const;  ///< to_string() of the operation
+  /// Gives the operation a text of its own, by which errors of a device's stream name it: "node 7
+  /// 'h' (matmul)". It must not be under way.
+  void set_text(std::string text) { own_text_ = std::move(text); }
+  std::string text() const;  ///< its own text, or else to_string() of the operation
 
  private:
   friend PreparedOperation prepare(const Operation& operation, Context& context);
@@ -91,6 +95,7 @@ class PreparedOperation {
   void issue(DeviceStream& stream, std::vector<Tensor>& kept);
 
   Work work_;
+  std::string own_text_;
 };
 
 /// Checks the operation, and chooses the kernel of a command. The options' context is `context` if
