@@ -57,28 +57,6 @@ std::uint32_t SymbolicGraph::checked(NodeSymbol node) const {
   return node.index;
 }
 
-std::string SymbolicGraph::text(NodeSymbol node) const {
-  if (node.graph != identity_ || node.index >= nodes_.size()) return "node ?";
-  const NodeInfo& info = nodes_[node.index];
-  std::string text = "node " + std::to_string(node.index);
-  if (info.removed) return text;
-  if (!info.name.empty())
-    text += " '" + info.name + "'";
-  else if (!info.outputs.empty() && info.outputs[0] != kNoIndex)
-    text += " '" + this->text(at(info.outputs[0])) + "'";
-  switch (info.kind) {
-    case NodeKind::command:
-      return text + " (" + to_string(*info.command) + ")";
-    case NodeKind::copy:
-      return text + " (copy)";
-    case NodeKind::fill:
-      return text + " (fill)";
-    case NodeKind::function:
-      return text + " (function " + info.function->name + ")";
-  }
-  return text;
-}
-
 NodeSymbol SymbolicGraph::producer(TensorSymbol symbol) const {
   const std::uint32_t node = info(symbol).producer;
   return node == kNoIndex ? NodeSymbol{} : node_at(node);

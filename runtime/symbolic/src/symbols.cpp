@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The symbols of a graph: how they are made, named and found.
+// The symbols of a graph: how they are made, named and found; symbols and nodes as text.
 #include <algorithm>
 #include <atomic>
 #include <utility>
@@ -175,6 +175,28 @@ std::string SymbolicGraph::text(TensorSymbol symbol) const {
   if (symbol.graph != identity_ || symbol.index >= symbols_.size()) return "?";
   const std::string& name = symbols_[symbol.index].name;
   return name.empty() ? "t" + std::to_string(symbol.index) : name;
+}
+
+std::string SymbolicGraph::text(NodeSymbol node) const {
+  if (node.graph != identity_ || node.index >= nodes_.size()) return "node ?";
+  const NodeInfo& info = nodes_[node.index];
+  std::string text = "node " + std::to_string(node.index);
+  if (info.removed) return text;
+  if (!info.name.empty())
+    text += " '" + info.name + "'";
+  else if (!info.outputs.empty() && info.outputs[0] != kNoIndex)
+    text += " '" + this->text(at(info.outputs[0])) + "'";
+  switch (info.kind) {
+    case NodeKind::command:
+      return text + " (" + to_string(*info.command) + ")";
+    case NodeKind::copy:
+      return text + " (copy)";
+    case NodeKind::fill:
+      return text + " (fill)";
+    case NodeKind::function:
+      return text + " (function " + info.function->name + ")";
+  }
+  return text;
 }
 
 }  // namespace mote
