@@ -24,6 +24,11 @@ using test::LateDevice;
 
 const LateDevice& late() { return LateDevice::get(); }
 
+Device late_device() {
+  late();  // loads it
+  return Device::find("late");
+}
+
 ContextOptions on_late(int workers) {
   ContextOptions options;
   options.backends.assign(late().backends().begin(), late().backends().end());
@@ -52,7 +57,7 @@ struct DeviceDiamond {
     return true;
   }
 
-  Device device = Device::find("late");
+  Device device = late_device();
   Context context{on_late(2)};
   Graph graph;
   Tensor y = filled({16}, -1);
@@ -106,7 +111,7 @@ TEST(GraphDevice, TheCallersStreamHoldsTheGraphsStreams) {
 }
 
 TEST(GraphDevice, RandomGraphsGiveTheBitsOfSerialCalls) {
-  const Device device = Device::find("late");
+  const Device device = late_device();
   Context context(on_late(4));
   for (unsigned seed = 0; seed < 25; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
