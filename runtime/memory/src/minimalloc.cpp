@@ -137,7 +137,7 @@ std::string id_of(const MemoryBlock& block, std::size_t number) {
   if (block.name.find_first_of(",\n") != std::string::npos || is_space(block.name.front()) ||
       is_space(block.name.back()))
     throw Error("minimalloc: block " + std::to_string(number) + " has the name " +
-                quoted(block.name) +
+                quoted(std::string_view(block.name)) +
                 ", expected one without a comma, a line end, and space at its ends");
   return block.name;
 }
