@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "mote/runtime/allocator.h"
 #include "state.h"  // of the concrete graph: what its nodes read and write
 
 namespace mote::test {
@@ -14,15 +15,45 @@ bool share_bytes(const CompiledBlock& a, const CompiledBlock& b) {
          b.offset < a.offset + a.bytes;
 }
 
-/// The bytes from the first to the last element of a tensor.
+/// The elements of a tensor that a node uses, in memory.
 struct Bytes {
-  std::uintptr_t begin = 0;
-  std::uintptr_t end = 0;
+  std::uintptr_t begin = 0;  ///< of the lowest element
+  std::uintptr_t end = 0;    ///< behind the highest
   bool is_written = false;
-  std::uint32_t root = 0;
+  Tensor tensor;
 };
 
-/// Lists what each node uses; views of one tensor that interleave are told apart by its edges.
+/// Returns the address of each element.
+std::vector<std::uintptr_t> addresses(const Tensor& tensor) {
+  std::vector<std::uintptr_t> found;
+  const AxisList shape = tensor.shape();
+  const auto size = static_cast<std::int64_t>(size_of(tensor.dtype()));
+  for (std::int64_t k = 0; k < tensor.element_count(); ++k) {
+    std::int64_t rest = k;
+    std::int64_t offset = 0;
+    for (int axis = shape.size(); axis-- > 0;) {
+      offset += rest % shape[axis] * tensor.stride(axis);
+      rest /= shape[axis];
+    }
+    found.push_back(reinterpret_cast<std::uintptr_t>(tensor.data()) +
+                    static_cast<std::uintptr_t>(offset * size));
+  }
+  return found;
+}
+
+/// True if an element of one has a byte of an element of the other, element by element.
+bool share_elements(const Bytes& a, const Bytes& b) {
+  std::vector<std::uintptr_t> places = addresses(a.tensor);
+  std::ranges::sort(places);
+  const std::size_t size = size_of(a.tensor.dtype());
+  const std::size_t other = size_of(b.tensor.dtype());
+  return std::ranges::any_of(addresses(b.tensor), [&](std::uintptr_t at) {
+    const auto next = std::ranges::lower_bound(places, at + other);
+    return next != places.begin() && *(next - 1) + size > at;
+  });
+}
+
+/// Lists what each node uses.
 std::vector<std::vector<Bytes>> used_bytes(const Graph::State& state) {
   std::vector<std::vector<Bytes>> used;
   for (const graph::NodeRecord& node : state.nodes) {
@@ -40,8 +71,7 @@ std::vector<std::vector<Bytes>> used_bytes(const Graph::State& state) {
       const auto size = static_cast<std::int64_t>(size_of(tensor.dtype()));
       const auto at = reinterpret_cast<std::intptr_t>(tensor.data());
       used.back().push_back({static_cast<std::uintptr_t>(at + lowest * size),
-                             static_cast<std::uintptr_t>(at + highest * size), is_written,
-                             record.root});
+                             static_cast<std::uintptr_t>(at + highest * size), is_written, tensor});
     });
   }
   return used;
@@ -50,7 +80,8 @@ std::vector<std::vector<Bytes>> used_bytes(const Graph::State& state) {
 bool conflict(const std::vector<Bytes>& a, const std::vector<Bytes>& b) {
   for (const Bytes& x : a)
     for (const Bytes& y : b)
-      if ((x.is_written || y.is_written) && x.root != y.root && x.begin < y.end && y.begin < x.end)
+      if ((x.is_written || y.is_written) && x.begin < y.end && y.begin < x.end &&
+          share_elements(x, y))
         return true;
   return false;
 }
@@ -78,6 +109,9 @@ std::vector<std::vector<bool>> done_before(const StreamSchedule& schedule) {
 }  // namespace
 
 std::optional<std::string> shared_bytes(const CompileReport& report) {
+  for (const CompiledBlock& block : report.blocks)
+    if (block.offset % kAlignment != 0)
+      return "block " + block.name + " is not aligned\n" + to_text(report);
   if (report.streams > 1) return std::nullopt;
   for (const CompiledBlock& a : report.blocks)
     for (const CompiledBlock& b : report.blocks) {

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plants one defect after the other in the graph layers and counts the random graphs until it
+// shows. MOTE_DEFECT=NAME takes one defect alone and prints the smallest graph that shows it,
+// MOTE_MARKDOWN=1 prints the table of docs/oracle-measured.md.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "defects.h"
+#include "graph_replay.h"
+#include "graph_session.h"
+
+/// The number of the defect that is on, counted from 1; 0: none. The planted sources read it.
+int mote_graph_defect = 0;
+
+namespace mote::test {
+namespace {
+
+/// A defect must show within this number of graphs.
+constexpr std::uint64_t kMostGraphs = 2000;
+/// The number of graphs that must pass with no defect.
+constexpr std::uint64_t kRightGraphs = 60;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+struct Kill {
+  std::uint64_t graphs = 0;  ///< until it showed; 0: it did not
+  double seconds = 0;
+  std::string leg;
+};
+
+/// Checks graphs until one fails, and writes how many it took.
+void search(int defect, std::uint64_t most, int pipe) {
+  mote_graph_defect = defect;
+  Counts counts;
+  LegSeconds seconds;
+  for (std::uint64_t seed = 1; seed <= most; ++seed) {
+    // What is written before the graph stands if the defect ends the process.
+    const auto say = [&](const std::string& leg) {
+      const std::string line = std::to_string(seed) + " " + leg + "\n";
+      if (write(pipe, line.data(), line.size()) < 0) _exit(2);
+    };
+    say("crash");
+    if (const auto failure = check_seed(seed, counts, seconds)) {
+      say(failure->leg.substr(0, failure->leg.find(' ')));
+      _exit(1);
+    }
+  }
+  _exit(0);
+}
+
+/// Looks for a graph that shows the defect, in a process of its own.
+Kill kill(int defect, std::uint64_t most) {
+  const auto start = std::chrono::steady_clock::now();
+  int ends[2] = {-1, -1};
+  if (pipe(ends) != 0) throw std::runtime_error("no pipe");
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    search(defect, most, ends[1]);
+  }
+  close(ends[1]);
+  std::string said;
+  char buffer[4096];
+  for (ssize_t got = read(ends[0], buffer, sizeof buffer); got > 0;
+       got = read(ends[0], buffer, sizeof buffer))
+    said.append(buffer, static_cast<std::size_t>(got));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  Kill result;
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return result;
+  std::istringstream lines(said);
+  while (lines >> result.graphs >> result.leg) {
+  }
+  return result;
+}
+
+std::vector<GraphDefect> all_defects() {
+  std::ostringstream text;
+  text << std::ifstream(MOTE_GRAPH_DEFECTS).rdbuf();
+  return read_defects(text.str());
+}
+
+/// Shows the smallest graph that the defect makes fail.
+void show(int defect) {
+  mote_graph_defect = defect;
+  Counts counts;
+  LegSeconds seconds;
+  for (std::uint64_t seed = 1; seed <= kMostGraphs; ++seed)
+    if (const auto failure = check_seed(seed, counts, seconds)) {
+      std::cout << "seed " << seed << "\n" << replay_text(shrunk(*failure));
+      return;
+    }
+  std::cout << "it does not show\n";
+}
+
+TEST(GraphMutants, NoneShowsWithoutADefect) { EXPECT_EQ(kill(0, kRightGraphs).graphs, 0U); }
+
+TEST(GraphMutants, EachIsKilled) {
+  const std::string wanted = environment("MOTE_DEFECT");
+  const bool is_table = !environment("MOTE_MARKDOWN").empty();
+  if (is_table)
+    std::cout << "| defect | what is wrong | graphs | s | shown by |\n|---|---|--:|--:|---|\n";
+  int number = 0;
+  for (const GraphDefect& defect : all_defects()) {
+    ++number;
+    if (!wanted.empty()) {
+      if (defect.name == wanted) show(number);
+      continue;
+    }
+    const Kill found = kill(number, kMostGraphs);
+    EXPECT_GT(found.graphs, 0U) << defect.name << ": " << defect.says << ": not in " << kMostGraphs
+                                << " graphs";
+    std::cout << (is_table ? fmt::format("| {} | {} | {} | {:.1f} | {} |\n", defect.name,
+                                         defect.says, found.graphs, found.seconds, found.leg)
+                           : fmt::format("{:5} graphs {:6.1f} s  {:12} {}\n", found.graphs,
+                                         found.seconds, found.leg, defect.name))
+              << std::flush;
+  }
+}
+
+}  // namespace
+}  // namespace mote::test
