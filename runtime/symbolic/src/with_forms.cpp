@@ -149,15 +149,27 @@ class FormChanger {
       if (!target) refuse(symbol, "how it is reshaped from " + to_string(now) + " does not follow");
       step.numbers = *target;
     } else if (step.kind == ViewKind::broadcast) {
-      const int missing = step.numbers.size() - before.size();
-      for (int axis = 0; axis < before.size(); ++axis)
-        if (before[axis] == step.numbers[missing + axis]) step.numbers[missing + axis] = now[axis];
+      repeat(symbol, before, now, step);
     }
     try {
       graph_.place_view(view, step);
     } catch (const StatusError& e) {
       refuse(symbol, e.what());
     }
+  }
+
+  /// Sets the extents to which a view repeats its base: those of the shape that took the place of
+  /// the old one, else the base's own where they were.
+  void repeat(std::uint32_t symbol, const AxisList& before, const AxisList& now, ViewStep& step) {
+    for (const auto& [old, becomes] : changes_) {
+      if (old.shape != step.numbers) continue;
+      if (!becomes) refuse(symbol, "its shape became several others, so that it does not follow");
+      step.numbers = becomes->shape;
+      return;
+    }
+    const int missing = step.numbers.size() - before.size();
+    for (int axis = 0; axis < before.size(); ++axis)
+      if (before[axis] == step.numbers[missing + axis]) step.numbers[missing + axis] = now[axis];
   }
 
   void infer_node(std::uint32_t index) {

@@ -7,6 +7,7 @@
 #include "graphs/compile/numbered.h"
 #include "mote/runtime/status.h"
 #include "mote/symbolic/evaluate.h"
+#include "mote/symbolic/gradient.h"
 
 namespace mote {
 namespace {
@@ -186,6 +187,44 @@ TEST(Compile, OtherShapesGiveTheBitsOfAGraphThatIsBuiltForThem) {
       EXPECT_EQ(bits(run.output(first.g.outputs()[k])), bits(alone.output(fresh.g.outputs()[k])))
           << n;
     EXPECT_EQ(run.report().arena_bytes, alone.report().arena_bytes);
+  }
+}
+
+/// A layer with its loss and gradient, for a batch.
+struct Trained {
+  SymbolicGraph g{"trained"};
+  TensorSymbol x;
+  TensorSymbol w;
+  TensorSymbol t;
+  std::vector<TensorSymbol> outputs;
+
+  explicit Trained(std::int64_t n) {
+    x = g.input("x", {DType::f32, {n, 3}});
+    w = g.input("w", {DType::f32, {3, 5}});
+    t = g.input("t", {DType::f32, {n, 5}});
+    const TensorSymbol distance = g.add("sub", {g.add("relu", {g.add("matmul", {x, w})}), t});
+    const TensorSymbol loss = g.add("mul", {distance, distance});
+    outputs = gradient(g, {loss}, {w, x});
+    outputs.push_back(loss);
+    g.set_outputs(outputs);
+  }
+};
+
+TEST(Compile, OtherBatchesOfAGradient) {
+  const Trained first(4);
+  Context context;
+  Executable run = compile(first.g, {}, context);
+  for (const std::int64_t n : {4, 2, 9, 4}) {
+    const Trained fresh(n);
+    const Tensor x = numbered(fresh.g, fresh.x);
+    const Tensor w = numbered(fresh.g, fresh.w, 2);
+    const Tensor t = numbered(fresh.g, fresh.t, 7);
+    run.run({{first.x, x}, {first.w, w}, {first.t, t}});
+    const std::vector<Tensor> expected =
+        evaluate(fresh.g, std::vector<TensorBinding>{{fresh.x, x}, {fresh.w, w}, {fresh.t, t}},
+                 fresh.outputs);
+    for (std::size_t k = 0; k < expected.size(); ++k)
+      EXPECT_EQ(bits(run.output(first.outputs[k])), bits(expected[k])) << n;
   }
 }
 
