@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "gradient_orders.h"
 #include "mote/oracle/resolve.h"
 #include "ops_text.h"
 #include "report/json_line.h"
@@ -21,6 +22,7 @@ struct OpsArguments {
   std::string op;
   bool json = false;
   bool markdown = false;
+  bool gradients = false;
 };
 
 OrderedJson params_json(const std::vector<ParamDecl>& params) {
@@ -202,6 +204,10 @@ int ops(const OpsArguments& options) {
     print(ops_markdown());
     return 0;
   }
+  if (options.gradients) {
+    print(gradient_orders_markdown());
+    return 0;
+  }
   if (!options.op.empty()) {
     const Resolved resolved = resolve_program(options.op);
     if (options.json) {
@@ -229,9 +235,16 @@ void add_ops(CLI::App& app, Action& action) {
   CLI::Option* op =
       command->add_option("OP", options->op, "an op, a .mote file, or -")->type_name("");
   CLI::Option* json = command->add_flag("--json", options->json, "one JSON object a line");
-  command->add_flag("--markdown", options->markdown, "the page docs/ops.md: every op")
+  CLI::Option* markdown =
+      command->add_flag("--markdown", options->markdown, "the page docs/ops.md: every op")
+          ->excludes(op)
+          ->excludes(json);
+  command
+      ->add_flag("--gradients", options->gradients,
+                 "the page docs/gradient-orders.md: how often each op can be differentiated")
       ->excludes(op)
-      ->excludes(json);
+      ->excludes(json)
+      ->excludes(markdown);
   command->callback([options, &action] { action = [options] { return ops(*options); }; });
 }
 

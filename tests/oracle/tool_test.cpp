@@ -231,14 +231,20 @@ TEST(Ops, JsonIsOneObjectALine) {
   EXPECT_EQ(gemm.at("in_place"), nlohmann::json::parse(R"([["c", "y"]])"));
 }
 
-TEST(Ops, TheDocumentationIsWhatTheToolWrites) {
-  const std::string want = good("ops --markdown"), got = read(MOTE_DOCS_FOLDER "/ops.md");
+/// Expects that a page of docs/ is what the command prints.
+void expect_page(const std::string& command, const std::string& page) {
+  const std::string want = good(command), got = read(MOTE_DOCS_FOLDER "/" + page);
   // EXPECT_EQ would print the whole page; the first difference is enough.
   const auto [w, g] = std::ranges::mismatch(want, got);
   const std::size_t begin = want.rfind('\n', static_cast<std::size_t>(w - want.begin()));
-  EXPECT_TRUE(want == got) << "docs/ops.md is not the catalogue's; regenerate it with\n"
-                           << "  mote ops --markdown > docs/ops.md\nThe tool writes:"
-                           << want.substr(begin + 1, 200);
+  EXPECT_TRUE(want == got) << "docs/" << page << " is not up to date; regenerate it with\n  mote "
+                           << command << " > docs/" << page
+                           << "\nThe tool writes:" << want.substr(begin + 1, 200);
+}
+
+TEST(Ops, TheDocumentationIsWhatTheToolWrites) {
+  expect_page("ops --markdown", "ops.md");
+  expect_page("ops --gradients", "gradient-orders.md");
 }
 
 TEST(Ops, TheDocumentationHasEveryOp) {
