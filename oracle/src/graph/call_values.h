@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call of an op as uops: the program of its record, over the values of the call's tensors.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "mote/runtime/command.h"
+#include "mote/runtime/tensor_form.h"
+#include "mote/uops/uop.h"
+
+namespace mote {
+
+/// A tensor of a call; its form is null if it is left out. Values have the form's dtype and shape.
+struct InlinedTensor {
+  const TensorForm* form = nullptr;
+  Uop value = {};
+};
+
+/// Returns the values of the outputs, rounded to their dtypes; empty for those that are left out.
+/// Throws Error or StatusError if the op has no record or no such instance, or the tensors do not
+/// fit.
+std::vector<Uop> call_values(const Command& command, std::span<const InlinedTensor> inputs,
+                             std::span<const TensorForm* const> outputs);
+
+}  // namespace mote

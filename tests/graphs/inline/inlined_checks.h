@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares a graph with its program: values, and gradients by uops with those of the graph layer.
+#pragma once
+
+#include <vector>
+
+#include "mote/oracle/graph_program.h"
+#include "mote/symbolic/symbolic_graph.h"
+
+namespace mote {
+
+/// The way in which results must agree: as equal numbers, where all of it is exact, or by the error
+/// bounds of the programs that compute them.
+enum class Agreement { exact, bounded };
+
+/// A graph, values of its inputs, and the symbols that are looked at.
+struct InlinedCase {
+  SymbolicGraph g = SymbolicGraph("case");
+  std::vector<TensorBinding> bindings = {};
+  std::vector<TensorSymbol> wrt = {};  ///< inputs
+  std::vector<TensorSymbol> of = {};
+
+  /// Adds an input of f64 with integer elements in -3..3; `turn` tells inputs apart.
+  TensorSymbol whole(const char* name, const AxisList& shape, int turn);
+  /// Adds an input of f64 with elements spread over that range.
+  TensorSymbol spread(const char* name, const AxisList& shape, double lowest, double highest,
+                      int turn);
+  /// Adds an input with these elements.
+  TensorSymbol integers(const char* name, DType dtype, const AxisList& shape,
+                        const std::vector<std::int64_t>& elements);
+};
+
+/// Returns the program of the symbols. Throws Error with the reason if there is none.
+GraphProgram inlined(const SymbolicGraph& g, const std::vector<TensorSymbol>& outputs);
+
+/// Expects that the program of the case's `of` gives what its nodes give one by one.
+void expect_values(const InlinedCase& c, Agreement agreement);
+
+/// Expects that the uop gradient of the program of `of` and the graph's own gradient agree, from
+/// seeds of small integers. Bounded: the graph's gradient lies in the bound of its own program, and
+/// the bounds of the two programs, each of which holds the exact gradient, have a common number.
+/// Where a bound is infinite (an element that depends on a tie, say), the results must be equal.
+void expect_gradients(InlinedCase& c, Agreement agreement);
+
+}  // namespace mote

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rebuilds the nodes of a program, operands first, over other inputs and with constant sizes.
+#include "mote/uops/substitute.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <unordered_map>
+
+#include "graph/node.h"
+#include "mote/base/error.h"
+
+namespace mote {
+namespace {
+
+void check_value(const Program& p, std::size_t k, const Binding& binding, const Uop& value) {
+  std::vector<Expr> expected;
+  for (const std::int64_t extent : binding.inputs[k]) expected.emplace_back(extent);
+  if (value && value.dtype() == p.inputs[k].dtype() && value.shape() == expected) return;
+  throw Error(fmt::format("{}: input {}: got {}, expected {}{}", p.name,
+                          std::get<uop::Input>(p.inputs[k].node().kind).name,
+                          value ? type_text(value) : "no value", name(p.inputs[k].dtype()),
+                          shape_text(expected)));
+}
+
+/// Returns the value of a parameter as the evaluator reads it: it is not rounded to 32 bits.
+Uop param_value(const uop::Param& param, const Uop& u, const Binding& binding) {
+  const Number& value = binding.params.at(param.name);
+  return scalar(store_as(value, is_real(u.dtype())      ? DType::f64
+                                : is_integer(u.dtype()) ? DType::i64
+                                                        : u.dtype()),
+                u.dtype());
+}
+
+}  // namespace
+
+std::vector<Uop> substitute(const Program& program, const Binding& binding,
+                            std::span<const Uop> inputs) {
+  if (inputs.size() != program.inputs.size())
+    throw Error(fmt::format("{}: got {} inputs, expected {}", program.name, inputs.size(),
+                            program.inputs.size()));
+  std::map<Symbol, Expr> env;
+  for (const auto& [symbol, value] : binding.values) env.emplace(symbol, Expr(value));
+  std::unordered_map<const UopNode*, Uop> made;
+  for (const Uop& u : topological(roots(program))) {
+    Uop& value = made[u.id()];
+    if (const auto* in = std::get_if<uop::Input>(&u.node().kind)) {
+      const auto k = static_cast<std::size_t>(*find_input(program, in->name));
+      check_value(program, k, binding, inputs[k]);
+      value = inputs[k];
+    } else if (const auto* param = std::get_if<uop::Param>(&u.node().kind)) {
+      value = param_value(*param, u, binding);
+    } else {
+      std::vector<Uop> args;
+      for (const Uop& x : operands(u)) args.push_back(made.at(x.id()));
+      value = rebuild(u, args, env);
+    }
+  }
+  std::vector<Uop> outputs;
+  for (const Uop& u : roots(program)) outputs.push_back(made.at(u.id()));
+  return outputs;
+}
+
+}  // namespace mote
