@@ -150,6 +150,15 @@ TensorSymbol InlinedCase::whole(const char* name, const AxisList& shape, int tur
   return x;
 }
 
+TensorSymbol InlinedCase::distinct(const char* name, const AxisList& shape, int turn) {
+  const TensorSymbol x = g.input(name, {DType::f64, shape});
+  bindings.emplace_back(x, filled_tensor(DType::f64, shape, [turn](std::int64_t k) {
+                          return static_cast<double>((k * 37 + turn * 11) % 101 - 50);
+                        }));
+  wrt.push_back(x);
+  return x;
+}
+
 TensorSymbol InlinedCase::spread(const char* name, const AxisList& shape, double lowest,
                                  double highest, int turn) {
   const TensorSymbol x = g.input(name, {DType::f64, shape});

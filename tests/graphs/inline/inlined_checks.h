@@ -22,6 +22,9 @@ struct InlinedCase {
 
   /// Adds an input of f64 with integer elements in -3..3; `turn` tells inputs apart.
   TensorSymbol whole(const char* name, const AxisList& shape, int turn);
+  /// Adds an input of f64 with distinct integer elements in -50..50, of which there are at most
+  /// 101.
+  TensorSymbol distinct(const char* name, const AxisList& shape, int turn);
   /// Adds an input of f64 with elements spread over that range.
   TensorSymbol spread(const char* name, const AxisList& shape, double lowest, double highest,
                       int turn);
