@@ -176,6 +176,40 @@ TEST(GraphCommand, CheckFindsAKernelThatPlannedMemoryLeadsAstray) {
   expect_contains(line.at("what"), "element [");
 }
 
+// The kernel leaves out the last terms of each sum, in every call alike: the bits of all settings
+// are equal, and wrong.
+TEST(GraphCommand, TheBoundOfTheWholeGraphFindsAWrongKernel) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("sums.graph", R"(graph sums(x f32[4,9], w f32[9,4]) -> (z)
+  p = relu(x)
+  y = gemm(p, w)
+  z = tanh(y)
+)");
+  const std::string plugin = " --plugin " MOTE_MUTANTS_FOLDER "/";
+  expect_contains(good_graph("check " + file + " --bound" + plugin + "gemm_correct.so"),
+                  "passed: sums: 16 elements lie in the bound of the whole graph\n");
+  good_graph("check " + file + plugin + "gemm_k_tail.so");
+  const test::Ran ran = graph("check " + file + " --bound" + plugin + "gemm_k_tail.so");
+  EXPECT_EQ(ran.code, 1) << ran.out;
+  expect_contains(ran.out, "FAILED: sums: z: element [");
+}
+
+TEST(GraphCommand, TheExamplesLieInTheirBound) {
+  const std::string lines = good_graph("check " + kMlp + " --grad loss --bound --json");
+  EXPECT_EQ(json::parse(lines.substr(lines.find('\n'))),
+            json({{"graph", "mlp"}, {"judged", 33}, {"open", 0}, {"passed", true}}));
+  expect_contains(good_graph("check " + kBlock + " --bound"), "128 elements lie in the bound");
+}
+
+TEST(GraphCommand, WithoutABoundNothingIsJudged) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write(
+      "large.graph", "graph large(x f32[999,999], w f32[999,999]) -> (y)\n  y = matmul(x, w)\n");
+  const test::Ran ran = graph("check " + file + " --bound");
+  EXPECT_EQ(ran.code, 4) << ran.out;
+  expect_contains(ran.out, "nothing was judged by a bound: large: the bound has ");
+}
+
 TEST(GraphCommand, MistakesAreOneLineAndExitTwo) {
   expect_refused("", "graph: no command (known: check, dot, plan, run, show)");
   expect_refused("frob", "graph: unknown command 'frob' (known: check, dot, plan, run, show)");

@@ -12,7 +12,6 @@
 
 #include "graph/element_index.h"
 #include "mote/base/error.h"
-#include "mote/macroops/catalogue.h"
 #include "mote/runtime/canonical.h"
 #include "mote/uops/substitute.h"
 
@@ -22,12 +21,12 @@ namespace {
 class InlinedCall {
  public:
   InlinedCall(const Command& command, std::span<const InlinedTensor> inputs,
-              std::span<const TensorForm* const> outputs)
+              std::span<const TensorForm* const> outputs, std::string_view form)
       : command_(command),
         op_(command.definition()),
         inputs_(inputs),
         outputs_(outputs),
-        program_(find_program()) {
+        program_(find_program(form)) {
     std::vector<const TensorForm*> forms;
     for (const InlinedTensor& x : inputs) forms.push_back(x.form);
     canonical_ = canonical_forms(command, forms, outputs);
@@ -69,7 +68,7 @@ class InlinedCall {
     return record.dtypes.front();
   }
 
-  std::shared_ptr<const Program> find_program() const {
+  std::shared_ptr<const Program> find_program(std::string_view form) const {
     const OpRecord& record = find_op(op_.name);
     Instance instance{dtype(record), 0};
     for (std::size_t k = 0; k < record.inputs.size(); ++k) {
@@ -79,7 +78,7 @@ class InlinedCall {
     if (!has_instance(record, instance))
       throw Error(
           fmt::format("{} has no program in {} for these inputs", op_.name, name(instance.dtype)));
-    return instantiate(record, instance);
+    return instantiate(record, instance, form);
   }
 
   const std::string& input_name(std::size_t n) const {
@@ -146,8 +145,8 @@ class InlinedCall {
 }  // namespace
 
 std::vector<Uop> call_values(const Command& command, std::span<const InlinedTensor> inputs,
-                             std::span<const TensorForm* const> outputs) {
-  return InlinedCall(command, inputs, outputs).run();
+                             std::span<const TensorForm* const> outputs, std::string_view form) {
+  return InlinedCall(command, inputs, outputs, form).run();
 }
 
 }  // namespace mote

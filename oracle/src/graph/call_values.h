@@ -3,8 +3,10 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "mote/macroops/catalogue.h"
 #include "mote/runtime/command.h"
 #include "mote/runtime/tensor_form.h"
 #include "mote/uops/uop.h"
@@ -18,9 +20,10 @@ struct InlinedTensor {
 };
 
 /// Returns the values of the outputs, rounded to their dtypes; empty for those that are left out.
-/// Throws Error or StatusError if the op has no record or no such instance, or the tensors do not
-/// fit.
+/// `form` is that of the op's formula. Throws Error or StatusError if the op has no record, no such
+/// instance or form, or the tensors do not fit.
 std::vector<Uop> call_values(const Command& command, std::span<const InlinedTensor> inputs,
-                             std::span<const TensorForm* const> outputs);
+                             std::span<const TensorForm* const> outputs,
+                             std::string_view form = kDirect);
 
 }  // namespace mote

@@ -52,7 +52,8 @@ class ProgramNames {
 
 class GraphInliner {
  public:
-  explicit GraphInliner(const SymbolicGraph& graph) : graph_(graph), values_(graph) {}
+  GraphInliner(const SymbolicGraph& graph, const NodeForms& forms)
+      : graph_(graph), values_(graph, forms) {}
 
   std::variant<GraphProgram, Reason> run(std::span<const TensorSymbol> outputs) {
     std::vector<std::uint32_t> nodes;
@@ -138,8 +139,9 @@ class GraphInliner {
 }  // namespace
 
 std::variant<GraphProgram, Reason> program_of(const SymbolicGraph& graph,
-                                              std::span<const TensorSymbol> outputs) {
-  return GraphInliner(graph).run(outputs);
+                                              std::span<const TensorSymbol> outputs,
+                                              const NodeForms& forms) {
+  return GraphInliner(graph, forms).run(outputs);
 }
 
 std::variant<GraphProgram, Reason> program_of(const SymbolicGraph& graph,

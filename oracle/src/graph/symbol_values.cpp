@@ -8,7 +8,8 @@
 
 namespace mote {
 
-SymbolValues::SymbolValues(const SymbolicGraph& graph) : graph_(graph) {}
+SymbolValues::SymbolValues(const SymbolicGraph& graph, const NodeForms& forms)
+    : graph_(graph), forms_(forms) {}
 
 const Uop& SymbolValues::read(std::uint32_t symbol) {
   if (const auto known = values_.find(symbol); known != values_.end()) return known->second;
@@ -64,7 +65,9 @@ void SymbolValues::run(std::uint32_t index) {
       std::vector<InlinedTensor> inputs;
       for (const std::uint32_t x : node.inputs)
         inputs.push_back(x == kNoIndex ? InlinedTensor{} : InlinedTensor{&form(x), read(x)});
-      results = call_values(*node.command, inputs, forms);
+      const auto form = forms_.find(index);
+      results = call_values(*node.command, inputs, forms,
+                            form == forms_.end() ? kDirect : std::string_view(form->second));
       break;
     }
     case NodeKind::copy: {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/element_index.h"
+#include "mote/oracle/graph_program.h"
 #include "mote/symbolic/symbolic_graph.h"
 #include "mote/uops/uop.h"
 
@@ -14,7 +15,7 @@ namespace mote {
 
 class SymbolValues {
  public:
-  explicit SymbolValues(const SymbolicGraph& graph);
+  SymbolValues(const SymbolicGraph& graph, const NodeForms& forms);
 
   /// Gives the value of an input or constant, or of what a node has written.
   void set(std::uint32_t symbol, Uop value) { values_[symbol] = std::move(value); }
@@ -32,6 +33,7 @@ class SymbolValues {
   const TensorForm& form(std::uint32_t symbol) const { return graph_.symbols()[symbol].form; }
 
   const SymbolicGraph& graph_;
+  const NodeForms& forms_;
   std::unordered_map<std::uint32_t, Uop> values_;
   /// The symbols of each root that nodes have written, in order.
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> written_;

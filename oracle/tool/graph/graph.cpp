@@ -10,6 +10,7 @@
 
 #include "array_text.h"
 #include "commands.h"
+#include "graph/bound.h"
 #include "graph/graph_file.h"
 #include "graph/settings.h"
 #include "mote/base/error.h"
@@ -39,6 +40,7 @@ struct GraphArguments {
   bool whole = false;
   bool separate = false;
   bool not_in_place = false;
+  bool bound = false;
   std::vector<std::string> plugins;
 };
 
@@ -161,8 +163,8 @@ int check(const GraphArguments& options) {
     if (status.is_due())
       status.show(fmt::format("setting {} of {}: {}", k + 1, settings.size(), settings[k].text));
   };
-  const auto found = check_graph(graph, graph_inputs(graph, options.inputs, options.seed), settings,
-                                 context, watch);
+  const std::vector<TensorBinding> inputs = graph_inputs(graph, options.inputs, options.seed);
+  const auto found = check_graph(graph, inputs, settings, context, watch);
   status.clear();
   if (options.json) {
     nlohmann::json line = {
@@ -180,7 +182,8 @@ int check(const GraphArguments& options) {
     print(fmt::format("passed: {}: {} settings give the bits of the nodes run one by one\n",
                       graph.name(), settings.size()));
   }
-  return found ? 1 : 0;
+  if (found) return 1;
+  return options.bound ? check_by_bound(graph, inputs, context, options.json) : 0;
 }
 
 using Function = int (*)(const GraphArguments&);
@@ -254,7 +257,9 @@ void add_graph(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 64).description(""));
   add_list(*command, "--plugin", options->plugins, "LIB.so", "ask a library's kernels first");
   add_input_options(command, *options);
-  command->add_flag("--json", options->json, "one line of JSON");
+  command->add_flag("--bound", options->bound,
+                    "judge the outputs by the error bound of the whole graph too");
+  command->add_flag("--json", options->json, "one line of JSON for each of the two");
 
   command = add_command(*graph, "dot", "print the graph for Graphviz", dot, options, action);
   add_compile_options(command, *options);

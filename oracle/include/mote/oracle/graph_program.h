@@ -8,8 +8,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -35,13 +38,18 @@ struct GraphProgram {
   std::vector<TensorSymbol> inputs;  ///< the symbol of each input of the program
 };
 
+/// The formulas of nodes by index, where they are not the op's definition: names of forms of their
+/// ops (Form), as a kernel's contract gives them.
+using NodeForms = std::map<std::uint32_t, std::string>;
+
 /// Returns the program that computes the symbols. Each node's op is its record of the catalogue,
 /// and what it writes is rounded to the symbol's dtype; views read elements in place, and a
 /// constant of one element is a number. Returns the reason, with the node, if a node is a function
 /// or its op has no record or no such instance, and if the program would have too many nodes or too
 /// long a chain of them. Throws StatusError for a handle of another graph.
 std::variant<GraphProgram, Reason> program_of(const SymbolicGraph& graph,
-                                              std::span<const TensorSymbol> outputs);
+                                              std::span<const TensorSymbol> outputs,
+                                              const NodeForms& forms = {});
 std::variant<GraphProgram, Reason> program_of(const SymbolicGraph& graph,
                                               std::initializer_list<TensorSymbol> outputs);
 

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes the bound of a graph's program, computes it by blocks, and compares element by element.
+#include "mote/oracle/graph_bound.h"
+
+#include <fmt/format.h>
+
+#include "blocks/evaluate.h"
+#include "graph/node_contracts.h"
+#include "judge/bounds.h"
+#include "mote/oracle/graph_program.h"
+#include "mote/uops/bound.h"
+
+namespace mote {
+namespace {
+
+/// Returns the number of elements that evaluation visits, reduced ones too.
+double visited_elements(const Program& program) {
+  double total = 0;
+  for (const Uop& u : topological(roots(program))) {
+    const auto* reduce = std::get_if<uop::Reduce>(&u.node().kind);
+    double elements = 1;
+    for (const Expr& extent : (reduce != nullptr ? reduce->x : u).shape())
+      elements *= static_cast<double>(extent.constant().value_or(1));
+    total += elements;
+  }
+  return total;
+}
+
+Dense dense_of(const Array& array) {
+  Dense dense(array.dtype, std::ssize(array.values));
+  for (std::int64_t k = 0; k < dense.count(); ++k)
+    dense.set(k, array.values[static_cast<std::size_t>(k)]);
+  return dense;
+}
+
+/// Returns the ends of each output of a program from those of its bound.
+std::vector<Interval> intervals(const std::shared_ptr<const Program>& bounds,
+                                const std::vector<Array>& inputs) {
+  Case c;
+  std::vector<std::vector<std::int64_t>> shapes;
+  std::vector<Dense> values;
+  for (const Array& a : inputs) {
+    shapes.push_back(a.shape);
+    values.push_back(dense_of(a));
+    c.inputs.push_back({"", a.dtype, a.shape, {}});
+  }
+  c.program = bounds;
+  c.binding = mote::bind(*bounds, shapes, {});
+  c.params = c.binding.params;
+  std::vector<Dense> ends;
+  for (std::size_t k = 0; k < bounds->outputs.size(); ++k) {
+    const DType dtype = bounds->outputs[k].value.dtype();
+    c.outputs.push_back({"", dtype, c.binding.outputs[k], {}});
+    ends.emplace_back(dtype, element_count(c.binding.outputs[k]));
+  }
+  blocks::Evaluator(bounds).run(c, values, ends);
+  std::vector<Interval> result(ends.size() / 2);
+  for (std::size_t k = 0; k < ends.size(); ++k) result[k / 2].ends.push_back(std::move(ends[k]));
+  return result;
+}
+
+std::string place_text(std::int64_t linear, const std::vector<std::int64_t>& shape) {
+  std::vector<std::int64_t> index(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0; linear /= shape[axis])
+    index[axis] = linear % shape[axis];
+  return fmt::format("[{}]", fmt::join(index, ","));
+}
+
+void judge(const std::string& name, const Array& result, const Interval& interval,
+           GraphBoundVerdict& verdict) {
+  const Dense got = dense_of(result);
+  std::int64_t first = -1, outside = 0;
+  for (std::int64_t k = 0; k < got.count(); ++k) {
+    ++(is_indeterminate(interval, k, got.dtype()) ? verdict.open : verdict.judged);
+    if (accepts(interval, k, got)) continue;
+    if (outside++ == 0) first = k;
+  }
+  if (outside == 0 || verdict.failure) return;
+  verdict.failure = fmt::format("{}: element {}: got {}, the bound is {}..{}; {} of {} are outside",
+                                name, place_text(first, result.shape), got.at(first).as_real(),
+                                interval.ends[0].at(first).as_real(),
+                                interval.ends[1].at(first).as_real(), outside, got.count());
+}
+
+}  // namespace
+
+std::variant<GraphBoundVerdict, Reason> judge_by_bound(const SymbolicGraph& graph,
+                                                       std::span<const TensorBinding> bindings,
+                                                       std::span<const Tensor> results,
+                                                       Context& context) {
+  const std::vector<TensorSymbol> outputs = graph.outputs();
+  const auto contracts = node_contracts(graph, outputs, context);
+  if (const auto* reason = std::get_if<Reason>(&contracts)) return *reason;
+  NodeContracts promised = std::get<NodeContracts>(contracts);
+  const auto inlined = program_of(graph, outputs, promised.forms);
+  if (const auto* reason = std::get_if<Reason>(&inlined)) return *reason;
+  const auto& p = std::get<GraphProgram>(inlined);
+  const std::size_t uops = topological(roots(p.program)).size();
+  if (uops > kMaxBoundedUops)
+    return Reason{fmt::format("{}: {} uops, the bound is made of at most {}", graph.name(), uops,
+                              kMaxBoundedUops)};
+  promised.weakest.open_infinities = true;  // a graph holds gradients
+  std::shared_ptr<const Program> bounds;
+  try {
+    bounds = std::make_shared<const Program>(bound(p.program, promised.weakest));
+  } catch (const Error& e) {
+    return Reason{graph.name() + ": " + e.what()};
+  }
+  if (const double elements = visited_elements(*bounds); elements > kMaxBoundedElements)
+    return Reason{fmt::format("{}: the bound has {:.2g} elements, at most {:.2g} are computed",
+                              graph.name(), elements, kMaxBoundedElements)};
+  const std::vector<Interval> all = intervals(bounds, input_arrays(graph, p, bindings));
+  GraphBoundVerdict verdict;
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    judge(graph.text(outputs[k]), array_of(results[k]), all[k], verdict);
+  return verdict;
+}
+
+}  // namespace mote
