@@ -105,21 +105,15 @@ class Compiler {
     compiled_->arena = built.arena;
     compiled_->graph = std::move(built.graph);
     compiled_->graph.prepare(layout_.schedule, {.context = &context_, .streams = options_.streams});
-    for (std::uint32_t k = 0; k < source_.symbol_count(); ++k) {
-      const SymbolInfo& info = source_.symbols()[k];
-      Bindable of;
-      of.name = source_.text(source_.at(k));
-      of.form = info.form;
-      of.is_input = info.kind == SymbolOrigin::input;
-      if (of.is_input) of.tensor = built.tensors[k];
-      compiled_->bindable.push_back(std::move(of));
-    }
+    for (std::uint32_t k = 0; k < source_.symbol_count(); ++k)
+      if (source_.symbols()[k].kind == SymbolOrigin::input)
+        compiled_->bindable.emplace(k, Bindable{source_.symbols()[k].form, built.tensors[k]});
     for (std::size_t k = 0; k < asked_.size(); ++k)
       compiled_->outputs.emplace(asked_[k], built.tensors[now_[k]]);
     for (std::size_t k = 0; k < options_.bound.size(); ++k) {
       const std::uint32_t index = options_.bound[k].index;
-      compiled_->bindable[index].is_output = true;
-      compiled_->bindable[index].tensor = built.tensors[bound_now_[k]];
+      compiled_->bindable.emplace(
+          index, Bindable{source_.symbols()[index].form, built.tensors[bound_now_[k]]});
       compiled_->bound_outputs.push_back(index);
     }
   }

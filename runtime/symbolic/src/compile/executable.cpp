@@ -37,12 +37,13 @@ std::vector<TensorForm> input_forms(const SymbolicGraph& graph) {
 
 }  // namespace
 
-void CompiledGraph::refuse(std::uint32_t symbol, const std::string& what) const {
-  fail_graph("executable of " + report.graph + ": " + bindable[symbol].name + what);
+void CompiledGraph::bind(std::uint32_t symbol, const Tensor& tensor) {
+  const GraphTensor to = bindable.at(symbol).tensor;
+  if (to != GraphTensor{}) graph.bind(to, tensor);
 }
 
-void CompiledGraph::bind(std::uint32_t symbol, const Tensor& tensor) {
-  if (bindable[symbol].tensor != GraphTensor{}) graph.bind(bindable[symbol].tensor, tensor);
+void Executable::State::refuse(std::uint32_t symbol, const std::string& what) const {
+  fail_graph("executable of " + source.name() + ": " + source.text(source.at(symbol)) + what);
 }
 
 Executable::State::State(const SymbolicGraph& graph, const CompileOptions& with, Context& where)
@@ -52,20 +53,20 @@ Executable::State::State(const SymbolicGraph& graph, const CompileOptions& with,
 }
 
 void Executable::State::check(TensorSymbol symbol) const {
-  if (symbol.graph != identity || symbol.index >= current->bindable.size())
+  if (symbol.graph != identity || symbol.index >= source.symbol_count())
     fail_graph("executable of " + current->report.graph + ": a symbol of another graph was given");
 }
 
 void Executable::State::bind(TensorSymbol symbol, const Tensor& tensor) {
   check(symbol);
-  const Bindable& of = current->bindable[symbol.index];
-  if (!of.is_input && !of.is_output)
-    current->refuse(symbol.index, " is neither an input nor a bound output");
+  const auto found = current->bindable.find(symbol.index);
+  if (found == current->bindable.end())
+    refuse(symbol.index, " is neither an input nor a bound output");
+  const Bindable& of = found->second;
   const TensorForm form = tensor.form();
   if (form.dtype != of.form.dtype)
-    current->refuse(symbol.index, " must be " + to_string(of.form) + ", got " + to_string(form));
-  if (tensor.data() == nullptr && tensor.element_count() > 0)
-    current->refuse(symbol.index, " has no data");
+    refuse(symbol.index, " must be " + to_string(of.form) + ", got " + to_string(form));
+  if (tensor.data() == nullptr && tensor.element_count() > 0) refuse(symbol.index, " has no data");
   is_checked = false;
   if (form == of.form) {
     current->bind(symbol.index, tensor);
@@ -79,11 +80,10 @@ void Executable::State::bind(TensorSymbol symbol, const Tensor& tensor) {
 void Executable::State::check_bound() const {
   for (const std::uint32_t output : current->bound_outputs) {
     const auto y = bound.find(output);
-    if (y == bound.end()) current->refuse(output, " is a bound output and has no memory");
+    if (y == bound.end()) refuse(output, " is a bound output and has no memory");
     for (const auto& [index, tensor] : bound)
       if (index != output && share_memory(tensor, y->second))
-        current->refuse(
-            output, " shares memory with " + current->bindable[index].name + ", and is written");
+        refuse(output, " shares memory with " + source.text(source.at(index)) + ", and is written");
   }
 }
 
@@ -113,9 +113,9 @@ void Executable::State::change_shapes() {
   }
   current = met->compiled.get();
   for (const auto& [symbol, tensor] : bound) {
-    if (tensor.form() != current->bindable[symbol].form)
-      current->refuse(symbol, " must be " + to_string(current->bindable[symbol].form) + ", got " +
-                                  to_string(tensor.form()));
+    if (tensor.form() != current->bindable.at(symbol).form)
+      refuse(symbol, " must be " + to_string(current->bindable.at(symbol).form) + ", got " +
+                         to_string(tensor.form()));
     current->bind(symbol, tensor);
   }
   is_other_shape = false;
@@ -137,7 +137,7 @@ Tensor Executable::State::output(TensorSymbol symbol) const {
   check(symbol);
   const auto found = current->outputs.find(symbol.index);
   if (found == current->outputs.end())
-    current->refuse(symbol.index, " was not asked for when it was compiled");
+    refuse(symbol.index, " was not asked for when it was compiled");
   return current->graph.memory(found->second);
 }
 

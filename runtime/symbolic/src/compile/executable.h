@@ -13,20 +13,16 @@
 
 namespace mote {
 
-/// A symbol of the graph that was compiled, by index.
+/// An input, or an output whose memory the caller binds.
 struct Bindable {
-  std::string name;
   TensorForm form;
-  bool is_input = false;
-  bool is_output = false;  ///< an output whose memory the caller binds
-  GraphTensor tensor;      ///< a default one if no node uses it
+  GraphTensor tensor;  ///< a default one if no node uses it
 };
 
 struct CompiledGraph {
   void bind(std::uint32_t symbol, const Tensor& tensor);
-  [[noreturn]] void refuse(std::uint32_t symbol, const std::string& what) const;
 
-  std::vector<Bindable> bindable;
+  std::map<std::uint32_t, Bindable> bindable;  ///< by index of the graph that was compiled
   std::vector<std::uint32_t> bound_outputs;
   std::map<std::uint32_t, GraphTensor> outputs;  ///< by index of the graph that was compiled
   Tensor arena;
@@ -42,6 +38,7 @@ struct Executable::State {
   State(const SymbolicGraph& graph, const CompileOptions& with, Context& where);
 
   void check(TensorSymbol symbol) const;
+  [[noreturn]] void refuse(std::uint32_t symbol, const std::string& what) const;
   void bind(TensorSymbol symbol, const Tensor& tensor);
   void check_bound() const;
   void change_shapes();
