@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <string_view>
+
 #include "mote/symbolic/evaluate.h"
 #include "networks.h"
 
@@ -62,6 +65,86 @@ TEST(GraphBound, SaysWhichElementIsOutside) {
   const std::string& text = *one.verdict().failure;
   EXPECT_NE(text.find(": element [0,0]: got "), std::string::npos) << text;
   EXPECT_NE(text.find("; 1 of 12 are outside"), std::string::npos) << text;
+}
+
+/// A backend of one op: a kernel for bf16 and one for f64, each with its own promise, which write
+/// NaN.
+struct Promising {
+  Promising(const char* op, mote_contract first, mote_contract second)
+      : contracts{first, second},
+        kernels{kernel_of(op, contracts[0], 16), kernel_of(op, contracts[1], 64)} {}
+
+  static mote_contract promise(const char* form, mote_accumulator accumulator) {
+    mote_contract contract{};
+    contract.size = sizeof(mote_contract);
+    contract.accumulator = accumulator;
+    contract.form = form;
+    return contract;
+  }
+  template <int Bits>
+  static mote_status can_run(const mote_call* call) {
+    return call->inputs[0]->dtype.bits == Bits ? MOTE_OK : MOTE_UNSUPPORTED;
+  }
+  static mote_status run(const mote_call* call, void*) {
+    *static_cast<double*>(call->outputs[0]->data) = std::numeric_limits<double>::quiet_NaN();
+    return MOTE_OK;
+  }
+  static mote_kernel kernel_of(const char* op, const mote_contract& contract, int bits) {
+    mote_kernel kernel{};
+    kernel.size = sizeof(mote_kernel);
+    kernel.op = op;
+    kernel.contract = &contract;
+    kernel.can_run = bits == 16 ? &can_run<16> : &can_run<64>;
+    kernel.run = run;
+    return kernel;
+  }
+
+  mote_contract contracts[2];
+  mote_kernel kernels[2];
+  mote_backend backend = {.size = sizeof(mote_backend),
+                          .name = "promising",
+                          .version = "1",
+                          .kernel_count = 2,
+                          .reserved = 0,
+                          .kernels = kernels};
+};
+
+// The tap outside of x is infinite: times the zero of the padding it is NaN, and left out it is
+// not.
+TEST(GraphBound, IsThatOfTheFormulaThatAKernelPromises) {
+  SymbolicGraph g("conv");
+  const TensorSymbol x = g.input("x", {DType::f64, {1, 1, 1, 1}});
+  const TensorSymbol w = g.input("w", {DType::f64, {1, 1, 1, 2}});
+  g.set_outputs({g.add("conv2d pads1=1", {x, w})});
+  ASSERT_EQ(g.form(g.outputs()[0]).shape, (AxisList{1, 1, 1, 1}));
+  const Tensor one(DType::f64, {1, 1, 1, 1}), taps(DType::f64, {1, 1, 1, 2});
+  fill(one, 1.0);
+  taps.set({0, 0, 0, 0}, std::numeric_limits<double>::infinity());
+  taps.set({0, 0, 0, 1}, 1.0);
+  for (const char* form : {"direct", "padding_multiplied"}) {
+    const mote_contract promise = Promising::promise(form, MOTE_ACC_NATIVE);
+    const Promising promising("conv2d", promise, promise);
+    Context context({.backends = {&promising.backend}});
+    const std::vector<TensorBinding> values = {{x, one}, {w, taps}};
+    const std::vector<Tensor> results = evaluate(g, values, g.outputs(), {.context = &context});
+    const Judged judged = {judge_by_bound(g, values, results, context)};
+    ASSERT_EQ(judged.reason(), "");
+    EXPECT_EQ(judged.verdict().failure.has_value(), std::string_view(form) == "direct") << form;
+  }
+}
+
+TEST(GraphBound, IsNotJudgedWhereAccumulatorsHaveNoCommonBound) {
+  SymbolicGraph g("sums");
+  const TensorSymbol x = g.input("x", {DType::bf16, {3}});
+  const TensorSymbol y = g.input("y", {DType::f64, {3}});
+  g.set_outputs({g.add("sum axis=0", {x}), g.add("sum axis=0", {y})});
+  const Promising promising("sum", Promising::promise("direct", MOTE_ACC_NATIVE),
+                            Promising::promise("direct", MOTE_ACC_F32));
+  Context context({.backends = {&promising.backend}});
+  const Judged judged = {judge_by_bound(g, {}, {}, context)};
+  EXPECT_NE(judged.reason().find("its kernel's accumulator and those of other nodes"),
+            std::string::npos)
+      << judged.reason();
 }
 
 TEST(GraphBound, IsNotJudgedBeyondItsLimits) {

@@ -150,6 +150,20 @@ TEST(InlinedGraph, NamesWhatItReadsAndGives) {
   EXPECT_TRUE(equal(parse_program(to_string(p.program)), p.program));
 }
 
+TEST(InlinedGraph, TakesTheFormulaOfANode) {
+  SymbolicGraph g("g");
+  const TensorSymbol x = g.input("x", {DType::f32, {1, 1, 3, 3}});
+  const TensorSymbol y = g.add("conv2d pads0=1", {x, g.input("w", {DType::f32, {1, 1, 2, 2}})});
+  const TensorSymbol outputs[] = {y};
+  const auto with = [&](const std::string& form) {
+    return program_of(g, outputs, {{g.producer(y).index, form}});
+  };
+  const Program direct = inlined(g, {y}).program;
+  EXPECT_TRUE(equal(std::get<GraphProgram>(with("direct")).program, direct));
+  EXPECT_FALSE(equal(std::get<GraphProgram>(with("padding_multiplied")).program, direct));
+  EXPECT_NE(std::get<Reason>(with("none")).text.find("padding_multiplied"), std::string::npos);
+}
+
 TEST(InlinedGraph, SaysWhyThereIsNone) {
   SymbolicGraph g("g");
   const TensorSymbol x = g.input("x", {DType::f32, {2}});
