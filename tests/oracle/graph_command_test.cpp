@@ -221,8 +221,8 @@ TEST(GraphCommand, MistakesAreOneLineAndExitTwo) {
   expect_refused("run " + kMlp + " --repeat 0", "--repeat: Value 0 not in range");
   expect_refused("show " + kMlp + " --grad nothing", "mlp has no symbol 'nothing'");
   expect_refused("show " + kMlp + " --grad loss:w,nothing", "mlp has no symbol 'nothing'");
-  expect_refused("show " + kMlp + " --grad t", "t is i64[4,1], expected reals");
-  expect_refused("show " + kMlp + " --grad loss:t", "t is i64[4,1], expected reals");
+  expect_refused("show " + kMlp + " --grad t", "t is i64[4], expected reals");
+  expect_refused("show " + kMlp + " --grad loss:t", "t is i64[4], expected reals");
   expect_refused("plan " + kMlp + " --html /nonexistent/page",
                  "/nonexistent/page: cannot be written");
   expect_refused("run " + kMlp + " -o /nonexistent/out.npz", "cannot write /nonexistent/out.npz");
