@@ -9,6 +9,7 @@
 #include <random>
 
 #include "graph_subject.h"
+#include "inlined_checks.h"
 #include "mote/oracle/graph_bound.h"
 #include "mote/symbolic/text.h"
 #include "random_graph.h"
@@ -50,6 +51,36 @@ TEST(InlinedRandomGraphs, AreWithinTheirBound) {
             << judged << " elements in their bounds, " << open << " of which nothing is known\n";
   for (const auto& [text, times] : reasons) std::cout << times << " " << text << "\n";
   EXPECT_GT(judged, 0);
+}
+
+TEST(InlinedRandomGraphs, HaveTheGradientOfTheirUops) {
+  const std::uint64_t first = number_of("MOTE_SEED", std::random_device{}() % 1000000000);
+  const std::uint64_t count = number_of("MOTE_RANDOM_GRAPHS", kRandomGraphs);
+  std::cout << count << " random graphs from MOTE_SEED=" << first << "\n";
+  std::uint64_t compared = 0, without = 0;
+  for (std::uint64_t seed = first; seed < first + count && !testing::Test::HasFailure(); ++seed) {
+    InlinedCase c;
+    c.g = random_exact_graph(seed);
+    for (const auto& [symbol, value] : input_values(c.g, {FillName::uniform, seed})) {
+      c.bindings.emplace_back(c.g.at(symbol), value);
+      if (is_real(value.dtype())) c.wrt.push_back(c.g.at(symbol));
+    }
+    for (const TensorSymbol y : c.g.outputs())
+      if (is_real(c.g.form(y).dtype) && c.g.form(y).is_row_major()) c.of.push_back(y);
+    if (c.of.empty() || c.wrt.empty()) {
+      ++without;
+      continue;
+    }
+    SCOPED_TRACE("MOTE_RANDOM_GRAPHS=1 MOTE_SEED=" + std::to_string(seed));
+    try {
+      expect_gradients(c, Agreement::where_bounded);
+      ++compared;
+    } catch (const Error& e) {  // a program that is too deep, say
+      std::cout << "seed " << seed << ": " << e.what() << "\n";
+    }
+  }
+  std::cout << compared << " compared, " << without << " have nothing real\n";
+  EXPECT_GE(2 * (compared + without), count);
 }
 
 }  // namespace

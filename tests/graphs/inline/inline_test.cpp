@@ -120,6 +120,17 @@ TEST(InlinedGraph, RoundsWhatNodesStore) {
   expect_values(c, Agreement::exact);
 }
 
+// The indices of a convolution divide by its number of channels.
+TEST(InlinedGraph, ComputesWithTensorsWithoutElements) {
+  InlinedCase c;
+  const TensorSymbol y =
+      c.g.add("conv2d", {c.whole("x", {1, 0, 3, 3}, 1), c.whole("w", {2, 0, 2, 2}, 2)});
+  const TensorSymbol z = c.g.add("matmul", {c.whole("a", {2, 0}, 3), c.whole("b", {0, 2}, 4)});
+  c.of = {c.g.add("add", {y, z})};
+  expect_values(c, Agreement::exact);
+  expect_gradients(c, Agreement::exact);
+}
+
 TEST(InlinedGraph, HasConstantsAsNumbersOrInputs) {
   InlinedCase c;
   const TensorSymbol x = c.whole("x", {2, 3}, 1);

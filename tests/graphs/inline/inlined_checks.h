@@ -11,7 +11,7 @@ namespace mote {
 
 /// The way in which results must agree: as equal numbers, where all of it is exact, or by the error
 /// bounds of the programs that compute them.
-enum class Agreement { exact, bounded };
+enum class Agreement { exact, bounded, where_bounded };
 
 /// A graph, values of its inputs, and the symbols that are looked at.
 struct InlinedCase {
@@ -42,7 +42,8 @@ void expect_values(const InlinedCase& c, Agreement agreement);
 /// Expects that the uop gradient of the program of `of` and the graph's own gradient agree, from
 /// seeds of small integers. Bounded: the graph's gradient lies in the bound of its own program, and
 /// the bounds of the two programs, each of which holds the exact gradient, have a common number.
-/// Where a bound is infinite (an element that depends on a tie, say), the results must be equal.
+/// Where a bound is infinite (an element that depends on a tie, say), the results must be equal, or
+/// with where_bounded, may be anything. An input that `of` does not depend on has a gradient of 0.
 void expect_gradients(InlinedCase& c, Agreement agreement);
 
 }  // namespace mote

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 
@@ -32,6 +33,23 @@ Uop param_value(const uop::Param& param, const Uop& u, const Binding& binding) {
                 u.dtype());
 }
 
+bool is_empty(const std::vector<Expr>& shape) {
+  return std::ranges::find(shape, Expr(0)) != shape.end();
+}
+
+/// Returns a node without elements, whose indices may divide by 0, as one without indices; and a
+/// scatter of nothing as its base. Returns an empty handle for any other node.
+Uop without_elements(const Uop& u, const std::vector<Uop>& args,
+                     const std::map<Symbol, Expr>& env) {
+  std::vector<Expr> shape = u.shape();
+  for (Expr& extent : shape) extent = extent.substitute(env);
+  if (is_empty(shape))
+    return broadcast(scalar(0, u.dtype()), Shape(shape.begin(), shape.end()), {});
+  if (std::holds_alternative<uop::Scatter>(u.node().kind) && is_empty(args[1].shape()))
+    return args[0];
+  return {};
+}
+
 }  // namespace
 
 std::vector<Uop> substitute(const Program& program, const Binding& binding,
@@ -53,7 +71,8 @@ std::vector<Uop> substitute(const Program& program, const Binding& binding,
     } else {
       std::vector<Uop> args;
       for (const Uop& x : operands(u)) args.push_back(made.at(x.id()));
-      value = rebuild(u, args, env);
+      value = without_elements(u, args, env);
+      if (!value) value = rebuild(u, args, env);
     }
   }
   std::vector<Uop> outputs;
