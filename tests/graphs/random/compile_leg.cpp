@@ -71,6 +71,7 @@ CompileOptions options_of(const GraphSubject& subject,
                                                                            : MemoryPlanner::packing;
   options.plan.effort =
       setting(settings, "effort", "fast") == "fast" ? MemoryEffort::fast : MemoryEffort::normal;
+  options.plan.steps = kSearchSteps;
   if (const auto passes = settings.find("passes"); passes != settings.end())
     options.passes = list_of(passes->second);
   if (setting(settings, "bound", "0") == "1") {

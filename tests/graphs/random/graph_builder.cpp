@@ -161,7 +161,7 @@ TensorSymbol GraphBuilder::through_memory(TensorSymbol x, const AxisList& shape)
   const TensorForm form = graph_.form(x);
   const std::int64_t wanted = count_of(shape);
   const std::int64_t count = count_of(form.shape);
-  if (!is_row_major(form) || wanted == 0 || count < wanted) return {};
+  if (!is_row_major(form) || wanted == 0 || count < wanted || count > kMostElements) return {};
   if (form.shape.size() != 1) x = graph_.reshape(x, {count});
   if (wanted < count)
     x = graph_.slice(x, 0, rng_.below(static_cast<int>(count - wanted + 1)), wanted);
@@ -198,6 +198,7 @@ TensorSymbol GraphBuilder::some_view(TensorSymbol x) {
   const int rank = form.shape.size();
   const std::int64_t count = count_of(form.shape);
   const int axis = rank == 0 ? 0 : rng_.below(rank);
+  if (count > kMostElements) return {};
   switch (rng_.below(5)) {
     case 0: {
       if (rank == 0 || form.shape[axis] < 2) return {};

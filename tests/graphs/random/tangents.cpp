@@ -68,9 +68,15 @@ class DirectionalDerivative {
     } else if (info.kind == SymbolOrigin::constant && !is_tangent) {
       found = graph_.value(graph_.at(symbol));
     } else {
-      found = row_major(info.form.dtype, info.form.shape);
+      found = memory_of(info.form);
     }
     return *found;
+  }
+  /// Returns memory in the form's layout, which views of it rely on, filled with 0.
+  Tensor memory_of(const TensorForm& form) {
+    const auto bytes = checked_span(form.dtype, form.shape, form.strides);
+    const Tensor& memory = memory_.emplace_back(row_major(DType::u8, {bytes}));
+    return Tensor::over(memory.data(), form.dtype, form.shape, form.strides);
   }
   Tensor value(std::uint32_t symbol) { return through(values_, symbol, false); }
   Tensor tangent(std::uint32_t symbol) { return through(tangents_, symbol, true); }
@@ -159,6 +165,7 @@ class DirectionalDerivative {
   const SymbolicGraph& graph_;
   std::vector<std::optional<Tensor>> values_;
   std::vector<std::optional<Tensor>> tangents_;
+  std::vector<Tensor> memory_;
 };
 
 /// Returns an integer of -2 to 2 for each element.
@@ -253,8 +260,6 @@ bool is_exact_op(const std::string& op) {
                                               "pad_edge",
                                               "pad_reflect",
                                               "pad_wrap",
-                                              "reduce_max",
-                                              "reduce_min",
                                               "reglu",
                                               "relu",
                                               "resize_nearest2d",

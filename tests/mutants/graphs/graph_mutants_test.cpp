@@ -24,7 +24,7 @@ namespace mote::test {
 namespace {
 
 /// A defect must show within this number of graphs.
-constexpr std::uint64_t kMostGraphs = 2000;
+constexpr std::uint64_t kMostGraphs = 1000;
 /// The number of graphs that must pass with no defect.
 constexpr std::uint64_t kRightGraphs = 60;
 

@@ -58,6 +58,7 @@ class Replacer {
   bool replace(std::uint32_t node, const Pattern& pattern) {
     const NodeInfo& last = graph_.nodes()[node];
     if (last.kind != NodeKind::command || last.command->op() != pattern.last_op()) return false;
+    if (!options_.inexact && !is_exact(pattern.row(), last)) return false;
     const auto match = pattern.match(graph_, node);
     if (!match || !is_closed(*match, node)) return false;
     const std::optional<Command> command = pattern.command(graph_, *match);
@@ -77,6 +78,13 @@ class Replacer {
     for (const TensorSymbol input : inputs)
       if (input) ++uses_[graph_.info(input).root];
     return true;
+  }
+
+  bool is_exact(const Replacement& row, const NodeInfo& last) const {
+    if (last.outputs.front() == kNoIndex) return false;
+    const DType dtype = graph_.symbols()[last.outputs.front()].form.dtype;
+    return row.is_exact && (row.exact_dtypes.empty() ||
+                            std::ranges::find(row.exact_dtypes, dtype) != row.exact_dtypes.end());
   }
 
   /// True if nothing else reads what the nodes before the last one compute, and no order is lost.

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "mote/base/dtype.h"
 #include "mote/base/export.h"
 
 namespace MOTE_API mote {
@@ -31,6 +32,8 @@ struct Replacement {
   /// True if the results are equal bit for bit, for generated kernels of the same variant. Others
   /// run only if the caller asks for them (PassOptions::inexact).
   bool is_exact = false;
+  /// The dtypes of the result in which it is exact; none stands for all.
+  std::vector<DType> exact_dtypes = {};
   std::string reason;  ///< why it is exact, or where the results differ
 };
 
