@@ -25,6 +25,7 @@ namespace {
 
 /// A defect must show within this number of graphs.
 constexpr std::uint64_t kMostGraphs = 1000;
+constexpr unsigned kMostSeconds = 300;
 /// The number of graphs that must pass with no defect.
 constexpr std::uint64_t kRightGraphs = 60;
 
@@ -42,6 +43,7 @@ struct Kill {
 /// Checks graphs until one fails, and writes how many it took.
 void search(int defect, std::uint64_t most, int pipe) {
   mote_graph_defect = defect;
+  alarm(kMostSeconds);  // a graph that never ends shows the defect too
   Counts counts;
   LegSeconds seconds;
   for (std::uint64_t seed = 1; seed <= most; ++seed) {
