@@ -402,6 +402,22 @@ TEST(BoundRules, MovesAndChoicesAreCertain) {
   EXPECT_FALSE(certain("where(x < 0.1, x, w)"));
 }
 
+TEST(BoundRules, TruthValuesAreEqualWhereTheyAreCertain) {
+  // x + w < 0.3 is false, open (0.1 + 0.2 rounds), and true.
+  const std::vector<double> x = {0.1F, 0.1F, 0.1F};
+  const std::vector<double> w = {1, 0.2F, -1};
+  const Ends same = ends("where((x + w < 0.3) == (x < 0), f32(5), f32(7))", x, w);
+  expect_point(same, 0, 5);
+  EXPECT_EQ(same.lo[1].real(), 5);
+  EXPECT_EQ(same.hi[1].real(), 7);
+  expect_point(same, 2, 7);
+  const Ends other = ends("where((x + w < 0.3) != (x < 0), f32(5), f32(7))", x, w);
+  expect_point(other, 0, 7);
+  EXPECT_EQ(other.lo[1].real(), 5);
+  EXPECT_EQ(other.hi[1].real(), 7);
+  expect_point(other, 2, 5);
+}
+
 TEST(BoundRules, TheBoundPrintsAndParses) {
   const Program p = parse_program("op t\ninput x f32[N]\noutput y = exp(x)*sum[0 keep](x)\n");
   const Program b = bound(p);

@@ -353,7 +353,8 @@ Interval comparison(MapOp op, const Interval& a, const Interval& b) {
       return comparison(MapOp::le, b, a);
     case MapOp::eq:
       x.lo = eq(a.lo, a.hi) && eq(b.lo, b.hi) && eq(a.lo, b.lo);
-      x.hi = a.lo <= b.hi && b.lo <= a.hi;
+      x.hi = a.lo.dtype() == DType::boolean ? (negation(a.lo) || b.hi) && (negation(b.lo) || a.hi)
+                                            : a.lo <= b.hi && b.lo <= a.hi;
       break;
     default: {
       const Interval equal = comparison(MapOp::eq, a, b);
