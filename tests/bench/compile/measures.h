@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this program measures of compiled graphs. Times are those of the process on the CPU.
+// The measurements of compiled graphs. Times are those of the process on the CPU.
 #pragma once
 
 #include <cstddef>

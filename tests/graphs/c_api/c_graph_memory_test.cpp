@@ -43,7 +43,7 @@ TEST_F(FailingHeapGraphC, Parse) {
                           [](SymbolicHandle& g) { EXPECT_EQ(text_of(g), kMlp); });
 }
 
-/// What is added to a graph whole or not at all: after a failure the graph is as before.
+/// Something is added to a graph whole or not at all: after a failure the graph is as before.
 template <typename Add>
 void survives_whole(const Add& add, const char* graph = kMlp) {
   SymbolicHandle with = parsed(graph);
@@ -119,7 +119,7 @@ struct Step {
   }
 };
 
-/// What a failure leaves behind is used by nothing.
+/// Nothing uses what a failure leaves behind.
 TEST_F(FailingHeapGraphC, Gradient) {
   survive_each_allocation(
       [] { return std::make_unique<Step>(); },

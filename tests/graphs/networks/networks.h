@@ -40,7 +40,7 @@ struct Images {
 Network resnet(Mode mode, const Images& images, const std::vector<int>& blocks = {3, 4, 6, 3},
                std::int64_t width = 64);
 
-/// How the layers of a dense block are joined: `views` has one tensor for the block, into whose
+/// The ways to join the layers of a dense block: `views` has one tensor for the block, into whose
 /// channels each layer writes; `concat` makes a new tensor after each layer.
 enum class Join : std::uint8_t { views, concat };
 

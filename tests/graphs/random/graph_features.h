@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a random graph contains, by name, so that a generator that degenerates shows.
+// The contents of a random graph, by name, so that a generator that degenerates shows.
 #pragma once
 
 #include <string>

@@ -32,7 +32,7 @@ std::size_t order_edges(const SymbolicGraph& graph) {
   return edges;
 }
 
-/// What is printed reads back as a graph that prints and evaluates equally.
+/// The printed text reads back as a graph that prints and evaluates equally.
 std::optional<std::string> check_text(const GraphSubject& subject) {
   const std::string text = to_text(subject.graph());
   const SymbolicGraph again = parse_graph(text);

@@ -12,7 +12,7 @@
 
 namespace mote::test {
 
-/// How often something was met, by its name.
+/// Counts of what was met, by name.
 using Counts = std::map<std::string, std::int64_t>;
 
 /// Returns the legs for a graph of that seed: some always, the settings of others drawn.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run needs before it begins: a graph that is prepared, the plan of its part, and nodes that
-// have the tensors which were bound last.
+// Provides what a run needs before it begins: a graph that is prepared, the plan of its part, and
+// nodes that have the tensors which were bound last.
 #include <algorithm>
 
 #include "state.h"

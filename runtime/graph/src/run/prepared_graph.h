@@ -39,7 +39,7 @@ struct Step {
   std::uint32_t local;  ///< the number of the node in the plan
 };
 
-/// How a part runs. Local numbers count its nodes in the order of addition.
+/// The prepared run of a part. Local numbers count its nodes in the order of addition.
 struct Plan {
   std::vector<std::uint32_t> nodes;  ///< the graph's number of each local one
   StreamSchedule schedule;

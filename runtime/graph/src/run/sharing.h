@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which memory a graph's nodes use, kept so that other tensors are bound without looking at all
+// The memory that a graph's nodes use, kept so that other tensors are bound without looking at all
 // nodes again.
 #pragma once
 

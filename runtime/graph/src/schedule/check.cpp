@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a schedule guarantees, and whether it is right: by vector clocks that are computed from its
+// Checks a schedule, and finds what it guarantees, by vector clocks that are computed from its
 // waits alone.
 #include <algorithm>
 #include <limits>

@@ -36,7 +36,7 @@ class Copies {
 
   std::size_t count() const { return waits_.size(); }
   std::size_t bytes() const { return bytes_; }
-  /// How often each node was copied.
+  /// Returns how often each node was copied.
   const std::unordered_map<std::uint32_t, std::size_t>& runs() const { return runs_; }
 
  private:

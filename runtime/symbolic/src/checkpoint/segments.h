@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the way forward is cut: into segments whose values are computed again together, or into the
+// Cuts the way forward: into segments whose values are computed again together, or into the
 // layers of a chain.
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which roots of a graph need memory of the plan, which share it in place, and when each is needed.
+// Finds the roots of a graph that need memory of the plan, those that share it in place, and when
+// each is needed.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a node runs the same kernel when outputs take the memory of inputs. Another kernel may
-// sum in another order, so that results would depend on where tensors lie.
+// Decides whether a node runs the same kernel when outputs take the memory of inputs. Another
+// kernel may sum in another order, so that results would depend on where tensors lie.
 #pragma once
 
 #include <cstdint>

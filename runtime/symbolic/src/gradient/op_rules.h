@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of ops beyond their gradients' kernels: how to differentiate an op's gradient by
+// The knowledge of ops beyond their gradients' kernels: how to differentiate an op's gradient by
 // ops that exist. An op f(x) has the gradient g(gy, x) = J(x)^T gy. It is linear in gy, so its own
 // gradient with respect to gy is J(x) c, the tangent of f, for the gradient c of its result; its
 // gradient with respect to x is the curvature of f.

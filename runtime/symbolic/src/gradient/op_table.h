@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the registry and the table of rules say of ops, looked up once for each op.
+// The entries of the registry and of the table of rules, looked up once for each op.
 #pragma once
 
 #include <memory>

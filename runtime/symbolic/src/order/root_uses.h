@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which nodes use which memory: the roots that take bytes, by node, and the nodes, by root.
+// Lists which nodes use which memory: the roots that take bytes, by node, and the nodes, by root.
 #pragma once
 
 #include <cstdint>

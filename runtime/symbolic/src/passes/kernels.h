@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passes must know of kernels and ops so that results keep their bits.
+// The facts of kernels and ops that passes need so that results keep their bits.
 #pragma once
 
 #include <vector>
@@ -16,8 +16,8 @@ bool is_in_backends(const Command& command, const Context* context);
 /// True if there is a generated kernel for the node's dtype and its choice of inputs.
 bool has_generated_kernel(const SymbolicGraph& graph, const NodeInfo& node);
 
-/// Which ops draw random numbers, by OpId: those of the group "random", and their gradients, which
-/// draw the same numbers again.
+/// The ops that draw random numbers, by OpId: those of the group "random", and their gradients,
+/// which draw the same numbers again.
 std::vector<bool> random_ops(const Registry& registry);
 
 }  // namespace mote

@@ -26,7 +26,7 @@ class Pattern {
   /// The commands that it mentions, that of the replacement among them.
   std::vector<const Command*> commands() const;
 
-  /// What a match found: the nodes by those of the pattern, and the symbols by its inputs.
+  /// The result of a match: the nodes by those of the pattern, and the symbols by its inputs.
   struct Match {
     std::vector<std::uint32_t> nodes;
     std::vector<std::uint32_t> symbols;  ///< kNoIndex: left out

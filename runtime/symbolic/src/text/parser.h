@@ -89,7 +89,7 @@ class GraphParser {
   std::vector<ReadName> outputs_;
   std::vector<Edge> edges_;
   std::unordered_map<std::string, NodeSymbol> labels_;
-  // Of the statement that is being read:
+  // The statement that is being read:
   ReadName label_;
   std::string node_name_;
   std::vector<ReadName> targets_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether two strided views of one memory share a byte. Only places are looked at, no data.
+// Decides whether two strided views of one memory share a byte, by their places alone.
 #pragma once
 
 #include <cstdint>

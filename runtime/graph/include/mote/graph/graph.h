@@ -116,7 +116,7 @@ class Graph {
                    std::string_view name = {});
 
   /// Gives a placeholder its memory, also after another one. The form must be the placeholder's.
-  /// What was prepared stays: the next run moves pointers only, in all nodes that use it or views
+  /// The prepared calls stay: the next run moves pointers only, in all nodes that use it or views
   /// of it. That run is refused if the memory overlaps memory that find_order() took for another,
   /// and nodes that need an order have none. A run under way is waited for, by the next one.
   void bind(GraphTensor placeholder, const Tensor& memory);

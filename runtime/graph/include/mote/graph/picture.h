@@ -16,7 +16,7 @@ namespace MOTE_API mote {
 /// bold and name it, and edges that need none because others keep them are dotted.
 std::string to_dot(const Graph& graph);
 
-/// What runs did, from trace_to() on.
+/// A record of the runs since trace_to().
 struct GraphTrace {
   struct Span {
     std::uint32_t node = 0;    ///< GraphNode::index

@@ -67,7 +67,7 @@ StreamSchedule schedule(const ScheduleProblem& problem, int streams);
 /// if there is none.
 std::optional<std::vector<std::uint32_t>> find_cycle(const ScheduleProblem& problem);
 
-/// What a schedule guarantees: which nodes are done before which others begin.
+/// The guarantees of a schedule: which nodes are done before which others begin.
 class HappensBefore {
  public:
   /// Takes O(n·k) memory. Throws StatusError MOTE_INVALID for a malformed schedule.

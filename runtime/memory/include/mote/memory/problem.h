@@ -42,7 +42,7 @@ struct StreamLife {
   std::vector<std::uint32_t> read;
 };
 
-/// Which pairs of blocks must not overlap. Blocks are numbered from 0, at most 2^32 - 1 of them.
+/// The pairs of blocks that must not overlap. Blocks are numbered from 0, at most 2^32 - 1 of them.
 class Interference {
  public:
   using Pair = std::pair<std::uint32_t, std::uint32_t>;

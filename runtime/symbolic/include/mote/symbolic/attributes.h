@@ -29,7 +29,7 @@ class SymbolicGraph;
 /// The bearer of an attribute.
 enum class AttributeOf : std::uint8_t { graph, symbols, nodes };
 
-/// How long an attribute may be read.
+/// The time for which an attribute may be read.
 enum class AttributeLife : std::uint8_t {
   structure,  ///< until the graph's version() changes, unless the pass that changes it keeps it
   graph       ///< as long as the graph: a symbol or node that stays keeps its index and its value

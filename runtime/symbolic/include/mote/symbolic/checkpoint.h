@@ -29,7 +29,7 @@ enum class CheckpointPolicy : std::uint8_t {
   /// Walther's binomial schedule says, which is the least. The way forward must be a chain: some
   /// positions of it are crossed by one value.
   binomial,
-  /// Of all of these, takes the one that computes the least again and whose planned memory is at
+  /// Takes that one of these which computes the least again and whose planned memory is at
   /// most `budget` bytes.
   budget,
   /// Computes again what element-wise ops compute from values that are kept anyway, where that

@@ -27,7 +27,7 @@
 
 namespace MOTE_API mote {
 
-/// How tensors get memory.
+/// The ways in which tensors get memory.
 enum class MemoryMode : std::uint8_t {
   planned,   ///< tensors that are never needed at once share memory
   separate,  ///< each tensor has memory of its own (to find a fault of planning)
@@ -48,7 +48,8 @@ struct CompileOptions {
   /// node wrote are seen.
   bool poison = false;
   MemoryPlanOptions plan = {};
-  /// How many sets of input shapes stay compiled; the one that has not run for longest goes.
+  /// The number of sets of input shapes that stay compiled; the one that has not run for longest
+  /// goes.
   std::size_t kept_shapes = 8;
   /// The passes that run first, by name (pass.h); none: default_passes().
   std::optional<std::vector<std::string>> passes = {};

@@ -3,7 +3,7 @@
 //
 //   const std::vector<TensorSymbol> grads = gradient(g, {loss}, {w, b});
 //
-// Of f(x) with the Jacobian J, gradient() gives J^T s for seeds s (reverse mode) and jvp() gives
+// For f(x) with the Jacobian J, gradient() gives J^T s for seeds s (reverse mode) and jvp() gives
 // J t for tangents t (forward mode). Both results are parts of the graph like any other, so they
 // can be differentiated again.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which outputs of nodes may take the memory of an input of the same node.
+// Finds the outputs of nodes that may take the memory of an input of the same node.
 #pragma once
 
 #include <cstdint>
