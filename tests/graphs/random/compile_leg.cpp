@@ -139,9 +139,14 @@ std::optional<std::string> check_other_shapes(const GraphSubject& subject,
   const std::optional<SymbolicGraph> other = with_other_extent(
       graph, std::stoll(setting(settings, "from", "1")), std::stoll(setting(settings, "to", "1")));
   if (!other) return std::nullopt;
-  ++counts["run with other shapes"];
   const std::vector<TensorBinding> bindings = inputs_of(*other, *other, subject.data());
-  const std::vector<Tensor> expected = evaluate(*other, bindings, other->outputs());
+  std::vector<Tensor> expected;
+  try {
+    expected = evaluate(*other, bindings, other->outputs());
+  } catch (const StatusError&) {
+    return std::nullopt;  // an op does not take these sizes, such as argmin of no element
+  }
+  ++counts["run with other shapes"];
   Executable executable = compile(graph, options_of(subject, settings), shared_context());
   executable.run(subject.bindings_by_index(graph));
   executable.run(inputs_of(*other, graph, subject.data()));

@@ -38,7 +38,9 @@ class GraphSubject {
   std::vector<Tensor> expected_;
 };
 
-/// Returns the first element that differs in bits; none if all are equal.
+/// Returns the first element that differs in bits; none if all are equal. A NaN equals each other
+/// one: of an op on two NaNs, the processor gives the first, and compilers swap operands, so that a
+/// loop over memory that is written in place (which they compile twice) gives the other's sign.
 std::optional<std::string> bit_difference(const Tensor& expected, const Tensor& got);
 /// Returns the symbols that a caller may ask for: all that are written whole, and views of them.
 std::vector<TensorSymbol> readable_symbols(const SymbolicGraph& graph);

@@ -34,28 +34,6 @@ std::vector<Part> some_parts(Rng& rng, std::int64_t extent, bool with_gaps) {
   return parts;
 }
 
-/// Returns one beyond the last element of the region, and the first.
-std::pair<std::int64_t, std::int64_t> reach(const ViewRegion& region) {
-  std::int64_t begin = region.offset;
-  std::int64_t end = region.offset + 1;
-  for (int axis = 0; axis < region.form.shape.size(); ++axis) {
-    const std::int64_t reach = (region.form.shape[axis] - 1) * region.form.strides[axis];
-    (reach < 0 ? begin : end) += reach;
-  }
-  return {begin, end};
-}
-
-/// Returns the operand, or a new one if its memory interleaves with the part's, which the runtime
-/// refuses though no element is shared.
-TensorSymbol apart(GraphBuilder& b, TensorSymbol operand, TensorSymbol part) {
-  SymbolicGraph& g = b.graph();
-  if (!(g.root(operand) == g.root(part))) return operand;
-  const auto [begin, end] = reach(g.region(part));
-  const auto [from, to] = reach(g.region(operand));
-  if (to <= begin || end <= from) return operand;
-  return b.new_leaf(g.form(operand).dtype, g.form(operand).shape);
-}
-
 /// Writes the part: as a copy, a fill or a pointwise op's output.
 void write_part(GraphBuilder& b, TensorSymbol part) {
   SymbolicGraph& g = b.graph();
@@ -75,8 +53,8 @@ void write_part(GraphBuilder& b, TensorSymbol part) {
     g.copy(x, part);
     return;
   }
-  const std::vector<TensorSymbol> inputs = {apart(b, b.operand(form.dtype, form.shape), part),
-                                            apart(b, b.operand(form.dtype, form.shape), part)};
+  const std::vector<TensorSymbol> inputs = {b.operand(form.dtype, form.shape),
+                                            b.operand(form.dtype, form.shape)};
   const std::vector<TensorSymbol> outputs = {part};
   g.write(Command(b.rng().pick<const char*>({"add", "mul", "max"})), inputs, outputs);
 }
