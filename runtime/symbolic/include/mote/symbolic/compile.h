@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles a symbolic graph to commands on tensors in planned memory. The results are those of the
-// nodes run one after the other on memory of their own, bit for bit, with every option.
+// nodes run one after the other on memory of their own, bit for bit, with every option; only the
+// sign and the payload of a NaN may differ.
 //
 //   Executable step = compile(g, {.outputs = {loss, gw}, .streams = 2}, context);
 //   step.run({{x, images}, {w, weight}});
@@ -47,7 +48,8 @@ struct CompileOptions {
   /// Fills a tensor's memory with NaN before the first node writes to it, so that elements that no
   /// node wrote are seen.
   bool poison = false;
-  MemoryPlanOptions plan = {};
+  /// A search for a better plan ends after this many steps, about 20 ms, by default.
+  MemoryPlanOptions plan = {.steps = 20'000'000};
   /// The number of sets of input shapes that stay compiled; the one that has not run for longest
   /// goes.
   std::size_t kept_shapes = 8;
