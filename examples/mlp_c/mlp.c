@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0
- * A network of two layers in C: its text is read, its gradient is added, it is compiled to planned
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A network of two layers in C: its text is read, its gradient is added, it is compiled to planned
  * memory, and its weights go down the gradient. Prints the loss of "exclusive or" as it falls. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@ fail() {
 }
 
 # These are documents, data, expected texts, and kinds of file that have no comments.
-has_no_line='^(LICENSE|LICENSE-EXCEPTION|NOTICE)$|\.(md|json)$|^docs/abi/|^tests/golden/|^tests/fuzz/corpus/|^tests/cuda/resources/'
+has_no_line='^(LICENSE|LICENSE-EXCEPTION|NOTICE)$|\.(md|json|csv)$|^docs/abi/|(^|/)golden/|^tests/fuzz/corpus/|^tests/cuda/resources/'
 sources=0
 while IFS= read -r file; do
   [[ -f "$root/$file" ]] || continue  # removed, and not yet committed
