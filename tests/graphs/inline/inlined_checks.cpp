@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "mote/symbolic/dependencies.h"
@@ -245,6 +246,63 @@ void expect_gradients(InlinedCase& c, Agreement agreement) {
     expect_within(by_uops[n], by_bound, other(nodes[k]), text(k) + ", by uops");
     expect_common(by_bound, {low[k], high[k]}, text(k));
   }
+}
+
+namespace {
+
+/// Adds inputs like the symbols, with small whole elements.
+std::vector<TensorSymbol> whole_like(InlinedCase& c, const std::vector<TensorSymbol>& symbols,
+                                     const std::string& name) {
+  std::vector<TensorSymbol> made;
+  for (const TensorSymbol s : symbols) {
+    made.push_back(c.g.input(name + std::to_string(made.size()), c.g.form(s)));
+    c.bindings.emplace_back(
+        made.back(), filled_tensor(c.g.form(s).dtype, c.g.form(s).shape,
+                                   [](std::int64_t k) { return static_cast<double>(k % 4 + 1); }));
+  }
+  return made;
+}
+
+/// The interval of a sum of products; `is_known` is false if a term has no bound.
+struct ProductInterval {
+  long double from = 0;
+  long double to = 0;
+  bool is_known = true;
+
+  /// Adds the products with elements k % 4 + 1, whose rounding widens the interval.
+  void add(const Array& low, const Array& high) {
+    constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
+    const Interval interval{low, high};
+    for (std::size_t k = 0; k < low.values.size(); ++k) {
+      is_known = is_known && interval.says_something(k);
+      const auto weight = static_cast<long double>(k % 4 + 1);  // exact: 53 bits and 3
+      from = std::nextafter(from + weight * interval.from(k), -kInfinity);
+      to = std::nextafter(to + weight * interval.to(k), kInfinity);
+    }
+  }
+};
+
+}  // namespace
+
+bool expect_forward_mode(InlinedCase& c) {
+  const std::vector<TensorSymbol> seeds = whole_like(c, c.of, "seed");
+  const std::vector<TensorSymbol> tangents = whole_like(c, c.wrt, "tangent");
+  std::vector<TensorSymbol> all = jvp(c.g, c.of, c.wrt, tangents);
+  const std::size_t changes = all.size();
+  const std::vector<TensorSymbol> back = gradient(c.g, c.of, c.wrt, seeds);
+  all.insert(all.end(), back.begin(), back.end());
+  verify(c.g);
+  const std::vector<Array> nodes = graph_values(c, all);
+  const auto [low, high] = program_of_case(c, all).interval();
+  ProductInterval forward;
+  ProductInterval backward;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    expect_within(nodes[k], {low[k], high[k]}, nullptr, k < changes ? "change" : "gradient");
+    (k < changes ? forward : backward).add(low[k], high[k]);
+  }
+  if (!forward.is_known || !backward.is_known) return false;
+  EXPECT_LE(std::max(forward.from, backward.from), std::min(forward.to, backward.to));
+  return true;
 }
 
 }  // namespace mote

@@ -46,4 +46,9 @@ void expect_values(const InlinedCase& c, Agreement agreement);
 /// with where_bounded, may be anything. An input that `of` does not depend on has a gradient of 0.
 void expect_gradients(InlinedCase& c, Agreement agreement);
 
+/// Expects that <jvp(tangents), seeds> = <tangents, vjp(seeds)>: each element lies in the bound of
+/// its program, and the intervals of the two sums have a common number. Returns false if an element
+/// has no finite bound, so that the sums were not compared. Throws as jvp() does.
+bool expect_forward_mode(InlinedCase& c);
+
 }  // namespace mote

@@ -80,41 +80,6 @@ TEST_P(GradientOrders, AreThoseOfCentralDifferences) {
   }
 }
 
-TEST_P(GradientOrders, AgreeWithForwardMode) {
-  OpGraph o(GetParam());
-  const std::vector<TensorSymbol> seeds = o.like(o.of, 3);
-  const std::vector<TensorSymbol> tangents = o.like(o.wrt, 5);
-  const std::vector<TensorSymbol> back = gradient(o.g, o.of, o.wrt, seeds);
-  std::vector<TensorSymbol> change;
-  const std::string error = error_of([&] { change = jvp(o.g, o.of, o.wrt, tangents); });
-  verify(o.g);
-  // It needs no more than the second order, and for some ops less.
-  EXPECT_TRUE(error.empty() || GetParam().order == 1) << error;
-  if (!error.empty()) {
-    EXPECT_NE(error.find("has no gradient"), std::string::npos) << error;
-    return;
-  }
-  const auto product = [&](const std::vector<TensorSymbol>& a, const std::vector<TensorSymbol>& b,
-                           long double& magnitude) {
-    const std::vector<Numbers> x = o.values(a);
-    const std::vector<Numbers> y = o.values(b);
-    long double sum = 0;
-    for (std::size_t n = 0; n < x.size(); ++n)
-      for (std::size_t k = 0; k < x[n].size(); ++k) {
-        sum += static_cast<long double>(x[n][k]) * y[n][k];
-        magnitude += std::fabs(static_cast<long double>(x[n][k]) * y[n][k]);
-      }
-    return sum;
-  };
-  long double magnitude = 0;
-  const long double forward = product(change, seeds, magnitude);
-  const long double backward = product(tangents, back, magnitude);
-  // Each term of the two sums has at most some tens of roundings.
-  EXPECT_NEAR(static_cast<double>(forward), static_cast<double>(backward),
-              static_cast<double>(magnitude) * 64 * 0x1p-52)
-      << GetParam().command;
-}
-
 INSTANTIATE_TEST_SUITE_P(Ops, GradientOrders, testing::ValuesIn(gradient_cases()),
                          [](const auto& info) { return info.param.name(info.index); });
 
