@@ -141,6 +141,19 @@ UopGradient uop_gradient(const InlinedCase& c, const std::vector<TensorSymbol>& 
   return result;
 }
 
+/// Adds inputs like the symbols, with small whole elements.
+std::vector<TensorSymbol> whole_like(InlinedCase& c, const std::vector<TensorSymbol>& symbols,
+                                     const std::string& name) {
+  std::vector<TensorSymbol> made;
+  for (const TensorSymbol s : symbols) {
+    made.push_back(c.g.input(name + std::to_string(made.size()), c.g.form(s)));
+    c.bindings.emplace_back(
+        made.back(), filled_tensor(c.g.form(s).dtype, c.g.form(s).shape,
+                                   [](std::int64_t k) { return static_cast<double>(k % 4 + 1); }));
+  }
+  return made;
+}
+
 }  // namespace
 
 TensorSymbol InlinedCase::whole(const char* name, const AxisList& shape, int turn) {
@@ -205,19 +218,15 @@ void expect_values(const InlinedCase& c, Agreement agreement) {
 }
 
 void expect_gradients(InlinedCase& c, Agreement agreement) {
-  std::vector<TensorSymbol> seeds;
-  for (const TensorSymbol y : c.of) {
-    const auto name = "seed" + std::to_string(seeds.size());
-    seeds.push_back(c.g.input(name, c.g.form(y)));
-    c.bindings.emplace_back(
-        seeds.back(), filled_tensor(c.g.form(y).dtype, c.g.form(y).shape,
-                                    [](std::int64_t k) { return static_cast<double>(k % 4 + 1); }));
-  }
+  const std::vector<TensorSymbol> seeds =
+      whole_like(c, c.of, "seed" + std::to_string(c.g.symbol_count()) + "_");
   const UopGradient uops = uop_gradient(c, seeds);
-  std::vector<TensorSymbol> gradients = gradient(c.g, c.of, c.wrt, seeds);
+  const std::vector<TensorSymbol> gradients = gradient(c.g, c.of, c.wrt, seeds);
   verify(c.g);
   const BoundProgram own = program_of_case(c, gradients);
   const std::vector<Array> nodes = graph_values(c, gradients);
+  c.of = gradients;
+  c.wrt.insert(c.wrt.end(), seeds.begin(), seeds.end());
   for (std::size_t k = 0; k < nodes.size(); ++k) {
     if (std::ranges::find(uops.wrt, k) != uops.wrt.end()) continue;
     for (const Number& n : nodes[k].values) ASSERT_EQ(n.as_real(), 0) << c.g.text(c.wrt[k]);
@@ -249,19 +258,6 @@ void expect_gradients(InlinedCase& c, Agreement agreement) {
 }
 
 namespace {
-
-/// Adds inputs like the symbols, with small whole elements.
-std::vector<TensorSymbol> whole_like(InlinedCase& c, const std::vector<TensorSymbol>& symbols,
-                                     const std::string& name) {
-  std::vector<TensorSymbol> made;
-  for (const TensorSymbol s : symbols) {
-    made.push_back(c.g.input(name + std::to_string(made.size()), c.g.form(s)));
-    c.bindings.emplace_back(
-        made.back(), filled_tensor(c.g.form(s).dtype, c.g.form(s).shape,
-                                   [](std::int64_t k) { return static_cast<double>(k % 4 + 1); }));
-  }
-  return made;
-}
 
 /// The interval of a sum of products; `is_known` is false if a term has no bound.
 struct ProductInterval {

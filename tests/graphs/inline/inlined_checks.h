@@ -44,6 +44,8 @@ void expect_values(const InlinedCase& c, Agreement agreement);
 /// the bounds of the two programs, each of which holds the exact gradient, have a common number.
 /// Where a bound is infinite (an element that depends on a tie, say), the results must be equal, or
 /// with where_bounded, may be anything. An input that `of` does not depend on has a gradient of 0.
+/// Then the case is that of the gradients, with respect to the seeds too: another call checks the
+/// next order.
 void expect_gradients(InlinedCase& c, Agreement agreement);
 
 /// Expects that <jvp(tangents), seeds> = <tangents, vjp(seeds)>: each element lies in the bound of
