@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of gradients, and forward mode, of every op that has them in f64: against central
-// differences, and against each other.
+// The table of orders of gradients. tests/graphs/inline compares the gradients of its cases, to
+// each order, with those of uops.
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
 #include <map>
 
 #include "gradient_cases.h"
@@ -14,74 +14,6 @@
 
 namespace mote {
 namespace {
-
-/// A graph of one op, its real inputs and outputs, and values for all of its inputs.
-struct OpGraph {
-  explicit OpGraph(const GradientCase& c) {
-    std::vector<TensorSymbol> inputs;
-    int number = 0;
-    for (const CaseInput& in : c.inputs) {
-      if (in.shape.size() == 0 && in.is_left_out) {
-        inputs.emplace_back();
-        continue;
-      }
-      const TensorSymbol x = g.input("x" + std::to_string(number++), {in.dtype, in.shape});
-      inputs.push_back(x);
-      bind(x, in.dtype == DType::f64 ? counted(in.shape, in.lowest, in.highest, number)
-                                     : whole_numbers(in));
-      if (is_real(in.dtype)) wrt.push_back(x);
-    }
-    const NodeSymbol node = g.add_node(parse_command(c.command), inputs, DType::f64);
-    for (const std::uint32_t output : g.info(node).outputs)
-      if (output != kNoIndex && g.symbols()[output].form.dtype == DType::f64)
-        of.push_back(g.at(output));
-  }
-
-  /// Adds an input of the symbol's form with values.
-  TensorSymbol like(TensorSymbol x, int turn) {
-    const TensorSymbol w = g.input("w" + std::to_string(g.symbol_count()), g.form(x));
-    bind(w, counted(g.form(x).shape, -1, 1, turn));
-    return w;
-  }
-  std::vector<TensorSymbol> like(const std::vector<TensorSymbol>& symbols, int turn) {
-    std::vector<TensorSymbol> all;
-    for (const TensorSymbol x : symbols) all.push_back(like(x, turn++));
-    return all;
-  }
-  void bind(TensorSymbol x, const Tensor& value) { bindings.emplace_back(x, value); }
-  std::vector<Numbers> values(const std::vector<TensorSymbol>& symbols) const {
-    std::vector<Numbers> all;
-    for (const Tensor& t : evaluate(g, bindings, symbols)) all.push_back(numbers(t));
-    return all;
-  }
-
-  SymbolicGraph g;
-  std::vector<TensorBinding> bindings;
-  std::vector<TensorSymbol> wrt;
-  std::vector<TensorSymbol> of;
-};
-
-class GradientOrders : public testing::TestWithParam<GradientCase> {};
-
-TEST_P(GradientOrders, AreThoseOfCentralDifferences) {
-  OpGraph o(GetParam());
-  std::vector<TensorSymbol> of = o.of;
-  std::vector<TensorSymbol> wrt = o.wrt;
-  for (int order = 1; order <= GetParam().order; ++order) {
-    const std::vector<TensorSymbol> seeds = o.like(of, order * 7);
-    const std::vector<TensorSymbol> gradients = gradient(o.g, of, wrt, seeds);
-    verify(o.g);
-    SCOPED_TRACE(GetParam().command + " order " + std::to_string(order));
-    expect_central_differences(o.g, o.bindings, {of, o.values(seeds)}, wrt, gradients);
-    if (HasFailure()) return;
-    // The next order is also with respect to the seeds of this one.
-    wrt.insert(wrt.end(), seeds.begin(), seeds.end());
-    of = gradients;
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Ops, GradientOrders, testing::ValuesIn(gradient_cases()),
-                         [](const auto& info) { return info.param.name(info.index); });
 
 TEST(GradientOrderTable, IsCoveredByCases) {
   std::map<std::string, int> tested;

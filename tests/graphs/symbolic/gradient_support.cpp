@@ -26,25 +26,6 @@ void for_each_index(const AxisList& shape, const Function& function) {
   }
 }
 
-struct Evaluated {
-  long double sum = 0;
-  long double magnitude = 0;  ///< the sum of absolute values
-};
-Evaluated evaluated(const SymbolicGraph& graph, const std::vector<TensorBinding>& bindings,
-                    const WeightedSum& f) {
-  Evaluated result;
-  const std::vector<Tensor> values = evaluate(graph, bindings, f.of);
-  for (std::size_t n = 0; n < values.size(); ++n) {
-    const Numbers elements = numbers(values[n]);
-    for (std::size_t k = 0; k < elements.size(); ++k) {
-      const long double term = (f.weights.empty() ? 1.0L : f.weights[n][k]) * elements[k];
-      result.sum += term;
-      result.magnitude += std::fabs(term);
-    }
-  }
-  return result;
-}
-
 }  // namespace
 
 Tensor real(const Numbers& values, const AxisList& shape) {
@@ -75,42 +56,6 @@ Numbers numbers(const Tensor& tensor) {
                                              : static_cast<double>(tensor.integer_at(index)));
   });
   return values;
-}
-
-void expect_central_differences(const SymbolicGraph& graph,
-                                const std::vector<TensorBinding>& bindings, const WeightedSum& f,
-                                const std::vector<TensorSymbol>& wrt,
-                                const std::vector<TensorSymbol>& gradients) {
-  const std::vector<Tensor> values = evaluate(graph, bindings, gradients);
-  const auto magnitude = static_cast<double>(evaluated(graph, bindings, f).magnitude);
-  for (std::size_t n = 0; n < wrt.size(); ++n) {
-    std::size_t at = 0;
-    while (bindings[at].first != wrt[n]) ++at;
-    const Numbers got = numbers(values[n]);
-    for_each_index(bindings[at].second.shape(), [&](const AxisList& index, std::size_t k) {
-      const auto difference = [&](double step) {
-        std::vector<TensorBinding> moved = bindings;
-        moved[at].second = clone(bindings[at].second);
-        const double x = moved[at].second.real_at(index);
-        moved[at].second.set(index, x + step);
-        const long double above = evaluated(graph, moved, f).sum;
-        moved[at].second.set(index, x - step);
-        return static_cast<double>((above - evaluated(graph, moved, f).sum) / (2 * step));
-      };
-      // Differences at h, h/2 and h/4 have errors c h^2, c h^2/4, c h^2/16, so two of them tell the
-      // third one's: what is left after Richardson's extrapolation is smaller than their distance.
-      const double step = 0x1p-9;
-      const double a = difference(step);
-      const double b = difference(step / 2);
-      const double c = difference(step / 4);
-      const double first = b + (b - a) / 3;
-      const double limit = c + (c - b) / 3;
-      // Some roundings of each term of f, divided by the least step.
-      const double rounding = 0x1p-52 * 16 * (magnitude + std::fabs(limit)) / (step / 4);
-      EXPECT_NEAR(got[k], limit, std::fabs(limit - first) + rounding)
-          << graph.text(wrt[n]) << to_string(index);
-    });
-  }
 }
 
 }  // namespace mote

@@ -135,18 +135,6 @@ TEST(Gradient, TakesReductionsAlongAnyAxis) {
   }
 }
 
-TEST(Gradient, TakesMoreAxesThanTheOpHas) {
-  SymbolicGraph g;
-  const TensorSymbol x = g.input("x", {DType::f64, {2, 3, 4}});
-  const TensorSymbol gamma = g.input("gamma", {DType::f64, {4}});
-  const TensorSymbol beta = g.input("beta", {DType::f64, {4}});
-  const TensorSymbol f = g.add("layer_norm", {x, gamma, beta});
-  const auto grads = gradient(g, {f}, {x, gamma, beta});
-  expect_central_differences(
-      g, {{x, counted({2, 3, 4})}, {gamma, real({1, -2, 3, 4})}, {beta, real({0, 1, 2, 3})}}, {{f}},
-      {x, gamma, beta}, grads);
-}
-
 TEST(Gradient, LeavesOutOptionalInputs) {
   SymbolicGraph g;
   const TensorSymbol x = g.input("x", {DType::f64, {4}});
@@ -174,24 +162,6 @@ TEST(Gradient, DoesNotFlowThroughIntegers) {
   EXPECT_EQ(numbers(values[0]), (Numbers{0, 0, 0, 2, 2, 2}));
   EXPECT_EQ(error_of([&] { gradient(g, {f}, {k}); }),
             "symbolic graph: gradient: x k is i64[2], expected reals");
-}
-
-TEST(Gradient, OfAnOpWithSeveralOutputsTakesThoseThatCome) {
-  for (int used = 1; used < 8; ++used) {
-    SymbolicGraph g;
-    const TensorSymbol x = g.input("x", {DType::f64, {3, 4}});
-    const NodeSymbol node = g.add_node(Command("layer_norm_with_statistics", {}),
-                                       std::vector{x, TensorSymbol{}, TensorSymbol{}});
-    std::vector<TensorSymbol> parts;
-    for (std::size_t k = 0; k < 3; ++k)
-      if ((used >> k & 1) != 0)
-        parts.push_back(g.add(std::string("sum axis=0"),
-                              {g.add("mul", {g.output(node, k), g.output(node, k)})}));
-    TensorSymbol f = parts.front();
-    for (std::size_t k = 1; k < parts.size(); ++k) f = g.add("add", {f, parts[k]});
-    const auto grads = gradient(g, {f}, {x});
-    expect_central_differences(g, {{x, counted({3, 4})}}, {{f}}, {x}, grads);
-  }
 }
 
 TEST(Gradient, OfACopyIsConvertedBack) {
