@@ -3,15 +3,11 @@
 // MOTE_SEED the first seed; MOTE_REPLAY=FILE checks one program from a file instead.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <csignal>
-#include <cstdlib>
 #include <fstream>
 #include <future>
 #include <iostream>
-#include <random>
 #include <sstream>
 
 #include "mote/base/error.h"
@@ -20,6 +16,7 @@
 #include "program_features.h"
 #include "random_program.h"
 #include "replay.h"
+#include "support/random_run.h"
 
 namespace mote::test {
 namespace {
@@ -27,25 +24,6 @@ namespace {
 constexpr int kBatch = 50;
 constexpr int kTrials = 3;
 constexpr int kMaxFailures = 3;
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-/// The current seed, for the last message of a process that compiled C has killed.
-volatile std::uint64_t current_seed = 0;
-
-void say_seed_and_die(int number) {
-  char text[] =
-      "\ncrashed in a random program: MOTE_RANDOM_PROGRAMS=1 MOTE_SEED=00000000000000000000\n";
-  std::uint64_t seed = current_seed;
-  for (std::size_t k = sizeof text - 3; seed != 0; seed /= 10, --k)
-    text[k] = static_cast<char>('0' + seed % 10);
-  if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(2);
-  std::signal(number, SIG_DFL);
-  std::raise(number);
-}
 
 struct Case {
   std::uint64_t seed = 0;
@@ -154,13 +132,11 @@ void expect_share(const std::string& what, const std::map<std::string, int>& cou
 }
 
 void check_random_programs() {
-  const std::string wanted = environment("MOTE_SEED");
   const std::string how_many = environment("MOTE_RANDOM_PROGRAMS");
   const int count = how_many.empty() ? 1000 : std::stoi(how_many);
-  const std::uint64_t first =
-      wanted.empty() ? std::random_device{}() % 1000000000 : std::stoull(wanted);
+  const std::uint64_t first = first_seed();
   std::cout << count << " random programs from MOTE_SEED=" << first << "\n";
-  for (const int number : {SIGSEGV, SIGFPE, SIGBUS, SIGABRT}) std::signal(number, say_seed_and_die);
+  say_seed_on_crash("\ncrashed in a random program: MOTE_RANDOM_PROGRAMS=1 MOTE_SEED=");
   Session session(first);
   session.check(count);
   if (testing::Test::HasFailure()) return;

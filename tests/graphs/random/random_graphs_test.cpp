@@ -4,18 +4,15 @@
 // from a file instead.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <csignal>
-#include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <random>
 #include <sstream>
 
 #include "graph_features.h"
 #include "graph_replay.h"
 #include "graph_session.h"
+#include "support/random_run.h"
 
 namespace mote::test {
 namespace {
@@ -25,25 +22,6 @@ constexpr int kMaxFailures = 3;
 /// From that number of graphs on, every feature must be met; from the second on, every op.
 constexpr int kAllFeatures = 500;
 constexpr int kAllOps = 5000;
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-/// The current seed, for the last message of a process that a kernel or a plan has killed.
-volatile std::uint64_t current_seed = 0;
-
-void say_seed_and_die(int number) {
-  char text[] =
-      "\ncrashed in a random graph: MOTE_RANDOM_GRAPHS=1 MOTE_SEED=00000000000000000000\n";
-  std::uint64_t seed = current_seed;
-  for (std::size_t k = sizeof text - 3; seed != 0; seed /= 10, --k)
-    text[k] = static_cast<char>('0' + seed % 10);
-  if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(2);
-  std::signal(number, SIG_DFL);
-  std::raise(number);
-}
 
 void report(std::uint64_t seed, const GraphFailure& failure) {
   const GraphFailure small = shrunk(failure);
@@ -64,13 +42,11 @@ void expect_met(const std::vector<std::string>& features, const Counts& counts, 
 }
 
 void check_random_graphs() {
-  const std::string wanted = environment("MOTE_SEED");
   const std::string how_many = environment("MOTE_RANDOM_GRAPHS");
   const int count = how_many.empty() ? kGraphs : std::stoi(how_many);
-  const std::uint64_t first =
-      wanted.empty() ? std::random_device{}() % 1000000000 : std::stoull(wanted);
+  const std::uint64_t first = first_seed();
   std::cout << count << " random graphs from MOTE_SEED=" << first << "\n";
-  for (const int number : {SIGSEGV, SIGFPE, SIGBUS, SIGABRT}) std::signal(number, say_seed_and_die);
+  say_seed_on_crash("\ncrashed in a random graph: MOTE_RANDOM_GRAPHS=1 MOTE_SEED=");
   Counts counts;
   LegSeconds seconds;
   int failures = 0;

@@ -16,6 +16,7 @@
 #include "defects.h"
 #include "graph_replay.h"
 #include "graph_session.h"
+#include "support/random_run.h"
 
 /// The number of the defect that is on, counted from 1; 0: none. The planted sources read it.
 int mote_graph_defect = 0;
@@ -28,11 +29,6 @@ constexpr std::uint64_t kMostGraphs = 1000;
 constexpr unsigned kMostSeconds = 300;
 /// The number of graphs that must pass with no defect.
 constexpr std::uint64_t kRightGraphs = 60;
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 struct Kill {
   std::uint64_t graphs = 0;  ///< until it showed; 0: it did not
@@ -47,7 +43,7 @@ void search(int defect, std::uint64_t most, int pipe) {
   Counts counts;
   LegSeconds seconds;
   for (std::uint64_t seed = 1; seed <= most; ++seed) {
-    // What is written before the graph stands if the defect ends the process.
+    // This is written before the graph is checked, and stands if the defect ends the process.
     const auto say = [&](const std::string& leg) {
       const std::string line = std::to_string(seed) + " " + leg + "\n";
       if (write(pipe, line.data(), line.size()) < 0) _exit(2);

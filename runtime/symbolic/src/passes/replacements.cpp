@@ -31,12 +31,12 @@ struct ReplacementTable {
                     .pattern = graph_text(a_b, "  n = neg(b)\n  y = add(a, n)\n"),
                     .by = graph_text(a_b, "  y = sub(a, b)\n"),
                     .is_exact = false,
-                    .reason = "equal but for the sign of a NaN that b holds"});
+                    .reason = "the sign of a NaN in b differs"});
     rows.push_back({.name = "add",
                     .pattern = graph_text(a_b, "  n = neg(b)\n  y = sub(a, n)\n"),
                     .by = graph_text(a_b, "  y = add(a, b)\n"),
                     .is_exact = false,
-                    .reason = "equal but for the sign of a NaN that b holds"});
+                    .reason = "the sign of a NaN in b differs"});
     rows.push_back({.name = "silu",
                     .pattern = graph_text("x f32[?]", "  s = sigmoid(x)\n  y = mul(x, s)\n"),
                     .by = graph_text("x f32[?]", "  y = silu(x)\n"),

@@ -60,8 +60,8 @@ struct Accesses {
 };
 Accesses accesses(const Operation& operation);
 
-/// An operation that was checked. It keeps the memory of its tensors, but for a bound call, whose
-/// memory the caller keeps. Two threads must not run it at once.
+/// An operation that was checked. It keeps the memory of its tensors; that of a bound call is the
+/// caller's to keep. Two threads must not run it at once.
 class PreparedOperation {
  public:
   explicit PreparedOperation(BoundCall call);

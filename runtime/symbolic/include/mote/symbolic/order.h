@@ -23,7 +23,7 @@ enum class EvaluationOrder : std::uint8_t {
 /// Returns the nodes that are not removed, each after its predecessors. For a tree whose tensors
 /// have one size, `depth_first` needs the fewest bytes that any order does (Sethi and Ullman,
 /// 1970). `bound` are outputs in the caller's memory, which count as no bytes. Takes n log n time.
-/// Throws StatusError if there is a cycle, or, but for `program`, if a form is not known yet.
+/// Throws StatusError if there is a cycle, and, except for `program`, if a form is not known yet.
 std::vector<std::uint32_t> evaluation_order(const SymbolicGraph& graph, EvaluationOrder which,
                                             std::span<const TensorSymbol> bound = {});
 
