@@ -62,18 +62,6 @@ struct CheckArguments {
   ReportOptions reports;
 };
 
-/// The file of a group, or the path itself.
-std::string case_file(const std::string& group) {
-  namespace fs = std::filesystem;
-  const fs::path folder = case_folder();
-  std::error_code ignored;
-  const fs::path named = folder / (group + ".cases");
-  if (fs::exists(named, ignored)) return named;
-  if (fs::exists(group, ignored)) return group;
-  throw Error(fmt::format("unknown group of cases '{}' (known: {}; or the path of a file)", group,
-                          fmt::join(groups_in(folder), ", ")));
-}
-
 std::vector<Case> all_cases(const CheckArguments& options, const Backends& backends) {
   const auto accept = [&](const Case& c) {
     if (!c.backend.empty()) require_backend_name(backends, c.backend);

@@ -19,6 +19,7 @@ namespace mote::tool {
 /// Runs the chosen command and returns its exit code (exit_codes()).
 using Action = std::function<int()>;
 
+void add_bench(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);

@@ -113,6 +113,7 @@ int run(int argc, char** argv) {
   add_check(app, action);
   add_replay(app, action);
   add_run(app, action);
+  add_bench(app, action);
   add_graph(app, action);
   add_mutants(app, action);
   add_doctor(app, action);

@@ -51,7 +51,7 @@ TEST(Cli, MistakesAreOneLineAndExitTwo) {
   expect_one_line("check gemm --plugin /nonexistent.so", "No such file");
   expect_one_line("check gemm --budget soon", "expected a time such as 60s");
   expect_one_line("check gemm --cases nothing",
-                  "known: bert_base, llama, mobilenetv2, resnet50, unet");
+                  "known: bert_base, llama, mobilenetv2, resnet50, speed, unet");
   for (const char* count : {"-3", "abc", "99999999999999999999", "1.5"}) {
     expect_one_line(std::string("check gemm --count ") + count,
                     std::string("count '") + count + "': expected a whole number from 0 to ");

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/agreement.h"
+
+#include <fmt/format.h>
+
+namespace mote::tool {
+namespace {
+
+bool are_equal(const std::vector<Dense>& a, const std::vector<Dense>& b) {
+  for (std::size_t k = 0; k < a.size(); ++k)
+    for (std::int64_t at = 0; at < a[k].count(); ++at)
+      if (!a[k].same(at, b[k])) return false;
+  return true;
+}
+
+}  // namespace
+
+Agreement agreement_of(const Case& c, const std::vector<PreparedSubject>& subjects) {
+  if (subjects.size() < 2) return {"not compared: there is no other", {}};
+  bool equal = true;
+  for (const PreparedSubject& s : subjects)
+    equal = equal && are_equal(subjects.front().outputs, s.outputs);
+  if (equal) return {"equal bit for bit", {}};
+  Agreement agreement{"each within the bound of its contract", {}};
+  Prepared prepared(c, {.is_given = true});
+  for (const PreparedSubject& s : subjects) {
+    const Outcome outcome = prepared.run(*s.entry.backend, s.entry.plugin);
+    if (is_failure(outcome.verdict)) {
+      agreement.wrong.push_back(
+          {s.name(), outcome.reason.empty()
+                         ? std::string(name(outcome.verdict))
+                         : fmt::format("{}: {}", name(outcome.verdict), outcome.reason)});
+      agreement.text = "wrong results";
+    } else if (outcome.verdict != Verdict::passed && agreement.wrong.empty()) {
+      agreement.text = fmt::format("not judged: {}: {}", s.name(), outcome.reason);
+    }
+  }
+  return agreement;
+}
+
+}  // namespace mote::tool
