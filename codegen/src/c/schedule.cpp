@@ -48,13 +48,6 @@ std::vector<const Loop*> loops_in(const Body& b) {
   return all;
 }
 
-std::vector<const Loop*> parallel_chain(const Loop& first) {
-  std::vector<const Loop*> chain = {&first};
-  while (static_cast<int>(chain.size()) < first.parallel)
-    chain.push_back(&std::get<Loop>(chain.back()->body.at(0).kind));
-  return chain;
-}
-
 std::optional<std::int64_t> stack_size(const TensorDecl& t) {
   std::int64_t count = 1;
   for (const Expr& e : t.shape) {
@@ -88,7 +81,7 @@ std::string Writer::lanes(const Loop& l) {
 }
 
 void Writer::parallel_loops(const Loop& first, const Facts& facts) {
-  const std::vector<const Loop*> chain = parallel_chain(first);
+  const std::vector<const Loop*> chain = threads_chain(first);
   std::vector<std::string> heads;
   Facts inside = facts;
   for (const Loop* l : chain) {
@@ -197,7 +190,8 @@ bool is_still(const Stmt& s, const LoopProgram& p) {
 bool can_join(const Body& body, const LoopProgram& p) {
   return std::ranges::all_of(body, [&](const Stmt& s) {
     if (const Loop* first = as_loop(s))
-      return first->parallel > 0 && std::ranges::all_of(parallel_chain(*first), [](const Loop* l) {
+      return first->kind == LoopKind::threads &&
+             std::ranges::all_of(threads_chain(*first), [](const Loop* l) {
                return !l->begin.has_load() && !l->end.has_load() && !l->step.has_load();
              });
     if (const auto* branch = std::get_if<If>(&s.kind))

@@ -118,13 +118,13 @@ std::string Writer::start(ReduceOp op, DType dtype) const {
 void Writer::loop(const Loop& l, const Facts& facts) {
   for (const Accumulator& a : l.accumulators)
     if (!opened_.contains(a.name)) open_accumulator(a);
-  if (l.parallel > 0 && target_ == Target::cuda) {
+  if (l.kind == LoopKind::threads && target_ == Target::cuda) {
     grid_loops(l, facts);
     return;
   }
   std::set<Symbol> changing = {l.variable};
   limits_ahead(l.body, changing, facts);
-  if (l.parallel > 0) {
+  if (l.kind == LoopKind::threads) {
     parallel_loops(l, facts);
     return;
   }
@@ -133,7 +133,7 @@ void Writer::loop(const Loop& l, const Facts& facts) {
   const std::string end = limit(l.end, v + "_end", facts);
   const std::string step =
       l.step == Expr(1) ? v + "++" : fmt::format("{} += {}", v, printer_.expr(l.step, facts).text);
-  if (l.simd) pragma("simd" + lanes(l));
+  if (l.kind == LoopKind::simd) pragma("simd" + lanes(l));
   if (rolled_ && loops_in(l.body).empty()) out_ += "#pragma unroll 1\n";
   line(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step));
   Facts inside = facts;

@@ -19,8 +19,6 @@ namespace mote::emit {
 /// Returns the number of elements of a temporary that is small enough for the stack; nullopt for
 /// others.
 std::optional<std::int64_t> stack_size(const TensorDecl& t);
-/// Returns the loops that one mark `parallel` covers, outermost first.
-std::vector<const Loop*> parallel_chain(const Loop& first);
 /// Returns the statements' outermost loops, also in branches.
 std::vector<const Loop*> loops_in(const Body& b);
 
@@ -28,8 +26,8 @@ class Writer {
  public:
   Writer(const LoopProgram& p, Names& names, Printer& printer, Target target = Target::c);
   std::string function_body();
-  /// Makes a function that every thread of a region runs: they share the loops that are marked
-  /// parallel, each of which otherwise opens a region of its own.
+  /// Makes a function that every thread of a region runs: they share the loops of kind
+  /// threads, each of which otherwise opens a region of its own.
   void join_region() { in_region_ = true; }
   /// Returns the body of a CUDA kernel, which is given memory for temporaries of rank 1 or more.
   /// `by_block`: iterations that are shared go to blocks of threads, otherwise to threads. `tiles`,

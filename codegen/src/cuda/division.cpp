@@ -20,7 +20,7 @@ namespace {
 void unmark(Body& body) {
   for (Stmt& s : body) {
     if (Loop* loop = as_loop(s)) {
-      loop->parallel = 0;
+      loop->kind = LoopKind::serial;
       loop->work = 0;
     }
     if (Body* nested = nested_body(s)) unmark(*nested);
@@ -46,8 +46,8 @@ Expr terms_of_iterations(const Body& stage) {
   Expr terms = 0;
   for_each(stage, [&](const Stmt& s) {
     const Loop* loop = as_loop(s);
-    if (loop == nullptr || loop->parallel == 0) return;
-    for (const Loop* inner : emit::loops_in(emit::parallel_chain(*loop).back()->body))
+    if (loop == nullptr || loop->kind != LoopKind::threads) return;
+    for (const Loop* inner : emit::loops_in(threads_chain(*loop).back()->body))
       terms = max(terms, terms_of(*inner));
   });
   return terms;

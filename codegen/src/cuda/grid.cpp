@@ -20,7 +20,8 @@ namespace {
 /// than a thread has.
 bool holds_several_loops(const Body& b) {
   return std::ranges::any_of(loops_in(b), [](const Loop* loop) {
-    if (loop->parallel > 0) return holds_several_loops(parallel_chain(*loop).back()->body);
+    if (loop->kind == LoopKind::threads)
+      return holds_several_loops(threads_chain(*loop).back()->body);
     return loops_in(loop->body).size() > 1 || holds_several_loops(loop->body);
   });
 }
@@ -121,7 +122,7 @@ void Writer::grid_loops(const Loop& first, const Facts& facts) {
     vector_loops(first, facts);
     return;
   }
-  const std::vector<const Loop*> chain = parallel_chain(first);
+  const std::vector<const Loop*> chain = threads_chain(first);
   std::set<Symbol> changing;
   for (const Loop* loop : chain) changing.insert(loop->variable);
   if (worker_ == "thread") limits_ahead(chain.back()->body, changing, facts);

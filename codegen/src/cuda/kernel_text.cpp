@@ -77,8 +77,8 @@ std::string workers_comment(const Stage& stage, const emit::Names& names, bool b
   std::string variables;
   for_each(stage.body, [&](const Stmt& s) {
     const auto* loop = std::get_if<Loop>(&s.kind);
-    if (loop == nullptr || loop->parallel == 0) return;
-    for (const Loop* l : emit::parallel_chain(*loop))
+    if (loop == nullptr || loop->kind != LoopKind::threads) return;
+    for (const Loop* l : threads_chain(*loop))
       if (l->end != Expr(1))
         variables += (variables.empty() ? " for each " : ", ") + names.symbol(l->variable);
   });

@@ -235,7 +235,7 @@ std::optional<RowVectorForm> row_vector_form(const LoopProgram& p) {
   std::map<std::string, TensorDecl> declared;
   for_each(p.body, [&](const Stmt& s) {
     const auto* loop = std::get_if<Loop>(&s.kind);
-    if (loop == nullptr || loop->parallel != 0) return;
+    if (loop == nullptr || loop->kind == LoopKind::threads) return;
     if (auto packed = LoopVectoriser(form.program, declared, *loop).run(form.rows))
       form.loops.emplace(loop->variable, *std::move(packed));
   });

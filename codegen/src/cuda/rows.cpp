@@ -120,7 +120,7 @@ Expr longest_row(const Body& stage) {
   std::optional<Expr> longest;
   for_each(stage, [&](const Stmt& s) {
     const Loop* loop = as_loop(s);
-    if (loop == nullptr || loop->parallel > 0 || holds_loop(loop->body)) return;
+    if (loop == nullptr || loop->kind == LoopKind::threads || holds_loop(loop->body)) return;
     const Expr row = loop->end - loop->begin;
     const auto is_fixed = [](Symbol v) { return v.kind() != SymbolKind::loop; };
     if (row.has_load() || !std::ranges::all_of(row.symbols(), is_fixed)) return;

@@ -136,7 +136,7 @@ class Cut {
     const std::string last = shared.loops.back()->variable.name();
     for (TensorDecl& t : program().tensors)
       if (shared.own.contains(t.name) && t.scope.empty()) t.scope = last;
-    first.parallel = static_cast<int>(shared.loops.size());
+    mark_threads(first, shared.loops.size());
     first.work = rounds;
   }
 
@@ -188,7 +188,7 @@ class Cut {
       auto rows = strides_of_rows(alone, *as_loop(alone.body.front()));
       if (!rows) continue;
       Loop& loop = *as_loop(alone.body.front());
-      loop.parallel = 1;
+      loop.kind = LoopKind::threads;
       loop.work = 1;
       stage = {std::move(alone.body), false, 1, std::move(rows)};
     }
@@ -226,11 +226,13 @@ std::optional<Stage> along_rows(const LoopProgram& p, const Stage& stage) {
   LoopProgram alone = p;
   alone.body = stage.body;
   Loop* first = alone.body.empty() ? nullptr : as_loop(alone.body.back());
-  if (first == nullptr || first->parallel < 2) return std::nullopt;
-  --first->parallel;
+  if (first == nullptr || first->kind != LoopKind::threads) return std::nullopt;
+  const std::size_t depth = threads_chain(*first).size();
+  if (depth < 2) return std::nullopt;
+  mark_threads(*first, depth - 1);
   Stage out{{}, false, 1};
   const Loop* round = first;
-  for (int k = 0; k < first->parallel; ++k) {
+  for (std::size_t k = 0; k + 1 < depth; ++k) {
     if (k > 0) round = as_loop(round->body.front());
     out.rounds = out.rounds * max(0, ceil_div(round->end - round->begin, round->step));
   }

@@ -11,7 +11,7 @@
 namespace mote::cuda {
 
 struct Stage {
-  Body body;      ///< loops that threads share are marked parallel; their work is `rounds`
+  Body body;      ///< loops that threads share are of kind threads; their work is `rounds`
   bool in_order;  ///< for one thread: its iterations depend on one another, or it has none
   Expr rounds;    ///< number of iterations of the shared loops; 1 in order; may hold loads
   /// The strides that must be 1 for a block to take an iteration: the block's threads then share

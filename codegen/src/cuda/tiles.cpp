@@ -80,8 +80,8 @@ class Finder {
       s = &branch->body.front();
     }
     const Loop* first = as_loop(*s);
-    if (first == nullptr || first->parallel == 0) return false;
-    chain_ = emit::parallel_chain(*first);
+    if (first == nullptr || first->kind != LoopKind::threads) return false;
+    chain_ = threads_chain(*first);
     form_.round = chain_.back();
     const auto is_name = [](const Stmt& s) { return std::holds_alternative<Let>(s.kind); };
     return std::all_of(stage_.begin(), stage_.end() - 1, is_name);
@@ -125,7 +125,7 @@ class Finder {
     while (!std::holds_alternative<Fold>(s->kind)) {
       const Loop* loop = as_loop(*s);
       const auto* branch = std::get_if<If>(&s->kind);
-      if (loop != nullptr && (loop->step != Expr(1) || loop->simd)) return false;
+      if (loop != nullptr && (loop->step != Expr(1) || loop->kind == LoopKind::simd)) return false;
       if (loop != nullptr && s != form_.sum && !loop->accumulators.empty()) return false;
       if (loop != nullptr) depth_.push_back(loop);
       if (branch != nullptr)

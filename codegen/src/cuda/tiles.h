@@ -42,7 +42,7 @@ struct TileForm {
   int side() const { return is_wide ? kCudaWideTile : kCudaTile; }
 };
 
-/// Returns the form of a stage's body, whose shared loops are marked parallel; nullopt if it has
+/// Returns the form of a stage's body, whose shared loops are of kind threads; nullopt if it has
 /// another form. `tf32`: f32 may be rounded to tf32 before it is multiplied.
 std::optional<TileForm> tile_form(const LoopProgram& p, const Body& stage, bool tf32);
 

@@ -34,8 +34,8 @@ class VectorFinder {
     const auto is_name = [](const Stmt& s) { return std::holds_alternative<Let>(s.kind); };
     if (stage_.empty() || !std::all_of(stage_.begin(), stage_.end() - 1, is_name)) return false;
     const auto* first = std::get_if<Loop>(&stage_.back().kind);
-    if (first == nullptr || first->parallel == 0) return false;
-    const std::vector<const Loop*> chain = emit::parallel_chain(*first);
+    if (first == nullptr || first->kind != LoopKind::threads) return false;
+    const std::vector<const Loop*> chain = threads_chain(*first);
     for (const Loop* loop : chain) {
       if (loop->begin != Expr(0) || loop->step != Expr(1) || loop->end.has_load()) return false;
       if (mentions_variables(loop->end)) return false;
@@ -92,7 +92,7 @@ class VectorFinder {
     };
     Expr count = 1;
     for (const Expr& e : form_.extents) count = count * e;
-    Loop loop{at, 0, count, 1, {}, round_->body, 1};
+    Loop loop{at, 0, count, 1, {}, round_->body, LoopKind::threads};
     rewrite_values(loop.body, [&](const Value& v) {
       const auto* load = std::get_if<value::Load>(&v->kind);
       return load != nullptr && is_packed(load->tensor)

@@ -25,7 +25,7 @@ struct VectorForm {
 };
 
 /// Returns nullopt if an iteration accesses anything other than elements at its own index and
-/// scalars, or uses its loops' variables otherwise. `stage` ends with loops marked parallel.
+/// scalars, or uses its loops' variables otherwise. `stage` ends with loops of threads.
 std::optional<VectorForm> vector_form(const LoopProgram& p, const Body& stage);
 
 }  // namespace mote::cuda

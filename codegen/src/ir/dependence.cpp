@@ -109,6 +109,25 @@ bool are_independent(const Effects& a, const Effects& b) {
          !intersect(a.bound, b.used) && !intersect(b.bound, a.used);
 }
 
+std::vector<const Loop*> threads_chain(const Loop& first) {
+  std::vector<const Loop*> chain = {&first};
+  while (chain.back()->body.size() == 1) {
+    const Loop* next = as_loop(chain.back()->body.front());
+    if (next == nullptr || next->kind != LoopKind::threads) break;
+    chain.push_back(next);
+  }
+  return chain;
+}
+
+void mark_threads(Loop& first, std::size_t n) {
+  Loop* loop = &first;
+  for (std::size_t k = 0; loop != nullptr; ++k) {
+    if (k >= n && loop->kind != LoopKind::threads) return;
+    loop->kind = k < n ? LoopKind::threads : LoopKind::serial;
+    loop = loop->body.size() == 1 ? as_loop(loop->body.front()) : nullptr;
+  }
+}
+
 std::vector<const Loop*> perfect_chain(const Loop& loop) {
   std::vector<const Loop*> chain = {&loop};
   while (chain.back()->body.size() == 1 && chain.back()->accumulators.empty()) {

@@ -40,6 +40,13 @@ inline Loop* as_loop(Stmt& s) { return std::get_if<Loop>(&s.kind); }
 const Body* nested_body(const Stmt& s);  ///< body of a Loop or an If; else null
 Body* nested_body(Stmt& s);
 
+/// Returns the loop and those of kind threads directly below it, which share their iterations
+/// together, outermost first.
+std::vector<const Loop*> threads_chain(const Loop& first);
+/// Gives the kind threads to the loop and to the n - 1 loops directly below it, and to no loop of
+/// its chain below those.
+void mark_threads(Loop& first, std::size_t n);
+
 /// Returns the loop and those directly below it, while each body is just the next loop and no
 /// accumulator stands between.
 std::vector<const Loop*> perfect_chain(const Loop& loop);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ir/print_index.h"
+#include "mote/base/error.h"
 #include "mote/base/overloaded.h"
 #include "mote/codegen/loops.h"
 
@@ -122,14 +123,24 @@ Text Printer::value(const Value& v) const {
                     v->kind);
 }
 
+std::string_view kind_text(LoopKind kind) {
+  switch (kind) {
+    case LoopKind::serial:
+      return "";
+    case LoopKind::threads:
+      return "threads ";
+    case LoopKind::simd:
+      return "simd ";
+  }
+  throw InternalError("to_string: unknown kind of loop");
+}
+
 std::string Printer::head(const Loop& loop) const {
   std::string out =
-      fmt::format("{}{}for {} in {}..{}", loop.parallel > 0 ? "parallel " : "",
-                  loop.simd ? "simd " : "", loop.variable.to_string(),
+      fmt::format("{}for {} in {}..{}", kind_text(loop.kind), loop.variable.to_string(),
                   within(expr(loop.begin), kProduct), within(expr(loop.end), kProduct));
   if (loop.step != Expr(1)) out += fmt::format(" step {}", expr(loop.step).text);
-  if (loop.parallel > 1) out += fmt::format(" and {} below", loop.parallel - 1);
-  if (loop.parallel > 0) out += fmt::format(", where {} is large", expr(loop.work).text);
+  if (loop.work != Expr(0)) out += fmt::format(", where {} is large", expr(loop.work).text);
   std::string_view separator = " with ";
   for (const Accumulator& a : loop.accumulators) {
     out += fmt::format("{}{} = {}", separator, a.name, name(a.op));

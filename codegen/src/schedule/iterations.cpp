@@ -226,9 +226,10 @@ void verify_loop(const LoopProgram& p, const Stmt& s) {
   const std::string& v = loop.variable.name();
   const auto own = independent_iterations(p, s);
   if (!own) fail(p, fmt::format("the iterations of loop {} are not independent", v));
-  if (!loop.simd && (!loop.accumulators.empty() || !outer_folds(loop).empty()))
-    fail(p, fmt::format("parallel loop {} folds into an accumulator", v));
-  if (loop.simd && holds_loop(loop.body)) fail(p, fmt::format("simd loop {} holds a loop", v));
+  if (loop.kind != LoopKind::simd && (!loop.accumulators.empty() || !outer_folds(loop).empty()))
+    fail(p, fmt::format("loop {} of threads folds into an accumulator", v));
+  if (loop.kind == LoopKind::simd && holds_loop(loop.body))
+    fail(p, fmt::format("simd loop {} holds a loop", v));
   for (const std::string& t : *own) {
     const std::string scope = find_tensor(p, t)->scope;
     const bool inside =
@@ -281,7 +282,8 @@ std::optional<SharedLoops> shared_loops(const LoopProgram& p, const Stmt& s) {
   std::set<Symbol> variables = {found.loops.front()->variable};
   while (true) {
     const Loop& loop = *found.loops.back();
-    if (loop.simd || loop.body.size() != 1 || as_loop(loop.body[0]) == nullptr) return found;
+    if (loop.kind == LoopKind::simd || loop.body.size() != 1 || as_loop(loop.body[0]) == nullptr)
+      return found;
     const Loop& next = *as_loop(loop.body[0]);
     const auto moves = [&](const Expr& e) {
       return e.has_load() ||
@@ -297,13 +299,10 @@ std::optional<SharedLoops> shared_loops(const LoopProgram& p, const Stmt& s) {
 }
 
 void verify_iterations(const LoopProgram& p) {
-  int chain = 0;
   for_each(p.body, [&](const Stmt& s) {
     const Loop* loop = as_loop(s);
-    chain = std::max(chain - 1, 0);
     if (loop == nullptr) return;
-    chain = std::max(chain, loop->parallel);
-    if (chain > 0 || loop->simd) verify_loop(p, s);
+    if (loop->kind == LoopKind::threads || loop->kind == LoopKind::simd) verify_loop(p, s);
   });
   for (const TensorDecl& t : p.tensors) {
     if (t.scope.empty()) continue;

@@ -34,7 +34,7 @@ struct SharedLoops {
 /// folds into an accumulator, or if its iterations may depend on one another.
 std::optional<SharedLoops> shared_loops(const LoopProgram& p, const Stmt& s);
 
-/// Throws InternalError for a loop that is marked parallel or simd and whose iterations are not
+/// Throws InternalError for a loop of kind threads or simd whose iterations are not
 /// independent, and for a temporary that is accessed outside the iterations that it is local to.
 void verify_iterations(const LoopProgram& p);
 

@@ -83,7 +83,7 @@ void mark_simd(Version& v) {
     if (!own || !own->empty()) continue;
     for (const KnownStride& k : *strides)
       if (std::ranges::find(p.strides, k) == p.strides.end()) p.strides.push_back(k);
-    loop.simd = true;
+    loop.kind = LoopKind::simd;
     const bool folds = !loop.accumulators.empty() || !outer_folds(loop).empty();
     if (v.name.empty()) v.name = "simd_" + loop.variable.name();
     v.steps.push_back(
@@ -120,7 +120,7 @@ bool move_inward(Version& v) {
   return false;
 }
 
-// ---- parallel: outermost loops with independent iterations.
+// ---- threads: outermost loops with independent iterations.
 
 Expr rounds_of(const Loop& loop) {
   const Expr extent = loop.end - loop.begin;
@@ -151,7 +151,7 @@ std::string split(LoopProgram& p, Stmt& s) {
 }
 
 /// Marks the chain of loops from `first` down whose iterations threads may share.
-void mark_parallel(Version& v, const Path& first) {
+void share_among_threads(Version& v, const Path& first) {
   LoopProgram& p = v.program;
   const auto shared = shared_loops(p, at(p, first));
   if (!shared) return;
@@ -172,20 +172,20 @@ void mark_parallel(Version& v, const Path& first) {
   for (TensorDecl& t : p.tensors)
     if (shared->own.contains(t.name) && t.scope.empty()) t.scope = names.back();
   Loop& outermost = *as_loop(at(p, first));
-  outermost.parallel = static_cast<int>(names.size());
+  mark_threads(outermost, names.size());
   outermost.work = work;
-  v.steps.push_back(fmt::format("parallel {}", fmt::join(names, ", ")));
+  v.steps.push_back(fmt::format("threads {}", fmt::join(names, ", ")));
 }
 
 /// Marks the outermost loops of the body, including those under conditions.
-void mark_outermost_parallel(Version& v, const Body& body, const Path& above) {
+void mark_outermost_threads(Version& v, const Body& body, const Path& above) {
   for (std::size_t k = 0; k < body.size(); ++k) {
     Path path = above;
     path.push_back(k);
     if (as_loop(body[k]) != nullptr) {
-      mark_parallel(v, path);
+      share_among_threads(v, path);
     } else if (const auto* branch = std::get_if<If>(&body[k].kind)) {
-      mark_outermost_parallel(v, Body(branch->body), path);
+      mark_outermost_threads(v, Body(branch->body), path);
     }
   }
 }
@@ -237,11 +237,11 @@ Schedule schedule(const LoopProgram& p) {
   const Version start = native(p, scans);
   Version rows = start;
   mark_simd(rows);
-  mark_outermost_parallel(rows, Body(rows.program.body), {});
+  mark_outermost_threads(rows, Body(rows.program.body), {});
   Version columns = start;
   if (move_inward(columns)) {
     mark_simd(columns);
-    mark_outermost_parallel(columns, Body(columns.program.body), {});
+    mark_outermost_threads(columns, Body(columns.program.body), {});
   }
   if (rows.program.strides.empty() && !columns.program.strides.empty()) rely_on_rows(rows, scans);
   if (!rows.program.strides.empty()) add_with_repeats(rows, s);
@@ -251,7 +251,7 @@ Schedule schedule(const LoopProgram& p) {
     s.versions.push_back(std::move(columns));
   }
   Version any = start;
-  mark_outermost_parallel(any, Body(any.program.body), {});
+  mark_outermost_threads(any, Body(any.program.body), {});
   s.versions.push_back(std::move(any));
   return s;
 }

@@ -29,7 +29,7 @@ void expect_golden_schedule(const LoopProgram& p) {
 bool is_marked(const LoopProgram& p) {
   bool found = false;
   for_each(p.body, [&](const Stmt& s) {
-    if (const auto* l = std::get_if<Loop>(&s.kind)) found = found || l->simd || l->parallel > 0;
+    if (const auto* l = std::get_if<Loop>(&s.kind)) found = found || l->kind != LoopKind::serial;
   });
   return found;
 }
@@ -96,7 +96,7 @@ TEST(Schedule, SplitsALoopThatRunsBackwards) {
                      {store("y", {size("N") - n - 1}, op(MapOp::add, {at("x", {n}), real(1)}))})});
   const Schedule s = schedule(p);
   verify(s);
-  EXPECT_EQ(loop_of(s.versions.back(), 0).parallel, 1);
+  EXPECT_EQ(loop_of(s.versions.back(), 0).kind, LoopKind::threads);
   EXPECT_EQ(loop_of(s.versions.back(), 0).step, Expr(4096));
 }
 
@@ -144,8 +144,7 @@ LoopProgram running_sum() {
 
 TEST(Schedule, LeavesALoopWhoseRoundsReadOneAnother) {
   for (const Version& v : scheduled(running_sum()).versions) {
-    EXPECT_FALSE(loop_of(v, 1).simd);
-    EXPECT_EQ(loop_of(v, 1).parallel, 0);
+    EXPECT_EQ(loop_of(v, 1).kind, LoopKind::serial);
   }
 }
 
@@ -153,8 +152,7 @@ TEST(Schedule, LeavesARoundThatAllRoundsWriteTo) {
   const LoopProgram p = loops_of(
       copy_spec("last"), {loop("m", size("N"), {store("y", {var("m")}, real(0))}),
                           loop("n", size("N"), {store("y", {Expr(0)}, at("x", {var("n")}))})});
-  for (const Version& v : schedule(p).versions)
-    EXPECT_FALSE(loop_of(v, 1).simd || loop_of(v, 1).parallel > 0);
+  for (const Version& v : schedule(p).versions) EXPECT_EQ(loop_of(v, 1).kind, LoopKind::serial);
 }
 
 TEST(Schedule, LeavesAnAccumulatorThatRemembersAPosition) {
@@ -162,7 +160,7 @@ TEST(Schedule, LeavesAnAccumulatorThatRemembersAPosition) {
     for_each(v.program.body, [](const Stmt& s) {
       const auto* l = std::get_if<Loop>(&s.kind);
       if (l != nullptr && !l->accumulators.empty()) {
-        EXPECT_FALSE(l->simd);
+        EXPECT_NE(l->kind, LoopKind::simd);
       }
     });
 }
@@ -170,16 +168,15 @@ TEST(Schedule, LeavesAnAccumulatorThatRemembersAPosition) {
 TEST(Schedule, VerifyRejectsMarksThatDependencesForbid) {
   LoopProgram p = running_sum();
   ASSERT_EQ(complaint(p), "");
-  std::get<Loop>(p.body[1].kind).simd = true;
+  std::get<Loop>(p.body[1].kind).kind = LoopKind::simd;
   EXPECT_EQ(complaint(p), kOurs + "running: the iterations of loop n are not independent");
-  std::get<Loop>(p.body[1].kind).simd = false;
-  std::get<Loop>(p.body[1].kind).parallel = 1;
+  std::get<Loop>(p.body[1].kind).kind = LoopKind::threads;
   EXPECT_EQ(complaint(p), kOurs + "running: the iterations of loop n are not independent");
   LoopProgram sum = compiled("mse");
   ASSERT_FALSE(is_marked(sum));
   for (Stmt& s : sum.body)
-    if (auto* l = std::get_if<Loop>(&s.kind)) l->parallel = 1;
-  EXPECT_EQ(complaint(sum), kOurs + "mse: parallel loop n folds into an accumulator");
+    if (auto* l = std::get_if<Loop>(&s.kind)) l->kind = LoopKind::threads;
+  EXPECT_EQ(complaint(sum), kOurs + "mse: loop n of threads folds into an accumulator");
 }
 
 TEST(Schedule, VerifyRejectsATemporaryThatRoundsShare) {

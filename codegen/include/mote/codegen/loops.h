@@ -97,6 +97,13 @@ struct Accumulator {
   DType dtype;  ///< dtype of the values that are folded (argmax, argmin: of the compared values)
 };
 
+/// The manner in which the iterations of a loop run; a schedule sets it.
+enum class LoopKind : std::uint8_t {
+  serial,   ///< in order
+  threads,  ///< shared among threads, with those of the loops of this kind directly below
+  simd,     ///< in vectors; accumulators are kept by lanes, in any order
+};
+
 /// The loop for (variable = begin; variable < end; variable += step). The accumulators are set to
 /// neutral before the loop and can be read after it, in the rest of the body that holds the loop.
 struct Loop {
@@ -106,12 +113,10 @@ struct Loop {
   Expr step{1};
   std::vector<Accumulator> accumulators;
   Body body;
-  /// Set by a schedule. This loop and the parallel - 1 loops directly below it share their
-  /// iterations among threads if work, the number of innermost iterations, is large; 0: the loop
-  /// runs in order.
-  int parallel = 0;
+  LoopKind kind = LoopKind::serial;
+  /// The number of innermost iterations of the outermost of loops of threads, which share their
+  /// iterations only if it is large.
   Expr work{0};
-  bool simd = false;  ///< iterations run in vectors; accumulators are kept by lanes, in any order
 };
 /// A branch is transparent to accumulators: those of loops in it can be read after it, in the body
 /// that holds it, and are neutral if it was not taken.
@@ -194,7 +199,7 @@ Facts base_facts(const Program& source);
 /// Throws InternalError that says which loop or statement is wrong: a variable used outside its
 /// loop or bound twice, an unknown tensor, wrong rank or dtype, an accumulator read before its loop
 /// has ended or folded outside it, a Let used out of scope, an input that is written, an output
-/// never stored, a temporary read before any store; in a schedule, iterations marked parallel or
+/// never stored, a temporary read before any store; in a schedule, iterations of threads or
 /// simd that are not independent.
 void verify(const LoopProgram& p);
 
