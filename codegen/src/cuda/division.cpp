@@ -44,12 +44,9 @@ std::set<std::string> others_touched(const Stages& all, std::size_t stage) {
 /// Returns the number of terms that one of the shared iterations goes over.
 Expr terms_of_iterations(const Body& stage) {
   Expr terms = 0;
-  for_each(stage, [&](const Stmt& s) {
-    const Loop* loop = as_loop(s);
-    if (loop == nullptr || loop->kind != LoopKind::threads) return;
+  for (const Loop* loop : first_of_threads(stage))
     for (const Loop* inner : emit::loops_in(threads_chain(*loop).back()->body))
       terms = max(terms, terms_of(*inner));
-  });
   return terms;
 }
 

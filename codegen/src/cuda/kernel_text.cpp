@@ -75,13 +75,10 @@ std::string workers_comment(const Stage& stage, const emit::Names& names, bool b
                             const std::vector<KnownStride>& strides, bool by_vectors = false) {
   if (stage.in_order) return "/* One thread does it all, in order. */\n";
   std::string variables;
-  for_each(stage.body, [&](const Stmt& s) {
-    const auto* loop = std::get_if<Loop>(&s.kind);
-    if (loop == nullptr || loop->kind != LoopKind::threads) return;
+  for (const Loop* loop : first_of_threads(stage.body))
     for (const Loop* l : threads_chain(*loop))
       if (l->end != Expr(1))
         variables += (variables.empty() ? " for each " : ", ") + names.symbol(l->variable);
-  });
   std::string where;
   for (const KnownStride& k : strides)
     where += fmt::format("{}{}[{}]", where.empty() ? ", where 1 is " : ", ",

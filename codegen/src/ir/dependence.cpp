@@ -119,6 +119,22 @@ std::vector<const Loop*> threads_chain(const Loop& first) {
   return chain;
 }
 
+std::vector<const Loop*> first_of_threads(const Body& body) {
+  std::vector<const Loop*> first;
+  for (const Stmt& s : body) {
+    const Body* inner = nested_body(s);
+    if (inner == nullptr) continue;
+    const Loop* loop = as_loop(s);
+    if (loop != nullptr && loop->kind == LoopKind::threads) {
+      first.push_back(loop);
+      inner = &threads_chain(*loop).back()->body;
+    }
+    const std::vector<const Loop*> below = first_of_threads(*inner);
+    first.insert(first.end(), below.begin(), below.end());
+  }
+  return first;
+}
+
 void mark_threads(Loop& first, std::size_t n) {
   Loop* loop = &first;
   for (std::size_t k = 0; loop != nullptr; ++k) {

@@ -43,6 +43,8 @@ Body* nested_body(Stmt& s);
 /// Returns the loop and those of kind threads directly below it, which share their iterations
 /// together, outermost first.
 std::vector<const Loop*> threads_chain(const Loop& first);
+/// Returns the loops of kind threads in the body that are the first of their chains.
+std::vector<const Loop*> first_of_threads(const Body& body);
 /// Gives the kind threads to the loop and to the n - 1 loops directly below it, and to no loop of
 /// its chain below those.
 void mark_threads(Loop& first, std::size_t n);
