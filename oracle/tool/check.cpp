@@ -2,12 +2,10 @@
 // Implements `mote check`: backends against the generated reference, on random cases and files of
 // cases.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <limits>
 #include <memory>
 #include <random>

@@ -15,13 +15,13 @@ bool are_equal(const std::vector<Dense>& a, const std::vector<Dense>& b) {
 
 }  // namespace
 
-Agreement agreement_of(const Case& c, const std::vector<PreparedSubject>& subjects) {
+ResultAgreement agreement_of(const Case& c, const std::vector<PreparedSubject>& subjects) {
   if (subjects.size() < 2) return {"not compared: there is no other", {}};
   bool equal = true;
   for (const PreparedSubject& s : subjects)
     equal = equal && are_equal(subjects.front().outputs, s.outputs);
   if (equal) return {"equal bit for bit", {}};
-  Agreement agreement{"each within the bound of its contract", {}};
+  ResultAgreement agreement{"each within the bound of its contract", {}};
   Prepared prepared(c, {.is_given = true});
   for (const PreparedSubject& s : subjects) {
     const Outcome outcome = prepared.run(*s.entry.backend, s.entry.plugin);

@@ -11,7 +11,7 @@
 
 namespace mote::tool {
 
-struct Agreement {
+struct ResultAgreement {
   /// "equal bit for bit", "each within the bound of its contract", "not compared: …".
   std::string text;
   /// The backends whose results are wrong, each with the verdict and its reason.
@@ -20,6 +20,6 @@ struct Agreement {
 
 /// If results differ in a bit, each is judged as `mote check` does, against the reference by the
 /// bound of its kernel's contract.
-Agreement agreement_of(const Case& c, const std::vector<PreparedSubject>& subjects);
+ResultAgreement agreement_of(const Case& c, const std::vector<PreparedSubject>& subjects);
 
 }  // namespace mote::tool

@@ -53,7 +53,8 @@ std::vector<std::string> items_of(const std::vector<std::string>& words) {
 std::vector<Case> cases_of_op(const std::string& op) {
   find_target(op);  // finds a name that no op has
   std::vector<std::string> groups = groups_in(case_folder());
-  std::ranges::stable_partition(groups, [](const auto& g) { return g == kSpeedGroup; });
+  std::stable_partition(groups.begin(), groups.end(),
+                        [](const auto& g) { return g == kSpeedGroup; });
   for (const std::string& group : groups) {
     std::vector<Case> all = read_cases(case_file(group));
     std::erase_if(all, [&](const Case& c) { return c.target->text() != op; });
@@ -101,7 +102,7 @@ std::vector<ProgramKernels> files_of(const std::vector<Case>& cases) {
 
 /// Measures one case; nullopt if the user stops it.
 std::optional<BenchReport> bench_case(const Case& c, const std::vector<BackendEntry>& backends,
-                                      const Machine& machine, double seconds,
+                                      const MachineLimits& machine, double seconds,
                                       const std::string& place, StatusLine& status) {
   BenchReport report{.text = to_string(c), .work = work_of(c)};
   report.limit = limit_of(machine, report.work, c.instance.dtype);
@@ -161,7 +162,7 @@ int bench(const BenchArguments& options) {
   const Interrupts interrupts;
   StatusLine status(true);
   status.show("measuring the machine");
-  const Machine& machine = machine_with(threads);
+  const MachineLimits& machine = machine_with(threads);
   status.clear();
   print(options.json ? machine_json(machine) : machine_text(machine));
   int code = kNothingJudged;

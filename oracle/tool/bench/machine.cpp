@@ -145,8 +145,8 @@ std::vector<LevelProbe> level_probes(int threads) {
   return probes;
 }
 
-Machine measured(int threads) {
-  Machine m;
+MachineLimits measured(int threads) {
+  MachineLimits m;
   m.level = mote_level();
   m.threads = threads;
 #ifdef MOTE_X86_LEVELS
@@ -166,15 +166,15 @@ Machine measured(int threads) {
 
 }  // namespace
 
-const Machine& machine_with(int threads) {
-  static std::map<int, Machine> known;
+const MachineLimits& machine_with(int threads) {
+  static std::map<int, MachineLimits> known;
   const auto at = known.find(threads);
   return at != known.end() ? at->second : known.emplace(threads, measured(threads)).first->second;
 }
 
-Limit limit_of(const Machine& machine, const Work& work, DType dtype) {
+WorkLimit limit_of(const MachineLimits& machine, const OpWork& work, DType dtype) {
   const double bytes = work.read_bytes + work.written_bytes;
-  Limit limit;
+  WorkLimit limit;
   double within = 0;    // the bytes that smaller levels hold
   double greatest = 0;  // the time of the level that is named
   for (const MemoryLevel& level : machine.memory) {
@@ -191,7 +191,7 @@ Limit limit_of(const Machine& machine, const Work& work, DType dtype) {
   }
   if (!is_real(dtype)) return limit;
   const double seconds = work.operations / (dtype == DType::f64 ? machine.f64 : machine.f32);
-  return seconds > limit.seconds ? Limit{seconds, "FMA", true} : limit;
+  return seconds > limit.seconds ? WorkLimit{seconds, "FMA", true} : limit;
 }
 
 }  // namespace mote::tool

@@ -33,7 +33,7 @@ struct MemoryLevel {
   double copy = 0;      ///< bytes a second, both those read and those written
 };
 
-struct Machine {
+struct MachineLimits {
   int level = 0;  ///< of x86-64, as gen's kernels use it
   int threads = 1;
   double f32 = 0;  ///< operations a second; a multiply-add is two
@@ -42,10 +42,10 @@ struct Machine {
 };
 
 /// Measures this machine once for each number of threads, in about a second.
-const Machine& machine_with(int threads);
+const MachineLimits& machine_with(int threads);
 
 /// The least time that the work can take on the machine, again and again on the same data.
-struct Limit {
+struct WorkLimit {
   double seconds = 0;
   std::string name;            ///< "FMA", or the level of memory that takes most of the time
   bool is_arithmetic = false;  ///< the limit is the peak of operations, not memory
@@ -54,6 +54,6 @@ struct Limit {
 /// as much of the data as it can beyond the smaller levels, and a written byte costs what a copy
 /// takes beyond its read. Reals of 16 bits have the peak of f32, in which they are computed;
 /// integers have none.
-Limit limit_of(const Machine& machine, const Work& work, DType dtype);
+WorkLimit limit_of(const MachineLimits& machine, const OpWork& work, DType dtype);
 
 }  // namespace mote::tool

@@ -18,29 +18,29 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// A backend's line.
-struct Line {
+struct BenchLine {
   const PreparedSubject* subject;
   Median seconds;
-  Comparison to_best;
+  TimeRatio to_best;
   bool is_best = false;
   bool is_wrong = false;
 };
 
-bool is_wrong(const Agreement& agreement, const PreparedSubject& s) {
+bool is_wrong(const ResultAgreement& agreement, const PreparedSubject& s) {
   return std::ranges::find(agreement.wrong, s.name(), &DeclinedSubject::backend) !=
          agreement.wrong.end();
 }
 
 /// From the fastest on; the best is the fastest whose results are not wrong.
-std::vector<Line> lines_of(const BenchReport& r) {
-  std::vector<Line> lines;
+std::vector<BenchLine> lines_of(const BenchReport& r) {
+  std::vector<BenchLine> lines;
   for (const PreparedSubject& s : r.measured.subjects)
     lines.push_back({&s, median_of(s.seconds), {}, false, is_wrong(r.agreement, s)});
-  std::ranges::stable_sort(lines, {}, [](const Line& l) { return l.seconds.value; });
-  const auto best = std::ranges::find(lines, false, &Line::is_wrong);
+  std::ranges::stable_sort(lines, {}, [](const BenchLine& l) { return l.seconds.value; });
+  const auto best = std::ranges::find(lines, false, &BenchLine::is_wrong);
   if (best == lines.end()) return lines;
   best->is_best = true;
-  for (Line& l : lines) l.to_best = compare_times(l.subject->seconds, best->subject->seconds);
+  for (BenchLine& l : lines) l.to_best = ratio_of_times(l.subject->seconds, best->subject->seconds);
   return lines;
 }
 
@@ -69,7 +69,7 @@ std::string rate(const BenchReport& r, double seconds) {
                                : with_unit(bytes_of(r) / seconds, "B/s");
 }
 
-std::string ratio_text(const Line& l) {
+std::string ratio_text(const BenchLine& l) {
   if (l.is_wrong) return "wrong";
   if (l.is_best) return "best";
   const Median& ratio = l.to_best.ratio;
@@ -78,10 +78,10 @@ std::string ratio_text(const Line& l) {
 }
 
 /// Why a comparison is refused; empty if none is.
-std::string refused_text(const std::vector<Line>& lines) {
+std::string refused_text(const std::vector<BenchLine>& lines) {
   std::string text;
-  const auto best = std::ranges::find(lines, true, &Line::is_best);
-  for (const Line& l : lines) {
+  const auto best = std::ranges::find(lines, true, &BenchLine::is_best);
+  for (const BenchLine& l : lines) {
     if (l.is_wrong || l.is_best || l.to_best.told_apart) continue;
     text += fmt::format(
         "  refused: {} with {}: rounds scatter more than they differ, the ratio is {:.3f} to "
@@ -113,7 +113,7 @@ Json median_json(const Median& m) {
 
 }  // namespace
 
-std::string machine_text(const Machine& machine) {
+std::string machine_text(const MachineLimits& machine) {
   const std::string model = cpu_model();
   std::string text =
       fmt::format("{}, x86-64-v{}, {} thread{}\n", model.empty() ? "a processor" : model,
@@ -126,7 +126,7 @@ std::string machine_text(const Machine& machine) {
   return text;
 }
 
-std::string machine_json(const Machine& machine) {
+std::string machine_json(const MachineLimits& machine) {
   Json levels = Json::array();
   for (const MemoryLevel& l : machine.memory) {
     levels.push_back({{"name", l.name}, {"read", l.read}, {"copy", l.copy}});
@@ -144,14 +144,14 @@ std::string machine_json(const Machine& machine) {
 std::string bench_text(const BenchReport& r, const Screen& screen) {
   const double operations = r.work.operations;
   std::string text = fmt::format(
-      "\n{}\n  {}{} read, {} written; this machine needs {} ({})\n",
+      "\n{}\n  {}{} read, {} written; this machine takes {} at least ({})\n",
       painted(r.text, Colour::bold, screen), operations > 0 ? with_unit(operations, "FLOP, ") : "",
       with_unit(r.work.read_bytes, "B"), with_unit(r.work.written_bytes, "B"),
       with_unit(r.limit.seconds, "s"), r.limit.name);
   Table table{.lines = {{"  BACKEND", "TIME", "SPREAD", "RATE", "OF " + r.limit.name, "RATIO"}},
               .left = {true, false, false, false, false, true}};
-  const std::vector<Line> lines = lines_of(r);
-  for (const Line& l : lines)
+  const std::vector<BenchLine> lines = lines_of(r);
+  for (const BenchLine& l : lines)
     table.lines.push_back({"  " + l.subject->name(), with_unit(l.seconds.value, "s"),
                            spread(l.seconds), rate(r, l.seconds.value),
                            fmt::format("{:.0f}%", 100 * r.limit.seconds / l.seconds.value),
@@ -165,7 +165,7 @@ std::string bench_text(const BenchReport& r, const Screen& screen) {
 
 std::string bench_json(const BenchReport& r) {
   Json backends = Json::array();
-  for (const Line& l : lines_of(r)) {
+  for (const BenchLine& l : lines_of(r)) {
     Json line = {{"backend", l.subject->name()},
                  {"seconds", median_json(l.seconds)},
                  {"rounds", l.subject->seconds.size()},

@@ -15,15 +15,15 @@ namespace mote::tool {
 /// One case, measured.
 struct BenchReport {
   std::string text;  ///< of the case
-  Work work;
-  Limit limit = {};
+  OpWork work;
+  WorkLimit limit = {};
   MeasuredCase measured = {};
-  Agreement agreement = {};
+  ResultAgreement agreement = {};
 };
 
 /// The machine and its limits.
-std::string machine_text(const Machine& machine);
-std::string machine_json(const Machine& machine);
+std::string machine_text(const MachineLimits& machine);
+std::string machine_json(const MachineLimits& machine);
 
 /// The case, what it moves and computes, a line for each backend from the fastest on, and why a
 /// backend is left out. Ratios are those to the fastest whose results are not wrong.

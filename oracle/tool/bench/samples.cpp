@@ -33,7 +33,7 @@ Median median_of(std::vector<double> samples) {
   return {(samples[(n - 1) / 2] + samples[n / 2]) / 2, samples[low], samples[n - 1 - low]};
 }
 
-Comparison compare_times(const std::vector<double>& times, const std::vector<double>& base) {
+TimeRatio ratio_of_times(const std::vector<double>& times, const std::vector<double>& base) {
   std::vector<double> ratios;
   for (std::size_t k = 0; k < std::min(times.size(), base.size()); ++k)
     ratios.push_back(times[k] / base[k]);

@@ -24,11 +24,11 @@ struct Median {
 Median median_of(std::vector<double> samples);
 
 /// The comparison of one subject's times with another's, round by round.
-struct Comparison {
+struct TimeRatio {
   Median ratio;  ///< of times of the same round
   /// False if the interval of the ratio contains 1: the rounds scatter more than the two differ.
   bool told_apart = false;
 };
-Comparison compare_times(const std::vector<double>& times, const std::vector<double>& base);
+TimeRatio ratio_of_times(const std::vector<double>& times, const std::vector<double>& base);
 
 }  // namespace mote::tool

@@ -52,9 +52,9 @@ void add_symbols(std::set<Symbol>& all, const Expr& e) {
   for (const Symbol& s : e.symbols()) all.insert(s);
 }
 
-class Counter {
+class WorkCounter {
  public:
-  explicit Counter(std::map<Symbol, std::int64_t> values) : values_(std::move(values)) {}
+  explicit WorkCounter(std::map<Symbol, std::int64_t> values) : values_(std::move(values)) {}
 
   Count count(const Body& body) {
     Count total;
@@ -153,11 +153,11 @@ std::shared_ptr<const Program> asked(const Case& c) {
 
 }  // namespace
 
-Work work_of(const Case& c) {
+OpWork work_of(const Case& c) {
   LoopProgram loops = compile(asked(c));
   scan_prefixes(loops);
-  const Count count = Counter(c.binding.values).count(loops.body);
-  Work work{.operations = count.operations};
+  const Count count = WorkCounter(c.binding.values).count(loops.body);
+  OpWork work{.operations = count.operations};
   for (const CaseTensor& t : c.inputs) {
     const auto reads = count.reads.find(t.name);
     if (reads == count.reads.end()) continue;

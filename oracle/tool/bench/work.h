@@ -7,7 +7,7 @@
 
 namespace mote::tool {
 
-struct Work {
+struct OpWork {
   /// Additions, multiplications, comparisons of max and min, and calls of functions such as exp,
   /// each as one, in all iterations; a multiply-add is two. Reads that a condition on data guards
   /// count as if it held.
@@ -21,6 +21,6 @@ struct Work {
 /// The work of the case. The loops are those after the passes, with prefix sums carried from one
 /// element to the next. An algorithm that needs fewer operations than the definition (Winograd's)
 /// can pass the peak.
-Work work_of(const Case& c);
+OpWork work_of(const Case& c);
 
 }  // namespace mote::tool
