@@ -229,6 +229,20 @@ void add_with_repeats(const Version& v, Schedule& s) {
   }
 }
 
+/// Puts a version that relies on all strides of an earlier one, and on more, before it: each call
+/// that could run it would run the earlier one.
+void put_demanding_first(std::vector<Version>& versions) {
+  const auto includes = [](const Version& all, const Version& some) {
+    return std::ranges::all_of(some.program.strides, [&](const KnownStride& k) {
+      return std::ranges::find(all.program.strides, k) != all.program.strides.end();
+    });
+  };
+  for (auto late = versions.begin(); late != versions.end(); ++late) {
+    const auto hides = [&](const Version& early) { return includes(*late, early); };
+    std::rotate(std::find_if(versions.begin(), late, hides), late, late + 1);
+  }
+}
+
 }  // namespace
 
 Schedule schedule(const LoopProgram& p) {
@@ -250,6 +264,7 @@ Schedule schedule(const LoopProgram& p) {
     if (columns.name == rows.name) columns.name += "_inward";
     s.versions.push_back(std::move(columns));
   }
+  put_demanding_first(s.versions);
   Version any = start;
   mark_outermost_threads(any, Body(any.program.body), {});
   s.versions.push_back(std::move(any));

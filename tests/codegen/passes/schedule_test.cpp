@@ -7,6 +7,7 @@
 
 #include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
+#include "mote/codegen/optional_outputs.h"
 #include "mote/codegen/walk.h"
 #include "mote/macroops/catalogue.h"
 #include "pass_testing.h"
@@ -47,6 +48,32 @@ std::string complaint(const LoopProgram& p) {
 
 const Loop& loop_of(const Version& v, std::size_t k) {
   return std::get<Loop>(v.program.body.at(k).kind);
+}
+
+/// Returns true if every call that meets the strides of `later` meets those of `earlier`, which is
+/// then asked in its place.
+bool hides(const Version& earlier, const Version& later) {
+  return std::ranges::all_of(earlier.program.strides, [&](const KnownStride& k) {
+    return std::ranges::find(later.program.strides, k) != later.program.strides.end();
+  });
+}
+
+TEST(Schedule, NoVersionIsHiddenByAnEarlierOne) {
+  std::size_t versions = 0;
+  for (const OpRecord* record : generated_ops()) {
+    for (const Instance& instance : instances(*record)) {
+      if (instance.dtype != DType::f32) continue;
+      const Schedule s =
+          schedule(compile_for_calls(instantiate(*record, instance), record->optional_outputs));
+      versions += s.versions.size();
+      for (std::size_t k = 0; k < s.versions.size(); ++k)
+        for (std::size_t later = k + 1; later < s.versions.size(); ++later)
+          EXPECT_FALSE(hides(s.versions[k], s.versions[later]))
+              << record->name << ": " << s.versions[k].name << " is asked before "
+              << s.versions[later].name;
+    }
+  }
+  EXPECT_GT(versions, generated_ops().size());
 }
 
 /// Interpreting the f32 schedule rounds the values kept in y; in f64 it does not.
