@@ -112,7 +112,7 @@ TEST_F(Doctor, NamesWhatMattersOnThisMachine) {
   EXPECT_GE(number(one("cpus"), "online"), number(one("cpus"), "usable"));
   EXPECT_EQ(one("terminal").at("stdout"), false);
   EXPECT_EQ(one("case_groups").at("groups"),
-            nlohmann::json({"bert_base", "llama", "mobilenetv2", "resnet50", "unet"}));
+            nlohmann::json({"bert_base", "llama", "mobilenetv2", "resnet50", "speed", "unet"}));
   EXPECT_EQ(all.count("plugin"), 0U);
 }
 

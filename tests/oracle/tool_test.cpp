@@ -98,12 +98,12 @@ TEST(Tool, HelpAndVersionAreData) {
 }
 
 TEST(Tool, UsageErrorsSayWhatIsKnown) {
-  expect_has(
-      bad(""),
-      "no command (known: check, completion, doctor, emit, explain, graph, mutants, ops, replay, "
-      "run)");
+  expect_has(bad(""),
+             "no command (known: bench, check, completion, doctor, emit, explain, graph, mutants, "
+             "ops, replay, "
+             "run)");
   expect_has(bad("frobnicate"),
-             "unknown command 'frobnicate' (known: check, completion, doctor, emit, ");
+             "unknown command 'frobnicate' (known: bench, check, completion, doctor, emit, ");
   expect_has(bad("--frobnicate"), "unknown option --frobnicate (known: ");
   expect_has(bad("emit gemm --frob"), "emit: unknown option --frob (known: ");
   expect_has(bad("emit gemm --frob"), "--standalone");
