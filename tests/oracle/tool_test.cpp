@@ -100,8 +100,7 @@ TEST(Tool, HelpAndVersionAreData) {
 TEST(Tool, UsageErrorsSayWhatIsKnown) {
   expect_has(bad(""),
              "no command (known: bench, check, completion, doctor, emit, explain, graph, mutants, "
-             "ops, replay, "
-             "run)");
+             "ops, replay, run)");
   expect_has(bad("frobnicate"),
              "unknown command 'frobnicate' (known: bench, check, completion, doctor, emit, ");
   expect_has(bad("--frobnicate"), "unknown option --frobnicate (known: ");
