@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/codegen/loops.h"
 
-namespace mote {
+namespace MOTE_API mote {
 
 struct Scanned {
   Symbol variable;  ///< variable of the loop along which it is carried

@@ -5,9 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/oracle/screen.h"
 
-namespace mote {
+namespace MOTE_API mote {
 
 using Cells = std::vector<std::string>;
 

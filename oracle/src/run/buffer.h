@@ -9,11 +9,12 @@
 #include <optional>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/base/kernel.h"
 #include "mote/oracle/case.h"
 #include "run/near.h"
 
-namespace mote {
+namespace MOTE_API mote {
 
 /// The number of poisoned elements before and after each tensor.
 constexpr std::int64_t kGuardElements = 64;

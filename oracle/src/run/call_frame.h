@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/base/kernel.h"
 #include "mote/oracle/case.h"
 
-namespace mote {
+namespace MOTE_API mote {
 
 class CallFrame {
  public:

@@ -53,6 +53,6 @@ struct Prepared::State {
 
 /// The elements that the case's fill gives its inputs; inputs of a gradient that are outputs of its
 /// op are computed.
-std::vector<Dense> filled_inputs(const Case& c, std::int64_t radius);
+MOTE_API std::vector<Dense> filled_inputs(const Case& c, std::int64_t radius);
 
 }  // namespace mote
