@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -16,6 +18,7 @@
 #include "mote/graph/graph.h"
 #include "mote/runtime/status.h"
 #include "run/prepared_graph.h"
+#include "shared_values.h"
 
 namespace mote::graph {
 
@@ -28,13 +31,18 @@ struct TensorRecord {
   bool has_memory = false;
   std::uint32_t root = 0;   ///< the tensor that this is a view of, or itself
   std::int64_t offset = 0;  ///< bytes from the root's first element
-  Tensor tensor;            ///< without data if it has no memory
+  std::shared_ptr<const GraphForm> form;
+  std::byte* data = nullptr;      ///< the first element; null if it has no memory
+  std::shared_ptr<Tensor> owner;  ///< shares the memory; null if the caller keeps it
   std::string name;
-  std::vector<std::uint32_t> views;  ///< of a placeholder
+
+  ViewPlaces places() const {
+    return form->places_from(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(data)));
+  }
 };
 
 struct CommandNode {
-  Command command;
+  std::shared_ptr<const Command> command;
 };
 struct CopyNode {};
 struct FillNode {
@@ -47,11 +55,15 @@ using NodeWork = std::variant<CommandNode, CopyNode, FillNode, FunctionNode>;
 
 /// Nothing of it changes once it is added, except whether it is removed and its weight.
 struct NodeRecord {
+  using Tensors = std::span<const std::uint32_t>;
+  Tensors inputs() const { return Tensors(operands).first(input_count); }
+  Tensors outputs() const { return Tensors(operands).subspan(input_count); }
+
   NodeWork work;
-  std::vector<std::uint32_t> inputs;  ///< tensors; kNone: left out
-  std::vector<std::uint32_t> outputs;
-  NodeOptions options;
+  std::vector<std::uint32_t> operands;  ///< tensors, inputs first; kNone: left out
+  std::uint32_t input_count = 0;
   std::uint32_t index = 0;
+  NodeOptions options;
   bool removed = false;
   double weight = 0;  ///< nanoseconds; 0: not measured
 };
@@ -73,14 +85,16 @@ using Edge = std::pair<std::uint32_t, std::uint32_t>;
 
 std::string text_of(const NodeRecord& node);
 const char* kind_of(const NodeRecord& node);  ///< "matmul", "copy", "fill", "function"
-TensorForm form_of(const Tensor& tensor);
+/// Returns a tensor of that form at that address. It shares the memory with `owner`, unless that is
+/// null.
+Tensor make_tensor(const GraphForm& form, std::byte* data, const Tensor* owner);
 
 /// Calls use(tensor index, is it written) for each tensor of a node that is not left out.
 template <typename Use>
 void each_operand(const NodeRecord& node, const Use& use) {
-  for (const std::uint32_t t : node.inputs)
+  for (const std::uint32_t t : node.inputs())
     if (t != kNone) use(t, false);
-  for (const std::uint32_t t : node.outputs)
+  for (const std::uint32_t t : node.outputs())
     if (t != kNone) use(t, true);
 }
 
@@ -98,19 +112,24 @@ struct Graph::State {
   std::uint32_t index_of(GraphNode node, const char* op) const;
   std::uint32_t index_of(GraphPart part, const char* op) const;
   std::string text_of_tensor(std::uint32_t index) const;
+  Tensor tensor_at(std::uint32_t index) const;  ///< without data if it has no memory
   const graph::TensorRecord& root_of(std::uint32_t tensor) const {
     return tensors[tensors[tensor].root];
   }
 
   std::uint64_t id;
   std::vector<graph::Ancestor> ancestors;
-  std::vector<graph::TensorRecord> tensors;
-  std::deque<graph::NodeRecord> nodes;  ///< work under way refers to them
-  std::vector<graph::Edge> edges;       ///< from first to second
+  graph::SharedValues<graph::GraphForm, TensorForm> forms;
+  graph::SharedValues<Command> commands;
+  std::deque<graph::TensorRecord> tensors;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> views;  ///< of placeholders
+  std::deque<graph::NodeRecord> nodes;                        ///< work under way refers to them
+  std::vector<graph::Edge> edges;                             ///< from first to second
   std::vector<graph::PartRecord> parts = std::vector<graph::PartRecord>(1);  ///< the first: all
   std::uint64_t binding = 0;           ///< counts the calls of bind()
   std::vector<std::uint32_t> rebound;  ///< placeholders that nodes do not know of yet
-  std::vector<Tensor> replaced;        ///< memory that runs under way may still use
+  /// Memory that runs under way may still use.
+  std::vector<std::shared_ptr<const Tensor>> replaced;
 
   GraphOptions options;
   graph::PreparedGraph prepared;

@@ -59,8 +59,7 @@ std::vector<std::vector<Bytes>> used_bytes(const Graph::State& state) {
   for (const graph::NodeRecord& node : state.nodes) {
     used.emplace_back();
     graph::each_operand(node, [&](std::uint32_t t, bool is_written) {
-      const graph::TensorRecord& record = state.tensors[t];
-      const Tensor& tensor = record.tensor;
+      const Tensor tensor = state.tensor_at(t);
       if (tensor.data() == nullptr || tensor.element_count() == 0) return;
       std::int64_t lowest = 0;
       std::int64_t highest = 1;

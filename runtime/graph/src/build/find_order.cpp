@@ -110,12 +110,11 @@ void find_order(Graph::State& state) {
     if (node.removed) continue;
     each_operand(node, [&](std::uint32_t t, bool writes) {
       const TensorRecord& tensor = state.tensors[t];
-      const DLDevice on = tensor.tensor.device();
+      const DLDevice on = tensor.form->form.device;
       const bool own = state.tensors[tensor.root].kind == TensorKind::placeholder;
-      const auto first =
-          own ? tensor.offset : reinterpret_cast<std::intptr_t>(tensor.tensor.data());
+      const auto first = own ? tensor.offset : reinterpret_cast<std::intptr_t>(tensor.data);
       const auto index = static_cast<std::uint32_t>(all.size());
-      all.push_back({node.index, ViewPlaces(form_of(tensor.tensor), first), false});
+      all.push_back({node.index, tensor.form->places_from(first), false});
       all.back().is_dense = all.back().places.is_dense();
       checked.push_back(kNone);
       memories[{on.device_type, on.device_id, own ? tensor.root : kNone}].access(

@@ -25,7 +25,7 @@ void refuse(const std::string& what, mote_status status) {
 
 const char* kind_of(const NodeRecord& node) {
   if (const auto* work = std::get_if<CommandNode>(&node.work))
-    return work->command.definition().name;
+    return work->command->definition().name;
   if (std::holds_alternative<CopyNode>(node.work)) return "copy";
   return std::holds_alternative<FillNode>(node.work) ? "fill" : "function";
 }
@@ -35,7 +35,23 @@ std::string text_of(const NodeRecord& node) {
          ")";
 }
 
-TensorForm form_of(const Tensor& x) { return {x.dtype(), x.shape(), x.strides(), x.device()}; }
+Tensor make_tensor(const GraphForm& of, std::byte* data, const Tensor* owner) {
+  const TensorForm& form = of.form;
+  Tensor y = Tensor::over(data, form.dtype, form.shape, form.strides, form.device);
+  if (owner == nullptr) return y;
+  Tensor shared = *owner;
+  DLTensor& to = shared.dl();
+  const DLTensor& from = y.dl();
+  for (int axis = 0; axis < kMaxAxes; ++axis) {
+    to.shape[axis] = from.shape[axis];
+    to.strides[axis] = from.strides[axis];
+  }
+  to.ndim = from.ndim;
+  to.dtype = from.dtype;
+  if (data != nullptr)
+    to.byte_offset += static_cast<std::uint64_t>(data - static_cast<std::byte*>(owner->data()));
+  return shared;
+}
 
 InUse::InUse(const std::unique_ptr<Graph::State>& state, const char* op)
     : state_(state ? *state
@@ -57,7 +73,10 @@ Graph::State::State() : id(graph::next_id()) {}
 Graph::State::State(const State& other)
     : id(graph::next_id()),
       ancestors(other.ancestors),
+      forms(other.forms),
+      commands(other.commands),
       tensors(other.tensors),
+      views(other.views),
       nodes(other.nodes),
       edges(other.edges),
       parts(other.parts),
@@ -71,16 +90,19 @@ namespace {
 template <typename Handle>
 std::uint32_t checked_index(const Graph::State& state, Handle handle, std::size_t own,
                             std::size_t graph::Ancestor::*count, const char* what, const char* op) {
-  const std::string name = std::string(op) + ": " + what + " " + std::to_string(handle.index);
+  const auto name = [&] {
+    return std::string(op) + ": " + what + " " + std::to_string(handle.index);
+  };
   if (handle.graph == 0) refuse(std::string(op) + ": the " + what + " is a handle of no graph");
   std::size_t limit = own;
   if (handle.graph != state.id) {
     const auto ancestor = std::ranges::find(state.ancestors, handle.graph, &graph::Ancestor::id);
-    if (ancestor == state.ancestors.end()) refuse(name + " is of another graph");
+    if (ancestor == state.ancestors.end()) refuse(name() + " is of another graph");
     limit = (*ancestor).*count;
-    if (handle.index >= limit) refuse(name + " is of another graph, which this is a copy of");
+    if (handle.index >= limit) refuse(name() + " is of another graph, which this is a copy of");
   }
-  if (handle.index >= limit) refuse(name + " is not there, the graph has " + std::to_string(limit));
+  if (handle.index >= limit)
+    refuse(name() + " is not there, the graph has " + std::to_string(limit));
   return handle.index;
 }
 
@@ -105,7 +127,12 @@ std::uint32_t Graph::State::index_of(GraphPart part, const char* op) const {
 std::string Graph::State::text_of_tensor(std::uint32_t index) const {
   const graph::TensorRecord& t = tensors[index];
   const std::string name = t.name.empty() ? "tensor " + std::to_string(index) : "'" + t.name + "'";
-  return name + " " + mote::describe(t.tensor);
+  return name + " " + mote::describe(tensor_at(index));
+}
+
+Tensor Graph::State::tensor_at(std::uint32_t index) const {
+  const graph::TensorRecord& t = tensors[index];
+  return graph::make_tensor(*t.form, t.data, t.owner.get());
 }
 
 }  // namespace mote

@@ -17,26 +17,30 @@ namespace {
 
 using Tensors = std::span<const GraphTensor>;
 
-std::vector<std::uint32_t> operands(const Graph::State& state, Tensors tensors, bool may_lack,
-                                    const char* op) {
+std::vector<std::uint32_t> operands(const Graph::State& state, Tensors inputs, Tensors outputs,
+                                    bool may_lack, const char* op) {
   std::vector<std::uint32_t> indices;
-  indices.reserve(tensors.size());
-  for (const GraphTensor& t : tensors)
-    indices.push_back(may_lack && t == GraphTensor{} ? kNone : state.index_of(t, op));
+  indices.reserve(inputs.size() + outputs.size());
+  for (const Tensors& tensors : {inputs, outputs})
+    for (const GraphTensor& t : tensors)
+      indices.push_back(may_lack && t == GraphTensor{} ? kNone : state.index_of(t, op));
   return indices;
 }
 
-GraphNode add_node(const std::unique_ptr<Graph::State>& state, const char* op, graph::NodeWork work,
+/// Adds a node, whose work is what work() returns.
+template <typename Work>
+GraphNode add_node(const std::unique_ptr<Graph::State>& state, const char* op, const Work& work,
                    Tensors inputs, Tensors outputs, const NodeOptions& options) {
   const InUse use(state, op);
   if (state->nodes.size() >= kNone) refuse(std::string(op) + ": it has too many nodes");
-  const bool is_command = std::holds_alternative<graph::CommandNode>(work);
-  NodeRecord node{.work = std::move(work),
-                  .inputs = operands(*state, inputs, is_command, op),
-                  .outputs = operands(*state, outputs, is_command, op),
+  NodeRecord node{.work = work(),
+                  .operands = {},
+                  .input_count = static_cast<std::uint32_t>(inputs.size()),
+                  .index = static_cast<std::uint32_t>(state->nodes.size()),
                   .options = options};
-  node.index = static_cast<std::uint32_t>(state->nodes.size());
-  for (const std::uint32_t y : node.outputs)
+  const bool is_command = std::holds_alternative<graph::CommandNode>(node.work);
+  node.operands = operands(*state, inputs, outputs, is_command, op);
+  for (const std::uint32_t y : node.outputs())
     if (y != kNone && state->root_of(y).kind == TensorKind::constant)
       refuse(graph::text_of(node) + " writes the constant " + state->text_of_tensor(y));
   state->nodes.push_back(std::move(node));
@@ -48,7 +52,8 @@ GraphNode add_node(const std::unique_ptr<Graph::State>& state, const char* op, g
 
 GraphNode Graph::add(const Command& command, Tensors inputs, Tensors outputs,
                      const NodeOptions& options) {
-  return add_node(state_, "add", graph::CommandNode{command}, inputs, outputs, options);
+  const auto work = [&] { return graph::CommandNode{state_->commands.of(command)}; };
+  return add_node(state_, "add", work, inputs, outputs, options);
 }
 
 GraphNode Graph::add(const Command& command, std::initializer_list<GraphTensor> inputs,
@@ -58,21 +63,25 @@ GraphNode Graph::add(const Command& command, std::initializer_list<GraphTensor> 
 }
 
 GraphNode Graph::copy(GraphTensor x, GraphTensor y, const NodeOptions& options) {
-  return add_node(state_, "copy", graph::CopyNode{}, Tensors(&x, 1), Tensors(&y, 1), options);
+  const auto work = [] { return graph::CopyNode{}; };
+  return add_node(state_, "copy", work, Tensors(&x, 1), Tensors(&y, 1), options);
 }
 
 GraphNode Graph::add_fill(GraphTensor y, double value, const NodeOptions& options) {
-  return add_node(state_, "fill", graph::FillNode{value}, {}, Tensors(&y, 1), options);
+  const auto work = [&] { return graph::FillNode{value}; };
+  return add_node(state_, "fill", work, {}, Tensors(&y, 1), options);
 }
 
 GraphNode Graph::add_fill(GraphTensor y, std::int64_t value, const NodeOptions& options) {
-  return add_node(state_, "fill", graph::FillNode{value}, {}, Tensors(&y, 1), options);
+  const auto work = [&] { return graph::FillNode{value}; };
+  return add_node(state_, "fill", work, {}, Tensors(&y, 1), options);
 }
 
 GraphNode Graph::call(NodeFunction function, Tensors reads, Tensors writes,
                       const NodeOptions& options) {
   if (!function) refuse("call: the function is empty");
-  return add_node(state_, "call", graph::FunctionNode{std::move(function)}, reads, writes, options);
+  const auto work = [&] { return graph::FunctionNode{std::move(function)}; };
+  return add_node(state_, "call", work, reads, writes, options);
 }
 
 GraphNode Graph::call(NodeFunction function, std::initializer_list<GraphTensor> reads,

@@ -86,7 +86,7 @@ std::optional<Device> device_of(const Graph::State& state, const NodeRecord& nod
   if (std::holds_alternative<FunctionNode>(node.work)) return std::nullopt;
   std::optional<Device> device;
   each_operand(node, [&](std::uint32_t t, bool) {
-    const DLDevice on = state.tensors[t].tensor.device();
+    const DLDevice on = state.tensors[t].form->form.device;
     if (!device && on.device_type != kDLCPU) device = Device::of(on);
   });
   return device;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tensors of a graph: memory, placeholders, views, and binding.
+#include <span>
 #include <string>
 
-#include "mote/base/dlpack.h"
 #include "mote/runtime/overlap.h"
 #include "state.h"
 
@@ -15,25 +15,12 @@ using graph::TensorRecord;
 
 namespace {
 
-void check_memory(const Tensor& memory, const std::string& text) {
-  if (memory.data() == nullptr && memory.element_count() > 0) refuse(text + " has no memory");
-  if (reinterpret_cast<std::uintptr_t>(memory.data()) % size_of(memory.dtype()) != 0)
-    refuse(text + " is not aligned to its elements");
-}
-
-/// Returns the view of form's extents that begins `offset` bytes behind x's first element.
-Tensor view_of(const Tensor& x, std::int64_t offset, const Tensor& form) {
-  Tensor y = x;
-  DLTensor& to = y.dl();
-  const DLTensor& from = form.dl();
-  for (int axis = 0; axis < kMaxAxes; ++axis) {
-    to.shape[axis] = from.shape[axis];
-    to.strides[axis] = from.strides[axis];
-  }
-  to.ndim = from.ndim;
-  to.dtype = from.dtype;
-  to.byte_offset += static_cast<std::uint64_t>(offset);
-  return y;
+/// Throws StatusError unless a tensor of that form can be there; text() says which one it is.
+template <typename Text>
+void check_memory(const TensorForm& form, const void* data, const Text& text) {
+  if (data == nullptr && form.element_count() > 0) refuse(text() + " has no memory");
+  if (reinterpret_cast<std::uintptr_t>(data) % size_of(form.dtype) != 0)
+    refuse(text() + " is not aligned to its elements");
 }
 
 std::uint32_t add_tensor(Graph::State& state, TensorRecord record) {
@@ -44,16 +31,31 @@ std::uint32_t add_tensor(Graph::State& state, TensorRecord record) {
   return index;
 }
 
+std::shared_ptr<Tensor> owner_of(const Tensor& memory) {
+  return memory.owns_memory() ? std::make_shared<Tensor>(memory) : nullptr;
+}
+
 GraphTensor add_memory(const std::unique_ptr<Graph::State>& state, const char* op, TensorKind kind,
                        const Tensor& memory, std::string_view name) {
   const InUse use(state, op);
-  check_memory(memory, std::string(op) + ": '" + std::string(name) + "' " + describe(memory));
   TensorRecord record;
   record.kind = kind;
+  record.form = state->forms.of(memory.form());
+  check_memory(record.form->form, memory.data(), [&] {
+    return std::string(op) + ": '" + std::string(name) + "' " + describe(memory);
+  });
   record.has_memory = true;
-  record.tensor = memory;
+  record.data = static_cast<std::byte*>(memory.data());
+  record.owner = owner_of(memory);
   record.name = name;
   return {state->id, add_tensor(*state, std::move(record))};
+}
+
+/// Points a view at its root's memory, which may be none.
+void follow_root(TensorRecord& view, const TensorRecord& root) {
+  view.has_memory = root.has_memory;
+  view.data = root.data == nullptr ? nullptr : root.data + view.offset;
+  view.owner = root.owner;
 }
 
 }  // namespace
@@ -74,7 +76,8 @@ GraphTensor Graph::placeholder(const TensorForm& form, std::string_view name) {
   const InUse use(state_, "placeholder");
   TensorRecord record;
   record.kind = TensorKind::placeholder;
-  record.tensor = Tensor::over(nullptr, form.dtype, form.shape, form.strides, form.device);
+  record.form = state_->forms.of(
+      Tensor::over(nullptr, form.dtype, form.shape, form.strides, form.device).form());
   record.name = name;
   return {state_->id, add_tensor(*state_, std::move(record))};
 }
@@ -83,36 +86,38 @@ GraphTensor Graph::view(GraphTensor of, std::int64_t byte_offset, const TensorFo
                         std::string_view name) {
   const InUse use(state_, "view");
   const std::uint32_t parent = state_->index_of(of, "view");
-  const Tensor shape = Tensor::over(nullptr, form.dtype, form.shape, form.strides, form.device);
   const TensorRecord& whole = state_->tensors[parent];
-  const std::string what = "view: " + to_string(form) + " at byte " + std::to_string(byte_offset) +
-                           " of " + state_->text_of_tensor(parent);
-  const ViewPlaces outer(graph::form_of(whole.tensor), 0);
-  checked_span(form.dtype, form.shape, form.strides);
-  const ViewPlaces inner(form, 0);  // strides below 0 reach bytes before the first element
-  if (byte_offset < outer.low - inner.low || byte_offset > outer.high - inner.high)
-    refuse(what + " takes the bytes from " + std::to_string(inner.low) + " to " +
-           std::to_string(inner.high) + " of that, it has those from " + std::to_string(outer.low) +
-           " to " + std::to_string(outer.high));
-  const DLDevice device = whole.tensor.device();
-  if (form.device.device_type != device.device_type || form.device.device_id != device.device_id)
-    refuse(what + " is on another device than it");
   TensorRecord record;
   record.kind = TensorKind::view;
+  record.form = state_->forms.of(
+      Tensor::over(nullptr, form.dtype, form.shape, form.strides, form.device).form());
+  const auto what = [&] {
+    return "view: " + to_string(form) + " at byte " + std::to_string(byte_offset) + " of " +
+           state_->text_of_tensor(parent);
+  };
+  const ViewPlaces& outer = whole.form->places;
+  const ViewPlaces& inner = record.form->places;  // strides below 0 reach bytes before the first
+  if (byte_offset < outer.low - inner.low || byte_offset > outer.high - inner.high)
+    refuse(what() + " takes the bytes from " + std::to_string(inner.low) + " to " +
+           std::to_string(inner.high) + " of that, it has those from " + std::to_string(outer.low) +
+           " to " + std::to_string(outer.high));
+  const DLDevice device = whole.form->form.device;
+  if (form.device.device_type != device.device_type || form.device.device_id != device.device_id)
+    refuse(what() + " is on another device than it");
   record.root = whole.root;
   record.offset = whole.offset + byte_offset;
   const TensorRecord& root = state_->tensors[record.root];
   if (record.offset % static_cast<std::int64_t>(size_of(form.dtype)) != 0)
-    refuse(what + " is not aligned to its elements");
-  record.has_memory = root.has_memory;
-  record.tensor = root.has_memory ? view_of(root.tensor, record.offset, shape) : shape;
-  if (record.has_memory) check_memory(record.tensor, what);
+    refuse(what() + " is not aligned to its elements");
+  follow_root(record, root);
+  if (record.has_memory) check_memory(form, record.data, what);
   record.name = name;
-  const std::uint32_t root_index = record.root;
-  const bool can_move = root.kind == TensorKind::placeholder;
-  if (can_move) state_->tensors[root_index].views.reserve(root.views.size() + 1);
+  if (root.kind != TensorKind::placeholder)
+    return {state_->id, add_tensor(*state_, std::move(record))};
+  std::vector<std::uint32_t>& views = state_->views[record.root];
+  views.reserve(views.size() + 1);
   const std::uint32_t index = add_tensor(*state_, std::move(record));
-  if (can_move) state_->tensors[root_index].views.push_back(index);
+  views.push_back(index);
   return {state_->id, index};
 }
 
@@ -120,33 +125,42 @@ void Graph::bind(GraphTensor placeholder, const Tensor& memory) {
   const InUse use(state_, "bind");
   const std::uint32_t index = state_->index_of(placeholder, "bind");
   TensorRecord& record = state_->tensors[index];
-  const std::string what = "bind: " + state_->text_of_tensor(index);
-  if (record.kind != TensorKind::placeholder) refuse(what + " is no placeholder");
-  if (!(graph::form_of(memory) == graph::form_of(record.tensor)))
-    refuse("bind: '" + record.name + "' must be " + to_string(graph::form_of(record.tensor)) +
-           ", got " + to_string(graph::form_of(memory)));
-  check_memory(memory, what);
-  for (const std::uint32_t view : record.views) {
-    const Tensor& form = state_->tensors[view].tensor;
-    check_memory(
-        view_of(memory, state_->tensors[view].offset, form),
-        "bind: the view " + state_->text_of_tensor(view) + " of " + state_->text_of_tensor(index));
+  const auto what = [&] { return "bind: " + state_->text_of_tensor(index); };
+  if (record.kind != TensorKind::placeholder) refuse(what() + " is no placeholder");
+  const TensorForm& form = record.form->form;
+  if (memory.form() != form)
+    refuse("bind: '" + record.name + "' must be " + to_string(form) + ", got " +
+           to_string(memory.form()));
+  check_memory(form, memory.data(), what);
+  const auto found = state_->views.find(index);
+  const std::span<const std::uint32_t> views =
+      found == state_->views.end() ? std::span<const std::uint32_t>() : found->second;
+  for (const std::uint32_t view : views) {
+    const TensorRecord& v = state_->tensors[view];
+    const auto address =
+        reinterpret_cast<std::uintptr_t>(memory.data()) + static_cast<std::uintptr_t>(v.offset);
+    check_memory(v.form->form, reinterpret_cast<const void*>(address), [&] {
+      return "bind: the view " + state_->text_of_tensor(view) + " of " +
+             state_->text_of_tensor(index);
+    });
   }
+  if (!state_->prepared.given.empty()) state_->replaced.push_back(record.owner);
+  const bool is_reused = record.owner != nullptr && memory.owns_memory() &&
+                         record.owner.use_count() == 1 + std::ssize(views);
+  std::shared_ptr<Tensor> owner = is_reused ? record.owner : owner_of(memory);
   state_->rebound.push_back(index);
-  if (!state_->prepared.given.empty()) state_->replaced.push_back(record.tensor);
+  // Nothing below needs memory.
+  if (is_reused) *owner = memory;
   ++state_->binding;
-  record.tensor = memory;
   record.has_memory = true;
-  for (const std::uint32_t view : record.views) {
-    TensorRecord& v = state_->tensors[view];
-    v.tensor = view_of(memory, v.offset, v.tensor);
-    v.has_memory = true;
-  }
+  record.data = static_cast<std::byte*>(memory.data());
+  record.owner = std::move(owner);
+  for (const std::uint32_t view : views) follow_root(state_->tensors[view], record);
 }
 
 Tensor Graph::memory(GraphTensor tensor) const {
   const InUse use(state_, "memory");
-  return state_->tensors[state_->index_of(tensor, "memory")].tensor;
+  return state_->tensor_at(state_->index_of(tensor, "memory"));
 }
 
 std::string Graph::describe(GraphTensor tensor) const {

@@ -25,7 +25,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-std::string forms(const Graph::State& state, const std::vector<std::uint32_t>& tensors) {
+std::string forms(const Graph::State& state, std::span<const std::uint32_t> tensors) {
   std::string text;
   for (const std::uint32_t t : tensors) {
     text += text.empty() ? "" : ", ";
@@ -37,8 +37,8 @@ std::string forms(const Graph::State& state, const std::vector<std::uint32_t>& t
 std::string box(const Graph::State& state, const NodeRecord& node) {
   std::string label = std::to_string(node.index);
   if (!node.options.name.empty()) label += " '" + escaped(node.options.name) + "'";
-  label += std::string(" ") + escaped(graph::kind_of(node)) + "\\n" + forms(state, node.inputs) +
-           " -> " + forms(state, node.outputs);
+  label += std::string(" ") + escaped(graph::kind_of(node)) + "\\n" + forms(state, node.inputs()) +
+           " -> " + forms(state, node.outputs());
   return "n" + std::to_string(node.index) + " [label=\"" + label + "\"];\n";
 }
 

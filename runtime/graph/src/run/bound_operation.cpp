@@ -12,19 +12,20 @@ BoundOperation::BoundOperation(const NodeRecord& node, const NodeTensors& tensor
                                KernelPlans& plans)
     : node_(&node) {
   if (const auto* work = std::get_if<CommandNode>(&node.work)) {
-    operation_.emplace(BoundCall(plans.find(work->command, tensors, node.options.backends)));
+    operation_.emplace(BoundCall(plans.find(*work->command, tensors, node.options.backends)));
     kind_ = Kind::command;
     if (bind(tensors)) return;  // else the kernel wants other addresses than are usual
-    operation_.emplace(BoundCall(plans.make(work->command, tensors, node.options.backends)));
+    operation_.emplace(BoundCall(plans.make(*work->command, tensors, node.options.backends)));
     point(tensors);
     return;
   }
+  other_ = std::make_unique<Other>();
   keep(tensors);
   if (const auto* work = std::get_if<FillNode>(&node.work);
-      work != nullptr && outputs_.front().device().device_type != kDLCPU) {
-    auto value = std::make_shared<Tensor>(outputs_.front().dtype(), AxisList{});
+      work != nullptr && other_->outputs.front().device().device_type != kDLCPU) {
+    auto value = std::make_shared<Tensor>(other_->outputs.front().dtype(), AxisList{});
     std::visit([&](auto number) { mote::fill(*value, number); }, work->value);
-    value_ = std::move(value);
+    other_->value = std::move(value);
   }
   kind_ = std::holds_alternative<CopyNode>(node.work)   ? Kind::copy
           : std::holds_alternative<FillNode>(node.work) ? Kind::fill
@@ -33,10 +34,10 @@ BoundOperation::BoundOperation(const NodeRecord& node, const NodeTensors& tensor
 
 void BoundOperation::keep(const NodeTensors& tensors) {
   std::vector<Tensor> reads, writes;
-  for (const Tensor* t : tensors.inputs) reads.push_back(*t);
-  for (const Tensor* t : tensors.outputs) writes.push_back(*t);
-  inputs_ = std::move(reads);
-  outputs_ = std::move(writes);
+  for (const NodeTensor& t : tensors.inputs) reads.push_back(t.tensor());
+  for (const NodeTensor& t : tensors.outputs) writes.push_back(t.tensor());
+  other_->inputs = std::move(reads);
+  other_->outputs = std::move(writes);
 }
 
 bool BoundOperation::bind(const NodeTensors& tensors) {
@@ -58,11 +59,10 @@ bool BoundOperation::bind(const NodeTensors& tensors) {
 void BoundOperation::point(const NodeTensors& tensors) {
   BoundCall& call = *operation_->bound_call();
   for (std::size_t k = 0; k < tensors.inputs.size(); ++k)
-    if (tensors.inputs[k] != nullptr)
-      call.bind_input(static_cast<int>(k), tensors.inputs[k]->data());
+    if (tensors.inputs[k].is_there()) call.bind_input(static_cast<int>(k), tensors.inputs[k].data);
   for (std::size_t k = 0; k < tensors.outputs.size(); ++k)
-    if (tensors.outputs[k] != nullptr)
-      call.bind_output(static_cast<int>(k), tensors.outputs[k]->data());
+    if (tensors.outputs[k].is_there())
+      call.bind_output(static_cast<int>(k), tensors.outputs[k].data);
   call.check();
 }
 
@@ -72,12 +72,12 @@ void BoundOperation::run_other() {
     case Kind::command:
       throw InternalError("graph: a node runs that is not prepared");
     case Kind::copy:
-      return mote::copy(inputs_.front(), outputs_.front());
+      return mote::copy(other_->inputs.front(), other_->outputs.front());
     case Kind::fill:
-      return std::visit([&](auto value) { mote::fill(outputs_.front(), value); },
+      return std::visit([&](auto value) { mote::fill(other_->outputs.front(), value); },
                         std::get<FillNode>(node_->work).value);
     case Kind::function:
-      return std::get<FunctionNode>(node_->work).function(inputs_, outputs_);
+      return std::get<FunctionNode>(node_->work).function(other_->inputs, other_->outputs);
   }
 }
 
@@ -90,7 +90,8 @@ void BoundOperation::give(Stream& stream) {
     }
     return mote::run(list_, stream);
   }
-  mote::copy(kind_ == Kind::fill ? *value_ : inputs_.front(), outputs_.front(), stream);
+  mote::copy(kind_ == Kind::fill ? *other_->value : other_->inputs.front(), other_->outputs.front(),
+             stream);
 }
 
 std::size_t BoundOperation::workspace_bytes() const {

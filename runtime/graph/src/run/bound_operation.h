@@ -46,6 +46,12 @@ class BoundOperation {
   std::size_t workspace_bytes() const;
 
  private:
+  /// The tensors of a copy, a fill or a function.
+  struct Other {
+    std::vector<Tensor> inputs, outputs;
+    std::shared_ptr<const Tensor> value;  ///< the element that a fill copies to a device
+  };
+
   void run_other();
   void keep(const NodeTensors& tensors);
   void point(const NodeTensors& tensors);
@@ -54,8 +60,7 @@ class BoundOperation {
   const NodeRecord* node_ = nullptr;
   std::optional<PreparedOperation> operation_;  ///< of a command
   std::array<PreparedOperation*, 1> list_{};    ///< it, as a stream takes it
-  std::vector<Tensor> inputs_, outputs_;        ///< of all others
-  std::shared_ptr<const Tensor> value_;         ///< the element that a fill copies to a device
+  std::unique_ptr<Other> other_;                ///< of all others
 };
 
 }  // namespace mote::graph

@@ -13,10 +13,6 @@
 namespace mote::graph {
 namespace {
 
-ViewPlaces places_of(const Tensor& x) {
-  return {form_of(x), static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(x.data()))};
-}
-
 /// Returns the uses of each root, in the plan's order.
 std::map<std::uint32_t, std::vector<TensorUse>> uses_of(const Graph::State& state,
                                                         const Plan& plan) {
@@ -62,7 +58,7 @@ void check_producers(const Graph::State& state, const Plan& whole, const Happens
     Written written;
     for (std::uint32_t u = 0; u < uses.size(); ++u) {
       const TensorUse& use = uses[u];
-      const ViewPlaces places = places_of(state.tensors[use.tensor].tensor);
+      const ViewPlaces places = state.tensors[use.tensor].places();
       if (places.low == places.high) continue;
       if (use.writes) {
         written.add(places, u);
@@ -70,7 +66,7 @@ void check_producers(const Graph::State& state, const Plan& whole, const Happens
       }
       const bool is_produced = written.any(places, [&, &of = uses](std::uint32_t w) {
         return before(of[w].node, use.node) &&
-               share_bytes(places_of(state.tensors[of[w].tensor].tensor), places);
+               share_bytes(state.tensors[of[w].tensor].places(), places);
       });
       if (!is_produced)
         refuse(text_of(state.nodes[whole.nodes[use.node]]) + " reads " +
@@ -88,8 +84,7 @@ void check_pair(const Graph::State& state, const Plan& whole, const HappensBefor
     for (const TensorUse& y : b) {
       if ((!x.writes && !y.writes) || x.node == y.node) continue;
       if (before(x.node, y.node) || before(y.node, x.node)) continue;
-      if (!share_bytes(places_of(state.tensors[x.tensor].tensor),
-                       places_of(state.tensors[y.tensor].tensor)))
+      if (!share_bytes(state.tensors[x.tensor].places(), state.tensors[y.tensor].places()))
         continue;
       refuse(text_of(state.nodes[whole.nodes[x.node]]) + " and " +
              text_of(state.nodes[whole.nodes[y.node]]) + " have no order, but " +
@@ -99,13 +94,14 @@ void check_pair(const Graph::State& state, const Plan& whole, const HappensBefor
 }
 
 MemoryExtent extent_of(const Graph::State& state, std::uint32_t root) {
-  const ViewPlaces places = places_of(state.tensors[root].tensor);
+  const ViewPlaces places = state.tensors[root].places();
   return {places.low, places.high, root};
 }
 
-bool on_one_device(const Tensor& a, const Tensor& b) {
-  return a.device().device_type == b.device().device_type &&
-         a.device().device_id == b.device().device_id;
+bool on_one_device(const TensorRecord& a, const TensorRecord& b) {
+  const DLDevice x = a.form->form.device;
+  const DLDevice y = b.form->form.device;
+  return x.device_type == y.device_type && x.device_id == y.device_id;
 }
 
 /// Calls check(a, b) for each pair of extents that meet: a is sorted by its lowest byte.
@@ -137,7 +133,7 @@ void check_sharing(Graph::State& state) {
   if (!p.sharing) p.sharing = std::make_shared<Sharing>(state, *p.whole);
   const Sharing& sharing = *p.sharing;
   const auto check = [&](std::uint32_t a, std::uint32_t b) {
-    if (!on_one_device(state.tensors[a].tensor, state.tensors[b].tensor)) return;
+    if (!on_one_device(state.tensors[a], state.tensors[b])) return;
     if (!p.before) p.before.emplace(p.whole->schedule);
     check_pair(state, *p.whole, *p.before, sharing.uses.at(a), sharing.uses.at(b));
   };

@@ -11,13 +11,24 @@
 
 #include "mote/runtime/kernel_plan.h"
 #include "mote/runtime/tensor.h"
+#include "shared_values.h"
 
 namespace mote::graph {
 
-/// The tensors of a node; null: left out. Those of a placeholder that is not bound have addresses
-/// that stand for its memory, each placeholder others.
+/// A tensor of a node; a null form: it is left out.
+struct NodeTensor {
+  bool is_there() const { return form != nullptr; }
+  Tensor tensor() const;
+
+  const GraphForm* form = nullptr;
+  std::byte* data = nullptr;
+  const Tensor* owner = nullptr;  ///< shares its memory; null if the caller keeps it
+};
+
+/// The tensors of a node. Those of a placeholder that is not bound have addresses that stand for
+/// its memory, each placeholder others.
 struct NodeTensors {
-  std::vector<const Tensor*> inputs, outputs;
+  std::vector<NodeTensor> inputs, outputs;
   bool have_memory = true;
 };
 
@@ -28,7 +39,8 @@ class KernelPlans {
  public:
   explicit KernelPlans(const RunOptions& options) : options_(options) {}
 
-  /// Returns a plan for the command, an old one if that has the same forms.
+  /// Returns a plan for the command, an old one if that has the same forms. Equal commands, and
+  /// equal forms, are one object.
   std::shared_ptr<const KernelPlan> find(const Command& command, const NodeTensors& tensors,
                                          const std::vector<const mote_backend*>& backends);
   /// Makes a plan for these tensors and their addresses, which no other node gets.
@@ -39,6 +51,8 @@ class KernelPlans {
  private:
   struct Entry {
     std::shared_ptr<const KernelPlan> plan;
+    const Command* command;
+    std::vector<const GraphForm*> forms;  ///< of all inputs and outputs; null: left out
     std::vector<const mote_backend*> backends;
   };
 

@@ -94,48 +94,41 @@ void find_placeholders(const Graph::State& state, Plan& plan) {
     });
 }
 
-/// The tensors of a node, and what stands for those that have no memory yet.
-class TensorsOf {
- public:
-  TensorsOf(const Graph::State& state, const NodeRecord& node) : state_(state) {
-    made_up_.reserve(node.inputs.size() + node.outputs.size());
-    list(node.inputs, tensors.inputs);
-    list(node.outputs, tensors.outputs);
-  }
-  NodeTensors tensors;
+/// Returns the tensor, or what stands for one that has no memory yet.
+NodeTensor node_tensor(const TensorRecord& record) {
+  if (record.has_memory) return {record.form.get(), record.data, record.owner.get()};
+  // Each placeholder gets 2^40 bytes that no memory of a process has.
+  const std::uintptr_t base =
+      (std::uintptr_t{1} << 62) + (std::uintptr_t{record.root % 0x100000} << 40);
+  return {record.form.get(),
+          reinterpret_cast<std::byte*>(base + (std::uintptr_t{1} << 39) +
+                                       static_cast<std::uintptr_t>(record.offset)),
+          nullptr};
+}
 
- private:
-  void list(const std::vector<std::uint32_t>& of, std::vector<const Tensor*>& to) {
-    to.reserve(of.size());
-    for (const std::uint32_t t : of) to.push_back(t == kNone ? nullptr : pointer(t));
-  }
-  const Tensor* pointer(std::uint32_t t) {
-    const TensorRecord& record = state_.tensors[t];
-    if (record.has_memory) return &record.tensor;
-    tensors.have_memory = false;
-    // Each placeholder gets 2^40 bytes that no memory of a process has.
-    const std::uintptr_t base =
-        (std::uintptr_t{1} << 62) + (std::uintptr_t{record.root % 0x100000} << 40);
-    const TensorForm form = form_of(record.tensor);
-    auto* data = reinterpret_cast<void*>(base + (std::uintptr_t{1} << 39) +
-                                         static_cast<std::uintptr_t>(record.offset));
-    return &made_up_.emplace_back(
-        Tensor::over(data, form.dtype, form.shape, form.strides, form.device));
-  }
-
-  const Graph::State& state_;
-  std::vector<Tensor> made_up_;
-};
+void list_tensors(const Graph::State& state, const NodeRecord& node, NodeTensors& tensors) {
+  tensors.have_memory = true;
+  const auto list = [&](NodeRecord::Tensors of, std::vector<NodeTensor>& to) {
+    to.clear();
+    for (const std::uint32_t t : of) {
+      to.push_back(t == kNone ? NodeTensor{} : node_tensor(state.tensors[t]));
+      if (t != kNone && !state.tensors[t].has_memory) tensors.have_memory = false;
+    }
+  };
+  list(node.inputs(), tensors.inputs);
+  list(node.outputs(), tensors.outputs);
+}
 
 }  // namespace
 
 void bind_node(Graph::State& state, std::uint32_t index) {
   const NodeRecord& node = state.nodes[index];
-  const TensorsOf of(state, node);
+  NodeTensors& tensors = state.prepared.bound_now;
   BoundOperation& operation = (*state.prepared.operations)[index];
   try {
-    if (operation.exists() && operation.bind(of.tensors)) return;
-    operation = BoundOperation(node, of.tensors, *state.prepared.plans);
+    list_tensors(state, node, tensors);
+    if (operation.exists() && operation.bind(tensors)) return;
+    operation = BoundOperation(node, tensors, *state.prepared.plans);
   } catch (...) {
     rethrow_of(node);
   }

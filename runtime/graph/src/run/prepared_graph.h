@@ -91,6 +91,7 @@ struct PreparedGraph {
   bool has_given_schedule = false;
   std::size_t chosen = 0;  ///< how many kernels were chosen before `plans` was made
   std::unique_ptr<KernelPlans> plans;
+  NodeTensors bound_now;  ///< of the node that is being bound; it keeps its room
   std::shared_ptr<std::vector<BoundOperation>> operations;    ///< by node
   std::map<std::uint32_t, std::vector<std::uint32_t>> users;  ///< the nodes of each placeholder
   std::shared_ptr<Plan> whole;

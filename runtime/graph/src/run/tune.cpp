@@ -11,18 +11,17 @@ namespace {
 
 const TuningEntry& tune_node(const Graph::State& state, const NodeRecord& node,
                              const TuningOptions& options) {
+  std::vector<Tensor> tensors;  // all that are there
+  tensors.reserve(node.operands.size());
   std::vector<const Tensor*> inputs;
-  std::vector<Tensor> written;
   std::vector<Tensor*> outputs;
-  written.reserve(node.outputs.size());
-  for (const std::uint32_t t : node.inputs)
-    inputs.push_back(t == kNone ? nullptr : &state.tensors[t].tensor);
-  for (const std::uint32_t t : node.outputs) {
-    if (t != kNone) written.push_back(state.tensors[t].tensor);
-    outputs.push_back(t == kNone ? nullptr : &written.back());
-  }
+  const auto pointer = [&](std::uint32_t t) {
+    return t == kNone ? nullptr : &tensors.emplace_back(state.tensor_at(t));
+  };
+  for (const std::uint32_t t : node.inputs()) inputs.push_back(pointer(t));
+  for (const std::uint32_t t : node.outputs()) outputs.push_back(pointer(t));
   try {
-    return autotune(std::get<CommandNode>(node.work).command, inputs, outputs,
+    return autotune(*std::get<CommandNode>(node.work).command, inputs, outputs,
                     *state.options.context, options);
   } catch (...) {
     rethrow_of(node);
