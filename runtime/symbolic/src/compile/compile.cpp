@@ -30,6 +30,11 @@ class Compiler {
     layout_ = lay_out(graph_, bound_now_, options_, &context_);
     build();
     describe();
+    const StreamSchedule schedule = std::move(layout_.schedule);
+    layout_ = {};  // preparing needs memory of its own, and neither this nor the graph
+    graph_ = SymbolicGraph(source_.name(), source_.registry());
+    compiled_->graph.prepare(schedule, {.context = &context_, .streams = options_.streams});
+    compiled_->report.workspace_bytes = compiled_->graph.statistics().workspace_bytes;
     return std::move(compiled_);
   }
 
@@ -104,7 +109,6 @@ class Compiler {
     BuiltGraph built = build_graph(graph_, layout_.steps, layout_.blocks, layout_.plan, now_);
     compiled_->arena = built.arena;
     compiled_->graph = std::move(built.graph);
-    compiled_->graph.prepare(layout_.schedule, {.context = &context_, .streams = options_.streams});
     for (std::uint32_t k = 0; k < source_.symbol_count(); ++k)
       if (source_.symbols()[k].kind == SymbolOrigin::input)
         compiled_->bindable.emplace(k, Bindable{source_.symbols()[k].form, built.tensors[k]});
@@ -127,8 +131,8 @@ class Compiler {
     report.arena_bytes = layout_.plan.total;
     report.lower_bound = layout_.plan.bound;
     report.in_place_pairs = layout_.pairs.size();
-    report.workspace_bytes = compiled_->graph.statistics().workspace_bytes;
     describe_nodes();
+    report.blocks.reserve(layout_.blocks.problem.blocks.size());
     for (std::size_t b = 0; b < layout_.blocks.problem.blocks.size(); ++b) {
       const MemoryBlock& block = layout_.blocks.problem.blocks[b];
       report.separate_bytes += (block.bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -138,13 +142,14 @@ class Compiler {
   }
 
   void describe_nodes() {
-    const std::vector<std::string> texts = node_texts(graph_);
+    std::vector<std::string> texts = node_texts(graph_);
     std::vector<bool> in_place(graph_.node_count());
     for (const SharedPair& pair : layout_.pairs) in_place[pair.node] = true;
+    compiled_->report.nodes.reserve(layout_.steps.steps.size());
     for (std::uint32_t k = 0; k < layout_.steps.steps.size(); ++k) {
       const Step& step = layout_.steps.steps[k];
       CompiledNode node;
-      node.text = step.kind == StepKind::node ? texts[step.index] : fill_text(step);
+      node.text = step.kind == StepKind::node ? std::move(texts[step.index]) : fill_text(step);
       node.stream = static_cast<int>(layout_.schedule.stream[k]);
       for (std::size_t w = layout_.schedule.wait_begin[k]; w < layout_.schedule.wait_begin[k + 1];
            ++w)

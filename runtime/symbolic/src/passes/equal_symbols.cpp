@@ -58,14 +58,10 @@ std::uint32_t EqualSymbols::leader(std::uint32_t symbol) {
   for (; leaders_[symbol] == kNoIndex && graph_.symbols()[symbol].kind == SymbolOrigin::view;
        symbol = graph_.symbols()[symbol].base)
     views.push_back(symbol);
-  if (leaders_[symbol] == kNoIndex) {
-    leaders_[symbol] = leader_of_constant(symbol);
-    if (leaders_[symbol] == symbol && graph_.symbols()[symbol].has_form)
-      add_place(symbol, {symbol, graph_.region(graph_.at(symbol))});
-  }
+  if (leaders_[symbol] == kNoIndex) leaders_[symbol] = leader_of_constant(symbol);
   std::uint32_t found = leaders_[symbol];
   for (; !views.empty(); views.pop_back()) {
-    found = leader_of_view(views.back(), found);
+    found = leader_of_view(views.back());
     leaders_[views.back()] = found;
   }
   return found;
@@ -79,36 +75,38 @@ std::uint32_t EqualSymbols::leader_of_constant(std::uint32_t symbol) {
   if (!is_constant && (info.kind != SymbolOrigin::zeros || is_written_[symbol])) return symbol;
   const auto value = [&](std::uint32_t k) -> const Tensor& { return graph_.value(graph_.at(k)); };
   const std::size_t hash = mixed(hash_of(info.form), is_constant ? sample_of(value(symbol)) : 0);
-  const auto [begin, end] = constants_.equal_range(hash);
-  for (auto entry = begin; entry != end; ++entry) {
-    const SymbolInfo& other = graph_.symbols()[entry->second];
-    if (other.kind == info.kind && other.form == info.form &&
-        (!is_constant || is_same_value(value(symbol), value(entry->second))))
-      return entry->second;
-  }
-  constants_.emplace(hash, symbol);
+  const std::uint32_t same = constants_.find(hash, [&](std::uint32_t k) {
+    const SymbolInfo& other = graph_.symbols()[k];
+    return other.kind == info.kind && other.form == info.form &&
+           (!is_constant || is_same_value(value(symbol), value(k)));
+  });
+  if (same != kNoIndex) return same;
+  constants_.add(hash, symbol);
   return symbol;
 }
 
-/// Returns the first symbol that is the same part of the same root: it is never a view of this one,
-/// since bases are asked for before their views.
-std::uint32_t EqualSymbols::leader_of_view(std::uint32_t view, std::uint32_t base) {
-  const Place& of = places_.at(base);
-  Place place{of.root, apply(graph_.view_step(graph_.at(view)), of.region)};
-  const std::size_t hash = mixed(hash_of(place.region.form),
-                                 mixed(place.root, static_cast<std::size_t>(place.region.offset)));
-  const auto [begin, end] = by_place_.equal_range(hash);
-  for (auto entry = begin; entry != end; ++entry)
-    if (places_.at(entry->second) == place) return entry->second;
-  add_place(view, std::move(place));
-  return view;
+/// True if the symbols, whose roots are equal, are the same part of them.
+bool EqualSymbols::is_same_place(std::uint32_t a, std::uint32_t b) const {
+  const SymbolInfo& x = graph_.symbols()[a];
+  const SymbolInfo& y = graph_.symbols()[b];
+  return x.offset == y.offset && x.form == y.form;
 }
 
-void EqualSymbols::add_place(std::uint32_t symbol, Place place) {
-  const std::size_t hash = mixed(hash_of(place.region.form),
-                                 mixed(place.root, static_cast<std::size_t>(place.region.offset)));
-  by_place_.emplace(hash, symbol);
-  places_.emplace(symbol, std::move(place));
+/// Returns the first symbol that is the same part of the same root: it is never a view of this one,
+/// since bases are asked for before their views. Equal roots have one form, so that equal parts
+/// have one too.
+std::uint32_t EqualSymbols::leader_of_view(std::uint32_t view) {
+  const SymbolInfo& info = graph_.symbols()[view];
+  const std::uint32_t root = leaders_[info.root];
+  if (is_same_place(view, root)) return root;
+  const std::size_t hash =
+      mixed(hash_of(info.form), mixed(root, static_cast<std::size_t>(info.offset)));
+  const std::uint32_t same = views_.find(hash, [&](std::uint32_t other) {
+    return leaders_[graph_.symbols()[other].root] == root && is_same_place(view, other);
+  });
+  if (same != kNoIndex) return same;
+  views_.add(hash, view);
+  return view;
 }
 
 }  // namespace mote

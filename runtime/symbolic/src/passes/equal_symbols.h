@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "mote/symbolic/symbolic_graph.h"
+#include "passes/hash_index.h"
 
 namespace mote {
 
@@ -25,23 +25,15 @@ class EqualSymbols {
   void join(std::uint32_t root, std::uint32_t other) { leaders_[root] = leader(other); }
 
  private:
-  /// A part of a root that is a leader.
-  struct Place {
-    std::uint32_t root = kNoIndex;
-    ViewRegion region;
-    friend bool operator==(const Place&, const Place&) = default;
-  };
-
   std::uint32_t leader_of_constant(std::uint32_t symbol);
-  std::uint32_t leader_of_view(std::uint32_t view, std::uint32_t base);
-  void add_place(std::uint32_t symbol, Place place);
+  std::uint32_t leader_of_view(std::uint32_t view);
+  bool is_same_place(std::uint32_t a, std::uint32_t b) const;
 
   const SymbolicGraph& graph_;
-  std::vector<bool> is_written_;                     ///< by root: nodes write to it
-  std::vector<std::uint32_t> leaders_;               ///< by symbol; kNoIndex: not asked for yet
-  std::unordered_map<std::uint32_t, Place> places_;  ///< of leaders
-  std::unordered_multimap<std::size_t, std::uint32_t> by_place_;
-  std::unordered_multimap<std::size_t, std::uint32_t> constants_;
+  std::vector<bool> is_written_;        ///< by root: nodes write to it
+  std::vector<std::uint32_t> leaders_;  ///< by symbol; kNoIndex: not asked for yet
+  HashIndex views_;                     ///< leaders that are views
+  HashIndex constants_;
 };
 
 }  // namespace mote

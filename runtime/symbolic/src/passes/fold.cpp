@@ -6,6 +6,7 @@
 // left alone, and so is a node that fails: it fails when the graph runs.
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 #include "mote/runtime/status.h"
 #include "mote/symbolic/dependencies.h"
@@ -24,8 +25,7 @@ class Folder {
         is_random_(random_ops(graph.registry())),
         is_output_(graph.symbol_count()),
         is_written_(graph.symbol_count()),
-        is_ordered_(graph.node_count()),
-        values_(graph.symbol_count()) {
+        is_ordered_(graph.node_count()) {
     for (const std::uint32_t output : graph.output_indices()) is_output_[output] = true;
     for (std::uint32_t k = 0; k < graph.node_count(); ++k) {
       const NodeInfo& node = graph.nodes()[k];
@@ -81,8 +81,9 @@ class Folder {
     for (; graph_.symbols()[symbol].kind == SymbolOrigin::view;
          symbol = graph_.symbols()[symbol].base)
       views.push_back(symbol);
-    if (!values_[symbol]) values_[symbol] = root_value(symbol);
-    std::optional<Tensor> value = values_[symbol];
+    const auto known = values_.find(symbol);
+    std::optional<Tensor> value = known == values_.end() ? root_value(symbol) : known->second;
+    if (value && known == values_.end()) values_.emplace(symbol, *value);
     for (; value && !views.empty(); views.pop_back())
       value = apply(graph_.view_step(graph_.at(views.back())), *value);
     return value;
@@ -131,7 +132,7 @@ class Folder {
       return false;
     }
     for (std::size_t o = 0; o < outputs.size(); ++o)
-      if (node.outputs[o] != kNoIndex) values_[node.outputs[o]] = outputs[o];
+      if (node.outputs[o] != kNoIndex) values_.insert_or_assign(node.outputs[o], outputs[o]);
     return true;
   }
 
@@ -147,20 +148,20 @@ class Folder {
     for (const std::uint32_t result : results_) {
       if (!is_used[result]) continue;
       if (is_output_[result])
-        substitution.add(result, graph_.constant({}, *values_[result]).index);
+        substitution.add(result, graph_.constant({}, values_.at(result)).index);
       else
-        graph_.make_constant(graph_.at(result), *values_[result]);
+        graph_.make_constant(graph_.at(result), values_.at(result));
     }
     substitution.apply();
   }
 
   SymbolicGraph& graph_;
   const PassOptions& options_;
-  std::vector<bool> is_random_;                ///< by op
-  std::vector<bool> is_output_;                ///< by symbol
-  std::vector<bool> is_written_;               ///< by root
-  std::vector<bool> is_ordered_;               ///< by node: order() names it
-  std::vector<std::optional<Tensor>> values_;  ///< by root, as far as they are known
+  std::vector<bool> is_random_;                       ///< by op
+  std::vector<bool> is_output_;                       ///< by symbol
+  std::vector<bool> is_written_;                      ///< by root
+  std::vector<bool> is_ordered_;                      ///< by node: order() names it
+  std::unordered_map<std::uint32_t, Tensor> values_;  ///< by root, as far as they are known
   std::vector<std::uint32_t> folded_;
   std::vector<std::uint32_t> results_;
 };

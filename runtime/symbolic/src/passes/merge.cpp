@@ -6,9 +6,12 @@
 // the graph stays a tensor of its own: a copy, if its node goes.
 #include <algorithm>
 #include <bit>
+#include <span>
+#include <unordered_map>
 
 #include "mote/symbolic/dependencies.h"
 #include "passes/equal_symbols.h"
+#include "passes/hash_index.h"
 #include "passes/kernels.h"
 #include "passes/registered.h"
 #include "passes/substitute.h"
@@ -42,7 +45,9 @@ class Merger {
     for (const std::uint32_t node : topological_order(graph_)) classify(node);
     Substitution substitution(graph_);
     std::size_t nodes = 0;
-    for (const Indices& alike : classes_) nodes += merge_class(alike, substitution);
+    const IndexLists alike(classes_.size(), alike_);
+    for (std::uint32_t k = 0; k < classes_.size(); ++k)
+      if (!alike[k].empty()) nodes += merge_class(classes_[k], alike[k], substitution);
     const std::size_t symbols = merge_symbols(substitution);
     if (nodes + symbols == 0) return "";
     for (const std::uint32_t node : removed_) remove(node);
@@ -72,17 +77,15 @@ class Merger {
       if (input != kNoIndex) equal_.leader(input);
     if (!may_be_merged(node)) return;
     const std::size_t hash = hash_of(node);
-    const auto [begin, end] = by_hash_.equal_range(hash);
-    const auto same = std::find_if(
-        begin, end, [&](const auto& entry) { return is_same(k, classes_[entry.second].front()); });
-    if (same == end) {
-      by_hash_.emplace(hash, classes_.size());
-      classes_.push_back({k});
+    const std::uint32_t same =
+        by_hash_.find(hash, [&](std::uint32_t entry) { return is_same(k, classes_[entry]); });
+    if (same == kNoIndex) {
+      by_hash_.add(hash, static_cast<std::uint32_t>(classes_.size()));
+      classes_.push_back(k);
       return;
     }
-    Indices& alike = classes_[same->second];
-    const NodeInfo& first = graph_.nodes()[alike.front()];
-    alike.push_back(k);
+    alike_.emplace_back(same, k);
+    const NodeInfo& first = graph_.nodes()[classes_[same]];
     for (std::size_t o = 0; o < node.outputs.size(); ++o)
       if (node.outputs[o] != kNoIndex) equal_.join(node.outputs[o], first.outputs[o]);
   }
@@ -121,12 +124,15 @@ class Merger {
     });
   }
 
-  /// Lets one node of the class stand for all. Returns how many are removed.
-  std::size_t merge_class(const Indices& alike, Substitution& substitution) {
-    if (alike.size() == 1) return 0;
+  /// Lets one node of the class stand for all: the first one, and those that are alike. Returns how
+  /// many are removed.
+  std::size_t merge_class(std::uint32_t first_node, std::span<const std::uint32_t> later,
+                          Substitution& substitution) {
+    Indices alike = {first_node};
+    alike.insert(alike.end(), later.begin(), later.end());
     const auto asked = std::ranges::find_if(alike, [&](auto node) { return has_output(node); });
-    const std::uint32_t kept = asked == alike.end() ? alike.front() : *asked;
-    const NodeInfo& first = graph_.nodes()[alike.front()];
+    const std::uint32_t kept = asked == alike.end() ? first_node : *asked;
+    const NodeInfo& first = graph_.nodes()[first_node];
     for (std::size_t o = 0; o < first.outputs.size(); ++o)
       if (first.outputs[o] != kNoIndex)
         chosen_.emplace(first.outputs[o], graph_.nodes()[kept].outputs[o]);
@@ -190,9 +196,11 @@ class Merger {
   std::vector<bool> is_random_;  ///< by op
   std::vector<bool> is_output_;  ///< by symbol
   IndexLists later_;             ///< by node: those that come after it by order()
-  std::vector<Indices> classes_;
-  std::unordered_multimap<std::size_t, std::size_t> by_hash_;  ///< to classes
-  std::unordered_map<std::uint32_t, std::uint32_t> chosen_;    ///< leaders to what is kept
+  Indices classes_;              ///< the first node of each class
+  HashIndex by_hash_;            ///< classes
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> alike_;  ///< classes and their later nodes
+  /// The leaders of classes with several nodes, to what is kept.
+  std::unordered_map<std::uint32_t, std::uint32_t> chosen_;
   Indices removed_;
   std::vector<bool> used_;
 };
