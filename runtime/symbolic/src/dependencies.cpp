@@ -67,7 +67,7 @@ IndexLists users(const SymbolicGraph& graph, std::vector<std::uint32_t> NodeInfo
 
 IndexLists predecessors_of(const SymbolicGraph& graph, bool with_order) {
   const RootRegions partial = partial_writes(graph);
-  Pairs pairs;
+  IndexLists lists;
   std::vector<std::uint32_t> before;
   for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
     const NodeInfo& info = graph.nodes()[node];
@@ -79,10 +79,10 @@ IndexLists predecessors_of(const SymbolicGraph& graph, bool with_order) {
     }
     std::ranges::sort(before);
     before.erase(std::unique(before.begin(), before.end()), before.end());
-    for (const std::uint32_t writer : before)
-      if (!graph.nodes()[writer].removed) pairs.emplace_back(node, writer);
+    std::erase_if(before, [&](std::uint32_t writer) { return graph.nodes()[writer].removed; });
+    lists.add_list(before);
   }
-  return {graph.node_count(), pairs};
+  return lists;
 }
 
 /// Returns the nodes that write the symbols, and all before them.
@@ -140,6 +140,12 @@ IndexLists::IndexLists(std::size_t count,
   for (std::size_t k = 0; k < count; ++k) begins_[k + 1] += begins_[k];
   std::vector<std::size_t> next(begins_.begin(), begins_.end() - 1);
   for (const auto& [index, entry] : pairs) entries_[next[index]++] = entry;
+}
+
+void IndexLists::add_list(std::span<const std::uint32_t> entries) {
+  if (begins_.empty()) begins_.push_back(0);
+  entries_.insert(entries_.end(), entries.begin(), entries.end());
+  begins_.push_back(entries_.size());
 }
 
 IndexLists readers(const SymbolicGraph& graph) { return users(graph, &NodeInfo::inputs); }

@@ -12,10 +12,6 @@
 namespace mote {
 namespace {
 
-Tensor without_memory(const TensorForm& form) {
-  return Tensor::over(nullptr, form.dtype, form.shape, form.strides, form.device);
-}
-
 /// Checks that the outputs are some that the op has with these inputs, and that only those are left
 /// out that may be.
 void check_outputs_there(const Command& command, std::span<const std::uint32_t> inputs,
@@ -32,11 +28,11 @@ void check_outputs_there(const Command& command, std::span<const std::uint32_t> 
   for (std::size_t k = 0; k < count; ++k) {
     const bool is_given = k < outputs.size() && outputs[k] != kNoIndex;
     const bool is_there = has(there, static_cast<int>(k));
-    const std::string output = std::string("output ") + op.outputs[k].name;
+    const auto output = [&] { return std::string("output ") + op.outputs[k].name; };
     if (is_given && !is_there)
-      fail_graph(output + " of " + to_string(command) + " is not there with these inputs");
+      fail_graph(output() + " of " + to_string(command) + " is not there with these inputs");
     if (!is_given && is_there && op.outputs[k].optional == 0)
-      fail_graph(output + " of " + to_string(command) + " cannot be left out");
+      fail_graph(output() + " of " + to_string(command) + " cannot be left out");
   }
   if (std::ranges::count(outputs, kNoIndex) == static_cast<std::ptrdiff_t>(outputs.size()))
     fail_graph(to_string(command) + " would write no output");
@@ -73,6 +69,7 @@ TensorSymbol SymbolicGraph::output(NodeSymbol node, std::size_t k) const {
 std::vector<std::uint32_t> SymbolicGraph::checked_inputs(
     std::span<const TensorSymbol> inputs) const {
   std::vector<std::uint32_t> indices;
+  indices.reserve(inputs.size());
   for (const TensorSymbol symbol : inputs) indices.push_back(symbol ? checked(symbol) : kNoIndex);
   return indices;
 }
@@ -101,6 +98,13 @@ NodeSymbol SymbolicGraph::new_node(NodeInfo info) {
   return node_at(index);
 }
 
+/// Returns an equal command that a node has already, if one is known.
+std::shared_ptr<const Command> SymbolicGraph::shared(const Command& command) {
+  std::shared_ptr<const Command>& known = commands_[command.hash()];
+  if (known == nullptr || *known != command) known = std::make_shared<const Command>(command);
+  return known;
+}
+
 void SymbolicGraph::note_write(std::uint32_t view) {
   const std::uint32_t root = symbols_[view].root;
   written_views_.try_emplace(root, symbols_[root].form)
@@ -116,19 +120,13 @@ std::optional<std::vector<TensorForm>> SymbolicGraph::inferred(
     throw StatusError(MOTE_INVALID, std::string(op.name) + ": takes at most " +
                                         std::to_string(op.input_count) + " inputs, got " +
                                         std::to_string(inputs.size()));
-  std::vector<Tensor> tensors;
-  tensors.reserve(inputs.size());
-  std::vector<const Tensor*> pointers;
-  for (const std::uint32_t input : inputs) {
-    if (input == kNoIndex) {
-      pointers.push_back(nullptr);
-      continue;
-    }
-    if (!symbols_[input].has_form) return std::nullopt;
-    tensors.push_back(without_memory(symbols_[input].form));
-    pointers.push_back(&tensors.back());
+  std::vector<const TensorForm*> forms(inputs.size());
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (inputs[k] == kNoIndex) continue;
+    if (!symbols_[inputs[k]].has_form) return std::nullopt;
+    forms[k] = &symbols_[inputs[k]].form;
   }
-  return infer(command, pointers, dtype);
+  return infer(command, forms, dtype);
 }
 
 /// Returns the dtype of output k, whose shape is not known yet.
@@ -158,7 +156,8 @@ NodeSymbol SymbolicGraph::add_node(const Command& command, std::span<const Tenso
   DLDevice device{kDLCPU, 0};
   for (const std::uint32_t input : node.inputs)
     if (input != kNoIndex) device = symbols_[input].form.device;
-  node.command = std::make_shared<const Command>(command);
+  node.command = shared(command);
+  node.outputs.reserve(static_cast<std::size_t>(op.output_count));
   const std::size_t before = symbols_.size();
   try {
     for (int k = 0; k < op.output_count; ++k) {
@@ -200,10 +199,10 @@ TensorSymbol SymbolicGraph::add(std::string_view command,
 }
 
 /// Throws StatusError if a node writes an element of the symbol.
-void SymbolicGraph::check_unwritten(std::uint32_t symbol, const std::string& writer) const {
+void SymbolicGraph::check_unwritten(std::uint32_t symbol, const Writer& writer) const {
   const SymbolInfo& info = symbols_[symbol];
   const auto refuse = [&](std::uint32_t other) {
-    fail_graph(writer + " would write " + text(at(symbol)) + ", of which " +
+    fail_graph(writer() + " would write " + text(at(symbol)) + ", of which " +
                (symbols_[other].producer == kNoIndex ? "another output"
                                                      : text(node_at(symbols_[other].producer))) +
                " writes elements" + (other == symbol ? "" : ", as " + text(at(other))));
@@ -219,8 +218,9 @@ void SymbolicGraph::check_unwritten(std::uint32_t symbol, const std::string& wri
 }
 
 std::vector<std::uint32_t> SymbolicGraph::checked_outputs(std::span<const TensorSymbol> outputs,
-                                                          const std::string& writer) const {
+                                                          const Writer& writer) const {
   std::vector<std::uint32_t> indices;
+  indices.reserve(outputs.size());
   std::unordered_map<std::uint32_t, RegionIndex> own;
   std::unordered_set<std::uint32_t> seen;
   for (const TensorSymbol symbol : outputs) {
@@ -231,19 +231,20 @@ std::vector<std::uint32_t> SymbolicGraph::checked_outputs(std::span<const Tensor
     const std::uint32_t index = checked(symbol);
     const SymbolOrigin kind = symbols_[symbols_[index].root].kind;
     if (kind == SymbolOrigin::input || kind == SymbolOrigin::constant)
-      fail_graph(writer + " would write " + text(symbol) + ", which is " +
+      fail_graph(writer() + " would write " + text(symbol) + ", which is " +
                  (kind == SymbolOrigin::input ? "an input" : "a constant"));
     if (symbols_[index].has_form) {
       const TensorForm& form = symbols_[index].form;
-      if (!Tensor::over(nullptr, form.dtype, form.shape, form.strides, form.device).is_distinct())
-        fail_graph(writer + " would write " + text(symbol) + ", whose elements share memory");
+      if (!form.is_row_major() &&
+          !Tensor::over(nullptr, form.dtype, form.shape, form.strides, form.device).is_distinct())
+        fail_graph(writer() + " would write " + text(symbol) + ", whose elements share memory");
     }
     check_unwritten(index, writer);
     if (outputs.size() > 1 && symbols_[index].has_form) {
       const std::uint32_t root = symbols_[index].root;
       RegionIndex& written = own.try_emplace(root, symbols_[root].form).first->second;
       if (!seen.insert(index).second || written.overlaps(region(symbol)))
-        fail_graph(writer + " would write " + text(symbol) + " twice");
+        fail_graph(writer() + " would write " + text(symbol) + " twice");
       written.add(region(symbol), index);
     }
     indices.push_back(index);
@@ -255,7 +256,7 @@ NodeSymbol SymbolicGraph::write(const Command& command, std::span<const TensorSy
                                 std::span<const TensorSymbol> outputs) {
   NodeInfo node;
   node.inputs = checked_inputs(inputs);
-  node.outputs = checked_outputs(outputs, to_string(command));
+  node.outputs = checked_outputs(outputs, [&] { return to_string(command); });
   check_outputs_there(command, node.inputs, node.outputs);
   std::optional<DType> dtype;
   for (const std::uint32_t output : node.outputs)
@@ -271,7 +272,7 @@ NodeSymbol SymbolicGraph::write(const Command& command, std::span<const TensorSy
                    text(at(node.outputs[k])) + " is " + to_string(given));
     }
   }
-  node.command = std::make_shared<const Command>(command);
+  node.command = shared(command);
   return new_node(std::move(node));
 }
 
@@ -284,7 +285,7 @@ NodeSymbol SymbolicGraph::copy(TensorSymbol x, TensorSymbol y) {
   NodeInfo node;
   node.kind = NodeKind::copy;
   node.inputs = {x.index};
-  node.outputs = checked_outputs(std::span(&y, 1), "copy of " + text(x));
+  node.outputs = checked_outputs(std::span(&y, 1), [&] { return "copy of " + text(x); });
   return new_node(std::move(node));
 }
 
@@ -307,7 +308,7 @@ NodeSymbol SymbolicGraph::fill(TensorSymbol y, double value) {
   NodeInfo node;
   node.kind = NodeKind::fill;
   node.value = value;
-  node.outputs = checked_outputs(std::span(&y, 1), "fill");
+  node.outputs = checked_outputs(std::span(&y, 1), [] { return "fill"; });
   return new_node(std::move(node));
 }
 
@@ -317,7 +318,7 @@ NodeSymbol SymbolicGraph::call(NamedFunction function, std::span<const TensorSym
   NodeInfo node;
   node.kind = NodeKind::function;
   node.inputs = checked_inputs(inputs);
-  node.outputs = checked_outputs(outputs, "function " + function.name);
+  node.outputs = checked_outputs(outputs, [&] { return "function " + function.name; });
   node.function = std::make_shared<const NamedFunction>(std::move(function));
   return new_node(std::move(node));
 }

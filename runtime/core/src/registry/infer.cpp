@@ -266,6 +266,7 @@ std::vector<TensorForm> by_rules(const Command& command, std::span<const TensorF
   const DLDevice host = {kDLCPU, 0};
   const DLDevice device = call.operands.empty() ? host : call.operands.front().tensor->device;
   std::vector<TensorForm> forms;
+  forms.reserve(at(op.output_count));
   std::optional<Shape> joint;
   std::optional<Inference> inference;
   if (!command.axis() && command.is_pointwise())

@@ -50,17 +50,14 @@ const Command& GraphBuilder::parsed(const std::string& text) {
 std::vector<TensorForm> GraphBuilder::infer_forms(const Command& command,
                                                   std::span<const TensorSymbol> inputs,
                                                   std::optional<DType> dtype) const {
-  std::vector<Tensor> tensors(inputs.size());
-  std::vector<const Tensor*> pointers(inputs.size());
+  std::vector<const TensorForm*> given(inputs.size());
   DLDevice device{kDLCPU, 0};
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (!inputs[k]) continue;
-    const TensorForm& form = graph_.form(inputs[k]);
-    tensors[k] = Tensor::over(nullptr, form.dtype, form.shape, form.strides, form.device);
-    pointers[k] = &tensors[k];
-    device = form.device;
+    given[k] = &graph_.form(inputs[k]);
+    device = given[k]->device;
   }
-  std::vector<TensorForm> forms = infer(command, pointers, dtype);
+  std::vector<TensorForm> forms = infer(command, given, dtype);
   for (TensorForm& form : forms) form.device = device;
   return forms;
 }

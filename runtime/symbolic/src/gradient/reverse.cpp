@@ -178,8 +178,12 @@ void Reverse::walk(const ActiveNode& active, Cotangents& cotangents) {
   });
   for_bits(active.wanted,
            [&](std::size_t k) { call.targets[k] = cotangents.target(call.inputs[k]); });
-  // A node may move while others are appended.
-  const NodeInfo node = graph_.nodes()[active.node];
+  // A node may move while others are appended; the call has its tensors.
+  const NodeInfo& of = graph_.nodes()[active.node];
+  NodeInfo node;
+  node.kind = of.kind;
+  node.command = of.command;
+  node.function = of.function;
   std::vector<TensorSymbol> gradients(call.inputs.size());
   if (call.given != 0) gradients = node_gradient(builder_, node, call);
   for_bits(active.wanted, [&](std::size_t k) {

@@ -19,6 +19,8 @@ class IndexLists {
   /// Makes the lists of `count` indices from pairs (index, entry), entries in the order of the
   /// pairs.
   IndexLists(std::size_t count, std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs);
+  /// Adds the list of the next index.
+  void add_list(std::span<const std::uint32_t> entries);
 
   std::span<const std::uint32_t> operator[](std::uint32_t index) const {
     return std::span(entries_).subspan(begins_[index], begins_[index + 1] - begins_[index]);

@@ -49,12 +49,12 @@ struct SymbolInfo {
   SymbolOrigin kind = SymbolOrigin::tensor;
   bool removed = false;
   bool has_form = true;               ///< false until the shape of an input is known
-  TensorForm form;                    ///< of a view: its strides are those in the root's memory
   std::uint32_t producer = kNoIndex;  ///< the node that writes exactly this symbol
   std::uint32_t base = kNoIndex;      ///< of a view: the symbol that it is a view of
   std::uint32_t root = kNoIndex;      ///< the symbol whose memory it is; its own index if no view
-  std::int64_t offset = 0;        ///< of a view: elements from the root's first to its own first
-  std::uint32_t side = kNoIndex;  ///< of a view: its step; of a constant: its value
+  std::uint32_t side = kNoIndex;      ///< of a view: its step; of a constant: its value
+  std::int64_t offset = 0;  ///< of a view: elements from the root's first to its own first
+  TensorForm form;          ///< of a view: its strides are those in the root's memory
 };
 
 enum class NodeKind : std::uint8_t {
@@ -249,9 +249,12 @@ class SymbolicGraph {
   std::uint32_t new_symbol(SymbolInfo info);
   NodeSymbol new_node(NodeInfo info);
   std::vector<std::uint32_t> checked_inputs(std::span<const TensorSymbol> inputs) const;
+  /// writer() says what would write the outputs, for messages.
+  using Writer = std::function<std::string()>;
   std::vector<std::uint32_t> checked_outputs(std::span<const TensorSymbol> outputs,
-                                             const std::string& writer) const;
-  void check_unwritten(std::uint32_t symbol, const std::string& writer) const;
+                                             const Writer& writer) const;
+  void check_unwritten(std::uint32_t symbol, const Writer& writer) const;
+  std::shared_ptr<const Command> shared(const Command& command);
   std::optional<std::vector<TensorForm>> inferred(const Command& command,
                                                   std::span<const std::uint32_t> inputs,
                                                   std::optional<DType> dtype) const;
@@ -280,6 +283,8 @@ class SymbolicGraph {
   /// The written views of each root, by their regions.
   std::unordered_map<std::uint32_t, RegionIndex> written_views_;
   std::unordered_set<std::uint64_t> ordered_;  ///< the edges of order(), as edge_key()
+  /// The last command of each hash: nodes of equal commands share one.
+  std::unordered_map<std::size_t, std::shared_ptr<const Command>> commands_;
   std::unique_ptr<detail::AttributeTable> attributes_ = std::make_unique<detail::AttributeTable>();
 };
 
