@@ -111,6 +111,13 @@ void SymbolicGraph::note_write(std::uint32_t view) {
       .first->second.add({symbols_[view].form, symbols_[view].offset}, view);
 }
 
+/// Notes anew which views nodes write.
+void SymbolicGraph::note_writes() {
+  written_views_.clear();
+  for (std::uint32_t k = 0; k < symbols_.size(); ++k)
+    if (symbols_[k].producer != kNoIndex && symbols_[k].root != k) note_write(k);
+}
+
 /// Returns the forms of all outputs; none if the shape of an input is not known yet.
 std::optional<std::vector<TensorForm>> SymbolicGraph::inferred(
     const Command& command, std::span<const std::uint32_t> inputs,

@@ -70,10 +70,7 @@ class FormChanger {
     for (const std::uint32_t node : topological_order(source_)) infer_node(node);
     for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k)
       if (!graph_.symbols_[k].removed) know(k);
-    graph_.written_views_.clear();
-    for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k)
-      if (graph_.symbols_[k].producer != kNoIndex && graph_.symbols_[k].root != k)
-        graph_.note_write(k);
+    graph_.note_writes();
     ++graph_.version_;
     verify(graph_);
   }

@@ -28,11 +28,12 @@ std::vector<TensorSymbol> symbols_in(const SymbolicGraph& graph,
   return there;
 }
 
-std::vector<TensorForm> input_forms(const SymbolicGraph& graph) {
-  std::vector<TensorForm> forms;
-  for (const SymbolInfo& info : graph.symbols())
-    if (info.kind == SymbolOrigin::input) forms.push_back(info.form);
-  return forms;
+std::vector<std::pair<std::uint32_t, TensorForm>> inputs_of(const SymbolicGraph& graph) {
+  std::vector<std::pair<std::uint32_t, TensorForm>> inputs;
+  for (std::uint32_t k = 0; k < graph.symbol_count(); ++k)
+    if (graph.symbols()[k].kind == SymbolOrigin::input)
+      inputs.emplace_back(k, graph.symbols()[k].form);
+  return inputs;
 }
 
 }  // namespace
@@ -43,12 +44,18 @@ void CompiledGraph::bind(std::uint32_t symbol, const Tensor& tensor) {
 }
 
 void Executable::State::refuse(std::uint32_t symbol, const std::string& what) const {
-  fail_graph("executable of " + source.name() + ": " + source.text(source.at(symbol)) + what);
+  fail_graph("executable of " + source.name() + ": " + source.text(symbol) + what);
 }
 
 Executable::State::State(const SymbolicGraph& graph, const CompileOptions& with, Context& where)
-    : identity(graph.identity()), source(graph), options(with), context(&where) {
-  shapes.push_back({input_forms(graph), compile_shapes(graph, with, where)});
+    : identity(graph.identity()),
+      source(graph),
+      inputs(inputs_of(graph)),
+      options(with),
+      context(&where) {
+  std::vector<TensorForm> forms;
+  for (const auto& [index, form] : inputs) forms.push_back(form);
+  shapes.push_back({std::move(forms), compile_shapes(graph, with, where)});
   current = shapes.back().compiled.get();
 }
 
@@ -83,32 +90,32 @@ void Executable::State::check_bound() const {
     if (y == bound.end()) refuse(output, " is a bound output and has no memory");
     for (const auto& [index, tensor] : bound)
       if (index != output && share_memory(tensor, y->second))
-        refuse(output, " shares memory with " + source.text(source.at(index)) + ", and is written");
+        refuse(output, " shares memory with " + source.text(index) + ", and is written");
   }
 }
 
 /// Makes the shapes of the bound inputs the current ones: those that were met before, or a graph
 /// that is compiled now. An input that was never bound keeps the shape that it had at first.
 void Executable::State::change_shapes() {
-  std::vector<std::pair<TensorSymbol, TensorForm>> changed;
-  std::vector<TensorForm> inputs;
-  for (std::uint32_t k = 0; k < source.symbol_count(); ++k) {
-    const SymbolInfo& info = source.symbols()[k];
-    if (info.kind != SymbolOrigin::input) continue;
-    const auto given = bound.find(k);
-    inputs.push_back(given == bound.end() ? info.form : given->second.form());
-    if (inputs.back() != info.form) changed.emplace_back(source.at(k), inputs.back());
+  std::vector<TensorForm> now;
+  for (const auto& [index, form] : inputs) {
+    const auto given = bound.find(index);
+    now.push_back(given == bound.end() ? form : given->second.form());
   }
-  auto met = std::ranges::find(shapes, inputs, &Shapes::inputs);
+  auto met = std::ranges::find(shapes, now, &Shapes::inputs);
   if (met == shapes.end()) {
-    const SymbolicGraph other = source.with_forms(changed);
+    const SymbolicGraph first = source.graph();
+    std::vector<std::pair<TensorSymbol, TensorForm>> changed;
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      if (now[k] != inputs[k].second) changed.emplace_back(first.at(inputs[k].first), now[k]);
+    const SymbolicGraph other = first.with_forms(changed);
     CompileOptions with = options;
     with.outputs = symbols_in(other, options.outputs);
     with.bound = symbols_in(other, options.bound);
     std::unique_ptr<CompiledGraph> compiled = compile_shapes(other, with, *context);
     if (shapes.size() >= std::max<std::size_t>(options.kept_shapes, 1))
       shapes.erase(std::ranges::min_element(shapes, {}, &Shapes::last_run));
-    shapes.push_back({std::move(inputs), std::move(compiled)});
+    shapes.push_back({std::move(now), std::move(compiled)});
     met = shapes.end() - 1;
   }
   current = met->compiled.get();

@@ -7,9 +7,11 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mote/symbolic/compile.h"
+#include "packed_graph.h"
 
 namespace mote {
 
@@ -52,7 +54,8 @@ struct Executable::State {
   };
 
   std::uint32_t identity;  ///< of the graph that was compiled
-  SymbolicGraph source;
+  PackedGraph source;
+  std::vector<std::pair<std::uint32_t, TensorForm>> inputs;  ///< of the source
   CompileOptions options;
   Context* context;
   std::vector<Shapes> shapes;

@@ -243,6 +243,7 @@ class SymbolicGraph {
 
  private:
   friend class FormChanger;
+  friend class PackedGraph;
 
   std::uint32_t checked(TensorSymbol symbol) const;
   std::uint32_t checked(NodeSymbol node) const;
@@ -262,6 +263,7 @@ class SymbolicGraph {
                  std::optional<DType> dtype) const;
   void infer_later(std::uint32_t input);
   void note_write(std::uint32_t view);
+  void note_writes();
   void forget_write(std::uint32_t symbol);
   void forget_edges(std::uint32_t node);
   void place_view(SymbolInfo& view, const ViewStep& step) const;
