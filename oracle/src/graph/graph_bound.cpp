@@ -82,12 +82,9 @@ void judge(const std::string& name, const Array& result, const Interval& interva
                                 interval.ends[1].at(first).as_real(), outside, got.count());
 }
 
-}  // namespace
-
-std::variant<GraphBoundVerdict, Reason> judge_by_bound(const SymbolicGraph& graph,
-                                                       std::span<const TensorBinding> bindings,
-                                                       std::span<const Tensor> results,
-                                                       Context& context) {
+/// Returns the interval of each output, for kernels that the context chooses.
+std::variant<std::vector<Interval>, Reason> output_intervals(
+    const SymbolicGraph& graph, std::span<const TensorBinding> bindings, Context& context) {
   const std::vector<TensorSymbol> outputs = graph.outputs();
   const auto contracts = node_contracts(graph, outputs, context);
   if (const auto* reason = std::get_if<Reason>(&contracts)) return *reason;
@@ -109,7 +106,37 @@ std::variant<GraphBoundVerdict, Reason> judge_by_bound(const SymbolicGraph& grap
   if (const double elements = visited_elements(*bounds); elements > kMaxBoundedElements)
     return Reason{fmt::format("{}: the bound has {:.2g} elements, at most {:.2g} are computed",
                               graph.name(), elements, kMaxBoundedElements)};
-  const std::vector<Interval> all = intervals(bounds, input_arrays(graph, p, bindings));
+  return intervals(bounds, input_arrays(graph, p, bindings));
+}
+
+std::vector<double> reals_of(const Dense& dense) {
+  std::vector<double> reals(static_cast<std::size_t>(dense.count()));
+  for (std::int64_t k = 0; k < dense.count(); ++k)
+    reals[static_cast<std::size_t>(k)] = dense.at(k).as_real();
+  return reals;
+}
+
+}  // namespace
+
+std::variant<std::vector<OutputBounds>, Reason> bounds_of(const SymbolicGraph& graph,
+                                                          std::span<const TensorBinding> bindings,
+                                                          Context& context) {
+  const auto found = output_intervals(graph, bindings, context);
+  if (const auto* reason = std::get_if<Reason>(&found)) return *reason;
+  std::vector<OutputBounds> bounds;
+  for (const Interval& interval : std::get<std::vector<Interval>>(found))
+    bounds.push_back({reals_of(interval.ends[0]), reals_of(interval.ends[1])});
+  return bounds;
+}
+
+std::variant<GraphBoundVerdict, Reason> judge_by_bound(const SymbolicGraph& graph,
+                                                       std::span<const TensorBinding> bindings,
+                                                       std::span<const Tensor> results,
+                                                       Context& context) {
+  const auto found = output_intervals(graph, bindings, context);
+  if (const auto* reason = std::get_if<Reason>(&found)) return *reason;
+  const auto& all = std::get<std::vector<Interval>>(found);
+  const std::vector<TensorSymbol> outputs = graph.outputs();
   GraphBoundVerdict verdict;
   for (std::size_t k = 0; k < outputs.size(); ++k)
     judge(graph.text(outputs[k]), array_of(results[k]), all[k], verdict);

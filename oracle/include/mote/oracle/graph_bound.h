@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "mote/base/error.h"
 #include "mote/base/export.h"
@@ -27,6 +28,20 @@ struct GraphBoundVerdict {
   /// The first element that is outside: "y: element [0,3]: got 2, the bound is 1..1.5; 2 of 8".
   std::optional<std::string> failure;
 };
+
+/// The ends of the intervals of one output's elements, in row-major order, before they are rounded
+/// to its dtype: the exact result, and every one that a kernel of those contracts may compute, lies
+/// within. Both are NaN or infinite where nothing is known.
+struct OutputBounds {
+  std::vector<double> low;
+  std::vector<double> high;
+};
+
+/// Returns the bounds of the graph's outputs, in their order, by which judge_by_bound() judges; the
+/// same reasons and errors.
+std::variant<std::vector<OutputBounds>, Reason> bounds_of(const SymbolicGraph& graph,
+                                                          std::span<const TensorBinding> bindings,
+                                                          Context& context);
 
 /// Judges `results`, the tensors of the graph's outputs in their order, that were computed from the
 /// bindings by the kernels that the context chooses. The bound is that of their contracts: the
