@@ -7,12 +7,14 @@
 #include <queue>
 #include <unordered_map>
 
+#include "dependency_cache.h"
 #include "fail.h"
 #include "mote/symbolic/region_index.h"
 
 namespace mote {
 namespace {
 
+using Cache = detail::DependencyCache;
 using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 /// Regions of roots, with an entry for each.
@@ -85,6 +87,17 @@ IndexLists predecessors_of(const SymbolicGraph& graph, bool with_order) {
   return lists;
 }
 
+std::shared_ptr<const IndexLists> known_predecessors(const SymbolicGraph& graph) {
+  return Cache::get(graph, &Cache::predecessors, [&] { return predecessors_of(graph, true); });
+}
+std::shared_ptr<const IndexLists> known_data_predecessors(const SymbolicGraph& graph) {
+  const bool has_order =
+      std::ranges::any_of(graph.nodes(), [](const NodeInfo& node) { return !node.after.empty(); });
+  if (!has_order) return known_predecessors(graph);
+  return Cache::get(graph, &Cache::data_predecessors,
+                    [&] { return predecessors_of(graph, false); });
+}
+
 /// Returns the nodes that write the symbols, and all before them.
 std::vector<bool> ancestors_of(const SymbolicGraph& graph, const IndexLists& before,
                                std::span<const TensorSymbol> of) {
@@ -148,14 +161,19 @@ void IndexLists::add_list(std::span<const std::uint32_t> entries) {
   begins_.push_back(entries_.size());
 }
 
-IndexLists readers(const SymbolicGraph& graph) { return users(graph, &NodeInfo::inputs); }
-IndexLists writers(const SymbolicGraph& graph) { return users(graph, &NodeInfo::outputs); }
+IndexLists readers(const SymbolicGraph& graph) {
+  return *Cache::get(graph, &Cache::readers, [&] { return users(graph, &NodeInfo::inputs); });
+}
+IndexLists writers(const SymbolicGraph& graph) {
+  return *Cache::get(graph, &Cache::writers, [&] { return users(graph, &NodeInfo::outputs); });
+}
 
-IndexLists predecessors(const SymbolicGraph& graph) { return predecessors_of(graph, true); }
-IndexLists data_predecessors(const SymbolicGraph& graph) { return predecessors_of(graph, false); }
+IndexLists predecessors(const SymbolicGraph& graph) { return *known_predecessors(graph); }
+IndexLists data_predecessors(const SymbolicGraph& graph) { return *known_data_predecessors(graph); }
 
 std::vector<std::uint32_t> topological_order(const SymbolicGraph& graph) {
-  return topological_order(graph, predecessors(graph));
+  return *Cache::get(graph, &Cache::order,
+                     [&] { return topological_order(graph, *known_predecessors(graph)); });
 }
 
 std::vector<std::uint32_t> topological_order(const SymbolicGraph& graph, const IndexLists& before) {
@@ -187,14 +205,15 @@ std::vector<std::uint32_t> topological_order(const SymbolicGraph& graph, const I
 }
 
 std::vector<bool> ancestors(const SymbolicGraph& graph, std::span<const TensorSymbol> of) {
-  return ancestors_of(graph, predecessors(graph), of);
+  return ancestors_of(graph, *known_predecessors(graph), of);
 }
 std::vector<bool> data_ancestors(const SymbolicGraph& graph, std::span<const TensorSymbol> of) {
-  return ancestors_of(graph, data_predecessors(graph), of);
+  return ancestors_of(graph, *known_data_predecessors(graph), of);
 }
 
 std::vector<bool> descendants(const SymbolicGraph& graph, std::span<const TensorSymbol> of) {
-  const IndexLists before = predecessors(graph);
+  const std::shared_ptr<const IndexLists> known = known_predecessors(graph);
+  const IndexLists& before = *known;
   std::vector<bool> found(graph.node_count());
   std::vector<bool> is_whole(graph.symbol_count());
   RootRegions parts;
@@ -211,7 +230,7 @@ std::vector<bool> descendants(const SymbolicGraph& graph, std::span<const Tensor
     return is_whole[read.root] ||
            (part != parts.end() && part->second.overlaps({read.form, read.offset}));
   };
-  for (const std::uint32_t node : topological_order(graph, before)) {
+  for (const std::uint32_t node : topological_order(graph)) {
     const auto depends = [&](std::uint32_t writer) { return found[writer]; };
     found[node] = std::ranges::any_of(before[node], depends) ||
                   std::ranges::any_of(graph.nodes()[node].inputs, reads);

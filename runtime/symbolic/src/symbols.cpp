@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "dependency_cache.h"
 #include "fail.h"
 #include "mote/base/error.h"
 #include "mote/base/near_names.h"
@@ -24,7 +25,10 @@ TensorForm form_of_value(const Tensor& value) {
 }  // namespace
 
 SymbolicGraph::SymbolicGraph(std::string name, const Registry& registry)
-    : name_(std::move(name)), registry_(&registry), identity_(new_identity()) {}
+    : name_(std::move(name)),
+      registry_(&registry),
+      identity_(new_identity()),
+      dependencies_(std::make_shared<detail::DependencyCache>()) {}
 
 SymbolicGraph::SymbolicGraph(const SymbolicGraph& other)
     : name_(other.name_),
@@ -39,7 +43,8 @@ SymbolicGraph::SymbolicGraph(const SymbolicGraph& other)
       by_name_(other.by_name_),
       written_views_(other.written_views_),
       ordered_(other.ordered_),
-      attributes_(std::make_unique<detail::AttributeTable>(*other.attributes_)) {}
+      attributes_(std::make_unique<detail::AttributeTable>(*other.attributes_)),
+      dependencies_(std::make_shared<detail::DependencyCache>()) {}
 
 SymbolicGraph& SymbolicGraph::operator=(const SymbolicGraph& other) {
   if (this != &other) *this = SymbolicGraph(other);

@@ -22,7 +22,7 @@ class Backward {
     const IndexLists before = predecessors(graph);
     std::vector<std::size_t> earliest(graph.node_count(), cuts.size());
     std::vector<std::size_t> pieces;
-    for (const std::uint32_t node : topological_order(graph, before)) {
+    for (const std::uint32_t node : topological_order(graph)) {
       if (way.position[node] != kNoIndex) continue;
       pieces.clear();
       for (const std::uint32_t input : graph.nodes()[node].inputs)

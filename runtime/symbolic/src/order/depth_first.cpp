@@ -20,7 +20,7 @@ class DepthFirst {
         result_(graph.node_count() + 1),
         reached_(graph.node_count() + 1) {
     std::vector<bool> has_successor(graph.node_count());
-    for (const std::uint32_t node : topological_order(graph, before)) {
+    for (const std::uint32_t node : topological_order(graph)) {
       operands_[node].assign(before[node].begin(), before[node].end());
       for (const std::uint32_t operand : before[node]) has_successor[operand] = true;
       find_need(node);

@@ -66,7 +66,7 @@ std::uint64_t peak_bytes(const SymbolicGraph& graph, std::span<const std::uint32
 std::vector<std::uint32_t> evaluation_order(const SymbolicGraph& graph, EvaluationOrder which,
                                             std::span<const TensorSymbol> bound) {
   const IndexLists before = predecessors(graph);
-  std::vector<std::uint32_t> program = topological_order(graph, before);
+  std::vector<std::uint32_t> program = topological_order(graph);
   if (which == EvaluationOrder::program) return program;
   const RootUses uses(graph, bound);
   std::vector<std::uint32_t> depth_first = depth_first_order(graph, uses, before);

@@ -35,6 +35,10 @@
 
 namespace MOTE_API mote {
 
+namespace detail {
+class DependencyCache;
+}
+
 /// The origin of a symbol's elements.
 enum class SymbolOrigin : std::uint8_t {
   input,     ///< the caller gives them for each run
@@ -244,6 +248,7 @@ class SymbolicGraph {
  private:
   friend class FormChanger;
   friend class PackedGraph;
+  friend class detail::DependencyCache;
 
   std::uint32_t checked(TensorSymbol symbol) const;
   std::uint32_t checked(NodeSymbol node) const;
@@ -288,6 +293,7 @@ class SymbolicGraph {
   /// The last command of each hash: nodes of equal commands share one.
   std::unordered_map<std::size_t, std::shared_ptr<const Command>> commands_;
   std::unique_ptr<detail::AttributeTable> attributes_ = std::make_unique<detail::AttributeTable>();
+  std::shared_ptr<detail::DependencyCache> dependencies_;  ///< of this graph only
 };
 
 }  // namespace mote
