@@ -2,6 +2,7 @@
 #include "run/bound_operation.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "state.h"
@@ -12,10 +13,10 @@ BoundOperation::BoundOperation(const NodeRecord& node, const NodeTensors& tensor
                                KernelPlans& plans)
     : node_(&node) {
   if (const auto* work = std::get_if<CommandNode>(&node.work)) {
-    operation_.emplace(BoundCall(plans.find(*work->command, tensors, node.options.backends)));
+    call_.emplace(plans.find(*work->command, tensors, node.options.backends));
     kind_ = Kind::command;
     if (bind(tensors)) return;  // else the kernel wants other addresses than are usual
-    operation_.emplace(BoundCall(plans.make(*work->command, tensors, node.options.backends)));
+    call_.emplace(plans.make(*work->command, tensors, node.options.backends));
     point(tensors);
     return;
   }
@@ -41,12 +42,12 @@ void BoundOperation::keep(const NodeTensors& tensors) {
 }
 
 bool BoundOperation::bind(const NodeTensors& tensors) {
-  if (kind_ != Kind::command) {
+  if (!is_command()) {
     keep(tensors);
     return true;
   }
   if (!tensors.have_memory) return true;
-  if (!shares_as_planned(operation_->bound_call()->plan(), tensors)) return false;
+  if (!shares_as_planned(call().plan(), tensors)) return false;
   try {
     point(tensors);
     return true;
@@ -57,7 +58,7 @@ bool BoundOperation::bind(const NodeTensors& tensors) {
 }
 
 void BoundOperation::point(const NodeTensors& tensors) {
-  BoundCall& call = *operation_->bound_call();
+  BoundCall& call = this->call();
   for (std::size_t k = 0; k < tensors.inputs.size(); ++k)
     if (tensors.inputs[k].is_there()) call.bind_input(static_cast<int>(k), tensors.inputs[k].data);
   for (std::size_t k = 0; k < tensors.outputs.size(); ++k)
@@ -68,6 +69,8 @@ void BoundOperation::point(const NodeTensors& tensors) {
 
 void BoundOperation::run_other() {
   switch (kind_) {
+    case Kind::given_command:
+      return other_->given->run();
     case Kind::none:
     case Kind::command:
       throw InternalError("graph: a node runs that is not prepared");
@@ -83,20 +86,22 @@ void BoundOperation::run_other() {
 
 void BoundOperation::give(Stream& stream) {
   if (kind_ == Kind::command) {
-    // Once it is set, an earlier run may be reading it.
-    if (list_.front() != &*operation_) {
-      operation_->set_text(text_of(*node_));
-      list_.front() = &*operation_;
-    }
-    return mote::run(list_, stream);
+    std::string text = text_of(*node_);
+    other_ = std::make_unique<Other>();
+    // Nothing below needs memory.
+    other_->given.emplace(std::move(*call_));
+    other_->given->set_text(std::move(text));
+    other_->list.front() = &*other_->given;
+    call_.reset();
+    kind_ = Kind::given_command;
   }
+  if (kind_ == Kind::given_command) return mote::run(other_->list, stream);
   mote::copy(kind_ == Kind::fill ? *other_->value : other_->inputs.front(), other_->outputs.front(),
              stream);
 }
 
 std::size_t BoundOperation::workspace_bytes() const {
-  if (!operation_) return 0;
-  return const_cast<PreparedOperation&>(*operation_).bound_call()->plan().workspace_bytes();
+  return is_command() ? call().plan().workspace_bytes() : 0;
 }
 
 }  // namespace mote::graph

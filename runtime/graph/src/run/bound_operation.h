@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "mote/runtime/bound_call.h"
 #include "mote/runtime/operation.h"
 #include "mote/runtime/stream.h"
 #include "mote/runtime/tensor.h"
@@ -20,7 +21,8 @@ namespace mote::graph {
 struct NodeRecord;
 
 class BoundOperation {
-  enum class Kind : std::uint8_t { none, command, copy, fill, function };
+  /// A command that a stream was given is a list of one operation, as streams take it.
+  enum class Kind : std::uint8_t { none, command, given_command, copy, fill, function };
 
  public:
   BoundOperation() = default;
@@ -37,7 +39,7 @@ class BoundOperation {
   /// Runs in this thread, and waits for a device.
   void run() {
     if (kind_ == Kind::command) [[likely]]
-      return operation_->run();
+      return call_->run();
     run_other();
   }
   /// Gives the work to a stream of its device; functions have none. It must stay where it is until
@@ -46,21 +48,25 @@ class BoundOperation {
   std::size_t workspace_bytes() const;
 
  private:
-  /// The tensors of a copy, a fill or a function.
+  /// What few nodes have.
   struct Other {
-    std::vector<Tensor> inputs, outputs;
-    std::shared_ptr<const Tensor> value;  ///< the element that a fill copies to a device
+    std::vector<Tensor> inputs, outputs;       ///< of a copy, a fill or a function
+    std::shared_ptr<const Tensor> value;       ///< the element that a fill copies to a device
+    std::optional<PreparedOperation> given;    ///< a command for streams
+    std::array<PreparedOperation*, 1> list{};  ///< it
   };
 
+  bool is_command() const { return kind_ == Kind::command || kind_ == Kind::given_command; }
+  BoundCall& call() { return call_ ? *call_ : *other_->given->bound_call(); }
+  const BoundCall& call() const { return call_ ? *call_ : *other_->given->bound_call(); }
   void run_other();
   void keep(const NodeTensors& tensors);
   void point(const NodeTensors& tensors);
 
   Kind kind_ = Kind::none;
   const NodeRecord* node_ = nullptr;
-  std::optional<PreparedOperation> operation_;  ///< of a command
-  std::array<PreparedOperation*, 1> list_{};    ///< it, as a stream takes it
-  std::unique_ptr<Other> other_;                ///< of all others
+  std::optional<BoundCall> call_;  ///< of a command that no stream was given
+  std::unique_ptr<Other> other_;   ///< of all others
 };
 
 }  // namespace mote::graph
