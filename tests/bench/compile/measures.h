@@ -29,6 +29,16 @@ struct NetworkMemory {
 /// training step with the gradients of all parameters bound by the caller.
 std::vector<NetworkMemory> network_memory(Context& context);
 
+/// A network's training step with a least-cut checkpoint (CheckpointPolicy::cheap), next to the
+/// same step without, run in turn on one thread.
+struct CheckpointCost {
+  std::string name;
+  std::size_t copies = 0, arena = 0, arena_without = 0;
+  double time_ratio = 0;  ///< the median over rounds
+};
+/// `deep`: of ResNet-50, DenseNet-121 and an LSTM too, which takes minutes.
+std::vector<CheckpointCost> checkpoint_costs(Context& context, bool deep);
+
 /// Returns the nanoseconds that a run takes for each node of a chain of functions that do nothing.
 double dispatch_nanoseconds(Context& context);
 /// Returns how many times as fast two streams are as one for two independent branches of conv2d.

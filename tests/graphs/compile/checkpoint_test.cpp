@@ -96,26 +96,6 @@ TEST(Checkpoint, TheBitsStayTheSame) {
   expect_same_bits(cheap, {.policy = CheckpointPolicy::cheap});
 }
 
-TEST(Checkpoint, CheapRecomputesElementWiseValuesFromWhatIsKept) {
-  SymbolicGraph g("cheap");
-  const TensorSymbol x = g.input("x", {DType::f32, {8, 8}});
-  const TensorSymbol w = g.input("w", {DType::f32, {8, 8}});
-  const TensorSymbol h = g.add("matmul", {x, w});
-  const TensorSymbol e = g.add("exp", {h});
-  const TensorSymbol s = g.add("sin", {h});
-  const TensorSymbol loss = g.add("mul", {e, s});
-  const TensorSymbol seed = g.input("seed", {DType::f32, {8, 8}});
-  const NodeSymbol back = g.add_node(Command("mul.grad"), std::vector{seed, e, s});
-  const TensorSymbol gs = g.add("sin.grad", {g.output(back, 1), h});
-  const TensorSymbol ge = g.add("exp.grad", {g.output(back, 0), e});
-  g.set_outputs({gs, ge});
-  const CheckpointReport report =
-      checkpoint(g, std::vector{loss}, {.policy = CheckpointPolicy::cheap});
-  // h is kept; exp and sin of it are computed again.
-  EXPECT_EQ(report.copies, 2U);
-  verify(g);
-}
-
 TEST(Checkpoint, ABudgetIsKeptOrTheLeastIsSaid) {
   Chain chain(64);
   const std::size_t value = kWidth * sizeof(float);

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "checkpoint/rewire.h"
-#include "compile/layout.h"
+#include "checkpoint/worth.h"
 #include "fail.h"
 
 namespace mote {
@@ -95,10 +95,53 @@ std::vector<Attempt> attempts(const SymbolicGraph& graph, const ForwardWay& way)
   return all;
 }
 
-std::uint64_t planned_bytes(const SymbolicGraph& graph) {
-  CompileOptions options;
-  options.plan.effort = MemoryEffort::fast;
-  return lay_out(graph, {}, options, nullptr).plan.total;
+/// A copy of the graph that was checkpointed in one way.
+struct Trial {
+  SymbolicGraph graph;
+  CheckpointReport report;
+
+  Trial(const SymbolicGraph& of, std::span<const TensorSymbol> losses,
+        std::span<const TensorSymbol> keep, const Attempt& attempt)
+      : graph(of) {
+    const auto in_copy = [&](std::span<const TensorSymbol> symbols) {
+      std::vector<TensorSymbol> same;
+      for (const TensorSymbol symbol : symbols) same.push_back(graph.at(symbol.index));
+      return same;
+    };
+    report = apply(graph, in_copy(losses), in_copy(keep), attempt);
+  }
+};
+
+/// Element-wise work is cheap, not free: it is done where less memory is needed for it, and no
+/// more time than kMostTime of the graph's own.
+constexpr double kMostTime = 1.03;
+
+CheckpointReport apply_cheap(SymbolicGraph& graph, std::span<const TensorSymbol> losses,
+                             const CheckpointOptions& options) {
+  const Attempt cheap{.policy = CheckpointPolicy::cheap};
+  const Trial trial(graph, losses, options.keep, cheap);
+  CheckpointReport nothing;
+  nothing.segments = 1;
+  nothing.forward_nodes = trial.report.forward_nodes;
+  nothing.most_runs = std::min<std::size_t>(trial.report.forward_nodes, 1);
+  if (trial.report.copies == 0) return trial.report;
+  const std::uint64_t before = planned_bytes(graph);
+  const std::uint64_t after = planned_bytes(trial.graph);
+  if (after >= before) {
+    nothing.text = "cheap: nothing, since " + std::to_string(trial.report.copies) +
+                   " nodes more would need " + std::to_string(after) + " bytes instead of " +
+                   std::to_string(before);
+    return nothing;
+  }
+  if (options.context != nullptr) {
+    const double ratio = time_ratio(trial.graph, graph, *options.context);
+    if (ratio > kMostTime) {
+      nothing.text = "cheap: nothing, since " + std::to_string(trial.report.copies) +
+                     " nodes more took " + std::to_string(ratio) + " times the time";
+      return nothing;
+    }
+  }
+  return apply(graph, losses, options.keep, cheap);
 }
 
 CheckpointReport fit_budget(SymbolicGraph& graph, std::span<const TensorSymbol> losses,
@@ -111,13 +154,9 @@ CheckpointReport fit_budget(SymbolicGraph& graph, std::span<const TensorSymbol> 
   std::size_t least_copied = 0;
   std::uint64_t bytes_of_best = 0;
   for (const Attempt& attempt : attempts(graph, find_way(graph, losses, options.keep))) {
-    SymbolicGraph trial(graph);
-    std::vector<TensorSymbol> trial_losses;
-    for (const TensorSymbol symbol : losses) trial_losses.push_back(trial.at(symbol.index));
-    std::vector<TensorSymbol> keep;
-    for (const TensorSymbol symbol : options.keep) keep.push_back(trial.at(symbol.index));
-    const CheckpointReport report = apply(trial, trial_losses, keep, attempt);
-    const std::uint64_t bytes = planned_bytes(trial);
+    const Trial trial(graph, losses, options.keep, attempt);
+    const CheckpointReport& report = trial.report;
+    const std::uint64_t bytes = planned_bytes(trial.graph);
     least = std::min(least, bytes);
     if (bytes > options.budget) continue;
     const bool is_better = !best || report.copied_bytes < least_copied ||
@@ -141,6 +180,7 @@ CheckpointReport checkpoint(SymbolicGraph& graph, std::span<const TensorSymbol> 
   if (graph.output_indices().empty())
     fail_graph("checkpoint: " + graph.name() + " has no outputs, so that nothing would be kept");
   if (options.policy == CheckpointPolicy::budget) return fit_budget(graph, losses, options);
+  if (options.policy == CheckpointPolicy::cheap) return apply_cheap(graph, losses, options);
   if (options.policy == CheckpointPolicy::binomial && options.slots < 1)
     fail_graph("checkpoint: slots must be at least 1, got " + std::to_string(options.slots));
   return apply(graph, losses, options.keep, {.policy = options.policy, .slots = options.slots});

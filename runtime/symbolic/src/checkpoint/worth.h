@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a checkpoint is worth its work: the bytes of planned memory, and the time of a step.
+#pragma once
+
+#include <cstdint>
+
+#include "mote/runtime/context.h"
+#include "mote/symbolic/symbolic_graph.h"
+
+namespace mote {
+
+/// Returns the bytes that the graph's tensors take in planned memory, by the fast planner.
+std::uint64_t planned_bytes(const SymbolicGraph& graph);
+
+/// Runs both graphs in turn, on made-up inputs, and returns the shortest time of `graph` over that
+/// of `other`. Functions of the caller's would run too: a graph with one is not
+/// measured, and the ratio is 1.
+double time_ratio(const SymbolicGraph& graph, const SymbolicGraph& other, Context& context);
+
+}  // namespace mote
