@@ -68,6 +68,9 @@ std::string contracts_text(const std::string& rows) {
   add("gen_f32", fast_contract_c("gen_f32", DType::f32));
   add("gen_f16", fast_contract_c("gen_f16", DType::f16));
   add("gen_f64", fast_contract_c("gen_f64", DType::f64));
+  add("gen_f32_padded", fast_contract_c("gen_f32_padded", DType::f32, true));
+  add("gen_f16_padded", fast_contract_c("gen_f16_padded", DType::f16, true));
+  add("gen_f64_padded", fast_contract_c("gen_f64_padded", DType::f64, true));
   return out + "\n";
 }
 
@@ -75,7 +78,9 @@ std::string row(const Kernel& k, std::string_view variant) {
   const bool fast = variant == kGen && !k.fast.empty();
   const bool narrow = is_narrow(k.instance.dtype);
   const std::string contract =
-      !fast ? "reference" : fmt::format("gen_{}", narrow ? "f16" : name(k.instance.dtype));
+      !fast ? "reference"
+            : fmt::format("gen_{}{}", narrow ? "f16" : name(k.instance.dtype),
+                          has_form(*k.record, kPaddingMultiplied) ? "_padded" : "");
   return fmt::format(
       "    {{\"{0}\", \"{1}\", \"{2}\", {3:#x}u, {4:#x}u, {5:#x}u,\n"
       "     {{sizeof(mote_kernel), \"{0}\", &{6}, {7}_can_run, NULL, {8}_run, "
@@ -98,7 +103,8 @@ void emit_kernel(Kernel& k) {
     EmitOptions fast;
     fast.function = options.fast;
     fast.optional_outputs = options.optional_outputs;
-    k.fast = emit_c(schedule(loops), fast);
+    k.fast = emit_c(
+        schedule(loops, {.may_multiply_padding = has_form(*k.record, kPaddingMultiplied)}), fast);
     k.dispatch = emit_c_dispatch(loops, fast, levels(k));
     k.text = emit_c_prototype(loops, fast);
   }

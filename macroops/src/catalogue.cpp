@@ -342,6 +342,11 @@ std::vector<std::string> form_names(const OpRecord& record) {
   return names;
 }
 
+bool has_form(const OpRecord& record, std::string_view name) {
+  return name == kDirect ||
+         std::ranges::find(record.forms, name, &Form::name) != record.forms.end();
+}
+
 std::shared_ptr<const Program> instantiate(const OpRecord& record, const Instance& instance) {
   return instantiate_form(record, instance, nullptr);
 }

@@ -55,7 +55,7 @@ enum class Outside : std::uint8_t { left_out, multiplied };
 /// Returns the form in which taps outside of x are zeros, which are multiplied like any other
 /// value.
 Form padding_multiplied(std::function<ProgramSpec(const Instance&)> define) {
-  return {.name = "padding_multiplied",
+  return {.name = std::string(kPaddingMultiplied),
           .meaning =
               "taps outside of x are zeros times w, in a gradient times gy: NaN where that is not "
               "finite",

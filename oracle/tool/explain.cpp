@@ -166,7 +166,9 @@ int explain_stages(const ExplainArguments& options) {
   EmitOptions how;
   how.function = "mote_" + instance_name(resolved);
   if (wanted("c")) show("c", emit_c(fused, how));
-  if (wanted("schedule")) show("schedule", to_string(schedule(fused)));
+  const bool pads = resolved.record != nullptr && has_form(*resolved.record, kPaddingMultiplied);
+  if (wanted("schedule"))
+    show("schedule", to_string(schedule(fused, {.may_multiply_padding = pads})));
   return 0;
 }
 

@@ -205,10 +205,12 @@ Text Printer::load(const Atom& a, const Facts& facts) const {
 
 std::optional<Text> Printer::strided(const TensorDecl& t, std::size_t axis, const Expr& index,
                                      const Facts& facts) const {
-  for (const KnownStride& k : p_.strides) {
-    if (k.tensor != t.name || k.axis != static_cast<int>(axis)) continue;
-    if (k.stride == 1) return expr(index, facts);
-    if (k.stride == 0) return std::nullopt;
+  for (const std::vector<KnownStride>* known : {&p_.strides, &assumed_}) {
+    for (const KnownStride& k : *known) {
+      if (k.tensor != t.name || k.axis != static_cast<int>(axis)) continue;
+      if (k.stride == 1) return expr(index, facts);
+      if (k.stride == 0) return std::nullopt;
+    }
   }
   const Text part = expr(index, facts);
   const std::string stride = p_.native ? named_stride(t.name, axis)

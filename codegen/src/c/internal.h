@@ -112,6 +112,8 @@ class Names {
   void add_symbol(Symbol s) {
     if (!has_local(s.name())) add("local", s.name(), s.name());
   }
+  /// Adds a name that fresh() returned as one of a local.
+  void add_local(const std::string& name) { names_[{"local", name}] = name; }
   /// Gives the tensor's elements to another array from now on.
   void rename_tensor(const std::string& name, const std::string& array) {
     names_[{"tensor", name}] = array;
@@ -165,6 +167,8 @@ class Printer {
   const std::string& named_stride(const std::string& tensor, std::size_t axis) const {
     return read(names_.stride(tensor, axis));
   }
+  /// States strides that the text printed from now on may rely on, besides the program's.
+  void assume(std::vector<KnownStride> strides) { assumed_ = std::move(strides); }
   /// Declares that a Let is kept in another type than its dtype's.
   void set_local_type(const std::string& name, CType type) { local_types_[name] = type; }
   const Names& names() const { return names_; }
@@ -199,6 +203,7 @@ class Printer {
   std::vector<NamedSize> sizes_;  ///< derived ones worth a name
   std::size_t size_limit_;
   mutable Uses uses_;
+  std::vector<KnownStride> assumed_;
   std::map<std::string, CType> local_types_;
   mutable std::map<Expr, Expr> named_memo_;
 };

@@ -64,6 +64,18 @@ void Writer::pragma(const std::string& text) {
   out_ += "#ifdef _OPENMP\n#pragma omp " + text + "\n#endif\n";
 }
 
+/// Returns the test whether the strides make the loop's iterations access adjacent elements.
+std::string Writer::adjacent_test(const Loop& l) const {
+  std::string test;
+  for (const KnownStride& k : l.adjacent_under)
+    test +=
+        fmt::format("{}{} == {}", test.empty() ? "" : " && ",
+                    printer_.named_stride(k.tensor, static_cast<std::size_t>(k.axis)), k.stride);
+  for (const Symbol one : l.adjacent_under_ones)
+    test += fmt::format("{}{} == 1", test.empty() ? "" : " && ", printer_.read(names_.symbol(one)));
+  return test;
+}
+
 std::string Writer::lanes(const Loop& l) {
   std::vector<std::pair<std::string, std::string>> folded;
   for_each(l.body, [&](const Stmt& s) {
@@ -125,6 +137,10 @@ void Writer::open_scope(Symbol variable, const Facts& facts) {
       if (!declared_.contains(t.name)) line(scalar(t));
       continue;
     }
+    if (t.memory == TensorMemory::registers) {
+      declare_registers(t);
+      continue;
+    }
     const std::string type = local_type(t.dtype, p_.native);
     if (const auto count = stack_size(t); count && target_ == Target::c) {
       line(fmt::format("{} {}[{}];", type, names_.tensor(t.name), *count));
@@ -166,14 +182,30 @@ std::string Writer::stride_definitions() const {
 
 namespace {
 
+/// Returns the text, if it is for processors with vectors of some size, under that condition.
+std::string where_compiled(const LoopProgram& p, const std::string& text) {
+  if (p.vector_bytes == 0) return text;
+  return fmt::format("#if MOTE_VECTOR_BYTES >= {}\n{}#endif\n", p.vector_bytes, text);
+}
+
 /// Returns `if (sx[1] == 1 && …) return f(…);`.
-std::string choice(const Version& v, const Names& names, const std::string& function) {
+std::string choice(const Version& v, const Names& names, const std::string& function,
+                   std::set<std::string>& calls) {
   std::string test;
   for (const KnownStride& k : v.program.strides)
     test += fmt::format("{}{}[{}] == {}", test.empty() ? "" : " && ", names.strides(k.tensor),
                         k.axis, k.stride);
-  return wrap(fmt::format("  if ({})", test)) + "\n" +
-         wrap(fmt::format("    return {}({});", function, argument_names(v.program, names))) + "\n";
+  if (!v.program.demands.empty()) {
+    Printer printer(v.program, names);
+    printer.limit_sizes(0);
+    Facts facts = base_facts(*v.program.source);
+    test += (test.empty() ? "" : " && ") + printer.conditions(v.program.demands, facts).text;
+    printer.uses().add_functions_to(calls);
+  }
+  return where_compiled(v.program, wrap(fmt::format("  if ({})", test)) + "\n" +
+                                       wrap(fmt::format("    return {}({});", function,
+                                                        argument_names(v.program, names))) +
+                                       "\n");
 }
 
 /// Returns true if the statement has the same effect whenever it is run: it reads no element that
@@ -206,7 +238,7 @@ bool can_join(const Body& body, const LoopProgram& p) {
 bool can_join(const LoopProgram& p) {
   const auto is_on_stack = [](const TensorDecl& t) {
     return t.role != TensorRole::temporary || t.shape.empty() ||
-           (!t.scope.empty() && stack_size(t));
+           t.memory == TensorMemory::registers || (!t.scope.empty() && stack_size(t));
   };
   return std::ranges::all_of(p.tensors, is_on_stack) && can_join(p.body, p);
 }
@@ -274,10 +306,13 @@ std::string schedule_text(const Schedule& s, const EmitOptions& options,
     if (joins) writer.join_region();
     const std::string body = writer.function_body();
     printer.uses().add_functions_to(calls);
-    out += comment + (is_static ? "static " : "") + signature(v.program, names, own) + " {\n" +
-           (is_static ? "" : options.opening) + (is_last ? choices : "") + body + "}\n" +
+    if (v.program.vector_bytes != 0) calls.insert("MOTE_VECTOR_BYTES");
+    out += where_compiled(v.program, comment + (is_static ? "static " : "") +
+                                         signature(v.program, names, own) + " {\n" +
+                                         (is_static ? "" : options.opening) +
+                                         (is_last ? choices : "") + body + "}\n") +
            (is_static ? "\n" : "");
-    choices += choice(v, names, own);
+    choices += choice(v, names, own, calls);
   }
   return joins ? out + region_text(last, function, function + "_rounds", options, calls) : out;
 }

@@ -27,6 +27,17 @@ constexpr std::array kThreadHelpers = std::to_array<Helper>({
 #endif
 }
 )"},
+    {.name = "MOTE_VECTOR_BYTES",
+     .storage = Storage::none,
+     .head = "/* The size of the vector registers that the compiler may use. */\n",
+     .function = R"(#if defined(__AVX512F__)
+#define MOTE_VECTOR_BYTES 64
+#elif defined(__AVX__)
+#define MOTE_VECTOR_BYTES 32
+#else
+#define MOTE_VECTOR_BYTES 16
+#endif
+)"},
     {.name = "reduction mote_minf",
      .storage = Storage::none,
      .calls = {"mote_minf"},

@@ -74,6 +74,7 @@ Writer::Writer(const LoopProgram& p, Names& names, Printer& printer, Target targ
       names_read_(names_read(p.body)) {
   for (const TensorDecl& t : p.tensors) {
     if (t.role != TensorRole::temporary) continue;
+    if (t.memory == TensorMemory::registers) continue;
     if (!t.shape.empty()) {
       if (t.scope.empty() || !stack_size(t) || target == Target::cuda) heap_.push_back(&t);
     } else if (const Stmt* s = declaring_store(p.body, t.name)) {
@@ -121,7 +122,8 @@ std::string Writer::function_body() {
   const std::string sizes = size_definitions(printer_, facts);
   const std::string strides = stride_definitions();
   const std::string wanted = wanted_outputs();
-  return unused_arguments() + strides + sizes + wanted + opening + unread + statements + closing;
+  return unused_arguments() + vector_type_definitions() + strides + sizes + wanted + opening +
+         unread + statements + closing;
 }
 
 /// Returns a mention of each scalar that is stored, but whose readers the printer has folded away.

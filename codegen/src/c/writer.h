@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "c/internal.h"
@@ -72,6 +73,16 @@ class Writer {
                                   const std::vector<std::string>& extents, const std::string& flat,
                                   const Facts& facts) const;
   friend class TileWriter;
+  friend class RegisterWriter;
+  std::vector<const Loop*> loops_over_panels(const Loop& first) const;
+  void loop_over_panels(const std::vector<const Loop*>& chain, const Facts& facts);
+  void register_loops(const Loop& loop, const Facts& facts);
+  void declare_registers(const TensorDecl& t);
+  std::int64_t lanes_of(DType dtype) const;
+  const std::string& vector_type(DType dtype);
+  std::string register_name(const std::string& tensor, std::int64_t row, std::int64_t vector);
+  std::string vector_type_definitions() const;
+  std::string adjacent_test(const Loop& l) const;
   void pragma(const std::string& text);
   std::string lanes(const Loop& l);
   void open_scope(Symbol variable, const Facts& facts);
@@ -121,7 +132,9 @@ class Writer {
   std::set<std::string> declared_;       ///< rank-0 temporaries that a store declares
   std::vector<const TensorDecl*> heap_;  ///< temporaries of rank 1 or more
   std::set<std::string> opened_;  ///< accumulators that stand before the branch with their loop
-  std::map<const Expr*, std::string> limits_;  ///< limits of later loops, computed already
+  std::map<const Expr*, std::string> limits_;        ///< limits of later loops, computed already
+  std::map<std::string, std::string> vector_types_;  ///< by the type of an element
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::string> registers_;
   std::set<std::string> accumulators_read_;
   std::set<std::string> names_read_;
 };

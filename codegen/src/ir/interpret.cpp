@@ -4,6 +4,7 @@
 // index is checked against its tensor's shape, and every read against the stored elements.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -316,12 +317,21 @@ void Machine::fold(const StmtCode& s) {
 }  // namespace
 }  // namespace machine
 
+bool meets_demands(const LoopProgram& p, const Binding& binding) {
+  return std::ranges::all_of(p.demands, [&](const Condition& c) {
+    const std::int64_t value = evaluate(c.e, binding.values);
+    return c.kind == Condition::Kind::zero ? value == 0 : value >= 0;
+  });
+}
+
 std::vector<Array> interpret(const LoopProgram& p, const std::vector<Array>& inputs,
                              const std::map<std::string, Number>& params) {
   verify(p);
   std::vector<std::vector<std::int64_t>> shapes;
   for (const Array& a : inputs) shapes.push_back(a.shape);
   Binding binding = mote::bind(*p.source, shapes, params);
+  if (!meets_demands(p, binding))
+    throw InternalError(fmt::format("{}: {} does not hold", p.name, to_string(p.demands)));
   for (const NamedSize& size : p.source->sizes) {
     binding.values.emplace(Symbol(SymbolKind::size, size.name),
                            evaluate(size.value, binding.values));

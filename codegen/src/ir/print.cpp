@@ -3,6 +3,7 @@
 // out: text that is the same on every run. Sizes that the source names (OH) print by their name
 // wherever their value occurs; their meaning stands below the signature.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <utility>
@@ -131,6 +132,8 @@ std::string_view kind_text(LoopKind kind) {
       return "threads ";
     case LoopKind::simd:
       return "simd ";
+    case LoopKind::unrolled:
+      return "unrolled ";
   }
   throw InternalError("to_string: unknown kind of loop");
 }
@@ -141,6 +144,11 @@ std::string Printer::head(const Loop& loop) const {
                   within(expr(loop.begin), kProduct), within(expr(loop.end), kProduct));
   if (loop.step != Expr(1)) out += fmt::format(" step {}", expr(loop.step).text);
   if (loop.work != Expr(0)) out += fmt::format(", where {} is large", expr(loop.work).text);
+  std::vector<std::string> adjacent;
+  for (const KnownStride& k : loop.adjacent_under)
+    adjacent.push_back(fmt::format("axis {} of {} has stride {}", k.axis, k.tensor, k.stride));
+  for (const Symbol one : loop.adjacent_under_ones) adjacent.push_back(one.to_string() + " == 1");
+  if (!adjacent.empty()) out += fmt::format(", adjacent if {}", fmt::join(adjacent, " and "));
   std::string_view separator = " with ";
   for (const Accumulator& a : loop.accumulators) {
     out += fmt::format("{}{} = {}", separator, a.name, name(a.op));
@@ -186,6 +194,7 @@ std::string Printer::tensors(const LoopProgram& p, TensorRole role) const {
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", t.name, name(t.dtype));
     if (!t.shape.empty()) out += "[" + list(t.shape) + "]";
     if (!t.scope.empty()) out += " in each " + t.scope;
+    if (t.memory == TensorMemory::registers) out += " in registers";
   }
   return out;
 }
@@ -205,6 +214,9 @@ std::string Printer::program(const LoopProgram& p) const {
   if (!temporaries.empty()) out += "temporary " + temporaries + "\n";
   for (const KnownStride& k : p.strides)
     out += fmt::format("stride {} of {}, axis {}\n", k.stride, k.tensor, k.axis);
+  if (!p.demands.empty()) out += "demands " + conditions(p.demands).text + "\n";
+  if (p.vector_bytes != 0) out += fmt::format("vectors of {} bytes\n", p.vector_bytes);
+  if (p.multiplies_padding) out += "multiplies padding\n";
   body(p.body, 0, out);
   return out;
 }

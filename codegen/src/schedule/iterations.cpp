@@ -188,12 +188,12 @@ class Rounds {
     const bool only_here = std::ranges::all_of(
         all_, [&](const TensorReference& r) { return r.tensor != tensor || is_in(r, s_); });
     if (!only_here) return false;
-    std::vector<TensorReference> touched;
-    for (const TensorReference* r : inside(tensor)) touched.push_back(from_start(t, *r));
-    return std::ranges::all_of(touched, [&](const TensorReference& read) {
-      if (read.kind == TensorReference::Kind::store) return true;
-      return std::ranges::any_of(touched, [&](const TensorReference& store) {
-        return is_stored_in_round_of(read, store, base_);
+    const std::vector<const TensorReference*> touched = inside(tensor);
+    return std::ranges::all_of(touched, [&](const TensorReference* read) {
+      if (read->kind == TensorReference::Kind::store) return true;
+      return std::ranges::any_of(touched, [&](const TensorReference* store) {
+        return is_stored_in_round_of(*read, *store, base_) ||
+               is_stored_in_round_of(from_start(t, *read), from_start(t, *store), base_);
       });
     });
   }
@@ -239,6 +239,28 @@ void verify_loop(const LoopProgram& p, const Stmt& s) {
           return variables_of(within).contains(Symbol(SymbolKind::loop, scope));
         });
     if (!inside) fail(p, fmt::format("the iterations of loop {} share the temporary {}", v, t));
+  }
+}
+
+/// A tensor in registers has rows of whole vectors, which only simd loops in unrolled ones touch.
+void verify_registers(const LoopProgram& p, const TensorDecl& t) {
+  const auto fits = [&](const Expr& extent) { return extent.constant().value_or(0) > 0; };
+  const int lanes = p.vector_bytes / (t.dtype == DType::f64 ? 8 : 4);
+  if (t.role != TensorRole::temporary || !is_real(t.dtype) || lanes == 0 || t.shape.size() != 2 ||
+      !std::ranges::all_of(t.shape, fits) || *t.shape[1].constant() % lanes != 0)
+    fail(p, fmt::format("{} in registers has no rows of whole vectors", t.name));
+  for (const TensorReference& r : references(p.body, t.name)) {
+    const auto depth = r.path.size();
+    const Loop* lane = depth < 2 ? nullptr : as_loop(*r.path[depth - 1]);
+    const Loop* row = depth < 2 ? nullptr : as_loop(*r.path[depth - 2]);
+    const bool in_tile = lane != nullptr && row != nullptr && lane->kind == LoopKind::simd &&
+                         row->kind == LoopKind::unrolled && row->end == t.shape[0] &&
+                         lane->begin == Expr(0) && lane->end == t.shape[1] &&
+                         r.index == std::vector<Expr>{row->variable, lane->variable};
+    if (!in_tile)
+      fail(p,
+           fmt::format("{} in registers is accessed outside of the loops over its rows and lanes",
+                       t.name));
   }
 }
 
@@ -303,7 +325,12 @@ void verify_iterations(const LoopProgram& p) {
     const Loop* loop = as_loop(s);
     if (loop == nullptr) return;
     if (loop->kind == LoopKind::threads || loop->kind == LoopKind::simd) verify_loop(p, s);
+    if (loop->kind == LoopKind::unrolled &&
+        (loop->begin != Expr(0) || !loop->end.constant() || loop->step != Expr(1)))
+      fail(p, fmt::format("unrolled loop {} has no constant limits from 0", loop->variable.name()));
   });
+  for (const TensorDecl& t : p.tensors)
+    if (t.memory == TensorMemory::registers) verify_registers(p, t);
   for (const TensorDecl& t : p.tensors) {
     if (t.scope.empty()) continue;
     const Symbol scope(SymbolKind::loop, t.scope);

@@ -15,6 +15,7 @@
 #include "schedule/interchange.h"
 #include "schedule/iterations.h"
 #include "schedule/keep.h"
+#include "schedule/register_tile.h"
 #include "schedule/scan.h"
 #include "schedule/unit_strides.h"
 
@@ -70,19 +71,25 @@ bool can_fold_outward(const LoopProgram& p, const Loop& loop) {
 
 // ---- simd: the innermost loops over adjacent elements.
 
-void mark_simd(Version& v) {
+/// The part of a schedule that asks for the strides that let loops run in vectors.
+enum class Asks : std::uint8_t { version, loop };
+
+void mark_simd(Version& v, Asks who) {
   LoopProgram& p = v.program;
   for (const Path& path : loops_of(p)) {
     Stmt& s = at(p, path);
     Loop& loop = *as_loop(s);
-    if (holds_loop(loop.body) || loop.step != Expr(1)) continue;
+    if (holds_loop(loop.body) || loop.step != Expr(1) || loop.kind != LoopKind::serial) continue;
     if (!std::ranges::all_of(loop.accumulators, has_lanes) || !can_fold_outward(p, loop)) continue;
-    const auto strides = unit_strides(p, s);
-    if (!strides || !are_compatible(p.strides, *strides)) continue;
+    const auto needed = adjacency(p, s);
+    if (!needed || !are_compatible(p.strides, needed->strides)) continue;
+    if (who == Asks::version && !needed->ones.empty()) continue;
     const auto own = independent_iterations(p, s);
     if (!own || !own->empty()) continue;
-    for (const KnownStride& k : *strides)
-      if (std::ranges::find(p.strides, k) == p.strides.end()) p.strides.push_back(k);
+    for (const KnownStride& k : needed->strides)
+      if (std::ranges::find(p.strides, k) == p.strides.end())
+        (who == Asks::version ? p.strides : loop.adjacent_under).push_back(k);
+    loop.adjacent_under_ones = needed->ones;
     loop.kind = LoopKind::simd;
     const bool folds = !loop.accumulators.empty() || !outer_folds(loop).empty();
     if (v.name.empty()) v.name = "simd_" + loop.variable.name();
@@ -132,7 +139,9 @@ Expr work_in(const Body& body) {
   const Loop* chosen = nullptr;
   for (const Stmt& s : body) {
     const Loop* loop = as_loop(s);
-    if (loop != nullptr && (chosen == nullptr || !holds_loop(chosen->body))) chosen = loop;
+    if (loop != nullptr && loop->kind != LoopKind::unrolled &&
+        (chosen == nullptr || !holds_loop(chosen->body)))
+      chosen = loop;
   }
   return chosen == nullptr ? Expr(1) : rounds_of(*chosen) * work_in(chosen->body);
 }
@@ -217,25 +226,29 @@ void rely_on_rows(Version& rows, const std::vector<Symbol>& scans) {
 }
 
 /// Adds the version, and those in which one input repeats along the innermost axis.
-void add_with_repeats(const Version& v, Schedule& s) {
-  s.versions.push_back(v);
+void add_with_repeats(const Version& v, std::vector<Version>& versions) {
+  versions.push_back(v);
   for (const KnownStride& zero : repeatable(v.program, v.program.strides)) {
     Version repeated = v;
     for (KnownStride& k : repeated.program.strides)
       if (k.tensor == zero.tensor && k.axis == zero.axis) k = zero;
     repeated.name += "_repeat_" + zero.tensor;
     repeated.steps.push_back("repeat " + zero.tensor);
-    s.versions.push_back(std::move(repeated));
+    versions.push_back(std::move(repeated));
   }
 }
 
-/// Puts a version that relies on all strides of an earlier one, and on more, before it: each call
-/// that could run it would run the earlier one.
+/// Puts a version that relies on all that an earlier one relies on, and on more, before it: each
+/// call that could run it would run the earlier one.
 void put_demanding_first(std::vector<Version>& versions) {
-  const auto includes = [](const Version& all, const Version& some) {
-    return std::ranges::all_of(some.program.strides, [&](const KnownStride& k) {
-      return std::ranges::find(all.program.strides, k) != all.program.strides.end();
-    });
+  const auto holds_all = [](const auto& all, const auto& some) {
+    return std::ranges::all_of(
+        some, [&](const auto& one) { return std::ranges::find(all, one) != all.end(); });
+  };
+  const auto includes = [&](const Version& all, const Version& some) {
+    return holds_all(all.program.strides, some.program.strides) &&
+           holds_all(all.program.demands, some.program.demands) &&
+           all.program.vector_bytes >= some.program.vector_bytes;
   };
   for (auto late = versions.begin(); late != versions.end(); ++late) {
     const auto hides = [&](const Version& early) { return includes(*late, early); };
@@ -243,32 +256,63 @@ void put_demanding_first(std::vector<Version>& versions) {
   }
 }
 
-}  // namespace
+/// Returns the versions whose nests are tiled in registers, for each processor and axis.
+std::vector<Version> tiled(const Version& start, const ScheduleOptions& options) {
+  std::vector<Version> found;
+  for (const VectorAxis axis : {VectorAxis::innermost, VectorAxis::separate}) {
+    for (const RegisterShape& shape : options.shapes) {
+      Version v = start;
+      const auto steps = tile_in_registers(v.program, shape, axis, options.may_multiply_padding);
+      if (steps.empty()) break;
+      v.name = fmt::format("tile_{}{}", shape.vector_bytes,
+                           axis == VectorAxis::innermost ? "_innermost" : "");
+      v.steps.insert(v.steps.end(), steps.begin(), steps.end());
+      mark_simd(v, Asks::loop);
+      mark_outermost_threads(v, Body(v.program.body), {});
+      found.push_back(std::move(v));
+    }
+  }
+  return found;
+}
 
-Schedule schedule(const LoopProgram& p) {
-  Schedule s;
-  std::vector<Symbol> scans;
-  const Version start = native(p, scans);
+/// Returns the versions that rely on strides.
+std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>& scans) {
+  std::vector<Version> found;
   Version rows = start;
-  mark_simd(rows);
+  mark_simd(rows, Asks::version);
   mark_outermost_threads(rows, Body(rows.program.body), {});
   Version columns = start;
   if (move_inward(columns)) {
-    mark_simd(columns);
+    mark_simd(columns, Asks::version);
     mark_outermost_threads(columns, Body(columns.program.body), {});
   }
   if (rows.program.strides.empty() && !columns.program.strides.empty()) rely_on_rows(rows, scans);
-  if (!rows.program.strides.empty()) add_with_repeats(rows, s);
+  if (!rows.program.strides.empty()) add_with_repeats(rows, found);
   const bool differs = columns.program.strides != rows.program.strides;
   if (!columns.program.strides.empty() && differs) {
     if (columns.name == rows.name) columns.name += "_inward";
-    s.versions.push_back(std::move(columns));
+    found.push_back(std::move(columns));
   }
+  return found;
+}
+
+}  // namespace
+
+Schedule schedule(const LoopProgram& p, const ScheduleOptions& options) {
+  std::vector<Symbol> scans;
+  const Version start = native(p, scans);
+  Schedule s{tiled(start, options)};
+  std::ranges::move(on_strides(start, scans), std::back_inserter(s.versions));
   put_demanding_first(s.versions);
   Version any = start;
   mark_outermost_threads(any, Body(any.program.body), {});
   s.versions.push_back(std::move(any));
   return s;
+}
+
+bool multiplies_padding(const Schedule& s) {
+  return std::ranges::any_of(s.versions,
+                             [](const Version& v) { return v.program.multiplies_padding; });
 }
 
 void verify(const Schedule& s) {
@@ -282,9 +326,11 @@ std::string to_string(const Schedule& s) {
     for (const KnownStride& k : v.program.strides)
       strides += fmt::format("{}axis {} of {} has stride {}", strides.empty() ? "" : ", ", k.axis,
                              k.tensor, k.stride);
+    if (!v.program.demands.empty())
+      strides += (strides.empty() ? "" : ", ") + to_string(v.program.demands);
     out +=
         fmt::format("{}version {}, {}\n", out.empty() ? "" : "\n", v.name.empty() ? "any" : v.name,
-                    strides.empty() ? "for all other strides" : "where " + strides);
+                    strides.empty() ? "for all other calls" : "where " + strides);
     for (const std::string& step : v.steps) out += "  step: " + step + "\n";
     out += to_string(v.program);
   }

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <ranges>
 
 #include "ir/dependence.h"
 #include "passes/conditions.h"
@@ -50,8 +49,8 @@ Symbol Tiler::fresh_variable(const LoopProgram& p, const std::string& hint,
 }
 
 Tiler::Tiler(LoopProgram& p, const Body& body, std::vector<TileAxis> axes,
-             const std::set<std::string>& own)
-    : p_(p), body_(body), axes_(std::move(axes)) {
+             const std::set<std::string>& own, std::set<std::string> used, std::size_t innermost)
+    : p_(p), body_(body), axes_(std::move(axes)), innermost_(innermost), used_(std::move(used)) {
   for (const TileAxis& a : axes_) used_.insert(a.start.name());
   for (const std::string& name : own) {
     const TensorDecl t = *find_tensor(p_, name);
@@ -93,7 +92,7 @@ const std::string& Tiler::array_for(const std::string& name, DType dtype) {
   if (found != arrays_.end()) return found->second;
   const std::string array = symbol(name + "s").name();
   p_.tensors.push_back({array, TensorRole::temporary, dtype, amounts(),
-                        std::vector<std::string>(axes_.size()), axes_.back().start.name()});
+                        std::vector<std::string>(axes_.size()), scope()});
   return arrays_.emplace(name, array).first->second;
 }
 
@@ -135,7 +134,8 @@ void Tiler::close(Body& group, Body& out) {
 
 Stmt Tiler::over_tile(Body body) {
   rewrite_values(body, [this](const Value& value) { return on_arrays(value); });
-  for (const TileAxis& a : axes_ | std::views::reverse) {
+  for (auto axis = axes_.rbegin(); axis != axes_.rend(); ++axis) {
+    const TileAxis& a = *axis;
     const Symbol v = symbol(a.variable.name());
     rewrite_exprs(body, [&](const Expr& e) { return e.substitute({{a.variable, Expr(v)}}); });
     Loop loop{v, Expr(a.start), min(Expr(a.start) + Expr(a.amount), a.end), 1, {}, std::move(body)};

@@ -28,14 +28,17 @@ struct TileAxis {
 };
 
 /// Distributes the body of the innermost loop of a nest over tiles of its loops, the axes,
-/// outermost first. Scalars that live in an iteration become arrays with an element for each
-/// iteration of a tile; they are added to the program.
+/// outermost first. Scalars
+/// that live in an iteration become arrays with an element for each iteration of a tile; they are
+/// added to the program.
 class Tiler {
  public:
-  /// `own` are the temporaries that each iteration fills before it reads them. Throws CannotTile if
-  /// one of them is no scalar.
+  /// `own` are the temporaries that each iteration fills before it reads them; no name in `used` is
+  /// given to anything; the loop over tiles of axis `innermost` lies in those of the others. Throws
+  /// CannotTile if one of `own` is no scalar.
   Tiler(LoopProgram& p, const Body& body, std::vector<TileAxis> axes,
-        const std::set<std::string>& own);
+        const std::set<std::string>& own, std::set<std::string> used = {},
+        std::size_t innermost = 0);
   virtual ~Tiler() = default;
   Tiler(const Tiler&) = delete;
   Tiler& operator=(const Tiler&) = delete;
@@ -60,8 +63,11 @@ class Tiler {
   std::vector<Expr> position() const;
   std::vector<Expr> amounts() const;
   bool mentions_axis(const Expr& e) const;
+  /// Returns the variable of the loop in each of whose iterations the arrays are new.
+  const std::string& scope() const { return axes_[innermost_].start.name(); }
   const std::vector<TileAxis>& axes() const { return axes_; }
   LoopProgram& program() { return p_; }
+  const LoopProgram& program() const { return p_; }
   const Body& body() const { return body_; }
 
  public:
@@ -80,6 +86,7 @@ class Tiler {
   LoopProgram& p_;
   const Body body_;
   const std::vector<TileAxis> axes_;
+  const std::size_t innermost_;
   std::set<std::string> used_;
   std::map<std::string, std::string> arrays_;  ///< arrays of accumulators, names and scalars
 };

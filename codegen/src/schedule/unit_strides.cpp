@@ -20,37 +20,44 @@ std::optional<int> moving_axis(const TensorReference& r, Symbol v) {
   return axis;
 }
 
-/// Returns true if the index advances by 1 in each iteration.
-bool moves_on(const Expr& index, Symbol v) {
-  const auto linear = linear_in(index, v);
-  return linear && linear->factor == Expr(1);
-}
-
 bool moves(const TensorReference& r, Symbol v) {
   return std::ranges::any_of(r.index, [v](const Expr& e) { return e.mentions(v); });
 }
 
 }  // namespace
 
-std::optional<std::vector<KnownStride>> unit_strides(const LoopProgram& p, const Stmt& s) {
+std::optional<Adjacency> adjacency(const LoopProgram& p, const Stmt& s) {
   const Symbol v = std::get<Loop>(s.kind).variable;
-  std::vector<KnownStride> needed;
+  Adjacency needed;
   for (const TensorReference& r : references(p.body)) {
     if (std::ranges::find(r.path, &s) == r.path.end() || !moves(r, v)) continue;
     const TensorDecl* t = find_tensor(p, r.tensor);
     const auto axis = moving_axis(r, v);
-    if (t == nullptr || !axis || !moves_on(r.index[static_cast<std::size_t>(*axis)], v))
-      return std::nullopt;
+    if (t == nullptr || !axis) return std::nullopt;
+    const auto linear = linear_in(r.index[static_cast<std::size_t>(*axis)], v);
+    if (!linear) return std::nullopt;
+    if (linear->factor != Expr(1)) {
+      const auto factor = linear->factor.as_symbol();
+      if (!factor || factor->kind() != SymbolKind::param) return std::nullopt;
+      if (std::ranges::find(needed.ones, *factor) == needed.ones.end())
+        needed.ones.push_back(*factor);
+    }
     if (t->role == TensorRole::temporary) {
       if (*axis + 1 != static_cast<int>(t->shape.size())) return std::nullopt;
       continue;
     }
     const KnownStride stride{r.tensor, *axis, 1};
-    if (std::ranges::find(needed, stride) != needed.end()) continue;
-    if (!are_compatible(needed, {stride})) return std::nullopt;
-    needed.push_back(stride);
+    if (std::ranges::find(needed.strides, stride) != needed.strides.end()) continue;
+    if (!are_compatible(needed.strides, {stride})) return std::nullopt;
+    needed.strides.push_back(stride);
   }
   return needed;
+}
+
+std::optional<std::vector<KnownStride>> unit_strides(const LoopProgram& p, const Stmt& s) {
+  auto needed = adjacency(p, s);
+  if (!needed || !needed->ones.empty()) return std::nullopt;
+  return std::move(needed->strides);
 }
 
 std::vector<KnownStride> strides_along(const LoopProgram& p, Symbol v) {

@@ -9,9 +9,16 @@
 
 namespace mote {
 
-/// Returns the strides of inputs and outputs that must be 1 so that every access of the loop `s`
-/// that depends on its variable goes to the next element; nullopt if some access goes elsewhere for
-/// any strides.
+/// The strides and parameters that must be 1 so that a loop's accesses go from element to element.
+struct Adjacency {
+  std::vector<KnownStride> strides;  ///< of inputs and outputs
+  std::vector<Symbol> ones;          ///< parameters that multiply the loop's variable
+};
+
+/// Returns the strides and parameters that let every access of the loop `s` that depends on its
+/// variable go to the next element; nullopt if some access goes elsewhere for any strides.
+std::optional<Adjacency> adjacency(const LoopProgram& p, const Stmt& s);
+/// Returns the strides; nullopt also if a parameter must be 1.
 std::optional<std::vector<KnownStride>> unit_strides(const LoopProgram& p, const Stmt& s);
 
 /// Returns the strides of inputs and outputs that are 1 if a loop over v, in either direction, runs

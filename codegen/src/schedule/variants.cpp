@@ -25,12 +25,13 @@ bool returns_what_it_draws(const Program& p) {
   return std::ranges::any_of(outputs, [&](const Uop& u) { return drawn.contains(u.id()); });
 }
 
-std::string contract_c(const std::string& name, const char* accumulator, std::size_t functions) {
+std::string contract_c(const std::string& name, const char* accumulator, std::size_t functions,
+                       const char* form = "direct") {
   return fmt::format(
       "static const mote_contract {} = {{\n"
-      "    sizeof(mote_contract), {}, 0, 0, 1, \"direct\", {}, MOTE_IN_PLACE_ALL, {}, NULL, 0, "
+      "    sizeof(mote_contract), {}, 0, 0, 1, \"{}\", {}, MOTE_IN_PLACE_ALL, {}, NULL, 0, "
       "0, 0, 0}};\n",
-      name, accumulator, functions, functions > 0 ? "functions_f32" : "NULL");
+      name, accumulator, form, functions, functions > 0 ? "functions_f32" : "NULL");
 }
 
 }  // namespace
@@ -47,11 +48,12 @@ std::string fast_accuracy_c() {
   return fmt::format("static const mote_accuracy functions_f32[] = {{{}}};\n", functions);
 }
 
-std::string fast_contract_c(const std::string& name, DType dtype) {
-  if (dtype == DType::f64) return contract_c(name, "MOTE_ACC_NATIVE", 0);
+std::string fast_contract_c(const std::string& name, DType dtype, bool may_multiply_padding) {
+  const char* form = may_multiply_padding ? "padding_multiplied" : "direct";
+  if (dtype == DType::f64) return contract_c(name, "MOTE_ACC_NATIVE", 0, form);
   // Sums of 16-bit reals are kept in float.
   return contract_c(name, is_narrow(dtype) ? "MOTE_ACC_F32" : "MOTE_ACC_NATIVE",
-                    fast_accuracy().size());
+                    fast_accuracy().size(), form);
 }
 
 std::string reference_contract_c(const std::string& name) {

@@ -13,8 +13,11 @@
 namespace mote {
 namespace {
 
-std::string text_of(const LoopProgram& loops, const EmitOptions& how, bool fast) {
-  return fast ? emit_c(schedule(loops), how) : emit_c(loops, how);
+std::string text_of(const LoopProgram& loops, const Resolved& op, const EmitOptions& how,
+                    bool fast) {
+  if (!fast) return emit_c(loops, how);
+  const bool pads = op.record != nullptr && has_form(*op.record, kPaddingMultiplied);
+  return emit_c(schedule(loops, {.may_multiply_padding = pads}), how);
 }
 
 }  // namespace
@@ -35,12 +38,12 @@ std::string kernel_c(const Resolved& op, const KernelOptions& options) {
     own.opening = "";
     own.function += "_" + call.suffix;
     prototypes += emit_c_prototype(call.loops, own);
-    parts += "\n" + text_of(call.loops, own, options.fast);
+    parts += "\n" + text_of(call.loops, op, own, options.fast);
     how.opening += emit_c_choice(whole, {call.loops, own.function, call.outputs});
   }
   for (const std::string& input : optional_inputs(op, calls)) how.nullable.push_back(input);
   const std::string text =
-      prototypes + (prototypes.empty() ? "" : "\n") + text_of(whole, how, options.fast) + parts;
+      prototypes + (prototypes.empty() ? "" : "\n") + text_of(whole, op, how, options.fast) + parts;
   if (!options.standalone) return text;
   const std::string helpers = emit_c_helpers(called);
   return (options.fast ? emit_c_fast_includes() : emit_c_includes()) + "\n" + helpers +

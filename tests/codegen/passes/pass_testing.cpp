@@ -2,6 +2,9 @@
 // Draws random cases for loop programs, and compares results.
 #include "pass_testing.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <random>
 
@@ -17,14 +20,17 @@ struct Case {
   std::map<std::string, Number> params;
 };
 
-Array random_array(const Uop& u, const std::map<Symbol, std::int64_t>& values,
+/// The reals that are drawn: sums of whole numbers are the same in any order.
+enum class Reals : std::uint8_t { any, whole };
+
+Array random_array(const Uop& u, const std::map<Symbol, std::int64_t>& values, Reals reals,
                    std::mt19937& engine) {
   Array a;
   a.dtype = u.dtype();
   for (const Expr& e : u.shape()) a.shape.push_back(evaluate(e, values));
   std::uniform_int_distribution<int> small(-3, 3);
   std::uniform_real_distribution<double> real(-1, 1);
-  const bool whole = engine() % 2 == 0;
+  const bool whole = engine() % 2 == 0 || reals == Reals::whole;
   for (std::int64_t k = element_count(a.shape); k > 0; --k) {
     if (u.dtype() == DType::boolean) {
       a.values.emplace_back(std::int64_t{small(engine) > 0});
@@ -38,7 +44,7 @@ Array random_array(const Uop& u, const std::map<Symbol, std::int64_t>& values,
   return a;
 }
 
-Case random_case(const Program& p, std::mt19937& engine) {
+Case random_case(const Program& p, Reals reals, std::mt19937& engine) {
   constexpr std::int64_t kSizes[] = {0, 1, 2, 3, 5};
   Case c;
   std::map<Symbol, std::int64_t> values;
@@ -48,26 +54,25 @@ Case random_case(const Program& p, std::mt19937& engine) {
     if (d.is_integer) values[Symbol(SymbolKind::param, d.name)] = v;
   }
   for (const SizeRule& r : p.size_rules) values[r.size] = kSizes[engine() % 5];
-  for (const Uop& u : p.inputs) c.inputs.push_back(random_array(u, values, engine));
+  for (const Uop& u : p.inputs) c.inputs.push_back(random_array(u, values, reals, engine));
   return c;
 }
 
-bool is_legal(const Program& p, const Case& c) {
+bool is_legal(const LoopProgram& p, const Case& c) {
   std::vector<std::vector<std::int64_t>> shapes;
   for (const Array& a : c.inputs) shapes.push_back(a.shape);
   try {
-    mote::bind(p, shapes, c.params);
-    return true;
+    return meets_demands(p, mote::bind(*p.source, shapes, c.params));
   } catch (const Error&) {
     return false;
   }
 }
 
-/// Returns a case whose derived sizes are not negative.
-Case legal_case(const Program& p, std::mt19937& engine) {
+/// Returns a case whose derived sizes are not negative, and that meets the program's demands.
+Case legal_case(const LoopProgram& p, Reals reals, std::mt19937& engine) {
   constexpr int kTries = 1000;
   for (int k = 0; k < kTries; ++k)
-    if (Case c = random_case(p, engine); is_legal(p, c)) return c;
+    if (Case c = random_case(*p.source, reals, engine); is_legal(p, c)) return c;
   throw Error(p.name + ": no legal case among those drawn");
 }
 
@@ -78,17 +83,33 @@ bool are_identical(const Array& a, const Array& b) {
                     [](const Number& x, const Number& y) { return identical(x, y); });
 }
 
+std::string text_of(const Array& a) {
+  std::vector<std::string> values;
+  for (const Number& n : a.values)
+    values.push_back(n.is_real() ? fmt::format("{}", n.real()) : fmt::format("{}", n.integer()));
+  return fmt::format("[{}]({})", fmt::join(a.shape, ","), fmt::join(values, " "));
+}
+
+std::string text_of(const Case& c) {
+  std::string out;
+  for (const Array& a : c.inputs) out += (out.empty() ? "inputs " : ", ") + text_of(a);
+  for (const auto& [name, n] : c.params)
+    out += fmt::format(", {}={}", name, n.is_real() ? n.real() : static_cast<double>(n.integer()));
+  return out;
+}
+
 template <typename F, typename G>
-void expect_alike(const LoopProgram& p, const F& expected, const G& got) {
+void expect_alike(const LoopProgram& p, const F& expected, const G& got, Reals reals = Reals::any) {
   std::mt19937 engine(7);
   for (int k = 0; k < kCases; ++k) {
-    const Case c = legal_case(*p.source, engine);
+    const Case c = legal_case(p, reals, engine);
     const std::vector<Array> want = expected(c);
     const std::vector<Array> have = got(c);
     ASSERT_EQ(want.size(), have.size());
     for (std::size_t o = 0; o < want.size(); ++o)
       ASSERT_TRUE(are_identical(want[o], have[o]))
-          << "case " << k << ", output " << p.source->outputs[o].name << "\n"
+          << "case " << k << ", output " << p.source->outputs[o].name << ": expected "
+          << text_of(want[o]) << ", got " << text_of(have[o]) << ", " << text_of(c) << "\n"
           << to_string(p);
   }
 }
@@ -100,9 +121,11 @@ std::shared_ptr<const Program> program(const std::string& text) {
 }
 
 void expect_same_meaning(const LoopProgram& a, const LoopProgram& b) {
+  // Tiles in registers may take sums in another order.
   expect_alike(
       b, [&](const Case& c) { return interpret(a, c.inputs, c.params); },
-      [&](const Case& c) { return interpret(b, c.inputs, c.params); });
+      [&](const Case& c) { return interpret(b, c.inputs, c.params); },
+      b.vector_bytes == 0 ? Reals::any : Reals::whole);
 }
 
 void expect_right(const LoopProgram& p) {
@@ -130,10 +153,17 @@ void expect_unchanged(LoopProgram (*pass)(LoopProgram), const LoopProgram& p) {
   EXPECT_EQ(to_string(run_checked(pass, p)), to_string(p));
 }
 
-Schedule scheduled(const LoopProgram& p) {
-  Schedule s = schedule(p);
+Schedule scheduled(const LoopProgram& p, bool may_multiply_padding) {
+  ScheduleOptions options{.may_multiply_padding = may_multiply_padding};
+  Schedule s = schedule(p, options);
   verify(s);
-  for (const Version& v : s.versions) expect_same_meaning(p, v.program);
+  // The sizes drawn are less than those of a tile: the same steps are checked with smaller ones.
+  options.shapes = {{8, 1, 2}};
+  const Schedule small = schedule(p, options);
+  verify(small);
+  for (const Schedule* all : std::initializer_list<const Schedule*>{&s, &small})
+    for (const Version& v : all->versions)
+      if (all == &small || v.program.vector_bytes == 0) expect_same_meaning(p, v.program);
   return s;
 }
 

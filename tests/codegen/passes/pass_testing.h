@@ -32,6 +32,6 @@ LoopProgram expect_golden_pass(LoopProgram (*pass)(LoopProgram), const LoopProgr
 void expect_unchanged(LoopProgram (*pass)(LoopProgram), const LoopProgram& p);
 
 /// Schedules and verifies; expects that every version means the same as the program.
-Schedule scheduled(const LoopProgram& p);
+Schedule scheduled(const LoopProgram& p, bool may_multiply_padding = false);
 
 }  // namespace mote::test

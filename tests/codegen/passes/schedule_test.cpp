@@ -50,12 +50,16 @@ const Loop& loop_of(const Version& v, std::size_t k) {
   return std::get<Loop>(v.program.body.at(k).kind);
 }
 
-/// Returns true if every call that meets the strides of `later` meets those of `earlier`, which is
+/// Returns true if every call that meets what `later` relies on meets what `earlier` does, which is
 /// then asked in its place.
 bool hides(const Version& earlier, const Version& later) {
-  return std::ranges::all_of(earlier.program.strides, [&](const KnownStride& k) {
-    return std::ranges::find(later.program.strides, k) != later.program.strides.end();
-  });
+  const auto includes = [](const auto& all, const auto& some) {
+    return std::ranges::all_of(
+        some, [&](const auto& one) { return std::ranges::find(all, one) != all.end(); });
+  };
+  return includes(later.program.strides, earlier.program.strides) &&
+         includes(later.program.demands, earlier.program.demands) &&
+         earlier.program.vector_bytes <= later.program.vector_bytes;
 }
 
 TEST(Schedule, NoVersionIsHiddenByAnEarlierOne) {
@@ -111,6 +115,8 @@ TEST(Schedule, KeepsTheMeaningOfEveryKindOfLoop) {
   for (const char* op : {"layer_norm", "attention", "conv2d", "avg_pool2d", "cumsum", "argmax",
                          "batch_norm_training", "group_norm", "adam", "gather", "tile"})
     scheduled(compiled(op));
+  for (const char* op : {"conv2d", "conv2d.grad", "conv_transpose2d", "lstm_cell", "gemm.grad"})
+    scheduled(compiled(op, DType::f64), true);
   scheduled(compiled("std", DType::f64));
   scheduled(compiled("sum", DType::i64));
 }

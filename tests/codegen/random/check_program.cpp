@@ -57,15 +57,17 @@ std::optional<Mismatch> compare(const Program& p, const std::string& stage, cons
   return std::nullopt;
 }
 
+Binding binding_of(const Prepared& prepared, std::size_t t) {
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const Array& a : prepared.inputs[t]) shapes.push_back(a.shape);
+  return mote::bind(*prepared.program, shapes, prepared.trials[t].params);
+}
+
 /// True if every result is exact in f32 in any order of sums: then the fast variant must agree too.
 bool is_exact(const Prepared& prepared, std::size_t t) {
   if (prepared.trials[t].fill != Fill::integers) return false;
-  std::vector<std::vector<std::int64_t>> shapes;
-  for (const Array& a : prepared.inputs[t]) shapes.push_back(a.shape);
-  const Program& p = *prepared.program;
-  const Binding binding = mote::bind(p, shapes, prepared.trials[t].params);
   constexpr std::int64_t kRadius = 9;  // of the values that make_inputs draws
-  return exactness(p, binding, FillKind::integer, kRadius).exact;
+  return exactness(*prepared.program, binding_of(prepared, t), FillKind::integer, kRadius).exact;
 }
 
 std::optional<Mismatch> check_stage(const Prepared& prepared, const std::string& stage,
@@ -79,6 +81,7 @@ std::optional<Mismatch> check_stage(const Prepared& prepared, const std::string&
     if (only_exact && !is_exact(prepared, t)) continue;
     const Trial& trial = prepared.trials[t];
     try {
+      if (!meets_demands(loops, binding_of(prepared, t))) continue;
       const std::vector<Array> got = interpret(loops, prepared.inputs[t], trial.params);
       if (auto m = compare(*prepared.program, stage, trial, prepared.expected[t], got)) return m;
     } catch (const std::exception& e) {
@@ -100,15 +103,21 @@ bool has_step(const Version& v, std::string_view word) {
       v.steps, [&](const std::string& step) { return step.find(word) != std::string::npos; });
 }
 
+/// Tiles in registers are small, so that sizes of trials are enough for them.
+ScheduleOptions small_tiles() { return {.may_multiply_padding = true, .shapes = {{8, 1, 2}}}; }
+
 std::optional<Mismatch> check_schedule(Prepared& prepared) {
   std::optional<Mismatch> found;
-  for (const Version& v : schedule(*prepared.final).versions) {
+  for (const Version& v : schedule(*prepared.final, small_tiles()).versions) {
+    const bool is_tiled = v.program.vector_bytes != 0;
+    if (is_tiled) prepared.stages.insert("schedule tile");
     prepared.stages.insert(v.name.empty() ? "schedule" : "schedule simd");
     if (has_step(v, "scan ")) prepared.stages.insert("schedule scan");
     // Values that an f32 output keeps are rounded there, as they are in float; a sum that is
-    // carried backwards adds in another order.
+    // carried backwards, or in tiles, adds in another order.
     if (!found && !reads_an_output(v.program))
-      found = check_stage(prepared, "schedule " + v.name, v.program, has_step(v, ", backwards"));
+      found = check_stage(prepared, "schedule " + v.name, v.program,
+                          is_tiled || has_step(v, ", backwards"));
   }
   return found;
 }

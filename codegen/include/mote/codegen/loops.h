@@ -99,9 +99,18 @@ struct Accumulator {
 
 /// The manner in which the iterations of a loop run; a schedule sets it.
 enum class LoopKind : std::uint8_t {
-  serial,   ///< in order
-  threads,  ///< shared among threads, with those of the loops of this kind directly below
-  simd,     ///< in vectors; accumulators are kept by lanes, in any order
+  serial,    ///< in order
+  threads,   ///< shared among threads, with those of the loops of this kind directly below
+  simd,      ///< in vectors; accumulators are kept by lanes, in any order
+  unrolled,  ///< in order; the limits are constants, and the text has each iteration
+};
+
+/// A stride, in elements, that an input or output is known to have.
+struct KnownStride {
+  std::string tensor;
+  int axis;
+  std::int64_t stride;
+  friend bool operator==(const KnownStride&, const KnownStride&) = default;
 };
 
 /// The loop for (variable = begin; variable < end; variable += step). The accumulators are set to
@@ -117,6 +126,11 @@ struct Loop {
   /// The number of innermost iterations of the outermost of loops of threads, which share their
   /// iterations only if it is large.
   Expr work{0};
+  /// Strides under which iterations that follow each other access adjacent elements. A simd loop
+  /// that has some asks for them when it starts, and runs in order if a call has others.
+  std::vector<KnownStride> adjacent_under = {};
+  /// Parameters that must be 1 besides, such as the stride of a window.
+  std::vector<Symbol> adjacent_under_ones = {};
 };
 /// A branch is transparent to accumulators: those of loops in it can be read after it, in the body
 /// that holds it, and are neutral if it was not taken.
@@ -155,6 +169,14 @@ struct Stmt {
 };
 
 enum class TensorRole : std::uint8_t { input, output, temporary };
+
+/// The place where the elements of a temporary are kept.
+enum class TensorMemory : std::uint8_t {
+  automatic,  ///< the stack if its size is known and small, otherwise memory from the heap
+  registers,  ///< vector registers: its shape is constant, and only unrolled and simd loops touch
+              ///< it
+};
+
 struct TensorDecl {
   std::string name;
   TensorRole role;
@@ -164,14 +186,7 @@ struct TensorDecl {
   /// For a temporary in a schedule, the loop variable that it is local to: each iteration has its
   /// own. Empty: there is one for the whole program.
   std::string scope = {};
-};
-
-/// A stride, in elements, that an input or output is known to have.
-struct KnownStride {
-  std::string tensor;
-  int axis;
-  std::int64_t stride;
-  friend bool operator==(const KnownStride&, const KnownStride&) = default;
+  TensorMemory memory = TensorMemory::automatic;
 };
 
 struct LoopProgram {
@@ -183,6 +198,13 @@ struct LoopProgram {
   /// be taken in any order; the interpreter computes in double nevertheless.
   bool native = false;
   std::vector<KnownStride> strides = {};
+  /// Conditions on the sizes and parameters of a call that the program relies on.
+  Conditions demands = {};
+  /// The size of the vectors that tensors in registers consist of; 0 if there are none.
+  int vector_bytes = 0;
+  /// Terms outside of a tensor are computed as products with 0, which are NaN where the other
+  /// factor is not finite: the form `padding_multiplied` (docs/bound.md).
+  bool multiplies_padding = false;
   /// The statements are a part of a program's: other parts may store and read the tensors.
   bool is_part = false;
 };
@@ -208,6 +230,9 @@ std::string to_string(const LoopProgram& p);
 std::string to_string(const Stmt& s, int indent = 0);
 std::string to_string(const Value& v);
 std::string to_string(const Conditions& c);
+
+/// Returns true if sizes and parameters are as the program demands.
+bool meets_demands(const LoopProgram& p, const Binding& binding);
 
 /// Runs the program on dense row-major inputs, as evaluate() runs the source. Throws Error as
 /// bind() does, and InternalError for a read or write out of range or a read of a missing element.

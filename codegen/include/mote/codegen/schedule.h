@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns the loops of compile() into versions of them whose loops say how they run, as the last
-// stage before fast C. A version is right only if some strides are 1 (or 0); the last is right for
-// any.
+// stage before fast C. A version is right only if some strides are 1 (or 0) and some sizes are
+// large enough; the last is right for any.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace MOTE_API mote {
 struct Version {
   std::string name;  ///< a word that distinguishes it from the others; the last has none
   std::vector<std::string> steps;  ///< the transformations of the loops, in order
-  LoopProgram program;             ///< native; it relies on program.strides
+  LoopProgram program;             ///< native; it relies on program.strides and program.demands
 };
 
 /// The versions, in the order in which they are tried.
@@ -23,10 +23,30 @@ struct Schedule {
   std::vector<Version> versions;
 };
 
+/// A tile of sums in vector registers, for processors whose registers have `vector_bytes` bytes:
+/// `vectors` of them side by side in each of `rows` rows.
+struct RegisterShape {
+  int vector_bytes;
+  int vectors;
+  int rows;
+};
+
+struct ScheduleOptions {
+  /// Terms outside of a tensor may be computed as products with 0: the op has the form
+  /// `padding_multiplied` (docs/bound.md).
+  bool may_multiply_padding = false;
+  /// The tiles to make versions with, the widest first. These leave few registers idle beside those
+  /// that hold operands.
+  std::vector<RegisterShape> shapes = {{64, 2, 8}, {32, 2, 6}, {16, 2, 6}};
+};
+
 /// Applies each step only if the dependences of the program allow it. Results differ from p's only
 /// by rounding and by the order of sums; in exact arithmetic they are equal. An f32 output may be
 /// read back if it keeps a value that is computed in float anyway.
-Schedule schedule(const LoopProgram& p);
+Schedule schedule(const LoopProgram& p, const ScheduleOptions& options = {});
+
+/// Returns true if some version computes terms outside of a tensor as products with 0.
+bool multiplies_padding(const Schedule& s);
 
 /// Runs verify() on every version.
 void verify(const Schedule& s);

@@ -18,8 +18,10 @@ bool has_fast_variant(const Program& program, DType dtype);
 /// promise in f32.
 std::string fast_accuracy_c();
 /// Returns C text: a static mote_contract `name` of the fast variant of a dtype, whose functions
-/// are functions_f32; kernels of f64 and of the variant reference need no such table.
-std::string fast_contract_c(const std::string& name, DType dtype);
+/// are functions_f32; kernels of f64 and of the variant reference need no such table. If
+/// `may_multiply_padding`, as ScheduleOptions has it, the form is `padding_multiplied`.
+std::string fast_contract_c(const std::string& name, DType dtype,
+                            bool may_multiply_padding = false);
 std::string reference_contract_c(const std::string& name);
 
 [[deprecated("the old name of reference_contract_c; it goes with version 0.3")]] inline std::string

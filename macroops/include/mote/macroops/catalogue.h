@@ -56,6 +56,8 @@ struct Form {
 };
 /// The form that is the definition itself.
 inline constexpr std::string_view kDirect = "direct";
+/// The form in which terms outside of a tensor are products with 0.
+inline constexpr std::string_view kPaddingMultiplied = "padding_multiplied";
 
 struct OpRecord {
   std::string name;
@@ -130,6 +132,7 @@ std::shared_ptr<const Program> instantiate(const OpRecord& record, const Instanc
                                            std::string_view form);
 /// Returns kDirect and the names of the other forms.
 std::vector<std::string> form_names(const OpRecord& record);
+bool has_form(const OpRecord& record, std::string_view name);
 bool has_instance(const OpRecord& record, const Instance& instance);
 /// Returns the inputs of the record whose data the instance reads. Of the others that are present,
 /// it needs only the shape.

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the unrolled loops over tensors in registers: a variable of a vector type for each vector
+// of a row, and a statement for each. A plain array instead would be kept in memory or not at the
+// compiler's whim.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "c/writer.h"
+#include "ir/dependence.h"
+#include "mote/base/error.h"
+#include "mote/codegen/walk.h"
+
+namespace mote::emit {
+namespace {
+
+/// Returns the constant extent of a loop from 0.
+std::int64_t extent_of(const Loop& loop) { return *(loop.end - loop.begin).constant(); }
+
+bool changes_along(const Value& v, Symbol variable) {
+  bool found = false;
+  (void)rewrite_exprs(v, [&](const Expr& e) {
+    found = found || e.mentions(variable);
+    return e;
+  });
+  return found;
+}
+
+Value with(const Value& v, Symbol variable, const Expr& e) {
+  return rewrite_exprs(v, [&](const Expr& old) { return old.substitute({{variable, e}}); });
+}
+
+/// Returns the loop and those directly below it, down to the first whose body is no single loop, or
+/// an unrolled one; empty if one of them is of another kind than serial, other than a last simd
+/// loop.
+std::vector<const Loop*> chain_from(const Loop& first) {
+  std::vector<const Loop*> chain;
+  for (const Loop* l = &first; l->kind != LoopKind::unrolled; l = as_loop(l->body.front())) {
+    const bool is_last = l->body.size() != 1 || as_loop(l->body.front()) == nullptr;
+    const bool is_plain = l->kind == LoopKind::serial || (l->kind == LoopKind::simd && is_last);
+    if (!is_plain || l->step != Expr(1) || !l->accumulators.empty() || !l->adjacent_under.empty() ||
+        !l->adjacent_under_ones.empty())
+      return {};
+    chain.push_back(l);
+    if (is_last) return chain;
+  }
+  return chain;
+}
+
+/// Returns true if the iterations of the chain access elements of the temporary in the order in
+/// which they lie in memory, or always the same.
+bool is_in_order(const TensorDecl& t, const std::vector<Expr>& index,
+                 const std::vector<const Loop*>& chain) {
+  const auto moves = [&](const Expr& e) {
+    return std::ranges::any_of(chain, [&](const Loop* l) { return e.mentions(l->variable); });
+  };
+  const auto first = std::ranges::find_if(index, moves);
+  if (first == index.end()) return true;
+  if (t.role != TensorRole::temporary) return false;
+  const auto axis = static_cast<std::size_t>(first - index.begin());
+  if (axis + chain.size() > index.size()) return false;
+  for (std::size_t k = 0; k < chain.size(); ++k) {
+    const Loop& l = *chain[k];
+    if (index[axis + k] != Expr(l.variable)) return false;
+    if (k > 0 && (l.begin != Expr(0) || l.end != t.shape[axis + k])) return false;
+  }
+  return std::none_of(first + static_cast<std::ptrdiff_t>(chain.size()), index.end(), moves);
+}
+
+}  // namespace
+
+/// Writes one statement for each row and vector of the loops' iterations.
+class RegisterWriter {
+ public:
+  RegisterWriter(Writer& writer, const Loop& loop, const Facts& facts)
+      : w_(writer), rows_(loop), lanes_(*as_loop(loop.body.at(0))), facts_(facts) {}
+
+  void write() {
+    for (const Stmt& s : lanes_.body) for_each_value(s, [&](const Value& v) { load_shared(v); });
+    for (std::int64_t row = 0; row < extent_of(rows_); ++row) {
+      scalars_.clear();
+      for (const Stmt& s : lanes_.body) statement(s, row);
+    }
+  }
+
+ private:
+  std::int64_t lanes_of(DType dtype) const { return w_.lanes_of(dtype); }
+
+  const TensorDecl& tensor(const std::string& name) const { return *find_tensor(w_.p_, name); }
+
+  /// Loads the vectors that all rows share.
+  void load_shared(const Value& v) {
+    const auto* load = std::get_if<value::Load>(&v->kind);
+    if (load == nullptr || tensor(load->tensor).memory == TensorMemory::registers) return;
+    if (!changes_along(v, lanes_.variable) || changes_along(v, rows_.variable)) return;
+    if (std::ranges::any_of(shared_, [&](const auto& s) { return equal(s.first, v); })) return;
+    std::vector<std::string> names;
+    for (std::int64_t lane = 0; lane < extent_of(lanes_); lane += lanes_of(v->dtype)) {
+      names.push_back(w_.names_.fresh(fmt::format("{}_{}", load->tensor, names.size())));
+      w_.line(fmt::format("const {} {} = {};", w_.vector_type(v->dtype), names.back(),
+                          memory(*load, 0, lane)));
+    }
+    shared_.emplace_back(v, std::move(names));
+  }
+
+  /// Returns the vector in memory that begins at the lane.
+  std::string memory(const value::Load& load, std::int64_t row, std::int64_t lane) const {
+    return memory(load.tensor, load.index, row, lane);
+  }
+  std::string memory(const std::string& name, const std::vector<Expr>& index, std::int64_t row,
+                     std::int64_t lane) const {
+    const TensorDecl& t = tensor(name);
+    if (t.role != TensorRole::temporary || index.empty() ||
+        linear_in(index.back(), lanes_.variable)->factor != Expr(1))
+      throw InternalError(fmt::format("emit_c: the lanes of {} are not adjacent", name));
+    std::vector<Expr> here;
+    for (const Expr& e : index)
+      here.push_back(e.substitute({{rows_.variable, row}, {lanes_.variable, lane}}));
+    return fmt::format("*({} *)&{}", w_.vector_type(t.dtype), w_.printer_.element(t, here, facts_));
+  }
+
+  std::string variable(const std::string& name, std::int64_t row, std::int64_t lane) const {
+    const TensorDecl& t = tensor(name);
+    return w_.printer_.read(w_.register_name(name, row, lane / lanes_of(t.dtype)));
+  }
+
+  void statement(const Stmt& s, std::int64_t row) {
+    const auto* store = std::get_if<Store>(&s.kind);
+    const auto* reduce = std::get_if<StoreReduce>(&s.kind);
+    if (store == nullptr && (reduce == nullptr || reduce->op != ScatterOp::add))
+      throw InternalError("emit_c: registers are stored, or added to");
+    const std::string& name = store != nullptr ? store->tensor : reduce->tensor;
+    const std::vector<Expr>& index = store != nullptr ? store->index : reduce->index;
+    const Value& v = store != nullptr ? store->value : reduce->value;
+    const TensorDecl& t = tensor(name);
+    const bool in_registers = t.memory == TensorMemory::registers;
+    const Value scalar_parts = with_scalars(v, row);
+    for (std::int64_t lane = 0; lane < extent_of(lanes_); lane += lanes_of(t.dtype)) {
+      const std::string left =
+          in_registers ? variable(name, row, lane) : memory(name, index, row, lane);
+      w_.line(fmt::format("{} {}= {};", left, reduce != nullptr ? "+" : "",
+                          is_vector(scalar_parts) ? vector(scalar_parts, row, lane).text
+                                                  : splat(scalar_parts, t.dtype)));
+    }
+  }
+
+  bool is_vector(const Value& v) const { return changes_along(v, lanes_.variable); }
+
+  /// Returns a vector whose lanes are all x.
+  std::string splat(const Value& x, DType dtype) const {
+    const std::string zero = fmt::format("({}){{0}}", w_.vector_type(dtype));
+    const auto* constant = std::get_if<value::Constant>(&x->kind);
+    if (constant != nullptr && constant->number.real() == 0) return zero;
+    return zero + " + " + within(as_type(w_.printer_.value(x, facts_), dtype), kProduct);
+  }
+
+  Text as_type(const Text& x, DType dtype) const { return is_in_float(dtype) ? as_float(x) : x; }
+
+  /// Returns the value with a constant for each part that loads but does not change along the
+  /// lanes, which is evaluated once for the row.
+  Value with_scalars(const Value& v, std::int64_t row) {
+    if (!is_vector(v)) {
+      if (std::holds_alternative<value::Constant>(v->kind)) return v;
+      const auto known =
+          std::ranges::find_if(scalars_, [&](const auto& s) { return equal(s.first, v); });
+      if (known != scalars_.end()) return known->second;
+      const Text text = as_type(w_.printer_.value(with(v, rows_.variable, row), facts_), v->dtype);
+      const auto* load = std::get_if<value::Load>(&v->kind);
+      const std::string name =
+          w_.names_.fresh(fmt::format("{}_{}", load != nullptr ? load->tensor : "row", row));
+      w_.line(fmt::format("const {} {} = {};", local_type(v->dtype, true), name, text.text));
+      w_.names_.add_local(name);
+      return scalars_.emplace_back(v, bound_value(name, v->dtype)).second;
+    }
+    const auto* op = std::get_if<value::Op>(&v->kind);
+    if (op == nullptr) return v;
+    std::vector<Value> args;
+    for (const Value& a : op->args) args.push_back(with_scalars(a, row));
+    return op_value(op->op, std::move(args), op->arg_dtype, v->dtype);
+  }
+
+  /// Returns the lanes of the value; a part that is the same for all of them is a scalar.
+  Text vector(const Value& v, std::int64_t row, std::int64_t lane) const {
+    if (!is_vector(v)) return as_type(w_.printer_.value(v, facts_), v->dtype);
+    if (const auto* load = std::get_if<value::Load>(&v->kind)) {
+      if (tensor(load->tensor).memory == TensorMemory::registers)
+        return {variable(load->tensor, row, lane)};
+      const auto known =
+          std::ranges::find_if(shared_, [&](const auto& s) { return equal(s.first, v); });
+      if (known != shared_.end())
+        return {known->second.at(static_cast<std::size_t>(lane / lanes_of(v->dtype)))};
+      return {memory(*load, row, lane), kUnary};
+    }
+    const auto* op = std::get_if<value::Op>(&v->kind);
+    if (op == nullptr) throw InternalError("emit_c: a value has no form in vectors");
+    std::vector<Text> args;
+    for (const Value& a : op->args) args.push_back(vector(a, row, lane));
+    if (op->op == MapOp::neg) return {"-" + operand(args.at(0), kUnary), kUnary};
+    const auto& infix = info(op->op).infix;
+    if (!infix) throw InternalError("emit_c: an op has no form in vectors");
+    const auto next = static_cast<Precedence>(infix->precedence + 1);
+    return {fmt::format("{} {} {}", within(args.at(0), infix->precedence), infix->symbol,
+                        operand(args.at(1), next)),
+            infix->precedence};
+  }
+
+  Writer& w_;
+  const Loop& rows_;
+  const Loop& lanes_;
+  const Facts& facts_;
+  std::vector<std::pair<Value, std::vector<std::string>>> shared_;  ///< loads, and their vectors
+  std::vector<std::pair<Value, Value>> scalars_;                    ///< parts, and their constants
+};
+
+/// Returns the loops whose statements take the elements of panels in the order of memory, from the
+/// first on, which are written as one; empty if they are not several.
+std::vector<const Loop*> Writer::loops_over_panels(const Loop& first) const {
+  if (p_.vector_bytes == 0) return {};
+  std::vector<const Loop*> chain = chain_from(first);
+  if (chain.size() < 2) return {};
+  const Body& body = chain.back()->body;
+  const bool has_branch = std::ranges::any_of(
+      body, [](const Stmt& s) { return nested_body(s) != nullptr && as_loop(s) == nullptr; });
+  const auto in_order = [&](const Access& a) {
+    return is_in_order(*find_tensor(p_, a.tensor), a.index, chain);
+  };
+  if (has_branch || !std::ranges::all_of(accesses(body), in_order)) return {};
+  return chain;
+}
+
+void Writer::loop_over_panels(const std::vector<const Loop*>& chain, const Facts& facts) {
+  Body body = chain.back()->body;
+  Expr inner = 1;
+  std::string hint;
+  std::map<Symbol, Expr> at_start;
+  for (const Loop* l : chain) {
+    hint += (hint.empty() ? "" : "_") + l->variable.name();
+    at_start.emplace(l->variable, 0);
+    if (l != chain.front()) inner = inner * l->end;
+  }
+  const Symbol flat(SymbolKind::loop, names_.fresh(hint));
+  names_.add_local(flat.name());
+  at_start[chain.back()->variable] = Expr(flat);
+  substitute(body, at_start);
+  const Loop& first = *chain.front();
+  loop({flat, first.begin * inner, first.end * inner, 1, {}, std::move(body), chain.back()->kind},
+       facts);
+}
+
+void Writer::register_loops(const Loop& loop, const Facts& facts) {
+  line("{");
+  ++indent_;
+  RegisterWriter(*this, loop, facts).write();
+  --indent_;
+  line("}");
+}
+
+std::int64_t Writer::lanes_of(DType dtype) const {
+  return p_.vector_bytes / (is_in_float(dtype) ? 4 : 8);
+}
+
+const std::string& Writer::vector_type(DType dtype) {
+  std::string& type = vector_types_[local_type(dtype, true)];
+  if (type.empty()) type = names_.fresh(is_in_float(dtype) ? "floats" : "doubles");
+  return type;
+}
+
+std::string Writer::register_name(const std::string& tensor, std::int64_t row,
+                                  std::int64_t vector) {
+  std::string& name = registers_[{tensor, row, vector}];
+  if (name.empty()) name = names_.fresh(fmt::format("{}_{}_{}", tensor, row, vector));
+  return name;
+}
+
+/// Declares the variables of a tensor in registers, a line for each row.
+void Writer::declare_registers(const TensorDecl& t) {
+  const std::int64_t vectors = *t.shape.at(1).constant() / lanes_of(t.dtype);
+  for (std::int64_t row = 0; row < *t.shape.at(0).constant(); ++row) {
+    std::string all;
+    for (std::int64_t k = 0; k < vectors; ++k)
+      all += (k == 0 ? "" : ", ") + register_name(t.name, row, k);
+    line(fmt::format("{} {};", vector_type(t.dtype), all));
+  }
+}
+
+/// Returns the definitions of the vector types; they may be read at any element's address.
+std::string Writer::vector_type_definitions() const {
+  std::string out;
+  for (const auto& [element, type] : vector_types_)
+    out += wrap(fmt::format("  typedef {} {} __attribute__((vector_size({}), aligned(sizeof({})), "
+                            "may_alias));",
+                            element, type, p_.vector_bytes, element)) +
+           "\n";
+  return out;
+}
+
+}  // namespace mote::emit

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/nest.h"
+
+#include <algorithm>
+#include <map>
+
+#include "ir/dependence.h"
+#include "mote/codegen/walk.h"
+#include "passes/conditions.h"
+#include "schedule/combine.h"
+
+namespace mote {
+namespace {
+
+/// Returns the operands of a minimum or maximum, or the expression itself.
+std::vector<Expr> arms(const Expr& e, Atom::Kind kind) {
+  const Atom* atom = e.as_atom();
+  if (atom != nullptr && atom->kind == kind) return atom->args;
+  return {e};
+}
+
+/// Appends the loop with limits of sizes and parameters; its other limits become conditions.
+bool add_range(const Loop& loop, ReductionNest& nest) {
+  if (loop.step != Expr(1)) return false;
+  const Expr v(loop.variable);
+  std::optional<Expr> begin, end;
+  for (const Expr& e : arms(loop.begin, Atom::Kind::max)) {
+    if (e.has_load()) return false;
+    if (mentions_loop(e))
+      nest.conditions.push_back({Condition::Kind::nonneg, v - e});
+    else
+      begin = begin ? max(*begin, e) : e;
+  }
+  for (const Expr& e : arms(loop.end, Atom::Kind::min)) {
+    if (e.has_load()) return false;
+    if (mentions_loop(e))
+      nest.conditions.push_back({Condition::Kind::nonneg, e - v - 1});
+    else
+      end = end ? min(*end, e) : e;
+  }
+  if (!begin || !end) return false;
+  nest.loops.push_back({loop.variable, *begin, *end});
+  return true;
+}
+
+/// Replaces names that a Let of the body binds.
+Value unbound(const Value& v, const std::map<std::string, Value>& bound) {
+  return rewrite(v, [&](const Value& node) {
+    const auto* b = std::get_if<value::Bound>(&node->kind);
+    const auto found = b == nullptr ? bound.end() : bound.find(b->name);
+    return found == bound.end() ? node : found->second;
+  });
+}
+
+bool names_in_indices(const Value& v, const std::map<std::string, Value>& bound) {
+  bool found = false;
+  (void)rewrite_exprs(v, [&](const Expr& e) {
+    for_each_load(e, [&](const Atom& a) { found = found || bound.contains(a.tensor); });
+    return e;
+  });
+  return found;
+}
+
+/// Collects the folds of a body; false if it does anything else.
+bool find_folds(const Body& body, std::vector<Fold>& folds) {
+  std::map<std::string, Value> bound;
+  for (const Stmt& s : body) {
+    const auto* let = std::get_if<Let>(&s.kind);
+    const auto* fold = std::get_if<Fold>(&s.kind);
+    if (let == nullptr && fold == nullptr) return false;
+    const Value& v = let != nullptr ? let->value : fold->value;
+    if (names_in_indices(v, bound)) return false;
+    if (let != nullptr)
+      bound.emplace(let->name, unbound(v, bound));
+    else if (combine_of(fold->op))
+      folds.push_back({fold->accumulator, fold->op, unbound(v, bound), fold->position});
+    else
+      return false;
+  }
+  return !folds.empty();
+}
+
+}  // namespace
+
+std::optional<ReductionNest> reduction_nest(const Loop& reduction, Facts facts) {
+  ReductionNest nest;
+  if (reduction.accumulators.empty() || !add_range(reduction, nest)) return std::nullopt;
+  const Body* body = &reduction.body;
+  while (body->size() == 1 && nested_body(body->front()) != nullptr) {
+    if (const Loop* loop = as_loop(body->front())) {
+      if (!loop->accumulators.empty() || !add_range(*loop, nest)) return std::nullopt;
+    } else {
+      for (const Condition& c : std::get<If>(body->front().kind).conditions) {
+        if (has_load(c)) return std::nullopt;
+        nest.conditions.push_back(c);
+      }
+    }
+    body = nested_body(body->front());
+  }
+  for (const LoopRange& l : nest.loops) {
+    if (!facts.prove_nonneg(l.end - l.begin)) return std::nullopt;
+    facts.set_range(l.variable, l.begin, l.end);
+  }
+  auto conditions = clean(nest.conditions, facts);
+  if (!conditions || !find_folds(*body, nest.folds)) return std::nullopt;
+  nest.conditions = *std::move(conditions);
+  return nest;
+}
+
+std::set<Symbol> symbols_of(const Value& v) {
+  std::set<Symbol> found;
+  (void)rewrite_exprs(v, [&](const Expr& e) {
+    found.insert(e.symbols().begin(), e.symbols().end());
+    return e;
+  });
+  return found;
+}
+
+bool mentions(const Value& v, Symbol symbol) { return symbols_of(v).contains(symbol); }
+
+}  // namespace mote

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/nest_tiler.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ir/dependence.h"
+#include "mote/codegen/walk.h"
+#include "schedule/combine.h"
+
+namespace mote {
+namespace {
+
+bool is_kept_in_float(DType dtype) { return is_real(dtype) && dtype != DType::f64; }
+
+/// Returns the loops of the reduction, those first whose iterations some condition leaves out: the
+/// innermost loops are then long.
+std::vector<LoopRange> ordered_loops(const TiledReduction& r) {
+  const auto is_left_out = [&](const LoopRange& l) {
+    return std::ranges::any_of(r.nest.conditions,
+                               [&](const Condition& c) { return c.e.mentions(l.variable); });
+  };
+  std::vector<LoopRange> ordered = r.nest.loops;
+  std::stable_partition(ordered.begin(), ordered.end(), is_left_out);
+  return ordered;
+}
+
+/// Returns the loops of the chain that are not tiled.
+std::vector<LoopRange> outer_loops_of(const SharedLoops& chain, const TileOfNest& tile) {
+  std::vector<LoopRange> outer;
+  for (const Loop* l : chain.loops)
+    if (l != &tile.vector && l != &tile.rows) outer.push_back({l->variable, l->begin, l->end});
+  return outer;
+}
+
+const Conditions& conditions_of(const TiledReduction& r, Side side) {
+  return side == Side::vector ? r.shared.vector_conditions : r.shared.row_conditions;
+}
+
+/// Returns the outer loops on which the operand, or a condition of its axis, depends.
+std::vector<LoopRange> loops_of(const std::vector<LoopRange>& outer, const TiledReduction& r,
+                                const SharedOperand& o) {
+  std::vector<LoopRange> found;
+  for (const LoopRange& l : outer)
+    if (mentions(o.value, l.variable) ||
+        std::ranges::any_of(conditions_of(r, o.side),
+                            [&](const Condition& c) { return c.e.mentions(l.variable); }))
+      found.push_back(l);
+  return found;
+}
+
+/// Returns true if the operand's elements exist also where the conditions that depend on neither
+/// axis do not hold.
+bool is_always_in_range(const LoopProgram& p, const SharedLoops& chain, const TiledReduction& r,
+                        const SharedOperand& o) {
+  Facts facts = base_facts(*p.source);
+  for (const Loop* l : chain.loops) facts.set_range(l->variable, l->begin, l->end);
+  for (const LoopRange& l : r.nest.loops) facts.set_range(l.variable, l.begin, l.end);
+  for (const Condition& c : conditions_of(r, o.side))
+    if (c.kind == Condition::Kind::nonneg) facts.assume_nonneg(c.e);
+  bool all = true;
+  for_each_value(o.value, [&](const Value& v) {
+    const auto* load = std::get_if<value::Load>(&v->kind);
+    if (std::holds_alternative<value::Guard>(v->kind)) all = false;
+    if (load == nullptr) return;
+    const TensorDecl& t = *find_tensor(p, load->tensor);
+    for (std::size_t axis = 0; axis < load->index.size(); ++axis) {
+      const Expr& e = load->index[axis];
+      all =
+          all && !e.has_load() && facts.prove_nonneg(e) && facts.prove_positive(t.shape[axis] - e);
+    }
+  });
+  return all;
+}
+
+/// Returns true if the operand is copied once for the whole nest: several iterations of its outer
+/// loops share it.
+bool is_copied_ahead(const LoopProgram& p, const SharedLoops& chain, const TileOfNest& tile,
+                     const TiledReduction& r, const SharedOperand& o) {
+  const std::vector<LoopRange> outer = outer_loops_of(chain, tile);
+  return loops_of(outer, r, o).size() < outer.size() &&
+         (r.shared.other_conditions.empty() || is_always_in_range(p, chain, r, o));
+}
+
+bool are_columns_ahead(const LoopProgram& p, const SharedLoops& chain, const TileOfNest& tile,
+                       const std::map<Symbol, TiledReduction>& reductions) {
+  return std::ranges::all_of(reductions, [&](const auto& named) {
+    const TiledReduction& r = named.second;
+    return std::ranges::all_of(r.shared.operands, [&](const SharedOperand& o) {
+      return o.side != Side::vector || is_copied_ahead(p, chain, tile, r, o);
+    });
+  });
+}
+
+Conditions both(Conditions a, const Conditions& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+Conditions at(Conditions conditions, const std::map<Symbol, Expr>& element) {
+  for (Condition& c : conditions) c.e = c.e.substitute(element);
+  return conditions;
+}
+
+Value at(const Value& v, const std::map<Symbol, Expr>& element) {
+  return rewrite_exprs(v, [&](const Expr& e) { return e.substitute(element); });
+}
+
+Body under(Conditions conditions, Body body) {
+  if (conditions.empty()) return body;
+  Body out;
+  out.push_back({If{std::move(conditions), std::move(body)}});
+  return out;
+}
+
+/// Returns the dtype of all sums. Throws CannotTile if some are kept in float, others in double.
+DType sums_dtype(const std::map<Symbol, TiledReduction>& reductions) {
+  const DType first = reductions.begin()->second.nest.folds.front().value->dtype;
+  for (const auto& [variable, r] : reductions)
+    for (const Fold& f : r.nest.folds)
+      if (is_kept_in_float(f.value->dtype) != is_kept_in_float(first))
+        throw CannotTile{"sums of f32 and f64"};
+  return first;
+}
+
+std::size_t most_folds(const std::map<Symbol, TiledReduction>& reductions) {
+  std::size_t most = 1;
+  for (const auto& [variable, r] : reductions) most = std::max(most, r.nest.folds.size());
+  return most;
+}
+
+std::vector<TileAxis> axes_of(const LoopProgram& p,
+                              const std::map<Symbol, TiledReduction>& reductions,
+                              const TileOfNest& tile) {
+  const std::int64_t lanes =
+      tile.shape.vector_bytes / (is_kept_in_float(sums_dtype(reductions)) ? 4 : 8);
+  const std::int64_t width = lanes * tile.shape.vectors;
+  const auto folds = static_cast<std::int64_t>(most_folds(reductions));
+  const std::int64_t height = std::max<std::int64_t>(1, tile.shape.rows / folds);
+  std::set<std::string> used = tile.used_names;
+  const auto start = [&](const Loop& loop) {
+    return Tiler::fresh_variable(p, loop.variable.name() + "_tile", used);
+  };
+  const Symbol row = start(tile.rows);
+  const Symbol column = start(tile.vector);
+  const Expr first = min(Expr(column), tile.vector.end - width);
+  return {{tile.rows.variable, tile.rows.begin, tile.rows.end, height, row, Expr(row)},
+          {tile.vector.variable, tile.vector.begin, tile.vector.end, width, column, first}};
+}
+
+}  // namespace
+
+NestTiler::NestTiler(LoopProgram& p, const SharedLoops& chain,
+                     std::map<Symbol, TiledReduction> reductions, const TileOfNest& tile)
+    : Tiler(p, chain.loops.back()->body, axes_of(p, reductions, tile), chain.own, tile.used_names,
+            are_columns_ahead(p, chain, tile, reductions) ? 1 : 0),
+      chain_(chain),
+      reductions_(std::move(reductions)),
+      tile_(tile),
+      rows_outside_(are_columns_ahead(p, chain, tile, reductions_)) {}
+
+Body NestTiler::run() {
+  Body body = distributed();
+  const auto tiles = [](const TileAxis& axis, Body before, Body inner) {
+    std::ranges::move(inner, std::back_inserter(before));
+    Body out;
+    out.push_back({Loop{axis.start, axis.begin, axis.end, axis.amount, {}, std::move(before)}});
+    return out;
+  };
+  Body nest = rows_outside_
+                  ? tiles(rows(), std::move(before_vectors_), tiles(vector(), {}, std::move(body)))
+                  : tiles(vector(), std::move(before_rows_), tiles(rows(), {}, std::move(body)));
+  Body out = std::move(ahead_);
+  std::ranges::move(around(outer_loops_of(chain_, tile_), std::move(nest)),
+                    std::back_inserter(out));
+  return out;
+}
+
+/// Returns the body in the loops, of which the first is the outermost.
+Body NestTiler::around(const std::vector<LoopRange>& loops, Body body) {
+  for (std::size_t k = loops.size(); k-- > 0;) {
+    Loop loop{loops[k].variable, loops[k].begin, loops[k].end, 1, {}, std::move(body)};
+    body = {};
+    body.push_back({std::move(loop)});
+  }
+  return body;
+}
+
+/// Returns the statements, which access one row and lane of registers, for all of them.
+Stmt NestTiler::over_registers(Body body) {
+  const Symbol i = symbol("row");
+  const Symbol j = symbol("lane");
+  rewrite_exprs(body, [&](const Expr& e) {
+    return e.substitute({{kRow, Expr(i)}, {kLane, Expr(j)}});
+  });
+  Loop lanes{j, 0, vector().amount, 1, {}, std::move(body), LoopKind::simd};
+  Loop all{i, 0, rows().amount, 1, {}, {}, LoopKind::unrolled};
+  all.body.push_back({std::move(lanes)});
+  return {std::move(all)};
+}
+
+std::string NestTiler::add_tensor(const std::string& hint, DType dtype, std::vector<Expr> shape,
+                                  const std::string& scope, TensorMemory memory) {
+  const std::string name = symbol(hint).name();
+  const std::size_t rank = shape.size();
+  program().tensors.push_back({name, TensorRole::temporary, dtype, std::move(shape),
+                               std::vector<std::string>(rank), scope, memory});
+  return name;
+}
+
+/// Returns the body in loops of new names.
+Body NestTiler::in_own_loops(const std::vector<LoopRange>& loops, Body body) {
+  std::map<Symbol, Expr> renamed;
+  std::vector<LoopRange> own;
+  for (const LoopRange& l : loops) {
+    const Symbol v = symbol(l.variable == kRow    ? "row"
+                            : l.variable == kLane ? "lane"
+                                                  : l.variable.name());
+    own.push_back({v, l.begin.substitute(renamed), l.end.substitute(renamed)});
+    renamed.emplace(l.variable, Expr(v));
+  }
+  rewrite_exprs(body, [&](const Expr& e) { return e.substitute(renamed); });
+  return around(own, std::move(body));
+}
+
+/// Copies the operand's elements that a tile needs to a panel: adjacent memory, in the order in
+/// which the tile reads them. The panel has 0 for terms that do not count, and in rows behind the
+/// end.
+Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o, Body& out) {
+  const bool is_column = o.side == Side::vector;
+  const TileAxis& axis = is_column ? vector() : rows();
+  const bool is_ahead = is_copied_ahead(program(), chain_, tile_, r, o);
+  const Symbol part = symbol(axis.variable.name() + "_part");
+  const Expr start = is_ahead ? axis.begin + Expr(part) * axis.amount : Expr(axis.start);
+  std::vector<LoopRange> all, filled;
+  std::vector<Expr> shape, index, read;
+  const auto add = [&](const LoopRange& l, const Expr& from_nest) {
+    all.push_back(l);
+    filled.push_back(l);
+    shape.push_back(l.end - l.begin);
+    index.push_back(Expr(l.variable) - l.begin);
+    read.push_back(from_nest);
+  };
+  const auto add_reduction = [&] {
+    for (const LoopRange& l : ordered_loops(r)) add(l, Expr(l.variable) - l.begin);
+  };
+  if (is_ahead) {
+    for (const LoopRange& l : loops_of(outer_loops_of(chain_, tile_), r, o))
+      add(l, Expr(l.variable) - l.begin);
+    add({part, 0, ceil_div(axis.end - axis.begin, axis.amount)},
+        (Expr(axis.start) - axis.begin) / axis.amount);
+  }
+  std::map<Symbol, Expr> element;
+  if (is_column) {
+    add_reduction();
+    add({kLane, 0, axis.amount}, kLane);
+    element = {{axis.variable, min(start, axis.end - axis.amount) + Expr(kLane)}};
+  } else {
+    add({kRow, 0, axis.amount}, kRow);
+    filled.back().end = min(axis.amount, axis.end - start);
+    add_reduction();
+    element = {{axis.variable, start + Expr(kRow)}};
+  }
+  const std::string name = add_tensor(is_column ? "columns" : "rows", o.value->dtype, shape,
+                                      is_ahead ? "" : axis.start.name(), TensorMemory::automatic);
+  panels_.push_back(fmt::format("{} to {}{}", to_string(o.value), name, is_ahead ? " ahead" : ""));
+  const Conditions conditions = is_ahead
+                                    ? conditions_of(r, o.side)
+                                    : both(conditions_of(r, o.side), r.shared.other_conditions);
+  Body& place = is_ahead        ? ahead_
+                : is_column     ? before_rows_
+                : rows_outside_ ? before_vectors_
+                                : out;
+  const auto fill = [&](const std::vector<LoopRange>& loops, Conditions where, Value value) {
+    Body store;
+    store.push_back({Store{name, index, std::move(value)}});
+    std::ranges::move(in_own_loops(loops, under(std::move(where), std::move(store))),
+                      std::back_inserter(place));
+  };
+  if (!is_column || !conditions.empty()) fill(all, {}, constant(0.0, o.value->dtype));
+  fill(filled, at(conditions, element), at(o.value, element));
+  return load_value(name, read, o.value->dtype);
+}
+
+/// Returns the operand of one row: an element of its tensor, where the last row stands for those
+/// behind it, or of a panel.
+Value NestTiler::row_operand(const TiledReduction& r, const SharedOperand& o, Body& out) {
+  const auto* load = std::get_if<value::Load>(&o.value->kind);
+  const bool is_direct = load != nullptr && !is_narrow(o.value->dtype) &&
+                         r.shared.row_conditions.empty() && !tile_.slides;
+  if (!is_direct) return copied(r, o, out);
+  return at(o.value, {{rows().variable, min(Expr(rows().start) + Expr(kRow), rows().end - 1)}});
+}
+
+void NestTiler::move_loop(const Loop& loop, Body& out) {
+  const auto found = reductions_.find(loop.variable);
+  if (found == reductions_.end()) {
+    Tiler::move_loop(loop, out);
+    return;
+  }
+  const TiledReduction& r = found->second;
+  std::map<std::string, Value> operands;
+  for (std::size_t k = 0; k < r.shared.operands.size(); ++k) {
+    const SharedOperand& o = r.shared.operands[k];
+    operands[operand_name(k)] = o.side == Side::vector ? copied(r, o, out) : row_operand(r, o, out);
+  }
+  const std::vector<Expr> here = {kRow, kLane};
+  Body starts, terms, ends;
+  for (std::size_t k = 0; k < r.nest.folds.size(); ++k) {
+    const Fold& fold = r.nest.folds[k];
+    const DType dtype = fold.value->dtype;
+    const std::string sums =
+        add_tensor(fold.accumulator, dtype, amounts(), scope(), TensorMemory::registers);
+    const Value term = rewrite(r.shared.terms[k], [&](const Value& v) {
+      const auto* bound = std::get_if<value::Bound>(&v->kind);
+      const auto operand = bound == nullptr ? operands.end() : operands.find(bound->name);
+      return operand == operands.end() ? v : operand->second;
+    });
+    starts.push_back({Store{sums, here, constant(neutral(fold.op, dtype), dtype)}});
+    terms.push_back({StoreReduce{sums, here, *combine_of(fold.op), term}});
+    ends.push_back(
+        {Store{array_for(fold.accumulator, dtype), here, load_value(sums, here, dtype)}});
+  }
+  out.push_back(over_registers(std::move(starts)));
+  Body inner;
+  inner.push_back(over_registers(std::move(terms)));
+  Body reduction = around(ordered_loops(r), under(r.shared.other_conditions, std::move(inner)));
+  std::ranges::move(reduction, std::back_inserter(out));
+  out.push_back(over_registers(std::move(ends)));
+}
+
+Conditions NestTiler::demands() const {
+  return {{Condition::Kind::nonneg, vector().end - vector().begin - vector().amount},
+          {Condition::Kind::nonneg, 2 * (rows().end - rows().begin) - rows().amount}};
+}
+
+bool NestTiler::multiplies_padding() const {
+  return std::ranges::any_of(reductions_, [](const auto& r) {
+    const SharedOperands& shared = r.second.shared;
+    return !shared.vector_conditions.empty() || !shared.row_conditions.empty();
+  });
+}
+
+std::string NestTiler::step() const {
+  return fmt::format("tile {} {}, {} {} in registers; copy {}", rows().variable.name(),
+                     rows().amount, vector().variable.name(), vector().amount,
+                     fmt::join(panels_, ", "));
+}
+
+}  // namespace mote

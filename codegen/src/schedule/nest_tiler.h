@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes the loops over tiles of one nest: panels, sums in registers, and the rest of the body in
+// loops over each tile.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "schedule/iterations.h"
+#include "schedule/operands.h"
+#include "schedule/register_tile.h"
+#include "schedule/tile.h"
+
+namespace mote {
+
+struct TiledReduction {
+  ReductionNest nest;
+  SharedOperands shared;
+};
+
+/// The loops of a nest that are tiled. A last tile that would not be full along the vectors begins
+/// earlier: it computes some results again, and stores those that are missing.
+struct TileOfNest {
+  const Loop& vector;
+  const Loop& rows;
+  RegisterShape shape;
+  /// The vectors slide over a window, along which the loops of the reduction run: they are short.
+  bool slides;
+  std::set<std::string> used_names;  ///< names that p does not show yet
+};
+
+class NestTiler : public Tiler {
+ public:
+  /// `reductions` are loops of the chain's innermost body by their variables, at least one. Throws
+  /// CannotTile.
+  NestTiler(LoopProgram& p, const SharedLoops& chain, std::map<Symbol, TiledReduction> reductions,
+            const TileOfNest& tile);
+
+  /// Returns the statements that take the nest's place; adds its tensors to p. Throws CannotTile.
+  Body run();
+  Conditions demands() const;
+  bool multiplies_padding() const;
+  std::string step() const;
+
+ protected:
+  void move_loop(const Loop& loop, Body& out) override;
+
+ private:
+  const TileAxis& rows() const { return axes()[0]; }
+  const TileAxis& vector() const { return axes()[1]; }
+  static Body around(const std::vector<LoopRange>& loops, Body body);
+  Body in_own_loops(const std::vector<LoopRange>& loops, Body body);
+  Stmt over_registers(Body body);
+  std::string add_tensor(const std::string& hint, DType dtype, std::vector<Expr> shape,
+                         const std::string& scope, TensorMemory memory);
+  Value copied(const TiledReduction& r, const SharedOperand& o, Body& out);
+  Value row_operand(const TiledReduction& r, const SharedOperand& o, Body& out);
+
+  /// The row and the lane of a tile, until a loop over them gives them a name.
+  inline static const Symbol kRow{SymbolKind::loop, "tile row"};
+  inline static const Symbol kLane{SymbolKind::loop, "tile lane"};
+
+  const SharedLoops& chain_;
+  const std::map<Symbol, TiledReduction> reductions_;
+  const TileOfNest tile_;
+  /// The tiles of columns lie in the loop over tiles of rows, which share the panels of rows;
+  /// otherwise it is the other way round.
+  const bool rows_outside_;
+  Body ahead_;           ///< fills panels for the whole nest
+  Body before_rows_;     ///< fills panels for a tile of columns
+  Body before_vectors_;  ///< fills panels for a tile of rows
+  std::vector<std::string> panels_;
+};
+
+}  // namespace mote
