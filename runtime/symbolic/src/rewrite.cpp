@@ -75,7 +75,7 @@ void SymbolicGraph::replace_uses(const std::unordered_map<std::uint32_t, std::ui
   const auto replace = [&](std::uint32_t& index) {
     if (const auto found = last.find(index); found != last.end()) index = found->second;
   };
-  for (NodeInfo& node : nodes_) std::ranges::for_each(node.inputs, replace);
+  for (NodeInfo& node : nodes_.own()) std::ranges::for_each(node.inputs, replace);
   std::ranges::for_each(outputs_, replace);
   ++version_;
 }

@@ -30,7 +30,9 @@ SymbolicGraph::SymbolicGraph(std::string name, const Registry& registry)
       identity_(new_identity()),
       dependencies_(std::make_shared<detail::DependencyCache>()) {}
 
-SymbolicGraph::SymbolicGraph(const SymbolicGraph& other)
+SymbolicGraph::SymbolicGraph(const SymbolicGraph& other) : SymbolicGraph(other, Copying::deep) {}
+
+SymbolicGraph::SymbolicGraph(const SymbolicGraph& other, Copying how)
     : name_(other.name_),
       registry_(other.registry_),
       identity_(new_identity()),
@@ -44,7 +46,11 @@ SymbolicGraph::SymbolicGraph(const SymbolicGraph& other)
       written_views_(other.written_views_),
       ordered_(other.ordered_),
       attributes_(std::make_unique<detail::AttributeTable>(*other.attributes_)),
-      dependencies_(std::make_shared<detail::DependencyCache>()) {}
+      dependencies_(std::make_shared<detail::DependencyCache>()) {
+  if (how == Copying::shared) return;
+  symbols_.own();
+  nodes_.own();
+}
 
 SymbolicGraph& SymbolicGraph::operator=(const SymbolicGraph& other) {
   if (this != &other) *this = SymbolicGraph(other);

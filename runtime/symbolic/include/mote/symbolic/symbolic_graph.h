@@ -30,14 +30,16 @@
 #include "mote/runtime/infer.h"
 #include "mote/symbolic/attributes.h"
 #include "mote/symbolic/region_index.h"
+#include "mote/symbolic/shared_vector.h"
 #include "mote/symbolic/symbol.h"
 #include "mote/symbolic/view.h"
 
 namespace MOTE_API mote {
 
 namespace detail {
+class Borrower;
 class DependencyCache;
-}
+}  // namespace detail
 
 /// The origin of a symbol's elements.
 enum class SymbolOrigin : std::uint8_t {
@@ -217,8 +219,8 @@ class SymbolicGraph {
   std::size_t symbol_count() const { return symbols_.size(); }
   std::size_t node_count() const { return nodes_.size(); }
   /// All by index, removed ones included.
-  const std::vector<SymbolInfo>& symbols() const { return symbols_; }
-  const std::vector<NodeInfo>& nodes() const { return nodes_; }
+  const std::vector<SymbolInfo>& symbols() const { return symbols_.read(); }
+  const std::vector<NodeInfo>& nodes() const { return nodes_.read(); }
   const std::vector<std::uint32_t>& output_indices() const { return outputs_; }
   bool is_output(TensorSymbol symbol) const;
 
@@ -248,7 +250,11 @@ class SymbolicGraph {
  private:
   friend class FormChanger;
   friend class PackedGraph;
+  friend class detail::Borrower;
   friend class detail::DependencyCache;
+
+  enum class Copying : std::uint8_t { deep, shared };
+  SymbolicGraph(const SymbolicGraph& other, Copying how);
 
   std::uint32_t checked(TensorSymbol symbol) const;
   std::uint32_t checked(NodeSymbol node) const;
@@ -281,8 +287,8 @@ class SymbolicGraph {
   const Registry* registry_;
   std::uint32_t identity_;
   std::uint64_t version_ = 0;
-  std::vector<SymbolInfo> symbols_;
-  std::vector<NodeInfo> nodes_;
+  detail::SharedVector<SymbolInfo> symbols_;
+  detail::SharedVector<NodeInfo> nodes_;
   std::vector<std::uint32_t> outputs_;
   std::vector<ViewStep> steps_;
   std::vector<Tensor> values_;
