@@ -7,8 +7,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <set>
+#include <vector>
 
 #include "mote/base/error.h"
+#include "mote/uops/element.h"
 
 namespace mote {
 namespace {
@@ -28,6 +30,35 @@ TEST(Fill, IsAPureFunctionOfTheIndex) {
     for (std::int64_t k = 0; k < 50; ++k) forward.push_back(a.real(k));
     for (std::int64_t k = 50; k-- > 0;)
       EXPECT_TRUE(same(Number(b.real(k)), Number(forward[std::size_t(k)])));
+  }
+}
+
+TEST(Fill, StoresTheElementsThatItGivesOneByOne) {
+  constexpr std::int64_t kCount = 300;
+  for (int kind = 0; kind <= static_cast<int>(FillKind::range); ++kind) {
+    for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i64,
+                              DType::i32, DType::i8, DType::u8, DType::boolean}) {
+      for (std::uint64_t seed = 0; seed < 12; ++seed) {
+        const Filler f = filler(FillKind(kind), seed, 1 + std::int64_t(seed), kCount, dtype, 0, 2);
+        std::vector<unsigned char> stored(kCount * size_of(dtype)), expected(stored.size());
+        f.store(stored.data(), kCount);
+        for (std::int64_t k = 0; k < kCount; ++k)
+          store_element(expected.data(), dtype, k,
+                        is_real(dtype) ? Number(f.real(k)) : Number(f.integer(k)));
+        EXPECT_EQ(stored, expected) << name(FillKind(kind)) << " of " << name(dtype);
+      }
+    }
+  }
+}
+
+TEST(Fill, IndexGoesRoundTheRadius) {
+  for (const std::int64_t radius : {1, 2, 3, 7, 1000, 16777215, 16777216}) {
+    const std::uint64_t seed = 0xfedcba9876543210;
+    const Filler f = filler(FillKind::index, seed, radius);
+    const auto shift = static_cast<std::int64_t>(seed % static_cast<std::uint64_t>(radius));
+    for (const std::int64_t k : {std::int64_t{0}, std::int64_t{1}, radius - 1, radius, radius + 1,
+                                 5 * radius - 1, std::int64_t{1} << 40, INT64_MAX})
+      EXPECT_EQ(f.integer(k), 1 + (k % radius + shift) % radius) << k << " mod " << radius;
   }
 }
 

@@ -102,7 +102,13 @@ TEST(Layout, NoTwoElementsShareAPlaceAndAllLieInTheSpan) {
         layout.gaps.push_back({axis, gap});
     const Placement placement = place(shape, layout);
     std::set<std::int64_t> places;
-    for_each_element(shape, placement.strides, [&](std::int64_t, std::int64_t at) {
+    std::int64_t next = 0;
+    for_each_element(shape, placement.strides, [&](std::int64_t linear, std::int64_t at) {
+      RC_ASSERT(linear == next++);
+      std::int64_t rest = linear, expected = 0;
+      for (std::size_t k = rank; k-- > 0; rest /= shape[k])
+        expected += rest % shape[k] * placement.strides[k];
+      RC_ASSERT(at == expected);
       RC_ASSERT(at >= 0);
       RC_ASSERT(placement.offset + at < placement.span);
       places.insert(at);

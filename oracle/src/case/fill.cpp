@@ -3,6 +3,7 @@
 #include "mote/oracle/fill.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 #include <limits>
 
 #include "case/fill_edges.h"
+#include "mote/base/element_types.h"
 #include "mote/base/error.h"
 
 namespace mote {
@@ -30,9 +32,9 @@ std::uint64_t hash_name(std::string_view name) {
 }
 
 std::string known_kinds() {
-  std::string text;
-  for (const FillKind k : kKinds) text += (text.empty() ? "" : " ") + std::string(name(k));
-  return text;
+  std::vector<std::string_view> names;
+  for (const FillKind k : kKinds) names.push_back(name(k));
+  return fmt::format("{}", fmt::join(names, " "));
 }
 
 /// A NaN, an infinity, -0 or a denormal.
@@ -75,13 +77,6 @@ double greatest_integer(FillKind kind, DType dtype) {
 std::int64_t greatest_radius(DType dtype) {
   if (is_real(dtype)) return std::int64_t{1} << std::min(real_format(dtype).precision, 62);
   return dtype == DType::boolean ? INT64_MAX : integer_range(dtype).greatest;
-}
-
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31U);
 }
 
 std::string_view name(FillKind kind) {
@@ -149,74 +144,151 @@ Filler::Filler(const Fill& fill, const FilledTensor& tensor, std::int64_t radius
       stream_(mix(fill.seed ^ hash_name(tensor.name))),
       seed_(fill.seed),
       radius_(std::min(radius, greatest_radius(tensor.dtype))),
+      inverse_(~std::uint64_t{0} / static_cast<std::uint64_t>(radius_)),
       special_(tensor.count > 0 ? below(mix(stream_ + 1), tensor.count) : 0),
       special_every_(std::array<std::uint64_t, 4>{4, 32, 256, 0}[mix(stream_ + 3) % 4]),
+      unit_shift_(64 - static_cast<unsigned>(real_format(tensor.dtype).precision)),
+      unit_scale_(std::ldexp(1, real_format(tensor.dtype).precision)),
       hot_(kind_ == FillKind::onehot &&
            below(fill.seed, std::max(tensor.inputs, 1)) == tensor.position),
       with_zeros_(mix(stream_ + 2) % 4 == 0),
       edges_(edges_of(fill, tensor, stream_)) {}
 
-std::int64_t Filler::nonzero(std::int64_t linear) const {
-  const std::uint64_t bits = mix(stream_ ^ mix(static_cast<std::uint64_t>(linear)));
-  const std::int64_t magnitude = 1 + below(bits >> 1U, radius_);
+inline std::uint64_t Filler::bits_of(std::int64_t linear) const {
+  return mix(stream_ ^ mix(static_cast<std::uint64_t>(linear)));
+}
+
+/// bits % radius, by a product: the quotient's estimate is at most one too small, since inverse_ is
+/// less than one below 2^64 / radius.
+inline std::int64_t Filler::below_radius(std::uint64_t bits) const {
+  __extension__ using Product = unsigned __int128;
+  const auto radius = static_cast<std::uint64_t>(radius_);
+  const auto quotient = static_cast<std::uint64_t>(Product{bits} * inverse_ >> 64U);
+  const std::uint64_t rest = bits - quotient * radius;
+  return static_cast<std::int64_t>(rest >= radius ? rest - radius : rest);
+}
+
+inline std::int64_t Filler::nonzero(std::int64_t linear) const {
+  const std::uint64_t bits = bits_of(linear);
+  const std::int64_t magnitude = 1 + below_radius(bits >> 1U);
   return (bits & 1U) != 0 ? -magnitude : magnitude;
 }
 
-std::int64_t Filler::whole(std::int64_t linear) const {
-  if (kind_ == FillKind::zeros) return 0;
-  if (hot_) return linear == special_ ? nonzero(linear) : 0;
-  if (kind_ == FillKind::integer) {
-    const std::uint64_t bits = mix(stream_ ^ mix(~static_cast<std::uint64_t>(linear)));
-    const bool zero = with_zeros_ && linear != special_ && bits % 4 == 0;
-    return zero ? 0 : nonzero(linear);
-  }
-  const std::int64_t shift = below(seed_, radius_);
-  return 1 + (linear % radius_ + shift) % radius_;
-}
-
 /// A real in [-1, 1) with the dtype's precision.
-double Filler::unit(std::uint64_t bits) const {
-  const int mantissa = real_format(dtype_).precision;
-  const auto scale = static_cast<double>(std::uint64_t{1} << static_cast<unsigned>(mantissa));
-  return static_cast<double>(bits >> static_cast<unsigned>(64 - mantissa)) / scale * 2.0 - 1.0;
+inline double Filler::unit(std::uint64_t bits) const {
+  return static_cast<double>(bits >> unit_shift_) / unit_scale_ * 2.0 - 1.0;
 }
 
-/// An element of ties, runs or range.
-double Filler::edge(std::int64_t linear, std::uint64_t bits) const {
-  if (kind_ == FillKind::ties && edges_->ties) return edges_->palette.pick(mix(bits));
-  if (kind_ == FillKind::ties) return static_cast<double>(nonzero(linear));
-  if (kind_ == FillKind::runs) return edges_->runs.at(linear).value_or(unit(bits));
-  return edges_->magnitudes.at(unit(bits), mix(bits));
+template <typename F>
+decltype(auto) Filler::with_whole(F&& f) const {
+  if (kind_ == FillKind::zeros) return f([](std::int64_t) { return std::int64_t{0}; });
+  if (hot_)
+    return f([this](std::int64_t linear) { return linear == special_ ? nonzero(linear) : 0; });
+  if (kind_ == FillKind::integer) {
+    return f([this](std::int64_t linear) {
+      if (!with_zeros_ || linear == special_) return nonzero(linear);
+      const std::uint64_t bits = mix(stream_ ^ mix(~static_cast<std::uint64_t>(linear)));
+      return bits % 4 == 0 ? 0 : nonzero(linear);
+    });
+  }
+  return f([this, shift = below(seed_, radius_)](std::int64_t linear) {
+    const std::int64_t at = below_radius(static_cast<std::uint64_t>(linear)) + shift;
+    return 1 + (at >= radius_ ? at - radius_ : at);
+  });
+}
+
+/// The elements of ties, runs or range.
+template <typename F>
+decltype(auto) Filler::with_edges(F&& f) const {
+  if (kind_ == FillKind::ties && !edges_->ties)
+    return f([this](std::int64_t linear) { return static_cast<double>(nonzero(linear)); });
+  if (kind_ == FillKind::ties)
+    return f([this](std::int64_t linear) { return edges_->palette.pick(mix(bits_of(linear))); });
+  if (kind_ == FillKind::runs) {
+    return f([this](std::int64_t linear) {
+      return edges_->runs.at(linear).value_or(unit(bits_of(linear)));
+    });
+  }
+  return f([this](std::int64_t linear) {
+    const std::uint64_t bits = bits_of(linear);
+    return edges_->magnitudes.at(unit(bits), mix(bits));
+  });
+}
+
+template <typename F>
+decltype(auto) Filler::with_reals(F&& f) const {
+  if (is_whole(kind_)) {
+    return with_whole([&](auto whole) {
+      return f([whole](std::int64_t linear) { return static_cast<double>(whole(linear)); });
+    });
+  }
+  if (edges_) return with_edges(f);
+  switch (kind_) {
+    case FillKind::mean:
+      return f([this](std::int64_t linear) { return 100 + unit(bits_of(linear)); });
+    case FillKind::tiny:
+      return f([this](std::int64_t linear) { return unit(bits_of(linear)) * 0x1p-14; });
+    case FillKind::negative:
+      return f([this](std::int64_t linear) { return -100 - unit(bits_of(linear)); });
+    case FillKind::uniform:
+      return f([this](std::int64_t linear) { return unit(bits_of(linear)); });
+    case FillKind::special:
+      return f([this](std::int64_t linear) {
+        const std::uint64_t bits = bits_of(linear);
+        if (special_every_ > 0 && mix(bits) % special_every_ == 0)
+          return special_value(mix(bits + 1), dtype_);
+        return unit(bits);
+      });
+    default:
+      return f([this, reach = dtype_ == DType::f16 ? 8 : 20](std::int64_t linear) {
+        const std::uint64_t bits = bits_of(linear);
+        return std::ldexp(unit(bits), static_cast<int>(below(mix(bits), 2 * reach + 1) - reach));
+      });
+  }
+}
+
+template <typename F>
+decltype(auto) Filler::with_integers(F&& f) const {
+  if (dtype_ == DType::boolean && hot_)
+    return f([this](std::int64_t linear) { return std::int64_t{linear == special_ ? 1 : 0}; });
+  const auto of_dtype = [&](auto value_of) {
+    return f([this, value_of](std::int64_t linear) {
+      const std::int64_t value = value_of(linear);
+      if (dtype_ == DType::u8) return std::abs(value);
+      return dtype_ == DType::boolean ? value & 1 : value;
+    });
+  };
+  if (is_whole(kind_)) return with_whole(of_dtype);
+  if (kind_ == FillKind::ties) {
+    return of_dtype(
+        [this](std::int64_t linear) { return near_an_end(mix(stream_ + bits_of(linear) % 3)); });
+  }
+  if (has_great_integers(kind_))
+    return of_dtype([this](std::int64_t linear) { return near_an_end(bits_of(linear)); });
+  return of_dtype([this](std::int64_t linear) {
+    return below(bits_of(linear), 2 * kUniformIntegers + 1) - kUniformIntegers;
+  });
 }
 
 double Filler::real(std::int64_t linear) const {
-  if (is_whole(kind_)) return static_cast<double>(whole(linear));
-  const std::uint64_t bits = mix(stream_ ^ mix(static_cast<std::uint64_t>(linear)));
-  if (edges_) return edge(linear, bits);
-  const double unit = this->unit(bits);
-  if (kind_ == FillKind::mean) return 100 + unit;
-  if (kind_ == FillKind::tiny) return unit * 0x1p-14;
-  if (kind_ == FillKind::negative) return -100 - unit;
-  if (kind_ == FillKind::special && special_every_ > 0 && mix(bits) % special_every_ == 0)
-    return special_value(mix(bits + 1), dtype_);
-  if (kind_ == FillKind::uniform || kind_ == FillKind::special) return unit;
-  const std::int64_t reach = dtype_ == DType::f16 ? 8 : 20;
-  return std::ldexp(unit, static_cast<int>(below(mix(bits), 2 * reach + 1) - reach));
+  return with_reals([&](auto of) { return of(linear); });
 }
 
 std::int64_t Filler::integer(std::int64_t linear) const {
-  if (dtype_ == DType::boolean && hot_) return linear == special_ ? 1 : 0;
-  std::int64_t value = 0;
-  if (!is_whole(kind_)) {
-    const std::uint64_t bits = mix(stream_ ^ mix(static_cast<std::uint64_t>(linear)));
-    value = kind_ == FillKind::ties     ? near_an_end(mix(stream_ + bits % 3))
-            : has_great_integers(kind_) ? near_an_end(bits)
-                                        : below(bits, 2 * kUniformIntegers + 1) - kUniformIntegers;
-  } else {
-    value = whole(linear);
-  }
-  if (dtype_ == DType::u8) value = std::abs(value);
-  return dtype_ == DType::boolean ? value & 1 : value;
+  return with_integers([&](auto of) { return of(linear); });
+}
+
+void Filler::store(void* to, std::int64_t count) const {
+  with_dtype(dtype_, [&]<DType D>() {
+    const auto store_all = [&](auto of) {
+      auto* all = static_cast<typename Element<D>::Stored*>(to);
+      for (std::int64_t k = 0; k < count; ++k) all[k] = Element<D>::store(of(k));
+    };
+    if constexpr (is_real(D))
+      with_reals(store_all);
+    else
+      with_integers(store_all);
+  });
 }
 
 }  // namespace mote

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "diagnosis/hypotheses.h"
+#include "run/scan.h"
 
 namespace mote::diagnosis {
 namespace {
@@ -84,9 +85,7 @@ std::optional<std::vector<Dense>> nan_beyond(const Observed& of, std::size_t inp
 std::optional<std::vector<Dense>> last_nan(const Observed& of, std::size_t input, int sign) {
   const auto first = nan_beyond(of, input, sign, false);
   if (!first) return std::nullopt;
-  for (std::size_t k = 0; k < first->size(); ++k)
-    for (std::int64_t at = 0; at < (*first)[k].count(); ++at)
-      if (!(*first)[k].same(at, of.expected[k])) return std::nullopt;
+  if (!same_values(*first, of.expected)) return std::nullopt;
   return nan_beyond(of, input, sign, true);
 }
 

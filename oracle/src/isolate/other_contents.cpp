@@ -38,12 +38,18 @@ Dense with_another_end(const Dense& x) {
   return other;
 }
 
+Case with_other_seed(const Case& c) {
+  Case other = c;
+  other.fill.seed = mix(c.fill.seed + 1);
+  return other;
+}
+
 }  // namespace
 
 std::vector<Dense> other_contents(const Case& c, const std::vector<Dense>& inputs,
                                   std::int64_t radius, int indices) {
   const bool end_only = mix(c.fill.seed) % 2 == 1;
-  std::optional<std::vector<Dense>> of_other_seed;
+  std::optional<Case> of_other_seed;
   std::vector<Dense> others;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     const bool movable = c.inputs[k].layout.repeated.empty() && inputs[k].count() > 1;
@@ -51,12 +57,8 @@ std::vector<Dense> other_contents(const Case& c, const std::vector<Dense>& input
       others.push_back(end_only ? with_another_end(inputs[k]) : moved_on(inputs[k]));
       continue;
     }
-    if (!of_other_seed) {
-      Case other = c;
-      other.fill.seed = mix(c.fill.seed + 1);
-      of_other_seed = filled_inputs(other, radius);
-    }
-    others.push_back(std::move((*of_other_seed)[k]));
+    if (!of_other_seed) of_other_seed = with_other_seed(c);
+    others.push_back(filled_input(*of_other_seed, k, radius));
   }
   for (std::size_t k = 0; k < others.size(); ++k) restrict_indices(c, k, indices, others[k]);
   compute_given_outputs(c, others);

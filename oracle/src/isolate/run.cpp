@@ -13,6 +13,7 @@
 #include "judge/outcome.h"
 #include "mote/base/error.h"
 #include "mote/base/kernel_call.h"
+#include "run/scan.h"
 
 namespace mote {
 namespace {
@@ -33,13 +34,6 @@ constexpr const char* kLacksThreads =
 /// The maximum number of threads of thread pools, which may have twice as many as processors; more
 /// are a leak.
 int most_threads() { return 2 * static_cast<int>(processors()) + 8; }
-
-bool same_outputs(const RunResult& a, const RunResult& b) {
-  for (std::size_t k = 0; k < a.outputs.size(); ++k)
-    for (std::int64_t at = 0; at < a.outputs[k].count(); ++at)
-      if (!a.outputs[k].same(at, b.outputs[k])) return false;
-  return true;
-}
 
 /// True if the subject may have damaged its own process.
 bool spoils_worker(Verdict v) {
@@ -133,9 +127,11 @@ Outcome Prepared::run_in_worker(IsolatedRun& run, const mote_contract* contract)
   Outcome outcome = judged(first, second, contract);
   const bool differs =
       outcome.verdict == Verdict::failed || outcome.verdict == Verdict::nondeterministic;
-  const bool remembers = !same_outputs(first, second) ||
-                         (same_outputs(first, other) && asks_for_other_outputs(others));
-  if (differs && remembers && is_stale(run, others, contract)) {
+  const auto remembers = [&] {
+    return !same_values(first.outputs, second.outputs) ||
+           (same_values(first.outputs, other.outputs) && asks_for_other_outputs(others));
+  };
+  if (differs && remembers() && is_stale(run, others, contract)) {
     outcome.verdict = Verdict::stale;
     outcome.reason =
         "right in a fresh process, wrong after a call with other contents at the same pointers";
@@ -153,10 +149,7 @@ bool Prepared::asks_for_other_outputs(std::vector<Dense>& contents) const {
   } catch (const Error&) {
     return true;
   }
-  for (std::size_t k = 0; k < outputs.size(); ++k)
-    for (std::int64_t at = 0; at < outputs[k].count(); ++at)
-      if (!outputs[k].same(at, state_->expected[k])) return true;
-  return false;
+  return !same_values(outputs, state_->expected);
 }
 
 /// Tries several times, since a race may succeed once and fail later; it gives up after some cases

@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <mutex>
 #include <sstream>
 #include <tuple>
@@ -18,8 +16,6 @@
 
 namespace mote {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// The program's text with its 16-bit inputs declared as f32. This makes no other difference, since
 /// both are computed in f32.
@@ -191,33 +187,6 @@ std::vector<Interval> BoundOf::compute(const Case& c, std::vector<Dense>& inputs
     intervals[k].ends.push_back(std::move(ends[2 * k + 1]));
   }
   return intervals;
-}
-
-bool is_indeterminate(const Interval& x, std::int64_t at, DType dtype) {
-  const Number lo = x.ends[0].at(at), hi = x.ends[1].at(at);
-  if (lo.is_real()) return lo.real() == -kInf && hi.real() == kInf;
-  const IntegerRange range = integer_range(dtype);
-  return lo.integer() == range.least && hi.integer() == range.greatest;
-}
-
-bool accepts(const Interval& x, std::int64_t at, const Dense& got) {
-  const Number lo = x.ends[0].at(at), hi = x.ends[1].at(at), y = got.at(at);
-  if (!lo.is_real()) return lo.integer() <= y.integer() && y.integer() <= hi.integer();
-  if (lo.real() == -kInf && hi.real() == kInf) return true;
-  if (std::isnan(lo.real()) || std::isnan(y.real())) {
-    return std::isnan(lo.real()) && std::isnan(hi.real()) && std::isnan(y.real());
-  }
-  return store_as(lo, got.dtype()).real() <= y.real() &&
-         y.real() <= store_as(hi, got.dtype()).real();
-}
-
-double error_share(const Interval& x, std::int64_t at, const Dense& got, const Dense& expected) {
-  const double r = expected.at(at).as_real(), error = got.at(at).as_real() - r;
-  if (!(std::fabs(error) > 0) || std::isinf(error)) return 0;
-  // The end is rounded to the dtype, as a kernel's result is.
-  const Number end = store_as(x.ends[error > 0 ? 1 : 0].at(at), got.dtype());
-  const double room = std::fabs(end.as_real() - r);
-  return std::isfinite(room) && room > 0 ? std::fabs(error) / room : 0;
 }
 
 }  // namespace mote

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "judge/interval.h"
 #include "judge/reference.h"
 #include "mote/base/kernel.h"
 #include "mote/oracle/case.h"
@@ -16,13 +17,6 @@
 #include "run/buffer.h"
 
 namespace mote {
-
-/// The ends of one output's elements, before they are rounded to its dtype; empty if the output is
-/// certain: it must equal the reference.
-struct Interval {
-  std::vector<Dense> ends;  ///< the lower and the upper ends
-  bool certain() const { return ends.empty(); }
-};
 
 class BoundOf {
  public:
@@ -54,14 +48,5 @@ class BoundOf {
   std::map<std::string, Number> accuracies_;
   std::shared_ptr<const Reference> reference_;
 };
-
-/// True if the element lies between the ends, rounded to its dtype; NaN is accepted if both ends
-/// are NaN, and anything if nothing is known.
-bool accepts(const Interval& x, std::int64_t at, const Dense& got);
-/// True if nothing is known about the element.
-bool is_indeterminate(const Interval& x, std::int64_t at, DType dtype);
-/// The distance from the reference as a share of what the error bound allows; 0 if that is
-/// infinite.
-double error_share(const Interval& x, std::int64_t at, const Dense& got, const Dense& expected);
 
 }  // namespace mote

@@ -9,11 +9,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "run/scan.h"
+
 namespace mote {
 namespace {
 
 /// A smallest case has fewer elements, so all its differences are kept.
 constexpr std::size_t kDifferencesKept = 1024;
+
+constexpr std::int64_t kStretch = 1024;  ///< elements
 
 std::vector<std::int64_t> unravel(std::int64_t linear, const std::vector<std::int64_t>& shape) {
   std::vector<std::int64_t> index(shape.size());
@@ -22,14 +26,6 @@ std::vector<std::int64_t> unravel(std::int64_t linear, const std::vector<std::in
     linear /= shape[k];
   }
   return index;
-}
-
-/// Calls f(output, linear) for every element of every output.
-template <typename F>
-void for_each_output(const Comparison& c, F&& f) {
-  for (std::size_t k = 0; k < c.first.size(); ++k) {
-    for (std::int64_t at = 0; at < c.first[k].count(); ++at) f(k, at);
-  }
 }
 
 void note(Outcome& outcome, const Comparison& c, std::size_t output, std::int64_t at,
@@ -46,25 +42,20 @@ void note(Outcome& outcome, const Comparison& c, std::size_t output, std::int64_
 }
 
 std::int64_t count_unwritten(const Comparison& c, Outcome& outcome) {
-  for_each_output(c, [&](std::size_t k, std::int64_t at) {
-    if (c.first[k].is_poison(at, Poison::first) && c.second[k].is_poison(at, Poison::second)) {
-      note(outcome, c, k, at, c.second[k]);
-    }
-  });
+  for (std::size_t k = 0; k < c.first.size(); ++k) {
+    const Dense &first = c.first[k], &second = c.second[k];
+    const std::int64_t count = first.count();
+    for (std::int64_t at = -1; (at = first_unwritten(first, second, {at + 1, count})) < count;)
+      note(outcome, c, k, at, second);
+  }
   return outcome.differing;
-}
-
-bool runs_differ(const Comparison& c) {
-  bool differ = false;
-  for_each_output(c, [&](std::size_t k, std::int64_t at) {
-    differ = differ || !c.first[k].same(at, c.second[k]);
-  });
-  return differ;
 }
 
 bool holds(const Interval& bounds, std::int64_t at, const Dense& got) {
   return !bounds.certain() && accepts(bounds, at, got);
 }
+
+bool runs_differ(const Comparison& c) { return !same_values(c.first, c.second); }
 
 bool is_finite(const Dense& x, std::int64_t at) {
   return !is_real(x.dtype()) || std::isfinite(x.at(at).real());
@@ -99,13 +90,39 @@ void compare_element(const Comparison& c, Outcome& outcome, std::size_t k, std::
   outcome.indeterminate += unknown ? 1 : 0;
 }
 
+/// The first element of the stretch in which a run differs from the reference, or its end.
+std::int64_t first_other(const Comparison& c, std::size_t k, Stretch of) {
+  of.end = first_difference(c.first[k], c.expected[k], of);
+  return first_difference(c.second[k], c.expected[k], of);
+}
+
+/// The first element of the stretch about which compare_element has more to ask than whether both
+/// runs lie between finite ends, or its end.
+std::int64_t first_open(const Comparison& c, Outcome& outcome, std::size_t k, Stretch of) {
+  const Interval& bounds = c.intervals()[k];
+  if (bounds.certain()) return of.begin;
+  of.end = end_of_accepted(bounds, of, c.first[k], c.expected[k], outcome.error);
+  if (same_bits(c.first[k], c.second[k], of)) return of.end;
+  return end_of_accepted(bounds, of, c.second[k], c.expected[k], outcome.error);
+}
+
 /// Elements that equal the reference bit for bit lie in every interval, so no interval is computed
 /// for them.
+void compare_stretch(const Comparison& c, Outcome& outcome, std::size_t k, Stretch of) {
+  while ((of.begin = first_other(c, k, of)) < of.end) {
+    const std::int64_t open = first_open(c, outcome, k, of);
+    if (open == of.begin) compare_element(c, outcome, k, open);
+    of.begin = std::max(open, of.begin + 1);
+  }
+}
+
+/// Stretches are short, since a run that is right is looked at again where the other is wrong.
 void compare_values(const Comparison& c, Outcome& outcome) {
-  for_each_output(c, [&](std::size_t k, std::int64_t at) {
-    if (c.first[k].same(at, c.expected[k]) && c.second[k].same(at, c.expected[k])) return;
-    compare_element(c, outcome, k, at);
-  });
+  for (std::size_t k = 0; k < c.first.size(); ++k) {
+    const std::int64_t count = c.first[k].count();
+    for (std::int64_t at = 0; at < count; at += kStretch)
+      compare_stretch(c, outcome, k, {at, std::min(at + kStretch, count)});
+  }
 }
 
 constexpr const char* kRunsDiffer =

@@ -9,18 +9,9 @@
 #include <algorithm>
 
 #include "judge/compare.h"
+#include "run/scan.h"
 
 namespace mote {
-namespace {
-
-bool all_zero(const Dense& d) {
-  for (std::int64_t k = 0; k < d.count(); ++k)
-    if (!d.is_zero(k)) return false;
-  return true;
-}
-
-}  // namespace
-
 std::string vacuity(const Comparison& c) {
   bool has_element = false;
   bool expects_zeros = true;

@@ -14,6 +14,7 @@
 #include "mote/base/dlpack.h"
 #include "mote/base/error.h"
 #include "mote/uops/element.h"
+#include "run/words.h"
 
 namespace mote {
 namespace {
@@ -25,47 +26,21 @@ constexpr std::size_t kWholeBytes = std::size_t{1} << 20U;
 /// exist once they are touched.
 constexpr std::size_t kMaxDenseBytes = std::size_t{64} << 20U;
 
+constexpr std::int64_t kBlockElements = 1024;
+
 /// A large negative number that the reals of 16 bits hold.
 constexpr double kLargeShort = -35680;
 
-/// The pattern of poison. For outputs of real types, the first is a NaN and the second a large
-/// number, and for inputs the reverse: a kernel that reads one gives different results.
-std::uint64_t pattern_bits(Poison poison, Role role, DType dtype) {
-  const bool first = poison == Poison::first;
-  const std::uint64_t other = role == Role::input ? 0x2 : 0;
-  const bool nan = first == (role == Role::output);
-  if (is_narrow(dtype)) {
-    std::uint16_t bits = 0;
-    store_element(&bits, dtype, 0, nan ? std::numeric_limits<double>::quiet_NaN() : kLargeShort);
-    return (bits | (nan ? 0xa5U : 1U)) ^ other;
+/// The first element of the range that is another word, or its end.
+template <typename Word>
+std::int64_t first_unlike(const Word* p, const ElementRange& r, Word word) {
+  for (std::int64_t block = r.begin; block < r.end; block += kBlockElements) {
+    const std::int64_t end = std::min(block + kBlockElements, r.end);
+    Word other = 0;  // the bits in which any element of the block differs
+    for (std::int64_t k = block; k < end; ++k) other |= p[k] ^ word;
+    if (other != 0) return std::find_if(p + block, p + end, [&](Word x) { return x != word; }) - p;
   }
-  if (dtype == DType::f32) return (nan ? 0x7fc0a5a5U : 0xcb5a5a5bU) ^ other;
-  if (dtype == DType::f64) return (nan ? 0x7ff8a5a5a5a5a5a5ULL : 0xc15a5a5a5a5a5a5bULL) ^ other;
-  if (size_of(dtype) == 1) return (first ? 0xa5U : 0x5aU) ^ other;
-  const std::uint64_t pattern = first ? 0xa5a5a5a5a5a5a5a5ULL : 0x5a5a5a5a5a5a5a5bULL;
-  return (pattern & ~std::uint64_t{0} >> (64 - 8 * size_of(dtype))) ^ other;
-}
-
-/// Calls f with a pointer to the unsigned type of that size.
-template <typename F>
-decltype(auto) with_words(DType dtype, void* data, F&& f) {
-  switch (size_of(dtype)) {
-    case 1:
-      return f(static_cast<std::uint8_t*>(data));
-    case 2:
-      return f(static_cast<std::uint16_t*>(data));
-    case 4:
-      return f(static_cast<std::uint32_t*>(data));
-    default:
-      return f(static_cast<std::uint64_t*>(data));
-  }
-}
-
-template <typename F>
-decltype(auto) with_words(DType dtype, const void* data, F&& f) {
-  return with_words(dtype, const_cast<void*>(data), [&](auto* p) {
-    return f(static_cast<const std::remove_pointer_t<decltype(p)>*>(p));
-  });
+  return r.end;
 }
 
 }  // namespace
@@ -102,10 +77,20 @@ bool Dense::same_at(std::int64_t a, const Dense& other, std::int64_t b) const {
   return mote::same(at(a), other.at(b));
 }
 
-bool Dense::is_poison(std::int64_t linear, Poison poison) const {
-  return with_words(dtype_, data(), [&](const auto* p) {
-    return p[linear] == pattern_bits(poison, Role::output, dtype_);
-  });
+std::uint64_t poison_bits(Poison poison, Role role, DType dtype) {
+  const bool first = poison == Poison::first;
+  const std::uint64_t other = role == Role::input ? 0x2 : 0;
+  const bool nan = first == (role == Role::output);
+  if (is_narrow(dtype)) {
+    std::uint16_t bits = 0;
+    store_element(&bits, dtype, 0, nan ? std::numeric_limits<double>::quiet_NaN() : kLargeShort);
+    return (bits | (nan ? 0xa5U : 1U)) ^ other;
+  }
+  if (dtype == DType::f32) return (nan ? 0x7fc0a5a5U : 0xcb5a5a5bU) ^ other;
+  if (dtype == DType::f64) return (nan ? 0x7ff8a5a5a5a5a5a5ULL : 0xc15a5a5a5a5a5a5bULL) ^ other;
+  if (size_of(dtype) == 1) return (first ? 0xa5U : 0x5aU) ^ other;
+  const std::uint64_t pattern = first ? 0xa5a5a5a5a5a5a5a5ULL : 0x5a5a5a5a5a5a5a5bULL;
+  return (pattern & ~std::uint64_t{0} >> (64 - 8 * size_of(dtype))) ^ other;
 }
 
 Buffer::Buffer(const CaseTensor& tensor, Role role, const Region& region)
@@ -118,6 +103,8 @@ Buffer::Buffer(const CaseTensor& tensor, Role role, const Region& region)
   tensor_.dtype = to_dlpack(tensor.dtype);
   tensor_.shape = shape_.data();
   tensor_.strides = placed_.strides.data();
+  is_dense_ = tensor.layout.repeated.empty() && reach() + 1 == volume(shape_) &&
+              std::ranges::all_of(placed_.strides, [](std::int64_t s) { return s >= 0; });
   tensor_.byte_offset = static_cast<std::uint64_t>(placed_.offset) * size_of(tensor.dtype);
   if (region.memory != nullptr) set_region(region);
 }
@@ -162,7 +149,7 @@ void Buffer::poison(Poison pattern) {
   with_words(dtype_, region_.memory, [&](auto* p) {
     using Word = std::remove_pointer_t<decltype(p)>;
     for (const ElementRange& r : near_)
-      std::fill(p + r.begin, p + r.end, static_cast<Word>(pattern_bits(pattern, role_, dtype_)));
+      std::fill(p + r.begin, p + r.end, static_cast<Word>(poison_bits(pattern, role_, dtype_)));
   });
 }
 
@@ -188,24 +175,31 @@ bool Buffer::holds(const Dense& values) const {
   return with_words(dtype_, static_cast<const void*>(region_.memory), [&](const auto* p) {
     const auto* expected = static_cast<decltype(p)>(values.data());
     const auto* from = p + first();
-    bool equal = true;
+    std::remove_cvref_t<decltype(*p)> other = 0;  // the bits in which any element differs
     for_each_element(shape_, placed_.strides, [&](std::int64_t linear, std::int64_t at) {
-      equal = equal && from[at] == expected[linear];
+      other |= from[at] ^ expected[linear];
     });
-    return equal;
+    return other == 0;
   });
 }
 
 std::optional<std::int64_t> Buffer::damage(Poison pattern) {
   return with_words(dtype_, region_.memory, [&](auto* p) -> std::optional<std::int64_t> {
     using Word = std::remove_pointer_t<decltype(p)>;
-    const auto poisoned = static_cast<Word>(pattern_bits(pattern, role_, dtype_));
-    auto* elements = p + first();
-    for_each_element(shape_, placed_.strides,
-                     [&](std::int64_t, std::int64_t at) { elements[at] = poisoned; });
-    for (const ElementRange& r : near_)
-      for (std::int64_t k = r.begin; k < r.end; ++k)
-        if (p[k] != poisoned) return k - first();
+    const auto poisoned = static_cast<Word>(poison_bits(pattern, role_, dtype_));
+    const std::int64_t end = first() + volume(shape_);
+    if (!is_dense_)
+      for_each_element(shape_, placed_.strides,
+                       [&](std::int64_t, std::int64_t at) { p[first() + at] = poisoned; });
+    for (const ElementRange& r : near_) {
+      // Elements without gaps between them are left out.
+      const ElementRange before{r.begin, is_dense_ ? std::min(r.end, first()) : r.end};
+      const ElementRange behind{is_dense_ ? std::max(r.begin, end) : r.end, r.end};
+      for (const ElementRange& part : {before, behind}) {
+        const std::int64_t k = first_unlike(p, part, poisoned);
+        if (k < part.end) return k - first();
+      }
+    }
     return std::nullopt;
   });
 }

@@ -26,6 +26,10 @@ enum class Poison : std::uint8_t { first, second };
 /// mistaken for one that was never written.
 enum class Role : std::uint8_t { input, output };
 
+/// The pattern of poison. For outputs of real types, the first is a NaN and the second a large
+/// number, and for inputs the reverse: a kernel that reads one gives different results.
+std::uint64_t poison_bits(Poison poison, Role role, DType dtype);
+
 /// Row-major elements without gaps, of size_of(dtype) bytes each.
 class Dense {
  public:
@@ -41,8 +45,6 @@ class Dense {
   bool same(std::int64_t linear, const Dense& other) const;
   /// True if two elements of this tensor are the same value in that sense.
   bool same_elements(std::int64_t a, std::int64_t b) const;
-  /// True if the element holds the poison of outputs.
-  bool is_poison(std::int64_t linear, Poison poison) const;
 
  private:
   bool same_at(std::int64_t a, const Dense& other, std::int64_t b) const;
@@ -73,8 +75,8 @@ class Buffer {
   void write(const Dense& values);        ///< writes the elements to their locations
   void read(Dense& values) const;         ///< reads them
   bool holds(const Dense& values) const;  ///< compares bit for bit
-  /// Poisons the elements too, and then finds memory near them that is not poison: its distance in
-  /// elements from the tensor's first element; nullopt if there is none.
+  /// Finds memory near the elements that is not poison: its distance in elements from the tensor's
+  /// first element; nullopt if there is none. Elements may be poisoned in order to find it.
   std::optional<std::int64_t> damage(Poison pattern);
   /// The distance from the first element to the last; -1 without elements.
   std::int64_t reach() const;
@@ -95,6 +97,7 @@ class Buffer {
   std::vector<std::int64_t> shape_;
   Placement placed_;
   Role role_;
+  bool is_dense_ = false;  ///< the elements fill the memory from the first to the last
   std::optional<Dense> own_;
   std::unique_ptr<void, Unmap> own_pages_{nullptr, Unmap{0}};
   Region region_;

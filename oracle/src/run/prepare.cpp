@@ -10,31 +10,21 @@
 #include "generate/forward.h"
 #include "mote/base/error.h"
 #include "run/prepared_state.h"
+#include "run/words.h"
 
 namespace mote {
 namespace {
 
-/// The elements that the fill gives, with index 0 along repeating axes.
-Dense filled(const Case& c, std::size_t k, std::int64_t radius) {
-  const CaseTensor& t = c.inputs[k];
-  std::vector<std::int64_t> distinct = t.shape;
-  for (const int axis : t.layout.repeated) {
-    auto& extent = distinct[static_cast<std::size_t>(axis)];
-    extent = std::min<std::int64_t>(extent, 1);
-  }
+/// The distinct elements, each wherever the tensor repeats it.
+Dense repeated(const Dense& of, const std::vector<std::int64_t>& distinct, const CaseTensor& t) {
   std::vector<std::int64_t> strides = place(distinct, {}).strides;
   for (const int axis : t.layout.repeated) strides[static_cast<std::size_t>(axis)] = 0;
-  const Filler filler(c.fill,
-                      {t.name, t.dtype, static_cast<int>(k), static_cast<int>(c.inputs.size()),
-                       volume(distinct), distinct},
-                      radius);
   Dense values(t.dtype, volume(t.shape));
-  const bool real = is_real(t.dtype);
-  for_each_element(t.shape, strides, [&](std::int64_t linear, std::int64_t at) {
-    values.set(linear, real ? Number(filler.real(at)) : Number(filler.integer(at)));
+  with_words(t.dtype, of.data(), [&](const auto* from) {
+    auto* to = static_cast<std::remove_cvref_t<decltype(*from)>*>(values.data());
+    for_each_element(t.shape, strides,
+                     [&](std::int64_t linear, std::int64_t at) { to[linear] = from[at]; });
   });
-  restrict_indices(c, k, c.indices, values);
-  apply_set(c, t, values);
   return values;
 }
 
@@ -52,9 +42,29 @@ std::vector<bool> read_by_asked(const Case& c) {
 
 }  // namespace
 
+/// Along repeating axes, each element is that of index 0.
+Dense filled_input(const Case& c, std::size_t k, std::int64_t radius) {
+  const CaseTensor& t = c.inputs[k];
+  std::vector<std::int64_t> distinct = t.shape;
+  for (const int axis : t.layout.repeated) {
+    auto& extent = distinct[static_cast<std::size_t>(axis)];
+    extent = std::min<std::int64_t>(extent, 1);
+  }
+  const Filler filler(c.fill,
+                      {t.name, t.dtype, static_cast<int>(k), static_cast<int>(c.inputs.size()),
+                       volume(distinct), distinct},
+                      radius);
+  Dense values(t.dtype, volume(distinct));
+  filler.store(values.data(), values.count());
+  if (!t.layout.repeated.empty()) values = repeated(values, distinct, t);
+  restrict_indices(c, k, c.indices, values);
+  apply_set(c, t, values);
+  return values;
+}
+
 std::vector<Dense> filled_inputs(const Case& c, std::int64_t radius) {
   std::vector<Dense> inputs;
-  for (std::size_t k = 0; k < c.inputs.size(); ++k) inputs.push_back(filled(c, k, radius));
+  for (std::size_t k = 0; k < c.inputs.size(); ++k) inputs.push_back(filled_input(c, k, radius));
   compute_given_outputs(c, inputs);
   return inputs;
 }

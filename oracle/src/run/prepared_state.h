@@ -51,6 +51,8 @@ struct Prepared::State {
   std::string compute_expected(const Case& c);
 };
 
+/// The elements that the case's fill gives input k.
+Dense filled_input(const Case& c, std::size_t k, std::int64_t radius);
 /// The elements that the case's fill gives its inputs; inputs of a gradient that are outputs of its
 /// op are computed.
 MOTE_API std::vector<Dense> filled_inputs(const Case& c, std::int64_t radius);

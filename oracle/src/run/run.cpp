@@ -20,6 +20,7 @@
 #include "mote/base/plugin.h"
 #include "report/json_line.h"
 #include "run/prepared_state.h"
+#include "run/scan.h"
 
 namespace mote {
 namespace {
@@ -30,13 +31,6 @@ constexpr std::int64_t kWorkspaceGuard = 256;
 /// million multiply-adds.
 unsigned timeout_seconds(double multiply_adds) {
   return static_cast<unsigned>(std::min(120 + multiply_adds / 1e7, 1e6));
-}
-
-bool has_special(const Dense& x) {
-  if (!is_real(x.dtype())) return false;
-  for (std::int64_t k = 0; k < x.count(); ++k)
-    if (!std::isfinite(x.at(k).real())) return true;
-  return false;
 }
 
 CrashText crash_text(const Case& c, bool json) {

@@ -3,23 +3,15 @@
 
 #include <fmt/format.h>
 
+#include "run/scan.h"
+
 namespace mote::tool {
-namespace {
-
-bool are_equal(const std::vector<Dense>& a, const std::vector<Dense>& b) {
-  for (std::size_t k = 0; k < a.size(); ++k)
-    for (std::int64_t at = 0; at < a[k].count(); ++at)
-      if (!a[k].same(at, b[k])) return false;
-  return true;
-}
-
-}  // namespace
 
 ResultAgreement agreement_of(const Case& c, const std::vector<PreparedSubject>& subjects) {
   if (subjects.size() < 2) return {"not compared: there is no other", {}};
   bool equal = true;
   for (const PreparedSubject& s : subjects)
-    equal = equal && are_equal(subjects.front().outputs, s.outputs);
+    equal = equal && same_values(subjects.front().outputs, s.outputs);
   if (equal) return {"equal bit for bit", {}};
   ResultAgreement agreement{"each within the bound of its contract", {}};
   Prepared prepared(c, {.is_given = true});

@@ -76,6 +76,14 @@ struct FilledTensor {
   std::vector<std::int64_t> shape = {};  ///< their shape; empty: a row
 };
 
+/// Mixes 64 bits (SplitMix64's finaliser).
+constexpr std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31U);
+}
+
 struct FillEdges;
 
 /// The elements of one tensor.
@@ -85,28 +93,42 @@ class Filler {
   Filler(const Fill& fill, const FilledTensor& tensor, std::int64_t radius);
   double real(std::int64_t linear) const;  ///< the element for f32 (not yet rounded) and f64
   std::int64_t integer(std::int64_t linear) const;  ///< the element for i32, i64, bool
+  /// Stores the elements 0 … count - 1 in an array of the tensor's dtype, rounded to it.
+  void store(void* to, std::int64_t count) const;
 
  private:
-  std::int64_t whole(std::int64_t linear) const;
+  /// Each returns f(of), where of(linear) is an element: the kind is looked up once for a loop over
+  /// elements.
+  template <typename F>
+  decltype(auto) with_reals(F&& f) const;
+  template <typename F>
+  decltype(auto) with_integers(F&& f) const;
+  template <typename F>
+  decltype(auto) with_whole(F&& f) const;
+  template <typename F>
+  decltype(auto) with_edges(F&& f) const;
+
+  std::uint64_t bits_of(std::int64_t linear) const;
+  std::int64_t below_radius(std::uint64_t bits) const;
   std::int64_t nonzero(std::int64_t linear) const;
 
   double unit(std::uint64_t bits) const;
-  double edge(std::int64_t linear, std::uint64_t bits) const;
 
   FillKind kind_;
   DType dtype_;
   std::uint64_t stream_;
   std::uint64_t seed_;
   std::int64_t radius_;
-  std::int64_t special_;  ///< the element that is never 0
+  std::uint64_t inverse_;  ///< 2^64 / radius, rounded down
+  std::int64_t special_;   ///< the element that is never 0
   std::uint64_t special_every_;
+  unsigned unit_shift_;  ///< 64 less the bits of a unit's mantissa
+  double unit_scale_;
   bool hot_;
   bool with_zeros_;
   std::shared_ptr<const FillEdges> edges_;  ///< used for ties, runs and range
 };
 
-/// Mixes 64 bits (SplitMix64's finaliser).
-std::uint64_t mix(std::uint64_t x);
 /// The maximum magnitude of integers of a fill that is not whole.
 double greatest_integer(FillKind kind, DType dtype);
 /// The greatest radius of a fill: the dtype holds all integers up to it.

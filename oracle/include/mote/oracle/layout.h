@@ -60,15 +60,26 @@ template <typename F>
 void for_each_element(const std::vector<std::int64_t>& shape,
                       const std::vector<std::int64_t>& strides, F&& f) {
   const std::int64_t count = volume(shape);
-  const std::size_t rank = shape.size();
-  std::vector<std::int64_t> index(rank, 0);
-  std::int64_t at = 0;
-  for (std::int64_t linear = 0; linear < count; ++linear) {
-    f(linear, at);
-    for (std::size_t k = rank; k-- > 0;) {
-      at += strides[k];
+  // The last axes, as far as they lie in memory like one.
+  std::size_t outer = shape.size();
+  std::int64_t extent = 1, stride = 1;
+  while (outer > 0 && (extent == 1 || strides[outer - 1] == stride * extent)) {
+    --outer;
+    if (extent == 1) stride = strides[outer];
+    extent *= shape[outer];
+  }
+  std::vector<std::int64_t> index(outer, 0);
+  std::int64_t begin = 0;
+  for (std::int64_t linear = 0; linear < count; linear += extent) {
+    if (stride == 1) {
+      for (std::int64_t k = 0; k < extent; ++k) f(linear + k, begin + k);
+    } else {
+      for (std::int64_t k = 0; k < extent; ++k) f(linear + k, begin + k * stride);
+    }
+    for (std::size_t k = outer; k-- > 0;) {
+      begin += strides[k];
       if (++index[k] < shape[k]) break;
-      at -= strides[k] * shape[k];
+      begin -= strides[k] * shape[k];
       index[k] = 0;
     }
   }
