@@ -22,6 +22,7 @@ class PackedGraph {
 
   const std::string& name() const { return name_; }
   std::size_t symbol_count() const { return symbols_.size(); }
+  const TensorForm& form(std::uint32_t symbol) const { return forms_[symbols_[symbol].form]; }
   /// Returns SymbolicGraph::text() of the symbol.
   std::string text(std::uint32_t symbol) const;
 

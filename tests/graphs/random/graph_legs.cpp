@@ -154,6 +154,7 @@ std::vector<std::string> counted_by_legs() {
                                     "compiled with a fill of zeros",
                                     "compiled and run twice",
                                     "run with other shapes",
+                                    "run in the memory of larger shapes",
                                     "nodes computed again",
                                     "graph with its gradient",
                                     "derivatives decided"};

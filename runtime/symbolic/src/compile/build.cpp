@@ -13,10 +13,10 @@ namespace {
 class GraphBuilder {
  public:
   GraphBuilder(const SymbolicGraph& symbolic, const Steps& steps, const Blocks& blocks,
-               const MemoryPlan& plan)
+               const MemoryPlan& plan, const Tensor& arena)
       : symbolic_(symbolic), steps_(steps), blocks_(blocks), plan_(plan) {
     built_.tensors.resize(symbolic.symbol_count());
-    built_.arena = Tensor(DType::u8, {static_cast<std::int64_t>(plan.total)});
+    built_.arena = arena;
   }
 
   BuiltGraph build(std::span<const std::uint32_t> kept) {
@@ -129,8 +129,9 @@ class GraphBuilder {
 }  // namespace
 
 BuiltGraph build_graph(const SymbolicGraph& symbolic, const Steps& steps, const Blocks& blocks,
-                       const MemoryPlan& plan, std::span<const std::uint32_t> kept) {
-  return GraphBuilder(symbolic, steps, blocks, plan).build(kept);
+                       const MemoryPlan& plan, std::span<const std::uint32_t> kept,
+                       const Tensor& arena) {
+  return GraphBuilder(symbolic, steps, blocks, plan, arena).build(kept);
 }
 
 }  // namespace mote

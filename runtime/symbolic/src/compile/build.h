@@ -20,9 +20,10 @@ struct BuiltGraph {
   std::vector<GraphTensor> tensors;  ///< by symbol; a default one where the graph does not use it
 };
 
-/// Builds the graph. Node k of it is step k. `offsets` are those of the blocks. `kept` are symbols
-/// that need a tensor though no node may use them.
+/// Builds the graph. Node k of it is step k. `kept` are symbols that need a tensor though no node
+/// may use them. Its tensors lie in `arena`, which has at least the plan's bytes.
 BuiltGraph build_graph(const SymbolicGraph& symbolic, const Steps& steps, const Blocks& blocks,
-                       const MemoryPlan& plan, std::span<const std::uint32_t> kept);
+                       const MemoryPlan& plan, std::span<const std::uint32_t> kept,
+                       const Tensor& arena);
 
 }  // namespace mote

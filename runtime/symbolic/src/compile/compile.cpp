@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "borrow.h"
 #include "compile/build.h"
 #include "compile/executable.h"
 #include "compile/layout.h"
@@ -19,18 +20,25 @@ namespace {
 
 class Compiler {
  public:
-  Compiler(const SymbolicGraph& source, const CompileOptions& options, Context& context)
-      : source_(source), options_(options), context_(context), graph_(source) {
+  Compiler(const SymbolicGraph& source, const CompileOptions& options, Context& context,
+           std::optional<LargestShapes>* largest)
+      : source_(source),
+        options_(options),
+        context_(context),
+        largest_(largest),
+        graph_(detail::Borrower::borrow(source)) {
     check_options();
   }
 
   std::unique_ptr<CompiledGraph> compile() {
     find_asked();
     run_passes();
-    layout_ = lay_out(graph_, bound_now_, options_, &context_);
+    find_layout();
     build();
     describe();
     const StreamSchedule schedule = std::move(layout_.schedule);
+    if (largest_ != nullptr && !*largest_)
+      *largest_ = LargestShapes{std::move(layout_), compiled_->arena};
     layout_ = {};  // preparing needs memory of its own, and neither this nor the graph
     graph_ = SymbolicGraph(source_.name(), source_.registry());
     compiled_->graph.prepare(schedule, {.context = &context_, .streams = options_.streams});
@@ -75,7 +83,11 @@ class Compiler {
 
   /// Runs the passes. An output may be another symbol afterwards, in the same position.
   void run_passes() {
-    const std::vector<std::string> names = options_.passes.value_or(default_passes());
+    const std::vector<std::string> own = default_passes();
+    const std::vector<std::string> names = options_.passes.value_or(own);
+    const bool are_own = std::ranges::all_of(
+        names, [&](const std::string& name) { return std::ranges::find(own, name) != own.end(); });
+    if (!are_own) graph_ = SymbolicGraph(graph_);  // they may keep references while they change it
     for (const PassReport& report : apply_passes(graph_, names, {.context = &context_}))
       compiled_->report.passes.push_back(report.text);
     for (const TensorSymbol symbol : options_.bound) own_memory(symbol);
@@ -105,8 +117,33 @@ class Compiler {
     graph_.set_outputs(outputs);
   }
 
+  /// Takes the layout of the largest shapes, or makes one, which must fit into their memory.
+  void find_layout() {
+    const bool is_given = largest_ != nullptr && largest_->has_value();
+    if (is_given)
+      if (auto within =
+              lay_out_within((*largest_)->layout, graph_, bound_now_, options_, &context_)) {
+        layout_ = std::move(*within);
+        arena_ = (*largest_)->arena;
+        return;
+      }
+    layout_ = lay_out(graph_, bound_now_, options_, &context_);
+    const auto bytes = static_cast<std::int64_t>(layout_.plan.total);
+    if (!is_given) {
+      arena_ = Tensor(DType::u8, {bytes});
+    } else {
+      arena_ = (*largest_)->arena;
+      if (bytes > arena_.element_count())
+        fail_graph("compile: " + source_.name() + " needs " + std::to_string(bytes) +
+                       " bytes for these shapes, and " + std::to_string(arena_.element_count()) +
+                       " are planned for the largest ones",
+                   MOTE_OUT_OF_MEMORY);
+    }
+  }
+
   void build() {
-    BuiltGraph built = build_graph(graph_, layout_.steps, layout_.blocks, layout_.plan, now_);
+    BuiltGraph built =
+        build_graph(graph_, layout_.steps, layout_.blocks, layout_.plan, now_, arena_);
     compiled_->arena = built.arena;
     compiled_->graph = std::move(built.graph);
     for (std::uint32_t k = 0; k < source_.symbol_count(); ++k)
@@ -167,19 +204,22 @@ class Compiler {
   const SymbolicGraph& source_;
   const CompileOptions& options_;
   Context& context_;
+  std::optional<LargestShapes>* largest_;
   SymbolicGraph graph_;
   std::unique_ptr<CompiledGraph> compiled_ = std::make_unique<CompiledGraph>();
   std::vector<std::uint32_t> asked_;      ///< the symbols that are asked for, of the source
   std::vector<std::uint32_t> now_;        ///< the symbols that hold their values after the passes
   std::vector<std::uint32_t> bound_now_;  ///< those of bound outputs
   GraphLayout layout_;
+  Tensor arena_;
 };
 
 }  // namespace
 
 std::unique_ptr<CompiledGraph> compile_shapes(const SymbolicGraph& graph,
-                                              const CompileOptions& options, Context& context) {
-  return Compiler(graph, options, context).compile();
+                                              const CompileOptions& options, Context& context,
+                                              std::optional<LargestShapes>* largest) {
+  return Compiler(graph, options, context, largest).compile();
 }
 
 }  // namespace mote

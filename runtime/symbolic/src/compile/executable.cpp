@@ -36,6 +36,38 @@ std::vector<std::pair<std::uint32_t, TensorForm>> inputs_of(const SymbolicGraph&
   return inputs;
 }
 
+std::vector<std::uint32_t> unknown_inputs(const SymbolicGraph& graph) {
+  std::vector<std::uint32_t> unknown;
+  for (std::uint32_t k = 0; k < graph.symbol_count(); ++k)
+    if (graph.symbols()[k].kind == SymbolOrigin::input && !graph.symbols()[k].removed &&
+        !graph.symbols()[k].has_form)
+      unknown.push_back(k);
+  return unknown;
+}
+
+/// Returns the graph with its inputs at their largest forms.
+SymbolicGraph at_largest(const SymbolicGraph& graph,
+                         const std::vector<std::pair<TensorSymbol, TensorForm>>& largest) {
+  SymbolicGraph complete(graph);
+  std::vector<std::pair<TensorSymbol, TensorForm>> changed;
+  for (const auto& [symbol, form] : largest) {
+    const SymbolInfo& info = graph.info(symbol);
+    if (info.kind != SymbolOrigin::input)
+      fail_graph("compile: " + graph.text(symbol) + " has a largest form and is no input");
+    if (info.form.dtype != form.dtype)
+      fail_graph("compile: the largest form of " + graph.text(symbol) + " must be of " +
+                 std::string(name(info.form.dtype)) + ", got " + to_string(form));
+    if (!info.has_form)
+      complete.set_form(complete.at(symbol.index), form);
+    else
+      changed.emplace_back(complete.at(symbol.index), form);
+  }
+  if (const auto left = unknown_inputs(complete); !left.empty())
+    fail_graph("compile: " + graph.text(graph.at(left.front())) +
+               " has no shape and no largest one");
+  return changed.empty() ? complete : complete.with_forms(changed);
+}
+
 }  // namespace
 
 void CompiledGraph::bind(std::uint32_t symbol, const Tensor& tensor) {
@@ -51,31 +83,77 @@ Executable::State::State(const SymbolicGraph& graph, const CompileOptions& with,
     : identity(graph.identity()),
       source(graph),
       inputs(inputs_of(graph)),
+      unknown(unknown_inputs(graph)),
       options(with),
       context(&where) {
+  for (const TensorSymbol symbol : with.outputs) graph.info(symbol);
+  for (const TensorSymbol symbol : with.bound) graph.info(symbol);
+  if (!with.largest.empty()) {
+    const SymbolicGraph complete = at_largest(graph, with.largest);
+    source = PackedGraph(complete);
+    inputs = inputs_of(complete);
+    unknown.clear();
+    compile_for(complete);
+  } else if (unknown.empty()) {
+    compile_for(graph);
+  }
+}
+
+/// Compiles the graph, whose symbols have the indices of the source's, and makes it the current
+/// one.
+void Executable::State::compile_for(const SymbolicGraph& graph) {
   std::vector<TensorForm> forms;
-  for (const auto& [index, form] : inputs) forms.push_back(form);
-  shapes.push_back({std::move(forms), compile_shapes(graph, with, where)});
+  for (const auto& [index, form] : inputs) forms.push_back(graph.symbols()[index].form);
+  CompileOptions with = options;
+  with.outputs = symbols_in(graph, options.outputs);
+  with.bound = symbols_in(graph, options.bound);
+  std::optional<LargestShapes>* of_largest = options.largest.empty() ? nullptr : &largest;
+  std::unique_ptr<CompiledGraph> compiled = compile_shapes(graph, with, *context, of_largest);
+  if (shapes.size() >= std::max<std::size_t>(options.kept_shapes, 1))
+    shapes.erase(std::ranges::min_element(shapes, {}, &Shapes::last_run));
+  shapes.push_back({std::move(forms), std::move(compiled)});
   current = shapes.back().compiled.get();
 }
 
 void Executable::State::check(TensorSymbol symbol) const {
   if (symbol.graph != identity || symbol.index >= source.symbol_count())
-    fail_graph("executable of " + current->report.graph + ": a symbol of another graph was given");
+    fail_graph("executable of " + source.name() + ": a symbol of another graph was given");
+}
+
+/// Returns the form of an input or a bound output; null for any other symbol.
+const TensorForm* Executable::State::bindable_form(std::uint32_t symbol) const {
+  if (current != nullptr) {
+    const auto found = current->bindable.find(symbol);
+    return found == current->bindable.end() ? nullptr : &found->second.form;
+  }
+  const auto input = std::ranges::find(inputs, symbol, &decltype(inputs)::value_type::first);
+  if (input != inputs.end()) return &input->second;
+  const auto output = std::ranges::find(options.bound, symbol, &TensorSymbol::index);
+  return output == options.bound.end() ? nullptr : &source.form(symbol);
+}
+
+/// Checks that an input is not larger than memory is planned for.
+void Executable::State::check_size(std::uint32_t symbol, const TensorForm& form) const {
+  const auto input = std::ranges::find(inputs, symbol, &decltype(inputs)::value_type::first);
+  if (options.largest.empty() || input == inputs.end()) return;
+  const AxisList& most = input->second.shape;
+  bool fits = form.shape.size() == most.size();
+  for (int axis = 0; fits && axis < most.size(); ++axis) fits = form.shape[axis] <= most[axis];
+  if (!fits)
+    refuse(symbol, " must be at most " + to_string(input->second) + ", got " + to_string(form));
 }
 
 void Executable::State::bind(TensorSymbol symbol, const Tensor& tensor) {
   check(symbol);
-  const auto found = current->bindable.find(symbol.index);
-  if (found == current->bindable.end())
-    refuse(symbol.index, " is neither an input nor a bound output");
-  const Bindable& of = found->second;
+  const TensorForm* of = bindable_form(symbol.index);
+  if (of == nullptr) refuse(symbol.index, " is neither an input nor a bound output");
   const TensorForm form = tensor.form();
-  if (form.dtype != of.form.dtype)
-    refuse(symbol.index, " must be " + to_string(of.form) + ", got " + to_string(form));
+  if (form.dtype != of->dtype)
+    refuse(symbol.index, " must be " + to_string(*of) + ", got " + to_string(form));
   if (tensor.data() == nullptr && tensor.element_count() > 0) refuse(symbol.index, " has no data");
+  check_size(symbol.index, form);
   is_checked = false;
-  if (form == of.form) {
+  if (current != nullptr && form == *of) {
     current->bind(symbol.index, tensor);
   } else {
     is_other_shape = true;
@@ -94,31 +172,39 @@ void Executable::State::check_bound() const {
   }
 }
 
+/// Gives the inputs that have no shape yet those of the tensors that are bound to them.
+void Executable::State::learn_shapes() {
+  if (unknown.empty()) return;
+  SymbolicGraph complete = source.graph();
+  for (const std::uint32_t input : unknown) {
+    const auto given = bound.find(input);
+    if (given == bound.end()) refuse(input, " has no shape before a tensor is bound to it");
+    complete.set_form(complete.at(input), given->second.form());
+  }
+  source = PackedGraph(complete);
+  inputs = inputs_of(complete);
+  unknown.clear();
+}
+
 /// Makes the shapes of the bound inputs the current ones: those that were met before, or a graph
 /// that is compiled now. An input that was never bound keeps the shape that it had at first.
 void Executable::State::change_shapes() {
+  learn_shapes();
   std::vector<TensorForm> now;
   for (const auto& [index, form] : inputs) {
     const auto given = bound.find(index);
     now.push_back(given == bound.end() ? form : given->second.form());
   }
-  auto met = std::ranges::find(shapes, now, &Shapes::inputs);
+  const auto met = std::ranges::find(shapes, now, &Shapes::inputs);
   if (met == shapes.end()) {
     const SymbolicGraph first = source.graph();
     std::vector<std::pair<TensorSymbol, TensorForm>> changed;
     for (std::size_t k = 0; k < inputs.size(); ++k)
       if (now[k] != inputs[k].second) changed.emplace_back(first.at(inputs[k].first), now[k]);
-    const SymbolicGraph other = first.with_forms(changed);
-    CompileOptions with = options;
-    with.outputs = symbols_in(other, options.outputs);
-    with.bound = symbols_in(other, options.bound);
-    std::unique_ptr<CompiledGraph> compiled = compile_shapes(other, with, *context);
-    if (shapes.size() >= std::max<std::size_t>(options.kept_shapes, 1))
-      shapes.erase(std::ranges::min_element(shapes, {}, &Shapes::last_run));
-    shapes.push_back({std::move(now), std::move(compiled)});
-    met = shapes.end() - 1;
+    compile_for(first.with_forms(changed));
+  } else {
+    current = met->compiled.get();
   }
-  current = met->compiled.get();
   for (const auto& [symbol, tensor] : bound) {
     if (tensor.form() != current->bindable.at(symbol).form)
       refuse(symbol, " must be " + to_string(current->bindable.at(symbol).form) + ", got " +
@@ -129,7 +215,7 @@ void Executable::State::change_shapes() {
 }
 
 void Executable::State::run() {
-  if (is_other_shape) change_shapes();
+  if (current == nullptr || is_other_shape) change_shapes();
   if (!is_checked) {
     check_bound();
     is_checked = true;
@@ -140,12 +226,19 @@ void Executable::State::run() {
   current->graph.run();
 }
 
+/// Returns what was compiled last.
+CompiledGraph& Executable::State::compiled() const {
+  if (current == nullptr)
+    refuse(unknown.front(), " has no shape before a tensor is bound to it and a run begins");
+  return *current;
+}
+
 Tensor Executable::State::output(TensorSymbol symbol) const {
   check(symbol);
-  const auto found = current->outputs.find(symbol.index);
-  if (found == current->outputs.end())
-    refuse(symbol.index, " was not asked for when it was compiled");
-  return current->graph.memory(found->second);
+  const CompiledGraph& of = compiled();
+  const auto found = of.outputs.find(symbol.index);
+  if (found == of.outputs.end()) refuse(symbol.index, " was not asked for when it was compiled");
+  return of.graph.memory(found->second);
 }
 
 Executable::Executable(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -165,9 +258,11 @@ void Executable::run(std::span<const TensorBinding> bindings) {
   state().run();
 }
 Tensor Executable::output(TensorSymbol symbol) const { return state().output(symbol); }
-void Executable::cancel() { state().current->graph.cancel(); }
-const CompileReport& Executable::report() const { return state().current->report; }
-Graph& Executable::graph() { return state().current->graph; }
+void Executable::cancel() {
+  if (CompiledGraph* current = state().current) current->graph.cancel();
+}
+const CompileReport& Executable::report() const { return state().compiled().report; }
+Graph& Executable::graph() { return state().compiled().graph; }
 
 Executable compile(const SymbolicGraph& graph, const CompileOptions& options, Context& context) {
   return Executable(std::make_unique<Executable::State>(graph, options, context));

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "compile/layout.h"
 #include "mote/symbolic/compile.h"
 #include "packed_graph.h"
 
@@ -32,9 +34,18 @@ struct CompiledGraph {
   CompileReport report;
 };
 
-/// Compiles for the shapes that the graph has.
+/// The layout and the memory of the largest shapes, which smaller ones use too.
+struct LargestShapes {
+  GraphLayout layout;
+  Tensor arena;
+};
+
+/// Compiles for the shapes that the graph has. With `largest`, an empty one is filled with the
+/// layout and the memory; a filled one is used, and where tensors do not fit there, StatusError
+/// MOTE_OUT_OF_MEMORY is thrown.
 std::unique_ptr<CompiledGraph> compile_shapes(const SymbolicGraph& graph,
-                                              const CompileOptions& options, Context& context);
+                                              const CompileOptions& options, Context& context,
+                                              std::optional<LargestShapes>* largest = nullptr);
 
 struct Executable::State {
   State(const SymbolicGraph& graph, const CompileOptions& with, Context& where);
@@ -42,8 +53,13 @@ struct Executable::State {
   void check(TensorSymbol symbol) const;
   [[noreturn]] void refuse(std::uint32_t symbol, const std::string& what) const;
   void bind(TensorSymbol symbol, const Tensor& tensor);
+  void check_size(std::uint32_t symbol, const TensorForm& form) const;
+  const TensorForm* bindable_form(std::uint32_t symbol) const;
   void check_bound() const;
+  void compile_for(const SymbolicGraph& graph);
+  void learn_shapes();
   void change_shapes();
+  CompiledGraph& compiled() const;
   void run();
   Tensor output(TensorSymbol symbol) const;
 
@@ -56,10 +72,12 @@ struct Executable::State {
   std::uint32_t identity;  ///< of the graph that was compiled
   PackedGraph source;
   std::vector<std::pair<std::uint32_t, TensorForm>> inputs;  ///< of the source
+  std::vector<std::uint32_t> unknown;  ///< inputs of the source that have no shape yet
   CompileOptions options;
   Context* context;
+  std::optional<LargestShapes> largest;  ///< if CompileOptions::largest are given
   std::vector<Shapes> shapes;
-  CompiledGraph* current = nullptr;
+  CompiledGraph* current = nullptr;  ///< null until the shapes of all inputs are known
   std::map<std::uint32_t, Tensor> bound;
   bool is_checked = false;      ///< check_bound() has seen what is bound
   bool is_other_shape = false;  ///< an input is bound that does not fit the current shapes

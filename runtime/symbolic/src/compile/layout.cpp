@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compile/layout.h"
 
+#include <algorithm>
+
 #include "compile/same_kernel.h"
+#include "mote/memory/check.h"
+#include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/in_place.h"
 #include "mote/symbolic/order.h"
 
@@ -18,17 +22,45 @@ class LayoutMaker {
 
   GraphLayout make() {
     layout_.order = evaluation_order(graph_, options_.order, bound_symbols_);
+    find_tensors();
+    layout_.plan = plan_memory(layout_.blocks.problem, options_.plan);
+    return std::move(layout_);
+  }
+
+  std::optional<GraphLayout> make_within(const GraphLayout& largest) {
+    if (!is_order(largest.order)) return std::nullopt;
+    layout_.order = largest.order;
+    find_tensors();
+    layout_.plan = largest.plan;
+    if (check_memory_plan(layout_.blocks.problem, layout_.plan)) return std::nullopt;
+    return std::move(layout_);
+  }
+
+ private:
+  /// True if these are all nodes of the graph, each after those that it depends on.
+  bool is_order(std::span<const std::uint32_t> order) const {
+    std::vector<bool> is_done(graph_.node_count());
+    const IndexLists before = predecessors(graph_);
+    for (const std::uint32_t node : order) {
+      if (node >= is_done.size() || graph_.nodes()[node].removed || is_done[node]) return false;
+      if (!std::ranges::all_of(before[node], [&](std::uint32_t k) { return is_done[k]; }))
+        return false;
+      is_done[node] = true;
+    }
+    return static_cast<std::size_t>(std::ranges::count_if(
+               graph_.nodes(), [](const NodeInfo& node) { return !node.removed; })) == order.size();
+  }
+
+  /// Finds steps, streams, pairs and blocks for the order.
+  void find_tensors() {
     set_steps({});
     const bool is_planned = options_.memory == MemoryMode::planned;
     if (options_.in_place && is_planned) layout_.pairs = pairs();
     if (options_.poison) add_poison();
     layout_.blocks = find_blocks(graph_, layout_.steps, layout_.schedule, layout_.pairs,
                                  graph_.output_indices(), bound_, !is_planned);
-    layout_.plan = plan_memory(layout_.blocks.problem, options_.plan);
-    return std::move(layout_);
   }
 
- private:
   void set_steps(const std::vector<bool>& poisoned) {
     layout_.steps = make_steps(graph_, layout_.order, poisoned);
     layout_.schedule = mote::schedule(layout_.steps.problem, options_.streams);
@@ -83,6 +115,12 @@ class LayoutMaker {
 GraphLayout lay_out(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
                     const CompileOptions& options, Context* context) {
   return LayoutMaker(graph, bound, options, context).make();
+}
+
+std::optional<GraphLayout> lay_out_within(const GraphLayout& largest, const SymbolicGraph& graph,
+                                          std::span<const std::uint32_t> bound,
+                                          const CompileOptions& options, Context* context) {
+  return LayoutMaker(graph, bound, options, context).make_within(largest);
 }
 
 }  // namespace mote

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,5 +30,12 @@ struct GraphLayout {
 /// chosen in the context; null: among the generated ones.
 GraphLayout lay_out(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
                     const CompileOptions& options, Context* context);
+
+/// Lays out the graph in the order and at the offsets of `largest`, the layout of the same graph
+/// for larger shapes. Returns nothing if the passes made another graph of it, or if its tensors do
+/// not fit there.
+std::optional<GraphLayout> lay_out_within(const GraphLayout& largest, const SymbolicGraph& graph,
+                                          std::span<const std::uint32_t> bound,
+                                          const CompileOptions& options, Context* context);
 
 }  // namespace mote

@@ -50,6 +50,11 @@ struct CompileOptions {
   bool poison = false;
   /// A search for a better plan ends after this many steps, about 20 ms, by default.
   MemoryPlanOptions plan = {.steps = 20'000'000};
+  /// The largest forms of inputs: memory is planned and taken once, for these, and runs with inputs
+  /// of smaller extents take no other. Other inputs are at most as large as they are. An input
+  /// without a shape must be in the list, unless that is empty: then each set of shapes has a plan
+  /// and memory of its own, and with an input of unknown shape the first run makes the first one.
+  std::vector<std::pair<TensorSymbol, TensorForm>> largest = {};
   /// The number of sets of input shapes that stay compiled; the one that has not run for longest
   /// goes.
   std::size_t kept_shapes = 8;
@@ -102,7 +107,8 @@ class Executable {
 
   /// Binds inputs and bound outputs for the next runs. Inputs may have other shapes or strides than
   /// the graph's: the next run compiles for them (SymbolicGraph::with_forms()), or takes what was
-  /// compiled for them before. Throws StatusError for another dtype.
+  /// compiled for them before. Throws StatusError for another dtype, and for an extent that is
+  /// larger than CompileOptions::largest has it.
   void bind(TensorSymbol symbol, const Tensor& tensor);
   /// Runs with what is bound. Throws StatusError if an input is not bound, if shapes do not fit, or
   /// if a node fails; then the next run is whole again.
@@ -117,7 +123,8 @@ class Executable {
   /// Makes a run in another thread end before its next node, with an error.
   void cancel();
 
-  /// Returns what was done for the shapes of the last run.
+  /// Returns what was done for the shapes of the last run, or for the largest ones, or the graph's,
+  /// if there was none. Throws StatusError where no shapes are known yet; so does graph().
   const CompileReport& report() const;
   /// Returns the concrete graph of these shapes, for its picture, its trace and to tune it.
   Graph& graph();
@@ -133,7 +140,8 @@ class Executable {
 
 /// Compiles the graph, which stays as it is and may be discarded. Handles of it name what they
 /// named in it. The context must outlive the result. Throws StatusError for outputs of another
-/// graph, for nodes that no kernel takes, and if there is no memory.
+/// graph, for nodes that no kernel takes, for largest forms that do not fit the graph, and if there
+/// is no memory.
 Executable compile(const SymbolicGraph& graph, const CompileOptions& options, Context& context);
 
 }  // namespace mote
