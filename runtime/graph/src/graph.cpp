@@ -84,11 +84,15 @@ GraphStatistics Graph::statistics() const {
   const graph::PreparedGraph& p = state_->prepared;
   GraphStatistics statistics;
   statistics.prepared = p.chosen + (p.plans ? p.plans->made() : 0);
-  const ScheduleProblem problem = graph::problem_of(*state_);
-  statistics.nodes = problem.node_count();
-  statistics.edges = problem.predecessors.size();
-  if (!p.is_current) return statistics;
+  if (!p.is_current) {
+    const ScheduleProblem problem = graph::problem_of(*state_);
+    statistics.nodes = problem.node_count();
+    statistics.edges = problem.predecessors.size();
+    return statistics;
+  }
   const StreamSchedule& s = p.whole->schedule;
+  statistics.nodes = s.node_count();
+  statistics.edges = p.edges;
   statistics.waits = s.waits.size();
   statistics.edges_without_wait = statistics.edges - s.waits.size();
   statistics.events = s.events.size();

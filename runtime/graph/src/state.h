@@ -122,6 +122,7 @@ struct Graph::State {
   graph::SharedValues<graph::GraphForm, TensorForm> forms;
   graph::SharedValues<Command> commands;
   std::deque<graph::TensorRecord> tensors;
+  bool is_on_host = true;  ///< all tensors are
   std::map<std::uint32_t, std::vector<std::uint32_t>> views;  ///< of placeholders
   std::deque<graph::NodeRecord> nodes;                        ///< work under way refers to them
   std::vector<graph::Edge> edges;                             ///< from first to second

@@ -76,6 +76,7 @@ Graph::State::State(const State& other)
       forms(other.forms),
       commands(other.commands),
       tensors(other.tensors),
+      is_on_host(other.is_on_host),
       views(other.views),
       nodes(other.nodes),
       edges(other.edges),

@@ -27,7 +27,9 @@ std::uint32_t add_tensor(Graph::State& state, TensorRecord record) {
   if (state.tensors.size() >= graph::kNone) refuse("it has too many tensors");
   const auto index = static_cast<std::uint32_t>(state.tensors.size());
   if (record.kind != TensorKind::view) record.root = index;
+  const bool is_on_host = record.form->form.is_on_host();
   state.tensors.push_back(std::move(record));
+  if (!is_on_host) state.is_on_host = false;
   return index;
 }
 

@@ -165,6 +165,7 @@ void prepare(Graph::State& state, const GraphOptions& options, const StreamSched
   StreamSchedule schedule = schedule_for(state, problem, nodes, options, given);
   PreparedGraph& p = state.prepared;
   p.is_current = false;
+  p.edges = problem.predecessors.size();
   state.options = options;
   if (p.plans) p.chosen += p.plans->made();
   p.plans = std::make_unique<KernelPlans>(

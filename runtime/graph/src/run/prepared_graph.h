@@ -89,6 +89,7 @@ struct GivenRun {
 struct PreparedGraph {
   bool is_current = false;  ///< nothing was added, removed or ordered since
   bool has_given_schedule = false;
+  std::size_t edges = 0;   ///< different ones
   std::size_t chosen = 0;  ///< how many kernels were chosen before `plans` was made
   std::unique_ptr<KernelPlans> plans;
   NodeTensors bound_now;  ///< of the node that is being bound; it keeps its room

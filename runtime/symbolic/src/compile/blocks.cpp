@@ -49,6 +49,8 @@ class BlockFinder {
       blocks_.owner[graph_.symbols()[symbol].root] = Owner::caller;
   }
 
+  bool has_streams() const { return schedule_.stream_count() > 1; }
+
   std::uint32_t find_same(std::uint32_t k) {
     while (same_[k] != k) k = same_[k] = same_[same_[k]];
     return k;
@@ -68,7 +70,7 @@ class BlockFinder {
       blocks_.problem.blocks.push_back({bytes, kAlignment, graph_.text(graph_.at(root))});
       blocks_.first.push_back(kNoIndex);
       blocks_.last.push_back(0);
-      uses_.emplace_back();
+      if (has_streams()) uses_.emplace_back();
     } else if (root != shared && blocks_.block[root] == kNoIndex) {
       blocks_.problem.blocks[block].name += "=" + graph_.text(graph_.at(root));
     }
@@ -82,7 +84,7 @@ class BlockFinder {
     if (block == kNoIndex) return;
     if (blocks_.first[block] == kNoIndex) blocks_.first[block] = step;
     blocks_.last[block] = std::max(blocks_.last[block], step);
-    uses_[block].push_back({step, writes});
+    if (has_streams()) uses_[block].push_back({step, writes});
   }
 
   void keep(std::uint32_t symbol) {
@@ -138,8 +140,8 @@ class BlockFinder {
   const SymbolicGraph& graph_;
   const Steps& steps_;
   const StreamSchedule& schedule_;
-  std::vector<std::uint32_t> same_;  ///< a forest: roots that share memory in place
-  std::vector<std::vector<Use>> uses_;
+  std::vector<std::uint32_t> same_;     ///< a forest: roots that share memory in place
+  std::vector<std::vector<Use>> uses_;  ///< by block, on several streams
   Blocks blocks_;
 };
 

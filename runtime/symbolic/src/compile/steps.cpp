@@ -13,8 +13,8 @@ std::span<const std::uint32_t> inputs_of(const SymbolicGraph& graph, const Step&
   return graph.nodes()[step.index].inputs;
 }
 
-std::vector<std::uint32_t> outputs_of(const SymbolicGraph& graph, const Step& step) {
-  if (step.kind != StepKind::node) return {step.index};
+std::span<const std::uint32_t> outputs_of(const SymbolicGraph& graph, const Step& step) {
+  if (step.kind != StepKind::node) return {&step.index, 1};
   return graph.nodes()[step.index].outputs;
 }
 
@@ -81,7 +81,8 @@ class StepMaker {
   }
 
   void add(std::uint32_t node) {
-    std::vector<std::uint32_t> needed;
+    std::vector<std::uint32_t>& needed = needed_;
+    needed.clear();
     for (const std::uint32_t input : graph_.nodes()[node].inputs) use(input, needed);
     for (const std::uint32_t output : graph_.nodes()[node].outputs) use(output, needed);
     for (const std::uint32_t before : before_[node]) needed.push_back(steps_.position[before]);
@@ -103,6 +104,7 @@ class StepMaker {
   IndexLists before_;
   IndexLists written_;
   std::vector<std::uint32_t> fill_;
+  std::vector<std::uint32_t> needed_;  ///< of the node that is added; it keeps its room
   Steps steps_;
 };
 

@@ -34,9 +34,9 @@ struct Steps {
 Steps make_steps(const SymbolicGraph& graph, std::span<const std::uint32_t> order,
                  const std::vector<bool>& poisoned);
 
-/// The symbols that a step reads and writes.
+/// The symbols that a step reads and writes; they lie in the graph or in the step.
 std::span<const std::uint32_t> inputs_of(const SymbolicGraph& graph, const Step& step);
-std::vector<std::uint32_t> outputs_of(const SymbolicGraph& graph, const Step& step);
+std::span<const std::uint32_t> outputs_of(const SymbolicGraph& graph, const Step& step);
 
 /// Returns true if some element of a root of kind zeros may stay as it begins: the symbols that
 /// nodes write do not fill it.

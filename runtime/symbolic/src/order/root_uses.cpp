@@ -63,11 +63,22 @@ std::uint64_t peak_bytes(const SymbolicGraph& graph, std::span<const std::uint32
   return peak_bytes(RootUses(graph, bound), order);
 }
 
+namespace {
+
+/// True if each node of the order needs the one before it, so that there is no other order.
+bool is_forced(std::span<const std::uint32_t> order, const IndexLists& before) {
+  for (std::size_t k = 1; k < order.size(); ++k)
+    if (std::ranges::find(before[order[k]], order[k - 1]) == before[order[k]].end()) return false;
+  return true;
+}
+
+}  // namespace
+
 std::vector<std::uint32_t> evaluation_order(const SymbolicGraph& graph, EvaluationOrder which,
                                             std::span<const TensorSymbol> bound) {
   const IndexLists before = predecessors(graph);
   std::vector<std::uint32_t> program = topological_order(graph);
-  if (which == EvaluationOrder::program) return program;
+  if (which == EvaluationOrder::program || is_forced(program, before)) return program;
   const RootUses uses(graph, bound);
   std::vector<std::uint32_t> depth_first = depth_first_order(graph, uses, before);
   if (which == EvaluationOrder::depth_first) return depth_first;

@@ -37,6 +37,7 @@ class GraphPrinter {
   std::vector<std::string> nodes() {
     name_symbols();
     std::vector<std::string> texts;
+    texts.reserve(graph_.node_count());
     for (const NodeInfo& node : graph_.nodes()) {
       texts.emplace_back();
       if (node.removed) continue;
@@ -52,6 +53,7 @@ class GraphPrinter {
   // ---- names
 
   void name_symbols() {
+    names_.reserve(graph_.symbol_count());
     for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k) {
       std::string name = symbol(k).name;
       if (name.empty()) {
