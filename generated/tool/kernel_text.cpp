@@ -80,7 +80,7 @@ std::string row(const Kernel& k, std::string_view variant) {
   const std::string contract =
       !fast ? "reference"
             : fmt::format("gen_{}{}", narrow ? "f16" : name(k.instance.dtype),
-                          has_form(*k.record, kPaddingMultiplied) ? "_padded" : "");
+                          may_multiply_padding(*k.record) ? "_padded" : "");
   return fmt::format(
       "    {{\"{0}\", \"{1}\", \"{2}\", {3:#x}u, {4:#x}u, {5:#x}u,\n"
       "     {{sizeof(mote_kernel), \"{0}\", &{6}, {7}_can_run, NULL, {8}_run, "
@@ -103,8 +103,8 @@ void emit_kernel(Kernel& k) {
     EmitOptions fast;
     fast.function = options.fast;
     fast.optional_outputs = options.optional_outputs;
-    k.fast = emit_c(
-        schedule(loops, {.may_multiply_padding = has_form(*k.record, kPaddingMultiplied)}), fast);
+    k.fast =
+        emit_c(schedule(loops, {.may_multiply_padding = may_multiply_padding(*k.record)}), fast);
     k.dispatch = emit_c_dispatch(loops, fast, levels(k));
     k.text = emit_c_prototype(loops, fast);
   }

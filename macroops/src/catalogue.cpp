@@ -347,6 +347,10 @@ bool has_form(const OpRecord& record, std::string_view name) {
          std::ranges::find(record.forms, name, &Form::name) != record.forms.end();
 }
 
+bool may_multiply_padding(const OpRecord& record) {
+  return has_form(record, kPaddingMultiplied) && gradient_order(record) == 0;
+}
+
 std::shared_ptr<const Program> instantiate(const OpRecord& record, const Instance& instance) {
   return instantiate_form(record, instance, nullptr);
 }

@@ -166,7 +166,7 @@ int explain_stages(const ExplainArguments& options) {
   EmitOptions how;
   how.function = "mote_" + instance_name(resolved);
   if (wanted("c")) show("c", emit_c(fused, how));
-  const bool pads = resolved.record != nullptr && has_form(*resolved.record, kPaddingMultiplied);
+  const bool pads = resolved.record != nullptr && may_multiply_padding(*resolved.record);
   if (wanted("schedule"))
     show("schedule", to_string(schedule(fused, {.may_multiply_padding = pads})));
   return 0;

@@ -62,33 +62,6 @@ void Writer::statement(const Stmt& s, const Facts& facts) {
       s.kind);
 }
 
-std::string Writer::limit(const Expr& e, const std::string& hint, const Facts& facts) {
-  if (const auto known = limits_.find(&e); known != limits_.end()) return known->second;
-  const std::string text = printer_.expr(e, facts).text;
-  if (text.find_first_of("(/%[") == std::string::npos) return text;
-  const std::string name = names_.fresh(hint);
-  line(fmt::format("const int64_t {} = {};", name, text));
-  return name;
-}
-
-/// Computes, before a loop, the limits of the loops in it that neither it nor they change.
-void Writer::limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts& facts) {
-  for (const Stmt& s : b) {
-    if (const auto* branch = std::get_if<If>(&s.kind)) limits_ahead(branch->body, changing, facts);
-    const auto* l = std::get_if<Loop>(&s.kind);
-    if (!l || !loops_over_panels(*l).empty()) continue;
-    const auto is_fixed = [&](const Expr& e) {
-      return !e.has_load() && !limits_.contains(&e) &&
-             std::ranges::none_of(e.symbols(), [&](Symbol v) { return changing.contains(v); });
-    };
-    const std::string& v = names_.symbol(l->variable);
-    if (is_fixed(l->begin)) limits_[&l->begin] = limit(l->begin, v + "_begin", facts);
-    if (is_fixed(l->end)) limits_[&l->end] = limit(l->end, v + "_end", facts);
-    changing.insert(l->variable);
-    limits_ahead(l->body, changing, facts);
-  }
-}
-
 void Writer::open_accumulator(const Accumulator& a) {
   const std::string& name = names_.local(a.name);
   if (is_arg(a.op)) {
@@ -113,67 +86,6 @@ std::string Writer::number_type(DType dtype) const {
 std::string Writer::start(ReduceOp op, DType dtype) const {
   const Number n = neutral(op, dtype);
   return p_.native && is_in_float(dtype) ? float_text(static_cast<float>(n.real())) : literal(n);
-}
-
-void Writer::loop(const Loop& l, const Facts& facts) {
-  if (l.kind == LoopKind::unrolled) {
-    register_loops(l, facts);
-    return;
-  }
-  if (const auto chain = loops_over_panels(l); !chain.empty()) {
-    loop_over_panels(chain, facts);
-    return;
-  }
-  for (const Accumulator& a : l.accumulators)
-    if (!opened_.contains(a.name)) open_accumulator(a);
-  if (l.kind == LoopKind::threads && target_ == Target::cuda) {
-    grid_loops(l, facts);
-    return;
-  }
-  std::set<Symbol> changing = {l.variable};
-  limits_ahead(l.body, changing, facts);
-  if (l.kind == LoopKind::threads) {
-    parallel_loops(l, facts);
-    return;
-  }
-  const std::string& v = names_.symbol(l.variable);
-  const std::string begin = limit(l.begin, v + "_begin", facts);
-  const std::string end = limit(l.end, v + "_end", facts);
-  const std::string step =
-      l.step == Expr(1) ? v + "++" : fmt::format("{} += {}", v, printer_.expr(l.step, facts).text);
-  Facts inside = facts;
-  inside.set_range(l.variable, l.begin, l.end);
-  const auto iterate = [&](const Body& of_loop) {
-    line(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step));
-    ++indent_;
-    open_scope(l.variable, inside);
-    body(of_loop, inside);
-    --indent_;
-    line("}");
-  };
-  const bool asks = !l.adjacent_under.empty() || !l.adjacent_under_ones.empty();
-  Body adjacent;
-  if (asks) {
-    if (l.body.size() == 1) adjacent = l.body;
-    for (const Symbol one : l.adjacent_under_ones) substitute(adjacent, {{one, 1}});
-    line(fmt::format("if ({}) {{", adjacent_test(l)));
-    ++indent_;
-    printer_.assume(l.adjacent_under);
-  }
-  if (l.kind == LoopKind::simd) pragma("simd" + lanes(l));
-  if (rolled_ && loops_in(l.body).empty()) out_ += "#pragma unroll 1\n";
-  iterate(adjacent.empty() ? l.body : adjacent);
-  if (asks) {
-    printer_.assume({});
-    --indent_;
-    line("} else {");
-    ++indent_;
-    iterate(l.body);
-    --indent_;
-    line("}");
-  }
-  for (const Accumulator& a : l.accumulators)
-    if (!accumulators_read_.contains(a.name)) line(fmt::format("(void){};", names_.result(a.name)));
 }
 
 void Writer::branch(const If& i, const Facts& facts) {

@@ -7,28 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "schedule/iterations.h"
-#include "schedule/operands.h"
-#include "schedule/register_tile.h"
+#include "schedule/panels.h"
 #include "schedule/tile.h"
 
 namespace mote {
-
-struct TiledReduction {
-  ReductionNest nest;
-  SharedOperands shared;
-};
-
-/// The loops of a nest that are tiled. A last tile that would not be full along the vectors begins
-/// earlier: it computes some results again, and stores those that are missing.
-struct TileOfNest {
-  const Loop& vector;
-  const Loop& rows;
-  RegisterShape shape;
-  /// The vectors slide over a window, along which the loops of the reduction run: they are short.
-  bool slides;
-  std::set<std::string> used_names;  ///< names that p does not show yet
-};
 
 class NestTiler : public Tiler {
  public:

@@ -56,6 +56,8 @@ class NestFinder {
   NestFinder(const LoopProgram& p, const SharedLoops& chain, bool may_multiply_padding)
       : chain_(chain), own_(own_names(chain)), may_multiply_padding_(may_multiply_padding) {
     Facts facts = base_facts(*p.source);
+    for (const TensorDecl& t : p.tensors)
+      for (const Expr& extent : t.shape) facts.assume_nonneg(extent);
     for (const Loop* l : chain.loops) facts.set_range(l->variable, l->begin, l->end);
     for (const Stmt& s : chain.loops.back()->body)
       if (const Loop* loop = as_loop(s))

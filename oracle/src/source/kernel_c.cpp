@@ -16,7 +16,7 @@ namespace {
 std::string text_of(const LoopProgram& loops, const Resolved& op, const EmitOptions& how,
                     bool fast) {
   if (!fast) return emit_c(loops, how);
-  const bool pads = op.record != nullptr && has_form(*op.record, kPaddingMultiplied);
+  const bool pads = op.record != nullptr && may_multiply_padding(*op.record);
   return emit_c(schedule(loops, {.may_multiply_padding = pads}), how);
 }
 

@@ -133,6 +133,9 @@ std::shared_ptr<const Program> instantiate(const OpRecord& record, const Instanc
 /// Returns kDirect and the names of the other forms.
 std::vector<std::string> form_names(const OpRecord& record);
 bool has_form(const OpRecord& record, std::string_view name);
+/// Returns true if a kernel may compute every term outside of a tensor as a product with 0: the op
+/// has the form kPaddingMultiplied, and is no gradient, whose form has such terms for x alone.
+bool may_multiply_padding(const OpRecord& record);
 bool has_instance(const OpRecord& record, const Instance& instance);
 /// Returns the inputs of the record whose data the instance reads. Of the others that are present,
 /// it needs only the shape.

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides when the operands of a nest in tiles are copied to panels: for each tile, or ahead of the
+// nest, for all of its iterations.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "mote/codegen/schedule.h"
+#include "schedule/iterations.h"
+#include "schedule/operands.h"
+
+namespace mote {
+
+struct TiledReduction {
+  ReductionNest nest;
+  SharedOperands shared;
+};
+
+/// The loops of a nest that are tiled. A last tile that would not be full along the vectors begins
+/// earlier: it computes some results again, and stores those that are missing.
+struct TileOfNest {
+  const Loop& vector;
+  const Loop& rows;
+  RegisterShape shape;
+  /// The vectors slide over a window, along which the loops of the reduction run: they are short.
+  bool slides;
+  std::set<std::string> used_names;  ///< names that p does not show yet
+};
+
+/// Returns the loops of the chain that are not tiled, outermost first.
+std::vector<LoopRange> outer_loops_of(const SharedLoops& chain, const TileOfNest& tile);
+/// Returns the conditions that depend on the axis of the side.
+const Conditions& conditions_of(const TiledReduction& r, Side side);
+/// Returns those of the outer loops on which the operand, or a condition of its axis, depends.
+std::vector<LoopRange> loops_of(const std::vector<LoopRange>& outer, const TiledReduction& r,
+                                const SharedOperand& o);
+/// Returns true if the operand is copied ahead of the nest: several iterations of its outer loops
+/// share it, and all of its elements exist.
+bool is_copied_ahead(const LoopProgram& p, const SharedLoops& chain, const TileOfNest& tile,
+                     const TiledReduction& r, const SharedOperand& o);
+/// Returns true if all operands that change along the vectors are.
+bool are_columns_ahead(const LoopProgram& p, const SharedLoops& chain, const TileOfNest& tile,
+                       const std::map<Symbol, TiledReduction>& reductions);
+
+}  // namespace mote
