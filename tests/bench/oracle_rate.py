@@ -3,9 +3,9 @@
 """Measures how many isolated cases a second and core the oracle judges, for each op.
 
 Each op's random cases run on the generated kernels, in f32 where the op has it, on one processor.
-The time is that of the tool and of its workers on that processor, the start of the tool included, so
-that other work on the machine counts little; it is the least of the repetitions. Several tools are
-measured in turn. Prints a Markdown table of the slowest ops.
+The time is that of the tool and of its workers on that processor, so that other work on the machine
+counts little. It includes the start of the tool, and is the least of the repetitions. Several tools
+are measured in turn. Prints a Markdown table of the slowest ops.
 
 Usage: oracle_rate.py [--count 150] [--seed 1] [--repeat 1] [--slowest 20] [--ops a,b] TOOL...
 """
