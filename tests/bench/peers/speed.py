@@ -4,12 +4,12 @@
 
 Measures the cases of oracle/cases/speed.cases in rounds: each round runs every subject, in another
 order each time, in one process for each number of threads. `mote run` makes the data, which the
-subjects share in memory that begins on a page (JAX may copy it). Prints a Markdown table: the time of the generated
-kernel, that of the best other, and the ratio of the two by rounds with the interval that holds its
-median with 99% (the ranks of the sign test, as in `mote bench`).
+subjects share in memory that begins on a page (JAX may copy it). Prints a Markdown table: the time
+of the generated kernel, that of the best other, and the ratio of the two by rounds with the
+interval that holds its median with 99% (the ranks of the sign test, as in `mote bench`).
 
-Results are compared first: a case whose data make every sum exact has to be equal bit for bit, and
-the exit code is 1 where it is not. For other cases the table has the greatest difference from
+Results are compared first: a case whose data make every sum exact has to equal mote's reference,
+and the exit code is 1 where it does not. For other cases the table has the greatest difference from
 mote's reference, in units of 2^-24 of the greatest element. `mote check` judges mote's own kernels
 by their bounds.
 
