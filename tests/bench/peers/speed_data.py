@@ -117,8 +117,9 @@ class Mote:
         self.check(self.lib.mote_loaded_backends(room, count, ctypes.byref(count)))
         chosen = [b for b in room if ctypes.cast(b, ctypes.POINTER(Backend))[0].name in names]
         listed = (ctypes.c_void_p * len(chosen))(*chosen)
-        options = ContextOptions(ctypes.sizeof(ContextOptions), ctypes.cast(listed, ctypes.c_void_p),
-                                 len(chosen), 0, 0, 0, None)
+        options = ContextOptions(size=ctypes.sizeof(ContextOptions),
+                                 backends=ctypes.cast(listed, ctypes.c_void_p),
+                                 backend_count=len(chosen))
         self.check(self.lib.mote_context_create(ctypes.byref(options), ctypes.byref(made)))
         return made
 
