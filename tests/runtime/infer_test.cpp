@@ -87,6 +87,32 @@ TEST(Infer, SaysWhatDoesNotFit) {
            Tensor::over(nullptr, DType::f32, {1, std::int64_t{1} << 40}, {1, 0})});
 }
 
+TEST(Infer, ThereIsNoPositionOfTheLeastOfNoElement) {
+  const auto error_of = [](const Command& command, const AxisList& shape) -> std::string {
+    try {
+      inferred(command, {meta(shape)});
+    } catch (const StatusError& e) {
+      EXPECT_EQ(e.status(), MOTE_INVALID);
+      return e.what();
+    }
+    return "";
+  };
+  for (const std::string op : {"argmin", "argmax"}) {
+    EXPECT_EQ(error_of(Command(op, {}, 1), {2, 0, 3}),
+              op + ": N must be at least 1, got 0 (x f32[2,0,3])");
+    EXPECT_EQ(error_of(Command(op, {}, 0), {0}),
+              op + ": N must be at least 1, got 0 (x f32[1,0,1])");
+    EXPECT_EQ(error_of(Command(op), {2, 0, 3}),
+              op + ": N must be at least 1, got 0 (x f32[2,0,3])");
+    // Axes without elements beside it leave nothing to look for.
+    EXPECT_EQ(inferred(Command(op, {}, 1), {meta({0, 4})}), "i64[0]");
+    EXPECT_EQ(inferred(Command(op, {}, 1), {meta({3, 4, 0})}), "i64[3,0]");
+  }
+  // A sum and the least element of none have a value.
+  EXPECT_EQ(inferred(Command("sum", {}, 1), {meta({2, 0, 3})}), "f32[2,3]");
+  EXPECT_EQ(inferred(Command("reduce_min", {}, 1), {meta({2, 0, 3})}), "f32[2,3]");
+}
+
 TEST(Infer, TheDtypeMayBeTheCallers) {
   static const char* const axes[] = {"N"};
   static const mote_op_tensor x = {"x", "i64", 0, 1, axes, 0, 0};
@@ -153,15 +179,15 @@ TEST(Infer, ComputeAllocatesTheOutputs) {
 
 TEST(Gradients, AreAttributes) {
   const Registry& registry = Registry::global();
-  const Column<Gradient> gradients = registry.column<Gradient>(kGradient);
-  const Gradient conv = gradients.at(registry.get("conv2d"));
+  const Column<OpGradient> gradients = registry.column<OpGradient>(kGradient);
+  const OpGradient conv = gradients.at(registry.get("conv2d"));
   EXPECT_STREQ(conv->gradient, "conv2d.grad");
   EXPECT_EQ(conv->from, 0b1U);
   EXPECT_EQ(conv->inputs, 0b111U);
   EXPECT_EQ(conv->outputs, 0U);
   EXPECT_EQ(conv->reads, 0b0111U);  // b gives only its shape
   EXPECT_EQ(conv->to, 0b111U);
-  const Gradient softmax = gradients.at(registry.get("softmax"));
+  const OpGradient softmax = gradients.at(registry.get("softmax"));
   EXPECT_EQ(softmax->outputs, 0b1U);  // it reads y instead of x
   EXPECT_EQ(gradients.find(registry.get("argmax")), nullptr);
   const Column<Definition> definitions = registry.column<Definition>(kDefinition);

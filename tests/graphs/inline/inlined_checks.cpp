@@ -13,7 +13,7 @@
 #include "mote/symbolic/evaluate.h"
 #include "mote/symbolic/gradient.h"
 #include "mote/uops/bound.h"
-#include "program_gradient.h"
+#include "mote/uops/gradient.h"
 
 namespace mote {
 namespace {
@@ -128,7 +128,9 @@ UopGradient uop_gradient(const InlinedCase& c, const std::vector<TensorSymbol>& 
     wrt.push_back(input_name(p.program, static_cast<std::size_t>(at - p.inputs.begin())));
   }
   if (wrt.empty()) return result;
-  const ProgramGradient g = gradient_by_uops(p.program, wrt);
+  GradientRequest request;
+  request.wrt = wrt;
+  const Gradient g = gradient(p.program, request);
   std::map<std::string, Array> arrays;
   const std::vector<Array> given = input_arrays(c.g, p, c.bindings);
   for (std::size_t k = 0; k < given.size(); ++k) arrays[input_name(p.program, k)] = given[k];

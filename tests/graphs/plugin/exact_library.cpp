@@ -27,14 +27,14 @@ void register_exact_ops() {
   if (library == nullptr) throw std::runtime_error(dlerror());
   register_library(exported<mote_kernel_library>(library, "cube_library"));
   const auto& pairs = exported<mote_op_definition[2]>(library, "fold_pairs_ops");
-  const Gradient row = &exported<mote_op_gradient>(library, "fold_pairs_gradient");
+  const OpGradient row = &exported<mote_op_gradient>(library, "fold_pairs_gradient");
   register_op("fold_pairs")
       .set<Definition>(kDefinition, &pairs[0])
       .set<InferShapes>(kInfer, infer_by_definition(pairs[0]))
-      .set<Gradient>(kGradient, row);
+      .set<OpGradient>(kGradient, row);
   register_op("fold_pairs.grad")
       .set<Definition>(kDefinition, &pairs[1])
-      .set<Gradient>(kGradientOf, row);
+      .set<OpGradient>(kGradientOf, row);
 }
 
 }  // namespace

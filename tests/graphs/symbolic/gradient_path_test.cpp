@@ -28,7 +28,7 @@ class WithOwnOp : public testing::Test {
   /// Registers the op of the gradient, as a plug-in does.
   void add_gradient() {
     registry_.set<Definition>(registry_.add("triple.grad"), kDefinition, &triple_grad_);
-    registry_.set<Gradient>(registry_.get("triple"), kGradient, &row_);
+    registry_.set<OpGradient>(registry_.get("triple"), kGradient, &row_);
   }
 
   Registry registry_;

@@ -105,7 +105,7 @@ mote_status mote_op_find(const char* name, const mote_op_definition** definition
 
 mote_status mote_op_find_gradient(const char* name, const mote_op_gradient** gradient) {
   return guarded(__func__, [&] {
-    const auto* found = attribute_of<Gradient>(name, kGradient);
+    const auto* found = attribute_of<OpGradient>(name, kGradient);
     given(gradient, "gradient") = found != nullptr ? *found : nullptr;
   });
 }

@@ -106,8 +106,8 @@ void register_library(const mote_kernel_library& library, Registry& registry) {
   mark_without_gradient(library, registry);
   // "gradient" comes last: if all ops have it, the library is registered.
   for (const mote_op_gradient& g : gradients_of(library)) {
-    set_once<Gradient>(registry, registry.add(g.gradient), kGradientOf, &g);
-    set_once<Gradient>(registry, registry.add(g.op), kGradient, &g);
+    set_once<OpGradient>(registry, registry.add(g.gradient), kGradientOf, &g);
+    set_once<OpGradient>(registry, registry.add(g.op), kGradient, &g);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "command/check_call.h"
 #include "mote/runtime/status.h"
+#include "registry/refuse_empty.h"
 #include "registry/size_text.h"
 #include "tensor/described.h"
 #include "tensor/runs.h"
@@ -278,6 +279,7 @@ std::vector<TensorForm> by_rules(const Command& command, std::span<const TensorF
     forms.emplace_back(of_y, joint ? *joint : inference->output(k));
     forms.back().device = device;
   }
+  refuse_empty(command, call.input_mask, inputs, forms);
   return forms;
 }
 

@@ -55,15 +55,15 @@ TensorMask GradientRow::gradients() const {
 
 OpTable::OpTable(const Registry& registry)
     : registry_(registry),
-      gradient_(registry.column<Gradient>(kGradient)),
-      gradient_of_(registry.column<Gradient>(kGradientOf)),
+      gradient_(registry.column<OpGradient>(kGradient)),
+      gradient_of_(registry.column<OpGradient>(kGradientOf)),
       generated_(registry.column<GeneratedKernels>(kGenerated)),
       definition_(registry.column<Definition>(kDefinition)),
       zero_(registry.column<bool>(kZeroGradient)) {}
 
 /// Returns nothing for an op without a row, and for one whose gradient nobody has defined.
-std::optional<GradientRow> OpTable::row(const Column<Gradient>& column, OpId op) const {
-  const Gradient* found = column.find(op);
+std::optional<GradientRow> OpTable::row(const Column<OpGradient>& column, OpId op) const {
+  const OpGradient* found = column.find(op);
   if (found == nullptr || *found == nullptr || (*found)->gradient == nullptr) return std::nullopt;
   const std::optional<OpId> gradient = registry_.find((*found)->gradient);
   if (!gradient || definition_.find(*gradient) == nullptr) return std::nullopt;

@@ -61,12 +61,12 @@ class OpTable {
   const OpFacts& facts(const Command& command) { return facts(command.op()); }
 
  private:
-  std::optional<GradientRow> row(const Column<Gradient>& column, OpId op) const;
+  std::optional<GradientRow> row(const Column<OpGradient>& column, OpId op) const;
   NodeFlow flow(OpId op, const OpFacts& facts) const;
 
   const Registry& registry_;
-  Column<Gradient> gradient_;
-  Column<Gradient> gradient_of_;
+  Column<OpGradient> gradient_;
+  Column<OpGradient> gradient_of_;
   Column<GeneratedKernels> generated_;
   Column<Definition> definition_;
   Column<bool> zero_;

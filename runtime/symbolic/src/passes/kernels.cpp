@@ -44,10 +44,10 @@ bool has_generated_kernel(const SymbolicGraph& graph, const NodeInfo& node) {
 
 std::vector<bool> random_ops(const Registry& registry) {
   std::vector<bool> is_random(registry.size());
-  const Column<Gradient> gradients = registry.column<Gradient>(kGradient);
+  const Column<OpGradient> gradients = registry.column<OpGradient>(kGradient);
   for (const OpId op : registry.members("random")) {
     is_random[op] = true;
-    const Gradient* gradient = gradients.find(op);
+    const OpGradient* gradient = gradients.find(op);
     const auto found = gradient == nullptr ? std::nullopt : registry.find((*gradient)->gradient);
     if (found) is_random[*found] = true;
   }

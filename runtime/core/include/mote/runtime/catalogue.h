@@ -38,7 +38,7 @@ inline constexpr const char* kGenerated = "generated";
 /// "gradient": the op that is the gradient of this one, and the tensors that it takes and gives.
 /// Ops through which no gradient flows have none, and neither do gradients whose own gradients have
 /// no generated kernels.
-using Gradient = const mote_op_gradient*;
+using OpGradient = const mote_op_gradient*;
 inline constexpr const char* kGradient = "gradient";
 /// "gradient_of": the row of which this op is the gradient. Its mask `reads` tells the inputs whose
 /// data a kernel reads from those of which only the shape is needed.

@@ -32,8 +32,9 @@ InferShapes infer_by_definition(const mote_op_definition& definition);
 /// Returns one form for each output of the op, by the rules of run(): the command's axis, leading
 /// axes as a batch, NumPy's broadcasting. By the definition, the forms are row-major, on the device
 /// of the first input. It calls the op's attribute "infer", or else uses the definition. Throws
-/// StatusError MOTE_INVALID if inputs do not fit each other, or if the outputs do not follow from
-/// them; then `dtype` may be missing.
+/// StatusError MOTE_INVALID if inputs do not fit each other, if an op of a library cannot be
+/// computed of so few elements (the position of the least of none), or if the outputs do not follow
+/// from the inputs; then `dtype` may be missing.
 std::vector<TensorForm> infer(const Command& command, std::span<const TensorForm* const> inputs,
                               std::optional<DType> dtype = std::nullopt);
 template <std::same_as<TensorForm> Form>
