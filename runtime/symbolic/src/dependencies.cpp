@@ -176,7 +176,27 @@ std::vector<std::uint32_t> topological_order(const SymbolicGraph& graph) {
                      [&] { return topological_order(graph, *known_predecessors(graph)); });
 }
 
+namespace {
+
+/// Returns the nodes that are not removed as they were added, if each comes after its predecessors;
+/// else an empty list.
+std::vector<std::uint32_t> order_of_addition(const SymbolicGraph& graph, const IndexLists& before) {
+  std::vector<std::uint32_t> order;
+  order.reserve(graph.node_count());
+  for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
+    if (graph.nodes()[node].removed) continue;
+    for (const std::uint32_t writer : before[node])
+      if (writer >= node) return {};
+    order.push_back(node);
+  }
+  return order;
+}
+
+}  // namespace
+
 std::vector<std::uint32_t> topological_order(const SymbolicGraph& graph, const IndexLists& before) {
+  if (std::vector<std::uint32_t> order = order_of_addition(graph, before); !order.empty())
+    return order;
   Pairs reversed;
   std::vector<std::size_t> open(graph.node_count());
   for (std::uint32_t node = 0; node < graph.node_count(); ++node) {

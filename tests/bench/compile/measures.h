@@ -10,7 +10,8 @@
 
 namespace mote::bench {
 
-/// Building, differentiating and compiling a chain of `nodes` nodes of one element.
+/// Building, differentiating and compiling a chain of `nodes` nodes of one element. Time is that of
+/// a run on an empty heap, whose memory comes from the system; bytes are counted in another run.
 struct ChainCost {
   int nodes = 0;
   double build = 0, gradient = 0, compile = 0;  ///< seconds

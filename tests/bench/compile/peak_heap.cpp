@@ -10,20 +10,26 @@
 
 namespace {
 
-std::atomic<std::size_t> bytes = 0;
-std::atomic<std::size_t> peak = 0;
+std::atomic<bool> is_counting = false;
+std::atomic<std::ptrdiff_t> bytes = 0;
+std::atomic<std::ptrdiff_t> peak = 0;
+
+std::ptrdiff_t size_of(void* memory) {
+  return static_cast<std::ptrdiff_t>(malloc_usable_size(memory));
+}
 
 void* counted(void* memory) {
   if (memory == nullptr) throw std::bad_alloc();
-  const std::size_t now = bytes += malloc_usable_size(memory);
-  std::size_t most = peak;
+  if (!is_counting) return memory;
+  const std::ptrdiff_t now = bytes += size_of(memory);
+  std::ptrdiff_t most = peak;
   while (now > most && !peak.compare_exchange_weak(most, now)) {
   }
   return memory;
 }
 
 void give(void* memory) {
-  if (memory != nullptr) bytes -= malloc_usable_size(memory);
+  if (memory != nullptr && is_counting) bytes -= size_of(memory);
   std::free(memory);
 }
 
@@ -36,9 +42,18 @@ void* take(std::size_t n, std::align_val_t alignment) {
 
 namespace mote::bench {
 
-std::size_t heap_bytes() { return bytes; }
-std::size_t peak_heap_bytes() { return peak; }
-void start_peak() { peak = bytes.load(); }
+void start_counting() {
+  bytes = 0;
+  peak = 0;
+  is_counting = true;
+}
+
+std::size_t stop_counting() {
+  is_counting = false;
+  return static_cast<std::size_t>(peak.load());
+}
+
+void empty_heap() { malloc_trim(0); }
 
 }  // namespace mote::bench
 

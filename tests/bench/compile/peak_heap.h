@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes that this program has taken by new and not given back: peak_heap.cpp replaces every
+// The bytes that this program takes by new while they are counted: peak_heap.cpp replaces every
 // form of it. Memory of tensors is taken otherwise and does not count.
 #pragma once
 
@@ -7,10 +7,12 @@
 
 namespace mote::bench {
 
-/// Returns the bytes at present.
-std::size_t heap_bytes();
-/// Returns the most bytes since the last call of start_peak().
-std::size_t peak_heap_bytes();
-void start_peak();
+/// Begins to count, from 0. What is taken from now on is given back before the end of counting, or
+/// is not missed.
+void start_counting();
+/// Ends it, and returns the most bytes that were taken at once.
+std::size_t stop_counting();
+/// Gives free memory of the heap back, so that what follows takes all that it needs anew.
+void empty_heap();
 
 }  // namespace mote::bench

@@ -23,6 +23,11 @@ class HashIndex {
     return kNoIndex;
   }
 
+  /// Makes room for that many entries.
+  void reserve(std::size_t count) {
+    while (2 * count > slots_.size()) grow();
+  }
+
   void add(std::size_t hash, std::uint32_t entry) {
     if (2 * (count_ + 1) > slots_.size()) grow();
     put({mark_of(hash), entry});

@@ -42,6 +42,8 @@ class Merger {
       const SymbolOrigin kind = graph_.symbols()[k].kind;
       if (!graph_.symbols()[k].removed && kind == SymbolOrigin::constant) equal_.leader(k);
     }
+    by_hash_.reserve(graph_.node_count());
+    classes_.reserve(graph_.node_count());
     for (const std::uint32_t node : topological_order(graph_)) classify(node);
     Substitution substitution(graph_);
     std::size_t nodes = 0;

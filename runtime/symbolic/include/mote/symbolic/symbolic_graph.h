@@ -92,18 +92,18 @@ struct NamedFunction {
 };
 
 struct NodeInfo {
-  std::string name;  ///< empty if nobody named it
   NodeKind kind = NodeKind::command;
   bool removed = false;
   /// Not 0: the node computes again what another one has computed, in this segment of a
   /// checkpointed graph (checkpoint.h). It is never merged with another node.
   std::uint32_t recomputed = 0;
   std::shared_ptr<const Command> command = {};
-  std::shared_ptr<const NamedFunction> function = {};
-  double value = 0;                    ///< of a fill
   std::vector<std::uint32_t> inputs;   ///< indices of symbols; kNoIndex: left out
   std::vector<std::uint32_t> outputs;  ///< likewise
   std::vector<std::uint32_t> after;    ///< indices of nodes that are done before, without data
+  std::shared_ptr<const NamedFunction> function = {};
+  double value = 0;  ///< of a fill
+  std::string name;  ///< empty if nobody named it
 };
 
 class SymbolicGraph {
