@@ -125,6 +125,36 @@ TEST(ExecutableC, AnOlderStructOfOptionsIsTaken) {
   EXPECT_EQ(mlp.results(run).size(), 3U);
 }
 
+TEST(ExecutableC, TheLargestShapesArePlannedFor) {
+  const Mlp mlp;
+  const SymbolicHandle forward = parsed();
+  const mote_symbol x = named(forward, "x"), sums = named(forward, "sums");
+  const TensorHandle most = made_tensor({9, 3}, 0), rows = made_tensor({6, 3}, 0.25);
+  const mote_tensor* const largest[] = {most};
+  mote_compile_options options = {};
+  options.size = sizeof(options);
+  options.largest_inputs = &x;
+  options.largest = largest;
+  options.largest_count = 1;
+  const ExecutableHandle run = compiled(forward, mlp.context, &options);
+  ASSERT_NE(run, nullptr) << mote_last_error();
+  ASSERT_EQ(mote_executable_bind(run, named(forward, "w1"), mlp.values[1]), MOTE_OK);
+  ASSERT_EQ(mote_executable_bind(run, named(forward, "w2"), mlp.values[2]), MOTE_OK);
+  ASSERT_EQ(mote_executable_bind(run, x, rows), MOTE_OK) << mote_last_error();
+  ASSERT_EQ(mote_executable_run(run), MOTE_OK) << mote_last_error();
+  EXPECT_EQ(output_of(run, sums), mlp.one_by_one(rows));
+  const TensorHandle more = made_tensor({10, 3}, 0);
+  EXPECT_EQ(mote_executable_bind(run, x, more), MOTE_INVALID);
+  EXPECT_NE(std::string(mote_last_error()).find("x must be at most f32[9,3], got f32[10,3]"),
+            std::string::npos)
+      << mote_last_error();
+  options.largest = nullptr;
+  mote_executable* none = nullptr;
+  EXPECT_EQ(mote_symbolic_compile(forward, &options, mlp.context, &none), MOTE_INVALID);
+  EXPECT_NE(std::string(mote_last_error()).find("options.largest is NULL"), std::string::npos)
+      << mote_last_error();
+}
+
 TEST(ExecutableC, ItOutlivesItsGraphAndTakesOtherShapes) {
   const Mlp mlp;
   SymbolicHandle forward = parsed();

@@ -145,6 +145,11 @@ typedef struct mote_compile_options {
   int32_t not_in_place; /* not 0: no output takes the memory of an input */
   int32_t separate;     /* not 0: each tensor has memory of its own */
   int32_t poison;       /* not 0: memory is filled with NaN before it is written */
+  /* Inputs, and for each a tensor of the largest shape that will be bound to it, whose data is not
+   * read: memory is planned and taken once, for these. */
+  const mote_symbol* largest_inputs;
+  const mote_tensor* const* largest;
+  size_t largest_count;
 } mote_compile_options;
 /* Compiles the graph, which may be freed afterwards. If options is NULL, it has one stream. */
 MOTE_API mote_status mote_symbolic_compile(const mote_symbolic* graph,

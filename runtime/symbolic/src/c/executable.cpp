@@ -2,6 +2,7 @@
 // The functions of mote/mote_graphs.h for executables, and for the planner of memory.
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "c/objects.h"
 #include "c/symbols.h"
@@ -25,6 +26,11 @@ mote_status mote_symbolic_compile(const mote_symbolic* graph, const mote_compile
       with.in_place = known.not_in_place == 0;
       with.memory = known.separate != 0 ? MemoryMode::separate : MemoryMode::planned;
       with.poison = known.poison != 0;
+      const std::vector<TensorSymbol> inputs =
+          symbols_of(known.largest_inputs, known.largest_count, "options.largest_inputs");
+      if (!inputs.empty()) given(known.largest, "options.largest");
+      for (std::size_t k = 0; k < inputs.size(); ++k)
+        with.largest.emplace_back(inputs[k], tensor_of(known.largest[k]).form());
     }
     result = new mote_executable{
         compile(given(graph, "graph").graph, with, given(context, "context").context), {}};
