@@ -12,6 +12,7 @@
 #include "ir/dependence.h"
 #include "passes/conditions.h"
 #include "schedule/combine.h"
+#include "schedule/innermost.h"
 #include "schedule/interchange.h"
 #include "schedule/iterations.h"
 #include "schedule/keep.h"
@@ -125,6 +126,28 @@ bool move_inward(Version& v) {
     return true;
   }
   return false;
+}
+
+// ---- innermost: another loop than the last is the one of adjacent results.
+
+/// Takes loops innermost in the nests at top level; returns false if there is no nest for it.
+bool take_innermost(Version& v, int least, bool demands_ones) {
+  Body body;
+  bool found = false;
+  for (std::size_t k = 0; k < v.program.body.size(); ++k) {
+    auto taken = taken_innermost(v.program, v.program.body[k], {kTile, least}, demands_ones);
+    if (!taken || !are_compatible(v.program.strides, {taken->adjacent})) {
+      body.push_back(v.program.body[k]);
+      continue;
+    }
+    found = true;
+    std::ranges::move(taken->body, std::back_inserter(body));
+    v.program.strides.push_back(taken->adjacent);
+    std::ranges::move(taken->demands, std::back_inserter(v.program.demands));
+    v.steps.push_back(taken->step);
+  }
+  v.program.body = std::move(body);
+  return found;
 }
 
 // ---- threads: outermost loops with independent iterations.
@@ -276,7 +299,8 @@ std::vector<Version> tiled(const Version& start, const ScheduleOptions& options)
 }
 
 /// Returns the versions that rely on strides.
-std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>& scans) {
+std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>& scans,
+                                const ScheduleOptions& options) {
   std::vector<Version> found;
   Version rows = start;
   mark_simd(rows, Asks::version);
@@ -293,6 +317,15 @@ std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>&
     if (columns.name == rows.name) columns.name += "_inward";
     found.push_back(std::move(columns));
   }
+  if (!found.empty()) return found;
+  for (const bool demands_ones : {true, false}) {
+    Version other = start;
+    if (!take_innermost(other, options.least_iterations, demands_ones)) continue;
+    other.name = demands_ones ? "innermost_of_ones" : "innermost";
+    mark_simd(other, Asks::loop);
+    mark_outermost_threads(other, Body(other.program.body), {});
+    found.push_back(std::move(other));
+  }
   return found;
 }
 
@@ -302,7 +335,7 @@ Schedule schedule(const LoopProgram& p, const ScheduleOptions& options) {
   std::vector<Symbol> scans;
   const Version start = native(p, scans);
   Schedule s{tiled(start, options)};
-  std::ranges::move(on_strides(start, scans), std::back_inserter(s.versions));
+  std::ranges::move(on_strides(start, scans, options), std::back_inserter(s.versions));
   put_demanding_first(s.versions);
   Version any = start;
   mark_outermost_threads(any, Body(any.program.body), {});

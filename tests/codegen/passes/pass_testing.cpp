@@ -159,11 +159,12 @@ Schedule scheduled(const LoopProgram& p, bool may_multiply_padding) {
   verify(s);
   // The sizes drawn are less than those of a tile: the same steps are checked with smaller ones.
   options.shapes = {{8, 1, 2}};
+  options.least_iterations = 1;
   const Schedule small = schedule(p, options);
   verify(small);
   for (const Schedule* all : std::initializer_list<const Schedule*>{&s, &small})
     for (const Version& v : all->versions)
-      if (all == &small || v.program.vector_bytes == 0) expect_same_meaning(p, v.program);
+      if (all == &small || v.program.demands.empty()) expect_same_meaning(p, v.program);
   return s;
 }
 

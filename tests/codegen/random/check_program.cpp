@@ -104,13 +104,16 @@ bool has_step(const Version& v, std::string_view word) {
 }
 
 /// Tiles in registers are small, so that sizes of trials are enough for them.
-ScheduleOptions small_tiles() { return {.may_multiply_padding = true, .shapes = {{8, 1, 2}}}; }
+ScheduleOptions small_tiles() {
+  return {.may_multiply_padding = true, .shapes = {{8, 1, 2}}, .least_iterations = 1};
+}
 
 std::optional<Mismatch> check_schedule(Prepared& prepared) {
   std::optional<Mismatch> found;
   for (const Version& v : schedule(*prepared.final, small_tiles()).versions) {
     const bool is_tiled = v.program.vector_bytes != 0;
     if (is_tiled) prepared.stages.insert("schedule tile");
+    if (has_step(v, " innermost, ")) prepared.stages.insert("schedule innermost");
     prepared.stages.insert(v.name.empty() ? "schedule" : "schedule simd");
     if (has_step(v, "scan ")) prepared.stages.insert("schedule scan");
     // Values that an f32 output keeps are rounded there, as they are in float; a sum that is

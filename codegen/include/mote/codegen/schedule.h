@@ -38,6 +38,8 @@ struct ScheduleOptions {
   /// The tiles to make versions with, the widest first. These leave few registers idle beside those
   /// that hold operands.
   std::vector<RegisterShape> shapes = {{64, 2, 8}, {32, 2, 6}, {16, 2, 6}};
+  /// The least number of iterations for which another loop than the last is taken innermost.
+  int least_iterations = 8;
 };
 
 /// Applies each step only if the dependences of the program allow it. Results differ from p's only
