@@ -29,8 +29,8 @@ struct Replacement {
   /// parameters of the nodes that it replaces, as far as it has them by name (of two nodes with one
   /// name: those of the first), and those that are given here.
   std::string by;
-  /// True if the results are equal bit for bit, for generated kernels of the same variant. Others
-  /// run only if the caller asks for them (PassOptions::inexact).
+  /// True if the results are equal bit for bit, except for the sign of a NaN, for generated kernels
+  /// of the same variant. Others run only if the caller asks for them (PassOptions::inexact).
   bool is_exact = false;
   /// The dtypes of the result in which it is exact; none stands for all.
   std::vector<DType> exact_dtypes = {};
