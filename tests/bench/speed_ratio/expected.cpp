@@ -15,9 +15,8 @@ namespace mote::bench {
 namespace {
 
 constexpr const char* kHead =
-    "# gen's time over another library's, round by round: the middle of the medians of three\n"
-    "# measurements, and the interval that reaches over theirs. `mote_speed_ratio --record` writes "
-    "it.\n";
+    "# gen's time over another library's: the median of several sittings, and the interval that\n"
+    "# holds it with 99%. `mote_speed_ratio --record` writes this file.\n";
 
 SpeedRatio row_of(const std::string& line) {
   SpeedRatio row;
@@ -77,17 +76,6 @@ std::optional<SpeedRatios> read_ratios(const std::string& path) {
   std::ostringstream text;
   text << stream.rdbuf();
   return parse_ratios(text.str());
-}
-
-tool::Median joined(std::vector<tool::Median> sittings) {
-  if (sittings.empty()) throw Error("joined: expected measurements, got none");
-  std::ranges::sort(sittings, {}, &tool::Median::value);
-  tool::Median all = sittings[sittings.size() / 2];
-  for (const tool::Median& m : sittings) {
-    all.low = std::min(all.low, m.low);
-    all.high = std::max(all.high, m.high);
-  }
-  return all;
 }
 
 SpeedChange change(const tool::Median& measured, const tool::Median& recorded) {

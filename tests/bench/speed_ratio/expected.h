@@ -34,11 +34,8 @@ SpeedRatios parse_ratios(std::string_view text);
 /// The ratios of the file; nullopt if there is none.
 std::optional<SpeedRatios> read_ratios(const std::string& path);
 
-/// The middle of the medians, with the interval that reaches over all of theirs. Throws Error
-/// without any.
-tool::Median joined(std::vector<tool::Median> sittings);
-
-/// Intervals that have a number in common do not tell the two apart.
+/// How the ratio of one sitting compares with the recorded one. Intervals that have a number in
+/// common do not tell the two apart.
 enum class SpeedChange { none, slower, faster };
 SpeedChange change(const tool::Median& measured, const tool::Median& recorded);
 

@@ -18,14 +18,6 @@ TEST(SpeedRatio, IsSlowerOnlyIfTheWholeIntervalLiesAbove) {
   EXPECT_EQ(change({1.7, 1.6, 1.79}, recorded), SpeedChange::faster);
 }
 
-TEST(SpeedRatio, MeasurementsAreJoinedByTheIntervalOverAll) {
-  const tool::Median all = joined({{3, 2.5, 3.5}, {1, 0.5, 1.25}, {2, 1.5, 9}});
-  EXPECT_EQ(all.value, 2);
-  EXPECT_EQ(all.low, 0.5);
-  EXPECT_EQ(all.high, 9);
-  EXPECT_THROW(joined({}), Error);
-}
-
 TEST(SpeedRatio, FilesAreReadAsTheyWereWritten) {
   const SpeedRatios ratios{"A Processor (R) 3.0 GHz",
                            "2026-11-26",

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Holds the speed of gen relative to oneDNN and OpenBLAS: measures the cases of the group speed as
 // `mote bench` does, in interleaved rounds with one thread, and compares each ratio with the one
-// that was recorded on this processor. No slack is chosen: the recorded interval reaches over those
-// of kSittings measurements on new memory, and a case fails if the interval of its ratio lies
-// wholly above it, in as many measurements.
+// that was recorded on this processor. No slack is chosen. A sitting measures a case on new memory
+// and gives the median of its rounds. kSittings of them, minutes apart, give the recorded interval,
+// which holds the median of sittings with 99% (the ranks of the sign test). A case fails if the
+// intervals of as many new sittings lie wholly above that one; the first that does not ends its
+// measurement.
 //
-//   mote_speed_ratio FOLDER             compares with FOLDER/x86-64-v4.txt, or of this machine's
-//   level mote_speed_ratio FOLDER --record    writes that file mote_speed_ratio FOLDER OP...
-//   measures only the cases of these ops (with --record: keeps
-//                                       the others' lines)
+//   mote_speed_ratio FOLDER [--record] [OP...]
+//
+// The file of this machine's level in the folder, such as x86-64-v4.txt, has the recorded ratios.
+// --record writes it. With ops, only their cases are measured, and the lines of others are kept.
 //
 // Exit codes: 0: no case is slower; 1: one is, or has wrong results; 2: a mistake of the caller, or
 // a case without a recorded ratio; 77: nothing to compare with on this machine.
@@ -38,8 +40,9 @@ using tool::MeasuredBench;
 using tool::MeasuredCase;
 using tool::PreparedSubject;
 
-constexpr int kSittings = 3;
-constexpr double kSubjectSeconds = 0.3;
+/// The median of so many has an interval: all of them.
+constexpr int kSittings = tool::kLeastRounds;
+constexpr double kSubjectSeconds = 0.1;
 constexpr int kSkipped = 77;
 constexpr const char* kPeers[] = {"onednn", "openblas"};
 
@@ -88,9 +91,9 @@ std::vector<SpeedRatio> recorded_ratios(const std::vector<Case>& cases,
   }
   std::vector<SpeedRatio> all;
   for (std::size_t k = 0; k < passes[0].size(); ++k) {
-    std::vector<tool::Median> sittings;
-    for (const std::vector<SpeedRatio>& pass : passes) sittings.push_back(pass.at(k).ratio);
-    all.push_back({passes[0][k].peer, passes[0][k].case_text, joined(sittings)});
+    std::vector<double> sittings;
+    for (const std::vector<SpeedRatio>& pass : passes) sittings.push_back(pass.at(k).ratio.value);
+    all.push_back({passes[0][k].peer, passes[0][k].case_text, tool::median_of(sittings)});
   }
   return all;
 }
@@ -121,8 +124,7 @@ bool all_hold(std::vector<Case> cases, const std::vector<BackendEntry>& backends
               const SpeedRatios& recorded) {
   for (int k = 0; k < kSittings && !cases.empty(); ++k)
     std::erase_if(cases, [&](const Case& c) { return holds(c, backends, recorded); });
-  for (const Case& c : cases)
-    fmt::print("slower in {} measurements: {}\n", kSittings, to_string(c));
+  for (const Case& c : cases) fmt::print("slower in {} sittings: {}\n", kSittings, to_string(c));
   return cases.empty();
 }
 
