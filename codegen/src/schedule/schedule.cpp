@@ -16,8 +16,10 @@
 #include "schedule/interchange.h"
 #include "schedule/iterations.h"
 #include "schedule/keep.h"
+#include "schedule/paths.h"
 #include "schedule/register_tile.h"
 #include "schedule/scan.h"
+#include "schedule/threads.h"
 #include "schedule/unit_strides.h"
 
 namespace mote {
@@ -25,33 +27,6 @@ namespace {
 
 /// The elements of a tile: an array of them, and a few more, stay in the first-level cache.
 constexpr std::int64_t kTile = 256;
-/// The number of iterations of an innermost loop that one thread takes together.
-constexpr std::int64_t kChunk = 4096;
-
-using Path = std::vector<std::size_t>;  ///< positions in nested bodies, outermost first
-
-Stmt& at(LoopProgram& p, const Path& path) {
-  Stmt* s = &p.body[path.front()];
-  for (std::size_t depth = 1; depth < path.size(); ++depth) s = &(*nested_body(*s))[path[depth]];
-  return *s;
-}
-
-/// Collects every loop, outer first.
-void collect_loops(const Body& body, const Path& above, std::vector<Path>& out) {
-  for (std::size_t k = 0; k < body.size(); ++k) {
-    Path path = above;
-    path.push_back(k);
-    if (as_loop(body[k]) != nullptr) out.push_back(path);
-    if (const Body* inner = nested_body(body[k])) collect_loops(*inner, path, out);
-  }
-}
-
-std::vector<Path> loops_of(const LoopProgram& p) {
-  std::vector<Path> out;
-  collect_loops(p.body, {}, out);
-  return out;
-}
-
 /// Returns true if lanes can hold the accumulator: any order is allowed, no position is needed.
 bool has_lanes(const Accumulator& a) { return combine_of(a.op).has_value() && is_real(a.dtype); }
 
@@ -150,78 +125,6 @@ bool take_innermost(Version& v, int least, bool demands_ones) {
   return found;
 }
 
-// ---- threads: outermost loops with independent iterations.
-
-Expr rounds_of(const Loop& loop) {
-  const Expr extent = loop.end - loop.begin;
-  return mentions_loop(extent) || extent.has_load() ? Expr(1) : extent;
-}
-
-/// Returns the number of iterations of the innermost loops below, along one branch of the tree.
-Expr work_in(const Body& body) {
-  const Loop* chosen = nullptr;
-  for (const Stmt& s : body) {
-    const Loop* loop = as_loop(s);
-    if (loop != nullptr && loop->kind != LoopKind::unrolled &&
-        (chosen == nullptr || !holds_loop(chosen->body)))
-      chosen = loop;
-  }
-  return chosen == nullptr ? Expr(1) : rounds_of(*chosen) * work_in(chosen->body);
-}
-
-/// Splits the loop into one over parts of its range that holds one over the iterations of a part.
-std::string split(LoopProgram& p, Stmt& s) {
-  Loop& loop = *as_loop(s);
-  const Symbol start(SymbolKind::loop, fresh_name(p, loop.variable.name() + "_start"));
-  Loop outer{start, loop.begin, loop.end, Expr(kChunk), {}, {}};
-  loop.begin = Expr(start);
-  loop.end = min(Expr(start) + Expr(kChunk), outer.end);
-  std::string step = fmt::format("split {} by {}", loop.variable.name(), kChunk);
-  outer.body.push_back(s);
-  s = {std::move(outer)};
-  return step;
-}
-
-/// Marks the chain of loops from `first` down whose iterations threads may share.
-void share_among_threads(Version& v, const Path& first) {
-  LoopProgram& p = v.program;
-  const auto shared = shared_loops(p, at(p, first));
-  if (!shared) return;
-  Expr work = 1;
-  std::vector<std::string> names;
-  for (const Loop* loop : shared->loops) {
-    work = work * rounds_of(*loop);
-    names.push_back(loop->variable.name());
-  }
-  Path path = first;
-  path.resize(first.size() + names.size() - 1, 0);
-  Loop& last = *as_loop(at(p, path));
-  work = work * work_in(last.body);
-  if (!holds_loop(last.body) && last.step == Expr(1) && shared->own.empty()) {
-    v.steps.push_back(split(p, at(p, path)));
-    names.back() = as_loop(at(p, path))->variable.name();
-  }
-  for (TensorDecl& t : p.tensors)
-    if (shared->own.contains(t.name) && t.scope.empty()) t.scope = names.back();
-  Loop& outermost = *as_loop(at(p, first));
-  mark_threads(outermost, names.size());
-  outermost.work = work;
-  v.steps.push_back(fmt::format("threads {}", fmt::join(names, ", ")));
-}
-
-/// Marks the outermost loops of the body, including those under conditions.
-void mark_outermost_threads(Version& v, const Body& body, const Path& above) {
-  for (std::size_t k = 0; k < body.size(); ++k) {
-    Path path = above;
-    path.push_back(k);
-    if (as_loop(body[k]) != nullptr) {
-      share_among_threads(v, path);
-    } else if (const auto* branch = std::get_if<If>(&body[k].kind)) {
-      mark_outermost_threads(v, Body(branch->body), path);
-    }
-  }
-}
-
 // ---- versions
 
 /// Returns the version that all others start from; `scans` gets the variables along which a value
@@ -291,24 +194,24 @@ std::vector<Version> tiled(const Version& start, const ScheduleOptions& options)
                            axis == VectorAxis::innermost ? "_innermost" : "");
       v.steps.insert(v.steps.end(), steps.begin(), steps.end());
       mark_simd(v, Asks::loop);
-      mark_outermost_threads(v, Body(v.program.body), {});
+      share_among_threads(v);
       found.push_back(std::move(v));
     }
   }
   return found;
 }
 
-/// Returns the versions that rely on strides.
+/// Returns the versions that rely on strides; `is_tiled`: others have tiles in registers.
 std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>& scans,
-                                const ScheduleOptions& options) {
+                                const ScheduleOptions& options, bool is_tiled) {
   std::vector<Version> found;
   Version rows = start;
   mark_simd(rows, Asks::version);
-  mark_outermost_threads(rows, Body(rows.program.body), {});
+  share_among_threads(rows);
   Version columns = start;
   if (move_inward(columns)) {
     mark_simd(columns, Asks::version);
-    mark_outermost_threads(columns, Body(columns.program.body), {});
+    share_among_threads(columns);
   }
   if (rows.program.strides.empty() && !columns.program.strides.empty()) rely_on_rows(rows, scans);
   if (!rows.program.strides.empty()) add_with_repeats(rows, found);
@@ -320,10 +223,11 @@ std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>&
   if (!found.empty()) return found;
   for (const bool demands_ones : {true, false}) {
     Version other = start;
+    if (is_tiled && !demands_ones) break;
     if (!take_innermost(other, options.least_iterations, demands_ones)) continue;
     other.name = demands_ones ? "innermost_of_ones" : "innermost";
     mark_simd(other, Asks::loop);
-    mark_outermost_threads(other, Body(other.program.body), {});
+    share_among_threads(other);
     found.push_back(std::move(other));
   }
   return found;
@@ -335,10 +239,11 @@ Schedule schedule(const LoopProgram& p, const ScheduleOptions& options) {
   std::vector<Symbol> scans;
   const Version start = native(p, scans);
   Schedule s{tiled(start, options)};
-  std::ranges::move(on_strides(start, scans, options), std::back_inserter(s.versions));
+  std::ranges::move(on_strides(start, scans, options, !s.versions.empty()),
+                    std::back_inserter(s.versions));
   put_demanding_first(s.versions);
   Version any = start;
-  mark_outermost_threads(any, Body(any.program.body), {});
+  share_among_threads(any);
   s.versions.push_back(std::move(any));
   return s;
 }
