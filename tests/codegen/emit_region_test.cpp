@@ -44,14 +44,16 @@ bool is_one_region(const std::string& text) {
 }
 
 TEST(EmitRegion, HoldsFunctionsOfLoopsThatThreadsShare) {
-  for (const char* op : {"relu", "softmax", "matmul", "sum", "cumsum", "conv2d"})
+  for (const char* op : {"relu", "softmax", "layer_norm", "sum", "cumsum", "max_pool2d"})
     EXPECT_TRUE(is_one_region(text_of_op(op))) << op;
 }
 
 TEST(EmitRegion, HoldsNoFunctionThatAllocates) {
-  const std::string text = text_of_op("attention");
-  ASSERT_TRUE(has(text, "mote_alloc("));
-  EXPECT_FALSE(is_one_region(text));
+  for (const char* op : {"attention", "matmul", "conv2d"}) {
+    const std::string text = text_of_op(op);
+    ASSERT_TRUE(has(text, "mote_alloc(")) << op;
+    EXPECT_FALSE(is_one_region(text)) << op;
+  }
 }
 
 /// x[0] is read before the loop, and the loop's first iteration writes it if y is x.

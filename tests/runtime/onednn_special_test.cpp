@@ -12,6 +12,8 @@
 
 #include "mote/base/kernel_call.h"
 #include "mote/base/plugin.h"
+#include "mote/base/variant_names.h"
+#include "mote/generated/kernels.h"
 #include "mote/runtime/command.h"
 #include "mote/runtime/plugins.h"
 
@@ -121,7 +123,13 @@ TEST(OneDnn, SpecialValuesAreWhereTheDefinitionHasThem) {
       Tensor expected(gives_bool ? DType::boolean : DType::f32, s.output);
       Tensor got(expected.dtype(), s.output);
       Tensor* const outputs[] = {&expected, &got};
-      run(command, in, std::span(outputs, 1));
+      const mote_generated_kernel* reference =
+          find_generated(s.op, kReference, DType::f32, (TensorMask{1} << s.inputs.size()) - 1);
+      ASSERT_NE(reference, nullptr) << s.op;
+      const mote_backend definition = {sizeof(mote_backend), "reference", "", 1, 0,
+                                       &reference->kernel};
+      const mote_backend* const first[] = {&definition};
+      run(command, in, std::span(outputs, 1), {.backends = first});
       run(command, in, std::span(outputs + 1, 1), {.backends = onednn, .without_nan = true});
       EXPECT_EQ(difference(expected, got), "") << s.op << ", round " << round;
     }

@@ -241,7 +241,9 @@ void NestTiler::move_loop(const Loop& loop, Body& out) {
     operands[operand_name(k)] = o.side == Side::vector ? copied(r, o, out) : row_operand(r, o, out);
   }
   const std::vector<Expr> here = {kRow, kLane};
-  Body starts, terms, ends;
+  // A call that lacks an output leaves out the statements of the sums that only that output needs.
+  const bool is_one = program().source->outputs.size() == 1;
+  std::vector<Body> starts(1), terms(1), ends(1);
   for (std::size_t k = 0; k < r.nest.folds.size(); ++k) {
     const Fold& fold = r.nest.folds[k];
     const DType dtype = fold.value->dtype;
@@ -252,17 +254,19 @@ void NestTiler::move_loop(const Loop& loop, Body& out) {
       const auto operand = bound == nullptr ? operands.end() : operands.find(bound->name);
       return operand == operands.end() ? v : operand->second;
     });
-    starts.push_back({Store{sums, here, constant(neutral(fold.op, dtype), dtype)}});
-    terms.push_back({StoreReduce{sums, here, *combine_of(fold.op), term}});
-    ends.push_back(
+    for (std::vector<Body>* bodies : {&starts, &terms, &ends})
+      if (!is_one && k > 0) bodies->emplace_back();
+    starts.back().push_back({Store{sums, here, constant(neutral(fold.op, dtype), dtype)}});
+    terms.back().push_back({StoreReduce{sums, here, *combine_of(fold.op), term}});
+    ends.back().push_back(
         {Store{array_for(fold.accumulator, dtype), here, load_value(sums, here, dtype)}});
   }
-  out.push_back(over_registers(std::move(starts)));
+  for (Body& body : starts) out.push_back(over_registers(std::move(body)));
   Body inner;
-  inner.push_back(over_registers(std::move(terms)));
+  for (Body& body : terms) inner.push_back(over_registers(std::move(body)));
   Body reduction = around(ordered_loops(r), under(r.shared.other_conditions, std::move(inner)));
   std::ranges::move(reduction, std::back_inserter(out));
-  out.push_back(over_registers(std::move(ends)));
+  for (Body& body : ends) out.push_back(over_registers(std::move(body)));
 }
 
 Conditions NestTiler::demands() const {
