@@ -272,13 +272,14 @@ std::string Writer::register_name(const std::string& tensor, std::int64_t row,
   return name;
 }
 
-/// Declares the variables of a tensor in registers, a line for each row.
+/// Declares the variables of a tensor in registers, a line for each row. They begin as 0, since gcc
+/// does not see that a call without some output neither sets nor reads its sums.
 void Writer::declare_registers(const TensorDecl& t) {
   const std::int64_t vectors = *t.shape.at(1).constant() / lanes_of(t.dtype);
   for (std::int64_t row = 0; row < *t.shape.at(0).constant(); ++row) {
     std::string all;
     for (std::int64_t k = 0; k < vectors; ++k)
-      all += (k == 0 ? "" : ", ") + register_name(t.name, row, k);
+      all += (k == 0 ? "" : ", ") + register_name(t.name, row, k) + " = {0}";
     line(fmt::format("{} {};", vector_type(t.dtype), all));
   }
 }
