@@ -238,7 +238,7 @@ TEST(GraphCommand, BadGraphsAreOneLineAndExitTwo) {
   for (const char* command : {"plan ", "run ", "check ", "dot "}) {
     expect_refused(command + file("graph g() -> ()\n"), "g has no outputs");
     expect_refused(command + file("graph g(x f32[?]) -> (y)\n  y = relu(x)\n"),
-                   "the shape of x is not known");
+                   "x has no shape before a tensor is bound to it");
   }
   EXPECT_EQ(good_graph("show " + file("graph g() -> ()\n")), "graph g() -> ()\n");
   EXPECT_EQ(good_graph("run " + file("graph g(x f32[0,3]) -> (y)\n  y = relu(x)\n")),

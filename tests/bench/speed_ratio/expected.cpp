@@ -15,6 +15,7 @@ namespace mote::bench {
 namespace {
 
 constexpr const char* kHead =
+    "# SPDX-License-Identifier: Apache-2.0\n"
     "# gen's time over another library's: the median of several sittings, and the interval that\n"
     "# holds it with 99%. `mote_speed_ratio --record` writes this file.\n";
 
