@@ -113,7 +113,6 @@ std::optional<Mismatch> check_schedule(Prepared& prepared) {
   for (const Version& v : schedule(*prepared.final, small_tiles()).versions) {
     const bool is_tiled = v.program.vector_bytes != 0;
     if (is_tiled) prepared.stages.insert("schedule tile");
-    if (has_step(v, " innermost, ")) prepared.stages.insert("schedule innermost");
     prepared.stages.insert(v.name.empty() ? "schedule" : "schedule simd");
     if (has_step(v, "scan ")) prepared.stages.insert("schedule scan");
     // Values that an f32 output keeps are rounded there, as they are in float; a sum that is

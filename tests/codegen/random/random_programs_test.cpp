@@ -150,8 +150,6 @@ void check_random_programs() {
                count < 2000 ? 0 : 1);
   expect_share("schedule with tiles in registers", session.stages(), "schedule tile", count,
                count < 500 ? 0 : 1);
-  expect_share("schedule with another loop innermost", session.stages(), "schedule innermost",
-               count, count < 500 ? 0 : 1);
 }
 
 /// Prints the stages of the program in the file, then checks it.
