@@ -73,6 +73,8 @@ void Writer::loop(const Loop& l, const Facts& facts) {
     line("}");
   };
   const bool asks = !l.adjacent_under.empty() || !l.adjacent_under_ones.empty();
+  // A single statement is written with 1 for the parameters; several may declare scalars, which
+  // are known by their statements.
   Body adjacent;
   if (asks) {
     if (l.body.size() == 1) adjacent = l.body;

@@ -17,19 +17,6 @@ namespace {
 /// Returns the constant extent of a loop from 0.
 std::int64_t extent_of(const Loop& loop) { return *(loop.end - loop.begin).constant(); }
 
-bool changes_along(const Value& v, Symbol variable) {
-  bool found = false;
-  (void)rewrite_exprs(v, [&](const Expr& e) {
-    found = found || e.mentions(variable);
-    return e;
-  });
-  return found;
-}
-
-Value with(const Value& v, Symbol variable, const Expr& e) {
-  return rewrite_exprs(v, [&](const Expr& old) { return old.substitute({{variable, e}}); });
-}
-
 /// Returns the loop and those directly below it, down to the first whose body is no single loop, or
 /// an unrolled one; empty if one of them is of another kind than serial, other than a last simd
 /// loop.
@@ -92,7 +79,7 @@ class RegisterWriter {
   void load_shared(const Value& v) {
     const auto* load = std::get_if<value::Load>(&v->kind);
     if (load == nullptr || tensor(load->tensor).memory == TensorMemory::registers) return;
-    if (!changes_along(v, lanes_.variable) || changes_along(v, rows_.variable)) return;
+    if (!mentions(v, lanes_.variable) || mentions(v, rows_.variable)) return;
     if (std::ranges::any_of(shared_, [&](const auto& s) { return equal(s.first, v); })) return;
     std::vector<std::string> names;
     for (std::int64_t lane = 0; lane < extent_of(lanes_); lane += lanes_of(v->dtype)) {
@@ -144,7 +131,7 @@ class RegisterWriter {
     }
   }
 
-  bool is_vector(const Value& v) const { return changes_along(v, lanes_.variable); }
+  bool is_vector(const Value& v) const { return mentions(v, lanes_.variable); }
 
   /// Returns a vector whose lanes are all x.
   std::string splat(const Value& x, DType dtype) const {
@@ -164,7 +151,8 @@ class RegisterWriter {
       const auto known =
           std::ranges::find_if(scalars_, [&](const auto& s) { return equal(s.first, v); });
       if (known != scalars_.end()) return known->second;
-      const Text text = as_type(w_.printer_.value(with(v, rows_.variable, row), facts_), v->dtype);
+      const Text text =
+          as_type(w_.printer_.value(substitute(v, {{rows_.variable, row}}), facts_), v->dtype);
       const auto* load = std::get_if<value::Load>(&v->kind);
       const std::string name =
           w_.names_.fresh(fmt::format("{}_{}", load != nullptr ? load->tensor : "row", row));
@@ -255,9 +243,7 @@ void Writer::register_loops(const Loop& loop, const Facts& facts) {
   line("}");
 }
 
-std::int64_t Writer::lanes_of(DType dtype) const {
-  return p_.vector_bytes / (is_in_float(dtype) ? 4 : 8);
-}
+std::int64_t Writer::lanes_of(DType dtype) const { return p_.vector_bytes / native_bytes(dtype); }
 
 const std::string& Writer::vector_type(DType dtype) {
   std::string& type = vector_types_[local_type(dtype, true)];

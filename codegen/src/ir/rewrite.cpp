@@ -172,4 +172,13 @@ void substitute(Body& body, const std::map<Symbol, Expr>& env) {
   });
 }
 
+Value substitute(const Value& v, const std::map<Symbol, Expr>& env) {
+  if (!mentions(v, env)) return v;
+  return rewrite_exprs(v, [&](const Expr& e) { return e.substitute(env); });
+}
+
+bool mentions(const Value& v, Symbol symbol) {
+  return mentions(v, std::map<Symbol, Expr>{{symbol, 0}});
+}
+
 }  // namespace mote

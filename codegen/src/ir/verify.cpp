@@ -91,6 +91,9 @@ void Verifier::run() {
       expr(e);
     }
   }
+  for (const Condition& c : p_.demands)
+    check(!c.e.has_load(), "a demand reads a tensor: {}", c.e.to_string());
+  conditions(p_.demands);
   body(p_.body);
   current_ = nullptr;
   for (const TensorDecl& t : p_.tensors)

@@ -25,8 +25,8 @@ bool mentions_any(const Expr& e, const std::set<Symbol>& variables) {
 /// Tries one loop of the nest.
 class Taker {
  public:
-  Taker(LoopProgram& p, const SharedLoops& chain, const Loop& loop)
-      : p_(p), chain_(chain), v_(loop.variable), loop_(loop) {
+  Taker(LoopProgram& p, const SharedLoops& chain, const Loop& loop, std::set<std::string> used)
+      : p_(p), chain_(chain), v_(loop.variable), loop_(loop), used_(std::move(used)) {
     const Body& body = chain.loops.back()->body;
     for (const Access& a : accesses(body))
       for (const Expr& e : a.index)
@@ -60,14 +60,12 @@ class Taker {
       const Symbol start = Tiler::fresh_variable(p_, v_.name() + "_tile", used);
       Tiler tiler(p_, body, {{v_, loop_.begin, loop_.end, tile.most, start, Expr(start)}},
                   chain_.own, used_);
+      std::vector<LoopRange> outer;
+      for (const Loop* l : chain_.loops)
+        if (l->variable != v_) outer.push_back({l->variable, l->begin, l->end});
       Body inner;
       inner.push_back({Loop{start, loop_.begin, loop_.end, tile.most, {}, tiler.distributed()}});
-      for (auto l = chain_.loops.rbegin(); l != chain_.loops.rend(); ++l) {
-        if ((*l)->variable == v_) continue;
-        Loop around{(*l)->variable, (*l)->begin, (*l)->end, 1, {}, std::move(inner)};
-        inner = {};
-        inner.push_back({std::move(around)});
-      }
+      inner = in_loops(outer, std::move(inner));
       std::ranges::move(inner, std::back_inserter(taken.body));
       taken.step = fmt::format("take {} innermost, by tiles of {}: {}", v_.name(), tile.most,
                                tiler.arrays());
@@ -106,19 +104,17 @@ class Taker {
     std::vector<LoopRange> ranges;
     for (const Stmt& s : body)
       if (const Loop* l = as_loop(s))
-        if (const auto nest = reduction_nest(*l, facts()))
+        if (const auto nest = reduction_nest(*l, facts_in(p_, chain_)))
           ranges.insert(ranges.end(), nest->loops.begin(), nest->loops.end());
     for (const Loop* l : chain_.loops)
       if (l->variable != v_) ranges.push_back({l->variable, l->begin, l->end});
-    std::map<std::string, std::vector<Value>> copies;  // the load, and the load that replaces it
+    std::vector<std::pair<Value, Value>> copies;  // loads, and the loads that replace them
     rewrite_values(body, [&](const Value& value) {
       const auto* load = std::get_if<value::Load>(&value->kind);
       if (load == nullptr || !is_shared(*load)) return value;
-      for (const auto& [name, pair] : copies)
-        if (equal(pair.front(), value)) return pair.back();
-      Value copy = copied(value, ranges, out);
-      copies[fmt::format("{}", copies.size())] = {value, copy};
-      return copy;
+      for (const auto& [original, copy] : copies)
+        if (equal(original, value)) return copy;
+      return copies.emplace_back(value, copied(value, ranges, out)).second;
     });
   }
 
@@ -141,7 +137,7 @@ class Taker {
     std::vector<Expr> shape, index, read;
     std::map<Symbol, Expr> element;
     std::vector<LoopRange> loops;
-    Facts known = facts();
+    Facts known = facts_in(p_, chain_);
     const auto add = [&](const LoopRange& r) {
       const Symbol own = Tiler::fresh_variable(p_, r.variable.name(), used_);
       const LoopRange here{own, r.begin.substitute(ones_), r.end.substitute(ones_)};
@@ -156,37 +152,21 @@ class Taker {
       if (std::ranges::any_of(load.index, [&](const Expr& e) { return e.mentions(r.variable); }))
         add(r);
     add({v_, loop_.begin, loop_.end});
-    std::vector<Expr> from;
-    const TensorDecl source = *find_tensor(p_, load.tensor);
-    for (std::size_t axis = 0; axis < load.index.size(); ++axis) {
-      from.push_back(load.index[axis].substitute(element));
-      const Expr extent = source.shape[axis].substitute(ones_);
-      const bool exists = !from.back().has_load() && !mentions_any(from.back(), inner_) &&
-                          known.prove_nonneg(from.back()) &&
-                          known.prove_positive(extent - from.back());
-      if (!exists) throw CannotTile{fmt::format("{} is not copied ahead", load.tensor)};
-    }
+    value::Load from{load.tensor, {}};
+    for (const Expr& e : load.index) from.index.push_back(e.substitute(element));
+    const bool is_fixed =
+        std::ranges::none_of(from.index, [&](const Expr& e) { return mentions_any(e, inner_); });
+    if (!is_fixed || !is_in_range(p_, from, known, ones_))
+      throw CannotTile{fmt::format("{} is not copied ahead", load.tensor)};
     const std::string name = Tiler::fresh_variable(p_, load.tensor + "_copy", used_).name();
     p_.tensors.push_back(
         {name, TensorRole::temporary, value->dtype, shape, std::vector<std::string>(shape.size())});
     Body fill;
-    fill.push_back({Store{name, index, load_value(load.tensor, from, value->dtype)}});
-    for (auto r = loops.rbegin(); r != loops.rend(); ++r) {
-      Loop around{r->variable, r->begin, r->end, 1, {}, std::move(fill)};
-      fill = {};
-      fill.push_back({std::move(around)});
-    }
+    fill.push_back({Store{name, index, load_value(from.tensor, from.index, value->dtype)}});
+    fill = in_loops(loops, std::move(fill));
     std::ranges::move(fill, std::back_inserter(out));
     copies_.push_back(fmt::format("{} to {}", load.tensor, name));
     return load_value(name, read, value->dtype);
-  }
-
-  Facts facts() const {
-    Facts known = base_facts(*p_.source);
-    for (const TensorDecl& t : p_.tensors)
-      for (const Expr& extent : t.shape) known.assume_nonneg(extent);
-    for (const Loop* l : chain_.loops) known.set_range(l->variable, l->begin, l->end);
-    return known;
   }
 
   LoopProgram& p_;
@@ -204,14 +184,19 @@ class Taker {
 }  // namespace
 
 std::optional<Innermost> taken_innermost(LoopProgram& p, const Stmt& nest, TileOfIterations tile,
-                                         bool demands_ones) {
+                                         bool demands_ones, std::set<std::string>& used) {
   const auto chain = shared_loops(p, nest);
   if (!chain || chain->loops.size() < 2 || !holds_loop(chain->loops.back()->body))
     return std::nullopt;
   const std::vector<TensorDecl> before = p.tensors;
   for (auto loop = chain->loops.rbegin() + 1; loop != chain->loops.rend(); ++loop) {
-    auto taken = Taker(p, *chain, **loop).run(tile);
-    if (taken && demands_ones == (taken->demands.size() > 1)) return taken;
+    auto taken = Taker(p, *chain, **loop, used).run(tile);
+    if (taken && demands_ones == (taken->demands.size() > 1)) {
+      for_each(taken->body, [&](const Stmt& s) {
+        if (const Loop* l = as_loop(s)) used.insert(l->variable.name());
+      });
+      return taken;
+    }
     p.tensors = before;
   }
   return std::nullopt;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,10 +26,11 @@ struct TileOfIterations {
 };
 
 /// `nest` is a statement of p whose loops are independent. Operands that the other loops do not
-/// change are copied ahead, so that they are adjacent too. Adds the arrays of a tile to
-/// p.tensors. The loop is the innermost but the last that can be taken, among those
-/// that demand sizes of 1 or among the others. Returns nullopt, with p as it was, if there is none.
+/// change are copied ahead, so that they are adjacent too. Adds the arrays of a tile to p.tensors.
+/// The loop is the innermost but the last that can be taken, among those that demand sizes of 1 or
+/// among the others. No variable gets a name in `used`, to which those of the nest are added.
+/// Returns nullopt, with p as it was, if there is no such loop.
 std::optional<Innermost> taken_innermost(LoopProgram& p, const Stmt& nest, TileOfIterations tile,
-                                         bool demands_ones);
+                                         bool demands_ones, std::set<std::string>& used);
 
 }  // namespace mote

@@ -107,15 +107,33 @@ std::optional<ReductionNest> reduction_nest(const Loop& reduction, Facts facts) 
   return nest;
 }
 
-std::set<Symbol> symbols_of(const Value& v) {
-  std::set<Symbol> found;
-  (void)rewrite_exprs(v, [&](const Expr& e) {
-    found.insert(e.symbols().begin(), e.symbols().end());
-    return e;
-  });
-  return found;
+Body in_loops(const std::vector<LoopRange>& ranges, Body body) {
+  for (auto r = ranges.rbegin(); r != ranges.rend(); ++r) {
+    Loop loop{r->variable, r->begin, r->end, 1, {}, std::move(body)};
+    body = {};
+    body.push_back({std::move(loop)});
+  }
+  return body;
 }
 
-bool mentions(const Value& v, Symbol symbol) { return symbols_of(v).contains(symbol); }
+Facts facts_in(const LoopProgram& p, const SharedLoops& chain) {
+  Facts facts = base_facts(*p.source);
+  for (const TensorDecl& t : p.tensors)
+    for (const Expr& extent : t.shape) facts.assume_nonneg(extent);
+  for (const Loop* l : chain.loops) facts.set_range(l->variable, l->begin, l->end);
+  return facts;
+}
+
+bool is_in_range(const LoopProgram& p, const value::Load& load, const Facts& facts,
+                 const std::map<Symbol, Expr>& sizes) {
+  const TensorDecl& t = *find_tensor(p, load.tensor);
+  for (std::size_t axis = 0; axis < load.index.size(); ++axis) {
+    const Expr& e = load.index[axis];
+    if (e.has_load() || !facts.prove_nonneg(e) ||
+        !facts.prove_positive(t.shape[axis].substitute(sizes) - e))
+      return false;
+  }
+  return true;
+}
 
 }  // namespace mote

@@ -3,12 +3,11 @@
 // += f } } }` becomes ranges of k and l, and conditions under which a term counts.
 #pragma once
 
+#include <map>
 #include <optional>
-#include <set>
-#include <string>
 #include <vector>
 
-#include "mote/codegen/loops.h"
+#include "schedule/iterations.h"
 
 namespace mote {
 
@@ -31,8 +30,12 @@ struct ReductionNest {
 /// bounds.
 std::optional<ReductionNest> reduction_nest(const Loop& reduction, Facts facts);
 
-/// Returns the symbols in all index expressions of the value.
-std::set<Symbol> symbols_of(const Value& v);
-bool mentions(const Value& v, Symbol symbol);
+/// Returns the body in loops over the ranges, of which the first is the outermost.
+Body in_loops(const std::vector<LoopRange>& ranges, Body body);
+/// Returns the facts inside the loops of the chain, of which no tensor has a negative extent.
+Facts facts_in(const LoopProgram& p, const SharedLoops& chain);
+/// Returns true if the element exists wherever the facts hold, and `sizes` have these values.
+bool is_in_range(const LoopProgram& p, const value::Load& load, const Facts& facts,
+                 const std::map<Symbol, Expr>& sizes = {});
 
 }  // namespace mote

@@ -14,8 +14,6 @@
 namespace mote {
 namespace {
 
-bool is_kept_in_float(DType dtype) { return is_real(dtype) && dtype != DType::f64; }
-
 /// Returns the loops of the reduction, those first whose iterations some condition leaves out: the
 /// innermost loops are then long.
 std::vector<LoopRange> ordered_loops(const TiledReduction& r) {
@@ -38,10 +36,6 @@ Conditions at(Conditions conditions, const std::map<Symbol, Expr>& element) {
   return conditions;
 }
 
-Value at(const Value& v, const std::map<Symbol, Expr>& element) {
-  return rewrite_exprs(v, [&](const Expr& e) { return e.substitute(element); });
-}
-
 Body under(Conditions conditions, Body body) {
   if (conditions.empty()) return body;
   Body out;
@@ -54,7 +48,7 @@ DType sums_dtype(const std::map<Symbol, TiledReduction>& reductions) {
   const DType first = reductions.begin()->second.nest.folds.front().value->dtype;
   for (const auto& [variable, r] : reductions)
     for (const Fold& f : r.nest.folds)
-      if (is_kept_in_float(f.value->dtype) != is_kept_in_float(first))
+      if (native_bytes(f.value->dtype) != native_bytes(first))
         throw CannotTile{"sums of f32 and f64"};
   return first;
 }
@@ -68,8 +62,7 @@ std::size_t most_folds(const std::map<Symbol, TiledReduction>& reductions) {
 std::vector<TileAxis> axes_of(const LoopProgram& p,
                               const std::map<Symbol, TiledReduction>& reductions,
                               const TileOfNest& tile) {
-  const std::int64_t lanes =
-      tile.shape.vector_bytes / (is_kept_in_float(sums_dtype(reductions)) ? 4 : 8);
+  const std::int64_t lanes = tile.shape.vector_bytes / native_bytes(sums_dtype(reductions));
   const std::int64_t width = lanes * tile.shape.vectors;
   const auto folds = static_cast<std::int64_t>(most_folds(reductions));
   const std::int64_t height = std::max<std::int64_t>(1, tile.shape.rows / folds);
@@ -107,28 +100,16 @@ Body NestTiler::run() {
                   ? tiles(rows(), std::move(before_vectors_), tiles(vector(), {}, std::move(body)))
                   : tiles(vector(), std::move(before_rows_), tiles(rows(), {}, std::move(body)));
   Body out = std::move(ahead_);
-  std::ranges::move(around(outer_loops_of(chain_, tile_), std::move(nest)),
+  std::ranges::move(in_loops(outer_loops_of(chain_, tile_), std::move(nest)),
                     std::back_inserter(out));
   return out;
-}
-
-/// Returns the body in the loops, of which the first is the outermost.
-Body NestTiler::around(const std::vector<LoopRange>& loops, Body body) {
-  for (std::size_t k = loops.size(); k-- > 0;) {
-    Loop loop{loops[k].variable, loops[k].begin, loops[k].end, 1, {}, std::move(body)};
-    body = {};
-    body.push_back({std::move(loop)});
-  }
-  return body;
 }
 
 /// Returns the statements, which access one row and lane of registers, for all of them.
 Stmt NestTiler::over_registers(Body body) {
   const Symbol i = symbol("row");
   const Symbol j = symbol("lane");
-  rewrite_exprs(body, [&](const Expr& e) {
-    return e.substitute({{kRow, Expr(i)}, {kLane, Expr(j)}});
-  });
+  substitute(body, {{kRow, Expr(i)}, {kLane, Expr(j)}});
   Loop lanes{j, 0, vector().amount, 1, {}, std::move(body), LoopKind::simd};
   Loop all{i, 0, rows().amount, 1, {}, {}, LoopKind::unrolled};
   all.body.push_back({std::move(lanes)});
@@ -155,8 +136,8 @@ Body NestTiler::in_own_loops(const std::vector<LoopRange>& loops, Body body) {
     own.push_back({v, l.begin.substitute(renamed), l.end.substitute(renamed)});
     renamed.emplace(l.variable, Expr(v));
   }
-  rewrite_exprs(body, [&](const Expr& e) { return e.substitute(renamed); });
-  return around(own, std::move(body));
+  substitute(body, renamed);
+  return in_loops(own, std::move(body));
 }
 
 /// Copies the operand's elements that a tile needs to a panel: adjacent memory, in the order in
@@ -214,7 +195,7 @@ Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o, Body& o
                       std::back_inserter(place));
   };
   if (!is_column || !conditions.empty()) fill(all, {}, constant(0.0, o.value->dtype));
-  fill(filled, at(conditions, element), at(o.value, element));
+  fill(filled, at(conditions, element), substitute(o.value, element));
   return load_value(name, read, o.value->dtype);
 }
 
@@ -225,7 +206,8 @@ Value NestTiler::row_operand(const TiledReduction& r, const SharedOperand& o, Bo
   const bool is_direct = load != nullptr && !is_narrow(o.value->dtype) &&
                          r.shared.row_conditions.empty() && !tile_.slides;
   if (!is_direct) return copied(r, o, out);
-  return at(o.value, {{rows().variable, min(Expr(rows().start) + Expr(kRow), rows().end - 1)}});
+  return substitute(o.value,
+                    {{rows().variable, min(Expr(rows().start) + Expr(kRow), rows().end - 1)}});
 }
 
 void NestTiler::move_loop(const Loop& loop, Body& out) {
@@ -264,7 +246,7 @@ void NestTiler::move_loop(const Loop& loop, Body& out) {
   for (Body& body : starts) out.push_back(over_registers(std::move(body)));
   Body inner;
   for (Body& body : terms) inner.push_back(over_registers(std::move(body)));
-  Body reduction = around(ordered_loops(r), under(r.shared.other_conditions, std::move(inner)));
+  Body reduction = in_loops(ordered_loops(r), under(r.shared.other_conditions, std::move(inner)));
   std::ranges::move(reduction, std::back_inserter(out));
   for (Body& body : ends) out.push_back(over_registers(std::move(body)));
 }

@@ -31,7 +31,6 @@ class NestTiler : public Tiler {
  private:
   const TileAxis& rows() const { return axes()[0]; }
   const TileAxis& vector() const { return axes()[1]; }
-  static Body around(const std::vector<LoopRange>& loops, Body body);
   Body in_own_loops(const std::vector<LoopRange>& loops, Body body);
   Stmt over_registers(Body body);
   std::string add_tensor(const std::string& hint, DType dtype, std::vector<Expr> shape,

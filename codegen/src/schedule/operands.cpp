@@ -37,9 +37,8 @@ class Splitter {
 
   /// Returns the term with its operands as names; null if it cannot be split.
   Value split(const Value& v) {
-    const std::set<Symbol> symbols = symbols_of(v);
-    const bool along_vector = symbols.contains(vector_);
-    const bool along_rows = symbols.contains(rows_);
+    const bool along_vector = mentions(v, vector_);
+    const bool along_rows = mentions(v, rows_);
     if (!along_vector && !along_rows) return v;
     if (!along_vector || !along_rows) return name(v, along_vector ? Side::vector : Side::rows);
     const auto* op = std::get_if<value::Op>(&v->kind);

@@ -4,30 +4,25 @@
 #include <algorithm>
 
 #include "mote/codegen/walk.h"
+#include "passes/conditions.h"
 
 namespace mote {
 namespace {
 
-/// Returns true if the operand's elements exist also where the conditions that depend on neither
-/// axis do not hold.
-bool is_always_in_range(const LoopProgram& p, const SharedLoops& chain, const TiledReduction& r,
-                        const SharedOperand& o) {
-  Facts facts = base_facts(*p.source);
-  for (const Loop* l : chain.loops) facts.set_range(l->variable, l->begin, l->end);
+Facts facts_under(const LoopProgram& p, const SharedLoops& chain, const TiledReduction& r,
+                  const Conditions& conditions) {
+  Facts facts = facts_in(p, chain);
   for (const LoopRange& l : r.nest.loops) facts.set_range(l.variable, l.begin, l.end);
-  for (const Condition& c : conditions_of(r, o.side))
-    if (c.kind == Condition::Kind::nonneg) facts.assume_nonneg(c.e);
+  return assuming(facts, conditions);
+}
+
+/// Returns true if all elements that the operand reads exist wherever the facts hold.
+bool is_in_range(const LoopProgram& p, const SharedOperand& o, const Facts& facts) {
   bool all = true;
   for_each_value(o.value, [&](const Value& v) {
-    const auto* load = std::get_if<value::Load>(&v->kind);
     if (std::holds_alternative<value::Guard>(v->kind)) all = false;
-    if (load == nullptr) return;
-    const TensorDecl& t = *find_tensor(p, load->tensor);
-    for (std::size_t axis = 0; axis < load->index.size(); ++axis) {
-      const Expr& e = load->index[axis];
-      all =
-          all && !e.has_load() && facts.prove_nonneg(e) && facts.prove_positive(t.shape[axis] - e);
-    }
+    if (const auto* load = std::get_if<value::Load>(&v->kind))
+      all = all && mote::is_in_range(p, *load, facts);
   });
   return all;
 }
@@ -60,7 +55,18 @@ bool is_copied_ahead(const LoopProgram& p, const SharedLoops& chain, const TileO
                      const TiledReduction& r, const SharedOperand& o) {
   const std::vector<LoopRange> outer = outer_loops_of(chain, tile);
   return loops_of(outer, r, o).size() < outer.size() &&
-         (r.shared.other_conditions.empty() || is_always_in_range(p, chain, r, o));
+         (r.shared.other_conditions.empty() ||
+          is_in_range(p, o, facts_under(p, chain, r, conditions_of(r, o.side))));
+}
+
+bool reads_only_counted_elements(const LoopProgram& p, const SharedLoops& chain,
+                                 const TiledReduction& r) {
+  return std::ranges::all_of(r.shared.operands, [&](const SharedOperand& o) {
+    const Side other = o.side == Side::vector ? Side::rows : Side::vector;
+    if (conditions_of(r, other).empty()) return true;
+    const Facts facts = facts_under(p, chain, r, conditions_of(r, o.side));
+    return is_in_range(p, o, assuming(facts, r.shared.other_conditions));
+  });
 }
 
 bool are_columns_ahead(const LoopProgram& p, const SharedLoops& chain, const TileOfNest& tile,

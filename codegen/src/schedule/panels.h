@@ -37,6 +37,10 @@ const Conditions& conditions_of(const TiledReduction& r, Side side);
 /// Returns those of the outer loops on which the operand, or a condition of its axis, depends.
 std::vector<LoopRange> loops_of(const std::vector<LoopRange>& outer, const TiledReduction& r,
                                 const SharedOperand& o);
+/// Returns true if no operand is read outside of its tensor where a condition of the other axis,
+/// which its copy does not ask for, leaves a term out.
+bool reads_only_counted_elements(const LoopProgram& p, const SharedLoops& chain,
+                                 const TiledReduction& r);
 /// Returns true if the operand is copied ahead of the nest: several iterations of its outer loops
 /// share it, and all of its elements exist.
 bool is_copied_ahead(const LoopProgram& p, const SharedLoops& chain, const TileOfNest& tile,

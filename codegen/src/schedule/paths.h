@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names the statements of a program by their positions, which stay valid while it is changed.
+// Names the statements of a program by their positions, which stay valid while it is changed; and
+// lists in which each item stands once.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "mote/codegen/loops.h"
@@ -13,5 +15,12 @@ using Path = std::vector<std::size_t>;  ///< positions in nested bodies, outermo
 Stmt& at(LoopProgram& p, const Path& path);
 /// Returns every loop of the program, outer first.
 std::vector<Path> loops_of(const LoopProgram& p);
+
+/// Appends the items that the list lacks.
+template <typename T>
+void add_missing(std::vector<T>& list, const std::vector<T>& items) {
+  for (const T& item : items)
+    if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
+}
 
 }  // namespace mote

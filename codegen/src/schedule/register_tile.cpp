@@ -14,6 +14,7 @@
 #include "schedule/iterations.h"
 #include "schedule/nest_tiler.h"
 #include "schedule/operands.h"
+#include "schedule/paths.h"
 #include "schedule/unit_strides.h"
 
 namespace mote {
@@ -54,11 +55,8 @@ bool is_mixed(const SharedOperands& shared, const ReductionNest& nest, Symbol va
 class NestFinder {
  public:
   NestFinder(const LoopProgram& p, const SharedLoops& chain, bool may_multiply_padding)
-      : chain_(chain), own_(own_names(chain)), may_multiply_padding_(may_multiply_padding) {
-    Facts facts = base_facts(*p.source);
-    for (const TensorDecl& t : p.tensors)
-      for (const Expr& extent : t.shape) facts.assume_nonneg(extent);
-    for (const Loop* l : chain.loops) facts.set_range(l->variable, l->begin, l->end);
+      : p_(p), chain_(chain), own_(own_names(chain)), may_multiply_padding_(may_multiply_padding) {
+    const Facts facts = facts_in(p, chain);
     for (const Stmt& s : chain.loops.back()->body)
       if (const Loop* loop = as_loop(s))
         if (auto nest = reduction_nest(*loop, facts))
@@ -73,9 +71,9 @@ class NestFinder {
         if (m == v) continue;
         const Axes axes{(*v)->variable, (*m)->variable};
         for (const auto& [variable, nest] : reductions_) {
-          const auto shared = operands(nest, axes);
-          if (!shared) continue;
-          const bool mixed = is_mixed(*shared, nest, axes.vector);
+          const auto tiled = reduction(nest, axes);
+          if (!tiled) continue;
+          const bool mixed = is_mixed(tiled->shared, nest, axes.vector);
           if (which == VectorAxis::innermost) return mixed ? std::optional(axes) : std::nullopt;
           if (!mixed) return axes;
         }
@@ -89,19 +87,21 @@ class NestFinder {
   std::map<Symbol, TiledReduction> reductions(const Axes& axes) const {
     std::map<Symbol, TiledReduction> found;
     for (const auto& [variable, nest] : reductions_)
-      if (auto shared = operands(nest, axes))
-        found.emplace(variable, TiledReduction{nest, *std::move(shared)});
+      if (auto tiled = reduction(nest, axes)) found.emplace(variable, *std::move(tiled));
     return found;
   }
 
  private:
-  std::optional<SharedOperands> operands(const ReductionNest& nest, const Axes& axes) const {
+  std::optional<TiledReduction> reduction(const ReductionNest& nest, const Axes& axes) const {
     auto shared = shared_operands(nest, axes.vector, axes.rows, own_);
     if (!shared) return std::nullopt;
     const bool pads = !shared->vector_conditions.empty() || !shared->row_conditions.empty();
-    return pads && !may_multiply_padding_ ? std::nullopt : std::move(shared);
+    if (pads && !may_multiply_padding_) return std::nullopt;
+    TiledReduction r{nest, *std::move(shared)};
+    return reads_only_counted_elements(p_, chain_, r) ? std::optional(std::move(r)) : std::nullopt;
   }
 
+  const LoopProgram& p_;
   const SharedLoops& chain_;
   std::set<std::string> own_;
   bool may_multiply_padding_;
@@ -175,8 +175,8 @@ class RegisterTiling {
         if (const Loop* loop = as_loop(inner)) used_.insert(loop->variable.name());
       });
       std::ranges::move(nest, std::back_inserter(out));
-      demand(tiler.demands());
-      if (adjacent) p_.strides.push_back(*adjacent);
+      add_missing(p_.demands, tiler.demands());
+      if (adjacent) add_missing(p_.strides, {*adjacent});
       p_.multiplies_padding = p_.multiplies_padding || tiler.multiplies_padding();
       steps_.push_back(tiler.step());
       return true;
@@ -184,11 +184,6 @@ class RegisterTiling {
       p_.tensors = before;
       return false;
     }
-  }
-
-  void demand(const Conditions& demands) {
-    for (const Condition& c : demands)
-      if (std::ranges::find(p_.demands, c) == p_.demands.end()) p_.demands.push_back(c);
   }
 
   LoopProgram& p_;

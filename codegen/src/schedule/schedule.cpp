@@ -27,6 +27,7 @@ namespace {
 
 /// The elements of a tile: an array of them, and a few more, stay in the first-level cache.
 constexpr std::int64_t kTile = 256;
+
 /// Returns true if lanes can hold the accumulator: any order is allowed, no position is needed.
 bool has_lanes(const Accumulator& a) { return combine_of(a.op).has_value() && is_real(a.dtype); }
 
@@ -62,10 +63,15 @@ void mark_simd(Version& v, Asks who) {
     if (who == Asks::version && !needed->ones.empty()) continue;
     const auto own = independent_iterations(p, s);
     if (!own || !own->empty()) continue;
-    for (const KnownStride& k : needed->strides)
-      if (std::ranges::find(p.strides, k) == p.strides.end())
-        (who == Asks::version ? p.strides : loop.adjacent_under).push_back(k);
-    loop.adjacent_under_ones = needed->ones;
+    if (who == Asks::version) {
+      add_missing(p.strides, needed->strides);
+    } else {
+      loop.adjacent_under = needed->strides;
+      std::erase_if(loop.adjacent_under, [&](const KnownStride& k) {
+        return std::ranges::find(p.strides, k) != p.strides.end();
+      });
+      loop.adjacent_under_ones = needed->ones;
+    }
     loop.kind = LoopKind::simd;
     const bool folds = !loop.accumulators.empty() || !outer_folds(loop).empty();
     if (v.name.empty()) v.name = "simd_" + loop.variable.name();
@@ -109,16 +115,17 @@ bool move_inward(Version& v) {
 bool take_innermost(Version& v, int least, bool demands_ones) {
   Body body;
   bool found = false;
+  std::set<std::string> used;
   for (std::size_t k = 0; k < v.program.body.size(); ++k) {
-    auto taken = taken_innermost(v.program, v.program.body[k], {kTile, least}, demands_ones);
+    auto taken = taken_innermost(v.program, v.program.body[k], {kTile, least}, demands_ones, used);
     if (!taken || !are_compatible(v.program.strides, {taken->adjacent})) {
       body.push_back(v.program.body[k]);
       continue;
     }
     found = true;
     std::ranges::move(taken->body, std::back_inserter(body));
-    v.program.strides.push_back(taken->adjacent);
-    std::ranges::move(taken->demands, std::back_inserter(v.program.demands));
+    add_missing(v.program.strides, {taken->adjacent});
+    add_missing(v.program.demands, taken->demands);
     v.steps.push_back(taken->step);
   }
   v.program.body = std::move(body);
@@ -145,9 +152,7 @@ Version native(const LoopProgram& p, std::vector<Symbol>& scans) {
 void rely_on_rows(Version& rows, const std::vector<Symbol>& scans) {
   for (const Symbol v : scans)
     for (const KnownStride& k : strides_along(rows.program, v))
-      if (are_compatible(rows.program.strides, {k}) &&
-          std::ranges::find(rows.program.strides, k) == rows.program.strides.end())
-        rows.program.strides.push_back(k);
+      if (are_compatible(rows.program.strides, {k})) add_missing(rows.program.strides, {k});
   if (!rows.program.strides.empty()) rows.name = "scan_" + scans.front().name();
 }
 
@@ -246,11 +251,6 @@ Schedule schedule(const LoopProgram& p, const ScheduleOptions& options) {
   share_among_threads(any);
   s.versions.push_back(std::move(any));
   return s;
-}
-
-bool multiplies_padding(const Schedule& s) {
-  return std::ranges::any_of(s.versions,
-                             [](const Version& v) { return v.program.multiplies_padding; });
 }
 
 void verify(const Schedule& s) {

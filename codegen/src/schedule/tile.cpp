@@ -137,7 +137,7 @@ Stmt Tiler::over_tile(Body body) {
   for (auto axis = axes_.rbegin(); axis != axes_.rend(); ++axis) {
     const TileAxis& a = *axis;
     const Symbol v = symbol(a.variable.name());
-    rewrite_exprs(body, [&](const Expr& e) { return e.substitute({{a.variable, Expr(v)}}); });
+    substitute(body, {{a.variable, Expr(v)}});
     Loop loop{v, Expr(a.start), min(Expr(a.start) + Expr(a.amount), a.end), 1, {}, std::move(body)};
     body = {};
     body.push_back({std::move(loop)});

@@ -69,6 +69,7 @@ TEST(Schedule, NoVersionIsHiddenByAnEarlierOne) {
       if (instance.dtype != DType::f32) continue;
       const Schedule s =
           schedule(compile_for_calls(instantiate(*record, instance), record->optional_outputs));
+      verify(s);
       versions += s.versions.size();
       for (std::size_t k = 0; k < s.versions.size(); ++k)
         for (std::size_t later = k + 1; later < s.versions.size(); ++later)
@@ -119,6 +120,20 @@ TEST(Schedule, KeepsTheMeaningOfEveryKindOfLoop) {
     scheduled(compiled(op, DType::f64), true);
   scheduled(compiled("std", DType::f64));
   scheduled(compiled("sum", DType::i64));
+}
+
+/// Rows of b behind the last are left out by a condition on the rows of a tile alone.
+TEST(Schedule, TilesReadNoOperandWhereOnlyTheOtherAxisLeavesTermsOut) {
+  for (const char* term : {"a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K]",
+                           "a[i0, i2 over M, N, K] * b[i1, i2 over M, N, K]"}) {
+    const Schedule s =
+        scheduled(compile(program(std::string("op triangle\ninput a f64[M, K]\ninput b f64[M, N]\n"
+                                              "t = iota(i2 over M, N, K) <= iota(i0 over M, N, K)\n"
+                                              "output y = sum[2](where(t, ") +
+                                  term + ", 0))\n")),
+                  true);
+    EXPECT_FALSE(s.versions.empty());
+  }
 }
 
 TEST(Schedule, SplitsALoopThatRunsBackwards) {

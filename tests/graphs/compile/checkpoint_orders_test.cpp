@@ -138,7 +138,8 @@ TEST(CheckpointOrders, TheSecondGradientGoesThroughSegmentsThatAreComputedAgain)
           EXPECT_EQ(both.results(exact_bindings(both), streams), expected);
       }
   }
-  // What the second gradient reads of the first one's segments is computed again in its turn.
+  // The values of the first gradient's segments that the second one reads are computed again in
+  // their turn.
   const Twice once(12, straight, of_loss(kSquareRoot), Twice::nothing);
   const Twice both(12, straight, of_loss(kSquareRoot), of_gradient(kSquareRoot));
   EXPECT_GT(recomputed_nodes(both.g), recomputed_nodes(once.g));

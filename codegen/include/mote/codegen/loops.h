@@ -209,6 +209,9 @@ struct LoopProgram {
   bool is_part = false;
 };
 
+/// Returns the bytes of a real as a native program computes it: those of a float, for f64 a double.
+constexpr int native_bytes(DType dtype) { return dtype == DType::f64 ? 8 : 4; }
+
 const TensorDecl* find_tensor(const LoopProgram& p, std::string_view name);
 /// Returns the names that are taken in p: loop variables, tensors, lets, accumulators, sizes,
 /// parameters.
@@ -235,7 +238,8 @@ std::string to_string(const Conditions& c);
 bool meets_demands(const LoopProgram& p, const Binding& binding);
 
 /// Runs the program on dense row-major inputs, as evaluate() runs the source. Throws Error as
-/// bind() does, and InternalError for a read or write out of range or a read of a missing element.
+/// bind() does, and InternalError for demands that are not met, for a read or write out of range
+/// and for a read of a missing element.
 std::vector<Array> interpret(const LoopProgram& p, const std::vector<Array>& inputs,
                              const std::map<std::string, Number>& params);
 

@@ -47,9 +47,6 @@ struct ScheduleOptions {
 /// read back if it keeps a value that is computed in float anyway.
 Schedule schedule(const LoopProgram& p, const ScheduleOptions& options = {});
 
-/// Returns true if some version computes terms outside of a tensor as products with 0.
-bool multiplies_padding(const Schedule& s);
-
 /// Runs verify() on every version.
 void verify(const Schedule& s);
 

@@ -57,5 +57,8 @@ void rewrite_loads(Stmt& s, const std::string& tensor,
                    const std::function<Value(const value::Load&, DType)>& f);
 /// Replaces symbols in every index expression.
 void substitute(Body& body, const std::map<Symbol, Expr>& env);
+Value substitute(const Value& v, const std::map<Symbol, Expr>& env);
+/// Returns true if an index expression in the value mentions the symbol.
+bool mentions(const Value& v, Symbol symbol);
 
 }  // namespace mote
