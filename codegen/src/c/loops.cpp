@@ -36,6 +36,18 @@ void Writer::limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts
   }
 }
 
+/// Returns the test whether the strides make the loop's iterations access adjacent elements.
+std::string Writer::adjacent_test(const Loop& l) const {
+  std::string test;
+  for (const KnownStride& k : l.adjacent_under)
+    test +=
+        fmt::format("{}{} == {}", test.empty() ? "" : " && ",
+                    printer_.named_stride(k.tensor, static_cast<std::size_t>(k.axis)), k.stride);
+  for (const Symbol one : l.adjacent_under_ones)
+    test += fmt::format("{}{} == 1", test.empty() ? "" : " && ", printer_.read(names_.symbol(one)));
+  return test;
+}
+
 void Writer::loop(const Loop& l, const Facts& facts) {
   if (l.kind == LoopKind::unrolled) {
     register_loops(l, facts);

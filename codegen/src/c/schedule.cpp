@@ -10,6 +10,7 @@
 
 #include "c/writer.h"
 #include "ir/dependence.h"
+#include "ir/references.h"
 #include "mote/base/error.h"
 #include "passes/leave_out.h"
 
@@ -34,6 +35,16 @@ std::string reduction(ReduceOp op, DType dtype) {
     default:
       throw InternalError(fmt::format("emit_c: no lanes for {}", name(op)));
   }
+}
+
+/// Returns true if a branch may leave out a store to the tensor. Compilers don't see that the same
+/// branch then leaves out its reads.
+bool is_stored_in_branch(const LoopProgram& p, const TensorDecl& t) {
+  return std::ranges::any_of(references(p.body, t.name), [](const TensorReference& r) {
+    return r.is_write() && std::ranges::any_of(r.path, [](const Stmt* s) {
+             return std::holds_alternative<If>(s->kind);
+           });
+  });
 }
 
 }  // namespace
@@ -62,18 +73,6 @@ std::optional<std::int64_t> stack_size(const TensorDecl& t) {
 /// Writes a pragma alone on its line, whatever its length.
 void Writer::pragma(const std::string& text) {
   out_ += "#ifdef _OPENMP\n#pragma omp " + text + "\n#endif\n";
-}
-
-/// Returns the test whether the strides make the loop's iterations access adjacent elements.
-std::string Writer::adjacent_test(const Loop& l) const {
-  std::string test;
-  for (const KnownStride& k : l.adjacent_under)
-    test +=
-        fmt::format("{}{} == {}", test.empty() ? "" : " && ",
-                    printer_.named_stride(k.tensor, static_cast<std::size_t>(k.axis)), k.stride);
-  for (const Symbol one : l.adjacent_under_ones)
-    test += fmt::format("{}{} == 1", test.empty() ? "" : " && ", printer_.read(names_.symbol(one)));
-  return test;
 }
 
 std::string Writer::lanes(const Loop& l) {
@@ -143,7 +142,8 @@ void Writer::open_scope(Symbol variable, const Facts& facts) {
     }
     const std::string type = local_type(t.dtype, p_.native);
     if (const auto count = stack_size(t); count && target_ == Target::c) {
-      line(fmt::format("{} {}[{}];", type, names_.tensor(t.name), *count));
+      const char* start = p_.vector_bytes != 0 && is_stored_in_branch(p_, t) ? " = {0}" : "";
+      line(fmt::format("{} {}[{}]{};", type, names_.tensor(t.name), *count, start));
       continue;
     }
     std::string size;

@@ -112,7 +112,7 @@ void CBatch::compile() {
   const char* cc = std::getenv("CC");
   const std::string command = fmt::format(
       "{} -O1 -std=c11 -ffp-contract=off -frounding-math -fno-builtin -Wall -Wextra -Wconversion "
-      "-Werror -Wno-maybe-uninitialized "
+      "-Werror "
       "{} -DMOTE_PARALLEL_ABOVE=0 -shared -fPIC -I{} '{}' -o '{}' -lm > '{}' 2>&1",
       cc == nullptr ? "cc" : cc, MOTE_OPENMP_FLAG, MOTE_KERNEL_INCLUDE, c.string(), so.string(),
       log.string());
