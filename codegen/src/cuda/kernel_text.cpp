@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "c/writer.h"
+#include "ir/dependence.h"
 #include "pipelined_tiles.h"
 #include "row_vectors.h"
 
