@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "c/writer.h"
+#include "ir/dependence.h"
 #include "tile_text.h"
 
 namespace mote::emit {

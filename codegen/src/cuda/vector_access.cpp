@@ -12,6 +12,7 @@
 #include <set>
 
 #include "c/writer.h"
+#include "ir/dependence.h"
 #include "mote/base/dtype.h"
 #include "mote/codegen/walk.h"
 
