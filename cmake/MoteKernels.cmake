@@ -8,28 +8,31 @@ set(MOTE_REGISTERS_BY_FUNCTION $<$<COMPILE_LANG_AND_ID:C,GNU>:-fira-region=one>)
 # The options for kernels of the variant reference make them exact: no contraction, integers wrap, the
 # compiler evaluates no function, since its last bit may differ from the C library's, and a zero
 # keeps its sign, which gcc flips in 0.0 - (c ? -2.0 : 0.0) if it may assume the rounding mode.
-set(MOTE_ORACLE_FLAGS -O2 ${MOTE_REGISTERS_BY_FUNCTION} -ffp-contract=off -frounding-math -fwrapv)
+set(MOTE_REFERENCE_FLAGS -O2 ${MOTE_REGISTERS_BY_FUNCTION} -ffp-contract=off -frounding-math -fwrapv)
 foreach(function exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh erf pow fmod)
-  list(APPEND MOTE_ORACLE_FLAGS -fno-builtin-${function})
+  list(APPEND MOTE_REFERENCE_FLAGS -fno-builtin-${function})
 endforeach()
 
-# mote_fast_options(target level) sets the options for kernels of the variant gen. They leave out
+# mote_gen_options(target level) sets the options for kernels of the variant gen. They leave out
 # -ffast-math: NaN, infinities and signed zeros keep their meaning. Loops are vectorised if a pragma
 # of the schedule says so and the compiler can (if not, clang warns, gcc does not). In
-# MOTE_FAST_LEVELS v0 is for every machine of the architecture, v3 and v4 are levels of x86-64;
+# MOTE_GEN_LEVELS v0 is for every machine of the architecture, v3 and v4 are levels of x86-64;
 # presets that do not concern kernels set only v0.
 set(_mote_levels v0)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(_mote_levels v0 v3 v4)
 endif()
-if(NOT DEFINED MOTE_FAST_LEVELS)
-  set(MOTE_FAST_LEVELS ${_mote_levels})
-elseif(NOT MOTE_FAST_LEVELS STREQUAL "v0" AND NOT MOTE_FAST_LEVELS STREQUAL "${_mote_levels}")
+if(DEFINED MOTE_FAST_LEVELS AND NOT DEFINED MOTE_GEN_LEVELS)
+  set(MOTE_GEN_LEVELS ${MOTE_FAST_LEVELS})  # the old name; it goes with version 0.4
+endif()
+if(NOT DEFINED MOTE_GEN_LEVELS)
+  set(MOTE_GEN_LEVELS ${_mote_levels})
+elseif(NOT MOTE_GEN_LEVELS STREQUAL "v0" AND NOT MOTE_GEN_LEVELS STREQUAL "${_mote_levels}")
   # v3 and v4 go together: a call chooses among all three.
   string(REPLACE "v0;" "v0 or v0;" _mote_levels "${_mote_levels}")
-  message(FATAL_ERROR "MOTE_FAST_LEVELS is '${MOTE_FAST_LEVELS}', expected ${_mote_levels}")
+  message(FATAL_ERROR "MOTE_GEN_LEVELS is '${MOTE_GEN_LEVELS}', expected ${_mote_levels}")
 endif()
-function(mote_fast_options target level)
+function(mote_gen_options target level)
   target_compile_options(${target} PRIVATE
     -O2 ${MOTE_REGISTERS_BY_FUNCTION} -ftree-vectorize -fwrapv -fno-math-errno -fno-trapping-math -ffp-contract=fast
     $<$<C_COMPILER_ID:Clang,AppleClang>:-Wno-pass-failed>)
@@ -41,8 +44,8 @@ function(mote_fast_options target level)
   endif()
 endfunction()
 
-# mote_fast_definitions(target level) defines the macros that the sources of fast kernels read.
-function(mote_fast_definitions target level)
+# mote_gen_definitions(target level) defines the macros that the sources of gen kernels read.
+function(mote_gen_definitions target level)
   string(REPLACE "v" "" number ${level})
   target_compile_definitions(${target} PRIVATE MOTE_LEVEL=_${level} MOTE_LEVEL_NUMBER=${number})
 endfunction()
@@ -65,7 +68,7 @@ endfunction()
 #
 # - target: a static library of the kernels, with gradients; its header <target>.h declares the table
 #   `target`, which mote::register_library() (mote/runtime/catalogue.h) adds to the registry.
-# - target_plugin: a plug-in whose backend `target` has the fast kernels.
+# - target_plugin: a plug-in whose backend `target` has the gen kernels.
 # - target_mote: the tool mote, whose catalogue has the ops too: target_mote explain my_op.
 # - target_check, if tests are enabled: a test that runs the oracle on the plug-in with CASES cases
 #   (default 500).
@@ -117,45 +120,45 @@ function(mote_add_kernels target)
   add_executable(${target}_mote ${MOTE_KERNELS_FOLDER}/tool_main.cpp $<TARGET_OBJECTS:${target}_ops>)
   target_link_libraries(${target}_mote PRIVATE mote::tool)
 
-  set(oracle ${folder}/mote_kernels_0.c ${folder}/mote_gradients_0.c)
-  set(fast ${folder}/mote_fast_0.c)
-  set(fast_gradients ${folder}/mote_fast_gradients_0.c)
+  set(reference ${folder}/mote_kernels_0.c ${folder}/mote_gradients_0.c)
+  set(gen ${folder}/mote_fast_0.c)
+  set(gen_gradients ${folder}/mote_fast_gradients_0.c)
   set(tables ${folder}/dispatch.c ${folder}/registry.c ${folder}/ops.c ${folder}/library.c)
   add_custom_command(
     OUTPUT ${folder}/stamp
-    BYPRODUCTS ${oracle} ${fast} ${fast_gradients} ${tables} ${folder}/plugin.c ${folder}/${target}.h
+    BYPRODUCTS ${reference} ${gen} ${gen_gradients} ${tables} ${folder}/plugin.c ${folder}/${target}.h
                ${folder}/mote_helpers.h ${folder}/mote_fast_helpers.h
-    COMMAND ${target}_generator --shards 1 --fast-shards 1 --gradient-shards 1 --library ${target} ${folder}
+    COMMAND ${target}_generator --shards 1 --gen-shards 1 --gradient-shards 1 --library ${target} ${folder}
     COMMAND ${CMAKE_COMMAND} -E touch ${folder}/stamp
     DEPENDS ${target}_generator
     COMMENT "Generating kernels of ${target}"
     VERBATIM)
   add_custom_target(${target}_generate DEPENDS ${folder}/stamp)
 
-  add_library(${target} STATIC ${oracle} ${tables})
+  add_library(${target} STATIC ${reference} ${tables})
   add_dependencies(${target} ${target}_generate)
-  target_compile_options(${target} PRIVATE ${MOTE_ORACLE_FLAGS})
+  target_compile_options(${target} PRIVATE ${MOTE_REFERENCE_FLAGS})
   target_include_directories(${target} PUBLIC ${folder})
   target_link_libraries(${target} PUBLIC mote::runtime PRIVATE m)
-  foreach(level IN LISTS MOTE_FAST_LEVELS)
-    add_library(${target}_${level} OBJECT ${fast})
+  foreach(level IN LISTS MOTE_GEN_LEVELS)
+    add_library(${target}_${level} OBJECT ${gen})
     if(level STREQUAL "v3")
-      target_sources(${target}_${level} PRIVATE ${fast_gradients})
+      target_sources(${target}_${level} PRIVATE ${gen_gradients})
     endif()
     add_dependencies(${target}_${level} ${target}_generate)
-    mote_fast_options(${target}_${level} ${level})
+    mote_gen_options(${target}_${level} ${level})
     target_link_libraries(${target}_${level} PRIVATE mote::runtime)
-    mote_fast_definitions(${target}_${level} ${level})
+    mote_gen_definitions(${target}_${level} ${level})
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${level}>)
   endforeach()
-  if("v4" IN_LIST MOTE_FAST_LEVELS)
+  if("v4" IN_LIST MOTE_GEN_LEVELS)
     target_compile_definitions(${target} PRIVATE MOTE_X86_LEVELS)
   endif()
   if(MOTE_OPENMP)
     target_link_libraries(${target} PRIVATE OpenMP::OpenMP_C)
   endif()
   set_target_properties(${target} ${target}_ops PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  foreach(level IN LISTS MOTE_FAST_LEVELS)
+  foreach(level IN LISTS MOTE_GEN_LEVELS)
     set_target_properties(${target}_${level} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   endforeach()
 

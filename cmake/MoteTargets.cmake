@@ -48,17 +48,17 @@ include(MoteParseOnce)
 add_custom_target(mote_plugins)
 add_custom_target(mote_mutants)
 
-# mote_add_library(name [BUILD_FAST] SOURCES... LINK deps...) adds a static library whose public
+# mote_add_library(name [BUILD_QUICKLY] SOURCES... LINK deps...) adds a static library whose public
 # headers are in its folder's include/mote/<folder>/, so that a wrong include does not compile.
-# BUILD_FAST compiles at -O1, since -O2 takes a quarter more time; it is for libraries that compute
+# BUILD_QUICKLY compiles at -O1, since -O2 takes a quarter more time; it is for libraries that compute
 # little, or in files with options of their own.
 function(mote_add_library name)
-  cmake_parse_arguments(arg "BUILD_FAST" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "BUILD_QUICKLY" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/include)
   target_link_libraries(${name} PUBLIC ${arg_LINK} PRIVATE mote_options)
-  if(arg_BUILD_FAST)
-    mote_build_fast(${name} library.h)
+  if(arg_BUILD_QUICKLY)
+    mote_build_quickly(${name} library.h)
   else()
     mote_parse_once(${name} library.h)
   endif()
@@ -84,10 +84,10 @@ function(mote_add_plugin name)
   add_dependencies(mote_${arg_GROUP} ${name})
 endfunction()
 
-# mote_build_fast(target header [option]) compiles at -O1 or with the given option, and with
+# mote_build_quickly(target header [option]) compiles at -O1 or with the given option, and with
 # mote_parse_once(). It is for targets whose speed does not matter to kernels and cases, such as the
 # command line.
-function(mote_build_fast target header)
+function(mote_build_quickly target header)
   set(option -O1)
   if(ARGC GREATER 2)
     set(option ${ARGV2})
@@ -107,6 +107,6 @@ function(mote_add_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gtest_main mote_options)
-  mote_build_fast(${name} test.h ${option})
+  mote_build_quickly(${name} test.h ${option})
   add_test(NAME ${name} COMMAND ${name})
 endfunction()

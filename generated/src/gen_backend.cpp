@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backend gen: the fast variants of the registry, as one table.
+// The backend gen: the gen variants of the registry, as one table.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +16,7 @@ std::string version_text() {
   return std::string(MOTE_VERSION) + (level > 0 ? " x86-64-v" + std::to_string(level) : "");
 }
 
-std::vector<mote_kernel> fast_kernels() {
+std::vector<mote_kernel> gen_kernels() {
   std::vector<mote_kernel> kernels;
   for (const mote_generated_kernel& k : generated_kernels())
     if (k.variant == kGen) kernels.push_back(k.kernel);
@@ -27,7 +27,7 @@ std::vector<mote_kernel> fast_kernels() {
 
 const mote_backend& gen_backend() {
   static const std::string version = version_text();
-  static const std::vector<mote_kernel> kernels = fast_kernels();
+  static const std::vector<mote_kernel> kernels = gen_kernels();
   static const mote_backend backend = {.size = sizeof(mote_backend),
                                        .name = "gen",
                                        .version = version.c_str(),

@@ -25,7 +25,7 @@ Part part_of(const Kernel& k) {
   return gradient_order(*k.record) > 0 ? Part::gradients : Part::ops;
 }
 
-/// True if the fast variant is compiled for one level only, as for gradients, to limit the build
+/// True if the gen variant is compiled for one level only, as for gradients, to limit the build
 /// time.
 bool has_one_level(const Kernel& k) {
   return part_of(k) == Part::gradients ||
@@ -37,11 +37,11 @@ bool has_one_level(const Kernel& k) {
 /// their build time for f32, and 16-bit reals are worth it if the processor converts them: below
 /// that level, the reference runs.
 std::vector<std::pair<int, std::string>> levels(const Kernel& k) {
-  const std::string fast = k.fast_function();
-  if (has_one_level(k)) return {{3, fast + "_v3"}, {0, k.function}};
+  const std::string gen = k.gen_function();
+  if (has_one_level(k)) return {{3, gen + "_v3"}, {0, k.function}};
   if (k.instance.dtype == DType::f32)
-    return {{4, fast + "_v4"}, {3, fast + "_v3"}, {0, fast + "_v0"}};
-  return {{3, fast + "_v3"}, {0, fast + "_v0"}};
+    return {{4, gen + "_v4"}, {3, gen + "_v3"}, {0, gen + "_v0"}};
+  return {{3, gen + "_v3"}, {0, gen + "_v0"}};
 }
 
 /// Returns the preprocessor condition under which the kernel is compiled in its shard; empty:
@@ -60,25 +60,25 @@ void fill_in(EmitOptions& options, const Kernel& k) {
 
 /// Returns the contracts that the rows name. Sums of 16-bit reals are kept in float.
 std::string contracts_text(const std::string& rows) {
-  std::string out = fast_accuracy_c();
+  std::string out = gen_accuracy_c();
   const auto add = [&](const std::string& contract, const std::string& text) {
     if (rows.find("&" + contract + ",") != std::string::npos) out += text;
   };
   add("reference", reference_contract_c("reference"));
-  add("gen_f32", fast_contract_c("gen_f32", DType::f32));
-  add("gen_f16", fast_contract_c("gen_f16", DType::f16));
-  add("gen_f64", fast_contract_c("gen_f64", DType::f64));
-  add("gen_f32_padded", fast_contract_c("gen_f32_padded", DType::f32, true));
-  add("gen_f16_padded", fast_contract_c("gen_f16_padded", DType::f16, true));
-  add("gen_f64_padded", fast_contract_c("gen_f64_padded", DType::f64, true));
+  add("gen_f32", gen_contract_c("gen_f32", DType::f32));
+  add("gen_f16", gen_contract_c("gen_f16", DType::f16));
+  add("gen_f64", gen_contract_c("gen_f64", DType::f64));
+  add("gen_f32_padded", gen_contract_c("gen_f32_padded", DType::f32, true));
+  add("gen_f16_padded", gen_contract_c("gen_f16_padded", DType::f16, true));
+  add("gen_f64_padded", gen_contract_c("gen_f64_padded", DType::f64, true));
   return out + "\n";
 }
 
 std::string row(const Kernel& k, std::string_view variant) {
-  const bool fast = variant == kGen && !k.fast.empty();
+  const bool gen = variant == kGen && !k.gen.empty();
   const bool narrow = is_narrow(k.instance.dtype);
   const std::string contract =
-      !fast ? "reference"
+      !gen ? "reference"
             : fmt::format("gen_{}{}", narrow ? "f16" : name(k.instance.dtype),
                           may_multiply_padding(*k.record) ? "_padded" : "");
   return fmt::format(
@@ -86,7 +86,7 @@ std::string row(const Kernel& k, std::string_view variant) {
       "     {{sizeof(mote_kernel), \"{0}\", &{6}, {7}_can_run, NULL, {8}_run, "
       "{8}_run_checked}}}},\n",
       k.record->name, variant, name(k.instance.dtype), k.instance.input_mask, k.read_mask,
-      k.output_mask, contract, k.function, fast ? k.fast_function() : k.function);
+      k.output_mask, contract, k.function, gen ? k.gen_function() : k.function);
 }
 
 }  // namespace
@@ -98,15 +98,15 @@ void emit_kernel(Kernel& k) {
   options.function = k.function;
   options.thunk = true;
   fill_in(options, k);
-  if (has_fast_variant(*loops.source, k.instance.dtype)) {
-    options.fast = k.fast_function();
-    EmitOptions fast;
-    fast.function = options.fast;
-    fast.optional_outputs = options.optional_outputs;
-    k.fast =
-        emit_c(schedule(loops, {.may_multiply_padding = may_multiply_padding(*k.record)}), fast);
-    k.dispatch = emit_c_dispatch(loops, fast, levels(k));
-    k.text = emit_c_prototype(loops, fast);
+  if (has_gen_variant(*loops.source, k.instance.dtype)) {
+    options.gen = k.gen_function();
+    EmitOptions gen;
+    gen.function = options.gen;
+    gen.optional_outputs = options.optional_outputs;
+    k.gen =
+        emit_c(schedule(loops, {.may_multiply_padding = may_multiply_padding(*k.record)}), gen);
+    k.dispatch = emit_c_dispatch(loops, gen, levels(k));
+    k.text = emit_c_prototype(loops, gen);
   }
   k.text += emit_c(loops, options);
 }
@@ -117,7 +117,7 @@ std::string made_from(Kernel& k) {
   return made_from(k.function, *k.record, *instantiate(*k.record, k.instance));
 }
 
-std::vector<std::string*> texts(Kernel& k) { return {&k.text, &k.fast, &k.dispatch}; }
+std::vector<std::string*> texts(Kernel& k) { return {&k.text, &k.gen, &k.dispatch}; }
 
 std::string helpers_text() {
   return generated_head("Helpers of the generated kernels") +
@@ -125,18 +125,18 @@ std::string helpers_text() {
          "\n#include \"mote/base/thunk.h\"\n\n" + emit_c_prelude() + "\n#endif\n";
 }
 
-std::string fast_helpers_text() {
+std::string gen_helpers_text() {
   return "/* Helpers of the fast kernels, " + kGeneratedByMote +
          ". Each\n"
          " * file is compiled for several levels of instruction sets: MOTE_LEVEL is what the names "
          "of\n"
          " * its functions end with, MOTE_LEVEL_NUMBER the level. */\n"
          "#ifndef MOTE_FAST_HELPERS_H\n#define MOTE_FAST_HELPERS_H\n\n" +
-         emit_c_fast_includes() +
+         emit_c_gen_includes() +
          "\n#define MOTE_JOINED(name, level) name##level\n"
          "#define MOTE_JOIN(name, level) MOTE_JOINED(name, level)\n"
          "#define MOTE_FAST(name) MOTE_JOIN(name, MOTE_LEVEL)\n\n" +
-         emit_c_fast_prelude() + "\n#endif\n";
+         emit_c_gen_prelude() + "\n#endif\n";
 }
 
 std::string shard_text(const std::vector<Kernel>& kernels, Part part, int shard, int shards) {
@@ -148,13 +148,13 @@ std::string shard_text(const std::vector<Kernel>& kernels, Part part, int shard,
          (has_optional ? "#include \"mote/base/thunk_outputs.h\"\n" : "") + out;
 }
 
-std::string fast_shard_text(const std::vector<Kernel>& kernels, Part part, int shard, int shards) {
+std::string gen_shard_text(const std::vector<Kernel>& kernels, Part part, int shard, int shards) {
   std::string out = generated_head("Fast kernels") + "#include \"mote_fast_helpers.h\"\n";
   for (const Kernel& k : kernels) {
-    if (k.fast.empty() || part_of(k) != part || shard_of(*k.record, shards) != shard) continue;
+    if (k.gen.empty() || part_of(k) != part || shard_of(*k.record, shards) != shard) continue;
     const std::string condition = where_compiled(k);
     const std::string text =
-        fmt::format("#define {0} MOTE_FAST({0})\n{1}", k.fast_function(), k.fast);
+        fmt::format("#define {0} MOTE_FAST({0})\n{1}", k.gen_function(), k.gen);
     out += "\n" + (condition.empty() ? text : fmt::format("#if {}\n{}#endif\n", condition, text));
   }
   return out;
@@ -164,7 +164,7 @@ std::string dispatch_text(const std::vector<Kernel>& kernels) {
   std::string out = generated_head("Which compilation of a fast kernel this machine can run") +
                     "#include <stdint.h>\n\n#include \"mote/generated/level.h\"\n";
   for (const Kernel& k : kernels)
-    if (!k.fast.empty()) out += "\n" + k.dispatch;
+    if (!k.gen.empty()) out += "\n" + k.dispatch;
   return out;
 }
 
@@ -186,7 +186,7 @@ std::string registry_text(const std::vector<Kernel>& kernels, const std::string&
         "mote_status {0}_run_checked(const mote_call *call, void *stream);\n";
     out += fmt::format("mote_status {0}_can_run(const mote_call *call);\n", k.function) +
            fmt::format(kRuns, k.function);
-    if (!k.fast.empty()) out += fmt::format(kRuns, k.fast_function());
+    if (!k.gen.empty()) out += fmt::format(kRuns, k.gen_function());
   }
   return out + fmt::format(
                    "\nextern const mote_generated_kernel {0}s[];\n"

@@ -17,10 +17,10 @@ struct Kernel {
   TensorMask read_mask = 0;    ///< inputs of the record whose data it reads
   TensorMask output_mask = 0;  ///< outputs of the record that it has
   std::string text = {};       ///< the reference and the thunk
-  std::string fast = {};       ///< the variant gen; empty: the reference is as good
-  std::string dispatch = {};   ///< chooses among the fast one's compilations
+  std::string gen = {};       ///< the variant gen; empty: the reference is as good
+  std::string dispatch = {};   ///< chooses among the gen one's compilations
 
-  std::string fast_function() const { return function + "_fast"; }
+  std::string gen_function() const { return function + "_fast"; }
 };
 
 /// Fills in the texts of one kernel.
@@ -30,13 +30,13 @@ std::string made_from(Kernel& k);
 std::vector<std::string*> texts(Kernel& k);
 
 std::string helpers_text();
-std::string fast_helpers_text();
-/// Gradients have shards of their own: their fast variant is compiled for fewer levels.
+std::string gen_helpers_text();
+/// Gradients have shards of their own: their gen variant is compiled for fewer levels.
 enum class Part : std::uint8_t { ops, gradients };
 /// Returns the text of a shard. All kernels of an op are in one shard of the part, which the op's
 /// name determines.
 std::string shard_text(const std::vector<Kernel>& kernels, Part part, int shard, int shards);
-std::string fast_shard_text(const std::vector<Kernel>& kernels, Part part, int shard, int shards);
+std::string gen_shard_text(const std::vector<Kernel>& kernels, Part part, int shard, int shards);
 std::string dispatch_text(const std::vector<Kernel>& kernels);
 /// Returns the kernels' table under that name. The kernels are sorted by op, dtype, mask.
 std::string registry_text(const std::vector<Kernel>& kernels, const std::string& table);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files that are written for a library of ops in addition to its kernels: the table that a
-// program registers, and a plug-in of its fast kernels.
+// program registers, and a plug-in of its gen kernels.
 #pragma once
 
 #include <cstddef>

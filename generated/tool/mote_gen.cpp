@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // mote-gen: writes kernels as C. In: the catalogue, or with --library the ops that were added to
-// it; out: a folder with helpers, K shards of kernels, shards of their fast variants, the same for
+// it; out: a folder with helpers, K shards of kernels, shards of their gen variants, the same for
 // gradients, and the tables that mote/base/registry.h and ops.h declare. A file is written only if
 // its text changed, so that a build compiles nothing that it has compiled before.
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 struct Options {
   fs::path folder;
   int shards = 8;
-  int fast_shards = 4;
+  int gen_shards = 4;
   int gradient_shards = 4;
   std::optional<fs::path> cache;     ///< texts of earlier runs
   std::vector<fs::path> built_from;  ///< files that the generator was built from
@@ -81,18 +81,18 @@ int write_all(const std::vector<Kernel>& kernels, const Options& options) {
     written += write_if_changed(options.folder / file, text) ? 1 : 0;
   };
   put("mote_helpers.h", helpers_text());
-  put("mote_fast_helpers.h", fast_helpers_text());
+  put("mote_fast_helpers.h", gen_helpers_text());
   for (int shard = 0; shard < options.shards; ++shard)
     put(fmt::format("mote_kernels_{}.c", shard),
         shard_text(kernels, Part::ops, shard, options.shards));
-  for (int shard = 0; shard < options.fast_shards; ++shard)
+  for (int shard = 0; shard < options.gen_shards; ++shard)
     put(fmt::format("mote_fast_{}.c", shard),
-        fast_shard_text(kernels, Part::ops, shard, options.fast_shards));
+        gen_shard_text(kernels, Part::ops, shard, options.gen_shards));
   for (int shard = 0; shard < options.gradient_shards; ++shard) {
     put(fmt::format("mote_gradients_{}.c", shard),
         shard_text(kernels, Part::gradients, shard, options.gradient_shards));
     put(fmt::format("mote_fast_gradients_{}.c", shard),
-        fast_shard_text(kernels, Part::gradients, shard, options.gradient_shards));
+        gen_shard_text(kernels, Part::gradients, shard, options.gradient_shards));
   }
   put("dispatch.c", dispatch_text(kernels));
   const std::string prefix = options.library.empty() ? "mote" : options.library;
@@ -113,7 +113,7 @@ int write_all(const std::vector<Kernel>& kernels, const Options& options) {
 }
 
 constexpr const char* kUsage =
-    "usage: mote-gen [--shards K] [--fast-shards K] [--gradient-shards K] [--timing]\n"
+    "usage: mote-gen [--shards K] [--gen-shards K] [--gradient-shards K] [--timing]\n"
     "                [--cache FILE [--built-from FILE]...] [--library NAME] FOLDER\n"
     "           write the kernels' C to FOLDER; FILE keeps it for the next run of a generator "
     "that\n"
@@ -146,7 +146,8 @@ int shard_count(const std::string& option, const std::string& text) {
 
 int* count_named(Options& options, const std::string& argument) {
   if (argument == "--shards") return &options.shards;
-  if (argument == "--fast-shards") return &options.fast_shards;
+  if (argument == "--gen-shards" || argument == "--fast-shards")  // the old name, until 0.4
+    return &options.gen_shards;
   return argument == "--gradient-shards" ? &options.gradient_shards : nullptr;
 }
 

@@ -21,14 +21,14 @@ Shape padded_shape() {
 
 /// Pads x: `place` is the index that each axis reads, text over {0}, the position along it, and
 /// {1}, its extent.
-ProgramSpec pad(const Instance& instance, const char* place, bool constant) {
+ProgramSpec pad(const Instance& instance, const char* location, bool constant) {
   const Uop x = input("x", instance.dtype, {"I", "J", "K", "L"});
   const Shape shape = padded_shape();
   std::vector<IndexText> from;
   Uop in_x;
   for (int a = 0; a < kPadded; ++a) {
     const std::string extent(1, "IJKL"[a]), at = fmt::format("(i{0} - $pads{0})", a);
-    from.emplace_back(fmt::format(fmt::runtime(place), at, extent).c_str());
+    from.emplace_back(fmt::format(fmt::runtime(location), at, extent).c_str());
     const Uop in_axis = inside(from.back(), extent.c_str(), shape);
     in_x = in_x ? in_x && in_axis : in_axis;
   }
@@ -48,7 +48,8 @@ std::vector<ParamDecl> pad_params() {
   return params;
 }
 
-OpRecord pad_record(std::string mode, std::string equation, const char* place, std::string policy) {
+OpRecord pad_record(std::string mode, std::string equation, const char* location,
+                    std::string policy) {
   const bool constant = mode == "constant";
   std::vector<ParamDecl> params = pad_params();
   if (constant) params.push_back(value_param("value", 0, "what is added"));
@@ -61,7 +62,7 @@ OpRecord pad_record(std::string mode, std::string equation, const char* place, s
           .in_place = {},
           .policy = std::move(policy),
           .source = fmt::format("ONNX opset {} Pad, mode = {}", mode == "wrap" ? 19 : 17, mode),
-          .define = [=](const Instance& instance) { return pad(instance, place, constant); }};
+          .define = [=](const Instance& instance) { return pad(instance, location, constant); }};
 }
 
 ProgramSpec concat(const Instance& instance) {

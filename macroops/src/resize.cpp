@@ -97,7 +97,7 @@ OpRecord resize(std::string name, std::string equation, std::vector<DType> dtype
           .define = std::move(define)};
 }
 
-OpRecord resize_linear(std::string name, Ends ends, std::string_view place,
+OpRecord resize_linear(std::string name, Ends ends, std::string_view location,
                        const std::string& policy, std::string source) {
   const auto with = [ends](Other other) {
     return [=](const Instance& instance) { return resize_linear2d(instance, ends, other); };
@@ -107,7 +107,7 @@ OpRecord resize_linear(std::string name, Ends ends, std::string_view place,
              fmt::format(
                  "y[n, c, i, j] = sum_kh,kw |1 - kh - u| * |1 - kw - v| * x[n, c, h + kh, w + kw], "
                  "kh and kw 0 or 1, h + u = {}, 0 <= u < 1, w + v likewise",
-                 place),
+                 location),
              dtypes::kReal,
              policy +
                  "which pixels is computed exactly (frameworks that round positions may take "

@@ -97,13 +97,13 @@ std::string policy_of(ScatterOp op) {
   }
 }
 
-OpRecord scattering(const std::string& name, const Join& join, const char* place,
+OpRecord scattering(const std::string& name, const Join& join, const char* location,
                     const char* update, const std::string& more, const std::string& source,
                     ProgramSpec (*define)(const Instance&, ScatterOp)) {
   const bool arithmetic = join.op == ScatterOp::add || join.op == ScatterOp::mul;
   return {.name = name + join.suffix,
           .family = "index",
-          .equation = "y = x, then " + fmt::format(fmt::runtime(join.text), place, update),
+          .equation = "y = x, then " + fmt::format(fmt::runtime(join.text), location, update),
           .inputs = {{"x"}, {"index"}, {"updates"}},
           .dtypes = arithmetic ? dtypes::kNumber : dtypes::kAll,
           .params = {},

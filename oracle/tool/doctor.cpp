@@ -117,19 +117,19 @@ Finding problem_finding(const std::string& problem) {
                         : "build it again for this machine, or take it out of the folder"};
 }
 
-Finding place_finding(const PluginPlace& place, std::size_t count) {
-  Finding f{.name = "plugin_folder", .details = {{"path", place.path}, {"libraries", count}}};
+Finding location_finding(const PluginPlace& location, std::size_t count) {
+  Finding f{.name = "plugin_folder", .details = {{"path", location.path}, {"libraries", count}}};
   std::error_code failed;
-  if (!fs::is_regular_file(place.path, failed)) fs::directory_iterator(place.path, failed);
+  if (!fs::is_regular_file(location.path, failed)) fs::directory_iterator(location.path, failed);
   if (failed) {
     f.state = "missing";
-    f.found = fmt::format("{}: {}", place.path, failed.message());
+    f.found = fmt::format("{}: {}", location.path, failed.message());
     f.costs = "no backend comes from there";
-    f.remedy = place.is_given ? "correct $MOTE_PLUGIN_PATH" : "build the target mote_plugins";
+    f.remedy = location.is_given ? "correct $MOTE_PLUGIN_PATH" : "build the target mote_plugins";
     return f;
   }
   f.state = "ok";
-  f.found = fmt::format("{}: {} {}", place.path, count, count == 1 ? "library" : "libraries");
+  f.found = fmt::format("{}: {} {}", location.path, count, count == 1 ? "library" : "libraries");
   return f;
 }
 
@@ -170,10 +170,10 @@ void add_absent(const std::vector<std::string>& here, std::vector<Finding>& all)
 
 void look_at_plugins(std::vector<Finding>& all) {
   bool ours_named = false;  // one of mote's own folders is enough
-  for (const PluginPlace& place : plugin_places()) {
-    if (!place.is_given && ours_named && !fs::exists(place.path)) continue;
-    all.push_back(place_finding(place, plugins_at(place.path).size()));
-    ours_named = ours_named || !place.is_given;
+  for (const PluginPlace& location : plugin_places()) {
+    if (!location.is_given && ours_named && !fs::exists(location.path)) continue;
+    all.push_back(location_finding(location, plugins_at(location.path).size()));
+    ours_named = ours_named || !location.is_given;
   }
   const Backends backends = find_backends({});
   for (const std::string& problem : backends.problems) all.push_back(problem_finding(problem));

@@ -75,7 +75,7 @@ std::filesystem::path write_file(const EmitArguments& options, const std::string
 std::string kernel_text(const Resolved& resolved, const EmitArguments& options) {
   const bool plain = options.variant == kReference;
   if (options.language == "c")
-    return kernel_c(resolved, {.fast = !plain, .standalone = options.standalone});
+    return kernel_c(resolved, {.gen = !plain, .standalone = options.standalone});
   EmitOptions how;
   if (resolved.record != nullptr || resolved.other_dtype) how.function = kernel_function(resolved);
   how.standalone = options.standalone;

@@ -32,9 +32,9 @@ bool is_in_build() {
 /// The folder of mote's headers; empty if there is none.
 std::string headers_of_mote() {
   if (is_in_build() && has_headers(MOTE_SOURCE_HEADERS)) return MOTE_SOURCE_HEADERS;
-  for (const PluginPlace& place : plugin_places()) {
-    if (place.is_given) continue;
-    const fs::path folder = (fs::path(place.path) / "../../../include").lexically_normal();
+  for (const PluginPlace& location : plugin_places()) {
+    if (location.is_given) continue;
+    const fs::path folder = (fs::path(location.path) / "../../../include").lexically_normal();
     if (has_headers(folder)) return folder;
   }
   return "";
@@ -54,8 +54,8 @@ std::string include_options() {
 
 /// The options that link the launcher, which lies next to the folder of plug-ins.
 std::string launcher_options() {
-  for (const PluginPlace& place : plugin_places()) {
-    const fs::path file = (fs::path(place.path) / "../cuda_launcher.so").lexically_normal();
+  for (const PluginPlace& location : plugin_places()) {
+    const fs::path file = (fs::path(location.path) / "../cuda_launcher.so").lexically_normal();
     std::error_code ignored;
     if (!fs::exists(file, ignored)) continue;
     return fmt::format(" {} -Wl,-rpath,{}", for_shell(file), for_shell(file.parent_path()));

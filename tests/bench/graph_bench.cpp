@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures a graph's run in addition to what its nodes do: chains of 1,000 empty functions, of
-// empty kernels and of additions of one element, each beside the same calls without a graph; and
+// empty kernels and of additions of one element, each compared with the same calls without a graph; and
 // the gain of a second stream for two independent branches of conv2d, one thread for each kernel.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>

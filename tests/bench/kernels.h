@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The two variants of gelu_chain.mote as `mote emit` writes them; the fast one exists for each
+/* The two variants of gelu_chain.mote as `mote emit` writes them; that of gen exists for each
  * level. */
 #ifndef MOTE_BENCH_KERNELS_H
 #define MOTE_BENCH_KERNELS_H

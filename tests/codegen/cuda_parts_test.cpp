@@ -74,7 +74,7 @@ TEST(CudaParts, LeaveTheSameNumbers) {
                        3);
 }
 
-Array places_to_meet(const std::vector<std::int64_t>& shape, std::int64_t extent) {
+Array locations_to_meet(const std::vector<std::int64_t>& shape, std::int64_t extent) {
   Array a{DType::i64, shape, {}};
   for (std::int64_t k = 0; k < element_count(shape); ++k)
     a.values.emplace_back(k * k % (extent + 2) - 1);  // some are out of range
@@ -98,20 +98,20 @@ TEST(CudaParts, OfScattersKeepTheOrder) {
     for (const cuda::Stage& s : division->parts.stages) EXPECT_FALSE(s.in_order);
     for (const std::int64_t extent : {1, 5, 300}) {
       const std::vector<Array> inputs = {numbers_of_quarters({2, extent, 3}),
-                                         places_to_meet({2, 40, 3}, extent),
+                                         locations_to_meet({2, 40, 3}, extent),
                                          numbers_of_quarters({2, 40, 3})};
       EXPECT_EQ(interpret(division->parts.program, inputs, {}), interpret(loops, inputs, {}));
     }
   }
 }
 
-TEST(CudaParts, OfScattersAreSegmentsOfPlaces) {
+TEST(CudaParts, OfScattersAreRangesOfLocations) {
   const OpRecord& op = find_op("embedding.grad");
   const CudaProgram program =
       cuda_gen_program(compile(instantiate(op, {DType::f32, full_mask(op)})), {});
   const std::string text = text_of_kernel(program, "mote_embedding_grad_2_part1");
   expect_in(text, "/* A thread for each s, d2. */");
-  expect_in(text, "if (t >= s * segment && s * segment + segment > t) {");
+  expect_in(text, "if (t >= s * range && s * range + range > t) {");
   EXPECT_EQ(text.find("atomic"), std::string::npos);
 }
 
@@ -151,17 +151,17 @@ TEST(CudaParts, AreLegalProgramsOfEveryOp) {
   EXPECT_GT(found, 50);
 }
 
-TEST(CudaParts, AreChunksAndThenTheirSum) {
+TEST(CudaParts, ArePartsAndThenTheirSum) {
   const CudaProgram program =
       cuda_gen_program(native_loops("op whole\ninput x f32[N]\noutput y = sum[0](x)\n"), {});
   EXPECT_EQ(program.temporaries.size(), 1U);
   ASSERT_EQ(program.sizes.size(), 2U);
-  EXPECT_EQ(program.sizes[0].name, "chunk64");
+  EXPECT_EQ(program.sizes[0].name, "length64");
   expect_in(text_of_kernel(program, "mote_whole_rows"), "/* One block, where 1 is sx[0]. */");
-  const std::string chunks = text_of_kernel(program, "mote_whole_part1_row_packs");
-  expect_in(chunks, "= n2_begin + threadIdx.x * 4; n2 + 4 <= n2_end; n2 += blockDim.x * 4)");
-  expect_in(chunks, "= n2_begin + (n2_end - n2_begin) / 4 * 4 + threadIdx.x;");
-  expect_in(text_of_kernel(program, "mote_whole_part2_rows"), "part < chunks");
+  const std::string parts = text_of_kernel(program, "mote_whole_part1_row_vectors");
+  expect_in(parts, "= n2_begin + threadIdx.x * 4; n2 + 4 <= n2_end; n2 += blockDim.x * 4)");
+  expect_in(parts, "= n2_begin + (n2_end - n2_begin) / 4 * 4 + threadIdx.x;");
+  expect_in(text_of_kernel(program, "mote_whole_part2_rows"), "part < parts");
 }
 
 /// Every temporary in a kernel's arguments is among the program's temporaries, by name.

@@ -43,7 +43,7 @@ TEST(CudaStages, PassSumsThroughMemory) {
   ASSERT_EQ(cut.stages.size(), 2U);
   EXPECT_TRUE(cut.stages[0].in_order);
   EXPECT_FALSE(cut.stages[1].in_order);
-  EXPECT_EQ(evaluate(cut.stages[1].rounds, {{Symbol(SymbolKind::size, "N"), 13}}), 13);
+  EXPECT_EQ(evaluate(cut.stages[1].iterations, {{Symbol(SymbolKind::size, "N"), 13}}), 13);
   const std::vector<Array> inputs = {numbers({13}), numbers({})};
   EXPECT_EQ(interpret(cut.program, inputs, {}), interpret(loops, inputs, {}));
 }

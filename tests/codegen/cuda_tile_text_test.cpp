@@ -19,8 +19,9 @@ namespace {
 using namespace test;
 
 const CudaKernel& tiles_of(const CudaProgram& program) {
-  return *std::ranges::find_if(
-      program.kernels, [](const CudaKernel& k) { return k.has_tiles() && !k.has_wide_tiles(); });
+  return *std::ranges::find_if(program.kernels, [](const CudaKernel& k) {
+    return k.has_tiles() && !k.has_pipelined_tiles();
+  });
 }
 
 TEST(CudaTiles, OfAProductWithWhatFollowsIt) {
@@ -31,7 +32,7 @@ TEST(CudaTiles, OfAProductWithWhatFollowsIt) {
                                                 {Symbol(SymbolKind::size, "N"), 129}};
   EXPECT_EQ(evaluate(kernel.rows, sizes), 65);
   EXPECT_EQ(evaluate(kernel.columns, sizes), 129);
-  EXPECT_EQ(evaluate(kernel.rounds, sizes), 6);
+  EXPECT_EQ(evaluate(kernel.iterations, sizes), 6);
   test::expect_golden(kernel.text);
 }
 
@@ -45,26 +46,26 @@ output y = sum[2](a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K])
   test::expect_golden(tiles_of(program).text);
 }
 
-TEST(CudaTiles, WideOfAProductOfSixteenBits) {
+TEST(CudaTiles, PipelinedOfAProductOfSixteenBits) {
   const CudaProgram program = cuda_gen_program(compiled(R"(op product
 input a bf16[B, M, K]; input b bf16[B, K, N]
 output y = max(sum[3](a[i0, i1, i3 over B, M, N, K] * b[i0, i3, i2 over B, M, N, K]), 0)
 )"),
                                                {});
   const CudaKernel& kernel = program.kernels.at(0);
-  ASSERT_TRUE(kernel.has_wide_tiles());
+  ASSERT_TRUE(kernel.has_pipelined_tiles());
   std::string operands;
-  for (const PackedOperand& o : kernel.packed_operands)
+  for (const VectorOperand& o : kernel.vector_operands)
     operands += fmt::format("{} {} {} by {}; ", o.tensor, o.axes[0], o.axes[1], o.elements);
   EXPECT_EQ(operands, "a 1 2 by 8; b 2 1 by 8; ");
   test::expect_golden(kernel.text);
 }
 
 /// Pipelined tiles need one loop each for rows, columns and the sum, and every product must count.
-TEST(CudaTiles, AreWideForPlainProducts) {
+TEST(CudaTiles, ArePipelinedForPlainProducts) {
   struct Form {
     const char* output;
-    bool has_wide_tiles;
+    bool has_pipelined_tiles;
   };
   const Form forms[] = {
       {"sum[2](a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K])", true},
@@ -80,8 +81,8 @@ TEST(CudaTiles, AreWideForPlainProducts) {
           cuda_gen_program(compiled("op form\ninput a " + dtype + "[M, K]; input b " + dtype +
                                     "[K, N]\noutput y = " + f.output + "\n"),
                            {});
-      EXPECT_EQ(std::ranges::any_of(program.kernels, &CudaKernel::has_wide_tiles),
-                f.has_wide_tiles && dtype != "f64")
+      EXPECT_EQ(std::ranges::any_of(program.kernels, &CudaKernel::has_pipelined_tiles),
+                f.has_pipelined_tiles && dtype != "f64")
           << dtype;
     }
   }

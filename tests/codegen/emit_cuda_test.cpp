@@ -55,21 +55,21 @@ output y = x - sum[1 keep](x)
   const CudaProgram program = cuda_gen_program(loops, {});
   ASSERT_GT(program.kernels.size(), 3U);
   EXPECT_EQ(program.kernels[3].part, 1);
-  const auto& [packs, rows, plain] =
+  const auto& [vectors, rows, plain] =
       std::tie(program.kernels[0], program.kernels[1], program.kernels[2]);
-  EXPECT_TRUE(packs.by_block && rows.by_block && !plain.by_block);
-  EXPECT_TRUE(packs.stage == rows.stage && rows.stage == plain.stage);
+  EXPECT_TRUE(vectors.by_block && rows.by_block && !plain.by_block);
+  EXPECT_TRUE(vectors.stage == rows.stage && rows.stage == plain.stage);
   const std::vector<KnownStride> strides = {{"x", 1, 1}, {"y", 1, 1}};
-  EXPECT_EQ(packs.strides, strides);
+  EXPECT_EQ(vectors.strides, strides);
   EXPECT_EQ(rows.strides, strides);
   EXPECT_TRUE(plain.strides.empty());
-  ASSERT_EQ(packs.packed_rows.size(), 2U);
-  for (const PackedRow& row : packs.packed_rows) {
+  ASSERT_EQ(vectors.vector_rows.size(), 2U);
+  for (const VectorRow& row : vectors.vector_rows) {
     EXPECT_EQ(row.axis, 1) << row.tensor;
     EXPECT_EQ(row.elements, 4) << row.tensor;
   }
-  EXPECT_TRUE(rows.packed_rows.empty());
-  test::expect_golden(packs.text);
+  EXPECT_TRUE(rows.vector_rows.empty());
+  test::expect_golden(vectors.text);
   const std::string text = emit_cuda(program, false);
   expect_has(text, "float sum = 0.0f;");
   expect_has(text, "sum = mote_block_sumf(sum);");
@@ -77,22 +77,22 @@ output y = x - sum[1 keep](x)
 }
 
 /// Counts the loops of a row that use vector accesses; each is unrolled.
-int packed_loops(const std::string& text) {
+int vector_loops(const std::string& text) {
   const CudaProgram program = cuda_gen_program(compiled(text), {});
-  if (program.kernels.front().packed_rows.empty()) return 0;
+  if (program.kernels.front().vector_rows.empty()) return 0;
   return count_of(program.kernels.front().text, "#pragma unroll");
 }
 
-TEST(CudaText, RowsGoByPacksWhereElementsAreAtTheLoopsOwnPlace) {
+TEST(CudaText, RowsGoByVectorsWhereElementsAreAtTheLoopsOwnPlace) {
   const std::string rows = "op rows\ninput x f32[R, N]\n";
-  EXPECT_EQ(packed_loops(rows + "output y = sum[1](x)\n"), 1);
-  EXPECT_EQ(packed_loops(rows + "output y = x - max[1 keep](x)\n"), 2);
+  EXPECT_EQ(vector_loops(rows + "output y = sum[1](x)\n"), 1);
+  EXPECT_EQ(vector_loops(rows + "output y = x - max[1 keep](x)\n"), 2);
   // The accesses are: the next element, which is not aligned; a row from its middle on; every other
   // element.
-  EXPECT_EQ(packed_loops(rows + "output y = sum[1](x[i0, i1 + 1 over R, M: N - 1])\n"), 0);
-  EXPECT_EQ(packed_loops(rows + "output y = sum[1](where(iota(i1 - 3 over R, N) >= 0, x, 0))\n"),
+  EXPECT_EQ(vector_loops(rows + "output y = sum[1](x[i0, i1 + 1 over R, M: N - 1])\n"), 0);
+  EXPECT_EQ(vector_loops(rows + "output y = sum[1](where(iota(i1 - 3 over R, N) >= 0, x, 0))\n"),
             0);
-  EXPECT_EQ(packed_loops(rows + "output y = sum[1](x[i0, 2*i1 over R, M: N / 2])\n"), 0);
+  EXPECT_EQ(vector_loops(rows + "output y = sum[1](x[i0, 2*i1 over R, M: N / 2])\n"), 0);
 }
 
 /// Returns the number of loops of the kernel without blocks, and the number of those that are not

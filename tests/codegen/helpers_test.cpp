@@ -25,7 +25,7 @@ using emit::Helper;
 
 std::vector<Helper> all_helpers() {
   std::vector<Helper> all;
-  for (const auto table : {emit::oracle_helpers(), emit::bound_helpers(), emit::fast_helpers(),
+  for (const auto table : {emit::reference_helpers(), emit::bound_helpers(), emit::gen_helpers(),
                            emit::thread_helpers()})
     all.insert(all.end(), table.begin(), table.end());
   return all;
@@ -77,10 +77,10 @@ LoopProgram compiled_text(const std::string& text) {
 TEST(Uses, AWordOfAPragmaReadsNoArgument) {
   const std::string text =
       "op d\ninput omp i64[N]; input x i64[N, M]\noutput y = sum[1](x) + i64(omp != omp)\n";
-  for (const bool fast : {false, true}) {
+  for (const bool gen : {false, true}) {
     const std::string out =
-        fast ? emit_c(schedule(compiled_text(text)), {}) : emit_c(compiled_text(text), {});
-    EXPECT_EQ(out.find("#pragma omp") != std::string::npos, fast) << out;
+        gen ? emit_c(schedule(compiled_text(text)), {}) : emit_c(compiled_text(text), {});
+    EXPECT_EQ(out.find("#pragma omp") != std::string::npos, gen) << out;
     EXPECT_NE(out.find("(void)omp;"), std::string::npos) << out;
   }
 }

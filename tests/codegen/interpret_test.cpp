@@ -112,8 +112,8 @@ TEST(Interpret, LetsAreReadAsValuesAndAsIndices) {
                              loop("n", end,
                                   {let("here", at("x", {load("last", {}) - n})),
                                    store("y", {n},
-                                         op(MapOp::mul, {bound_value("here", DType::f32),
-                                                         bound_value("here", DType::f32)}))})});
+                                         op(MapOp::mul, {named_value("here", DType::f32),
+                                                         named_value("here", DType::f32)}))})});
   EXPECT_EQ(run(p, {array({3}, {2, 3, 4})})[0], array({3}, {16, 9, 4}));
 }
 

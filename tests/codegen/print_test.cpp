@@ -104,7 +104,7 @@ TEST(Print, WritesEveryKindOfStatement) {
            {fold("best", ReduceOp::argmax, at("x", {i}), 2 * i + j),
             when({zero(i % 2)}, {{StoreReduce{"y", {i}, ScatterOp::add, real(1)}}}),
             let("twice", op(MapOp::mul, {at("x", {i}), real(2)})),
-            fold("least", ReduceOp::min, bound_value("twice", DType::f32))},
+            fold("least", ReduceOp::min, named_value("twice", DType::f32))},
            {{"best", ReduceOp::argmax, DType::f32}, {"least", ReduceOp::min, DType::f32}});
   std::get<Loop>(strided.kind).step = Expr::param("s");
   std::get<Loop>(strided.kind).begin = max(j, 0);

@@ -102,12 +102,12 @@ TEST(Verify, LetsAccumulatorsButNothingElseOutOfABranch) {
     return complaint({loop("n", end, {when({nonneg(n - 1)}, inner), store("y", {n}, v)})});
   };
   EXPECT_EQ(after(accumulated("s")), "");
-  EXPECT_EQ(after(bound_value("a", DType::f32)),
+  EXPECT_EQ(after(named_value("a", DType::f32)),
             "inc: `y[n] = a` in loops n: a is used out of its scope");
 }
 
 TEST(Verify, KeepsLetsInTheirScopes) {
-  const Value a = bound_value("a", DType::f32);
+  const Value a = named_value("a", DType::f32);
   EXPECT_EQ(complaint({loop("n", end, {store("y", {n}, a), let("a", real(1))})}),
             "inc: `y[n] = a` in loops n: a is used out of its scope");
   EXPECT_EQ(complaint({loop("m", end, {let("a", real(1))}), loop("n", end, {store("y", {n}, a)})}),

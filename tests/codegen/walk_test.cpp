@@ -30,7 +30,7 @@ TEST(Walk, SummarisesAccumulatorsAndNames) {
   const Body& row = std::get<Loop>(p.body.front().kind).body;
   EXPECT_EQ(accumulators_read({row[0]}), std::set<std::string>{});
   EXPECT_EQ(accumulators_read({row[1]}), std::set<std::string>{"m"});
-  const Stmt s = store("y", {load("a", {}) + load("x", {i})}, bound_value("b", DType::f32));
+  const Stmt s = store("y", {load("a", {}) + load("x", {i})}, named_value("b", DType::f32));
   EXPECT_EQ(names_read(s), (std::set<std::string>{"a", "b"}));
   EXPECT_EQ(names_read(loop("i", 3, {s})), (std::set<std::string>{"a", "b"}));
 }

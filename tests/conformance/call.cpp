@@ -140,15 +140,15 @@ Array Call::transpose(const Array& x, const std::vector<std::size_t>& order) con
   std::vector<std::size_t> standing(order.size());
   std::iota(standing.begin(), standing.end(), 0);
   for (const std::size_t axis : order) {
-    const auto place = std::ranges::find(standing, axis);
-    if (place == standing.end()) throw Error(fmt::format("no permutation: axis {} twice", axis));
-    const auto k = static_cast<std::size_t>(place - standing.begin());
+    const auto location = std::ranges::find(standing, axis);
+    if (location == standing.end()) throw Error(fmt::format("no permutation: axis {} twice", axis));
+    const auto k = static_cast<std::size_t>(location - standing.begin());
     Dims shape = y.shape;
     const Array flat = around_axis(std::move(y), k);
     y = kernels_.run("transpose", x.dtype, {&flat});
     std::rotate(shape.begin() + static_cast<std::ptrdiff_t>(k),
                 shape.begin() + static_cast<std::ptrdiff_t>(k) + 1, shape.end());
-    std::rotate(place, place + 1, standing.end());
+    std::rotate(location, location + 1, standing.end());
     y = reshaped(std::move(y), std::move(shape));
   }
   return y;

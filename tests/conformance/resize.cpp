@@ -86,10 +86,11 @@ Taps taps_of(const Rules& rules, const std::vector<double>& at, std::int64_t ext
 }
 
 /// Returns x at these positions of the axis, each clamped to it.
-Array gathered(const Call& c, const Array& x, std::size_t axis, const std::vector<double>& places) {
+Array gathered(const Call& c, const Array& x, std::size_t axis,
+               const std::vector<double>& locations) {
   const auto last = static_cast<double>(x.shape.at(axis) - 1);
   Dims index;
-  for (const double p : places) {
+  for (const double p : locations) {
     index.push_back(static_cast<std::int64_t>(std::clamp(p, 0.0, last)));
   }
   return c.gather(x, axis, integers(DType::i64, {std::ssize(index)}, index));
@@ -108,13 +109,13 @@ Array weighted(const Call& c, const Array& x, std::size_t axis, const Rules& rul
   const Taps taps = taps_of(rules, at, x.shape.at(axis));
   std::vector<Array> terms;
   for (std::size_t t = 0; t < taps.weights.front().size(); ++t) {
-    std::vector<double> places, weights;
+    std::vector<double> locations, weights;
     for (std::size_t k = 0; k < at.size(); ++k) {
-      places.push_back(std::floor(at[k]) + static_cast<double>(taps.first) +
-                       static_cast<double>(t));
+      locations.push_back(std::floor(at[k]) + static_cast<double>(taps.first) +
+                          static_cast<double>(t));
       weights.push_back(taps.weights[k][t]);
     }
-    const Array tap = gathered(c, x, axis, places);
+    const Array tap = gathered(c, x, axis, locations);
     const Array weight = along(x.dtype, x.shape.size(), axis, weights);
     if (rules.mode == "linear" && t == 1) return c.map("lerp", {&terms.front(), &tap, &weight});
     terms.push_back(rules.mode == "linear" ? tap : c.binary("mul", tap, weight));
@@ -133,9 +134,9 @@ Array resized(const Call& c, const Array& x, std::size_t k, const Rules& rules, 
   }
   Array y;
   if (rules.mode == "nearest") {
-    std::vector<double> places;
-    for (const double p : at) places.push_back(rounded(rules.rounding, p));
-    y = gathered(c, x, k, places);
+    std::vector<double> locations;
+    for (const double p : at) locations.push_back(rounded(rules.rounding, p));
+    y = gathered(c, x, k, locations);
   } else {
     y = weighted(c, x, k, rules, at);
   }

@@ -25,7 +25,7 @@ Dims strides_of(Dims dims, bool channels_last) {
 }
 
 /// The counts of axes that tensors may have.
-constexpr int kLeastRank = 3, kLeastFilterRank = 4, kMostRank = 8;
+constexpr int kLeastRank = 3, kLeastFilterRank = 4, kMaxRank = 8;
 
 }  // namespace
 
@@ -53,14 +53,14 @@ FAKE_EXPORT int cudnnDestroyTensorDescriptor(TensorDesc* made) { return destroy(
 FAKE_EXPORT int cudnnSetTensorNdDescriptor(TensorDesc* desc, int type, int count, const int* dims,
                                            const int* strides) {
   TensorDesc set{type, dims_of(count, dims), dims_of(count, strides)};
-  const bool is_legal = count >= kLeastRank && count <= kMostRank && all_at_least(set.dims, 1) &&
+  const bool is_legal = count >= kLeastRank && count <= kMaxRank && all_at_least(set.dims, 1) &&
                         all_at_least(set.strides, 1);
   return assign(desc, is_legal, std::move(set));
 }
 FAKE_EXPORT int cudnnGetTensorNdDescriptor(const TensorDesc* desc, int requested, int* type,
                                            int* count, int* dims, int* strides) {
   if (const int status = counted()) return of_driver(status);
-  if (requested < 1 || requested > kMostRank) return kBadParam;
+  if (requested < 1 || requested > kMaxRank) return kBadParam;
   *type = desc->type;
   *count = static_cast<int>(desc->dims.size());
   for (std::size_t k = 0; k < std::min(desc->dims.size(), static_cast<std::size_t>(requested));
@@ -77,7 +77,7 @@ FAKE_EXPORT int cudnnSetFilterNdDescriptor(TensorDesc* desc, int type, int forma
                                            const int* given) {
   const Dims dims = dims_of(count, given);
   const bool is_legal =
-      count >= kLeastFilterRank && count <= kMostRank && all_at_least(dims, 1) && format <= kNhwc;
+      count >= kLeastFilterRank && count <= kMaxRank && all_at_least(dims, 1) && format <= kNhwc;
   return assign(desc, is_legal, TensorDesc{type, dims, strides_of(dims, format == kNhwc)});
 }
 

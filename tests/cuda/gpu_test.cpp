@@ -303,7 +303,7 @@ TEST(CudaGpu, ComputesWideTiles) {
                             std::ifstream file(entry.path());
                             const std::string key{std::istreambuf_iterator<char>(file), {}};
                             return entry.path().extension() == ".key" &&
-                                   key.find("_wide_tiles, driver ") != std::string::npos;
+                                   key.find("_pipelined_tiles, driver ") != std::string::npos;
                           }),
             2);
 }
@@ -335,7 +335,7 @@ TEST(CudaGpu, ALostContextEndsTheWorkerAndNotTheCampaign) {
     return found;
   };
   EXPECT_EQ(count("passed: neg"), 2) << out;
-  EXPECT_EQ(count("mote_neg_f32"), 1) << out;  // or mote_neg_f32_packs, depending on the address
+  EXPECT_EQ(count("mote_neg_f32"), 1) << out;  // or mote_neg_f32_vectors, depending on the address
   EXPECT_EQ(count("CUDA_ERROR_ILLEGAL_ADDRESS (700)"), 1) << out;
 }
 
@@ -360,7 +360,7 @@ TEST(CudaGpu, CompilesTheKernelsThatAreLaunched) {
   }
   std::ranges::sort(compiled);
   const std::vector<std::string> expected = {"mote_neg_f32 mote_neg_f32",
-                                             "mote_neg_f32 mote_neg_f32_packs",
+                                             "mote_neg_f32 mote_neg_f32_vectors",
                                              "mote_softmax_f32 mote_softmax_f32"};
   EXPECT_EQ(compiled, expected);
 }

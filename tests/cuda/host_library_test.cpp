@@ -33,16 +33,17 @@ std::string found_in(const std::string& body) {
   return shim::launch(shape, {}, [&] { library.kernels.at("k")(arguments.data()); });
 }
 
-TEST(HostLibrary, FindsAPackAtAnAddressThatNoPackHas) {
-  EXPECT_EQ(found_in("((mote_pack<float, 4> *)y)[threadIdx.x] =\n"
-                     "    *(const mote_pack<float, 4> *)&x[4 * threadIdx.x];"),
+TEST(HostLibrary, FindsAVectorAtAnAddressThatNoVectorHas) {
+  EXPECT_EQ(found_in("((mote_vector<float, 4> *)y)[threadIdx.x] =\n"
+                     "    *(const mote_vector<float, 4> *)&x[4 * threadIdx.x];"),
             "");
   const std::string found = found_in(
-      "((mote_pack<float, 4> *)y)[threadIdx.x] =\n"
-      "    *(const mote_pack<float, 4> *)&x[5 * threadIdx.x];");
-  EXPECT_NE(found.find("block 0,0,0, thread 1,0,0: reads or writes 'mote_pack' at an address that "
-                       "16 doesn't divide in line "),
-            std::string::npos)
+      "((mote_vector<float, 4> *)y)[threadIdx.x] =\n"
+      "    *(const mote_vector<float, 4> *)&x[5 * threadIdx.x];");
+  EXPECT_NE(
+      found.find("block 0,0,0, thread 1,0,0: reads or writes 'mote_vector' at an address that "
+                 "16 doesn't divide in line "),
+      std::string::npos)
       << found;
 }
 

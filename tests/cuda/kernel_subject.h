@@ -35,7 +35,8 @@ class KernelSubject {
  public:
   static constexpr cuda::Grid kFew = {.least_side = 3, .most_blocks = 3};
   /// Allows pipelined tiles too.
-  static constexpr cuda::Grid kWide = {.least_side = 3, .least_wide_tiles = 1, .most_blocks = 3};
+  static constexpr cuda::Grid kWide = {
+      .least_side = 3, .least_pipelined_tiles = 1, .most_blocks = 3};
 
   explicit KernelSubject(const std::string& line, const cuda::Grid& grid = kFew,
                          cuda::Variant variant = cuda::Variant::gen)

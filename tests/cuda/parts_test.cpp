@@ -26,10 +26,10 @@ std::vector<std::string> names_for(const std::string& line, const cuda::Grid& gr
 using Names = std::vector<std::string>;
 
 TEST(CudaParts, AreLaunchedWhereFewRoundsGoFar) {
-  const Names rows = {"mote_sum_f32_part1_row_packs", "mote_sum_f32_part2_rows"};
+  const Names rows = {"mote_sum_f32_part1_row_vectors", "mote_sum_f32_part2_rows"};
   EXPECT_EQ(names_for("sum x=f32[1,32768,1] fill=uniform:1"), rows);
   // Here each thread of a block of 128 has fewer than 256 elements.
-  EXPECT_EQ(names_for("sum x=f32[1,32760,1] fill=uniform:1"), Names{"mote_sum_f32_row_packs"});
+  EXPECT_EQ(names_for("sum x=f32[1,32760,1] fill=uniform:1"), Names{"mote_sum_f32_row_vectors"});
   // Columns get one thread each.
   const Names columns = {"mote_sum_f32_part1", "mote_sum_f32_part2_rows"};
   EXPECT_EQ(names_for("sum x=f32[2,256,50] fill=uniform:1"), columns);
@@ -47,7 +47,7 @@ TEST(CudaParts, AreAsManyAsStepsDependOnEachOther) {
       6U);
   const Names loss = names_for("cross_entropy x=f32[30,40,1] target=i64[30,1] fill=uniform:1");
   EXPECT_EQ(loss.size(), 5U);
-  EXPECT_EQ(loss.front(), "mote_cross_entropy_x_target_f32_part1_row_packs");
+  EXPECT_EQ(loss.front(), "mote_cross_entropy_x_target_f32_part1_row_vectors");
 }
 
 TEST(CudaParts, TakeMemoryWhereTheyAreLaunchedAlone) {
@@ -55,12 +55,12 @@ TEST(CudaParts, TakeMemoryWhereTheyAreLaunchedAlone) {
     return KernelSubject(line, cuda::Grid{}).workspace_bytes();
   };
   EXPECT_EQ(bytes("sum x=f32[1,200,1] fill=uniform:1"), 0U);
-  EXPECT_EQ(bytes("sum x=f32[1,32768,1] fill=uniform:1"), 512U * 4) << "512 chunks";
+  EXPECT_EQ(bytes("sum x=f32[1,32768,1] fill=uniform:1"), 512U * 4) << "512 parts";
 }
 
 TEST(CudaRows, AreNotForBlocksWhereTheyAreShort) {
   EXPECT_EQ(names_for("softmax x=f32[40,16,1] fill=uniform:1"),
-            Names{"mote_softmax_f32_row_packs"});
+            Names{"mote_softmax_f32_row_vectors"});
   EXPECT_EQ(names_for("softmax x=f32[40,15,1] fill=uniform:1"), Names{"mote_softmax_f32"});
 }
 
@@ -68,13 +68,13 @@ TEST(CudaRows, AreNotForBlocksWhereTheyAreShort) {
 /// row is found once. Short rows are left to single threads.
 TEST(CudaRows, AreOfMapsWithGaps) {
   EXPECT_EQ(names_for("mul a=f32[1,2,9,128] b=f32[1,1,1,128] fill=uniform:1"),
-            Names{"mote_mul_f32_row_packs"});
+            Names{"mote_mul_f32_row_vectors"});
   EXPECT_EQ(names_for("mul a=f32[1,2,9,124] b=f32[1,1,1,124] fill=uniform:1"),
             Names{"mote_mul_f32"});
   EXPECT_EQ(names_for("mul a=f32[1,2,9,128] b=f32[1,2,9,1] fill=uniform:1"), Names{"mote_mul_f32"});
   EXPECT_EQ(names_for("mul a=f32[1,2,9,128] b=f32[1,2,9,128] fill=uniform:1"),
-            Names{"mote_mul_f32_packs"});
-  const Names normalised = {"mote_batch_norm_f32_part1", "mote_batch_norm_f32_part2_row_packs"};
+            Names{"mote_mul_f32_vectors"});
+  const Names normalised = {"mote_batch_norm_f32_part1", "mote_batch_norm_f32_part2_row_vectors"};
   EXPECT_EQ(names_for("batch_norm x=f32[9,3,128] gamma=f32[3] beta=f32[3] input_mean=f32[3] "
                       "input_var=f32[3] fill=uniform:1"),
             normalised);
@@ -83,7 +83,7 @@ TEST(CudaRows, AreOfMapsWithGaps) {
 /// In planes, rows go to warps and their elements to lanes.
 TEST(CudaRows, AreOfNestsToo) {
   EXPECT_EQ(names_for("global_avg_pool x=f32[40,3,5,16] fill=uniform:1"),
-            Names{"mote_global_avg_pool_f32_row_packs"});
+            Names{"mote_global_avg_pool_f32_row_vectors"});
   EXPECT_EQ(names_for("global_avg_pool x=f32[40,3,5,18] fill=uniform:1"),
             Names{"mote_global_avg_pool_f32_rows"});
 }
@@ -92,7 +92,7 @@ TEST(CudaRows, AreOfNestsToo) {
 TEST(CudaRows, OfNestsComputeWhatAThreadDoes) {
   std::vector<shim::Run> runs;
   for (const auto& [layout, function] : {std::pair(":t", "mote_global_avg_pool_f32"),
-                                         {"", "mote_global_avg_pool_f32_row_packs"},
+                                         {"", "mote_global_avg_pool_f32_row_vectors"},
                                          {":off1", "mote_global_avg_pool_f32_rows"}}) {
     KernelSubject subject(std::string("global_avg_pool x=f32[2,3,9,20]") + layout +
                           " fill=integer:1");

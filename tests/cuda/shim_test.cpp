@@ -224,7 +224,7 @@ TEST(ShimTensorCores, LoadFragmentsByRowsThatLanesName) {
     }
 }
 
-TEST(ShimTensorCores, LoadRowsAtWholePacksOnly) {
+TEST(ShimTensorCores, LoadRowsAtWholeVectorsOnly) {
   mote_host = calls();
   alignas(16) std::uint16_t memory[32 * 8 + 8] = {};
   const auto from = [&](unsigned first) {

@@ -49,7 +49,7 @@ void expect_needs_its_barriers(const std::string& line, std::size_t barriers,
   const CudaKernel& kernel = subject.kernel();
   ASSERT_TRUE(kernel.has_tiles()) << kernel.function;
   EXPECT_EQ(kernel.rounds_to_tf32, variant == cuda::Variant::tf32);
-  EXPECT_EQ(kernel.has_wide_tiles(), grid.least_wide_tiles == 1);
+  EXPECT_EQ(kernel.has_pipelined_tiles(), grid.least_pipelined_tiles == 1);
   const auto seeds_with_race = [&](const std::string& text) {
     const cuda_host::HostLibrary library = library_of(kernel, text);
     const auto once = [&](const shim::Options& o) { return subject.run(library, o); };
@@ -92,22 +92,22 @@ TEST(CudaTiles, OfSixteenBitsWithAMaskNeedTheirBarriers) {
 }
 
 /// There are four slices, of which the last is partial, in memory for three.
-TEST(CudaTiles, ThatAreWideNeedTheirBarriersAndWaits) {
+TEST(CudaTiles, ThatArePipelinedNeedTheirBarriersAndWaits) {
   expect_needs_its_barriers("matmul a=f16[2,1,16,104] b=f16[1,1,104,16] fill=uniform:1", 6,
                             cuda::Variant::gen, kWide, 3);
 }
 
 /// This is the f32 version, without tensor cores.
-TEST(CudaTiles, OfFloatThatAreWideNeedTheirBarriersAndWaits) {
+TEST(CudaTiles, OfFloatThatArePipelinedNeedTheirBarriersAndWaits) {
   expect_needs_its_barriers("matmul a=f32[2,1,16,53] b=f32[1,1,53,16] fill=uniform:1", 6,
                             cuda::Variant::gen, kWide, 3);
 }
 
 /// 16-bit operands may be row-major or column-major, in each combination; f32 operands may have any
 /// layout.
-TEST(CudaTiles, AreWideWhereSixteenBytesLieSideBySide) {
-  const auto is_wide = [](const std::string& line) {
-    return KernelSubject(line, kWide).kernel().has_wide_tiles();
+TEST(CudaTiles, ArePipelinedWhereSixteenBytesLieSideBySide) {
+  const auto is_pipelined = [](const std::string& line) {
+    return KernelSubject(line, kWide).kernel().has_pipelined_tiles();
   };
   for (const char* line :
        {"matmul a=f16[16,40] b=f16[40,24] fill=uniform:1",
@@ -118,31 +118,31 @@ TEST(CudaTiles, AreWideWhereSixteenBytesLieSideBySide) {
         "gemm a=f16[16,40] b=f16[40,11]:t c=f16[16,11] fill=uniform:1",
         "matmul a=f16[16,1] b=f16[1,16] fill=uniform:1",
         "matmul a=f32[2,16,39]:off1 b=f32[2,39,21]:t fill=uniform:1"})
-    EXPECT_TRUE(is_wide(line)) << line;
+    EXPECT_TRUE(is_pipelined(line)) << line;
   for (const char* line : {"matmul a=f16[16,40]:off1 b=f16[40,24] fill=uniform:1",
                            "matmul a=f16[16,37] b=f16[37,24] fill=uniform:1",
                            "matmul a=f16[16,40] b=f16[40,11] fill=uniform:1",
                            "matmul a=f16[2,16,40] b=f16[2,40,20] fill=uniform:1",
                            "matmul a=f16[8,40] b=f16[40,24] fill=uniform:1",
                            "matmul a=f64[16,40] b=f64[40,24] fill=uniform:1"})
-    EXPECT_FALSE(is_wide(line)) << line;
+    EXPECT_FALSE(is_pipelined(line)) << line;
 }
 
-TEST(CudaTiles, AreWideWhereThereAreEnoughForAGpu) {
+TEST(CudaTiles, ArePipelinedWhereThereAreEnoughForAGpu) {
   const auto kernel_for = [](int rows, int columns) {
     return KernelSubject(
                fmt::format("matmul a=bf16[{},8] b=bf16[8,{}] fill=uniform:1", rows, columns), {})
         .kernel()
         .function;
   };
-  EXPECT_EQ(kernel_for(12 * 128, 8 * 128), "mote_matmul_bf16_wide_tiles");
+  EXPECT_EQ(kernel_for(12 * 128, 8 * 128), "mote_matmul_bf16_pipelined_tiles");
   EXPECT_EQ(kernel_for(12 * 128, 7 * 128), "mote_matmul_bf16_tiles");
-  EXPECT_EQ(kernel_for(96, 96 * 128), "mote_matmul_bf16_wide_tiles");
+  EXPECT_EQ(kernel_for(96, 96 * 128), "mote_matmul_bf16_pipelined_tiles");
   EXPECT_EQ(kernel_for(88, 200 * 128), "mote_matmul_bf16_tiles");
 }
 
 /// The cases have exact sums, so that their order does not matter.
-TEST(CudaTiles, ThatAreWideComputeWhatOthersDo) {
+TEST(CudaTiles, ThatArePipelinedComputeWhatOthersDo) {
   for (const char* line :
        {"matmul a=bf16[1,2,130,72] b=bf16[1,1,72,136] fill=integer:1",
         "matmul a=f16[136,45]:t b=f16[45,20]:pad4 y=f16[1,1,136,20]:t fill=integer:2",
@@ -159,7 +159,7 @@ TEST(CudaTiles, ThatAreWideComputeWhatOthersDo) {
     for (const bool wide : {false, true}) {
       KernelSubject subject(line, wide ? kWide : KernelSubject::kFew);
       const CudaKernel& kernel = subject.kernel();
-      EXPECT_EQ(kernel.has_wide_tiles(), wide);
+      EXPECT_EQ(kernel.has_pipelined_tiles(), wide);
       runs[wide ? 1 : 0] =
           subject.run(library_of(kernel), {shim::Order::random, 1, shim::best_engine()});
       EXPECT_EQ(runs[wide ? 1 : 0].error, "");
@@ -214,14 +214,14 @@ TEST(CudaTiles, OfAttentionAreLaunchedWhereThereIsMemoryForAllScores) {
 
 /// Counts the operands that are loaded 16 bytes at a time: without these loads, shared memory keeps
 /// its NaNs there.
-int operands_in_packs(const std::string& line, cuda::Variant variant = cuda::Variant::gen) {
+int operands_by_vectors(const std::string& line, cuda::Variant variant = cuda::Variant::gen) {
   KernelSubject subject(line, KernelSubject::kFew, variant);
   const CudaKernel& kernel = subject.kernel();
   const auto whole = subject.run(library_of(kernel), {});
   EXPECT_EQ(whole.error, "");
   int found = 0;
   for (const char* operand : {"staged[0]", "staged[1]"}) {
-    const std::string load = std::string("mote_stage_pack(&") + operand;
+    const std::string load = std::string("mote_stage_vector(&") + operand;
     const std::size_t at = kernel.text.find(load);
     if (at == std::string::npos) continue;
     const std::string text = replaced(kernel.text, at, load, std::string("(void)(") + operand);
@@ -232,22 +232,24 @@ int operands_in_packs(const std::string& line, cuda::Variant variant = cuda::Var
 }
 
 TEST(CudaTiles, LoadSixteenBytesWhereStridesAndAddressesAllow) {
-  EXPECT_EQ(operands_in_packs("matmul a=f32[9,20] b=f32[20,12] fill=uniform:1"), 2);
-  EXPECT_EQ(operands_in_packs("matmul a=f32[9,20]:t b=f32[20,12]:t fill=uniform:1"), 1)
-      << "9 rows are no whole packs";
-  EXPECT_EQ(operands_in_packs("matmul a=f32[9,20]:off1 b=f32[20,12]:off2 fill=uniform:1"), 0);
-  EXPECT_EQ(operands_in_packs("matmul a=f32[9,21] b=f32[21,12] fill=uniform:1"), 1);
-  EXPECT_EQ(operands_in_packs("matmul a=f16[9,24] b=f16[24,16] fill=uniform:1"), 2);
-  EXPECT_EQ(operands_in_packs("matmul a=bf16[16,24]:t b=bf16[24,16]:off4 fill=uniform:1"), 1);
-  EXPECT_EQ(operands_in_packs("matmul a=f64[9,20] b=f64[20,12]:off1 fill=uniform:1"), 1);
+  EXPECT_EQ(operands_by_vectors("matmul a=f32[9,20] b=f32[20,12] fill=uniform:1"), 2);
+  EXPECT_EQ(operands_by_vectors("matmul a=f32[9,20]:t b=f32[20,12]:t fill=uniform:1"), 1)
+      << "9 rows are no whole vectors";
+  EXPECT_EQ(operands_by_vectors("matmul a=f32[9,20]:off1 b=f32[20,12]:off2 fill=uniform:1"), 0);
+  EXPECT_EQ(operands_by_vectors("matmul a=f32[9,21] b=f32[21,12] fill=uniform:1"), 1);
+  EXPECT_EQ(operands_by_vectors("matmul a=f16[9,24] b=f16[24,16] fill=uniform:1"), 2);
+  EXPECT_EQ(operands_by_vectors("matmul a=bf16[16,24]:t b=bf16[24,16]:off4 fill=uniform:1"), 1);
+  EXPECT_EQ(operands_by_vectors("matmul a=f64[9,20] b=f64[20,12]:off1 fill=uniform:1"), 1);
   EXPECT_EQ(
-      operands_in_packs("matmul a=f32[9,20] b=f32[20,12] fill=uniform:1", cuda::Variant::tf32), 2);
+      operands_by_vectors("matmul a=f32[9,20] b=f32[20,12] fill=uniform:1", cuda::Variant::tf32),
+      2);
   const std::string convolution = "conv2d x=f32[1,4,5,6] pads=1,1,1,1 fill=uniform:1 w=f32";
-  EXPECT_EQ(operands_in_packs(convolution + "[40,4,3,3]"), 1);
-  EXPECT_EQ(operands_in_packs(convolution + "[40,4,3,3]:off1"), 0);
-  EXPECT_EQ(operands_in_packs(convolution + "[40,4,3,3]:nhwc"), 0) << "not in the order of the sum";
-  EXPECT_EQ(operands_in_packs("conv2d x=f32[1,3,5,6] w=f32[40,3,3,3] fill=uniform:1"), 0)
-      << "27 elements a filter are no whole packs";
+  EXPECT_EQ(operands_by_vectors(convolution + "[40,4,3,3]"), 1);
+  EXPECT_EQ(operands_by_vectors(convolution + "[40,4,3,3]:off1"), 0);
+  EXPECT_EQ(operands_by_vectors(convolution + "[40,4,3,3]:nhwc"), 0)
+      << "not in the order of the sum";
+  EXPECT_EQ(operands_by_vectors("conv2d x=f32[1,3,5,6] w=f32[40,3,3,3] fill=uniform:1"), 0)
+      << "27 elements a filter are no whole vectors";
 }
 
 /// Expects tiles on the shim, and on a GPU, which takes tiles only for more rows and columns.

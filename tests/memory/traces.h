@@ -16,7 +16,7 @@ namespace mote::test {
 
 class Trace {
  public:
-  /// Adds a node that reads values and writes one of so many bytes; returns the value's number.
+  /// Adds a node that reads values and writes one of `bytes` bytes; returns the value's number.
   std::size_t node(const std::vector<std::size_t>& reads, std::uint64_t bytes) {
     const auto now = static_cast<std::int64_t>(nodes_.size());
     for (const std::size_t value : reads) values_[value].end = now + 1;

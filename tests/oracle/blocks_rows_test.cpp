@@ -16,7 +16,7 @@ namespace mote {
 namespace {
 
 using block_test::compare_with_evaluate;
-using blocks::Place;
+using blocks::Location;
 using blocks::Step;
 
 std::shared_ptr<const Program> decidable_program() {
@@ -64,7 +64,7 @@ std::vector<MapOp> functions_left(const Program& program, bool holds) {
     for (const blocks::Region& region : stage.regions) {
       if (region.shape.empty()) continue;
       for (const Step& step :
-           blocks::decided(region.undecided, [&](const Place&) { return holds; }))
+           blocks::decided(region.undecided, [&](const Location&) { return holds; }))
         if (const auto* m = std::get_if<uop::Map>(&step.node.node().kind);
             m != nullptr && is_transcendental(m->op))
           left.push_back(m->op);

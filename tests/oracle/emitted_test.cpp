@@ -59,8 +59,8 @@ std::string with_own_helpers(std::string text, const std::string& suffix) {
   return out;
 }
 
-std::string text_of(const Unit& unit, std::size_t number, bool fast) {
-  const std::string kernel = kernel_c(unit.op, {.fast = fast, .standalone = true});
+std::string text_of(const Unit& unit, std::size_t number, bool gen) {
+  const std::string kernel = kernel_c(unit.op, {.gen = gen, .standalone = true});
   const std::string around = plugin_around(unit.op, {.function = unit.name});
   return with_own_helpers(kernel, fmt::format("_k{}", number)) +
          fmt::format("#define mote_plugin_init init_{}\n", number) +
@@ -98,7 +98,7 @@ void run(std::vector<std::string> words, const std::vector<std::string>& more) {
 
 /// Compiles the units into the library.
 void build(const std::vector<Unit>& units, const fs::path& library,
-           const std::vector<std::string>& compiler, bool fast) {
+           const std::vector<std::string>& compiler, bool gen) {
   std::vector<std::string> link = {"-shared", "-Wl,--no-undefined"};
   const auto compile = [&](const std::string& name, const std::string& text) {
     const std::string source = library.parent_path() / (name + ".c");
@@ -110,7 +110,7 @@ void build(const std::vector<Unit>& units, const fs::path& library,
   for (std::size_t first = 0; first < units.size(); first += kUnitsOfOneFile) {
     std::string text;
     for (std::size_t k = first; k < std::min(first + kUnitsOfOneFile, units.size()); ++k)
-      text += text_of(units[k], k, fast);
+      text += text_of(units[k], k, gen);
     compile(fmt::format("units_{}", first), text);
     if (testing::Test::HasFatalFailure()) return;
   }
@@ -166,10 +166,10 @@ class Emitted : public testing::TestWithParam<std::size_t> {
  protected:
   static void expect_right(const std::vector<Unit>& units, std::int64_t of_each,
                            const std::vector<std::string>& compiler = c_compiler(),
-                           bool fast = false) {
+                           bool gen = false) {
     const TemporaryFolder folder;
     const fs::path library = folder.path() / "emitted.so";
-    build(units, library, compiler, fast);
+    build(units, library, compiler, gen);
     if (!HasFatalFailure()) check(units, library, of_each);
   }
 };
@@ -204,7 +204,7 @@ TEST_P(Emitted, StandsAloneWithoutOptionalInputs) {
   expect_right(units, is_exhaustive() ? 60 : 4);
 }
 
-TEST_P(Emitted, IsFastToo) {
+TEST_P(Emitted, IsGenToo) {
   if (!is_exhaustive()) GTEST_SKIP() << "only where MOTE_EXHAUSTIVE is set";
   expect_right(whole_units(GetParam()), 10, c_compiler(), true);
 }

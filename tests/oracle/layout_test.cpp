@@ -101,7 +101,7 @@ TEST(Layout, NoTwoElementsShareAPlaceAndAllLieInTheSpan) {
       if (const auto gap = *rc::gen::inRange<std::int64_t>(-2, 4); gap > 0)
         layout.gaps.push_back({axis, gap});
     const Placement placement = place(shape, layout);
-    std::set<std::int64_t> places;
+    std::set<std::int64_t> locations;
     std::int64_t next = 0;
     for_each_element(shape, placement.strides, [&](std::int64_t linear, std::int64_t at) {
       RC_ASSERT(linear == next++);
@@ -111,9 +111,9 @@ TEST(Layout, NoTwoElementsShareAPlaceAndAllLieInTheSpan) {
       RC_ASSERT(at == expected);
       RC_ASSERT(at >= 0);
       RC_ASSERT(placement.offset + at < placement.span);
-      places.insert(at);
+      locations.insert(at);
     });
-    RC_ASSERT(static_cast<std::int64_t>(places.size()) == volume(shape));
+    RC_ASSERT(static_cast<std::int64_t>(locations.size()) == volume(shape));
   }));
 }
 

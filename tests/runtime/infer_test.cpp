@@ -104,7 +104,7 @@ TEST(Infer, ThereIsNoPositionOfTheLeastOfNoElement) {
               op + ": N must be at least 1, got 0 (x f32[1,0,1])");
     EXPECT_EQ(error_of(Command(op), {2, 0, 3}),
               op + ": N must be at least 1, got 0 (x f32[2,0,3])");
-    // Axes without elements beside it leave nothing to look for.
+    // Where another axis has no element, there is nothing to look for.
     EXPECT_EQ(inferred(Command(op, {}, 1), {meta({0, 4})}), "i64[0]");
     EXPECT_EQ(inferred(Command(op, {}, 1), {meta({3, 4, 0})}), "i64[3,0]");
   }

@@ -13,16 +13,16 @@ namespace mote {
 namespace {
 
 std::vector<std::int64_t> bytes_of(const ViewPlaces& v) {
-  std::vector<std::int64_t> places = {v.first};
+  std::vector<std::int64_t> locations = {v.first};
   for (int axis = 0; axis < v.shape.size(); ++axis) {
     std::vector<std::int64_t> next;
     for (std::int64_t k = 0; k < v.shape[axis]; ++k)
-      for (const std::int64_t place : places) next.push_back(place + k * v.strides[axis]);
-    places = next;
+      for (const std::int64_t location : locations) next.push_back(location + k * v.strides[axis]);
+    locations = next;
   }
   std::vector<std::int64_t> bytes;
-  for (const std::int64_t place : places)
-    for (std::int64_t b = 0; b < v.element_bytes; ++b) bytes.push_back(place + b);
+  for (const std::int64_t location : locations)
+    for (std::int64_t b = 0; b < v.element_bytes; ++b) bytes.push_back(location + b);
   std::ranges::sort(bytes);
   bytes.erase(std::unique(bytes.begin(), bytes.end()), bytes.end());
   return bytes;

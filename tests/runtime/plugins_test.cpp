@@ -70,9 +70,9 @@ TEST(Plugins, OneThatIsNoGoodDoesNotStopTheRest) {
   std::ofstream(folder / "a_text.so") << "not a library";
   fs::copy_file(plugin("negates_1"), folder / "b.so", fs::copy_options::overwrite_existing);
   std::ofstream(folder / "readme.txt") << "nobody looks at this";
-  const std::string places =
+  const std::string locations =
       folder.string() + ":" + plugin("other_abi") + "::" + plugin("negates_2");
-  setenv("MOTE_PLUGIN_PATH", places.c_str(), 1);
+  setenv("MOTE_PLUGIN_PATH", locations.c_str(), 1);
   const std::vector<std::string> problems = load_found_backends();
   unsetenv("MOTE_PLUGIN_PATH");
   ASSERT_GE(problems.size(), 2U);

@@ -171,11 +171,11 @@ class DualEvaluator {
     std::vector<Dual> reals;
     std::vector<Number> integers;
     for (const Uop& a : k.args) {
-      const std::size_t place = a.rank() == 0 ? 0 : at(a, i);
+      const std::size_t location = a.rank() == 0 ? 0 : at(a, i);
       if (is_real(a.dtype()))
-        reals.push_back(value(a).reals[place]);
+        reals.push_back(value(a).reals[location]);
       else
-        integers.emplace_back(value(a).integers[place]);
+        integers.emplace_back(value(a).integers[location]);
     }
     // A power of a negative number has no derivative with respect to an exponent that can vary.
     if (k.op == MapOp::pow && !reals.empty() && !(reals[0].value >= 0) && k.args[1].rank() > 0)

@@ -128,12 +128,12 @@ TEST(Invert, SolvesWhatNetworksWriteTo) {
 }
 
 TEST(Invert, DigitsOfARowOfAllElementsNeedNoSum) {
-  const char* const places[] = {"i0/(B*C), (i0/C)%B, i0%C", "i0/C/B, (i0/C)%B, i0%C",
-                                "i0/(B*C), (i0%(B*C))/C, i0%C"};
-  for (const char* const place : places) {
+  const char* const locations[] = {"i0/(B*C), (i0/C)%B, i0%C", "i0/C/B, (i0/C)%B, i0%C",
+                                   "i0/(B*C), (i0%(B*C))/C, i0%C"};
+  for (const char* const location : locations) {
     const Program p = parse_program(
         "op p\ninput b f64[A, B, C]\ninput x f64[A*B*C]\noutput y = scatter[add](b, x to " +
-        std::string(place) + ")");
+        std::string(location) + ")");
     const Program q = invert(p);
     EXPECT_EQ(to_string(q).find("sum"), std::string::npos) << to_string(q);
     const std::vector<Array> in = {whole_eighths({2, 3, 4}, 1), whole_eighths({24}, 2)};

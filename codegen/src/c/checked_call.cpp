@@ -71,11 +71,11 @@ class CheckedCall {
                                 signature, function, items)) +
                "\n";
     };
-    if (!options_.fast.empty()) call("if (run == 2) ", options_.fast);
+    if (!options_.gen.empty()) call("if (run == 2) ", options_.gen);
     call("", function_name(p_, options_));
     std::string body = opening(steps_, calls);
     if (room_ > 0) body.insert(0, fmt::format("  int64_t mote_room[{}];\n", room_));
-    if (options_.fast.empty()) body.insert(0, "  (void)run;\n");
+    if (options_.gen.empty()) body.insert(0, "  (void)run;\n");
     return fmt::format("static mote_status {}_checked(const mote_call *call, int run) {{\n{}}}\n",
                        function_name(p_, options_), body);
   }

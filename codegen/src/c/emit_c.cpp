@@ -282,7 +282,7 @@ std::string function_text(const LoopProgram& all, const EmitOptions& options,
   Writer writer(p, names, printer);
   const std::string body = options.opening + writer.function_body();
   printer.uses().add_functions_to(calls);
-  return comment + (options.thunk && options.fast.empty() ? "static " : "") +
+  return comment + (options.thunk && options.gen.empty() ? "static " : "") +
          signature(p, names, function) + " {\n" + body + "}\n";
 }
 

@@ -39,9 +39,9 @@ std::vector<Helper> joined(std::initializer_list<std::span<const Helper>> tables
 /// memory of the host.
 const std::vector<Helper>& helpers_of(Target target) {
   static const std::vector<Helper> c =
-      joined({oracle_helpers(), bound_helpers(), fast_helpers(), thread_helpers()});
+      joined({reference_helpers(), bound_helpers(), gen_helpers(), thread_helpers()});
   static const std::vector<Helper> cuda = [] {
-    std::vector<Helper> all = joined({oracle_helpers(), bound_helpers(), fast_helpers()});
+    std::vector<Helper> all = joined({reference_helpers(), bound_helpers(), gen_helpers()});
     std::erase_if(all, [](const Helper& h) { return h.name == "mote_alloc"; });
     return all;
   }();
@@ -87,12 +87,12 @@ std::string helpers_text(const std::set<std::string>& names, Target target) {
 
 namespace mote {
 
-std::string emit_c_prelude() { return emit::prelude(emit::oracle_helpers()); }
+std::string emit_c_prelude() { return emit::prelude(emit::reference_helpers()); }
 
 std::string emit_c_bound_prelude() { return emit::prelude(emit::bound_helpers()); }
 
-std::string emit_c_fast_prelude() {
-  return emit_c_prelude() + "\n" + emit::prelude(emit::fast_helpers()) + "\n" +
+std::string emit_c_gen_prelude() {
+  return emit_c_prelude() + "\n" + emit::prelude(emit::gen_helpers()) + "\n" +
          emit::prelude(emit::thread_helpers());
 }
 

@@ -28,10 +28,10 @@ struct Helper {
 };
 
 std::string text_of(const Helper& helper, Target target = Target::c);
-std::span<const Helper> oracle_helpers();  ///< those that all kernels may call
-std::span<const Helper> bound_helpers();   ///< next_up, next_down, lowest_bit
-std::span<const Helper> fast_helpers();    ///< those of fast kernels alone
-std::span<const Helper> thread_helpers();  ///< those of fast kernels in C alone
+std::span<const Helper> reference_helpers();  ///< those that all kernels may call
+std::span<const Helper> bound_helpers();      ///< next_up, next_down, lowest_bit
+std::span<const Helper> gen_helpers();        ///< those of gen kernels alone
+std::span<const Helper> thread_helpers();     ///< those of gen kernels in C alone
 bool is_helper(const std::string& function);
 /// Returns the helpers with these names, and those that they call; other names do not count.
 std::string helpers_text(const std::set<std::string>& names, Target target = Target::c);

@@ -232,6 +232,6 @@ constexpr std::array kHelpers = std::to_array<Helper>({
 
 }  // namespace
 
-std::span<const Helper> oracle_helpers() { return kHelpers; }
+std::span<const Helper> reference_helpers() { return kHelpers; }
 
 }  // namespace mote::emit

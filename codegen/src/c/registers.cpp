@@ -158,7 +158,7 @@ class RegisterWriter {
           w_.names_.fresh(fmt::format("{}_{}", load != nullptr ? load->tensor : "row", row));
       w_.line(fmt::format("const {} {} = {};", local_type(v->dtype, true), name, text.text));
       w_.names_.add_local(name);
-      return scalars_.emplace_back(v, bound_value(name, v->dtype)).second;
+      return scalars_.emplace_back(v, named_value(name, v->dtype)).second;
     }
     const auto* op = std::get_if<value::Op>(&v->kind);
     if (op == nullptr) return v;

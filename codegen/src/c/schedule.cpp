@@ -343,7 +343,7 @@ std::string emit_c_dispatch(const LoopProgram& p, const EmitOptions& options,
 std::string emit_c(const Schedule& s, const EmitOptions& options) {
   std::set<std::string> calls;
   const std::string text = emit::schedule_text(s, options, calls);
-  return emit::with_helpers(text, calls, emit_c_fast_includes(), options);
+  return emit::with_helpers(text, calls, emit_c_gen_includes(), options);
 }
 
 }  // namespace mote

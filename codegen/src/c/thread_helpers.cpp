@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The helpers of fast kernels for threads of the host: the threads' numbers, and reductions that
+// The helpers of gen kernels for threads of the host: the threads' numbers, and reductions that
 // OpenMP lacks.
 #include <array>
 

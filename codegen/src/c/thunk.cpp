@@ -380,9 +380,9 @@ std::string Thunk::text(std::set<std::string>& calls) {
   };
   entry(function_ + "_run", "_call", 1);
   entry(function_ + "_run_checked", "_checked", 1);
-  if (options_.fast.empty()) return out_;
-  entry(options_.fast + "_run", "_call", 2);
-  entry(options_.fast + "_run_checked", "_checked", 2);
+  if (options_.gen.empty()) return out_;
+  entry(options_.gen + "_run", "_call", 2);
+  entry(options_.gen + "_run_checked", "_checked", 2);
   return out_;
 }
 

@@ -260,7 +260,7 @@ Text Printer::value(const Value& v, const Facts& facts) const {
           [&](const value::Accumulated& a) {
             return Text{read(names_.result(a.name)), kTight, type_of_local(v->dtype, p_.native)};
           },
-          [&](const value::Bound& b) {
+          [&](const value::Named& b) {
             const auto kept = local_types_.find(b.name);
             return Text{
                 read(names_.local(b.name)), kTight,

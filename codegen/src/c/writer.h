@@ -35,8 +35,8 @@ class Writer {
   /// a form of the program's body: a block takes a tile of them.
   std::string kernel_body(bool by_block, const cuda::TileForm* tiles = nullptr);
   /// Returns the body of a kernel of the form's program.
-  std::string kernel_body(const cuda::VectorForm& packs);
-  std::string kernel_body(const cuda::RowVectorForm& packs);
+  std::string kernel_body(const cuda::VectorForm& vectors);
+  std::string kernel_body(const cuda::RowVectorForm& vectors);
 
  private:
   /// The manner in which a store declares its rank-0 temporary.
@@ -65,8 +65,9 @@ class Writer {
   bool block_round(const Body& b, const Facts& facts, bool settled = true);
   void block_loop(const Loop& loop, const Facts& facts);
   void shared_iterations(const Loop& loop, const cuda::Share& share, const Facts& facts);
-  void vector_iterations(const Loop& loop, const cuda::VectorLoop& packed, const cuda::Share& share,
-                         const Facts& facts, const std::string& begin, const std::string& end);
+  void vector_iterations(const Loop& loop, const cuda::VectorLoop& vectors,
+                         const cuda::Share& share, const Facts& facts, const std::string& begin,
+                         const std::string& end);
   void grid_digits(const std::vector<const Loop*>& chain, const Facts& facts);
   std::vector<std::string> extents(const std::vector<cuda::TileAxis>& axes, const Facts& facts);
   std::vector<std::string> digits(const std::vector<cuda::TileAxis>& axes,

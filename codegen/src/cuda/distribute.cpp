@@ -245,7 +245,7 @@ class Distribution {
       std::vector<std::pair<std::string, Value>> declared;
       for (const Stmt& s : groups_[k]) {
         if (const auto* let = std::get_if<Let>(&s.kind))
-          declared.emplace_back(let->name, bound_value(let->name, let->value->dtype));
+          declared.emplace_back(let->name, named_value(let->name, let->value->dtype));
         for (const Accumulator& a : accumulators_of(s))
           declared.emplace_back(a.name, accumulated_value(a.name, dtype_of(a)));
       }

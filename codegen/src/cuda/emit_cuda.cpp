@@ -62,10 +62,10 @@ struct Making {
 };
 
 /// Returns true if one of the tensors may repeat, so that it has gaps.
-bool repeats_any(const LoopProgram& p, const VectorForm& packs) {
+bool repeats_any(const LoopProgram& p, const VectorForm& vectors) {
   return std::ranges::any_of(p.source->inputs, [&](const Uop& u) {
     const auto& input = std::get<uop::Input>(u.node().kind);
-    return std::ranges::find(packs.loads, input.name) != packs.loads.end() &&
+    return std::ranges::find(vectors.loads, input.name) != vectors.loads.end() &&
            std::ranges::find(input.broadcast, true) != input.broadcast.end();
   });
 }
@@ -86,14 +86,14 @@ std::vector<CudaKernel> kernels_of(const LoopProgram& p, const Stage& stage, con
   const bool demands = stage.rows && !stage.rows->empty();
   if (p.native && making.part == 0) all = tile_kernels(p, stage, own, making.tf32);
   if (p.native && stage.rows && (demands || making.part == 0))
-    if (auto packs = row_vector_kernel(p, stage, own + "_row_packs"))
-      all.push_back(*std::move(packs));
+    if (auto vectors = row_vector_kernel(p, stage, own + "_row_vectors"))
+      all.push_back(*std::move(vectors));
   if (stage.rows && (has_long_rows || demands))
     all.push_back(kernel(p, stage, own + "_rows", true));
-  const auto packs = p.native ? vector_form(p, stage.body) : std::nullopt;
-  if (packs) all.push_back(vector_kernel(*packs, own + "_packs"));
-  if (p.native && !stage.rows && (!packs || repeats_any(p, *packs)))
-    if (auto rows = map_kernel(p, stage, own + "_row_packs")) all.push_back(*std::move(rows));
+  const auto vectors = p.native ? vector_form(p, stage.body) : std::nullopt;
+  if (vectors) all.push_back(vector_kernel(*vectors, own + "_vectors"));
+  if (p.native && !stage.rows && (!vectors || repeats_any(p, *vectors)))
+    if (auto rows = map_kernel(p, stage, own + "_row_vectors")) all.push_back(*std::move(rows));
   if (!has_long_rows || !stage.rows || demands) all.push_back(kernel(p, stage, own, false));
   for (CudaKernel& made : all) {
     made.stage = making.stage;
@@ -173,12 +173,11 @@ std::optional<CudaProgram> distributed_kernels(const LoopProgram& p, const std::
   if (!parts) return std::nullopt;
   CudaProgram out = kernels_of(*parts, function + "_parts", tf32, true);
   if (std::ranges::none_of(out.kernels, &CudaKernel::has_tiles)) return std::nullopt;
-  out.comment =
-      emit::wrap(fmt::format(
-          "/* The same as {} stages, launched one after the other, with memory for what all rounds "
-          "keep. */",
-          out.kernels.back().stage)) +
-      "\n";
+  out.comment = emit::wrap(fmt::format("/* The same as {} stages, launched one after the other, "
+                                       "with memory for what all iterations "
+                                       "keep. */",
+                                       out.kernels.back().stage)) +
+                "\n";
   return out;
 }
 
@@ -234,7 +233,7 @@ std::string to_string(const CudaProgram& program) {
 std::string cuda_helpers(const std::set<std::string>& names) {
   std::set<std::string> all = names;
   const std::string blocks =
-      cuda::block_helpers(all) + emit::tile_helpers(all) + emit::wide_tile_helpers(all);
+      cuda::block_helpers(all) + emit::tile_helpers(all) + emit::pipelined_tile_helpers(all);
   return emit::helpers_text(all, emit::Target::cuda) + blocks;
 }
 

@@ -43,13 +43,13 @@ std::string Writer::kernel_body(bool by_block, const cuda::TileForm* tiles) {
   return strides + sizes + wanted_outputs() + opening + unread + statements;
 }
 
-std::string Writer::kernel_body(const cuda::VectorForm& packs) {
-  vectors_ = &packs;
+std::string Writer::kernel_body(const cuda::VectorForm& vectors) {
+  vectors_ = &vectors;
   return kernel_body(false);
 }
 
-std::string Writer::kernel_body(const cuda::RowVectorForm& packs) {
-  row_vectors_ = &packs;
+std::string Writer::kernel_body(const cuda::RowVectorForm& vectors) {
+  row_vectors_ = &vectors;
   return kernel_body(true);
 }
 

@@ -15,7 +15,7 @@ DType dtype_of(const Accumulator& a) {
 void read_from_tensor(Body& body, const std::string& name, const std::string& tensor,
                       const std::vector<Expr>& index) {
   rewrite_values(body, [&](const Value& v) {
-    const auto* bound = std::get_if<value::Bound>(&v->kind);
+    const auto* bound = std::get_if<value::Named>(&v->kind);
     const auto* accumulated = std::get_if<value::Accumulated>(&v->kind);
     const bool is_read = (bound != nullptr && bound->name == name) ||
                          (accumulated != nullptr && accumulated->name == name);

@@ -113,7 +113,7 @@ std::string tiles_comment(const TileForm& form, const emit::Names& names) {
   return emit::wrap(fmt::format("/* A block for {0} x {0} of ({1}) x ({2}){3}{4}. */", form.side(),
                                 variables_text(form.rows, names),
                                 variables_text(form.columns, names), batch,
-                                form.is_wide ? ", by copies ahead" : "")) +
+                                form.is_pipelined ? ", by copies ahead" : "")) +
          "\n";
 }
 
@@ -125,8 +125,8 @@ CudaKernel tile_kernel(const LoopProgram& part, const TileForm& form, const std:
   k.rows = extent(form.rows);
   k.columns = extent(form.columns);
   k.tile = form.side();
-  k.rounds = extent(form.batch) * ceil_div(k.rows, k.tile) * ceil_div(k.columns, k.tile);
-  if (form.is_wide) k.packed_operands = packed_operands(form);
+  k.iterations = extent(form.batch) * ceil_div(k.rows, k.tile) * ceil_div(k.columns, k.tile);
+  if (form.is_pipelined) k.vector_operands = vector_operands(form);
   emit::Names names(part);
   emit::Printer printer(part, names, emit::Target::cuda);
   const std::string body =
@@ -144,8 +144,8 @@ std::vector<CudaKernel> tile_kernels(const LoopProgram& all, const Stage& stage,
   std::vector<CudaKernel> made;
   const auto form = tile_form(part, part.body, tf32);
   if (!form) return made;
-  if (const auto wide = wide_form(part, *form))
-    made.push_back(tile_kernel(part, *wide, function + "_wide_tiles"));
+  if (const auto pipelined = pipelined_form(part, *form))
+    made.push_back(tile_kernel(part, *pipelined, function + "_pipelined_tiles"));
   made.push_back(tile_kernel(part, *form, function + "_tiles"));
   return made;
 }
@@ -160,7 +160,7 @@ CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string&
   emit::Writer writer(part, names, printer, emit::Target::cuda);
   std::string body = writer.kernel_body(by_block);
   if (stage.in_order) body = "  if (mote_thread() != 0) return;\n" + body;
-  CudaKernel k{function, {}, stage.rounds, stage.in_order, by_block};
+  CudaKernel k{function, {}, stage.iterations, stage.in_order, by_block};
   if (by_block) k.strides = *stage.rows;
   if (by_block) k.row = longest_row(stage.body);
   finish(k, part, printer, workers_comment(stage, names, by_block, k.strides), body);
@@ -175,12 +175,12 @@ std::optional<CudaKernel> row_vector_kernel(const LoopProgram& all, const Stage&
   const auto form = row_vector_form(part);
   if (!form) return std::nullopt;
   emit::Names names(form->program);
-  for (const auto& [variable, packed] : form->loops) names.add_symbol(packed.at);
+  for (const auto& [variable, vectors] : form->loops) names.add_symbol(vectors.at);
   emit::Printer printer(form->program, names, emit::Target::cuda);
-  CudaKernel k{function, {}, stage.rounds, false, true};
+  CudaKernel k{function, {}, stage.iterations, false, true};
   k.strides = *stage.rows;
   k.row = longest_row(stage.body);
-  k.packed_rows = form->rows;
+  k.vector_rows = form->rows;
   const std::string body =
       emit::Writer(form->program, names, printer, emit::Target::cuda).kernel_body(*form);
   finish(k, part, printer, workers_comment(stage, names, true, k.strides, true), body);
@@ -193,11 +193,11 @@ CudaKernel vector_kernel(const VectorForm& form, const std::string& function) {
   emit::Printer printer(part, names, emit::Target::cuda);
   CudaKernel k;
   k.function = function;
-  k.packed = form.packed();
+  k.vector_tensors = form.vector_tensors();
   k.extents = form.extents;
-  k.rounds = ceil_div(std::get<Loop>(part.body.back().kind).end, form.elements);
+  k.iterations = ceil_div(std::get<Loop>(part.body.back().kind).end, form.elements);
   std::string tensors;
-  for (const std::string& tensor : k.packed)
+  for (const std::string& tensor : k.vector_tensors)
     tensors += (tensors.empty() ? "" : ", ") + names.tensor(tensor);
   const std::string comment =
       emit::wrap(fmt::format("/* A thread for {} elements side by side, where {} have no gaps. */",

@@ -50,7 +50,7 @@ struct mote_strides {
 
 // Adjacent elements that one instruction moves: 16 bytes, or fewer if other elements are wider.
 template <typename T, int N = 16 / sizeof(T)>
-struct __align__(N * sizeof(T)) mote_pack {
+struct __align__(N * sizeof(T)) mote_vector {
   T of[N];
 };
 MOTE_DEVICE bool mote_is_aligned(const void* p) { return (uint64_t)p % 16 == 0; }

@@ -10,163 +10,167 @@ namespace mote::emit {
 
 namespace {
 
-constexpr std::string_view kWideTypes =
+constexpr std::string_view kPipelinedTypes =
     R"(/* Holds three slices of both operands, of 8 KiB each, and then half of the sums. */
 template <typename T>
-union mote_wide_tile {
+union mote_pipelined_tile {
   T staged[3][2][8192 / sizeof(T)];
   float given[64][132];
 };
 /* The first element, the strides along the tile and along the sum, and the tile's extent: its
  * positions. */
 template <typename T>
-struct mote_wide_operand {
+struct mote_pipelined_operand {
   const T *at;
   int64_t across;
   int64_t along;
-  int64_t places;
+  int64_t locations;
 };
 )";
 
-constexpr std::string_view kWideStage =
+constexpr std::string_view kPipelinedStage =
     R"(/* Copies the slices of both operands, as one group. */
 template <typename T, int N>
-static __device__ __forceinline__ void mote_wide_stage(T (&to)[2][N],
-                                                       const mote_wide_operand<T> &left,
-                                                       const mote_wide_operand<T> &right,
-                                                       int64_t k_begin, int64_t depth) {
-  mote_wide_stage(to[0], left, k_begin, depth);
-  mote_wide_stage(to[1], right, k_begin, depth);
+static __device__ __forceinline__ void mote_pipelined_stage(T (&to)[2][N],
+                                                            const mote_pipelined_operand<T> &left,
+                                                            const mote_pipelined_operand<T> &right,
+                                                            int64_t k_begin, int64_t depth) {
+  mote_pipelined_stage(to[0], left, k_begin, depth);
+  mote_pipelined_stage(to[1], right, k_begin, depth);
   mote_end_copies();
 }
 )";
 
-constexpr std::string_view kWideStageNarrow =
-    R"(/* Returns true if the elements of a position are neighbours; else those of an iteration are. If both
- * strides are 1 there is one iteration, and positions begin anywhere. */
-static __device__ __forceinline__ bool mote_wide_along(const mote_wide_operand<uint16_t> &o) {
+constexpr std::string_view kPipelinedStageNarrow =
+    R"(/* Returns true if the elements of a position are neighbours; else those of an iteration are. If
+ * both strides are 1 there is one iteration, and positions begin anywhere. */
+static __device__ __forceinline__ bool mote_pipelined_along(
+    const mote_pipelined_operand<uint16_t> &o) {
   return o.across != 1;
 }
 /* Copies a slice of 32 iterations of an operand. 8 elements are neighbours: of one position, or of
  * one iteration. Their 16 bytes rotate within a row from row to row, so that eight rows are in all
  * banks. Beyond the positions and the depth it stores zeros. */
 template <bool Along>
-static __device__ __forceinline__ void mote_wide_stage_packs(uint16_t *to,
-                                                             const mote_wide_operand<uint16_t> &o,
-                                                             int64_t k_begin, int64_t depth) {
-  const int place = Along ? threadIdx.x / 4 : threadIdx.x % 16 * 8;
+static __device__ __forceinline__ void mote_pipelined_stage_vectors(
+    uint16_t *to, const mote_pipelined_operand<uint16_t> &o, int64_t k_begin, int64_t depth) {
+  const int location = Along ? threadIdx.x / 4 : threadIdx.x % 16 * 8;
   const int slot = Along ? threadIdx.x % 4 * 8 : threadIdx.x / 16;
   const int64_t k = k_begin + slot;
-  const uint16_t *const from = Along ? o.at + place * o.across + k : o.at + place + k * o.along;
+  const uint16_t *const from =
+      Along ? o.at + location * o.across + k : o.at + location + k * o.along;
   const int64_t apart = Along ? 32 * o.across : 8 * o.along;
-  to += Along ? place * 32 + (slot / 8 ^ place / 2 % 4) * 8 : slot * 128 + (place / 8 ^ slot) * 8;
-  if (k_begin + 32 <= depth && o.places >= 128) {
+  to += Along ? location * 32 + (slot / 8 ^ location / 2 % 4) * 8
+              : slot * 128 + (location / 8 ^ slot) * 8;
+  if (k_begin + 32 <= depth && o.locations >= 128) {
 #pragma unroll
     for (int part = 0; part < 4; part++) mote_copy_16(to + part * 1024, from + part * apart, 16);
     return;
   }
 #pragma unroll 1
   for (int part = 0; part < 4; part++) {
-    const int64_t room = Along ? (place + 32 * part < o.places ? depth - k : 0)
-                               : (k + 8 * part < depth ? o.places - place : 0);
+    const int64_t room = Along ? (location + 32 * part < o.locations ? depth - k : 0)
+                               : (k + 8 * part < depth ? o.locations - location : 0);
     const int count = room < 0 ? 0 : room < 8 ? (int)room : 8;
     mote_copy_16(to + part * 1024, count > 0 ? from + part * apart : o.at, 2 * count);
   }
 }
-static __device__ __forceinline__ void mote_wide_stage(uint16_t *to,
-                                                       const mote_wide_operand<uint16_t> &o,
-                                                       int64_t k_begin, int64_t depth) {
-  if (mote_wide_along(o))
-    mote_wide_stage_packs<true>(to, o, k_begin, depth);
+static __device__ __forceinline__ void mote_pipelined_stage(
+    uint16_t *to, const mote_pipelined_operand<uint16_t> &o, int64_t k_begin, int64_t depth) {
+  if (mote_pipelined_along(o))
+    mote_pipelined_stage_vectors<true>(to, o, k_begin, depth);
   else
-    mote_wide_stage_packs<false>(to, o, k_begin, depth);
+    mote_pipelined_stage_vectors<false>(to, o, k_begin, depth);
 }
 )";
 
-constexpr std::string_view kWideStageFloat =
+constexpr std::string_view kPipelinedStageFloat =
     R"(/* Returns the location of an element in a slice of 16 iterations. Four neighbouring positions stay
  * together; the fours rotate from iteration to iteration, so that stores of several are in other
  * banks. */
-static __device__ __forceinline__ int mote_wide_at(int place, int k) {
-  return k * 128 + (place / 4 ^ k % 8) * 4 + place % 4;
+static __device__ __forceinline__ int mote_pipelined_at(int location, int k) {
+  return k * 128 + (location / 4 ^ k % 8) * 4 + location % 4;
 }
 /* Copies a slice of an operand whose positions or iterations are neighbours, or with any strides.
  * Beyond the positions and the depth it stores zeros. */
-static __device__ __forceinline__ void mote_wide_stage_packs(float *to,
-                                                             const mote_wide_operand<float> &o,
-                                                             int64_t k_begin, int64_t depth) {
-  const int place = threadIdx.x % 32 * 4;
+static __device__ __forceinline__ void mote_pipelined_stage_vectors(
+    float *to, const mote_pipelined_operand<float> &o, int64_t k_begin, int64_t depth) {
+  const int location = threadIdx.x % 32 * 4;
   const int slot = threadIdx.x / 32;
-  const float *const from = o.at + place + (k_begin + slot) * o.along;
+  const float *const from = o.at + location + (k_begin + slot) * o.along;
   const int64_t apart = 4 * o.along;
-  if (k_begin + 16 <= depth && o.places >= 128) {
+  if (k_begin + 16 <= depth && o.locations >= 128) {
 #pragma unroll
     for (int part = 0; part < 4; part++)
-      mote_copy_16(to + mote_wide_at(place, slot + 4 * part), from + part * apart, 16);
+      mote_copy_16(to + mote_pipelined_at(location, slot + 4 * part), from + part * apart, 16);
     return;
   }
 #pragma unroll 1
   for (int part = 0; part < 4; part++) {
-    const int64_t room = k_begin + slot + 4 * part < depth ? o.places - place : 0;
+    const int64_t room = k_begin + slot + 4 * part < depth ? o.locations - location : 0;
     const int count = room < 0 ? 0 : room < 4 ? (int)room : 4;
-    mote_copy_16(to + mote_wide_at(place, slot + 4 * part), count > 0 ? from + part * apart : o.at,
-                 4 * count);
+    mote_copy_16(to + mote_pipelined_at(location, slot + 4 * part),
+                 count > 0 ? from + part * apart : o.at, 4 * count);
   }
 }
 template <bool Along>
-static __device__ __forceinline__ void mote_wide_stage_elements(float *to,
-                                                                const mote_wide_operand<float> &o,
-                                                                int64_t k_begin, int64_t depth) {
-  const int place = Along ? threadIdx.x / 16 : threadIdx.x;
+static __device__ __forceinline__ void mote_pipelined_stage_elements(
+    float *to, const mote_pipelined_operand<float> &o, int64_t k_begin, int64_t depth) {
+  const int location = Along ? threadIdx.x / 16 : threadIdx.x;
   const int slot = Along ? threadIdx.x % 16 : 0;
-  const float *const from = o.at + place * o.across + (k_begin + slot) * o.along;
+  const float *const from = o.at + location * o.across + (k_begin + slot) * o.along;
   const int64_t apart = Along ? 8 * o.across : o.along;
-  if (k_begin + 16 <= depth && o.places >= 128) {
+  if (k_begin + 16 <= depth && o.locations >= 128) {
 #pragma unroll
     for (int part = 0; part < 16; part++)
-      mote_copy_4(to + (Along ? mote_wide_at(place + 8 * part, slot) : mote_wide_at(place, part)),
+      mote_copy_4(to + (Along ? mote_pipelined_at(location + 8 * part, slot)
+                              : mote_pipelined_at(location, part)),
                   from + part * apart, 4);
     return;
   }
 #pragma unroll 1
   for (int part = 0; part < 16; part++) {
-    const int p = Along ? place + 8 * part : place;
+    const int p = Along ? location + 8 * part : location;
     const int k = Along ? slot : part;
-    const bool is_there = p < o.places && k_begin + k < depth;
-    mote_copy_4(to + mote_wide_at(p, k), is_there ? from + part * apart : o.at, is_there ? 4 : 0);
+    const bool is_there = p < o.locations && k_begin + k < depth;
+    mote_copy_4(to + mote_pipelined_at(p, k), is_there ? from + part * apart : o.at,
+                is_there ? 4 : 0);
   }
 }
-static __device__ __forceinline__ void mote_wide_stage(float *to, const mote_wide_operand<float> &o,
-                                                       int64_t k_begin, int64_t depth) {
+static __device__ __forceinline__ void mote_pipelined_stage(float *to,
+                                                            const mote_pipelined_operand<float> &o,
+                                                            int64_t k_begin, int64_t depth) {
   if (o.across == 1 && o.along % 4 == 0 && mote_is_aligned(o.at))
-    mote_wide_stage_packs(to, o, k_begin, depth);
+    mote_pipelined_stage_vectors(to, o, k_begin, depth);
   else if (o.along == 1)
-    mote_wide_stage_elements<true>(to, o, k_begin, depth);
+    mote_pipelined_stage_elements<true>(to, o, k_begin, depth);
   else
-    mote_wide_stage_elements<false>(to, o, k_begin, depth);
+    mote_pipelined_stage_elements<false>(to, o, k_begin, depth);
 }
 )";
 
-constexpr std::string_view kWideFragments =
-    R"(/* Loads four matrices of 8 positions and 8 iterations; each lane gives the position and the iteration
- * at which its row begins, less its own number in the matrix. */
+constexpr std::string_view kPipelinedFragments =
+    R"(/* Loads four matrices of 8 positions and 8 iterations; each lane gives the position and the
+ * iteration at which its row begins, less its own number in the matrix. */
 template <bool Along>
-static __device__ __forceinline__ void mote_wide_fragments(uint32_t (&d)[4], const uint16_t *slice,
-                                                           int place, int k) {
+static __device__ __forceinline__ void mote_pipelined_fragments(uint32_t (&d)[4],
+                                                                const uint16_t *slice, int location,
+                                                                int k) {
   const int row = threadIdx.x % 8;
   if (Along)
-    mote_load_fragments(d, slice + (place + row) * 32 + (k / 8 ^ row / 2) * 8);
+    mote_load_fragments(d, slice + (location + row) * 32 + (k / 8 ^ row / 2) * 8);
   else
-    mote_load_fragments_transposed(d, slice + (k + row) * 128 + (place / 8 ^ row) * 8);
+    mote_load_fragments_transposed(d, slice + (k + row) * 128 + (location / 8 ^ row) * 8);
 }
 )";
 
 /// @ stands for f16 or bf16.
-constexpr std::string_view kWideMultiply =
-    R"(/* Adds left * right of a slice; each of 4 warps has 64 x 64 of 128 x 128 sums, as 4 x 8 fragments. */
+constexpr std::string_view kPipelinedMultiply =
+    R"(/* Adds left * right of a slice; each of 4 warps has 64 x 64 of 128 x 128 sums, as 4 x 8 fragments.
+ */
 template <bool LeftAlong, bool RightAlong>
-static __device__ __forceinline__ void mote_wide_multiply_@(float (&sums)[4][8][4],
-                                                            const uint16_t (*staged)[4096]) {
+static __device__ __forceinline__ void mote_pipelined_multiply_@(
+    float (&sums)[4][8][4], const uint16_t (*staged)[4096]) {
   const int row = threadIdx.x / 64 * 64;
   const int column = threadIdx.x / 32 % 2 * 64;
   const int near = threadIdx.x / 8 % 2 * 8;
@@ -177,7 +181,7 @@ static __device__ __forceinline__ void mote_wide_multiply_@(float (&sums)[4][8][
 #pragma unroll
     for (int j = 0; j < 8; j += 2) {
       uint32_t two[4];
-      mote_wide_fragments<RightAlong>(two, staged[1], column + 8 * j + far, k + near);
+      mote_pipelined_fragments<RightAlong>(two, staged[1], column + 8 * j + far, k + near);
       b[j][0] = two[0];
       b[j][1] = two[1];
       b[j + 1][0] = two[2];
@@ -186,42 +190,41 @@ static __device__ __forceinline__ void mote_wide_multiply_@(float (&sums)[4][8][
 #pragma unroll
     for (int i = 0; i < 4; i++) {
       uint32_t a[4];
-      mote_wide_fragments<LeftAlong>(a, staged[0], row + 16 * i + near, k + far);
+      mote_pipelined_fragments<LeftAlong>(a, staged[0], row + 16 * i + near, k + far);
 #pragma unroll
       for (int j = 0; j < 8; j++) mote_mma_m16n8k16_@(sums[i][j], a, b[j]);
     }
   }
 }
-static __device__ __forceinline__ void mote_wide_multiply_@(float (&sums)[4][8][4],
-                                                            const uint16_t (*staged)[4096],
-                                                            const mote_wide_operand<uint16_t> &left,
-                                                            const mote_wide_operand<uint16_t> &right) {
-  if (mote_wide_along(left) && mote_wide_along(right))
-    mote_wide_multiply_@<true, true>(sums, staged);
-  else if (mote_wide_along(left))
-    mote_wide_multiply_@<true, false>(sums, staged);
-  else if (mote_wide_along(right))
-    mote_wide_multiply_@<false, true>(sums, staged);
+static __device__ __forceinline__ void mote_pipelined_multiply_@(
+    float (&sums)[4][8][4], const uint16_t (*staged)[4096],
+    const mote_pipelined_operand<uint16_t> &left, const mote_pipelined_operand<uint16_t> &right) {
+  if (mote_pipelined_along(left) && mote_pipelined_along(right))
+    mote_pipelined_multiply_@<true, true>(sums, staged);
+  else if (mote_pipelined_along(left))
+    mote_pipelined_multiply_@<true, false>(sums, staged);
+  else if (mote_pipelined_along(right))
+    mote_pipelined_multiply_@<false, true>(sums, staged);
   else
-    mote_wide_multiply_@<false, false>(sums, staged);
+    mote_pipelined_multiply_@<false, false>(sums, staged);
 }
 )";
 
-constexpr std::string_view kWideMultiplyFloat =
+constexpr std::string_view kPipelinedMultiplyFloat =
     R"(/* Adds left * right of a slice; each of 128 threads has 16 x 8 of 128 x 128 sums, in fours. */
-static __device__ __forceinline__ void mote_wide_multiply_f32(float (&sums)[16][8],
-                                                              const float (*staged)[2048]) {
+static __device__ __forceinline__ void mote_pipelined_multiply_f32(float (&sums)[16][8],
+                                                                   const float (*staged)[2048]) {
   const int row = threadIdx.x / 16;
   const int column = threadIdx.x % 16;
 #pragma unroll 4
   for (int k = 0; k < 16; k++) {
-    mote_pack<float> left[4], right[2];
+    mote_vector<float> left[4], right[2];
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      left[i] = *(const mote_pack<float> *)&staged[0][mote_wide_at(4 * row, k) + 32 * i];
+      left[i] = *(const mote_vector<float> *)&staged[0][mote_pipelined_at(4 * row, k) + 32 * i];
 #pragma unroll
     for (int j = 0; j < 2; j++)
-      right[j] = *(const mote_pack<float> *)&staged[1][mote_wide_at(4 * column, k) + 64 * j];
+      right[j] = *(const mote_vector<float> *)&staged[1][mote_pipelined_at(4 * column, k) + 64 * j];
 #pragma unroll
     for (int i = 0; i < 16; i++) {
 #pragma unroll
@@ -231,10 +234,10 @@ static __device__ __forceinline__ void mote_wide_multiply_f32(float (&sums)[16][
 }
 )";
 
-constexpr std::string_view kWideGive =
+constexpr std::string_view kPipelinedGive =
     R"(/* Stores the sums of the first or second 64 rows in shared memory. */
-static __device__ __forceinline__ void mote_wide_give(const float (&sums)[4][8][4],
-                                                      float (*to)[132], int half) {
+static __device__ __forceinline__ void mote_pipelined_give(const float (&sums)[4][8][4],
+                                                           float (*to)[132], int half) {
   if (threadIdx.x / 64 != half) return;
   const int row = threadIdx.x % 32 / 4;
   const int column = threadIdx.x / 32 % 2 * 64 + threadIdx.x % 4 * 2;
@@ -243,8 +246,8 @@ static __device__ __forceinline__ void mote_wide_give(const float (&sums)[4][8][
     to[i / 32 * 16 + i / 2 % 2 * 8 + row][column + i / 4 % 8 * 8 + i % 2] =
         sums[i / 32][i / 4 % 8][i % 4];
 }
-static __device__ __forceinline__ void mote_wide_give(const float (&sums)[16][8], float (*to)[132],
-                                                      int half) {
+static __device__ __forceinline__ void mote_pipelined_give(const float (&sums)[16][8],
+                                                           float (*to)[132], int half) {
   const int row = threadIdx.x / 16 * 4;
   const int column = threadIdx.x % 16 * 4;
 #pragma unroll
@@ -259,25 +262,26 @@ static __device__ __forceinline__ void mote_wide_give(const float (&sums)[16][8]
 
 }  // namespace
 
-std::string wide_tile_helpers(const std::set<std::string>& names) {
-  const bool has_narrow = names.contains("mote_wide_tile<uint16_t>");
-  const bool has_float = names.contains("mote_wide_tile<float>");
+std::string pipelined_tile_helpers(const std::set<std::string>& names) {
+  const bool has_narrow = names.contains("mote_pipelined_tile<uint16_t>");
+  const bool has_float = names.contains("mote_pipelined_tile<float>");
   if (!has_narrow && !has_float) return "";
   std::string out;
   const auto add = [&](std::string_view helper) { out += "\n" + std::string(helper); };
-  add(kWideTypes);
+  add(kPipelinedTypes);
   if (has_narrow) {
-    add(kWideStageNarrow);
-    add(kWideFragments);
+    add(kPipelinedStageNarrow);
+    add(kPipelinedFragments);
   }
   for (const std::string dtype : {"f16", "bf16"})
-    if (names.contains("mote_wide_multiply_" + dtype)) add(of_dtype(kWideMultiply, dtype));
+    if (names.contains("mote_pipelined_multiply_" + dtype))
+      add(of_dtype(kPipelinedMultiply, dtype));
   if (has_float) {
-    add(kWideStageFloat);
-    add(kWideMultiplyFloat);
+    add(kPipelinedStageFloat);
+    add(kPipelinedMultiplyFloat);
   }
-  add(kWideStage);
-  add(kWideGive);
+  add(kPipelinedStage);
+  add(kPipelinedGive);
   return out;
 }
 

@@ -5,61 +5,64 @@
 #include "tile_writer.h"
 
 namespace mote::emit {
-void TileWriter::run_wide() {
+void TileWriter::run_pipelined() {
   shared_ = w_.names_.fresh("shared");
   given_ = shared_ + ".given";
-  const char* type = is_narrow_ ? "mote_wide_tile<uint16_t>" : "mote_wide_tile<float>";
+  const char* type = is_narrow_ ? "mote_pipelined_tile<uint16_t>" : "mote_pipelined_tile<float>";
   w_.printer_.uses().call(type);
   line("__shared__ __align__(16) {} {};", type, shared_);
   row_ = group(form_.rows, "row", side_);
   column_ = group(form_.columns, "column", side_);
-  depth_ = group(form_.reduced, "depth", wide_slice());
+  depth_ = group(form_.reduced, "depth", pipelined_slice());
   down_ = down();
   lane_ = w_.names_.fresh("lane");
   open_tile();
-  wide_slices();
+  pipelined_slices();
   rest();
   --w_.indent_;
   line("}}");
 }
 
 /// Writes the start of the operand in the tensor, and the distance of its elements.
-void TileWriter::wide_operand(const TileOperand& o, const std::string& name) {
-  const auto found = *cuda::wide_operand(o.value, o.across.axes->front(), form_.reduced.front());
+void TileWriter::pipelined_operand(const TileOperand& o, const std::string& name) {
+  const auto found =
+      *cuda::pipelined_operand(o.value, o.across.axes->front(), form_.reduced.front());
   std::vector<Expr> index = found.load->index;
   for (const int axis : {found.across, found.along}) index[static_cast<std::size_t>(axis)] = 0;
   const auto stride = [&](int axis) {
     return w_.printer_.named_stride(found.load->tensor, static_cast<std::size_t>(axis));
   };
-  line("const mote_wide_operand<{}> {} = {{&{} + {} * {}, {}, {}, {} - {}}};",
+  line("const mote_pipelined_operand<{}> {} = {{&{} + {} * {}, {}, {}, {} - {}}};",
        is_narrow_ ? "uint16_t" : "float", name,
        w_.printer_.element(*find_tensor(w_.p_, found.load->tensor), index, all_), o.across.begin,
        stride(found.across), stride(found.across), stride(found.along), o.across.count,
        o.across.begin);
 }
 
-void TileWriter::wide_slices() {
+void TileWriter::pipelined_slices() {
   const std::string left = w_.names_.fresh("left"), right = w_.names_.fresh("right");
   const std::string slice = w_.names_.fresh("slice");
-  wide_operand(left_, left);
-  wide_operand(right_, right);
+  pipelined_operand(left_, left);
+  pipelined_operand(right_, right);
   const auto stage = [&](const std::string& to, const std::string& from) {
-    line("mote_wide_stage({}.staged[{}], {}, {}, {}, {});", shared_, to, left, right, from,
+    line("mote_pipelined_stage({}.staged[{}], {}, {}, {}, {});", shared_, to, left, right, from,
          depth_.count);
   };
   stage("0", "0");
-  stage("1", std::to_string(wide_slice()));
+  stage("1", std::to_string(pipelined_slice()));
   line("int {} = 0;", slice);
   open(fmt::format("for (int64_t {0} = 0; {0} < {1}; {0} += {2})", depth_.begin, depth_.count,
-                   wide_slice()));
+                   pipelined_slice()));
   line("mote_wait_for_copies<1>();");
   line("__syncthreads();");
-  stage(fmt::format("({} + 2) % 3", slice), fmt::format("{} + {}", depth_.begin, 2 * wide_slice()));
+  stage(fmt::format("({} + 2) % 3", slice),
+        fmt::format("{} + {}", depth_.begin, 2 * pipelined_slice()));
   if (is_narrow_)
-    line("{};", called("mote_wide_multiply_" + mma_, fmt::format("{}, {}.staged[{}], {}, {}", sums_,
-                                                                 shared_, slice, left, right)));
+    line("{};",
+         called("mote_pipelined_multiply_" + mma_,
+                fmt::format("{}, {}.staged[{}], {}, {}", sums_, shared_, slice, left, right)));
   else
-    line("mote_wide_multiply_f32({}, {}.staged[{}]);", sums_, shared_, slice);
+    line("mote_pipelined_multiply_f32({}, {}.staged[{}]);", sums_, shared_, slice);
   line("{0} = ({0} + 1) % 3;", slice);
   close();
   line("mote_wait_for_copies<0>();");

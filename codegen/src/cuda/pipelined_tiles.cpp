@@ -25,9 +25,9 @@ bool mentions_any(const Expr& e, const std::vector<TileAxis>& axes) {
 
 }  // namespace
 
-std::optional<WideOperand> wide_operand(const Value& operand, const TileAxis& across,
-                                        const TileAxis& along) {
-  WideOperand out{std::get_if<value::Load>(&operand->kind), -1, -1};
+std::optional<PipelinedOperand> pipelined_operand(const Value& operand, const TileAxis& across,
+                                                  const TileAxis& along) {
+  PipelinedOperand out{std::get_if<value::Load>(&operand->kind), -1, -1};
   if (out.load == nullptr) return std::nullopt;
   for (std::size_t k = 0; k < out.load->index.size(); ++k) {
     const Expr& e = out.load->index[k];
@@ -40,7 +40,7 @@ std::optional<WideOperand> wide_operand(const Value& operand, const TileAxis& ac
   return out.across >= 0 && out.along >= 0 ? std::optional(out) : std::nullopt;
 }
 
-std::optional<TileForm> wide_form(const LoopProgram& p, const TileForm& form) {
+std::optional<TileForm> pipelined_form(const LoopProgram& p, const TileForm& form) {
   const bool is_narrow = form.fragments && form.fragments != DType::f32;
   const bool is_float = !form.fragments && is_f32(p, form.left) && is_f32(p, form.right);
   if (!is_narrow && !is_float) return std::nullopt;
@@ -48,21 +48,21 @@ std::optional<TileForm> wide_form(const LoopProgram& p, const TileForm& form) {
   if (!is_plain(form.rows) || !is_plain(form.columns) || !is_plain(form.reduced))
     return std::nullopt;
   if (mentions_any(form.reduced[0].end, form.batch)) return std::nullopt;
-  if (!wide_operand(form.left, form.rows[0], form.reduced[0]) ||
-      !wide_operand(form.right, form.columns[0], form.reduced[0]))
+  if (!pipelined_operand(form.left, form.rows[0], form.reduced[0]) ||
+      !pipelined_operand(form.right, form.columns[0], form.reduced[0]))
     return std::nullopt;
-  TileForm wide = form;
-  wide.is_wide = true;
-  return wide;
+  TileForm pipelined = form;
+  pipelined.is_pipelined = true;
+  return pipelined;
 }
 
-std::vector<PackedOperand> packed_operands(const TileForm& form) {
+std::vector<VectorOperand> vector_operands(const TileForm& form) {
   constexpr int kElements = 8;
-  std::vector<PackedOperand> all;
+  std::vector<VectorOperand> all;
   if (!form.fragments) return all;
   for (const auto& [operand, across] :
        {std::pair{&form.left, form.rows.data()}, {&form.right, form.columns.data()}}) {
-    const auto found = wide_operand(*operand, *across, form.reduced[0]);
+    const auto found = pipelined_operand(*operand, *across, form.reduced[0]);
     all.push_back({found->load->tensor, {found->across, found->along}, kElements});
   }
   return all;

@@ -10,7 +10,7 @@
 namespace mote::cuda {
 
 /// The axes of an operand's tensor that change with the tile and with the reduction.
-struct WideOperand {
+struct PipelinedOperand {
   const value::Load* load;
   int across;
   int along;
@@ -18,15 +18,15 @@ struct WideOperand {
 
 /// Returns nullopt if the operand is not an element of a tensor with an axis for each; `across` is
 /// the loop over the tile's rows, or columns, that it changes with.
-std::optional<WideOperand> wide_operand(const Value& operand, const TileAxis& across,
-                                        const TileAxis& along);
+std::optional<PipelinedOperand> pipelined_operand(const Value& operand, const TileAxis& across,
+                                                  const TileAxis& along);
 
 /// Returns the form with pipelined tiles: of elements of 16 bits, or of f32 not rounded to tf32,
 /// where all products count and rows, columns and the reduction are one loop each. Returns nullopt
 /// for any other form.
-std::optional<TileForm> wide_form(const LoopProgram& p, const TileForm& form);
+std::optional<TileForm> pipelined_form(const LoopProgram& p, const TileForm& form);
 
 /// Returns the requirements on strides and addresses of both operands: there are none for f32.
-std::vector<PackedOperand> packed_operands(const TileForm& form);
+std::vector<VectorOperand> vector_operands(const TileForm& form);
 
 }  // namespace mote::cuda

@@ -32,19 +32,19 @@ class LoopVectoriser {
   LoopVectoriser(LoopProgram& p, std::map<std::string, TensorDecl>& declared, const Loop& loop)
       : p_(p), declared_(declared), loop_(loop) {}
 
-  std::optional<VectorLoop> run(std::vector<PackedRow>& rows) {
+  std::optional<VectorLoop> run(std::vector<VectorRow>& rows) {
     if (!begins_at_vector() || loop_.step != Expr(1) || loop_.end.has_load()) return {};
     if (!has_plain_iterations(loop_.body) || !find_vectors() || vectors_.empty()) return {};
     int widest = 1;
-    for (const RowVector& pack : vectors_)
-      widest = std::max(widest, bytes_of(*find_tensor(p_, pack.tensor)));
-    VectorLoop out{.packs = vectors_,
+    for (const RowVector& vector : vectors_)
+      widest = std::max(widest, bytes_of(*find_tensor(p_, vector.tensor)));
+    VectorLoop out{.vectors = vectors_,
                    .elements = kVectorBytes / widest,
                    .at = Symbol(SymbolKind::loop, fresh_name(p_, "at")),
                    .body = loop_.body};
     declare(out);
     rewrite_body(out);
-    for (const RowVector& pack : vectors_) demand(rows, pack, out.elements);
+    for (const RowVector& vector : vectors_) demand(rows, vector, out.elements);
     return out;
   }
 
@@ -67,11 +67,11 @@ class LoopVectoriser {
 
   /// Returns true if no read stands under a condition that changes within the loop: a vector access
   /// reads all its elements at once.
-  bool has_plain_iterations(const Body& rounds) const {
+  bool has_plain_iterations(const Body& iterations) const {
     bool plain = true;
-    for (const Stmt& s : rounds) {
+    for (const Stmt& s : iterations) {
       if (const auto* branch = std::get_if<If>(&s.kind)) {
-        plain = plain && &rounds == &loop_.body && is_still(branch->conditions) &&
+        plain = plain && &iterations == &loop_.body && is_still(branch->conditions) &&
                 has_plain_iterations(branch->body);
         continue;
       }
@@ -137,7 +137,7 @@ class LoopVectoriser {
     // A stored tensor is accessed nowhere else in the loop.
     return std::ranges::none_of(vectors_, [&](const RowVector& one) {
       const auto meets = [&](const RowVector& other) {
-        return other.tensor == one.tensor && other.pack != one.pack;
+        return other.tensor == one.tensor && other.vector != one.vector;
       };
       return one.is_stored && (others.contains(one.tensor) || std::ranges::any_of(vectors_, meets));
     });
@@ -145,61 +145,61 @@ class LoopVectoriser {
 
   /// Returns false if a vector is accessed under several conditions.
   bool add(const Access& a, const Conditions& conditions) {
-    auto pack = std::ranges::find_if(
+    auto vector = std::ranges::find_if(
         vectors_, [&](const RowVector& p) { return p.tensor == a.tensor && p.index == a.index; });
-    if (pack == vectors_.end()) {
+    if (vector == vectors_.end()) {
       const auto before = std::ranges::count(vectors_, a.tensor, &RowVector::tensor);
       const std::string number = before > 0 ? std::to_string(before + 1) : "";
-      vectors_.push_back({a.tensor, a.tensor + "_pack" + number, a.index, conditions});
-      pack = vectors_.end() - 1;
+      vectors_.push_back({a.tensor, a.tensor + "_vector" + number, a.index, conditions});
+      vector = vectors_.end() - 1;
     }
-    (a.write ? pack->is_stored : pack->is_read) = true;
-    if (pack->conditions == conditions) return true;
-    const bool always = pack->conditions.empty() || conditions.empty();
-    pack->conditions = {};
-    return always && !pack->is_stored;  // read in any case
+    (a.write ? vector->is_stored : vector->is_read) = true;
+    if (vector->conditions == conditions) return true;
+    const bool always = vector->conditions.empty() || conditions.empty();
+    vector->conditions = {};
+    return always && !vector->is_stored;  // read in any case
   }
 
   /// Declares a tensor for each vector, or takes the one of an earlier loop if it is the same.
   void declare(VectorLoop& out) {
-    for (RowVector& pack : out.packs) {
-      TensorDecl t = *find_tensor(p_, pack.tensor);
+    for (RowVector& vector : out.vectors) {
+      TensorDecl t = *find_tensor(p_, vector.tensor);
       t.shape = {out.elements};
       t.axis_names.clear();
       while (true) {
-        t.name = pack.pack;
+        t.name = vector.vector;
         const auto known = declared_.find(t.name);
         const bool same = known != declared_.end() && known->second.shape == t.shape;
         if (same || find_tensor(p_, t.name) == nullptr) break;
-        pack.pack += "_";
+        vector.vector += "_";
       }
       if (!declared_.emplace(t.name, t).second) continue;
       if (t.role != TensorRole::temporary) p_.strides.push_back({t.name, 0, 1});
       p_.tensors.push_back(std::move(t));
     }
-    vectors_ = out.packs;
+    vectors_ = out.vectors;
   }
 
   void rewrite_body(VectorLoop& out) const {
     const std::vector<Expr> at = {Expr(out.at)};
     const auto vector_of = [&](const std::string& tensor, const std::vector<Expr>& index) {
-      return std::ranges::find_if(vectors_, [&](const RowVector& pack) {
-        return pack.tensor == tensor && pack.index == index;
+      return std::ranges::find_if(vectors_, [&](const RowVector& vector) {
+        return vector.tensor == tensor && vector.index == index;
       });
     };
     rewrite_values(out.body, [&](const Value& v) {
       const auto* load = std::get_if<value::Load>(&v->kind);
       if (load == nullptr) return v;
-      const auto pack = vector_of(load->tensor, load->index);
-      return pack == vectors_.end() ? v : load_value(pack->pack, at, v->dtype);
+      const auto vector = vector_of(load->tensor, load->index);
+      return vector == vectors_.end() ? v : load_value(vector->vector, at, v->dtype);
     });
     const auto move_stores = [&](const auto& self, Body& body) -> void {
       for (Stmt& s : body) {
         if (auto* branch = std::get_if<If>(&s.kind)) self(self, branch->body);
         auto* store = std::get_if<Store>(&s.kind);
         if (store == nullptr) continue;
-        if (const auto pack = vector_of(store->tensor, store->index); pack != vectors_.end()) {
-          store->tensor = pack->pack;
+        if (const auto vector = vector_of(store->tensor, store->index); vector != vectors_.end()) {
+          store->tensor = vector->vector;
           store->index = at;
         }
       }
@@ -211,15 +211,15 @@ class LoopVectoriser {
     });
   }
 
-  void demand(std::vector<PackedRow>& rows, const RowVector& pack, int elements) const {
-    const TensorDecl& t = *find_tensor(p_, pack.tensor);
-    const int axis = *own_axis(t, pack.index);
-    for (PackedRow& row : rows)
-      if (row.tensor == pack.tensor) {
+  void demand(std::vector<VectorRow>& rows, const RowVector& vector, int elements) const {
+    const TensorDecl& t = *find_tensor(p_, vector.tensor);
+    const int axis = *own_axis(t, vector.index);
+    for (VectorRow& row : rows)
+      if (row.tensor == vector.tensor) {
         row.elements = std::max(row.elements, elements);
         return;
       }
-    rows.push_back({pack.tensor, axis, elements, t.role == TensorRole::temporary});
+    rows.push_back({vector.tensor, axis, elements, t.role == TensorRole::temporary});
   }
 
   LoopProgram& p_;
@@ -236,8 +236,8 @@ std::optional<RowVectorForm> row_vector_form(const LoopProgram& p) {
   for_each(p.body, [&](const Stmt& s) {
     const auto* loop = std::get_if<Loop>(&s.kind);
     if (loop == nullptr || loop->kind == LoopKind::threads) return;
-    if (auto packed = LoopVectoriser(form.program, declared, *loop).run(form.rows))
-      form.loops.emplace(loop->variable, *std::move(packed));
+    if (auto vectors = LoopVectoriser(form.program, declared, *loop).run(form.rows))
+      form.loops.emplace(loop->variable, *std::move(vectors));
   });
   return form.loops.empty() ? std::nullopt : std::optional(std::move(form));
 }
@@ -247,57 +247,57 @@ std::optional<RowVectorForm> row_vector_form(const LoopProgram& p) {
 namespace mote::emit {
 
 /// Writes the loop over the iterations that fill vector accesses.
-void Writer::vector_iterations(const Loop& loop, const cuda::VectorLoop& packed,
+void Writer::vector_iterations(const Loop& loop, const cuda::VectorLoop& vectors,
                                const cuda::Share& share, const Facts& facts,
                                const std::string& begin, const std::string& end) {
   const std::string& v = names_.symbol(loop.variable);
   line(fmt::format("for (int64_t {0} = {5}{3} * {2}; {0} + {2} <= {1}; {0} += {4} * {2}) {{", v,
-                   end, packed.elements, share.who, share.count, begin));
+                   end, vectors.elements, share.who, share.count, begin));
   Facts inside = facts;
   inside.set_range(loop.variable, loop.begin, loop.end);
   ++indent_;
-  const auto type_of = [&](const cuda::RowVector& pack) {
-    const TensorDecl& t = *find_tensor(p_, pack.tensor);
+  const auto type_of = [&](const cuda::RowVector& vector) {
+    const TensorDecl& t = *find_tensor(p_, vector.tensor);
     return fmt::format(
-        "mote_pack<{}, {}>",
+        "mote_vector<{}, {}>",
         t.role == TensorRole::temporary ? local_type(t.dtype, p_.native) : storage_type(t.dtype),
-        packed.elements);
+        vectors.elements);
   };
-  const auto place_of = [&](const cuda::RowVector& pack) {
-    return printer_.element(*find_tensor(p_, pack.tensor), pack.index, inside);
+  const auto location_of = [&](const cuda::RowVector& vector) {
+    return printer_.element(*find_tensor(p_, vector.tensor), vector.index, inside);
   };
-  const auto where = [&](const cuda::RowVector& pack) -> std::string {
-    if (pack.conditions.empty()) return "";
+  const auto where = [&](const cuda::RowVector& vector) -> std::string {
+    if (vector.conditions.empty()) return "";
     Facts under = inside;
-    return fmt::format("if ({}) ", printer_.conditions(pack.conditions, under).text);
+    return fmt::format("if ({}) ", printer_.conditions(vector.conditions, under).text);
   };
   std::map<std::string, std::string> own;
-  for (const cuda::RowVector& pack : packed.packs) {
-    const std::string name = own[pack.pack] = names_.tensor(pack.pack);
+  for (const cuda::RowVector& vector : vectors.vectors) {
+    const std::string name = own[vector.vector] = names_.tensor(vector.vector);
     const std::string load =
-        fmt::format("{} = *(const {} *)&{};", name, type_of(pack), place_of(pack));
-    if (pack.is_read && pack.conditions.empty()) {
-      line(fmt::format("{}{} {}", pack.is_stored ? "" : "const ", type_of(pack), load));
+        fmt::format("{} = *(const {} *)&{};", name, type_of(vector), location_of(vector));
+    if (vector.is_read && vector.conditions.empty()) {
+      line(fmt::format("{}{} {}", vector.is_stored ? "" : "const ", type_of(vector), load));
     } else {
-      line(fmt::format("{} {};", type_of(pack), name));
-      if (pack.is_read) line(where(pack) + load);
+      line(fmt::format("{} {};", type_of(vector), name));
+      if (vector.is_read) line(where(vector) + load);
     }
-    names_.rename_tensor(pack.pack, name + ".of");
+    names_.rename_tensor(vector.vector, name + ".of");
   }
   out_ += "#pragma unroll\n";
-  const std::string& at = names_.symbol(packed.at);
-  line(fmt::format("for (int {0} = 0; {0} < {1}; {0}++) {{", at, packed.elements));
+  const std::string& at = names_.symbol(vectors.at);
+  line(fmt::format("for (int {0} = 0; {0} < {1}; {0}++) {{", at, vectors.elements));
   Facts of_one = inside;
-  of_one.set_range(packed.at, 0, packed.elements);
+  of_one.set_range(vectors.at, 0, vectors.elements);
   ++indent_;
-  body(packed.body, of_one);
+  body(vectors.body, of_one);
   --indent_;
   line("}");
-  for (const cuda::RowVector& pack : packed.packs) {
-    if (pack.is_stored)
-      line(fmt::format("{}*({} *)&{} = {};", where(pack), type_of(pack), place_of(pack),
-                       own[pack.pack]));
-    names_.rename_tensor(pack.pack, own[pack.pack]);
+  for (const cuda::RowVector& vector : vectors.vectors) {
+    if (vector.is_stored)
+      line(fmt::format("{}*({} *)&{} = {};", where(vector), type_of(vector), location_of(vector),
+                       own[vector.vector]));
+    names_.rename_tensor(vector.vector, own[vector.vector]);
   }
   --indent_;
   line("}");

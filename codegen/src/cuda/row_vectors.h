@@ -15,7 +15,7 @@ namespace mote::cuda {
 /// Adjacent elements, from the index of a loop's iteration on.
 struct RowVector {
   std::string tensor;
-  std::string pack;         ///< their name in the form's program: a tensor of rank 1
+  std::string vector;       ///< their name in the form's program: a tensor of rank 1
   std::vector<Expr> index;  ///< index of the first of them, by the loop's variable
   Conditions conditions;  ///< conditions under which they are accessed, the same for all iterations
   bool is_read = false;
@@ -24,7 +24,7 @@ struct RowVector {
 
 /// A loop over a row, by vector accesses.
 struct VectorLoop {
-  std::vector<RowVector> packs;
+  std::vector<RowVector> vectors;
   int elements = 0;  ///< the number of the widest tensor's elements that 16 bytes hold
   Symbol at;         ///< the element within the vector
   Body body;         ///< body of the loop, on elements of vectors
@@ -33,7 +33,7 @@ struct VectorLoop {
 struct RowVectorForm {
   LoopProgram program;                 ///< the given program, with the vectors declared
   std::map<Symbol, VectorLoop> loops;  ///< by the variable of the loop
-  std::vector<PackedRow> rows;         ///< the requirements on tensors
+  std::vector<VectorRow> rows;         ///< the requirements on tensors
 };
 
 /// Finds the form of `p`, a stage whose iterations a block takes (rows.h), with the strides that it

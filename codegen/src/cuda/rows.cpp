@@ -26,7 +26,7 @@ bool has_lanes(const Accumulator& a) {
 
 /// Returns true if the innermost loop of a nest accesses tensors only at its own index: a row or a
 /// plane, not the window of a convolution, which is short.
-bool is_at_own_place(const Loop& loop) {
+bool is_at_own_location(const Loop& loop) {
   return std::ranges::all_of(accesses(loop.body), [&](const Access& a) {
     return std::ranges::all_of(a.index, [&](const Expr& e) {
       return !e.mentions(loop.variable) || e == Expr(loop.variable);
@@ -39,7 +39,7 @@ bool is_shareable(const LoopProgram& p, const Stmt& s) {
   const std::vector<const Loop*> nest = nest_of(*as_loop(s));
   if (holds_loop(nest.back()->body) || !outer_folds(*nest.front()).empty()) return false;
   if (!std::ranges::all_of(nest.front()->accumulators, has_lanes)) return false;
-  if (nest.size() > 1 && !is_at_own_place(*nest.back())) return false;
+  if (nest.size() > 1 && !is_at_own_location(*nest.back())) return false;
   const Stmt* at = &s;
   for (const Loop* loop : nest) {
     const auto own = independent_iterations(p, *at);
@@ -70,8 +70,8 @@ class RowStrides {
   /// `reduces`: one of the loops must reduce.
   RowStrides(const LoopProgram& p, bool reduces) : p_(p), reduces_(!reduces) {}
 
-  bool add(const Body& round) {
-    return std::ranges::all_of(round, [&](const Stmt& s) { return add(s); });
+  bool add(const Body& body) {
+    return std::ranges::all_of(body, [&](const Stmt& s) { return add(s); });
   }
   std::optional<std::vector<KnownStride>> result() const {
     return reduces_ ? std::optional(all_) : std::nullopt;
@@ -153,7 +153,7 @@ const char* block_function(ReduceOp op) {
     case ReduceOp::min:
       return "min";
     default:
-      throw InternalError(fmt::format("emit_cuda: a block cannot join {}", name(op)));
+      throw InternalError(fmt::format("emit_cuda: a block cannot combine by {}", name(op)));
   }
 }
 
@@ -173,12 +173,12 @@ void Writer::shared_iterations(const Loop& loop, const cuda::Share& share, const
   const std::string end = limit(loop.end, v + "_end", facts);
   std::string offset = begin;
   if (row_vectors_ != nullptr)
-    if (const auto packed = row_vectors_->loops.find(loop.variable);
-        packed != row_vectors_->loops.end()) {
-      vector_iterations(loop, packed->second, share, facts, begin, end);
+    if (const auto vectors = row_vectors_->loops.find(loop.variable);
+        vectors != row_vectors_->loops.end()) {
+      vector_iterations(loop, vectors->second, share, facts, begin, end);
       const std::string count =
           from_0 ? in_parentheses(end) : fmt::format("({} - {})", in_parentheses(end), first);
-      offset += fmt::format("{0} / {1} * {1} + ", count, packed->second.elements);
+      offset += fmt::format("{0} / {1} * {1} + ", count, vectors->second.elements);
     }
   line(fmt::format("for (int64_t {0} = {1}{3}; {0} < {2}; {0} += {4}) {{", v, offset, end,
                    share.who, share.count));

@@ -2,7 +2,7 @@
 // In: statements at top level; out: nests that scatter, with loops around them whose iterations are
 // independent. For `for i { t = place[i]; for d { y[t, d] op= v } }`:
 //
-//   for s in 0..segments, d { for i { t = place[i]; if s*segment <= t < (s + 1)*segment {
+//   for s in 0..ranges, d { for i { t = place[i]; if s*range <= t < (s + 1)*range {
 //     y[t, d] op= v } } }
 //
 // Each element of y is combined in the order of i, as before. Every output range goes over all of
@@ -126,8 +126,8 @@ class RangeScatter {
     Expr threads = 1;
     for (const Loop* l : apart) threads = threads * l->end;
     std::vector<Loop> around;
-    std::vector<Conditions> places;
-    for (std::size_t axis = 0; axis < store->index.size() && places.size() < 2; ++axis) {
+    std::vector<Conditions> locations;
+    for (std::size_t axis = 0; axis < store->index.size() && locations.size() < 2; ++axis) {
       const Expr& at = store->index[axis];
       const bool is_axis =
           std::ranges::any_of(apart, [&](const Loop* l) { return at == Expr(l->variable); });
@@ -135,26 +135,26 @@ class RangeScatter {
       const Expr wanted = min(kMaxRanges, ceil_div(kThreads, max(1, threads)));
       const Expr length = max(1, ceil_div(t.shape[axis], wanted));
       const Expr count = ceil_div(t.shape[axis], length);
-      const Expr segment = make_.size("segment", length);
+      const Expr range = make_.size("range", length);
       const Symbol v = make_.variable("s");
-      around.push_back({v, 0, make_.size("segments", count), 1, {}, {}});
+      around.push_back({v, 0, make_.size("ranges", count), 1, {}, {}});
       threads = threads * count;
-      const Expr offset = at - segment * Expr(v);
-      places.push_back(
-          {{Condition::Kind::nonneg, offset}, {Condition::Kind::nonneg, segment - 1 - offset}});
+      const Expr offset = at - range * Expr(v);
+      locations.push_back(
+          {{Condition::Kind::nonneg, offset}, {Condition::Kind::nonneg, range - 1 - offset}});
     }
     for (const Loop* l : apart) around.push_back(*l);
     if (around.empty()) return std::nullopt;
     const Expr terms = terms_of(*as_loop(s));
     terms_ = terms_ ? max(*terms_, terms) : terms;
-    std::erase_if(places, [&](const Conditions& where) {
+    std::erase_if(locations, [&](const Conditions& where) {
       const bool loads = loads_elements(where.front().e);
       if (loads) put_around_scatter(nest.body, where);  // inside its own conditions
       return loads;
     });
     const std::size_t shared = around.size();
     for (const Loop* l : in_order) around.push_back(*l);
-    return written(nest, around, shared, places);
+    return written(nest, around, shared, locations);
   }
 
   static bool loads_elements(const Expr& e) {
@@ -175,7 +175,7 @@ class RangeScatter {
   /// Wraps the body in the loops. Names and branches keep their order and stand where all their
   /// loops are open; conditions stand as soon as they can be evaluated.
   static Stmt written(const Nest& nest, const std::vector<Loop>& loops, std::size_t shared,
-                      std::vector<Conditions> places) {
+                      std::vector<Conditions> locations) {
     std::set<Symbol> closed;
     for (const Loop* l : nest.loops) closed.insert(l->variable);
     std::size_t opened = 0;  // of nest.between
@@ -194,7 +194,7 @@ class RangeScatter {
       std::set<std::string> unbound;
       for (std::size_t b = opened; b < nest.between.size(); ++b)
         if (const auto* let = std::get_if<Let>(&nest.between[b].s.kind)) unbound.insert(let->name);
-      std::erase_if(places, [&](const Conditions& where) {
+      std::erase_if(locations, [&](const Conditions& where) {
         bool can_ask = !mentions_any(where.front().e, closed);
         for_each_load(where.front().e,
                       [&](const Atom& a) { can_ask = can_ask && !unbound.contains(a.tensor); });

@@ -2,9 +2,9 @@
 // In: statements at top level, loops in iterations that are independent, or that are in order; out:
 // the same with long reductions split. For `for r { names; for n in 0..N { acc += v } rest }`:
 //
-//   for k in 0..chunks, r { names; for n in k*chunk..min(N, (k + 1)*chunk) { acc += v }
+//   for k in 0..parts, r { names; for n in k*length..min(N, (k + 1)*length) { acc += v }
 //                           partial[r, k] = acc }
-//   for r { names; for k in 0..chunks { acc += partial[r, k] } rest }
+//   for r { names; for k in 0..parts { acc += partial[r, k] } rest }
 #include "split_reduction.h"
 
 #include <algorithm>
@@ -25,14 +25,14 @@ namespace mote::cuda {
 namespace {
 
 /// The number of iterations of a launch that is enough: more parts only add to the second nest.
-constexpr std::int64_t kRounds = 262144;
+constexpr std::int64_t kIterations = 262144;
 constexpr std::int64_t kMaxParts = 512;
 /// The parts begin at multiples of these numbers: of elements, so that threads can access 16 bytes
 /// of them at a time and have several, and of rows, which a block's warps share.
 constexpr std::int64_t kElements = 64;
 constexpr std::int64_t kRows = 4;
 
-bool is_joined(const Accumulator& a) {
+bool is_combined(const Accumulator& a) {
   return a.op == ReduceOp::sum || a.op == ReduceOp::prod || a.op == ReduceOp::max ||
          a.op == ReduceOp::min;
 }
@@ -57,7 +57,7 @@ class ReductionSplitter {
       }
       const auto shared = as_loop(s) != nullptr ? shared_loops(p_, s) : std::nullopt;
       if (shared && shared->own.empty())
-        round(*shared, s, all);
+        split(*shared, s, all);
       else
         all.push_back(s);
     }
@@ -65,7 +65,7 @@ class ReductionSplitter {
   }
 
   /// Splits the first loop of the iterations, if only names stand before it.
-  void round(const SharedLoops& shared, const Stmt& s, Body& all) {
+  void split(const SharedLoops& shared, const Stmt& s, Body& all) {
     const Body& body = shared.loops.back()->body;
     const auto is_name = [](const Stmt& inner) { return std::holds_alternative<Let>(inner.kind); };
     const auto first = std::ranges::find_if_not(body, is_name);
@@ -89,7 +89,7 @@ class ReductionSplitter {
       return branch->body.size() == 1 ? reduction(branch->body.front()) : nullptr;
     const Loop* loop = as_loop(s);
     if (loop == nullptr || loop->accumulators.empty() || !outer_folds(*loop).empty() ||
-        !std::ranges::all_of(loop->accumulators, is_joined))
+        !std::ranges::all_of(loop->accumulators, is_combined))
       return nullptr;
     return tensors_written(loop->body).empty() && is_counted(*loop) ? loop : nullptr;
   }
@@ -103,8 +103,8 @@ class ReductionSplitter {
         !std::ranges::all_of(nest, [](const Loop* l) { return is_counted(*l); }) ||
         !folds_last(*nest.back()))
       return body;
-    const auto [shape, place] = rounds_of(shared);
-    std::vector<Expr> store_at = place, load_at = place, extents = shape;
+    const auto [shape, location] = iterations_of(shared);
+    std::vector<Expr> store_at = location, load_at = location, extents = shape;
     Expr flat = 0, count = 1;
     for (const Loop* l : nest) {
       flat = flat * l->end + Expr(l->variable);
@@ -115,8 +115,8 @@ class ReductionSplitter {
     load_at.emplace_back(later);
     extents.push_back(count);
     Loop folds{later, 0, count, 1, loop.accumulators, {}};
-    Body rounds = nest.back()->body;
-    for (Stmt& s : rounds) {
+    Body iterations = nest.back()->body;
+    for (Stmt& s : iterations) {
       const auto* fold = std::get_if<Fold>(&s.kind);
       if (fold == nullptr) continue;
       const Fold was = *fold;
@@ -128,11 +128,11 @@ class ReductionSplitter {
     for (std::size_t k = nest.size(); k-- > 0;) {
       Loop shares = *nest[k];
       shares.accumulators.clear();
-      shares.body = std::move(rounds);
-      rounds = {{std::move(shares)}};
+      shares.body = std::move(iterations);
+      iterations = {{std::move(shares)}};
     }
     Body names(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(at));
-    names.push_back(std::move(rounds.front()));
+    names.push_back(std::move(iterations.front()));
     Body made = around(std::move(names), shared, false);
     rename(made);
     std::ranges::move(made, std::back_inserter(all));
@@ -155,7 +155,7 @@ class ReductionSplitter {
   }
 
   /// Returns the extents of the iterations and the indices of one, without loops of one iteration.
-  static std::pair<std::vector<Expr>, std::vector<Expr>> rounds_of(
+  static std::pair<std::vector<Expr>, std::vector<Expr>> iterations_of(
       const std::vector<const Loop*>& shared) {
     std::pair<std::vector<Expr>, std::vector<Expr>> out;
     for (const Loop* l : shared) {
@@ -170,27 +170,27 @@ class ReductionSplitter {
   /// reduction.
   void part(const Body& body, std::size_t at, const std::vector<const Loop*>& shared, Body& all) {
     const Loop& loop = *reduction(body[at]);
-    auto [shape, place] = rounds_of(shared);
-    Expr rounds = 1;
-    for (const Expr& e : shape) rounds = rounds * e;
-    const Expr wanted = min(kMaxParts, ceil_div(kRounds, max(1, rounds)));
+    auto [shape, location] = iterations_of(shared);
+    Expr iterations = 1;
+    for (const Expr& e : shape) iterations = iterations * e;
+    const Expr wanted = min(kMaxParts, ceil_div(kIterations, max(1, iterations)));
     const std::int64_t unit = holds_loop(loop.body) ? kRows : kElements;
     const Expr units = max(1, ceil_div(loop.end, unit * wanted));
-    const Expr chunk = unit * make_.size("chunk" + std::to_string(unit), units);
-    const Expr chunks = make_.size("chunks", ceil_div(loop.end, unit * units));
-    shape.push_back(chunks);
+    const Expr length = unit * make_.size("length" + std::to_string(unit), units);
+    const Expr parts = make_.size("parts", ceil_div(loop.end, unit * units));
+    shape.push_back(parts);
 
     const Symbol k = make_.variable("k"), part = make_.variable("part");
     const auto behind = body.begin() + static_cast<std::ptrdiff_t>(at);
     const Body names(body.begin(), behind);
-    Loop of_part = loop, of_parts{part, 0, chunks, 1, loop.accumulators, {}};
-    of_part.begin = chunk * Expr(k);
-    of_part.end = min(loop.end, chunk * Expr(k) + chunk);
+    Loop of_part = loop, of_parts{part, 0, parts, 1, loop.accumulators, {}};
+    of_part.begin = length * Expr(k);
+    of_part.end = min(loop.end, length * Expr(k) + length);
     Body first = names;
     first.push_back(with_loop(body[at], std::move(of_part)));
     for (const Accumulator& a : loop.accumulators) {
       const std::string tensor = make_.temporary("part_" + a.name, a.dtype, shape);
-      std::vector<Expr> stored = place, read = place;
+      std::vector<Expr> stored = location, read = location;
       stored.emplace_back(k);
       read.emplace_back(part);
       first.push_back({Store{tensor, stored, accumulated_value(a.name, a.dtype)}});
@@ -198,7 +198,7 @@ class ReductionSplitter {
     }
     first = around(std::move(first), shared, false);
     rename(first);
-    all.push_back({Loop{k, 0, chunks, 1, {}, std::move(first)}});
+    all.push_back({Loop{k, 0, parts, 1, {}, std::move(first)}});
 
     Body second = names;
     second.push_back({std::move(of_parts)});
@@ -248,12 +248,12 @@ class ReductionSplitter {
       });
     });
     rewrite_values(body, [&](const Value& v) {
-      const auto* bound = std::get_if<value::Bound>(&v->kind);
+      const auto* bound = std::get_if<value::Named>(&v->kind);
       const auto* folded = std::get_if<value::Accumulated>(&v->kind);
       if (bound == nullptr && folded == nullptr) return v;
       const auto own = names.find(bound != nullptr ? bound->name : folded->name);
       if (own == names.end()) return v;
-      return bound != nullptr ? bound_value(own->second, v->dtype)
+      return bound != nullptr ? named_value(own->second, v->dtype)
                               : accumulated_value(own->second, v->dtype);
     });
   }

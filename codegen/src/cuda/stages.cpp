@@ -130,14 +130,14 @@ class Cut {
   }
 
   void mark(const SharedLoops& shared, Loop& first) {
-    Expr rounds = 1;
+    Expr iterations = 1;
     for (const Loop* loop : shared.loops)
-      rounds = rounds * max(0, ceil_div(loop->end - loop->begin, loop->step));
+      iterations = iterations * max(0, ceil_div(loop->end - loop->begin, loop->step));
     const std::string last = shared.loops.back()->variable.name();
     for (TensorDecl& t : program().tensors)
       if (shared.own.contains(t.name) && t.scope.empty()) t.scope = last;
     mark_threads(first, shared.loops.size());
-    first.work = rounds;
+    first.work = iterations;
   }
 
   void keep_accumulators() {
@@ -231,14 +231,14 @@ std::optional<Stage> along_rows(const LoopProgram& p, const Stage& stage) {
   if (depth < 2) return std::nullopt;
   mark_threads(*first, depth - 1);
   Stage out{{}, false, 1};
-  const Loop* round = first;
+  const Loop* inner = first;
   for (std::size_t k = 0; k + 1 < depth; ++k) {
-    if (k > 0) round = as_loop(round->body.front());
-    out.rounds = out.rounds * max(0, ceil_div(round->end - round->begin, round->step));
+    if (k > 0) inner = as_loop(inner->body.front());
+    out.iterations = out.iterations * max(0, ceil_div(inner->end - inner->begin, inner->step));
   }
-  if (holds_loop(as_loop(round->body.front())->body)) return std::nullopt;
-  first->work = out.rounds;
-  out.rows = strides_of_rows(alone, *round, false);
+  if (holds_loop(as_loop(inner->body.front())->body)) return std::nullopt;
+  first->work = out.iterations;
+  out.rows = strides_of_rows(alone, *inner, false);
   out.body = std::move(alone.body);
   return out.rows ? std::optional(std::move(out)) : std::nullopt;
 }

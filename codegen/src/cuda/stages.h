@@ -11,9 +11,9 @@
 namespace mote::cuda {
 
 struct Stage {
-  Body body;      ///< loops that threads share are of kind threads; their work is `rounds`
-  bool in_order;  ///< for one thread: its iterations depend on one another, or it has none
-  Expr rounds;    ///< number of iterations of the shared loops; 1 in order; may hold loads
+  Body body;        ///< loops that threads share are of kind threads; their work is `iterations`
+  bool in_order;    ///< for one thread: its iterations depend on one another, or it has none
+  Expr iterations;  ///< number of iterations of the shared loops; 1 in order; may hold loads
   /// The strides that must be 1 for a block to take an iteration: the block's threads then share
   /// each loop in it, over adjacent elements. nullopt: a block cannot take one.
   std::optional<std::vector<KnownStride>> rows = {};

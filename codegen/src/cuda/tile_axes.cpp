@@ -83,7 +83,7 @@ std::string TileWriter::closer(const std::string& tensor, const std::vector<Expr
 /// along columns.
 std::string TileWriter::down() {
   const Store* first = nullptr;
-  for_each(form_.round->body, [&](const Stmt& s) {
+  for_each(form_.innermost->body, [&](const Stmt& s) {
     const auto* store = std::get_if<Store>(&s.kind);
     if (store == nullptr || first != nullptr) return;
     if (find_tensor(w_.p_, store->tensor)->role != TensorRole::temporary) first = store;
@@ -112,9 +112,9 @@ void TileWriter::fill_tables(const TileGroup& g, const std::string& begin) {
 }
 
 /// Writes the definitions of a group's variables at a location in the tile.
-void TileWriter::variables(const TileGroup& g, const std::string& place) {
+void TileWriter::variables(const TileGroup& g, const std::string& location) {
   for (std::size_t k = 0; k < g.tables.size(); ++k)
-    line("const int64_t {} = {}[{}];", name_of((*g.axes)[k]), g.tables[k], place);
+    line("const int64_t {} = {}[{}];", name_of((*g.axes)[k]), g.tables[k], location);
   if (g.tables.empty() && !g.is_plain()) digits(g, g.flat);
 }
 

@@ -145,42 +145,42 @@ static __device__ __forceinline__ void mote_tile_give_fragments(
 }
 )";
 
-constexpr std::string_view kStagePack =
+constexpr std::string_view kStageVector =
     R"(/* Copies 16 bytes of neighbouring elements, rounded if wanted, to locations in shared memory that
  * are `apart` elements apart; zeros beyond `room` elements. Returns what was stored. */
 template <typename T>
-static __device__ __forceinline__ mote_pack<T> mote_stage_pack(T *to, int apart, const T *from,
-                                                               int64_t room,
-                                                               T (*rounded)(T) = NULL) {
+static __device__ __forceinline__ mote_vector<T> mote_stage_vector(T *to, int apart, const T *from,
+                                                                   int64_t room,
+                                                                   T (*rounded)(T) = NULL) {
   constexpr int kCount = 16 / sizeof(T);
-  mote_pack<T> pack;
+  mote_vector<T> vector;
   if (room >= kCount) {
-    pack = *(const mote_pack<T> *)from;
+    vector = *(const mote_vector<T> *)from;
   } else {
 #pragma unroll
-    for (int k = 0; k < kCount; k++) pack.of[k] = k < room ? from[k] : (T)0;
+    for (int k = 0; k < kCount; k++) vector.of[k] = k < room ? from[k] : (T)0;
   }
   if (rounded != NULL) {
 #pragma unroll
-    for (int k = 0; k < kCount; k++) pack.of[k] = rounded(pack.of[k]);
+    for (int k = 0; k < kCount; k++) vector.of[k] = rounded(vector.of[k]);
   }
   if (apart == 1) {
-    *(mote_pack<T> *)to = pack;
+    *(mote_vector<T> *)to = vector;
   } else {
 #pragma unroll
-    for (int k = 0; k < kCount; k++) to[k * apart] = pack.of[k];
+    for (int k = 0; k < kCount; k++) to[k * apart] = vector.of[k];
   }
-  return pack;
+  return vector;
 }
 )";
 
 constexpr std::string_view kAny =
     R"(/* Returns true if it holds for any element. */
 template <typename T>
-static __device__ __forceinline__ bool mote_any(const mote_pack<T> &pack, bool (*holds)(T)) {
+static __device__ __forceinline__ bool mote_any(const mote_vector<T> &vector, bool (*holds)(T)) {
   bool any = false;
 #pragma unroll
-  for (int k = 0; k < 16 / (int)sizeof(T); k++) any = any || holds(pack.of[k]);
+  for (int k = 0; k < 16 / (int)sizeof(T); k++) any = any || holds(vector.of[k]);
   return any;
 }
 )";
@@ -223,7 +223,7 @@ std::string tile_helpers(std::set<std::string>& names) {
   };
   add("mote_iabs", kDistance, "");
   add("mote_is_special", kSpecial, "mote_bits");
-  add("mote_stage_pack", kStagePack, "");
+  add("mote_stage_vector", kStageVector, "");
   add("mote_any", kAny, "");
   add("mote_tile_multiply", kMultiply, "");
   add("mote_tile_give", kGive, "");

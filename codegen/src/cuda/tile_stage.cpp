@@ -32,9 +32,9 @@ int TileWriter::elements_of_vector(const TileOperand& o) const {
 }
 
 /// Returns the condition under which neighbours along the group are adjacent and start at addresses
-/// divisible by 16; empty if they never do. Of several loops, each goes over whole rows of the next
-/// one.
-std::string TileWriter::is_packed_along(const value::Load& load, const TileGroup& g,
+/// divisible by 16; empty if they never do. Where there are several loops, each goes over whole
+/// rows of the next one.
+std::string TileWriter::is_vector_along(const value::Load& load, const TileGroup& g,
                                         int elements) const {
   if (g.axes == nullptr) return "";
   std::set<std::size_t> own;  // axes of the tensor that change with the group
@@ -62,12 +62,12 @@ std::string TileWriter::is_packed_along(const value::Load& load, const TileGroup
 }
 
 /// Returns the name of a constant: true if vector accesses stage the operand; empty: never.
-std::string TileWriter::packs(const TileOperand& o, const char* hint) {
+std::string TileWriter::vectors(const TileOperand& o, const char* hint) {
   const int elements = elements_of_vector(o);
   if (elements == 0) return "";
   const auto& load = std::get<value::Load>(o.value->kind);
-  const std::string inner = is_packed_along(load, depth_, elements);
-  const std::string outer = is_packed_along(load, o.across, elements);
+  const std::string inner = is_vector_along(load, depth_, elements);
+  const std::string outer = is_vector_along(load, o.across, elements);
   if (inner.empty() && outer.empty()) return "";
   const auto or_false = [](const std::string& s) { return s.empty() ? "false" : s; };
   const std::string which =
@@ -80,12 +80,12 @@ std::string TileWriter::packs(const TileOperand& o, const char* hint) {
 }
 
 void TileWriter::stage(const TileOperand& o) {
-  if (o.packs.empty()) {
+  if (o.vectors.empty()) {
     stage_elements(o);
     return;
   }
-  open(fmt::format("if ({})", o.packs));
-  stage_packs(o);
+  open(fmt::format("if ({})", o.vectors));
+  stage_vectors(o);
   close_into("else");
   stage_elements(o);
   close();
@@ -94,20 +94,21 @@ void TileWriter::stage(const TileOperand& o) {
 /// Writes the position of a thread's elements in the slice and in the tensor, from `lane` on.
 void TileWriter::positions(const TileOperand& o, const std::string& lane) {
   line("const int {} = {};", lane_, lane);
-  line("const int {0} = {1} ? {2} / {3} : {2} % {4};", place_, o.along, lane_, kSlice, kCudaTile);
+  line("const int {0} = {1} ? {2} / {3} : {2} % {4};", location_, o.along, lane_, kSlice,
+       kCudaTile);
   line("const int {0} = {1} ? {2} % {3} : {2} / {4};", slot_, o.along, lane_, kSlice, kCudaTile);
-  line("const int64_t {} = {} + {};", o.across.flat, o.across.begin, place_);
+  line("const int64_t {} = {} + {};", o.across.flat, o.across.begin, location_);
   line("const int64_t {} = {} + {};", depth_.flat, depth_.begin, slot_);
-  variables(o.across, place_);
+  variables(o.across, location_);
   variables(depth_, slot_);
 }
 
 std::string TileWriter::staged_at(const TileOperand& o) const {
-  return fmt::format("{}[{}][{}][{}]", staged_, o.which, is_narrow_ ? place_ : slot_,
-                     is_narrow_ ? slot_ : place_);
+  return fmt::format("{}[{}][{}][{}]", staged_, o.which, is_narrow_ ? location_ : slot_,
+                     is_narrow_ ? slot_ : location_);
 }
 
-void TileWriter::stage_packs(const TileOperand& o) {
+void TileWriter::stage_vectors(const TileOperand& o) {
   const int elements = elements_of_vector(o);
   if (elements == 0) return;
   const auto& load = std::get<value::Load>(o.value->kind);
@@ -125,9 +126,9 @@ void TileWriter::stage_packs(const TileOperand& o) {
        o.across.flat, o.across.count, depth_.count, depth_.flat, depth_.flat, depth_.count,
        o.across.count, o.across.flat);
   const std::string stored = called(
-      "mote_stage_pack", fmt::format("&{}, {} ? {} : {}, &{}, {}{}", staged_at(o), o.along,
-                                     is_narrow_ ? 1 : pitch(), is_narrow_ ? kNarrowPitch : 1,
-                                     element, room_, mma_ == "tf32" ? ", mote_to_tf32" : ""));
+      "mote_stage_vector", fmt::format("&{}, {} ? {} : {}, &{}, {}{}", staged_at(o), o.along,
+                                       is_narrow_ ? 1 : pitch(), is_narrow_ ? kNarrowPitch : 1,
+                                       element, room_, mma_ == "tf32" ? ", mote_to_tf32" : ""));
   if (special_.empty())
     line("{};", stored);
   else
@@ -150,7 +151,7 @@ std::string TileWriter::staged_element(const TileOperand& o, const Facts& facts)
 void TileWriter::stage_elements(const TileOperand& o) {
   // In addition to vector accesses, and with fragments, further unrolling would cost each
   // multiprocessor a block.
-  unrolled(o.packs.empty() || mma_.empty() ? 4 : 1);
+  unrolled(o.vectors.empty() || mma_.empty() ? 4 : 1);
   open(
       fmt::format("for (int {0} = 0; {0} < {1}; {0}++)", part_, kCudaTile * kSlice / kCudaThreads));
   positions(o, fmt::format("threadIdx.x + {} * {}", kCudaThreads, part_));
@@ -161,7 +162,7 @@ void TileWriter::stage_elements(const TileOperand& o) {
     inside += " && " + within(w_.printer_.conditions(o.where, facts), kAnd);
     const std::string counts = w_.names_.fresh("counts");
     line("const bool {} = {};", counts, inside);
-    line("{}[{}][{}] = {};", o.holds, slot_, place_, counts);
+    line("{}[{}][{}] = {};", o.holds, slot_, location_, counts);
     inside = counts;
   }
   line("{} = {} ? {};", staged_at(o), inside, staged_element(o, facts));

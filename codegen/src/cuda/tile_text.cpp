@@ -51,8 +51,8 @@ TileWriter::TileWriter(Writer& writer, const Facts& facts)
 }
 
 void TileWriter::run() {
-  if (form_.is_wide) {
-    run_wide();
+  if (form_.is_pipelined) {
+    run_pipelined();
     return;
   }
   shared_arrays();
@@ -64,14 +64,14 @@ void TileWriter::run() {
   right_.along = along(first_load(form_.right, w_.p_), form_.reduced, form_.columns, "right_along");
   if (lies_along(form_.left, w_.p_, form_.reduced)) left_.along = "true";
   if (lies_along(form_.right, w_.p_, form_.reduced)) right_.along = "true";
-  left_.packs = packs(left_, "left_packs");
-  right_.packs = packs(right_, "right_packs");
+  left_.vectors = vectors(left_, "left_vectors");
+  right_.vectors = vectors(right_, "right_vectors");
   down_ = down();
   part_ = w_.names_.fresh("part");
   lane_ = w_.names_.fresh("lane");
-  place_ = w_.names_.fresh("place");
+  location_ = w_.names_.fresh("location");
   slot_ = w_.names_.fresh("slot");
-  if (!left_.packs.empty() || !right_.packs.empty()) room_ = w_.names_.fresh("room");
+  if (!left_.vectors.empty() || !right_.vectors.empty()) room_ = w_.names_.fresh("room");
   open_tile();
   if (!is_one) depth_ = group(form_.reduced, "depth", kSlice);
   slices();
@@ -98,7 +98,9 @@ void TileWriter::close_into(const std::string& head) {
 
 /// Writes a pragma that unrolls the following loop by that number of iterations. Unrolled fully, or
 /// by several iterations that load 16 bytes, it would make NVRTC keep the addresses in registers.
-void TileWriter::unrolled(int rounds) { w_.out_ += fmt::format("#pragma unroll {}\n", rounds); }
+void TileWriter::unrolled(int iterations) {
+  w_.out_ += fmt::format("#pragma unroll {}\n", iterations);
+}
 
 /// Declares the arrays in shared memory for the operands, for sums on their way out, and for the
 /// products that count.
@@ -134,9 +136,9 @@ void TileWriter::open_tile() {
        form_.batch.empty() ? "" : " % " + rows, side_);
   if (!form_.batch.empty()) digits(batch, fmt::format("{} / ({} * {})", tile, rows, columns));
   line("{} {}{} = {{}};", type_, sums_ = w_.names_.fresh("sums"),
-       !form_.is_wide ? (mma_.empty() ? "[8][4]" : "[2][4][4]")
-       : is_narrow_   ? "[4][8][4]"
-                      : "[16][8]");
+       !form_.is_pipelined ? (mma_.empty() ? "[8][4]" : "[2][4][4]")
+       : is_narrow_        ? "[4][8][4]"
+                           : "[16][8]");
 }
 
 void TileWriter::slices() {
@@ -185,39 +187,40 @@ void TileWriter::multiply() {
 }
 
 /// Returns the element of shared memory that holds a sum.
-std::string TileWriter::given_at(const std::string& place, const std::string& across) const {
-  if (form_.is_wide) return fmt::format("{}[{} % {}][{}]", given_, place, side_ / 2, across);
-  return fmt::format("{0}[{1} / {2} % 2][{1} % {2}][{3}]", given_, place, kSlice, across);
+std::string TileWriter::given_at(const std::string& location, const std::string& across) const {
+  if (form_.is_pipelined)
+    return fmt::format("{}[{} % {}][{}]", given_, location, side_ / 2, across);
+  return fmt::format("{0}[{1} / {2} % 2][{1} % {2}][{3}]", given_, location, kSlice, across);
 }
 
 /// Writes the computation that each element does with its sum.
 void TileWriter::rest() {
   const std::string half = w_.names_.fresh("half");
-  const std::string place = w_.names_.fresh("r");
+  const std::string location = w_.names_.fresh("r");
   const std::string across = w_.names_.fresh("c");
   const int rows = side_ / 2;
   open(fmt::format("for (int {0} = 0; {0} < 2; {0}++)", half));
-  line("{};", called(form_.is_wide  ? "mote_wide_give"
-                     : mma_.empty() ? "mote_tile_give"
-                                    : "mote_tile_give_fragments",
+  line("{};", called(form_.is_pipelined ? "mote_pipelined_give"
+                     : mma_.empty()     ? "mote_tile_give"
+                                        : "mote_tile_give_fragments",
                      fmt::format("{}, {}, {}", sums_, given_, half)));
   line("__syncthreads();");
   open(fmt::format("for (int {0} = threadIdx.x; {0} < {1}; {0} += {2})", lane_, rows * side_,
                    kCudaThreads));
-  line("const int {0} = {1} * {2} + ({3} ? {4} % {2} : {4} / {5});", place, half, rows, down_,
+  line("const int {0} = {1} * {2} + ({3} ? {4} % {2} : {4} / {5});", location, half, rows, down_,
        lane_, side_);
   line("const int {0} = {1} ? {2} / {4} : {2} % {3};", across, down_, lane_, side_, rows);
-  line("const int64_t {} = {} + {};", row_.flat, row_.begin, place);
+  line("const int64_t {} = {} + {};", row_.flat, row_.begin, location);
   line("const int64_t {} = {} + {};", column_.flat, column_.begin, across);
   open(fmt::format("if ({} < {} && {} < {})", row_.flat, row_.count, column_.flat, column_.count));
-  variables(row_, place);
+  variables(row_, location);
   variables(column_, across);
   line("const {} {} = {};", type_, w_.names_.local(form_.accumulator->name),
-       given_at(place, across));
+       given_at(location, across));
   Facts inside = facts_;
   for (const TileAxes* axes : {&form_.batch, &form_.rows, &form_.columns})
     for (const cuda::TileAxis& a : *axes) inside.set_range(a.variable, a.begin, a.end);
-  for (const Stmt& s : form_.round->body)
+  for (const Stmt& s : form_.innermost->body)
     if (&s != form_.sum) w_.statement(s, inside);
   close();
   close();

@@ -17,7 +17,7 @@ void write_tiles(Writer& writer, const Facts& facts);
 /// they call are added.
 std::string tile_helpers(std::set<std::string>& names);
 /// Returns the functions and types that kernels of pipelined tiles need.
-std::string wide_tile_helpers(const std::set<std::string>& names);
+std::string pipelined_tile_helpers(const std::set<std::string>& names);
 /// Returns a helper's text, in which @ stands for the dtype.
 std::string of_dtype(std::string_view helper, const std::string& dtype);
 

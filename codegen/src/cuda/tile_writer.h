@@ -50,9 +50,9 @@ struct TileOperand {
   const Value& value;
   const Conditions& where;
   const TileGroup& across;
-  std::string along = {};  ///< true if adjacent threads read along the reduction
-  std::string holds = {};  ///< array in shared memory of the products that count
-  std::string packs = {};  ///< true if 16 bytes can be loaded at a time
+  std::string along = {};    ///< true if adjacent threads read along the reduction
+  std::string holds = {};    ///< array in shared memory of the products that count
+  std::string vectors = {};  ///< true if 16 bytes can be loaded at a time
 };
 
 class TileWriter {
@@ -72,7 +72,7 @@ class TileWriter {
   void open(const std::string& head);
   void close();
   void close_into(const std::string& head);
-  void unrolled(int rounds);
+  void unrolled(int iterations);
 
   std::string factor(const Expr& e) const { return within(w_.printer_.expr(e, facts_), kUnary); }
   const std::string& name_of(const cuda::TileAxis& a) const { return w_.names_.symbol(a.variable); }
@@ -87,18 +87,18 @@ class TileWriter {
   std::string down();
   void digits(const TileGroup& g, const std::string& flat);
   void fill_tables(const TileGroup& g, const std::string& begin);
-  void variables(const TileGroup& g, const std::string& place);
+  void variables(const TileGroup& g, const std::string& location);
 
   void shared_arrays();
   std::string is_special() const;
   int pitch() const { return mma_ == "tf32" ? kTf32Pitch : kPitch; }
   bool has_conditions() const { return !form_.left_where.empty() || !form_.right_where.empty(); }
   std::string holds(const Conditions& where, const char* hint);
-  std::string packs(const TileOperand& o, const char* hint);
+  std::string vectors(const TileOperand& o, const char* hint);
   int elements_of_vector(const TileOperand& o) const;
-  std::string is_packed_along(const value::Load& load, const TileGroup& g, int elements) const;
+  std::string is_vector_along(const value::Load& load, const TileGroup& g, int elements) const;
   void stage(const TileOperand& o);
-  void stage_packs(const TileOperand& o);
+  void stage_vectors(const TileOperand& o);
   std::string staged_element(const TileOperand& o, const Facts& facts) const;
   void stage_elements(const TileOperand& o);
   void positions(const TileOperand& o, const std::string& lane);
@@ -108,12 +108,12 @@ class TileWriter {
   void slices();
   void multiply();
   void rest();
-  std::string given_at(const std::string& place, const std::string& across) const;
+  std::string given_at(const std::string& location, const std::string& across) const;
 
-  void run_wide();
-  int wide_slice() const { return is_narrow_ ? 32 : 16; }
-  void wide_operand(const TileOperand& o, const std::string& name);
-  void wide_slices();
+  void run_pipelined();
+  int pipelined_slice() const { return is_narrow_ ? 32 : 16; }
+  void pipelined_operand(const TileOperand& o, const std::string& name);
+  void pipelined_slices();
 
   Writer& w_;
   const cuda::TileForm& form_;
@@ -123,7 +123,7 @@ class TileWriter {
   std::string type_, zero_;
   std::string mma_;  ///< dtype that tensor cores multiply, such as tf32; empty: they are not used
   bool is_narrow_ = false;  ///< mma_ is f16 or bf16, staged as it is stored
-  std::string part_, lane_, place_, slot_, room_,
+  std::string part_, lane_, location_, slot_, room_,
       down_;                           ///< variables of the loops over elements
   std::string staged_, given_, sums_;  ///< operands and sums
   std::string shared_;                 ///< both of them, in a pipelined tile

@@ -22,8 +22,8 @@ bool mentions(const Expr& e, const Symbols& any) {
 }
 
 /// Returns the loop variables of the value's indices and conditions; nullopt if it reads a value
-/// computed in the iteration, `of_round`, or elements by indices that are data.
-std::optional<Symbols> moves_with(const Value& value, const std::set<std::string>& of_round) {
+/// computed in the iteration, `of_iteration`, or elements by indices that are data.
+std::optional<Symbols> moves_with(const Value& value, const std::set<std::string>& of_iteration) {
   Symbols found;
   bool known = true;
   const auto add = [&](const Expr& e) {
@@ -33,14 +33,14 @@ std::optional<Symbols> moves_with(const Value& value, const std::set<std::string
   };
   for_each_value(value, [&](const Value& v) {
     if (const auto* load = std::get_if<value::Load>(&v->kind)) {
-      known = known && !of_round.contains(load->tensor);
+      known = known && !of_iteration.contains(load->tensor);
       std::ranges::for_each(load->index, add);
     }
     if (const auto* index = std::get_if<value::Index>(&v->kind)) add(index->e);
     if (const auto* guard = std::get_if<value::Guard>(&v->kind))
       for (const Condition& c : guard->conditions) add(c.e);
-    if (const auto* bound = std::get_if<value::Bound>(&v->kind))
-      known = known && !of_round.contains(bound->name);
+    if (const auto* bound = std::get_if<value::Named>(&v->kind))
+      known = known && !of_iteration.contains(bound->name);
     known = known && !std::holds_alternative<value::Accumulated>(v->kind);
   });
   return known ? std::optional(found) : std::nullopt;
@@ -82,13 +82,13 @@ class Finder {
     const Loop* first = as_loop(*s);
     if (first == nullptr || first->kind != LoopKind::threads) return false;
     chain_ = threads_chain(*first);
-    form_.round = chain_.back();
+    form_.innermost = chain_.back();
     const auto is_name = [](const Stmt& s) { return std::holds_alternative<Let>(s.kind); };
     return std::all_of(stage_.begin(), stage_.end() - 1, is_name);
   }
 
   bool find_sum() {
-    for (const Stmt& s : form_.round->body) {
+    for (const Stmt& s : form_.innermost->body) {
       if (as_loop(s) == nullptr) continue;
       if (form_.sum != nullptr) return false;
       form_.sum = &s;
@@ -103,18 +103,18 @@ class Finder {
   /// Returns true if an element's other statements have no loops and no memory of a thread's own.
   bool is_rest_plain() {
     bool plain = true;
-    for (const Stmt& s : form_.round->body) {
+    for (const Stmt& s : form_.innermost->body) {
       if (&s == form_.sum) continue;
       for_each({s}, [&](const Stmt& inner) {
         plain =
             plain && as_loop(inner) == nullptr && !std::holds_alternative<StoreReduce>(inner.kind);
-        if (const auto* let = std::get_if<Let>(&inner.kind)) of_round_.insert(let->name);
+        if (const auto* let = std::get_if<Let>(&inner.kind)) of_iteration_.insert(let->name);
       });
     }
-    for (const Access& a : accesses(form_.round->body)) {
+    for (const Access& a : accesses(form_.innermost->body)) {
       const TensorDecl* t = find_tensor(p_, a.tensor);
       plain = plain && (t == nullptr || t->scope.empty());
-      if (a.write) of_round_.insert(a.tensor);
+      if (a.write) of_iteration_.insert(a.tensor);
     }
     return plain;
   }
@@ -164,8 +164,8 @@ class Finder {
   /// Assigns an axis that only one operand depends on to that operand, and the others to the batch.
   /// The innermost axis that is not shared becomes a column.
   bool part_axes() {
-    auto left = moves_with(form_.left, of_round_);
-    auto right = moves_with(form_.right, of_round_);
+    auto left = moves_with(form_.left, of_iteration_);
+    auto right = moves_with(form_.right, of_iteration_);
     if (!left || !right) return false;
     for (std::size_t k = chain_.size(); k-- > 0;) {
       const Symbol v = chain_[k]->variable;
@@ -223,7 +223,7 @@ class Finder {
   std::vector<const Loop*> chain_;
   std::vector<const Loop*> depth_;
   Conditions where_;
-  std::set<std::string> of_round_;  ///< names bound and tensors written in the iteration
+  std::set<std::string> of_iteration_;  ///< names bound and tensors written in the iteration
   Symbols row_, column_;
 };
 

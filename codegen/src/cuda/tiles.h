@@ -31,15 +31,16 @@ struct TileForm {
   std::vector<TileAxis> batch, rows, columns, reduced;  ///< outermost first
   Value left, right;
   Conditions left_where, right_where;  ///< a product counts if both hold
-  const Loop* round;                   ///< the innermost of batch, rows and columns
-  const Stmt* sum;  ///< the reduction, in the body of `round`; all other statements are the rest
+  const Loop* innermost;               ///< the innermost of batch, rows and columns
+  const Stmt*
+      sum;  ///< the reduction, in the body of `innermost`; all other statements are the rest
   const Accumulator* accumulator;
   /// f16 or bf16: both operands are elements of that dtype as they are stored, so that tensor cores
   /// can multiply them. f32: the same, if they may be rounded to tf32.
   std::optional<DType> fragments;
-  bool is_wide = false;  ///< see pipelined_tiles.h
+  bool is_pipelined = false;  ///< see pipelined_tiles.h
 
-  int side() const { return is_wide ? kCudaWideTile : kCudaTile; }
+  int side() const { return is_pipelined ? kCudaPipelinedTile : kCudaTile; }
 };
 
 /// Returns the form of a stage's body, whose shared loops are of kind threads; nullopt if it has

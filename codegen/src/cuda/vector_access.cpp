@@ -41,7 +41,7 @@ class VectorFinder {
       if (loop->begin != Expr(0) || loop->step != Expr(1) || loop->end.has_load()) return false;
       if (mentions_variables(loop->end)) return false;
       variables_.push_back(loop->variable);
-      place_.emplace_back(loop->variable);
+      location_.emplace_back(loop->variable);
       form_.extents.push_back(loop->end);
     }
     round_ = chain.back();
@@ -64,7 +64,7 @@ class VectorFinder {
         continue;
       }
       if (t->role == TensorRole::temporary) return false;
-      if (a.index == place_)
+      if (a.index == location_)
         (a.write ? stores : loads).insert(a.tensor);
       else if (!a.write)
         others.insert(a.tensor);
@@ -87,27 +87,28 @@ class VectorFinder {
 
   void flatten() {
     const Symbol at(SymbolKind::loop, fresh_name(p_, "at"));
-    const std::vector<std::string> packed = form_.packed();
-    const auto is_packed = [&](const std::string& tensor) {
-      return std::ranges::find(packed, tensor) != packed.end();
+    const std::vector<std::string> tensors = form_.vector_tensors();
+    const auto is_by_vectors = [&](const std::string& tensor) {
+      return std::ranges::find(tensors, tensor) != tensors.end();
     };
     Expr count = 1;
     for (const Expr& e : form_.extents) count = count * e;
     Loop loop{at, 0, count, 1, {}, round_->body, LoopKind::threads};
     rewrite_values(loop.body, [&](const Value& v) {
       const auto* load = std::get_if<value::Load>(&v->kind);
-      return load != nullptr && is_packed(load->tensor)
+      return load != nullptr && is_by_vectors(load->tensor)
                  ? load_value(load->tensor, {Expr(at)}, v->dtype)
                  : v;
     });
     for (Stmt& s : loop.body)
-      if (auto* store = std::get_if<Store>(&s.kind); store != nullptr && is_packed(store->tensor))
+      if (auto* store = std::get_if<Store>(&s.kind);
+          store != nullptr && is_by_vectors(store->tensor))
         store->index = {Expr(at)};
     form_.program = p_;
     form_.program.body = stage_;
     form_.program.body.back() = {std::move(loop)};
     for (TensorDecl& t : form_.program.tensors) {
-      if (!is_packed(t.name)) continue;
+      if (!is_by_vectors(t.name)) continue;
       t.shape = {count};
       t.axis_names.clear();
       form_.program.strides.push_back({t.name, 0, 1});
@@ -130,13 +131,13 @@ class VectorFinder {
   const Body& stage_;
   VectorForm form_{};
   std::vector<Symbol> variables_;  ///< variables of the loops
-  std::vector<Expr> place_;        ///< the variables as an index
+  std::vector<Expr> location_;     ///< the variables as an index
   const Loop* round_ = nullptr;
 };
 
 }  // namespace
 
-std::vector<std::string> VectorForm::packed() const {
+std::vector<std::string> VectorForm::vector_tensors() const {
   std::vector<std::string> all = loads;
   all.insert(all.end(), stores.begin(), stores.end());
   return all;
@@ -154,24 +155,24 @@ namespace mote::emit {
 void Writer::vector_loops(const Loop& loop, const Facts& facts) {
   const int n = vectors_->elements;
   const std::string count = names_.fresh("count");
-  const std::string pack = names_.fresh("pack");
+  const std::string vector = names_.fresh("vector");
   const std::string& at = names_.symbol(loop.variable);
   Facts inside = facts;
   inside.set_range(loop.variable, loop.begin, loop.end);
   const auto type_of = [&](const std::string& tensor) {
-    return fmt::format("mote_pack<{}, {}>", storage_type(find_tensor(p_, tensor)->dtype), n);
+    return fmt::format("mote_vector<{}, {}>", storage_type(find_tensor(p_, tensor)->dtype), n);
   };
 
   line(fmt::format("const int64_t {} = {};", count, printer_.expr(loop.end, facts).text));
   line(fmt::format("for (int64_t {0} = mote_thread(); {0} < {1} / {2}; {0} += mote_threads()) {{",
-                   pack, count, n));
+                   vector, count, n));
   ++indent_;
   Names whole = names_;
-  for (const std::string& tensor : vectors_->packed()) {
-    const std::string own = names_.fresh(names_.tensor(tensor) + "_pack");
+  for (const std::string& tensor : vectors_->vector_tensors()) {
+    const std::string own = names_.fresh(names_.tensor(tensor) + "_vector");
     const bool is_load = std::ranges::find(vectors_->loads, tensor) != vectors_->loads.end();
     line(is_load ? fmt::format("const {0} {1} = ((const {0} *){2})[{3}];", type_of(tensor), own,
-                               printer_.read(names_.tensor(tensor)), pack)
+                               printer_.read(names_.tensor(tensor)), vector)
                  : fmt::format("{} {};", type_of(tensor), own));
     names_.rename_tensor(tensor, own + ".of");
   }
@@ -181,12 +182,12 @@ void Writer::vector_loops(const Loop& loop, const Facts& facts) {
   body(loop.body, inside);
   --indent_;
   line("}");
-  for (const std::string& tensor : vectors_->packed()) {
+  for (const std::string& tensor : vectors_->vector_tensors()) {
     const std::string own = names_.tensor(tensor);
     names_.rename_tensor(tensor, whole.tensor(tensor));
     if (std::ranges::find(vectors_->stores, tensor) != vectors_->stores.end())
       line(fmt::format("(({} *){})[{}] = {};", type_of(tensor), printer_.read(whole.tensor(tensor)),
-                       pack, own.substr(0, own.size() - 3)));
+                       vector, own.substr(0, own.size() - 3)));
   }
   --indent_;
   line("}");

@@ -21,7 +21,7 @@ struct VectorForm {
   std::vector<std::string> stores;  ///< tensors of which each iteration stores its own element
   int elements;  ///< the number of the widest of their elements that 16 bytes hold
 
-  std::vector<std::string> packed() const;
+  std::vector<std::string> vector_tensors() const;
 };
 
 /// Returns nullopt if an iteration accesses anything other than elements at its own index and

@@ -42,7 +42,7 @@ void add_names(const Stmt& s, bool is_nested, Effects& e) {
   if (const Loop* loop = as_loop(s))
     for (const Accumulator& a : loop->accumulators) e.bound.insert(a.name);
   for_each_value(s, [&](const Value& v) {
-    if (const auto* bound = std::get_if<value::Bound>(&v->kind)) e.used.insert(bound->name);
+    if (const auto* bound = std::get_if<value::Named>(&v->kind)) e.used.insert(bound->name);
     if (const auto* a = std::get_if<value::Accumulated>(&v->kind)) e.used.insert(a->name);
   });
   for_each_expr(s, [&](const Expr& expr) {

@@ -118,7 +118,7 @@ Text Printer::value(const Value& v) const {
                                [](const value::Accumulated& a) -> Text {
                                  return {a.name, kTight};
                                },
-                               [](const value::Bound& b) -> Text {
+                               [](const value::Named& b) -> Text {
                                  return {b.name, kTight};
                                }},
                     v->kind);

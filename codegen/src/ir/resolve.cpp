@@ -138,7 +138,7 @@ class Resolver {
     code.kind = ValueCode::Kind::accumulated;
     code.slot = slot(accumulators_, a.name);
   }
-  void fill(const value::Bound& b, ValueCode& code) {
+  void fill(const value::Named& b, ValueCode& code) {
     code.kind = ValueCode::Kind::let;
     code.slot = slot(lets_, b.name);
   }

@@ -52,7 +52,7 @@ struct SameKind {
   bool operator()(const value::Accumulated& a) const {
     return a.name == peer<value::Accumulated>().name;
   }
-  bool operator()(const value::Bound& a) const { return a.name == peer<value::Bound>().name; }
+  bool operator()(const value::Named& a) const { return a.name == peer<value::Named>().name; }
 };
 
 }  // namespace
@@ -89,8 +89,8 @@ Value accumulated_value(std::string_view name, DType dtype) {
   return make(value::Accumulated{std::string(name)}, dtype);
 }
 
-Value bound_value(std::string_view name, DType dtype) {
-  return make(value::Bound{std::string(name)}, dtype);
+Value named_value(std::string_view name, DType dtype) {
+  return make(value::Named{std::string(name)}, dtype);
 }
 
 bool equal(const Value& a, const Value& b) {

@@ -139,7 +139,7 @@ void Scope::node(const value::Accumulated& a, DType dtype) const {
   check(dtype == expected, "accumulator {} is {}, read as {}", a.name, name(expected), name(dtype));
 }
 
-void Scope::node(const value::Bound& b, DType dtype) const {
+void Scope::node(const value::Named& b, DType dtype) const {
   const auto found = visible_.find(b.name);
   check(found != visible_.end() && found->second.kind == Name::Kind::let,
         "{} is used out of its scope", b.name);

@@ -56,7 +56,7 @@ class Scope {
   void node(const value::Op& op, DType dtype) const;
   void node(const value::Guard& g, DType dtype) const;
   void node(const value::Accumulated& a, DType dtype) const;
-  void node(const value::Bound& b, DType dtype) const;
+  void node(const value::Named& b, DType dtype) const;
 };
 
 }  // namespace mote::verification

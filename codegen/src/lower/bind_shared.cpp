@@ -57,7 +57,7 @@ class Binder {
     if (references_.at(v.get()) > 1 && guards) {
       const std::string name = fresh_("v");
       out_.push_back({Let{name, guard_value(*guards, result, zero(v->dtype))}});
-      result = bound_value(name, v->dtype);
+      result = named_value(name, v->dtype);
     }
     kept_alive_.push_back(v);
     return replaced_[v.get()] = result;

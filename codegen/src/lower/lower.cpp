@@ -139,10 +139,10 @@ class Lowering {
     std::vector<Expr> index;
     for (std::size_t k = 0; k < x.shape().size(); ++k)
       index.push_back(open_loop(x.node(), k, loops, scope.facts));
-    const std::vector<Expr> place = to(index, scope);
+    const std::vector<Expr> location = to(index, scope);
     Conditions inside;
     for (std::size_t k = 0; k < shape.size(); ++k) {
-      const Conditions c = in_range(place[k], shape[k]);
+      const Conditions c = in_range(location[k], shape[k]);
       inside.insert(inside.end(), c.begin(), c.end());
     }
     const auto kept = clean(inside, scope.facts);
@@ -150,7 +150,7 @@ class Lowering {
     scope.facts = assuming(scope.facts, *kept);
     scope.guards = *kept;
     const Value v = value_of(x, index, scope);
-    scope.body.push_back({StoreReduce{tensor, place, op, v}});
+    scope.body.push_back({StoreReduce{tensor, location, op, v}});
     Body body = named(scope);
     if (!kept->empty()) {
       Body inner;

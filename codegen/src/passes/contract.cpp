@@ -229,7 +229,7 @@ void name_scalars(LoopProgram& p) {
   if (bound.empty()) return;
   rewrite_values(p.body, [&](const Value& v) {
     const auto* l = std::get_if<value::Load>(&v->kind);
-    return l && bound.count(l->tensor) ? bound_value(l->tensor, v->dtype) : v;
+    return l && bound.count(l->tensor) ? named_value(l->tensor, v->dtype) : v;
   });
   std::erase_if(p.tensors, [&](const TensorDecl& t) { return bound.count(t.name) > 0; });
 }

@@ -57,7 +57,7 @@ class Deferrer {
     std::string name = fresh_name(p_, store.tensor + "_value");
     while (!names_.insert(name).second) name += "_";
     const DType dtype = store.value->dtype;
-    Stmt let{Let{name, std::exchange(store.value, bound_value(name, dtype))}};
+    Stmt let{Let{name, std::exchange(store.value, named_value(name, dtype))}};
     const auto at = body.begin() + static_cast<std::ptrdiff_t>(k);
     std::rotate(at, at + 1, body.begin() + static_cast<std::ptrdiff_t>(last) + 1);
     body[last] = {std::move(store)};

@@ -154,7 +154,7 @@ class NameReaders {
     });
     for_each_value(s, [&](const Value& v) {
       if (const auto* a = std::get_if<value::Accumulated>(&v->kind)) reads(a->name);
-      if (const auto* b = std::get_if<value::Bound>(&v->kind)) reads(b->name);
+      if (const auto* b = std::get_if<value::Named>(&v->kind)) reads(b->name);
     });
   }
 

@@ -72,7 +72,7 @@ class Needs {
       for_each_value(s, [&](const Value& v) {
         if (const auto* x = std::get_if<value::Load>(&v->kind))
           changed = add(x->tensor, mask) || changed;
-        if (const auto* x = std::get_if<value::Bound>(&v->kind))
+        if (const auto* x = std::get_if<value::Named>(&v->kind))
           changed = add(x->name, mask) || changed;
         if (const auto* x = std::get_if<value::Accumulated>(&v->kind))
           changed = add(x->name, mask) || changed;

@@ -23,7 +23,7 @@ struct Target {
   bool is(const Value& v) const {
     if (const auto* l = std::get_if<value::Load>(&v->kind))
       return index && l->tensor == name && l->index == *index;
-    const auto* b = std::get_if<value::Bound>(&v->kind);
+    const auto* b = std::get_if<value::Named>(&v->kind);
     return b && !index && b->name == name;
   }
 };
@@ -124,7 +124,7 @@ class Substituter {
     for_each(p_.body, [this](const Stmt& s) {
       for_each_value(s, [this](const Value& v) {
         if (const auto* l = std::get_if<value::Load>(&v->kind)) ++reads_[l->tensor];
-        if (const auto* b = std::get_if<value::Bound>(&v->kind)) ++reads_[b->name];
+        if (const auto* b = std::get_if<value::Named>(&v->kind)) ++reads_[b->name];
       });
     });
   }
@@ -226,20 +226,20 @@ void replace_constant_names(LoopProgram& p) {
       for_each_load(e, [&](const Atom& a) { in_index.insert(a.tensor); });
     });
     for_each_value(s, [&](const Value& v) {
-      if (const auto* b = std::get_if<value::Bound>(&v->kind)) read.insert(b->name);
+      if (const auto* b = std::get_if<value::Named>(&v->kind)) read.insert(b->name);
     });
   });
   for_each(p.body, [&](const Stmt& s) {
     const auto* let = std::get_if<Let>(&s.kind);
     if (!let || !is_constant_name(*let) || !read.count(let->name) || in_index.count(let->name))
       return;
-    const auto* other = std::get_if<value::Bound>(&let->value->kind);
+    const auto* other = std::get_if<value::Named>(&let->value->kind);
     const auto known = other ? values.find(other->name) : values.end();
     values[let->name] = known == values.end() ? let->value : known->second;
   });
   if (values.empty()) return;
   rewrite_values(p.body, [&](const Value& v) {
-    const auto* b = std::get_if<value::Bound>(&v->kind);
+    const auto* b = std::get_if<value::Named>(&v->kind);
     const auto found = b ? values.find(b->name) : values.end();
     return found == values.end() ? v : found->second;
   });

@@ -58,9 +58,9 @@ bool is_in(const TensorReference& r, const Stmt& s) {
   return std::ranges::find(r.path, &s) != r.path.end();
 }
 
-class Rounds {
+class Iterations {
  public:
-  Rounds(const LoopProgram& p, const Stmt& s)
+  Iterations(const LoopProgram& p, const Stmt& s)
       : p_(p), s_(s), loop_(*as_loop(s)), base_(facts_of(p)), all_(references(p.body)) {
     for (const TensorReference& r : all_) {
       if (!is_in(r, s)) continue;
@@ -118,7 +118,7 @@ class Rounds {
 
   /// Returns the length if conditions around the reference confine its index to the `length`
   /// elements from v * length on.
-  std::optional<Expr> segment_of(const TensorReference& r, std::size_t axis) const {
+  std::optional<Expr> range_of(const TensorReference& r, std::size_t axis) const {
     const Expr& index = r.index[axis];
     std::optional<Expr> length;
     bool ends = false;
@@ -149,15 +149,15 @@ class Rounds {
     return changed;
   }
 
-  bool are_in_segments(const std::vector<const TensorReference*>& touched, std::size_t axis) const {
-    const auto length = segment_of(*touched.front(), axis);
+  bool are_in_ranges(const std::vector<const TensorReference*>& touched, std::size_t axis) const {
+    const auto length = range_of(*touched.front(), axis);
     return length && std::ranges::all_of(touched, [&](const TensorReference* r) {
-             return segment_of(*r, axis) == length;
+             return range_of(*r, axis) == length;
            });
   }
 
   bool are_apart(const std::vector<const TensorReference*>& touched, std::size_t axis) const {
-    if (are_in_segments(touched, axis)) return true;
+    if (are_in_ranges(touched, axis)) return true;
     std::optional<Along> first;
     bool moves = false;
     for (const TensorReference* r : touched) {
@@ -294,7 +294,7 @@ bool holds_loop(const Body& body) {
 }
 
 std::optional<std::set<std::string>> independent_iterations(const LoopProgram& p, const Stmt& s) {
-  return Rounds(p, s).run();
+  return Iterations(p, s).run();
 }
 
 std::optional<SharedLoops> shared_loops(const LoopProgram& p, const Stmt& s) {

@@ -129,7 +129,7 @@ class Keeper {
   void take(Loop& folds, Fold& fold, const Loop& stores, Store& store,
             const std::vector<Expr>& index, const Value& part, const Value& stored) {
     const std::string name = fresh_name(p_, "kept");
-    const Value bound = bound_value(name, part->dtype);
+    const Value bound = named_value(name, part->dtype);
     const auto there = [&](const Expr& e) {
       return e.substitute({{folds.variable, Expr(stores.variable)}});
     };

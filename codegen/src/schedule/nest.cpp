@@ -46,7 +46,7 @@ bool add_range(const Loop& loop, ReductionNest& nest) {
 /// Replaces names that a Let of the body binds.
 Value unbound(const Value& v, const std::map<std::string, Value>& bound) {
   return rewrite(v, [&](const Value& node) {
-    const auto* b = std::get_if<value::Bound>(&node->kind);
+    const auto* b = std::get_if<value::Named>(&node->kind);
     const auto found = b == nullptr ? bound.end() : bound.find(b->name);
     return found == bound.end() ? node : found->second;
   });

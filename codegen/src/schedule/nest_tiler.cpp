@@ -184,15 +184,15 @@ Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o, Body& o
   const Conditions conditions = is_ahead
                                     ? conditions_of(r, o.side)
                                     : both(conditions_of(r, o.side), r.shared.other_conditions);
-  Body& place = is_ahead        ? ahead_
-                : is_column     ? before_rows_
-                : rows_outside_ ? before_vectors_
-                                : out;
+  Body& location = is_ahead        ? ahead_
+                   : is_column     ? before_rows_
+                   : rows_outside_ ? before_vectors_
+                                   : out;
   const auto fill = [&](const std::vector<LoopRange>& loops, Conditions where, Value value) {
     Body store;
     store.push_back({Store{name, index, std::move(value)}});
     std::ranges::move(in_own_loops(loops, under(std::move(where), std::move(store))),
-                      std::back_inserter(place));
+                      std::back_inserter(location));
   };
   if (!is_column || !conditions.empty()) fill(all, {}, constant(0.0, o.value->dtype));
   fill(filled, at(conditions, element), substitute(o.value, element));
@@ -232,7 +232,7 @@ void NestTiler::move_loop(const Loop& loop, Body& out) {
     const std::string sums =
         add_tensor(fold.accumulator, dtype, amounts(), scope(), TensorMemory::registers);
     const Value term = rewrite(r.shared.terms[k], [&](const Value& v) {
-      const auto* bound = std::get_if<value::Bound>(&v->kind);
+      const auto* bound = std::get_if<value::Named>(&v->kind);
       const auto operand = bound == nullptr ? operands.end() : operands.find(bound->name);
       return operand == operands.end() ? v : operand->second;
     });

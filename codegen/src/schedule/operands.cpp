@@ -14,7 +14,7 @@ namespace {
 bool reads(const Value& v, const std::set<std::string>& own) {
   bool found = false;
   for_each_value(v, [&](const Value& node) {
-    if (const auto* x = std::get_if<value::Bound>(&node->kind)) found |= own.contains(x->name);
+    if (const auto* x = std::get_if<value::Named>(&node->kind)) found |= own.contains(x->name);
     if (const auto* x = std::get_if<value::Accumulated>(&node->kind))
       found |= own.contains(x->name);
     if (const auto* x = std::get_if<value::Load>(&node->kind)) found |= own.contains(x->tensor);
@@ -54,7 +54,7 @@ class Splitter {
 
   /// Returns true if an operand of the side is a factor of the term.
   bool has_factor(const Value& term, Side side) const {
-    if (const auto* b = std::get_if<value::Bound>(&term->kind))
+    if (const auto* b = std::get_if<value::Named>(&term->kind))
       for (std::size_t k = 0; k < operands.size(); ++k)
         if (b->name == operand_name(k)) return operands[k].side == side;
     const auto* op = std::get_if<value::Op>(&term->kind);
@@ -70,7 +70,7 @@ class Splitter {
     const auto found = std::ranges::find_if(operands, same);
     const auto k = static_cast<std::size_t>(found - operands.begin());
     if (found == operands.end()) operands.push_back({v, side});
-    return bound_value(operand_name(k), v->dtype);
+    return named_value(operand_name(k), v->dtype);
   }
 
   Symbol vector_, rows_;

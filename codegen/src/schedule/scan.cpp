@@ -83,17 +83,17 @@ class Scan {
  public:
   explicit Scan(LoopProgram& p) : p_(p), facts_(bounds_of(*p.source)) {}
 
-  /// Applies the step to the body; `round` is the variable of the loop around it.
-  void run(Body& body, const std::string& round) {
+  /// Applies the step to the body; `iteration` is the variable of the loop around it.
+  void run(Body& body, const std::string& iteration) {
     for (std::size_t k = 0; k < body.size(); ++k) {
-      if (auto carried = carry(body[k], round)) {
+      if (auto carried = carry(body[k], iteration)) {
         body.erase(body.begin() + static_cast<std::ptrdiff_t>(k));
         body.insert(body.begin() + static_cast<std::ptrdiff_t>(k), carried->begin(),
                     carried->end());
       }
       const Loop* loop = as_loop(body[k]);
       if (Body* inner = nested_body(body[k]))
-        run(*inner, loop != nullptr ? loop->variable.name() : round);
+        run(*inner, loop != nullptr ? loop->variable.name() : iteration);
     }
   }
 
@@ -103,7 +103,7 @@ class Scan {
   using Prefixes = std::map<std::size_t, std::vector<Prefix>>;  ///< by position in a body
 
   /// Returns the statements that replace the loop over n.
-  std::optional<Body> carry(const Stmt& s, const std::string& round) {
+  std::optional<Body> carry(const Stmt& s, const std::string& iteration) {
     const Loop* along = as_loop(s);
     if (along == nullptr || along->begin != Expr(0) || along->step != Expr(1) ||
         along->end.has_load())
@@ -114,7 +114,7 @@ class Scan {
     const auto shared = shared_loops(p_, s);
     if (!shared || !shared->own.empty() || shared->loops.size() != chain.size())
       return std::nullopt;
-    return carried(chain, found, chain.size() > 1 ? chain.back()->variable.name() : round);
+    return carried(chain, found, chain.size() > 1 ? chain.back()->variable.name() : iteration);
   }
 
   /// Returns the prefixes in the body; if they run in different directions, only those that run as
@@ -176,9 +176,9 @@ class Scan {
   }
 
   /// Returns true if the terms are only folds, of values that do not change with n.
-  static bool is_alone(const Body& terms, const Body& body, std::size_t place, Symbol n) {
+  static bool is_alone(const Body& terms, const Body& body, std::size_t location, Symbol n) {
     Body rest = body;
-    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(place));
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(location));
     const Effects own = effects_of(terms);
     bool changes = false;
     for_each(terms, [&](const Stmt& s) {
@@ -188,7 +188,7 @@ class Scan {
   }
 
   Body carried(const std::vector<const Loop*>& chain, const Prefixes& prefixes,
-               const std::string& round) {
+               const std::string& iteration) {
     const Loop& along = *chain.front();
     const Body& body = chain.back()->body;
     const Expr flip = prefixes.begin()->second.front().flip;
@@ -207,7 +207,7 @@ class Scan {
         continue;
       }
       for (const Prefix& prefix : found->second) {
-        open(prefix.terms.accumulators, round, nest);
+        open(prefix.terms.accumulators, iteration, nest);
         add_terms(prefix, Expr(n), element(Expr(n) - prefix.gap), moved.body);
         steps.push_back({n, step(prefix, along)});
       }
@@ -226,9 +226,10 @@ class Scan {
   }
 
   /// Turns the accumulators into scalars of the same names, neutral before the first iteration.
-  void open(const std::vector<Accumulator>& accumulators, const std::string& round, Body& before) {
+  void open(const std::vector<Accumulator>& accumulators, const std::string& iteration,
+            Body& before) {
     for (const Accumulator& a : accumulators) {
-      p_.tensors.push_back({a.name, TensorRole::temporary, a.dtype, {}, {}, round});
+      p_.tensors.push_back({a.name, TensorRole::temporary, a.dtype, {}, {}, iteration});
       carried_.insert(a.name);
       before.push_back({Store{a.name, {}, constant(neutral(a.op, a.dtype), a.dtype)}});
     }

@@ -146,7 +146,7 @@ Stmt Tiler::over_tile(Body body) {
 }
 
 Value Tiler::on_arrays(const Value& v) const {
-  const auto* bound = std::get_if<value::Bound>(&v->kind);
+  const auto* bound = std::get_if<value::Named>(&v->kind);
   const auto* folded = std::get_if<value::Accumulated>(&v->kind);
   const auto* loaded = std::get_if<value::Load>(&v->kind);
   if (bound == nullptr && folded == nullptr && loaded == nullptr) return v;

@@ -36,24 +36,24 @@ std::string contract_c(const std::string& name, const char* accumulator, std::si
 
 }  // namespace
 
-bool has_fast_variant(const Program& program, DType dtype) {
+bool has_gen_variant(const Program& program, DType dtype) {
   return is_real(dtype) && !returns_what_it_draws(program);
 }
 
-std::string fast_accuracy_c() {
+std::string gen_accuracy_c() {
   std::string functions;
-  for (const FunctionAccuracy& f : fast_accuracy())
+  for (const FunctionAccuracy& f : gen_accuracy())
     functions +=
         fmt::format("{}{{\"{}\", {}, 0, 0}}", functions.empty() ? "" : ", ", f.function, f.ulp);
   return fmt::format("static const mote_accuracy functions_f32[] = {{{}}};\n", functions);
 }
 
-std::string fast_contract_c(const std::string& name, DType dtype, bool may_multiply_padding) {
+std::string gen_contract_c(const std::string& name, DType dtype, bool may_multiply_padding) {
   const char* form = may_multiply_padding ? "padding_multiplied" : "direct";
   if (dtype == DType::f64) return contract_c(name, "MOTE_ACC_NATIVE", 0, form);
   // Sums of 16-bit reals are kept in float.
   return contract_c(name, is_narrow(dtype) ? "MOTE_ACC_F32" : "MOTE_ACC_NATIVE",
-                    fast_accuracy().size(), form);
+                    gen_accuracy().size(), form);
 }
 
 std::string reference_contract_c(const std::string& name) {

@@ -12,10 +12,10 @@ namespace mote::blocks {
 namespace {
 
 /// The argument that equals the result; null if none does.
-const Place* result_of(const Step& step, const std::function<bool(const Place&)>& holds) {
+const Location* result_of(const Step& step, const std::function<bool(const Location&)>& holds) {
   const auto* m = as<uop::Map>(step.node);
   if (m == nullptr || step.loop != nullptr || step.gathers || step.stores) return nullptr;
-  const std::vector<Place>& args = step.args;
+  const std::vector<Location>& args = step.args;
   if (m->op == MapOp::where) {
     if (!args[0].single) return nullptr;
     return holds(args[0]) ? &args[1] : &args[2];
@@ -30,16 +30,16 @@ const Place* result_of(const Step& step, const std::function<bool(const Place&)>
 }
 
 /// Makes the step that computes a block write its result to `to`.
-void redirect(std::vector<Step>& steps, std::map<int, Place>& instead, const Place& block,
-              const Place& to) {
-  const auto is_block = [&](const Place& p) {
-    return p.kind == Place::Kind::block && p.at == block.at;
+void redirect(std::vector<Step>& steps, std::map<int, Location>& instead, const Location& block,
+              const Location& to) {
+  const auto is_block = [&](const Location& p) {
+    return p.kind == Location::Kind::block && p.at == block.at;
   };
-  for (auto& [from, place] : instead)
-    if (is_block(place)) place = to;
+  for (auto& [from, location] : instead)
+    if (is_block(location)) location = to;
   instead[block.at] = to;
   for (Step& step : steps) {
-    for (Place& p : step.args)
+    for (Location& p : step.args)
       if (is_block(p)) p = to;
     if (is_block(step.result)) step.result = to;
   }
@@ -48,23 +48,23 @@ void redirect(std::vector<Step>& steps, std::map<int, Place>& instead, const Pla
 }  // namespace
 
 bool is_decidable(const Step& step) {
-  return result_of(step, [](const Place&) { return true; }) != nullptr;
+  return result_of(step, [](const Location&) { return true; }) != nullptr;
 }
 
 std::vector<Step> decided(const std::vector<Step>& steps,
-                          const std::function<bool(const Place&)>& holds) {
-  std::map<int, Place> instead;  // the replacement of each block
+                          const std::function<bool(const Location&)>& holds) {
+  std::map<int, Location> instead;  // the replacement of each block
   std::vector<Step> all;
   for (Step step : steps) {
-    for (Place& p : step.args)
-      if (p.kind == Place::Kind::block)
+    for (Location& p : step.args)
+      if (p.kind == Location::Kind::block)
         if (const auto at = instead.find(p.at); at != instead.end()) p = at->second;
-    const Place* same = result_of(step, holds);
-    if (same != nullptr && step.result.kind == Place::Kind::block) {
+    const Location* same = result_of(step, holds);
+    if (same != nullptr && step.result.kind == Location::Kind::block) {
       instead[step.result.at] = *same;
       continue;
     }
-    if (same != nullptr && same->kind == Place::Kind::block) {
+    if (same != nullptr && same->kind == Location::Kind::block) {
       redirect(all, instead, *same, step.result);
       continue;
     }
@@ -78,10 +78,10 @@ std::vector<Step> decided(const std::vector<Step>& steps,
   std::vector<Step> left;
   for (std::size_t k = all.size(); k-- > 0;) {
     Step& step = all[k];
-    const bool is_block = step.result.kind == Place::Kind::block;
+    const bool is_block = step.result.kind == Location::Kind::block;
     if (is_block && !step.stores && !read.contains(step.result.at)) continue;
-    for (const Place& p : step.args)
-      if (p.kind == Place::Kind::block) read.insert(p.at);
+    for (const Location& p : step.args)
+      if (p.kind == Location::Kind::block) read.insert(p.at);
     left.push_back(std::move(step));
   }
   std::ranges::reverse(left);

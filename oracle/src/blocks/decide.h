@@ -15,6 +15,6 @@ bool is_decidable(const Step& step);
 /// The remaining steps; `holds` gives the truth of a location whose value is the same for all
 /// elements. Each result has a block of its own, before and after.
 std::vector<Step> decided(const std::vector<Step>& steps,
-                          const std::function<bool(const Place&)>& holds);
+                          const std::function<bool(const Location&)>& holds);
 
 }  // namespace mote::blocks

@@ -41,10 +41,10 @@ std::map<Symbol, Expr> loops_read(const uop::Reindex& r) {
 /// Maps the loops of a reduction's result to those of its terms.
 std::map<Symbol, Expr> loops_of_terms(const uop::Reduce& r) {
   std::map<Symbol, Expr> names;
-  int place = 0;
+  int location = 0;
   for (int k = 0; k < r.x.rank(); ++k)
     if (std::ranges::find(r.axes, k) == r.axes.end())
-      names.emplace(loop_symbol(place++), Expr::loop(k));
+      names.emplace(loop_symbol(location++), Expr::loop(k));
   return names;
 }
 

@@ -40,7 +40,7 @@ double weight(const Step& step) {
   constexpr double kRead = 3;
   constexpr double kKept = 2;
   const bool keeps =
-      step.result.kind == Place::Kind::array && as<uop::Reduce>(step.node) == nullptr;
+      step.result.kind == Location::Kind::array && as<uop::Reduce>(step.node) == nullptr;
   return (as<uop::Reindex>(step.node) || step.gathers ? kRead : 1) + (keeps ? kKept : 0);
 }
 
@@ -162,7 +162,7 @@ std::size_t Evaluator::bytes(const Case& c) const {
     if (plan.arrays[k].input >= 0 && !add(size[k])) return kTooMany;
   const auto made = [&](const std::vector<Step>& steps) {
     return std::ranges::all_of(steps, [&](const Step& step) {
-      return step.result.kind != Place::Kind::array ||
+      return step.result.kind != Location::Kind::array ||
              add(size[static_cast<std::size_t>(step.result.at)]);
     });
   };

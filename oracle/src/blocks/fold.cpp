@@ -75,13 +75,13 @@ Fold::Fold(ReduceOp op, DType dtype, const Extents& shape, const std::vector<int
            Cell* result, I64 result_count)
     : op_(op), dtype_(dtype), result_(result) {
   I64 stride = 1;
-  I64 place = 1;
+  I64 location = 1;
   const std::vector<Axis> all = merged(shape, axes);
   for (std::size_t k = all.size(); k-- > 0;) {
     shape_.insert(shape_.begin(), all[k].extent);
     strides_.insert(strides_.begin(), all[k].reduced ? 0 : stride);
-    places_.insert(places_.begin(), all[k].reduced ? place : 0);
-    (all[k].reduced ? place : stride) *= all[k].extent;
+    locations_.insert(locations_.begin(), all[k].reduced ? location : 0);
+    (all[k].reduced ? location : stride) *= all[k].extent;
   }
   Cell start{};
   if (finds_position(op)) {
@@ -195,13 +195,13 @@ void Fold::add(const Operand& x, I64 first, I64 count) {
 void Fold::add_best(const Operand& x, I64 first, I64 count) {
   runs(first, count, [&](const Walk& walk, I64 from, I64 n) {
     I64 at = offset(walk.index(), strides_);
-    I64 place = offset(walk.index(), places_);
-    for (I64 k = from; k < from + n; ++k, at += strides_.back(), place += places_.back()) {
+    I64 location = offset(walk.index(), locations_);
+    for (I64 k = from; k < from + n; ++k, at += strides_.back(), location += locations_.back()) {
       const Cell v = x.at[x.single ? 0 : k];
       Cell& best = best_[static_cast<std::size_t>(at)];
       if (result_[at].whole >= 0 && !gives_way(op_, dtype_, best, v)) continue;
       best = v;
-      result_[at].whole = place;
+      result_[at].whole = location;
     }
   });
 }

@@ -14,7 +14,7 @@ template <std::size_t kFolds>
 struct Summands;
 
 /// The cells of a result to which the elements of a block go.
-class Places {
+class Locations {
  public:
   void set(const std::int64_t* to, std::int64_t count);
   /// True if neighbours that go to the same cell come in groups of fewer than four on average.
@@ -53,11 +53,11 @@ class Fold {
   /// Sums booleans as reals: counts how many hold.
   void add_counts(const Operand& x, std::int64_t first, std::int64_t count);
   /// Takes in elements in any order; each goes to the cell that `at` gives.
-  void add_at(const Operand& x, const Places& at) const;
-  void add_counts_at(const Operand& x, const Places& at) const;
+  void add_at(const Operand& x, const Locations& at) const;
+  void add_counts_at(const Operand& x, const Locations& at) const;
   /// Takes in elements of several real sums, each at the cell that `at` gives.
   static void add_together_at(std::span<const Fold> folds, std::span<const Operand> x,
-                              const Places& at);
+                              const Locations& at);
   /// Takes in real sums over the same axes of elements of one shape, so that their additions do not
   /// wait for one another.
   static void add_together(std::span<const Fold> folds, std::span<const Operand> x,
@@ -73,21 +73,21 @@ class Fold {
   template <std::size_t kFolds>
   static void add_all(const Fold* folds, const Operand* x, std::int64_t first, std::int64_t count);
   template <std::size_t kFolds>
-  static void add_all_at(const Fold* folds, const Operand* x, const Places& at);
+  static void add_all_at(const Fold* folds, const Operand* x, const Locations& at);
   template <bool kLeast>
-  void add_extremes_at(const Operand& x, const Places& at) const;
+  void add_extremes_at(const Operand& x, const Locations& at) const;
   template <bool kLeast>
   void add_extremes(const Operand& x, std::int64_t first, std::int64_t count) const;
-  void add_each(const Operand& x, const Places& at) const;
+  void add_each(const Operand& x, const Locations& at) const;
   void add_best(const Operand& x, std::int64_t first, std::int64_t count);
   bool into_one() const { return strides_.back() == 0; }
   static std::int64_t offset(std::span<const std::int64_t> index, const Extents& strides);
 
   ReduceOp op_;
   DType dtype_;
-  Extents shape_;    ///< adjacent axes that are both kept or both reduced are merged
-  Extents strides_;  ///< strides in the result; 0: a reduced axis
-  Extents places_;   ///< strides of the position among the reduced axes; 0: a kept axis
+  Extents shape_;      ///< adjacent axes that are both kept or both reduced are merged
+  Extents strides_;    ///< strides in the result; 0: a reduced axis
+  Extents locations_;  ///< strides of the position among the reduced axes; 0: a kept axis
   Cell* result_;
   std::vector<Cell> best_;  ///< argmax, argmin: the values at the positions
 };

@@ -12,7 +12,7 @@ using I64 = std::int64_t;
 
 }  // namespace
 
-void Places::set(const I64* to, I64 count) {
+void Locations::set(const I64* to, I64 count) {
   constexpr I64 kAtOnce = 8;
   to_ = to;
   count_ = count;
@@ -33,7 +33,7 @@ void Places::set(const I64* to, I64 count) {
 }
 
 template <std::size_t kFolds>
-void Fold::add_all_at(const Fold* folds, const Operand* x, const Places& at) {
+void Fold::add_all_at(const Fold* folds, const Operand* x, const Locations& at) {
   const Summands<kFolds> of = summands<kFolds>(folds, x);
   at.for_each_group([&](I64 begin, I64 end, I64 to) {
     of.template add_lines<1>({begin, 0, 1, end - begin, 1, to}, 0);
@@ -41,7 +41,7 @@ void Fold::add_all_at(const Fold* folds, const Operand* x, const Places& at) {
 }
 
 void Fold::add_together_at(std::span<const Fold> folds, std::span<const Operand> x,
-                           const Places& at) {
+                           const Locations& at) {
   if (at.apart()) {
     for (std::size_t k = 0; k < folds.size(); ++k) folds[k].add_each(x[k], at);
     return;
@@ -50,14 +50,14 @@ void Fold::add_together_at(std::span<const Fold> folds, std::span<const Operand>
 }
 
 template <bool kLeast>
-void Fold::add_extremes_at(const Operand& x, const Places& at) const {
+void Fold::add_extremes_at(const Operand& x, const Locations& at) const {
   at.for_each_group([&](I64 begin, I64 end, I64 to) {
     Cell& y = result_[to];
     y.real = extreme<kLeast>(y.real, x.at + (x.single ? 0 : begin), 1, x.single ? 1 : end - begin);
   });
 }
 
-void Fold::add_each(const Operand& x, const Places& at) const {
+void Fold::add_each(const Operand& x, const Locations& at) const {
   with_taker(op_, dtype_, [&](const auto& make) {
     at.for_each([&](I64 k, I64 to) {
       auto y = make(result_[to]);
@@ -67,7 +67,7 @@ void Fold::add_each(const Operand& x, const Places& at) const {
   });
 }
 
-void Fold::add_at(const Operand& x, const Places& at) const {
+void Fold::add_at(const Operand& x, const Locations& at) const {
   if (!is_real(dtype_) || at.apart()) return add_each(x, at);
   if (op_ == ReduceOp::sum) return add_all_at<1>(this, &x, at);
   if (op_ == ReduceOp::min) return add_extremes_at<true>(x, at);
@@ -75,7 +75,7 @@ void Fold::add_at(const Operand& x, const Places& at) const {
   add_each(x, at);
 }
 
-void Fold::add_counts_at(const Operand& x, const Places& at) const {
+void Fold::add_counts_at(const Operand& x, const Locations& at) const {
   if (at.apart())
     return at.for_each([&](I64 k, I64 to) {
       result_[to].real += static_cast<double>(x.at[x.single ? 0 : k].whole);

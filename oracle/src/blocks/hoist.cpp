@@ -84,10 +84,10 @@ class Hoister {
     if (!is_new) return at->second;
     hoists_ = true;
     std::vector<IndexText> from;
-    int place = 0;
+    int location = 0;
     for (int k = 0; k < u.rank(); ++k) {
-      if (has_axis(own, k)) from.emplace_back(Expr::loop(place));
-      place += has_axis(axes, k) ? 1 : 0;
+      if (has_axis(own, k)) from.emplace_back(Expr::loop(location));
+      location += has_axis(axes, k) ? 1 : 0;
     }
     const Number fill = is_real(u.dtype()) ? Number(0.0) : Number(0);
     const Uop v = reindex(over(u, own), shape(u, axes), from, fill);
@@ -103,9 +103,9 @@ class Hoister {
   /// The expression in the loops of those axes.
   static Expr renamed(const Expr& e, const Uop& u, AxisSet axes) {
     std::map<Symbol, Expr> names;
-    int place = 0;
+    int location = 0;
     for (int k = 0; k < u.rank(); ++k)
-      if (has_axis(axes, k)) names.emplace(loop_symbol(k), Expr::loop(place++));
+      if (has_axis(axes, k)) names.emplace(loop_symbol(k), Expr::loop(location++));
     return e.substitute(names);
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds masked reductions, of which only some elements count: if a condition on an element's
-// position fails, the element is neutral (a window, a mask, padding). Those elements are left out,
+// position fails, the element is neutral (a window, a mask, padding). Such elements are left out,
 // with all that they would be computed from.
 #pragma once
 

@@ -145,7 +145,7 @@ void Nest::make_lines(Reading& r) const {
 
 const Extents& Nest::chosen(std::size_t at) {
   Loop& loop = by_loop_[at];
-  const std::size_t list = loop.keeps ? place_of(at_, loop.strides, at) : 0;
+  const std::size_t list = loop.keeps ? location_of(at_, loop.strides, at) : 0;
   if (!loop.keeps || loop.known[list] == 0) choose(at, loop.lists[list]);
   loop.known[list] = 1;
   return loop.lists[list];
@@ -204,7 +204,7 @@ void Nest::enter(std::size_t loop) {
 
 const Nest::Line& Nest::line_of(Reading& r, const Extents& list) const {
   const std::size_t innermost = loops_.count() - 1;
-  Line& line = r.lines[place_of(at_, r.strides, innermost)];
+  Line& line = r.lines[location_of(at_, r.strides, innermost)];
   if (!line.offsets.empty()) return line;
   line.offsets.assign(list.size(), 0);
   for (const Part& part : r.by_loop[innermost]) {

@@ -88,9 +88,10 @@ Loops::Loops(Extents shape, std::vector<std::size_t> order,
 std::set<std::size_t> Loops::loops_of(const IndexTree::Product& term) const {
   std::set<std::size_t> which;
   for (const std::size_t axis : moving_axes(term, shape_)) {
-    const auto place = static_cast<std::size_t>(std::ranges::find(order_, axis) - order_.begin());
+    const auto location =
+        static_cast<std::size_t>(std::ranges::find(order_, axis) - order_.begin());
     which.insert(
-        static_cast<std::size_t>(std::ranges::upper_bound(first_, place) - first_.begin()) - 1);
+        static_cast<std::size_t>(std::ranges::upper_bound(first_, location) - first_.begin()) - 1);
   }
   return which;
 }
@@ -138,7 +139,7 @@ NestedIndex::Part::Part(IndexTree terms, std::size_t loop, const Loops& loops)
 }
 
 std::size_t NestedIndex::Part::row_number(const Extents& positions) const {
-  return keeps_ ? place_of(positions, strides_, loop_) : 0;
+  return keeps_ ? location_of(positions, strides_, loop_) : 0;
 }
 
 void NestedIndex::Part::fill(Extents positions, std::size_t row) const {

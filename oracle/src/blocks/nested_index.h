@@ -33,7 +33,7 @@ class Loops {
   void advance(std::size_t loop, Extents& index) const;
 
  private:
-  std::int64_t extent_at(std::size_t place) const { return shape_[order_[place]]; }
+  std::int64_t extent_at(std::size_t location) const { return shape_[order_[location]]; }
   std::size_t begin_of_last(const std::vector<std::set<std::size_t>>& conditions) const;
   std::size_t end_of(std::size_t loop) const {
     return loop + 1 < count() ? first_[loop + 1] : order_.size();
@@ -98,7 +98,7 @@ std::set<std::size_t> moving_axes(const IndexTree& tree, const Extents& shape);
 std::int64_t make_strides(const std::set<std::size_t>& which, const Loops& loops, Extents& strides);
 
 /// The position in such a table, from the loops outside of `loop`.
-inline std::size_t place_of(const Extents& positions, const Extents& strides, std::size_t loop) {
+inline std::size_t location_of(const Extents& positions, const Extents& strides, std::size_t loop) {
   std::int64_t at = 0;
   for (std::size_t k = 0; k < loop; ++k) at += strides[k] * positions[k];
   return static_cast<std::size_t>(at);

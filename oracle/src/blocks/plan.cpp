@@ -31,7 +31,7 @@ class Planner {
     for (const Uop& u : schedule_.order()) compute(u);
     gather();
     for (const Output& o : program_.outputs)
-      plan_.outputs.push_back(places_.at(plain(o.value).id()));
+      plan_.outputs.push_back(locations_.at(plain(o.value).id()));
     return std::move(plan_);
   }
 
@@ -43,10 +43,11 @@ class Planner {
   void place(const Uop& u) {
     const bool single = u.shape().empty();
     if (is_constant(u)) {
-      places_[u.id()] = {Place::Kind::constant, static_cast<int>(plan_.constants.size()), single};
+      locations_[u.id()] = {Location::Kind::constant, static_cast<int>(plan_.constants.size()),
+                            single};
       plan_.constants.push_back(u);
     } else if (schedule_.is_kept(u)) {
-      places_[u.id()] = {Place::Kind::array, static_cast<int>(plan_.arrays.size()), single};
+      locations_[u.id()] = {Location::Kind::array, static_cast<int>(plan_.arrays.size()), single};
       const auto* in = as<uop::Input>(u);
       plan_.arrays.push_back({u, in ? *find_input(program_, in->name) : -1});
       last_read_.push_back(-1);
@@ -67,9 +68,10 @@ class Planner {
       const Uop x = schedule_.args(u)[0];
       const int at = schedule_.reduced_in(x);
       Draft& draft = draft_of(at, plain(r->x), schedule_.mask(u));
-      const bool counts = r->op == ReduceOp::sum && is_of_booleans(x) && !places_.contains(x.id());
+      const bool counts =
+          r->op == ReduceOp::sum && is_of_booleans(x) && !locations_.contains(x.id());
       const Uop from = counts ? schedule_.args(x)[0] : x;
-      Step step{u, places_.at(u.id()), {place_in(draft, at, from)}};
+      Step step{u, locations_.at(u.id()), {place_in(draft, at, from)}};
       step.counts = counts;
       if (schedule_.mask(u)) step.positions = read_of(draft.region, kept_axes(*r), u.shape());
       draft.region.steps.push_back(std::move(step));
@@ -78,7 +80,7 @@ class Planner {
     if (!schedule_.is_kept(u)) return;  // it is computed when it is read
     Draft& draft = draft_of(schedule_.stage(u), u, schedule_.mask(u));
     if (!schedule_.mask(u)) return add_step(draft, schedule_.stage(u), u);
-    Step step{u, places_.at(u.id()), {place_in(draft, schedule_.stage(u), u)}};
+    Step step{u, locations_.at(u.id()), {place_in(draft, schedule_.stage(u), u)}};
     step.positions = read_of(draft.region, own_loops(u), u.shape());
     step.stores = true;
     draft.region.steps.push_back(std::move(step));
@@ -114,8 +116,8 @@ class Planner {
     const int at = schedule_.stage(u) - 1;
     Draft& draft = draft_of(at, s ? s->x : along->x);
     const std::vector<Uop> all = schedule_.args(u);
-    const Place base = read(all[0], at);
-    Step step{u, places_.at(u.id()), {base, place_in(draft, at, all[1], true)}};
+    const Location base = read(all[0], at);
+    Step step{u, locations_.at(u.id()), {base, place_in(draft, at, all[1], true)}};
     if (s) step.positions = read_of(draft.region, s->to, u.shape());
     if (along) step.located = located(draft, at, u, all[2]);
     draft.region.steps.push_back(std::move(step));
@@ -134,9 +136,9 @@ class Planner {
     return at->second;
   }
 
-  Place read(const Uop& x, int stage) {
-    const Place p = places_.at(x.id());
-    if (p.kind == Place::Kind::array) {
+  Location read(const Uop& x, int stage) {
+    const Location p = locations_.at(x.id());
+    if (p.kind == Location::Kind::array) {
       int& last = last_read_[static_cast<std::size_t>(p.at)];
       last = std::max(last, stage);
     }
@@ -144,37 +146,38 @@ class Planner {
   }
 
   /// The location at which a region reads an operand element by element.
-  Place place_in(Draft& draft, int stage, const Uop& given, bool of_map = false) {
+  Location place_in(Draft& draft, int stage, const Uop& given, bool of_map = false) {
     const Uop x = of_map ? schedule_.operand(given) : plain(given);
     if (can_read(draft, stage, x)) {
-      Place p = read(x, stage);
+      Location p = read(x, stage);
       p.single = x.shape().empty();
-      return is_masked(draft) && p.kind == Place::Kind::array && !p.single ? gathered(draft, x, p)
-                                                                           : p;
+      return is_masked(draft) && p.kind == Location::Kind::array && !p.single
+                 ? gathered(draft, x, p)
+                 : p;
     }
     if (is_widening(x) && !is_given_in_floats(schedule_.args(x)[0]))
       return place_in(draft, stage, schedule_.args(x)[0], true);
     if (!draft.blocks.contains(x.id())) add_step(draft, stage, x);
-    return {Place::Kind::block, draft.blocks.at(x.id()), false};
+    return {Location::Kind::block, draft.blocks.at(x.id()), false};
   }
   /// True if the region can read x. A masked region leaves elements out: it can't read what another
   /// region of its stage computes, nor can others read what it stores.
   bool can_read(const Draft& draft, int stage, const Uop& x) const {
-    if (!places_.contains(x.id())) return false;
+    if (!locations_.contains(x.id())) return false;
     return (!is_masked(draft) && !stores_masked(x)) || is_constant(x) || is_array(x) ||
            schedule_.stage(x) < stage;
   }
   bool stores_masked(const Uop& x) const { return as<uop::Map>(x) && schedule_.mask(x); }
-  Place gathered(Draft& draft, const Uop& x, const Place& from) {
+  Location gathered(Draft& draft, const Uop& x, const Location& from) {
     const auto [at, is_new] =
         draft.blocks.try_emplace(x.id(), static_cast<int>(draft.region.steps.size()));
     if (is_new) {
-      Step step{x, {Place::Kind::block, at->second, false}, {from}};
+      Step step{x, {Location::Kind::block, at->second, false}, {from}};
       step.positions = read_of(draft.region, own_loops(x), x.shape());
       step.gathers = true;
       draft.region.steps.push_back(std::move(step));
     }
-    return {Place::Kind::block, at->second, false};
+    return {Location::Kind::block, at->second, false};
   }
   /// Such an input is converted by each step that reads it.
   static bool is_given_in_floats(const Uop& u) {
@@ -186,7 +189,7 @@ class Planner {
   Fused tree_of(const Uop& u) {
     if (may_be_decided(u)) return {};
     return fused(u, [&](const Uop& x) {
-      return x.id() == u.id() || (same_shape(x, u) && !places_.contains(x.id()));
+      return x.id() == u.id() || (same_shape(x, u) && !locations_.contains(x.id()));
     });
   }
 
@@ -209,15 +212,15 @@ class Planner {
     for (std::size_t k = 0; k < all.size(); ++k)
       step.args.push_back(reads_anywhere(u, k) ? read(all[k], stage)
                                                : place_in(draft, stage, all[k], as<uop::Map>(u)));
-    step.widens = is_widening(u) && step.args[0].kind == Place::Kind::array;
+    step.widens = is_widening(u) && step.args[0].kind == Location::Kind::array;
     if (const auto* r = as<uop::Reindex>(u))
       step.positions = read_of(draft.region, r->from, r->x.shape());
     if (const auto* i = as<uop::Iota>(u); i && is_masked(draft))
       step.positions = read_of(draft.region, {i->value}, {});
-    const auto kept = places_.find(u.id());
+    const auto kept = locations_.find(u.id());
     const int number = static_cast<int>(draft.region.steps.size());
-    const bool keeps = kept != places_.end() && !is_masked(draft) && !stores_masked(u);
-    step.result = keeps ? kept->second : Place{Place::Kind::block, number, false};
+    const bool keeps = kept != locations_.end() && !is_masked(draft) && !stores_masked(u);
+    step.result = keeps ? kept->second : Location{Location::Kind::block, number, false};
     draft.blocks[u.id()] = number;
     draft.region.steps.push_back(std::move(step));
   }
@@ -249,7 +252,7 @@ class Planner {
     }
     std::set<int> outputs;
     for (const Output& o : program_.outputs)
-      if (const Place p = places_.at(plain(o.value).id()); p.kind == Place::Kind::array)
+      if (const Location p = locations_.at(plain(o.value).id()); p.kind == Location::Kind::array)
         outputs.insert(p.at);
     // An array that is never read is freed in the stage that makes it.
     std::vector<int> last = last_read_;
@@ -265,7 +268,7 @@ class Planner {
     std::vector<int> arrays;
     for (const Region& region : stage.regions)
       for (const Step& step : region.steps)
-        if (step.result.kind == Place::Kind::array) arrays.push_back(step.result.at);
+        if (step.result.kind == Location::Kind::array) arrays.push_back(step.result.at);
     return arrays;
   }
 
@@ -273,7 +276,7 @@ class Planner {
   Facts params_;
   Schedule schedule_;
   Plan plan_;
-  std::unordered_map<const UopNode*, Place> places_;
+  std::unordered_map<const UopNode*, Location> locations_;
   std::vector<int> last_read_;  ///< the last stage that reads each array
   std::map<Key, Draft> drafts_;
 };

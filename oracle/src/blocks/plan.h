@@ -26,7 +26,7 @@ constexpr int kTogether = 3;
 constexpr int kMuchWork = 8;
 
 /// The location of a value.
-struct Place {
+struct Location {
   enum class Kind : std::uint8_t { constant, array, block };
   Kind kind = Kind::constant;
   int at = 0;
@@ -38,9 +38,9 @@ struct Step {
   /// Map, Reindex, Iota, Select; any node that gathers; or Reduce, Scatter, SelectScatter, which
   /// take in the block.
   Uop node;
-  Place result;             ///< the array for nodes that take in blocks
-  std::vector<Place> args;  ///< source of a Reindex; source and index of a Select; base and x of a
-                            ///< scatter; the index if the step locates
+  Location result;             ///< the array for nodes that take in blocks
+  std::vector<Location> args;  ///< source of a Reindex; source and index of a Select; base and x of
+                               ///< a scatter; the index if the step locates
   FusedLoop* loop = nullptr;  ///< the loop of a tree, whose operands are the arguments
   std::uint32_t numbers = 0;  ///< bit k: operand k of the tree is a number
   bool widens = false;        ///< it converts the value of an array
@@ -99,7 +99,7 @@ struct Plan {
   std::vector<Uop> constants;  ///< Scalar and Param nodes
   std::vector<ArrayPlan> arrays;
   std::vector<Stage> stages;
-  std::vector<Place> outputs;
+  std::vector<Location> outputs;
 };
 
 /// All nodes that may be masked.

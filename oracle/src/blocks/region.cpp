@@ -58,24 +58,24 @@ int share_blocks(std::vector<Step>& steps) {
   int blocks = 0;
   std::map<int, std::size_t> last;
   for (std::size_t k = 0; k < steps.size(); ++k)
-    for (const Place& p : steps[k].args)
-      if (p.kind == Place::Kind::block) last[p.at] = k;
+    for (const Location& p : steps[k].args)
+      if (p.kind == Location::Kind::block) last[p.at] = k;
   std::vector<int> free;
   std::map<int, int> block_of;
   for (std::size_t k = 0; k < steps.size(); ++k) {
     Step& step = steps[k];
-    const std::vector<Place> args = step.args;
-    for (Place& p : step.args)
-      if (p.kind == Place::Kind::block) p.at = block_of.at(p.at);
-    if (step.result.kind == Place::Kind::block) {
+    const std::vector<Location> args = step.args;
+    for (Location& p : step.args)
+      if (p.kind == Location::Kind::block) p.at = block_of.at(p.at);
+    if (step.result.kind == Location::Kind::block) {
       if (free.empty()) free.push_back(blocks++);
       block_of[step.result.at] = free.back();
       step.result.at = free.back();
       free.pop_back();
     }
     std::set<int> over;
-    for (const Place& p : args)
-      if (p.kind == Place::Kind::block && last.at(p.at) == k) over.insert(block_of.at(p.at));
+    for (const Location& p : args)
+      if (p.kind == Location::Kind::block && last.at(p.at) == k) over.insert(block_of.at(p.at));
     free.insert(free.end(), over.begin(), over.end());
   }
   return blocks;

@@ -60,7 +60,7 @@ class Run {
     if (region.undecided.empty() || count < kMany) {
       run_region(region, region.steps, region.blocks, rows, count);
     } else {
-      std::vector<Step> steps = decided(region.undecided, [&](const Place& p) {
+      std::vector<Step> steps = decided(region.undecided, [&](const Location& p) {
         return storage_.read(p, 0, 1, 0).at->whole != 0;
       });
       const int blocks = share_blocks(steps);
@@ -122,7 +122,7 @@ class Run {
     for (std::size_t k = 0; k < steps.size(); ++k) {
       const Step& step = steps[k];
       const auto& kind = step.node.node().kind;
-      if (step.result.kind == Place::Kind::array) storage_.make(step.result);
+      if (step.result.kind == Location::Kind::array) storage_.make(step.result);
       // Elements that no step demands are read along with others.
       if (step.stores)
         std::fill_n(storage_.result(step.result, 0), storage_.count(step.result), Cell{});
@@ -209,7 +209,7 @@ class Run {
   void run_tree(const Step& step, std::int64_t first, std::int64_t n) {
     const Cell* operands[kFusedOperands];
     for (std::size_t k = 0; k < step.args.size(); ++k) {
-      const Place& p = step.args[k];
+      const Location& p = step.args[k];
       const bool number = (step.numbers >> k & 1U) != 0;
       operands[k] = number ? storage_.read(p, first, n, k).at : storage_.read_each(p, first, n, k);
     }
@@ -239,11 +239,11 @@ class Run {
     const std::span<const Operand> x = operands(steps, 0, n, some);
     if (steps[0].positions != placed_by_) {
       placed_by_ = steps[0].positions;
-      places_.set(stretches_[static_cast<std::size_t>(placed_by_)][0].offsets, n);
+      locations_.set(stretches_[static_cast<std::size_t>(placed_by_)][0].offsets, n);
     }
-    if (steps[0].counts) return folds[0].add_counts_at(x[0], places_);
-    if (steps.size() == 1) return folds[0].add_at(x[0], places_);
-    Fold::add_together_at(folds, x, places_);
+    if (steps[0].counts) return folds[0].add_counts_at(x[0], locations_);
+    if (steps.size() == 1) return folds[0].add_at(x[0], locations_);
+    Fold::add_together_at(folds, x, locations_);
   }
 
   void scatter(const Step& step, ScatterOp op, std::span<const Stretch> to, std::int64_t first,
@@ -277,7 +277,7 @@ class Run {
   void store(std::size_t output) {
     Dense& to = outputs_[output];
     const DType dtype = program_.outputs[output].value.dtype();
-    const Place& p = plan_.outputs[output];
+    const Location& p = plan_.outputs[output];
     for (std::int64_t first = 0; first < to.count(); first += kBlock) {
       const std::int64_t n = std::min(kBlock, to.count() - first);
       const Operand from = storage_.read(p, first, n, 0);
@@ -295,7 +295,7 @@ class Run {
   std::vector<std::int64_t> positions_;
   std::size_t reads_ = 0;                        ///< the number of reads of the current region
   std::vector<std::vector<Stretch>> stretches_;  ///< positions of the current block, by read
-  Places places_;                                ///< positions of the current block in the result
+  Locations locations_;                          ///< positions of the current block in the result
   int placed_by_ = -1;                           ///< the read that set places_; -1: none yet
 };
 

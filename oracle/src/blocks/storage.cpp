@@ -92,8 +92,8 @@ Storage::Storage(const Plan& plan, const Case& c, const std::vector<Dense>& inpu
     if (plan.arrays[k].input >= 0) read_input(k, inputs);
   }
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    const Place& p = plan.outputs[k];
-    if (p.kind != Place::Kind::array || !are_cells(outputs[k].dtype())) continue;
+    const Location& p = plan.outputs[k];
+    if (p.kind != Location::Kind::array || !are_cells(outputs[k].dtype())) continue;
     Array& a = arrays_[static_cast<std::size_t>(p.at)];
     if (plan.arrays[static_cast<std::size_t>(p.at)].input < 0 && a.cells == nullptr)
       a.cells = static_cast<Cell*>(outputs[k].data());
@@ -144,15 +144,16 @@ Cell* Storage::allocate(Array& a) {
   return a.cells = a.own.get();
 }
 
-void Storage::make(const Place& p) {
+void Storage::make(const Location& p) {
   Array& a = arrays_[static_cast<std::size_t>(p.at)];
   if (a.cells == nullptr) allocate(a);
 }
 
-Operand Storage::read(const Place& p, std::int64_t first, std::int64_t count, std::size_t number) {
+Operand Storage::read(const Location& p, std::int64_t first, std::int64_t count,
+                      std::size_t number) {
   const auto at = static_cast<std::size_t>(p.at);
-  if (p.kind == Place::Kind::constant) return {&constants_[at], true};
-  if (p.kind == Place::Kind::block) return {blocks_.get() + at * block_length_, false};
+  if (p.kind == Location::Kind::constant) return {&constants_[at], true};
+  if (p.kind == Location::Kind::block) return {blocks_.get() + at * block_length_, false};
   const Array& a = arrays_[at];
   if (a.floats == nullptr) return {a.cells + (p.single ? 0 : first), p.single};
   const float* const floats = a.floats + (p.single ? 0 : first);
@@ -161,7 +162,7 @@ Operand Storage::read(const Place& p, std::int64_t first, std::int64_t count, st
   return {to, p.single};
 }
 
-const Cell* Storage::read_each(const Place& p, std::int64_t first, std::int64_t count,
+const Cell* Storage::read_each(const Location& p, std::int64_t first, std::int64_t count,
                                std::size_t number) {
   const Operand x = read(p, first, count, number);
   if (!x.single) return x.at;
@@ -230,23 +231,23 @@ Cell* read_stretch(const Element* from, const Stretch& s, Cell fill, Cell* to) {
 
 }  // namespace
 
-void Storage::read_into(const Place& p, std::int64_t first, std::int64_t count, Cell* to) const {
+void Storage::read_into(const Location& p, std::int64_t first, std::int64_t count, Cell* to) const {
   const Stretch all{count, p.single ? 0 : first, p.single ? 0 : 1, nullptr, true};
   read_at(p, {&all, 1}, {}, to);
 }
 
-void Storage::read_at(const Place& p, std::span<const Stretch> at, Cell fill, Cell* to) const {
+void Storage::read_at(const Location& p, std::span<const Stretch> at, Cell fill, Cell* to) const {
   const auto number = static_cast<std::size_t>(p.at);
-  if (p.kind == Place::Kind::array && arrays_[number].floats != nullptr) {
+  if (p.kind == Location::Kind::array && arrays_[number].floats != nullptr) {
     for (const Stretch& s : at) to = read_stretch(arrays_[number].floats, s, fill, to);
-  } else if (p.kind == Place::Kind::array) {
+  } else if (p.kind == Location::Kind::array) {
     for (const Stretch& s : at) to = read_stretch(arrays_[number].cells, s, fill, to);
   } else {  // a constant, which has one position
     for (const Stretch& s : at) to = read_stretch(&constants_[number], s, fill, to);
   }
 }
 
-void Storage::copy(const Place& from, const Place& to) {
+void Storage::copy(const Location& from, const Location& to) {
   const std::int64_t count = this->count(to);
   Cell* const y = result(to, 0);
   for (std::int64_t first = 0; first < count; first += kBlock) {
@@ -266,13 +267,13 @@ void Storage::make_blocks(int count, std::int64_t length) {
   block_cells_ = cells;
 }
 
-Cell* Storage::result(const Place& p, std::int64_t first) {
+Cell* Storage::result(const Location& p, std::int64_t first) {
   const auto at = static_cast<std::size_t>(p.at);
-  return p.kind == Place::Kind::block ? blocks_.get() + at * block_length_
-                                      : arrays_[at].cells + first;
+  return p.kind == Location::Kind::block ? blocks_.get() + at * block_length_
+                                         : arrays_[at].cells + first;
 }
 
-std::int64_t Storage::count(const Place& p) const {
+std::int64_t Storage::count(const Location& p) const {
   return arrays_[static_cast<std::size_t>(p.at)].count;
 }
 

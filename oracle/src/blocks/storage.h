@@ -36,25 +36,26 @@ class Storage {
           std::vector<Dense>& outputs);
 
   /// Allocates an array.
-  void make(const Place& p);
+  void make(const Location& p);
   /// Copies all elements of one array, or the one that stands for them, to another that has been
   /// made.
-  void copy(const Place& from, const Place& to);
+  void copy(const Location& from, const Location& to);
   void free(int array) { arrays_[static_cast<std::size_t>(array)] = {}; }
   /// Allocates blocks of that length.
   void make_blocks(int count, std::int64_t length);
 
   /// Elements `first` to first + count, at most a block. `number` distinguishes the operands of a
   /// step.
-  Operand read(const Place& p, std::int64_t first, std::int64_t count, std::size_t number);
+  Operand read(const Location& p, std::int64_t first, std::int64_t count, std::size_t number);
   /// Copies the same elements into `to`.
-  void read_into(const Place& p, std::int64_t first, std::int64_t count, Cell* to) const;
+  void read_into(const Location& p, std::int64_t first, std::int64_t count, Cell* to) const;
   /// The same elements, always one after another.
-  const Cell* read_each(const Place& p, std::int64_t first, std::int64_t count, std::size_t number);
+  const Cell* read_each(const Location& p, std::int64_t first, std::int64_t count,
+                        std::size_t number);
   /// Copies the elements at those positions one after another, `fill` for positions that are -1.
-  void read_at(const Place& p, std::span<const Stretch> at, Cell fill, Cell* to) const;
-  Cell* result(const Place& p, std::int64_t first);
-  std::int64_t count(const Place& p) const;  ///< the number of elements of an array
+  void read_at(const Location& p, std::span<const Stretch> at, Cell fill, Cell* to) const;
+  Cell* result(const Location& p, std::int64_t first);
+  std::int64_t count(const Location& p) const;  ///< the number of elements of an array
 
  private:
   struct Array {

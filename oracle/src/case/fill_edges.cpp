@@ -90,8 +90,10 @@ std::optional<double> Runs::at(std::int64_t linear) const {
   if (draw % every != 0) return std::nullopt;
   const std::int64_t length = length_of_run(mix(draw + 1), extent);
   const std::int64_t left = extent - length;
-  const std::uint64_t place = mix(draw + 2);
-  const std::int64_t begin = place % 4 < 2 ? 0 : place % 4 == 2 ? left : below(place / 4, left + 1);
+  const std::uint64_t location = mix(draw + 2);
+  const std::int64_t begin = location % 4 < 2    ? 0
+                             : location % 4 == 2 ? left
+                                                 : below(location / 4, left + 1);
   const std::int64_t index = linear / inner % extent;
   if (index < begin || index >= begin + length) return std::nullopt;
   return values[mix(own_values ? draw + 3 : stream + 3) % values.size()];

@@ -210,7 +210,7 @@ std::vector<Alternative> alternatives(const Uop& u, const Surroundings& around) 
   add_other_sums(all, u);
   add_other_values(all, u, around);
   add_other_inputs(all, u, around);
-  add_other_places(all, u);
+  add_other_locations(all, u);
   return all.take();
 }
 

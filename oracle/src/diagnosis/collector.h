@@ -43,7 +43,7 @@ inline bool is_constant(const Uop& u) {
 }
 
 /// Adds elements from other locations: see altered.h.
-void add_other_places(Collector& all, const Uop& u);
+void add_other_locations(Collector& all, const Uop& u);
 /// Adds other numbers: narrower formats, other limits, other results for an empty row.
 void add_other_values(Collector& all, const Uop& u, const Surroundings& around);
 

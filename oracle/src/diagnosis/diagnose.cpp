@@ -56,7 +56,7 @@ std::vector<Candidate> candidates(const Observed& smallest) {
   constexpr Family kFew[] = {block_hypotheses,    end_hypotheses,      index_hypotheses,
                              left_out_hypotheses, value_hypotheses,    form_hypotheses,
                              rounding_hypotheses, missing_hypotheses,  parameter_hypotheses,
-                             place_hypotheses,    overflow_hypotheses, tie_hypotheses,
+                             location_hypotheses, overflow_hypotheses, tie_hypotheses,
                              padding_hypotheses};
   constexpr Family kMany[] = {index_of_other_axis_hypotheses,
                               order_hypotheses,

@@ -18,7 +18,8 @@ struct Hypothesis {
   /// The outputs of a kernel with that defect; nullopt if the hypothesis does not apply to the
   /// case.
   std::function<std::optional<std::vector<Dense>>(const Observed&)> outputs;
-  /// One of so many hypotheses that some explain a case by chance: it must explain four in five.
+  /// There are many hypotheses of this kind, so one may explain a case by chance: it must explain
+  /// four in five.
   bool strict = false;
   /// Replaces `text` if that takes time to make.
   std::function<std::string()> say = {};
@@ -35,7 +36,7 @@ std::vector<Hypothesis> parameter_hypotheses(const Observed& observed);
 /// The part of the outputs that a parameter adds is not computed.
 std::vector<Hypothesis> left_out_hypotheses(const Observed& observed);
 /// Axes exchanged or reversed, neighbours read.
-std::vector<Hypothesis> place_hypotheses(const Observed& observed);
+std::vector<Hypothesis> location_hypotheses(const Observed& observed);
 /// The blocks of an axis: a lost carry, locations counted within a block.
 std::vector<Hypothesis> block_hypotheses(const Observed& observed);
 /// Zeros, a copy, NaN that is dropped or spreads.

@@ -50,8 +50,8 @@ void add_lost_carries(std::vector<Hypothesis>& all, const Observed& o) {
 /// Adds hypotheses by which an op counts the locations that it finds (its integer outputs) within a
 /// block of an axis.
 void add_blocks(std::vector<Hypothesis>& all, const Observed& o) {
-  const auto is_place = [](const CaseTensor& t) { return t.dtype == DType::i64; };
-  if (!std::ranges::any_of(o.of.outputs, is_place)) return;
+  const auto is_location = [](const CaseTensor& t) { return t.dtype == DType::i64; };
+  if (!std::ranges::any_of(o.of.outputs, is_location)) return;
   for (unsigned bits = 16; bits > 2; --bits) {  // the largest block that fits is used
     const std::int64_t block = std::int64_t{1} << bits;
     all.push_back({"index wraps", fmt::format("with positions counted within blocks of {}", block),

@@ -166,7 +166,7 @@ void for_each_index(const Uop& u, const F& f) {
 
 }  // namespace
 
-void add_other_places(Collector& all, const Uop& u) {
+void add_other_locations(Collector& all, const Uop& u) {
   add_moved(all, u);
   add_next_rows(all, u);
   add_unchecked_index(all, u);

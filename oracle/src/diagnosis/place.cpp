@@ -180,7 +180,7 @@ void add_repeated(std::vector<Hypothesis>& all, const Observed& o) {
 
 }  // namespace
 
-std::vector<Hypothesis> place_hypotheses(const Observed& o) {
+std::vector<Hypothesis> location_hypotheses(const Observed& o) {
   std::vector<Hypothesis> all;
   for (std::size_t k = 0; k < o.of.inputs.size(); ++k) add_axes(all, o, k);
   add_neighbours(all, o);

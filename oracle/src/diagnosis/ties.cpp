@@ -30,8 +30,8 @@ std::optional<double> half_gap(const Dense& x) {
 /// The integer outputs, which count locations, are those of the reference with some elements of an
 /// input changed: changed(element, location) is the new value, or nullopt.
 template <typename Changed>
-std::optional<std::vector<Dense>> places_where(const Observed& of, std::size_t input,
-                                               const Changed& changed) {
+std::optional<std::vector<Dense>> locations_where(const Observed& of, std::size_t input,
+                                                  const Changed& changed) {
   std::vector<Dense> inputs = copies_of(of.inputs);
   bool any = false;
   for (std::int64_t at = 0; at < inputs[input].count(); ++at) {
@@ -52,7 +52,7 @@ std::optional<std::vector<Dense>> later_wins(const Observed& of, std::size_t inp
   const auto gap = half_gap(of.inputs[input]);
   if (!gap) return std::nullopt;
   const auto count = static_cast<double>(of.inputs[input].count());
-  return places_where(of, input, [=](double x, std::int64_t at) -> std::optional<double> {
+  return locations_where(of, input, [=](double x, std::int64_t at) -> std::optional<double> {
     return x + sign * *gap * static_cast<double>(at) / count;
   });
 }
@@ -61,7 +61,7 @@ std::optional<std::vector<Dense>> later_wins(const Observed& of, std::size_t inp
 std::optional<std::vector<Dense>> zeros_ordered(const Observed& of, std::size_t input) {
   const int exponent = real_format(of.inputs[input].dtype()).least_exponent;
   const double least = std::ldexp(1.0, exponent);
-  return places_where(of, input, [=](double x, std::int64_t) -> std::optional<double> {
+  return locations_where(of, input, [=](double x, std::int64_t) -> std::optional<double> {
     if (x != 0 || !std::signbit(x)) return std::nullopt;
     return -least;
   });
@@ -72,7 +72,7 @@ std::optional<std::vector<Dense>> nan_beyond(const Observed& of, std::size_t inp
                                              bool last) {
   const double beyond = real_format(of.inputs[input].dtype()).greatest / 4;
   const auto count = static_cast<double>(of.inputs[input].count());
-  return places_where(of, input, [=](double x, std::int64_t at) -> std::optional<double> {
+  return locations_where(of, input, [=](double x, std::int64_t at) -> std::optional<double> {
     const double share = static_cast<double>(at) / count;
     if (std::isnan(x)) return sign * beyond * (2 + (last ? share : -share));
     if (std::isinf(x)) return std::copysign(beyond / 2, x);

@@ -127,7 +127,7 @@ std::uint64_t stream_seed(const Target& target, DType dtype, const DrawnAs& as) 
   return as.attempt == 0 ? h : mix(h ^ mix(as.attempt));
 }
 
-void draw_places(Case& c, SizeGoal goal, const DrawStyle& style, Random& random) {
+void draw_locations(Case& c, SizeGoal goal, const DrawStyle& style, Random& random) {
   switch (style.layouts) {
     case DrawStyle::Layouts::any:
       draw_layouts(c, random);
@@ -161,7 +161,7 @@ std::optional<Case> draw_case(const std::shared_ptr<const Target>& target, DType
   draw_ones(draft, *program, random);
   if (style.full_rank) draft.missing.clear();
   std::optional<Case> c = to_case(draft);
-  if (c) draw_places(*c, goal, style, random);
+  if (c) draw_locations(*c, goal, style, random);
   return c;
 }
 

@@ -59,7 +59,7 @@ std::vector<Interval> intervals(const std::shared_ptr<const Program>& bounds,
   return result;
 }
 
-std::string place_text(std::int64_t linear, const std::vector<std::int64_t>& shape) {
+std::string location_text(std::int64_t linear, const std::vector<std::int64_t>& shape) {
   std::vector<std::int64_t> index(shape.size());
   for (std::size_t axis = shape.size(); axis-- > 0; linear /= shape[axis])
     index[axis] = linear % shape[axis];
@@ -77,7 +77,7 @@ void judge(const std::string& name, const Array& result, const Interval& interva
   }
   if (outside == 0 || verdict.failure) return;
   verdict.failure = fmt::format("{}: element {}: got {}, the bound is {}..{}; {} of {} are outside",
-                                name, place_text(first, result.shape), got.at(first).as_real(),
+                                name, location_text(first, result.shape), got.at(first).as_real(),
                                 interval.ends[0].at(first).as_real(),
                                 interval.ends[1].at(first).as_real(), outside, got.count());
 }

@@ -12,7 +12,7 @@ namespace mote::isolate {
 namespace {
 
 /// A text such as "reads byte 4 after the end of x".
-std::string place_text(const Hit& hit, const char* access) {
+std::string location_text(const Hit& hit, const char* access) {
   const std::string& name = hit.extent->name;
   if (hit.before > 0) {
     return fmt::format("{} {} before the beginning of {}", access, counted(hit.before, "byte"),
@@ -28,7 +28,7 @@ std::string place_text(const Hit& hit, const char* access) {
 /// of the call.
 Outcome untimely(const Hit& hit, const char* access, const char* when, bool wrote_or_returned) {
   return outcome_of(wrote_or_returned ? Verdict::late_access : Verdict::stale,
-                    fmt::format("{} {}", place_text(hit, access), when));
+                    fmt::format("{} {}", location_text(hit, access), when));
 }
 
 Outcome outcome_of_access(const Answer& answer, const Site& current, const Site* earlier) {
@@ -47,11 +47,11 @@ Outcome outcome_of_access(const Answer& answer, const Site& current, const Site*
   if (here->open && r.phase == Phase::asked) {
     return outcome_of(Verdict::crashed,
                       fmt::format("{} when it is asked whether it can run, where there is no data",
-                                  place_text(*here, access)));
+                                  location_text(*here, access)));
   }
   const bool inside = here->distance() == 0 && here->open;
   return outcome_of(inside ? Verdict::changed_input : Verdict::out_of_bounds,
-                    place_text(*here, access) + (inside ? ", its input" : ""));
+                    location_text(*here, access) + (inside ? ", its input" : ""));
 }
 
 }  // namespace

@@ -33,13 +33,13 @@ std::int32_t copy_segments(const Site& site, std::span<char> to) {
 }  // namespace
 
 IsolatedRun::IsolatedRun(const Case& c, const CaseRunOptions& options, const Prepared::State& state,
-                         const mote_backend& backend, const Isolation::State::Place& place,
+                         const mote_backend& backend, const Isolation::State::Location& location,
                          const Limits& limits)
     : case_(c),
       state_(state),
       backend_(backend),
       isolation_(options.isolation->state()),
-      place_(place),
+      location_(location),
       limits_(limits),
       linger_s_(options.linger_s) {
   limits_.arena = &isolation_.arena;
@@ -49,11 +49,11 @@ IsolatedRun::IsolatedRun(const Case& c, const CaseRunOptions& options, const Pre
 IsolatedRun::~IsolatedRun() {
   if (calls_ == 0) return;  // its pages were never open
   char* end = sites_.back().end();
-  isolation_.keep(place_.library, {to_string(case_), std::move(sites_)}, end);
+  isolation_.keep(location_.library, {to_string(case_), std::move(sites_)}, end);
 }
 
 Answer IsolatedRun::ask(Question question, const mote_call& call, const Site* open) {
-  Worker& worker = isolation_.worker_for(place_.library);
+  Worker& worker = isolation_.worker_for(location_.library);
   const std::span<char> control = isolation_.arena.control();
   if (open != nullptr) {
     question.segment_count = copy_segments(*open, control.first(kSegmentBytes));
@@ -61,26 +61,26 @@ Answer IsolatedRun::ask(Question question, const mote_call& call, const Site* op
   }
   question.call = copy_call(call, control.subspan(kSegmentBytes));
   question.backend = &backend_;
-  question.backend_index = place_.index;
+  question.backend_index = location_.index;
   question.linger_s = linger_s_;
   const std::int64_t kernel = kernel_number(question);
-  warm_up_s_ = isolation_.warm_up_of(place_.library, kernel, limits_.warm_up_s);
+  warm_up_s_ = isolation_.warm_up_of(location_.library, kernel, limits_.warm_up_s);
   Limits limits = limits_;
   limits.seconds += warm_up_s_;
   const auto begin = std::chrono::steady_clock::now();
   Answer answer = worker.ask(question, limits);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   if (answer.ending == Ending::answered)
-    isolation_.note_call(place_.library, kernel, taken.count());
+    isolation_.note_call(location_.library, kernel, taken.count());
   else if (answer.ending == Ending::hung && warm_up_s_ > 0 && warm_up_s_ >= limits_.warm_up_s)
-    isolation_.note_call(place_.library, kernel, std::nullopt);
+    isolation_.note_call(location_.library, kernel, std::nullopt);
   return answer;
 }
 
 /// The key for warm-up times: kernels may initialise when they are first asked, and when they first
 /// run, for each dtype.
 std::int64_t IsolatedRun::kernel_number(const Question& question) const {
-  const std::int64_t which = (std::int64_t{place_.index} << 32) | (kernel_index_ + 1);
+  const std::int64_t which = (std::int64_t{location_.index} << 32) | (kernel_index_ + 1);
   return which * 32 + static_cast<int>(case_.instance.dtype) * 2 +
          (question.ask == Ask::run ? 1 : 0);
 }
@@ -141,7 +141,7 @@ Outcome IsolatedRun::ended(const Answer& answer, const Site& current, const Site
     return (here && here->open) || (there && there->open);
   }();
   const auto* past =
-      address != nullptr && !is_own ? isolation_.past_at(place_.library, address) : nullptr;
+      address != nullptr && !is_own ? isolation_.past_at(location_.library, address) : nullptr;
   if (past == nullptr)
     return outcome_of_ending(answer, current, earlier, {limits_.seconds, warm_up_s_});
   Outcome outcome =

@@ -16,7 +16,7 @@ namespace mote::isolate {
 class IsolatedRun {
  public:
   IsolatedRun(const Case& c, const CaseRunOptions& options, const Prepared::State& state,
-              const mote_backend& backend, const Isolation::State::Place& place,
+              const mote_backend& backend, const Isolation::State::Location& location,
               const Limits& limits);
 
   ~IsolatedRun();
@@ -33,9 +33,9 @@ class IsolatedRun {
   /// Calls the kernel at the first or the second site, which are on different pages.
   RunResult run(const std::vector<Dense>& inputs, Poison pattern, int site);
   /// Makes the next call the first of a new worker.
-  void restart() { isolation_.end_worker(place_.library); }
-  bool affords_restarts() const { return isolation_.affords_new_workers(place_.library); }
-  void note_restarts_in_vain() { ++isolation_.warm_ups[place_.library].in_vain; }
+  void restart() { isolation_.end_worker(location_.library); }
+  bool affords_restarts() const { return isolation_.affords_new_workers(location_.library); }
+  void note_restarts_in_vain() { ++isolation_.warm_ups[location_.library].in_vain; }
   /// Sets the time to wait for threads that a call began, from now on.
   void set_linger(double seconds) { linger_s_ = seconds; }
   /// True if every call so far ended with a thread more than it began with.
@@ -55,7 +55,7 @@ class IsolatedRun {
   const Prepared::State& state_;
   const mote_backend& backend_;
   Isolation::State& isolation_;
-  Isolation::State::Place place_;
+  Isolation::State::Location location_;
   Limits limits_;
   std::vector<Site> sites_;
   std::vector<Bench> benches_;

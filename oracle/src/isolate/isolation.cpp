@@ -61,7 +61,7 @@ Plugin Isolation::describe(const std::string& path) {
   const std::string text(s.arena.control().data(), answer.reply.described);
   Plugin plugin = isolate::described(path, text);
   std::int32_t index = 0;
-  for (const mote_backend* b : plugin.backends) s.places[b] = {path, index++};
+  for (const mote_backend* b : plugin.backends) s.locations[b] = {path, index++};
   s.described.push_back(plugin);
   return plugin;
 }
@@ -72,20 +72,20 @@ void Isolation::offer_library(const mote_backend& backend, std::function<std::st
 
 void Isolation::end_workers() { state_->tenants.clear(); }
 
-Isolation::State::Place Isolation::State::place_of(const mote_backend& backend) const {
-  if (const auto at = places.find(&backend); at != places.end()) return at->second;
+Isolation::State::Location Isolation::State::location_of(const mote_backend& backend) const {
+  if (const auto at = locations.find(&backend); at != locations.end()) return at->second;
   const auto at = elsewhere.find(&backend);
   if (at != elsewhere.end() && at->second.is_used) return {*at->second.library, 0};
   return {};
 }
 
 bool Isolation::State::may_lack_threads(const mote_backend& backend) const {
-  if (!had_threads || places.contains(&backend)) return false;
+  if (!had_threads || locations.contains(&backend)) return false;
   const auto at = elsewhere.find(&backend);
   return at == elsewhere.end() || !(at->second.is_used || at->second.is_settled);
 }
 
-std::optional<Isolation::State::Place> Isolation::State::place_elsewhere(
+std::optional<Isolation::State::Location> Isolation::State::location_elsewhere(
     const mote_backend& backend) {
   const auto at = elsewhere.find(&backend);
   if (at == elsewhere.end() || relaunched_zygote() == nullptr) return std::nullopt;
@@ -94,7 +94,7 @@ std::optional<Isolation::State::Place> Isolation::State::place_elsewhere(
   } catch (const Error&) {
     return std::nullopt;
   }
-  return Place{*at->second.library, 0};
+  return Location{*at->second.library, 0};
 }
 
 void Isolation::State::settle(const mote_backend& backend, bool elsewhere_is_right) {

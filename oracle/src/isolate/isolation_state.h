@@ -24,7 +24,7 @@ namespace mote {
 
 struct Isolation::State {
   /// The location of a known backend in a worker.
-  struct Place {
+  struct Location {
     std::string library;  ///< empty: in the image that was forked
     std::int32_t index = 0;
   };
@@ -67,14 +67,14 @@ struct Isolation::State {
   std::map<std::string, WarmUp> warm_ups;  ///< the warm-ups by library
   std::map<const mote_backend*, Elsewhere> elsewhere;
   char* cursor = arena.room().data();  ///< the start of the next case's tensors
-  std::map<const mote_backend*, Place> places;
+  std::map<const mote_backend*, Location> locations;
   std::vector<Plugin> described;  ///< keeps their addresses, so that no other backend gets one
 
-  Place place_of(const mote_backend& backend) const;
+  Location location_of(const mote_backend& backend) const;
   /// True if a fork of this program may lack threads that the backend waits for.
   bool may_lack_threads(const mote_backend& backend) const;
   /// The location of the backend in this program launched again; nullopt if it cannot be there.
-  std::optional<Place> place_elsewhere(const mote_backend& backend);
+  std::optional<Location> location_elsewhere(const mote_backend& backend);
   /// Records the answer to may_lack_threads().
   void settle(const mote_backend& backend, bool elsewhere_is_right);
   /// The zygote of this program launched again; nullptr if that is impossible.

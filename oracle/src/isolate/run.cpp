@@ -43,8 +43,8 @@ bool spoils_worker(Verdict v) {
 }  // namespace
 
 bool Prepared::is_taken_in_worker(const mote_backend& backend) {
-  IsolatedRun run(case_, options_, *state_, backend, options_.isolation->state().place_of(backend),
-                  limits());
+  IsolatedRun run(case_, options_, *state_, backend,
+                  options_.isolation->state().location_of(backend), limits());
   const mote_kernel* kernel = run.choose();
   if (kernel == nullptr) return run.why().verdict != Verdict::declined;
   return !is_declined(*kernel->contract);
@@ -53,7 +53,7 @@ bool Prepared::is_taken_in_worker(const mote_backend& backend) {
 Outcome Prepared::run_isolated(const mote_backend& backend) {
   Isolation::State& isolation = options_.isolation->state();
   if (isolation.may_lack_threads(backend)) return run_where_threads_are_missing(backend);
-  IsolatedRun run(case_, options_, *state_, backend, isolation.place_of(backend), limits());
+  IsolatedRun run(case_, options_, *state_, backend, isolation.location_of(backend), limits());
   return run_calls(run);
 }
 
@@ -63,19 +63,20 @@ Outcome Prepared::run_isolated(const mote_backend& backend) {
 /// in both.
 Outcome Prepared::run_where_threads_are_missing(const mote_backend& backend) {
   Isolation::State& isolation = options_.isolation->state();
-  const auto run_at = [&](const Isolation::State::Place& place, const isolate::Limits& within) {
-    IsolatedRun run(case_, options_, *state_, backend, place, within);
+  const auto run_at = [&](const Isolation::State::Location& location,
+                          const isolate::Limits& within) {
+    IsolatedRun run(case_, options_, *state_, backend, location, within);
     return run_calls(run);
   };
-  const Isolation::State::Place here = isolation.place_of(backend);
+  const Isolation::State::Location here = isolation.location_of(backend);
   isolate::Limits soon = limits();
   soon.seconds = std::min(soon.seconds, kPatience);
   soon.warm_up_s = 0;
   if (Outcome outcome = run_at(here, soon); outcome.verdict != Verdict::hung) return outcome;
   Outcome elsewhere = outcome_of(Verdict::skipped, "");
-  const auto place = isolation.place_elsewhere(backend);
+  const auto location = isolation.location_elsewhere(backend);
   const auto begin = std::chrono::steady_clock::now();
-  if (place) elsewhere = run_at(*place, limits());
+  if (location) elsewhere = run_at(*location, limits());
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   const bool is_judged = elsewhere.verdict != Verdict::skipped;
   if (elsewhere.verdict == Verdict::hung) {

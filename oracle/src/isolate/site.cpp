@@ -42,8 +42,8 @@ std::size_t lead_of(std::size_t bytes, std::size_t alignment, std::uint64_t draw
     case 0:
       return 0;
     case 1: {
-      const std::size_t places = std::max<std::size_t>(kOddBytes / alignment, 1);
-      return (draw / 4 % places) * alignment;
+      const std::size_t locations = std::max<std::size_t>(kOddBytes / alignment, 1);
+      return (draw / 4 % locations) * alignment;
     }
     default:
       return slack / alignment * alignment;

@@ -26,7 +26,7 @@ using OrderedJson = nlohmann::ordered_json;
 constexpr std::size_t kShown = 4;
 constexpr std::size_t kInJson = 8;  // differing elements
 
-std::string place_text(const Difference& d) {
+std::string location_text(const Difference& d) {
   return fmt::format("{}[{}]", d.tensor, fmt::join(d.index, ","));
 }
 
@@ -180,10 +180,10 @@ std::string differences_text(const Outcome& outcome, std::size_t most) {
   for (std::size_t k = 0; k < std::min(most, outcome.differences.size()); ++k) {
     const Difference& d = outcome.differences[k];
     if (outcome.verdict == Verdict::unwritten) {
-      text += fmt::format("  {}: never written\n", place_text(d));
+      text += fmt::format("  {}: never written\n", location_text(d));
     } else {
-      text += fmt::format("  {}: expected {}, got {}{}\n", place_text(d), number_text(d.expected),
-                          number_text(d.got), allowed_text(d));
+      text += fmt::format("  {}: expected {}, got {}{}\n", location_text(d),
+                          number_text(d.expected), number_text(d.got), allowed_text(d));
     }
   }
   const auto shown = static_cast<std::int64_t>(std::min(most, outcome.differences.size()));

@@ -15,7 +15,7 @@
 namespace mote {
 namespace {
 
-bool are_at_one_place(const SetElement& a, const SetElement& b) {
+bool are_at_one_location(const SetElement& a, const SetElement& b) {
   return a.tensor == b.tensor && a.index == b.index;
 }
 
@@ -82,7 +82,7 @@ bool move_one(const Case& c, const Offer& offer) {
     Case next = c;
     next.set[k].index = index;
     const bool taken = std::ranges::count_if(next.set, [&](const SetElement& e) {
-                         return are_at_one_place(e, next.set[k]);
+                         return are_at_one_location(e, next.set[k]);
                        }) > 1;
     return !taken && offer(next);
   };

@@ -250,8 +250,8 @@ void build(const std::string& path, const fs::path& folder, const fs::path& libr
 }  // namespace
 
 std::string beside_plugins(const std::string& name, std::vector<std::string>* tried) {
-  for (const PluginPlace& place : plugin_places()) {
-    const fs::path file = (fs::path(place.path) / ".." / name).lexically_normal();
+  for (const PluginPlace& location : plugin_places()) {
+    const fs::path file = (fs::path(location.path) / ".." / name).lexically_normal();
     if (std::error_code failed; fs::exists(file, failed)) return file;
     if (tried != nullptr) tried->push_back(file);
   }

@@ -14,8 +14,8 @@ namespace mote {
 namespace {
 
 std::string text_of(const LoopProgram& loops, const Resolved& op, const EmitOptions& how,
-                    bool fast) {
-  if (!fast) return emit_c(loops, how);
+                    bool gen) {
+  if (!gen) return emit_c(loops, how);
   const bool pads = op.record != nullptr && may_multiply_padding(*op.record);
   return emit_c(schedule(loops, {.may_multiply_padding = pads}), how);
 }
@@ -38,15 +38,15 @@ std::string kernel_c(const Resolved& op, const KernelOptions& options) {
     own.opening = "";
     own.function += "_" + call.suffix;
     prototypes += emit_c_prototype(call.loops, own);
-    parts += "\n" + text_of(call.loops, op, own, options.fast);
+    parts += "\n" + text_of(call.loops, op, own, options.gen);
     how.opening += emit_c_choice(whole, {call.loops, own.function, call.outputs});
   }
   for (const std::string& input : optional_inputs(op, calls)) how.nullable.push_back(input);
   const std::string text =
-      prototypes + (prototypes.empty() ? "" : "\n") + text_of(whole, op, how, options.fast) + parts;
+      prototypes + (prototypes.empty() ? "" : "\n") + text_of(whole, op, how, options.gen) + parts;
   if (!options.standalone) return text;
   const std::string helpers = emit_c_helpers(called);
-  return (options.fast ? emit_c_fast_includes() : emit_c_includes()) + "\n" + helpers +
+  return (options.gen ? emit_c_gen_includes() : emit_c_includes()) + "\n" + helpers +
          (helpers.empty() ? "" : "\n") + text;
 }
 

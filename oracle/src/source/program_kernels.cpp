@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: a program for each dtype; out: a C file for each, with the kernel of the variant gen (or
-// oracle, if there is no fast one) and its thunk, a table of them, and the library. They are
+// reference, if there is no gen one) and its thunk, a table of them, and the library. They are
 // compiled as the catalogue's kernels are, for the same level of instruction sets.
 #include "source/program_kernels.h"
 
@@ -29,14 +29,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The least level at which kernels of 16-bit reals are fast.
+/// The least level at which kernels of 16-bit reals have vector conversions.
 constexpr int kLevelOfSixteenBits = 3;
 
 struct ProgramKernel {
   std::string function;  ///< "kernel_f32"
   DType dtype;
   LoopProgram loops;
-  bool is_fast;
+  bool is_gen;
 };
 
 ProgramKernel kernel_of(const Target& target, DType dtype) {
@@ -44,8 +44,8 @@ ProgramKernel kernel_of(const Target& target, DType dtype) {
   return {.function = fmt::format("kernel_{}", name(dtype)),
           .dtype = dtype,
           .loops = compile(program),
-          .is_fast = has_fast_variant(*program, dtype) &&
-                     (!is_narrow(dtype) || mote_level() >= kLevelOfSixteenBits)};
+          .is_gen = has_gen_variant(*program, dtype) &&
+                    (!is_narrow(dtype) || mote_level() >= kLevelOfSixteenBits)};
 }
 
 std::string text_of(const ProgramKernel& k) {
@@ -53,15 +53,15 @@ std::string text_of(const ProgramKernel& k) {
   EmitOptions how;
   how.function = k.function;
   how.helpers = &helpers;
-  const std::string text = (k.is_fast ? emit_c(schedule(k.loops), how) : emit_c(k.loops, how)) +
+  const std::string text = (k.is_gen ? emit_c(schedule(k.loops), how) : emit_c(k.loops, how)) +
                            "\n" + emit_c_thunk(k.loops, how);
-  return (k.is_fast ? emit_c_fast_includes() : emit_c_includes()) +
+  return (k.is_gen ? emit_c_gen_includes() : emit_c_includes()) +
          "\n#include \"mote/base/thunk.h\"\n\n" + emit_c_helpers(helpers) + "\n" + text;
 }
 
 /// The options; cmake/MoteKernels.cmake has the same for the catalogue.
 std::vector<std::string> options_for(const ProgramKernel& k, bool with_threads) {
-  if (!k.is_fast) return {"-O2", "-ffp-contract=off", "-frounding-math", "-fwrapv", "-fno-builtin"};
+  if (!k.is_gen) return {"-O2", "-ffp-contract=off", "-frounding-math", "-fwrapv", "-fno-builtin"};
   std::vector<std::string> options = {"-O2",
                                       "-ftree-vectorize",
                                       "-fwrapv",
@@ -77,7 +77,7 @@ std::string table_text(const Target& target, const std::vector<ProgramKernel>& k
   std::string contracts, rows;
   for (const ProgramKernel& k : kernels) {
     const std::string contract = "contract_" + std::string(name(k.dtype));
-    contracts += k.is_fast ? fast_contract_c(contract, k.dtype) : reference_contract_c(contract);
+    contracts += k.is_gen ? gen_contract_c(contract, k.dtype) : reference_contract_c(contract);
     contracts += fmt::format(
         "mote_status {0}_can_run(const mote_call *call);\n"
         "mote_status {0}_run(const mote_call *call, void *stream);\n"
@@ -100,8 +100,7 @@ std::string table_text(const Target& target, const std::vector<ProgramKernel>& k
       "  plugin->backends = &backend;\n"
       "  return MOTE_OK;\n"
       "}}\n",
-      fast_accuracy_c(), contracts, rows, gen_backend().name, gen_backend().version,
-      kernels.size());
+      gen_accuracy_c(), contracts, rows, gen_backend().name, gen_backend().version, kernels.size());
 }
 
 void build_library(const Target& target, const std::vector<ProgramKernel>& kernels,

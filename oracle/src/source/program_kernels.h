@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles the fast kernels of a program file to a plug-in at run time, as mote-gen and the build
+// Compiles the gen kernels of a program file to a plug-in at run time, as mote-gen and the build
 // do for an op of the catalogue.
 #pragma once
 

@@ -103,11 +103,11 @@ std::vector<ProgramKernels> files_of(const std::vector<Case>& cases) {
 /// Measures one case; nullopt if the user stops it.
 std::optional<BenchReport> bench_case(const Case& c, const std::vector<BackendEntry>& backends,
                                       const MachineLimits& machine, double seconds,
-                                      const std::string& place, StatusLine& status) {
+                                      const std::string& location, StatusLine& status) {
   BenchReport report{.text = to_string(c), .work = work_of(c)};
   report.limit = limit_of(machine, report.work, c.instance.dtype);
   const auto show = [&](const std::string& what) {
-    status.show(fmt::format("{}; {}: {}", place, c.target->op(), what));
+    status.show(fmt::format("{}; {}: {}", location, c.target->op(), what));
   };
   show("making data");
   MeasuredBench bench(c);

@@ -32,7 +32,7 @@ constexpr std::int64_t kRoundsAtOnce = 100'000;
 constexpr std::size_t kAlignedTo = 4096;
 /// DRAM is measured in memory of four times the last cache, within these limits.
 constexpr std::size_t kLeastDram = std::size_t{64} << 20U;
-constexpr std::size_t kMostDram = std::size_t{256} << 20U;
+constexpr std::size_t kMaxDram = std::size_t{256} << 20U;
 
 double since(SteadyClock::time_point start) {
   return std::chrono::duration<double>(SteadyClock::now() - start).count();
@@ -141,7 +141,7 @@ std::vector<LevelProbe> level_probes(int threads) {
   }
   probes.emplace_back(
       MemoryLevel{"DRAM", std::numeric_limits<double>::infinity()}, threads,
-      std::clamp(4 * last, kLeastDram, kMostDram) / static_cast<std::size_t>(threads));
+      std::clamp(4 * last, kLeastDram, kMaxDram) / static_cast<std::size_t>(threads));
   return probes;
 }
 

@@ -21,7 +21,7 @@ using RoundClock = std::chrono::steady_clock;
 /// A turn of a fast kernel repeats its call for this long, so that reading the clock and the first
 /// misses after another subject's turn weigh little.
 constexpr double kRoundSeconds = 0.002;
-constexpr int kMostCalls = 1'000'000;
+constexpr int kMaxCalls = 1'000'000;
 constexpr std::size_t kPage = 4096;
 
 double elapsed(RoundClock::time_point start) {
@@ -102,7 +102,7 @@ void MeasuredBench::measure(MeasuredCase& measured, const RoundsWanted& wanted) 
   for (PreparedSubject& s : all) {
     const double once = std::min(seconds_of(s, 1), seconds_of(s, 1));
     s.calls = static_cast<int>(
-        std::clamp(kRoundSeconds / std::max(once, 1e-9), 1.0, static_cast<double>(kMostCalls)));
+        std::clamp(kRoundSeconds / std::max(once, 1e-9), 1.0, static_cast<double>(kMaxCalls)));
     round_seconds += once * s.calls;
   }
   const double budget = wanted.seconds * static_cast<double>(all.size());

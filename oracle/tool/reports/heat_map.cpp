@@ -20,7 +20,7 @@ constexpr int kSquare = 12;               // pixels
 constexpr std::size_t kErrorsShown = 12;
 constexpr int kShades = 5;
 
-std::string place_text(const Difference& d) {
+std::string location_text(const Difference& d) {
   return fmt::format("{}[{}]", d.tensor, fmt::join(d.index, ","));
 }
 
@@ -69,9 +69,9 @@ std::pair<std::int64_t, std::int64_t> square_of(const Difference& d, const Grid&
 }
 
 std::string description(const Difference& d, Verdict verdict) {
-  if (verdict == Verdict::unwritten) return place_text(d) + ": never written";
-  std::string text = fmt::format("{}: expected {}, got {}", place_text(d), number_text(d.expected),
-                                 number_text(d.got));
+  if (verdict == Verdict::unwritten) return location_text(d) + ": never written";
+  std::string text = fmt::format("{}: expected {}, got {}", location_text(d),
+                                 number_text(d.expected), number_text(d.got));
   if (d.allowed) {
     text += fmt::format(", allowed {} to {}", number_text(d.allowed->first),
                         number_text(d.allowed->second));
@@ -101,7 +101,8 @@ std::int64_t place_in(const Grid& g, std::int64_t row, std::int64_t column) {
   return row * g.columns + column;
 }
 
-std::int64_t place_of(const Difference& d, const Grid& g, const std::vector<std::int64_t>& shape) {
+std::int64_t location_of(const Difference& d, const Grid& g,
+                         const std::vector<std::int64_t>& shape) {
   const Grid each{.rows = g.rows, .columns = g.columns};
   const auto [row, column] = square_of(d, each, shape);
   return place_in(g, row, column);
@@ -144,7 +145,7 @@ void add_heat_map(pugi::xml_node parent, const CaseTensor& t, const Wrong& wrong
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const Difference*>> squares;
   for (const Difference* d : wrong.elements) squares[square_of(*d, g, t.shape)].push_back(d);
   const std::int64_t last =
-      wrong.complete ? g.rows * g.columns : place_of(*wrong.elements.back(), g, t.shape);
+      wrong.complete ? g.rows * g.columns : location_of(*wrong.elements.back(), g, t.shape);
 
   pugi::xml_node figure = add(parent, "figure");
   pugi::xml_node svg = figure.append_child("svg");
@@ -228,7 +229,7 @@ void add_errors(pugi::xml_node parent, const Outcome& outcome) {
   for (std::size_t k = 0; k < shown; ++k) {
     const Difference& d = outcome.differences[k];
     pugi::xml_node row = add(body, "tr");
-    add(row, "td", place_text(d));
+    add(row, "td", location_text(d));
     add(row, "td", number_text(d.expected), "value");
     add(row, "td", number_text(d.got), "value");
     const double error = error_of(d);

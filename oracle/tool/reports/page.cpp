@@ -20,12 +20,12 @@ namespace mote::tool {
 namespace {
 
 /// The rows of one op on one backend, by dtype.
-using Place = std::vector<const Row*>;
+using Location = std::vector<const Row*>;
 
 struct Matrix {
   std::vector<std::string> ops;
   std::vector<std::string> backends;
-  std::map<std::pair<std::string, std::string>, Place> cells;
+  std::map<std::pair<std::string, std::string>, Location> cells;
 };
 
 void add_once(std::vector<std::string>& all, const std::string& one) {
@@ -53,7 +53,7 @@ struct Sum {
   std::int64_t weak = 0;
 };
 
-Sum sum(const Place& cell) {
+Sum sum(const Location& cell) {
   Sum s;
   for (const Row* row : cell) {
     s.judged += row->judged;
@@ -107,7 +107,7 @@ void add_matrix(pugi::xml_node body, const Matrix& m) {
   }
 }
 
-void add_counts(pugi::xml_node section, const Place& cell) {
+void add_counts(pugi::xml_node section, const Location& cell) {
   pugi::xml_node table = add(add(section, "div", "", "wide"), "table", "", "counts");
   pugi::xml_node head = add(add(table, "thead"), "tr");
   add(head, "th", "dtype");
@@ -196,7 +196,7 @@ void add_coverage(pugi::xml_node section, const std::string& op, const std::stri
 }
 
 void add_section(pugi::xml_node body, const std::string& op, const std::string& backend,
-                 const Place& cell, const CampaignResult& result) {
+                 const Location& cell, const CampaignResult& result) {
   pugi::xml_node section = add(body, "section");
   set(section, "id", anchor(op, backend));
   const Sum s = sum(cell);

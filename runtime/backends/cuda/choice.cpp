@@ -28,7 +28,7 @@ const CudaProgram& Plan::chosen() const {
   for (const CudaTemporary& t : parts.temporaries) bytes += bytes_of(t);
   const bool has_room = bytes <= static_cast<double>(grid_.most_bytes);
   const bool is_large = std::ranges::all_of(parts.kernels, [&](const CudaKernel& k) {
-    return !k.has_tiles() || k.has_wide_tiles() || has_tiles_for(k);
+    return !k.has_tiles() || k.has_pipelined_tiles() || has_tiles_for(k);
   });
   return has_room && is_large ? parts : whole;
 }
@@ -38,12 +38,12 @@ const CudaProgram& Plan::chosen() const {
 bool Plan::takes_parts(const CudaKernel& first) const {
   if (first.terms == Expr(0)) return false;
   const CudaKernel* own = &first;
-  while (!has_strides_of(*own) || is_too_short(*own) || !own->packed.empty()) ++own;
-  if (own->rounds.has_load()) return false;
-  const std::int64_t of_round = own->by_block ? grid_.threads : 1;
-  const std::int64_t rounds = own->in_order ? 1 : value(own->rounds);
+  while (!has_strides_of(*own) || is_too_short(*own) || !own->vector_tensors.empty()) ++own;
+  if (own->iterations.has_load()) return false;
+  const std::int64_t of_iteration = own->by_block ? grid_.threads : 1;
+  const std::int64_t iterations = own->in_order ? 1 : value(own->iterations);
   const std::int64_t busy = own->by_block ? grid_.busy : 4 * grid_.busy;
-  return rounds * of_round < busy && value(own->terms) / of_round >= grid_.least_terms;
+  return iterations * of_iteration < busy && value(own->terms) / of_iteration >= grid_.least_terms;
 }
 
 /// True if the kernel belongs to the form of its stage that the call takes: the stage itself or its
@@ -53,7 +53,8 @@ bool Plan::is_launched(const CudaKernel& kernel) const {
 }
 
 /// True if the tensor has no gaps over the extents and begins at a multiple of 16 bytes.
-bool Plan::is_packed(std::size_t tensor, const std::vector<Expr>& extents, const void* data) const {
+bool Plan::is_by_vectors(std::size_t tensor, const std::vector<Expr>& extents,
+                         const void* data) const {
   const TensorView& view = views_[tensor];
   if (view.tensor == nullptr || reinterpret_cast<std::uintptr_t>(data) % 16 != 0) return false;
   std::int64_t expected = 1;
@@ -65,7 +66,7 @@ bool Plan::is_packed(std::size_t tensor, const std::vector<Expr>& extents, const
   return true;
 }
 
-bool Plan::has_packs(const PackedRow& row, const std::vector<void*>& data) const {
+bool Plan::has_vectors(const VectorRow& row, const std::vector<void*>& data) const {
   if (row.is_temporary) {
     const CudaTemporary& t =
         *std::ranges::find(source_->temporaries, row.tensor, &CudaTemporary::name);
@@ -77,7 +78,7 @@ bool Plan::has_packs(const PackedRow& row, const std::vector<void*>& data) const
   return has_strides_by(view, row.axis, row.elements);
 }
 
-bool Plan::is_packed(const PackedOperand& operand, const std::vector<void*>& data) const {
+bool Plan::is_by_vectors(const VectorOperand& operand, const std::vector<void*>& data) const {
   const std::size_t at = tensor_at(operand.tensor);
   const TensorView& view = views_[at];
   if (view.tensor == nullptr || reinterpret_cast<std::uintptr_t>(data[at]) % 16 != 0) return false;
@@ -88,10 +89,10 @@ bool Plan::is_packed(const PackedOperand& operand, const std::vector<void*>& dat
 }
 
 bool Plan::has_tiles_for(const CudaKernel& kernel) const {
-  const bool is_wide = kernel.has_wide_tiles();
-  const std::int64_t least = is_wide ? 3 * grid_.least_side : grid_.least_side;
+  const bool is_pipelined = kernel.has_pipelined_tiles();
+  const std::int64_t least = is_pipelined ? 3 * grid_.least_side : grid_.least_side;
   return std::min(value(kernel.rows), value(kernel.columns)) >= least &&
-         (!is_wide || value(kernel.rounds) >= grid_.least_wide_tiles);
+         (!is_pipelined || value(kernel.iterations) >= grid_.least_pipelined_tiles);
 }
 
 bool Plan::has_strides_of(const CudaKernel& kernel) const {
@@ -115,13 +116,13 @@ bool Plan::is_too_short(const CudaKernel& kernel) const {
 bool Plan::suits(const CudaKernel& kernel, const std::vector<void*>& data) const {
   if (kernel.has_tiles() && !has_tiles_for(kernel)) return false;
   if (is_too_short(kernel)) return false;
-  for (const std::string& name : kernel.packed)
-    if (const std::size_t at = tensor_at(name); !is_packed(at, kernel.extents, data[at]))
+  for (const std::string& name : kernel.vector_tensors)
+    if (const std::size_t at = tensor_at(name); !is_by_vectors(at, kernel.extents, data[at]))
       return false;
-  for (const PackedOperand& operand : kernel.packed_operands)
-    if (!is_packed(operand, data)) return false;
-  for (const PackedRow& row : kernel.packed_rows)
-    if (!has_packs(row, data)) return false;
+  for (const VectorOperand& operand : kernel.vector_operands)
+    if (!is_by_vectors(operand, data)) return false;
+  for (const VectorRow& row : kernel.vector_rows)
+    if (!has_vectors(row, data)) return false;
   return has_strides_of(kernel);
 }
 

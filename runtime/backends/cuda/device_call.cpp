@@ -170,7 +170,7 @@ backend::Refusal failed(const LibraryError& e, const std::string& doing) {
   return {status, fmt::format("{}: {}", doing, e.what())};
 }
 
-Check find_place(const mote_call& call, bool& on_gpu) {
+Check find_location(const mote_call& call, bool& on_gpu) {
   int tensors = 0;
   int gpu = 0;
   for (const CallTensor& t : tensors_of(call)) {
@@ -208,7 +208,7 @@ std::vector<CallTensor> tensors_of(const mote_call& call) {
 
 Check run_on_device(const mote_call& call, void* stream, const DeviceWork& work) {
   bool on_gpu = false;
-  if (Check check = find_place(call, on_gpu)) return check;
+  if (Check check = find_location(call, on_gpu)) return check;
   std::shared_ptr<Device> device;
   std::string doing = work.name;
   try {

@@ -15,7 +15,7 @@ namespace mote::cuda {
 
 /// Finds whether the tensors are the GPU's. Refuses if some are and some are not, or if one is
 /// neither the GPU's nor the host's.
-backend::Check find_place(const mote_call& call, bool& on_gpu);
+backend::Check find_location(const mote_call& call, bool& on_gpu);
 
 /// A tensor that the work uses; nullptr: one that the call leaves out.
 struct CallTensor {

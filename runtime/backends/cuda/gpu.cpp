@@ -80,7 +80,7 @@ void Gpu::load(const OpInstance& instance, Variant variant,
                  "cuModuleGetFunction");
   // A multiprocessor must hold two blocks of 48 KiB each, whose copies bypass its cache.
   for (std::size_t k = 0; k < kernels.size(); ++k)
-    if (kernels[k]->has_wide_tiles())
+    if (kernels[k]->has_pipelined_tiles())
       driver.check(driver.calls().set_attribute(found[k], kSharedMemoryShare, 100),
                    "cuFuncSetAttribute");
   for (std::size_t k = 0; k < kernels.size(); ++k) functions_.emplace(kernels[k], found[k]);

@@ -16,11 +16,11 @@ Kind kind_of(const OpInstance& instance) {
   return dtype == DType::f64 ? Kind::f64 : dtype == DType::f32 ? Kind::f32 : Kind::narrow;
 }
 
-/// Returns the functions of gen: those of the fast CPU kernels, with the same accuracy.
+/// Returns the functions of gen: those of gen's CPU kernels, with the same accuracy.
 std::span<const mote_accuracy> functions() {
   static const std::vector<mote_accuracy> all = [] {
     std::vector<mote_accuracy> made;
-    for (const FunctionAccuracy& f : fast_accuracy()) made.push_back({f.function, f.ulp, 0, 0});
+    for (const FunctionAccuracy& f : gen_accuracy()) made.push_back({f.function, f.ulp, 0, 0});
     return made;
   }();
   return all;

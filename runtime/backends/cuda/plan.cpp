@@ -162,10 +162,10 @@ std::int64_t Plan::threads_of(const CudaKernel& kernel) const {
     bytes += count;
   }
   std::int64_t blocks = grid_.most_blocks;
-  const std::int64_t rounds = kernel.by_block ? 1 : grid_.threads;  // iterations that a block does
-                                                                    // at a time
-  if (!kernel.rounds.has_load())
-    blocks = std::min(blocks, (value(kernel.rounds) + rounds - 1) / rounds);
+  const std::int64_t iterations = kernel.by_block ? 1 : grid_.threads;  // iterations that a block
+                                                                        // does at a time
+  if (!kernel.iterations.has_load())
+    blocks = std::min(blocks, (value(kernel.iterations) + rounds - 1) / iterations);
   if (bytes > 0) blocks = std::min(blocks, grid_.most_bytes / bytes / grid_.threads);
   return std::max<std::int64_t>(blocks, 1) * grid_.threads;
 }
@@ -246,9 +246,9 @@ std::vector<Launch> Plan::launches(const std::vector<void*>& data, void* workspa
   std::pair done = {0, 0};  // the last stage, or part of one, that has its launch
   for (std::size_t k = 0; k < source.kernels.size(); ++k) {
     const CudaKernel& kernel = source.kernels[k];
-    const std::pair place = {kernel.stage, kernel.part};
-    if (place == done || !is_launched(kernel) || !suits(kernel, data)) continue;
-    done = place;
+    const std::pair location = {kernel.stage, kernel.part};
+    if (location == done || !is_launched(kernel) || !suits(kernel, data)) continue;
+    done = location;
     Launch launch{&kernel,
                   std::max<std::int64_t>(threads_[k] / grid_.threads, 1),
                   kernel.has_tiles() ? kCudaThreads : grid_.threads,

@@ -22,7 +22,7 @@ struct Grid {
       kCudaTile / 2;  ///< the minimum number of rows and columns for a kernel of tiles
   /// The minimum number of pipelined tiles; the minimum number of their rows and columns is three
   /// times least_side.
-  std::int64_t least_wide_tiles = 96;
+  std::int64_t least_pipelined_tiles = 96;
   /// The minimum number of elements of a row that a block takes, for a reduction and for a map.
   std::int64_t least_row = 16;
   std::int64_t least_map_row = 128;
@@ -93,9 +93,9 @@ class Plan {
   bool takes_parts(const CudaKernel& first) const;
   bool is_launched(const CudaKernel& kernel) const;
   double bytes_of(const CudaTemporary& t) const;
-  bool is_packed(const PackedOperand& operand, const std::vector<void*>& data) const;
-  bool has_packs(const PackedRow& row, const std::vector<void*>& data) const;
-  bool is_packed(std::size_t tensor, const std::vector<Expr>& extents, const void* data) const;
+  bool is_by_vectors(const VectorOperand& operand, const std::vector<void*>& data) const;
+  bool has_vectors(const VectorRow& row, const std::vector<void*>& data) const;
+  bool is_by_vectors(std::size_t tensor, const std::vector<Expr>& extents, const void* data) const;
   ArgumentValue argument(const CudaArgument& a, const std::vector<void*>& data,
                          void* workspace) const;
   std::size_t tensor_at(const std::string& name) const;

@@ -20,7 +20,7 @@ struct GpuMachine {
 
   static backend::Check ready(const mote_call& call) {
     bool on_gpu = false;
-    if (backend::Check check = find_place(call, on_gpu)) return check;
+    if (backend::Check check = find_location(call, on_gpu)) return check;
     try {
       if (const auto lost = Gpu::open()->device().lost())
         return backend::unsupported("the GPU's context was lost: " + *lost);
@@ -34,7 +34,7 @@ struct GpuMachine {
   /// copies.
   static std::size_t workspace_bytes(const mote_call& call, const Plan& plan) {
     bool on_gpu = false;
-    return !find_place(call, on_gpu) && on_gpu ? plan.workspace_bytes() : 0;
+    return !find_location(call, on_gpu) && on_gpu ? plan.workspace_bytes() : 0;
   }
 
   static backend::Check run(const mote_call& call, void* stream, const OpInstance& instance,

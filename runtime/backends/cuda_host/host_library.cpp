@@ -46,7 +46,7 @@ std::vector<std::string> command_with(std::initializer_list<const char*> more) {
   return words;
 }
 
-/// Returns the compiler's command, with the reference's arithmetic (MOTE_ORACLE_FLAGS). It uses
+/// Returns the compiler's command, with the reference's arithmetic (MOTE_REFERENCE_FLAGS). It uses
 /// -O0, since cases are small and kernels are many. Kernels have the sanitizer of this code, and
 /// checks for errors that a GPU traps.
 std::vector<std::string> compiler() {

@@ -18,7 +18,7 @@ namespace mote::cuda_host {
 /// idle threads, and use tiles.
 inline constexpr cuda::Grid kGrid = {.threads = 32,
                                      .least_side = 3,
-                                     .least_wide_tiles = 1,
+                                     .least_pipelined_tiles = 1,
                                      .least_row = 3,
                                      .least_map_row = 5,
                                      .least_terms = 4,

@@ -127,7 +127,7 @@ Work work_of(std::shared_ptr<Handle> handle, std::vector<Step> steps) {
 Tensor Between::tensor(DType dtype, const std::vector<std::int64_t>& dims) {
   const auto count =
       std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
-  places_.push_back(bytes_);
+  locations_.push_back(bytes_);
   bytes_ += aligned(static_cast<std::size_t>(count) * size_of(dtype));
   return {.name = "between",
           .dtype = dtype,
@@ -139,10 +139,10 @@ Tensor Between::tensor(DType dtype, const std::vector<std::int64_t>& dims) {
 Work Between::work_of(std::shared_ptr<Handle> handle, std::vector<Step> steps) const {
   const Work work = cudnn::work_of(std::move(handle), std::move(steps));
   return {bytes_ + work.workspace_bytes,
-          [run = work.run, places = places_, bytes = bytes_](const OnDevice& at) {
+          [run = work.run, locations = locations_, bytes = bytes_](const OnDevice& at) {
             OnDevice with = at;
             char* const begin = static_cast<char*>(at.workspace);
-            for (const std::size_t place : places) with.data.push_back(begin + place);
+            for (const std::size_t location : locations) with.data.push_back(begin + location);
             with.workspace = begin + bytes;
             run(with);
           }};

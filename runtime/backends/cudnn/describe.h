@@ -71,7 +71,7 @@ class Between {
 
  private:
   std::size_t next_;
-  std::vector<std::size_t> places_;
+  std::vector<std::size_t> locations_;
   std::size_t bytes_ = 0;
 };
 

@@ -33,7 +33,7 @@ Graph::Node Graph::made(const Tensor& t, int element, int flag) {
 
 Graph::Node Graph::tensor(const Tensor& t) {
   ids_.push_back(next_id_);
-  places_.push_back({Place::In::call, t.slot});
+  locations_.push_back({Location::In::call, t.slot});
   return made(t, type_of(t.dtype), 0);
 }
 
@@ -43,7 +43,7 @@ Graph::Node Graph::between(const Dims& dims, int type) {
 
 Graph::Node Graph::stored(const Dims& dims) {
   ids_.push_back(next_id_);
-  places_.push_back({Place::In::workspace, stored_bytes_});
+  locations_.push_back({Location::In::workspace, stored_bytes_});
   const auto count =
       std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
   stored_bytes_ += aligned(static_cast<std::size_t>(count) * sizeof(float));
@@ -52,7 +52,7 @@ Graph::Node Graph::stored(const Dims& dims) {
 
 Graph::Node Graph::number(double value, std::size_t rank) {
   ids_.push_back(next_id_);
-  places_.push_back({Place::In::host, 0, static_cast<float>(value)});
+  locations_.push_back({Location::In::host, 0, static_cast<float>(value)});
   return made(row_major(Dims(rank, 1)), kFloat, attribute::kTensorIsByValue);
 }
 

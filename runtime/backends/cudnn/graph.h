@@ -105,12 +105,12 @@ class Graph {
   std::vector<std::int64_t> ids_;
   /// The source of each id: the tensor's slot in the call, its offset in the workspace, or its
   /// value.
-  struct Place {
+  struct Location {
     enum class In : std::uint8_t { call, workspace, host } in = In::call;
     std::size_t at = 0;
     float value = 0;
   };
-  std::vector<Place> places_;
+  std::vector<Location> locations_;
   std::int64_t next_id_ = 1;
   std::size_t stored_bytes_ = 0;
   std::vector<Descriptor> operations_;

@@ -127,18 +127,19 @@ Step Graph::step(Handle* handle, Kind kind) const {
   }
   const auto own =
       aligned(static_cast<std::size_t>(found->plan.integer(attribute::kPlanWorkspace)));
-  const auto run = [made = *found, ids = ids_, places = places_, own](Handle* by,
-                                                                      const OnDevice& at) {
+  const auto run = [made = *found, ids = ids_, locations = locations_, own](Handle* by,
+                                                                            const OnDevice& at) {
     std::vector<float> values;
-    values.reserve(places.size());
+    values.reserve(locations.size());
     std::vector<void*> pointers;
-    for (const Place& p : places) {
-      if (p.in == Place::In::host) {
+    for (const Location& p : locations) {
+      if (p.in == Location::In::host) {
         pointers.push_back(&values.emplace_back(p.value));
         continue;
       }
-      pointers.push_back(p.in == Place::In::call ? at.data.at(p.at)
-                                                 : static_cast<char*>(at.workspace) + own + p.at);
+      pointers.push_back(p.in == Location::In::call
+                             ? at.data.at(p.at)
+                             : static_cast<char*>(at.workspace) + own + p.at);
       if (!may_lie_at(pointers.back())) decline("the address of a tensor is no multiple of 16");
     }
     Descriptor pack(descriptor::kVariantPack);

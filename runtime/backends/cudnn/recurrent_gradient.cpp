@@ -119,7 +119,7 @@ CellGradient read_gradient(const Reader& call, const Cell& cell, Handle* handle)
 
 /// Allocates in the workspace the tensors that the library's calls pass to each other, and x's
 /// gradient if the call does not want it, since cuDNN always writes it.
-void place_gradient(CellGradient& g, Handle* handle, Between& between) {
+void location_gradient(CellGradient& g, Handle* handle, Between& between) {
   calls().recurrent_work_bytes(handle, g.cell.get(), kTrainingMode, g.x_desc.get(), &g.work_bytes,
                                &g.reserve_bytes);
   const DType dtype = g.layer.dtype;
@@ -144,7 +144,7 @@ Work recurrent_gradient(const Reader& call) {
   auto handle = Cudnn::library().take();
   CellGradient g = read_gradient(call, cell_of(call.op()), handle.get());
   Between between(call);
-  place_gradient(g, handle.get(), between);
+  location_gradient(g, handle.get(), between);
   const Step step{g.work_bytes, [g](Handle* with, const OnDevice& at) {
                     run_step(with, g, at);
                     run_gradient(with, g, at);

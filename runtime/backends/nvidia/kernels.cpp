@@ -43,7 +43,7 @@ const Op& op_named(const char* name, const Table& table) {
 Check with_work(const mote_call& call, const Table& table,
                 const std::function<Check(Work&, bool on_gpu)>& body) {
   bool on_gpu = false;
-  if (Check no = cuda::find_place(call, on_gpu)) return no;
+  if (Check no = cuda::find_location(call, on_gpu)) return no;
   const std::string name = fmt::format("{} {}", table.backend, call.op);
   std::shared_ptr<cuda::Device> device;
   try {

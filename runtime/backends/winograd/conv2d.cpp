@@ -96,18 +96,18 @@ void transform_kernels(const Plan& plan, std::int64_t group, float* u) {
 }
 
 /// A tile's image and its first output.
-struct Place {
+struct Location {
   std::int64_t n, row, column;
 };
 
-Place place_of(const Plan& plan, std::int64_t tile) {
+Location location_of(const Plan& plan, std::int64_t tile) {
   const auto outputs = static_cast<std::int64_t>(kOutputs);
   return {tile / (plan.rows * plan.columns), tile / plan.columns % plan.rows * outputs,
           tile % plan.columns * outputs};
 }
 
 /// Returns the patch of x that the tile reads, with zeros outside the image.
-Square<kTile, kTile> patch(const Plan& plan, const Place& at, std::int64_t channel) {
+Square<kTile, kTile> patch(const Plan& plan, const Location& at, std::int64_t channel) {
   const auto& s = plan.x.strides;
   const float* x = data_of(plan.x) + at.n * s[0] + channel * s[1];
   Square<kTile, kTile> values{};
@@ -131,13 +131,13 @@ void transform_data(const Plan& plan, std::int64_t group, std::int64_t block, fl
       const std::int64_t channel = group * plan.w.shape[1] + static_cast<std::int64_t>(ci);
       Square<kTile, kTile> all{};
       if (tile < plan.tiles())
-        all = both<kTile>(patch(plan, place_of(plan, tile), channel), of_data);
+        all = both<kTile>(patch(plan, location_of(plan, tile), channel), of_data);
       for (std::size_t p = 0; p < kProducts; ++p)
         v[(p * plan.inputs + ci) * kBlock + t] = all[p / kTile][p % kTile];
     }
 }
 
-void store(const Plan& plan, const Place& at, std::int64_t channel,
+void store(const Plan& plan, const Location& at, std::int64_t channel,
            const Square<kOutputs, kOutputs>& values) {
   const auto& s = plan.y.strides;
   const float bias = plan.has_bias ? data_of(plan.bias)[channel * plan.bias.strides[0]] : 0.0F;
@@ -161,7 +161,7 @@ void transform_outputs(const Plan& plan, std::int64_t group, std::int64_t block,
       Square<kTile, kTile> products{};
       for (std::size_t p = 0; p < kProducts; ++p)
         products[p / kTile][p % kTile] = m[(p * plan.outputs + co) * kBlock + t];
-      store(plan, place_of(plan, tile),
+      store(plan, location_of(plan, tile),
             group * plan.group_outputs() + static_cast<std::int64_t>(co),
             both<kOutputs>(products, to_output));
     }

@@ -16,12 +16,12 @@ namespace mote::graph {
 
 /// The form of tensors, and the bytes of one, counted from its first element.
 struct GraphForm {
-  explicit GraphForm(const TensorForm& of) : form(of), places(of, 0) {}
+  explicit GraphForm(const TensorForm& of) : form(of), locations(of, 0) {}
 
-  bool is_empty() const { return places.low == places.high; }
+  bool is_empty() const { return locations.low == locations.high; }
   /// Returns the bytes of a tensor that begins there.
-  ViewPlaces places_from(std::int64_t first) const {
-    ViewPlaces moved = places;
+  ViewPlaces locations_from(std::int64_t first) const {
+    ViewPlaces moved = locations;
     moved.first += first;
     moved.low += first;
     moved.high += first;
@@ -29,7 +29,7 @@ struct GraphForm {
   }
 
   TensorForm form;
-  ViewPlaces places;
+  ViewPlaces locations;
 };
 
 inline const TensorForm& key_of(const GraphForm& form) { return form.form; }

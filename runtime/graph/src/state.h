@@ -36,8 +36,8 @@ struct TensorRecord {
   std::shared_ptr<Tensor> owner;  ///< shares the memory; null if the caller keeps it
   std::string name;
 
-  ViewPlaces places() const {
-    return form->places_from(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(data)));
+  ViewPlaces locations() const {
+    return form->locations_from(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(data)));
   }
 };
 
@@ -122,7 +122,7 @@ struct Graph::State {
   graph::SharedValues<graph::GraphForm, TensorForm> forms;
   graph::SharedValues<Command> commands;
   std::deque<graph::TensorRecord> tensors;
-  bool is_on_host = true;  ///< all tensors are
+  bool is_on_host = true;                                     ///< all tensors are
   std::map<std::uint32_t, std::vector<std::uint32_t>> views;  ///< of placeholders
   std::deque<graph::NodeRecord> nodes;                        ///< work under way refers to them
   std::vector<graph::Edge> edges;                             ///< from first to second

@@ -86,7 +86,7 @@ class Cliques {
       most = bytes;
       parent = *candidate;
     }
-    if (most > kMostBytes - part_.bytes[block])
+    if (most > kMaxBytes - part_.bytes[block])
       throw Error("plan_memory: more than 2^63 - 1 bytes are alive with block " +
                   std::to_string(part_.blocks[block]));
     part_.bound = std::max(part_.bound, most + part_.bytes[block]);

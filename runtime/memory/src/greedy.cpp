@@ -10,10 +10,10 @@ namespace mote::memory {
 namespace {
 
 /// The pairs for which neighbours are kept (8 bytes each).
-constexpr std::uint64_t kMostPairs = std::uint64_t{1} << 24;
+constexpr std::uint64_t kMaxPairs = std::uint64_t{1} << 24;
 
 /// The neighbours that each of the packings that are reordered may visit.
-constexpr std::uint64_t kMostReordered = std::uint64_t{1} << 23;
+constexpr std::uint64_t kMaxReordered = std::uint64_t{1} << 23;
 
 /// Returns the neighbours that all packings may visit together; each takes some ten nanoseconds.
 std::uint64_t visits_of(MemoryEffort effort) {
@@ -140,9 +140,9 @@ Greedy pack_greedily(Part& part, std::uint64_t target, MemoryEffort effort) {
   } else {
     std::vector<std::uint32_t> order(part.size());
     std::iota(order.begin(), order.end(), 0U);
-    keep_better(best, pack(part, order, Fit::best, kMostBytes), "time, best fit");
+    keep_better(best, pack(part, order, Fit::best, kMaxBytes), "time, best fit");
   }
-  if (best.packing.total <= target || part.pairs > kMostPairs) return best;
+  if (best.packing.total <= target || part.pairs > kMaxPairs) return best;
   const std::uint64_t most_visits = visits_of(effort);
   std::uint64_t visits = 0;
   for (const Trial& trial : kTrials) {
@@ -154,7 +154,7 @@ Greedy pack_greedily(Part& part, std::uint64_t target, MemoryEffort effort) {
     if (best.packing.total <= target) return best;
   }
   if (!has_neighbours(part)) return best;
-  const std::uint64_t most_reordered = std::min(most_visits / 2, kMostReordered);
+  const std::uint64_t most_reordered = std::min(most_visits / 2, kMaxReordered);
   for (const Key key : {Key::bytes, Key::area, Key::length}) {
     Packing packing = pack_reordered(part, ordered_by(part, key), target, most_reordered);
     if (packing.total < best.packing.total) best = {std::move(packing), "reordered, first fit"};

@@ -94,18 +94,19 @@ class Reader {
       if (name == kNames.end())
         fail(fields[k], "column " + quoted(fields[k].text) +
                             " is unknown, expected id, lower, upper, size, alignment or offset");
-      std::optional<std::size_t>& place = places_[static_cast<std::size_t>(name - kNames.begin())];
-      if (place) fail(fields[k], "column " + quoted(fields[k].text) + " is there twice");
-      place = k;
+      std::optional<std::size_t>& location =
+          locations_[static_cast<std::size_t>(name - kNames.begin())];
+      if (location) fail(fields[k], "column " + quoted(fields[k].text) + " is there twice");
+      location = k;
     }
     for (const Column column : {kId, kLower, kUpper, kSize})
-      if (!places_[column])
+      if (!locations_[column])
         fail(fields.back(), "column '" + std::string(kNames[column]) + "' is lacking");
     columns_ = fields.size();
   }
 
   void read_block(const std::vector<Field>& fields) {
-    const auto field = [&](Column column) -> const Field& { return fields[*places_[column]]; };
+    const auto field = [&](Column column) -> const Field& { return fields[*locations_[column]]; };
     MemoryBlock block = {.bytes = integer_of<std::uint64_t>(field(kSize), "size"),
                          .name = std::string(field(kId).text)};
     const Lifetime lifetime = {integer_of<std::int64_t>(field(kLower), "lower"),
@@ -113,19 +114,19 @@ class Reader {
     if (lifetime.begin >= lifetime.end)
       fail(field(kUpper), "upper is " + std::to_string(lifetime.end) + ", expected above lower " +
                               std::to_string(lifetime.begin));
-    if (places_[kAlignment]) {
+    if (locations_[kAlignment]) {
       block.alignment = integer_of<std::uint64_t>(field(kAlignment), "alignment");
       if (!std::has_single_bit(block.alignment))
         fail(field(kAlignment),
              "alignment is " + std::to_string(block.alignment) + ", expected a power of two");
     }
-    if (places_[kOffset])
+    if (locations_[kOffset])
       file_.offsets.push_back(integer_of<std::uint64_t>(field(kOffset), "offset"));
     file_.problem.blocks.push_back(std::move(block));
     lifetimes_.push_back(lifetime);
   }
 
-  std::array<std::optional<std::size_t>, kColumns> places_;
+  std::array<std::optional<std::size_t>, kColumns> locations_;
   std::size_t columns_ = 0;
   MinimallocFile file_;
   std::vector<Lifetime> lifetimes_;

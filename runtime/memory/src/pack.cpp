@@ -8,8 +8,8 @@ namespace mote::memory {
 namespace {
 
 /// Finds the place of a block among taken ranges [begin, end), which are sorted and may overlap.
-std::uint64_t place_among(std::span<const std::pair<std::uint64_t, std::uint64_t>> taken,
-                          std::uint64_t bytes, std::uint64_t alignment, Fit fit) {
+std::uint64_t location_among(std::span<const std::pair<std::uint64_t, std::uint64_t>> taken,
+                             std::uint64_t bytes, std::uint64_t alignment, Fit fit) {
   std::uint64_t top = 0, best = kTooMany, smallest = kTooMany;
   for (const auto& [begin, end] : taken) {
     if (begin > top && begin - top < smallest &&
@@ -36,9 +36,10 @@ Packing pack(const Part& part, std::span<const std::uint32_t> order, Fit fit, st
       if (result.offsets[near] != kUnplaced)
         taken.emplace_back(result.offsets[near], result.offsets[near] + part.bytes[near]);
     std::sort(taken.begin(), taken.end());
-    const std::uint64_t offset = place_among(taken, part.bytes[block], part.alignments[block], fit);
+    const std::uint64_t offset =
+        location_among(taken, part.bytes[block], part.alignments[block], fit);
     const std::uint64_t end = saturating_sum(offset, part.bytes[block]);
-    if (end > limit || end > kMostBytes) return {};
+    if (end > limit || end > kMaxBytes) return {};
     result.offsets[block] = offset;
     total = std::max(total, end);
   }

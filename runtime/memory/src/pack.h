@@ -27,7 +27,7 @@ Packing pack(const Part& part, std::span<const std::uint32_t> order, Fit fit, st
 
 /// Packs again and again, each time with those blocks earlier that ended above the target, since an
 /// order that leaves them on top was wrong about them ("squeaky wheel optimization", Joslin and
-/// Clements 1999). Returns the best; it ends after so many visits of neighbours.
+/// Clements 1999). Returns the best; it ends after a limited number of visits of neighbours.
 Packing pack_reordered(const Part& part, std::vector<std::uint32_t> order, std::uint64_t target,
                        std::uint64_t most_visits);
 

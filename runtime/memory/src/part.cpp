@@ -25,7 +25,7 @@ void require_valid(const MemoryProblem& problem) {
     if (!std::has_single_bit(block.alignment))
       throw Error("plan_memory: the alignment of block " + std::to_string(k) + name + " is " +
                   std::to_string(block.alignment) + ", expected a power of two");
-    if (block.bytes > kMostBytes)
+    if (block.bytes > kMaxBytes)
       throw Error("plan_memory: block " + std::to_string(k) + name + " has " +
                   std::to_string(block.bytes) + " bytes, expected below 2^63");
   }
@@ -83,7 +83,7 @@ void find_points(Part& part, std::span<const Lifetime> lifetimes) {
     ended = false;
     part.begins[k] = point;
     part.pairs += alive++;
-    if (alive_bytes > kMostBytes - part.bytes[k])
+    if (alive_bytes > kMaxBytes - part.bytes[k])
       throw Error("plan_memory: more than 2^63 - 1 bytes are alive at time " +
                   std::to_string(time));
     alive_bytes += part.bytes[k];

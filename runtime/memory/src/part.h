@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kTooMany = std::numeric_limits<std::uint64_t>::ma
 /// The offset of a block that has no place yet.
 inline constexpr std::uint64_t kUnplaced = kTooMany;
 /// The most bytes that a plan may have.
-inline constexpr std::uint64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::int64_t>::max();
 
 constexpr std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
   return a > kTooMany - b ? kTooMany : a + b;

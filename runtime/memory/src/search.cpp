@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks are placed from the bottom up, each on the highest of its placed neighbours, by rising
-// offset: any plan can be pushed down into one of these. What cuts the search short:
+// offset: any plan can be pushed down into one of these. These rules cut the search short:
 // - the open blocks of each point of time, which must all lie above each other, must fit into the
 //   capacity (section inference);
 // - no block is placed so high that another open one fits below it, since that other one could be
@@ -21,10 +21,10 @@ namespace mote::memory {
 namespace {
 
 // A search takes a level of the stack for each block.
-constexpr std::size_t kMostBlocks = 4096;
-// The hashes that are kept, of 8 bytes: one for so many steps, and at most so many.
+constexpr std::size_t kMaxBlocks = 4096;
+// One hash of 8 bytes is kept for each kStepsOfHash steps, and at most kMaxHashes of them.
 constexpr std::uint64_t kStepsOfHash = 64;
-constexpr std::uint64_t kMostHashes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMaxHashes = std::uint64_t{1} << 20;
 
 using Blocks = std::vector<std::uint32_t>;
 
@@ -36,7 +36,7 @@ class Search {
         preference_(preference),
         most_steps_(most_steps),
         state_(part, capacity),
-        failed_(std::clamp<std::uint64_t>(most_steps / kStepsOfHash, 1, kMostHashes), 0) {}
+        failed_(std::clamp<std::uint64_t>(most_steps / kStepsOfHash, 1, kMaxHashes), 0) {}
 
   SearchResult run() {
     Blocks all(part_.size());
@@ -55,14 +55,14 @@ class Search {
 
  private:
   struct Candidate {
-    PlaceKey key;
+    LocationKey key;
     std::uint32_t block = 0;
     friend bool operator<(const Candidate& a, const Candidate& b) { return a.key < b.key; }
   };
 
   /// Places the `count` open blocks of a list, which may hold placed ones too, at keys from
   /// `least`.
-  Verdict solve(const Blocks& list, std::size_t count, PlaceKey least) {
+  Verdict solve(const Blocks& list, std::size_t count, LocationKey least) {
     if (state_.steps > most_steps_) return Verdict::stopped;
     const std::uint64_t hash = state_.hash(list, least);
     if (failed_[hash % failed_.size()] == hash) return Verdict::impossible;
@@ -78,7 +78,7 @@ class Search {
     return Verdict::impossible;
   }
 
-  std::vector<Candidate> candidates(const Blocks& list, PlaceKey least) {
+  std::vector<Candidate> candidates(const Blocks& list, LocationKey least) {
     std::uint64_t ceiling = kTooMany;
     for (const std::uint32_t k : list)
       if (!state_.placed(k)) ceiling = std::min(ceiling, state_.low(k) + part_.bytes[k]);
@@ -91,7 +91,7 @@ class Search {
     return result;
   }
 
-  Verdict solve_groups(const Blocks& list, std::size_t count, PlaceKey least) {
+  Verdict solve_groups(const Blocks& list, std::size_t count, LocationKey least) {
     std::vector<Blocks> groups = groups_of(list);
     if (groups.empty()) return Verdict::found;
     if (groups.size() == 1) {
@@ -145,7 +145,7 @@ constexpr std::uint64_t kFirstTurn = std::uint64_t{1} << 22;
 }  // namespace
 
 bool can_search(const Part& part) {
-  return part.size() <= kMostBlocks && part.neighbours.size() == part.size();
+  return part.size() <= kMaxBlocks && part.neighbours.size() == part.size();
 }
 
 SearchResult search(const Part& part, std::uint64_t capacity, std::uint64_t most_steps) {

@@ -100,7 +100,7 @@ bool SearchState::lift_neighbours(std::uint32_t block) {
 
 /// Blocks whose keys were passed over can only be placed after an open neighbour has lifted them,
 /// so their offsets are not below the least end of one.
-bool SearchState::lift_passed(std::span<const std::uint32_t> open, PlaceKey least) {
+bool SearchState::lift_passed(std::span<const std::uint32_t> open, LocationKey least) {
   steps += open.size();
   for (const std::uint32_t k : open) {
     if (placed(k) || key(k) >= least) continue;
@@ -208,7 +208,7 @@ void SearchState::rank(std::span<const std::uint32_t> group, const Preference& p
   for (std::size_t rank = 0; rank < entries.size(); ++rank) set(ranks_[entries[rank].second], rank);
 }
 
-std::uint64_t SearchState::hash(std::span<const std::uint32_t> open, PlaceKey least) {
+std::uint64_t SearchState::hash(std::span<const std::uint32_t> open, LocationKey least) {
   steps += open.size();
   std::uint64_t sum = 0;
   bool any_passed = false;

@@ -22,7 +22,7 @@ enum class Measure : std::uint8_t { peak, time, area, points, point_area, neighb
 using Preference = std::array<Measure, 3>;
 
 /// An offset and the rank of a block at it. A search places blocks by rising keys.
-using PlaceKey = std::pair<std::uint64_t, std::uint64_t>;
+using LocationKey = std::pair<std::uint64_t, std::uint64_t>;
 
 class SearchState {
  public:
@@ -32,7 +32,7 @@ class SearchState {
   const std::vector<std::uint64_t>& offsets() const { return offsets_; }
   /// The lowest place of an open block: on the highest of its placed neighbours.
   std::uint64_t low(std::uint32_t block) const { return lows_[block]; }
-  PlaceKey key(std::uint32_t block) const { return {lows_[block], ranks_[block]}; }
+  LocationKey key(std::uint32_t block) const { return {lows_[block], ranks_[block]}; }
 
   /// Places a block at its lowest place. Returns false if the blocks of `open`, which are all that
   /// are connected with it, cannot be placed then at keys above its own; the state must be undone.
@@ -43,7 +43,7 @@ class SearchState {
   void rank(std::span<const std::uint32_t> group, const Preference& preference);
   /// Returns a number that stands for all that decides whether open blocks can be placed at keys
   /// from `least` on.
-  std::uint64_t hash(std::span<const std::uint32_t> open, PlaceKey least);
+  std::uint64_t hash(std::span<const std::uint32_t> open, LocationKey least);
 
   std::size_t mark() const { return changes_.size(); }
   void undo(std::size_t mark);
@@ -55,7 +55,7 @@ class SearchState {
   void set(std::uint64_t& where, std::uint64_t value);
   void touch_points_of(std::uint32_t block);
   bool lift_neighbours(std::uint32_t block);
-  bool lift_passed(std::span<const std::uint32_t> open, PlaceKey least);
+  bool lift_passed(std::span<const std::uint32_t> open, LocationKey least);
   bool fits_at_touched();
   bool fits_at(std::uint32_t point);
   double measure(std::uint32_t block, Measure measure) const;

@@ -53,7 +53,7 @@ class Allocation {
       if (!insert_into_an_edge(tuples)) {
         const std::uint64_t begin = rounded_up(result_.total, tuples[0].alignment);
         const std::uint64_t end = saturating_sum(begin, tuples[0].bytes);
-        if (end > kMostBytes) return {};
+        if (end > kMaxBytes) return {};
         insert(tuples[0], {kSource, kSink, begin, end}, begin);
         result_.total = end;
       }

@@ -97,7 +97,7 @@ Packing pack_by_time(const Part& part, bool backwards) {
       continue;
     }
     result.offsets[k] = memory.take(part.bytes[k], part.alignments[k]);
-    if (memory.top() > kMostBytes) return {};
+    if (memory.top() > kMaxBytes) return {};
   }
   result.total = memory.top();
   return result;

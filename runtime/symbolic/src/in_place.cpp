@@ -70,7 +70,7 @@ class InPlaceFinder {
            element_count(info.form) == element_count(graph_.symbols()[info.root].form);
   }
 
-  /// True if nobody but nodes needs the root's memory.
+  /// True if only nodes need the root's memory.
   bool is_free(std::uint32_t root) const {
     const SymbolOrigin kind = graph_.symbols()[root].kind;
     const bool is_ours =
@@ -116,10 +116,10 @@ std::vector<NodeInPlacePair> in_place_pairs(const SymbolicGraph& graph,
 std::vector<NodeInPlacePair> in_place_pairs(const SymbolicGraph& graph,
                                             std::span<const std::uint32_t> order,
                                             std::span<const TensorSymbol> bound) {
-  std::vector<std::size_t> place(graph.node_count());
-  for (std::size_t k = 0; k < order.size(); ++k) place[order[k]] = k;
+  std::vector<std::size_t> location(graph.node_count());
+  for (std::size_t k = 0; k < order.size(); ++k) location[order[k]] = k;
   const DoneBefore happens_before = [&](std::uint32_t a, std::uint32_t b) {
-    return place[a] < place[b];
+    return location[a] < location[b];
   };
   return in_place_pairs(graph, happens_before, bound);
 }

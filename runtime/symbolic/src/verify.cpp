@@ -61,7 +61,7 @@ class Verifier {
     if (info.kind == SymbolOrigin::view) {
       if (info.base >= graph_.symbol_count() || graph_.symbols()[info.base].removed)
         fail("view " + symbol(k) + " is of a symbol that was removed");
-      check_place(k);
+      check_location(k);
     }
     if (info.producer == kNoIndex) return;
     if (writer_[k] != info.producer)
@@ -72,7 +72,7 @@ class Verifier {
       fail(node(info.producer) + " writes " + symbol(k) + ", which is an input or a constant");
   }
 
-  void check_place(std::uint32_t k) const {
+  void check_location(std::uint32_t k) const {
     const SymbolInfo& info = graph_.symbols()[k];
     const SymbolInfo& base = graph_.symbols()[info.base];
     if (info.root != base.root)

@@ -42,7 +42,7 @@ Tensor stepped(const ViewStep& step, const Tensor& x) {
   fail_graph("a view of an unknown kind");
 }
 
-ViewPlaces places(const ViewRegion& region) {
+ViewPlaces locations(const ViewRegion& region) {
   return {region.form, region.offset * static_cast<std::int64_t>(size_of(region.form.dtype))};
 }
 
@@ -73,17 +73,19 @@ std::int64_t element_count(const TensorForm& form) {
   return count;
 }
 
-bool overlap(const ViewRegion& a, const ViewRegion& b) { return share_bytes(places(a), places(b)); }
+bool overlap(const ViewRegion& a, const ViewRegion& b) {
+  return share_bytes(locations(a), locations(b));
+}
 
 bool contains(const ViewRegion& whole, const ViewRegion& part) {
   if (element_count(part.form) == 0 || whole == part) return true;
-  const ViewPlaces all = places(whole);
-  const ViewPlaces some = places(part);
+  const ViewPlaces all = locations(whole);
+  const ViewPlaces some = locations(part);
   if (some.low < all.low || some.high > all.high) return false;
   if (all.is_dense()) return true;
   if (element_count(part.form) > kMaxElements) return false;
   return all_elements(part, [&](std::int64_t offset) {
-    return share_bytes(all, places({{part.form.dtype, AxisList{}}, offset}));
+    return share_bytes(all, locations({{part.form.dtype, AxisList{}}, offset}));
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time and the memory of training steps with checkpoints, beside those of the same steps
+// Measures the time and the memory of training steps with checkpoints and of the same steps
 // without, in turn.
 #include <algorithm>
 #include <ctime>

@@ -81,13 +81,13 @@ bool is_linear(int nodes, int times, bool with_bytes, Context& context) {
 
 /// A least-cut checkpoint takes at most 3 % more time, and needs fewer bytes if it does anything.
 bool is_cheap(Context& context) {
-  constexpr double kMostTime = 1.03;
+  constexpr double kMaxTime = 1.03;
   bool ok = false;
   for (int attempt = 0; attempt < 5 && !ok; ++attempt) {
     ok = true;
     for (const CheckpointCost& c : checkpoint_costs(context, false)) {
       const double bytes = static_cast<double>(c.arena) / static_cast<double>(c.arena_without);
-      ok = is_within("time of " + c.name + " with a cheap checkpoint", c.time_ratio, kMostTime) &&
+      ok = is_within("time of " + c.name + " with a cheap checkpoint", c.time_ratio, kMaxTime) &&
            is_within("memory of " + c.name + " with a cheap checkpoint", bytes, 1) && ok;
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of networks, planned, beside the least that any plan needs.
+// Compares the planned memory of networks with the least that any plan needs.
 #include "networks.h"
 
 #include <ctime>

@@ -40,7 +40,7 @@ using tool::MeasuredBench;
 using tool::MeasuredCase;
 using tool::PreparedSubject;
 
-/// The median of so many has an interval: all of them.
+/// The interval of the median of this number of sittings is all of them.
 constexpr int kSittings = tool::kLeastRounds;
 constexpr double kSubjectSeconds = 0.1;
 constexpr int kSkipped = 77;

@@ -60,13 +60,13 @@ TEST(Coalesce, AChainOfThreeIsOneBuffer) {
 TEST(Coalesce, AScatteredSumMoves) {
   const Uop x = input("x", DType::f64, {"N"});
   const Uop to = input("to", DType::i64, {"N"});
-  const Expr place = load("to", {var("j")}) % size("N");
+  const Expr location = load("to", {var("j")}) % size("N");
   const LoopProgram p = run_checked(
       coalesce,
       loops_of({"scattered", "", {}, {x, to}, {{"y", sum_over(x, {0})}}, {}, {}},
                {each("i", "a", constant(0.0, DType::f64)),
                 loop("j", size("N"),
-                     {{StoreReduce{"a", {place}, ScatterOp::add, value_at("x", {var("j")})}}}),
+                     {{StoreReduce{"a", {location}, ScatterOp::add, value_at("x", {var("j")})}}}),
                 each("k", "b", exp_of(value_at("a", {var("k")}))), sum_up("s", "l", "b"),
                 store("y", {}, accumulated_value("s", DType::f64))},
                {row("a"), row("b")}));

@@ -315,7 +315,7 @@ TEST(Demand, KeepsAnArgmaxBesideOthers) {
 
 // If the loop did not run there is no position, and the name must not read it.
 TEST(Demand, ANameOfAnArgmaxComesUnderTheConditions) {
-  const Value chosen = bound_value("p", DType::i64);
+  const Value chosen = named_value("p", DType::i64);
   const Value read =
       guard_value({nonneg(var("q") - 1)}, at("t", {var("q")}, DType::i64), std::int64_t{0});
   const Uop x = input("x", DType::f64, {"R", "N"});

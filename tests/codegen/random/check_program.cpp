@@ -36,7 +36,7 @@ bool alike(const Number& a, const Number& b, bool any_zero) {
 
 std::optional<Mismatch> compare(const Program& p, const std::string& stage, const Trial& trial,
                                 const std::vector<Array>& expected, const std::vector<Array>& got) {
-  const bool any_zero = stage == "fast";
+  const bool any_zero = stage == "gen";
   if (got.size() != expected.size())
     return Mismatch{stage, fmt::format("{} outputs", got.size()), "", {}, {}, {}, trial};
   for (std::size_t o = 0; o < expected.size(); ++o) {
@@ -63,7 +63,7 @@ Binding binding_of(const Prepared& prepared, std::size_t t) {
   return mote::bind(*prepared.program, shapes, prepared.trials[t].params);
 }
 
-/// True if every result is exact in f32 in any order of sums: then the fast variant must agree too.
+/// True if every result is exact in f32 in any order of sums: then the variant gen must agree too.
 bool is_exact(const Prepared& prepared, std::size_t t) {
   if (prepared.trials[t].fill != Fill::integers) return false;
   constexpr std::int64_t kRadius = 9;  // of the values that make_inputs draws
@@ -169,9 +169,9 @@ std::optional<Mismatch> check_c(const Prepared& prepared, const CBatch& batch, i
       const std::vector<Array> got = batch.run(k, *prepared.program, prepared.inputs[t], trial);
       if (auto m = compare(*prepared.program, "c", trial, prepared.expected[t], got)) return m;
       if (!is_exact(prepared, t)) continue;
-      const std::vector<Array> fast =
+      const std::vector<Array> gen =
           batch.run(k, *prepared.program, prepared.inputs[t], trial, true);
-      if (auto m = compare(*prepared.program, "fast", trial, prepared.expected[t], fast)) return m;
+      if (auto m = compare(*prepared.program, "gen", trial, prepared.expected[t], gen)) return m;
     } catch (const std::exception& e) {
       return Mismatch{"c", e.what(), "", {}, {}, {}, trial};
     }

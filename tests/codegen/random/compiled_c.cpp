@@ -71,8 +71,8 @@ CBatch::CBatch() {
   std::string name = (fs::temp_directory_path() / "mote_random_XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) throw Error("cannot make a folder like " + name);
   folder_ = name;
-  source_ = emit_c_includes() + emit_c_fast_includes() +
-            "#include \"mote/base/thunk_outputs.h\"\n\n" + emit_c_fast_prelude() +
+  source_ = emit_c_includes() + emit_c_gen_includes() +
+            "#include \"mote/base/thunk_outputs.h\"\n\n" + emit_c_gen_prelude() +
             emit_c_bound_prelude();
 }
 
@@ -86,12 +86,12 @@ int CBatch::add(const LoopProgram& checked) {
   EmitOptions options;
   options.function = function_name(count_);
   options.thunk = true;
-  options.fast = options.function + "_fast";
+  options.gen = options.function + "_gen";
   for (const Output& o : checked.source->outputs) options.optional_outputs.push_back(o.name);
   if (options.optional_outputs.size() == 1) options.optional_outputs.clear();
-  EmitOptions fast;
-  fast.function = options.fast;
-  fast.optional_outputs = options.optional_outputs;
+  EmitOptions gen;
+  gen.function = options.gen;
+  gen.optional_outputs = options.optional_outputs;
   const bool may_leave_out = !options.optional_outputs.empty();
   const LoopProgram p =
       may_leave_out ? compile_for_calls(checked.source, options.optional_outputs) : checked;
@@ -99,7 +99,7 @@ int CBatch::add(const LoopProgram& checked) {
       "\n" +
       emit_c(
           schedule(p, {.may_multiply_padding = true, .shapes = {{8, 1, 2}}, .least_iterations = 1}),
-          fast) +
+          gen) +
       "\n" + emit_c(p, options);
   return count_++;
 }
@@ -123,8 +123,8 @@ void CBatch::compile() {
 }
 
 std::vector<Array> CBatch::run(int k, const Program& p, const std::vector<Array>& inputs,
-                               const Trial& t, bool fast) const {
-  const std::string name = function_name(k) + (fast ? "_fast_run" : "_run");
+                               const Trial& t, bool gen) const {
+  const std::string name = function_name(k) + (gen ? "_fast_run" : "_run");
   using Kernel = mote_status (*)(const mote_call*, void*);
   const auto kernel = reinterpret_cast<Kernel>(dlsym(library_, name.c_str()));
   if (kernel == nullptr) throw Error("the library has no function " + name);

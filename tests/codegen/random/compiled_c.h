@@ -24,11 +24,11 @@ class CBatch {
   int add(const LoopProgram& checked);
   /// Compiles the added programs and loads them. Throws Error with the compiler's message.
   void compile();
-  /// Returns the outputs of program k, of its reference variant or the fast one, on these inputs,
+  /// Returns the outputs of program k, of its reference variant or gen, on these inputs,
   /// which lie in memory with strides drawn from the seed; by one call, or by two that ask for some
   /// outputs each. Throws Error if the kernel refuses, or writes outside of an output's elements.
   std::vector<Array> run(int k, const Program& p, const std::vector<Array>& inputs, const Trial& t,
-                         bool fast = false) const;
+                         bool gen = false) const;
 
  private:
   std::string folder_;

@@ -79,7 +79,7 @@ class ProgramBuilder {
   /// Returns the base of a scatter: zeros, or a node.
   Uop some_base(const Extents& shape, DType dtype);
   ScatterOp some_scatter_op(DType dtype);
-  std::vector<Expr> some_places(int rank, int target_rank);
+  std::vector<Expr> some_locations(int rank, int target_rank);
   Uop argmax_of_some(const Uop& u);
   Uop reduced(ReduceOp op, const Uop& u, const std::vector<int>& axes);
 

@@ -191,7 +191,7 @@ ScatterOp ProgramBuilder::some_scatter_op(DType dtype) {
 
 // Draws the target indices of a tensor of that rank: shifted, strided, windows as of a convolution,
 // or any map, with duplicates and out of range.
-std::vector<Expr> ProgramBuilder::some_places(int rank, int target_rank) {
+std::vector<Expr> ProgramBuilder::some_locations(int rank, int target_rank) {
   std::vector<Expr> to;
   for (int k = 0; k < target_rank; ++k) {
     if (k < rank && rng_.chance(50)) {
@@ -214,7 +214,7 @@ Uop ProgramBuilder::make_scatter(const Uop& u) {
                                                     : some_extent());
   if (!fits(shape)) return {};
   const Uop base = some_base(shape, u.dtype());
-  const std::vector<Expr> to = some_places(u.rank(), rank);
+  const std::vector<Expr> to = some_locations(u.rank(), rank);
   return scatter(some_scatter_op(u.dtype()), base, u, {to.begin(), to.end()});
 }
 

@@ -186,7 +186,7 @@ TEST(CheckpointNested, ACheckpointInsideACheckpointKeepsTheBits) {
       verify(n.g);
       EXPECT_GE(recomputed_nodes(n.g), once);
       for (const int streams : {1, 3}) EXPECT_EQ(n.result(streams), expected);
-      // Copies that nobody reads go; merging and folding undo no other.
+      // Copies without a reader go; merging and folding undo no other.
       apply_passes(n.g, std::vector<std::string>{"prune"});
       const std::size_t both = recomputed_nodes(n.g);
       apply_passes(n.g, default_passes());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory is planned for the largest shapes, once, and smaller ones run in it (P10); with shapes
-// that nobody knows yet the first run plans.
+// Memory is planned for the largest shapes, once, and smaller ones run in it (P10); where
+// shapes are not known yet, the first run plans.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,12 +49,12 @@ struct Rows {
   }
 };
 
-struct Place {
+struct Location {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
 };
 
-Place place_of(const Tensor& tensor) {
+Location location_of(const Tensor& tensor) {
   const std::span<std::byte> memory = memory_of(tensor.dl());
   const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
   return {begin, begin + memory.size()};
@@ -76,7 +76,7 @@ TEST(LargestShapes, OneMemoryServesAllThatAreSmaller) {
       EXPECT_EQ(
           planned,
           compile(Rows(40).g, {.streams = streams, .poison = true}, context).report().arena_bytes);
-      Place all{~std::uintptr_t{0}, 0};
+      Location all{~std::uintptr_t{0}, 0};
       for (const std::int64_t n : {40, 1, 17, 39, 2, 17, 40, 3}) {
         run.run(rows.bindings(n));
         const std::vector<std::vector<std::byte>> got = {bits(run.output(rows.y)),
@@ -85,8 +85,8 @@ TEST(LargestShapes, OneMemoryServesAllThatAreSmaller) {
         EXPECT_EQ(run.output(rows.y).extent(0), n);
         EXPECT_EQ(run.report().arena_bytes, planned);
         for (const TensorSymbol output : {rows.y, rows.best}) {
-          const Place place = place_of(run.output(output));
-          all = {std::min(all.begin, place.begin), std::max(all.end, place.end)};
+          const Location location = location_of(run.output(output));
+          all = {std::min(all.begin, location.begin), std::max(all.end, location.end)};
         }
       }
       EXPECT_LE(all.end - all.begin, planned);

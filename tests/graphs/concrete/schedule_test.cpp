@@ -77,7 +77,7 @@ TEST(Schedule, OneStreamKeepsTheOrderOfNumbers) {
 }
 
 TEST(Schedule, WhatOtherWaitsKeepIsNotWaitedFor) {
-  // 0 and 1 run beside 2; 1 follows 0, and 3 follows both and 2: one wait is enough.
+  // 0 and 1 run while 2 does; 1 follows 0, and 3 follows both and 2: one wait is enough.
   ScheduleProblem p = problem(4, {{0, 1}, {0, 3}, {1, 3}, {2, 3}});
   p.weights = {1, 1, 5, 1};
   const StreamSchedule s = schedule(p, 2);

@@ -54,8 +54,8 @@ Network densenet(Mode mode, const Images& images, Join join, const std::vector<i
     const std::int64_t size = (layers.extent(x, 2) + 2 * pool.pad - pool.size) / pool.stride + 1;
     Block block(layers, join, {images.batch, channels, size, size},
                 channels + layer_counts[b] * growth);
-    const TensorSymbol place = block.place(channels);
-    block.add(b == 0 ? layers.max_pool(x, pool, place) : layers.average_pool(x, pool, place));
+    const TensorSymbol location = block.place(channels);
+    block.add(b == 0 ? layers.max_pool(x, pool, location) : layers.average_pool(x, pool, location));
     for (int k = 0; k < layer_counts[b]; ++k) {
       const TensorSymbol narrow =
           layers.conv2d(activated(layers, block.joined()), kBottleneck * growth, {});

@@ -41,10 +41,10 @@ Network transformer(Mode mode, const Transformer& s) {
   SymbolicGraph& g = layers.graph();
   const TensorSymbol tokens = layers.input("tokens", DType::i64, {s.batch, s.tokens});
   const TensorSymbol table = layers.parameter("tokens.weight", {s.vocabulary, s.channels});
-  const TensorSymbol places = layers.parameter("positions.weight", {s.tokens, s.channels});
+  const TensorSymbol locations = layers.parameter("positions.weight", {s.tokens, s.channels});
   const AxisList rows = {s.batch * s.tokens};
   TensorSymbol x = g.add("embedding", {table, g.reshape(tokens, rows)});
-  x = g.add("add", {g.reshape(x, {s.batch, s.tokens, s.channels}), places});
+  x = g.add("add", {g.reshape(x, {s.batch, s.tokens, s.channels}), locations});
   x = g.reshape(x, {rows[0], s.channels});
   for (int block = 0; block < s.blocks; ++block) {
     x = g.add("add", {x, attention(layers, layers.layer_norm(x), s)});

@@ -96,7 +96,7 @@ TEST(PluginMemory, PairsThatTheOpPromisesAreTaken) {
     const Executable run = compile(g, {.in_place = in_place}, exact_context());
     return run.report().arena_bytes / (kWidth / 2 * sizeof(float));
   };
-  // In place one tensor of twice the size of the result stands beside it, else two of them.
+  // In place there are the result and one tensor of twice its size, else two of these.
   EXPECT_EQ(values_of(true), 3U);
   EXPECT_EQ(values_of(false), 4U);
 }

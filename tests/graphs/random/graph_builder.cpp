@@ -56,7 +56,7 @@ NodeOp described(const DrawableOp& op) {
 
 std::int64_t count_of(const AxisList& shape) {
   std::int64_t count = 1;
-  for (const std::int64_t extent : shape) count = std::min(count * extent, kMostElements + 1);
+  for (const std::int64_t extent : shape) count = std::min(count * extent, kMaxElements + 1);
   return count;
 }
 
@@ -161,7 +161,7 @@ TensorSymbol GraphBuilder::through_memory(TensorSymbol x, const AxisList& shape)
   const TensorForm form = graph_.form(x);
   const std::int64_t wanted = count_of(shape);
   const std::int64_t count = count_of(form.shape);
-  if (!is_row_major(form) || wanted == 0 || count < wanted || count > kMostElements) return {};
+  if (!is_row_major(form) || wanted == 0 || count < wanted || count > kMaxElements) return {};
   if (form.shape.size() != 1) x = graph_.reshape(x, {count});
   if (wanted < count)
     x = graph_.slice(x, 0, rng_.below(static_cast<int>(count - wanted + 1)), wanted);
@@ -198,7 +198,7 @@ TensorSymbol GraphBuilder::some_view(TensorSymbol x) {
   const int rank = form.shape.size();
   const std::int64_t count = count_of(form.shape);
   const int axis = rank == 0 ? 0 : rng_.below(rank);
-  if (count > kMostElements) return {};
+  if (count > kMaxElements) return {};
   switch (rng_.below(5)) {
     case 0: {
       if (rank == 0 || form.shape[axis] < 2) return {};

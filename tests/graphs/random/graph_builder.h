@@ -13,7 +13,7 @@
 namespace mote::test {
 
 /// The most elements of a tensor of a random graph.
-inline constexpr std::int64_t kMostElements = 2048;
+inline constexpr std::int64_t kMaxElements = 2048;
 
 /// An op that may become a node, with the properties that the generator chooses by.
 struct NodeOp {
@@ -67,7 +67,7 @@ class GraphBuilder {
   int leaves_ = 0;
 };
 
-/// Returns the number of elements; saturates above kMostElements.
+/// Returns the number of elements; saturates above kMaxElements.
 std::int64_t count_of(const AxisList& shape);
 
 }  // namespace mote::test

@@ -43,13 +43,13 @@ std::vector<std::uintptr_t> addresses(const Tensor& tensor) {
 
 /// True if an element of one has a byte of an element of the other, element by element.
 bool share_elements(const Bytes& a, const Bytes& b) {
-  std::vector<std::uintptr_t> places = addresses(a.tensor);
-  std::ranges::sort(places);
+  std::vector<std::uintptr_t> locations = addresses(a.tensor);
+  std::ranges::sort(locations);
   const std::size_t size = size_of(a.tensor.dtype());
   const std::size_t other = size_of(b.tensor.dtype());
   return std::ranges::any_of(addresses(b.tensor), [&](std::uintptr_t at) {
-    const auto next = std::ranges::lower_bound(places, at + other);
-    return next != places.begin() && *(next - 1) + size > at;
+    const auto next = std::ranges::lower_bound(locations, at + other);
+    return next != locations.begin() && *(next - 1) + size > at;
   });
 }
 

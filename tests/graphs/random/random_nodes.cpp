@@ -41,7 +41,7 @@ bool add_command(GraphBuilder& b, const Command& command, std::span<const Tensor
 }
 
 bool is_small(const DrawnCall& call) {
-  const auto small = [](const DrawnTensor& t) { return count_of(t.shape) <= kMostElements; };
+  const auto small = [](const DrawnTensor& t) { return count_of(t.shape) <= kMaxElements; };
   return std::ranges::all_of(call.outputs, small) &&
          std::ranges::all_of(call.inputs, [&](const auto& x) { return !x || small(*x); });
 }

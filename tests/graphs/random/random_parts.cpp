@@ -76,7 +76,7 @@ bool add_parts(GraphBuilder& b, const NodeChoice& choice) {
   const int axis = b.rng().below(rank);
   AxisList shape = form.shape;
   shape[axis] = shape[axis] * 2 + b.rng().below(3);
-  if (count_of(shape) > kMostElements) return false;
+  if (count_of(shape) > kMaxElements) return false;
   const bool is_zeros = b.rng().chance(45);
   const TensorSymbol root = is_zeros ? g.zeros({form.dtype, shape}) : g.tensor({form.dtype, shape});
   const std::vector<Part> parts = some_parts(b.rng(), shape[axis], is_zeros);

@@ -16,7 +16,7 @@ namespace mote::test {
 namespace {
 
 constexpr double kStep = 0x1p-10;
-constexpr double kMostExact = 0x1p40;
+constexpr double kMaxExact = 0x1p40;
 
 /// Thrown where nothing can be decided.
 struct Undecided {
@@ -37,7 +37,7 @@ void check_whole(const Tensor& x, const std::string& what) {
   if (x.dtype() != DType::f64) return;
   const Tensor plain = clone(x);
   for (const double v : elements(plain))
-    if (std::nearbyint(v) != v || std::abs(v) >= kMostExact)
+    if (std::nearbyint(v) != v || std::abs(v) >= kMaxExact)
       throw Undecided{"a value is no small integer: " + what};
 }
 

@@ -77,7 +77,7 @@ TEST(Attributes, WhoseCopiesWouldShareAreRefused) {
   int n = 0;
   EXPECT_THROW(t.g.attributes().set_nodes("p", std::vector<int*>{&n}), StatusError);
   EXPECT_FALSE(t.g.attributes().has("p"));
-  t.g.attributes().set("p", std::make_shared<const int>(1));  // nobody can change it
+  t.g.attributes().set("p", std::make_shared<const int>(1));  // it cannot be changed
   EXPECT_TRUE(t.g.attributes().has("p"));
 }
 

@@ -53,11 +53,11 @@ TensorSymbol binary_tree(SymbolicGraph& g, int depth, std::mt19937& random) {
   }
   for (; level.size() > 1;) {
     std::vector<TensorSymbol> next;
-    std::vector<std::size_t> places(level.size() / 2);
-    std::iota(places.begin(), places.end(), 0);
-    std::shuffle(places.begin(), places.end(), random);
-    next.resize(places.size());
-    for (const std::size_t k : places) {
+    std::vector<std::size_t> locations(level.size() / 2);
+    std::iota(locations.begin(), locations.end(), 0);
+    std::shuffle(locations.begin(), locations.end(), random);
+    next.resize(locations.size());
+    for (const std::size_t k : locations) {
       next[k] = g.tensor(row_of(256));
       any_node(g, {level[2 * k], level[2 * k + 1]}, {next[k]});
     }
@@ -86,7 +86,7 @@ TEST(PeakBytes, KeepsOutputsToTheEnd) {
   const TensorSymbol b = g.tensor(row_of(20));
   any_node(g, {}, {a});
   any_node(g, {}, {b});
-  EXPECT_EQ(peak_of(g, EvaluationOrder::program), 80U);  // nobody reads a, which is freed
+  EXPECT_EQ(peak_of(g, EvaluationOrder::program), 80U);  // a is not read, and is freed
   g.set_outputs({g.slice(a, 0, 0, 1)});
   EXPECT_EQ(peak_of(g, EvaluationOrder::program), 120U);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a graph before and after each pass, beside the passes' sentences.
+// Compares the text of a graph before and after each pass, and the passes' sentences, with goldens.
 #include <gtest/gtest.h>
 
 #include "mote/symbolic/text.h"

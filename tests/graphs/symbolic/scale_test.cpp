@@ -13,7 +13,7 @@
 namespace mote {
 namespace {
 
-constexpr double kMostRatio = 40;
+constexpr double kMaxRatio = 40;
 
 double seconds(const std::function<void()>& call) {
   const auto begin = std::chrono::steady_clock::now();
@@ -21,15 +21,15 @@ double seconds(const std::function<void()>& call) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Expects that call(10 n) takes not much more than ten times as long as call(n). Of five rounds
-/// the best counts: others use the machine too.
+/// Expects that call(10 n) takes not much more than ten times as long as call(n). The best of
+/// five rounds counts, since others use the machine too.
 void expect_linear(const std::function<void(std::int64_t)>& call, std::int64_t n) {
   double best = std::numeric_limits<double>::infinity();
-  for (int round = 0; round < 5 && best > kMostRatio / 2; ++round) {
+  for (int round = 0; round < 5 && best > kMaxRatio / 2; ++round) {
     const double few = seconds([&] { call(n); });
     best = std::min(best, seconds([&] { call(10 * n); }) / few);
   }
-  EXPECT_LT(best, kMostRatio);
+  EXPECT_LT(best, kMaxRatio);
 }
 
 TEST(Scale, AChainIsBuiltOrderedAndVerified) {

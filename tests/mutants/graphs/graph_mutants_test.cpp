@@ -25,8 +25,8 @@ namespace mote::test {
 namespace {
 
 /// A defect must show within this number of graphs.
-constexpr std::uint64_t kMostGraphs = 1000;
-constexpr unsigned kMostSeconds = 300;
+constexpr std::uint64_t kMaxGraphs = 1000;
+constexpr unsigned kMaxSeconds = 300;
 /// The number of graphs that must pass with no defect.
 constexpr std::uint64_t kRightGraphs = 60;
 
@@ -39,7 +39,7 @@ struct Kill {
 /// Checks graphs until one fails, and writes how many it took.
 void search(int defect, std::uint64_t most, int pipe) {
   mote_graph_defect = defect;
-  alarm(kMostSeconds);  // a graph that never ends shows the defect too
+  alarm(kMaxSeconds);  // a graph that never ends shows the defect too
   Counts counts;
   LegSeconds seconds;
   for (std::uint64_t seed = 1; seed <= most; ++seed) {
@@ -96,7 +96,7 @@ void show(int defect) {
   mote_graph_defect = defect;
   Counts counts;
   LegSeconds seconds;
-  for (std::uint64_t seed = 1; seed <= kMostGraphs; ++seed)
+  for (std::uint64_t seed = 1; seed <= kMaxGraphs; ++seed)
     if (const auto failure = check_seed(seed, counts, seconds)) {
       std::cout << "seed " << seed << "\n" << replay_text(shrunk(*failure));
       return;
@@ -118,8 +118,8 @@ TEST(GraphMutants, EachIsKilled) {
       if (defect.name == wanted) show(number);
       continue;
     }
-    const Kill found = kill(number, kMostGraphs);
-    EXPECT_GT(found.graphs, 0U) << defect.name << ": " << defect.says << ": not in " << kMostGraphs
+    const Kill found = kill(number, kMaxGraphs);
+    EXPECT_GT(found.graphs, 0U) << defect.name << ": " << defect.says << ": not in " << kMaxGraphs
                                 << " graphs";
     std::cout << (is_table ? fmt::format("| {} | {} | {} | {:.1f} | {} |\n", defect.name,
                                          defect.says, found.graphs, found.seconds, found.leg)

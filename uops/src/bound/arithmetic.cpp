@@ -148,9 +148,9 @@ Interval rounded_unless(const Uop& exact, const Interval& x, const Format& f, co
   return rounded(choose(exact, x, outward(x, f)), f, c, true);
 }
 
-/// Returns true if `sum`, a sum of points, loses no digit in double. Of the two differences, the
-/// one with the operand of greater magnitude is exact (Dekker), so it shows whether there is a
-/// rest; an infinity fails the other.
+/// Returns true if `sum`, a sum of points, loses no digit in double. The
+/// difference from the operand of greater magnitude is exact (Dekker), so it shows whether there is
+/// a rest; an infinity fails the other one.
 Uop is_exact_sum(const Uop& sum, const Interval& a, const Interval& b) {
   return and_points(eq(sum - a.lo, b.lo) && eq(sum - b.lo, a.lo), a, b);
 }

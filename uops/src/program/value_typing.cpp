@@ -26,14 +26,14 @@ void Positions::note(const Uop& u, std::size_t at) {
   while (!open.empty()) {
     const Uop next = open.back();
     open.pop_back();
-    if (!places_.try_emplace(next.id(), Place{next, at}).second) continue;
+    if (!locations_.try_emplace(next.id(), Location{next, at}).second) continue;
     for (const Uop& x : operands(next)) open.push_back(x);
   }
 }
 
 std::optional<std::size_t> Positions::find(const UopNode* node) const {
-  const auto found = places_.find(node);
-  if (found == places_.end()) return std::nullopt;
+  const auto found = locations_.find(node);
+  if (found == locations_.end()) return std::nullopt;
   return found->second.at;
 }
 

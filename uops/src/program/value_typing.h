@@ -20,11 +20,11 @@ class Positions {
   std::optional<std::size_t> find(const UopNode* node) const;
 
  private:
-  struct Place {
+  struct Location {
     Uop u;
     std::size_t at;
   };
-  std::unordered_map<const UopNode*, Place> places_;
+  std::unordered_map<const UopNode*, Location> locations_;
 };
 
 inline constexpr int kMaxValueNesting = 400;  ///< more than a printed line can hold

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emits loop programs as C11 text: the reference from a LoopProgram, fast kernels from a Schedule.
+// Emits loop programs as C11 text: the reference from a LoopProgram, gen kernels from a Schedule.
 #pragma once
 
 #include <set>
@@ -16,7 +16,7 @@ namespace MOTE_API mote {
 struct EmitOptions {
   std::string function = {};  ///< name of the C function; default mote_<program name>
   bool standalone = false;    ///< one file that compiles alone, with its includes and helpers
-  bool thunk = false;         ///< adds the thunk; without `fast` the typed function is static then
+  bool thunk = false;         ///< adds the thunk; without `gen` the typed function is static then
   /// Outputs that may be NULL, though not all at once; the kernel then skips the computation that
   /// only they need. The program may lack some of them. The thunk then needs
   /// mote/base/thunk_outputs.h.
@@ -26,9 +26,9 @@ struct EmitOptions {
   /// program's own inputs and parameters are taken.
   std::vector<std::string> call_inputs = {};
   std::vector<std::string> call_params = {};
-  /// Another function of the same signature, which the thunk's `mote_status <fast>_run(…)` calls
+  /// Another function of the same signature, which the thunk's `mote_status <gen>_run(…)` calls
   /// after the same checks.
-  std::string fast = {};
+  std::string gen = {};
   /// Statements that open the body of the typed function of the variant reference, or of the
   /// function that chooses among versions.
   std::string opening = {};
@@ -38,13 +38,13 @@ struct EmitOptions {
   std::set<std::string>* helpers = nullptr;
 };
 
-/// A function that a fast helper computes in float, and its accuracy.
+/// A function that a gen helper computes in float, and its accuracy.
 struct FunctionAccuracy {
   const char* function;  ///< its name in program text: "exp"
   double ulp;            ///< the greatest error, in units in the last place, over all of f32
 };
-/// The accuracies that the fast variant declares for f32; tests measure them.
-std::span<const FunctionAccuracy> fast_accuracy();
+/// The accuracies that the variant gen declares for f32; tests measure them.
+std::span<const FunctionAccuracy> gen_accuracy();
 
 /// Returns the kernel as a readable typed function that takes pointers with strides in elements,
 /// sizes and parameters; its header comment gives the equation, shapes and parameters. This is the
@@ -55,10 +55,10 @@ std::span<const FunctionAccuracy> fast_accuracy();
 /// With a thunk, `mote_status <function>_can_run(const mote_call *)` and `mote_status
 /// <function>_run(const mote_call *, void *)` follow, which need mote/base/thunk.h.
 std::string emit_c(const LoopProgram& p, const EmitOptions& options);
-/// Returns the variant `fast` of a schedule: reals are computed in their own dtype, strides that
+/// Returns the variant `gen` of a schedule: reals are computed in their own dtype, strides that
 /// are 1 are left out, and one function chooses among versions by the strides it is given. OpenMP's
 /// pragmas stand under #ifdef _OPENMP; threads share loops of more than MOTE_PARALLEL_ABOVE
-/// iterations. It has no thunk: the reference's thunk calls it, see EmitOptions::fast.
+/// iterations. It has no thunk: the reference's thunk calls it, see EmitOptions::gen.
 std::string emit_c(const Schedule& s, const EmitOptions& options);
 /// Returns the thunk around options.function, a function of that signature that is defined
 /// elsewhere: a comment, the prototype, `mote_status <function>_can_run(…)` and `mote_status
@@ -85,9 +85,9 @@ std::string emit_c_adapter(const PartialKernel& part, const LoopProgram& whole,
 /// highest level comes first, 0 last; all except 0 stand under #ifdef MOTE_X86_LEVELS.
 std::string emit_c_dispatch(const LoopProgram& p, const EmitOptions& options,
                             const std::vector<std::pair<int, std::string>>& levels);
-/// The includes and helpers of fast kernels, including the reference's helpers.
-std::string emit_c_fast_includes();
-std::string emit_c_fast_prelude();
+/// The includes and helpers of gen kernels, including the reference's helpers.
+std::string emit_c_gen_includes();
+std::string emit_c_gen_prelude();
 /// Returns the static helper functions that kernels use (floor division, NaN-propagating max, …),
 /// to be written once per file; they need the includes of emit_c_includes().
 std::string emit_c_prelude();

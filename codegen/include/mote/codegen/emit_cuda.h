@@ -19,7 +19,7 @@ namespace MOTE_API mote {
 inline constexpr int kCudaThreads = 128;
 /// The rows and columns of a tile, and of a pipelined tile.
 inline constexpr int kCudaTile = 64;
-inline constexpr int kCudaWideTile = 128;
+inline constexpr int kCudaPipelinedTile = 128;
 
 /// An argument of a kernel, by its name in the program. tensor: a pointer; strides: the tensor's
 /// strides in elements, as int64_t[rank]; size, param: an int64_t, or a double for a real
@@ -33,7 +33,7 @@ struct CudaArgument {
 
 /// A tensor that a kernel accesses 16 bytes at a time along an axis with a stride of 1: its address
 /// is divisible by 16, and the strides of its other axes are multiples of `elements`.
-struct PackedRow {
+struct VectorRow {
   std::string tensor;
   int axis;
   int elements;
@@ -42,7 +42,7 @@ struct PackedRow {
 
 /// A tensor that a kernel accesses 16 bytes at a time along one of two axes: its address is
 /// divisible by 16, that axis has a stride of 1, and all other strides are multiples of `elements`.
-struct PackedOperand {
+struct VectorOperand {
   std::string tensor;
   std::array<int, 2> axes;
   int elements;
@@ -53,7 +53,7 @@ struct CudaKernel {
   std::vector<CudaArgument> arguments;
   /// The number of threads that have work, over sizes and parameters; it may hold loads, and then
   /// says nothing. A kernel with in_order runs on one thread.
-  Expr rounds;
+  Expr iterations;
   bool in_order = false;
   bool by_block = false;  ///< a block of whole warps takes an iteration, not a thread
   /// Kernels of one stage are alternatives: the first is launched whose strides and vector accesses
@@ -77,19 +77,19 @@ struct CudaKernel {
   /// The rows and columns of one tile, and the operands that a pipelined tile accesses 16 bytes at
   /// a time.
   int tile = kCudaTile;
-  std::vector<PackedOperand> packed_operands = {};
+  std::vector<VectorOperand> vector_operands = {};
   /// The tensors that must be present, without gaps over `extents`, at addresses divisible by 16,
   /// for a kernel whose threads move 16 bytes at a time. Empty: the kernel is not one of these.
-  std::vector<std::string> packed = {};
+  std::vector<std::string> vector_tensors = {};
   std::vector<Expr> extents = {};
   /// The tensors of a kernel whose blocks move 16 bytes at a time along rows.
-  std::vector<PackedRow> packed_rows = {};
+  std::vector<VectorRow> vector_rows = {};
   bool rounds_to_tf32 = false;         ///< f32 is rounded to tf32 before it is multiplied
   std::string text = {};               ///< the function, with its comment
   std::set<std::string> helpers = {};  ///< names of the functions that it calls
 
   bool has_tiles() const { return rows != Expr(0); }
-  bool has_wide_tiles() const { return has_tiles() && tile == kCudaWideTile; }
+  bool has_pipelined_tiles() const { return has_tiles() && tile == kCudaPipelinedTile; }
 };
 
 /// Memory between and in kernels, of floats, doubles, int64_t or bools (one byte).
@@ -104,7 +104,7 @@ struct CudaProgram {
   std::string comment;  ///< the equation, tensors, parameters
   std::vector<CudaKernel> kernels;
   std::vector<CudaTemporary> temporaries;
-  std::vector<NamedSize> sizes = {};  ///< further sizes, which temporaries and `rounds` mention
+  std::vector<NamedSize> sizes = {};  ///< further sizes, which temporaries and `iterations` mention
 
   /// At most one alternative with more kernels and more memory, which is launched instead if that
   /// memory is available and each of its kernels of tiles has enough rows and columns.

@@ -62,14 +62,14 @@ struct Accumulated {
   std::string name;
 };
 /// A name bound by a Let above.
-struct Bound {
+struct Named {
   std::string name;
 };
 }  // namespace value
 
 struct ValueNode {
   std::variant<value::Constant, value::Index, value::Param, value::Load, value::Op, value::Guard,
-               value::Accumulated, value::Bound>
+               value::Accumulated, value::Named>
       kind;
   DType dtype;  ///< dtype of the value, which is computed in double or 64-bit integers, see uop.h
   /// True if it contains an Index, Load or Guard; walks over indices and loads skip others.
@@ -84,7 +84,7 @@ Value op_value(MapOp op, std::vector<Value> args, DType arg_dtype, DType dtype);
 Value guard_value(Conditions conditions, Value then,
                   Number otherwise);  ///< returns `then` itself if there are no conditions
 Value accumulated_value(std::string_view name, DType dtype);
-Value bound_value(std::string_view name, DType dtype);
+Value named_value(std::string_view name, DType dtype);
 /// Returns true if the trees are structurally equal; the same object is recognised at once.
 bool equal(const Value& a, const Value& b);
 

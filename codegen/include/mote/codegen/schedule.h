@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns the loops of compile() into versions of them whose loops say how they run, as the last
-// stage before fast C. A version is right only if some strides are 1 (or 0) and some sizes are
+// stage before gen C. A version is right only if some strides are 1 (or 0) and some sizes are
 // large enough; the last is right for any.
 #pragma once
 
@@ -35,8 +35,8 @@ struct ScheduleOptions {
   /// Terms outside of a tensor may be computed as products with 0: the op has the form
   /// `padding_multiplied` (docs/bound.md).
   bool may_multiply_padding = false;
-  /// The tiles to make versions with, the widest first. These leave few registers idle beside those
-  /// that hold operands.
+  /// The tiles to make versions with, the widest first. With these, few registers are idle: the
+  /// others hold operands.
   std::vector<RegisterShape> shapes = {{64, 2, 8}, {32, 2, 6}, {16, 2, 6}};
   /// The least number of iterations for which another loop than the last is taken innermost.
   int least_iterations = 8;

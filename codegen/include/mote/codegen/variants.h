@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides which programs have a fast variant, and writes the contracts of both variants.
+// Decides which programs have a gen variant, and writes the contracts of both variants.
 #pragma once
 
 #include <string>
@@ -12,16 +12,15 @@ namespace MOTE_API mote {
 /// Returns true if the program, whose main dtype is `dtype`, has a variant gen: a program of
 /// reals, unless an output is made of random words other than by comparisons. Such an output would
 /// be another number in other arithmetic, and every backend draws the same numbers.
-bool has_fast_variant(const Program& program, DType dtype);
+bool has_gen_variant(const Program& program, DType dtype);
 
-/// Returns C text: a static array functions_f32 of the accuracies that the fast variant's functions
+/// Returns C text: a static array functions_f32 of the accuracies that the gen variant's functions
 /// promise in f32.
-std::string fast_accuracy_c();
-/// Returns C text: a static mote_contract `name` of the fast variant of a dtype, whose functions
+std::string gen_accuracy_c();
+/// Returns C text: a static mote_contract `name` of the gen variant of a dtype, whose functions
 /// are functions_f32; kernels of f64 and of the variant reference need no such table. If
 /// `may_multiply_padding`, as ScheduleOptions has it, the form is `padding_multiplied`.
-std::string fast_contract_c(const std::string& name, DType dtype,
-                            bool may_multiply_padding = false);
+std::string gen_contract_c(const std::string& name, DType dtype, bool may_multiply_padding = false);
 std::string reference_contract_c(const std::string& name);
 
 [[deprecated("the old name of reference_contract_c; it goes with version 0.3")]] inline std::string

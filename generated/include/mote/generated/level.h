@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The level of x86-64 at which fast kernels run: 4 (AVX-512), 3 (AVX2, FMA), 0 (the build's
+/* The level of x86-64 at which gen kernels run: 4 (AVX-512), 3 (AVX2, FMA), 0 (the build's
  * target). $MOTE_LEVEL lowers it, for tests. C99. */
 #ifndef MOTE_GENERATED_LEVEL_H
 #define MOTE_GENERATED_LEVEL_H

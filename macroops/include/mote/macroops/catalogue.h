@@ -137,8 +137,8 @@ bool has_form(const OpRecord& record, std::string_view name);
 /// has the form kPaddingMultiplied, and is no gradient, whose form has such terms for x alone.
 bool may_multiply_padding(const OpRecord& record);
 bool has_instance(const OpRecord& record, const Instance& instance);
-/// Returns the inputs of the record whose data the instance reads. Of the others that are present,
-/// it needs only the shape.
+/// Returns the inputs of the record whose data the instance reads. It needs only the shape of the
+/// others that are present.
 TensorMask read_mask(const OpRecord& record, const Instance& instance);
 /// Returns the same for a call that requests only these outputs of the instance.
 TensorMask read_mask(const OpRecord& record, const Instance& instance, TensorMask outputs);

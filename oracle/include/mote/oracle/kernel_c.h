@@ -10,7 +10,7 @@
 namespace MOTE_API mote {
 
 struct KernelOptions {
-  bool fast = false;        ///< the fast variant instead of the oracle variant
+  bool gen = false;        ///< the fast variant instead of the oracle variant
   bool standalone = false;  ///< it includes the helpers that it calls
 };
 

@@ -78,7 +78,7 @@ backend::Check run(const char* function, mote_status (*body)(const mote_call*, v
 
 backend::Check can_run(mote_status (*body)(const mote_call*), const mote_call& call) {
   bool on_gpu = false;
-  if (backend::Check check = find_place(call, on_gpu)) return check;
+  if (backend::Check check = find_location(call, on_gpu)) return check;
   OtherCall other(call);
   if (const mote_status status = body(&other.get()); status != MOTE_OK)
     return backend::Refusal{status, call.message != nullptr ? call.message : ""};

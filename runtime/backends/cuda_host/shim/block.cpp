@@ -213,11 +213,11 @@ std::string Block::come_to_barrier(int line) {
 }
 
 void Block::barrier(int line) {
-  void* const place = &barrier_places_[barrier_round_ % 2];
+  void* const location = &barrier_locations_[barrier_round_ % 2];
   meet([&] { return come_to_barrier(line); });
-  has_come(place);
+  has_come(location);
   wait();
-  has_waited(place);
+  has_waited(location);
 }
 
 /// The result of a release stays valid until all threads have come to the next barrier, and so have
@@ -259,11 +259,11 @@ std::string Block::come_to_warp(unsigned mask, int line) {
 }
 
 void Block::sync_warp(unsigned mask, int line) {
-  void* const place = &warp().places[warp().round % 2];
+  void* const location = &warp().locations[warp().round % 2];
   meet([&] { return come_to_warp(mask, line); });
-  has_come(place);
+  has_come(location);
   wait();
-  has_waited(place);
+  has_waited(location);
 }
 
 /// Shuffles and ballots do not order lanes' accesses to memory, as CUDA documents.

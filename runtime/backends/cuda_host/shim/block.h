@@ -84,7 +84,7 @@ class Block {
     unsigned round = 0;
     std::uint64_t values[2][32] = {};  ///< of this exchange and the previous one, which lanes may
                                        ///< still read
-    char places[2] = {};               ///< the addresses at which lanes wait for one another
+    char locations[2] = {};            ///< the addresses at which lanes wait for one another
   };
 
   static void entry(void* block);
@@ -114,10 +114,10 @@ class Block {
   std::vector<int> at_barrier_;
   int barrier_line_ = 0;
   unsigned barrier_round_ = 0;
-  char barrier_places_[2] = {};  ///< where threads wait for one another, at this barrier and the
-                                 ///< previous one
-  bool any_coming_ = false;      ///< a predicate of the threads at the barrier
-  bool any_released_ = false;    ///< the result for the threads that left it last
+  char barrier_locations_[2] = {};  ///< where threads wait for one another, at this barrier and the
+                                    ///< previous one
+  bool any_coming_ = false;         ///< a predicate of the threads at the barrier
+  bool any_released_ = false;       ///< the result for the threads that left it last
   int live_ = 0;
   Thread* current_ = nullptr;
   std::string error_;

@@ -290,11 +290,11 @@ inline uint32_t mote_rounded_to_tf32(float x) {
 // tell the thread sanitizer so.
 template <class Value>
 Value atomicAdd(Value* at, Value by) {
-  Value& place = *at;  // its address is checked if checks are on
+  Value& location = *at;  // its address is checked if checks are on
   Value old;
-  __atomic_load(&place, &old, __ATOMIC_RELAXED);
+  __atomic_load(&location, &old, __ATOMIC_RELAXED);
   Value sum = old + by;
-  __atomic_store(&place, &sum, __ATOMIC_RELAXED);
+  __atomic_store(&location, &sum, __ATOMIC_RELAXED);
   return old;
 }
 

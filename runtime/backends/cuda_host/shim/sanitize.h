@@ -20,8 +20,8 @@ inline char fibres_left = 0;
 
 #if defined(__SANITIZE_THREAD__)
 /// Orders the caller's work so far before the work of threads that wait for `place`.
-inline void has_come(void* place) { __tsan_release(place); }
-inline void has_waited(void* place) { __tsan_acquire(place); }
+inline void has_come(void* location) { __tsan_release(location); }
+inline void has_waited(void* location) { __tsan_acquire(location); }
 
 /// Hides the shim's own data, which all threads read and write, from the sanitizer. It must not
 /// span a switch: a fibre must not end within it.

@@ -157,14 +157,15 @@ std::vector<NamedKernel> kernels_of(const Command& command, DType instance, Tens
                                     std::span<const mote_backend* const> backends) {
   std::vector<NamedKernel> kernels;
   for (const mote_backend* backend : backends) {
-    int place = 0;
+    int location = 0;
     for (std::int32_t k = 0; k < backend->kernel_count; ++k) {
       const mote_kernel& kernel = kernel_at(*backend, k);
       if (std::strcmp(kernel.op, command.definition().name) != 0) continue;
-      kernels.push_back({place == 0 ? std::string(backend->name)
-                                    : std::string(backend->name) + ":" + std::to_string(place),
+      kernels.push_back({location == 0
+                             ? std::string(backend->name)
+                             : std::string(backend->name) + ":" + std::to_string(location),
                          &kernel});
-      ++place;
+      ++location;
     }
   }
   for (const GeneratedKernel& k : command.generated()) {

@@ -58,9 +58,9 @@ Signature::Signature(const Command& command, const CallTensors& tensors)
        static_cast<std::uint64_t>(tensors.in_place));
   for (const CallOperand& o : tensors.operands) {
     const DLTensor& dl = *o.tensor;
-    const auto place = static_cast<std::uint64_t>(dl.device.device_type - kDLCPU) << 24 |
-                       static_cast<std::uint64_t>(dl.device.device_id) << 32;
-    push(place | std::uint64_t{dl.dtype.code} << 16 | std::uint64_t{dl.dtype.bits} << 8 |
+    const auto location = static_cast<std::uint64_t>(dl.device.device_type - kDLCPU) << 24 |
+                          static_cast<std::uint64_t>(dl.device.device_id) << 32;
+    push(location | std::uint64_t{dl.dtype.code} << 16 | std::uint64_t{dl.dtype.bits} << 8 |
          static_cast<std::uint64_t>(dl.ndim));
     for (int begin = 0; begin < dl.ndim; begin += kAxesInWord) {
       std::uint64_t word = 0;

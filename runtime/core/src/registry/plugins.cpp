@@ -88,8 +88,8 @@ std::vector<const mote_backend*> load_backends(const std::string& path, Probe pr
 
 std::vector<std::string> load_found_backends(Probe probe) {
   std::vector<std::string> problems;
-  for (const PluginPlace& place : plugin_places())
-    for (const std::string& path : plugins_at(place.path)) try {
+  for (const PluginPlace& location : plugin_places())
+    for (const std::string& path : plugins_at(location.path)) try {
         loaded().add(path, probe);
       } catch (const Error& error) {
         problems.emplace_back(error.what());

@@ -15,11 +15,11 @@ namespace {
 /// The maximum depth of nesting; deeper texts are rejected.
 constexpr int kMaxDepth = 32;
 
-int place_of(std::vector<std::string>& names, std::string_view name) {
+int location_of(std::vector<std::string>& names, std::string_view name) {
   const auto at = std::ranges::find(names, name);
-  const auto place = static_cast<int>(at - names.begin());
+  const auto location = static_cast<int>(at - names.begin());
   if (at == names.end()) names.emplace_back(name);
-  return place;
+  return location;
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ class SizeTextParser {
       sum(depth + 1);
       expect(')');
     } else if (take('$')) {
-      push(Kind::param, place_of(names_.params, word()));
+      push(Kind::param, location_of(names_.params, word()));
     } else {
       primary(depth);
     }
@@ -108,7 +108,7 @@ class SizeTextParser {
       expect(')');
       push(name == "min" ? Kind::min : Kind::max);
     } else {
-      push(Kind::size, place_of(names_.sizes, name));
+      push(Kind::size, location_of(names_.sizes, name));
     }
   }
   std::string_view word() {
@@ -179,14 +179,14 @@ std::optional<LinearForm> SizeText::evaluate(std::span<const std::optional<std::
                                              std::span<const std::int64_t> params) const {
   std::vector<LinearForm> stack;
   for (const Step& step : steps_) {
-    const auto place = static_cast<std::size_t>(step.value);
+    const auto location = static_cast<std::size_t>(step.value);
     if (step.kind == Kind::number) {
       stack.push_back({.scale = 0, .offset = step.value, .size = -1});
     } else if (step.kind == Kind::param) {
-      stack.push_back({.scale = 0, .offset = params[place], .size = -1});
+      stack.push_back({.scale = 0, .offset = params[location], .size = -1});
     } else if (step.kind == Kind::size) {
-      const bool known = sizes[place].has_value();
-      stack.push_back(known ? LinearForm{0, *sizes[place], -1}
+      const bool known = sizes[location].has_value();
+      stack.push_back(known ? LinearForm{0, *sizes[location], -1}
                             : LinearForm{1, 0, static_cast<int>(step.value)});
     } else {
       const LinearForm b = stack.back();

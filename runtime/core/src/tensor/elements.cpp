@@ -23,7 +23,7 @@ void check_host(const Tensor& x, const char* op) {
 }
 
 /// Checks that x has data, and is the host's or on a device that a plug-in offers.
-void check_place(const Tensor& x, const char* op) {
+void check_location(const Tensor& x, const char* op) {
   if (is_on_host(x)) return check_host(x, op);
   device_of(x, op);
   if (x.data() == nullptr && x.element_count() > 0)
@@ -142,7 +142,7 @@ void Tensor::set(const AxisList& index, std::int64_t value) const {
 
 void check_fill(const Tensor& y) {
   check_distinct(y, "fill");
-  check_place(y, "fill");
+  check_location(y, "fill");
 }
 
 void fill(const Tensor& y, double value) { fill_with(y, value); }
@@ -150,8 +150,8 @@ void fill(const Tensor& y, std::int64_t value) { fill_with(y, value); }
 
 void check_copy(const Tensor& x, const Tensor& y) {
   check_distinct(y, "copy");
-  check_place(x, "copy");
-  check_place(y, "copy");
+  check_location(x, "copy");
+  check_location(y, "copy");
   [[maybe_unused]] const Tensor fits = x.broadcast_to(y.shape());
 }
 
@@ -166,7 +166,7 @@ void copy(const Tensor& x, const Tensor& y) {
 }
 
 Tensor clone(const Tensor& x, const Allocator& allocator) {
-  check_place(x, "clone");
+  check_location(x, "clone");
   if (!is_on_host(x)) {
     Tensor y(x.dtype(), x.shape(), device_of(x, "clone"), allocator);
     copy(x, y);

@@ -16,7 +16,7 @@ namespace {
 
 struct Access {
   std::uint32_t node;
-  ViewPlaces places;
+  ViewPlaces locations;
   bool is_dense;
 };
 
@@ -26,13 +26,13 @@ class Memory {
 
   void access(std::vector<Access>& all, std::vector<std::uint32_t>& checked, std::uint32_t index,
               bool writes, Found& edges) {
-    const ViewPlaces& places = all[index].places;
-    if (places.low == places.high) return;
-    split(places.low);
-    split(places.high);
-    cover(places.low, places.high);
-    const auto first = segments_.lower_bound(places.low);
-    const auto last = segments_.lower_bound(places.high);
+    const ViewPlaces& locations = all[index].locations;
+    if (locations.low == locations.high) return;
+    split(locations.low);
+    split(locations.high);
+    cover(locations.low, locations.high);
+    const auto first = segments_.lower_bound(locations.low);
+    const auto last = segments_.lower_bound(locations.high);
     for (auto s = first; s != last; ++s) {
       const auto check = [&](std::uint32_t other) {
         if (checked[other] == index) return;
@@ -40,7 +40,7 @@ class Memory {
         const Access& earlier = all[other];
         if (earlier.node == all[index].node) return;
         const bool filled = earlier.is_dense && all[index].is_dense;
-        if (filled || share_bytes(earlier.places, places))
+        if (filled || share_bytes(earlier.locations, locations))
           edges.emplace_back(earlier.node, all[index].node);
       };
       for (const std::uint32_t w : s->second.writers) check(w);
@@ -49,11 +49,13 @@ class Memory {
     }
     if (writes && all[index].is_dense) {
       segments_.erase(first, last);
-      segments_[places.low] = {.end = places.high, .writers = {index}, .readers = {}};
+      segments_[locations.low] = {.end = locations.high, .writers = {index}, .readers = {}};
       return;
     }
     for (auto s = first; s != last; ++s) {
-      const auto is_replaced = [&](std::uint32_t other) { return all[other].places == places; };
+      const auto is_replaced = [&](std::uint32_t other) {
+        return all[other].locations == locations;
+      };
       if (writes) {
         std::erase_if(s->second.writers, is_replaced);
         std::erase_if(s->second.readers, is_replaced);
@@ -114,8 +116,8 @@ void find_order(Graph::State& state) {
       const bool own = state.tensors[tensor.root].kind == TensorKind::placeholder;
       const auto first = own ? tensor.offset : reinterpret_cast<std::intptr_t>(tensor.data);
       const auto index = static_cast<std::uint32_t>(all.size());
-      all.push_back({node.index, tensor.form->places_from(first), false});
-      all.back().is_dense = all.back().places.is_dense();
+      all.push_back({node.index, tensor.form->locations_from(first), false});
+      all.back().is_dense = all.back().locations.is_dense();
       checked.push_back(kNone);
       memories[{on.device_type, on.device_id, own ? tensor.root : kNone}].access(
           all, checked, index, writes, edges);

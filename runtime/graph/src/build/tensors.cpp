@@ -97,8 +97,8 @@ GraphTensor Graph::view(GraphTensor of, std::int64_t byte_offset, const TensorFo
     return "view: " + to_string(form) + " at byte " + std::to_string(byte_offset) + " of " +
            state_->text_of_tensor(parent);
   };
-  const ViewPlaces& outer = whole.form->places;
-  const ViewPlaces& inner = record.form->places;  // strides below 0 reach bytes before the first
+  const ViewPlaces& outer = whole.form->locations;
+  const ViewPlaces& inner = record.form->locations;  // strides below 0 reach bytes before the first
   if (byte_offset < outer.low - inner.low || byte_offset > outer.high - inner.high)
     refuse(what() + " takes the bytes from " + std::to_string(inner.low) + " to " +
            std::to_string(inner.high) + " of that, it has those from " + std::to_string(outer.low) +

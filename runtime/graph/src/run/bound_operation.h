@@ -48,7 +48,7 @@ class BoundOperation {
   std::size_t workspace_bytes() const;
 
  private:
-  /// What few nodes have.
+  /// The fields that only few nodes need.
   struct Other {
     std::vector<Tensor> inputs, outputs;       ///< of a copy, a fill or a function
     std::shared_ptr<const Tensor> value;       ///< the element that a fill copies to a device

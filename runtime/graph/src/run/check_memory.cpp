@@ -27,20 +27,20 @@ std::map<std::uint32_t, std::vector<TensorUse>> uses_of(const Graph::State& stat
 /// The writes to one memory so far, by the lowest byte of each.
 class Written {
  public:
-  void add(const ViewPlaces& places, std::uint32_t use) {
-    by_low_[places.low].push_back(use);
-    longest_ = std::max(longest_, places.high - places.low);
+  void add(const ViewPlaces& locations, std::uint32_t use) {
+    by_low_[locations.low].push_back(use);
+    longest_ = std::max(longest_, locations.high - locations.low);
   }
   /// True if is_it(use) is true for a write that may meet the bytes.
   template <typename IsIt>
-  bool any(const ViewPlaces& places, const IsIt& is_it) const {
+  bool any(const ViewPlaces& locations, const IsIt& is_it) const {
     const auto among = [&](const std::vector<std::uint32_t>& uses) {
       return std::any_of(uses.rbegin(), uses.rend(), is_it);  // mostly the latest is
     };
-    const auto same = by_low_.find(places.low);  // mostly there
+    const auto same = by_low_.find(locations.low);  // mostly there
     if (same != by_low_.end() && among(same->second)) return true;
-    auto from = by_low_.lower_bound(places.low - longest_);
-    for (; from != by_low_.end() && from->first < places.high; ++from)
+    auto from = by_low_.lower_bound(locations.low - longest_);
+    for (; from != by_low_.end() && from->first < locations.high; ++from)
       if (among(from->second)) return true;
     return false;
   }
@@ -58,15 +58,15 @@ void check_producers(const Graph::State& state, const Plan& whole, const Happens
     Written written;
     for (std::uint32_t u = 0; u < uses.size(); ++u) {
       const TensorUse& use = uses[u];
-      const ViewPlaces places = state.tensors[use.tensor].places();
-      if (places.low == places.high) continue;
+      const ViewPlaces locations = state.tensors[use.tensor].locations();
+      if (locations.low == locations.high) continue;
       if (use.writes) {
-        written.add(places, u);
+        written.add(locations, u);
         continue;
       }
-      const bool is_produced = written.any(places, [&, &of = uses](std::uint32_t w) {
+      const bool is_produced = written.any(locations, [&, &of = uses](std::uint32_t w) {
         return before(of[w].node, use.node) &&
-               share_bytes(state.tensors[of[w].tensor].places(), places);
+               share_bytes(state.tensors[of[w].tensor].locations(), locations);
       });
       if (!is_produced)
         refuse(text_of(state.nodes[whole.nodes[use.node]]) + " reads " +
@@ -84,7 +84,7 @@ void check_pair(const Graph::State& state, const Plan& whole, const HappensBefor
     for (const TensorUse& y : b) {
       if ((!x.writes && !y.writes) || x.node == y.node) continue;
       if (before(x.node, y.node) || before(y.node, x.node)) continue;
-      if (!share_bytes(state.tensors[x.tensor].places(), state.tensors[y.tensor].places()))
+      if (!share_bytes(state.tensors[x.tensor].locations(), state.tensors[y.tensor].locations()))
         continue;
       refuse(text_of(state.nodes[whole.nodes[x.node]]) + " and " +
              text_of(state.nodes[whole.nodes[y.node]]) + " have no order, but " +
@@ -94,8 +94,8 @@ void check_pair(const Graph::State& state, const Plan& whole, const HappensBefor
 }
 
 MemoryExtent extent_of(const Graph::State& state, std::uint32_t root) {
-  const ViewPlaces places = state.tensors[root].places();
-  return {places.low, places.high, root};
+  const ViewPlaces locations = state.tensors[root].locations();
+  return {locations.low, locations.high, root};
 }
 
 bool on_one_device(const TensorRecord& a, const TensorRecord& b) {

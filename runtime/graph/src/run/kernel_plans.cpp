@@ -13,7 +13,7 @@ namespace {
 
 bool has_address(const NodeTensor& x) { return x.is_there() && x.data != nullptr; }
 
-bool at_one_place(const NodeTensor& x, const NodeTensor& y) {
+bool at_one_location(const NodeTensor& x, const NodeTensor& y) {
   return has_address(x) && has_address(y) && x.data == y.data && !x.form->is_empty() &&
          !y.form->is_empty();
 }
@@ -22,17 +22,17 @@ bool share_memory(const NodeTensor& x, const NodeTensor& y) {
   if (!has_address(x) || !has_address(y)) return false;
   const auto a = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(x.data));
   const auto b = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(y.data));
-  if (a + x.form->places.low >= b + y.form->places.high ||
-      b + y.form->places.low >= a + x.form->places.high)
+  if (a + x.form->locations.low >= b + y.form->locations.high ||
+      b + y.form->locations.low >= a + x.form->locations.high)
     return false;
-  return share_bytes(x.form->places_from(a), y.form->places_from(b));
+  return share_bytes(x.form->locations_from(a), y.form->locations_from(b));
 }
 
 /// True if outputs share memory only with inputs, and with these only from the first element on.
 bool shares_simply(const NodeTensors& t) {
   for (std::size_t o = 0; o < t.outputs.size(); ++o) {
     for (const NodeTensor& x : t.inputs)
-      if (!at_one_place(x, t.outputs[o]) && share_memory(x, t.outputs[o])) return false;
+      if (!at_one_location(x, t.outputs[o]) && share_memory(x, t.outputs[o])) return false;
     for (std::size_t p = 0; p < o; ++p)
       if (share_memory(t.outputs[p], t.outputs[o])) return false;
   }
@@ -81,7 +81,7 @@ bool shares_as_planned(const KernelPlan& plan, const NodeTensors& t) {
     for (std::size_t i = 0; i < t.inputs.size(); ++i)
       if (t.inputs[i].is_there() && t.outputs[o].is_there() &&
           plan.is_in_place(static_cast<int>(i), static_cast<int>(o)) !=
-              at_one_place(t.inputs[i], t.outputs[o]))
+              at_one_location(t.inputs[i], t.outputs[o]))
         return false;
   return shares_simply(t);
 }
@@ -103,7 +103,7 @@ std::shared_ptr<const KernelPlan> KernelPlans::find(
   std::vector<mote_op_pair> in_place;
   for (std::size_t o = 0; o < outputs.size(); ++o)
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (at_one_place(tensors.inputs[i], tensors.outputs[o]))
+      if (at_one_location(tensors.inputs[i], tensors.outputs[o]))
         in_place.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(o)});
   RunOptions options = options_;
   options.backends = backends;

@@ -25,8 +25,8 @@ struct NodeTensor {
   const Tensor* owner = nullptr;  ///< shares its memory; null if the caller keeps it
 };
 
-/// The tensors of a node. Those of a placeholder that is not bound have addresses that stand for
-/// its memory, each placeholder others.
+/// The tensors of a node. The tensors of a placeholder that is not bound have addresses that
+/// stand for its memory; no two placeholders share any.
 struct NodeTensors {
   std::vector<NodeTensor> inputs, outputs;
   bool have_memory = true;

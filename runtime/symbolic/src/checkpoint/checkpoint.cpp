@@ -113,8 +113,8 @@ struct Trial {
 };
 
 /// Element-wise work is cheap, not free: it is done where less memory is needed for it, and no
-/// more time than kMostTime of the graph's own.
-constexpr double kMostTime = 1.03;
+/// more time than kMaxTime of the graph's own.
+constexpr double kMaxTime = 1.03;
 
 CheckpointReport apply_cheap(SymbolicGraph& graph, std::span<const TensorSymbol> losses,
                              const CheckpointOptions& options) {
@@ -135,7 +135,7 @@ CheckpointReport apply_cheap(SymbolicGraph& graph, std::span<const TensorSymbol>
   }
   if (options.context != nullptr) {
     const double ratio = time_ratio(trial.graph, graph, *options.context);
-    if (ratio > kMostTime) {
+    if (ratio > kMaxTime) {
       nothing.text = "cheap: nothing, since " + std::to_string(trial.report.copies) +
                      " nodes more took " + std::to_string(ratio) + " times the time";
       return nothing;

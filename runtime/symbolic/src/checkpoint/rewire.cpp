@@ -46,8 +46,8 @@ class Backward {
   /// Returns the piece, between two cuts, in which the symbol's root is written.
   std::size_t piece_of(std::uint32_t symbol) const {
     const std::uint32_t root = graph_.symbols()[symbol].root;
-    const std::uint32_t place = way_.position[graph_.symbols()[root].producer];
-    return static_cast<std::size_t>(std::ranges::lower_bound(cuts_, place) - cuts_.begin());
+    const std::uint32_t location = way_.position[graph_.symbols()[root].producer];
+    return static_cast<std::size_t>(std::ranges::lower_bound(cuts_, location) - cuts_.begin());
   }
 
   /// Makes nodes read the values of pieces [begin, end) from `held`, or from copies. The copies of
@@ -90,10 +90,10 @@ class Backward {
 std::vector<std::vector<std::uint32_t>> states(const SymbolicGraph& graph, const ForwardWay& way,
                                                const Cuts& cuts) {
   std::vector<std::vector<std::uint32_t>> crossing(cuts.size());
-  for (std::uint32_t place = 0; place < way.nodes.size(); ++place)
-    for (const std::uint32_t root : written_roots(graph, way.nodes[place])) {
+  for (std::uint32_t location = 0; location < way.nodes.size(); ++location)
+    for (const std::uint32_t root : written_roots(graph, way.nodes[location])) {
       if (!way.may_recompute[root]) continue;
-      for (auto cut = std::ranges::lower_bound(cuts, place);
+      for (auto cut = std::ranges::lower_bound(cuts, location);
            cut != cuts.end() && *cut < way.last_read[root]; ++cut)
         crossing[static_cast<std::size_t>(cut - cuts.begin())].push_back(root);
     }
@@ -105,8 +105,8 @@ void hold_pieces(const SymbolicGraph& graph, const ForwardWay& way, const Cuts& 
                  std::size_t begin, std::size_t end, Held& held) {
   const std::uint32_t first = begin == 0 ? 0 : cuts[begin - 1] + 1;
   const std::size_t last = end > cuts.size() ? way.nodes.size() : cuts[end - 1] + 1;
-  for (std::size_t place = first; place < last; ++place)
-    for (const std::uint32_t root : written_roots(graph, way.nodes[place]))
+  for (std::size_t location = first; location < last; ++location)
+    for (const std::uint32_t root : written_roots(graph, way.nodes[location]))
       held.emplace(root, root);
 }
 
@@ -189,11 +189,11 @@ void recompute_cheaply(SymbolicGraph& graph, const ForwardWay& way, Copies& copi
   const std::uint32_t source = 2 * roots;
   const std::uint32_t sink = source + 1;
   FlowNetwork network(sink + 1);
-  for (std::uint32_t place = 0; place < way.nodes.size(); ++place) {
-    const NodeInfo& node = graph.nodes()[way.nodes[place]];
+  for (std::uint32_t location = 0; location < way.nodes.size(); ++location) {
+    const NodeInfo& node = graph.nodes()[way.nodes[location]];
     const bool is_cheap = node.kind != NodeKind::function &&
                           (node.kind != NodeKind::command || node.command->is_pointwise());
-    for (const std::uint32_t root : written_roots(graph, way.nodes[place])) {
+    for (const std::uint32_t root : written_roots(graph, way.nodes[location])) {
       // A value of no bytes still counts as one, so that equal cuts keep fewer values.
       const std::uint64_t bytes = way.may_recompute[root] ? way.bytes[root] + 1 : 0;
       network.add_edge(2 * root, 2 * root + 1, bytes);

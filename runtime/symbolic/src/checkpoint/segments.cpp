@@ -10,9 +10,9 @@ namespace {
 /// Calls function(root, position of its writer) for each value that may be computed again.
 template <typename Function>
 void for_values(const SymbolicGraph& graph, const ForwardWay& way, const Function& function) {
-  for (std::uint32_t place = 0; place < way.nodes.size(); ++place)
-    for (const std::uint32_t root : written_roots(graph, way.nodes[place]))
-      if (way.may_recompute[root]) function(root, place);
+  for (std::uint32_t location = 0; location < way.nodes.size(); ++location)
+    for (const std::uint32_t root : written_roots(graph, way.nodes[location]))
+      if (way.may_recompute[root]) function(root, location);
 }
 
 /// Adds up, for each position, what `amount` says of the values that cross it.
@@ -21,17 +21,17 @@ std::vector<std::size_t> crossing(const SymbolicGraph& graph, const ForwardWay& 
                                   const Amount& amount) {
   std::vector<std::size_t> begins(way.nodes.size() + 1);
   std::vector<std::size_t> ends(way.nodes.size() + 1);
-  for_values(graph, way, [&](std::uint32_t root, std::uint32_t place) {
-    if (way.last_read[root] == place) return;
-    begins[place] += amount(root);
+  for_values(graph, way, [&](std::uint32_t root, std::uint32_t location) {
+    if (way.last_read[root] == location) return;
+    begins[location] += amount(root);
     ends[way.last_read[root]] += amount(root);
   });
   std::vector<std::size_t> sums(way.nodes.size());
   std::size_t sum = 0;
-  for (std::size_t place = 0; place < way.nodes.size(); ++place) {
-    sum -= ends[place];
-    sum += begins[place];
-    sums[place] = sum;
+  for (std::size_t location = 0; location < way.nodes.size(); ++location) {
+    sum -= ends[location];
+    sum += begins[location];
+    sums[location] = sum;
   }
   return sums;
 }
@@ -39,8 +39,8 @@ std::vector<std::size_t> crossing(const SymbolicGraph& graph, const ForwardWay& 
 /// Returns, for each position, the bytes that its node writes and the way back reads.
 std::vector<std::size_t> bytes_read_back(const SymbolicGraph& graph, const ForwardWay& way) {
   std::vector<std::size_t> bytes(way.nodes.size());
-  for_values(graph, way, [&](std::uint32_t root, std::uint32_t place) {
-    if (way.read_back[root]) bytes[place] += way.bytes[root];
+  for_values(graph, way, [&](std::uint32_t root, std::uint32_t location) {
+    if (way.read_back[root]) bytes[location] += way.bytes[root];
   });
   return bytes;
 }
@@ -59,12 +59,12 @@ Cuts cut_evenly(const SymbolicGraph& graph, const ForwardWay& way, std::size_t s
   std::size_t sum = 0;
   std::size_t best = 0;
   bool has_best = false;
-  for (std::size_t place = 0; place + 1 < way.nodes.size(); ++place) {
-    sum += written[place];
+  for (std::size_t location = 0; location + 1 < way.nodes.size(); ++location) {
+    sum += written[location];
     const std::size_t goal = all / segments * (cuts.size() + 1);
     const std::size_t window = all / segments / 4;
-    if (sum + window >= goal && (!has_best || crossed[place] <= crossed[best])) {
-      best = place;
+    if (sum + window >= goal && (!has_best || crossed[location] <= crossed[best])) {
+      best = location;
       has_best = true;
     }
     if (has_best && sum >= goal) {
@@ -81,19 +81,19 @@ std::size_t estimated_bytes(const SymbolicGraph& graph, const ForwardWay& way, c
   const std::vector<std::size_t> written = bytes_read_back(graph, way);
   std::vector<bool> is_kept(graph.symbol_count());
   std::size_t kept = 0;
-  for_values(graph, way, [&](std::uint32_t root, std::uint32_t place) {
-    const auto cut = std::ranges::lower_bound(cuts, place);
+  for_values(graph, way, [&](std::uint32_t root, std::uint32_t location) {
+    const auto cut = std::ranges::lower_bound(cuts, location);
     is_kept[root] = cut != cuts.end() && *cut < way.last_read[root];
     if (is_kept[root]) kept += way.bytes[root];
   });
   std::size_t largest = 0;
   std::size_t sum = 0;
   std::size_t next = 0;
-  for (std::uint32_t place = 0; place < way.nodes.size(); ++place) {
-    for (const std::uint32_t root : written_roots(graph, way.nodes[place]))
+  for (std::uint32_t location = 0; location < way.nodes.size(); ++location) {
+    for (const std::uint32_t root : written_roots(graph, way.nodes[location]))
       if (way.may_recompute[root] && way.read_back[root] && !is_kept[root]) sum += way.bytes[root];
     largest = std::max(largest, sum);
-    if (next < cuts.size() && cuts[next] == place) {
+    if (next < cuts.size() && cuts[next] == location) {
       sum = 0;
       ++next;
     }
@@ -105,8 +105,8 @@ Cuts chain_cuts(const SymbolicGraph& graph, const ForwardWay& way) {
   const std::vector<std::size_t> values =
       crossing(graph, way, [](std::uint32_t) { return std::size_t{1}; });
   Cuts cuts;
-  for (std::uint32_t place = 0; place + 1 < values.size(); ++place)
-    if (values[place] == 1) cuts.push_back(place);
+  for (std::uint32_t location = 0; location + 1 < values.size(); ++location)
+    if (values[location] == 1) cuts.push_back(location);
   return cuts;
 }
 

@@ -58,15 +58,15 @@ ForwardWay find_way(const SymbolicGraph& graph, std::span<const TensorSymbol> lo
         if (input != kNoIndex) way.read_back[graph.symbols()[input].root] = true;
       continue;
     }
-    const auto place = static_cast<std::uint32_t>(way.nodes.size());
-    way.position[node] = place;
+    const auto location = static_cast<std::uint32_t>(way.nodes.size());
+    way.position[node] = location;
     way.nodes.push_back(node);
     for (const std::uint32_t root : written_roots(graph, node)) {
       way.may_recompute[root] = may_copy(graph, node);
-      way.last_read[root] = std::max(way.last_read[root], place);
+      way.last_read[root] = std::max(way.last_read[root], location);
     }
     for (const std::uint32_t input : graph.nodes()[node].inputs)
-      if (input != kNoIndex) way.last_read[graph.symbols()[input].root] = place;
+      if (input != kNoIndex) way.last_read[graph.symbols()[input].root] = location;
   }
   for (const TensorSymbol symbol : keep) way.may_recompute[graph.info(symbol).root] = false;
   for (const std::uint32_t output : graph.output_indices())

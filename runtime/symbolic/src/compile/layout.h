@@ -26,7 +26,7 @@ struct GraphLayout {
 };
 
 /// Lays out the graph, whose outputs are kept after a run. `bound` are outputs in the caller's
-/// memory. Of the options it reads streams, in_place, order, memory, poison and plan. Kernels are
+/// memory. It reads these options: streams, in_place, order, memory, poison and plan. Kernels are
 /// chosen in the context; null: among the generated ones.
 GraphLayout lay_out(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
                     const CompileOptions& options, Context* context);

@@ -127,9 +127,9 @@ void Cotangents::add(TensorSymbol read, TensorSymbol gradient) {
 /// Sums the slot's terms, in its place in the layer's tensor.
 void Cotangents::finish(Parts& parts, Slot& slot) {
   if (slot.value || slot.terms.empty()) return;
-  const TensorSymbol place =
+  const TensorSymbol location =
       slot.target ? slot.target : seen_as(slot.symbol, tensor(parts, parts.layers[slot.layer]));
-  slot.value = builder_.sum(slot.terms, place);
+  slot.value = builder_.sum(slot.terms, location);
   slot.terms.clear();
 }
 

@@ -61,7 +61,7 @@ OpTable::OpTable(const Registry& registry)
       definition_(registry.column<Definition>(kDefinition)),
       zero_(registry.column<bool>(kZeroGradient)) {}
 
-/// Returns nothing for an op without a row, and for one whose gradient nobody has defined.
+/// Returns nothing for an op without a row, and for one whose gradient is not defined.
 std::optional<GradientRow> OpTable::row(const Column<OpGradient>& column, OpId op) const {
   const OpGradient* found = column.find(op);
   if (found == nullptr || *found == nullptr || (*found)->gradient == nullptr) return std::nullopt;

@@ -205,14 +205,14 @@ std::vector<TensorSymbol> differentiate_new(GraphBuilder& builder, std::uint32_t
                                             std::span<const TensorSymbol> seeds,
                                             std::span<const TensorSymbol> wrt) {
   std::vector<TensorSymbol> there;
-  std::vector<std::size_t> place;
+  std::vector<std::size_t> location;
   for (std::size_t k = 0; k < wrt.size(); ++k) {
     // A symbol that stands twice gets its gradient once.
     if (!wrt[k] || !is_real(builder.dtype(wrt[k])) ||
         std::ranges::find(there, wrt[k]) != there.end())
       continue;
     there.push_back(wrt[k]);
-    place.push_back(k);
+    location.push_back(k);
   }
   std::vector<std::uint32_t> nodes;
   const auto count = static_cast<std::uint32_t>(builder.graph().node_count());
@@ -220,7 +220,7 @@ std::vector<TensorSymbol> differentiate_new(GraphBuilder& builder, std::uint32_t
   const std::vector<TensorSymbol> found =
       Reverse(builder, std::move(nodes), first_symbol).run(of, seeds, there);
   std::vector<TensorSymbol> gradients(wrt.size());
-  for (std::size_t k = 0; k < found.size(); ++k) gradients[place[k]] = found[k];
+  for (std::size_t k = 0; k < found.size(); ++k) gradients[location[k]] = found[k];
   return gradients;
 }
 

@@ -15,11 +15,11 @@ class Greedy {
          std::span<const std::uint32_t> ties)
       : uses_(uses),
         open_(graph.node_count()),
-        place_(graph.node_count()),
+        location_(graph.node_count()),
         gain_(graph.node_count()),
         left_(uses.users.size()),
         last_(uses.users.size()) {
-    for (std::uint32_t k = 0; k < ties.size(); ++k) place_[ties[k]] = k;
+    for (std::uint32_t k = 0; k < ties.size(); ++k) location_[ties[k]] = k;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> reversed;
     for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
       open_[node] = before[node].size();
@@ -41,7 +41,7 @@ class Greedy {
     std::vector<std::uint32_t> order;
     order.reserve(nodes.size());
     while (!ready_.empty()) {
-      const auto [gain, place, node] = ready_.top();
+      const auto [gain, location, node] = ready_.top();
       ready_.pop();
       if (open_[node] == kDone || gain != gain_[node]) continue;  // a later entry replaces it
       open_[node] = kDone;
@@ -60,7 +60,7 @@ class Greedy {
     return static_cast<std::int64_t>(uses_.bytes[root]);
   }
   void push(std::uint32_t node) {
-    ready_.emplace(gain_[node], -static_cast<std::int64_t>(place_[node]), node);
+    ready_.emplace(gain_[node], -static_cast<std::int64_t>(location_[node]), node);
   }
   void add_gain(std::uint32_t node, std::int64_t gain) {
     if (open_[node] == kDone) return;
@@ -81,11 +81,11 @@ class Greedy {
 
   const RootUses& uses_;
   IndexLists after_;
-  std::vector<std::size_t> open_;     ///< by node: its predecessors that are not done
-  std::vector<std::uint32_t> place_;  ///< by node: its place in the order that decides ties
-  std::vector<std::int64_t> gain_;    ///< by node: bytes freed less bytes taken
-  std::vector<std::size_t> left_;     ///< by root: its users that are not done
-  std::vector<std::uint32_t> last_;   ///< by root: these users' exclusive or, the last one itself
+  std::vector<std::size_t> open_;        ///< by node: its predecessors that are not done
+  std::vector<std::uint32_t> location_;  ///< by node: its place in the order that decides ties
+  std::vector<std::int64_t> gain_;       ///< by node: bytes freed less bytes taken
+  std::vector<std::size_t> left_;        ///< by root: its users that are not done
+  std::vector<std::uint32_t> last_;  ///< by root: these users' exclusive or, the last one itself
   std::priority_queue<std::tuple<std::int64_t, std::int64_t, std::uint32_t>> ready_;
 };
 

@@ -86,7 +86,7 @@ std::uint32_t EqualSymbols::leader_of_constant(std::uint32_t symbol) {
 }
 
 /// True if the symbols, whose roots are equal, are the same part of them.
-bool EqualSymbols::is_same_place(std::uint32_t a, std::uint32_t b) const {
+bool EqualSymbols::is_same_location(std::uint32_t a, std::uint32_t b) const {
   const SymbolInfo& x = graph_.symbols()[a];
   const SymbolInfo& y = graph_.symbols()[b];
   return x.offset == y.offset && x.form == y.form;
@@ -98,11 +98,11 @@ bool EqualSymbols::is_same_place(std::uint32_t a, std::uint32_t b) const {
 std::uint32_t EqualSymbols::leader_of_view(std::uint32_t view) {
   const SymbolInfo& info = graph_.symbols()[view];
   const std::uint32_t root = leaders_[info.root];
-  if (is_same_place(view, root)) return root;
+  if (is_same_location(view, root)) return root;
   const std::size_t hash =
       mixed(hash_of(info.form), mixed(root, static_cast<std::size_t>(info.offset)));
   const std::uint32_t same = views_.find(hash, [&](std::uint32_t other) {
-    return leaders_[graph_.symbols()[other].root] == root && is_same_place(view, other);
+    return leaders_[graph_.symbols()[other].root] == root && is_same_location(view, other);
   });
   if (same != kNoIndex) return same;
   views_.add(hash, view);

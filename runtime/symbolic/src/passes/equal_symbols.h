@@ -27,7 +27,7 @@ class EqualSymbols {
  private:
   std::uint32_t leader_of_constant(std::uint32_t symbol);
   std::uint32_t leader_of_view(std::uint32_t view);
-  bool is_same_place(std::uint32_t a, std::uint32_t b) const;
+  bool is_same_location(std::uint32_t a, std::uint32_t b) const;
 
   const SymbolicGraph& graph_;
   std::vector<bool> is_written_;        ///< by root: nodes write to it

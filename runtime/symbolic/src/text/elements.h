@@ -12,7 +12,7 @@
 
 namespace mote::graph_text {
 
-/// Returns the elements in row-major order, one text each. Those of a device are fetched.
+/// Returns the elements in row-major order, one text each. Elements on a device are fetched.
 std::vector<std::string> element_texts(const Tensor& x);
 
 /// A number with its sign.

@@ -35,8 +35,8 @@ struct PassOptions {
   Context* context = nullptr;
   /// The most bytes of a tensor that is computed ahead (the pass fold).
   std::size_t fold_bytes = std::size_t{1} << 20;
-  /// Allows changes that another rounding may follow from: replacements (replace.h), and outputs
-  /// that nobody reads and that are left out, by which a kernel takes another branch.
+  /// Allows changes that another rounding may follow from: replacements (replace.h), and unread
+  /// outputs are left out, by which a kernel takes another branch.
   bool inexact = false;
 };
 

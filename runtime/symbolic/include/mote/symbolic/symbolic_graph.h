@@ -51,7 +51,7 @@ enum class SymbolOrigin : std::uint8_t {
 };
 
 struct SymbolInfo {
-  std::string name;  ///< unique in the graph; empty if nobody named it
+  std::string name;  ///< unique in the graph; empty if it has none
   SymbolOrigin kind = SymbolOrigin::tensor;
   bool removed = false;
   bool has_form = true;               ///< false until the shape of an input is known
@@ -103,7 +103,7 @@ struct NodeInfo {
   std::vector<std::uint32_t> after;    ///< indices of nodes that are done before, without data
   std::shared_ptr<const NamedFunction> function = {};
   double value = 0;  ///< of a fill
-  std::string name;  ///< empty if nobody named it
+  std::string name;  ///< empty if it has none
 };
 
 class SymbolicGraph {

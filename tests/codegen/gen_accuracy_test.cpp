@@ -28,13 +28,13 @@ using Kernel = int(const float*, const std::int64_t*, float*, const std::int64_t
 }  // namespace mote
 
 extern "C" {
-mote::Kernel mote_exp_f32_fast_v0, mote_expm1_f32_fast_v0, mote_log_f32_fast_v0,
-    mote_log1p_f32_fast_v0, mote_tanh_f32_fast_v0, mote_erf_f32_fast_v0;
+mote::Kernel mote_exp_f32_fast_v0, mote_expm1_f32_fast_v0, mote_log_f32_fast_v0, mote_log1p_f32_fast_v0,
+    mote_tanh_f32_fast_v0, mote_erf_f32_fast_v0;
 #ifdef MOTE_X86_LEVELS
-mote::Kernel mote_exp_f32_fast_v3, mote_expm1_f32_fast_v3, mote_log_f32_fast_v3,
-    mote_log1p_f32_fast_v3, mote_tanh_f32_fast_v3, mote_erf_f32_fast_v3;
-mote::Kernel mote_exp_f32_fast_v4, mote_expm1_f32_fast_v4, mote_log_f32_fast_v4,
-    mote_log1p_f32_fast_v4, mote_tanh_f32_fast_v4, mote_erf_f32_fast_v4;
+mote::Kernel mote_exp_f32_fast_v3, mote_expm1_f32_fast_v3, mote_log_f32_fast_v3, mote_log1p_f32_fast_v3,
+    mote_tanh_f32_fast_v3, mote_erf_f32_fast_v3;
+mote::Kernel mote_exp_f32_fast_v4, mote_expm1_f32_fast_v4, mote_log_f32_fast_v4, mote_log1p_f32_fast_v4,
+    mote_tanh_f32_fast_v4, mote_erf_f32_fast_v4;
 #endif
 }
 
@@ -49,12 +49,10 @@ struct Compiled {
 };
 
 std::vector<Compiled> all_compiled() {
-  std::vector<Compiled> all = {{"exp", 0, mote_exp_f32_fast_v0, std::exp},
-                               {"expm1", 0, mote_expm1_f32_fast_v0, std::expm1},
-                               {"log", 0, mote_log_f32_fast_v0, std::log},
-                               {"log1p", 0, mote_log1p_f32_fast_v0, std::log1p},
-                               {"tanh", 0, mote_tanh_f32_fast_v0, std::tanh},
-                               {"erf", 0, mote_erf_f32_fast_v0, std::erf}};
+  std::vector<Compiled> all = {
+      {"exp", 0, mote_exp_f32_fast_v0, std::exp},    {"expm1", 0, mote_expm1_f32_fast_v0, std::expm1},
+      {"log", 0, mote_log_f32_fast_v0, std::log},    {"log1p", 0, mote_log1p_f32_fast_v0, std::log1p},
+      {"tanh", 0, mote_tanh_f32_fast_v0, std::tanh}, {"erf", 0, mote_erf_f32_fast_v0, std::erf}};
 #ifdef MOTE_X86_LEVELS
   const std::vector<Kernel*> v3 = {mote_exp_f32_fast_v3,  mote_expm1_f32_fast_v3,
                                    mote_log_f32_fast_v3,  mote_log1p_f32_fast_v3,
@@ -71,7 +69,7 @@ std::vector<Compiled> all_compiled() {
 }
 
 double declared(const std::string& function) {
-  for (const FunctionAccuracy& f : fast_accuracy())
+  for (const FunctionAccuracy& f : gen_accuracy())
     if (function == f.function) return f.ulp;
   return -1;
 }
@@ -148,7 +146,7 @@ Worst sweep_all(const Compiled& c, std::uint64_t step) {
   return worst;
 }
 
-TEST(FastAccuracy, IsWithinWhatIsDeclaredOverAllFloats) {
+TEST(GenAccuracy, IsWithinWhatIsDeclaredOverAllFloats) {
   const char* exhaustive = std::getenv("MOTE_EXHAUSTIVE");
   const std::uint64_t step = exhaustive != nullptr && *exhaustive == '1' ? 1 : 997;
   for (const Compiled& c : all_compiled()) {
@@ -160,7 +158,7 @@ TEST(FastAccuracy, IsWithinWhatIsDeclaredOverAllFloats) {
   }
 }
 
-TEST(FastAccuracy, HoldsAtTheEdges) {
+TEST(GenAccuracy, HoldsAtTheEdges) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   std::vector<float> x;
   for (const float edge :

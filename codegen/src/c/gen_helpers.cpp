@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The helpers of fast kernels: float functions without branches or calls, so that loops over them
-// become vector code. Each is accurate to what fast_accuracy() says over all of f32, with or
+// The helpers of gen kernels: float functions without branches or calls, so that loops over them
+// become vector code. Each is accurate to what gen_accuracy() says over all of f32, with or
 // without fused multiply-add; NaN, infinities, zeros and denormals come out as the C library's.
 #include <array>
 #include <vector>
@@ -16,7 +16,7 @@ namespace {
 //   expm1(r) = r + r²·q(r) for |r| <= ln(2)/2, within 2⁻³¹
 //   log1p(f) = f - f²/2 + f³·p(f) for √½ - 1 <= f <= √2 - 1, within 2⁻³⁰
 //   log(erfc(x)) = x·q(x) for 0 <= x <= 4, within 2⁻³¹ of erf
-constexpr std::array kFastHelpers = std::to_array<Helper>({
+constexpr std::array kGenHelpers = std::to_array<Helper>({
     {.name = "mote_float",
      .storage = Storage::always_inline,
      .head = "/* The float with these bits, and back. */\n",
@@ -256,13 +256,13 @@ MOTE_BOUND int32_t mote_erf_most = 4;
 
 }  // namespace
 
-std::span<const Helper> fast_helpers() { return kFastHelpers; }
+std::span<const Helper> gen_helpers() { return kGenHelpers; }
 
 }  // namespace mote::emit
 
 namespace mote {
 
-std::span<const FunctionAccuracy> fast_accuracy() {
+std::span<const FunctionAccuracy> gen_accuracy() {
   static const std::vector<FunctionAccuracy> all = [] {
     std::vector<FunctionAccuracy> declared;
     for (const MapOpInfo& row : map_ops())
@@ -273,7 +273,7 @@ std::span<const FunctionAccuracy> fast_accuracy() {
   return all;
 }
 
-std::string emit_c_fast_includes() {
+std::string emit_c_gen_includes() {
   return R"(#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
