@@ -162,10 +162,9 @@ std::int64_t Plan::threads_of(const CudaKernel& kernel) const {
     bytes += count;
   }
   std::int64_t blocks = grid_.most_blocks;
-  const std::int64_t iterations = kernel.by_block ? 1 : grid_.threads;  // iterations that a block
-                                                                        // does at a time
+  const std::int64_t at_a_time = kernel.by_block ? 1 : grid_.threads;  // iterations of a block
   if (!kernel.iterations.has_load())
-    blocks = std::min(blocks, (value(kernel.iterations) + rounds - 1) / iterations);
+    blocks = std::min(blocks, (value(kernel.iterations) + at_a_time - 1) / at_a_time);
   if (bytes > 0) blocks = std::min(blocks, grid_.most_bytes / bytes / grid_.threads);
   return std::max<std::int64_t>(blocks, 1) * grid_.threads;
 }
