@@ -80,9 +80,9 @@ struct SubGraph {
 /// A loop, or a case..of.
 struct ControlWork {
   bool is_loop = true;
-  std::vector<SubGraph> subs;     ///< one body, or the branches
-  std::uint32_t tensor = kNone;   ///< the condition, of the body, or the index, of the graph around
-  BranchFunction function;        ///< a condition is 1 or 0
+  std::vector<SubGraph> subs;    ///< one body, or the branches
+  std::uint32_t tensor = kNone;  ///< the condition, of the body, or the index, of the graph around
+  BranchFunction function;       ///< a condition is 1 or 0
   std::vector<std::uint32_t> reads;
   std::vector<std::uint32_t> evaluated;
   std::uint32_t counter = kNone;
@@ -206,14 +206,14 @@ class InUse {
 void each_memory(const Graph::State& state, std::uint32_t tensor,
                  const std::function<void(std::uint32_t)>& use);
 /// A body or a branch, and where it is.
-struct SubPlace {
+struct SubLocation {
   Graph::State* state;
   Graph::State* around;
   std::uint32_t node;  ///< of the graph around
   const SubGraph* sub;
 };
 /// Lists the sub-graphs of the live nodes at any depth, each after the graph around it.
-std::vector<SubPlace> sub_graphs_of(Graph::State& state);
+std::vector<SubLocation> sub_graphs_of(Graph::State& state);
 /// Copies the sub-graphs of the one state to the other, which is a copy of it else.
 void copy_sub_graphs(Graph::State& to, const Graph::State& from);
 /// Takes over the states of a graph that becomes a sub-graph.

@@ -187,7 +187,8 @@ class Evaluator {
   }
 
   /// Returns copies of what a graph of the node is given.
-  static std::vector<TensorBinding> copies(const SymbolicGraph& sub, std::span<const Tensor> given) {
+  static std::vector<TensorBinding> copies(const SymbolicGraph& sub,
+                                           std::span<const Tensor> given) {
     const std::vector<std::uint32_t> inputs = input_indices(sub);
     std::vector<TensorBinding> bindings;
     for (std::size_t k = 0; k < inputs.size(); ++k) {
@@ -248,7 +249,8 @@ class Evaluator {
     const std::vector<TensorSymbol> given = graph.outputs();
     chosen.run(given);
     chosen.run_effects();
-    for (std::size_t k = 0; k < outputs.size(); ++k) copy(chosen.tensor(given[k].index), outputs[k]);
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      copy(chosen.tensor(given[k].index), outputs[k]);
   }
 
   static std::int64_t decision_of(const Tensor& tensor) {

@@ -41,7 +41,7 @@ class PackedGraph {
     bool removed;
     std::uint32_t name;  ///< kNoIndex: none
     std::uint32_t recomputed;
-    std::uint32_t work;                    ///< its command, function, graphs or value; kNoIndex: none
+    std::uint32_t work;  ///< its command, function, graphs or value; kNoIndex: none
     std::uint32_t inputs, outputs, after;  ///< how many of its indices
   };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests loops and branches of symbolic graphs: as symbols and as text, compiled and run, and how many
-// bytes are copied.
+// Tests loops and branches of symbolic graphs: as symbols and as text, compiled and run, and how
+// many bytes are copied.
 #include "mote/symbolic/control.h"
 
 #include <gtest/gtest.h>
@@ -125,7 +125,8 @@ TEST(Control, WhatIsConvolvedTakesTwoPlacesInTurn) {
 }
 
 TEST(Control, ADelayOfFourIterationsHasItsRegions) {
-  const char* const text = R"(graph g(a f32[3], b f32[3], c f32[3], d f32[3], n i64[]) -> (w, x, y, z)
+  const char* const text =
+      R"(graph g(a f32[3], b f32[3], c f32[3], d f32[3], n i64[]) -> (w, x, y, z)
   w, x, y, z, left = while (a, b, c, d, n) {
     graph step(a f32[3], b f32[3], c f32[3], d f32[3], k i64[]) -> (e, a, b, c, rest, k)
       s = softmax(d, axis=0)
@@ -169,8 +170,8 @@ TEST(Control, CarriedValuesTakeTurns) {
 )";
   for (const std::int64_t n : {0, 1, 2, 3}) {
     std::size_t copied = 1;
-    const auto y = run_all_ways(
-        text, {{"a", vector(1, 2)}, {"b", vector(7, 2)}, {"n", integer(n)}}, &copied);
+    const auto y =
+        run_all_ways(text, {{"a", vector(1, 2)}, {"b", vector(7, 2)}, {"n", integer(n)}}, &copied);
     EXPECT_EQ(y[0].real_at({0}), n % 2 == 0 ? 1 : 7);
     EXPECT_EQ(copied, 0U);
   }
@@ -218,7 +219,8 @@ TEST(Control, LoopsAndBranchesNest) {
       z = neg(s)
   }
 )";
-  for (const std::int64_t n : {0, 1, 2, 5}) run_all_ways(text, {{"x", vector(-1, 2)}, {"n", integer(n)}});
+  for (const std::int64_t n : {0, 1, 2, 5})
+    run_all_ways(text, {{"x", vector(-1, 2)}, {"n", integer(n)}});
 }
 
 TEST(Control, ABranchThatPassesItsInputOnCopiesNothing) {
@@ -270,11 +272,13 @@ TEST(Control, LimitsAndMissingValuesAreErrorsThatNameTheNode) {
 )");
   Context context;
   Executable loops = compile(g, {.outputs = {g.find("y")}}, context);
-  expect_error(MOTE_FAILED, "'forever' (while), iteration 100: its condition holds after 100",
-               [&] { loops.run({{g.find("x"), scalar(1)}, {g.find("k"), integer(0)}}); });
+  expect_error(MOTE_FAILED, "'forever' (while), iteration 100: its condition holds after 100", [&] {
+    loops.run({{g.find("x"), scalar(1)}, {g.find("k"), integer(0)}});
+  });
   Executable branches = compile(g, {.outputs = {g.find("z")}}, context);
-  expect_error(MOTE_INVALID, "'which' (case..of): graph: no branch has the index -1",
-               [&] { branches.run({{g.find("x"), scalar(1)}, {g.find("k"), integer(-1)}}); });
+  expect_error(MOTE_INVALID, "'which' (case..of): graph: no branch has the index -1", [&] {
+    branches.run({{g.find("x"), scalar(1)}, {g.find("k"), integer(-1)}});
+  });
   branches.run({{g.find("x"), scalar(3)}, {g.find("k"), integer(0)}});
   EXPECT_EQ(branches.output(g.find("z")).real_at({}), 3);
 }
@@ -284,7 +288,9 @@ TEST(Control, OtherShapesGoIntoBodies) {
   Context context;
   Executable e = compile(g, {}, context);
   for (const std::int64_t extent : {2, 5}) {
-    e.run({{g.find("x"), vector(2, extent)}, {g.find("y"), vector(1, extent)}, {g.find("n"), integer(3)}});
+    e.run({{g.find("x"), vector(2, extent)},
+           {g.find("y"), vector(1, extent)},
+           {g.find("n"), integer(3)}});
     EXPECT_EQ(e.output(g.find("z")).real_at({1}), 2 * 27);
   }
 }
@@ -400,7 +406,9 @@ TEST(ControlGradient, IsThatOfTheUnrolledGraphBitForBit) {
   const auto loop = [](std::int64_t n) {
     return "graph g(x f32[3], w f32[3]) -> (y)\n  y = while (x, w) counter {\n"
            "    graph step(x f32[3], w f32[3], c i64[]) -> (t, left)\n"
-           "      n = constant i64[] [" + std::to_string(n) + "]\n      left = sub(n, c)\n"
+           "      n = constant i64[] [" +
+           std::to_string(n) +
+           "]\n      left = sub(n, c)\n"
            "      h = mul(x, w)\n      s = add(h, x)\n      t = tanh(s)\n  }\n";
   };
   const auto unrolled = [](std::int64_t n) {

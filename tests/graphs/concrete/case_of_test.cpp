@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests branches of the concrete graph: indices, the branch that runs, results of several places.
+// Tests branches of the concrete graph: indices, the branch that runs, results of several
+// locations.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -42,7 +43,9 @@ TEST(CaseOf, RunsTheBranchOfItsIndexOrNone) {
   g.run();
   EXPECT_EQ(g.memory(y).real_at({0}), 7);
   index = 3;
-  expect_error(MOTE_INVALID, "graph: node 0 'which' (case..of): graph: there is no branch 3, it has 3", [&] { g.run(); });
+  expect_error(MOTE_INVALID,
+               "graph: node 0 'which' (case..of): graph: there is no branch 3, it has 3",
+               [&] { g.run(); });
 }
 
 TEST(CaseOf, ABoolIsAnIndexAndOnlyItsBranchTouchesMemory) {
@@ -71,9 +74,9 @@ TEST(CaseOf, AChoiceIsWhereTheBranchWrote) {
   branches.push_back(filling(y, 1));
   branches.push_back(filling(z, 2));
   std::int64_t index = 0;
-  const GraphNode which = g.add_case_of(
-      std::move(branches),
-      {.function = [&](LoopCounters, std::span<const Tensor>) { return index; }});
+  const GraphNode which =
+      g.add_case_of(std::move(branches),
+                    {.function = [&](LoopCounters, std::span<const Tensor>) { return index; }});
   const GraphTensor phi = g.choice({.first = {x, y, z}, .by = which}, "phi");
   const GraphTensor out = g.tensor(Tensor(DType::f32, {2}), "out");
   g.add(Command("add"), {phi, phi}, {out});
@@ -87,7 +90,8 @@ TEST(CaseOf, AChoiceIsWhereTheBranchWrote) {
 }
 
 TEST(CaseOf, ChoicesNestThreeDeepInLoops) {
-  // In iteration c, branch c % 3 runs; the sum of what it gives, which is in another place each time.
+  // In iteration c, branch c % 3 runs; the sum of what it gives, which is in another location each
+  // time.
   Graph body;
   std::vector<GraphTensor> locations, inner;
   Graph g;
@@ -106,7 +110,8 @@ TEST(CaseOf, ChoicesNestThreeDeepInLoops) {
   const GraphNode which = body.add_case_of(
       std::move(branches),
       {.function = [](LoopCounters c, std::span<const Tensor>) { return c[0] % 3; }});
-  const GraphTensor one = body.choice({.first = {inner[0], inner[0], inner[1], inner[2]}, .by = which});
+  const GraphTensor one =
+      body.choice({.first = {inner[0], inner[0], inner[1], inner[2]}, .by = which});
   const GraphTensor two = body.choice({.cycle = {one}});
   const GraphTensor three = body.choice({.cycle = {two, one}});
   const GraphNode add = body.add(Command("add"), {inner_sum, three}, {inner_sum});

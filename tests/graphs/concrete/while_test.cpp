@@ -67,12 +67,12 @@ TEST(While, EvaluatedNodesRunOnceMoreThanTheRest) {
   Graph g;
   Graph body;
   std::string log;
-  const GraphNode first = body.call(
-      [&](auto, auto) { log += "a" + std::to_string(loop_counters()[0]); }, {}, {});
-  const GraphNode second = body.call(
-      [&](auto, auto) { log += "b" + std::to_string(loop_counters()[0]); }, {}, {});
-  const GraphNode third = body.call(
-      [&](auto, auto) { log += "c" + std::to_string(loop_counters()[0]); }, {}, {});
+  const GraphNode first =
+      body.call([&](auto, auto) { log += "a" + std::to_string(loop_counters()[0]); }, {}, {});
+  const GraphNode second =
+      body.call([&](auto, auto) { log += "b" + std::to_string(loop_counters()[0]); }, {}, {});
+  const GraphNode third =
+      body.call([&](auto, auto) { log += "c" + std::to_string(loop_counters()[0]); }, {}, {});
   body.order(first, second);
   body.order(second, third);
   WhileLoop loop = below(2);
@@ -130,7 +130,8 @@ TEST(While, FourDeepWithAllCountersSeen) {
   Graph g;
   g.add_while(std::move(first), below(2), {});
   g.run();
-  const std::vector<std::vector<std::int64_t>> expected = {{0, 1, 0}, {0, 1, 1}, {1, 1, 0}, {1, 1, 1}};
+  const std::vector<std::vector<std::int64_t>> expected = {
+      {0, 1, 0}, {0, 1, 1}, {1, 1, 0}, {1, 1, 1}};
   EXPECT_EQ(seen, expected);
   EXPECT_EQ(g.statistics().sub_graphs, 4U);
 }
@@ -176,8 +177,8 @@ TEST(While, CarriesByRotatingMemoryWithoutACopy) {
         },
         {x, y}, {});
     body.find_order();
-    const GraphNode loop = g.add_while(std::move(body), below(n),
-                                       {{init, inner_init}, {a, inner_a}, {b, inner_b}});
+    const GraphNode loop =
+        g.add_while(std::move(body), below(n), {{init, inner_init}, {a, inner_a}, {b, inner_b}});
     const GraphTensor result = g.choice({.first = {init}, .cycle = {a, b}, .by = loop}, "result");
     const GraphTensor out = g.tensor(Tensor(DType::f32, {3}), "out");
     g.add(Command("add"), {result, result}, {out});
@@ -224,7 +225,10 @@ TEST(While, ALimitIsAnErrorWithNodeAndCount) {
   WhileLoop loop{.function = [](LoopCounters, std::span<const Tensor>) { return true; },
                  .limit = 1000};
   g.add_while(std::move(body), loop, {}, {.name = "forever"});
-  expect_error(MOTE_FAILED, "graph: node 0 'forever' (while), iteration 1000: its condition holds after 1000 iterations, and its limit is 1000", [&] { g.run(); });
+  expect_error(MOTE_FAILED,
+               "graph: node 0 'forever' (while), iteration 1000: its condition holds after 1000 "
+               "iterations, and its limit is 1000",
+               [&] { g.run(); });
 }
 
 TEST(While, AnotherThreadEndsALoopWithoutEnd) {
@@ -246,7 +250,8 @@ TEST(While, AnotherThreadEndsALoopWithoutEnd) {
       g.run();
       ADD_FAILURE() << "it ended by itself";
     } catch (const StatusError& e) {
-      EXPECT_NE(std::string(e.what()).find("node 0 'forever' (while), iteration "), std::string::npos)
+      EXPECT_NE(std::string(e.what()).find("node 0 'forever' (while), iteration "),
+                std::string::npos)
           << e.what();
       EXPECT_NE(std::string(e.what()).find("cancelled"), std::string::npos) << e.what();
     }
@@ -267,7 +272,10 @@ TEST(While, AnErrorNamesTheLoopsAndTheGraphRunsAgain) {
   Graph body;
   body.add_while(std::move(inner), below(4), {}, {.name = "inner"});
   g.add_while(std::move(body), below(2), {}, {.name = "outer"});
-  expect_error(MOTE_FAILED, "graph: node 0 'outer' (while), iteration 1: node 0 'inner' (while), iteration 2: node 0 'work' (function): no more", [&] { g.run(); });
+  expect_error(MOTE_FAILED,
+               "graph: node 0 'outer' (while), iteration 1: node 0 'inner' (while), iteration 2: "
+               "node 0 'work' (function): no more",
+               [&] { g.run(); });
   fails = false;
   g.run();
 }
@@ -280,7 +288,8 @@ TEST(While, AConditionThatThrowsNamesTheLoop) {
     return counters[0] < 5;
   }};
   g.add_while(Graph(), loop, {}, {.name = "asks"});
-  expect_error(MOTE_FAILED, "graph: node 0 'asks' (while), iteration 3: undecided", [&] { g.run(); });
+  expect_error(MOTE_FAILED, "graph: node 0 'asks' (while), iteration 3: undecided",
+               [&] { g.run(); });
   fails = false;
   g.run();
 }
@@ -356,9 +365,10 @@ TEST(While, AnIterationTakesNothingFromTheHeap) {
   body.add(Command("add"), {x, x}, {y});
   const Tensor counter = integer(0);
   const GraphTensor count = body.tensor(counter);
-  WhileLoop loop{.function = [](LoopCounters, std::span<const Tensor> reads) {
-                   return *static_cast<const std::int64_t*>(reads[0].data()) < 1000;
-                 },
+  WhileLoop loop{.function =
+                     [](LoopCounters, std::span<const Tensor> reads) {
+                       return *static_cast<const std::int64_t*>(reads[0].data()) < 1000;
+                     },
                  .reads = {count},
                  .counter = count};
   const GraphNode node = g.add_while(std::move(body), loop, {{a, ia}, {b, ib}});
@@ -422,32 +432,41 @@ TEST(While, MistakesAreErrorsInWords) {
   Graph g;
   const GraphTensor x = g.tensor(filled({2}, 1), "x");
   const GraphTensor c = g.constant(filled({2}, 1), "c");
-  expect_error(MOTE_INVALID, "a condition or a function, got neither", [&] { g.add_while(Graph(), {}, {}); });
+  expect_error(MOTE_INVALID, "a condition or a function, got neither",
+               [&] { g.add_while(Graph(), {}, {}); });
   {
     Graph body;
     const GraphTensor y = body.tensor(filled({2}, 1), "y");
-    expect_error(MOTE_INVALID, "must be a bool or an integer of one element, got 'y' f32[2]", [&] { g.add_while(std::move(body), {.condition = y}, {}); });
+    expect_error(MOTE_INVALID, "must be a bool or an integer of one element, got 'y' f32[2]",
+                 [&] { g.add_while(std::move(body), {.condition = y}, {}); });
   }
   {
     Graph body;
     body.placeholder(f32({2}), "y");
-    expect_error(MOTE_INVALID, "stands for no tensor", [&] { g.add_while(std::move(body), below(1), {}); });
+    expect_error(MOTE_INVALID, "stands for no tensor",
+                 [&] { g.add_while(std::move(body), below(1), {}); });
   }
   {
     Graph body;
     const GraphTensor y = body.placeholder(f32({3}), "y");
-    expect_error(MOTE_INVALID, "another form", [&] { g.add_while(std::move(body), below(1), {{x, y}}); });
+    expect_error(MOTE_INVALID, "another form", [&] {
+      g.add_while(std::move(body), below(1), {{x, y}});
+    });
   }
   {
     Graph body;
     const GraphTensor y = body.placeholder(f32({2}), "y");
     body.fill(y, 1);
-    expect_error(MOTE_INVALID, "writes the constant", [&] { g.add_while(std::move(body), below(1), {{c, y}}); });
+    expect_error(MOTE_INVALID, "writes the constant", [&] {
+      g.add_while(std::move(body), below(1), {{c, y}});
+    });
   }
   {
     Graph body;
     const GraphTensor y = body.tensor(filled({2}, 1), "y");
-    expect_error(MOTE_INVALID, "no placeholder", [&] { g.add_while(std::move(body), below(1), {{x, y}}); });
+    expect_error(MOTE_INVALID, "no placeholder", [&] {
+      g.add_while(std::move(body), below(1), {{x, y}});
+    });
   }
   EXPECT_EQ(g.nodes().size(), 0U);
 }

@@ -41,7 +41,8 @@ void add_features_of_control(const NodeInfo& node, Features& found, int depth) {
   if (control.has_counter) found.insert("loop with a counter");
   const std::string& name = control.graphs[0].name();
   if (name.starts_with("times_")) found.insert("loop: " + name);
-  if (!control.is_loop && node.inputs[1] == kNoIndex) found.insert("branches without another value");
+  if (!control.is_loop && node.inputs[1] == kNoIndex)
+    found.insert("branches without another value");
   for (const SymbolicGraph& sub : control.graphs)
     for (const NodeInfo& inner : sub.nodes())
       if (!inner.removed && inner.kind == NodeKind::control)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random loops and branches: bodies are random graphs themselves, with loops and branches in them up
-// to three levels deep. Loops run 0, 1, 2 or 5 times, or as often as a value of the graph around says.
+// Random loops and branches: bodies are random graphs themselves, with loops and branches in them
+// up to three levels deep. Loops run 0, 1, 2 or 5 times, or as often as a value of the graph around
+// says.
 #include <algorithm>
 
 #include "mote/symbolic/control.h"
@@ -113,7 +114,8 @@ bool add_loop(GraphBuilder& b, const NodeChoice& choice) {
   }
   const int kind = b.rng().below(5);
   const bool is_by_data = kind == 4;
-  const std::int64_t times = std::vector<std::int64_t>{0, 1, 2, 5, 0}[static_cast<std::size_t>(kind)];
+  const std::int64_t times =
+      std::vector<std::int64_t>{0, 1, 2, 5, 0}[static_cast<std::size_t>(kind)];
   const TensorSymbol limit = is_by_data ? body.input("limit", {DType::i64, {}}) : TensorSymbol{};
   grow_inside(inner, choice);
   std::vector<TensorSymbol> outputs;
@@ -149,13 +151,13 @@ bool add_branches(GraphBuilder& b, const NodeChoice& choice) {
     inner.set_depth(b.depth() + 1);
     std::vector<TensorSymbol> inputs;
     for (const TensorSymbol x : like) {
-      inputs.push_back(
-          inner.graph().input("p" + std::to_string(inputs.size()), b.graph().form(x)));
+      inputs.push_back(inner.graph().input("p" + std::to_string(inputs.size()), b.graph().form(x)));
       inner.publish(inputs.back());
     }
     grow_inside(inner, choice);
     std::vector<TensorSymbol> outputs;
-    for (const TensorSymbol x : inputs) outputs.push_back(result(inner, inner.graph().form(x), inputs));
+    for (const TensorSymbol x : inputs)
+      outputs.push_back(result(inner, inner.graph().form(x), inputs));
     inner.graph().set_outputs(outputs);
     inner.graph().rename_graph("branch" + std::to_string(k));
     std::vector<TensorSymbol> symbols =

@@ -80,9 +80,10 @@ MOTE_API mote_status mote_symbolic_write(mote_symbolic* graph, const mote_comman
 /* Adds a node that converts x to another dtype. */
 MOTE_API mote_status mote_symbolic_convert(mote_symbolic* graph, mote_symbol x, DLDataType dtype,
                                            mote_symbol* y);
-/* Adds a loop. The body's outputs are the next values of its first inputs, and last the condition, a
- * bool or an integer of one element; what computes it runs first in each iteration, and the loop ends
- * when it is 0. `outputs` gets the values that those inputs have then. The body stays the caller's. */
+/* Adds a loop. The body's outputs are the next values of its first inputs, and last the condition,
+ * a bool or an integer of one element; what computes it runs first in each iteration, and the loop
+ * ends when it is 0. `outputs` gets the values that those inputs have then. The body stays the
+ * caller's. */
 typedef struct mote_while_options {
   size_t size;         /* sizeof(mote_while_options) */
   int32_t has_counter; /* the body's last input is an i64[]: the number of the iteration, from 0 */

@@ -53,7 +53,9 @@ class Memory {
       return;
     }
     for (auto s = first; s != last; ++s) {
-      const auto is_replaced = [&](std::uint32_t other) { return all[other].locations == locations; };
+      const auto is_replaced = [&](std::uint32_t other) {
+        return all[other].locations == locations;
+      };
       if (writes) {
         std::erase_if(s->second.writers, is_replaced);
         std::erase_if(s->second.readers, is_replaced);
@@ -103,7 +105,7 @@ using MemoryKey = std::tuple<int, int, std::uint32_t>;
 class OrderFinder {
  public:
   explicit OrderFinder(Graph::State& state) : state_(state) {
-    for (const SubPlace& location : sub_graphs_of(state)) {
+    for (const SubLocation& location : sub_graphs_of(state)) {
       // A sub-graph of a sub-graph belongs to the node of the outermost graph.
       const auto around = node_of_.find(location.around);
       const std::uint32_t node = around == node_of_.end() ? location.node : around->second;
@@ -116,7 +118,8 @@ class OrderFinder {
     for (const NodeRecord& node : state_.nodes) {
       if (node.removed) continue;
       each_operand(node, [&](std::uint32_t t, bool writes) {
-        each_memory(state_, t, [&](std::uint32_t memory) { access(state_, memory, node.index, writes); });
+        each_memory(state_, t,
+                    [&](std::uint32_t memory) { access(state_, memory, node.index, writes); });
       });
       if (const auto found = subs_.find(node.index); found != subs_.end())
         for (const Graph::State* sub : found->second) access_all(*sub, node.index);

@@ -26,8 +26,8 @@ std::uint32_t decision(const Graph::State& state, GraphTensor tensor, const char
                        const char* what) {
   const std::uint32_t index = state.index_of(tensor, op);
   if (!is_decision(state.tensors[index].form->form))
-    refuse(std::string(op) + ": the " + what + " must be a bool or an integer of one element, got " +
-           state.text_of_tensor(index));
+    refuse(std::string(op) + ": the " + what +
+           " must be a bool or an integer of one element, got " + state.text_of_tensor(index));
   return index;
 }
 
@@ -48,9 +48,11 @@ graph::SubGraph linked(Graph::State& state, const Graph& sub, std::span<const Ou
     const graph::Link link{state.index_of(t.outer, op), inside.index_of(t.inner, op)};
     const TensorRecord& inner = inside.tensors[link.inner];
     const auto what = [&] { return std::string(op) + ": " + inside.text_of_tensor(link.inner); };
-    if (inner.kind != TensorKind::placeholder) refuse(what() + " is no placeholder of the sub-graph");
+    if (inner.kind != TensorKind::placeholder)
+      refuse(what() + " is no placeholder of the sub-graph");
     if (inner.form->form != state.tensors[link.outer].form->form)
-      refuse(what() + " stands for " + state.text_of_tensor(link.outer) + ", which has another form");
+      refuse(what() + " stands for " + state.text_of_tensor(link.outer) +
+             ", which has another form");
     if (is_linked[link.inner]) refuse(what() + " stands for two tensors");
     is_linked[link.inner] = true;
     made.links.push_back(link);
@@ -74,9 +76,8 @@ class Operands {
     std::vector<std::uint8_t> used(sub.tensors.size());
     const auto use = [&](std::uint32_t t, std::uint8_t how) {
       if (t == kNone) return;
-      graph::each_memory(sub, t, [&](std::uint32_t memory) {
-        used[sub.tensors[memory].root] |= how;
-      });
+      graph::each_memory(sub, t,
+                         [&](std::uint32_t memory) { used[sub.tensors[memory].root] |= how; });
     };
     for (const graph::NodeRecord& node : sub.nodes)
       if (!node.removed)
@@ -154,7 +155,8 @@ GraphNode Graph::add_while(Graph body, const WhileLoop& loop, std::span<const Ou
   const InUse use(state_, kOp);
   check_one(loop.condition != GraphTensor{}, loop.function != nullptr, kOp,
             "a condition or a function");
-  if (loop.limit < 0) refuse("add_while: the limit must be at least 0, got " + std::to_string(loop.limit));
+  if (loop.limit < 0)
+    refuse("add_while: the limit must be at least 0, got " + std::to_string(loop.limit));
   ControlWork work;
   work.subs.push_back(linked(*state_, body, tensors, kOp));
   const Graph::State& inside = body.state();
@@ -179,7 +181,8 @@ GraphNode Graph::add_while(Graph body, const WhileLoop& loop, std::span<const Ou
   operands.add_sub(inside, work.subs[0], work);
   const GraphNode node = add_control(*state_, work, operands, options);
   work.subs[0].state = graph::adopt(*state_, std::move(body.state_));
-  state_->nodes.back().work = graph::ControlNode{std::make_shared<const ControlWork>(std::move(work))};
+  state_->nodes.back().work =
+      graph::ControlNode{std::make_shared<const ControlWork>(std::move(work))};
   return node;
 }
 
@@ -192,7 +195,8 @@ GraphNode Graph::add_case_of(std::vector<GraphBranch> branches, const CaseOf& ch
                              const NodeOptions& options) {
   constexpr const char* kOp = "add_case_of";
   const InUse use(state_, kOp);
-  check_one(choice.index != GraphTensor{}, choice.function != nullptr, kOp, "an index or a function");
+  check_one(choice.index != GraphTensor{}, choice.function != nullptr, kOp,
+            "an index or a function");
   if (branches.empty()) refuse("add_case_of: it has no branches");
   ControlWork work;
   work.is_loop = false;
@@ -212,7 +216,8 @@ GraphNode Graph::add_case_of(std::vector<GraphBranch> branches, const CaseOf& ch
   const GraphNode node = add_control(*state_, work, operands, options);
   for (std::size_t k = 0; k < branches.size(); ++k)
     work.subs[k].state = graph::adopt(*state_, std::move(branches[k].graph.state_));
-  state_->nodes.back().work = graph::ControlNode{std::make_shared<const ControlWork>(std::move(work))};
+  state_->nodes.back().work =
+      graph::ControlNode{std::make_shared<const ControlWork>(std::move(work))};
   return node;
 }
 
@@ -232,8 +237,8 @@ GraphTensor Graph::choice(const TensorChoice& choice, std::string_view name) {
   const TensorRecord& first = state_->tensors[all.front()];
   for (const std::uint32_t t : all)
     if (state_->tensors[t].form->form != first.form->form)
-      refuse("choice: " + state_->text_of_tensor(all.front()) + " and " + state_->text_of_tensor(t) +
-             " have different forms");
+      refuse("choice: " + state_->text_of_tensor(all.front()) + " and " +
+             state_->text_of_tensor(t) + " have different forms");
   TensorRecord made;
   made.kind = TensorKind::choice;
   made.form = first.form;

@@ -43,14 +43,14 @@ void find_controls(Plan& plan) {
 
 namespace {
 
-std::string path_to(const Graph::State& state, const SubPlace& location) {
+std::string path_to(const Graph::State& state, const SubLocation& location) {
   return text_of(location.around->nodes[location.node]) +
          (location.around == &state ? "" : " of a sub-graph");
 }
 
 /// Gives the placeholders the memory around them. Returns whether some have other memory than
 /// before.
-bool follow_links(const SubPlace& location) {
+bool follow_links(const SubLocation& location) {
   bool has_changed = false;
   for (const Link& link : location.sub->links) {
     const TensorRecord& outer = location.around->tensors[link.outer];
@@ -94,7 +94,7 @@ void make_plans(Graph::State& state, const ControlWork& work) {
 }
 
 /// Finds the tensors whose memory changes, and the links that bring it in.
-void find_sub_variables(const SubPlace& location) {
+void find_sub_variables(const SubLocation& location) {
   std::vector<bool> is_root(location.state->tensors.size());
   std::vector<Link>& variable = location.state->prepared.variable_links;
   variable.clear();
@@ -123,7 +123,7 @@ void prepare_sub_graphs(Graph::State& state) {
   p.runner.reset();
   find_variables(state, {});
   p.results.assign(state.nodes.size(), 0);
-  for (const SubPlace& location : p.subs) {
+  for (const SubLocation& location : p.subs) {
     follow_links(location);
     point_choices(*location.state);
     try {
@@ -140,7 +140,7 @@ void prepare_sub_graphs(Graph::State& state) {
 
 void bind_sub_graphs(Graph::State& state) {
   state.prepared.variables.is_stale = true;
-  for (const SubPlace& location : state.prepared.subs)
+  for (const SubLocation& location : state.prepared.subs)
     if (follow_links(location)) apply_bindings(*location.state);
 }
 

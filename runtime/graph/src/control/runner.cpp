@@ -14,7 +14,7 @@ namespace graph {
 Runner::Runner(Graph::State& root) : root_(root) {
   std::unordered_map<const Graph::State*, std::size_t> depths = {{&root, 1}};
   std::size_t deepest = 1;
-  for (const SubPlace& location : root.prepared.subs) {
+  for (const SubLocation& location : root.prepared.subs) {
     const std::size_t depth = depths.at(location.around) + 1;
     depths[location.state] = depth;
     deepest = std::max(deepest, depth);
@@ -280,9 +280,9 @@ void Runner::rethrow_inside() {
       continue;
     }
     where += (where.empty() || where.ends_with(": ") ? "" : ": ") + text_of(*frames_[k].node);
-    const auto loops_before = static_cast<std::size_t>(std::count_if(
-        frames_.begin() + 1, frames_.begin() + static_cast<std::ptrdiff_t>(k),
-        [](const Frame& frame) { return frame.work->is_loop; }));
+    const auto loops_before = static_cast<std::size_t>(
+        std::count_if(frames_.begin() + 1, frames_.begin() + static_cast<std::ptrdiff_t>(k),
+                      [](const Frame& frame) { return frame.work->is_loop; }));
     if (frames_[k].work->is_loop && loops_before < counters_.size())
       where += ", iteration " + std::to_string(counters_[loops_before]);
   }

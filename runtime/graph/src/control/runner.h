@@ -38,10 +38,10 @@ class Runner {
     const NodeRecord* node = nullptr;   ///< whose sub-graph it is; null: the outermost graph
     const ControlWork* work = nullptr;  ///< its
     std::int64_t branch = 0;
-    std::int64_t begun = 0;            ///< when, if the run is traced
-    std::size_t at = 0;                ///< the next step, or action
-    std::size_t next_control = 0;      ///< in Plan::controls
-    bool is_asked = false;             ///< the rest of the body is under way
+    std::int64_t begun = 0;              ///< when, if the run is traced
+    std::size_t at = 0;                  ///< the next step, or action
+    std::size_t next_control = 0;        ///< in Plan::controls
+    bool is_asked = false;               ///< the rest of the body is under way
     std::shared_ptr<RunState> run = {};  ///< if it is on streams
     RunStreams streams = {};
   };

@@ -20,14 +20,15 @@ Graph::State* adopt(Graph::State& state, std::unique_ptr<Graph::State> sub) {
   return state.subs.back().get();
 }
 
-std::vector<SubPlace> sub_graphs_of(Graph::State& state) {
-  std::vector<SubPlace> locations;
+std::vector<SubLocation> sub_graphs_of(Graph::State& state) {
+  std::vector<SubLocation> locations;
   if (state.subs.empty()) return locations;
   const auto list = [&](Graph::State& around) {
     for (const NodeRecord& node : around.nodes) {
       const ControlWork* work = node.removed ? nullptr : control_of(node);
       if (work == nullptr) continue;
-      for (const SubGraph& sub : work->subs) locations.push_back({sub.state, &around, node.index, &sub});
+      for (const SubGraph& sub : work->subs)
+        locations.push_back({sub.state, &around, node.index, &sub});
     }
   };
   list(state);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors whose memory changes while a graph runs. A node that uses some keeps an operation for each
-// memory that they have had, so that going from one to the other is a search among a few and a move,
-// without the heap, and kernels that work in place only in some iterations are chosen for each.
+// Tensors whose memory changes while a graph runs. A node that uses some keeps an operation for
+// each memory that they have had, so that going from one to the other is a search among a few and a
+// move, without the heap, and kernels that work in place only in some iterations are chosen for
+// each.
 #include <algorithm>
 
 #include "state.h"
@@ -25,8 +26,8 @@ void point_tensor(Graph::State& state, std::uint32_t root, const TensorRecord& a
 
 namespace {
 
-/// Returns how many places a root may be at.
-std::size_t places_of(const Graph::State& state, std::uint32_t root) {
+/// Returns how many locations a root may be at.
+std::size_t locations_of(const Graph::State& state, std::uint32_t root) {
   constexpr std::size_t kOfPlaceholder = 4;
   const TensorRecord& record = state.tensors[root];
   if (record.choice == nullptr) return kOfPlaceholder;
@@ -58,7 +59,7 @@ void find_variables(Graph::State& state, std::vector<bool> is_root) {
       varies = varies || v.is_root[root];
       if (std::ranges::find(made.roots, root) != made.roots.end()) return;
       made.roots.push_back(root);
-      made.most += 2 * places_of(state, root);
+      made.most += 2 * locations_of(state, root);
     });
     if (!varies) continue;
     v.is_node[node.index] = true;
@@ -85,7 +86,7 @@ void take(Graph::State& state, VariableNode& node, std::size_t which) {
 
 void point_node(Graph::State& state, VariableNode& node) {
   Variables& v = state.prepared.variables;
-  const auto set_place = [&](Variant& variant) {
+  const auto set_location = [&](Variant& variant) {
     variant.at.clear();
     for (const std::uint32_t root : node.roots) variant.at.push_back(state.tensors[root].data);
     variant.used = ++v.uses;
@@ -93,7 +94,7 @@ void point_node(Graph::State& state, VariableNode& node) {
   if (node.variants.empty()) {  // the operation is as prepare() made it
     node.variants.emplace_back();
     bind_node(state, node.node);
-    return set_place(node.variants.back());
+    return set_location(node.variants.back());
   }
   if (is_at(state, node, node.variants[node.current])) return;
   for (std::size_t k = 0; k < node.variants.size(); ++k)
@@ -112,7 +113,7 @@ void point_node(Graph::State& state, VariableNode& node) {
   if (which != node.current) take(state, node, which);
   node.variants[which].at.assign(node.roots.size(), nullptr);
   bind_node(state, node.node);
-  set_place(node.variants[which]);
+  set_location(node.variants[which]);
 }
 
 }  // namespace
@@ -126,7 +127,8 @@ void refresh(Graph::State& state) {
   for (const std::uint32_t root : v.roots) {
     const TensorRecord& record = state.tensors[root];
     if (record.choice == nullptr) continue;  // its sub-graph's entry has pointed it
-    const std::int64_t position = record.choice->by == kNone ? p.iteration : p.results[record.choice->by];
+    const std::int64_t position =
+        record.choice->by == kNone ? p.iteration : p.results[record.choice->by];
     const std::uint32_t chosen = record.choice->at(position);
     if (chosen == kNone)
       refuse("the choice " + state.text_of_tensor(root) + " has no tensor for position " +

@@ -82,7 +82,7 @@ std::string graph_text(const Graph::State& state, const std::string& id) {
 
 /// The body or branch of a node as a cluster. It is not within that of the graph around it, so that
 /// deep nests need no deep text; a dashed arrow leads there.
-std::string sub_graph_text(const graph::SubPlace& location, const std::string& around,
+std::string sub_graph_text(const graph::SubLocation& location, const std::string& around,
                            const std::string& id) {
   const NodeRecord& node = location.around->nodes[location.node];
   const graph::ControlWork& work = *graph::control_of(node);
@@ -98,11 +98,12 @@ std::string sub_graph_text(const graph::SubPlace& location, const std::string& a
 
 std::string to_dot(const Graph& g) {
   const Graph::State& state = g.state();
-  std::string text = "digraph mote {\n  node [shape=box,style=filled,fillcolor=white];\n" +
-                     graph_text(state, "");
+  std::string text =
+      "digraph mote {\n  node [shape=box,style=filled,fillcolor=white];\n" + graph_text(state, "");
   std::map<const Graph::State*, std::string> ids = {{&state, ""}};
   std::size_t count = 0;
-  for (const graph::SubPlace& location : graph::sub_graphs_of(const_cast<Graph::State&>(state))) {
+  for (const graph::SubLocation& location :
+       graph::sub_graphs_of(const_cast<Graph::State&>(state))) {
     const std::string id = ids[location.state] = "s" + std::to_string(++count);
     text += sub_graph_text(location, ids.at(location.around), id);
   }

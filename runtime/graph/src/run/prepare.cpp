@@ -47,7 +47,10 @@ StreamSchedule schedule_for(const Graph::State& state, const ScheduleProblem& pr
 class ActionList {
  public:
   ActionList(Plan& plan, const std::vector<bool>& is_control)
-      : plan_(plan), is_control_(is_control), first_(plan.schedule.stream_count() + 1), open_(plan.schedule.stream_count()) {
+      : plan_(plan),
+        is_control_(is_control),
+        first_(plan.schedule.stream_count() + 1),
+        open_(plan.schedule.stream_count()) {
     const StreamSchedule& s = plan.schedule;
     for (const std::uint32_t stream : s.stream) ++first_[stream + 1];
     for (std::size_t k = 0; k + 1 < first_.size(); ++k) first_[k + 1] += first_[k];
@@ -86,9 +89,9 @@ class ActionList {
   }
 
   Plan& plan_;
-  const std::vector<bool>& is_control_;       ///< by node of the plan
-  std::vector<std::uint32_t> first_;  ///< the first step of each stream
-  std::vector<std::uint32_t> open_;   ///< the first one that no action has yet
+  const std::vector<bool>& is_control_;  ///< by node of the plan
+  std::vector<std::uint32_t> first_;     ///< the first step of each stream
+  std::vector<std::uint32_t> open_;      ///< the first one that no action has yet
 };
 
 void find_placeholders(const Graph::State& state, Plan& plan) {

@@ -24,7 +24,7 @@
 namespace mote::graph {
 
 struct Link;
-struct SubPlace;
+struct SubLocation;
 struct TensorRecord;
 class Runner;
 
@@ -150,9 +150,9 @@ struct PreparedGraph {
   std::int64_t iteration = 0;         ///< of the loop that this is the body of
   std::vector<std::int64_t> results;  ///< by node: the position of choices by it
   std::vector<Link> variable_links;   ///< of a sub-graph
-  std::vector<SubPlace> subs;                 ///< of the outermost graph, those around others first
-  std::shared_ptr<Runner> runner;             ///< of the outermost graph
-  std::mutex choosing;                        ///< while nodes are pointed at what is chosen
+  std::vector<SubLocation> subs;      ///< of the outermost graph, those around others first
+  std::shared_ptr<Runner> runner;     ///< of the outermost graph
+  std::mutex choosing;                ///< while nodes are pointed at what is chosen
 
   Context* streams_of = nullptr;  ///< the context of own_streams
   std::map<std::pair<int, int>, std::vector<std::unique_ptr<Stream>>> own_streams;  ///< by device

@@ -21,8 +21,7 @@ const TuningEntry& tune_node(const Graph::State& state, const NodeRecord& node, 
   for (const std::uint32_t t : node.inputs()) inputs.push_back(pointer(t));
   for (const std::uint32_t t : node.outputs()) outputs.push_back(pointer(t));
   try {
-    return autotune(*std::get<CommandNode>(node.work).command, inputs, outputs,
-                    context, options);
+    return autotune(*std::get<CommandNode>(node.work).command, inputs, outputs, context, options);
   } catch (...) {
     rethrow_of(node);
   }
@@ -52,7 +51,7 @@ std::size_t Graph::autotune(const TuningOptions& options) {
     graph::refuse("autotune: it must be prepared with a context, which keeps the times");
   graph::wait_to_change(*state_, "autotune");
   std::size_t asked = graph::tune_graph(*state_, *state_->options.context, options);
-  for (const graph::SubPlace& location : state_->prepared.subs)
+  for (const graph::SubLocation& location : state_->prepared.subs)
     asked += graph::tune_graph(*location.state, *state_->options.context, options);
   const StreamSchedule given = plan.schedule;
   const GraphOptions with = state_->options;

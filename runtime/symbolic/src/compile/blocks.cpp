@@ -110,19 +110,19 @@ class BlockFinder {
     }
   }
 
-  /// Calls block(b) for each block that a result of a loop or a case..of may be in, and symbol(s) for
-  /// each symbol that it may be.
+  /// Calls block(b) for each block that a result of a loop or a case..of may be in, and symbol(s)
+  /// for each symbol that it may be.
   template <typename Block, typename Symbol>
-  void each_place(std::uint32_t output, const Block& block, const Symbol& symbol) {
+  void each_location(std::uint32_t output, const Block& block, const Symbol& symbol) {
     const std::uint32_t node = graph_.symbols()[output].producer;
     const NodeInfo& info = graph_.nodes()[node];
     const ControlLayout& control = controls_.at(node);
-    const auto k = static_cast<std::size_t>(std::ranges::find(info.outputs, output) -
-                                            info.outputs.begin());
+    const auto k =
+        static_cast<std::size_t>(std::ranges::find(info.outputs, output) - info.outputs.begin());
     for (const auto* locations : {&control.results[k].first, &control.results[k].cycle})
-      for (const ResultPlace& location : *locations) {
-        if (location.kind == ResultPlace::Kind::slot) block(control.slot_blocks[location.index]);
-        if (location.kind == ResultPlace::Kind::input) symbol(info.inputs[location.index]);
+      for (const ResultLocation& location : *locations) {
+        if (location.kind == ResultLocation::Kind::slot) block(control.slot_blocks[location.index]);
+        if (location.kind == ResultLocation::Kind::input) symbol(info.inputs[location.index]);
       }
   }
 
@@ -130,7 +130,7 @@ class BlockFinder {
     if (symbol == kNoIndex) return;
     const std::uint32_t root = graph_.symbols()[symbol].root;
     if (blocks_.owner[root] == Owner::chosen)
-      return each_place(
+      return each_location(
           root, [&](std::uint32_t block) { use_block(block, step, writes); },
           [&](std::uint32_t other) { use(other, step, false); });
     const std::uint32_t block = block_of(symbol);
@@ -150,7 +150,7 @@ class BlockFinder {
   void keep(std::uint32_t symbol) {
     const std::uint32_t root = graph_.symbols()[symbol].root;
     if (blocks_.owner[root] == Owner::chosen)
-      return each_place(
+      return each_location(
           root, [&](std::uint32_t block) { keep_block(block); },
           [&](std::uint32_t other) { keep(other); });
     const std::uint32_t block = block_of(symbol);

@@ -22,7 +22,7 @@ enum class Owner : std::uint8_t {
   plan,      ///< a block of the plan
   caller,    ///< the caller binds it
   constant,  ///< the graph's constants, and tensors that are always zero
-  chosen,    ///< a loop or a case..of gives it, at one of several places
+  chosen,    ///< a loop or a case..of gives it, at one of several locations
 };
 
 struct Blocks {
@@ -42,8 +42,8 @@ struct SharedPair {
 };
 
 /// Finds the blocks, also those in which loops and branches have their results and their tensors,
-/// which `controls` then names. `kept` and `bound` are symbols whose roots are asked for after a run, and
-/// whose roots the caller binds; if `is_separate`, each block lives throughout.
+/// which `controls` then names. `kept` and `bound` are symbols whose roots are asked for after a
+/// run, and whose roots the caller binds; if `is_separate`, each block lives throughout.
 Blocks find_blocks(const SymbolicGraph& graph, const Steps& steps, const StreamSchedule& schedule,
                    std::span<const SharedPair> pairs, std::span<const std::uint32_t> kept,
                    std::span<const std::uint32_t> bound, bool is_separate,

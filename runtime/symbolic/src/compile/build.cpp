@@ -189,9 +189,9 @@ class GraphBuilder {
       builder.give(root.symbol, chosen(graph, choice, sub.graph.text(sub.graph.at(root.symbol))));
     }
     if (node.control->is_loop) {
-      const auto location = [&](const ResultPlace& at) {
-        if (at.kind == ResultPlace::Kind::constant) return builder.tensor_of(at.index);
-        return at.kind == ResultPlace::Kind::slot ? slots[at.index] : given[at.index];
+      const auto location = [&](const ResultLocation& at) {
+        if (at.kind == ResultLocation::Kind::constant) return builder.tensor_of(at.index);
+        return at.kind == ResultLocation::Kind::slot ? slots[at.index] : given[at.index];
       };
       for (std::size_t k = 0; k < control.results.size(); ++k)
         builder.give(inputs[k], chosen(graph, choice_of(control.results[k], location),
@@ -205,10 +205,10 @@ class GraphBuilder {
   }
 
   template <typename Location>
-  static TensorChoice choice_of(const ResultPlaces& locations, const Location& location) {
+  static TensorChoice choice_of(const ResultLocations& locations, const Location& location) {
     TensorChoice choice;
-    for (const ResultPlace& at : locations.first) choice.first.push_back(place(at));
-    for (const ResultPlace& at : locations.cycle) choice.cycle.push_back(place(at));
+    for (const ResultLocation& at : locations.first) choice.first.push_back(location(at));
+    for (const ResultLocation& at : locations.cycle) choice.cycle.push_back(location(at));
     return choice;
   }
 
@@ -229,20 +229,18 @@ class GraphBuilder {
       std::vector<GraphBranch> branches;
       for (Inside& branch : graphs) branches.push_back(std::move(branch.branch));
       const auto is_left_out = [](std::uint32_t k) { return k == kNoIndex; };
-      const bool must_run =
-          std::any_of(node.inputs.begin() + 1,
-                      node.inputs.begin() + 1 + static_cast<std::ptrdiff_t>(node.outputs.size()),
-                      is_left_out);
-      made = built_.graph.add_case_of(std::move(branches),
-                                      {.index = tensor(node.inputs[0]), .must_run = must_run},
-                                      options);
+      const bool must_run = std::any_of(
+          node.inputs.begin() + 1,
+          node.inputs.begin() + 1 + static_cast<std::ptrdiff_t>(node.outputs.size()), is_left_out);
+      made = built_.graph.add_case_of(
+          std::move(branches), {.index = tensor(node.inputs[0]), .must_run = must_run}, options);
     }
     std::vector<GraphTensor> slots;
     for (std::size_t k = 0; k < control.slots.size(); ++k)
       slots.push_back(built_.graph.tensor(in_block(control.slot_blocks[k], control.slots[k])));
-    const auto location = [&](const ResultPlace& at) {
-      if (at.kind == ResultPlace::Kind::input) return tensor(node.inputs[at.index]);
-      if (at.kind == ResultPlace::Kind::slot) return slots[at.index];
+    const auto location = [&](const ResultLocation& at) {
+      if (at.kind == ResultLocation::Kind::input) return tensor(node.inputs[at.index]);
+      if (at.kind == ResultLocation::Kind::slot) return slots[at.index];
       const SymbolicGraph& of = control.subs[at.graph].graph;
       return built_.graph.constant(of.value(of.at(at.index)));
     };

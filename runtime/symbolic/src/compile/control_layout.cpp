@@ -10,7 +10,7 @@
 namespace mote {
 namespace {
 
-using Kind = ResultPlace::Kind;
+using Kind = ResultLocation::Kind;
 
 std::uint64_t bytes_of(const TensorForm& form) {
   return static_cast<std::uint64_t>(element_count(form)) * size_of(form.dtype);
@@ -56,7 +56,8 @@ class Sources {
     if (!is_whole) return copied(symbol);
     if (root.kind == SymbolOrigin::constant) return {Source::Kind::constant, info.root};
     if (root.kind == SymbolOrigin::input) {
-      const auto at = static_cast<std::size_t>(std::ranges::find(inputs_, info.root) - inputs_.begin());
+      const auto at =
+          static_cast<std::size_t>(std::ranges::find(inputs_, info.root) - inputs_.begin());
       if (has_counter_ && at + 1 == inputs_.size()) return copied(symbol);
       return {Source::Kind::input, static_cast<std::uint32_t>(at)};
     }
@@ -65,7 +66,7 @@ class Sources {
       graph_.fill(own, 0);
       return {Source::Kind::root, own.index};
     }
-    // What an inner loop gives may be at one of several places.
+    // What an inner loop gives may be at one of several locations.
     if (root.producer != kNoIndex && graph_.nodes()[root.producer].kind == NodeKind::control)
       return copied(symbol);
     return {Source::Kind::root, info.root};
@@ -94,7 +95,7 @@ std::vector<std::uint32_t> symbols_of(const std::vector<SubLayout::Root>& roots)
 /// A tensor that a body computes and carries over, and how long it is needed.
 struct Ring {
   std::uint32_t root = 0;
-  std::uint32_t delay = 0;           ///< the most iterations until it is read last
+  std::uint32_t delay = 0;            ///< the most iterations until it is read last
   std::vector<std::uint32_t> oldest;  ///< the inputs that have it so long
 };
 
@@ -158,7 +159,7 @@ class LoopLayout {
     if (delay == ring->delay) ring->oldest.push_back(k);
   }
 
-  /// True if all that read the oldest value are done before the newest is written in its place.
+  /// True if all that read the oldest value are done before the newest is written in its location.
   bool replaces_oldest(const Ring& ring) const {
     const SymbolicGraph& body = layout_.subs[0].graph;
     if (body.symbols()[ring.root].kind != SymbolOrigin::tensor) return false;
@@ -166,7 +167,7 @@ class LoopLayout {
         ancestors(body, std::vector<TensorSymbol>{body.outputs().back()});
     const IndexLists read = readers(body);
     const IndexLists written = writers(body);
-    std::vector<std::size_t> place(body.node_count());
+    std::vector<std::size_t> location(body.node_count());
     const std::vector<std::uint32_t>& order = layout_.subs[0].layout->order;
     for (std::size_t p = 0; p < order.size(); ++p) location[order[p]] = p;
     const std::vector<std::uint32_t> inputs = input_indices(body);
@@ -175,7 +176,8 @@ class LoopLayout {
       if (is_first[writer]) return false;
       for (const std::uint32_t k : ring.oldest)
         for (const std::uint32_t reader : read[inputs[k]])
-          if (location[reader] >= location[writer] || body.nodes()[reader].kind == NodeKind::control)
+          if (location[reader] >= location[writer] ||
+              body.nodes()[reader].kind == NodeKind::control)
             return false;
     }
     const auto is_condition = [&](std::uint32_t k) {
@@ -193,9 +195,9 @@ class LoopLayout {
     }
   }
 
-  ResultPlaces locations(std::uint32_t k) const {
+  ResultLocations locations(std::uint32_t k) const {
     const Way way = way_of(k);
-    ResultPlaces result;
+    ResultLocations result;
     for (std::size_t j = 0; j < way.inputs.size(); ++j)
       (j < way.again ? result.first : result.cycle).push_back({Kind::input, way.inputs[j]});
     if (way.again < way.inputs.size()) return result;
@@ -229,9 +231,9 @@ ControlLayout lay_out_branches(const NodeInfo& node, const CompileOptions& optio
   for (std::size_t k = 0; k < count; ++k) {
     layout.slots.push_back(control.graphs[0].symbols()[control.graphs[0].output_indices()[k]].form);
     const bool has_other = node.inputs[1 + k] != kNoIndex;
-    layout.results[k].first.push_back(has_other
-                                          ? ResultPlace{Kind::input, static_cast<std::uint32_t>(1 + k)}
-                                          : ResultPlace{Kind::slot, static_cast<std::uint32_t>(k)});
+    layout.results[k].first.push_back(
+        has_other ? ResultLocation{Kind::input, static_cast<std::uint32_t>(1 + k)}
+                  : ResultLocation{Kind::slot, static_cast<std::uint32_t>(k)});
   }
   for (std::uint32_t g = 0; g < control.graphs.size(); ++g) {
     SubLayout& branch = layout.subs.emplace_back();
@@ -239,9 +241,10 @@ ControlLayout lay_out_branches(const NodeInfo& node, const CompileOptions& optio
     Sources finder(branch.graph, false);
     const std::vector<Source> sources = finder.find(count, false);
     for (std::uint32_t k = 0; k < count; ++k) {
-      ResultPlace location{Kind::slot, k};
+      ResultLocation location{Kind::slot, k};
       if (sources[k].kind == Source::Kind::input)
-        location = {Kind::input, static_cast<std::uint32_t>(first_input(node, g)) + sources[k].index};
+        location = {Kind::input,
+                    static_cast<std::uint32_t>(first_input(node, g)) + sources[k].index};
       else if (sources[k].kind == Source::Kind::constant)
         location = {Kind::constant, sources[k].index, g};
       else

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides where the results of loops and branches are, so that no byte is copied: what a loop
-// carries over has one of several places in turn, by the number of the iteration, and what a case..of
-// gives is where its branch has it.
+// carries over has one of several locations in turn, by the number of the iteration, and what a
+// case..of gives is where its branch has it.
 //
 // A tensor that iteration c of a body computes and that a later one reads d iterations afterwards
-// lies in a ring of d + 1 places, at place c mod (d + 1); of d places, if all that read the oldest are
-// done before it is written. The carried input is at the same place d iterations later, and before
-// that where the loop's own inputs are. Values that are only passed on from input to input take turns.
+// lies in a ring of d + 1 locations, at location c mod (d + 1); of d locations, if all that read
+// the oldest are done before it is written. The carried input is at the same location d iterations
+// later, and before that where the loop's own inputs are. Values that are only passed on from input
+// to input take turns.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ namespace mote {
 
 struct GraphLayout;
 
-/// A place of a result.
-struct ResultPlace {
+/// A location of a result.
+struct ResultLocation {
   enum class Kind : std::uint8_t {
     input,    ///< the node's input `index`
     slot,     ///< memory of the graph around, ControlLayout::slots[index]
@@ -33,14 +34,16 @@ struct ResultPlace {
   std::uint32_t graph = 0;  ///< of a constant
 };
 
-/// The place at position p is first[p], or cycle[(p - first.size()) % cycle.size()]: TensorChoice.
-struct ResultPlaces {
-  std::vector<ResultPlace> first, cycle;
+/// The location at position p is first[p], or cycle[(p - first.size()) % cycle.size()]:
+/// TensorChoice.
+struct ResultLocations {
+  std::vector<ResultLocation> first, cycle;
 };
 
 /// A body or a branch.
 struct SubLayout {
-  /// A root that lies in slots of the graph around: in iteration c in the one at c mod their number.
+  /// A root that lies in slots of the graph around: in iteration c in the one at c mod their
+  /// number.
   struct Root {
     std::uint32_t symbol;
     std::vector<std::uint32_t> slots;
@@ -53,9 +56,9 @@ struct SubLayout {
 struct ControlLayout {
   std::vector<SubLayout> subs;
   std::vector<TensorForm> slots;
-  std::vector<ResultPlaces> results;  ///< by output; of a loop also where its carried inputs are
-  std::uint64_t arena_bytes = 0;      ///< the most that one of the graphs needs
-  std::uint64_t copied_bytes = 0;     ///< in each iteration, or in the branch with the most
+  std::vector<ResultLocations> results;  ///< by output; of a loop also where its carried inputs are
+  std::uint64_t arena_bytes = 0;         ///< the most that one of the graphs needs
+  std::uint64_t copied_bytes = 0;        ///< in each iteration, or in the branch with the most
   std::uint32_t arena_block = 0xFFFFFFFF;
   std::vector<std::uint32_t> slot_blocks;
 };

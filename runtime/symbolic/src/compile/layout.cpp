@@ -25,7 +25,8 @@ class LayoutMaker {
     layout_.order = evaluation_order(graph_, options_.order, bound_symbols_);
     if (first) {
       const std::vector<bool> is_first = ancestors(graph_, std::span(&*first, 1));
-      std::ranges::stable_partition(layout_.order, [&](std::uint32_t node) { return is_first[node]; });
+      std::ranges::stable_partition(layout_.order,
+                                    [&](std::uint32_t node) { return is_first[node]; });
     }
     for (const std::uint32_t node : layout_.order) {
       if (graph_.nodes()[node].kind != NodeKind::control) continue;

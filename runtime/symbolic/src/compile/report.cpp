@@ -42,7 +42,8 @@ std::string to_text(const CompileReport& report) {
        << report.lower_bound << "; " << report.separate_bytes << " without sharing; "
        << report.in_place_pairs << " in place; workspace " << report.workspace_bytes << "\n";
   if (report.has_control)
-    text << "  copied between iterations and out of branches: " << report.copied_bytes << " bytes\n";
+    text << "  copied between iterations and out of branches: " << report.copied_bytes
+         << " bytes\n";
   for (std::size_t k = 0; k < report.nodes.size(); ++k) {
     const CompiledNode& node = report.nodes[k];
     text << "  " << std::setw(4) << k << " ";

@@ -40,7 +40,8 @@ int nesting(const SymbolicGraph& graph) {
   int deepest = 0;
   for (const NodeInfo& node : graph.nodes())
     if (!node.removed && node.kind == NodeKind::control)
-      for (const SymbolicGraph& sub : node.control->graphs) deepest = std::max(deepest, nesting(sub));
+      for (const SymbolicGraph& sub : node.control->graphs)
+        deepest = std::max(deepest, nesting(sub));
   return deepest + 1;
 }
 
@@ -80,7 +81,8 @@ void check_loop(const ControlInfo& control) {
   check_decision(body, outputs.back(), "the condition");
   if (control.has_counter &&
       (inputs.empty() || body.symbols()[inputs.back()].form != TensorForm(DType::i64, AxisList{})))
-    fail_graph(what + " must have an i64[] as its last input, which is the number of the iteration");
+    fail_graph(what +
+               " must have an i64[] as its last input, which is the number of the iteration");
   const std::size_t carried = outputs.size() - 1;
   if (carried > inputs.size() - (control.has_counter ? 1 : 0))
     fail_graph(what + " has " + std::to_string(carried) + " outputs that are carried over, but " +
@@ -232,8 +234,8 @@ NodeSymbol SymbolicGraph::add_control_like(const NodeInfo& node,
                                            std::span<const TensorSymbol> outputs) {
   if (node.control == nullptr) fail_graph("a node that is no loop and no case..of has no graphs");
   NodeInfo made;
-  made.outputs = checked_outputs(
-      outputs, [&] { return node.control->is_loop ? "while" : "case..of"; });
+  made.outputs =
+      checked_outputs(outputs, [&] { return node.control->is_loop ? "while" : "case..of"; });
   made.kind = NodeKind::control;
   made.inputs = checked_inputs(inputs);
   made.control = node.control;

@@ -26,7 +26,8 @@ class Splicer {
   TensorSymbol symbol(std::uint32_t k) {
     if (k == kNoIndex) return {};
     std::vector<std::uint32_t> views;
-    for (; !symbols_[k] && from_.symbols()[k].kind == SymbolOrigin::view; k = from_.symbols()[k].base)
+    for (; !symbols_[k] && from_.symbols()[k].kind == SymbolOrigin::view;
+         k = from_.symbols()[k].base)
       views.push_back(k);
     if (!symbols_[k]) symbols_[k] = root(k);
     TensorSymbol made = symbols_[k];

@@ -11,8 +11,8 @@
 namespace mote {
 
 /// Adds the nodes of `from` to `to`, in a topological order. `given` has a symbol of `to` for each
-/// input of `from` (input_indices()), of its form. Returns the symbols of `to` for those of `from`, by
-/// index; empty ones where no node and no output uses them. Names are not taken over.
+/// input of `from` (input_indices()), of its form. Returns the symbols of `to` for those of `from`,
+/// by index; empty ones where no node and no output uses them. Names are not taken over.
 std::vector<TensorSymbol> splice(SymbolicGraph& to, const SymbolicGraph& from,
                                  std::span<const TensorSymbol> given);
 

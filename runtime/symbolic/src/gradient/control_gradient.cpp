@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gradients of loops and of case..of, as nodes of the same kind.
 //
-// The way back of a case..of has a branch for each branch, which computes that one again and then its
-// gradient; the gradients of what other branches read are 0. The way back of a loop runs through the
-// iterations backwards: each takes from the tape what the iteration began with, computes it again, and
-// then its gradient. It carries the gradients of the carried values, and adds up those of the others.
+// The way back of a case..of has a branch for each branch, which computes that one again and then
+// its gradient; the gradients of what other branches read are 0. The way back of a loop runs
+// through the iterations backwards: each takes from the tape what the iteration began with,
+// computes it again, and then its gradient. It carries the gradients of the carried values, and
+// adds up those of the others.
 #include "gradient/control_gradient.h"
 
 #include <algorithm>
@@ -70,7 +71,8 @@ class BranchesBack {
     const std::vector<std::uint32_t> inputs = input_indices(control_.graphs[g]);
     std::vector<TensorSymbol> own;
     for (std::size_t k = 0; k < inputs.size(); ++k)
-      own.push_back(back.input("x" + std::to_string(k), control_.graphs[g].symbols()[inputs[k]].form));
+      own.push_back(
+          back.input("x" + std::to_string(k), control_.graphs[g].symbols()[inputs[k]].form));
     std::vector<TensorSymbol> seeds;
     for (const std::size_t k : given_)
       seeds.push_back(back.input("s" + std::to_string(k), plain(graph_.form(call_.outputs[k]))));
@@ -146,8 +148,8 @@ class LoopBack {
   const std::vector<std::size_t>& real() const { return real_; }    ///< of the carried inputs
   const std::vector<std::size_t>& added() const { return added_; }  ///< of the other inputs
 
-  /// Its inputs: the gradients of real(), the sums of added(), the number of iterations left, and what
-  /// the loop does not carry over.
+  /// Its inputs: the gradients of real(), the sums of added(), the number of iterations left, and
+  /// what the loop does not carry over.
   SymbolicGraph body(const std::shared_ptr<Tape>& tape) const {
     SymbolicGraph back(body_.name() + "_back", body_.registry());
     const std::size_t carried = result_count(control_);

@@ -98,10 +98,11 @@ NamedFunction tape_push(std::shared_ptr<Tape> tape) {
 
 NamedFunction tape_count(std::shared_ptr<Tape> tape) {
   std::string name = tape->name(kCount);
-  return {.name = std::move(name),
-          .run = [tape = std::move(tape)](std::span<const Tensor>, std::span<const Tensor> outputs) {
-            outputs[0].set({}, tape->count());
-          }};
+  return {
+      .name = std::move(name),
+      .run = [tape = std::move(tape)](std::span<const Tensor>, std::span<const Tensor> outputs) {
+        outputs[0].set({}, tape->count());
+      }};
 }
 
 NamedFunction tape_pop(std::shared_ptr<Tape> tape) {

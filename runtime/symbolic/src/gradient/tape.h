@@ -22,8 +22,8 @@ std::shared_ptr<Tape> tape_of(const SymbolicGraph& body);
 NamedFunction tape_push(std::shared_ptr<Tape> tape);
 /// Writes an i64[]: how many iterations were kept since the loop around began the present one.
 NamedFunction tape_count(std::shared_ptr<Tape> tape);
-/// Reads an i64[], i, and writes what iteration i - 1 began with, which is then no longer kept. It is
-/// called in a loop that stands beside the recorded one.
+/// Reads an i64[], i, and writes what iteration i - 1 began with, which is then no longer kept. It
+/// is called in a loop that stands beside the recorded one.
 NamedFunction tape_pop(std::shared_ptr<Tape> tape);
 
 /// The tapes of a text, by number.

@@ -42,9 +42,9 @@ class Pruner {
     if (node.removed || node.kind != NodeKind::control) return false;
     const auto has_effect = [](const NodeInfo& inner) {
       const auto is_absent = [](std::uint32_t output) { return output == kNoIndex; };
-      return !inner.removed && ((inner.kind == NodeKind::function &&
-                                 std::ranges::all_of(inner.outputs, is_absent)) ||
-                                holds_effects(inner));
+      return !inner.removed &&
+             ((inner.kind == NodeKind::function && std::ranges::all_of(inner.outputs, is_absent)) ||
+              holds_effects(inner));
     };
     return std::ranges::any_of(node.control->graphs, [&](const SymbolicGraph& sub) {
       return std::ranges::any_of(sub.nodes(), has_effect);
@@ -57,8 +57,8 @@ class Pruner {
     for (std::uint32_t k = 0; k < graph_.node_count(); ++k) {
       const NodeInfo& node = graph_.nodes()[k];
       const auto is_absent = [](std::uint32_t output) { return output == kNoIndex; };
-      const bool is_called = node.kind == NodeKind::function &&
-                             std::ranges::all_of(node.outputs, is_absent);
+      const bool is_called =
+          node.kind == NodeKind::function && std::ranges::all_of(node.outputs, is_absent);
       if (node.removed || (!is_called && !holds_effects(node))) continue;
       effects.push_back(k);
       for (const std::uint32_t input : node.inputs)

@@ -55,8 +55,7 @@ NodeSymbol GraphParser::branches(const ReadName& head) {
   };
   const std::size_t at = text_.position();
   const std::vector<TensorSymbol> index = symbols_in_brackets();
-  if (index.size() != 1)
-    text_.fail(at, "case takes 1 index, got " + std::to_string(index.size()));
+  if (index.size() != 1) text_.fail(at, "case takes 1 index, got " + std::to_string(index.size()));
   add(index);
   const std::size_t otherwise_at = text_.position();
   std::vector<TensorSymbol> otherwise;
@@ -77,8 +76,8 @@ NodeSymbol GraphParser::branches(const ReadName& head) {
   if (control->graphs.empty()) text_.expected("'of' and a branch");
   const std::size_t results = result_count(*control);
   if (has_otherwise && otherwise.size() != results)
-    text_.fail(otherwise_at, "expected " + std::to_string(results) + " symbols for no branch, got " +
-                                 std::to_string(otherwise.size()));
+    text_.fail(otherwise_at, "expected " + std::to_string(results) +
+                                 " symbols for no branch, got " + std::to_string(otherwise.size()));
   otherwise.resize(results);
   add(otherwise);
   for (const std::vector<TensorSymbol>& of_branch : inputs) add(of_branch);

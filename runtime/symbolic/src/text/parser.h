@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "mote/runtime/status.h"
 #include "gradient/tape.h"
+#include "mote/runtime/status.h"
 #include "mote/symbolic/text.h"
 #include "text/read_call.h"
 #include "text/read_form.h"

@@ -76,14 +76,14 @@ struct OuterTensor {
 
 /// A loop. All handles are of its body.
 struct WhileLoop {
-  /// The loop goes on while this is not 0: a bool or an integer of one element. The nodes that write
-  /// it are among the evaluated ones.
+  /// The loop goes on while this is not 0: a bool or an integer of one element. The nodes that
+  /// write it are among the evaluated ones.
   GraphTensor condition = {};
-  ConditionFunction function = {};         ///< in place of the tensor
-  std::vector<GraphTensor> reads = {};     ///< what the function gets
-  std::vector<GraphNode> evaluated = {};   ///< these, and all before them, run before it is asked
-  GraphTensor counter = {};                ///< an i64[] that gets the number of each iteration
-  std::int64_t limit = kNoLimit;           ///< of iterations; one more is an error
+  ConditionFunction function = {};        ///< in place of the tensor
+  std::vector<GraphTensor> reads = {};    ///< what the function gets
+  std::vector<GraphNode> evaluated = {};  ///< these, and all before them, run before it is asked
+  GraphTensor counter = {};               ///< an i64[] that gets the number of each iteration
+  std::int64_t limit = kNoLimit;          ///< of iterations; one more is an error
 };
 
 /// A choice among branches. All handles are of the graph that the node is in.
@@ -192,16 +192,16 @@ class Graph {
                  std::span<const GraphTensor> writes, const NodeOptions& options = {});
   GraphNode call(NodeFunction function, std::initializer_list<GraphTensor> reads,
                  std::initializer_list<GraphTensor> writes, const NodeOptions& options = {});
-  /// Adds a loop. In each iteration the evaluated nodes of the body run, then it is asked whether to
-  /// go on, then the other nodes run: the body runs whole n times, and its evaluated nodes n + 1
-  /// times. The body's edges are those that it has. Whatever of its tensors outlives an iteration is
-  /// in memory, so that what is carried over is written where the next iteration reads it, or is a
-  /// choice(). Errors name the node and the iteration. The body is a part of this graph from then
+  /// Adds a loop. In each iteration the evaluated nodes of the body run, then it is asked whether
+  /// to go on, then the other nodes run: the body runs whole n times, and its evaluated nodes n + 1
+  /// times. The body's edges are those that it has. Whatever of its tensors outlives an iteration
+  /// is in memory, so that what is carried over is written where the next iteration reads it, or is
+  /// a choice(). Errors name the node and the iteration. The body is a part of this graph from then
   /// on; the memory of its tensors counts in find_order().
   GraphNode add_while(Graph body, const WhileLoop& loop, std::span<const OuterTensor> tensors,
                       const NodeOptions& options = {});
-  GraphNode add_while(Graph body, const WhileLoop& loop,
-                      std::initializer_list<OuterTensor> tensors, const NodeOptions& options = {});
+  GraphNode add_while(Graph body, const WhileLoop& loop, std::initializer_list<OuterTensor> tensors,
+                      const NodeOptions& options = {});
   /// Adds a node that runs one of the branches, or none. An index that is no branch's is an error
   /// if it is not negative.
   GraphNode add_case_of(std::vector<GraphBranch> branches, const CaseOf& choice,
@@ -253,9 +253,9 @@ class Graph {
   /// begins after the run. One of the graph's streams is the caller's, if it is on a device of the
   /// graph. An error is the stream's. The graph must outlive the run. Runs that share nodes, or
   /// have nodes with a path between them, run in the order in which they are given, also on
-  /// different streams. The nodes of loops and branches are put on streams as those of the graph are;
-  /// but a graph that has some runs its nodes one after the other if it is given to a stream, or
-  /// traced.
+  /// different streams. The nodes of loops and branches are put on streams as those of the graph
+  /// are; but a graph that has some runs its nodes one after the other if it is given to a stream,
+  /// or traced.
   void run(Stream& stream);
   void run(GraphPart part, Stream& stream);
   /// Makes the runs under way end before the next node that has not begun, with the error "graph:

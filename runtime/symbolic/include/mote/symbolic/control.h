@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops and branches of a symbolic graph: nodes that hold graphs of their own, which know nothing of
-// the graph around but their inputs (SymbolicGraph::add_while, add_case_of).
+// Loops and branches of a symbolic graph: nodes that hold graphs of their own, which know nothing
+// of the graph around but their inputs (SymbolicGraph::add_while, add_case_of).
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ namespace MOTE_API mote {
 /// integer of one element. What computes the condition runs first in each iteration; the loop ends
 /// when it is 0. The node's outputs are the values that the first inputs have then.
 ///
-/// A case..of has a graph for each branch. The node's inputs are the index, then for each output what
-/// it is if no branch runs (left out: then it is an error if none does), then the inputs of each
-/// branch. All branches have as many outputs as the node, of the same forms.
+/// A case..of has a graph for each branch. The node's inputs are the index, then for each output
+/// what it is if no branch runs (left out: then it is an error if none does), then the inputs of
+/// each branch. All branches have as many outputs as the node, of the same forms.
 struct ControlInfo {
   bool is_loop = true;
   std::vector<SymbolicGraph> graphs;
@@ -33,7 +33,8 @@ struct ControlInfo {
 /// The inputs of a graph in the order in which they were added.
 std::vector<std::uint32_t> input_indices(const SymbolicGraph& graph);
 
-/// The position among the node's inputs of the first input of graph k; its inputs follow each other.
+/// The position among the node's inputs of the first input of graph k; its inputs follow each
+/// other.
 std::size_t first_input(const NodeInfo& node, std::size_t k);
 /// The number of inputs of graph k that come from the node's.
 std::size_t input_count(const ControlInfo& control, std::size_t k);

@@ -192,20 +192,21 @@ class SymbolicGraph {
   NodeSymbol fill(TensorSymbol y, double value);
   NodeSymbol call(NamedFunction function, std::span<const TensorSymbol> inputs,
                   std::span<const TensorSymbol> outputs);
-  /// Adds a loop: the body's outputs are the next values of its first inputs, and last the condition
-  /// (control.h). The node's outputs are the values that those inputs have when the condition is 0,
-  /// the given ones if that is at once. Throws StatusError, with both forms, if what is carried over
-  /// has not the form of its input.
+  /// Adds a loop: the body's outputs are the next values of its first inputs, and last the
+  /// condition (control.h). The node's outputs are the values that those inputs have when the
+  /// condition is 0, the given ones if that is at once. Throws StatusError, with both forms, if
+  /// what is carried over has not the form of its input.
   NodeSymbol add_while(SymbolicGraph body, std::span<const TensorSymbol> inputs,
                        const WhileOptions& options = {});
   NodeSymbol add_while(SymbolicGraph body, std::initializer_list<TensorSymbol> inputs,
                        const WhileOptions& options = {});
   /// Adds a choice of one branch by its index, a bool or an integer of one element; none runs if it
-  /// is negative: then the outputs are the symbols `otherwise`, and an error where that is left out.
+  /// is negative: then the outputs are the symbols `otherwise`, and an error where that is left
+  /// out.
   NodeSymbol add_case_of(TensorSymbol index, std::vector<CaseBranch> branches,
                          std::span<const TensorSymbol> otherwise = {});
-  /// Adds a node with the same graphs, which may be one of another graph. Outputs that are given are
-  /// existing tensors, which nothing else writes.
+  /// Adds a node with the same graphs, which may be one of another graph. Outputs that are given
+  /// are existing tensors, which nothing else writes.
   NodeSymbol add_control_like(const NodeInfo& node, std::span<const TensorSymbol> inputs,
                               std::span<const TensorSymbol> outputs = {});
   /// Makes `after` begin when `before` is done, though no tensor says so. A cycle that results is
