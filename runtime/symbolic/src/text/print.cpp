@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "command/check_call.h"
-#include "mote/symbolic/control.h"
 #include "mote/symbolic/text.h"
 #include "tensor/number_text.h"
 #include "text/elements.h"
+#include "text/print_control.h"
 #include "text/words.h"
 
 namespace mote {
@@ -230,7 +230,7 @@ class GraphPrinter {
         return "function " + quoted_text(node.function->name) + "(" + symbol_list(node.inputs) +
                ")";
       case NodeKind::control:
-        return control_text(node);
+        return control_text(node, names_, with_graphs_);
       case NodeKind::command:
         break;
     }
@@ -250,42 +250,6 @@ class GraphPrinter {
     if (defines && !dtype_follows(node))
       add("dtype=" + std::string(name(symbol(first_output(node)).form.dtype)));
     return op_text(command.definition().name) + "(" + arguments + ")";
-  }
-
-  /// Returns "while (x, w)" or "case (k) else (x)", with the graphs in braces behind it.
-  std::string control_text(const NodeInfo& node) const {
-    const ControlInfo& control = *node.control;
-    const auto names = [&](std::size_t first, std::size_t count) {
-      const auto begin = node.inputs.begin() + static_cast<std::ptrdiff_t>(first);
-      return "(" + symbol_list({begin, begin + static_cast<std::ptrdiff_t>(count)}) + ")";
-    };
-    if (control.is_loop) {
-      std::string text = "while " + names(0, node.inputs.size());
-      if (control.has_counter) text += " counter";
-      if (control.limit != WhileOptions().limit) text += " limit " + std::to_string(control.limit);
-      return text + (with_graphs_ ? braced(control.graphs[0]) : "");
-    }
-    std::string text = "case " + names(0, 1);
-    const std::size_t count = result_count(control);
-    const auto is_there = [](std::uint32_t k) { return k != kNoIndex; };
-    if (std::any_of(node.inputs.begin() + 1,
-                    node.inputs.begin() + 1 + static_cast<std::ptrdiff_t>(count), is_there))
-      text += " else " + names(1, count);
-    for (std::size_t g = 0; g < control.graphs.size(); ++g)
-      text += " of " + names(first_input(node, g), input_count(control, g)) +
-              (with_graphs_ ? braced(control.graphs[g]) : "");
-    return text;
-  }
-
-  static std::string braced(const SymbolicGraph& graph) {
-    std::string text = " {\n";
-    const std::string inner = GraphPrinter(graph).run();
-    for (std::size_t at = 0; at < inner.size();) {
-      const std::size_t end = inner.find('\n', at) + 1;
-      text += "    " + inner.substr(at, end - at);
-      at = end;
-    }
-    return text + "  }";
   }
 
   /// False if an output has the instance's dtype and no input has it.
