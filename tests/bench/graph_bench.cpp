@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures a graph's run in addition to what its nodes do: chains of 1,000 empty functions, of
-// empty kernels and of additions of one element, each compared with the same calls without a graph; and
-// the gain of a second stream for two independent branches of conv2d, one thread for each kernel.
+// empty kernels and of additions of one element, each compared with the same calls without a
+// graph; a loop of as many empty iterations; and the gain of a second stream for two independent
+// branches of conv2d, one thread for each kernel.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -35,6 +36,16 @@ void empty_functions_in_graph(benchmark::State& state) {
   const GraphTensor x = g.tensor(Tensor(DType::f32, {1}));
   for (int k = 0; k < kNodes; ++k) g.call([](auto, auto) {}, {x}, {x});
   g.find_order();
+  g.prepare();
+  for ([[maybe_unused]] auto _ : state) g.run();
+}
+
+/// A loop of as many iterations, with nothing in them.
+void empty_iterations(benchmark::State& state) {
+  Graph g;
+  WhileLoop loop;
+  loop.function = [](LoopCounters counters, auto) { return counters[0] < kNodes; };
+  g.add_while(Graph(), loop, {});
   g.prepare();
   for ([[maybe_unused]] auto _ : state) g.run();
 }
@@ -105,12 +116,14 @@ void adds_called(benchmark::State& state) {
 
 BENCHMARK(empty_functions_called)->Iterations(kIterations);
 BENCHMARK(empty_functions_in_graph)->Iterations(kIterations);
+BENCHMARK(empty_iterations)->Iterations(kIterations);
 BENCHMARK(empty_kernels_called)->Iterations(kIterations);
 BENCHMARK(empty_kernels_in_graph)->Iterations(kIterations);
 BENCHMARK(adds_called)->Iterations(kIterations);
 BENCHMARK(adds_in_graph)->Iterations(kIterations);
 
 constexpr bench::Ratio kRatios[] = {{"empty_functions_in_graph", "empty_functions_called", 4},
+                                    {"empty_iterations", "empty_functions_called", 40},
                                     {"empty_kernels_in_graph", "empty_kernels_called", 20},
                                     {"adds_in_graph", "adds_called", 2}};
 

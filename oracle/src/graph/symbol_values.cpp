@@ -82,6 +82,8 @@ void SymbolValues::run(std::uint32_t index) {
       break;
     case NodeKind::function:
       throw Error("the code of a function is no program");
+    case NodeKind::control:
+      throw Error("a loop or a branch of a graph is no program");
   }
   for (std::size_t k = 0; k < node.outputs.size(); ++k) {
     if (node.outputs[k] == kNoIndex) continue;

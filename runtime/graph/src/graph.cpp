@@ -20,6 +20,7 @@ Graph::State::~State() { graph::wait_for_given(*this); }
 Graph::Graph(const Graph& other) {
   const InUse use(other.state_, "copy");
   state_ = std::make_unique<State>(*other.state_);
+  graph::copy_sub_graphs(*state_, *other.state_);
 }
 
 Graph& Graph::operator=(const Graph& other) {
@@ -30,6 +31,12 @@ Graph& Graph::operator=(const Graph& other) {
 const Graph::State& Graph::state() const {
   const InUse use(state_, "state");
   return *state_;
+}
+
+void Graph::run_one_by_one() {
+  const InUse use(state_, "run_one_by_one");
+  state_->is_serial = true;
+  state_->prepared.is_current = false;
 }
 
 void Graph::prepare(const GraphOptions& options) {
@@ -84,6 +91,7 @@ GraphStatistics Graph::statistics() const {
   const graph::PreparedGraph& p = state_->prepared;
   GraphStatistics statistics;
   statistics.prepared = p.chosen + (p.plans ? p.plans->made() : 0);
+  statistics.sub_graphs = state_->subs.size();
   if (!p.is_current) {
     const ScheduleProblem problem = graph::problem_of(*state_);
     statistics.nodes = problem.node_count();

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,7 +25,20 @@ namespace mote::graph {
 
 inline constexpr std::uint32_t kNone = UINT32_MAX;
 
-enum class TensorKind : std::uint8_t { data, constant, intermediate, placeholder, view };
+enum class TensorKind : std::uint8_t { data, constant, intermediate, placeholder, view, choice };
+
+/// TensorChoice, by index.
+struct ChoiceRecord {
+  /// Returns the tensor at that position; kNone: there is none.
+  std::uint32_t at(std::int64_t position) const {
+    const auto k = static_cast<std::size_t>(position);
+    if (k < first.size()) return first[k];
+    return cycle.empty() ? kNone : cycle[(k - first.size()) % cycle.size()];
+  }
+
+  std::vector<std::uint32_t> first, cycle;
+  std::uint32_t by = kNone;  ///< the node; kNone: the loop around
+};
 
 struct TensorRecord {
   TensorKind kind = TensorKind::data;
@@ -35,6 +49,7 @@ struct TensorRecord {
   std::byte* data = nullptr;      ///< the first element; null if it has no memory
   std::shared_ptr<Tensor> owner;  ///< shares the memory; null if the caller keeps it
   std::string name;
+  std::shared_ptr<const ChoiceRecord> choice;  ///< of a choice
 
   ViewPlaces locations() const {
     return form->locations_from(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(data)));
@@ -51,7 +66,33 @@ struct FillNode {
 struct FunctionNode {
   NodeFunction function;
 };
-using NodeWork = std::variant<CommandNode, CopyNode, FillNode, FunctionNode>;
+struct Link {
+  std::uint32_t outer;  ///< a tensor of the graph around
+  std::uint32_t inner;  ///< the placeholder that has its memory
+};
+
+/// The body of a loop, or a branch. The outermost graph owns its state.
+struct SubGraph {
+  Graph::State* state;
+  std::vector<Link> links;
+};
+
+/// A loop, or a case..of.
+struct ControlWork {
+  bool is_loop = true;
+  std::vector<SubGraph> subs;    ///< one body, or the branches
+  std::uint32_t tensor = kNone;  ///< the condition, of the body, or the index, of the graph around
+  BranchFunction function;       ///< a condition is 1 or 0
+  std::vector<std::uint32_t> reads;
+  std::vector<std::uint32_t> evaluated;
+  std::uint32_t counter = kNone;
+  std::int64_t limit = kNoLimit;
+  bool must_run = false;  ///< a branch
+};
+struct ControlNode {
+  std::shared_ptr<const ControlWork> work;
+};
+using NodeWork = std::variant<CommandNode, CopyNode, FillNode, FunctionNode, ControlNode>;
 
 /// Nothing of it changes once it is added, except whether it is removed and its weight.
 struct NodeRecord {
@@ -83,6 +124,11 @@ using Edge = std::pair<std::uint32_t, std::uint32_t>;
 /// Throws StatusError "graph: what".
 [[noreturn]] void refuse(const std::string& what, mote_status status = MOTE_INVALID);
 
+inline const ControlWork* control_of(const NodeRecord& node) {
+  const auto* control = std::get_if<ControlNode>(&node.work);
+  return control == nullptr ? nullptr : control->work.get();
+}
+
 std::string text_of(const NodeRecord& node);
 const char* kind_of(const NodeRecord& node);  ///< "matmul", "copy", "fill", "function"
 /// Returns a tensor of that form at that address. It shares the memory with `owner`, unless that is
@@ -104,7 +150,7 @@ namespace mote {
 
 struct Graph::State {
   State();
-  State(const State& other);  ///< without what was prepared
+  State(const State& other);  ///< without what was prepared, and without sub-graphs
   State& operator=(const State&) = delete;
   ~State();
 
@@ -134,7 +180,10 @@ struct Graph::State {
 
   GraphOptions options;
   graph::PreparedGraph prepared;
+  bool is_serial = false;  ///< one stream of each device, whatever the options say
   GraphTrace* trace = nullptr;
+  /// The states of all bodies and branches at any depth, of the outermost graph.
+  std::vector<std::unique_ptr<State>> subs;
   std::atomic<bool> in_use{false};
 };
 
@@ -151,6 +200,24 @@ class InUse {
  private:
   Graph::State& state_;
 };
+
+/// Calls use(tensor) for each tensor with memory of its own that a tensor may be: itself, or, of a
+/// choice or a view of one, those that are chosen among.
+void each_memory(const Graph::State& state, std::uint32_t tensor,
+                 const std::function<void(std::uint32_t)>& use);
+/// A body or a branch, and where it is.
+struct SubLocation {
+  Graph::State* state;
+  Graph::State* around;
+  std::uint32_t node;  ///< of the graph around
+  const SubGraph* sub;
+};
+/// Lists the sub-graphs of the live nodes at any depth, each after the graph around it.
+std::vector<SubLocation> sub_graphs_of(Graph::State& state);
+/// Copies the sub-graphs of the one state to the other, which is a copy of it else.
+void copy_sub_graphs(Graph::State& to, const Graph::State& from);
+/// Takes over the states of a graph that becomes a sub-graph.
+Graph::State* adopt(Graph::State& state, std::unique_ptr<Graph::State> sub);
 
 /// Returns the nodes that were not removed, in the order of addition.
 std::vector<std::uint32_t> live_nodes(const Graph::State& state);

@@ -8,6 +8,8 @@
 
 #include "fail.h"
 #include "mote/base/dtype.h"
+#include "mote/graph/control.h"
+#include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
 
 namespace mote {
@@ -64,14 +66,39 @@ class Evaluator {
  public:
   Evaluator(const SymbolicGraph& graph, std::span<const TensorBinding> bindings,
             const RunOptions& options)
-      : graph_(graph), options_(options), tensors_(graph.symbol_count()) {
+      : graph_(graph),
+        options_(options),
+        tensors_(graph.symbol_count()),
+        is_done_(graph.node_count()),
+        owner_(loop_owner()) {
     for (const auto& [symbol, tensor] : bindings) bind(symbol, tensor);
   }
 
   void run(std::span<const TensorSymbol> outputs) {
     const std::vector<bool> needed = ancestors(graph_, outputs);
-    for (const std::uint32_t node : topological_order(graph_))
-      if (needed[node]) run(node);
+    for (const std::uint32_t node : topological_order(graph_)) {
+      if (!needed[node] || is_done_[node]) continue;
+      run(node);
+      is_done_[node] = true;
+    }
+  }
+
+  /// Runs the functions without outputs that have not run, and what they need.
+  void run_effects() {
+    std::vector<TensorSymbol> asked;
+    std::vector<std::uint32_t> effects;
+    for (std::uint32_t k = 0; k < graph_.node_count(); ++k) {
+      const NodeInfo& node = graph_.nodes()[k];
+      const auto is_absent = [](std::uint32_t output) { return output == kNoIndex; };
+      if (node.removed || node.kind != NodeKind::function || is_done_[k] ||
+          !std::ranges::all_of(node.outputs, is_absent))
+        continue;
+      effects.push_back(k);
+      for (const std::uint32_t input : node.inputs)
+        if (input != kNoIndex) asked.push_back(graph_.at(input));
+    }
+    run(asked);
+    for (const std::uint32_t k : effects) run(k);
   }
 
   /// Returns the symbol's tensor: its memory is made when it is first asked for.
@@ -150,21 +177,98 @@ class Evaluator {
           return fill(outputs.front(), node.value);
         case NodeKind::function:
           return node.function->run(inputs, outputs);
+        case NodeKind::control:
+          return node.control->is_loop ? run_while(node, inputs, outputs)
+                                       : run_case_of(node, inputs, outputs);
       }
     } catch (const StatusError& e) {
       throw StatusError(e.status(), graph_.text(graph_.node_at(index)) + ": " + e.what());
     }
   }
 
+  /// Returns copies of what a graph of the node is given.
+  static std::vector<TensorBinding> copies(const SymbolicGraph& sub,
+                                           std::span<const Tensor> given) {
+    const std::vector<std::uint32_t> inputs = input_indices(sub);
+    std::vector<TensorBinding> bindings;
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      const Tensor own = allocate(sub.symbols()[inputs[k]].form);
+      copy(given[k], own);
+      bindings.emplace_back(sub.at(inputs[k]), own);
+    }
+    return bindings;
+  }
+
+  void run_while(const NodeInfo& node, const std::vector<Tensor>& inputs,
+                 const std::vector<Tensor>& outputs) const {
+    const ControlInfo& control = *node.control;
+    std::vector<Tensor> state = inputs;
+    std::vector<std::int64_t> counters(loop_counters().begin(), loop_counters().end());
+    counters.push_back(0);
+    const LoopScope scope(counters, owner_);
+    if (control.has_counter) state.emplace_back(DType::i64, AxisList{});
+    for (std::int64_t count = 0;; ++count) {
+      counters.back() = count;
+      if (control.has_counter) state.back().set({}, count);
+      const SymbolicGraph& body = control.graphs[0];
+      const std::vector<TensorSymbol> next = body.outputs();
+      Evaluator iteration(body, copies(body, state), options_);
+      iteration.run(std::span(&next.back(), 1));
+      if (decision_of(iteration.tensor(next.back().index)) == 0) break;
+      if (count >= control.limit)
+        fail_graph("the condition holds after " + std::to_string(count) +
+                       " iterations, and the limit is " + std::to_string(control.limit),
+                   MOTE_FAILED);
+      iteration.run(next);
+      iteration.run_effects();
+      for (std::size_t k = 0; k + 1 < next.size(); ++k) state[k] = iteration.tensor(next[k].index);
+    }
+    for (std::size_t k = 0; k < outputs.size(); ++k) copy(state[k], outputs[k]);
+  }
+
+  void run_case_of(const NodeInfo& node, const std::vector<Tensor>& inputs,
+                   const std::vector<Tensor>& outputs) const {
+    const ControlInfo& control = *node.control;
+    const std::int64_t index = decision_of(inputs[0]);
+    if (index >= static_cast<std::int64_t>(control.graphs.size()))
+      fail_graph("there is no branch " + std::to_string(index) + ", it has " +
+                 std::to_string(control.graphs.size()));
+    if (index < 0) {
+      for (std::size_t k = 0; k < outputs.size(); ++k) {
+        if (node.inputs[1 + k] == kNoIndex)
+          fail_graph("no branch has the index " + std::to_string(index) +
+                     ", and nothing stands for output " + std::to_string(k));
+        copy(inputs[1 + k], outputs[k]);
+      }
+      return;
+    }
+    const auto branch = static_cast<std::size_t>(index);
+    const SymbolicGraph& graph = control.graphs[branch];
+    Evaluator chosen(graph, copies(graph, std::span(inputs).subspan(first_input(node, branch))),
+                     options_);
+    const std::vector<TensorSymbol> given = graph.outputs();
+    chosen.run(given);
+    chosen.run_effects();
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      copy(chosen.tensor(given[k].index), outputs[k]);
+  }
+
+  static std::int64_t decision_of(const Tensor& tensor) {
+    return tensor.reshape({}).integer_at({});
+  }
+
   const SymbolicGraph& graph_;
   const RunOptions& options_;
   std::vector<std::optional<Tensor>> tensors_;
+  std::vector<bool> is_done_;  ///< by node
+  std::uint64_t owner_;
 };
 
 }  // namespace
 
 std::vector<Tensor> evaluate(const SymbolicGraph& graph, std::span<const TensorBinding> bindings,
                              std::span<const TensorSymbol> outputs, const RunOptions& options) {
+  const LoopScope scope({}, new_loop_owner());
   Evaluator evaluator(graph, bindings, options);
   evaluator.run(outputs);
   std::vector<Tensor> tensors;

@@ -23,6 +23,13 @@ class InPlaceFinder {
         is_bound_(graph.symbol_count()) {
     for (const std::uint32_t output : graph.output_indices())
       is_kept_[graph.symbols()[output].root] = true;
+    // What a loop or a case..of gives may be where its inputs are.
+    for (const NodeInfo& node : graph.nodes()) {
+      if (node.removed || node.kind != NodeKind::control) continue;
+      for (const std::uint32_t input : node.inputs)
+        if (input != kNoIndex) is_kept_[graph.symbols()[input].root] = true;
+      for (const std::uint32_t output : node.outputs) is_kept_[output] = true;
+    }
     for (const TensorSymbol symbol : bound) is_bound_[graph.info(symbol).root] = true;
   }
 

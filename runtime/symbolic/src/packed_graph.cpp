@@ -70,6 +70,9 @@ void PackedGraph::pack_nodes(const SymbolicGraph& graph) {
     } else if (info.function) {
       work = static_cast<std::uint32_t>(functions_.size());
       functions_.push_back(info.function);
+    } else if (info.control) {
+      work = static_cast<std::uint32_t>(controls_.size());
+      controls_.push_back(info.control);
     } else if (info.kind == NodeKind::fill) {
       work = static_cast<std::uint32_t>(fills_.size());
       fills_.push_back(info.value);
@@ -110,6 +113,7 @@ NodeInfo PackedGraph::node(const Node& packed, std::size_t& next) const {
   if (packed.work != kNoIndex) {
     if (packed.kind == NodeKind::command) info.command = commands_[packed.work];
     if (packed.kind == NodeKind::function) info.function = functions_[packed.work];
+    if (packed.kind == NodeKind::control) info.control = controls_[packed.work];
     if (packed.kind == NodeKind::fill) info.value = fills_[packed.work];
   }
   const auto unpack = [&](std::uint32_t count) {

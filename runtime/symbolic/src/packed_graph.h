@@ -41,7 +41,7 @@ class PackedGraph {
     bool removed;
     std::uint32_t name;  ///< kNoIndex: none
     std::uint32_t recomputed;
-    std::uint32_t work;                    ///< its command, function or value; kNoIndex: none
+    std::uint32_t work;  ///< its command, function, graphs or value; kNoIndex: none
     std::uint32_t inputs, outputs, after;  ///< how many of its indices
   };
 
@@ -59,6 +59,7 @@ class PackedGraph {
   std::vector<SharedForm> forms_;
   std::vector<std::shared_ptr<const Command>> commands_;
   std::vector<std::shared_ptr<const NamedFunction>> functions_;
+  std::vector<std::shared_ptr<const ControlInfo>> controls_;
   std::vector<double> fills_;
   std::vector<Symbol> symbols_;
   std::vector<Node> nodes_;

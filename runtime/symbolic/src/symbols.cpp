@@ -8,6 +8,7 @@
 #include "fail.h"
 #include "mote/base/error.h"
 #include "mote/base/near_names.h"
+#include "mote/symbolic/control.h"
 #include "mote/symbolic/symbolic_graph.h"
 
 namespace mote {
@@ -212,6 +213,8 @@ std::string SymbolicGraph::text(NodeSymbol node) const {
       return text + " (fill)";
     case NodeKind::function:
       return text + " (function " + info.function->name + ")";
+    case NodeKind::control:
+      return text + (info.control->is_loop ? " (while)" : " (case..of)");
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "all_elements.h"
+#include "control/check_control.h"
 #include "fail.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/region_index.h"
@@ -107,6 +108,24 @@ class Verifier {
       if (graph_.nodes()[before].removed) fail(node(k) + " comes after a node that was removed");
     if (info.kind == NodeKind::command) check_forms(k);
     if (info.kind == NodeKind::copy) check_copy(k);
+    if (info.kind == NodeKind::control) check_graphs(k);
+  }
+
+  void check_graphs(std::uint32_t k) const {
+    const NodeInfo& info = graph_.nodes()[k];
+    try {
+      check_control(graph_, info);
+      for (const SymbolicGraph& sub : info.control->graphs) mote::verify(sub);
+    } catch (const StatusError& e) {
+      fail(node(k) + ": " + e.what());
+    }
+    const SymbolicGraph& first = info.control->graphs[0];
+    for (std::size_t o = 0; o < info.outputs.size(); ++o) {
+      const TensorForm& given = first.symbols()[first.output_indices()[o]].form;
+      if (graph_.symbols()[info.outputs[o]].form != given)
+        fail(node(k) + " gives " + to_string(given) + ", but " + symbol(info.outputs[o]) + " is " +
+             to_string(graph_.symbols()[info.outputs[o]].form));
+    }
   }
 
   void check_copy(std::uint32_t k) const {

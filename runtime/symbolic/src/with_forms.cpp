@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fail.h"
+#include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/symbolic_graph.h"
 
@@ -181,9 +182,33 @@ class FormChanger {
       if (!forms) return;
       for (std::size_t k = 0; k < node.outputs.size(); ++k)
         if (node.outputs[k] != kNoIndex) set_output(node.outputs[k], (*forms)[k].shape);
+    } else if (node.kind == NodeKind::control) {
+      change_graphs(index);
     } else if (node.kind == NodeKind::copy) {
       set_output(node.outputs[0], graph_.symbols_[node.inputs[0]].form->shape);
     }
+  }
+
+  /// Gives the graphs of a loop or a case..of the forms of the node's inputs.
+  void change_graphs(std::uint32_t index) {
+    NodeInfo& node = graph_.nodes_[index];
+    auto control = std::make_shared<ControlInfo>(*node.control);
+    for (std::size_t g = 0; g < control->graphs.size(); ++g) {
+      SymbolicGraph& sub = control->graphs[g];
+      const std::vector<std::uint32_t> inputs = input_indices(sub);
+      std::vector<std::pair<TensorSymbol, TensorForm>> changed;
+      for (std::size_t k = 0; k < input_count(*control, g); ++k) {
+        const TensorForm& form = graph_.symbols_[node.inputs[first_input(node, g) + k]].form;
+        if (form != sub.symbols()[inputs[k]].form) changed.emplace_back(sub.at(inputs[k]), form);
+      }
+      if (!changed.empty()) sub = sub.with_forms(changed);
+    }
+    const SymbolicGraph& first = control->graphs[0];
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+      set_output(node.outputs[k], first.symbols()[first.output_indices()[k]].form.shape);
+      graph_.symbols_[node.outputs[k]].form = first.symbols()[first.output_indices()[k]].form;
+    }
+    graph_.nodes_[index].control = std::move(control);
   }
 
   /// Sets the shape of a root that a node writes whole; a view gets its own from its root.

@@ -156,11 +156,27 @@ class GraphEditor {
         nodes_[k] = to_.call(*node.function, inputs, outputs);
         break;
       }
+      case NodeKind::control:
+        nodes_[k] = add_control(node, inputs);
+        break;
     }
     for (const std::uint32_t before : node.after)
       if (nodes_[before] && !edit_.without_order.contains({before, k}))
         to_.order(nodes_[before], nodes_[k]);
     if (!node.name.empty()) to_.rename(nodes_[k], node.name);
+  }
+
+  NodeSymbol add_control(const NodeInfo& node, const std::vector<TensorSymbol>& inputs) {
+    const NodeSymbol added = to_.add_control_like(node, inputs);
+    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+      if (is_replaced(node.outputs[o])) continue;
+      if (symbols_[node.outputs[o]]) throw StatusError(MOTE_INVALID, "an output is used before");
+      const TensorSymbol given = to_.output(added, o);
+      symbols_[node.outputs[o]] = given;
+      const std::string& name = from_.symbols()[node.outputs[o]].name;
+      if (!name.empty()) to_.rename(given, name);
+    }
+    return added;
   }
 
   /// Adds the node with outputs of its own if it writes whole symbols, else with existing ones.

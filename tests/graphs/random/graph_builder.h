@@ -36,6 +36,9 @@ class GraphBuilder {
   Rng& rng() { return rng_; }
   bool has_exact_reals() const { return has_exact_reals_; }
   const std::vector<TensorSymbol>& values() const { return values_; }
+  /// How many loops and branches the graph is in.
+  int depth() const { return depth_; }
+  void set_depth(int depth) { depth_ = depth; }
 
   /// Makes the symbol one that later nodes may read.
   void publish(TensorSymbol symbol);
@@ -65,6 +68,7 @@ class GraphBuilder {
   std::vector<TensorSymbol> values_;
   std::vector<int> reads_;  ///< by index of the symbol
   int leaves_ = 0;
+  int depth_ = 0;
 };
 
 /// Returns the number of elements; saturates above kMaxElements.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
 #include "runtime/drawn_calls.h"
 
@@ -31,6 +32,23 @@ void add_features_of_command(const SymbolicGraph& g, const NodeInfo& node, Featu
   }
 }
 
+/// `depth`: how many loops and branches the node is in, itself included.
+void add_features_of_control(const NodeInfo& node, Features& found, int depth) {
+  const ControlInfo& control = *node.control;
+  found.insert(control.is_loop ? "loop" : "branches");
+  if (depth > 1) found.insert(control.is_loop ? "loop inside" : "branches inside");
+  if (depth > 2) found.insert("three levels");
+  if (control.has_counter) found.insert("loop with a counter");
+  const std::string& name = control.graphs[0].name();
+  if (name.starts_with("times_")) found.insert("loop: " + name);
+  if (!control.is_loop && node.inputs[1] == kNoIndex)
+    found.insert("branches without another value");
+  for (const SymbolicGraph& sub : control.graphs)
+    for (const NodeInfo& inner : sub.nodes())
+      if (!inner.removed && inner.kind == NodeKind::control)
+        add_features_of_control(inner, found, depth + 1);
+}
+
 void add_features_of_node(const SymbolicGraph& g, const NodeInfo& node, Features& found) {
   switch (node.kind) {
     case NodeKind::command:
@@ -47,6 +65,9 @@ void add_features_of_node(const SymbolicGraph& g, const NodeInfo& node, Features
       break;
     case NodeKind::function:
       found.insert("function");
+      break;
+    case NodeKind::control:
+      add_features_of_control(node, found, 1);
       break;
   }
   if (!node.after.empty()) found.insert("order without data");
@@ -156,7 +177,18 @@ std::vector<std::string> graph_features() {
           "output that is read",
           "duplicate nodes",
           "80 nodes or more",
-          "one node"};
+          "one node",
+          "loop",
+          "branches",
+          "loop inside",
+          "branches inside",
+          "three levels",
+          "loop with a counter",
+          "loop: times_0",
+          "loop: times_1",
+          "loop: times_2",
+          "loop: times_5",
+          "loop: times_by_data"};
 }
 
 std::vector<std::string> op_features() {

@@ -22,6 +22,8 @@ int some_node_count(Rng& rng) {
 bool add_some(GraphBuilder& b, const NodeChoice& choice) {
   const int kind = b.rng().below(100);
   if (kind < 3) return add_pattern(b, choice);
+  if (kind < 7 && choice.ops == nullptr)
+    return b.rng().chance(60) ? add_loop(b, choice) : add_branches(b, choice);
   if (kind < 36) return add_drawn(b, choice);
   if (kind < 52) return add_pointwise(b, choice);
   if (kind < 60) return add_along_axis(b, choice);

@@ -24,5 +24,7 @@ bool add_parts(GraphBuilder& b, const NodeChoice& choice);  ///< disjoint writes
 bool add_conversion(GraphBuilder& b);
 bool add_view(GraphBuilder& b);
 bool add_order(GraphBuilder& b);
+bool add_loop(GraphBuilder& b, const NodeChoice& choice);
+bool add_branches(GraphBuilder& b, const NodeChoice& choice);
 
 }  // namespace mote::test

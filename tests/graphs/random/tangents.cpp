@@ -99,6 +99,8 @@ class DirectionalDerivative {
         return;
       case NodeKind::function:
         throw Undecided{"a caller's function"};
+      case NodeKind::control:
+        throw Undecided{"a loop or a branch"};
     }
   }
 

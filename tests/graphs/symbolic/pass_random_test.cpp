@@ -205,6 +205,8 @@ class InPlaceRun {
         return fill(outputs[0], node.value);
       case NodeKind::function:
         return node.function->run(inputs, outputs);
+      case NodeKind::control:
+        throw StatusError(MOTE_INVALID, "these graphs hold no loops");
     }
   }
   Tensor tensor(std::uint32_t symbol) {

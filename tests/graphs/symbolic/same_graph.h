@@ -10,7 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "mote/symbolic/symbolic_graph.h"
+#include "mote/symbolic/control.h"
+#include "mote/symbolic/text.h"
 
 namespace mote::test {
 
@@ -49,6 +50,14 @@ class SameGraph {
     if (a.recomputed != b.recomputed) return "the segment";
     if (a.kind == NodeKind::command && !(*a.command == *b.command)) return "the command";
     if (a.kind == NodeKind::function && a.function->name != b.function->name) return "the function";
+    if (a.kind == NodeKind::control) {
+      if (a.control->is_loop != b.control->is_loop || a.control->limit != b.control->limit ||
+          a.control->has_counter != b.control->has_counter ||
+          a.control->graphs.size() != b.control->graphs.size())
+        return "the loop";
+      for (std::size_t k = 0; k < a.control->graphs.size(); ++k)
+        if (to_text(a.control->graphs[k]) != to_text(b.control->graphs[k])) return "a graph inside";
+    }
     if (std::bit_cast<std::uint64_t>(a.value) != std::bit_cast<std::uint64_t>(b.value))
       return "the value";
     if (!symbols(a.inputs, b.inputs)) return "the inputs (" + what_ + ")";

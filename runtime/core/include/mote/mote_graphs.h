@@ -86,6 +86,32 @@ MOTE_API mote_status mote_symbolic_write(mote_symbolic* graph, const mote_comman
 /* Adds a node that converts x to another dtype. */
 MOTE_API mote_status mote_symbolic_convert(mote_symbolic* graph, mote_symbol x, DLDataType dtype,
                                            mote_symbol* y);
+/* Adds a loop. The body's outputs are the next values of its first inputs, and last the condition,
+ * a bool or an integer of one element; what computes it runs first in each iteration, and the loop
+ * ends when it is 0. `outputs` gets the values that those inputs have then. The body stays the
+ * caller's. */
+typedef struct mote_while_options {
+  size_t size;         /* sizeof(mote_while_options) */
+  int32_t has_counter; /* the body's last input is an i64[]: the number of the iteration, from 0 */
+  int32_t has_limit;
+  int64_t limit; /* of iterations, if has_limit; one more is an error */
+} mote_while_options;
+MOTE_API mote_status mote_symbolic_add_while(mote_symbolic* graph, const mote_symbolic* body,
+                                             const mote_symbol* inputs, size_t input_count,
+                                             const mote_while_options* options,
+                                             mote_symbol* outputs, size_t output_count);
+/* A branch of a case..of: a graph, and what its inputs are in the graph around. */
+typedef struct mote_branch {
+  const mote_symbolic* graph;
+  const mote_symbol* inputs;
+  size_t input_count;
+} mote_branch;
+/* Adds a choice of a branch by its index. If that is negative, none runs, and the outputs are the
+ * symbols `otherwise`; it is an error where these are MOTE_NO_SYMBOL, or `otherwise` is null. */
+MOTE_API mote_status mote_symbolic_add_case_of(mote_symbolic* graph, mote_symbol index,
+                                               const mote_branch* branches, size_t branch_count,
+                                               const mote_symbol* otherwise, mote_symbol* outputs,
+                                               size_t output_count);
 MOTE_API mote_status mote_symbolic_copy_to(mote_symbolic* graph, mote_symbol x, mote_symbol y);
 MOTE_API mote_status mote_symbolic_fill(mote_symbolic* graph, mote_symbol y, double value);
 

@@ -101,28 +101,70 @@ class Memory {
 /// The memory that a tensor is in: of a device, or the placeholder's own.
 using MemoryKey = std::tuple<int, int, std::uint32_t>;
 
+/// Finds the edges of one graph.
+class OrderFinder {
+ public:
+  explicit OrderFinder(Graph::State& state) : state_(state) {
+    for (const SubLocation& location : sub_graphs_of(state)) {
+      // A sub-graph of a sub-graph belongs to the node of the outermost graph.
+      const auto around = node_of_.find(location.around);
+      const std::uint32_t node = around == node_of_.end() ? location.node : around->second;
+      node_of_[location.state] = node;
+      subs_[node].push_back(location.state);
+    }
+  }
+
+  Memory::Found find() {
+    for (const NodeRecord& node : state_.nodes) {
+      if (node.removed) continue;
+      each_operand(node, [&](std::uint32_t t, bool writes) {
+        each_memory(state_, t,
+                    [&](std::uint32_t memory) { access(state_, memory, node.index, writes); });
+      });
+      if (const auto found = subs_.find(node.index); found != subs_.end())
+        for (const Graph::State* sub : found->second) access_all(*sub, node.index);
+    }
+    return std::move(edges_);
+  }
+
+ private:
+  void access(const Graph::State& of, std::uint32_t t, std::uint32_t node, bool writes) {
+    const TensorRecord& tensor = of.tensors[t];
+    const DLDevice on = tensor.form->form.device;
+    const bool own = of.tensors[tensor.root].kind == TensorKind::placeholder;
+    const auto first = own ? tensor.offset : reinterpret_cast<std::intptr_t>(tensor.data);
+    const auto index = static_cast<std::uint32_t>(all_.size());
+    all_.push_back({node, tensor.form->locations_from(first), false});
+    all_.back().is_dense = all_.back().locations.is_dense();
+    checked_.push_back(kNone);
+    memories_[{on.device_type, on.device_id, own ? tensor.root : kNone}].access(
+        all_, checked_, index, writes, edges_);
+  }
+  /// What a sub-graph does to memory that it did not get from the graph around it.
+  void access_all(const Graph::State& sub, std::uint32_t node) {
+    for (const NodeRecord& inner : sub.nodes)
+      if (!inner.removed)
+        each_operand(inner, [&](std::uint32_t t, bool writes) {
+          each_memory(sub, t, [&](std::uint32_t memory) {
+            if (sub.root_of(memory).kind != TensorKind::placeholder)
+              access(sub, memory, node, writes);
+          });
+        });
+  }
+
+  Graph::State& state_;
+  std::map<const Graph::State*, std::uint32_t> node_of_;
+  std::map<std::uint32_t, std::vector<const Graph::State*>> subs_;
+  std::map<MemoryKey, Memory> memories_;
+  std::vector<Access> all_;
+  std::vector<std::uint32_t> checked_;  ///< the last access that each was compared with
+  Memory::Found edges_;
+};
+
 }  // namespace
 
 void find_order(Graph::State& state) {
-  std::map<MemoryKey, Memory> memories;
-  std::vector<Access> all;
-  std::vector<std::uint32_t> checked;  // the last access that each was compared with
-  Memory::Found edges;
-  for (const NodeRecord& node : state.nodes) {
-    if (node.removed) continue;
-    each_operand(node, [&](std::uint32_t t, bool writes) {
-      const TensorRecord& tensor = state.tensors[t];
-      const DLDevice on = tensor.form->form.device;
-      const bool own = state.tensors[tensor.root].kind == TensorKind::placeholder;
-      const auto first = own ? tensor.offset : reinterpret_cast<std::intptr_t>(tensor.data);
-      const auto index = static_cast<std::uint32_t>(all.size());
-      all.push_back({node.index, tensor.form->locations_from(first), false});
-      all.back().is_dense = all.back().locations.is_dense();
-      checked.push_back(kNone);
-      memories[{on.device_type, on.device_id, own ? tensor.root : kNone}].access(
-          all, checked, index, writes, edges);
-    });
-  }
+  const Memory::Found edges = OrderFinder(state).find();
   state.edges.insert(state.edges.end(), edges.begin(), edges.end());
   std::ranges::sort(state.edges);
   state.edges.erase(std::unique(state.edges.begin(), state.edges.end()), state.edges.end());

@@ -27,6 +27,7 @@ const char* kind_of(const NodeRecord& node) {
   if (const auto* work = std::get_if<CommandNode>(&node.work))
     return work->command->definition().name;
   if (std::holds_alternative<CopyNode>(node.work)) return "copy";
+  if (const ControlWork* work = control_of(node)) return work->is_loop ? "while" : "case..of";
   return std::holds_alternative<FillNode>(node.work) ? "fill" : "function";
 }
 
@@ -81,7 +82,8 @@ Graph::State::State(const State& other)
       nodes(other.nodes),
       edges(other.edges),
       parts(other.parts),
-      options(other.options) {
+      options(other.options),
+      is_serial(other.is_serial) {
   ancestors.push_back({other.id, other.tensors.size(), other.nodes.size(), other.parts.size()});
 }
 

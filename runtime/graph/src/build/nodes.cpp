@@ -41,8 +41,11 @@ GraphNode add_node(const std::unique_ptr<Graph::State>& state, const char* op, c
   const bool is_command = std::holds_alternative<graph::CommandNode>(node.work);
   node.operands = operands(*state, inputs, outputs, is_command, op);
   for (const std::uint32_t y : node.outputs())
-    if (y != kNone && state->root_of(y).kind == TensorKind::constant)
-      refuse(graph::text_of(node) + " writes the constant " + state->text_of_tensor(y));
+    if (y != kNone)
+      graph::each_memory(*state, y, [&](std::uint32_t memory) {
+        if (state->root_of(memory).kind == TensorKind::constant)
+          refuse(graph::text_of(node) + " writes the constant " + state->text_of_tensor(memory));
+      });
   state->nodes.push_back(std::move(node));
   state->prepared.is_current = false;
   return {state->id, state->nodes.back().index};

@@ -83,7 +83,9 @@ bool are_related(const Graph::State& state, const std::vector<std::uint32_t>& a,
 }
 
 std::optional<Device> device_of(const Graph::State& state, const NodeRecord& node) {
-  if (state.is_on_host || std::holds_alternative<FunctionNode>(node.work)) return std::nullopt;
+  if (state.is_on_host || std::holds_alternative<FunctionNode>(node.work) ||
+      std::holds_alternative<ControlNode>(node.work))
+    return std::nullopt;
   std::optional<Device> device;
   each_operand(node, [&](std::uint32_t t, bool) {
     const DLDevice on = state.tensors[t].form->form.device;

@@ -114,7 +114,7 @@ GraphTensor Graph::view(GraphTensor of, std::int64_t byte_offset, const TensorFo
   follow_root(record, root);
   if (record.has_memory) check_memory(form, record.data, what);
   record.name = name;
-  if (root.kind != TensorKind::placeholder)
+  if (root.kind != TensorKind::placeholder && root.kind != TensorKind::choice)
     return {state_->id, add_tensor(*state_, std::move(record))};
   std::vector<std::uint32_t>& views = state_->views[record.root];
   views.reserve(views.size() + 1);

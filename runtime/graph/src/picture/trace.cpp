@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -39,14 +40,22 @@ std::string named(const char* what, std::uint32_t stream, const std::string& nam
 }
 
 std::string complete(const graph::NodeRecord& node, const GraphTrace::Span& span,
-                     std::int64_t start, std::size_t run) {
+                     std::int64_t start, std::size_t run, const std::string& more = "") {
   const std::string kind = graph::kind_of(node);
   const std::string& name = node.options.name;
   return event("X", name.empty() ? kind : name, span.stream) + ", \"cat\": " + quoted(kind) +
          ", \"ts\": " + microseconds(span.begin - start) +
          ", \"dur\": " + microseconds(span.end - span.begin) +
          ", \"args\": {\"node\": " + std::to_string(span.node) +
-         ", \"run\": " + std::to_string(run) + "}}";
+         ", \"run\": " + std::to_string(run) + more + "}}";
+}
+
+/// Returns the iteration of each loop around as an argument of an event.
+std::string iterations(const std::vector<std::int64_t>& counters) {
+  std::string list;
+  for (const std::int64_t count : counters)
+    list += (list.empty() ? "" : ", ") + std::to_string(count);
+  return ", \"iteration\": [" + list + "]";
 }
 
 }  // namespace
@@ -61,13 +70,22 @@ std::string to_trace_json(const Graph& g, const GraphTrace& trace) {
       start = std::min(start, span.begin);
       streams.insert(span.stream);
     }
+  std::map<std::uint64_t, const Graph::State*> subs;
+  for (const auto& sub : state.subs) subs.emplace(sub->id, sub.get());
   std::string events = named("process_name", 0, "mote");
   for (const std::uint32_t stream : streams)
     events += ",\n" + named("thread_name", stream, "stream " + std::to_string(stream));
-  for (std::size_t r = 0; r < trace.runs.size(); ++r)
+  for (std::size_t r = 0; r < trace.runs.size(); ++r) {
     for (const GraphTrace::Span& span : trace.runs[r].spans)
       if (span.end >= 0 && span.node < state.nodes.size())
         events += ",\n" + complete(state.nodes[span.node], span, start, r);
+    for (const GraphTrace::InnerSpan& inner : trace.runs[r].inner) {
+      const auto sub = subs.find(inner.graph);
+      if (sub != subs.end() && inner.span.node < sub->second->nodes.size())
+        events += ",\n" + complete(sub->second->nodes[inner.span.node], inner.span, start, r,
+                                   iterations(inner.counters));
+    }
+  }
   return "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n" + events + "\n]}\n";
 }
 

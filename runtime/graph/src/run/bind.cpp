@@ -13,12 +13,16 @@ void apply_bindings(Graph::State& state) {
   std::ranges::sort(state.rebound);
   state.rebound.erase(std::unique(state.rebound.begin(), state.rebound.end()), state.rebound.end());
   check_sharing(state);
+  const std::vector<bool>& is_variable = state.prepared.variables.is_node;
   for (const std::uint32_t root : state.rebound) {
     const auto users = state.prepared.users.find(root);
     if (users == state.prepared.users.end()) continue;
-    for (const std::uint32_t n : users->second) bind_node(state, n);
+    for (const std::uint32_t n : users->second)
+      if (!is_variable[n]) bind_node(state, n);
   }
+  state.prepared.variables.is_stale = true;
   state.rebound.clear();
+  if (!state.prepared.subs.empty()) bind_sub_graphs(state);
 }
 
 namespace {

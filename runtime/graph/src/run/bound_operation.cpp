@@ -12,6 +12,10 @@ namespace mote::graph {
 BoundOperation::BoundOperation(const NodeRecord& node, const NodeTensors& tensors,
                                KernelPlans& plans)
     : node_(&node) {
+  if (std::holds_alternative<ControlNode>(node.work)) {
+    kind_ = Kind::control;
+    return;
+  }
   if (const auto* work = std::get_if<CommandNode>(&node.work)) {
     call_.emplace(plans.find(*work->command, tensors, node.options.backends));
     kind_ = Kind::command;
@@ -42,6 +46,7 @@ void BoundOperation::keep(const NodeTensors& tensors) {
 }
 
 bool BoundOperation::bind(const NodeTensors& tensors) {
+  if (kind_ == Kind::control) return true;
   if (!is_command()) {
     keep(tensors);
     return true;
@@ -72,6 +77,7 @@ void BoundOperation::run_other() {
     case Kind::given_command:
       return other_->given->run();
     case Kind::none:
+    case Kind::control:
     case Kind::command:
       throw InternalError("graph: a node runs that is not prepared");
     case Kind::copy:

@@ -22,7 +22,7 @@ struct NodeRecord;
 
 class BoundOperation {
   /// A command that a stream was given is a list of one operation, as streams take it.
-  enum class Kind : std::uint8_t { none, command, given_command, copy, fill, function };
+  enum class Kind : std::uint8_t { none, command, given_command, copy, fill, function, control };
 
  public:
   BoundOperation() = default;

@@ -19,7 +19,9 @@ std::map<std::uint32_t, std::vector<TensorUse>> uses_of(const Graph::State& stat
   std::map<std::uint32_t, std::vector<TensorUse>> uses;
   for (const std::uint32_t k : plan.schedule.order)
     each_operand(state.nodes[plan.nodes[k]], [&](std::uint32_t t, bool writes) {
-      uses[state.tensors[t].root].push_back({k, t, writes});
+      each_memory(state, t, [&](std::uint32_t memory) {
+        uses[state.tensors[memory].root].push_back({k, memory, writes});
+      });
     });
   return uses;
 }

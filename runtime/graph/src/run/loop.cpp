@@ -2,7 +2,9 @@
 // A run in the caller's thread: a loop over the nodes of one stream on the host.
 #include <chrono>
 #include <new>
+#include <utility>
 
+#include "control/runner.h"
 #include "state.h"
 
 namespace mote::graph {
@@ -28,22 +30,23 @@ void loop(const Plan& plan, std::uint64_t number, const std::atomic<std::uint64_
 
 }  // namespace
 
-void rethrow_of(const NodeRecord& node) {
-  const auto say = [&](mote_status status, const char* what) {
-    refuse(text_of(node) + ": " + what, status);
-  };
+std::pair<mote_status, std::string> error_under_way() {
   try {
     throw;
   } catch (const StatusError& e) {
-    say(e.status(), e.what());
+    return {e.status(), e.what()};
   } catch (const std::bad_alloc&) {
-    say(MOTE_OUT_OF_MEMORY, "there is no memory");
+    return {MOTE_OUT_OF_MEMORY, "there is no memory"};
   } catch (const std::exception& e) {
-    say(MOTE_FAILED, e.what());
+    return {MOTE_FAILED, e.what()};
   } catch (...) {
-    say(MOTE_FAILED, "it threw what is no std::exception");
+    return {MOTE_FAILED, "it threw what is no std::exception"};
   }
-  throw InternalError("graph: an error was lost");
+}
+
+void rethrow_of(const NodeRecord& node) {
+  const auto [status, what] = error_under_way();
+  refuse(text_of(node) + ": " + what, status);
 }
 
 void refuse_cancelled(const NodeRecord& node) {
@@ -56,8 +59,11 @@ std::int64_t trace_clock() {
       .count();
 }
 
-void run_loop(Graph::State& state, const Plan& plan) {
+void run_loop(Graph::State& state, const std::shared_ptr<Plan>& of) {
   PreparedGraph& p = state.prepared;
+  if (p.runner != nullptr) [[unlikely]]
+    return run_controls(state, of);
+  const Plan& plan = *of;
   const std::uint64_t number = ++p.runs;
   p.runs_begun.store(number, std::memory_order_relaxed);
   if (state.trace == nullptr) [[likely]]
@@ -71,6 +77,19 @@ void run_loop(Graph::State& state, const Plan& plan) {
     step.operation->run();
     span.end = trace_clock();
   });
+}
+
+void run_controls(Graph::State& state, const std::shared_ptr<Plan>& plan) {
+  PreparedGraph& p = state.prepared;
+  Runner::Start start{.number = ++p.runs};
+  p.runs_begun.store(start.number, std::memory_order_relaxed);
+  if (state.trace == nullptr) return p.runner->run(plan, start);
+  GraphTrace::Run& traced = state.trace->runs.emplace_back();
+  traced.spans.resize(plan->nodes.size());
+  start.spans = traced.spans.data();
+  start.inner = &traced.inner;
+  start.is_serial = true;
+  p.runner->run(plan->is_loop ? plan : serial_plan(*plan), start);
 }
 
 }  // namespace mote::graph

@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "control/runner.h"
 #include "schedule/order.h"
 #include "state.h"
 
@@ -29,7 +30,7 @@ StreamSchedule schedule_for(const Graph::State& state, const ScheduleProblem& pr
                             const StreamSchedule* given) {
   if (given == nullptr) {
     try {
-      return schedule(problem, options.streams);
+      return schedule(problem, state.is_serial ? 1 : options.streams);
     } catch (const StatusError&) {
       check_cycles(state, problem, nodes);
       throw;
@@ -45,8 +46,11 @@ StreamSchedule schedule_for(const Graph::State& state, const ScheduleProblem& pr
 /// Makes the actions of a plan, and its steps stream after stream.
 class ActionList {
  public:
-  explicit ActionList(Plan& plan)
-      : plan_(plan), first_(plan.schedule.stream_count() + 1), open_(plan.schedule.stream_count()) {
+  ActionList(Plan& plan, const std::vector<bool>& is_control)
+      : plan_(plan),
+        is_control_(is_control),
+        first_(plan.schedule.stream_count() + 1),
+        open_(plan.schedule.stream_count()) {
     const StreamSchedule& s = plan.schedule;
     for (const std::uint32_t stream : s.stream) ++first_[stream + 1];
     for (std::size_t k = 0; k + 1 < first_.size(); ++k) first_[k + 1] += first_[k];
@@ -67,6 +71,11 @@ class ActionList {
       close(stream, step);
       plan_.actions.push_back({.kind = Action::Kind::wait, .stream = stream, .event = s.waits[w]});
     }
+    if (is_control_[node]) {
+      close(stream, step);
+      plan_.actions.push_back({.kind = Action::Kind::control, .stream = stream, .first = step});
+      open_[stream] = step + 1;
+    }
     if (event == kNone) return;
     close(stream, step + 1);
     plan_.actions.push_back({.kind = Action::Kind::record, .stream = stream, .event = event});
@@ -80,17 +89,20 @@ class ActionList {
   }
 
   Plan& plan_;
-  std::vector<std::uint32_t> first_;  ///< the first step of each stream
-  std::vector<std::uint32_t> open_;   ///< the first one that no action has yet
+  const std::vector<bool>& is_control_;  ///< by node of the plan
+  std::vector<std::uint32_t> first_;     ///< the first step of each stream
+  std::vector<std::uint32_t> open_;      ///< the first one that no action has yet
 };
 
 void find_placeholders(const Graph::State& state, Plan& plan) {
   std::unordered_map<std::uint32_t, bool> seen;
   for (const std::uint32_t n : plan.nodes)
     each_operand(state.nodes[n], [&](std::uint32_t t, bool) {
-      const std::uint32_t root = state.tensors[t].root;
-      if (state.tensors[root].kind == TensorKind::placeholder && seen.emplace(root, true).second)
-        plan.placeholders.emplace_back(root, n);
+      each_memory(state, t, [&](std::uint32_t memory) {
+        const std::uint32_t root = state.tensors[memory].root;
+        if (state.tensors[root].kind == TensorKind::placeholder && seen.emplace(root, true).second)
+          plan.placeholders.emplace_back(root, n);
+      });
     });
 }
 
@@ -144,7 +156,10 @@ std::shared_ptr<Plan> plan_of(Graph::State& state, std::vector<std::uint32_t> no
   for (std::uint32_t k = 0; k < s.node_count(); ++k)
     if (s.position[k] == 0)
       plan->devices[s.stream[k]] = device_of(state, state.nodes[plan->nodes[k]]);
-  const ActionList list(*plan);
+  std::vector<bool> is_control(plan->nodes.size());
+  for (std::uint32_t k = 0; k < plan->nodes.size(); ++k)
+    is_control[k] = control_of(state.nodes[plan->nodes[k]]) != nullptr;
+  const ActionList list(*plan, is_control);
   plan->is_loop = s.stream_count() <= 1 && (plan->devices.empty() || !plan->devices.front());
   std::vector<std::uint32_t> first(s.stream_count() + 1);
   for (const std::uint32_t stream : s.stream) ++first[stream + 1];
@@ -155,10 +170,18 @@ std::shared_ptr<Plan> plan_of(Graph::State& state, std::vector<std::uint32_t> no
     plan->steps[first[s.stream[k]] + s.position[k]] = {
         &(*state.prepared.operations)[plan->nodes[k]], k};
   find_placeholders(state, *plan);
+  find_controls(*plan);
   return plan;
 }
 
 void prepare(Graph::State& state, const GraphOptions& options, const StreamSchedule* given) {
+  prepare_one(state, options, given);
+  state.prepared.is_current = false;
+  prepare_sub_graphs(state);
+  state.prepared.is_current = true;
+}
+
+void prepare_one(Graph::State& state, const GraphOptions& options, const StreamSchedule* given) {
   wait_to_change(state, "prepare");
   const ScheduleProblem problem = problem_of(state);
   const std::vector<std::uint32_t> nodes = live_nodes(state);

@@ -23,14 +23,20 @@
 
 namespace mote::graph {
 
+struct Link;
+struct SubLocation;
+struct TensorRecord;
+class Runner;
+
 /// A step of giving a run to streams, in the order of the schedule, so that an event is recorded
 /// before any stream is told to wait for it.
 struct Action {
-  enum class Kind : std::uint8_t { wait, run, record };
+  enum class Kind : std::uint8_t { wait, run, record, control };
   Kind kind;
   std::uint32_t stream;
   std::uint32_t event = 0;
-  std::uint32_t first = 0;  ///< the steps first to last - 1 of the plan, all of that stream
+  std::uint32_t first = 0;  ///< the steps first to last - 1 of the plan, all of that stream; of a
+                            ///< loop or case..of, its step
   std::uint32_t last = 0;
 };
 
@@ -46,10 +52,45 @@ struct Plan {
   std::vector<std::optional<Device>> devices;  ///< of each stream
   bool is_loop = false;                        ///< one stream, on the host
   std::vector<Step> steps;                     ///< stream after stream; in a loop, the order
+  /// The positions of loops and case..of among the steps, rising, if is_loop.
+  std::vector<std::uint32_t> controls;
+  bool has_controls = false;
   std::vector<Action> actions;
   std::vector<Event> events;
   /// The placeholders that it needs, each with a node that does.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> placeholders;
+};
+
+/// The plans of a sub-graph: a body has the evaluated nodes and the rest, a branch has a first one
+/// only. Serial ones run in one thread, whatever streams there are.
+struct SubPlans {
+  std::shared_ptr<Plan> first, rest;
+  std::shared_ptr<Plan> serial_first, serial_rest;
+};
+
+/// The operation of a node for some memory of its variable tensors.
+struct Variant {
+  std::vector<std::byte*> at;
+  BoundOperation operation;  ///< empty while it is the node's
+  std::uint64_t used = 0;
+};
+/// A node that has tensors whose memory changes while the graph runs.
+struct VariableNode {
+  std::uint32_t node = 0;
+  std::vector<std::uint32_t> roots;  ///< its placeholders and choices
+  std::vector<Variant> variants;
+  std::size_t current = 0;
+  std::size_t most = 0;  ///< variants that are kept
+};
+/// The tensors whose memory changes while the graph runs: choices, and placeholders that stand for
+/// such tensors of the graph around.
+struct Variables {
+  std::vector<std::uint32_t> roots;  ///< each after those that it is chosen among
+  std::vector<bool> is_root;         ///< by tensor
+  std::vector<VariableNode> nodes;
+  std::vector<bool> is_node;  ///< by node
+  bool is_stale = true;       ///< memory has changed since the nodes were pointed at it
+  std::uint64_t uses = 0;
 };
 
 /// One run that is under way or over; the work of streams shares it.
@@ -59,6 +100,8 @@ struct RunState {
   std::shared_ptr<const Plan> plan;
   std::shared_ptr<std::vector<BoundOperation>> operations;
   GraphTrace::Span* spans = nullptr;  ///< of the plan's nodes, if the run is traced
+  LoopCounters counters;              ///< of the loops around
+  std::uint64_t owner = 0;            ///< loop_owner()
 
   bool is_cancelled() const { return cancelled_up_to->load(std::memory_order_relaxed) >= number; }
   /// Keeps the exception under way unless the run has failed before.
@@ -102,6 +145,15 @@ struct PreparedGraph {
   std::optional<HappensBefore> before;       ///< of the whole, once it is asked for
   std::map<std::pair<std::uint32_t, std::uint32_t>, bool> related;  ///< parts that need an order
 
+  Variables variables;
+  SubPlans sub_plans;                 ///< of a body or a branch
+  std::int64_t iteration = 0;         ///< of the loop that this is the body of
+  std::vector<std::int64_t> results;  ///< by node: the position of choices by it
+  std::vector<Link> variable_links;   ///< of a sub-graph
+  std::vector<SubLocation> subs;      ///< of the outermost graph, those around others first
+  std::shared_ptr<Runner> runner;     ///< of the outermost graph
+  std::mutex choosing;                ///< while nodes are pointed at what is chosen
+
   Context* streams_of = nullptr;  ///< the context of own_streams
   std::map<std::pair<int, int>, std::vector<std::unique_ptr<Stream>>> own_streams;  ///< by device
   std::vector<GivenRun> given;
@@ -130,6 +182,25 @@ std::shared_ptr<Plan> plan_of(Graph::State& state, std::vector<std::uint32_t> no
 StreamSchedule restriction(const Plan& whole, const HappensBefore& before,
                            const std::vector<std::uint32_t>& nodes);
 
+/// Returns the same run in one thread.
+std::shared_ptr<Plan> serial_plan(const Plan& plan);
+/// Prepares the sub-graphs, with the options of the graph.
+void prepare_sub_graphs(Graph::State& state);
+/// Gives the placeholders of sub-graphs the memory that the tensors around them have now.
+void bind_sub_graphs(Graph::State& state);
+/// Finds the variable tensors of a graph, and the nodes that use them.
+void find_variables(Graph::State& state, std::vector<bool> is_root);
+/// Gives variable tensors their memory, and points the nodes at it.
+void refresh(Graph::State& state);
+/// Points a placeholder or a choice, and its views, at memory.
+void point_tensor(Graph::State& state, std::uint32_t root, const TensorRecord& at);
+/// True if the graph has loops or branches, or tensors whose memory is chosen.
+bool has_control(const Graph::State& state);
+
+/// Runs the plan in the caller's thread, which has one stream on the host.
+void run_loop(Graph::State& state, const std::shared_ptr<Plan>& plan);
+/// Runs the plan of a graph that has loops or branches.
+void run_controls(Graph::State& state, const std::shared_ptr<Plan>& plan);
 void run_and_wait(Graph::State& state, std::uint32_t part);
 void give_run(Graph::State& state, std::uint32_t part, Stream& stream);
 /// Waits for the runs that streams were given; their errors are theirs. False if they are not over,

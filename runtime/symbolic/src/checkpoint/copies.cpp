@@ -81,6 +81,7 @@ void Copies::copy_node(std::uint32_t node, Held& held) {
       copy = graph_.fill(outputs[0], info.value);
       break;
     case NodeKind::function:
+    case NodeKind::control:
       throw InternalError("checkpoint: " + graph_.text(graph_.node_at(node)) + " was copied");
   }
   graph_.mark_recomputed(copy, segment_);

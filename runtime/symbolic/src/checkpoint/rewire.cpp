@@ -191,7 +191,7 @@ void recompute_cheaply(SymbolicGraph& graph, const ForwardWay& way, Copies& copi
   FlowNetwork network(sink + 1);
   for (std::uint32_t location = 0; location < way.nodes.size(); ++location) {
     const NodeInfo& node = graph.nodes()[way.nodes[location]];
-    const bool is_cheap = node.kind != NodeKind::function &&
+    const bool is_cheap = node.kind != NodeKind::function && node.kind != NodeKind::control &&
                           (node.kind != NodeKind::command || node.command->is_pointwise());
     for (const std::uint32_t root : written_roots(graph, way.nodes[location])) {
       // A value of no bytes still counts as one, so that equal cuts keep fewer values.

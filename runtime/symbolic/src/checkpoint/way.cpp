@@ -28,7 +28,7 @@ namespace {
 /// True if the node can be copied: its outputs are whole tensors, and it is no caller's code.
 bool may_copy(const SymbolicGraph& graph, std::uint32_t node) {
   const NodeInfo& info = graph.nodes()[node];
-  if (info.kind == NodeKind::function) return false;
+  if (info.kind == NodeKind::function || info.kind == NodeKind::control) return false;
   return std::ranges::all_of(info.outputs, [&](std::uint32_t output) {
     return output == kNoIndex || graph.symbols()[output].kind == SymbolOrigin::tensor;
   });

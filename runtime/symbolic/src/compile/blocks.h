@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "compile/control_layout.h"
 #include "compile/steps.h"
 #include "mote/graph/schedule.h"
 #include "mote/memory/problem.h"
@@ -20,6 +22,7 @@ enum class Owner : std::uint8_t {
   plan,      ///< a block of the plan
   caller,    ///< the caller binds it
   constant,  ///< the graph's constants, and tensors that are always zero
+  chosen,    ///< a loop or a case..of gives it, at one of several locations
 };
 
 struct Blocks {
@@ -38,10 +41,12 @@ struct SharedPair {
   std::uint32_t output = kNoIndex;
 };
 
-/// Finds the blocks. `kept` and `bound` are symbols whose roots are asked for after a run, and
-/// whose roots the caller binds; if `is_separate`, each block lives throughout.
+/// Finds the blocks, also those in which loops and branches have their results and their tensors,
+/// which `controls` then names. `kept` and `bound` are symbols whose roots are asked for after a
+/// run, and whose roots the caller binds; if `is_separate`, each block lives throughout.
 Blocks find_blocks(const SymbolicGraph& graph, const Steps& steps, const StreamSchedule& schedule,
                    std::span<const SharedPair> pairs, std::span<const std::uint32_t> kept,
-                   std::span<const std::uint32_t> bound, bool is_separate);
+                   std::span<const std::uint32_t> bound, bool is_separate,
+                   std::map<std::uint32_t, ControlLayout>& controls);
 
 }  // namespace mote

@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compile/build.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "fail.h"
 #include "mote/base/dlpack.h"
 #include "mote/memory/plan.h"
+#include "mote/symbolic/control.h"
 
 namespace mote {
 namespace {
 
 class GraphBuilder {
  public:
-  GraphBuilder(const SymbolicGraph& symbolic, const Steps& steps, const Blocks& blocks,
-               const MemoryPlan& plan, const Tensor& arena)
-      : symbolic_(symbolic), steps_(steps), blocks_(blocks), plan_(plan) {
+  /// `memory`: where the plan's bytes are.
+  GraphBuilder(const SymbolicGraph& symbolic, const GraphLayout& layout, std::byte* memory)
+      : symbolic_(symbolic),
+        layout_(layout),
+        steps_(layout.steps),
+        blocks_(layout.blocks),
+        plan_(layout.plan),
+        memory_(memory) {
     built_.tensors.resize(symbolic.symbol_count());
-    built_.arena = arena;
   }
 
   BuiltGraph build(std::span<const std::uint32_t> kept) {
@@ -24,6 +30,20 @@ class GraphBuilder {
     for (const std::uint32_t symbol : kept) tensor(symbol);
     return std::move(built_);
   }
+
+  Graph& graph() { return built_.graph; }
+  /// Makes the symbol that tensor.
+  void give(std::uint32_t symbol, GraphTensor tensor) { built_.tensors[symbol] = tensor; }
+  /// Adds the steps of a body or a branch, in their order.
+  void add_steps() {
+    for (const Step& step : steps_.steps) add(step);
+    const std::vector<GraphNode> nodes = built_.graph.nodes();
+    const ScheduleProblem& p = steps_.problem;
+    for (std::size_t k = 0; k < nodes.size(); ++k)
+      for (std::size_t e = p.begin[k]; e < p.begin[k + 1]; ++e)
+        built_.graph.order(nodes[p.predecessors[e]], nodes[k]);
+  }
+  GraphTensor tensor_of(std::uint32_t symbol) { return tensor(symbol); }
 
  private:
   std::string name_of(std::uint32_t symbol) const { return symbolic_.text(symbolic_.at(symbol)); }
@@ -52,11 +72,10 @@ class GraphBuilder {
         const std::uint32_t block = blocks_.block[symbol];
         if (block == kNoIndex)
           throw InternalError("symbol " + name_of(symbol) + " has no block of the plan");
-        auto* memory = static_cast<std::byte*>(built_.arena.data()) + plan_.offsets[block];
-        return built_.graph.tensor(
-            Tensor::over(memory, form.dtype, form.shape, form.strides, form.device),
-            name_of(symbol));
+        return built_.graph.tensor(in_block(block, form), name_of(symbol));
       }
+      case Owner::chosen:
+        throw InternalError("symbol " + name_of(symbol) + " is used before its loop or branch");
       case Owner::constant:
         break;
     }
@@ -65,6 +84,11 @@ class GraphBuilder {
     const Tensor zeros(form.dtype, form.shape);
     fill(zeros, 0);
     return built_.graph.constant(zeros, name_of(symbol));
+  }
+
+  Tensor in_block(std::uint32_t block, const TensorForm& form) const {
+    return Tensor::over(memory_ + plan_.offsets[block], form.dtype, form.shape, form.strides,
+                        form.device);
   }
 
   std::vector<GraphTensor> tensors(std::span<const std::uint32_t> symbols) {
@@ -98,7 +122,8 @@ class GraphBuilder {
   void add_node(std::uint32_t index) {
     const NodeInfo& node = symbolic_.nodes()[index];
     const std::vector<GraphTensor> inputs = tensors(node.inputs);
-    const std::vector<GraphTensor> outputs = tensors(node.outputs);
+    const std::vector<GraphTensor> outputs =
+        node.kind == NodeKind::control ? std::vector<GraphTensor>{} : tensors(node.outputs);
     NodeOptions options{.name = node.name};
     if (options.name.empty())
       for (const std::uint32_t output : node.outputs)
@@ -116,22 +141,133 @@ class GraphBuilder {
       case NodeKind::function:
         built_.graph.call(node.function->run, inputs, outputs, options);
         return;
+      case NodeKind::control:
+        return add_control(index, options);
+    }
+  }
+
+  /// A body or a branch as a graph, and what it uses of this one.
+  struct Inside {
+    GraphBranch branch;
+    GraphTensor condition, counter;
+  };
+
+  /// Returns the choice among tensors, or the one that is all of them.
+  static GraphTensor chosen(Graph& graph, const TensorChoice& choice, const std::string& name) {
+    const auto is_first = [&](const GraphTensor& t) {
+      return t == (choice.first.empty() ? choice.cycle : choice.first).front();
+    };
+    if (std::ranges::all_of(choice.first, is_first) && std::ranges::all_of(choice.cycle, is_first))
+      return (choice.first.empty() ? choice.cycle : choice.first).front();
+    return graph.choice(choice, name);
+  }
+
+  Inside inside(const NodeInfo& node, const ControlLayout& control, std::size_t g) {
+    const SubLayout& sub = control.subs[g];
+    GraphBuilder builder(sub.graph, *sub.layout, memory_ + plan_.offsets[control.arena_block]);
+    Inside made;
+    Graph& graph = builder.graph();
+    std::vector<GraphTensor> slots;
+    for (std::size_t k = 0; k < control.slots.size(); ++k)
+      slots.push_back(graph.tensor(in_block(control.slot_blocks[k], control.slots[k])));
+    const std::vector<std::uint32_t> inputs = input_indices(sub.graph);
+    const std::size_t first = first_input(node, g);
+    std::vector<GraphTensor> given;  // the node's inputs of this graph
+    for (std::size_t k = 0; k < input_count(*node.control, g); ++k) {
+      const SymbolInfo& info = sub.graph.symbols()[inputs[k]];
+      given.push_back(graph.placeholder(info.form, info.name));
+      made.branch.tensors.push_back({tensor(node.inputs[first + k]), given.back()});
+      builder.give(inputs[k], given.back());
+    }
+    if (node.control->has_counter) {
+      made.counter = graph.tensor(Tensor(DType::i64, AxisList{}), "counter");
+      builder.give(inputs.back(), made.counter);
+    }
+    for (const SubLayout::Root& root : sub.roots) {
+      TensorChoice choice;
+      for (const std::uint32_t slot : root.slots) choice.cycle.push_back(slots[slot]);
+      builder.give(root.symbol, chosen(graph, choice, sub.graph.text(sub.graph.at(root.symbol))));
+    }
+    if (node.control->is_loop) {
+      const auto location = [&](const ResultLocation& at) {
+        if (at.kind == ResultLocation::Kind::constant) return builder.tensor_of(at.index);
+        return at.kind == ResultLocation::Kind::slot ? slots[at.index] : given[at.index];
+      };
+      for (std::size_t k = 0; k < control.results.size(); ++k)
+        builder.give(inputs[k], chosen(graph, choice_of(control.results[k], location),
+                                       sub.graph.symbols()[inputs[k]].name));
+      made.condition = builder.tensor_of(sub.graph.output_indices().back());
+    }
+    builder.add_steps();
+    graph.run_one_by_one();
+    made.branch.graph = std::move(graph);
+    return made;
+  }
+
+  template <typename Location>
+  static TensorChoice choice_of(const ResultLocations& locations, const Location& location) {
+    TensorChoice choice;
+    for (const ResultLocation& at : locations.first) choice.first.push_back(location(at));
+    for (const ResultLocation& at : locations.cycle) choice.cycle.push_back(location(at));
+    return choice;
+  }
+
+  void add_control(std::uint32_t index, const NodeOptions& options) {
+    const NodeInfo& node = symbolic_.nodes()[index];
+    const ControlLayout& control = layout_.controls.at(index);
+    std::vector<Inside> graphs;
+    for (std::size_t g = 0; g < control.subs.size(); ++g)
+      graphs.push_back(inside(node, control, g));
+    GraphNode made;
+    if (node.control->is_loop) {
+      made = built_.graph.add_while(std::move(graphs[0].branch.graph),
+                                    {.condition = graphs[0].condition,
+                                     .counter = graphs[0].counter,
+                                     .limit = node.control->limit},
+                                    graphs[0].branch.tensors, options);
+    } else {
+      std::vector<GraphBranch> branches;
+      for (Inside& branch : graphs) branches.push_back(std::move(branch.branch));
+      const auto is_left_out = [](std::uint32_t k) { return k == kNoIndex; };
+      const bool must_run = std::any_of(
+          node.inputs.begin() + 1,
+          node.inputs.begin() + 1 + static_cast<std::ptrdiff_t>(node.outputs.size()), is_left_out);
+      made = built_.graph.add_case_of(
+          std::move(branches), {.index = tensor(node.inputs[0]), .must_run = must_run}, options);
+    }
+    std::vector<GraphTensor> slots;
+    for (std::size_t k = 0; k < control.slots.size(); ++k)
+      slots.push_back(built_.graph.tensor(in_block(control.slot_blocks[k], control.slots[k])));
+    const auto location = [&](const ResultLocation& at) {
+      if (at.kind == ResultLocation::Kind::input) return tensor(node.inputs[at.index]);
+      if (at.kind == ResultLocation::Kind::slot) return slots[at.index];
+      const SymbolicGraph& of = control.subs[at.graph].graph;
+      return built_.graph.constant(of.value(of.at(at.index)));
+    };
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+      TensorChoice choice = choice_of(control.results[k], location);
+      choice.by = made;
+      give(node.outputs[k], chosen(built_.graph, choice, name_of(node.outputs[k])));
     }
   }
 
   const SymbolicGraph& symbolic_;
+  const GraphLayout& layout_;
   const Steps& steps_;
   const Blocks& blocks_;
   const MemoryPlan& plan_;
+  std::byte* memory_;
   BuiltGraph built_;
 };
 
 }  // namespace
 
-BuiltGraph build_graph(const SymbolicGraph& symbolic, const Steps& steps, const Blocks& blocks,
-                       const MemoryPlan& plan, std::span<const std::uint32_t> kept,
-                       const Tensor& arena) {
-  return GraphBuilder(symbolic, steps, blocks, plan, arena).build(kept);
+BuiltGraph build_graph(const SymbolicGraph& symbolic, const GraphLayout& layout,
+                       std::span<const std::uint32_t> kept, const Tensor& arena) {
+  BuiltGraph built =
+      GraphBuilder(symbolic, layout, static_cast<std::byte*>(arena.data())).build(kept);
+  built.arena = arena;
+  return built;
 }
 
 }  // namespace mote

@@ -6,8 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "compile/blocks.h"
-#include "compile/steps.h"
+#include "compile/layout.h"
 #include "mote/graph/graph.h"
 #include "mote/runtime/tensor.h"
 
@@ -22,8 +21,7 @@ struct BuiltGraph {
 
 /// Builds the graph. Node k of it is step k. `kept` are symbols that need a tensor though no node
 /// may use them. Its tensors lie in `arena`, which has at least the plan's bytes.
-BuiltGraph build_graph(const SymbolicGraph& symbolic, const Steps& steps, const Blocks& blocks,
-                       const MemoryPlan& plan, std::span<const std::uint32_t> kept,
-                       const Tensor& arena);
+BuiltGraph build_graph(const SymbolicGraph& symbolic, const GraphLayout& layout,
+                       std::span<const std::uint32_t> kept, const Tensor& arena);
 
 }  // namespace mote

@@ -106,7 +106,9 @@ class Compiler {
     const std::size_t position = position_of(symbol);
     std::vector<TensorSymbol> outputs = graph_.outputs();
     const TensorSymbol now = outputs[position];
-    const bool is_shared = std::ranges::count(outputs, now) > 1;
+    const bool is_shared =
+        std::ranges::count(outputs, now) > 1 ||
+        (graph_.producer(now) && graph_.info(graph_.producer(now)).kind == NodeKind::control);
     if (!is_shared && graph_.producer(now) && graph_.info(now).root == now.index) return;
     if (!is_shared && graph_.info(now).kind == SymbolOrigin::zeros &&
         !writers(graph_)[now.index].empty())
@@ -142,8 +144,7 @@ class Compiler {
   }
 
   void build() {
-    BuiltGraph built =
-        build_graph(graph_, layout_.steps, layout_.blocks, layout_.plan, now_, arena_);
+    BuiltGraph built = build_graph(graph_, layout_, now_, arena_);
     compiled_->arena = built.arena;
     compiled_->graph = std::move(built.graph);
     for (std::uint32_t k = 0; k < source_.symbol_count(); ++k)
@@ -168,6 +169,8 @@ class Compiler {
     report.arena_bytes = layout_.plan.total;
     report.lower_bound = layout_.plan.bound;
     report.in_place_pairs = layout_.pairs.size();
+    report.has_control = !layout_.controls.empty();
+    report.copied_bytes = layout_.copied_bytes;
     describe_nodes();
     report.blocks.reserve(layout_.blocks.problem.blocks.size());
     for (std::size_t b = 0; b < layout_.blocks.problem.blocks.size(); ++b) {

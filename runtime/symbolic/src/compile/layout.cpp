@@ -20,15 +20,27 @@ class LayoutMaker {
     for (const std::uint32_t index : bound) bound_symbols_.push_back(graph.at(index));
   }
 
-  GraphLayout make() {
+  /// `first`: a symbol; what computes it comes first.
+  GraphLayout make(std::optional<TensorSymbol> first = std::nullopt) {
     layout_.order = evaluation_order(graph_, options_.order, bound_symbols_);
+    if (first) {
+      const std::vector<bool> is_first = ancestors(graph_, std::span(&*first, 1));
+      std::ranges::stable_partition(layout_.order,
+                                    [&](std::uint32_t node) { return is_first[node]; });
+    }
+    for (const std::uint32_t node : layout_.order) {
+      if (graph_.nodes()[node].kind != NodeKind::control) continue;
+      ControlLayout control = lay_out_control(graph_.nodes()[node], options_, context_);
+      layout_.copied_bytes += control.copied_bytes;
+      layout_.controls.emplace(node, std::move(control));
+    }
     find_tensors();
     layout_.plan = plan_memory(layout_.blocks.problem, options_.plan);
     return std::move(layout_);
   }
 
   std::optional<GraphLayout> make_within(const GraphLayout& largest) {
-    if (!is_order(largest.order)) return std::nullopt;
+    if (!largest.controls.empty() || !is_order(largest.order)) return std::nullopt;
     layout_.order = largest.order;
     find_tensors();
     layout_.plan = largest.plan;
@@ -58,7 +70,7 @@ class LayoutMaker {
     if (options_.in_place && is_planned) layout_.pairs = pairs();
     if (options_.poison) add_poison();
     layout_.blocks = find_blocks(graph_, layout_.steps, layout_.schedule, layout_.pairs,
-                                 graph_.output_indices(), bound_, !is_planned);
+                                 graph_.output_indices(), bound_, !is_planned, layout_.controls);
   }
 
   void set_steps(const std::vector<bool>& poisoned) {
@@ -94,6 +106,8 @@ class LayoutMaker {
     for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k)
       poisoned[k] = graph_.symbols()[k].kind == SymbolOrigin::tensor;
     for (const SharedPair& pair : layout_.pairs) poisoned[pair.output] = false;
+    for (const auto& [node, control] : layout_.controls)  // what they give may be where inputs are
+      for (const std::uint32_t output : graph_.nodes()[node].outputs) poisoned[output] = false;
     set_steps(poisoned);
     if (layout_.pairs.empty()) return;
     std::vector<SharedPair> kept;
@@ -115,6 +129,15 @@ class LayoutMaker {
 GraphLayout lay_out(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
                     const CompileOptions& options, Context* context) {
   return LayoutMaker(graph, bound, options, context).make();
+}
+
+GraphLayout lay_out_body(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
+                         const CompileOptions& options, Context* context) {
+  CompileOptions inside = options;
+  inside.streams = 1;
+  std::optional<TensorSymbol> condition;
+  if (!graph.output_indices().empty()) condition = graph.outputs().back();
+  return LayoutMaker(graph, bound, inside, context).make(condition);
 }
 
 std::optional<GraphLayout> lay_out_within(const GraphLayout& largest, const SymbolicGraph& graph,

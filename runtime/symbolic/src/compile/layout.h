@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "compile/blocks.h"
+#include "compile/control_layout.h"
 #include "compile/steps.h"
 #include "mote/graph/schedule.h"
 #include "mote/memory/plan.h"
@@ -21,6 +23,8 @@ struct GraphLayout {
   std::vector<SharedPair> pairs;
   Steps steps;
   StreamSchedule schedule;
+  std::map<std::uint32_t, ControlLayout> controls;  ///< by node
+  std::uint64_t copied_bytes = 0;  ///< that loops copy in each iteration, and branches
   Blocks blocks;
   MemoryPlan plan;
 };
@@ -30,6 +34,11 @@ struct GraphLayout {
 /// chosen in the context; null: among the generated ones.
 GraphLayout lay_out(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
                     const CompileOptions& options, Context* context);
+
+/// Lays out a body of a loop or a branch, on one stream. Its last output, if it has more than are
+/// bound, is a condition: what computes it comes first.
+GraphLayout lay_out_body(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
+                         const CompileOptions& options, Context* context);
 
 /// Lays out the graph in the order and at the offsets of `largest`, the layout of the same graph
 /// for larger shapes. Returns nothing if the passes made another graph of it, or if its tensors do

@@ -45,6 +45,9 @@ std::string to_text(const CompileReport& report) {
        << ratio(report.arena_bytes, report.lower_bound) << " of the lower bound "
        << report.lower_bound << "; " << report.separate_bytes << " without sharing; "
        << report.in_place_pairs << " in place; workspace " << report.workspace_bytes << "\n";
+  if (report.has_control)
+    text << "  copied between iterations and out of branches: " << report.copied_bytes
+         << " bytes\n";
   for (std::size_t k = 0; k < report.nodes.size(); ++k) {
     const CompiledNode& node = report.nodes[k];
     text << "  " << std::setw(4) << k << " ";
@@ -99,6 +102,7 @@ std::string to_json(const CompileReport& report) {
                               {"separate_bytes", report.separate_bytes},
                               {"workspace_bytes", report.workspace_bytes},
                               {"in_place_pairs", report.in_place_pairs},
+                              {"copied_bytes", report.copied_bytes},
                               {"nodes", nodes},
                               {"blocks", blocks}};
   return all.dump(2);

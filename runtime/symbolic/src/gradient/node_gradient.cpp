@@ -5,6 +5,7 @@
 #include <span>
 
 #include "fail.h"
+#include "gradient/control_gradient.h"
 #include "gradient/gradient_call.h"
 
 namespace mote {
@@ -140,6 +141,7 @@ NodeFlow flow_of(GraphBuilder& builder, const NodeInfo& node) {
 
 std::string why_not(GraphBuilder& builder, const NodeInfo& node, const GradientCall& call) {
   if (node.kind == NodeKind::copy) return "";
+  if (node.kind == NodeKind::control) return why_no_control_gradient(builder, node, call);
   if (node.kind == NodeKind::function)
     return node.function->gradient ? ""
                                    : "the function has none (NamedFunction::gradient gives it one)";

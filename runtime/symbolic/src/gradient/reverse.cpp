@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "fail.h"
+#include "gradient/control_gradient.h"
 
 namespace mote {
 namespace {
@@ -185,7 +186,9 @@ void Reverse::walk(const ActiveNode& active, Cotangents& cotangents) {
   node.command = of.command;
   node.function = of.function;
   std::vector<TensorSymbol> gradients(call.inputs.size());
-  if (call.given != 0) gradients = node_gradient(builder_, node, call);
+  if (call.given != 0)
+    gradients = node.kind == NodeKind::control ? control_gradient(builder_, active.node, call)
+                                               : node_gradient(builder_, node, call);
   for_bits(active.wanted, [&](std::size_t k) {
     TensorSymbol gradient = gradients[k];
     if (!gradient) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "fail.h"
+#include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
 #include "passes/registered.h"
 
@@ -96,7 +97,13 @@ class PassDriver {
       if (is_there(name)) kept.push_back(name);
     PassReport report{pass.name, false, ""};
     try {
+      // What finds something of a graph, or needs what was found, is asked for one graph.
+      const bool goes_inside = pass.required.empty() && pass.provided.empty();
+      const std::size_t inside = goes_inside ? run_inside(graph_, pass) : 0;
       report.text = pass.run(graph_, options_);
+      if (inside > 0)
+        report.text += (report.text.empty() ? "" : ", ") + std::to_string(inside) +
+                       (inside == 1 ? " graph" : " graphs") + " inside changed";
     } catch (const StatusError& e) {
       throw StatusError(e.status(), "the pass " + pass.name + ": " + e.what());
     }
@@ -109,6 +116,28 @@ class PassDriver {
         fail_graph("the pass " + pass.name + " provides the attribute " + name +
                    ", but has not set it for the structure that it left");
     reports_.push_back(std::move(report));
+  }
+
+  /// Runs the pass on the graphs of loops and branches, the innermost first. Returns how many it
+  /// changed.
+  std::size_t run_inside(SymbolicGraph& graph, const PassDefinition& pass) {
+    std::size_t count = 0;
+    for (std::uint32_t k = 0; k < graph.node_count(); ++k) {
+      if (graph.nodes()[k].removed || graph.nodes()[k].kind != NodeKind::control) continue;
+      std::shared_ptr<ControlInfo> changed;
+      const std::shared_ptr<const ControlInfo> control = graph.nodes()[k].control;
+      for (std::size_t g = 0; g < control->graphs.size(); ++g) {
+        SymbolicGraph sub(control->graphs[g]);
+        const std::uint64_t version = sub.version();
+        count += run_inside(sub, pass);
+        if (!pass.run(sub, options_).empty()) ++count;
+        if (sub.version() == version) continue;
+        if (changed == nullptr) changed = std::make_shared<ControlInfo>(*control);
+        changed->graphs[g] = std::move(sub);
+      }
+      if (changed != nullptr) graph.set_control(graph.node_at(k), std::move(changed));
+    }
+    return count;
   }
 
   void verify_as(const std::string& when) const {

@@ -61,8 +61,8 @@ class Folder {
 
   bool may_be_folded(std::uint32_t k) const {
     const NodeInfo& node = graph_.nodes()[k];
-    if (node.kind == NodeKind::function || node.kind == NodeKind::fill || node.recomputed != 0 ||
-        is_ordered_[k])
+    if (node.kind == NodeKind::function || node.kind == NodeKind::fill ||
+        node.kind == NodeKind::control || node.recomputed != 0 || is_ordered_[k])
       return false;
     if (node.kind == NodeKind::command && is_random_[node.command->op()]) return false;
     const auto is_result = [&](std::uint32_t output) {

@@ -64,7 +64,8 @@ class Merger {
   const SymbolInfo& symbol(std::uint32_t k) const { return graph_.symbols()[k]; }
 
   bool may_be_merged(const NodeInfo& node) const {
-    if (node.kind == NodeKind::function || node.recomputed != 0) return false;
+    if (node.kind == NodeKind::function || node.kind == NodeKind::control || node.recomputed != 0)
+      return false;
     if (node.kind == NodeKind::command && is_random_[node.command->op()]) return false;
     return std::ranges::all_of(node.outputs, [&](std::uint32_t output) {
       return output == kNoIndex ||

@@ -5,6 +5,7 @@
 // are called for what else they do, with all that these need. A graph without outputs stays whole.
 #include <algorithm>
 
+#include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
 #include "passes/kernels.h"
 #include "passes/registered.h"
@@ -36,14 +37,29 @@ class Pruner {
   }
 
  private:
+  /// True if a graph of the node calls a function for what else it does.
+  static bool holds_effects(const NodeInfo& node) {
+    if (node.removed || node.kind != NodeKind::control) return false;
+    const auto has_effect = [](const NodeInfo& inner) {
+      const auto is_absent = [](std::uint32_t output) { return output == kNoIndex; };
+      return !inner.removed &&
+             ((inner.kind == NodeKind::function && std::ranges::all_of(inner.outputs, is_absent)) ||
+              holds_effects(inner));
+    };
+    return std::ranges::any_of(node.control->graphs, [&](const SymbolicGraph& sub) {
+      return std::ranges::any_of(sub.nodes(), has_effect);
+    });
+  }
+
   void find_needed() {
     std::vector<TensorSymbol> asked = graph_.outputs();
     std::vector<std::uint32_t> effects;
     for (std::uint32_t k = 0; k < graph_.node_count(); ++k) {
       const NodeInfo& node = graph_.nodes()[k];
       const auto is_absent = [](std::uint32_t output) { return output == kNoIndex; };
-      if (node.kind != NodeKind::function || !std::ranges::all_of(node.outputs, is_absent))
-        continue;
+      const bool is_called =
+          node.kind == NodeKind::function && std::ranges::all_of(node.outputs, is_absent);
+      if (node.removed || (!is_called && !holds_effects(node))) continue;
       effects.push_back(k);
       for (const std::uint32_t input : node.inputs)
         if (input != kNoIndex) asked.push_back(graph_.at(input));

@@ -14,20 +14,22 @@ constexpr std::size_t kMaxGraphText = std::size_t{1} << 30;
 
 }  // namespace
 
-GraphParser::GraphParser(std::string_view text, const Registry& registry,
-                         std::span<const NamedFunction> functions)
-    : text_(text, std::string(kSubject), kMaxGraphText),
-      size_(text.size()),
+GraphParser::GraphParser(TextCursor& text, std::size_t size, const Registry& registry,
+                         std::span<const NamedFunction> functions, Tapes& tapes, int depth)
+    : text_(text),
+      size_(size),
+      depth_(depth),
       functions_(functions),
+      tapes_(tapes),
       graph_("graph", registry) {}
 
 SymbolicGraph GraphParser::run() {
   text_.next_statement();
   header();
   end_statement();
-  while (!text_.at_end()) {
+  while (depth_ > 1 ? !text_.peek("}") : !text_.at_end()) {
     statement();
-    end_statement();
+    if (depth_ == 1 || !text_.peek("}")) end_statement();
   }
   for (const Edge& edge : edges_)
     build(edge.before.at, [&] { graph_.order(node_named(edge), edge.after); });
@@ -152,7 +154,9 @@ void GraphParser::finish(NodeSymbol node) {
 SymbolicGraph parse_graph(std::string_view text, const Registry& registry,
                           std::span<const NamedFunction> functions) {
   try {
-    return graph_text::GraphParser(text, registry, functions).run();
+    TextCursor cursor(text, std::string(graph_text::kSubject), graph_text::kMaxGraphText);
+    Tapes tapes;
+    return graph_text::GraphParser(cursor, text.size(), registry, functions, tapes).run();
   } catch (const StatusError&) {
     throw;
   } catch (const Error& e) {

@@ -22,6 +22,8 @@ NodeSymbol GraphParser::value(ReadName head) {
     if (head.text == "copy") return copy(head);
     if (head.text == "fill") return fill(head);
     if (head.text == "function") return function(head);
+    if (head.text == "while") return loop(head);
+    if (head.text == "case") return branches(head);
     return declare(head);
   }
   return command(head);
@@ -116,7 +118,8 @@ NodeSymbol GraphParser::function(const ReadName& head) {
   if (mode_ == Mode::define)
     text_.fail(head.at, "a function writes symbols that are declared: expected '<-', got '='");
   const auto found = std::ranges::find(functions_, called.text, &NamedFunction::name);
-  if (found == functions_.end()) {
+  const std::optional<NamedFunction> of_tape = tape_function(called.text, tapes_);
+  if (found == functions_.end() && !of_tape) {
     std::vector<std::string> known;
     for (const NamedFunction& f : functions_) known.push_back(f.name);
     text_.fail(called.at,
@@ -124,7 +127,9 @@ NodeSymbol GraphParser::function(const ReadName& head) {
   }
   const std::vector<TensorSymbol> inputs = find_all(call.inputs);
   const std::vector<TensorSymbol> outputs = find_all(targets_);
-  return build(head.at, [&] { return graph_.call(*found, inputs, outputs); });
+  return build(head.at, [&] {
+    return graph_.call(found != functions_.end() ? *found : *of_tape, inputs, outputs);
+  });
 }
 
 NodeSymbol GraphParser::command(const ReadName& op) {

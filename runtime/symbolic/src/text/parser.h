@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "gradient/tape.h"
 #include "mote/runtime/status.h"
 #include "mote/symbolic/text.h"
 #include "text/read_call.h"
@@ -24,8 +25,8 @@ inline constexpr std::string_view kSubject = "graph text";
 
 class GraphParser {
  public:
-  GraphParser(std::string_view text, const Registry& registry,
-              std::span<const NamedFunction> functions);
+  GraphParser(TextCursor& text, std::size_t size, const Registry& registry,
+              std::span<const NamedFunction> functions, Tapes& tapes, int depth = 1);
 
   SymbolicGraph run();
 
@@ -77,13 +78,21 @@ class GraphParser {
   NodeSymbol copy(const ReadName& head);
   NodeSymbol fill(const ReadName& head);
   NodeSymbol function(const ReadName& head);
+  NodeSymbol loop(const ReadName& head);
+  NodeSymbol branches(const ReadName& head);
+  SymbolicGraph braced_graph();
+  std::vector<TensorSymbol> symbols_in_brackets();
+  /// Adds the loop or case..of, which writes the statement's symbols.
+  NodeSymbol add_control(NodeInfo node, std::size_t at);
   NodeSymbol command(const ReadName& op);
   /// Gives a new node's outputs the names of the statement, and leaves out the others.
   void name_outputs(NodeSymbol node);
 
-  TextCursor text_;
+  TextCursor& text_;
   std::size_t size_;
+  int depth_;  ///< of graphs around, and this one
   std::span<const NamedFunction> functions_;
+  Tapes& tapes_;  ///< of the whole text
   SymbolicGraph graph_;
   std::int64_t gaps_ = kMaxConstantGaps;
   std::vector<ReadName> outputs_;

@@ -10,6 +10,7 @@
 #include "mote/symbolic/text.h"
 #include "tensor/number_text.h"
 #include "text/elements.h"
+#include "text/print_control.h"
 #include "text/words.h"
 
 namespace mote {
@@ -39,6 +40,7 @@ class GraphPrinter {
     name_symbols();
     std::vector<std::string> texts;
     texts.reserve(graph_.node_count());
+    with_graphs_ = false;
     for (const NodeInfo& node : graph_.nodes()) {
       texts.emplace_back();
       if (node.removed) continue;
@@ -228,6 +230,8 @@ class GraphPrinter {
       case NodeKind::function:
         return "function " + quoted_text(node.function->name) + "(" + symbol_list(node.inputs) +
                ")";
+      case NodeKind::control:
+        return control_text(node, names_, with_graphs_);
       case NodeKind::command:
         break;
     }
@@ -303,6 +307,7 @@ class GraphPrinter {
   std::vector<std::string> names_;   ///< of symbols
   std::vector<std::string> labels_;  ///< of nodes: "@name"
   std::vector<std::string> heads_;   ///< of nodes: "@name: "
+  bool with_graphs_ = true;          ///< print those of loops and branches
   std::string text_;
 };
 

@@ -14,8 +14,8 @@
 namespace mote::graph_text {
 
 /// The words that open a value and are no op's name; an op of that name stands in quotes.
-inline constexpr std::array<std::string_view, 6> kBuiltIn = {"tensor", "zeros", "constant",
-                                                             "copy",   "fill",  "function"};
+inline constexpr std::array<std::string_view, 8> kBuiltIn = {
+    "tensor", "zeros", "constant", "copy", "fill", "function", "while", "case"};
 inline constexpr std::array kViews = {ViewKind::slice, ViewKind::select, ViewKind::permute,
                                       ViewKind::broadcast, ViewKind::reshape};
 

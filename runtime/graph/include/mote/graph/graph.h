@@ -25,6 +25,7 @@
 
 #include "mote/base/arithmetic.h"
 #include "mote/base/export.h"
+#include "mote/graph/control.h"
 #include "mote/graph/schedule.h"
 #include "mote/runtime/command.h"
 #include "mote/runtime/context.h"
@@ -66,6 +67,50 @@ struct NodeOptions {
   std::vector<const mote_backend*> backends = {};
 };
 
+/// A tensor of the graph around a sub-graph, and the placeholder of the sub-graph that has its
+/// memory.
+struct OuterTensor {
+  GraphTensor outer;
+  GraphTensor inner;
+};
+
+/// A loop. All handles are of its body.
+struct WhileLoop {
+  /// The loop goes on while this is not 0: a bool or an integer of one element. The nodes that
+  /// write it are among the evaluated ones.
+  GraphTensor condition = {};
+  ConditionFunction function = {};        ///< in place of the tensor
+  std::vector<GraphTensor> reads = {};    ///< what the function gets
+  std::vector<GraphNode> evaluated = {};  ///< these, and all before them, run before it is asked
+  GraphTensor counter = {};               ///< an i64[] that gets the number of each iteration
+  std::int64_t limit = kNoLimit;          ///< of iterations; one more is an error
+};
+
+/// A choice among branches. All handles are of the graph that the node is in.
+struct CaseOf {
+  /// The number of the branch: an integer of one element, or a bool, which is 0 or 1.
+  GraphTensor index = {};
+  BranchFunction function = {};         ///< in place of the tensor
+  std::vector<GraphTensor> reads = {};  ///< what the function gets
+  bool must_run = false;                ///< a negative index is an error
+};
+
+class Graph;
+
+/// A branch of a case..of, and the tensors around that it uses.
+struct GraphBranch;
+
+/// Memory that is chosen anew as the graph runs. At position p it is that of first[p], or else of
+/// cycle[(p - first.size()) % cycle.size()]; all have one form.
+struct TensorChoice {
+  std::vector<GraphTensor> first = {};
+  std::vector<GraphTensor> cycle = {};
+  /// A loop or case..of of this graph: from its end on, the position is the number of iterations
+  /// that it ran, or 1 more than the index of the branch (0 if none ran). A default one stands for
+  /// the loop that this graph is the body of: the position is the number of the iteration.
+  GraphNode by = {};
+};
+
 struct GraphOptions {
   /// The source of backends, workspace, measured times and threads; it must outlive the graph. A
   /// graph of one stream on the host needs none.
@@ -85,6 +130,7 @@ struct GraphStatistics {
   /// The number of kernels chosen since the graph was made: one for nodes of one command whose
   /// tensors have the same forms.
   std::size_t prepared = 0;
+  std::size_t sub_graphs = 0;  ///< bodies of loops and branches, at any depth
 };
 
 struct GraphTrace;
@@ -115,6 +161,9 @@ class Graph {
   GraphTensor view(GraphTensor of, std::int64_t byte_offset, const TensorForm& form,
                    std::string_view name = {});
 
+  /// Adds a tensor whose memory is one of several, without a copy of any byte.
+  GraphTensor choice(const TensorChoice& choice, std::string_view name = {});
+
   /// Gives a placeholder its memory, also after another one. The form must be the placeholder's.
   /// The prepared calls stay: the next run moves pointers only, in all nodes that use it or views
   /// of it. That run is refused if the memory overlaps memory that find_order() took for another,
@@ -143,6 +192,20 @@ class Graph {
                  std::span<const GraphTensor> writes, const NodeOptions& options = {});
   GraphNode call(NodeFunction function, std::initializer_list<GraphTensor> reads,
                  std::initializer_list<GraphTensor> writes, const NodeOptions& options = {});
+  /// Adds a loop. In each iteration the evaluated nodes of the body run, then it is asked whether
+  /// to go on, then the other nodes run: the body runs whole n times, and its evaluated nodes n + 1
+  /// times. The body's edges are those that it has. Whatever of its tensors outlives an iteration
+  /// is in memory, so that what is carried over is written where the next iteration reads it, or is
+  /// a choice(). Errors name the node and the iteration. The body is a part of this graph from then
+  /// on; the memory of its tensors counts in find_order().
+  GraphNode add_while(Graph body, const WhileLoop& loop, std::span<const OuterTensor> tensors,
+                      const NodeOptions& options = {});
+  GraphNode add_while(Graph body, const WhileLoop& loop, std::initializer_list<OuterTensor> tensors,
+                      const NodeOptions& options = {});
+  /// Adds a node that runs one of the branches, or none. An index that is no branch's is an error
+  /// if it is not negative.
+  GraphNode add_case_of(std::vector<GraphBranch> branches, const CaseOf& choice,
+                        const NodeOptions& options = {});
   /// Removes a node and its edges; its handle is dead.
   void remove(GraphNode node);
 
@@ -160,6 +223,9 @@ class Graph {
   /// Returns the nodes and edges as numbers: node n is nodes()[n]. Weights are measured times, in
   /// nanoseconds, once autotune() has measured all commands.
   ScheduleProblem schedule_problem() const;
+  /// Makes the nodes run one after the other on one stream of each device, in the order of addition
+  /// as far as edges allow, whatever the options say: for a sub-graph whose memory is planned so.
+  void run_one_by_one();
   /// Chooses kernels, by the forms of their tensors, and a schedule. Placeholders may be bound
   /// later. Throws for a cycle, for a node whose command is not legal, for an intermediate tensor
   /// that nothing writes.
@@ -187,7 +253,9 @@ class Graph {
   /// begins after the run. One of the graph's streams is the caller's, if it is on a device of the
   /// graph. An error is the stream's. The graph must outlive the run. Runs that share nodes, or
   /// have nodes with a path between them, run in the order in which they are given, also on
-  /// different streams.
+  /// different streams. The nodes of loops and branches are put on streams as those of the graph
+  /// are; but a graph that has some runs its nodes one after the other if it is given to a stream,
+  /// or traced.
   void run(Stream& stream);
   void run(GraphPart part, Stream& stream);
   /// Makes the runs under way end before the next node that has not begun, with the error "graph:
@@ -213,6 +281,11 @@ class Graph {
   GraphNode add_fill(GraphTensor y, std::int64_t value, const NodeOptions& options);
 
   std::unique_ptr<State> state_;  ///< null after a move
+};
+
+struct GraphBranch {
+  Graph graph;
+  std::vector<OuterTensor> tensors = {};
 };
 
 }  // namespace mote

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -70,9 +71,11 @@ enum class NodeKind : std::uint8_t {
   copy,      ///< the elements of its input in the form of its output, cast as copy() does
   fill,      ///< one value
   function,  ///< the caller's code
+  control,   ///< a loop or a case..of (control.h)
 };
 
 class SymbolicGraph;
+struct ControlInfo;
 
 /// A node of a caller's code whose gradient is asked for. Inputs and outputs are the node's.
 struct FunctionCall {
@@ -104,8 +107,21 @@ struct NodeInfo {
   ShortList outputs = {};  ///< likewise
   ShortList after = {};    ///< indices of nodes that are done before, without data
   std::shared_ptr<const NamedFunction> function = {};
+  std::shared_ptr<const ControlInfo> control = {};
   double value = 0;  ///< of a fill
   std::string name;  ///< empty if it has none
+};
+
+struct WhileOptions {
+  bool has_counter = false;  ///< the body's last input is an i64[]: the number of the iteration
+  std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< one more is an error
+};
+
+/// A branch of a case..of, and what its inputs are in the graph around.
+struct CaseBranch {
+  CaseBranch(SymbolicGraph of, std::vector<TensorSymbol> given);
+  std::shared_ptr<SymbolicGraph> graph;
+  std::vector<TensorSymbol> inputs;
 };
 
 class SymbolicGraph {
@@ -120,6 +136,7 @@ class SymbolicGraph {
   ~SymbolicGraph() = default;
 
   const std::string& name() const { return name_; }
+  void rename_graph(std::string_view name) { name_ = name; }
   const Registry& registry() const { return *registry_; }
   std::uint32_t identity() const { return identity_; }
   /// Grows with each change of the structure.
@@ -177,6 +194,23 @@ class SymbolicGraph {
   NodeSymbol fill(TensorSymbol y, double value);
   NodeSymbol call(NamedFunction function, std::span<const TensorSymbol> inputs,
                   std::span<const TensorSymbol> outputs);
+  /// Adds a loop: the body's outputs are the next values of its first inputs, and last the
+  /// condition (control.h). The node's outputs are the values that those inputs have when the
+  /// condition is 0, the given ones if that is at once. Throws StatusError, with both forms, if
+  /// what is carried over has not the form of its input.
+  NodeSymbol add_while(SymbolicGraph body, std::span<const TensorSymbol> inputs,
+                       const WhileOptions& options = {});
+  NodeSymbol add_while(SymbolicGraph body, std::initializer_list<TensorSymbol> inputs,
+                       const WhileOptions& options = {});
+  /// Adds a choice of one branch by its index, a bool or an integer of one element; none runs if it
+  /// is negative: then the outputs are the symbols `otherwise`, and an error where that is left
+  /// out.
+  NodeSymbol add_case_of(TensorSymbol index, std::vector<CaseBranch> branches,
+                         std::span<const TensorSymbol> otherwise = {});
+  /// Adds a node with the same graphs, which may be one of another graph. Outputs that are given
+  /// are existing tensors, which nothing else writes.
+  NodeSymbol add_control_like(const NodeInfo& node, std::span<const TensorSymbol> inputs,
+                              std::span<const TensorSymbol> outputs = {});
   /// Makes `after` begin when `before` is done, though no tensor says so. A cycle that results is
   /// found when the order is asked for.
   void order(NodeSymbol before, NodeSymbol after);
@@ -246,6 +280,8 @@ class SymbolicGraph {
   void set_after(NodeSymbol node, std::span<const NodeSymbol> before);
   /// Makes the node a recomputation of segment `segment`.
   void mark_recomputed(NodeSymbol node, std::uint32_t segment);
+  /// Gives a loop or case..of other graphs, with as many inputs and outputs of the same forms.
+  void set_control(NodeSymbol node, std::shared_ptr<const ControlInfo> control);
   /// Turns a symbol that nothing writes any more into a constant of the same form.
   void make_constant(TensorSymbol symbol, const Tensor& value);
 
@@ -262,6 +298,7 @@ class SymbolicGraph {
   std::uint32_t checked(NodeSymbol node) const;
   std::uint32_t new_symbol(SymbolInfo info);
   NodeSymbol new_node(NodeInfo info);
+  NodeSymbol add_control(NodeInfo node);
   ShortList checked_inputs(std::span<const TensorSymbol> inputs) const;
   /// writer() says what would write the outputs, for messages.
   using Writer = std::function<std::string()>;
@@ -303,5 +340,8 @@ class SymbolicGraph {
   std::unique_ptr<detail::AttributeTable> attributes_ = std::make_unique<detail::AttributeTable>();
   std::shared_ptr<detail::DependencyCache> dependencies_;  ///< of this graph only
 };
+
+inline CaseBranch::CaseBranch(SymbolicGraph of, std::vector<TensorSymbol> given)
+    : graph(std::make_shared<SymbolicGraph>(std::move(of))), inputs(std::move(given)) {}
 
 }  // namespace mote

@@ -14,6 +14,16 @@
 //     q = copy(x, f16[32,784])                  # also: p <- copy(v)
 //     k = fill(f32[4], 1.5)                     # also: p <- fill(1.5)
 //     p <- function "mine"(x, _)                # the caller's code, by name
+//     i, a = while (k, x) limit 9 {             # control.h; "counter" if the body counts
+//       graph step(i i64[], a f32[4]) -> (j, b, go)
+//         …
+//     }
+//     d = case (i) else (a) of (a, r) {         # a branch and its inputs, for each index
+//       graph one(a f32[4], r f32[4]) -> (c)
+//         …
+//     } of () {
+//       …
+//     }
 //     @step: p <- relu(z) recompute 2 after h   # a node's name, its segment, order-only edges
 //     r = add(n, s) after @step                 # after the node that is named step
 //
@@ -42,6 +52,7 @@ std::vector<std::string> node_texts(const SymbolicGraph& graph);
 /// StatusError "graph text: line 3, column 7: what, got, expected". It does not verify the graph
 /// (dependencies.h). Time and memory are in proportion to the text, but that constants with gaps
 /// between their elements may take kMaxConstantGaps bytes more, together.
+/// Graphs are at most kMaxNesting (control.h) deep inside each other.
 SymbolicGraph parse_graph(std::string_view text, const Registry& registry = Registry::global(),
                           std::span<const NamedFunction> functions = {});
 

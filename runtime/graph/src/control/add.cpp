@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adds loops, branches and choices to a graph: checks what they name, and finds which tensors of
+// the graph around a sub-graph reads and writes.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "state.h"
+
+namespace mote {
+
+using graph::ControlWork;
+using graph::InUse;
+using graph::kNone;
+using graph::refuse;
+using graph::TensorKind;
+using graph::TensorRecord;
+
+namespace {
+
+bool is_decision(const TensorForm& form) {
+  return !is_real(form.dtype) && form.element_count() == 1;
+}
+
+std::uint32_t decision(const Graph::State& state, GraphTensor tensor, const char* op,
+                       const char* what) {
+  const std::uint32_t index = state.index_of(tensor, op);
+  if (!is_decision(state.tensors[index].form->form))
+    refuse(std::string(op) + ": the " + what +
+           " must be a bool or an integer of one element, got " + state.text_of_tensor(index));
+  return index;
+}
+
+std::vector<std::uint32_t> indices(const Graph::State& state, std::span<const GraphTensor> tensors,
+                                   const char* op) {
+  std::vector<std::uint32_t> list;
+  for (const GraphTensor& t : tensors) list.push_back(state.index_of(t, op));
+  return list;
+}
+
+/// Returns the sub-graph, whose placeholders it links to tensors of the graph around.
+graph::SubGraph linked(Graph::State& state, const Graph& sub, std::span<const OuterTensor> tensors,
+                       const char* op) {
+  const Graph::State& inside = sub.state();
+  graph::SubGraph made{.state = nullptr, .links = {}};
+  std::vector<bool> is_linked(inside.tensors.size());
+  for (const OuterTensor& t : tensors) {
+    const graph::Link link{state.index_of(t.outer, op), inside.index_of(t.inner, op)};
+    const TensorRecord& inner = inside.tensors[link.inner];
+    const auto what = [&] { return std::string(op) + ": " + inside.text_of_tensor(link.inner); };
+    if (inner.kind != TensorKind::placeholder)
+      refuse(what() + " is no placeholder of the sub-graph");
+    if (inner.form->form != state.tensors[link.outer].form->form)
+      refuse(what() + " stands for " + state.text_of_tensor(link.outer) +
+             ", which has another form");
+    if (is_linked[link.inner]) refuse(what() + " stands for two tensors");
+    is_linked[link.inner] = true;
+    made.links.push_back(link);
+  }
+  for (std::uint32_t t = 0; t < inside.tensors.size(); ++t) {
+    const TensorRecord& inner = inside.tensors[t];
+    if (inner.kind == TensorKind::placeholder && !is_linked[t] && !inner.has_memory)
+      refuse(std::string(op) + ": the placeholder " + inside.text_of_tensor(t) +
+             " of the sub-graph stands for no tensor");
+  }
+  return made;
+}
+
+/// The tensors of a graph around that sub-graphs read and write, each once.
+class Operands {
+ public:
+  void read(std::uint32_t outer) { add(reads_, outer); }
+  void write(std::uint32_t outer) { add(writes_, outer); }
+  /// Adds those of a sub-graph.
+  void add_sub(const Graph::State& sub, const graph::SubGraph& links, const ControlWork& work) {
+    std::vector<std::uint8_t> used(sub.tensors.size());
+    const auto use = [&](std::uint32_t t, std::uint8_t how) {
+      if (t == kNone) return;
+      graph::each_memory(sub, t,
+                         [&](std::uint32_t memory) { used[sub.tensors[memory].root] |= how; });
+    };
+    for (const graph::NodeRecord& node : sub.nodes)
+      if (!node.removed)
+        graph::each_operand(node, [&](std::uint32_t t, bool writes) { use(t, writes ? 2 : 1); });
+    if (work.is_loop) {
+      use(work.tensor, 1);
+      for (const std::uint32_t t : work.reads) use(t, 1);
+      use(work.counter, 2);
+    }
+    for (const graph::Link& link : links.links) {
+      if ((used[link.inner] & 1U) != 0) read(link.outer);
+      if ((used[link.inner] & 2U) != 0) write(link.outer);
+    }
+  }
+  const std::vector<std::uint32_t>& reads() const { return reads_; }
+  const std::vector<std::uint32_t>& writes() const { return writes_; }
+
+ private:
+  static void add(std::vector<std::uint32_t>& list, std::uint32_t t) {
+    if (std::ranges::find(list, t) == list.end()) list.push_back(t);
+  }
+  std::vector<std::uint32_t> reads_, writes_;
+};
+
+GraphNode add_control(Graph::State& state, ControlWork work, const Operands& operands,
+                      const NodeOptions& options) {
+  if (state.nodes.size() >= kNone) refuse("add: it has too many nodes");
+  graph::NodeRecord node{.work = {},
+                         .operands = operands.reads(),
+                         .input_count = static_cast<std::uint32_t>(operands.reads().size()),
+                         .index = static_cast<std::uint32_t>(state.nodes.size()),
+                         .options = options};
+  node.operands.insert(node.operands.end(), operands.writes().begin(), operands.writes().end());
+  node.work = graph::ControlNode{std::make_shared<const ControlWork>(std::move(work))};
+  for (const std::uint32_t y : node.outputs())
+    graph::each_memory(state, y, [&](std::uint32_t memory) {
+      if (state.root_of(memory).kind == TensorKind::constant)
+        refuse(graph::text_of(node) + " writes the constant " + state.text_of_tensor(memory));
+    });
+  state.nodes.push_back(std::move(node));
+  state.prepared.is_current = false;
+  return {state.id, state.nodes.back().index};
+}
+
+void check_one(bool has_tensor, bool has_function, const char* op, const char* what) {
+  if (has_tensor == has_function)
+    refuse(std::string(op) + ": it needs " + what + (has_tensor ? ", got both" : ", got neither"));
+}
+
+/// Adds the nodes that write the condition to those that are evaluated.
+void evaluate_condition(const Graph::State& inside, ControlWork& work) {
+  if (work.tensor == kNone) return;
+  std::vector<bool> asked(inside.tensors.size());
+  graph::each_memory(inside, work.tensor,
+                     [&](std::uint32_t t) { asked[inside.tensors[t].root] = true; });
+  for (const graph::NodeRecord& node : inside.nodes) {
+    bool writes_it = false;
+    if (!node.removed)
+      graph::each_operand(node, [&](std::uint32_t t, bool writes) {
+        if (writes)
+          graph::each_memory(inside, t, [&](std::uint32_t memory) {
+            writes_it = writes_it || asked[inside.tensors[memory].root];
+          });
+      });
+    if (writes_it && std::ranges::find(work.evaluated, node.index) == work.evaluated.end())
+      work.evaluated.push_back(node.index);
+  }
+}
+
+}  // namespace
+
+GraphNode Graph::add_while(Graph body, const WhileLoop& loop, std::span<const OuterTensor> tensors,
+                           const NodeOptions& options) {
+  constexpr const char* kOp = "add_while";
+  const InUse use(state_, kOp);
+  check_one(loop.condition != GraphTensor{}, loop.function != nullptr, kOp,
+            "a condition or a function");
+  if (loop.limit < 0)
+    refuse("add_while: the limit must be at least 0, got " + std::to_string(loop.limit));
+  ControlWork work;
+  work.subs.push_back(linked(*state_, body, tensors, kOp));
+  const Graph::State& inside = body.state();
+  if (loop.condition != GraphTensor{})
+    work.tensor = decision(inside, loop.condition, kOp, "condition");
+  if (loop.function)
+    work.function = [ask = loop.function](LoopCounters counters, std::span<const Tensor> reads) {
+      return std::int64_t{ask(counters, reads) ? 1 : 0};
+    };
+  work.reads = indices(inside, loop.reads, kOp);
+  for (const GraphNode& node : loop.evaluated) work.evaluated.push_back(inside.index_of(node, kOp));
+  evaluate_condition(inside, work);
+  work.limit = loop.limit;
+  if (loop.counter != GraphTensor{}) {
+    work.counter = inside.index_of(loop.counter, kOp);
+    const TensorForm& form = inside.tensors[work.counter].form->form;
+    if (form.dtype != DType::i64 || form.shape.size() != 0 || !form.is_on_host())
+      refuse("add_while: the counter must be i64[] on the host, got " +
+             inside.text_of_tensor(work.counter));
+  }
+  Operands operands;
+  operands.add_sub(inside, work.subs[0], work);
+  const GraphNode node = add_control(*state_, work, operands, options);
+  work.subs[0].state = graph::adopt(*state_, std::move(body.state_));
+  state_->nodes.back().work =
+      graph::ControlNode{std::make_shared<const ControlWork>(std::move(work))};
+  return node;
+}
+
+GraphNode Graph::add_while(Graph body, const WhileLoop& loop,
+                           std::initializer_list<OuterTensor> tensors, const NodeOptions& options) {
+  return add_while(std::move(body), loop, std::span(tensors.begin(), tensors.size()), options);
+}
+
+GraphNode Graph::add_case_of(std::vector<GraphBranch> branches, const CaseOf& choice,
+                             const NodeOptions& options) {
+  constexpr const char* kOp = "add_case_of";
+  const InUse use(state_, kOp);
+  check_one(choice.index != GraphTensor{}, choice.function != nullptr, kOp,
+            "an index or a function");
+  if (branches.empty()) refuse("add_case_of: it has no branches");
+  ControlWork work;
+  work.is_loop = false;
+  Operands operands;
+  if (choice.index != GraphTensor{}) {
+    work.tensor = decision(*state_, choice.index, kOp, "index");
+    operands.read(work.tensor);
+  }
+  work.function = choice.function;
+  work.must_run = choice.must_run;
+  work.reads = indices(*state_, choice.reads, kOp);
+  for (const std::uint32_t t : work.reads) operands.read(t);
+  for (const GraphBranch& branch : branches) {
+    work.subs.push_back(linked(*state_, branch.graph, branch.tensors, kOp));
+    operands.add_sub(branch.graph.state(), work.subs.back(), work);
+  }
+  const GraphNode node = add_control(*state_, work, operands, options);
+  for (std::size_t k = 0; k < branches.size(); ++k)
+    work.subs[k].state = graph::adopt(*state_, std::move(branches[k].graph.state_));
+  state_->nodes.back().work =
+      graph::ControlNode{std::make_shared<const ControlWork>(std::move(work))};
+  return node;
+}
+
+GraphTensor Graph::choice(const TensorChoice& choice, std::string_view name) {
+  const InUse use(state_, "choice");
+  graph::ChoiceRecord record;
+  record.first = indices(*state_, choice.first, "choice");
+  record.cycle = indices(*state_, choice.cycle, "choice");
+  std::vector<std::uint32_t> all = record.first;
+  all.insert(all.end(), record.cycle.begin(), record.cycle.end());
+  if (all.empty()) refuse("choice: '" + std::string(name) + "' is among no tensors");
+  if (choice.by != GraphNode{}) {
+    record.by = state_->index_of(choice.by, "choice");
+    if (graph::control_of(state_->nodes[record.by]) == nullptr)
+      refuse("choice: " + graph::text_of(state_->nodes[record.by]) + " is no loop and no case..of");
+  }
+  const TensorRecord& first = state_->tensors[all.front()];
+  for (const std::uint32_t t : all)
+    if (state_->tensors[t].form->form != first.form->form)
+      refuse("choice: " + state_->text_of_tensor(all.front()) + " and " +
+             state_->text_of_tensor(t) + " have different forms");
+  TensorRecord made;
+  made.kind = TensorKind::choice;
+  made.form = first.form;
+  made.has_memory = first.has_memory;
+  made.data = first.data;
+  made.owner = first.owner;
+  made.root = static_cast<std::uint32_t>(state_->tensors.size());
+  made.choice = std::make_shared<const graph::ChoiceRecord>(std::move(record));
+  made.name = name;
+  state_->tensors.push_back(std::move(made));
+  return {state_->id, static_cast<std::uint32_t>(state_->tensors.size() - 1)};
+}
+
+}  // namespace mote

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors whose memory changes while a graph runs. A node that uses some keeps an operation for
+// each memory that they have had, so that going from one to the other is a search among a few and a
+// move, without the heap, and kernels that work in place only in some iterations are chosen for
+// each.
+#include <algorithm>
+
+#include "state.h"
+
+namespace mote::graph {
+
+void point_tensor(Graph::State& state, std::uint32_t root, const TensorRecord& at) {
+  TensorRecord& record = state.tensors[root];
+  record.has_memory = at.has_memory;
+  record.data = at.data;
+  if (record.owner != at.owner) record.owner = at.owner;
+  const auto views = state.views.find(root);
+  if (views == state.views.end()) return;
+  for (const std::uint32_t v : views->second) {
+    TensorRecord& view = state.tensors[v];
+    view.has_memory = record.has_memory;
+    view.data = record.data == nullptr ? nullptr : record.data + view.offset;
+    if (view.owner != record.owner) view.owner = record.owner;
+  }
+}
+
+namespace {
+
+/// Returns how many locations a root may be at.
+std::size_t locations_of(const Graph::State& state, std::uint32_t root) {
+  constexpr std::size_t kOfPlaceholder = 4;
+  const TensorRecord& record = state.tensors[root];
+  if (record.choice == nullptr) return kOfPlaceholder;
+  return record.choice->first.size() + record.choice->cycle.size();
+}
+
+}  // namespace
+
+void find_variables(Graph::State& state, std::vector<bool> is_root) {
+  Variables& v = state.prepared.variables;
+  v = {};
+  is_root.resize(state.tensors.size());
+  for (std::uint32_t t = 0; t < state.tensors.size(); ++t)
+    if (state.tensors[t].kind == TensorKind::choice) is_root[t] = true;
+  for (std::uint32_t t = 0; t < is_root.size(); ++t)
+    if (is_root[t]) v.roots.push_back(t);
+  v.is_root = std::move(is_root);
+  v.is_node.resize(state.nodes.size());
+  if (v.roots.empty()) return;
+  for (const NodeRecord& node : state.nodes) {
+    if (node.removed || std::holds_alternative<ControlNode>(node.work)) continue;
+    VariableNode made;
+    made.node = node.index;
+    bool varies = false;
+    each_operand(node, [&](std::uint32_t t, bool) {
+      const std::uint32_t root = state.tensors[t].root;
+      const TensorKind kind = state.tensors[root].kind;
+      if (kind != TensorKind::choice && kind != TensorKind::placeholder) return;
+      varies = varies || v.is_root[root];
+      if (std::ranges::find(made.roots, root) != made.roots.end()) return;
+      made.roots.push_back(root);
+      made.most += 2 * locations_of(state, root);
+    });
+    if (!varies) continue;
+    v.is_node[node.index] = true;
+    v.nodes.push_back(std::move(made));
+  }
+}
+
+namespace {
+
+bool is_at(const Graph::State& state, const VariableNode& node, const Variant& variant) {
+  for (std::size_t k = 0; k < node.roots.size(); ++k)
+    if (state.tensors[node.roots[k]].data != variant.at[k]) return false;
+  return true;
+}
+
+/// Makes the variant the node's operation.
+void take(Graph::State& state, VariableNode& node, std::size_t which) {
+  BoundOperation& operation = (*state.prepared.operations)[node.node];
+  if (node.current < node.variants.size())
+    node.variants[node.current].operation = std::move(operation);
+  operation = std::move(node.variants[which].operation);
+  node.current = which;
+}
+
+void point_node(Graph::State& state, VariableNode& node) {
+  Variables& v = state.prepared.variables;
+  const auto set_location = [&](Variant& variant) {
+    variant.at.clear();
+    for (const std::uint32_t root : node.roots) variant.at.push_back(state.tensors[root].data);
+    variant.used = ++v.uses;
+  };
+  if (node.variants.empty()) {  // the operation is as prepare() made it
+    node.variants.emplace_back();
+    bind_node(state, node.node);
+    return set_location(node.variants.back());
+  }
+  if (is_at(state, node, node.variants[node.current])) return;
+  for (std::size_t k = 0; k < node.variants.size(); ++k)
+    if (is_at(state, node, node.variants[k])) {
+      take(state, node, k);
+      node.variants[k].used = ++v.uses;
+      return;
+    }
+  std::size_t which = node.variants.size();
+  if (which < node.most) {
+    node.variants.emplace_back();
+  } else {
+    const auto oldest = std::ranges::min_element(node.variants, {}, &Variant::used);
+    which = static_cast<std::size_t>(oldest - node.variants.begin());
+  }
+  if (which != node.current) take(state, node, which);
+  node.variants[which].at.assign(node.roots.size(), nullptr);
+  bind_node(state, node.node);
+  set_location(node.variants[which]);
+}
+
+}  // namespace
+
+void refresh(Graph::State& state) {
+  PreparedGraph& p = state.prepared;
+  Variables& v = p.variables;
+  if (v.roots.empty()) return;
+  const std::lock_guard lock(p.choosing);
+  bool is_stale = v.is_stale;
+  for (const std::uint32_t root : v.roots) {
+    const TensorRecord& record = state.tensors[root];
+    if (record.choice == nullptr) continue;  // its sub-graph's entry has pointed it
+    const std::int64_t position =
+        record.choice->by == kNone ? p.iteration : p.results[record.choice->by];
+    const std::uint32_t chosen = record.choice->at(position);
+    if (chosen == kNone)
+      refuse("the choice " + state.text_of_tensor(root) + " has no tensor for position " +
+             std::to_string(position));
+    const TensorRecord& at = state.tensors[chosen];
+    if (at.data == record.data && at.has_memory == record.has_memory) continue;
+    point_tensor(state, root, at);
+    is_stale = true;
+  }
+  if (!is_stale) return;
+  v.is_stale = true;  // if what follows fails
+  for (VariableNode& node : v.nodes) point_node(state, node);
+  v.is_stale = false;
+}
+
+}  // namespace mote::graph

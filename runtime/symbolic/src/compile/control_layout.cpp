@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile/control_layout.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compile/layout.h"
+#include "mote/symbolic/dependencies.h"
+
+namespace mote {
+namespace {
+
+using Kind = ResultLocation::Kind;
+
+std::uint64_t bytes_of(const TensorForm& form) {
+  return static_cast<std::uint64_t>(element_count(form)) * size_of(form.dtype);
+}
+
+/// The origin of an output of a sub-graph.
+struct Source {
+  enum class Kind : std::uint8_t { input, constant, root };
+  Kind kind = Kind::root;
+  std::uint32_t index = 0;  ///< the number of the input, or the symbol
+};
+
+/// Finds where outputs come from, and gives those that are no whole tensors one of their own.
+class Sources {
+ public:
+  Sources(SymbolicGraph& graph, bool has_counter)
+      : graph_(graph), inputs_(input_indices(graph)), has_counter_(has_counter) {}
+
+  /// `may_share`: two outputs may be one root.
+  std::vector<Source> find(std::size_t count, bool may_share) {
+    std::vector<Source> sources;
+    std::vector<TensorSymbol> outputs = graph_.outputs();
+    for (std::size_t k = 0; k < count; ++k) {
+      Source source = source_of(outputs[k].index);
+      const auto is_same = [&](const Source& other) {
+        return source.kind == Source::Kind::root && other.kind == source.kind &&
+               other.index == source.index;
+      };
+      if (!may_share && std::ranges::any_of(sources, is_same)) source = copied(outputs[k].index);
+      if (source.kind == Source::Kind::root) outputs[k] = graph_.at(source.index);
+      sources.push_back(source);
+    }
+    graph_.set_outputs(outputs);
+    return sources;
+  }
+  std::uint64_t copied_bytes() const { return copied_; }
+
+ private:
+  Source source_of(std::uint32_t symbol) {
+    const SymbolInfo& info = graph_.symbols()[symbol];
+    const SymbolInfo& root = graph_.symbols()[info.root];
+    const bool is_whole = info.offset == 0 && info.form == root.form;
+    if (!is_whole) return copied(symbol);
+    if (root.kind == SymbolOrigin::constant) return {Source::Kind::constant, info.root};
+    if (root.kind == SymbolOrigin::input) {
+      const auto at =
+          static_cast<std::size_t>(std::ranges::find(inputs_, info.root) - inputs_.begin());
+      if (has_counter_ && at + 1 == inputs_.size()) return copied(symbol);
+      return {Source::Kind::input, static_cast<std::uint32_t>(at)};
+    }
+    if (writers(graph_)[info.root].empty()) {  // zeros, or no elements
+      const TensorSymbol own = graph_.tensor(info.form);
+      graph_.fill(own, 0);
+      return {Source::Kind::root, own.index};
+    }
+    // What an inner loop gives may be at one of several locations.
+    if (root.producer != kNoIndex && graph_.nodes()[root.producer].kind == NodeKind::control)
+      return copied(symbol);
+    return {Source::Kind::root, info.root};
+  }
+
+  Source copied(std::uint32_t symbol) {
+    const TensorForm form = graph_.symbols()[symbol].form;
+    const TensorSymbol own = graph_.tensor(form);
+    graph_.copy(graph_.at(symbol), own);
+    copied_ += bytes_of(form);
+    return {Source::Kind::root, own.index};
+  }
+
+  SymbolicGraph& graph_;
+  std::vector<std::uint32_t> inputs_;
+  bool has_counter_;
+  std::uint64_t copied_ = 0;
+};
+
+std::vector<std::uint32_t> symbols_of(const std::vector<SubLayout::Root>& roots) {
+  std::vector<std::uint32_t> symbols;
+  for (const SubLayout::Root& root : roots) symbols.push_back(root.symbol);
+  return symbols;
+}
+
+/// A tensor that a body computes and carries over, and how long it is needed.
+struct Ring {
+  std::uint32_t root = 0;
+  std::uint32_t delay = 0;            ///< the most iterations until it is read last
+  std::vector<std::uint32_t> oldest;  ///< the inputs that have it so long
+};
+
+class LoopLayout {
+ public:
+  LoopLayout(const ControlInfo& control, const CompileOptions& options, Context* context)
+      : control_(control), options_(options), context_(context) {}
+
+  ControlLayout make() {
+    SubLayout& body = layout_.subs.emplace_back();
+    body.graph = control_.graphs[0];
+    const std::size_t count = result_count(control_);
+    Sources finder(body.graph, control_.has_counter);
+    sources_ = finder.find(count, true);
+    layout_.copied_bytes = finder.copied_bytes();
+    for (std::uint32_t k = 0; k < count; ++k) follow(k);
+    for (const Ring& ring : rings_) body.roots.push_back({ring.root, {}});
+    body.layout = std::make_shared<GraphLayout>(
+        lay_out_body(body.graph, symbols_of(body.roots), options_, context_));
+    layout_.copied_bytes += body.layout->copied_bytes;
+    layout_.arena_bytes = body.layout->plan.total;
+    for (std::size_t r = 0; r < rings_.size(); ++r) add_slots(rings_[r], body.roots[r].slots);
+    for (std::uint32_t k = 0; k < count; ++k) layout_.results.push_back(locations(k));
+    return std::move(layout_);
+  }
+
+ private:
+  std::uint32_t carried_count() const { return static_cast<std::uint32_t>(sources_.size()); }
+
+  /// The way from a carried input back to what it was: the inputs that it has been.
+  struct Way {
+    std::vector<std::uint32_t> inputs;
+    std::size_t again = 0;  ///< where a circle begins; the number of inputs if there is none
+    Source end;             ///< if there is none
+  };
+  Way way_of(std::uint32_t k) const {
+    Way way;
+    for (;;) {
+      const auto seen = std::ranges::find(way.inputs, k);
+      if (seen != way.inputs.end()) {
+        way.again = static_cast<std::size_t>(seen - way.inputs.begin());
+        return way;
+      }
+      way.inputs.push_back(k);
+      way.end = sources_[k];
+      if (way.end.kind != Source::Kind::input || way.end.index >= carried_count()) break;
+      k = way.end.index;
+    }
+    way.again = way.inputs.size();
+    return way;
+  }
+
+  void follow(std::uint32_t k) {
+    const Way way = way_of(k);
+    if (way.again < way.inputs.size() || way.end.kind != Source::Kind::root) return;
+    auto ring = std::ranges::find(rings_, way.end.index, &Ring::root);
+    if (ring == rings_.end()) ring = rings_.insert(ring, {.root = way.end.index, .oldest = {}});
+    const auto delay = static_cast<std::uint32_t>(way.inputs.size());
+    if (delay > ring->delay) ring->oldest.clear();
+    ring->delay = std::max(ring->delay, delay);
+    if (delay == ring->delay) ring->oldest.push_back(k);
+  }
+
+  /// True if all that read the oldest value are done before the newest is written in its location.
+  bool replaces_oldest(const Ring& ring) const {
+    const SymbolicGraph& body = layout_.subs[0].graph;
+    if (body.symbols()[ring.root].kind != SymbolOrigin::tensor) return false;
+    const std::vector<bool> is_first =
+        ancestors(body, std::vector<TensorSymbol>{body.outputs().back()});
+    const IndexLists read = readers(body);
+    const IndexLists written = writers(body);
+    std::vector<std::size_t> location(body.node_count());
+    const std::vector<std::uint32_t>& order = layout_.subs[0].layout->order;
+    for (std::size_t p = 0; p < order.size(); ++p) location[order[p]] = p;
+    const std::vector<std::uint32_t> inputs = input_indices(body);
+    for (const std::uint32_t writer : written[ring.root]) {
+      // It is also written in the last iteration, which is not run to its end.
+      if (is_first[writer]) return false;
+      for (const std::uint32_t k : ring.oldest)
+        for (const std::uint32_t reader : read[inputs[k]])
+          if (location[reader] >= location[writer] ||
+              body.nodes()[reader].kind == NodeKind::control)
+            return false;
+    }
+    const auto is_condition = [&](std::uint32_t k) {
+      const std::uint32_t condition = body.output_indices().back();
+      return body.symbols()[condition].root == inputs[k];
+    };
+    return std::ranges::none_of(ring.oldest, is_condition);
+  }
+
+  void add_slots(const Ring& ring, std::vector<std::uint32_t>& slots) {
+    const std::uint32_t count = ring.delay + (replaces_oldest(ring) ? 0 : 1);
+    for (std::uint32_t k = 0; k < count; ++k) {
+      slots.push_back(static_cast<std::uint32_t>(layout_.slots.size()));
+      layout_.slots.push_back(layout_.subs[0].graph.symbols()[ring.root].form);
+    }
+  }
+
+  ResultLocations locations(std::uint32_t k) const {
+    const Way way = way_of(k);
+    ResultLocations result;
+    for (std::size_t j = 0; j < way.inputs.size(); ++j)
+      (j < way.again ? result.first : result.cycle).push_back({Kind::input, way.inputs[j]});
+    if (way.again < way.inputs.size()) return result;
+    if (way.end.kind == Source::Kind::input) {
+      result.cycle.push_back({Kind::input, way.end.index});
+    } else if (way.end.kind == Source::Kind::constant) {
+      result.cycle.push_back({Kind::constant, way.end.index});
+    } else {
+      const auto& roots = layout_.subs[0].roots;
+      for (const std::uint32_t slot :
+           std::ranges::find(roots, way.end.index, &SubLayout::Root::symbol)->slots)
+        result.cycle.push_back({Kind::slot, slot});
+    }
+    return result;
+  }
+
+  const ControlInfo& control_;
+  const CompileOptions& options_;
+  Context* context_;
+  ControlLayout layout_;
+  std::vector<Source> sources_;
+  std::vector<Ring> rings_;
+};
+
+ControlLayout lay_out_branches(const NodeInfo& node, const CompileOptions& options,
+                               Context* context) {
+  const ControlInfo& control = *node.control;
+  const std::size_t count = result_count(control);
+  ControlLayout layout;
+  layout.results.resize(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    layout.slots.push_back(control.graphs[0].symbols()[control.graphs[0].output_indices()[k]].form);
+    const bool has_other = node.inputs[1 + k] != kNoIndex;
+    layout.results[k].first.push_back(
+        has_other ? ResultLocation{Kind::input, static_cast<std::uint32_t>(1 + k)}
+                  : ResultLocation{Kind::slot, static_cast<std::uint32_t>(k)});
+  }
+  for (std::uint32_t g = 0; g < control.graphs.size(); ++g) {
+    SubLayout& branch = layout.subs.emplace_back();
+    branch.graph = control.graphs[g];
+    Sources finder(branch.graph, false);
+    const std::vector<Source> sources = finder.find(count, false);
+    for (std::uint32_t k = 0; k < count; ++k) {
+      ResultLocation location{Kind::slot, k};
+      if (sources[k].kind == Source::Kind::input)
+        location = {Kind::input,
+                    static_cast<std::uint32_t>(first_input(node, g)) + sources[k].index};
+      else if (sources[k].kind == Source::Kind::constant)
+        location = {Kind::constant, sources[k].index, g};
+      else
+        branch.roots.push_back({sources[k].index, {k}});
+      layout.results[k].first.push_back(location);
+    }
+    branch.layout = std::make_shared<GraphLayout>(
+        lay_out_body(branch.graph, symbols_of(branch.roots), options, context));
+    layout.copied_bytes =
+        std::max(layout.copied_bytes, finder.copied_bytes() + branch.layout->copied_bytes);
+    layout.arena_bytes = std::max(layout.arena_bytes, branch.layout->plan.total);
+  }
+  return layout;
+}
+
+}  // namespace
+
+ControlLayout lay_out_control(const NodeInfo& node, const CompileOptions& options,
+                              Context* context) {
+  return node.control->is_loop ? LoopLayout(*node.control, options, context).make()
+                               : lay_out_branches(node, options, context);
+}
+
+}  // namespace mote

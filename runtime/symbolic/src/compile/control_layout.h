@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides where the results of loops and branches are, so that no byte is copied: what a loop
+// carries over has one of several locations in turn, by the number of the iteration, and what a
+// case..of gives is where its branch has it.
+//
+// A tensor that iteration c of a body computes and that a later one reads d iterations afterwards
+// lies in a ring of d + 1 locations, at location c mod (d + 1); of d locations, if all that read
+// the oldest are done before it is written. The carried input is at the same location d iterations
+// later, and before that where the loop's own inputs are. Values that are only passed on from input
+// to input take turns.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "mote/symbolic/compile.h"
+#include "mote/symbolic/control.h"
+
+namespace mote {
+
+struct GraphLayout;
+
+/// A location of a result.
+struct ResultLocation {
+  enum class Kind : std::uint8_t {
+    input,    ///< the node's input `index`
+    slot,     ///< memory of the graph around, ControlLayout::slots[index]
+    constant  ///< the constant `index` of the graph that gives it
+  };
+  Kind kind = Kind::input;
+  std::uint32_t index = 0;
+  std::uint32_t graph = 0;  ///< of a constant
+};
+
+/// The location at position p is first[p], or cycle[(p - first.size()) % cycle.size()]:
+/// TensorChoice.
+struct ResultLocations {
+  std::vector<ResultLocation> first, cycle;
+};
+
+/// A body or a branch.
+struct SubLayout {
+  /// A root that lies in slots of the graph around: in iteration c in the one at c mod their
+  /// number.
+  struct Root {
+    std::uint32_t symbol;
+    std::vector<std::uint32_t> slots;
+  };
+  SymbolicGraph graph;  ///< with copies, where a result is only a part of a tensor
+  std::shared_ptr<GraphLayout> layout;
+  std::vector<Root> roots;
+};
+
+struct ControlLayout {
+  std::vector<SubLayout> subs;
+  std::vector<TensorForm> slots;
+  std::vector<ResultLocations> results;  ///< by output; of a loop also where its carried inputs are
+  std::uint64_t arena_bytes = 0;         ///< the most that one of the graphs needs
+  std::uint64_t copied_bytes = 0;        ///< in each iteration, or in the branch with the most
+  std::uint32_t arena_block = 0xFFFFFFFF;
+  std::vector<std::uint32_t> slot_blocks;
+};
+
+/// Lays out the graphs of a node, each on one stream.
+ControlLayout lay_out_control(const NodeInfo& node, const CompileOptions& options,
+                              Context* context);
+
+}  // namespace mote

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests loops and branches through mote/mote_graphs.h: powers, a branch by its index, misuse.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "graphs/c_api/c_graphs.h"
+
+namespace {
+
+using namespace mote::test;  // NOLINT(google-build-using-namespace)
+
+constexpr const char* kBody =
+    "graph step(x f32[2], w f32[2], c i64[]) -> (y, left)\n"
+    "  n = constant i64[] [3]\n"
+    "  left = sub(n, c)\n"
+    "  y = mul(x, w)\n";
+
+mote_symbol input(mote_symbolic* graph, const char* name) {
+  const std::int64_t shape[] = {2};
+  mote_symbol symbol = MOTE_NO_SYMBOL;
+  expect(mote_symbolic_input(graph, name, kReal, 1, shape, &symbol));
+  return symbol;
+}
+
+SymbolicHandle empty_graph() {
+  SymbolicHandle graph;
+  graph.set([&](mote_symbolic** g) { return mote_symbolic_create("g", g); });
+  return graph;
+}
+
+TEST(ControlC, ALoopComputesPowersAndHasAGradient) {
+  const SymbolicHandle graph = empty_graph();
+  const SymbolicHandle body = parsed(kBody);
+  const mote_symbol inputs[] = {input(graph, "x"), input(graph, "w")};
+  mote_while_options options{};
+  options.size = sizeof options;
+  options.has_counter = 1;
+  mote_symbol y = MOTE_NO_SYMBOL, gradient = MOTE_NO_SYMBOL;
+  expect(mote_symbolic_add_while(graph, body, inputs, 2, &options, &y, 1));
+  expect(mote_symbolic_gradient(graph, &y, 1, &inputs[1], 1, nullptr, &gradient));
+  const mote_symbol outputs[] = {y, gradient};
+  expect(mote_symbolic_set_outputs(graph, outputs, 2));
+  const ContextHandle context = made_context();
+  const ExecutableHandle executable = compiled(graph, context);
+  expect(mote_executable_bind(executable, inputs[0], made_tensor({2}, 5)));
+  expect(mote_executable_bind(executable, inputs[1], made_tensor({2}, 2)));
+  expect(mote_executable_run(executable));
+  EXPECT_EQ(output_of(executable, y), (std::vector<double>{40, 40}));
+  EXPECT_EQ(output_of(executable, gradient), (std::vector<double>{60, 60}));
+}
+
+TEST(ControlC, ALimitEndsALoop) {
+  const SymbolicHandle graph = empty_graph();
+  const SymbolicHandle body = parsed(kBody);
+  const mote_symbol inputs[] = {input(graph, "x"), input(graph, "w")};
+  mote_while_options options{};
+  options.size = sizeof options;
+  options.has_counter = options.has_limit = 1;
+  options.limit = 2;
+  mote_symbol y = MOTE_NO_SYMBOL;
+  expect(mote_symbolic_add_while(graph, body, inputs, 2, &options, &y, 1));
+  expect(mote_symbolic_set_outputs(graph, &y, 1));
+  const ContextHandle context = made_context();
+  const ExecutableHandle executable = compiled(graph, context);
+  for (const mote_symbol symbol : inputs)
+    expect(mote_executable_bind(executable, symbol, made_tensor({2}, 1)));
+  EXPECT_EQ(mote_executable_run(executable), MOTE_FAILED);
+  EXPECT_NE(std::string(mote_last_error()).find("its limit is 2"), std::string::npos)
+      << mote_last_error();
+}
+
+TEST(ControlC, ABranchIsChosenByItsIndex) {
+  const SymbolicHandle graph = parsed("graph g(x f32[2], k i64[]) -> (x)\n");
+  const mote_symbol x = named(graph, "x");
+  const SymbolicHandle doubled = parsed("graph a(x f32[2]) -> (y)\n  y = add(x, x)\n");
+  const SymbolicHandle negated = parsed("graph b(x f32[2]) -> (y)\n  y = neg(x)\n");
+  const mote_branch branches[] = {{doubled, &x, 1}, {negated, &x, 1}};
+  mote_symbol y = MOTE_NO_SYMBOL;
+  expect(mote_symbolic_add_case_of(graph, named(graph, "k"), branches, 2, &x, &y, 1));
+  expect(mote_symbolic_set_outputs(graph, &y, 1));
+  const ContextHandle context = made_context();
+  const ExecutableHandle executable = compiled(graph, context);
+  expect(mote_executable_bind(executable, x, made_tensor({2}, 3)));
+  const double expected[] = {3, 6, -3};
+  for (std::int64_t k = -1; k < 2; ++k) {
+    TensorHandle index;
+    index.set([&](mote_tensor** t) {
+      return mote_tensor_create(DLDataType{kDLInt, 64, 1}, 0, nullptr, t);
+    });
+    expect(mote_tensor_fill_real(index, static_cast<double>(k)));
+    expect(mote_executable_bind(executable, named(graph, "k"), index));
+    expect(mote_executable_run(executable));
+    EXPECT_EQ(output_of(executable, y), (std::vector<double>(2, expected[k + 1])));
+  }
+}
+
+TEST(ControlC, MisuseIsAnErrorInWords) {
+  const SymbolicHandle graph = empty_graph();
+  const SymbolicHandle body = parsed(kBody);
+  const mote_symbol inputs[] = {input(graph, "x"), input(graph, "w")};
+  mote_symbol y[2] = {MOTE_NO_SYMBOL, MOTE_NO_SYMBOL};
+  const auto says = [](mote_status status, const char* part) {
+    EXPECT_EQ(status, MOTE_INVALID);
+    EXPECT_NE(std::string(mote_last_error()).find(part), std::string::npos) << mote_last_error();
+  };
+  says(mote_symbolic_add_while(graph, nullptr, inputs, 2, nullptr, y, 1), "body");
+  says(mote_symbolic_add_while(graph, body, nullptr, 2, nullptr, y, 1), "inputs");
+  says(mote_symbolic_add_while(graph, body, inputs, 2, nullptr, y, 2), "room is for 2");
+  says(mote_symbolic_add_while(graph, body, inputs, 2, nullptr, y, 1), "takes 3 inputs, got 2");
+  mote_while_options options{};
+  says(mote_symbolic_add_while(graph, body, inputs, 2, &options, y, 1), "size");
+  says(mote_symbolic_add_case_of(graph, inputs[0], nullptr, 1, nullptr, y, 1), "branches");
+  says(mote_symbolic_add_case_of(graph, inputs[0], nullptr, 0, nullptr, y, 0), "no branches");
+}
+
+}  // namespace

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests the gradients of loops and branches: known derivatives, the unrolled graph's, nests.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "graphs/compile/control_values.h"
+#include "mote/symbolic/compile.h"
+#include "mote/symbolic/dependencies.h"
+#include "mote/symbolic/evaluate.h"
+#include "mote/symbolic/gradient.h"
+#include "mote/symbolic/text.h"
+
+namespace mote {
+namespace {
+
+using test::integer;
+using test::kPower;
+using test::scalar;
+using test::vector;
+
+/// The gradient of the sum of output `of` with respect to inputs, evaluated and compiled.
+std::vector<double> gradients_of(const std::string& text, const std::string& of,
+                                 const std::vector<std::string>& wrt,
+                                 const std::vector<std::pair<std::string, Tensor>>& inputs) {
+  SymbolicGraph g = parse_graph(text);
+  std::vector<TensorSymbol> symbols;
+  for (const std::string& name : wrt) symbols.push_back(g.find(name));
+  const std::vector<TensorSymbol> f = {g.find(of)};
+  const std::vector<TensorSymbol> grads = gradient(g, f, symbols);
+  g.set_outputs(grads);
+  verify(g);
+  std::vector<TensorBinding> bindings;
+  for (const auto& [name, value] : inputs) bindings.emplace_back(g.find(name), value);
+  const std::vector<Tensor> expected = evaluate(g, bindings, grads);
+  Context context;
+  std::vector<double> values;
+  for (const int streams : {1, 2}) {
+    Executable e = compile(g, {.outputs = grads, .streams = streams}, context);
+    for (int run = 0; run < 3; ++run) {
+      e.run(bindings);
+      for (std::size_t k = 0; k < grads.size(); ++k) {
+        const std::int64_t count = expected[k].element_count();
+        for (std::int64_t i = 0; i < count; ++i)
+          EXPECT_EQ(clone(e.output(grads[k])).reshape({count}).real_at({i}),
+                    expected[k].reshape({count}).real_at({i}))
+              << wrt[k] << "[" << i << "]";
+      }
+    }
+  }
+  for (const Tensor& x : expected) {
+    const std::int64_t count = x.element_count();
+    for (std::int64_t i = 0; i < count; ++i) values.push_back(x.reshape({count}).real_at({i}));
+  }
+  return values;
+}
+
+TEST(ControlGradient, OfALoopOfAnyNumberOfIterations) {
+  for (const std::int64_t n : {0, 1, 2, 3, 5}) {
+    const std::vector<double> grads = gradients_of(
+        kPower, "z", {"x", "y"}, {{"x", vector(2, 2)}, {"y", vector(1, 2)}, {"n", integer(n)}});
+    const auto exponent = static_cast<double>(n);
+    EXPECT_EQ(grads[0], exponent * std::pow(2.0, exponent - 1));
+    EXPECT_EQ(grads[1], 2 * exponent * std::pow(3.0, exponent - 1));
+    EXPECT_EQ(grads[2], std::pow(2.0, exponent));
+    EXPECT_EQ(grads[3], std::pow(3.0, exponent));
+  }
+}
+
+TEST(ControlGradient, OfALoopThatEndsByItsData) {
+  // Newton's iteration for the square root: the derivative is 1 / (2 sqrt(a)).
+  const char* const text = R"(graph newton(a f32[], start f32[]) -> (root)
+  root = while (start, a) limit 100 {
+    graph step(x f32[], a f32[]) -> (next, go)
+      square = mul(x, x)
+      error = sub(square, a)
+      distance = abs(error)
+      allowed = constant f32[] [1e-05]
+      excess = sub(distance, allowed)
+      positive = relu(excess)
+      go = copy(positive, bool[])
+      quotient = div(a, x)
+      sum = add(x, quotient)
+      half = constant f32[] [0.5]
+      next = mul(sum, half)
+  }
+)";
+  const std::vector<double> grads =
+      gradients_of(text, "root", {"a", "start"}, {{"a", scalar(9)}, {"start", scalar(1)}});
+  EXPECT_NEAR(grads[0], 1.0 / 6, 1e-5);
+  EXPECT_NEAR(grads[1], 0, 1e-4);
+}
+
+TEST(ControlGradient, IsThatOfTheUnrolledGraphBitForBit) {
+  const auto loop = [](std::int64_t n) {
+    return "graph g(x f32[3], w f32[3]) -> (y)\n  y = while (x, w) counter {\n"
+           "    graph step(x f32[3], w f32[3], c i64[]) -> (t, left)\n"
+           "      n = constant i64[] [" +
+           std::to_string(n) +
+           "]\n      left = sub(n, c)\n"
+           "      h = mul(x, w)\n      s = add(h, x)\n      t = tanh(s)\n  }\n";
+  };
+  const auto unrolled = [](std::int64_t n) {
+    std::string text = "graph g(x f32[3], w f32[3]) -> (y)\n";
+    std::string x = "x";
+    for (std::int64_t c = 0; c < n; ++c) {
+      const std::string k = std::to_string(c);
+      text += "  h" + k + " = mul(" + x + ", w)\n  s" + k + " = add(h" + k + ", " + x + ")\n";
+      x = c + 1 == n ? "y" : "t" + k;
+      text += "  " + x + " = tanh(s" + k + ")\n";
+    }
+    return text;
+  };
+  for (const std::int64_t n : {1, 2, 5}) {
+    const std::vector<std::pair<std::string, Tensor>> inputs = {{"x", vector(0.25, 3)},
+                                                                {"w", vector(-0.5, 3)}};
+    EXPECT_EQ(gradients_of(loop(n), "y", {"x", "w"}, inputs),
+              gradients_of(unrolled(n), "y", {"x", "w"}, inputs))
+        << n;
+  }
+}
+
+TEST(ControlGradient, OfTheBranchThatWasTaken) {
+  const char* const text = R"(graph g(x f32[2], w f32[2], k i64[]) -> (y)
+  y = case (k) else (x) of (x, w) {
+    graph one(a f32[2], b f32[2]) -> (c)
+      c = mul(a, b)
+  } of (w) {
+    graph two(b f32[2]) -> (c)
+      c = mul(b, b)
+  }
+)";
+  const auto at = [&](std::int64_t k) {
+    return gradients_of(text, "y", {"x", "w"},
+                        {{"x", vector(2, 2)}, {"w", vector(5, 2)}, {"k", integer(k)}});
+  };
+  EXPECT_EQ(at(-1), (std::vector<double>{1, 1, 0, 0}));
+  EXPECT_EQ(at(0), (std::vector<double>{5, 6, 2, 3}));
+  EXPECT_EQ(at(1), (std::vector<double>{0, 0, 10, 12}));
+}
+
+TEST(ControlGradient, OfLoopsInLoops) {
+  // y = x w^(2 n)
+  const char* const text = R"(graph g(x f32[], w f32[], n i64[]) -> (y)
+  y = while (x, w, n) counter {
+    graph outer(x f32[], w f32[], n i64[], c i64[]) -> (y, left)
+      left = sub(n, c)
+      y = while (x, w) counter {
+        graph inner(x f32[], w f32[], c i64[]) -> (y, left)
+          two = constant i64[] [2]
+          left = sub(two, c)
+          y = mul(x, w)
+      }
+  }
+)";
+  for (const std::int64_t n : {0, 1, 3}) {
+    const std::vector<double> grads = gradients_of(
+        text, "y", {"x", "w"}, {{"x", scalar(3)}, {"w", scalar(2)}, {"n", integer(n)}});
+    const double e = 2.0 * static_cast<double>(n);
+    EXPECT_EQ(grads[0], std::pow(2.0, e));
+    EXPECT_EQ(grads[1], 3 * e * std::pow(2.0, e - 1));
+  }
+}
+
+}  // namespace
+}  // namespace mote

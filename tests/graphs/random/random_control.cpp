@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random loops and branches: bodies are random graphs themselves, with loops and branches in them
+// up to three levels deep. Loops run 0, 1, 2 or 5 times, or as often as a value of the graph around
+// says.
+#include <algorithm>
+
+#include "mote/symbolic/control.h"
+#include "random_nodes.h"
+
+namespace mote::test {
+namespace {
+
+constexpr int kDeepest = 3;
+
+TensorForm row_major(const TensorForm& form) { return {form.dtype, form.shape}; }
+
+/// Returns the symbol with the form that an input of a sub-graph has.
+TensorSymbol given(GraphBuilder& b, TensorSymbol x) {
+  const TensorForm form = b.graph().form(x);
+  b.note_read(x);
+  return form == row_major(form) ? x : b.graph().convert(x, row_major(form));
+}
+
+void grow_inside(GraphBuilder& inner, const NodeChoice& choice) {
+  const int count = 1 + inner.rng().below(5);
+  for (int attempt = 0; attempt < 4 * count; ++attempt) {
+    if (inner.graph().node_count() >= static_cast<std::size_t>(count)) break;
+    const int kind = inner.rng().below(100);
+    if (kind < 45) {
+      add_pointwise(inner, choice);
+    } else if (kind < 60) {
+      add_chain(inner, choice);
+    } else if (kind < 70) {
+      add_parts(inner, choice);
+    } else if (kind < 78) {
+      add_view(inner);
+    } else if (kind < 84) {
+      add_conversion(inner);
+    } else if (kind < 92) {
+      add_loop(inner, choice);
+    } else {
+      add_branches(inner, choice);
+    }
+  }
+}
+
+/// Returns what a body computes of that form: something new, an input, or a part of a tensor.
+TensorSymbol result(GraphBuilder& inner, const TensorForm& form,
+                    const std::vector<TensorSymbol>& carried) {
+  SymbolicGraph& g = inner.graph();
+  const int kind = inner.rng().below(100);
+  if (kind < 25) {
+    std::vector<TensorSymbol> same;
+    for (const TensorSymbol x : carried)
+      if (g.form(x) == form) same.push_back(x);
+    if (!same.empty()) return inner.rng().pick(same);
+  }
+  const TensorSymbol x = inner.operand(form.dtype, form.shape);
+  if (kind < 45 && g.form(x) == form) return x;
+  if (form.dtype == DType::boolean) return given(inner, x);
+  const TensorSymbol y = inner.operand(form.dtype, form.shape);
+  const TensorSymbol z = g.add(inner.rng().pick<const char*>({"add", "mul", "max"}), {x, y});
+  return g.form(z) == form ? z : given(inner, z);
+}
+
+/// Lists symbols of the graph around for the inputs of a graph that are not given yet.
+std::vector<TensorSymbol> symbols_for(GraphBuilder& b, const SymbolicGraph& sub,
+                                      std::vector<TensorSymbol> symbols, std::size_t count) {
+  const std::vector<std::uint32_t> inputs = input_indices(sub);
+  for (std::size_t k = symbols.size(); k < count; ++k) {
+    const TensorForm form = sub.symbols()[inputs[k]].form;
+    symbols.push_back(given(b, b.operand(form.dtype, form.shape)));
+  }
+  return symbols;
+}
+
+TensorSymbol integer(SymbolicGraph& g, std::int64_t value) {
+  Tensor x(DType::i64, AxisList{});
+  x.set({}, value);
+  return g.constant({}, x);
+}
+
+/// Returns an i64[] between 0 and 5 that follows from the data.
+TensorSymbol data_count(GraphBuilder& b) {
+  SymbolicGraph& g = b.graph();
+  const TensorSymbol x = b.operand(DType::i64, {});
+  return g.add("min", {g.add("max", {x, integer(g, 0)}), integer(g, 5)});
+}
+
+/// Values that a sub-graph gets: at least one, at most three.
+std::vector<TensorSymbol> some_values(GraphBuilder& b, const NodeChoice& choice) {
+  std::vector<TensorSymbol> values;
+  const int count = 1 + b.rng().below(3);
+  for (int k = 0; k < count; ++k) {
+    const TensorSymbol x = b.some_value(b.rng().chance(70) ? choice.dtype : std::nullopt);
+    if (x && count_of(b.graph().form(x).shape) <= 512) values.push_back(given(b, x));
+  }
+  return values;
+}
+
+}  // namespace
+
+bool add_loop(GraphBuilder& b, const NodeChoice& choice) {
+  if (b.depth() >= kDeepest) return false;
+  const std::vector<TensorSymbol> carried = some_values(b, choice);
+  if (carried.empty()) return false;
+  GraphBuilder inner(b.rng().next(), b.has_exact_reals());
+  inner.set_depth(b.depth() + 1);
+  SymbolicGraph& body = inner.graph();
+  std::vector<TensorSymbol> inputs;
+  for (const TensorSymbol x : carried) {
+    inputs.push_back(body.input("p" + std::to_string(inputs.size()), b.graph().form(x)));
+    inner.publish(inputs.back());
+  }
+  const int kind = b.rng().below(5);
+  const bool is_by_data = kind == 4;
+  const std::int64_t times =
+      std::vector<std::int64_t>{0, 1, 2, 5, 0}[static_cast<std::size_t>(kind)];
+  const TensorSymbol limit = is_by_data ? body.input("limit", {DType::i64, {}}) : TensorSymbol{};
+  grow_inside(inner, choice);
+  std::vector<TensorSymbol> outputs;
+  for (const TensorSymbol x : inputs) outputs.push_back(result(inner, body.form(x), inputs));
+  const TensorSymbol counter = body.input("counter", {DType::i64, {}});
+  const TensorSymbol end = is_by_data ? limit : integer(body, times);
+  if (b.rng().chance(50)) {
+    const TensorSymbol go = body.tensor({DType::boolean, {}});
+    body.copy(body.add("sub", {end, counter}), go);
+    outputs.push_back(go);
+  } else {
+    outputs.push_back(body.add("sub", {end, counter}));
+  }
+  body.set_outputs(outputs);
+  const std::size_t count = input_indices(body).size() - 1;
+  std::vector<TensorSymbol> symbols = carried;
+  if (is_by_data) symbols.push_back(given(b, data_count(b)));
+  symbols = symbols_for(b, body, std::move(symbols), count);
+  body.rename_graph(is_by_data ? "times_by_data" : "times_" + std::to_string(times));
+  const NodeSymbol node = b.graph().add_while(body, symbols, {.has_counter = true});
+  for (const std::uint32_t output : b.graph().info(node).outputs) b.publish(b.graph().at(output));
+  return true;
+}
+
+bool add_branches(GraphBuilder& b, const NodeChoice& choice) {
+  if (b.depth() >= kDeepest) return false;
+  const std::vector<TensorSymbol> like = some_values(b, choice);
+  if (like.empty()) return false;
+  const int count = 1 + b.rng().below(3);
+  std::vector<CaseBranch> branches;
+  for (int k = 0; k < count; ++k) {
+    GraphBuilder inner(b.rng().next(), b.has_exact_reals());
+    inner.set_depth(b.depth() + 1);
+    std::vector<TensorSymbol> inputs;
+    for (const TensorSymbol x : like) {
+      inputs.push_back(inner.graph().input("p" + std::to_string(inputs.size()), b.graph().form(x)));
+      inner.publish(inputs.back());
+    }
+    grow_inside(inner, choice);
+    std::vector<TensorSymbol> outputs;
+    for (const TensorSymbol x : inputs)
+      outputs.push_back(result(inner, inner.graph().form(x), inputs));
+    inner.graph().set_outputs(outputs);
+    inner.graph().rename_graph("branch" + std::to_string(k));
+    std::vector<TensorSymbol> symbols =
+        symbols_for(b, inner.graph(), like, input_indices(inner.graph()).size());
+    branches.emplace_back(inner.graph(), std::move(symbols));
+  }
+  SymbolicGraph& g = b.graph();
+  const bool may_be_none = b.rng().chance(60);
+  // The index is below the number of branches, and not negative if one must run.
+  TensorSymbol index = g.add("min", {b.operand(DType::i64, {}), integer(g, count - 1)});
+  if (!may_be_none) index = g.add("max", {index, integer(g, 0)});
+  std::vector<TensorSymbol> otherwise;
+  if (may_be_none) otherwise = like;
+  const NodeSymbol node = g.add_case_of(index, std::move(branches), otherwise);
+  for (const std::uint32_t output : g.info(node).outputs) b.publish(g.at(output));
+  return true;
+}
+
+}  // namespace mote::test
