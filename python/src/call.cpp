@@ -163,7 +163,7 @@ Call call_of(const std::string& command, const std::vector<const Tensor*>& input
     shape(call, inputs, nullptr);
     complete(call.of);
     for (const CaseTensor& t : call.of.outputs)
-      call.output_shapes.emplace_back(t.shape.begin(), t.shape.end());
+      call.output_shapes.emplace_back(t.shape);
   } else {
     const Command parsed = parse_command(command);
     std::vector<TensorForm> kept;

@@ -3,6 +3,7 @@
 // tensors.
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -67,7 +68,7 @@ CampaignOptions campaign_of(const mote_backend& backend, const mote_py_options& 
   if (o.warm_up_s >= 0) campaign.run.warm_up_s = o.warm_up_s;
   if (o.progress != nullptr) {
     campaign.progress = [stop = o.progress](const CampaignProgress&) {
-      if (stop() != 0) Interrupt::noted() = 1;
+      if (stop() != 0) Interrupt::noted() = SIGINT;
     };
   }
   return campaign;
@@ -190,6 +191,8 @@ mote_status mote_py_check(const mote_backend* backend, const mote_py_options* op
   });
 }
 
+void mote_py_interrupt(void) { mote::python::Interrupt::noted() = SIGINT; }
+
 void mote_py_result_free(mote_py_result* result) { delete result; }
 
 mote_status mote_py_result_report(mote_py_result* result, int32_t format, const char** text) {
@@ -214,8 +217,13 @@ mote_status mote_py_result_tensor(mote_py_result* result, size_t failure, int32_
   });
 }
 
-void mote_py_serve(const char* given, const mote_backend* backend, int32_t (*fork_process)(void)) {
+void mote_py_serve(const char* given, const mote_backend* backend,
+                   int32_t (*fork_process)(int32_t socket)) {
   mote::isolate::serve_workers(given, *backend, fork_process);
+}
+
+void mote_py_serve_one(const char* given, int32_t socket, const mote_backend* backend) {
+  mote::isolate::serve_worker(given, socket, *backend);
 }
 
 }  // extern "C"

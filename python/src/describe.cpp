@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../../runtime/core/src/c/guard.h"
+#include "mote/oracle/backends.h"
 #include "mote/oracle/target.h"
 #include "mote/tool/tool.h"
 #include "mote_python.h"
@@ -43,7 +44,7 @@ std::string described(const char* op) {
     const bool optional =
         target->record() != nullptr && is_optional_output(*target->record(), y.name);
     outputs.push_back({{"name", y.name},
-                       {"dtype", std::string(name(y.dtype()))},
+                       {"dtype", std::string(name(y.value.dtype()))},
                        {"axes", axes_of(y.value.shape())},
                        {"optional", optional}});
   }
@@ -86,6 +87,9 @@ mote_status mote_py_describe(const char* op, char** text) {
 
 void mote_py_text_free(char* text) { std::free(text); }
 
-int mote_py_tool(int argc, char** argv) { return mote::tool_main(argc, argv); }
+int mote_py_tool(int argc, char** argv, const char* folder) {
+  if (folder != nullptr) mote::set_executable_folder(folder);
+  return mote::tool_main(argc, argv);
+}
 
 }  // extern "C"

@@ -18,8 +18,13 @@ extern "C" {
  * their axes, parameters, dtypes. *text is freed by mote_py_text_free(). */
 MOTE_API mote_status mote_py_describe(const char* op, char** text);
 MOTE_API void mote_py_text_free(char* text);
-/* Runs the tool `mote` with this command line; returns its exit code. */
-MOTE_API int mote_py_tool(int argc, char** argv);
+/* The gradient of the op, with these of its optional inputs left out ("b,c"), as the text of a
+ * program: its inputs are the gradients of the op's real outputs and the op's inputs, its outputs the
+ * gradients of its real inputs. */
+MOTE_API mote_status mote_py_gradient(const char* op, const char* without, char** text);
+/* Runs the tool `mote` with this command line; returns its exit code. `folder` stands for the folder
+ * of the program: the files of the tool are in folder/../share/mote. */
+MOTE_API int mote_py_tool(int argc, char** argv, const char* folder);
 
 /* ---- a campaign ---- */
 
@@ -62,6 +67,8 @@ typedef struct mote_py_result mote_py_result;
  * is passed on to the handler that was installed before. */
 MOTE_API mote_status mote_py_check(const mote_backend* backend, const mote_py_options* options,
                                    mote_py_result** result);
+/* Ends the campaign that runs in this process, as SIGINT does. A callback may call it. */
+MOTE_API void mote_py_interrupt(void);
 MOTE_API void mote_py_result_free(mote_py_result* result);
 typedef enum mote_py_report {
   MOTE_PY_JSON = 0, /* lines of JSON (docs/reports.md) */
@@ -105,10 +112,12 @@ MOTE_API mote_status mote_py_call_judge(mote_py_call* call, const mote_tensor* c
 /* ---- the other end of a worker ---- */
 
 /* Serves workers of a campaign in another process until that ends; it does not return. `given` is
- * the value of MOTE_WORKER. fork_process forks this process, and returns as fork() does; NULL:
- * fork(). */
+ * the value of MOTE_WORKER. fork_process gets a worker's end of a socket and returns as fork() does:
+ * it forks this process, or starts a program that calls mote_py_serve_one() with it; NULL: fork().
+ */
 MOTE_API void mote_py_serve(const char* given, const mote_backend* backend,
-                            int32_t (*fork_process)(void));
+                            int32_t (*fork_process)(int32_t socket));
+MOTE_API void mote_py_serve_one(const char* given, int32_t socket, const mote_backend* backend);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 
 #include "arena.h"
 #include "mote/base/error.h"
+#include "serve.h"
 #include "zygote.h"
 
 namespace mote::isolate {
@@ -16,15 +17,33 @@ pid_t Launcher::start(const Inheritance& given) const {
                        {std::string(kWorkerVariable) + "=" + to_text(given)}, given);
 }
 
-void serve_workers(const std::string& given, const mote_backend& backend, pid_t (*fork_process)()) {
-  const Inherited got = inheritance_in(given);
+namespace {
+
+/// Maps the arena and serves; ends the process if its addresses are not free.
+template <typename F>
+[[noreturn]] void with_arena(const Inheritance& given, const F& serves) {
   try {
-    const Arena arena(got.given.arena_file, got.given.arena_base);
-    fork_on_demand(got.given.socket, got.parent, arena, {&backend, fork_process});
+    const Arena arena(given.arena_file, given.arena_base);
+    serves(arena);
   } catch (const Error& e) {
     std::fprintf(stderr, "mote: %s\n", e.what());
-    _exit(127);
   }
+  _exit(127);
+}
+
+}  // namespace
+
+void serve_workers(const std::string& given, const mote_backend& backend,
+                   pid_t (*fork_process)(int socket)) {
+  const Inherited got = inheritance_in(given);
+  with_arena(got.given, [&](const Arena& arena) {
+    fork_on_demand(got.given.socket, got.parent, arena, {&backend, fork_process});
+  });
+}
+
+void serve_worker(const std::string& given, int socket, const mote_backend& backend) {
+  with_arena(inheritance_in(given).given,
+             [&](const Arena& arena) { serve(socket, "", arena, &backend); });
 }
 
 }  // namespace mote::isolate

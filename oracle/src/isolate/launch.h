@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "mote/base/export.h"
 #include "mote/base/kernel.h"
 #include "relaunch.h"
 
@@ -25,9 +24,11 @@ class Launcher : public Starter {
   std::vector<std::string> words_;
 };
 
-/// Serves workers that run the backend, until the process that judges ends. fork_process forks this
-/// process; null: fork().
-[[noreturn]] MOTE_API void serve_workers(const std::string& given, const mote_backend& backend,
-                                         pid_t (*fork_process)());
+/// Serves workers that run the backend, until the process that judges ends; Served describes
+/// fork_process.
+[[noreturn]] void serve_workers(const std::string& given, const mote_backend& backend,
+                                pid_t (*fork_process)(int socket));
+/// Is a worker that fork_process launched.
+[[noreturn]] void serve_worker(const std::string& given, int socket, const mote_backend& backend);
 
 }  // namespace mote::isolate

@@ -81,7 +81,7 @@ ZygoteReply receive_reply(int socket, int& file) {
 void spawn_worker(int socket, const char* library, const Arena& arena, const Served& served) {
   Pair pair;
   if (!make_pair(pair)) return send_reply(socket, {-errno, 0}, -1);
-  const pid_t child = served.fork_process != nullptr ? served.fork_process() : fork();
+  const pid_t child = served.fork_process != nullptr ? served.fork_process(pair.theirs) : fork();
   if (child == 0) {
     close(socket);
     close(pair.mine);

@@ -19,7 +19,9 @@ namespace mote::isolate {
 /// is the zygote.
 struct Served {
   const mote_backend* backend = nullptr;  ///< the subject in this process; null: the question's
-  pid_t (*fork_process)() = nullptr;      ///< forks this process; null: fork()
+  /// Makes the worker for that end of a socket, and returns as fork() does: a fork of this process,
+  /// or a program that calls serve_worker(). Null: fork().
+  pid_t (*fork_process)(int socket) = nullptr;
 };
 /// A zygote's loop: it forks workers on demand, until the socket or the parent ends.
 [[noreturn]] void fork_on_demand(int socket, pid_t parent, const Arena& arena,

@@ -55,7 +55,11 @@ double time_limit(double multiply_adds) { return std::min(10 + multiply_adds / 1
 
 Outcome Prepared::run(const mote_backend& backend, const std::string& plugin) {
   try {
-    return options_.isolation ? run_isolated(backend) : run_here(backend, plugin);
+    if (options_.isolation) return run_isolated(backend);
+    Outcome outcome = run_here(backend, plugin);
+    // The user's signal may have ended the subject's own work.
+    if (options_.stopping() && outcome.verdict != Verdict::passed) throw Interrupted();
+    return outcome;
   } catch (const std::bad_alloc&) {
     return outcome_of(Verdict::skipped, "out of memory");
   } catch (const Error& e) {  // no memory for the tensors, or no worker
