@@ -144,14 +144,24 @@ def store(value: Any, dl: Any, name: str) -> None:
     if _is_torch(value) and dtype_name(dl.dtype) == "bf16":
         import torch
 
-        if value.dtype == torch.bfloat16 and tuple(value.shape) == tuple(dl.shape[0:dl.ndim]):
-            torch_over(dl).copy_(value.detach().cpu())
+        to = torch_over(dl)
+        if value.dtype == torch.bfloat16 and value.numel() == to.numel() and (
+                _without_leading_ones(value) == _without_leading_ones(to)):
+            to.copy_(value.detach().cpu().reshape(to.shape))
             return
     array = to_numpy(value)
     wanted = numpy_over(dl)
-    if array.shape != wanted.shape or array.dtype != wanted.dtype:
-        raise TypeError(f"{name}: the function returned {_form(array)}, expected {_form(wanted)}")
-    wanted[...] = array
+    if array.dtype == wanted.dtype and _without_leading_ones(array) == _without_leading_ones(wanted):
+        wanted[...] = array.reshape(wanted.shape)  # inputs may lack leading axes of extent 1
+        return
+    raise TypeError(f"{name}: the function returned {_form(array)}, expected {_form(wanted)}")
+
+
+def _without_leading_ones(array: Any) -> tuple[int, ...]:
+    shape = tuple(array.shape)
+    while shape and shape[0] == 1:
+        shape = shape[1:]
+    return shape
 
 
 def _form(array: np.ndarray) -> str:

@@ -86,6 +86,9 @@ def check(
     _isolate.refuse_within_worker(fn)
     forward = op_of(op)
     checked_op = gradient_of(fn, forward) if grad else forward
+    known = checked_op.forms or ("direct",)
+    if form not in known:
+        raise Error(f"{checked_op.name}: form: expected {', '.join(known)}, got {form!r}")
     contract = Contract(accumulator, tf32, form, dict(accuracy or {}), flushes_denormals,
                         deterministic, ignores_nan or grad, indices)
     style = Style(arrays or ("torch" if grad else None), axis, row_major, empty, grad, device)

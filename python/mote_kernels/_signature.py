@@ -26,6 +26,11 @@ class Signature:
     def inputs(self) -> set[str]:
         return {name for role, name, _ in self.slots if role == "input"}
 
+    def needs(self) -> set[str]:
+        """Inputs without which it cannot be called: their parameters have no default."""
+        return {name for role, name, p in self.slots
+                if role == "input" and p is not None and p.default is _KINDS.empty}
+
     def params(self) -> set[str]:
         """The op's parameters that it takes."""
         if self.all_params:
@@ -132,8 +137,8 @@ def signature_of(fn: Callable[..., Any], op: Op) -> Signature:
     """Binds the function's parameters to the op's inputs, outputs and parameters.
 
     A parameter with the name of an op's input, output ("out" if there is one) or parameter is that;
-    others take the inputs that are left, in order. A parameter with a default that the op does not
-    know keeps it. Raises Error if an input is left over or a parameter has no meaning.
+    others take the inputs that are left, in order. An optional input whose parameter has no default
+    is always given. A parameter with a default that the op does not know keeps it. Raises Error if an input is left over or a parameter has no meaning.
     """
     binder = _Binder(fn, op)
     parameters = _parameters(fn)

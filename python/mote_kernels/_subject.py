@@ -145,17 +145,24 @@ class Subject:
         own = any(_arrays.dtype_name(t.dtype) in _NARROW for t in present)
         if not self._any_dtype and own != narrow:
             return "another kernel of the function has this dtype"
-        if self.forward is None:
-            taken = self.signature.inputs()
-            for k in range(call.input_count):
-                if call.inputs[k] != ffi.NULL and self.op.inputs[k].name not in taken:
-                    return f"the function takes no {self.op.inputs[k].name}"
+        if self.forward is None and (why := self._inputs_refused(call)):
+            return why
         if not self.style.empty and any(0 in t.shape[0:t.ndim] for t in present):
             return "a tensor has no element (empty=True checks such cases)"
         why = self._params_refused(call) or self._axes_refused(call)
         if not why and self.style.row_major and not all(map(_is_row_major, present)):
             why = "it takes only tensors without gaps"
         return why
+
+    def _inputs_refused(self, call: Any) -> str:
+        taken, needs = self.signature.inputs(), self.signature.needs()
+        for k in range(call.input_count):
+            name, is_there = self.op.inputs[k].name, call.inputs[k] != ffi.NULL
+            if is_there and name not in taken:
+                return f"the function takes no {name}"
+            if not is_there and name in needs:
+                return f"the function needs {name}"
+        return ""
 
     def _params_refused(self, call: Any) -> str:
         taken = self.signature.params()
