@@ -9,7 +9,7 @@ packages=(
   g++ cmake ninja-build pkg-config
   libdlpack-dev libfmt-dev zlib1g-dev libcli11-dev nlohmann-json3-dev libpugixml-dev librapidcheck-dev libgtest-dev
   libbenchmark-dev libmpfrc++-dev libdnnl-dev
-  libopenblas-openmp-dev libomp-14-dev libonnx-testdata abigail-tools xz-utils
+  libopenblas-openmp-dev libomp-14-dev libonnx-testdata abigail-tools xz-utils python3-venv
 )
 case "${1:-}" in
   "") ;;

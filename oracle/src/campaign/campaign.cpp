@@ -149,9 +149,11 @@ class Campaign {
              ((with_indices_for(c, *e.backend).indices & MOTE_INDICES_VALID) == 0 ||
               !lacks_valid_index(c));
     };
+    DrawStyle style;
+    style.extents = options_.extents;
     for (std::uint64_t draw = 0;; ++draw) {
       const std::uint64_t seed = draw == 0 ? options_.seed : mix(options_.seed + draw);
-      Case c = generate(stream.target, stream.dtype, seed, position);
+      Case c = generate(stream.target, stream.dtype, {seed, position, 0}, style);
       const auto takes_it = [&](const BackendEntry& e) { return can_take(c, e); };
       if (draw == kMaxDraws || std::ranges::any_of(options_.backends, takes_it)) return c;
     }
@@ -246,7 +248,8 @@ class Campaign {
       }
     };
     const Stream& stream = draw.stream;
-    auto other = another_draw({stream.target, stream.dtype, options_.seed, draw.position}, takes);
+    auto other = another_draw(
+        {stream.target, stream.dtype, options_.seed, draw.position, options_.extents}, takes);
     fruitless = other ? INT64_MIN : fruitless + 1;
     return other;
   }

@@ -158,6 +158,9 @@ std::optional<Case> draw_case(const std::shared_ptr<const Target>& target, DType
   draft.params = draw_params(*program, style.default_params, random);
   const SizeGoal goal = draw_size_goal(domain, random);
   draft.at = draw_sizes(domain, draft.params, goal, random);
+  for (std::size_t k = 0; k < domain.knobs.size(); ++k)
+    if (const auto fixed = style.extents.find(domain.knobs[k].name); fixed != style.extents.end())
+      draft.at.values[k] = fixed->second;
   draw_ones(draft, *program, random);
   if (style.full_rank) draft.missing.clear();
   std::optional<Case> c = to_case(draft);

@@ -43,7 +43,7 @@ std::vector<DrawStyle> draw_styles(const Target& target) {
   std::vector<DrawStyle> styles;
   for (const auto layouts : {any, row_major, channels_last, by_columns})
     for (const bool defaults : {false, true})
-      for (const auto& mask : inputs) styles.push_back({mask, layouts, defaults, layouts != any});
+      for (const auto& mask : inputs) styles.push_back({mask, layouts, defaults, layouts != any, {}});
   return styles;
 }
 
@@ -52,8 +52,9 @@ std::optional<Case> another_draw(const Position& of, const Takes& takes) {
   Random random(mix(of.seed ^ mix(of.position)));
   for (std::uint64_t attempt = 1; attempt <= kMaxAttempts; ++attempt) {
     const auto drawn = static_cast<std::size_t>(random.below(std::ssize(styles)));
-    Case c = generate(of.target, of.dtype, {of.seed, of.position, attempt},
-                      attempt <= kFreeAttempts ? DrawStyle{} : styles[drawn]);
+    DrawStyle style = attempt <= kFreeAttempts ? DrawStyle{} : styles[drawn];
+    style.extents = of.extents;
+    Case c = generate(of.target, of.dtype, {of.seed, of.position, attempt}, style);
     if (takes(c)) return c;
   }
   return std::nullopt;

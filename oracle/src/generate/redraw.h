@@ -5,8 +5,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "mote/oracle/generate.h"
@@ -22,6 +24,7 @@ struct Position {
   DType dtype = DType::f32;
   std::uint64_t seed = 0;
   std::uint64_t position = 0;
+  std::map<std::string, std::int64_t> extents = {};  ///< DrawStyle::extents
 };
 /// True if the subject takes the case.
 using Takes = std::function<bool(const Case&)>;

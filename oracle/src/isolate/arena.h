@@ -21,7 +21,7 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   int file() const { return file_; }
-  const char* base() const { return base_; }
+  char* base() const { return base_; }
   std::span<char> control() const { return {base_, kControlBytes}; }
   std::span<char> room() const { return {base_ + kControlBytes, kBytes - kControlBytes}; }
   /// The bytes that any process has touched and that were not given back.

@@ -8,6 +8,7 @@
 
 #include "describe.h"
 #include "isolation_state.h"
+#include "launch.h"
 #include "mote/base/error.h"
 #include "mote/generated/kernels.h"
 
@@ -50,6 +51,14 @@ Answer ask_loading(isolate::Worker& worker, const std::string& path, isolate::As
 Isolation::Isolation() {
   gen_backend();  // it is made when first asked for, and workers must find it made
   state_ = std::make_unique<State>();
+  state_->had_threads = isolate::count_threads() > 1;
+  state_->zygote = std::make_unique<isolate::Zygote>(state_->arena);
+}
+
+Isolation::Isolation(const std::vector<std::string>& command, double start_s)
+    : state_(std::make_unique<State>()) {
+  state_->zygote = std::make_unique<isolate::Zygote>(
+      state_->arena, isolate::Launcher(command), start_s);
 }
 
 Isolation::~Isolation() = default;
@@ -121,7 +130,7 @@ isolate::Worker& Isolation::State::worker_for(const std::string& library) {
   // A library loads all that it needs itself, so that it works in this program launched again; a
   // fork would lack the threads of libraries that this program uses as well.
   const isolate::Zygote* other = had_threads && !library.empty() ? relaunched_zygote() : nullptr;
-  auto fresh = std::make_unique<isolate::Worker>(other != nullptr ? *other : zygote, library);
+  auto fresh = std::make_unique<isolate::Worker>(other != nullptr ? *other : *zygote, library);
   ask_loading(*fresh, library, isolate::Ask::load);
   return *(tenants[library].worker = std::move(fresh));
 }

@@ -58,8 +58,8 @@ struct Isolation::State {
   };
 
   isolate::Arena arena;
-  bool had_threads = isolate::count_threads() > 1;  ///< a fork of this program lacks them
-  isolate::Zygote zygote{arena};
+  bool had_threads = false;  ///< a fork of this program lacks them
+  std::unique_ptr<isolate::Zygote> zygote;
   std::optional<isolate::Relauncher> relauncher;
   std::unique_ptr<isolate::Zygote> relaunched;
   bool cannot_relaunch = false;

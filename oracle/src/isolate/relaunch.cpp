@@ -99,14 +99,10 @@ int look_at_program(dl_phdr_info* info, std::size_t, void* result) {
 /// Runs in the process that was started.
 [[noreturn]] void begin_again(const char* given) {
   for (const char* name : {kEntry, kGiven, kPreload}) unsetenv(name);
-  Inheritance got;
-  std::uintptr_t base = 0;
-  pid_t parent = 0;
-  std::istringstream numbers(given);
-  numbers >> got.socket >> got.arena_file >> base >> parent;
+  const Inherited got = inheritance_in(given);
   try {
-    const Arena arena(got.arena_file, reinterpret_cast<char*>(base));
-    fork_on_demand(got.socket, parent, arena);
+    const Arena arena(got.given.arena_file, got.given.arena_base);
+    fork_on_demand(got.given.socket, got.parent, arena);
   } catch (const Error&) {  // the arena's addresses are not free: the closed socket reports it
     _exit(127);
   }
@@ -133,6 +129,34 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 
 }  // namespace
 
+std::string to_text(const Inheritance& given) {
+  return fmt::format("{} {} {} {}", given.socket, given.arena_file,
+                     reinterpret_cast<std::uintptr_t>(given.arena_base), getpid());
+}
+
+Inherited inheritance_in(const std::string& text) {
+  Inherited got;
+  std::uintptr_t base = 0;
+  std::istringstream numbers(text);
+  numbers >> got.given.socket >> got.given.arena_file >> base >> got.parent;
+  got.given.arena_base = reinterpret_cast<char*>(base);
+  return got;
+}
+
+pid_t start_program(const char* file, std::vector<std::string> words,
+                    const std::vector<std::string>& variables, const Inheritance& given) {
+  std::vector<std::string> all = environment_with(variables);
+  const std::vector<char*> arguments = pointers_to(words);
+  const std::vector<char*> environment = pointers_to(all);
+  const pid_t process = fork();
+  if (process < 0) throw Error(std::string("no process can be forked: ") + std::strerror(errno));
+  if (process > 0) return process;
+  for (const int inherited : {given.socket, given.arena_file}) fcntl(inherited, F_SETFD, 0);
+  signal(SIGINT, SIG_IGN);  // the parent decides
+  execve(file, arguments.data(), environment.data());
+  _exit(127);
+}
+
 Relauncher::Relauncher() {
   bool is_hooked = false;
   dl_iterate_phdr(look_at_program, &is_hooked);
@@ -147,20 +171,12 @@ Relauncher::Relauncher() {
 pid_t Relauncher::start(const Inheritance& given) const {
   const char* before = std::getenv("LD_PRELOAD");
   const std::string preload = before != nullptr ? before : "";
-  std::vector<std::string> variables = environment_with(
+  return start_program(
+      "/proc/self/exe", {program_invocation_name},
       {fmt::format("LD_PRELOAD={}{}{}", hook_->path, preload.empty() ? "" : ":", preload),
        fmt::format("{}={}", kPreload, preload), fmt::format("{}={}", kEntry, entry_),
-       fmt::format("{}={} {} {} {}", kGiven, given.socket, given.arena_file,
-                   reinterpret_cast<std::uintptr_t>(given.arena_base), getpid())});
-  std::vector<std::string> words = {program_invocation_name};
-  const std::vector<char*> arguments = pointers_to(words);
-  const std::vector<char*> environment = pointers_to(variables);
-  const pid_t process = fork();
-  if (process < 0) throw Error(std::string("no process can be forked: ") + std::strerror(errno));
-  if (process > 0) return process;
-  for (const int file : {given.socket, given.arena_file}) fcntl(file, F_SETFD, 0);
-  execve("/proc/self/exe", arguments.data(), environment.data());
-  _exit(127);
+       fmt::format("{}={}", kGiven, to_text(given))},
+      given);
 }
 
 }  // namespace mote::isolate

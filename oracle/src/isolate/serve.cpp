@@ -51,7 +51,8 @@ void set_message(Reply& reply, const std::string& text) {
 
 class ServedLibrary {
  public:
-  ServedLibrary(std::string path, const Arena& arena) : path_(std::move(path)), arena_(arena) {
+  ServedLibrary(std::string path, const Arena& arena, const mote_backend* own)
+      : path_(std::move(path)), arena_(arena), own_(own) {
     std::fegetenv(&environment_);
   }
 
@@ -97,7 +98,8 @@ class ServedLibrary {
   }
 
   const mote_backend& backend(const Question& q) const {
-    return library_ ? *library_->backends[static_cast<std::size_t>(q.backend_index)] : *q.backend;
+    if (library_) return *library_->backends[static_cast<std::size_t>(q.backend_index)];
+    return own_ != nullptr ? *own_ : *q.backend;
   }
 
   Reply choose(const Question& q) const {
@@ -148,20 +150,21 @@ class ServedLibrary {
 
   std::string path_;
   const Arena& arena_;
+  const mote_backend* own_;
   std::optional<Plugin> library_;
   std::fenv_t environment_{};
 };
 
 }  // namespace
 
-void serve(int socket, const std::string& library, const Arena& arena) {
+void serve(int socket, const std::string& library, const Arena& arena, const mote_backend* own) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   dup2(STDERR_FILENO, STDOUT_FILENO);  // a subject's output is not a result
   const std::span<char> room = arena.room();
   mprotect(room.data(), room.size(), PROT_NONE);
-  ServedLibrary worker(library, arena);
+  ServedLibrary worker(library, arena, own);
   for (Question q; recv(socket, &q, sizeof q, 0) == ssize_t{sizeof q};) {
     set_phase(Phase::asked);
     report_faults(socket);

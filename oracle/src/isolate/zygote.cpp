@@ -25,7 +25,6 @@ namespace mote::isolate {
 namespace {
 
 constexpr std::int32_t kAreYouThere = -1;  ///< replaces the process to wait for
-constexpr int kStartMs = 30'000;
 
 struct Pair {
   int mine = -1;
@@ -79,14 +78,14 @@ ZygoteReply receive_reply(int socket, int& file) {
   return reply;
 }
 
-void spawn_worker(int socket, const char* library, const Arena& arena) {
+void spawn_worker(int socket, const char* library, const Arena& arena, const Served& served) {
   Pair pair;
   if (!make_pair(pair)) return send_reply(socket, {-errno, 0}, -1);
-  const pid_t child = fork();
+  const pid_t child = served.fork_process != nullptr ? served.fork_process(pair.theirs) : fork();
   if (child == 0) {
     close(socket);
     close(pair.mine);
-    serve(pair.theirs, library, arena);
+    serve(pair.theirs, library, arena, served.backend);
   }
   close(pair.theirs);
   send_reply(socket, {child < 0 ? -errno : child, 0}, child < 0 ? -1 : pair.mine);
@@ -132,14 +131,14 @@ pid_t fork_alone(const F& in_child) {
 
 /// Answers questions until the socket or the parent ends. The parent is watched too, since the
 /// socket may stay open elsewhere.
-void fork_on_demand(int socket, pid_t parent, const Arena& arena) {
+void fork_on_demand(int socket, pid_t parent, const Arena& arena, const Served& served) {
   const int watched = open_process(parent);
   if (getppid() != parent) _exit(0);
   for (const int ends : {SIGINT, SIGTERM}) signal(ends, SIG_IGN);  // the parent decides
   ZygoteQuestion q;
   while (wait_for_question(socket, watched) && recv(socket, &q, sizeof q, 0) == ssize_t{sizeof q}) {
     if (q.ended == 0) {
-      spawn_worker(socket, q.library.data(), arena);
+      spawn_worker(socket, q.library.data(), arena, served);
       continue;
     }
     ZygoteReply reply{q.ended, 0};
@@ -167,10 +166,10 @@ Zygote::Zygote(const Arena& arena) {
   throw Error(std::string("isolation: no process can be forked: ") + std::strerror(failed));
 }
 
-Zygote::Zygote(const Arena& arena, const Relauncher& relauncher) {
+Zygote::Zygote(const Arena& arena, const Starter& starter, double start_s) {
   Pair pair;
   if (!make_pair(pair)) throw Error(std::string("isolation: no socket: ") + std::strerror(errno));
-  process_ = relauncher.start({pair.theirs, arena.file(), arena.base()});
+  process_ = starter.start({pair.theirs, arena.file(), arena.base()});
   close(pair.theirs);
   socket_ = pair.mine;
   ZygoteQuestion q;
@@ -179,8 +178,8 @@ Zygote::Zygote(const Arena& arena, const Relauncher& relauncher) {
   pollfd waiting{socket_, POLLIN, 0};
   int no_file = -1;
   try {
-    if (poll(&waiting, 1, kStartMs) <= 0)
-      throw Error("isolation: this program did not start again");
+    if (poll(&waiting, 1, static_cast<int>(start_s * 1000)) <= 0)
+      throw Error("isolation: the program of the workers did not start");
     receive_reply(socket_, no_file);
   } catch (const Error&) {
     kill(process_, SIGKILL);

@@ -10,19 +10,31 @@
 #include <string>
 
 #include "arena.h"
+#include "mote/base/kernel.h"
 #include "relaunch.h"
 
 namespace mote::isolate {
 
+/// What a zygote forks: nothing of it is given where this program, or this program launched again,
+/// is the zygote.
+struct Served {
+  const mote_backend* backend = nullptr;  ///< the subject in this process; null: the question's
+  /// Makes the worker for that end of a socket, and returns as fork() does: a fork of this process,
+  /// or a program that calls serve_worker(). Null: fork().
+  pid_t (*fork_process)(int socket) = nullptr;
+};
 /// A zygote's loop: it forks workers on demand, until the socket or the parent ends.
-[[noreturn]] void fork_on_demand(int socket, pid_t parent, const Arena& arena);
+[[noreturn]] void fork_on_demand(int socket, pid_t parent, const Arena& arena,
+                                 const Served& served = {});
+
+constexpr double kStartSeconds = 30;
 
 class Zygote {
  public:
   /// Throws Error when no process can be forked.
   explicit Zygote(const Arena& arena);
-  /// Throws Error when the process does not start within half a minute.
-  Zygote(const Arena& arena, const Relauncher& relauncher);
+  /// Throws Error when the process does not answer within `start_s`.
+  Zygote(const Arena& arena, const Starter& starter, double start_s = kStartSeconds);
   ~Zygote();
   Zygote(const Zygote&) = delete;
   Zygote& operator=(const Zygote&) = delete;

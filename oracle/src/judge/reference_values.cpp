@@ -18,9 +18,9 @@ namespace {
 
 TensorValues values_of(const CaseTensor& t, const Dense& dense) {
   TensorValues values{t.name, t.dtype, t.shape, {}};
+  if (dense.count() == 0) return values;  // left out, or without elements
   values.elements.resize(static_cast<std::size_t>(dense.count()) * size_of(t.dtype));
-  if (!values.elements.empty())
-    std::memcpy(values.elements.data(), dense.data(), values.elements.size());
+  std::memcpy(values.elements.data(), dense.data(), values.elements.size());
   return values;
 }
 
@@ -42,6 +42,13 @@ ReferenceValues computed(const Case& c, const Memory& memory) {
 }
 
 }  // namespace
+
+std::vector<TensorValues> values_of(const std::vector<CaseTensor>& tensors,
+                                    const std::vector<Dense>& dense) {
+  std::vector<TensorValues> values;
+  for (std::size_t k = 0; k < dense.size(); ++k) values.push_back(values_of(tensors[k], dense[k]));
+  return values;
+}
 
 Number TensorValues::at(std::int64_t linear) const {
   return load_element(elements.data(), dtype, linear);

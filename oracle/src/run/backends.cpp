@@ -72,9 +72,17 @@ bool is_here(const Backends& backends, std::string_view name) {
   return std::ranges::find(backends.all, name, &BackendEntry::name) != backends.all.end();
 }
 
+std::string& given_folder() {
+  static std::string folder;
+  return folder;
+}
+
 }  // namespace
 
+void set_executable_folder(const std::string& path) { given_folder() = path; }
+
 std::string executable_folder() {
+  if (!given_folder().empty()) return given_folder();
   std::error_code failed;
   const fs::path self = fs::read_symlink("/proc/self/exe", failed);
   return failed ? "." : self.parent_path().string();

@@ -18,6 +18,7 @@
 #include "mote/base/for_shell.h"
 #include "mote/base/kernel_call.h"
 #include "mote/base/plugin.h"
+#include "mote/oracle/reference_values.h"
 #include "report/json_line.h"
 #include "run/prepared_state.h"
 #include "run/scan.h"
@@ -54,7 +55,11 @@ double time_limit(double multiply_adds) { return std::min(10 + multiply_adds / 1
 
 Outcome Prepared::run(const mote_backend& backend, const std::string& plugin) {
   try {
-    return options_.isolation ? run_isolated(backend) : run_here(backend, plugin);
+    if (options_.isolation) return run_isolated(backend);
+    Outcome outcome = run_here(backend, plugin);
+    // The user's signal may have ended the subject's own work.
+    if (options_.stopping() && outcome.verdict != Verdict::passed) throw Interrupted();
+    return outcome;
   } catch (const std::bad_alloc&) {
     return outcome_of(Verdict::skipped, "out of memory");
   } catch (const Error& e) {  // no memory for the tensors, or no worker
@@ -184,7 +189,7 @@ Outcome Prepared::judged(const RunResult& first, const RunResult& second,
   const OpRecord* record = record_of(case_);
   const bool is_gradient = record != nullptr && gradient_order(*record) > 0;
   try {
-    return compare({.of = case_,
+    Outcome outcome = compare({.of = case_,
                     .inputs = s.inputs,
                     .expected = s.expected,
                     .first = first.outputs,
@@ -197,6 +202,10 @@ Outcome Prepared::judged(const RunResult& first, const RunResult& second,
                     .status_of_second = second.status,
                     .is_given = options_.is_given,
                     .deterministic = contract == nullptr || contract->deterministic != 0});
+    if (options_.keep_outputs && is_failure(outcome.verdict))
+      outcome.got = std::make_shared<const std::vector<TensorValues>>(
+          values_of(case_.outputs, first.outputs));
+    return outcome;
   } catch (const Error& e) {  // no memory for the bound, or it cannot be computed
     return outcome_of(Verdict::skipped, e.what());
   }

@@ -81,5 +81,7 @@ bool has_kernel(const mote_backend& backend, std::string_view op);
 bool has_kernel(const BackendEntry& entry, const Target& target);
 /// The folder of the running program, and of files installed next to it.
 std::string executable_folder();
+/// Makes that another folder, for a program that is not the tool, such as an interpreter.
+void set_executable_folder(const std::string& path);
 
 }  // namespace mote

@@ -62,6 +62,8 @@ struct CampaignOptions {
   std::optional<std::int64_t> count;  ///< random cases of each op; with a budget, the maximum
   std::uint64_t seed = 0;
   Shard shard;
+  /// Sizes by name that random cases have instead of drawn ones: {{"C", 1}}.
+  std::map<std::string, std::int64_t> extents = {};
   /// A file to which each case is written before it runs, and its results after that. If the file
   /// exists, the cases in it are counted and not run again. Empty: no journal.
   std::string journal;

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "mote/base/export.h"
@@ -54,6 +55,8 @@ struct DrawStyle {
   Layouts layouts = Layouts::any;
   bool default_params = false;
   bool full_rank = false;  ///< no leading axis is left out
+  /// Sizes by name ("C") that are not drawn, as far as the domain has them.
+  std::map<std::string, std::int64_t> extents = {};
 };
 Case generate(const std::shared_ptr<const Target>& target, DType dtype, const DrawnAs& as,
               const DrawStyle& style = {});

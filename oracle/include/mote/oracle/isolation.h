@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "mote/base/export.h"
 #include "mote/base/plugin.h"
@@ -19,6 +20,10 @@ class Isolation {
   /// into workers of this program launched again without its main(), since a fork lacks those
   /// threads. Throws Error if the system gives no shared memory or no process.
   Isolation();
+  /// Workers come from a program of the caller's, which is launched with this command line and
+  /// calls isolate::serve_workers(); this process forks nothing, so it may have threads. They run
+  /// the one backend that the program serves. Throws Error if it does not start within `start_s`.
+  Isolation(const std::vector<std::string>& command, double start_s);
   ~Isolation();
   Isolation(const Isolation&) = delete;
   Isolation& operator=(const Isolation&) = delete;

@@ -22,6 +22,11 @@ struct TensorValues {
   std::int64_t count() const;
 };
 
+class Dense;
+/// The elements of dense tensors; empty for those that the call leaves out.
+std::vector<TensorValues> values_of(const std::vector<CaseTensor>& tensors,
+                                    const std::vector<Dense>& dense);
+
 struct ReferenceValues {
   std::vector<TensorValues> inputs;
   std::vector<TensorValues> outputs;  ///< the outputs that the call asks for

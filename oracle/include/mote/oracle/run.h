@@ -30,6 +30,7 @@ class CrashGuard;
 struct Bench;
 struct Interval;
 struct RunResult;
+struct TensorValues;
 
 enum class Verdict : std::uint8_t {
   passed,
@@ -91,6 +92,8 @@ struct Outcome {
   double error = 0;  ///< the greatest error, as a share of what the error bound allows
   /// For an unsupported case: can_run had accepted it, and run declined.
   bool declined_by_run = false;
+  /// The outputs of the first run, if CaseRunOptions::keep_outputs asks for those of failures.
+  std::shared_ptr<const std::vector<TensorValues>> got = nullptr;
   /// True if a comparison took place that could have failed: passed or failed, but not vacuous.
   bool judged() const { return verdict == Verdict::passed || is_failure(verdict); }
 };
@@ -119,6 +122,7 @@ struct CaseRunOptions {
   double linger_s = 0.02;  ///< the time that a worker waits for a call's new threads to end
   /// A person gave the case: if it would be vacuous, it passes, with that as the reason.
   bool is_given = false;
+  bool keep_outputs = false;   ///< a failure's outcome has what the subject gave
   bool guard_crashes = false;  ///< a crash prints the case and ends the process with exit code 3
   bool json = false;           ///< the crash is printed as a line of JSON
 };

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A softmax of rows in Triton, checked: on the CPU under Triton's interpreter, or on a GPU.
+
+    TRITON_INTERPRET=1 python triton_softmax.py    # on the CPU
+    python triton_softmax.py                       # on a GPU
+"""
+
+import os
+
+import torch
+import triton
+import triton.language as tl
+
+DEVICE = "cpu" if os.environ.get("TRITON_INTERPRET") == "1" else "cuda"
+
+
+@triton.jit
+def softmax_rows(y, x, x_row, x_column, y_row, y_column, columns, BLOCK: tl.constexpr,
+                 MASKED: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    inside = at < columns if MASKED else at < BLOCK
+    values = tl.load(x + row * x_row + at * x_column, mask=at < columns,
+                     other=-float("inf") if MASKED else 0.0)
+    shifted = tl.exp(values - tl.max(values, axis=0))
+    result = shifted / tl.sum(tl.where(inside, shifted, 0.0), axis=0)
+    tl.store(y + row * y_row + at * y_column, result, mask=at < columns)
+
+
+def launch(x, masked):
+    rows, columns = x.shape
+    y = torch.empty((rows, columns), dtype=x.dtype, device=x.device)
+    if rows and columns:
+        softmax_rows[(rows,)](y, x, *x.stride(), *y.stride(), columns,
+                              BLOCK=triton.next_power_of_2(columns), MASKED=masked)
+    return y
+
+
+def softmax(x):
+    return launch(x, True)
+
+
+def softmax_without_mask(x):
+    """Lets what lies behind a row, as 0, be among its terms."""
+    return launch(x, False)
+
+
+if __name__ == "__main__":
+    import mote_kernels as mote
+
+    on = None if DEVICE == "cpu" else DEVICE
+    print(mote.check(softmax, "softmax", axis=-1, device=on, isolate=False, count=50))
+    print(mote.check(softmax_without_mask, "softmax", axis=-1, device=on, isolate=False, count=50))

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mote.check: a function against the reference of an op."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import tempfile
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
+
+from . import _isolate
+from ._door import Error, Texts, checked, ffi, lib
+from ._grad import gradient_of
+from ._lazy import Lazy
+from ._ops import Op, op_of
+from ._result import Result
+from ._subject import Contract, Style, Subject
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = Lazy("numpy")
+
+DEFAULT_BUDGET = 10.0
+
+
+def check(
+    fn: Callable[..., Any],
+    op: str | Op,
+    *,
+    axis: int | None = None,
+    dtypes: Sequence[str] | None = None,
+    budget: float | str | None = None,
+    count: int | None = None,
+    seed: int | None = None,
+    cases: Iterable[str] = (),
+    arrays: str | None = None,
+    isolate: bool | None = None,
+    grad: bool = False,
+    accumulator: str | None = None,
+    tf32: bool = False,
+    form: str = "direct",
+    accuracy: dict[str, float] | None = None,
+    deterministic: bool = True,
+    ignores_nan: bool = False,
+    flushes_denormals: bool = False,
+    indices: str = "any",
+    empty: bool = False,
+    row_major: bool = False,
+    device: str | None = None,
+    max_failures: int | None = None,
+    shrink: float | None = None,
+    timeout: float | None = None,
+    warm_up: float | None = None,
+    name: str | None = None,
+) -> Result:
+    """Runs the function on random cases of the op and compares each element with the op's bound.
+
+    `fn` gets the op's inputs, in the op's order or by its names, and the parameters that it has a
+    parameter for. It returns the outputs, or writes them where it has a parameter of an output's
+    name (or `out`). Shapes are those of `mote ops OP`: softmax's x is [R, N, C], along axis 1; with
+    axis=-1 it is [R, N], with axis=0 [N, C].
+
+    The end of the random cases: `budget` seconds (10; "2s" and "500ms" are texts of it) or `count`
+    cases. `cases` are texts of cases that run first, as a failure's replay line gives them.
+
+    `arrays`: "numpy", "torch" or "jax"; by default what the function's code names. `device` moves
+    torch's tensors. `grad=True` checks the gradients that torch's autograd, or JAX's, gives for
+    `fn`, a function of the op itself; those at NaN and infinities are left open.
+
+    `isolate`: True runs the function in worker processes that import it by its name, so that a crash
+    or a hang is a failure with a smallest case; False runs it in this process. The default is
+    workers where the function can be imported.
+
+    `empty=True` has cases with tensors without elements too, on which many functions raise;
+    `row_major=True` has none with gaps or transposed axes.
+
+    The contract by which results are judged: `accumulator` ("native", "f32", "f64"; 16-bit tensors
+    have f32 by default), `tf32`, `form` (another formula of the op), `accuracy` ({"exp": 4}: ulps),
+    `deterministic`, `ignores_nan`, `flushes_denormals`, `indices` ("any", "valid", "not_negative").
+
+    Ctrl-C ends the check and returns what was found. Raises Error for an unknown op, dtype or form,
+    and if the function's parameters do not fit the op.
+    """
+    _isolate.refuse_within_worker(fn)
+    forward = op_of(op)
+    checked_op = gradient_of(fn, forward) if grad else forward
+    known = checked_op.forms or ("direct",)
+    if form not in known:
+        raise Error(f"{checked_op.name}: form: expected {', '.join(known)}, got {form!r}")
+    contract = Contract(accumulator, tf32, form, dict(accuracy or {}), flushes_denormals,
+                        deterministic, ignores_nan or grad, indices)
+    style = Style(arrays or ("torch" if grad else None), axis, row_major, empty, grad, device)
+    label = name or name_of(fn)
+    subject = Subject(fn, checked_op, label, contract, style, forward if grad else None)
+    worker = _isolate.worker_of(fn, isolate, forward.text, grad, label, contract, style)
+    given_seed = random.SystemRandom().randrange(1 << 32) if seed is None else seed
+    cases = list(cases)
+    if budget is None and count is None and not cases:
+        budget = DEFAULT_BUDGET
+    keep = Texts()
+    options = _options(keep, checked_op, _dtypes(forward, dtypes), cases, subject.dropped)
+    options.budget_s = -1 if budget is None else seconds(budget)
+    options.count = -1 if count is None else count
+    options.shrink_s = -1 if shrink is None else shrink
+    options.limit_s = timeout or -1
+    options.warm_up_s = -1 if warm_up is None else warm_up
+    options.seed = given_seed
+    options.max_failures = max_failures or 0
+    subject.replay = _replay(label, forward, grad, axis)
+    options.replay = keep.text(subject.replay)
+    return _run(subject, options, keep, worker, given_seed)
+
+
+def _run(subject: Subject, options: Any, keep: Texts, worker: "_isolate.Worker | None",
+         seed: int) -> Result:
+    @ffi.callback("int32_t(void)", error=1)
+    def progress() -> int:
+        try:
+            return int(subject.stopped)
+        except KeyboardInterrupt:
+            subject.stopped = True
+            return 1
+
+    options.progress = progress
+    handle = ffi.new("mote_py_result**")
+    interrupted = False
+    with tempfile.TemporaryDirectory(prefix="mote-") as folder:
+        errors = os.path.join(folder, "errors")
+        if worker is not None:
+            words = worker.command(errors)
+            options.worker, options.worker_words = keep.texts(words), len(words)
+        try:
+            with np.errstate(all="ignore"):  # cases overflow, and have NaN
+                checked(lib.mote_py_check(subject.backend, options, handle))
+        except KeyboardInterrupt:  # noted by the library too, which has ended the check
+            interrupted = True
+            if handle[0] == ffi.NULL:
+                raise
+        except Error as e:
+            if worker is not None and "isolation" in str(e):
+                raise Error(f"{e}: {worker.what()}; isolate=False runs it in this process") from None
+            raise
+        if worker is not None:
+            subject.errors.update(_isolate.errors_in(errors))
+    return Result(handle[0], subject, seed, interrupted or subject.stopped, worker is not None)
+
+
+def _options(keep: Texts, op: Op, dtypes: Sequence[str], cases: list[str],
+             extents: dict[str, int]) -> Any:
+    options = keep.keep(ffi.new("mote_py_options*"))
+    options.size = ffi.sizeof("mote_py_options")
+    options.op = keep.text(op.text)
+    options.dtypes, options.dtype_count = keep.texts(list(dtypes)), len(dtypes)
+    options.cases, options.case_count = keep.texts(cases), len(cases)
+    fixed = keep.keep(ffi.new("mote_py_extent[]", max(1, len(extents))))
+    for k, (axis, extent) in enumerate(extents.items()):
+        fixed[k].axis, fixed[k].extent = keep.text(axis), extent
+    options.extents, options.extent_count = fixed, len(extents)
+    return options
+
+
+def _dtypes(op: Op, dtypes: Sequence[str] | None) -> Sequence[str]:
+    if isinstance(dtypes, str):
+        return [dtypes]
+    if dtypes is not None:
+        return list(dtypes)
+    return ["f32"] if "f32" in op.dtypes else [op.dtypes[0]]
+
+
+def _replay(label: str, op: Op, grad: bool, axis: int | None) -> str:
+    more = (f", axis={axis}" if axis is not None else "") + (", grad=True" if grad else "")
+    return f"mote.check({label}, {op.text!r}{more}, cases=['{{case}}'])"
+
+
+def name_of(fn: Callable[..., Any]) -> str:
+    """The function's name for reports, without blanks."""
+    name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
+    name = name.rpartition("<locals>.")[2]
+    return re.sub(r"[^\w.]", "_", name).strip("_") or "function"
+
+
+_UNITS = {"ms": 1e-3, "s": 1, "min": 60, "m": 60, "h": 3600}
+
+
+def seconds(of: float | str) -> float:
+    """Seconds of a number or of a text: 2, "2s", "500ms", "1min"."""
+    if not isinstance(of, str):
+        return float(of)
+    match = re.fullmatch(r"\s*([\d.]+)\s*(ms|s|min|m|h)?\s*", of)
+    if match is None:
+        raise Error(f"budget: expected seconds as in 2, '2s' or '500ms', got {of!r}")
+    return float(match.group(1)) * _UNITS[match.group(2) or "s"]

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The gradient that autograd gives for a function, as the outputs of the op's derived gradient."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable
+
+from ._door import checked, ffi, lib, text
+from ._ops import Op, op as op_named
+from ._signature import signature_of
+
+
+@functools.lru_cache(maxsize=None)
+def gradient_op(forward: Op, without: tuple[str, ...]) -> Op:
+    """The op |gy|x| -> |gx| of the op with these inputs left out, as a program of its own."""
+    pointer = ffi.new("char**")
+    checked(lib.mote_py_gradient(forward.text.encode(), ",".join(without).encode(), pointer))
+    try:
+        program = text(pointer[0])
+    finally:
+        lib.mote_py_text_free(pointer[0])
+    return op_named(program)
+
+
+def gradient_of(fn: Callable[..., Any], forward: Op) -> Op:
+    """The op of the gradients of a function of `forward`, without the inputs that it lacks."""
+    taken = signature_of(fn, forward).inputs()
+    without = [x.name for x in forward.inputs if x.optional and x.name not in taken]
+    return gradient_op(forward, tuple(without))
+
+
+def run_backward(subject: Any, inputs: dict[str, Any], params: dict[str, Any], call: Any) -> None:
+    """Runs the function and its backward pass, and stores the gradients of its real inputs."""
+    forward = [x.name for x in subject.forward.inputs if x.name in inputs]
+    seeds = [v for name, v in inputs.items() if name not in forward]
+    values = {name: inputs[name] for name in forward}
+    gradients = (_by_torch if subject.kind == "torch" else _by_jax)(subject, values, seeds, params)
+    outputs = [y.name for y in subject.op.outputs]
+    wanted = [g for g in gradients if g is not None]
+    if len(wanted) != len(outputs):
+        raise TypeError(f"autograd gave {len(wanted)} gradients, expected {len(outputs)}")
+    for name, value in zip(outputs, wanted):
+        subject.store_one(name, value, call)
+
+
+def _called(subject: Any, values: dict[str, Any], params: dict[str, Any]) -> list[Any]:
+    axis = subject.style.axis if subject.style.axis is not None else 1
+    positional, named = subject.signature.arguments(values, {}, params, axis)
+    returned = subject.fn(*positional, **named)
+    return list(returned) if isinstance(returned, (tuple, list)) else [returned]
+
+
+def _by_torch(subject: Any, values: dict[str, Any], seeds: list[Any],
+              params: dict[str, Any]) -> list[Any]:
+    import torch
+
+    leaves = {name: x.detach().clone().requires_grad_(x.is_floating_point())
+              for name, x in values.items()}
+    real = [x for x in leaves.values() if x.requires_grad]
+    outputs = [y for y in _called(subject, leaves, params) if y.is_floating_point()]
+    for y, seed in zip(outputs, seeds):
+        if y.shape != seed.shape:
+            raise TypeError(f"the function returned {list(y.shape)}, expected {list(seed.shape)}")
+    if not any(y.requires_grad for y in outputs):
+        raise TypeError("the function's outputs do not require gradients: it left autograd")
+    found = torch.autograd.grad(outputs, real, seeds, allow_unused=True)
+    return [torch.zeros_like(x) if g is None else g for x, g in zip(real, found)]
+
+
+def _by_jax(subject: Any, values: dict[str, Any], seeds: list[Any],
+            params: dict[str, Any]) -> list[Any]:
+    import jax
+    import jax.numpy as jnp
+
+    names = [n for n, x in values.items() if jnp.issubdtype(x.dtype, jnp.floating)]
+
+    def of(*reals: Any) -> tuple[Any, ...]:
+        return tuple(_called(subject, values | dict(zip(names, reals)), params))
+
+    outputs, backward = jax.vjp(of, *[values[n] for n in names])
+    return list(backward(tuple(jnp.reshape(s, y.shape) for s, y in zip(seeds, outputs))))
+
+
+__all__ = ["gradient_of", "run_backward"]

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a check found."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+from typing import TYPE_CHECKING, Any
+
+from ._arrays import Tensor
+from ._door import INVALID, UNSUPPORTED, checked, ffi, lib, text
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_INPUT, _EXPECTED, _GOT, _LOWER, _UPPER = range(5)
+_TEXT, _HTML = 1, 2
+_RUN_FAILED = "run returned status 4: "
+
+
+@dataclasses.dataclass
+class Difference:
+    """An element outside of its bound."""
+
+    tensor: str
+    index: tuple[int, ...]
+    expected: float
+    got: float
+    allowed: tuple[float, float] | None  #: None: only `expected`
+
+
+class Failure:
+    """A failure: its smallest case as text and as arrays.
+
+    `inputs`, `expected`, `got`, `lower` and `upper` are dictionaries of NumPy arrays by the names of
+    the op's tensors; `got` is empty if the function raised or crashed, and `lower` and `upper` lack
+    outputs that must be exact.
+    """
+
+    def __init__(self, result: "Result", position: int, of: dict[str, Any]) -> None:
+        self._result, self._position, self._of = result, position, of
+        self.verdict: str = of["verdict"]
+        self.reason: str = of["reason"]
+        self.case: str = of["smallest"].partition(" backend=")[0]
+        self.first: str = of["first"].partition(" backend=")[0]
+        diagnosis = of["diagnosis"]
+        #: What kind of error it is, and how that was seen: "missing term: …"; "" if nothing fits.
+        self.diagnosis: str = ": ".join(filter(None, (diagnosis["kind"], diagnosis["text"])))
+        #: A condition on sizes, parameters or data under which it fails: "K % 8 != 0"; or "".
+        self.condition: str = diagnosis["condition"]
+        self.occurrences: int = of["occurrences"]
+        self.differing: int = of["differing"]
+        self.found_after: float = of["found_after_s"]
+        self.differences = [
+            Difference(d["tensor"], tuple(d["index"]), _number(d["expected"]), _number(d["got"]),
+                       tuple(map(_number, d["allowed"])) if "allowed" in d else None)
+            for d in of["differences"]]
+        message = self.reason.removeprefix(_RUN_FAILED)
+        #: The traceback of the exception on the smallest case; "" if the function raised none.
+        self.traceback: str = result.subject.errors.get(message, "")
+        if self.traceback:
+            self.reason = message
+        self.replay: str = result.replay_of(self.case)
+
+    @property
+    def inputs(self) -> dict[str, np.ndarray]:
+        return self._tensors(_INPUT)
+
+    @property
+    def expected(self) -> dict[str, np.ndarray]:
+        return self._tensors(_EXPECTED)
+
+    @property
+    def got(self) -> dict[str, np.ndarray]:
+        return self._tensors(_GOT)
+
+    @property
+    def lower(self) -> dict[str, np.ndarray]:
+        return self._tensors(_LOWER)
+
+    @property
+    def upper(self) -> dict[str, np.ndarray]:
+        return self._tensors(_UPPER)
+
+    def _tensors(self, values: int) -> dict[str, np.ndarray]:
+        tensors: dict[str, np.ndarray] = {}
+        name, handle = ffi.new("const char**"), ffi.new("mote_tensor**")
+        for k in range(1 << 10):
+            status = lib.mote_py_result_tensor(self._result.handle, self._position, values, k, name,
+                                               handle)
+            if status == INVALID:
+                break
+            if status == UNSUPPORTED:
+                continue
+            checked(status)
+            tensors[text(name[0])] = Tensor(handle[0]).numpy()
+        return tensors
+
+    def __repr__(self) -> str:
+        return f"<mote failure: {self.verdict}: {self.case}>"
+
+
+class Result:
+    """The result of mote.check: true if every case passed and at least one was judged.
+
+    `print(r)` is short, a notebook shows the report's page, `r.failure` is the first failure.
+    """
+
+    def __init__(self, handle: Any, subject: Any, seed: int, interrupted: bool,
+                 isolated: bool) -> None:
+        self.handle = ffi.gc(handle, lib.mote_py_result_free)
+        self.subject = subject
+        self.seed = seed
+        #: True if Ctrl-C ended it.
+        self.interrupted = interrupted
+        #: True if the function ran in workers.
+        self.isolated = isolated
+        lines = [json.loads(line) for line in self.json().splitlines()]
+        #: A dictionary for each op and dtype, as docs/reports.md describes rows.
+        self.rows = [line for line in lines if line["type"] == "row"]
+        self._replay = ""
+        found = [line for line in lines if line["type"] == "failure"]
+        self.failures = [Failure(self, k, line) for k, line in enumerate(found)]
+
+    @property
+    def judged(self) -> int:
+        """The number of cases whose outputs were compared."""
+        return sum(row["judged"] for row in self.rows)
+
+    @property
+    def declined(self) -> dict[str, int]:
+        """The cases that the function does not take, by reason."""
+        reasons: dict[str, int] = {}
+        for row in self.rows:
+            for declined in row["declined"]:
+                reasons[declined["reason"]] = reasons.get(declined["reason"], 0) + declined["count"]
+        return reasons
+
+    @property
+    def passed(self) -> bool:
+        return not self.failures and self.judged > 0 and not self.interrupted
+
+    @property
+    def failure(self) -> Failure | None:
+        """The failure with the smallest case; None if there is none."""
+        return self.failures[0] if self.failures else None
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def replay_of(self, case: str) -> str:
+        return self.subject.replay.replace("{case}", case)
+
+    def json(self) -> str:
+        """Lines of JSON, format 2 of docs/reports.md."""
+        return self._report(0)
+
+    def _report(self, format_: int) -> str:
+        pointer = ffi.new("const char**")
+        checked(lib.mote_py_result_report(self.handle, format_, pointer))
+        return text(pointer[0])
+
+    def raise_if_failed(self) -> "Result":
+        """Raises AssertionError with the report unless it passed."""
+        if not self.passed:
+            raise AssertionError(str(self))
+        return self
+
+    def __str__(self) -> str:
+        name, op = self.subject.label, self.subject.op.name
+        head = f"{op}: {name}: "
+        cases = f"{self.judged} case{'s' if self.judged != 1 else ''} judged"
+        if self.interrupted:
+            cases += ", interrupted"
+        if self.failures:
+            blocks = [self._report(_TEXT).rstrip().replace(_RUN_FAILED, "raised ")]
+            blocks += [f.traceback.rstrip() for f in self.failures if f.traceback]
+            return f"{head}FAILED ({cases}, seed {self.seed})\n" + "\n".join(blocks)
+        if self.judged == 0:
+            return f"{head}no case was judged{self._why()}"
+        declined = sum(self.declined.values())
+        more = f", {declined} declined: {next(iter(self.declined))}" if declined else ""
+        return f"{head}{'passed' if self.passed else 'not finished'} ({cases}{more}, seed {self.seed})"
+
+    def _why(self) -> str:
+        reasons = [row["reason"] for row in self.rows if row["reason"]]
+        return f": {reasons[0]}" if reasons else ""
+
+    def __repr__(self) -> str:
+        return f"<mote result: {str(self).splitlines()[0]}>"
+
+    def _repr_html_(self) -> str:
+        page = html.escape(self._report(_HTML), quote=True)
+        return f'<iframe srcdoc="{page}" style="width:100%;height:32em;border:0"></iframe>'
+
+    def html(self) -> str:
+        """The report's page, which needs no other file."""
+        return self._report(_HTML)
+
+
+def _number(of: Any) -> float:
+    return float(of) if isinstance(of, str) else of
+

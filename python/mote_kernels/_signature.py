@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds out how a function takes the tensors and parameters of an op."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import sys
+from typing import Any, Callable
+
+from ._door import Error
+from ._ops import Op
+
+_KINDS = inspect.Parameter
+
+
+@dataclasses.dataclass
+class Signature:
+    """What a call of the function gets, in order."""
+
+    op: Op
+    slots: list[tuple[str, str, Any]]  #: role (input, output, param, axis), name, its Parameter
+    all_params: bool = False  #: it takes every parameter by name (**kwargs)
+    outputs: tuple[str, ...] = ()  #: outputs that it writes
+
+    def inputs(self) -> set[str]:
+        return {name for role, name, _ in self.slots if role == "input"}
+
+    def needs(self) -> set[str]:
+        """Inputs without which it cannot be called: their parameters have no default."""
+        return {name for role, name, p in self.slots
+                if role == "input" and p is not None and p.default is _KINDS.empty}
+
+    def params(self) -> set[str]:
+        """The op's parameters that it takes."""
+        if self.all_params:
+            return {p.name for p in self.op.params}
+        families = self.op.families()
+        taken: set[str] = set()
+        for role, name, _ in self.slots:
+            if role == "param":
+                taken.update(families.get(name, (name,)))
+        return taken
+
+    def arguments(self, inputs: dict[str, Any], outputs: dict[str, Any], params: dict[str, Any],
+                  axis: int) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of a call; inputs and outputs that it lacks are None."""
+        families = self.op.families()
+        positional: list[Any] = []
+        named: dict[str, Any] = {}
+        for role, name, parameter in self.slots:
+            if role == "input":
+                value = inputs.get(name)
+                has_default = parameter is not None and parameter.default is not _KINDS.empty
+                if value is None and has_default:
+                    value = parameter.default
+            elif role == "output":
+                value = outputs.get(name)
+            elif role == "axis":
+                value = axis
+            else:
+                members = families.get(name)
+                value = tuple(params[m] for m in members) if members else params[name]
+            by_name = parameter is not None and (
+                parameter.kind == _KINDS.KEYWORD_ONLY or
+                (role != "input" and parameter.kind != _KINDS.POSITIONAL_ONLY))
+            if by_name:
+                named[parameter.name] = value
+            else:
+                positional.append(value)
+        if self.all_params:
+            named.update((k, v) for k, v in params.items() if k not in named)
+        return positional, named
+
+
+def _parameters(fn: Callable[..., Any]) -> list[inspect.Parameter] | None:
+    try:
+        return list(inspect.signature(fn).parameters.values())
+    except (TypeError, ValueError):  # a ufunc, a builtin
+        return None
+
+
+def _output_of(name: str, op: Op) -> str | None:
+    outputs = [y.name for y in op.outputs]
+    if name in outputs:
+        return name
+    return outputs[0] if name == "out" and len(outputs) == 1 else None
+
+
+class _Binder:
+    def __init__(self, fn: Callable[..., Any], op: Op) -> None:
+        self.fn, self.op = fn, op
+        self.signature = Signature(op, [])
+        self.left = [x.name for x in op.inputs]
+
+    def take_input(self, parameter: inspect.Parameter | None) -> None:
+        name = parameter.name if parameter is not None else self.left[0]
+        if name not in self.left:
+            name = self.left[0]
+        self.left.remove(name)
+        self.signature.slots.append(("input", name, parameter))
+
+    def take(self, p: inspect.Parameter) -> None:
+        slots = self.signature.slots
+        is_param = p.name in self.op.families() or any(p.name == q.name for q in self.op.params)
+        if p.kind == _KINDS.VAR_KEYWORD:
+            self.signature.all_params = True
+        elif p.kind == _KINDS.VAR_POSITIONAL:
+            while self.left:
+                self.take_input(None)
+        elif p.name in self.left:
+            self.take_input(p)
+        elif is_param:
+            slots.append(("param", p.name, p))
+        elif p.name in ("axis", "dim") and self.op.axis is not None:
+            slots.append(("axis", p.name, p))
+        elif (output := _output_of(p.name, self.op)) is not None:
+            slots.append(("output", output, p))
+            self.signature.outputs += (output,)
+        elif p.default is not _KINDS.empty or p.kind == _KINDS.KEYWORD_ONLY:
+            if p.default is _KINDS.empty:
+                raise Error(self.misfit(f"nothing is known about its parameter {p.name}"))
+        elif self.left:
+            self.take_input(p)
+        else:
+            raise Error(self.misfit(f"it has no input for the parameter {p.name}"))
+
+    def misfit(self, what: str) -> str:
+        inputs = ", ".join(x.name + ("?" if x.optional else "") for x in self.op.inputs)
+        outputs = ", ".join(y.name for y in self.op.outputs)
+        params = ", ".join(p.name for p in self.op.params) or "none"
+        return (f"{self.op.name}: {what}; the op has the inputs {inputs}, the outputs {outputs}, "
+                f"parameters {params}")
+
+
+def signature_of(fn: Callable[..., Any], op: Op) -> Signature:
+    """Binds the function's parameters to the op's inputs, outputs and parameters.
+
+    A parameter with the name of an op's input, output ("out" if there is one) or parameter is that;
+    others take the inputs that are left, in order. An optional input whose parameter has no default
+    is always given. A parameter with a default that the op does not know keeps it. Raises Error if an input is left over or a parameter has no meaning.
+    """
+    binder = _Binder(fn, op)
+    parameters = _parameters(fn)
+    if parameters is None:
+        while binder.left:
+            binder.take_input(None)
+    for p in parameters or []:
+        binder.take(p)
+    missing = [x.name for x in op.inputs if x.name in binder.left and not x.optional]
+    if missing:
+        raise Error(binder.misfit(f"the function takes no input {', '.join(missing)}"))
+    return binder.signature
+
+
+def kind_of(fn: Callable[..., Any]) -> str:
+    """The arrays that a function wants: "torch", "jax" or "numpy", by what its code names."""
+    root = (getattr(type(fn), "__module__", "") or "").partition(".")[0]
+    if root in ("jaxlib", "jax"):
+        return "jax"
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(fn, torch.nn.Module):
+        return "torch"
+    inner = inspect.unwrap(fn)
+    own = (getattr(inner, "__module__", "") or "").partition(".")[0]
+    named = {own, root} | _packages(getattr(inner, "__code__", None),
+                                    getattr(inner, "__globals__", {}))
+    for kind, packages in (("torch", {"torch", "triton"}), ("jax", {"jax", "jaxlib"})):
+        if named & packages:
+            return kind
+    return "numpy"
+
+
+def _packages(code: Any, names: dict[str, Any]) -> set[str]:
+    """The packages of the globals and imports that the code names, and of code within it."""
+    if code is None:
+        return set()
+    found: set[str] = set()
+    for name in code.co_names:
+        value = names.get(name)
+        module = getattr(value, "__name__", None) if inspect.ismodule(value) else getattr(
+            value, "__module__", None)
+        if value is None and name in ("torch", "jax"):
+            module = name
+        found.add((module or "").partition(".")[0] if isinstance(module, str) else "")
+    for constant in code.co_consts:
+        if inspect.iscode(constant):
+            found |= _packages(constant, names)
+    return found

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The decorator of tests; the plug-in (pytest_plugin.py) collects and configures them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import zlib
+from typing import Any, Callable
+
+from ._ops import Op
+
+
+def kernel_test(op: "str | Op", **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Makes a function that pytest runs as a test, which checks it against the op.
+
+        @mote.kernel_test("layer_norm", dtypes=["f32"], budget="2s")
+        def my_layer_norm(x, gamma, beta, eps): ...
+
+    `options` are those of mote.check. Its name need not begin with test. Called with arrays it is
+    the function itself. The seed follows from the test's name, so that runs are repeatable;
+    `--mote-seed N` gives another one, `--mote-budget 30s` another budget to all of them.
+    """
+
+    def decorate(fn: Callable[..., Any]) -> Any:
+        @functools.wraps(fn)
+        def test(*args: Any, **named: Any) -> Any:
+            __tracebackhide__ = True
+            request = named.get("request")
+            if args or set(named) != {"request"} or not hasattr(request, "config"):
+                return fn(*args, **named)
+            run(fn, op, options, request)
+            return None
+
+        del test.__wrapped__  # pytest would take its parameters for fixtures
+        test.__mote_kernel__ = fn
+        test.__signature__ = inspect.Signature(
+            [inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD)])
+        return test
+
+    return decorate
+
+
+def run(fn: Callable[..., Any], op: "str | Op", options: dict[str, Any], request: Any) -> None:
+    """Runs one test, and fails it with the report."""
+    __tracebackhide__ = True
+    import pytest
+
+    from ._check import check
+
+    options = dict(options)
+    budget = request.config.getoption("--mote-budget")
+    if budget:
+        options["budget"] = budget
+        options.pop("count", None)
+    seed = request.config.getoption("--mote-seed")
+    options.setdefault("seed", zlib.crc32(request.node.nodeid.encode()))
+    if seed is not None:
+        options["seed"] = seed
+    result = check(fn, op, **options)
+    if result.interrupted:
+        raise KeyboardInterrupt(str(result))
+    if not result.passed:
+        pytest.fail(str(result), pytrace=False)

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tool `mote`, which the library holds: emit, explain, and the command line itself."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+
+from ._door import Error, ffi, lib, library_path
+from ._ops import Op, op_of
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the tool with these arguments (default: the process's); returns its exit code."""
+    words = ["mote", *(sys.argv[1:] if arguments is None else arguments)]
+    kept = [ffi.new("char[]", w.encode()) for w in words]
+    argv = ffi.new("char*[]", [*kept, ffi.NULL])
+    sys.stdout.flush()
+    share = pathlib.Path(library_path()).parent / "share"  # of the wheel; a build has its own
+    folder = share if share.is_dir() else pathlib.Path(library_path()).parent
+    return lib.mote_py_tool(len(words), argv, str(folder).encode())
+
+
+def run(*arguments: str) -> str:
+    """What the tool prints, in a process of its own. Raises Error with its message."""
+    done = subprocess.run([sys.executable, "-m", "mote_kernels", *arguments], capture_output=True,
+                          text=True, check=False)
+    if done.returncode != 0:
+        raise Error(done.stderr.strip().removeprefix("mote: ") or done.stdout.strip())
+    return done.stdout
+
+
+def emit(op: "str | Op", lang: str = "c", *, dtype: str | None = None, grad: bool = False,
+         variant: str | None = None, standalone: bool = False) -> str:
+    """The source of the op's kernel: lang "c" or "cuda", variant "reference" or "gen"."""
+    words = ["emit", op_of(op).text, "--lang", lang]
+    words += ["--dtype", dtype] if dtype else []
+    words += ["--variant", variant] if variant else []
+    words += ["--grad"] if grad else []
+    return run(*words, *(["--standalone"] if standalone else []))
+
+
+def explain(op: "str | Op", stage: str = "fused", *, grad: bool = False) -> str:
+    """How the op's kernel comes about: stage "uops", "loops", "fused", "schedule", "bound", …"""
+    return run("explain", op_of(op).text, "--stage", stage, *(["--grad"] if grad else []))

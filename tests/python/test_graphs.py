@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs from Python: built, differentiated, compiled, run; memory is shared."""
+
+import numpy as np
+import pytest
+
+import mote_kernels as mote
+from mote_kernels.graphs import Graph
+
+RANDOM = np.random.default_rng(1)
+
+
+def f32(*shape):
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+def mlp():
+    g = Graph("mlp")
+    x, t = g.input("x", "f32", (8, 6)), g.input("t", "i64", (8,))
+    w, b = g.input("w", "f32", (6, 4)), g.input("b", "f32", (4,))
+    loss = g.cross_entropy(x @ w + b, t)
+    return g, loss, g.gradient([loss], [w, b])
+
+
+def test_a_network_trains():
+    g, loss, (gw, gb) = mlp()
+    step = g.compile([loss, gw, gb])
+    x, t = f32(8, 6), RANDOM.integers(0, 4, 8)
+    w, b = f32(6, 4), np.zeros(4, np.float32)
+    losses = []
+    for _ in range(100):
+        value, dw, db = step(x=x, t=t, w=w, b=b)
+        losses.append(float(value.numpy()))
+        w -= np.float32(0.5) * dw.numpy()  # in the memory that is bound
+        b -= np.float32(0.5) * db.numpy()
+    assert losses[-1] < losses[0] / 10, losses[::20]
+
+
+def test_the_gradient_is_jax_s():
+    import jax
+
+    g, loss, grads = mlp()
+    values = {"x": f32(8, 6), "t": RANDOM.integers(0, 4, 8), "w": f32(6, 4), "b": f32(4)}
+
+    def of(w, b):
+        logs = jax.nn.log_softmax(values["x"] @ w + b)
+        return -logs[np.arange(8), values["t"]].mean()
+
+    expected = jax.grad(of, (0, 1))(values["w"], values["b"])
+    for got, wanted in zip(g.compile(grads)(**values), expected):
+        np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-4, atol=1e-6)
+
+
+def test_outputs_are_views_of_the_plan_s_memory():
+    g = Graph()
+    x = g.input("x", "f32", (4,))
+    run = g.compile([g.relu(x)])
+    (first,) = run(x=np.float32([1, -1, 2, -2]))
+    view = np.from_dlpack(first)
+    assert view.__array_interface__["data"] [0] == first.numpy().__array_interface__["data"][0]
+    run(x=np.float32([5, 5, 5, 5]))
+    np.testing.assert_array_equal(view, np.float32([5, 5, 5, 5]))
+    del run, first, g
+    assert view[0] == 5  # the tensor keeps the executable
+
+
+def test_views_parameters_constants_and_several_outputs():
+    g = Graph()
+    x = g.input("x", "f32", (1, 1, 4, 4))
+    y, at = g.max_pool2d_with_indices(x, kernel=(2, 2), stride=(2, 2), outputs=2)
+    assert y.shape == (1, 1, 2, 2) and at.dtype == "i64"
+    z = y.reshape(4).slice(0, 1, 2) * g.constant(np.float32([10, 100]))
+    (got,) = g.compile([z])(x=np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4))
+    np.testing.assert_array_equal(got.numpy(), np.float32([70, 1300]))
+
+
+def test_reports_and_texts():
+    g, loss, grads = mlp()
+    step = g.compile([loss, *grads])
+    assert "memory" in step.report() and "<svg" in step.report("svg") and step.bytes > 0
+    assert step._repr_html_() == step.report("svg")
+    text = str(g)
+    assert text.startswith("graph mlp(") and str(Graph.parse(text)) == text
+    with pytest.raises(mote.Error, match="report: expected text, json, svg, dot"):
+        step.report("pdf")
+
+
+def test_mistakes_say_what_was_expected():
+    g = Graph()
+    x = g.input("x", "f32", (2, 3))
+    with pytest.raises(mote.Error, match="matmul"):
+        x @ x
+    with pytest.raises(mote.Error, match="sofmax"):
+        g.sofmax(x)
+    with pytest.raises(mote.Error, match="x"):
+        g.compile([g.relu(x)])()

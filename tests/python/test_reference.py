@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""References, bounds and assert_close on arrays of the caller's."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import mote_kernels as mote
+
+RANDOM = np.random.default_rng(1)
+
+
+def softmax(x, axis):
+    e = np.exp(x - x.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+@pytest.mark.parametrize("shape, axis", [((4, 5), 1), ((4, 5), -1), ((4, 5), 0), ((2, 3, 4, 5), 2)])
+def test_softmax_along_any_axis_of_any_rank(shape, axis):
+    x = RANDOM.standard_normal(shape).astype(np.float32)
+    y = mote.reference("softmax")(x, axis=axis)
+    wide = softmax(x.astype(np.float64), axis)
+    assert y.dtype == np.float32 and y.shape == shape
+    np.testing.assert_array_equal(y, wide.astype(np.float32))
+
+
+def test_batches_broadcasts_and_strides():
+    a = RANDOM.standard_normal((2, 1, 4, 3)).astype(np.float64)
+    b = RANDOM.standard_normal((5, 6, 3)).astype(np.float64).swapaxes(1, 2)
+    np.testing.assert_allclose(mote.reference("matmul")(a, b), a @ b, rtol=1e-13)
+    x = RANDOM.standard_normal((4, 6)).astype(np.float32)[::-1, ::2]
+    np.testing.assert_array_equal(mote.reference("add")(x, x[0]), x + x[0])
+
+
+def test_parameters_and_names():
+    x = RANDOM.standard_normal((1, 2, 6, 6)).astype(np.float32)
+    w = RANDOM.standard_normal((3, 2, 3, 3)).astype(np.float32)
+    y = mote.reference("conv2d")(x, w=w, stride=2)
+    assert y.shape == (1, 3, 2, 2)
+    expected = np.einsum("cij,ocij->o", x[0, :, 2:5, 2:5].astype(float), w.astype(float))
+    np.testing.assert_allclose(y[0, :, 1, 1], expected, rtol=1e-6)
+    with pytest.raises(mote.Error, match="no input or parameter 'strides'"):
+        mote.reference("conv2d")(x, w, strides=2)
+    with pytest.raises(mote.Error, match="input w is missing"):
+        mote.reference("conv2d")(x)
+
+
+def test_one_s_own_op_and_its_parameters():
+    scaled = mote.op("""
+op scaled "y[i] = s x[i]"
+param s real
+input x f32[N]
+output y = $s * x
+""")
+    y = mote.reference(scaled)(np.float32([1, 2]), s=0.5)
+    np.testing.assert_array_equal(y, np.float32([0.5, 1]))
+    with pytest.raises(mote.Error, match="parameter s is missing"):
+        mote.reference(scaled)(np.float32([1, 2]))
+
+
+def test_the_bound_holds_any_order_of_a_sum():
+    x = RANDOM.standard_normal((3, 1000)).astype(np.float32)
+    bound = mote.reference("sum").bound(x, axis=1)
+    assert bound.lower.shape == (3,) and np.all(bound.lower < bound.upper)
+    for order in (np.arange(1000), RANDOM.permutation(1000)):
+        assert bound.holds(np.cumsum(x[:, order], axis=1, dtype=np.float32)[:, -1]).all()
+    assert not bound.holds(bound.upper * np.float32(1.01)).all()
+    exact = mote.reference("relu").bound(x)
+    np.testing.assert_array_equal(exact.lower, exact.upper)
+
+
+def test_a_contract_widens_the_bound():
+    a = RANDOM.standard_normal((4, 32)).astype(np.float32)
+    b = RANDOM.standard_normal((32, 4)).astype(np.float32)
+    narrow = mote.reference("matmul").bound(a, b)
+    wide = mote.reference("matmul").bound(a, b, contract=mote.Contract(tf32=True))
+    assert np.all(wide.upper - wide.lower > 4 * (narrow.upper - narrow.lower))
+
+
+def test_assert_close():
+    x = RANDOM.standard_normal((8, 100)).astype(np.float32)
+    y = softmax(x, 1)
+    mote.assert_close(y, "softmax", x, axis=1)
+    y[3, 7] *= np.float32(1.001)
+    with pytest.raises(AssertionError, match=r"softmax: elements outside of the bound\n.*y\["):
+        mote.assert_close(y, "softmax", x, axis=1)
+    with pytest.raises(mote.Error, match=r"y: expected f32\[8,100\], got f64\[8,100\]"):
+        mote.assert_close(y.astype(np.float64), "softmax", x, axis=1)
+
+
+def test_assert_close_of_several_outputs():
+    x = RANDOM.standard_normal((1, 1, 4, 4)).astype(np.float32)
+    y, at = mote.reference("max_pool2d_with_indices")(x, kernel=2, stride=2)
+    mote.assert_close((y, at), "max_pool2d_with_indices", x, kernel=2, stride=2)
+    with pytest.raises(AssertionError):
+        mote.assert_close((y, at + 1), "max_pool2d_with_indices", x, kernel=2, stride=2)
+
+
+def test_bf16():
+    x = RANDOM.standard_normal((4, 8)).astype(ml_dtypes.bfloat16)
+    y = mote.reference("softmax")(x, axis=1)
+    assert y.dtype == ml_dtypes.bfloat16
+    mote.assert_close(y, "softmax", x, axis=1)
+
+
+def test_arrays_of_jax():
+    import jax
+    import jax.numpy as jnp
+
+    x = jnp.asarray(RANDOM.standard_normal((4, 8)).astype(np.float32))
+    mote.assert_close(jax.nn.relu(x), "relu", x)
+    mote.assert_close(jax.nn.softmax(x, axis=1), "softmax", x, axis=1)
+
+
+def test_texts_of_the_tool():
+    assert "mote_softmax_f32" in mote.emit("softmax")
+    assert "__global__" in mote.emit("softmax", "cuda")
+    assert "for " in mote.explain("softmax")
+    with pytest.raises(mote.Error, match="softmax"):
+        mote.emit("sofmax")
+    assert "softmax" in mote.ops() and len(mote.ops()) > 100

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels of PyTorch: twenty right ones, PyTorch's own ops, and wrong ones of usual kinds."""
+
+import torch
+import torch.nn.functional as F
+
+
+def softmax(x):
+    return F.softmax(x, dim=-1)
+
+
+def log_softmax(x):
+    return F.log_softmax(x, dim=-1)
+
+
+def logsumexp(x):
+    return torch.logsumexp(x, dim=-1)
+
+
+def matmul(a, b):
+    return torch.matmul(a, b)
+
+
+def conv2d(x, w, bias, stride, pads, dilation, groups):
+    x = F.pad(x, (pads[1], pads[3], pads[0], pads[2]))
+    return F.conv2d(x, w, bias, stride, 0, dilation, groups)
+
+
+def layer_norm(x, gamma, beta, eps):
+    return F.layer_norm(x, gamma.shape, gamma, beta, eps)
+
+
+def relu(x):
+    return F.relu(x)
+
+
+def gelu(x):
+    return F.gelu(x)
+
+
+def silu(x):
+    return F.silu(x)
+
+
+def sigmoid(x):
+    return torch.sigmoid(x)
+
+
+def tanh(x):
+    return torch.tanh(x)
+
+
+def exp(x):
+    return torch.exp(x)
+
+
+def add(a, b):
+    return a + b
+
+
+def mul(a, b):
+    return a * b
+
+
+def maximum(a, b):
+    return torch.maximum(a, b)
+
+
+def where(c, a, b):
+    return torch.where(c, a, b)
+
+
+def total(x):
+    return x.sum(dim=-1)
+
+
+def mean(x):
+    return x.mean(dim=-1)
+
+
+def greatest(x):
+    return x.amax(dim=-1)
+
+
+def first_greatest(x):
+    return x.argmax(dim=-1)
+
+
+BOTH = {"dtypes": ["f32", "bf16"]}
+RIGHT = [
+    (softmax, "softmax", {"axis": -1} | BOTH), (log_softmax, "log_softmax", {"axis": -1} | BOTH),
+    (logsumexp, "logsumexp", {"axis": -1}), (matmul, "matmul", BOTH),
+    (layer_norm, "layer_norm", BOTH), (relu, "relu", BOTH), (gelu, "gelu", BOTH),
+    (silu, "silu", BOTH), (sigmoid, "sigmoid", BOTH), (tanh, "tanh", BOTH), (exp, "exp", BOTH),
+    (add, "add", BOTH), (mul, "mul", BOTH), (maximum, "max", BOTH), (where, "where", BOTH),
+    (total, "sum", {"axis": -1} | BOTH), (mean, "mean", {"axis": -1} | BOTH),
+    (greatest, "reduce_max", {"axis": -1} | BOTH), (first_greatest, "argmax", {"axis": -1} | BOTH),
+    (conv2d, "conv2d", {"dtypes": ["f32"]}),
+]
+
+
+def softmax_without_maximum(x):
+    e = torch.exp(x)
+    return e / e.sum(dim=-1, keepdim=True)
+
+
+def softmax_in_bf16(x):
+    return F.softmax(x.bfloat16(), dim=-1).to(x.dtype)
+
+
+def matmul_drops_tail(a, b):
+    k = a.shape[-1] // 8 * 8
+    return a[..., :k] @ b[..., :k, :]
+
+
+def layer_norm_unbiased(x, gamma, beta, eps):
+    mean, var = x.mean(-1, keepdim=True), x.var(-1, keepdim=True)
+    return (x - mean) / torch.sqrt(var + eps) * gamma + beta
+
+
+def gelu_of_tanh(x):
+    return F.gelu(x, approximate="tanh")
+
+
+def relu_in_place(x):
+    return x.relu_()
+
+
+def sum_in_bf16(x):
+    return x.bfloat16().sum(dim=-1).to(x.dtype)
+
+
+def silu_clamped(x):
+    return x * torch.sigmoid(x.clamp(-8, 8))
+
+
+def argmax_takes_last(x):
+    return x.shape[-1] - 1 - x.flip(-1).argmax(dim=-1)
+
+
+def empty_result(x):
+    return torch.empty_like(x)
+
+
+WRONG = [
+    (softmax_without_maximum, "softmax", {"axis": -1}), (softmax_in_bf16, "softmax", {"axis": -1}),
+    (matmul_drops_tail, "matmul", {}), (layer_norm_unbiased, "layer_norm", {}),
+    (gelu_of_tanh, "gelu", {}), (relu_in_place, "relu", {}), (sum_in_bf16, "sum", {"axis": -1}),
+    (silu_clamped, "silu", {}), (argmax_takes_last, "argmax", {"axis": -1}),
+    (empty_result, "relu", {}),
+]
+
+
+class HalfTanh(torch.autograd.Function):
+    """tanh whose backward pass forgets a factor."""
+
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.tanh(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return g * (1 - y)
+
+
+def tanh_with_wrong_backward(x):
+    return HalfTanh.apply(x)

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# wheel.sh BUILD FOLDER: builds the wheel of a copy of the sources, checks its size and what its library
+# needs, installs it in an empty environment, and uses it there without a compiler. Exit code 77: PyPI is
+# not reachable.
+set -euo pipefail
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+root="$(cd "$here/../.." && pwd)"
+folder=$2
+python="${MOTE_TEST_PYTHON:-python3}"
+rm -rf "$folder"
+mkdir -p "$folder/source" "$folder/wheels" "$folder/alone"
+if git -C "$root" rev-parse --git-dir >/dev/null 2>&1; then
+  git -C "$root" ls-files -z --cached --others --exclude-standard
+else
+  (cd "$root" && find . -path ./build -prune -o -type f -print0)
+fi | tar -C "$root" --null --files-from=- --ignore-failed-read -cf - | tar -C "$folder/source" -xf -
+"$python" -m venv "$folder/builder"
+"$folder/builder/bin/pip" download -q --no-deps -d "$folder/probe" cffi >/dev/null 2>&1 ||
+  { echo "skipped: PyPI is not reachable"; exit 77; }
+"$folder/builder/bin/pip" wheel -q --no-deps -w "$folder/wheels" "$folder/source"
+"$here/wheel_use.sh" "$folder/wheels"/mote_kernels-*.whl "$folder/alone"
