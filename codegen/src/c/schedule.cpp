@@ -29,9 +29,9 @@ std::string reduction(ReduceOp op, DType dtype) {
     case ReduceOp::prod:
       return "*";
     case ReduceOp::max:
-      return fmt::format("mote_max{}", suffix);
+      return is_integer(dtype) ? "max" : fmt::format("mote_max{}", suffix);
     case ReduceOp::min:
-      return fmt::format("mote_min{}", suffix);
+      return is_integer(dtype) ? "min" : fmt::format("mote_min{}", suffix);
     default:
       throw InternalError(fmt::format("emit_c: no lanes for {}", name(op)));
   }

@@ -17,6 +17,7 @@
 #include "passes/conditions.h"
 #include "schedule/combine.h"
 #include "schedule/iterations.h"
+#include "schedule/sign.h"
 
 namespace mote {
 namespace {
@@ -30,15 +31,6 @@ struct Prefix {
 };
 
 bool is_fixed(const Expr& e) { return !e.has_load() && !mentions_loop(e); }
-
-/// Returns the facts about the source, including upper limits of parameters.
-Facts bounds_of(const Program& source) {
-  Facts facts = base_facts(source);
-  for (const ParamDecl& d : source.params)
-    if (d.is_integer && d.upper)
-      facts.assume_nonneg(Expr(*d.upper) - Expr(Symbol(SymbolKind::param, d.name)));
-  return facts;
-}
 
 bool can_be_carried(const Accumulator& a) {
   return combine_of(a.op).has_value() && (is_real(a.dtype) || is_integer(a.dtype));
@@ -81,7 +73,7 @@ std::optional<Loop> rest_of(Loop loop, const std::vector<Prefix>& carried) {
 
 class Scan {
  public:
-  explicit Scan(LoopProgram& p) : p_(p), facts_(bounds_of(*p.source)) {}
+  explicit Scan(LoopProgram& p) : p_(p), facts_(with_upper_bounds(*p.source)) {}
 
   /// Applies the step to the body; `iteration` is the variable of the loop around it.
   void run(Body& body, const std::string& iteration) {
@@ -155,7 +147,7 @@ class Scan {
       const auto of_n = linear_in(c.e, along.variable);
       const auto of_k = of_n ? linear_in(of_n->rest, loop.variable) : std::nullopt;
       if (!of_k || of_k->factor != -of_n->factor) continue;
-      const auto flip = flip_of(of_n->factor);
+      const auto flip = flip_of(of_n->factor, facts_);
       if (!flip || !is_gap(-of_k->rest)) continue;
       Prefix prefix{*flip, -of_k->rest, loop};
       prefix.terms.body = without(loop.body, c);
@@ -165,15 +157,6 @@ class Scan {
   }
 
   bool is_gap(const Expr& e) const { return is_fixed(e) && facts_.prove_nonneg(e); }
-
-  /// Returns (1 - sign)/2 if sign is 1 or -1.
-  std::optional<Expr> flip_of(const Expr& sign) const {
-    const Split half = split_by(1 - sign, 2);
-    const bool is_sign = half.remainder == Expr(0) && is_fixed(sign) &&
-                         facts_.prove_nonneg(half.quotient) &&
-                         facts_.prove_nonneg(1 - half.quotient);
-    return is_sign ? std::optional(half.quotient) : std::nullopt;
-  }
 
   /// Returns true if the terms are only folds, of values that do not change with n.
   static bool is_alone(const Body& terms, const Body& body, std::size_t location, Symbol n) {

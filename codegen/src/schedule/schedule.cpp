@@ -10,15 +10,20 @@
 #include <functional>
 
 #include "ir/dependence.h"
+#include "mote/codegen/passes.h"
 #include "passes/conditions.h"
 #include "schedule/combine.h"
+#include "schedule/hoist.h"
 #include "schedule/innermost.h"
 #include "schedule/interchange.h"
 #include "schedule/iterations.h"
+#include "schedule/jam.h"
 #include "schedule/keep.h"
 #include "schedule/paths.h"
+#include "schedule/positions.h"
 #include "schedule/register_tile.h"
 #include "schedule/scan.h"
+#include "schedule/slide.h"
 #include "schedule/threads.h"
 #include "schedule/unit_strides.h"
 
@@ -27,9 +32,8 @@ namespace {
 
 /// The elements of a tile: an array of them, and a few more, stay in the first-level cache.
 constexpr std::int64_t kTile = 256;
-
-/// Returns true if lanes can hold the accumulator: any order is allowed, no position is needed.
-bool has_lanes(const Accumulator& a) { return combine_of(a.op).has_value() && is_real(a.dtype); }
+/// The elements of a tile whose rows are read once: longer parts of a row are read faster.
+constexpr std::int64_t kWideTile = 1024;
 
 /// Returns true if the accumulators of outer loops that the loop folds into have lanes, and lanes
 /// pay off: they do not for a short loop with limits of its own in each iteration.
@@ -51,14 +55,15 @@ bool can_fold_outward(const LoopProgram& p, const Loop& loop) {
 /// The part of a schedule that asks for the strides that let loops run in vectors.
 enum class Asks : std::uint8_t { version, loop };
 
-void mark_simd(Version& v, Asks who) {
+/// Reads may go on by `widest` elements from one iteration to the next.
+void mark_simd(Version& v, Asks who, std::int64_t widest = 1) {
   LoopProgram& p = v.program;
   for (const Path& path : loops_of(p)) {
     Stmt& s = at(p, path);
     Loop& loop = *as_loop(s);
     if (holds_loop(loop.body) || loop.step != Expr(1) || loop.kind != LoopKind::serial) continue;
     if (!std::ranges::all_of(loop.accumulators, has_lanes) || !can_fold_outward(p, loop)) continue;
-    const auto needed = adjacency(p, s);
+    const auto needed = adjacency(p, s, widest);
     if (!needed || !are_compatible(p.strides, needed->strides)) continue;
     if (who == Asks::version && !needed->ones.empty()) continue;
     const auto own = independent_iterations(p, s);
@@ -93,6 +98,10 @@ bool runs_over_last_axis(const LoopProgram& p, const Loop& loop) {
   return found;
 }
 
+std::ptrdiff_t passes_over_rows(const Body& body) {
+  return std::ranges::count_if(body, [](const Stmt& s) { return nested_body(s) != nullptr; });
+}
+
 bool move_inward(Version& v) {
   for (const Path& path : loops_of(v.program)) {
     const Loop& loop = *as_loop(at(v.program, path));
@@ -100,7 +109,8 @@ bool move_inward(Version& v) {
                             as_loop(loop.body[0])->accumulators.empty();
     if (!holds_loop(loop.body) || only_nests || !runs_over_last_axis(v.program, loop)) continue;
     std::string step;
-    auto moved = moved_inward(v.program, at(v.program, path), kTile, step);
+    const std::int64_t tile = passes_over_rows(loop.body) > 1 ? kTile : kWideTile;
+    auto moved = moved_inward(v.program, at(v.program, path), tile, step);
     if (!moved) continue;
     at(v.program, path) = *std::move(moved);
     v.steps.push_back(step);
@@ -111,13 +121,17 @@ bool move_inward(Version& v) {
 
 // ---- innermost: another loop than the last is the one of adjacent results.
 
+/// A step that takes a loop of the nest `s` innermost.
+using Taking = std::function<std::optional<Innermost>(LoopProgram& p, const Stmt& s,
+                                                      std::set<std::string>& used)>;
+
 /// Takes loops innermost in the nests at top level; returns false if there is no nest for it.
-bool take_innermost(Version& v, int least, bool demands_ones) {
+bool take_innermost(Version& v, const Taking& taking) {
   Body body;
   bool found = false;
   std::set<std::string> used;
   for (std::size_t k = 0; k < v.program.body.size(); ++k) {
-    auto taken = taken_innermost(v.program, v.program.body[k], {kTile, least}, demands_ones, used);
+    auto taken = taking(v.program, v.program.body[k], used);
     if (!taken || !are_compatible(v.program.strides, {taken->adjacent})) {
       body.push_back(v.program.body[k]);
       continue;
@@ -206,6 +220,24 @@ std::vector<Version> tiled(const Version& start, const ScheduleOptions& options)
   return found;
 }
 
+/// Returns the versions in which windows slide over rows, for each stride.
+std::vector<Version> slid(const Version& start, const ScheduleOptions& options) {
+  std::vector<Version> found;
+  for (const std::int64_t stride : {1, 2}) {
+    Version v = start;
+    const auto taking = [&](LoopProgram& p, const Stmt& s, std::set<std::string>& used) {
+      return slid_inward(p, s, {kTile, options.least_iterations}, stride, used);
+    };
+    if (!take_innermost(v, taking)) continue;
+    v.name = fmt::format("slide_by_{}", stride);
+    v.program = tighten(std::move(v.program));
+    mark_simd(v, Asks::version, stride);
+    share_among_threads(v);
+    found.push_back(std::move(v));
+  }
+  return found;
+}
+
 /// Returns the versions that rely on strides; `is_tiled`: others have tiles in registers.
 std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>& scans,
                                 const ScheduleOptions& options, bool is_tiled) {
@@ -217,6 +249,8 @@ std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>&
   if (move_inward(columns)) {
     mark_simd(columns, Asks::version);
     share_among_threads(columns);
+    for (std::string& step : jam_rows(columns.program, options.rows))
+      columns.steps.push_back(std::move(step));
   }
   if (rows.program.strides.empty() && !columns.program.strides.empty()) rely_on_rows(rows, scans);
   if (!rows.program.strides.empty()) add_with_repeats(rows, found);
@@ -229,7 +263,10 @@ std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>&
   for (const bool demands_ones : {true, false}) {
     Version other = start;
     if (is_tiled && !demands_ones) break;
-    if (!take_innermost(other, options.least_iterations, demands_ones)) continue;
+    const auto taking = [&](LoopProgram& p, const Stmt& s, std::set<std::string>& used) {
+      return taken_innermost(p, s, {kTile, options.least_iterations}, demands_ones, used);
+    };
+    if (!take_innermost(other, taking)) continue;
     other.name = demands_ones ? "innermost_of_ones" : "innermost";
     mark_simd(other, Asks::loop);
     share_among_threads(other);
@@ -244,12 +281,17 @@ Schedule schedule(const LoopProgram& p, const ScheduleOptions& options) {
   std::vector<Symbol> scans;
   const Version start = native(p, scans);
   Schedule s{tiled(start, options)};
-  std::ranges::move(on_strides(start, scans, options, !s.versions.empty()),
-                    std::back_inserter(s.versions));
+  const bool is_tiled = !s.versions.empty();
+  std::ranges::move(slid(start, options), std::back_inserter(s.versions));
+  Version lanes = start;
+  for (std::string& step : find_positions(lanes.program)) lanes.steps.push_back(std::move(step));
+  std::ranges::move(on_strides(lanes, scans, options, is_tiled), std::back_inserter(s.versions));
   put_demanding_first(s.versions);
   Version any = start;
   share_among_threads(any);
   s.versions.push_back(std::move(any));
+  for (Version& v : s.versions)
+    for (std::string& step : hoist_conditions(v.program)) v.steps.push_back(std::move(step));
   return s;
 }
 

@@ -188,8 +188,8 @@ void Tiler::move_loop(const Loop& loop, Body& out) {
       throw CannotTile{fmt::format("the limits of {} move", loop.variable.name())};
   Body starts;
   for (const Accumulator& a : loop.accumulators) {
-    if (!combine_of(a.op) || !is_real(a.dtype))
-      throw CannotTile{fmt::format("{} is no sum, product, max or min of reals", a.name)};
+    if (!has_lanes(a))
+      throw CannotTile{fmt::format("{} is no sum or product of reals, max or min", a.name)};
     starts.push_back(
         {Store{array_for(a.name, a.dtype), position(), constant(neutral(a.op, a.dtype), a.dtype)}});
   }

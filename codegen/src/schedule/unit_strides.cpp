@@ -26,7 +26,7 @@ bool moves(const TensorReference& r, Symbol v) {
 
 }  // namespace
 
-std::optional<Adjacency> adjacency(const LoopProgram& p, const Stmt& s) {
+std::optional<Adjacency> adjacency(const LoopProgram& p, const Stmt& s, std::int64_t widest) {
   const Symbol v = std::get<Loop>(s.kind).variable;
   Adjacency needed;
   for (const TensorReference& r : references(p.body)) {
@@ -36,7 +36,8 @@ std::optional<Adjacency> adjacency(const LoopProgram& p, const Stmt& s) {
     if (t == nullptr || !axis) return std::nullopt;
     const auto linear = linear_in(r.index[static_cast<std::size_t>(*axis)], v);
     if (!linear) return std::nullopt;
-    if (linear->factor != Expr(1)) {
+    const std::int64_t step = linear->factor.constant().value_or(0);
+    if (step < 1 || step > (r.is_write() ? 1 : widest)) {
       const auto factor = linear->factor.as_symbol();
       if (!factor || factor->kind() != SymbolKind::param) return std::nullopt;
       if (std::ranges::find(needed.ones, *factor) == needed.ones.end())
@@ -55,7 +56,7 @@ std::optional<Adjacency> adjacency(const LoopProgram& p, const Stmt& s) {
 }
 
 std::optional<std::vector<KnownStride>> unit_strides(const LoopProgram& p, const Stmt& s) {
-  auto needed = adjacency(p, s);
+  auto needed = adjacency(p, s, 1);
   if (!needed || !needed->ones.empty()) return std::nullopt;
   return std::move(needed->strides);
 }

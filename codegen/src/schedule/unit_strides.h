@@ -16,8 +16,9 @@ struct Adjacency {
 };
 
 /// Returns the strides and parameters that let every access of the loop `s` that depends on its
-/// variable go to the next element; nullopt if some access goes elsewhere for any strides.
-std::optional<Adjacency> adjacency(const LoopProgram& p, const Stmt& s);
+/// variable go to the next element; nullopt if some access goes elsewhere for any strides. Reads
+/// may skip elements: each goes on by at most `widest`, a constant.
+std::optional<Adjacency> adjacency(const LoopProgram& p, const Stmt& s, std::int64_t widest);
 /// Returns the strides; nullopt also if a parameter must be 1.
 std::optional<std::vector<KnownStride>> unit_strides(const LoopProgram& p, const Stmt& s);
 

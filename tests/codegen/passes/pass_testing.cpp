@@ -160,6 +160,7 @@ Schedule scheduled(const LoopProgram& p, bool may_multiply_padding) {
   // The sizes drawn are less than those of a tile: the same steps are checked with smaller ones.
   options.shapes = {{8, 1, 2}};
   options.least_iterations = 1;
+  options.rows = 2;
   const Schedule small = schedule(p, options);
   verify(small);
   for (const Schedule* all : std::initializer_list<const Schedule*>{&s, &small})

@@ -113,8 +113,8 @@ output y = tanh(1 / sqrt(abs(exp(x * 2 + b) - 1) + $eps))
 }
 
 TEST(Schedule, KeepsTheMeaningOfEveryKindOfLoop) {
-  for (const char* op : {"layer_norm", "attention", "conv2d", "avg_pool2d", "cumsum", "argmax",
-                         "batch_norm_training", "group_norm", "adam", "gather", "tile"})
+  for (const char* op : {"layer_norm", "attention", "conv2d", "avg_pool2d", "max_pool2d", "cumsum",
+                         "argmax", "batch_norm_training", "group_norm", "adam", "gather", "tile"})
     scheduled(compiled(op));
   for (const char* op : {"conv2d", "conv2d.grad", "conv_transpose2d", "lstm_cell", "gemm.grad"})
     scheduled(compiled(op, DType::f64), true);
@@ -134,6 +134,39 @@ TEST(Schedule, TilesReadNoOperandWhereOnlyTheOtherAxisLeavesTermsOut) {
                   true);
     EXPECT_FALSE(s.versions.empty());
   }
+}
+
+/// A window slides along the last axis: its positions run over adjacent elements.
+TEST(Schedule, SlidesAWindow) {
+  expect_golden_schedule(compile(program(R"(
+op window_max "y[r, o] = max_k x[r, 2*o + k - 1]"
+input x f32[R, N]
+size O = (N + 1)/2
+output y = max[2](x[i0, 2*i1 + i2 - 1 over R, O, 3 else -inf])
+)")));
+}
+
+TEST(Schedule, FindsAPositionByLanes) { expect_golden_schedule(compiled("argmax")); }
+
+/// Reading it twice would compute it twice.
+TEST(Schedule, LeavesAPositionWhoseValueIsComputed) {
+  for (const Version& v : scheduled(compile(program(R"(
+op computed
+input x f32[R, N]
+output y = argmax[1](exp(x))
+)")))
+                              .versions)
+    for (const std::string& step : v.steps) EXPECT_FALSE(step.starts_with("find")) << step;
+}
+
+/// Whether there is such a row of w is known before the loop over its elements.
+TEST(Schedule, AsksOnceForARow) {
+  expect_golden_schedule(compile(program(R"(
+op pick "y[i, d] = w[at[i], d], 0 where there is no such row"
+input w f32[V, D]
+input at i64[I]
+output y = select[0](w, at[i0 over I, D])
+)")));
 }
 
 TEST(Schedule, SplitsALoopThatRunsBackwards) {
@@ -207,9 +240,8 @@ TEST(Schedule, LeavesAnAccumulatorThatRemembersAPosition) {
   for (const Version& v : scheduled(compiled("argmax")).versions)
     for_each(v.program.body, [](const Stmt& s) {
       const auto* l = std::get_if<Loop>(&s.kind);
-      if (l != nullptr && !l->accumulators.empty()) {
-        EXPECT_NE(l->kind, LoopKind::simd);
-      }
+      if (l == nullptr || l->kind != LoopKind::simd) return;
+      for (const Accumulator& a : l->accumulators) EXPECT_NE(a.op, ReduceOp::argmax);
     });
 }
 

@@ -105,7 +105,7 @@ bool has_step(const Version& v, std::string_view word) {
 
 /// Tiles in registers are small, so that sizes of trials are enough for them.
 ScheduleOptions small_tiles() {
-  return {.may_multiply_padding = true, .shapes = {{8, 1, 2}}, .least_iterations = 1};
+  return {.may_multiply_padding = true, .shapes = {{8, 1, 2}}, .least_iterations = 1, .rows = 2};
 }
 
 std::optional<Mismatch> check_schedule(Prepared& prepared) {
@@ -114,7 +114,8 @@ std::optional<Mismatch> check_schedule(Prepared& prepared) {
     const bool is_tiled = v.program.vector_bytes != 0;
     if (is_tiled) prepared.stages.insert("schedule tile");
     prepared.stages.insert(v.name.empty() ? "schedule" : "schedule simd");
-    if (has_step(v, "scan ")) prepared.stages.insert("schedule scan");
+    for (const char* step : {"scan ", "slide ", "jam ", "find the "})
+      if (has_step(v, step)) prepared.stages.insert(std::string("schedule ") + step);
     // Values that an f32 output keeps are rounded there, as they are in float; a sum that is
     // carried backwards, or in tiles, adds in another order.
     if (!found && !reads_an_output(v.program))

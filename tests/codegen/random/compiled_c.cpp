@@ -95,12 +95,13 @@ int CBatch::add(const LoopProgram& checked) {
   const bool may_leave_out = !options.optional_outputs.empty();
   const LoopProgram p =
       may_leave_out ? compile_for_calls(checked.source, options.optional_outputs) : checked;
-  source_ +=
-      "\n" +
-      emit_c(
-          schedule(p, {.may_multiply_padding = true, .shapes = {{8, 1, 2}}, .least_iterations = 1}),
-          gen) +
-      "\n" + emit_c(p, options);
+  source_ += "\n" +
+             emit_c(schedule(p, {.may_multiply_padding = true,
+                                 .shapes = {{8, 1, 2}},
+                                 .least_iterations = 1,
+                                 .rows = 2}),
+                    gen) +
+             "\n" + emit_c(p, options);
   return count_++;
 }
 

@@ -38,8 +38,11 @@ struct ScheduleOptions {
   /// The tiles to make versions with, the widest first. With these, few registers are idle: the
   /// others hold operands.
   std::vector<RegisterShape> shapes = {{64, 2, 8}, {32, 2, 6}, {16, 2, 6}};
-  /// The least number of iterations for which another loop than the last is taken innermost.
+  /// The least number of iterations for which a window slides, or another loop than the last is
+  /// taken innermost.
   int least_iterations = 8;
+  /// The rows of a reduction that are read side by side.
+  int rows = 8;
 };
 
 /// Applies each step only if the dependences of the program allow it. Results differ from p's only
