@@ -180,6 +180,7 @@ class RegisterTiling {
           if (std::ranges::find(around_, l) == around_.end())
             outer.push_back({l->variable, l->begin, l->end});
         take(in_loops(outer, std::move(tile->body)), tile->demands, tile->step, out);
+        p_.is_for_no_larger_vectors = true;  // the text of several widths would be long
         return true;
       }
     } catch (const CannotTile&) {
