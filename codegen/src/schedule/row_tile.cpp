@@ -155,7 +155,7 @@ class RowTiler {
   }
 
   static const std::string* name_of(const Value& v) {
-    if (const auto* bound = std::get_if<value::Bound>(&v->kind)) return &bound->name;
+    if (const auto* bound = std::get_if<value::Named>(&v->kind)) return &bound->name;
     if (const auto* folded = std::get_if<value::Accumulated>(&v->kind)) return &folded->name;
     return nullptr;
   }
