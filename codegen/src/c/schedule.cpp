@@ -185,7 +185,8 @@ namespace {
 /// Returns the text, if it is for processors with vectors of some size, under that condition.
 std::string where_compiled(const LoopProgram& p, const std::string& text) {
   if (p.vector_bytes == 0) return text;
-  return fmt::format("#if MOTE_VECTOR_BYTES >= {}\n{}#endif\n", p.vector_bytes, text);
+  return fmt::format("#if MOTE_VECTOR_BYTES {} {}\n{}#endif\n",
+                     p.is_for_no_larger_vectors ? "==" : ">=", p.vector_bytes, text);
 }
 
 /// Returns `if (sx[1] == 1 && …) return f(…);`.

@@ -215,7 +215,9 @@ std::string Printer::program(const LoopProgram& p) const {
   for (const KnownStride& k : p.strides)
     out += fmt::format("stride {} of {}, axis {}\n", k.stride, k.tensor, k.axis);
   if (!p.demands.empty()) out += "demands " + conditions(p.demands).text + "\n";
-  if (p.vector_bytes != 0) out += fmt::format("vectors of {} bytes\n", p.vector_bytes);
+  if (p.vector_bytes != 0)
+    out += fmt::format("vectors of {} bytes{}\n", p.vector_bytes,
+                       p.is_for_no_larger_vectors ? ", where none are larger" : "");
   if (p.multiplies_padding) out += "multiplies padding\n";
   body(p.body, 0, out);
   return out;

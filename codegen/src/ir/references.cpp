@@ -10,6 +10,27 @@
 namespace mote {
 namespace {
 
+/// Adds to the element the iteration of `outer`, a loop over chunks, whose chunk holds the element's
+/// value of the loop that runs over a chunk; returns false if there is none.
+bool choose_chunk(const Loop& outer, std::span<const Stmt* const> path,
+                  std::map<Symbol, Expr>& element, Facts& facts) {
+  for (const Stmt* s : path) {
+    const Loop* inner = as_loop(*s);
+    if (inner == nullptr || inner->begin != Expr(outer.variable)) continue;
+    const auto at = element.find(inner->variable);
+    if (at == element.end()) return false;
+    const Expr value = at->second;
+    if (!proves(facts, {Condition::Kind::nonneg, value - outer.begin}) ||
+        !proves(facts, {Condition::Kind::nonneg, outer.end - value - 1}))
+      return false;
+    const Symbol offset(SymbolKind::loop, outer.variable.name() + " offset");
+    facts.set_range(offset, 0, outer.step);
+    element.emplace(outer.variable, value - Expr(offset));
+    return true;
+  }
+  return false;
+}
+
 class Collector {
  public:
   /// Collects the references to one tensor, or to all (null).
@@ -147,12 +168,15 @@ Facts facts_at(const TensorReference& r, Facts facts) {
   return assuming(facts, r.guards);
 }
 
-bool runs_for(std::span<const Stmt* const> path, const std::map<Symbol, Expr>& element,
-              const Facts& facts) {
+bool runs_for(std::span<const Stmt* const> path, std::map<Symbol, Expr> element, Facts facts) {
   for (const Stmt* s : path) {
     if (const Loop* l = as_loop(*s)) {
+      if (l->step != Expr(1)) {
+        if (!choose_chunk(*l, path, element, facts)) return false;
+        continue;
+      }
       const auto at = element.find(l->variable);
-      if (at == element.end() || l->step != Expr(1)) return false;
+      if (at == element.end()) return false;
       const Expr begin = l->begin.substitute(element), end = l->end.substitute(element);
       if (!proves(facts, {Condition::Kind::nonneg, at->second - begin})) return false;
       if (!proves(facts, {Condition::Kind::nonneg, end - at->second - 1})) return false;

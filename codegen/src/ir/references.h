@@ -50,9 +50,9 @@ bool runs_over_chunk(const Loop& inner, const Loop& outer, const Facts& facts);
 Facts facts_at(const TensorReference& r, Facts facts);
 
 /// Returns true if the loops and branches of the path run for the values of their variables in
-/// `element`, each of which must be given: the values are in range and the conditions hold.
-bool runs_for(std::span<const Stmt* const> path, const std::map<Symbol, Expr>& element,
-              const Facts& facts);
+/// `element`: the values are in range and the conditions hold. Each value must be given, other than
+/// those of loops over chunks, which loops over a chunk in the path determine.
+bool runs_for(std::span<const Stmt* const> path, std::map<Symbol, Expr> element, Facts facts);
 
 /// Returns true if the store, whose index is plain variables, has stored the element that `read`
 /// reads in the same iteration of all loops that enclose both: it precedes the read and runs for

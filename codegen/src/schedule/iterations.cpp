@@ -193,18 +193,19 @@ class Iterations {
       if (read->kind == TensorReference::Kind::store) return true;
       return std::ranges::any_of(touched, [&](const TensorReference* store) {
         return is_stored_in_round_of(*read, *store, base_) ||
-               is_stored_in_round_of(from_start(t, *read), from_start(t, *store), base_);
+               is_stored_in_round_of(from_start(t, *read, *store), from_start(t, *store, *store), base_);
       });
     });
   }
 
-  /// Adds the start of the loop's iteration to the index of a tile, which is relative to it, so
-  /// that the index is the loop variable again.
-  static TensorReference from_start(const TensorDecl& t, TensorReference r) {
+  /// Adds the start of the loop's iteration to the indices that are relative to it in the store to a
+  /// tile, so that these are the loop variable again.
+  static TensorReference from_start(const TensorDecl& t, TensorReference r,
+                                    const TensorReference& store) {
     if (t.scope.empty()) return r;
     const Symbol start(SymbolKind::loop, t.scope);
-    for (Expr& e : r.index)
-      if (e.mentions(start)) e = e + Expr(start);
+    for (std::size_t axis = 0; axis < r.index.size(); ++axis)
+      if (store.index[axis].mentions(start)) r.index[axis] = r.index[axis] + Expr(start);
     return r;
   }
 

@@ -19,28 +19,10 @@ std::vector<Expr> arms(const Expr& e, Atom::Kind kind) {
   return {e};
 }
 
-/// Appends the loop with limits of sizes and parameters; its other limits become conditions.
 bool add_range(const Loop& loop, ReductionNest& nest) {
-  if (loop.step != Expr(1)) return false;
-  const Expr v(loop.variable);
-  std::optional<Expr> begin, end;
-  for (const Expr& e : arms(loop.begin, Atom::Kind::max)) {
-    if (e.has_load()) return false;
-    if (mentions_loop(e))
-      nest.conditions.push_back({Condition::Kind::nonneg, v - e});
-    else
-      begin = begin ? max(*begin, e) : e;
-  }
-  for (const Expr& e : arms(loop.end, Atom::Kind::min)) {
-    if (e.has_load()) return false;
-    if (mentions_loop(e))
-      nest.conditions.push_back({Condition::Kind::nonneg, e - v - 1});
-    else
-      end = end ? min(*end, e) : e;
-  }
-  if (!begin || !end) return false;
-  nest.loops.push_back({loop.variable, *begin, *end});
-  return true;
+  const auto range = range_of(loop, nest.conditions);
+  if (range) nest.loops.push_back(*range);
+  return range.has_value();
 }
 
 /// Replaces names that a Let of the body binds.
@@ -81,6 +63,28 @@ bool find_folds(const Body& body, std::vector<Fold>& folds) {
 }
 
 }  // namespace
+
+std::optional<LoopRange> range_of(const Loop& loop, Conditions& conditions) {
+  if (loop.step != Expr(1)) return std::nullopt;
+  const Expr v(loop.variable);
+  std::optional<Expr> begin, end;
+  for (const Expr& e : arms(loop.begin, Atom::Kind::max)) {
+    if (e.has_load()) return std::nullopt;
+    if (mentions_loop(e))
+      conditions.push_back({Condition::Kind::nonneg, v - e});
+    else
+      begin = begin ? max(*begin, e) : e;
+  }
+  for (const Expr& e : arms(loop.end, Atom::Kind::min)) {
+    if (e.has_load()) return std::nullopt;
+    if (mentions_loop(e))
+      conditions.push_back({Condition::Kind::nonneg, e - v - 1});
+    else
+      end = end ? min(*end, e) : e;
+  }
+  if (!begin || !end) return std::nullopt;
+  return LoopRange{loop.variable, *begin, *end};
+}
 
 std::optional<ReductionNest> reduction_nest(const Loop& reduction, Facts facts) {
   ReductionNest nest;

@@ -17,6 +17,11 @@ struct LoopRange {
   Expr begin, end;
 };
 
+/// Returns the loop's range with limits of sizes and parameters; appends its other limits as
+/// conditions. Returns nullopt if no expression of sizes and parameters bounds it, or if its step
+/// is not 1.
+std::optional<LoopRange> range_of(const Loop& loop, Conditions& conditions);
+
 struct ReductionNest {
   /// The loops, outermost first; limits depend on sizes and parameters alone.
   std::vector<LoopRange> loops;

@@ -26,6 +26,16 @@ std::vector<LoopRange> ordered_loops(const TiledReduction& r) {
   return ordered;
 }
 
+/// Returns the loops of the reduction, that first along which rows leave out terms.
+std::vector<LoopRange> rows_first(const TiledReduction& r) {
+  std::vector<LoopRange> ordered = r.nest.loops;
+  std::ranges::stable_partition(ordered, [&](const LoopRange& l) {
+    return std::ranges::any_of(r.shared.row_conditions,
+                               [&](const Condition& c) { return c.e.mentions(l.variable); });
+  });
+  return ordered;
+}
+
 Conditions both(Conditions a, const Conditions& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
@@ -34,6 +44,14 @@ Conditions both(Conditions a, const Conditions& b) {
 Conditions at(Conditions conditions, const std::map<Symbol, Expr>& element) {
   for (Condition& c : conditions) c.e = c.e.substitute(element);
   return conditions;
+}
+
+/// Returns the loop over the tiles of an axis, with `before` ahead of the statements of a tile.
+Body tiles(const TileAxis& axis, Body before, Body inner) {
+  std::ranges::move(inner, std::back_inserter(before));
+  Body out;
+  out.push_back({Loop{axis.start, axis.begin, axis.end, axis.amount, {}, std::move(before)}});
+  return out;
 }
 
 Body under(Conditions conditions, Body body) {
@@ -70,7 +88,7 @@ std::vector<TileAxis> axes_of(const LoopProgram& p,
   const auto start = [&](const Loop& loop) {
     return Tiler::fresh_variable(p, loop.variable.name() + "_tile", used);
   };
-  const Symbol row = start(tile.rows);
+  const Symbol row = tile.row_start ? *tile.row_start : start(tile.rows);
   const Symbol column = start(tile.vector);
   const Expr first = min(Expr(column), tile.vector.end - width);
   return {{tile.rows.variable, tile.rows.begin, tile.rows.end, height, row, Expr(row)},
@@ -86,16 +104,12 @@ NestTiler::NestTiler(LoopProgram& p, const SharedLoops& chain,
       chain_(chain),
       reductions_(std::move(reductions)),
       tile_(tile),
-      rows_outside_(are_columns_ahead(p, chain, tile, reductions_)) {}
+      rows_outside_(are_columns_ahead(p, chain, tile, reductions_)) {
+  if (tile.row_start && !rows_outside_) throw CannotTile{"a tile of rows shares no operands"};
+}
 
 Body NestTiler::run() {
   Body body = distributed();
-  const auto tiles = [](const TileAxis& axis, Body before, Body inner) {
-    std::ranges::move(inner, std::back_inserter(before));
-    Body out;
-    out.push_back({Loop{axis.start, axis.begin, axis.end, axis.amount, {}, std::move(before)}});
-    return out;
-  };
   Body nest = rows_outside_
                   ? tiles(rows(), std::move(before_vectors_), tiles(vector(), {}, std::move(body)))
                   : tiles(vector(), std::move(before_rows_), tiles(rows(), {}, std::move(body)));
@@ -105,14 +119,64 @@ Body NestTiler::run() {
   return out;
 }
 
-/// Returns the statements, which access one row and lane of registers, for all of them.
+Body NestTiler::run_for_rows(const Conditions& of_tile, Body& ahead) {
+  Body nest = tiles(vector(), {}, under(of_tile, distributed()));
+  std::ranges::move(nest, std::back_inserter(before_vectors_));
+  std::ranges::move(ahead_, std::back_inserter(ahead));
+  return in_loops(outer_loops_of(chain_, tile_), std::move(before_vectors_));
+}
+
+/// Returns the statements, which access one row and lane of registers, for all of them; rows behind
+/// the end are the last one again.
 Stmt NestTiler::over_registers(Body body) {
   const Symbol i = symbol("row");
   const Symbol j = symbol("lane");
-  substitute(body, {{kRow, Expr(i)}, {kLane, Expr(j)}});
+  substitute(body, {{kRow, Expr(i)},
+                    {kLane, Expr(j)},
+                    {rows().variable, min(Expr(rows().start) + Expr(i), rows().end - 1)}});
   Loop lanes{j, 0, vector().amount, 1, {}, std::move(body), LoopKind::simd};
   Loop all{i, 0, rows().amount, 1, {}, {}, LoopKind::unrolled};
   all.body.push_back({std::move(lanes)});
+  return {std::move(all)};
+}
+
+/// Returns the parts of a reduction's range that all rows of a tile have, or only some; nullopt if
+/// all rows have the whole range.
+std::optional<RowSegments> NestTiler::segments_of(const TiledReduction& r) const {
+  if (!tile_.row_start || r.shared.row_conditions.empty()) return std::nullopt;
+  const Expr start(rows().start);
+  const auto s = row_segments(rows_first(r).front(), r.shared.row_conditions,
+                              {rows().variable, start, start + (rows().amount - 1)});
+  if (!s) throw CannotTile{"rows leave out terms along several axes"};
+  return s;
+}
+
+/// Returns the terms that only some rows of the tile have, which are added to the arrays of sums
+/// row by row.
+Stmt NestTiler::terms_of_some(const TiledReduction& r, const RowSegments& segments,
+                              const Body& terms) {
+  const Symbol row = symbol(rows().variable.name());
+  const std::vector<LoopRange> loops = rows_first(r);
+  const LoopRange& range = loops.front();
+  const RowSegments own = *row_segments(range, r.shared.row_conditions,
+                                  {rows().variable, Expr(row), Expr(row)});
+  Loop all{row, rows().start, min(Expr(rows().start) + rows().amount, rows().end), 1, {}, {}};
+  const auto add = [&](const Expr& begin, const Expr& end) {
+    std::vector<LoopRange> part = loops;
+    part.front() = {range.variable, begin, end};
+    const Symbol lane = symbol("lane");
+    Body body = terms;
+    substitute(body, {{kRow, Expr(row) - Expr(rows().start)},
+                      {kLane, Expr(lane)},
+                      {rows().variable, Expr(row)}});
+    Body lanes;
+    lanes.push_back({Loop{lane, 0, vector().amount, 1, {}, std::move(body), LoopKind::simd}});
+    std::ranges::move(
+        in_own_loops(part, under(r.shared.other_conditions, std::move(lanes))),
+        std::back_inserter(all.body));
+  };
+  add(own.begin, min(segments.all_begin, own.end));
+  add(max(own.begin, max(segments.all_begin, segments.all_end)), own.end);
   return {std::move(all)};
 }
 
@@ -199,15 +263,15 @@ Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o, Body& o
   return load_value(name, read, o.value->dtype);
 }
 
-/// Returns the operand of one row: an element of its tensor, where the last row stands for those
-/// behind it, or of a panel.
+/// Returns the operand of one row: an element of its tensor or of a panel.
 Value NestTiler::row_operand(const TiledReduction& r, const SharedOperand& o, Body& out) {
   const auto* load = std::get_if<value::Load>(&o.value->kind);
-  const bool is_direct = load != nullptr && !is_narrow(o.value->dtype) &&
-                         r.shared.row_conditions.empty() && !tile_.slides;
+  const bool is_kept =
+      load != nullptr && find_tensor(program(), load->tensor)->role == TensorRole::temporary;
+  const bool is_direct = load != nullptr && (is_kept || !is_narrow(o.value->dtype)) &&
+                         (r.shared.row_conditions.empty() || tile_.row_start) && !tile_.slides;
   if (!is_direct) return copied(r, o, out);
-  return substitute(o.value,
-                    {{rows().variable, min(Expr(rows().start) + Expr(kRow), rows().end - 1)}});
+  return o.value;
 }
 
 void NestTiler::move_loop(const Loop& loop, Body& out) {
@@ -226,6 +290,7 @@ void NestTiler::move_loop(const Loop& loop, Body& out) {
   // A call that lacks an output leaves out the statements of the sums that only that output needs.
   const bool is_one = program().source->outputs.size() == 1;
   std::vector<Body> starts(1), terms(1), ends(1);
+  Body some;
   for (std::size_t k = 0; k < r.nest.folds.size(); ++k) {
     const Fold& fold = r.nest.folds[k];
     const DType dtype = fold.value->dtype;
@@ -240,15 +305,25 @@ void NestTiler::move_loop(const Loop& loop, Body& out) {
       if (!is_one && k > 0) bodies->emplace_back();
     starts.back().push_back({Store{sums, here, constant(neutral(fold.op, dtype), dtype)}});
     terms.back().push_back({StoreReduce{sums, here, *combine_of(fold.op), term}});
-    ends.back().push_back(
-        {Store{array_for(fold.accumulator, dtype), here, load_value(sums, here, dtype)}});
+    const std::string& array = array_for(fold.accumulator, dtype);
+    ends.back().push_back({Store{array, here, load_value(sums, here, dtype)}});
+    some.push_back({StoreReduce{array, here, *combine_of(fold.op), term}});
   }
   for (Body& body : starts) out.push_back(over_registers(std::move(body)));
+  const auto segments = segments_of(r);
+  std::vector<LoopRange> loops = ordered_loops(r);
+  if (segments) {
+    loops = rows_first(r);
+    loops.front() = {symbol(loops.front().variable.name()), segments->all_begin, segments->all_end};
+    for (Body& body : terms)
+      substitute(body, {{rows_first(r).front().variable, Expr(loops.front().variable)}});
+  }
   Body inner;
   for (Body& body : terms) inner.push_back(over_registers(std::move(body)));
-  Body reduction = in_loops(ordered_loops(r), under(r.shared.other_conditions, std::move(inner)));
+  Body reduction = in_loops(loops, under(r.shared.other_conditions, std::move(inner)));
   std::ranges::move(reduction, std::back_inserter(out));
   for (Body& body : ends) out.push_back(over_registers(std::move(body)));
+  if (segments) out.push_back(terms_of_some(r, *segments, std::move(some)));
 }
 
 Conditions NestTiler::demands() const {
@@ -257,9 +332,10 @@ Conditions NestTiler::demands() const {
 }
 
 bool NestTiler::multiplies_padding() const {
-  return std::ranges::any_of(reductions_, [](const auto& r) {
+  return std::ranges::any_of(reductions_, [&](const auto& r) {
     const SharedOperands& shared = r.second.shared;
-    return !shared.vector_conditions.empty() || !shared.row_conditions.empty();
+    return !shared.vector_conditions.empty() ||
+           (!shared.row_conditions.empty() && !tile_.row_start);
   });
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schedule/panels.h"
+#include "schedule/row_segments.h"
 #include "schedule/tile.h"
 
 namespace mote {
@@ -21,6 +22,12 @@ class NestTiler : public Tiler {
 
   /// Returns the statements that take the nest's place; adds its tensors to p. Throws CannotTile.
   Body run();
+  /// Returns the nest for one tile of rows, for a loop over tiles of rows that the caller makes: a
+  /// tile of vectors is left out unless the conditions hold for it, which may name the variable
+  /// that vector_start() returns. Appends to `ahead` what is to stand ahead of that loop.
+  Body run_for_rows(const Conditions& of_tile, Body& ahead);
+  Symbol vector_start() const { return vector().start; }
+  std::int64_t width() const { return vector().amount; }
   Conditions demands() const;
   bool multiplies_padding() const;
   std::string step() const;
@@ -33,6 +40,8 @@ class NestTiler : public Tiler {
   const TileAxis& vector() const { return axes()[1]; }
   Body in_own_loops(const std::vector<LoopRange>& loops, Body body);
   Stmt over_registers(Body body);
+  std::optional<RowSegments> segments_of(const TiledReduction& r) const;
+  Stmt terms_of_some(const TiledReduction& r, const RowSegments& segments, const Body& terms);
   std::string add_tensor(const std::string& hint, DType dtype, std::vector<Expr> shape,
                          const std::string& scope, TensorMemory memory);
   Value copied(const TiledReduction& r, const SharedOperand& o, Body& out);

@@ -31,8 +31,10 @@ bool is_in_range(const LoopProgram& p, const SharedOperand& o, const Facts& fact
 
 std::vector<LoopRange> outer_loops_of(const SharedLoops& chain, const TileOfNest& tile) {
   std::vector<LoopRange> outer;
-  for (const Loop* l : chain.loops)
+  for (std::size_t k = tile.around; k < chain.loops.size(); ++k) {
+    const Loop* l = chain.loops[k];
     if (l != &tile.vector && l != &tile.rows) outer.push_back({l->variable, l->begin, l->end});
+  }
   return outer;
 }
 
@@ -54,7 +56,9 @@ std::vector<LoopRange> loops_of(const std::vector<LoopRange>& outer, const Tiled
 bool is_copied_ahead(const LoopProgram& p, const SharedLoops& chain, const TileOfNest& tile,
                      const TiledReduction& r, const SharedOperand& o) {
   const std::vector<LoopRange> outer = outer_loops_of(chain, tile);
-  return loops_of(outer, r, o).size() < outer.size() &&
+  const bool is_shared = tile.row_start ? o.side == Side::vector
+                                        : loops_of(outer, r, o).size() < outer.size();
+  return is_shared &&
          (r.shared.other_conditions.empty() ||
           is_in_range(p, o, facts_under(p, chain, r, conditions_of(r, o.side))));
 }

@@ -28,9 +28,15 @@ struct TileOfNest {
   /// The vectors slide over a window, along which the loops of the reduction run: they are short.
   bool slides;
   std::set<std::string> used_names;  ///< names that p does not show yet
+  /// The variable of the loop over tiles of rows, if the nest lies in it already. Then terms that
+  /// some rows leave out are left out in these alone, and the vectors' operands are copied ahead of
+  /// that loop.
+  std::optional<Symbol> row_start = {};
+  std::size_t around = 0;  ///< the number of loops of the chain that are around that loop
 };
 
-/// Returns the loops of the chain that are not tiled, outermost first.
+/// Returns the loops of the chain that are not tiled, outermost first, without those around the loop
+/// over tiles of rows.
 std::vector<LoopRange> outer_loops_of(const SharedLoops& chain, const TileOfNest& tile);
 /// Returns the conditions that depend on the axis of the side.
 const Conditions& conditions_of(const TiledReduction& r, Side side);
@@ -41,8 +47,8 @@ std::vector<LoopRange> loops_of(const std::vector<LoopRange>& outer, const Tiled
 /// which its copy does not ask for, leaves a term out.
 bool reads_only_counted_elements(const LoopProgram& p, const SharedLoops& chain,
                                  const TiledReduction& r);
-/// Returns true if the operand is copied ahead of the nest: several iterations of its outer loops
-/// share it, and all of its elements exist.
+/// Returns true if the operand is copied ahead of the nest: several iterations of its outer loops,
+/// or of the loop over tiles of rows, share it, and all of its elements exist.
 bool is_copied_ahead(const LoopProgram& p, const SharedLoops& chain, const TileOfNest& tile,
                      const TiledReduction& r, const SharedOperand& o);
 /// Returns true if all operands that change along the vectors are.

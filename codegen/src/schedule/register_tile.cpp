@@ -15,6 +15,7 @@
 #include "schedule/nest_tiler.h"
 #include "schedule/operands.h"
 #include "schedule/paths.h"
+#include "schedule/row_tile.h"
 #include "schedule/unit_strides.h"
 
 namespace mote {
@@ -147,16 +148,60 @@ class RegisterTiling {
     for (std::size_t k = 0; k < body.size(); ++k) {
       if (auto* branch = std::get_if<If>(&body[k].kind))
         branch->body = tiled(std::move(branch->body), std::get<If>(original[k].kind).body);
-      else if (as_loop(body[k]) != nullptr && tile(original[k], out))
+      else if (as_loop(body[k]) != nullptr && (tile(original[k], out) || rows(original[k], out)))
         continue;
+      else if (Loop* loop = as_loop(body[k]))
+        loop->body = within(*as_loop(original[k]), std::move(loop->body));
       out.push_back(std::move(body[k]));
     }
     return out;
   }
 
+  /// Returns the body of the loop with tiles of rows.
+  Body within(const Loop& original, Body body) {
+    around_.push_back(&original);
+    body = tiled(std::move(body), original.body);
+    around_.pop_back();
+    return body;
+  }
+
+  bool rows(const Stmt& s, Body& out) {
+    const auto chain = shared_loops(p_, s);
+    if (!chain || axis_ == VectorAxis::innermost) return false;
+    const Loop& rows = *chain->loops.back();
+    std::vector<const Loop*> around = around_;
+    around.insert(around.end(), chain->loops.begin(), chain->loops.end() - 1);
+    const std::vector<TensorDecl> before = p_.tensors;
+    try {
+      auto tile = tiled_rows(p_, rows, around, chain->own, shape_, used_);
+      if (tile) {
+        std::vector<LoopRange> outer;
+        for (const Loop* l : around)
+          if (std::ranges::find(around_, l) == around_.end())
+            outer.push_back({l->variable, l->begin, l->end});
+        take(in_loops(outer, std::move(tile->body)), tile->demands, tile->step, out);
+        p_.is_for_no_larger_vectors = true;  // the text of several widths would be long
+        return true;
+      }
+    } catch (const CannotTile&) {
+    }
+    p_.tensors = before;
+    return false;
+  }
+
+  /// Appends what takes the place of a nest.
+  void take(Body nest, const Conditions& demands, std::string step, Body& out) {
+    for_each(nest, [&](const Stmt& inner) {
+      if (const Loop* loop = as_loop(inner)) used_.insert(loop->variable.name());
+    });
+    std::ranges::move(nest, std::back_inserter(out));
+    add_missing(p_.demands, demands);
+    steps_.push_back(std::move(step));
+  }
+
   bool tile(const Stmt& s, Body& out) {
     const auto chain = shared_loops(p_, s);
-    if (!chain) return false;
+    if (!chain || !around_.empty()) return false;
     const NestFinder finder(p_, *chain, may_pad_);
     const auto axes = finder.axes(axis_);
     if (!axes) return false;
@@ -171,14 +216,9 @@ class RegisterTiling {
                       {loop_of(*chain, axes->vector), loop_of(*chain, axes->rows), shape_,
                        axis_ == VectorAxis::innermost, used_});
       Body nest = tiler.run();
-      for_each(nest, [&](const Stmt& inner) {
-        if (const Loop* loop = as_loop(inner)) used_.insert(loop->variable.name());
-      });
-      std::ranges::move(nest, std::back_inserter(out));
-      add_missing(p_.demands, tiler.demands());
+      take(std::move(nest), tiler.demands(), tiler.step(), out);
       if (adjacent) add_missing(p_.strides, {*adjacent});
       p_.multiplies_padding = p_.multiplies_padding || tiler.multiplies_padding();
-      steps_.push_back(tiler.step());
       return true;
     } catch (const CannotTile&) {
       p_.tensors = before;
@@ -191,7 +231,8 @@ class RegisterTiling {
   const VectorAxis axis_;
   const bool may_pad_;
   std::vector<std::string> steps_;
-  std::set<std::string> used_;  ///< loop variables of the nests so far
+  std::set<std::string> used_;        ///< loop variables of the nests so far
+  std::vector<const Loop*> around_;  ///< the loops of the program around the statement
 };
 
 }  // namespace

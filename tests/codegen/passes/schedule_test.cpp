@@ -102,6 +102,19 @@ TEST(Schedule, KeepsNothingInAnOutputWhereOtherElementsAreStillToBeRead) {
 }
 TEST(Schedule, SumOverAnyAxis) { expect_golden_schedule(compiled("sum")); }
 TEST(Schedule, Matmul) { expect_golden_schedule(compiled("matmul")); }
+/// Each row has two products, and the second has the terms of an earlier part of its range.
+TEST(Schedule, RowsOfTwoProducts) {
+  expect_golden_schedule(compile(program(R"(
+op mix "y[t, e] = sum_(s <= t) exp(sum_d q[t, d] * k[s, d]) * v[s, e]"
+input q f32[T, D]
+input k f32[S, D]
+input v f32[S, E]
+weights = exp(sum[2](q[i0, i2 over T, S, D] * k[i1, i2 over T, S, D]))
+weighted = weights[i0, i2 over T, E, S] * v[i2, i1 over T, E, S]
+output y = sum[2](where(iota(i0 - i2 over T, E, S) >= 0, weighted, 0))
+)")));
+}
+
 TEST(Schedule, ElementwiseChain) {
   expect_golden_schedule(compile(program(R"(
 op chain "y[n] = tanh(1/sqrt(|exp(2*x[n] + b[n]) - 1| + eps)) for each n"

@@ -59,7 +59,7 @@ bool Prover::prove(const Expr& e, int depth) {
     failed_[e] = -1;
     return false;
   }
-  const bool proved = (depth == 0 && is_given(e)) || by_lower_bounds(e, depth) ||
+  const bool proved = (depth == 0 && (is_given(e) || is_limit(e))) || by_lower_bounds(e, depth) ||
                       by_elimination(e, depth) || by_atoms(e, depth) || by_given(e, depth);
   if (proved) proved_.emplace(e, true);
   return proved;
@@ -142,6 +142,26 @@ bool Prover::is_given(const Expr& e) const {
   };
   return std::ranges::any_of(local_.nonneg, follows) ||
          std::ranges::any_of(knowledge_.given.nonneg, follows);
+}
+
+// Returns true if e follows from one of the limits of a variable whose range has several, which a
+// long search might not reach: with that limit in the variable's place, e is short and >= 0.
+bool Prover::is_limit(const Expr& e) {
+  constexpr std::size_t kMaxTerms = 4;
+  for (const Term& term : e.terms()) {
+    if (term.atoms.size() != 1 || !term.atoms[0].symbol) continue;
+    const Symbol v = *term.atoms[0].symbol;
+    const Range* range = knowledge_.range(v);
+    if (range == nullptr) continue;
+    const bool is_up = term.coefficient > 0;
+    const Atom* limits = (is_up ? range->begin : range->end).as_atom();
+    if (limits == nullptr || limits->kind != (is_up ? Atom::Kind::max : Atom::Kind::min)) continue;
+    for (const Expr& limit : limits->args) {
+      const Expr rest = e.substitute({{v, is_up ? limit : limit - 1}});
+      if (rest.terms().size() <= kMaxTerms && prove(rest, 1)) return true;
+    }
+  }
+  return false;
 }
 
 bool Prover::by_given(const Expr& e, int depth) {

@@ -36,6 +36,7 @@ class Prover {
   bool refuted(const Expr& e) const;
   bool by_lower_bounds(const Expr& e, int depth);
   bool is_given(const Expr& e) const;
+  bool is_limit(const Expr& e);
   bool by_given(const Expr& e, int depth);
   bool by_given_fact(const Expr& e, const Expr& fact, int depth);
   bool by_elimination(const Expr& e, int depth);

@@ -202,6 +202,8 @@ struct LoopProgram {
   Conditions demands = {};
   /// The size of the vectors that tensors in registers consist of; 0 if there are none.
   int vector_bytes = 0;
+  /// Processors with larger vectors leave the program out: a version of their own takes its place.
+  bool is_for_no_larger_vectors = false;
   /// Terms outside of a tensor are computed as products with 0, which are NaN where the other
   /// factor is not finite: the form `padding_multiplied` (docs/bound.md).
   bool multiplies_padding = false;

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/products.h"
+
+#include <algorithm>
+
+#include "ir/dependence.h"
+#include "mote/codegen/walk.h"
+#include "schedule/row_segments.h"
+#include "schedule/tile.h"
+
+namespace mote {
+namespace {
+
+/// Returns true if the tile of rows has the same terms but for a part at each end, and the same
+/// vectors.
+bool have_segments(const RowLoop& rows, const TiledReduction& r, Symbol vector,
+                   const Conditions& of_vector) {
+  const Span span{rows.loop.variable, rows.start, Expr(rows.start) + (rows.height - 1)};
+  for (const Condition& c : of_vector) {
+    const auto most = greatest_in(c.e, span);
+    if (!most || !greatest_in(*most, {vector, 0, 1})) return false;
+  }
+  const Conditions& conditions = r.shared.row_conditions;
+  if (conditions.empty()) return true;
+  const auto moves = [&](const LoopRange& l) {
+    return std::ranges::any_of(conditions,
+                               [&](const Condition& c) { return c.e.mentions(l.variable); });
+  };
+  const auto moving = std::ranges::find_if(r.nest.loops, moves);
+  return moving != r.nest.loops.end() &&
+         std::none_of(moving + 1, r.nest.loops.end(), moves) &&
+         row_segments(*moving, conditions, span).has_value();
+}
+
+}  // namespace
+
+SharedLoops chain_of(const RowLoop& rows, const std::vector<Loop>& loops) {
+  SharedLoops chain{rows.around, {}};
+  chain.loops.push_back(&rows.loop);
+  for (const Loop& l : loops) chain.loops.push_back(&l);
+  return chain;
+}
+
+std::vector<Product> ProductFinder::take(Stmt& s) {
+  found_.clear();
+  written_ = tensors_written({&s, 1});
+  visit(s);
+  return std::move(found_);
+}
+
+void ProductFinder::visit(Stmt& s) {
+  Loop* loop = as_loop(s);
+  if (loop == nullptr || !of_vector_.empty()) return;
+  const auto range = range_of(*loop, of_vector_);
+  if (range) {
+    loops_.push_back({range->variable, range->begin, range->end, 1, {}, {}});
+    for (std::size_t k = 0; k < loop->body.size(); ++k) {
+      const Loop* inner = as_loop(loop->body[k]);
+      if (inner == nullptr) continue;
+      if (auto found = product(*inner))
+        take_out(*std::move(found), loop->body[k--], loop->body);
+      else
+        visit(loop->body[k]);
+    }
+    loops_.pop_back();
+  }
+  of_vector_.clear();
+}
+
+std::optional<Product> ProductFinder::product(const Loop& reduction) const {
+  const auto touches = [&](const Access& a) { return written_.contains(a.tensor); };
+  if (reduction.accumulators.size() != 1 || std::ranges::any_of(accesses(Stmt{reduction}), touches))
+    return std::nullopt;
+  const SharedLoops chain = chain_of(rows_, loops_);
+  auto nest = reduction_nest(reduction, facts_in(p_, chain));
+  if (!nest || nest->folds.size() != 1) return std::nullopt;
+  const Symbol vector = loops_.back().variable;
+  auto shared = shared_operands(*nest, vector, rows_.loop.variable, names_);
+  if (!shared || !shared->vector_conditions.empty()) return std::nullopt;
+  TiledReduction r{*std::move(nest), *std::move(shared)};
+  if (!have_segments(rows_, r, vector, of_vector_) || !reads_only_counted_elements(p_, chain, r))
+    return std::nullopt;
+  return Product{loops_, of_vector_, reduction.variable, std::move(r)};
+}
+
+/// Moves the reduction, statement s of the body, to the product.
+void ProductFinder::take_out(Product product, Stmt& s, Body& body) {
+  const Accumulator a = as_loop(s)->accumulators.front();
+  const std::string sums = Tiler::fresh_variable(p_, a.name + "s", used_).name();
+  std::vector<Expr> shape = {rows_.height};
+  std::vector<Expr> index = {Expr(rows_.loop.variable) - Expr(rows_.start)};
+  for (const Loop& l : product.loops) {
+    shape.push_back(l.end - l.begin);
+    index.push_back(Expr(l.variable) - l.begin);
+  }
+  std::vector<std::string> axes(shape.size());
+  p_.tensors.push_back(
+      {sums, TensorRole::temporary, a.dtype, shape, std::move(axes), rows_.start.name()});
+  Body& taken = product.loops.back().body;
+  taken.push_back(std::move(s));
+  body.erase(body.begin() + (&s - body.data()));
+  rewrite_values(body, [&](const Value& v) {
+    const auto* read = std::get_if<value::Accumulated>(&v->kind);
+    return read == nullptr || read->name != a.name ? v : load_value(sums, index, v->dtype);
+  });
+  taken.push_back({Store{sums, index, accumulated_value(a.name, a.dtype)}});
+  found_.push_back(std::move(product));
+}
+
+}  // namespace mote
