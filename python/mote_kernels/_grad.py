@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable
 
+from . import _arrays
 from ._door import checked, ffi, lib, text
 from ._ops import Op, op as op_named
 from ._signature import signature_of
@@ -32,9 +33,9 @@ def gradient_of(fn: Callable[..., Any], forward: Op) -> Op:
 
 def run_backward(subject: Any, inputs: dict[str, Any], params: dict[str, Any], call: Any) -> None:
     """Runs the function and its backward pass, and stores the gradients of its real inputs."""
-    forward = [x.name for x in subject.forward.inputs if x.name in inputs]
-    seeds = [v for name, v in inputs.items() if name not in forward]
-    values = {name: inputs[name] for name in forward}
+    names = {x.name for x in subject.forward.inputs}
+    seeds = [v for name, v in inputs.items() if name not in names]
+    values = _full(subject, {n: v for n, v in inputs.items() if n in names}, call)
     gradients = (_by_torch if subject.kind == "torch" else _by_jax)(subject, values, seeds, params)
     outputs = [y.name for y in subject.op.outputs]
     wanted = [g for g in gradients if g is not None]
@@ -42,6 +43,41 @@ def run_backward(subject: Any, inputs: dict[str, Any], params: dict[str, Any], c
         raise TypeError(f"autograd gave {len(wanted)} gradients, expected {len(outputs)}")
     for name, value in zip(outputs, wanted):
         subject.store_one(name, value, call)
+
+
+def _full(subject: Any, values: dict[str, Any], call: Any) -> dict[str, Any]:
+    """The forward inputs in the function's order, at the extents of their gradients.
+
+    A gradient does not repeat where its input does, and needs no data of some inputs: those are 0.
+    """
+    shapes = {y.name: _arrays.MAKERS["numpy"](call.outputs[k])
+              for k, y in enumerate(subject.op.outputs)}
+    taken = subject.signature.inputs()
+    full: dict[str, Any] = {}
+    for x in subject.forward.inputs:
+        gradient = shapes.get("g" + x.name)
+        if gradient is None:
+            if x.name in values:
+                full[x.name] = values[x.name]
+            continue
+        if x.name not in taken:
+            continue
+        shape = subject.seen(gradient, _named(subject.op.outputs, "g" + x.name)).shape
+        if subject.kind == "torch":
+            import torch
+
+            value = values.get(x.name)
+            zero = torch.zeros((), dtype=getattr(torch, str(gradient.dtype)))
+            full[x.name] = torch.broadcast_to(zero if value is None else value, shape)
+        else:
+            import jax.numpy as jnp
+
+            full[x.name] = jnp.broadcast_to(values.get(x.name, jnp.zeros((), gradient.dtype)), shape)
+    return full
+
+
+def _named(tensors: tuple[Any, ...], name: str) -> Any:
+    return next(t for t in tensors if t.name == name)
 
 
 def _called(subject: Any, values: dict[str, Any], params: dict[str, Any]) -> list[Any]:

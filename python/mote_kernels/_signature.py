@@ -168,7 +168,13 @@ def kind_of(fn: Callable[..., Any]) -> str:
     for kind, packages in (("torch", {"torch", "triton"}), ("jax", {"jax", "jaxlib"})):
         if named & packages:
             return kind
-    return "numpy"
+    if "numpy" in named:
+        return "numpy"
+    # Its code names no package, as in x.sum(dim=-1): its module may use only one of them.
+    roots = {value.__name__.partition(".")[0] for value in getattr(inner, "__globals__", {}).values()
+             if inspect.ismodule(value)}
+    used = roots & {"numpy", "torch", "jax"}
+    return used.pop() if len(used) == 1 else "numpy"
 
 
 def _packages(code: Any, names: dict[str, Any]) -> set[str]:

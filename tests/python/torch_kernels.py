@@ -86,7 +86,7 @@ def first_greatest(x):
     return x.argmax(dim=-1)
 
 
-BOTH = {"dtypes": ["f32", "bf16"]}
+BOTH = {"dtypes": ["f32", "bf16"], "accumulator": "native"}
 RIGHT = [
     (softmax, "softmax", {"axis": -1} | BOTH), (log_softmax, "log_softmax", {"axis": -1} | BOTH),
     (logsumexp, "logsumexp", {"axis": -1}), (matmul, "matmul", BOTH),
@@ -95,7 +95,7 @@ RIGHT = [
     (add, "add", BOTH), (mul, "mul", BOTH), (maximum, "max", BOTH), (where, "where", BOTH),
     (total, "sum", {"axis": -1} | BOTH), (mean, "mean", {"axis": -1} | BOTH),
     (greatest, "reduce_max", {"axis": -1} | BOTH), (first_greatest, "argmax", {"axis": -1} | BOTH),
-    (conv2d, "conv2d", {"dtypes": ["f32"]}),
+    (conv2d, "conv2d", {"form": "padding_multiplied"}),
 ]
 
 
