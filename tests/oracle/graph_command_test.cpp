@@ -79,6 +79,25 @@ TEST(GraphCommand, PlanSaysWhereMemoryIsAndDrawsIt) {
       json::parse(good_graph("plan " + kBlock + " --json --not-in-place")).at("in_place_pairs"), 0);
 }
 
+TEST(GraphCommand, PlanReadsAndWritesMinimalloc) {
+  const TemporaryFolder folder;
+  const std::string in =
+      folder.write("blocks.csv", "id,lower,upper,size\na,0,2,64\nb,1,3,32\nc,2,4,64\n");
+  const std::string out = folder.path() / "out.csv", page = folder.path() / "page.html";
+  expect_contains(good_graph("plan " + in + " -o " + out + " --html " + page),
+                  "3 blocks: 96 bytes, 1.000 of the lower bound 96; found by ");
+  expect_contains(test::read(page), "<svg");
+  const std::string planned = test::read(out);
+  EXPECT_TRUE(planned.starts_with("id,lower,upper,size,offset\na,0,2,64,")) << planned;
+  EXPECT_EQ(std::ranges::count(planned, '\n'), 4);
+  expect_contains(good_graph("plan " + out + " --capacity 96"), "; within the capacity 96\n");
+  const test::Ran beyond = graph("plan " + in + " --capacity 95 --json");
+  EXPECT_EQ(beyond.code, 1) << beyond.out;
+  EXPECT_EQ(json::parse(beyond.out).at("fits"), false);
+  expect_refused("plan " + folder.write("bad.csv", "id,lower\n"), "bad.csv: ");
+  expect_refused("plan " + kMlp + " --capacity 9", "--capacity and -o are for FILE.csv");
+}
+
 TEST(GraphCommand, RunGivesWhatTheNodesGive) {
   const TemporaryFolder folder;
   const Tensor x(DType::f32, {2, 3}), w(DType::f32, {3, 2});
@@ -116,8 +135,17 @@ TEST(GraphCommand, AnOpenShapeIsThatOfTheInput) {
   EXPECT_EQ(good_graph("run " + file + " --grad y --inputs " + in),
             "y f32[1,2]\n[[-1.5,    2]]\ny/x f32[1,2]\n[[-1, -1]]\n");
   EXPECT_EQ(graph("check " + file + " --inputs " + in).code, 0);
-  write_npz(in, {{"x", Tensor(DType::i32, {1, 2})}});
-  expect_refused("run " + file + " --inputs " + in, "x: expected f32[?], got i32[1,2]");
+  expect_contains(good_graph("plan " + file + " --inputs " + in), "open: 1 node, ");
+  expect_contains(good_graph("dot " + file + " --inputs " + in), "f32[1,2]");
+  expect_contains(good_graph("show " + file), "x f32[?]");
+  expect_contains(good_graph("show " + file + " --grad y --inputs " + in), "x f32[1,2]");
+  expect_refused("show " + file + " --grad y", "the shape of x is not known");
+  for (const std::string command : {"show ", "plan ", "run ", "check ", "dot "}) {
+    write_npz(in, {{"x", Tensor(DType::i32, {1, 2})}});
+    expect_refused(command + file + " --inputs " + in, "x: expected f32[?], got i32[1,2]");
+    write_npz(in, {{"y", x}});
+    expect_refused(command + file + " --inputs " + in, "open has no input 'y'");
+  }
 }
 
 TEST(GraphCommand, RandomInputsFollowTheSeed) {
@@ -237,9 +265,8 @@ TEST(GraphCommand, BadGraphsAreOneLineAndExitTwo) {
   expect_refused("plan " + file("graph g(x f32[2]) -> (z)\n  y = relu(x)\n"), "z");
   for (const std::string command : {"plan ", "run ", "check ", "dot "}) {
     expect_refused(command + file("graph g() -> ()\n"), "g has no outputs");
-    const bool runs = command == "run " || command == "check ";
     expect_refused(command + file("graph g(x f32[?]) -> (y)\n  y = relu(x)\n"),
-                   runs ? "the shape of x is not known yet" : "x has no shape before a tensor");
+                   "g: the shape of x is not known: f32[?]; --inputs FILE.npz gives it");
   }
   EXPECT_EQ(good_graph("show " + file("graph g() -> ()\n")), "graph g() -> ()\n");
   EXPECT_EQ(good_graph("run " + file("graph g(x f32[0,3]) -> (y)\n  y = relu(x)\n")),

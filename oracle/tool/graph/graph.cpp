@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "graph/bound.h"
 #include "graph/graph_file.h"
+#include "graph/memory_file.h"
 #include "graph/settings.h"
 #include "mote/base/error.h"
 #include "mote/graph/picture.h"
@@ -36,6 +37,7 @@ struct GraphArguments {
   std::uint64_t seed = 0;
   int repeat = 1;
   std::string output;
+  std::uint64_t capacity = 0;
   std::string trace;
   bool whole = false;
   bool separate = false;
@@ -52,9 +54,11 @@ ContextOptions context_of(const GraphArguments& options) {
   return context;
 }
 
-SymbolicGraph graph_of(const GraphArguments& options) {
+/// Reads the graph and adds its gradient. Shapes may stay open if nothing asks for them.
+SymbolicGraph graph_of(const GraphArguments& options, bool needs_shapes = true) {
   SymbolicGraph graph = read_graph(options.file);
   if (!options.inputs.empty()) give_shapes(graph, options.inputs);
+  if (needs_shapes) check_shapes(graph);
   add_gradient(graph, options.grad);
   verify(graph);
   return graph;
@@ -66,22 +70,8 @@ CompileOptions compile_options(const GraphArguments& options) {
           .memory = options.separate ? MemoryMode::separate : MemoryMode::planned};
 }
 
-std::string page(const CompileReport& report) {
-  std::string text = "<!doctype html><meta charset=\"utf-8\"><title>mote graph plan</title>\n";
-  text += "<h1>Memory over time</h1>\n" + to_svg(report) + "\n<pre>";
-  for (const char c : to_text(report)) {
-    if (c == '<')
-      text += "&lt;";
-    else if (c == '&')
-      text += "&amp;";
-    else
-      text += c;
-  }
-  return text + "</pre>\n";
-}
-
 int show(const GraphArguments& options) {
-  const SymbolicGraph graph = graph_of(options);
+  const SymbolicGraph graph = graph_of(options, !options.grad.empty());
   if (options.json) {
     std::size_t nodes = 0;
     for (const NodeInfo& node : graph.nodes()) nodes += node.removed ? 0 : 1;
@@ -95,11 +85,20 @@ int show(const GraphArguments& options) {
 }
 
 int plan(const GraphArguments& options) {
+  if (options.file.ends_with(".csv"))
+    return plan_memory_file(options.file, {.capacity = options.capacity,
+                                           .json = options.json,
+                                           .html = options.html,
+                                           .output = options.output});
+  if (options.capacity > 0 || !options.output.empty())
+    throw Error("graph plan: --capacity and -o are for FILE.csv");
   const SymbolicGraph graph = graph_of(options);
   Context context(context_of(options));
   const Executable executable = compile(graph, compile_options(options), context);
-  if (!options.html.empty()) write_text(options.html, page(executable.report()));
-  print(options.json ? to_json(executable.report()) + "\n" : to_text(executable.report()));
+  const CompileReport& report = executable.report();
+  if (!options.html.empty())
+    write_text(options.html, picture_page(to_svg(report), to_text(report)));
+  print(options.json ? to_json(report) + "\n" : to_text(report));
   return 0;
 }
 
@@ -212,6 +211,11 @@ void add_compile_options(CLI::App* command, GraphArguments& options) {
   add_list(*command, "--plugin", options.plugins, "LIB.so", "ask a library's kernels first");
 }
 
+void add_shapes_option(CLI::App* command, GraphArguments& options) {
+  command->add_option("--inputs", options.inputs, "the inputs by name, for shapes left open")
+      ->type_name("FILE.npz");
+}
+
 void add_input_options(CLI::App* command, GraphArguments& options) {
   command->add_option("--inputs", options.inputs, "the inputs by name; others are random")
       ->type_name("FILE.npz");
@@ -226,14 +230,24 @@ void add_graph(CLI::App& app, Action& action) {
   graph->require_subcommand(1);
   CLI::App* command =
       add_command(*graph, "show", "print the graph, with a gradient", show, options, action);
+  add_shapes_option(command, *options);
   command->add_flag("--json", options->json, "one line of JSON");
 
-  command = add_command(*graph, "plan", "print the nodes in their order, and the planned memory",
+  command = add_command(*graph, "plan",
+                        "print the nodes in their order, and the planned memory; of FILE.csv, "
+                        "blocks in MiniMalloc's format",
                         plan, options, action);
   add_compile_options(command, *options);
+  add_shapes_option(command, *options);
   command->add_flag("--json", options->json, "JSON");
   command->add_option("--html", options->html, "a page with a picture of memory over time")
       ->type_name("FILE");
+  command
+      ->add_option("--capacity", options->capacity,
+                   "of FILE.csv: bytes that suffice; exit code 1 if the plan needs more")
+      ->type_name("BYTES");
+  command->add_option("-o", options->output, "of FILE.csv: write the blocks with their offsets")
+      ->type_name("FILE.csv");
 
   command = add_command(*graph, "run", "run the graph and print its outputs", run, options, action);
   add_compile_options(command, *options);
@@ -263,6 +277,7 @@ void add_graph(CLI::App& app, Action& action) {
 
   command = add_command(*graph, "dot", "print the graph for Graphviz", dot, options, action);
   add_compile_options(command, *options);
+  add_shapes_option(command, *options);
 }
 
 }  // namespace mote::tool

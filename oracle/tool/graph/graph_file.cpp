@@ -49,12 +49,17 @@ Tensor drawn(const SymbolicGraph& graph, TensorSymbol symbol, std::uint64_t seed
   return tensor;
 }
 
-/// Gives the tensor the strides of the symbol, which may differ from row-major ones.
-Tensor laid_out(const SymbolicGraph& graph, TensorSymbol symbol, const Tensor& tensor) {
+void check_form(const SymbolicGraph& graph, TensorSymbol symbol, const Tensor& tensor) {
   const TensorForm& form = graph.form(symbol);
   if (tensor.dtype() != form.dtype || tensor.shape() != form.shape)
     throw Error(fmt::format("{}: expected {}, got {}", graph.text(symbol), to_string(form),
                             describe(tensor)));
+}
+
+/// Gives the tensor the strides of the symbol, which may differ from row-major ones.
+Tensor laid_out(const SymbolicGraph& graph, TensorSymbol symbol, const Tensor& tensor) {
+  check_form(graph, symbol, tensor);
+  const TensorForm& form = graph.form(symbol);
   if (tensor.strides() == form.strides) return tensor;
   const std::int64_t bytes = checked_span(form.dtype, form.shape, form.strides);
   const Tensor memory(form.dtype, {bytes / static_cast<std::int64_t>(size_of(form.dtype))});
@@ -65,17 +70,17 @@ Tensor laid_out(const SymbolicGraph& graph, TensorSymbol symbol, const Tensor& t
 
 }  // namespace
 
+std::string read_text(const std::string& path) {
+  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  std::ifstream file(path, std::ios::binary);
+  // A folder opens, and cannot be read.
+  if (!file || std::filesystem::is_directory(path))
+    throw Error(fmt::format("{}: cannot be read", path));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 SymbolicGraph read_graph(const std::string& path) {
-  std::string text;
-  if (path == "-") {
-    text.assign(std::istreambuf_iterator<char>(std::cin), {});
-  } else {
-    std::ifstream file(path, std::ios::binary);
-    // A folder opens, and cannot be read.
-    if (!file || std::filesystem::is_directory(path))
-      throw Error(fmt::format("{}: cannot be read", path));
-    text.assign(std::istreambuf_iterator<char>(file), {});
-  }
+  const std::string text = read_text(path);
   try {
     return parse_graph(text);
   } catch (const StatusError& e) {
@@ -85,15 +90,26 @@ SymbolicGraph read_graph(const std::string& path) {
 
 void give_shapes(SymbolicGraph& graph, const std::string& file) {
   for (const auto& [name, tensor] : read_npz(file)) {
-    if (!graph.has(name)) continue;  // graph_inputs() refuses it
+    if (!graph.has(name) || graph.info(graph.find(name)).kind != SymbolOrigin::input)
+      throw Error(fmt::format("{}: {} has no input '{}'", file, graph.name(), name));
     const TensorSymbol symbol = graph.find(name);
     const SymbolInfo& info = graph.info(symbol);
-    if (info.kind != SymbolOrigin::input || info.has_form) continue;
+    if (info.has_form) {
+      check_form(graph, symbol, tensor);
+      continue;
+    }
     if (tensor.dtype() != info.form.dtype)
       throw Error(fmt::format("{}: expected {}[?], got {}", name, mote::name(info.form.dtype),
                               describe(tensor)));
     graph.set_form(symbol, {tensor.dtype(), tensor.shape()});
   }
+}
+
+void check_shapes(const SymbolicGraph& graph) {
+  for (const SymbolInfo& info : graph.symbols())
+    if (!info.removed && info.kind == SymbolOrigin::input && !info.has_form)
+      throw Error(fmt::format("{}: the shape of {} is not known: {}[?]; --inputs FILE.npz gives it",
+                              graph.name(), info.name, mote::name(info.form.dtype)));
 }
 
 void add_gradient(SymbolicGraph& graph, const std::string& wanted) {
@@ -131,9 +147,6 @@ std::vector<TensorBinding> graph_inputs(const SymbolicGraph& graph, const std::s
     const Tensor tensor = found != given.end() ? found->second : drawn(graph, graph.at(k), seed);
     bindings.emplace_back(graph.at(k), laid_out(graph, graph.at(k), tensor));
   }
-  for (const auto& [name, tensor] : given)
-    if (!graph.has(name) || graph.info(graph.find(name)).kind != SymbolOrigin::input)
-      throw Error(fmt::format("{}: {} has no input '{}'", file, graph.name(), name));
   return bindings;
 }
 

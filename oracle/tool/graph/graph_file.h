@@ -12,12 +12,19 @@
 
 namespace mote::tool {
 
+/// Returns what a file holds; "-" is standard input. Throws Error "FILE: cannot be read".
+std::string read_text(const std::string& path);
+
 /// Reads a .graph file; "-" is standard input. Throws Error "FILE: …".
 SymbolicGraph read_graph(const std::string& path);
 
 /// Gives inputs whose shape the text leaves open, f32[?], the shape of the tensor of their name in
-/// the .npz file. Throws Error for a tensor of another dtype.
+/// the .npz file. Throws Error for a tensor of another form, and for one that no input has the name
+/// of.
 void give_shapes(SymbolicGraph& graph, const std::string& file);
+
+/// Throws Error if the shape of an input is still open.
+void check_shapes(const SymbolicGraph& graph);
 
 /// Adds the gradient that `wanted` states, "loss" or "loss:w,b", and makes it an output under the
 /// names "loss/w". Without names it is the gradient with respect to all real inputs.

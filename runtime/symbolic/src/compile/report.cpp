@@ -15,6 +15,10 @@ double ratio(std::size_t a, std::size_t b) {
   return b == 0 ? 1.0 : static_cast<double>(a) / static_cast<double>(b);
 }
 
+std::string counted(std::size_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 }  // namespace
 
 const char* name(EvaluationOrder order) {
@@ -33,9 +37,9 @@ const char* name(EvaluationOrder order) {
 
 std::string to_text(const CompileReport& report) {
   std::ostringstream text;
-  text << report.graph << ": " << report.nodes.size() << " nodes, order " << name(report.order)
-       << ", " << report.streams << (report.streams == 1 ? " stream, " : " streams, ")
-       << report.events << " events\n";
+  text << report.graph << ": " << counted(report.nodes.size(), "node") << ", order "
+       << name(report.order) << ", " << counted(static_cast<std::size_t>(report.streams), "stream")
+       << ", " << counted(report.events, "event") << "\n";
   for (const std::string& pass : report.passes) text << "  pass " << pass << "\n";
   text << "  memory " << report.arena_bytes << " bytes, " << std::fixed << std::setprecision(3)
        << ratio(report.arena_bytes, report.lower_bound) << " of the lower bound "
