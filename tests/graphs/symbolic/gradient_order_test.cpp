@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "gradient_cases.h"
 #include "gradient_support.h"
@@ -84,6 +85,55 @@ TEST(GradientOrderTable, SaysWhatHasNone) {
   EXPECT_EQ(row("prod", DType::f64).order, 1);
   EXPECT_EQ(row("prod", DType::f32).order, 2);
   EXPECT_TRUE(row("tanh", DType::f16).in_f32);
+}
+
+/// The node of a case in that dtype, and what is differentiated with respect to what.
+struct Differentiated {
+  SymbolicGraph g;
+  std::vector<TensorSymbol> of;
+  std::vector<TensorSymbol> wrt;
+
+  Differentiated(const GradientCase& c, DType dtype) {
+    std::vector<TensorSymbol> inputs;
+    for (const CaseInput& in : c.inputs) {
+      inputs.emplace_back();
+      if (in.is_left_out) continue;
+      const DType own = is_real(in.dtype) ? dtype : in.dtype;
+      inputs.back() = g.input("x" + std::to_string(inputs.size()), {own, in.shape});
+      if (is_real(own)) wrt.push_back(inputs.back());
+    }
+    const NodeSymbol node = g.add_node(parse_command(c.command), inputs, dtype);
+    for (const std::uint32_t output : g.info(node).outputs)
+      if (output != kNoIndex && is_real(g.symbols()[output].form.dtype)) of.push_back(g.at(output));
+  }
+};
+
+TEST(GradientOrderTable, BeyondTheLastOrderOpPathAndWayOutAreNamed) {
+  std::map<std::pair<std::string, DType>, int> orders;
+  for (const GradientOrder& row : gradient_orders()) orders[{row.op, row.dtype}] = row.order;
+  std::set<std::string> ops;
+  for (const GradientCase& c : gradient_cases()) {
+    const std::string op = c.command.substr(0, c.command.find(' '));
+    for (const DType dtype : {DType::f32, DType::f64, DType::f16}) {
+      const int last = orders[{op, dtype}];
+      if (last == 0 || last == kAnyOrder) continue;
+      SCOPED_TRACE(c.command + " " + std::string(name(dtype)));
+      ops.insert(op);
+      Differentiated d(c, dtype);
+      for (int order = 1; order <= last; ++order) d.of = gradient(d.g, d.of, d.wrt);
+      const std::size_t nodes = d.g.node_count();
+      const std::string error = error_of([&] { gradient(d.g, d.of, d.wrt); });
+      EXPECT_NE(error.find("(" + op + ".grad"), std::string::npos) << error;
+      EXPECT_NE(error.find(" has no gradient: "), std::string::npos) << error;
+      EXPECT_NE(error.find("mote_add_kernels() makes the gradients of "), std::string::npos)
+          << error;
+      EXPECT_NE(error.find("a plug-in may register"), std::string::npos) << error;
+      EXPECT_NE(error.find("it is on the path "), std::string::npos) << error;
+      EXPECT_EQ(d.g.node_count(), nodes);
+    }
+  }
+  for (const auto& [row, order] : orders)
+    EXPECT_TRUE(order == 0 || order == kAnyOrder || ops.contains(row.first)) << row.first;
 }
 
 }  // namespace
