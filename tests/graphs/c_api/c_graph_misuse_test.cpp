@@ -37,6 +37,12 @@ TEST_F(MisuseOfGraphsC, NullInTheMakingOfGraphs) {
       {"input: name", [&] { return mote_symbolic_input(g, nullptr, kReal, 2, shape, &out); }},
       {"input: shape", [&] { return mote_symbolic_input(g, "i", kReal, 2, nullptr, &out); }},
       {"input: symbol", [&] { return mote_symbolic_input(g, "i", kReal, 2, shape, nullptr); }},
+      {"open", [&] { return mote_symbolic_open_input(nullptr, "i", kReal, &out); }},
+      {"open: name", [&] { return mote_symbolic_open_input(g, nullptr, kReal, &out); }},
+      {"open: symbol", [&] { return mote_symbolic_open_input(g, "i", kReal, nullptr); }},
+      {"set_shape", [&] { return mote_symbolic_set_shape(nullptr, x, 2, shape); }},
+      {"set_shape: of none", [&] { return mote_symbolic_set_shape(g, out, 2, shape); }},
+      {"set_shape: shape", [&] { return mote_symbolic_set_shape(g, x, 2, nullptr); }},
       {"constant", [&] { return mote_symbolic_constant(nullptr, "c", tensor, &out); }},
       {"constant: value", [&] { return mote_symbolic_constant(g, "c", nullptr, &out); }},
       {"constant: symbol", [&] { return mote_symbolic_constant(g, "c", tensor, nullptr); }},
@@ -77,8 +83,14 @@ TEST_F(MisuseOfGraphsC, NullInTheMakingOfGraphs) {
 }
 
 TEST_F(MisuseOfGraphsC, NullInNodesAndRewriting) {
-  const mote_checkpoint_options policy = {sizeof(policy), 0, 0, 0};
+  const mote_checkpoint_options policy = {sizeof(policy), 0, 0, 0, nullptr, 0, nullptr};
+  const mote_checkpoint_options no_list = {sizeof(policy), 0, 0, 0, nullptr, 1, nullptr};
   const char* const no_name[] = {nullptr};
+  const mote_symbol missing = MOTE_NO_SYMBOL;
+  const char* text = nullptr;
+  std::int32_t depends = 5;
+  const mote_node_work work = [](void*, const mote_tensor* const*, size_t, mote_tensor* const*,
+                                 size_t) { return MOTE_OK; };
   const std::string before = text_of(g);
   expect_invalid({
       {"apply", [&] { return mote_symbolic_apply(nullptr, "neg", &z, 1, &out, 1); }},
@@ -106,12 +118,33 @@ TEST_F(MisuseOfGraphsC, NullInNodesAndRewriting) {
       {"checkpoint", [&] { return mote_symbolic_checkpoint(nullptr, &z, 1, &policy, nullptr); }},
       {"checkpoint: of", [&] { return mote_symbolic_checkpoint(g, nullptr, 1, &policy, nullptr); }},
       {"checkpoint: how", [&] { return mote_symbolic_checkpoint(g, &z, 1, nullptr, nullptr); }},
+      {"checkpoint: keep", [&] { return mote_symbolic_checkpoint(g, &z, 1, &no_list, nullptr); }},
+      {"call", [&] { return mote_symbolic_call(nullptr, "w", work, nullptr, &z, 1, &z, 1); }},
+      {"call: name", [&] { return mote_symbolic_call(g, nullptr, work, nullptr, &z, 1, &z, 1); }},
+      {"call: work", [&] { return mote_symbolic_call(g, "w", nullptr, nullptr, &z, 1, &z, 1); }},
+      {"call: inputs",
+       [&] { return mote_symbolic_call(g, "w", work, nullptr, nullptr, 1, &z, 1); }},
+      {"call: an input",
+       [&] { return mote_symbolic_call(g, "w", work, nullptr, &missing, 1, &z, 1); }},
+      {"call: outputs",
+       [&] { return mote_symbolic_call(g, "w", work, nullptr, &z, 1, nullptr, 1); }},
+      {"order", [&] { return mote_symbolic_order(nullptr, z, sums); }},
+      {"order: none", [&] { return mote_symbolic_order(g, missing, sums); }},
+      {"depends", [&] { return mote_symbolic_depends(nullptr, z, x, &depends); }},
+      {"depends: none", [&] { return mote_symbolic_depends(g, missing, x, &depends); }},
+      {"depends: to", [&] { return mote_symbolic_depends(g, z, x, nullptr); }},
+      {"saved", [&] { return mote_symbolic_saved(nullptr, &z, 1, &sums, 1, &text); }},
+      {"saved: of", [&] { return mote_symbolic_saved(g, nullptr, 1, &sums, 1, &text); }},
+      {"saved: gradients", [&] { return mote_symbolic_saved(g, &z, 1, nullptr, 1, &text); }},
+      {"saved: to", [&] { return mote_symbolic_saved(g, &z, 1, &sums, 1, nullptr); }},
       {"passes", [&] { return mote_symbolic_apply_passes(nullptr, nullptr, 0); }},
       {"passes: names", [&] { return mote_symbolic_apply_passes(g, nullptr, 1); }},
       {"passes: a name", [&] { return mote_symbolic_apply_passes(g, no_name, 1); }},
   });
   EXPECT_EQ(text_of(g), before);
   EXPECT_EQ(out.index, 7U);
+  EXPECT_EQ(depends, 5);
+  EXPECT_EQ(text, nullptr);
 }
 
 TEST_F(MisuseOfGraphsC, NullWhereGraphsRun) {
@@ -172,6 +205,61 @@ TEST_F(MisuseOfGraphsC, NullWhereGraphsRun) {
   mote_symbolic_free(nullptr);
   mote_executable_free(nullptr);
   mote_graph_free(nullptr);
+}
+
+TEST_F(MisuseOfGraphsC, NullWhereRunsAreChosenAndMeasured) {
+  mote_tensor* result = nullptr;
+  const mote_tensor* const from[] = {tensor};
+  const mote_memory_block block = {4, 4, 0, 1};
+  const mote_memory_options plan = {sizeof(plan), 0, 0, 0};
+  const mote_memory_options small = {1, 0, 0, 0};
+  mote_graph_statistics statistics = {};
+  std::uint64_t offset = 9;
+  const char* text = nullptr;
+  mote_graph* const c = concrete;
+  expect_invalid({
+      {"evaluate",
+       [&] { return mote_symbolic_evaluate(nullptr, nullptr, &x, from, 1, &z, 1, &result); }},
+      {"evaluate: inputs",
+       [&] { return mote_symbolic_evaluate(g, nullptr, nullptr, from, 1, &z, 1, &result); }},
+      {"evaluate: tensors",
+       [&] { return mote_symbolic_evaluate(g, nullptr, &x, nullptr, 1, &z, 1, &result); }},
+      {"evaluate: outputs",
+       [&] { return mote_symbolic_evaluate(g, nullptr, &x, from, 1, nullptr, 1, &result); }},
+      {"evaluate: results",
+       [&] { return mote_symbolic_evaluate(g, nullptr, &x, from, 1, &z, 1, nullptr); }},
+      {"trace", [&] { return mote_executable_trace(nullptr, 1); }},
+      {"autotune", [&] { return mote_executable_autotune(nullptr, nullptr, nullptr); }},
+      {"placeholder", [&] { return mote_graph_placeholder(nullptr, tensor); }},
+      {"placeholder: tensor", [&] { return mote_graph_placeholder(c, nullptr); }},
+      {"graph bind", [&] { return mote_graph_bind(nullptr, tensor, tensor); }},
+      {"graph bind: of", [&] { return mote_graph_bind(c, nullptr, tensor); }},
+      {"graph bind: no placeholder", [&] { return mote_graph_bind(c, tensor, tensor); }},
+      {"remove", [&] { return mote_graph_remove(nullptr, 0); }},
+      {"remove: no such node", [&] { return mote_graph_remove(c, 0); }},
+      {"run_part", [&] { return mote_graph_run_part(nullptr, nullptr, 0, nullptr, 0); }},
+      {"run_part: from", [&] { return mote_graph_run_part(c, nullptr, 1, nullptr, 0); }},
+      {"run_part: to", [&] { return mote_graph_run_part(c, nullptr, 0, nullptr, 1); }},
+      {"run_on", [&] { return mote_graph_run_on(c, nullptr); }},
+      {"graph trace", [&] { return mote_graph_trace(nullptr, 1); }},
+      {"trace_text", [&] { return mote_graph_trace_text(nullptr, &text); }},
+      {"trace_text: to", [&] { return mote_graph_trace_text(c, nullptr); }},
+      {"graph autotune", [&] { return mote_graph_autotune(nullptr, nullptr, nullptr); }},
+      {"statistics", [&] { return mote_graph_get_statistics(nullptr, &statistics); }},
+      {"statistics: to", [&] { return mote_graph_get_statistics(c, nullptr); }},
+      {"statistics: size", [&] { return mote_graph_get_statistics(c, &statistics); }},
+      {"plan_with",
+       [&] { return mote_plan_memory_with(nullptr, 1, &plan, &offset, nullptr, nullptr); }},
+      {"plan_with: how",
+       [&] { return mote_plan_memory_with(&block, 1, nullptr, &offset, nullptr, nullptr); }},
+      {"plan_with: size",
+       [&] { return mote_plan_memory_with(&block, 1, &small, &offset, nullptr, nullptr); }},
+      {"check_plan", [&] { return mote_check_memory_plan(nullptr, 1, &offset, 16); }},
+      {"check_plan: offsets", [&] { return mote_check_memory_plan(&block, 1, nullptr, 16); }},
+  });
+  EXPECT_EQ(result, nullptr);
+  EXPECT_EQ(text, nullptr);
+  EXPECT_EQ(offset, 9U);
 }
 
 }  // namespace

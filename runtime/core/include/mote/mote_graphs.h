@@ -48,6 +48,12 @@ MOTE_API mote_status mote_symbolic_verify(const mote_symbolic* graph);
 
 MOTE_API mote_status mote_symbolic_input(mote_symbolic* graph, const char* name, DLDataType dtype,
                                          int32_t rank, const int64_t* shape, mote_symbol* symbol);
+/* Adds an input whose shape mote_symbolic_set_shape() gives later; what depends on it is inferred
+ * then. */
+MOTE_API mote_status mote_symbolic_open_input(mote_symbolic* graph, const char* name,
+                                              DLDataType dtype, mote_symbol* symbol);
+MOTE_API mote_status mote_symbolic_set_shape(mote_symbolic* graph, mote_symbol input, int32_t rank,
+                                             const int64_t* shape);
 /* Adds a tensor with a value, whose memory is kept and must not change. */
 MOTE_API mote_status mote_symbolic_constant(mote_symbolic* graph, const char* name,
                                             const mote_tensor* value, mote_symbol* symbol);
@@ -83,6 +89,24 @@ MOTE_API mote_status mote_symbolic_convert(mote_symbolic* graph, mote_symbol x, 
 MOTE_API mote_status mote_symbolic_copy_to(mote_symbolic* graph, mote_symbol x, mote_symbol y);
 MOTE_API mote_status mote_symbolic_fill(mote_symbolic* graph, mote_symbol y, double value);
 
+/* A caller's code that is a node: it reads the inputs and writes the outputs. The status that it
+ * returns is the node's error. */
+typedef mote_status (*mote_node_work)(void* argument, const mote_tensor* const* inputs,
+                                      size_t input_count, mote_tensor* const* outputs,
+                                      size_t output_count);
+/* Adds such a node, of that name, whose outputs are symbols that nothing writes yet. It has no
+ * gradient. `argument` must be valid as long as the graph and what is compiled from it. */
+MOTE_API mote_status mote_symbolic_call(mote_symbolic* graph, const char* name, mote_node_work work,
+                                        void* argument, const mote_symbol* inputs,
+                                        size_t input_count, const mote_symbol* outputs,
+                                        size_t output_count);
+/* Makes the node that writes the symbol `after` begin when the one that writes `before` is done. */
+MOTE_API mote_status mote_symbolic_order(mote_symbolic* graph, mote_symbol before,
+                                         mote_symbol after);
+/* Sets `depends` to 1 if a node that y needs reads elements of x, else to 0. */
+MOTE_API mote_status mote_symbolic_depends(const mote_symbolic* graph, mote_symbol y, mote_symbol x,
+                                           int32_t* depends);
+
 MOTE_API mote_status mote_symbolic_set_outputs(mote_symbolic* graph, const mote_symbol* outputs,
                                                size_t count);
 /* Lists the outputs as mote_op_names lists ops. */
@@ -108,6 +132,20 @@ MOTE_API mote_status mote_symbolic_jvp(mote_symbolic* graph, const mote_symbol* 
                                        const mote_symbol* wrt, size_t wrt_count,
                                        const mote_symbol* tangents, mote_symbol* changes);
 
+/* Says what the nodes of `gradients` read of the values that the nodes of `of` compute or read: a
+ * line for each tensor, with its bytes and the nodes that read it. The text is valid until the next
+ * call for this graph. */
+MOTE_API mote_status mote_symbolic_saved(mote_symbolic* graph, const mote_symbol* of,
+                                         size_t of_count, const mote_symbol* gradients,
+                                         size_t gradient_count, const char** text);
+/* Runs the nodes one by one, each tensor in memory of its own: the reference that compiled graphs
+ * are compared with. `results` gets a new tensor for each of `outputs`. context may be NULL. */
+MOTE_API mote_status mote_symbolic_evaluate(const mote_symbolic* graph, mote_context* context,
+                                            const mote_symbol* inputs,
+                                            const mote_tensor* const* tensors, size_t count,
+                                            const mote_symbol* outputs, size_t output_count,
+                                            mote_tensor** results);
+
 typedef enum mote_checkpoint_policy {
   MOTE_CHECKPOINT_SQUARE_ROOT = 0,
   MOTE_CHECKPOINT_BINOMIAL = 1,
@@ -119,6 +157,12 @@ typedef struct mote_checkpoint_options {
   int32_t policy; /* mote_checkpoint_policy */
   int32_t slots;  /* for MOTE_CHECKPOINT_BINOMIAL */
   size_t budget;  /* bytes, for MOTE_CHECKPOINT_BUDGET */
+  /* Symbols that are never computed again. */
+  const mote_symbol* keep;
+  size_t keep_count;
+  /* For MOTE_CHECKPOINT_CHEAP: the context in which the graph will run, in which runs with and
+   * without the checkpoint are measured; NULL: time is not measured. */
+  mote_context* context;
 } mote_checkpoint_options;
 /* Makes the way back compute values of the way forward again instead of keeping them. `losses` are
  * the symbols whose gradient the graph holds. `copies` gets the number of nodes that were added; it
@@ -131,6 +175,18 @@ MOTE_API mote_status mote_symbolic_apply_passes(mote_symbolic* graph, const char
                                                 size_t count);
 
 /* ---- executables (mote/symbolic/compile.h) ---- */
+
+/* The order of nodes. All but MOTE_ORDER_PROGRAM are chosen to need little memory. */
+typedef enum mote_evaluation_order {
+  MOTE_ORDER_LEAST = 0,   /* the one of the others that needs the fewest bytes */
+  MOTE_ORDER_PROGRAM = 1, /* as the nodes were added */
+  MOTE_ORDER_DEPTH_FIRST = 2,
+  MOTE_ORDER_GREEDY = 3 /* the node that frees the most bytes next */
+} mote_evaluation_order;
+typedef enum mote_memory_planner {
+  MOTE_PLANNER_PACKING = 0, /* the best of several packings, then a search */
+  MOTE_PLANNER_SEED = 1     /* one pass that cuts each block's memory from that of others */
+} mote_memory_planner;
 
 typedef struct mote_executable mote_executable;
 typedef struct mote_compile_options {
@@ -150,6 +206,11 @@ typedef struct mote_compile_options {
   const mote_symbol* largest_inputs;
   const mote_tensor* const* largest;
   size_t largest_count;
+  /* The passes that run first, by name; NULL: those of mote. */
+  const char* const* passes;
+  size_t pass_count;
+  int32_t order;   /* mote_evaluation_order */
+  int32_t planner; /* mote_memory_planner */
 } mote_compile_options;
 /* Compiles the graph, which may be freed afterwards. If options is NULL, it has one stream. */
 MOTE_API mote_status mote_symbolic_compile(const mote_symbolic* graph,
@@ -170,8 +231,9 @@ MOTE_API mote_status mote_executable_cancel(mote_executable* executable);
 typedef enum mote_report_format {
   MOTE_REPORT_TEXT = 0,
   MOTE_REPORT_JSON = 1,
-  MOTE_REPORT_SVG = 2, /* memory over time */
-  MOTE_REPORT_DOT = 3  /* nodes and edges, for Graphviz */
+  MOTE_REPORT_SVG = 2,  /* memory over time */
+  MOTE_REPORT_DOT = 3,  /* nodes and edges, for Graphviz */
+  MOTE_REPORT_TRACE = 4 /* the runs since mote_executable_trace(), for a trace viewer */
 } mote_report_format;
 /* Describes nodes, streams and memory. The text is valid until the next call for this executable.
  */
@@ -182,6 +244,14 @@ MOTE_API mote_status mote_executable_report(mote_executable* executable, int32_t
 MOTE_API mote_status mote_executable_bytes(const mote_executable* executable, size_t* bytes,
                                            size_t* lower_bound);
 
+/* Makes later runs record when each node ran, from none on, or with 0 ends that. */
+MOTE_API mote_status mote_executable_trace(mote_executable* executable, int32_t on);
+/* Measures the kernels of each command on copies of its tensors, as mote_autotune does; later runs
+ * use the fastest. Inputs must be bound. options may be NULL; `commands` gets the number of
+ * commands that were asked for, and may be NULL. */
+MOTE_API mote_status mote_executable_autotune(mote_executable* executable,
+                                              const mote_tuning_options* options, size_t* commands);
+
 /* ---- graphs of operations on tensors (mote/graph/graph.h) ---- */
 
 typedef struct mote_graph mote_graph;
@@ -191,6 +261,13 @@ typedef uint32_t mote_graph_node;
 /* Creates a graph on at most `streams` streams. context may be NULL for one stream. */
 MOTE_API mote_status mote_graph_create(mote_context* context, int32_t streams, mote_graph** graph);
 MOTE_API void mote_graph_free(mote_graph* graph);
+/* Makes the tensor one whose memory mote_graph_bind() replaces. Nodes that are added later with a
+ * tensor of the same first element and form use what is bound to it; at first that is its own
+ * memory. */
+MOTE_API mote_status mote_graph_placeholder(mote_graph* graph, const mote_tensor* tensor);
+/* Gives such a tensor other memory of the same form, for later runs: nodes stay prepared. */
+MOTE_API mote_status mote_graph_bind(mote_graph* graph, const mote_tensor* placeholder,
+                                     const mote_tensor* memory);
 /* Adds a command on tensors, whose memory is kept. node may be NULL. */
 MOTE_API mote_status mote_graph_add(mote_graph* graph, const mote_command* command,
                                     const mote_tensor* const* inputs, size_t input_count,
@@ -212,11 +289,41 @@ MOTE_API mote_status mote_graph_order(mote_graph* graph, mote_graph_node before,
 /* Adds the edges that follow from memory that nodes share and the order in which they were added.
  */
 MOTE_API mote_status mote_graph_find_order(mote_graph* graph);
+/* Removes a node and its edges. The numbers of others stay. */
+MOTE_API mote_status mote_graph_remove(mote_graph* graph, mote_graph_node node);
 /* Runs all nodes and waits; prepares what was not prepared. */
 MOTE_API mote_status mote_graph_run(mote_graph* graph);
+/* Runs the nodes that lie between the sources and the destinations, these included. No sources, or
+ * no destinations, stand for all nodes. */
+MOTE_API mote_status mote_graph_run_part(mote_graph* graph, const mote_graph_node* sources,
+                                         size_t source_count, const mote_graph_node* destinations,
+                                         size_t destination_count);
+/* Gives a run of all nodes to a stream; mote_stream_synchronize reports a node's error. The graph
+ * must outlive the run. */
+MOTE_API mote_status mote_graph_run_on(mote_graph* graph, mote_stream* stream);
 MOTE_API mote_status mote_graph_cancel(mote_graph* graph);
 /* Returns the graph in Graphviz's language, valid until the next call for this graph. */
 MOTE_API mote_status mote_graph_dot(mote_graph* graph, const char** text);
+/* As mote_executable_trace(). */
+MOTE_API mote_status mote_graph_trace(mote_graph* graph, int32_t on);
+/* Returns the runs since then in the Trace Event Format, valid until the next call for this graph.
+ */
+MOTE_API mote_status mote_graph_trace_text(mote_graph* graph, const char** text);
+/* As mote_executable_autotune(); the graph must have a context. */
+MOTE_API mote_status mote_graph_autotune(mote_graph* graph, const mote_tuning_options* options,
+                                         size_t* commands);
+typedef struct mote_graph_statistics {
+  size_t size; /* sizeof(mote_graph_statistics), set by the caller */
+  size_t nodes;
+  size_t edges;
+  size_t waits; /* of streams for each other */
+  size_t events;
+  size_t streams;
+  size_t workspace_bytes; /* the most that a node needs */
+} mote_graph_statistics;
+/* Fills the struct up to the size that it states, after preparing what was not prepared. */
+MOTE_API mote_status mote_graph_get_statistics(mote_graph* graph,
+                                               mote_graph_statistics* statistics);
 
 /* ---- memory (mote/memory/plan.h) ---- */
 
@@ -230,6 +337,25 @@ typedef struct mote_memory_block {
  * gets the bytes of the region, `bound` a number that none can be below; both may be NULL. */
 MOTE_API mote_status mote_plan_memory(const mote_memory_block* blocks, size_t count,
                                       uint64_t* offsets, uint64_t* total, uint64_t* bound);
+typedef enum mote_memory_effort {
+  MOTE_EFFORT_NORMAL = 0,  /* a second or two for thousands of blocks, where it is needed */
+  MOTE_EFFORT_FAST = 1,    /* 100 ms */
+  MOTE_EFFORT_THOROUGH = 2 /* a minute */
+} mote_memory_effort;
+typedef struct mote_memory_options {
+  size_t size;     /* sizeof(mote_memory_options) */
+  int32_t planner; /* mote_memory_planner */
+  int32_t effort;  /* mote_memory_effort */
+  uint64_t enough; /* a plan of at most this many bytes ends the work; 0: as few as can be found */
+} mote_memory_options;
+/* Finds offsets with all options. */
+MOTE_API mote_status mote_plan_memory_with(const mote_memory_block* blocks, size_t count,
+                                           const mote_memory_options* options, uint64_t* offsets,
+                                           uint64_t* total, uint64_t* bound);
+/* Returns MOTE_INVALID, with the two blocks, if blocks overlap that are needed at one time, or if
+ * one is not aligned or ends beyond `total`. It shares nothing with the planners. */
+MOTE_API mote_status mote_check_memory_plan(const mote_memory_block* blocks, size_t count,
+                                            const uint64_t* offsets, uint64_t total);
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,7 @@
 
 #include "c/guard.h"
 #include "c/objects.h"
+#include "c/tuning.h"
 #include "mote/base/plugin.h"
 #include "mote/runtime/plugins.h"
 #include "mote/runtime/tune.h"
@@ -44,21 +45,6 @@ ContextOptions options_of(const mote_context_options* given_options) {
   if (o.workspace_limit > 0) options.workspace_limit = o.workspace_limit;
   options.workers = o.workers;
   if (o.allocator != nullptr) options.allocator = allocator_of(*o.allocator);
-  return options;
-}
-
-TuningOptions options_of(const mote_tuning_options& given_options) {
-  const mote_tuning_options o = sized(given_options);
-  if (!(o.seconds >= 0))
-    throw StatusError(MOTE_INVALID,
-                      "options.seconds must be at least 0, got " + std::to_string(o.seconds));
-  if (o.rounds < 0)
-    throw StatusError(MOTE_INVALID,
-                      "options.rounds must be at least 0, got " + std::to_string(o.rounds));
-  TuningOptions options;
-  if (o.seconds > 0) options.seconds = o.seconds;
-  if (o.rounds > 0) options.rounds = o.rounds;
-  options.again = o.again != 0;
   return options;
 }
 
@@ -226,6 +212,6 @@ mote_status mote_autotune_with(const mote_command* command, const mote_tensor* c
                                const char** kernel) {
   return guarded(__func__, [&] {
     tune(command, {inputs, input_count}, {outputs, output_count}, context,
-         options_of(given(options, "options")), kernel);
+         tuning_options_of(given(options, "options")), kernel);
   });
 }

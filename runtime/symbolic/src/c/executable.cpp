@@ -1,39 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of mote/mote_graphs.h for executables, and for the planner of memory.
+// The functions of mote/mote_graphs.h for executables.
 #include <cstddef>
 #include <utility>
 #include <vector>
 
 #include "c/objects.h"
 #include "c/symbols.h"
-#include "mote/graph/picture.h"
+#include "c/tuning.h"
 #include "mote/memory/plan.h"
 
 using namespace mote;     // NOLINT: C functions follow
 using namespace mote::c;  // NOLINT
 
+namespace {
+
+void take_passes(const mote_compile_options& known, CompileOptions& with) {
+  if (known.passes == nullptr) {
+    if (known.pass_count > 0) given(known.passes, "options.passes");
+    return;
+  }
+  with.passes.emplace();
+  for (const char* name : std::span(known.passes, known.pass_count))
+    with.passes->emplace_back(&given(name, "options.passes"));
+}
+
+void take_largest(const mote_compile_options& known, CompileOptions& with) {
+  const std::vector<TensorSymbol> inputs =
+      symbols_of(known.largest_inputs, known.largest_count, "options.largest_inputs");
+  if (!inputs.empty()) given(known.largest, "options.largest");
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    with.largest.emplace_back(inputs[k], tensor_of(known.largest[k]).form());
+}
+
+CompileOptions options_of(const mote_compile_options& given_options) {
+  const mote_compile_options known = sized(given_options, offsetof(mote_compile_options, bound));
+  CompileOptions with;
+  if (known.outputs != nullptr)
+    with.outputs = symbols_of(known.outputs, known.output_count, "options.outputs");
+  with.bound = symbols_of(known.bound, known.bound_count, "options.bound");
+  if (known.streams != 0) with.streams = known.streams;
+  with.in_place = known.not_in_place == 0;
+  with.memory = known.separate != 0 ? MemoryMode::separate : MemoryMode::planned;
+  with.poison = known.poison != 0;
+  with.order = checked_enum<EvaluationOrder>(known.order, MOTE_ORDER_GREEDY,
+                                             "options.order is none of mote_evaluation_order");
+  with.plan.planner = checked_enum<MemoryPlanner>(known.planner, MOTE_PLANNER_SEED,
+                                                  "options.planner is none of mote_memory_planner");
+  take_largest(known, with);
+  take_passes(known, with);
+  return with;
+}
+
+}  // namespace
+
 mote_status mote_symbolic_compile(const mote_symbolic* graph, const mote_compile_options* options,
                                   mote_context* context, mote_executable** executable) {
   return guarded(__func__, [&] {
     auto& result = given(executable, "executable");
-    CompileOptions with;
-    if (options != nullptr) {
-      const mote_compile_options known = sized(*options, offsetof(mote_compile_options, bound));
-      if (known.outputs != nullptr)
-        with.outputs = symbols_of(known.outputs, known.output_count, "options.outputs");
-      with.bound = symbols_of(known.bound, known.bound_count, "options.bound");
-      if (known.streams != 0) with.streams = known.streams;
-      with.in_place = known.not_in_place == 0;
-      with.memory = known.separate != 0 ? MemoryMode::separate : MemoryMode::planned;
-      with.poison = known.poison != 0;
-      const std::vector<TensorSymbol> inputs =
-          symbols_of(known.largest_inputs, known.largest_count, "options.largest_inputs");
-      if (!inputs.empty()) given(known.largest, "options.largest");
-      for (std::size_t k = 0; k < inputs.size(); ++k)
-        with.largest.emplace_back(inputs[k], tensor_of(known.largest[k]).form());
-    }
-    result = new mote_executable{
-        compile(given(graph, "graph").graph, with, given(context, "context").context), {}};
+    const CompileOptions with = options != nullptr ? options_of(*options) : CompileOptions{};
+    result = new mote_executable{.executable = compile(given(graph, "graph").graph, with,
+                                                       given(context, "context").context)};
   });
 }
 
@@ -79,6 +105,11 @@ mote_status mote_executable_report(mote_executable* executable, int32_t format, 
       case MOTE_REPORT_DOT:
         of.text = to_dot(of.executable.graph());
         break;
+      case MOTE_REPORT_TRACE:
+        if (of.traced != &of.executable.graph())
+          throw StatusError(MOTE_INVALID, "no run with the latest shapes was recorded");
+        of.text = to_trace_json(*of.traced, of.trace);
+        break;
       default:
         throw StatusError(MOTE_INVALID,
                           "format is none of mote_report_format: " + std::to_string(format));
@@ -96,23 +127,24 @@ mote_status mote_executable_bytes(const mote_executable* executable, size_t* byt
   });
 }
 
-mote_status mote_plan_memory(const mote_memory_block* blocks, size_t count, uint64_t* offsets,
-                             uint64_t* total, uint64_t* bound) {
+mote_status mote_executable_trace(mote_executable* executable, int32_t on) {
   return guarded(__func__, [&] {
-    if (count > 0) {
-      given(blocks, "blocks");
-      given(offsets, "offsets");
-    }
-    MemoryProblem problem;
-    std::vector<Lifetime> lifetimes;
-    for (const mote_memory_block& block : std::span(blocks, count)) {
-      problem.blocks.push_back({block.bytes, block.alignment, {}});
-      lifetimes.push_back({block.begin, block.end});
-    }
-    problem.interference = Interference::of_lifetimes(std::move(lifetimes));
-    const MemoryPlan plan = plan_memory(problem);
-    std::ranges::copy(plan.offsets, offsets);
-    if (total != nullptr) *total = plan.total;
-    if (bound != nullptr) *bound = plan.bound;
+    mote_executable& of = given(executable, "executable");
+    Graph& graph = of.executable.graph();
+    graph.trace_to(nullptr);
+    if (on == 0) return;
+    of.trace.runs.clear();
+    of.traced = &graph;
+    graph.trace_to(&of.trace);
+  });
+}
+
+mote_status mote_executable_autotune(mote_executable* executable,
+                                     const mote_tuning_options* options, size_t* commands) {
+  return guarded(__func__, [&] {
+    Graph& graph = given(executable, "executable").executable.graph();
+    const TuningOptions with = options != nullptr ? tuning_options_of(*options) : TuningOptions{};
+    const std::size_t asked = graph.autotune(with);
+    if (commands != nullptr) *commands = asked;
   });
 }

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of mote/mote_graphs.h for graphs of operations on tensors.
+// The functions of mote/mote_graphs.h that make graphs of operations on tensors.
 #include "c/objects.h"
 #include "c/symbols.h"
-#include "mote/graph/picture.h"
 
 using namespace mote;     // NOLINT: C functions follow
 using namespace mote::c;  // NOLINT
 
 namespace {
 
+/// Adds the tensor, or returns the placeholder that it is.
+GraphTensor added(mote_graph& graph, const Tensor& tensor) {
+  const std::optional<GraphTensor> placeholder = graph.placeholder(tensor);
+  return placeholder ? *placeholder : graph.graph.tensor(tensor);
+}
+
 /// Adds a tensor for each of the list; a default one stands for NULL.
 template <typename Handle>
-std::vector<GraphTensor> added(Graph& graph, Handle* const* tensors, std::size_t count,
+std::vector<GraphTensor> added(mote_graph& graph, Handle* const* tensors, std::size_t count,
                                const char* what) {
   if (count > 0) given(tensors, what);
   std::vector<GraphTensor> list;
   for (Handle* tensor : std::span(tensors, count))
-    list.push_back(tensor == nullptr ? GraphTensor{} : graph.tensor(tensor_of(tensor)));
+    list.push_back(tensor == nullptr ? GraphTensor{} : added(graph, tensor_of(tensor)));
   return list;
 }
 
@@ -24,13 +29,6 @@ void keep(mote_graph& graph, GraphNode node, mote_graph_node* number) {
   graph.is_prepared = false;
   if (number != nullptr) *number = static_cast<mote_graph_node>(graph.nodes.size());
   graph.nodes.push_back(node);
-}
-
-GraphNode node_of(const mote_graph& graph, mote_graph_node node) {
-  if (node >= graph.nodes.size())
-    throw StatusError(MOTE_INVALID, "graph: it has " + std::to_string(graph.nodes.size()) +
-                                        " nodes, got " + std::to_string(node));
-  return graph.nodes[node];
 }
 
 }  // namespace
@@ -49,6 +47,29 @@ mote_status mote_graph_create(mote_context* context, int32_t streams, mote_graph
 
 void mote_graph_free(mote_graph* graph) { delete graph; }
 
+mote_status mote_graph_placeholder(mote_graph* graph, const mote_tensor* tensor) {
+  return guarded(__func__, [&] {
+    mote_graph& to = given(graph, "graph");
+    const Tensor& memory = tensor_of(tensor);
+    if (to.placeholder(memory))
+      throw StatusError(MOTE_INVALID, "graph: the tensor is a placeholder already");
+    const GraphTensor added = to.graph.placeholder(memory.form());
+    to.graph.bind(added, memory);
+    to.placeholders.push_back({memory, added});
+    to.is_prepared = false;
+  });
+}
+
+mote_status mote_graph_bind(mote_graph* graph, const mote_tensor* placeholder,
+                            const mote_tensor* memory) {
+  return guarded(__func__, [&] {
+    mote_graph& to = given(graph, "graph");
+    const std::optional<GraphTensor> known = to.placeholder(tensor_of(placeholder));
+    if (!known) throw StatusError(MOTE_INVALID, "graph: the tensor is no placeholder");
+    to.graph.bind(*known, tensor_of(memory));
+  });
+}
+
 mote_status mote_graph_add(mote_graph* graph, const mote_command* command,
                            const mote_tensor* const* inputs, size_t input_count,
                            mote_tensor* const* outputs, size_t output_count,
@@ -58,8 +79,8 @@ mote_status mote_graph_add(mote_graph* graph, const mote_command* command,
     const Command& what = given(command, "command").command;
     check_count(what.definition(), input_count, what.definition().input_count, "inputs");
     check_count(what.definition(), output_count, what.definition().output_count, "outputs");
-    const std::vector<GraphTensor> reads = added(to.graph, inputs, input_count, "inputs");
-    const std::vector<GraphTensor> writes = added(to.graph, outputs, output_count, "outputs");
+    const std::vector<GraphTensor> reads = added(to, inputs, input_count, "inputs");
+    const std::vector<GraphTensor> writes = added(to, outputs, output_count, "outputs");
     keep(to, to.graph.add(what, reads, writes), node);
   });
 }
@@ -68,8 +89,8 @@ mote_status mote_graph_copy(mote_graph* graph, const mote_tensor* x, mote_tensor
                             mote_graph_node* node) {
   return guarded(__func__, [&] {
     mote_graph& to = given(graph, "graph");
-    const GraphTensor from = to.graph.tensor(tensor_of(x));
-    keep(to, to.graph.copy(from, to.graph.tensor(tensor_of(y))), node);
+    const GraphTensor from = added(to, tensor_of(x));
+    keep(to, to.graph.copy(from, added(to, tensor_of(y))), node);
   });
 }
 
@@ -77,7 +98,7 @@ mote_status mote_graph_fill(mote_graph* graph, mote_tensor* y, double value,
                             mote_graph_node* node) {
   return guarded(__func__, [&] {
     mote_graph& to = given(graph, "graph");
-    keep(to, to.graph.fill(to.graph.tensor(tensor_of(y)), value), node);
+    keep(to, to.graph.fill(added(to, tensor_of(y)), value), node);
   });
 }
 
@@ -87,8 +108,8 @@ mote_status mote_graph_call(mote_graph* graph, mote_status (*work)(void* argumen
   return guarded(__func__, [&] {
     if (work == nullptr) throw StatusError(MOTE_INVALID, "work is NULL");
     mote_graph& to = given(graph, "graph");
-    const std::vector<GraphTensor> read = added(to.graph, reads, read_count, "reads");
-    const std::vector<GraphTensor> written = added(to.graph, writes, write_count, "writes");
+    const std::vector<GraphTensor> read = added(to, reads, read_count, "reads");
+    const std::vector<GraphTensor> written = added(to, writes, write_count, "writes");
     const auto call = [work, argument](std::span<const Tensor>, std::span<const Tensor>) {
       const mote_status status = work(argument);
       if (status != MOTE_OK) throw StatusError(status, "a node's work failed");
@@ -112,24 +133,10 @@ mote_status mote_graph_find_order(mote_graph* graph) {
   });
 }
 
-mote_status mote_graph_run(mote_graph* graph) {
+mote_status mote_graph_remove(mote_graph* graph, mote_graph_node node) {
   return guarded(__func__, [&] {
     mote_graph& of = given(graph, "graph");
-    if (!of.is_prepared) of.graph.prepare(of.options);
-    of.is_prepared = true;
-    of.graph.run();
-  });
-}
-
-mote_status mote_graph_cancel(mote_graph* graph) {
-  return guarded(__func__, [&] { given(graph, "graph").graph.cancel(); });
-}
-
-mote_status mote_graph_dot(mote_graph* graph, const char** text) {
-  return guarded(__func__, [&] {
-    auto& result = given(text, "text");
-    mote_graph& of = given(graph, "graph");
-    of.text = to_dot(of.graph);
-    result = of.text.c_str();
+    of.graph.remove(node_of(of, node));
+    of.is_prepared = false;
   });
 }

@@ -252,7 +252,9 @@ mote_status mote_symbolic_checkpoint(mote_symbolic* graph, const mote_symbol* lo
         checkpoint(given(graph, "graph").graph, symbols_of(losses, count, "losses"),
                    {.policy = static_cast<CheckpointPolicy>(known.policy),
                     .slots = known.slots,
-                    .budget = known.budget});
+                    .budget = known.budget,
+                    .keep = symbols_of(known.keep, known.keep_count, "options.keep"),
+                    .context = known.context != nullptr ? &known.context->context : nullptr});
     if (copies != nullptr) *copies = report.copies;
   });
 }

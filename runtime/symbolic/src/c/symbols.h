@@ -2,6 +2,8 @@
 // The handles of mote/mote_graphs.h, and lists of symbols.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +11,7 @@
 
 #include "c/guard.h"
 #include "mote/graph/graph.h"
+#include "mote/graph/picture.h"
 #include "mote/mote_graphs.h"
 #include "mote/symbolic/compile.h"
 #include "mote/symbolic/symbolic_graph.h"
@@ -19,16 +22,40 @@ struct mote_symbolic {
 };
 
 struct mote_executable {
+  mote::GraphTrace trace = {};  ///< outlives the runs
   mote::Executable executable;
-  std::string text;
+  const mote::Graph* traced = nullptr;  ///< the graph of the shapes that were run
+  std::string text = {};
 };
 
 struct mote_graph {
+  using Ends = std::pair<std::vector<mote_graph_node>, std::vector<mote_graph_node>>;
+  struct Placeholder {
+    mote::Tensor tensor;  ///< whose memory is kept, so that no other tensor gets its address
+    mote::GraphTensor in_graph;
+  };
+
+  mote::GraphTrace trace;  ///< outlives the runs
   mote::Graph graph;
   mote::GraphOptions options;
   std::vector<mote::GraphNode> nodes;
+  std::vector<Placeholder> placeholders;
+  std::map<Ends, mote::GraphPart> parts;
   bool is_prepared = false;
   std::string text;
+
+  /// Returns the tensor of the graph that stands for this one; none if it is no placeholder.
+  std::optional<mote::GraphTensor> placeholder(const mote::Tensor& tensor) const {
+    for (const Placeholder& known : placeholders)
+      if (known.tensor.data() == tensor.data() && known.tensor.form() == tensor.form())
+        return known.in_graph;
+    return std::nullopt;
+  }
+  /// Prepares the graph unless nothing was changed since it was.
+  void prepare() {
+    if (!is_prepared) graph.prepare(options);
+    is_prepared = true;
+  }
 };
 
 namespace mote::c {
@@ -56,6 +83,22 @@ AxisList axes_of(std::int32_t rank, const T* values, const char* what) {
   AxisList list;
   for (const T value : std::span(values, static_cast<std::size_t>(rank))) list.push_back(value);
   return list;
+}
+
+/// Throws StatusError if the graph has no such node.
+inline GraphNode node_of(const mote_graph& graph, mote_graph_node node) {
+  if (node >= graph.nodes.size())
+    throw StatusError(MOTE_INVALID, "graph: it has " + std::to_string(graph.nodes.size()) +
+                                        " nodes, got " + std::to_string(node));
+  return graph.nodes[node];
+}
+
+/// Returns the value as the C++ enum, whose values are those of the C one from 0 to `last`.
+template <typename Enum>
+Enum checked_enum(std::int32_t value, std::int32_t last, const char* refusal) {
+  if (value < 0 || value > last)
+    throw StatusError(MOTE_INVALID, std::string(refusal) + ": " + std::to_string(value));
+  return static_cast<Enum>(value);
 }
 
 inline std::string optional_text(const char* text) { return text != nullptr ? text : ""; }
