@@ -87,13 +87,13 @@ class GraphInliner {
   void give(std::uint32_t symbol) {
     const SymbolInfo& info = graph_.symbols()[symbol];
     const TensorSymbol handle = graph_.at(symbol);
-    if (info.kind == SymbolOrigin::constant && info.form.element_count() == 1) {
+    if (info.kind == SymbolOrigin::constant && info.form->element_count() == 1) {
       const Array one = array_of(graph_.value(handle));
-      return values_.set(symbol, filled_with(one.values.front(), one.dtype, info.form.shape));
+      return values_.set(symbol, filled_with(one.values.front(), one.dtype, info.form->shape));
     }
     if (info.kind != SymbolOrigin::input && info.kind != SymbolOrigin::constant) return;
     const Uop x = input(names_.make(graph_.text(handle)), graph_.form(handle).dtype,
-                        constant_shape(info.form.shape));
+                        constant_shape(info.form->shape));
     inputs_.push_back(x);
     symbols_.push_back(handle);
     values_.set(symbol, x);

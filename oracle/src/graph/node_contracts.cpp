@@ -3,6 +3,7 @@
 #include "graph/node_contracts.h"
 
 #include <algorithm>
+#include <span>
 
 #include "mote/macroops/catalogue.h"
 #include "mote/oracle/contract.h"
@@ -53,17 +54,17 @@ bool weaken(Contract& c, const Contract& other) {
 DType real_dtype(const SymbolicGraph& graph, const NodeInfo& node) {
   for (const auto* symbols : {&node.outputs, &node.inputs})
     for (const std::uint32_t x : *symbols)
-      if (x != kNoIndex && is_real(graph.symbols()[x].form.dtype))
-        return graph.symbols()[x].form.dtype;
+      if (x != kNoIndex && is_real(graph.symbols()[x].form->dtype))
+        return graph.symbols()[x].form->dtype;
   return DType::f32;
 }
 
 std::shared_ptr<const KernelPlan> plan_of(const SymbolicGraph& graph, const NodeInfo& node,
                                           Context& context) {
-  const auto forms = [&](const std::vector<std::uint32_t>& symbols) {
+  const auto forms = [&](std::span<const std::uint32_t> symbols) {
     std::vector<const TensorForm*> all;
     for (const std::uint32_t x : symbols)
-      all.push_back(x == kNoIndex ? nullptr : &graph.symbols()[x].form);
+      all.push_back(x == kNoIndex ? nullptr : &*graph.symbols()[x].form);
     return all;
   };
   return KernelPlan::make(*node.command, forms(node.inputs), forms(node.outputs), {},

@@ -98,8 +98,8 @@ void give_shapes(SymbolicGraph& graph, const std::string& file) {
       check_form(graph, symbol, tensor);
       continue;
     }
-    if (tensor.dtype() != info.form.dtype)
-      throw Error(fmt::format("{}: expected {}[?], got {}", name, mote::name(info.form.dtype),
+    if (tensor.dtype() != info.form->dtype)
+      throw Error(fmt::format("{}: expected {}[?], got {}", name, mote::name(info.form->dtype),
                               describe(tensor)));
     graph.set_form(symbol, {tensor.dtype(), tensor.shape()});
   }
@@ -109,7 +109,7 @@ void check_shapes(const SymbolicGraph& graph) {
   for (const SymbolInfo& info : graph.symbols())
     if (!info.removed && info.kind == SymbolOrigin::input && !info.has_form)
       throw Error(fmt::format("{}: the shape of {} is not known: {}[?]; --inputs FILE.npz gives it",
-                              graph.name(), info.name, mote::name(info.form.dtype)));
+                              graph.name(), info.name, mote::name(info.form->dtype)));
 }
 
 void add_gradient(SymbolicGraph& graph, const std::string& wanted) {
@@ -122,7 +122,7 @@ void add_gradient(SymbolicGraph& graph, const std::string& wanted) {
   } else {
     for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
       const SymbolInfo& info = graph.symbols()[k];
-      if (!info.removed && info.kind == SymbolOrigin::input && is_float(info.form.dtype))
+      if (!info.removed && info.kind == SymbolOrigin::input && is_float(info.form->dtype))
         wrt.push_back(graph.at(k));
     }
   }

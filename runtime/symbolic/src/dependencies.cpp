@@ -53,7 +53,7 @@ void for_writers(const SymbolicGraph& graph, const RootRegions& partial, std::ui
 }
 
 /// Lists (root, node) for the inputs or outputs of each node.
-IndexLists users(const SymbolicGraph& graph, std::vector<std::uint32_t> NodeInfo::*tensors) {
+IndexLists users(const SymbolicGraph& graph, ShortList NodeInfo::*tensors) {
   Pairs pairs;
   std::vector<std::uint32_t> roots;
   for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
@@ -74,7 +74,7 @@ IndexLists predecessors_of(const SymbolicGraph& graph, bool with_order) {
   for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
     const NodeInfo& info = graph.nodes()[node];
     before.clear();
-    if (with_order) before = info.after;
+    if (with_order) before.assign(info.after.begin(), info.after.end());
     for (const std::uint32_t input : info.inputs) {
       if (input != kNoIndex)
         for_writers(graph, partial, input, [&](std::uint32_t writer) { before.push_back(writer); });

@@ -20,12 +20,12 @@ void SymbolicGraph::set_form(TensorSymbol input, const TensorForm& form) {
   if (symbols_[index].has_form)
     fail_graph("the form of " + text(input) + " is " + to_string(symbols_[index].form) +
                " already, got " + to_string(form));
-  if (symbols_[index].form.dtype != form.dtype)
+  if (symbols_[index].form->dtype != form.dtype)
     fail_graph(text(input) + " has the dtype " +
-               std::string(mote::name(symbols_[index].form.dtype)) + ", got " + to_string(form));
-  const TensorForm before = symbols_[index].form;
+               std::string(mote::name(symbols_[index].form->dtype)) + ", got " + to_string(form));
+  const SharedForm before = symbols_[index].form;
+  symbols_[index].form = forms_.of(form);
   symbols_[index].has_form = true;
-  symbols_[index].form = form;
   try {
     infer_later(index);
   } catch (...) {
@@ -41,12 +41,12 @@ void SymbolicGraph::set_form(TensorSymbol input, const TensorForm& form) {
 void SymbolicGraph::infer_later(std::uint32_t input) {
   std::vector<bool> is_new(symbols_.size());
   is_new[input] = true;
-  std::vector<std::pair<std::uint32_t, TensorForm>> before;
+  std::vector<std::pair<std::uint32_t, SharedForm>> before;
   const auto infer_node = [&](std::uint32_t index) {
     const NodeInfo& node = nodes_[index];
     std::optional<DType> dtype;
     for (const std::uint32_t output : node.outputs)
-      if (output != kNoIndex && !dtype) dtype = symbols_[output].form.dtype;
+      if (output != kNoIndex && !dtype) dtype = symbols_[output].form->dtype;
     const auto forms = inferred(*node.command, node.inputs, dtype);
     if (!forms) return;
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
@@ -54,14 +54,14 @@ void SymbolicGraph::infer_later(std::uint32_t input) {
       SymbolInfo& output = symbols_[node.outputs[k]];
       TensorForm form = (*forms)[k];
       if (output.has_form) {
-        if (output.form.dtype != form.dtype || output.form.shape != form.shape)
+        if (output.form->dtype != form.dtype || output.form->shape != form.shape)
           fail_graph(text(node_at(index)) + " gives " + to_string(form) + ", but " +
                      text(at(node.outputs[k])) + " is " + to_string(output.form));
         continue;
       }
-      form.device = output.form.device;
+      form.device = output.form->device;
       before.emplace_back(node.outputs[k], output.form);
-      output.form = form;
+      output.form = forms_.of(form);
       output.has_form = true;
       is_new[node.outputs[k]] = true;
     }

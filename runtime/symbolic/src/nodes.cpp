@@ -66,9 +66,8 @@ TensorSymbol SymbolicGraph::output(NodeSymbol node, std::size_t k) const {
   return of.outputs[k] == kNoIndex ? TensorSymbol{} : at(of.outputs[k]);
 }
 
-std::vector<std::uint32_t> SymbolicGraph::checked_inputs(
-    std::span<const TensorSymbol> inputs) const {
-  std::vector<std::uint32_t> indices;
+ShortList SymbolicGraph::checked_inputs(std::span<const TensorSymbol> inputs) const {
+  ShortList indices;
   indices.reserve(inputs.size());
   for (const TensorSymbol symbol : inputs) indices.push_back(symbol ? checked(symbol) : kNoIndex);
   return indices;
@@ -78,7 +77,7 @@ NodeSymbol SymbolicGraph::new_node(NodeInfo info) {
   const auto index = static_cast<std::uint32_t>(nodes_.size());
   if (index == kNoIndex) fail_graph("there are too many nodes", MOTE_OUT_OF_MEMORY);
   nodes_.push_back(std::move(info));
-  const std::vector<std::uint32_t>& outputs = nodes_.back().outputs;
+  const ShortList& outputs = nodes_.back().outputs;
   const auto is_view = [&](std::uint32_t k) { return k != kNoIndex && symbols_[k].root != k; };
   std::size_t noted = 0;
   try {
@@ -131,7 +130,7 @@ std::optional<std::vector<TensorForm>> SymbolicGraph::inferred(
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (inputs[k] == kNoIndex) continue;
     if (!symbols_[inputs[k]].has_form) return std::nullopt;
-    forms[k] = &symbols_[inputs[k]].form;
+    forms[k] = &*symbols_[inputs[k]].form;
   }
   return infer(command, forms, dtype);
 }
@@ -143,7 +142,7 @@ DType SymbolicGraph::dtype_of(const Command& command, int k, std::span<const std
   if (const std::optional<DType> fixed = parse_dtype(op.outputs[k].dtype)) return *fixed;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i] != kNoIndex && !parse_dtype(op.inputs[i].dtype))
-      return symbols_[inputs[i]].form.dtype;
+      return symbols_[inputs[i]].form->dtype;
   if (!dtype)
     throw StatusError(MOTE_INVALID, std::string(op.name) + ": the dtype of " + op.outputs[k].name +
                                         " does not follow from the inputs");
@@ -162,7 +161,7 @@ NodeSymbol SymbolicGraph::add_node(const Command& command, std::span<const Tenso
   const TensorMask there = outputs_there(command, present);
   DLDevice device{kDLCPU, 0};
   for (const std::uint32_t input : node.inputs)
-    if (input != kNoIndex) device = symbols_[input].form.device;
+    if (input != kNoIndex) device = symbols_[input].form->device;
   node.command = shared(command);
   node.outputs.reserve(static_cast<std::size_t>(op.output_count));
   const std::size_t before = symbols_.size();
@@ -172,11 +171,15 @@ NodeSymbol SymbolicGraph::add_node(const Command& command, std::span<const Tenso
         node.outputs.push_back(kNoIndex);
         continue;
       }
+      TensorForm form;
+      if (forms)
+        form = (*forms)[static_cast<std::size_t>(k)];
+      else
+        form.dtype = dtype_of(command, k, node.inputs, dtype);
+      form.device = device;
       SymbolInfo output;
       output.has_form = forms.has_value();
-      if (forms) output.form = (*forms)[static_cast<std::size_t>(k)];
-      if (!forms) output.form.dtype = dtype_of(command, k, node.inputs, dtype);
-      output.form.device = device;
+      output.form = forms_.of(form);
       node.outputs.push_back(new_symbol(std::move(output)));
     }
     return new_node(std::move(node));
@@ -224,9 +227,9 @@ void SymbolicGraph::check_unwritten(std::uint32_t symbol, const Writer& writer) 
   });
 }
 
-std::vector<std::uint32_t> SymbolicGraph::checked_outputs(std::span<const TensorSymbol> outputs,
-                                                          const Writer& writer) const {
-  std::vector<std::uint32_t> indices;
+ShortList SymbolicGraph::checked_outputs(std::span<const TensorSymbol> outputs,
+                                         const Writer& writer) const {
+  ShortList indices;
   indices.reserve(outputs.size());
   std::unordered_map<std::uint32_t, RegionIndex> own;
   std::unordered_set<std::uint32_t> seen;
@@ -267,7 +270,7 @@ NodeSymbol SymbolicGraph::write(const Command& command, std::span<const TensorSy
   check_outputs_there(command, node.inputs, node.outputs);
   std::optional<DType> dtype;
   for (const std::uint32_t output : node.outputs)
-    if (output != kNoIndex && !dtype) dtype = symbols_[output].form.dtype;
+    if (output != kNoIndex && !dtype) dtype = symbols_[output].form->dtype;
   const std::size_t count = static_cast<std::size_t>(command.definition().output_count);
   node.outputs.resize(count, kNoIndex);
   if (const auto forms = inferred(command, node.inputs, dtype)) {
@@ -332,7 +335,7 @@ NodeSymbol SymbolicGraph::call(NamedFunction function, std::span<const TensorSym
 
 void SymbolicGraph::order(NodeSymbol before, NodeSymbol after) {
   const std::uint32_t first = checked(before);
-  std::vector<std::uint32_t>& edges = nodes_[checked(after)].after;
+  ShortList& edges = nodes_[checked(after)].after;
   if (first == after.index) fail_graph(text(after) + " would come after itself");
   if (ordered_.insert(edge_key(first, after.index)).second) edges.push_back(first);
   ++version_;

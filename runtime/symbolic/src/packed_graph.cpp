@@ -56,7 +56,7 @@ void PackedGraph::pack_nodes(const SymbolicGraph& graph) {
     count += info.inputs.size() + info.outputs.size() + info.after.size();
   indices_.reserve(count);
   nodes_.reserve(graph.nodes_.size());
-  const auto pack = [&](const std::vector<std::uint32_t>& list) {
+  const auto pack = [&](const ShortList& list) {
     indices_.insert(indices_.end(), list.begin(), list.end());
     return static_cast<std::uint32_t>(list.size());
   };
@@ -115,7 +115,7 @@ NodeInfo PackedGraph::node(const Node& packed, std::size_t& next) const {
   const auto unpack = [&](std::uint32_t count) {
     const auto first = indices_.begin() + static_cast<std::ptrdiff_t>(next);
     next += count;
-    return std::vector<std::uint32_t>(first, first + count);
+    return ShortList(std::span(first, first + count));
   };
   info.inputs = unpack(packed.inputs);
   info.outputs = unpack(packed.outputs);

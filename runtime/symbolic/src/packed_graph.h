@@ -56,7 +56,7 @@ class PackedGraph {
   const Registry* registry_;
   std::uint64_t version_;
   std::vector<std::string> names_;
-  std::vector<TensorForm> forms_;
+  std::vector<SharedForm> forms_;
   std::vector<std::shared_ptr<const Command>> commands_;
   std::vector<std::shared_ptr<const NamedFunction>> functions_;
   std::vector<double> fills_;

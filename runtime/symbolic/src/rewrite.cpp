@@ -117,7 +117,7 @@ void SymbolicGraph::replace_bases(
     for (const auto& [view, info] : before) {
       const SymbolInfo& now = symbols_[view];
       if (now.producer != kNoIndex && (now.root != info.root || now.offset != info.offset ||
-                                       now.form.strides != info.form.strides))
+                                       now.form->strides != info.form->strides))
         fail_graph("views of " + text(at(info.root)) + " cannot be replaced: " +
                    text(node_at(now.producer)) + " writes " + text(at(view)));
     }
@@ -209,10 +209,10 @@ void SymbolicGraph::make_constant(TensorSymbol symbol, const Tensor& value) {
   const auto views = written_views_.find(symbol.index);
   if (views != written_views_.end() && !views->second.is_empty())
     fail_graph(text(symbol) + " cannot become a constant: nodes write views of it");
-  if (value.dtype() != info.form.dtype || value.shape() != info.form.shape)
+  if (value.dtype() != info.form->dtype || value.shape() != info.form->shape)
     fail_graph(text(symbol) + " is " + to_string(info.form) + ", got the value " + describe(value));
   info.kind = SymbolOrigin::constant;
-  info.form = {value.dtype(), value.shape(), value.strides(), value.device()};
+  info.form = forms_.of({value.dtype(), value.shape(), value.strides(), value.device()});
   info.side = static_cast<std::uint32_t>(values_.size());
   values_.push_back(value);
   ++version_;

@@ -24,6 +24,11 @@ TensorForm form_of_value(const Tensor& value) {
 
 }  // namespace
 
+SharedForm::SharedForm() {
+  static const auto none = std::make_shared<const TensorForm>();
+  form_ = none;
+}
+
 SymbolicGraph::SymbolicGraph(std::string name, const Registry& registry)
     : name_(std::move(name)),
       registry_(&registry),
@@ -42,6 +47,7 @@ SymbolicGraph::SymbolicGraph(const SymbolicGraph& other, Copying how)
       outputs_(other.outputs_),
       steps_(other.steps_),
       values_(other.values_),
+      forms_(other.forms_),
       by_name_(other.by_name_),
       written_views_(other.written_views_),
       ordered_(other.ordered_),
@@ -90,7 +96,7 @@ TensorSymbol SymbolicGraph::input(std::string_view name, const TensorForm& form)
   SymbolInfo info;
   info.name = name;
   info.kind = SymbolOrigin::input;
-  info.form = form;
+  info.form = forms_.of(form);
   return at(new_symbol(std::move(info)));
 }
 
@@ -106,7 +112,7 @@ TensorSymbol SymbolicGraph::constant(std::string_view name, const Tensor& value)
   SymbolInfo info;
   info.name = name;
   info.kind = SymbolOrigin::constant;
-  info.form = form_of_value(value);
+  info.form = forms_.of(form_of_value(value));
   info.side = static_cast<std::uint32_t>(values_.size());
   values_.push_back(value);
   return at(new_symbol(std::move(info)));
@@ -115,7 +121,7 @@ TensorSymbol SymbolicGraph::constant(std::string_view name, const Tensor& value)
 TensorSymbol SymbolicGraph::tensor(const TensorForm& form, std::string_view name) {
   SymbolInfo info;
   info.name = name;
-  info.form = form;
+  info.form = forms_.of(form);
   return at(new_symbol(std::move(info)));
 }
 

@@ -135,7 +135,7 @@ class Verifier {
       inputs.back() = &tensors.back();
     }
     for (const std::uint32_t output : info.outputs)
-      if (output != kNoIndex && !dtype) dtype = graph_.symbols()[output].form.dtype;
+      if (output != kNoIndex && !dtype) dtype = graph_.symbols()[output].form->dtype;
     const std::vector<TensorForm> forms = infer(*info.command, inputs, dtype);
     for (std::size_t o = 0; o < info.outputs.size(); ++o) {
       if (info.outputs[o] == kNoIndex) continue;

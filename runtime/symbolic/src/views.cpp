@@ -100,10 +100,10 @@ const ViewStep& SymbolicGraph::view_step(TensorSymbol view) const {
   return steps_[of.side];
 }
 
-void SymbolicGraph::place_view(SymbolInfo& view, const ViewStep& step) const {
+void SymbolicGraph::place_view(SymbolInfo& view, const ViewStep& step) {
   const SymbolInfo& base = symbols_[view.base];
   const ViewRegion region = apply(step, {base.form, base.offset});
-  view.form = region.form;
+  view.form = forms_.of(region.form);
   view.offset = region.offset;
   view.root = base.root;
 }

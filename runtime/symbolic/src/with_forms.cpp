@@ -84,9 +84,9 @@ class FormChanger {
   void set_input(std::uint32_t symbol, const TensorForm& form) {
     SymbolInfo& info = graph_.symbols_[symbol];
     if (info.kind != SymbolOrigin::input) refuse(symbol, "it is no input");
-    if (info.form.dtype != form.dtype)
+    if (info.form->dtype != form.dtype)
       refuse(symbol, "the dtype must stay, got " + to_string(form));
-    info.form = form;
+    info.form = graph_.forms_.of(form);
     info.has_form = true;
   }
 
@@ -114,7 +114,7 @@ class FormChanger {
       return;
     }
     for (const auto& [old, becomes] : changes_) {
-      if (old.shape != info.form.shape) continue;
+      if (old.shape != info.form->shape) continue;
       if (!becomes) refuse(symbol, "its shape became several others, so that it does not follow");
       set_shape(symbol, becomes->shape);
       break;
@@ -123,18 +123,18 @@ class FormChanger {
   }
 
   void set_shape(std::uint32_t symbol, const AxisList& shape) {
-    TensorForm& form = graph_.symbols_[symbol].form;
-    if (form.shape == shape) return;
-    if (!form.is_row_major()) refuse(symbol, "a layout that is not row-major does not follow");
-    const DLDevice device = form.device;
-    form = TensorForm(form.dtype, shape);
-    form.device = device;
+    SharedForm& form = graph_.symbols_[symbol].form;
+    if (form->shape == shape) return;
+    if (!form->is_row_major()) refuse(symbol, "a layout that is not row-major does not follow");
+    TensorForm now(form->dtype, shape);
+    now.device = form->device;
+    form = graph_.forms_.of(now);
   }
 
   void place(std::uint32_t symbol) {
     SymbolInfo& view = graph_.symbols_[symbol];
-    const AxisList before = source_.symbols()[view.base].form.shape;
-    const AxisList now = graph_.symbols_[view.base].form.shape;
+    const AxisList before = source_.symbols()[view.base].form->shape;
+    const AxisList now = graph_.symbols_[view.base].form->shape;
     ViewStep& step = graph_.steps_[view.side];
     if (step.kind == ViewKind::slice) {
       const auto axis = static_cast<int>(step.numbers[0]);
@@ -176,13 +176,13 @@ class FormChanger {
     if (node.kind == NodeKind::command) {
       std::optional<DType> dtype;
       for (const std::uint32_t output : node.outputs)
-        if (output != kNoIndex && !dtype) dtype = graph_.symbols_[output].form.dtype;
+        if (output != kNoIndex && !dtype) dtype = graph_.symbols_[output].form->dtype;
       const auto forms = graph_.inferred(*node.command, node.inputs, dtype);
       if (!forms) return;
       for (std::size_t k = 0; k < node.outputs.size(); ++k)
         if (node.outputs[k] != kNoIndex) set_output(node.outputs[k], (*forms)[k].shape);
     } else if (node.kind == NodeKind::copy) {
-      set_output(node.outputs[0], graph_.symbols_[node.inputs[0]].form.shape);
+      set_output(node.outputs[0], graph_.symbols_[node.inputs[0]].form->shape);
     }
   }
 

@@ -27,7 +27,7 @@ std::vector<TensorSymbol> written_reals(const SymbolicGraph& graph) {
   std::vector<TensorSymbol> written;
   for (const std::uint32_t node : topological_order(graph))
     for (const std::uint32_t output : graph.nodes()[node].outputs)
-      if (output != kNoIndex && is_real(graph.symbols()[output].form.dtype))
+      if (output != kNoIndex && is_real(graph.symbols()[output].form->dtype))
         written.push_back(graph.at(output));
   return written;
 }

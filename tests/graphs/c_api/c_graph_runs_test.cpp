@@ -108,9 +108,9 @@ TEST(GraphRunsC, RunsAreRecorded) {
   ASSERT_EQ(mote_graph_trace(n.graph, 0), MOTE_OK) << mote_last_error();
   ASSERT_EQ(mote_graph_run(n.graph), MOTE_OK);
   ASSERT_EQ(mote_graph_trace_text(n.graph, &text), MOTE_OK) << mote_last_error();
+  const auto trace = nlohmann::json::parse(text);
   int spans = 0;
-  for (const auto& event : nlohmann::json::parse(text).at("traceEvents"))
-    spans += event.at("ph") == "X" ? 1 : 0;
+  for (const auto& event : trace.at("traceEvents")) spans += event.at("ph") == "X" ? 1 : 0;
   EXPECT_EQ(spans, 6);
 }
 

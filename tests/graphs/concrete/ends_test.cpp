@@ -10,6 +10,7 @@
 
 #include "graphs/concrete/random_work.h"
 #include "mote/runtime/context.h"
+#include "mote/runtime/status.h"
 #include "runtime/expect_error.h"
 
 namespace mote {

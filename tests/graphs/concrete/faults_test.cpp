@@ -11,6 +11,7 @@
 #include "mote/graph/graph.h"
 #include "mote/graph/picture.h"
 #include "mote/runtime/context.h"
+#include "mote/runtime/status.h"
 #include "runtime/faults/failing_heap.h"
 #include "runtime/faults/misuse.h"
 

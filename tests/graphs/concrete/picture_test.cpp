@@ -11,6 +11,7 @@
 
 #include "graphs/concrete/counting.h"
 #include "mote/runtime/context.h"
+#include "mote/runtime/status.h"
 #include "runtime/heap_count.h"
 
 namespace mote {

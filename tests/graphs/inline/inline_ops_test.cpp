@@ -29,7 +29,7 @@ InlinedCase case_of(const GradientCase& of) {
   }
   const NodeSymbol node = c.g.add_node(parse_command(of.command), inputs, DType::f64);
   for (const std::uint32_t output : c.g.info(node).outputs)
-    if (output != kNoIndex && c.g.symbols()[output].form.dtype == DType::f64)
+    if (output != kNoIndex && c.g.symbols()[output].form->dtype == DType::f64)
       c.of.push_back(c.g.at(output));
   return c;
 }

@@ -101,11 +101,11 @@ std::optional<SymbolicGraph> with_other_extent(const SymbolicGraph& graph, std::
   for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
     const SymbolInfo& info = graph.symbols()[k];
     if (info.removed || info.kind != SymbolOrigin::input) continue;
-    AxisList shape = info.form.shape;
+    AxisList shape = info.form->shape;
     for (int axis = 0; axis < shape.size(); ++axis)
       if (shape[axis] == from) shape[axis] = to;
-    if (!(shape == info.form.shape))
-      forms.emplace_back(graph.at(k), TensorForm(info.form.dtype, shape));
+    if (!(shape == info.form->shape))
+      forms.emplace_back(graph.at(k), TensorForm(info.form->dtype, shape));
   }
   if (forms.empty()) return std::nullopt;
   try {
@@ -123,9 +123,9 @@ void limit_to_own(const SymbolicGraph& graph, const SymbolicGraph& other, Compil
   for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
     const SymbolInfo& info = graph.symbols()[k];
     if (info.removed || info.kind != SymbolOrigin::input) continue;
-    const AxisList& now = other.symbols()[k].form.shape;
+    const AxisList& now = other.symbols()[k].form->shape;
     for (int axis = 0; axis < now.size(); ++axis)
-      if (now[axis] > info.form.shape[axis]) return;
+      if (now[axis] > info.form->shape[axis]) return;
     largest.emplace_back(graph.at(k), info.form);
   }
   options.largest = std::move(largest);

@@ -73,7 +73,7 @@ class GraphEditor {
 
   TensorForm form_of(std::uint32_t k) const {
     const auto found = edit_.forms.find(k);
-    return found == edit_.forms.end() ? from_.symbols()[k].form : found->second;
+    return found == edit_.forms.end() ? *from_.symbols()[k].form : found->second;
   }
 
   std::string name_of(std::uint32_t k) const {
@@ -170,9 +170,9 @@ class GraphEditor {
     for (const std::uint32_t output : node.outputs) {
       if (output == kNoIndex) continue;
       const SymbolInfo& info = from_.symbols()[output];
-      if (!dtype) dtype = info.form.dtype;
+      if (!dtype) dtype = info.form->dtype;
       is_whole = is_whole && info.kind == SymbolOrigin::tensor && !symbols_[output] &&
-                 info.form.strides == TensorForm(info.form.dtype, info.form.shape).strides;
+                 info.form->strides == TensorForm(info.form->dtype, info.form->shape).strides;
     }
     if (!is_whole) return write(node, inputs);
     const NodeSymbol added = to_.add_node(*node.command, inputs, dtype);

@@ -72,7 +72,7 @@ std::vector<InputValue> input_values(const SymbolicGraph& graph, const GraphData
   for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
     const SymbolInfo& info = graph.symbols()[k];
     if (info.removed || info.kind != SymbolOrigin::input) continue;
-    const Tensor value(info.form.dtype, info.form.shape);
+    const Tensor value(info.form->dtype, info.form->shape);
     fill_tensor(value, info.name, data);
     values.push_back({k, value});
   }

@@ -37,7 +37,8 @@ void add_features_of_node(const SymbolicGraph& g, const NodeInfo& node, Features
       add_features_of_command(g, node, found);
       break;
     case NodeKind::copy:
-      found.insert(g.symbols()[node.inputs[0]].form.dtype == g.symbols()[node.outputs[0]].form.dtype
+      found.insert(g.symbols()[node.inputs[0]].form->dtype ==
+                           g.symbols()[node.outputs[0]].form->dtype
                        ? "copy"
                        : "conversion");
       break;
@@ -58,7 +59,7 @@ void add_features_of_node(const SymbolicGraph& g, const NodeInfo& node, Features
 
 void add_features_of_symbol(const SymbolicGraph& g, std::uint32_t k, Features& found) {
   const SymbolInfo& info = g.symbols()[k];
-  found.insert("dtype " + std::string(name(info.form.dtype)));
+  found.insert("dtype " + std::string(name(info.form->dtype)));
   if (element_count(info.form) == 0) found.insert("axis of size 0");
   switch (info.kind) {
     case SymbolOrigin::constant:
@@ -78,10 +79,12 @@ void add_features_of_symbol(const SymbolicGraph& g, std::uint32_t k, Features& f
 
 /// Two command nodes with the same command and operands.
 bool has_duplicates(const SymbolicGraph& g) {
-  std::set<std::pair<std::string, std::vector<std::uint32_t>>> seen;
+  using Inputs = std::vector<std::uint32_t>;
+  std::set<std::pair<std::string, Inputs>> seen;
   for (const NodeInfo& node : g.nodes())
     if (node.kind == NodeKind::command && !node.removed &&
-        !seen.emplace(to_string(*node.command), node.inputs).second)
+        !seen.emplace(to_string(*node.command), Inputs(node.inputs.begin(), node.inputs.end()))
+             .second)
       return true;
   return false;
 }

@@ -15,7 +15,7 @@ void leave_some_out(GraphBuilder& b, NodeSymbol node) {
   const mote_op_definition& op = g.info(node).command->definition();
   for (int k = 0; k < op.output_count; ++k) {
     const auto position = static_cast<std::size_t>(k);
-    const std::vector<std::uint32_t>& outputs = g.info(node).outputs;
+    const ShortList& outputs = g.info(node).outputs;
     const auto present = std::ranges::count_if(outputs, [](auto o) { return o != kNoIndex; });
     if (present < 2 || outputs[position] == kNoIndex || op.outputs[k].optional == 0) continue;
     if (b.rng().chance(25)) g.leave_out(node, position);
@@ -194,7 +194,7 @@ bool add_duplicate(GraphBuilder& b) {
   }
   for (const std::uint32_t output : info.outputs) {
     if (output == kNoIndex || !is_first) continue;
-    dtype = g.symbols()[output].form.dtype;
+    dtype = g.symbols()[output].form->dtype;
     is_first = false;
   }
   return add_command(b, *info.command, inputs, dtype);

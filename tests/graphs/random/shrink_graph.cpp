@@ -138,12 +138,12 @@ std::vector<GraphEdit> shorter_axes(const SymbolicGraph& g) {
   };
   for (std::uint32_t k = 0; k < g.symbol_count(); ++k)
     if (leaf(k))
-      for (const std::int64_t extent : g.symbols()[k].form.shape) extents.insert(extent);
+      for (const std::int64_t extent : g.symbols()[k].form->shape) extents.insert(extent);
   const auto shortened = [&](std::uint32_t k, std::int64_t from, std::int64_t to) {
-    AxisList shape = g.symbols()[k].form.shape;
+    AxisList shape = g.symbols()[k].form->shape;
     for (int axis = 0; axis < shape.size(); ++axis)
       if (shape[axis] == from) shape[axis] = to;
-    return TensorForm(g.symbols()[k].form.dtype, shape);
+    return TensorForm(g.symbols()[k].form->dtype, shape);
   };
   for (const std::int64_t extent : extents)
     for (const std::int64_t less : {std::int64_t{1}, extent / 2, extent - 1}) {
@@ -152,7 +152,7 @@ std::vector<GraphEdit> shorter_axes(const SymbolicGraph& g) {
       for (std::uint32_t k = 0; k < g.symbol_count(); ++k) {
         if (!leaf(k)) continue;
         const TensorForm form = shortened(k, extent, less);
-        if (form.shape == g.symbols()[k].form.shape) continue;
+        if (form.shape == g.symbols()[k].form->shape) continue;
         all.forms.insert({k, form});
         GraphEdit one;
         one.forms.insert({k, form});

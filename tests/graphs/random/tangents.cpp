@@ -81,7 +81,7 @@ class DirectionalDerivative {
   Tensor value(std::uint32_t symbol) { return through(values_, symbol, false); }
   Tensor tangent(std::uint32_t symbol) { return through(tangents_, symbol, true); }
   bool is_smooth(std::uint32_t symbol) const {
-    return symbol != kNoIndex && graph_.symbols()[symbol].form.dtype == DType::f64;
+    return symbol != kNoIndex && graph_.symbols()[symbol].form->dtype == DType::f64;
   }
 
   void add(const NodeInfo& node) {
@@ -201,7 +201,7 @@ Directions choose(SymbolicGraph& g, std::uint64_t seed) {
   for (const TensorSymbol output : g.outputs())
     if (g.form(output).dtype == DType::f64) d.of.push_back(output);
   for (std::uint32_t k = 0; k < g.symbol_count(); ++k)
-    if (g.symbols()[k].kind == SymbolOrigin::input && g.symbols()[k].form.dtype == DType::f64)
+    if (g.symbols()[k].kind == SymbolOrigin::input && g.symbols()[k].form->dtype == DType::f64)
       d.wrt.push_back(g.at(k));
   for (const InputValue& input : input_values(g, {FillName::integer, seed}))
     d.values.emplace_back(g.at(input.symbol), input.value);

@@ -104,7 +104,8 @@ struct Differentiated {
     }
     const NodeSymbol node = g.add_node(parse_command(c.command), inputs, dtype);
     for (const std::uint32_t output : g.info(node).outputs)
-      if (output != kNoIndex && is_real(g.symbols()[output].form.dtype)) of.push_back(g.at(output));
+      if (output != kNoIndex && is_real(g.symbols()[output].form->dtype))
+        of.push_back(g.at(output));
   }
 };
 

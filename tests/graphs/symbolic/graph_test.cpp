@@ -180,7 +180,7 @@ TEST(Graph, ShapesMayComeLater) {
   const TensorSymbol h = g.add("matmul", {x, w});
   const TensorSymbol y = g.add("relu", {h});
   EXPECT_EQ(error_of([&] { (void)g.form(y); }), "symbolic graph: the shape of t3 is not known yet");
-  EXPECT_EQ(g.info(y).form.dtype, DType::f16);
+  EXPECT_EQ(g.info(y).form->dtype, DType::f16);
   EXPECT_EQ(ancestors(g, std::vector{y}), (std::vector{true, true}));
   EXPECT_EQ(descendants(g, std::vector{x}), (std::vector{true, true}));
   verify(g);

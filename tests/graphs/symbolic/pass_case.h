@@ -27,10 +27,10 @@ inline std::vector<TensorBinding> drawn_inputs(const SymbolicGraph& g, unsigned 
   for (std::uint32_t k = 0; k < g.symbol_count(); ++k) {
     const SymbolInfo& info = g.symbols()[k];
     if (info.removed || info.kind != SymbolOrigin::input) continue;
-    const Tensor flat(info.form.dtype, {element_count(info.form)});
+    const Tensor flat(info.form->dtype, {element_count(info.form)});
     std::uniform_real_distribution<double> draw(-4, 4);
     for (std::int64_t i = 0; i < flat.element_count(); ++i) flat.set({i}, draw(random));
-    bindings.emplace_back(g.at(k), flat.reshape(info.form.shape));
+    bindings.emplace_back(g.at(k), flat.reshape(info.form->shape));
   }
   return bindings;
 }

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstring>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -63,7 +64,7 @@ class SameGraph {
     return before;
   }
 
-  bool symbols(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b) {
+  bool symbols(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
     what_ = "their number";
     if (a.size() != b.size()) return false;
     for (std::size_t k = 0; k < a.size(); ++k)
@@ -82,7 +83,7 @@ class SameGraph {
     what_ = "the name, kind or form of " + a_.text(a_.at(a));
     if (!x.name.empty() && x.name != y.name) return false;
     if (x.kind != y.kind || x.has_form != y.has_form || x.offset != y.offset) return false;
-    if (x.has_form ? !(x.form == y.form) : x.form.dtype != y.form.dtype) return false;
+    if (x.has_form ? !(x.form == y.form) : x.form->dtype != y.form->dtype) return false;
     if ((x.producer == kNoIndex) != (y.producer == kNoIndex)) return false;
     if (x.kind == SymbolOrigin::view)
       return a_.view_step(a_.at(a)) == b_.view_step(b_.at(b)) && symbol(x.base, y.base);

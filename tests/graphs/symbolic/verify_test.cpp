@@ -133,14 +133,14 @@ TEST(Verify, FindsAnOutputThatNobodyWrites) {
 
 TEST(Verify, FindsAFormThatIsNotInferred) {
   Sound s;
-  s.record(s.h).form = {DType::f32, {1, 4}};
+  s.record(s.h).form = TensorForm{DType::f32, {1, 4}};
   EXPECT_EQ(s.error(), "node 0 't1' (relu) gives f32[4], but t1 is f32[1,4]");
 }
 
 TEST(Verify, FindsACopyOfAnotherShape) {
   Sound s;
   s.g.convert(s.x, {DType::f16, {4}});
-  s.record(s.g.at(6)).form = {DType::f16, {5}};
+  s.record(s.g.at(6)).form = TensorForm{DType::f16, {5}};
   EXPECT_EQ(s.error(), "node 4 't6' (copy) copies x f32[4] to t6 f16[5]: the shapes differ");
 }
 

@@ -53,7 +53,7 @@ mote_status mote_symbolic_set_shape(mote_symbolic* graph, mote_symbol input, int
                                     const int64_t* shape) {
   return guarded(__func__, [&] {
     SymbolicGraph& of = given(graph, "graph").graph;
-    const DType dtype = of.info(symbol_of(input)).form.dtype;
+    const DType dtype = of.info(symbol_of(input)).form->dtype;
     of.set_form(symbol_of(input), {dtype, axes_of(rank, shape, "shape")});
   });
 }

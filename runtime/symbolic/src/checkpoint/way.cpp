@@ -49,8 +49,8 @@ ForwardWay find_way(const SymbolicGraph& graph, std::span<const TensorSymbol> lo
   for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
     const SymbolInfo& info = graph.symbols()[k];
     if (info.removed || info.root != k) continue;
-    way.bytes[k] =
-        static_cast<std::size_t>(checked_span(info.form.dtype, info.form.shape, info.form.strides));
+    way.bytes[k] = static_cast<std::size_t>(
+        checked_span(info.form->dtype, info.form->shape, info.form->strides));
   }
   for (const std::uint32_t node : topological_order(graph)) {
     if (!forward[node]) {

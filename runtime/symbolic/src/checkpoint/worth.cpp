@@ -21,8 +21,8 @@ class TimedGraph {
     for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
       const SymbolInfo& info = graph.symbols()[k];
       if (info.removed || info.kind != SymbolOrigin::input) continue;
-      const Tensor tensor(info.form.dtype, info.form.shape);
-      fill(tensor, is_real(info.form.dtype) ? 1.0 : 0.0);
+      const Tensor tensor(info.form->dtype, info.form->shape);
+      fill(tensor, is_real(info.form->dtype) ? 1.0 : 0.0);
       executable_.bind(graph.at(k), tensor);
     }
     executable_.run();

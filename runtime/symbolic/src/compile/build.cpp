@@ -36,7 +36,7 @@ class GraphBuilder {
     const SymbolInfo& info = symbolic_.symbols()[symbol];
     if (info.root == symbol) return made = root(symbol);
     const GraphTensor of = tensor(info.root);
-    const auto size = static_cast<std::int64_t>(size_of(info.form.dtype));
+    const auto size = static_cast<std::int64_t>(size_of(info.form->dtype));
     // A view without elements begins nowhere.
     const std::int64_t begin = element_count(info.form) == 0 ? 0 : info.offset * size;
     return built_.tensors[symbol] = built_.graph.view(of, begin, info.form, name_of(symbol));

@@ -54,9 +54,9 @@ SymbolicGraph at_largest(const SymbolicGraph& graph,
     const SymbolInfo& info = graph.info(symbol);
     if (info.kind != SymbolOrigin::input)
       fail_graph("compile: " + graph.text(symbol) + " has a largest form and is no input");
-    if (info.form.dtype != form.dtype)
+    if (info.form->dtype != form.dtype)
       fail_graph("compile: the largest form of " + graph.text(symbol) + " must be of " +
-                 std::string(name(info.form.dtype)) + ", got " + to_string(form));
+                 std::string(name(info.form->dtype)) + ", got " + to_string(form));
     if (!info.has_form)
       complete.set_form(complete.at(symbol.index), form);
     else

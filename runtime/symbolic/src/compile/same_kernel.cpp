@@ -2,6 +2,7 @@
 #include "compile/same_kernel.h"
 
 #include <algorithm>
+#include <span>
 
 #include "mote/runtime/kernel_plan.h"
 #include "mote/runtime/status.h"
@@ -10,10 +11,10 @@ namespace mote {
 namespace {
 
 std::vector<const TensorForm*> forms_of(const SymbolicGraph& graph,
-                                        const std::vector<std::uint32_t>& symbols) {
+                                        std::span<const std::uint32_t> symbols) {
   std::vector<const TensorForm*> forms;
   for (const std::uint32_t symbol : symbols)
-    forms.push_back(symbol == kNoIndex ? nullptr : &graph.symbols()[symbol].form);
+    forms.push_back(symbol == kNoIndex ? nullptr : &*graph.symbols()[symbol].form);
   return forms;
 }
 

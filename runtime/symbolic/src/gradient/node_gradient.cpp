@@ -2,6 +2,7 @@
 // The gradient of one node. Sums and conversions pass gradients on as they are; other ops have a
 // kernel, or a rule; reals of 16 bits that have neither are computed with as f32.
 #include <cstring>
+#include <span>
 
 #include "fail.h"
 #include "gradient/gradient_call.h"
@@ -9,10 +10,10 @@
 namespace mote {
 namespace {
 
-TensorMask real_symbols(const SymbolicGraph& graph, const std::vector<std::uint32_t>& indices) {
+TensorMask real_symbols(const SymbolicGraph& graph, std::span<const std::uint32_t> indices) {
   TensorMask mask = 0;
   for (std::size_t k = 0; k < indices.size(); ++k)
-    if (indices[k] != kNoIndex && is_real(graph.symbols()[indices[k]].form.dtype))
+    if (indices[k] != kNoIndex && is_real(graph.symbols()[indices[k]].form->dtype))
       mask |= mask_bit(k);
   return mask;
 }

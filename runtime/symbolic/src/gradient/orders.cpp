@@ -37,10 +37,10 @@ std::vector<GradientOrder> gradient_orders(const Registry& registry) {
       GradientOrder row{.op = registry.name(op), .dtype = dtype};
       row.is_zero = facts.flow.from == 0 && !facts.row;
       row.order = order_of(ops, facts, row.op, dtype);
-      if (row.order == 0 && is_narrow(dtype)) {
-        row.order = order_of(ops, facts, row.op, DType::f32);
-        row.in_f32 = row.order > 0;
-      }
+      // What has no kernel for 16 bits is computed in f32.
+      const int wide = is_narrow(dtype) ? order_of(ops, facts, row.op, DType::f32) : 0;
+      row.in_f32 = wide > row.order;
+      row.order = std::max(row.order, wide);
       rows.push_back(std::move(row));
     }
   }

@@ -62,7 +62,7 @@ GradientCall Reverse::call_of(const ActiveNode& active) const {
   const NodeInfo& node = graph_.nodes()[active.node];
   GradientCall call;
   call.command = node.command.get();
-  const auto symbols = [&](const std::vector<std::uint32_t>& indices, std::int32_t count) {
+  const auto symbols = [&](std::span<const std::uint32_t> indices, std::int32_t count) {
     std::vector<TensorSymbol> list(std::max(indices.size(), static_cast<std::size_t>(count)));
     for (std::size_t k = 0; k < indices.size(); ++k)
       if (indices[k] != kNoIndex) list[k] = graph_.at(indices[k]);

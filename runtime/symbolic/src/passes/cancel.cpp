@@ -83,7 +83,7 @@ class Canceller {
     const std::uint32_t x = node.inputs.front();
     if (x == kNoIndex || node.outputs.front() == kNoIndex || !symbol(x).has_form)
       return std::nullopt;
-    Order order = identity(symbol(x).form.shape.size());
+    Order order = identity(symbol(x).form->shape.size());
     if (node.kind == NodeKind::copy) return Move{x, order};
     if (node.kind != NodeKind::command || node.command->axis()) return std::nullopt;
     const std::string_view op = node.command->definition().name;
@@ -97,15 +97,15 @@ class Canceller {
   std::optional<Order> order_in_root(std::uint32_t view) const {
     const SymbolInfo& of = symbol(view);
     const TensorForm& root = symbol(of.root).form;
-    if (of.offset != 0 || of.form.shape.size() != root.shape.size()) return std::nullopt;
+    if (of.offset != 0 || of.form->shape.size() != root.shape.size()) return std::nullopt;
     Order order(static_cast<std::size_t>(root.shape.size()), -1);
     for (int axis = 0; axis < root.shape.size(); ++axis) {
       // Axis `axis` of the root is the one of the view that has its extent and stride.
       int found = 0;
       for (; found < root.shape.size(); ++found) {
         const auto k = static_cast<std::size_t>(found);
-        if (order[k] < 0 && of.form.shape[found] == root.shape[axis] &&
-            (root.shape[axis] == 1 || of.form.strides[found] == root.strides[axis]))
+        if (order[k] < 0 && of.form->shape[found] == root.shape[axis] &&
+            (root.shape[axis] == 1 || of.form->strides[found] == root.strides[axis]))
           break;
       }
       if (found == root.shape.size()) return std::nullopt;
@@ -143,7 +143,7 @@ class Canceller {
       if (symbol(at).producer == kNoIndex) break;
       move = move_of(symbol(at).producer);
       if (!move) break;
-      between.push_back(symbol(at).form.dtype);
+      between.push_back(symbol(at).form->dtype);
       order = after(order, move->order);
       at = move->source;
     }

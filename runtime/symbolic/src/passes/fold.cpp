@@ -40,7 +40,7 @@ class Folder {
       if (may_be_folded(node) && compute(node)) folded_.push_back(node);
     if (folded_.empty()) return "";
     for (const std::uint32_t node : folded_) {
-      const std::vector<std::uint32_t> outputs = graph_.nodes()[node].outputs;
+      const ShortList outputs = graph_.nodes()[node].outputs;
       graph_.remove(graph_.node_at(node));
       for (const std::uint32_t output : outputs)
         if (output != kNoIndex) results_.push_back(output);
@@ -99,7 +99,7 @@ class Folder {
         graph_.nodes()[info.producer].kind == NodeKind::fill)
       filled = graph_.nodes()[info.producer].value;
     if (!filled) return std::nullopt;
-    Tensor tensor(info.form.dtype, info.form.shape);
+    Tensor tensor(info.form->dtype, info.form->shape);
     fill(tensor, *filled);
     return tensor;
   }

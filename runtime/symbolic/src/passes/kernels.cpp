@@ -15,10 +15,10 @@ std::optional<DType> instance_of(const SymbolicGraph& graph, const NodeInfo& nod
   const mote_op_definition& op = node.command->definition();
   for (std::size_t k = 0; k < node.inputs.size(); ++k)
     if (node.inputs[k] != kNoIndex && std::strcmp(op.inputs[k].dtype, "T") == 0)
-      return graph.symbols()[node.inputs[k]].form.dtype;
+      return graph.symbols()[node.inputs[k]].form->dtype;
   for (std::size_t k = 0; k < node.outputs.size(); ++k)
     if (node.outputs[k] != kNoIndex && std::strcmp(op.outputs[k].dtype, "T") == 0)
-      return graph.symbols()[node.outputs[k]].form.dtype;
+      return graph.symbols()[node.outputs[k]].form->dtype;
   return std::nullopt;
 }
 

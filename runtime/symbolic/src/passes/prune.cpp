@@ -62,10 +62,11 @@ class Pruner {
     const IndexLists before = predecessors(graph_);
     std::vector<std::uint32_t> reached(graph_.node_count(), kNoIndex);
     for (std::uint32_t node = 0; node < graph_.node_count(); ++node) {
-      const std::vector<std::uint32_t> after = graph_.nodes()[node].after;
+      const ShortList after = graph_.nodes()[node].after;
       if (!needed_[node] || std::ranges::none_of(after, is_gone)) continue;
       std::vector<NodeSymbol> edges;
-      std::vector<std::uint32_t> open(after.rbegin(), after.rend());
+      std::vector<std::uint32_t> open(after.begin(), after.end());
+      std::ranges::reverse(open);
       while (!open.empty()) {
         const std::uint32_t other = open.back();
         open.pop_back();

@@ -82,7 +82,7 @@ class Replacer {
 
   bool is_exact(const Replacement& row, const NodeInfo& last) const {
     if (last.outputs.front() == kNoIndex) return false;
-    const DType dtype = graph_.symbols()[last.outputs.front()].form.dtype;
+    const DType dtype = graph_.symbols()[last.outputs.front()].form->dtype;
     return row.is_exact && (row.exact_dtypes.empty() ||
                             std::ranges::find(row.exact_dtypes, dtype) != row.exact_dtypes.end());
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints a symbolic graph: the nodes in their order, and before each node the views, constants and
 // tensors that it is the first to use.
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -64,7 +65,7 @@ class GraphPrinter {
     }
   }
 
-  std::string symbol_list(const std::vector<std::uint32_t>& symbols) const {
+  std::string symbol_list(std::span<const std::uint32_t> symbols) const {
     std::string list;
     for (const std::uint32_t k : symbols)
       list += (list.empty() ? "" : ", ") + (k == kNoIndex ? "_" : names_[k]);
@@ -145,7 +146,7 @@ class GraphPrinter {
 
   std::string form_text(std::uint32_t k) const {
     const SymbolInfo& of = symbol(k);
-    return of.has_form ? to_string(of.form) : std::string(name(of.form.dtype)) + "[?]";
+    return of.has_form ? to_string(of.form) : std::string(name(of.form->dtype)) + "[?]";
   }
 
   /// Prints the symbol, after those that it is a view of, unless that is done.
@@ -194,7 +195,7 @@ class GraphPrinter {
     for (const std::uint32_t input : node.inputs)
       if (input != kNoIndex) declare(input);
     const bool defines = defines_outputs(node);
-    std::vector<std::uint32_t> outputs = node.outputs;
+    ShortList outputs = node.outputs;
     if (node.kind != NodeKind::function)
       while (!outputs.empty() && outputs.back() == kNoIndex) outputs.pop_back();
     for (const std::uint32_t output : outputs) {
@@ -244,7 +245,7 @@ class GraphPrinter {
           (p.is_real != 0 ? real_text(p.real) : std::to_string(p.integer)));
     if (command.axis()) add("axis=" + std::to_string(*command.axis()));
     if (defines && !dtype_follows(node))
-      add("dtype=" + std::string(name(symbol(first_output(node)).form.dtype)));
+      add("dtype=" + std::string(name(symbol(first_output(node)).form->dtype)));
     return op_text(command.definition().name) + "(" + arguments + ")";
   }
 
@@ -276,7 +277,7 @@ class GraphPrinter {
       if (node.inputs[k] == kNoIndex) continue;
       present |= mask_bit(k);
       has_form = has_form && symbol(node.inputs[k]).has_form;
-      device = symbol(node.inputs[k]).form.device;
+      device = symbol(node.inputs[k]).form->device;
     }
     const TensorMask there = outputs_there(*node.command, present);
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {

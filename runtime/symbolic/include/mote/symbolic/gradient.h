@@ -73,7 +73,7 @@ struct GradientOrder {
   DType dtype = DType::f32;
   int order = 0;         ///< 0: no gradient flows, or it has none; kAnyOrder: any
   bool is_zero = false;  ///< no gradient flows through the op
-  bool in_f32 = false;   ///< of 16 bits: computed in f32
+  bool in_f32 = false;   ///< of 16 bits: some of them are computed in f32
 };
 /// Returns a row for each op that is not a gradient, and each real dtype that it has kernels for.
 std::vector<GradientOrder> gradient_orders(const Registry& registry = Registry::global());

@@ -30,7 +30,9 @@
 #include "mote/runtime/infer.h"
 #include "mote/symbolic/attributes.h"
 #include "mote/symbolic/region_index.h"
+#include "mote/symbolic/shared_form.h"
 #include "mote/symbolic/shared_vector.h"
+#include "mote/symbolic/short_list.h"
 #include "mote/symbolic/symbol.h"
 #include "mote/symbolic/view.h"
 
@@ -60,7 +62,7 @@ struct SymbolInfo {
   std::uint32_t root = kNoIndex;      ///< the symbol whose memory it is; its own index if no view
   std::uint32_t side = kNoIndex;      ///< of a view: its step; of a constant: its value
   std::int64_t offset = 0;  ///< of a view: elements from the root's first to its own first
-  TensorForm form;          ///< of a view: its strides are those in the root's memory
+  SharedForm form;          ///< of a view: its strides are those in the root's memory
 };
 
 enum class NodeKind : std::uint8_t {
@@ -98,9 +100,9 @@ struct NodeInfo {
   /// checkpointed graph (checkpoint.h). It is never merged with another node.
   std::uint32_t recomputed = 0;
   std::shared_ptr<const Command> command = {};
-  std::vector<std::uint32_t> inputs;   ///< indices of symbols; kNoIndex: left out
-  std::vector<std::uint32_t> outputs;  ///< likewise
-  std::vector<std::uint32_t> after;    ///< indices of nodes that are done before, without data
+  ShortList inputs = {};   ///< indices of symbols; kNoIndex: left out
+  ShortList outputs = {};  ///< likewise
+  ShortList after = {};    ///< indices of nodes that are done before, without data
   std::shared_ptr<const NamedFunction> function = {};
   double value = 0;  ///< of a fill
   std::string name;  ///< empty if it has none
@@ -260,11 +262,10 @@ class SymbolicGraph {
   std::uint32_t checked(NodeSymbol node) const;
   std::uint32_t new_symbol(SymbolInfo info);
   NodeSymbol new_node(NodeInfo info);
-  std::vector<std::uint32_t> checked_inputs(std::span<const TensorSymbol> inputs) const;
+  ShortList checked_inputs(std::span<const TensorSymbol> inputs) const;
   /// writer() says what would write the outputs, for messages.
   using Writer = std::function<std::string()>;
-  std::vector<std::uint32_t> checked_outputs(std::span<const TensorSymbol> outputs,
-                                             const Writer& writer) const;
+  ShortList checked_outputs(std::span<const TensorSymbol> outputs, const Writer& writer) const;
   void check_unwritten(std::uint32_t symbol, const Writer& writer) const;
   std::shared_ptr<const Command> shared(const Command& command);
   std::optional<std::vector<TensorForm>> inferred(const Command& command,
@@ -277,7 +278,7 @@ class SymbolicGraph {
   void note_writes();
   void forget_write(std::uint32_t symbol);
   void forget_edges(std::uint32_t node);
-  void place_view(SymbolInfo& view, const ViewStep& step) const;
+  void place_view(SymbolInfo& view, const ViewStep& step);
   void place_views();
   std::vector<std::uint32_t> new_bases(
       const std::unordered_map<std::uint32_t, std::uint32_t>& by_index) const;
@@ -292,6 +293,7 @@ class SymbolicGraph {
   std::vector<std::uint32_t> outputs_;
   std::vector<ViewStep> steps_;
   std::vector<Tensor> values_;
+  detail::FormPool forms_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
   /// The written views of each root, by their regions.
   std::unordered_map<std::uint32_t, RegionIndex> written_views_;
