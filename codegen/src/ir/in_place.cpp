@@ -30,8 +30,8 @@ std::string text(const TensorReference& r) {
 }
 
 /// Returns true if the index is the variable of the loop, or of a loop over a part of its range.
-bool stays_in_round(const TensorReference& r, const Expr& index, const Loop& loop,
-                    const Facts& facts) {
+bool stays_in_iteration(const TensorReference& r, const Expr& index, const Loop& loop,
+                        const Facts& facts) {
   if (index == Expr(loop.variable)) return true;
   return std::ranges::any_of(r.path, [&](const Stmt* s) {
     const Loop* inner = as_loop(*s);
@@ -42,15 +42,15 @@ bool stays_in_round(const TensorReference& r, const Expr& index, const Loop& loo
 
 /// Returns true if different iterations of the loops that hold both access different elements: on
 /// some axis, the index of each stays in its iteration.
-bool rounds_are_apart(const TensorReference& read, const TensorReference& write,
-                      const Facts& facts) {
+bool iterations_are_apart(const TensorReference& read, const TensorReference& write,
+                          const Facts& facts) {
   const std::size_t depth = shared_depth(read.path, write.path);
   return std::ranges::all_of(std::span(read.path).first(depth), [&](const Stmt* s) {
     const Loop* loop = as_loop(*s);
     if (loop == nullptr) return true;
     for (std::size_t k = 0; k < read.index.size(); ++k)
-      if (stays_in_round(read, read.index[k], *loop, facts) &&
-          stays_in_round(write, write.index[k], *loop, facts))
+      if (stays_in_iteration(read, read.index[k], *loop, facts) &&
+          stays_in_iteration(write, write.index[k], *loop, facts))
         return true;
     return false;
   });
@@ -66,7 +66,7 @@ std::optional<std::string> why_not(const LoopProgram& p, const InPlacePair& pair
   for (const TensorReference& write : references(p.body, output.name)) {
     if (!write.is_write()) continue;
     for (const TensorReference& read : reads)
-      if (!precedes(read, write) || !rounds_are_apart(read, write, facts))
+      if (!precedes(read, write) || !iterations_are_apart(read, write, facts))
         return fmt::format("{} may be read after {} is written", text(read), text(write));
   }
   return std::nullopt;

@@ -42,11 +42,11 @@ struct Pair {
 
   std::span<const Stmt* const> shared_path() const { return std::span(store->path).first(depth); }
   std::span<const Stmt* const> own_path() const { return std::span(store->path).subspan(depth); }
-  bool is_in_round(const TensorReference& r) const {
+  bool is_in_iteration(const TensorReference& r) const {
     return shared_depth(r.path, store->path) >= depth;
   }
   /// Returns true if r stands in the same statement of the iteration's body as the store.
-  bool is_beside_store(const TensorReference& r) const {
+  bool is_by_store(const TensorReference& r) const {
     return shared_depth(r.path, store->path) > depth;
   }
 };
@@ -116,7 +116,7 @@ bool place(Pair& pair) {
 bool guest_leaves_in_time(const Pair& pair) {
   return std::all_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const TensorReference& r) {
     return r.kind != TensorReference::Kind::index_load && precedes(r, *pair.store) &&
-           (!pair.is_beside_store(r) || r.index == pair.inner);
+           (!pair.is_by_store(r) || r.index == pair.inner);
   });
 }
 
@@ -135,7 +135,7 @@ bool guest_carries_nothing(Pair& pair, const Facts& facts) {
 }
 
 /// Returns true if different iterations store different elements.
-bool rounds_are_apart(const Pair& pair) {
+bool iterations_are_apart(const Pair& pair) {
   const std::set<Symbol> shared = variables_of(pair.shared_path());
   return std::all_of(shared.begin(), shared.end(), [&](Symbol v) {
     return std::find(pair.outer.begin(), pair.outer.end(), Expr(v)) != pair.outer.end();
@@ -169,8 +169,8 @@ bool host_is_rewritten(const Pair& pair, const Facts& facts) {
     if (!runs_for(pair.own_path(), element, facts_at(w, facts))) return false;
   }
   return std::all_of(pair.of_host.begin(), pair.of_host.end(), [&](const TensorReference& r) {
-    if (r.is_write() || !pair.is_in_round(r)) return true;
-    return precedes(*pair.store, r) && (!pair.is_beside_store(r) || r.index == pair.store->index);
+    if (r.is_write() || !pair.is_in_iteration(r)) return true;
+    return precedes(*pair.store, r) && (!pair.is_by_store(r) || r.index == pair.store->index);
   });
 }
 
@@ -195,7 +195,7 @@ std::optional<Pair> shareable(const LoopProgram& p, const TensorDecl& guest, con
     return std::nullopt;
   const bool is_one_of_several = host.role == TensorRole::output && p.source->outputs.size() > 1;
   if (is_one_of_several && !serves_host_alone(pair)) return std::nullopt;
-  if (!rounds_are_apart(pair) && !host_is_rewritten(pair, facts)) return std::nullopt;
+  if (!iterations_are_apart(pair) && !host_is_rewritten(pair, facts)) return std::nullopt;
   return pair;
 }
 

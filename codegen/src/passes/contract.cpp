@@ -80,16 +80,16 @@ std::set<Symbol> carried_variables(const LoopProgram& p, const std::string& tens
                                    const std::vector<PlacedAccess>& all,
                                    const std::vector<bool>& alike, ReferencesOnce& references) {
   std::set<Symbol> variables;
-  bool rounds_meet = false;
+  bool iterations_meet = false;
   for (const Stmt* s : common_path(all)) {
     const Loop* loop = as_loop(*s);
     if (!loop) continue;
     for (const PlacedAccess& a : all)
       for (std::size_t k = 0; k < alike.size(); ++k)
         if (!alike[k] && a.access.index[k].mentions(loop->variable)) return variables;
-    if (!is_an_axis(*loop, all, alike) && !rounds_meet) {
+    if (!is_an_axis(*loop, all, alike) && !iterations_meet) {
       if (!flows_within_iterations(p, references.of(tensor))) return variables;
-      rounds_meet = true;
+      iterations_meet = true;
     }
     variables.insert(loop->variable);
   }

@@ -39,18 +39,18 @@ Conditions conditions_for(const TensorReference& read, const TensorReference& st
   std::map<Symbol, Expr> env;
   for (std::size_t k = 0; k < to.size(); ++k) env.emplace((*from)[k], Expr(to[k]));
   const std::size_t depth = shared_depth(read.path, store.path);
-  const std::set<Symbol> of_round = variables_of(std::span(store.path).first(depth));
+  const std::set<Symbol> of_iteration = variables_of(std::span(store.path).first(depth));
 
   Conditions own = conditions_of(std::span(read.path).subspan(depth));
   add_new(own, read.guards);
-  std::optional<bool> same_round;
+  std::optional<bool> same_iteration;
   Conditions result;
   for (const Condition& c : own) {
     bool movable = !has_load(c);
     for (const Symbol s : c.e.symbols()) {
       if (!movable || s.kind() != SymbolKind::loop || env.count(s) > 0) continue;
-      if (!same_round) same_round = is_stored_in_round_of(read, store, facts);
-      movable = *same_round && of_round.count(s) > 0;
+      if (!same_iteration) same_iteration = is_stored_in_round_of(read, store, facts);
+      movable = *same_iteration && of_iteration.count(s) > 0;
     }
     if (movable) add_new(result, {{c.kind, c.e.substitute(env)}});
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of mote/mote_graphs.h for the planner of memory.
+// The functions of mote/mote_memory.h.
 #include <algorithm>
 #include <cstddef>
 #include <utility>
