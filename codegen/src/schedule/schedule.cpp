@@ -220,9 +220,11 @@ std::vector<Version> tiled(const Version& start, const ScheduleOptions& options)
   return found;
 }
 
-/// Returns the versions in which windows slide over rows, for each stride.
+/// Returns the versions in which windows slide over rows, for each stride. A program of several
+/// nests has none: each version would hold all of them.
 std::vector<Version> slid(const Version& start, const ScheduleOptions& options) {
   std::vector<Version> found;
+  if (start.program.body.size() != 1) return found;
   for (const std::int64_t stride : {1, 2}) {
     Version v = start;
     const auto taking = [&](LoopProgram& p, const Stmt& s, std::set<std::string>& used) {
@@ -249,8 +251,9 @@ std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>&
   if (move_inward(columns)) {
     mark_simd(columns, Asks::version);
     share_among_threads(columns);
-    for (std::string& step : jam_rows(columns.program, options.rows))
-      columns.steps.push_back(std::move(step));
+    if (!is_tiled)
+      for (std::string& step : jam_rows(columns.program, options.rows))
+        columns.steps.push_back(std::move(step));
   }
   if (rows.program.strides.empty() && !columns.program.strides.empty()) rely_on_rows(rows, scans);
   if (!rows.program.strides.empty()) add_with_repeats(rows, found);
