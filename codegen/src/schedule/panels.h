@@ -24,10 +24,9 @@ struct TiledReduction {
 struct TileOfNest {
   const Loop& vector;
   const Loop& rows;
-  RegisterShape shape;
+  std::int64_t height, width;  ///< rows and columns of a tile; the width is one of whole vectors
   /// The vectors slide over a window, along which the loops of the reduction run: they are short.
   bool slides;
-  std::set<std::string> used_names;  ///< names that p does not show yet
 };
 
 /// Returns the loops of the chain that are not tiled, outermost first.
