@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 
 #include "commands.h"
 #include "mote/base/error.h"
@@ -32,6 +33,7 @@ struct EmitArguments {
   std::string language = "c";
   std::string dtype;
   std::string variant = std::string(kReference);
+  std::optional<std::string> steps;
   std::vector<std::string> without;
   std::string folder;
   bool standalone = false;
@@ -74,8 +76,11 @@ std::filesystem::path write_file(const EmitArguments& options, const std::string
 
 std::string kernel_text(const Resolved& resolved, const EmitArguments& options) {
   const bool plain = options.variant == kReference;
-  if (options.language == "c")
-    return kernel_c(resolved, {.gen = !plain, .standalone = options.standalone});
+  if (options.language == "c") {
+    KernelOptions how{.gen = !plain, .standalone = options.standalone};
+    if (options.steps) how = {true, options.standalone, parse_steps(*options.steps)};
+    return kernel_c(resolved, how);
+  }
   EmitOptions how;
   if (resolved.record != nullptr || resolved.other_dtype) how.function = kernel_function(resolved);
   how.standalone = options.standalone;
@@ -138,6 +143,8 @@ int emit(const EmitArguments& options) {
     throw Error(fmt::format("unknown language '{}' (known: c, cuda)", options.language));
   }
   check_variant(options);
+  if (options.steps && options.language == "cuda")
+    throw Error("--schedule: only of C, got --lang cuda");
   std::optional<DType> dtype;
   if (!options.dtype.empty()) dtype = require_dtype(options.dtype);
   const Resolved resolved = resolve_without(options.op, dtype, options.without, options.order);
@@ -169,6 +176,12 @@ void add_emit(CLI::App& app, Action& action) {
           "f32 rounded to 11 bits before it is multiplied")
       ->transform([](const std::string& name) { return std::string(current_name(name)); })
       ->type_name("reference|gen|tf32");
+  command
+      ->add_option(
+          "--schedule", options->steps,
+          "steps on the loops, of variant gen, as `mote explain OP --stage schedule` prints "
+          "them: 'split n 64, threads n_start'")
+      ->type_name("STEPS");
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
       ->delimiter(',');
   add_grad(*command, options->order);

@@ -15,6 +15,7 @@
 #include "mote/codegen/schedule.h"
 #include "mote/oracle/backends.h"
 #include "mote/oracle/contract.h"
+#include "mote/oracle/kernel_c.h"
 #include "mote/oracle/resolve.h"
 #include "mote/oracle/target.h"
 #include "mote/uops/bound.h"
@@ -166,9 +167,7 @@ int explain_stages(const ExplainArguments& options) {
   EmitOptions how;
   how.function = "mote_" + instance_name(resolved);
   if (wanted("c")) show("c", emit_c(fused, how));
-  const bool pads = resolved.record != nullptr && may_multiply_padding(*resolved.record);
-  if (wanted("schedule"))
-    show("schedule", to_string(schedule(fused, {.may_multiply_padding = pads})));
+  if (wanted("schedule")) show("schedule", to_string(kernel_schedule(resolved)));
   return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "schedule/iterations.h"
 #include "schedule/nest.h"
 #include "schedule/tile.h"
+#include "schedule/unit_strides.h"
 
 namespace mote {
 namespace {
@@ -25,8 +26,8 @@ bool mentions_any(const Expr& e, const std::set<Symbol>& variables) {
 /// Tries one loop of the nest.
 class Taker {
  public:
-  Taker(LoopProgram& p, const SharedLoops& chain, const Loop& loop, std::set<std::string> used)
-      : p_(p), chain_(chain), v_(loop.variable), loop_(loop), used_(std::move(used)) {
+  Taker(LoopProgram& p, const SharedLoops& chain, const Loop& loop)
+      : p_(p), chain_(chain), v_(loop.variable), loop_(loop) {
     const Body& body = chain.loops.back()->body;
     for (const Access& a : accesses(body))
       for (const Expr& e : a.index)
@@ -44,14 +45,15 @@ class Taker {
     });
   }
 
-  std::optional<Innermost> run(TileOfIterations tile) {
+  std::variant<Innermost, std::string> run(TileOfIterations tile) {
     const Body& original = chain_.loops.back()->body;
-    if (!slides_no_window(original) || !adjacent_) return std::nullopt;
+    if (!slides_no_window(original)) return "an access slides a window along it";
+    if (!adjacent_) return "no output changes along it";
     try {
       Body body = original;
       substitute(body, ones_);
       substitute(body, zeros_);
-      Innermost taken{{}, *adjacent_, {}, ""};
+      Innermost taken{{}, *adjacent_, {}, {}};
       for (const auto& [size, one] : ones_)
         taken.demands.push_back({Condition::Kind::zero, Expr(size) - 1});
       taken.demands.push_back({Condition::Kind::nonneg, loop_.end - loop_.begin - tile.least});
@@ -67,12 +69,12 @@ class Taker {
       inner.push_back({Loop{start, loop_.begin, loop_.end, tile.most, {}, tiler.distributed()}});
       inner = in_loops(outer, std::move(inner));
       std::ranges::move(inner, std::back_inserter(taken.body));
-      taken.step = fmt::format("take {} innermost, by tiles of {}: {}", v_.name(), tile.most,
-                               tiler.arrays());
-      if (!copies_.empty()) taken.step += fmt::format("; copy {} ahead", fmt::join(copies_, ", "));
+      taken.step = {{StepKind::innermost, {{v_.name(), tile.most}}}, tiler.arrays()};
+      if (!copies_.empty())
+        taken.step.effect += fmt::format("; copies {} ahead", fmt::join(copies_, ", "));
       return taken;
-    } catch (const CannotTile&) {
-      return std::nullopt;
+    } catch (const CannotTile& e) {
+      return e.why;
     }
   }
 
@@ -183,22 +185,22 @@ class Taker {
 
 }  // namespace
 
-std::optional<Innermost> taken_innermost(LoopProgram& p, const Stmt& nest, TileOfIterations tile,
-                                         bool demands_ones, std::set<std::string>& used) {
-  const auto chain = shared_loops(p, nest);
-  if (!chain || chain->loops.size() < 2 || !holds_loop(chain->loops.back()->body))
-    return std::nullopt;
+std::variant<Innermost, std::string> taken_innermost(LoopProgram& p, const SharedLoops& chain,
+                                                     const Loop& loop, TileOfIterations tile) {
+  if (&loop == chain.loops.back() || !holds_loop(chain.loops.back()->body))
+    return "it holds no loop of its nest, with independent iterations, that holds others";
   const std::vector<TensorDecl> before = p.tensors;
-  for (auto loop = chain->loops.rbegin() + 1; loop != chain->loops.rend(); ++loop) {
-    auto taken = Taker(p, *chain, **loop, used).run(tile);
-    if (taken && demands_ones == (taken->demands.size() > 1)) {
-      for_each(taken->body, [&](const Stmt& s) {
-        if (const Loop* l = as_loop(s)) used.insert(l->variable.name());
-      });
-      return taken;
-    }
-    p.tensors = before;
-  }
+  auto taken = Taker(p, chain, loop).run(tile);
+  if (std::holds_alternative<std::string>(taken)) p.tensors = before;
+  return taken;
+}
+
+Refusal put_innermost(LoopProgram& p, const Path& nest, Innermost& taken) {
+  if (!are_compatible(p.strides, {taken.adjacent}))
+    return "the version relies on adjacent elements along another axis";
+  replace(p, nest, std::move(taken.body));
+  add_missing(p.strides, {taken.adjacent});
+  add_missing(p.demands, taken.demands);
   return std::nullopt;
 }
 

@@ -3,12 +3,14 @@
 // the reductions: the channels of a pooling whose elements are adjacent in NHWC.
 #pragma once
 
-#include <optional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
-#include "mote/codegen/loops.h"
+#include "mote/codegen/schedule.h"
+#include "schedule/iterations.h"
+#include "schedule/take.h"
 
 namespace mote {
 
@@ -17,7 +19,7 @@ struct Innermost {
   Body body;
   KnownStride adjacent;  ///< results that follow each other along the loop are adjacent
   Conditions demands;    ///< sizes that multiply the loop's variable are 1; the loop is not short
-  std::string step;
+  TakenStep step;
 };
 
 struct TileOfIterations {
@@ -25,12 +27,13 @@ struct TileOfIterations {
   std::int64_t least;  ///< the loop has at least as many iterations
 };
 
-/// `nest` is a statement of p whose loops are independent. Operands that the other loops do not
-/// change are copied ahead, so that they are adjacent too. Adds the arrays of a tile to p.tensors.
-/// The loop is the innermost but the last that can be taken, among those that demand sizes of 1 or
-/// among the others. No variable gets a name in `used`, to which those of the nest are added.
-/// Returns nullopt, with p as it was, if there is no such loop.
-std::optional<Innermost> taken_innermost(LoopProgram& p, const Stmt& nest, TileOfIterations tile,
-                                         bool demands_ones, std::set<std::string>& used);
+/// `loop` is one of the chain, which is in p. Operands that the other loops do not change are
+/// copied ahead, so that they are adjacent too. Adds the arrays of a tile to p.tensors. Returns why
+/// the loop cannot be taken, with p as it was, where it cannot.
+std::variant<Innermost, std::string> taken_innermost(LoopProgram& p, const SharedLoops& chain,
+                                                     const Loop& loop, TileOfIterations tile);
+
+/// Puts what was taken in the place of the nest; or returns why not, with p as it was.
+Refusal put_innermost(LoopProgram& p, const Path& nest, Innermost& taken);
 
 }  // namespace mote

@@ -3,13 +3,13 @@
 #include "schedule/iterations.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 
 #include "ir/dependence.h"
 #include "ir/references.h"
-#include "mote/base/error.h"
 #include "passes/leave_out.h"
 
 namespace mote {
@@ -85,7 +85,23 @@ class Iterations {
     return own;
   }
 
+  /// Returns the accesses because of which run() returns nullopt.
+  std::string dependence() const {
+    for (const TensorReference* w : inside_) {
+      if (!w->is_write() || are_apart(w->tensor) || is_filled_first(w->tensor)) continue;
+      for (const TensorReference* r : inside(w->tensor))
+        if (!r->is_write() && !are_apart_on_an_axis({w, r}))
+          return fmt::format("one may store {}, which another reads as {}", text(*w), text(*r));
+      return fmt::format("several may store {}", text(*w));
+    }
+    return "";
+  }
+
  private:
+  static std::string text(const TensorReference& r) {
+    return to_string(load_value(r.tensor, r.index, DType::i64));
+  }
+
   std::vector<const TensorReference*> inside(const std::string& tensor) const {
     std::vector<const TensorReference*> found;
     for (const TensorReference* r : inside_)
@@ -94,10 +110,10 @@ class Iterations {
   }
 
   /// Returns true if on some axis no two iterations access the same position.
-  bool are_apart(const std::string& tensor) const {
-    const TensorDecl& t = *find_tensor(p_, tensor);
-    const auto touched = inside(tensor);
-    for (std::size_t axis = 0; axis < t.shape.size(); ++axis)
+  bool are_apart(const std::string& tensor) const { return are_apart_on_an_axis(inside(tensor)); }
+
+  bool are_apart_on_an_axis(const std::vector<const TensorReference*>& touched) const {
+    for (std::size_t axis = 0; axis < touched.front()->index.size(); ++axis)
       if (are_apart(touched, axis)) return true;
     return false;
   }
@@ -218,53 +234,6 @@ class Iterations {
   std::set<Symbol> outer_;
 };
 
-[[noreturn]] void fail(const LoopProgram& p, const std::string& what) {
-  throw InternalError(fmt::format("{}: {}", p.name, what));
-}
-
-void verify_loop(const LoopProgram& p, const Stmt& s) {
-  const Loop& loop = *as_loop(s);
-  const std::string& v = loop.variable.name();
-  const auto own = independent_iterations(p, s);
-  if (!own) fail(p, fmt::format("the iterations of loop {} are not independent", v));
-  if (loop.kind != LoopKind::simd && (!loop.accumulators.empty() || !outer_folds(loop).empty()))
-    fail(p, fmt::format("loop {} of threads folds into an accumulator", v));
-  if (loop.kind == LoopKind::simd && holds_loop(loop.body))
-    fail(p, fmt::format("simd loop {} holds a loop", v));
-  for (const std::string& t : *own) {
-    const std::string scope = find_tensor(p, t)->scope;
-    const bool inside =
-        !scope.empty() && std::ranges::all_of(references(p.body, t), [&](const TensorReference& r) {
-          const auto here = std::ranges::find(r.path, &s);
-          const std::span<const Stmt* const> within(here, r.path.end());
-          return variables_of(within).contains(Symbol(SymbolKind::loop, scope));
-        });
-    if (!inside) fail(p, fmt::format("the iterations of loop {} share the temporary {}", v, t));
-  }
-}
-
-/// A tensor in registers has rows of whole vectors, which only simd loops in unrolled ones touch.
-void verify_registers(const LoopProgram& p, const TensorDecl& t) {
-  const auto fits = [&](const Expr& extent) { return extent.constant().value_or(0) > 0; };
-  const int lanes = p.vector_bytes / native_bytes(t.dtype);
-  if (t.role != TensorRole::temporary || !is_real(t.dtype) || lanes == 0 || t.shape.size() != 2 ||
-      !std::ranges::all_of(t.shape, fits) || *t.shape[1].constant() % lanes != 0)
-    fail(p, fmt::format("{} in registers has no rows of whole vectors", t.name));
-  for (const TensorReference& r : references(p.body, t.name)) {
-    const auto depth = r.path.size();
-    const Loop* lane = depth < 2 ? nullptr : as_loop(*r.path[depth - 1]);
-    const Loop* row = depth < 2 ? nullptr : as_loop(*r.path[depth - 2]);
-    const bool in_tile = lane != nullptr && row != nullptr && lane->kind == LoopKind::simd &&
-                         row->kind == LoopKind::unrolled && row->end == t.shape[0] &&
-                         lane->begin == Expr(0) && lane->end == t.shape[1] &&
-                         r.index == std::vector<Expr>{row->variable, lane->variable};
-    if (!in_tile)
-      fail(p,
-           fmt::format("{} in registers is accessed outside of the loops over its rows and lanes",
-                       t.name));
-  }
-}
-
 /// Returns the temporaries of a loop with independent iterations that folds into no accumulator.
 std::optional<std::set<std::string>> own_iterations(const LoopProgram& p, const Stmt& s) {
   const Loop* loop = as_loop(s);
@@ -298,6 +267,17 @@ std::optional<std::set<std::string>> independent_iterations(const LoopProgram& p
   return Iterations(p, s).run();
 }
 
+std::string why_dependent(const LoopProgram& p, const Stmt& s) {
+  const Loop& loop = *as_loop(s);
+  std::set<std::string> folded = outer_folds(loop);
+  for (const Accumulator& a : loop.accumulators) folded.insert(a.name);
+  const std::string iterations = "iterations of " + loop.variable.name();
+  if (!folded.empty())
+    return fmt::format("{} fold into {}", iterations, fmt::join(folded, " and "));
+  const std::string between = Iterations(p, s).dependence();
+  return between.empty() ? "" : fmt::format("of the {} {}", iterations, between);
+}
+
 std::optional<SharedLoops> shared_loops(const LoopProgram& p, const Stmt& s) {
   const auto own = own_iterations(p, s);
   if (!own) return std::nullopt;
@@ -318,27 +298,6 @@ std::optional<SharedLoops> shared_loops(const LoopProgram& p, const Stmt& s) {
     found.own = *inner;
     variables.insert(next.variable);
     found.loops.push_back(&next);
-  }
-}
-
-void verify_iterations(const LoopProgram& p) {
-  for_each(p.body, [&](const Stmt& s) {
-    const Loop* loop = as_loop(s);
-    if (loop == nullptr) return;
-    if (loop->kind == LoopKind::threads || loop->kind == LoopKind::simd) verify_loop(p, s);
-    if (loop->kind == LoopKind::unrolled &&
-        (loop->begin != Expr(0) || !loop->end.constant() || loop->step != Expr(1)))
-      fail(p, fmt::format("unrolled loop {} has no constant limits from 0", loop->variable.name()));
-  });
-  for (const TensorDecl& t : p.tensors)
-    if (t.memory == TensorMemory::registers) verify_registers(p, t);
-  for (const TensorDecl& t : p.tensors) {
-    if (t.scope.empty()) continue;
-    const Symbol scope(SymbolKind::loop, t.scope);
-    for (const TensorReference& r : references(p.body, t.name))
-      if (!variables_of(r.path).contains(scope))
-        fail(p,
-             fmt::format("{} lives in iterations of {} and is touched outside", t.name, t.scope));
   }
 }
 

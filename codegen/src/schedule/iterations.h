@@ -25,6 +25,10 @@ bool holds_loop(const Body& body);
 /// accesses.
 std::optional<std::set<std::string>> independent_iterations(const LoopProgram& p, const Stmt& s);
 
+/// Returns why the iterations of the loop `s` may depend on one another: the accumulators that they
+/// fold into, or two accesses; empty if they are independent.
+std::string why_dependent(const LoopProgram& p, const Stmt& s);
+
 /// A loop, and those directly below it, whose iterations may all run in parallel.
 struct SharedLoops {
   std::vector<const Loop*> loops;  ///< outermost first; each body is just the next loop

@@ -12,6 +12,7 @@
 #include "ir/dependence.h"
 #include "ir/references.h"
 #include "mote/codegen/in_place.h"
+#include "schedule/take.h"
 
 namespace mote {
 namespace {
@@ -57,7 +58,8 @@ std::optional<Value> common_part(const Value& folded, const Value& stored) {
 
 class Keeper {
  public:
-  explicit Keeper(LoopProgram& p) : p_(p) {}
+  /// Keeps values in one output only, or in all (null).
+  Keeper(LoopProgram& p, const std::string* output) : p_(p), output_(output) {}
 
   void run(Body& body) {
     for (std::size_t k = 0; k < body.size(); ++k) {
@@ -66,7 +68,7 @@ class Keeper {
     }
   }
 
-  std::vector<std::string> kept;
+  std::vector<TakenStep> kept;
 
  private:
   void keep(Stmt& first, Stmt& second) {
@@ -80,6 +82,8 @@ class Keeper {
     auto* store = std::get_if<Store>(&stores->body[0].kind);
     if (fold == nullptr || store == nullptr) return;
     const TensorDecl& y = *find_tensor(p_, store->tensor);
+    if (output_ != nullptr && y.name != *output_) return;
+    if (why_not_serial(first) || why_not_serial(second)) return;
     if (y.role != TensorRole::output || references(p_.body, y.name).size() != 1) return;
     const auto here = [&](const Expr& e) {
       return e.substitute({{stores->variable, Expr(folds->variable)}});
@@ -133,7 +137,7 @@ class Keeper {
     const auto there = [&](const Expr& e) {
       return e.substitute({{folds.variable, Expr(stores.variable)}});
     };
-    kept.push_back(fmt::format("keep {} in {}", to_string(part), store.tensor));
+    kept.push_back({{StepKind::keep, {{store.tensor}}}, to_string(part)});
     store.value =
         rewrite_exprs(replaced(stored, part, load_value(store.tensor, index, part->dtype)), there);
     Fold sum = fold;
@@ -146,12 +150,13 @@ class Keeper {
   }
 
   LoopProgram& p_;
+  const std::string* output_;
 };
 
 }  // namespace
 
-std::vector<std::string> keep_in_outputs(LoopProgram& p) {
-  Keeper keeper(p);
+std::vector<TakenStep> keep_in_outputs(LoopProgram& p, const std::string* output) {
+  Keeper keeper(p, output);
   keeper.run(p.body);
   return keeper.kept;
 }

@@ -77,29 +77,34 @@ std::size_t most_folds(const std::map<Symbol, TiledReduction>& reductions) {
   return most;
 }
 
-std::vector<TileAxis> axes_of(const LoopProgram& p,
-                              const std::map<Symbol, TiledReduction>& reductions,
-                              const TileOfNest& tile) {
-  const std::int64_t lanes = tile.shape.vector_bytes / native_bytes(sums_dtype(reductions));
-  const std::int64_t width = lanes * tile.shape.vectors;
-  const auto folds = static_cast<std::int64_t>(most_folds(reductions));
-  const std::int64_t height = std::max<std::int64_t>(1, tile.shape.rows / folds);
+std::vector<TileAxis> axes_of(const LoopProgram& p, const TileOfNest& tile) {
   std::set<std::string> used = tile.used_names;
   const auto start = [&](const Loop& loop) {
     return Tiler::fresh_variable(p, loop.variable.name() + "_tile", used);
   };
   const Symbol row = tile.row_start ? *tile.row_start : start(tile.rows);
   const Symbol column = start(tile.vector);
-  const Expr first = min(Expr(column), tile.vector.end - width);
-  return {{tile.rows.variable, tile.rows.begin, tile.rows.end, height, row, Expr(row)},
-          {tile.vector.variable, tile.vector.begin, tile.vector.end, width, column, first}};
+  const Expr first = min(Expr(column), tile.vector.end - tile.width);
+  return {{tile.rows.variable, tile.rows.begin, tile.rows.end, tile.height, row, Expr(row)},
+          {tile.vector.variable, tile.vector.begin, tile.vector.end, tile.width, column, first}};
 }
 
 }  // namespace
 
+TileAmounts amounts_of(const std::map<Symbol, TiledReduction>& reductions,
+                       const RegisterShape& shape) {
+  const auto folds = static_cast<std::int64_t>(most_folds(reductions));
+  return {std::max<std::int64_t>(1, shape.rows / folds),
+          lanes_of(reductions, shape.vector_bytes) * shape.vectors};
+}
+
+std::int64_t lanes_of(const std::map<Symbol, TiledReduction>& reductions, int vector_bytes) {
+  return vector_bytes / native_bytes(sums_dtype(reductions));
+}
+
 NestTiler::NestTiler(LoopProgram& p, const SharedLoops& chain,
                      std::map<Symbol, TiledReduction> reductions, const TileOfNest& tile)
-    : Tiler(p, chain.loops.back()->body, axes_of(p, reductions, tile), chain.own, tile.used_names,
+    : Tiler(p, chain.loops.back()->body, axes_of(p, tile), chain.own, tile.used_names,
             are_columns_ahead(p, chain, tile, reductions) ? 1 : 0),
       chain_(chain),
       reductions_(std::move(reductions)),
@@ -339,10 +344,6 @@ bool NestTiler::multiplies_padding() const {
   });
 }
 
-std::string NestTiler::step() const {
-  return fmt::format("tile {} {}, {} {} in registers; copy {}", rows().variable.name(),
-                     rows().amount, vector().variable.name(), vector().amount,
-                     fmt::join(panels_, ", "));
-}
+std::string NestTiler::effect() const { return fmt::format("copies {}", fmt::join(panels_, ", ")); }
 
 }  // namespace mote

@@ -13,6 +13,16 @@
 
 namespace mote {
 
+struct TileAmounts {
+  std::int64_t height, width;
+};
+/// Returns the rows and columns of a tile of that shape: fewer rows where several sums share the
+/// registers. Throws CannotTile if some sums are kept in float, others in double.
+TileAmounts amounts_of(const std::map<Symbol, TiledReduction>& reductions,
+                       const RegisterShape& shape);
+/// Returns the number of sums in a vector. Throws CannotTile as amounts_of() does.
+std::int64_t lanes_of(const std::map<Symbol, TiledReduction>& reductions, int vector_bytes);
+
 class NestTiler : public Tiler {
  public:
   /// `reductions` are loops of the chain's innermost body by their variables, at least one. Throws
@@ -30,7 +40,8 @@ class NestTiler : public Tiler {
   std::int64_t width() const { return vector().amount; }
   Conditions demands() const;
   bool multiplies_padding() const;
-  std::string step() const;
+  /// Returns the panels, as a step prints them.
+  std::string effect() const;
 
  protected:
   void move_loop(const Loop& loop, Body& out) override;

@@ -24,10 +24,10 @@ struct TiledReduction {
 struct TileOfNest {
   const Loop& vector;
   const Loop& rows;
-  RegisterShape shape;
+  std::int64_t height, width;  ///< rows and columns of a tile; the width is one of whole vectors
   /// The vectors slide over a window, along which the loops of the reduction run: they are short.
   bool slides;
-  std::set<std::string> used_names;  ///< names that p does not show yet
+  std::set<std::string> used_names = {};  ///< names that p does not show yet
   /// The variable of the loop over tiles of rows, if the nest lies in it already. Then terms that
   /// some rows leave out are left out in these alone, and the vectors' operands are copied ahead of
   /// that loop.

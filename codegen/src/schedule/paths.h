@@ -4,6 +4,8 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "mote/codegen/loops.h"
@@ -13,8 +15,14 @@ namespace mote {
 using Path = std::vector<std::size_t>;  ///< positions in nested bodies, outermost first
 
 Stmt& at(LoopProgram& p, const Path& path);
+const Stmt& at(const LoopProgram& p, const Path& path);
 /// Returns every loop of the program, outer first.
 std::vector<Path> loops_of(const LoopProgram& p);
+/// Returns the loops that no loop holds.
+std::vector<Path> outermost_loops(const LoopProgram& p);
+std::optional<Path> find_loop(const LoopProgram& p, const std::string& variable);
+/// Puts the statements in the place of the one at the path.
+void replace(LoopProgram& p, const Path& path, Body by);
 
 /// Appends the items that the list lacks.
 template <typename T>

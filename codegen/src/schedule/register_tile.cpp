@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/dependence.h"
 #include "mote/codegen/passes.h"
@@ -84,6 +85,28 @@ class NestFinder {
     return std::nullopt;
   }
 
+  /// Returns why these axes cannot be tiled.
+  Refusal why_not(const Axes& axes, VectorAxis which) const {
+    bool any = false;
+    for (const auto& [variable, nest] : reductions_) {
+      const auto tiled = reduction(nest, axes);
+      if (!tiled) continue;
+      const bool mixed = is_mixed(tiled->shared, nest, axes.vector);
+      if (mixed == (which == VectorAxis::innermost)) return std::nullopt;
+      any = true;
+    }
+    const std::string& v = axes.vector.name();
+    if (any)
+      return which == VectorAxis::innermost
+                 ? fmt::format("no index adds {} to a variable of a sum: take a tile", v)
+                 : fmt::format("{} slides along a window: take a tile_window", v);
+    return fmt::format(
+        "no sum in the nest has terms of factors that depend on {} or on {} alone, all of which "
+        "exist{}",
+        axes.rows.name(), v,
+        may_multiply_padding_ ? "" : " (terms outside must not be multiplied)");
+  }
+
   /// Returns the reductions that can be tiled along these axes, by their outermost variables.
   std::map<Symbol, TiledReduction> reductions(const Axes& axes) const {
     std::map<Symbol, TiledReduction> found;
@@ -128,118 +151,200 @@ std::optional<KnownStride> stored_adjacent(const LoopProgram& p, const Stmt& s, 
   return found;
 }
 
-class RegisterTiling {
- public:
-  RegisterTiling(LoopProgram& p, const RegisterShape& shape, VectorAxis axis, bool may_pad)
-      : p_(p), shape_(shape), axis_(axis), may_pad_(may_pad) {}
-
-  std::vector<std::string> run() {
-    p_.body = tiled(Body(p_.body), p_.body);
-    if (steps_.empty()) return {};
-    p_.vector_bytes = shape_.vector_bytes;
-    p_ = tighten(std::move(p_));
-    return std::move(steps_);
+/// Returns the loops of the nest as the step names them; nullopt if one is missing.
+std::optional<Axes> named_axes(const SharedLoops& chain, const Step& step) {
+  std::optional<Symbol> vector, rows;
+  for (const Loop* loop : chain.loops) {
+    if (loop->variable.name() == step.targets[0].name) rows = loop->variable;
+    if (loop->variable.name() == step.targets[1].name) vector = loop->variable;
   }
+  return vector && rows && *vector != *rows ? std::optional(Axes{*vector, *rows}) : std::nullopt;
+}
 
- private:
-  /// Returns the body, a copy of `original` in the program, with its nests in tiles.
-  Body tiled(Body body, const Body& original) {
-    Body out;
-    for (std::size_t k = 0; k < body.size(); ++k) {
-      if (auto* branch = std::get_if<If>(&body[k].kind))
-        branch->body = tiled(std::move(branch->body), std::get<If>(original[k].kind).body);
-      else if (as_loop(body[k]) != nullptr && (tile(original[k], out) || rows(original[k], out)))
-        continue;
-      else if (Loop* loop = as_loop(body[k]))
-        loop->body = within(*as_loop(original[k]), std::move(loop->body));
-      out.push_back(std::move(body[k]));
-    }
-    return out;
+/// Returns the bytes of the vectors that a tile of that width consists of: those of the program's,
+/// else of the widest that fit.
+int vector_bytes_for(const LoopProgram& p, const std::map<Symbol, TiledReduction>& reductions,
+                     std::int64_t width) {
+  const auto fits = [&](int bytes) {
+    const std::int64_t lanes = lanes_of(reductions, bytes);
+    return lanes > 0 && width % lanes == 0;
+  };
+  for (const int bytes : {64, 32, 16, 8})
+    if ((p.vector_bytes == 0 || p.vector_bytes == bytes) && fits(bytes)) return bytes;
+  throw CannotTile{
+      fmt::format("{} columns are no whole vectors{}", width,
+                  p.vector_bytes == 0 ? "" : fmt::format(" of {} bytes", p.vector_bytes))};
+}
+
+/// The sums of a tile fill registers, and the text has a statement for each vector.
+constexpr std::int64_t kMaxVectors = 64;
+
+/// Tiles the nest at the path; returns what the step did, or throws CannotTile.
+std::string tile_nest(LoopProgram& p, const Path& path, const SharedLoops& chain,
+                      const std::map<Symbol, TiledReduction>& reductions, const Axes& axes,
+                      VectorAxis which, TileAmounts amounts) {
+  const int bytes = vector_bytes_for(p, reductions, amounts.width);
+  if (amounts.height * (amounts.width / lanes_of(reductions, bytes)) > kMaxVectors)
+    throw CannotTile{fmt::format("a tile of {} times {} has more than {} vectors", amounts.height,
+                                 amounts.width, kMaxVectors)};
+  std::optional<KnownStride> adjacent;
+  if (which == VectorAxis::innermost) {
+    adjacent = stored_adjacent(p, at(p, path), axes.vector);
+    if (!adjacent || !are_compatible(p.strides, {*adjacent}))
+      throw CannotTile{fmt::format("no output can be adjacent along {}", axes.vector.name())};
   }
+  NestTiler tiler(p, chain, reductions,
+                  {loop_of(chain, axes.vector), loop_of(chain, axes.rows), amounts.height,
+                   amounts.width, which == VectorAxis::innermost});
+  Body nest = tiler.run();
+  replace(p, path, std::move(nest));
+  add_missing(p.demands, tiler.demands());
+  if (adjacent) add_missing(p.strides, {*adjacent});
+  p.multiplies_padding = p.multiplies_padding || tiler.multiplies_padding();
+  p.vector_bytes = bytes;
+  std::string effect = tiler.effect();
+  p = tighten(std::move(p));
+  return effect;
+}
 
-  /// Returns the body of the loop with tiles of rows.
-  Body within(const Loop& original, Body body) {
-    around_.push_back(&original);
-    body = tiled(std::move(body), original.body);
-    around_.pop_back();
-    return body;
+/// Calls `make`; restores the tensors of p if it throws CannotTile, and returns why.
+template <typename F>
+Refusal or_restored(LoopProgram& p, const F& make) {
+  const std::vector<TensorDecl> before = p.tensors;
+  try {
+    make();
+    return std::nullopt;
+  } catch (const CannotTile& e) {
+    p.tensors = before;
+    return e.why;
   }
+}
 
-  bool rows(const Stmt& s, Body& out) {
-    const auto chain = shared_loops(p_, s);
-    if (!chain || axis_ == VectorAxis::innermost) return false;
-    const Loop& rows = *chain->loops.back();
-    std::vector<const Loop*> around = around_;
-    around.insert(around.end(), chain->loops.begin(), chain->loops.end() - 1);
-    const std::vector<TensorDecl> before = p_.tensors;
-    try {
-      auto tile = tiled_rows(p_, rows, around, chain->own, shape_, used_);
-      if (tile) {
-        std::vector<LoopRange> outer;
-        for (const Loop* l : around)
-          if (std::ranges::find(around_, l) == around_.end())
-            outer.push_back({l->variable, l->begin, l->end});
-        take(in_loops(outer, std::move(tile->body)), tile->demands, tile->step, out);
-        p_.is_for_no_larger_vectors = true;  // the text of several widths would be long
-        return true;
-      }
-    } catch (const CannotTile&) {
-    }
-    p_.tensors = before;
-    return false;
-  }
+/// Finds the axes of the nest at the path, and tiles it.
+std::optional<TakenStep> tile_found(LoopProgram& p, const Path& path, const RegisterShape& shape,
+                                    VectorAxis which, bool may_pad) {
+  const auto chain = shared_loops(p, at(p, path));
+  if (!chain) return std::nullopt;
+  const NestFinder finder(p, *chain, may_pad);
+  const auto axes = finder.axes(which);
+  if (!axes) return std::nullopt;
+  const auto reductions = finder.reductions(*axes);
+  TakenStep taken;
+  const Refusal why = or_restored(p, [&] {
+    const TileAmounts amounts = amounts_of(reductions, shape);
+    taken.step = {which == VectorAxis::innermost ? StepKind::tile_window : StepKind::tile,
+                  {{axes->rows.name(), amounts.height}, {axes->vector.name(), amounts.width}}};
+    taken.effect = tile_nest(p, path, *chain, reductions, *axes, which, amounts);
+  });
+  return why ? std::nullopt : std::optional(std::move(taken));
+}
 
-  /// Appends what takes the place of a nest.
-  void take(Body nest, const Conditions& demands, std::string step, Body& out) {
-    for_each(nest, [&](const Stmt& inner) {
-      if (const Loop* loop = as_loop(inner)) used_.insert(loop->variable.name());
+/// Tiles the rows of the last loop of the chain from the path on.
+std::string tile_rows(LoopProgram& p, const Path& first, const SharedLoops& chain,
+                      const RowTileAmounts& amounts) {
+  std::vector<const Loop*> around;
+  for (std::size_t depth = 1; depth < first.size(); ++depth)
+    if (const Loop* l = as_loop(at(std::as_const(p), Path(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(depth)))))
+      around.push_back(l);
+  around.insert(around.end(), chain.loops.begin(), chain.loops.end() - 1);
+  const Loop& rows = *chain.loops.back();
+  const Path path = *find_loop(p, rows.variable.name());
+  auto tile = tiled_rows(p, rows, around, chain.own, amounts);
+  if (!tile) throw CannotTile{fmt::format("no sum in {} has terms of factors that rows share", rows.variable.name())};
+  replace(p, path, std::move(tile->body));
+  add_missing(p.demands, tile->demands);
+  p.is_for_no_larger_vectors = true;  // the text of several widths would be long
+  p = tighten(std::move(p));
+  return tile->effect;
+}
+
+/// Tiles the rows of every loop that holds products, outer loops first.
+void tile_all_rows(LoopProgram& p, const RegisterShape& shape, std::vector<TakenStep>& steps) {
+  std::vector<std::string> loops;
+  for (const Path& path : loops_of(p)) loops.push_back(as_loop(at(p, path))->variable.name());
+  std::set<std::string> tried;
+  for (const std::string& loop : loops) {
+    const auto path = find_loop(p, loop);
+    if (!path || why_not_serial(at(p, *path))) continue;
+    const auto chain = shared_loops(p, at(p, *path));
+    if (!chain || !tried.insert(chain->loops.back()->variable.name()).second) continue;
+    TakenStep taken{{StepKind::tile_rows, {{chain->loops.back()->variable.name(), shape.rows}}}, ""};
+    const Refusal why = or_restored(p, [&] {
+      taken.effect = tile_rows(p, *path, *chain, {shape.rows, shape.vectors, shape.vector_bytes});
     });
-    std::ranges::move(nest, std::back_inserter(out));
-    add_missing(p_.demands, demands);
-    steps_.push_back(std::move(step));
+    if (!why) steps.push_back(std::move(taken));
   }
-
-  bool tile(const Stmt& s, Body& out) {
-    const auto chain = shared_loops(p_, s);
-    if (!chain || !around_.empty()) return false;
-    const NestFinder finder(p_, *chain, may_pad_);
-    const auto axes = finder.axes(axis_);
-    if (!axes) return false;
-    std::optional<KnownStride> adjacent;
-    if (axis_ == VectorAxis::innermost) {
-      adjacent = stored_adjacent(p_, s, axes->vector);
-      if (!adjacent || !are_compatible(p_.strides, {*adjacent})) return false;
-    }
-    const std::vector<TensorDecl> before = p_.tensors;
-    try {
-      NestTiler tiler(p_, *chain, finder.reductions(*axes),
-                      {loop_of(*chain, axes->vector), loop_of(*chain, axes->rows), shape_,
-                       axis_ == VectorAxis::innermost, used_});
-      Body nest = tiler.run();
-      take(std::move(nest), tiler.demands(), tiler.step(), out);
-      if (adjacent) add_missing(p_.strides, {*adjacent});
-      p_.multiplies_padding = p_.multiplies_padding || tiler.multiplies_padding();
-      return true;
-    } catch (const CannotTile&) {
-      p_.tensors = before;
-      return false;
-    }
-  }
-
-  LoopProgram& p_;
-  const RegisterShape shape_;
-  const VectorAxis axis_;
-  const bool may_pad_;
-  std::vector<std::string> steps_;
-  std::set<std::string> used_;        ///< loop variables of the nests so far
-  std::vector<const Loop*> around_;  ///< the loops of the program around the statement
-};
+}
 
 }  // namespace
 
-std::vector<std::string> tile_in_registers(LoopProgram& p, const RegisterShape& shape,
-                                           VectorAxis axis, bool may_multiply_padding) {
-  return RegisterTiling(p, shape, axis, may_multiply_padding).run();
+std::vector<TakenStep> tile_in_registers(LoopProgram& p, const RegisterShape& shape,
+                                         VectorAxis axis, bool may_multiply_padding) {
+  std::vector<std::string> nests;
+  for (const Path& path : outermost_loops(p))
+    nests.push_back(as_loop(at(p, path))->variable.name());
+  std::vector<TakenStep> steps;
+  const int before = std::exchange(p.vector_bytes, shape.vector_bytes);
+  for (const std::string& nest : nests)
+    if (const auto path = find_loop(p, nest))
+      if (auto taken = tile_found(p, *path, shape, axis, may_multiply_padding))
+        steps.push_back(*std::move(taken));
+  if (axis == VectorAxis::separate) tile_all_rows(p, shape, steps);
+  if (steps.empty())
+    p.vector_bytes = before;
+  else
+    steps.insert(steps.begin(), {{StepKind::vectors, {{"", shape.vector_bytes}}}, ""});
+  return steps;
+}
+
+Refusal tile_in_registers(LoopProgram& p, const Step& step, bool may_multiply_padding,
+                          std::string& effect) {
+  const auto which =
+      step.kind == StepKind::tile_window ? VectorAxis::innermost : VectorAxis::separate;
+  const std::string& rows = step.targets[0].name;
+  const std::string& vector = step.targets[1].name;
+  Refusal why;
+  for (const Path& path : outermost_loops(p)) {
+    const Stmt& s = at(p, path);
+    const Body nest = {s};
+    bool holds = false;
+    for_each(nest, [&](const Stmt& inner) {
+      const Loop* loop = as_loop(inner);
+      holds = holds || (loop != nullptr && loop->variable.name() == rows);
+    });
+    if (!holds) continue;
+    if ((why = why_not_serial(s))) return why;
+    const auto chain = shared_loops(p, s);
+    const auto axes = chain ? named_axes(*chain, step) : std::nullopt;
+    if (!chain) return why_dependent(p, s);
+    if (!axes)
+      return fmt::format("{} and {} are not two loops of one nest whose iterations are independent",
+                         rows, vector);
+    const NestFinder finder(p, *chain, may_multiply_padding);
+    if ((why = finder.why_not(*axes, which))) return why;
+    return or_restored(p, [&] {
+      effect = tile_nest(p, path, *chain, finder.reductions(*axes), *axes, which,
+                         {step.targets[0].amount, step.targets[1].amount});
+    });
+  }
+  return fmt::format("{} is no loop of a nest", rows);
+}
+
+Refusal tile_rows(LoopProgram& p, const StepTarget& rows, const ScheduleOptions& options,
+                  std::string& effect) {
+  if (p.vector_bytes == 0) return "the size of vectors is not set: take vectors 32 first";
+  const auto shape = std::ranges::find(options.shapes, p.vector_bytes, &RegisterShape::vector_bytes);
+  const int vectors = shape == options.shapes.end() ? options.shapes.front().vectors : shape->vectors;
+  for (const Path& path : loops_of(p)) {
+    const Stmt& s = at(p, path);
+    const auto chain = shared_loops(p, s);
+    if (!chain || chain->loops.back()->variable.name() != rows.name) continue;
+    if (auto why = why_not_serial(s)) return why;
+    return or_restored(p, [&] {
+      effect = tile_rows(p, path, *chain, {rows.amount, vectors, p.vector_bytes});
+    });
+  }
+  return fmt::format("{} is not the last of loops whose iterations are independent", rows.name);
 }
 
 }  // namespace mote

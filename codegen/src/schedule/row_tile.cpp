@@ -41,12 +41,11 @@ bool is_name_in_index(const Body& body, const std::set<std::string>& names) {
 class RowTiler {
  public:
   RowTiler(LoopProgram& p, const Loop& rows, const std::vector<const Loop*>& around,
-           const RegisterShape& shape, std::set<std::string> used)
+           const RowTileAmounts& amounts)
       : p_(p),
-        used_(std::move(used)),
         rows_{rows, around, Tiler::fresh_variable(p, rows.variable.name() + "_tile", used_),
-              shape.rows},
-        shape_(shape) {}
+              amounts.height},
+        amounts_(amounts) {}
 
   std::optional<RowTile> run(const std::set<std::string>& own) {
     Body body = rows_.loop.body;
@@ -56,9 +55,7 @@ class RowTiler {
     Body ahead, tile;
     for (Part& part : parts_) add(part, ahead, tile);
     ahead.push_back({Loop{rows_.start, rows_.loop.begin, rows_.loop.end, rows_.height, {}, tile}});
-    return RowTile{std::move(ahead), demands_,
-                   fmt::format("tile rows {} by {}: {}", rows_.loop.variable.name(), rows_.height,
-                               fmt::join(steps_, "; "))};
+    return RowTile{std::move(ahead), demands_, fmt::format("{}", fmt::join(effects_, "; "))};
   }
 
  private:
@@ -181,9 +178,11 @@ class RowTiler {
 
   Body product(const Product& product, Body& ahead) {
     const SharedLoops chain = chain_of(rows_, product.loops);
-    NestTiler tiler(p_, chain, {{product.variable, product.reduction}},
-                    {product.loops.back(), rows_.loop, shape_, false, used_, rows_.start,
-                     rows_.around.size()});
+    const std::map<Symbol, TiledReduction> reductions = {{product.variable, product.reduction}};
+    const std::int64_t width = lanes_of(reductions, amounts_.vector_bytes) * amounts_.vectors;
+    NestTiler tiler(p_, chain, reductions,
+                    {product.loops.back(), rows_.loop, rows_.height, width, false, used_,
+                     rows_.start, rows_.around.size()});
     const Expr first(tiler.vector_start());
     const Span lanes{product.loops.back().variable, first, first + (tiler.width() - 1)};
     Conditions of_tile;
@@ -192,7 +191,8 @@ class RowTiler {
     Body nest = tiler.run_for_rows(of_tile, ahead);
     for (const Condition& c : tiler.demands())
       if (std::ranges::find(demands_, c) == demands_.end()) demands_.push_back(c);
-    steps_.push_back(tiler.step());
+    effects_.push_back(
+        fmt::format("{} {}, {}", product.loops.back().variable.name(), width, tiler.effect()));
     return nest;
   }
 
@@ -203,20 +203,19 @@ class RowTiler {
   LoopProgram& p_;
   std::set<std::string> used_;
   const RowLoop rows_;
-  const RegisterShape shape_;
+  const RowTileAmounts amounts_;
   std::map<std::string, std::string> arrays_;
   std::vector<Part> parts_;
   Conditions demands_;
-  std::vector<std::string> steps_;
+  std::vector<std::string> effects_;
 };
 
 }  // namespace
 
 std::optional<RowTile> tiled_rows(LoopProgram& p, const Loop& rows,
                                   const std::vector<const Loop*>& around,
-                                  const std::set<std::string>& own, const RegisterShape& shape,
-                                  std::set<std::string> used) {
-  return RowTiler(p, rows, around, shape, std::move(used)).run(own);
+                                  const std::set<std::string>& own, const RowTileAmounts& amounts) {
+  return RowTiler(p, rows, around, amounts).run(own);
 }
 
 }  // namespace mote

@@ -12,14 +12,19 @@ namespace mote {
 struct RowTile {
   Body body;  ///< takes the place of the loop over rows
   Conditions demands;
-  std::string step;
+  std::string effect;
 };
 
-/// `own` are the temporaries that each row fills before it reads them; no name in `used` is given
-/// to anything. Returns nullopt if there is no such reduction. Throws CannotTile.
+struct RowTileAmounts {
+  std::int64_t height;  ///< rows of a tile
+  int vectors;          ///< in each row
+  int vector_bytes;
+};
+
+/// `own` are the temporaries that each row fills before it reads them. Returns nullopt if there is
+/// no such reduction. Throws CannotTile.
 std::optional<RowTile> tiled_rows(LoopProgram& p, const Loop& rows,
                                   const std::vector<const Loop*>& around,
-                                  const std::set<std::string>& own, const RegisterShape& shape,
-                                  std::set<std::string> used);
+                                  const std::set<std::string>& own, const RowTileAmounts& amounts);
 
 }  // namespace mote

@@ -18,6 +18,7 @@
 #include "schedule/combine.h"
 #include "schedule/iterations.h"
 #include "schedule/sign.h"
+#include "schedule/take.h"
 
 namespace mote {
 namespace {
@@ -73,7 +74,9 @@ std::optional<Loop> rest_of(Loop loop, const std::vector<Prefix>& carried) {
 
 class Scan {
  public:
-  explicit Scan(LoopProgram& p) : p_(p), facts_(with_upper_bounds(*p.source)) {}
+  /// Carries values along one loop only, or along any (null).
+  Scan(LoopProgram& p, const std::string* only)
+      : p_(p), only_(only), facts_(with_upper_bounds(*p.source)) {}
 
   /// Applies the step to the body; `iteration` is the variable of the loop around it.
   void run(Body& body, const std::string& iteration) {
@@ -98,7 +101,8 @@ class Scan {
   std::optional<Body> carry(const Stmt& s, const std::string& iteration) {
     const Loop* along = as_loop(s);
     if (along == nullptr || along->begin != Expr(0) || along->step != Expr(1) ||
-        along->end.has_load())
+        along->end.has_load() || (only_ != nullptr && along->variable.name() != *only_) ||
+        why_not_serial(s))
       return std::nullopt;
     const std::vector<const Loop*> chain = perfect_chain(*along);
     const Prefixes found = prefixes_in(chain.back()->body, *along);
@@ -182,6 +186,7 @@ class Scan {
       return position + flip * (along.end - 1 - 2 * position);
     };
     Body nest;
+    std::vector<std::string> effects;
     Loop moved{n, 0, along.end, 1, {}, {}};
     for (std::size_t k = 0; k < body.size(); ++k) {
       const auto found = prefixes.find(k);
@@ -192,11 +197,12 @@ class Scan {
       for (const Prefix& prefix : found->second) {
         open(prefix.terms.accumulators, iteration, nest);
         add_terms(prefix, Expr(n), element(Expr(n) - prefix.gap), moved.body);
-        steps.push_back({n, step(prefix, along)});
+        effects.push_back(effect(prefix));
       }
       if (auto rest = rest_of(*as_loop(body[k]), found->second))
         moved.body.push_back({*std::move(rest)});
     }
+    steps.push_back({n, {{StepKind::scan, {{name}}}, fmt::format("{}", fmt::join(effects, "; "))}});
     substitute(moved.body, along.variable, element(Expr(n)));
     rewrite_values(moved.body, [this](const Value& v) { return on_tensor(v); });
     nest.push_back({std::move(moved)});
@@ -251,7 +257,7 @@ class Scan {
                : v;
   }
 
-  static std::string step(const Prefix& prefix, const Loop& along) {
+  static std::string effect(const Prefix& prefix) {
     std::vector<std::string> names;
     for (const Accumulator& a : prefix.terms.accumulators) names.push_back(a.name);
     const Expr& flip = prefix.flip;
@@ -259,19 +265,20 @@ class Scan {
                                   : flip == Expr(1)
                                       ? ", backwards"
                                       : fmt::format(", backwards where {} is 1", flip.to_string());
-    return fmt::format("scan {} along {}{}, carrying {}", prefix.terms.variable.name(),
-                       along.variable.name(), backwards, fmt::join(names, " and "));
+    return fmt::format("carries {} of {}{}", fmt::join(names, " and "),
+                       prefix.terms.variable.name(), backwards);
   }
 
   LoopProgram& p_;
+  const std::string* only_;
   const Facts facts_;
   std::set<std::string> carried_;  ///< accumulators that are now tensors
 };
 
 }  // namespace
 
-std::vector<Scanned> scan_prefixes(LoopProgram& p) {
-  Scan scan(p);
+std::vector<Scanned> scan_prefixes(LoopProgram& p, const std::string* along) {
+  Scan scan(p, along);
   scan.run(p.body, "");
   return scan.steps;
 }

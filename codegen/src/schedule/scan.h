@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "mote/base/export.h"
-#include "mote/codegen/loops.h"
+#include "mote/codegen/schedule.h"
 
 namespace MOTE_API mote {
 
 struct Scanned {
-  Symbol variable;  ///< variable of the loop along which it is carried
-  std::string step;
+  Symbol variable;  ///< variable, after the step, of the loop along which values are carried
+  TakenStep step;
 };
 
 /// Turns `for n in 0..N { for c { for k in 0..N with s { s += n - k >= e ? f(k, c) : 0 } y[n, c] =
@@ -22,7 +22,7 @@ struct Scanned {
 /// the sign may depend on a parameter, as in (1 - 2*$reverse)*(n - k) >= e. The inequality may also
 /// stand in limits of the loop over k. It handles sums, products, maxima and minima, with e >= 0
 /// over sizes and parameters, f without n, and independent iterations of n and c. Returns the steps
-/// taken.
-std::vector<Scanned> scan_prefixes(LoopProgram& p);
+/// taken: along that loop, or along any (null).
+std::vector<Scanned> scan_prefixes(LoopProgram& p, const std::string* along = nullptr);
 
 }  // namespace mote

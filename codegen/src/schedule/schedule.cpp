@@ -10,21 +10,15 @@
 #include <functional>
 
 #include "ir/dependence.h"
-#include "mote/codegen/passes.h"
+#include "mote/base/error.h"
 #include "passes/conditions.h"
-#include "schedule/combine.h"
-#include "schedule/hoist.h"
 #include "schedule/innermost.h"
-#include "schedule/interchange.h"
 #include "schedule/iterations.h"
-#include "schedule/jam.h"
 #include "schedule/keep.h"
 #include "schedule/paths.h"
-#include "schedule/positions.h"
 #include "schedule/register_tile.h"
 #include "schedule/scan.h"
-#include "schedule/slide.h"
-#include "schedule/threads.h"
+#include "schedule/take.h"
 #include "schedule/unit_strides.h"
 
 namespace mote {
@@ -34,54 +28,48 @@ namespace {
 constexpr std::int64_t kTile = 256;
 /// The elements of a tile whose rows are read once: longer parts of a row are read faster.
 constexpr std::int64_t kWideTile = 1024;
+/// The number of iterations of an innermost loop that one thread takes together.
+constexpr std::int64_t kChunk = 4096;
 
-/// Returns true if the accumulators of outer loops that the loop folds into have lanes, and lanes
-/// pay off: they do not for a short loop with limits of its own in each iteration.
-bool can_fold_outward(const LoopProgram& p, const Loop& loop) {
-  const std::set<std::string> outer = outer_folds(loop);
-  if (outer.empty()) return true;
-  if (mentions_loop(loop.begin) || mentions_loop(loop.end)) return false;
-  bool all = true;
-  for_each(p.body, [&](const Stmt& s) {
-    if (const Loop* l = as_loop(s))
-      for (const Accumulator& a : l->accumulators)
-        all = all && (!outer.contains(a.name) || has_lanes(a));
-  });
-  return all;
+std::vector<std::string> names_of_loops(const LoopProgram& p, const std::vector<Path>& paths) {
+  std::vector<std::string> names;
+  for (const Path& path : paths) names.push_back(as_loop(at(p, path))->variable.name());
+  return names;
 }
 
-// ---- simd: the innermost loops over adjacent elements.
+/// Runs every loop in vectors that can; either the version or the loop asks for the strides.
+/// Reads may go on by `widest` elements from one iteration to the next, where it is given.
+void mark_simd(Version& v, StepKind who, const ScheduleOptions& options, std::int64_t widest = -1) {
+  for (const std::string& loop : names_of_loops(v.program, loops_of(v.program)))
+    if (!take(v, {who, {{loop, widest}}}, options) && v.name.empty()) v.name = "simd_" + loop;
+}
 
-/// The part of a schedule that asks for the strides that let loops run in vectors.
-enum class Asks : std::uint8_t { version, loop };
+// ---- threads: the outermost loops, including those under conditions.
 
-/// Reads may go on by `widest` elements from one iteration to the next.
-void mark_simd(Version& v, Asks who, std::int64_t widest = 1) {
-  LoopProgram& p = v.program;
-  for (const Path& path : loops_of(p)) {
-    Stmt& s = at(p, path);
-    Loop& loop = *as_loop(s);
-    if (holds_loop(loop.body) || loop.step != Expr(1) || loop.kind != LoopKind::serial) continue;
-    if (!std::ranges::all_of(loop.accumulators, has_lanes) || !can_fold_outward(p, loop)) continue;
-    const auto needed = adjacency(p, s, widest);
-    if (!needed || !are_compatible(p.strides, needed->strides)) continue;
-    if (who == Asks::version && !needed->ones.empty()) continue;
-    const auto own = independent_iterations(p, s);
-    if (!own || !own->empty()) continue;
-    if (who == Asks::version) {
-      add_missing(p.strides, needed->strides);
-    } else {
-      loop.adjacent_under = needed->strides;
-      std::erase_if(loop.adjacent_under, [&](const KnownStride& k) {
-        return std::ranges::find(p.strides, k) != p.strides.end();
-      });
-      loop.adjacent_under_ones = needed->ones;
-    }
-    loop.kind = LoopKind::simd;
-    const bool folds = !loop.accumulators.empty() || !outer_folds(loop).empty();
-    if (v.name.empty()) v.name = "simd_" + loop.variable.name();
-    v.steps.push_back(
-        fmt::format("simd {}{}", loop.variable.name(), folds ? ", accumulators by lanes" : ""));
+/// Returns true if threads share parts of the loop: it is innermost, and may be long.
+bool is_shared_by_parts(const Loop& loop) { return !holds_loop(loop.body) && loop.step == Expr(1); }
+
+/// Returns the variable of the loop whose body holds the loop.
+std::string loop_around(const LoopProgram& p, const std::string& loop) {
+  Path path = *find_loop(p, loop);
+  path.pop_back();
+  return as_loop(at(p, path))->variable.name();
+}
+
+void share_outermost(Version& v, const ScheduleOptions& options) {
+  for (const std::string& first : names_of_loops(v.program, outermost_loops(v.program))) {
+    LoopProgram& p = v.program;
+    const Path path = *find_loop(p, first);
+    const auto shared = shared_loops(p, at(p, path));
+    if (!shared) continue;
+    Step threads{StepKind::threads, {}};
+    for (const Loop* loop : shared->loops) threads.targets.push_back({loop->variable.name()});
+    const std::string last = threads.targets.back().name;
+    if (is_shared_by_parts(*shared->loops.back()) && shared->own.empty() &&
+        !take(v, {StepKind::split, {{last, kChunk}}}, options))
+      threads.targets.back().name = loop_around(p, last);
+    mark_shared(p, path, threads.targets, shared->own);
+    v.steps.push_back({std::move(threads), ""});
   }
 }
 
@@ -102,58 +90,60 @@ std::ptrdiff_t passes_over_rows(const Body& body) {
   return std::ranges::count_if(body, [](const Stmt& s) { return nested_body(s) != nullptr; });
 }
 
-bool move_inward(Version& v) {
+bool move_inward(Version& v, const ScheduleOptions& options) {
   for (const Path& path : loops_of(v.program)) {
     const Loop& loop = *as_loop(at(v.program, path));
     const bool only_nests = loop.body.size() == 1 && as_loop(loop.body[0]) != nullptr &&
                             as_loop(loop.body[0])->accumulators.empty();
     if (!holds_loop(loop.body) || only_nests || !runs_over_last_axis(v.program, loop)) continue;
-    std::string step;
     const std::int64_t tile = passes_over_rows(loop.body) > 1 ? kTile : kWideTile;
-    auto moved = moved_inward(v.program, at(v.program, path), tile, step);
-    if (!moved) continue;
-    at(v.program, path) = *std::move(moved);
-    v.steps.push_back(step);
-    return true;
+    if (!take(v, {StepKind::inward, {{loop.variable.name(), tile}}}, options)) return true;
   }
   return false;
 }
 
 // ---- innermost: another loop than the last is the one of adjacent results.
 
-/// A step that takes a loop of the nest `s` innermost.
-using Taking = std::function<std::optional<Innermost>(LoopProgram& p, const Stmt& s,
-                                                      std::set<std::string>& used)>;
-
-/// Takes loops innermost in the nests at top level; returns false if there is no nest for it.
-bool take_innermost(Version& v, const Taking& taking) {
-  Body body;
+/// Takes a loop innermost in each nest at top level: the innermost that can be taken among those
+/// that demand sizes of 1, or among the others. Returns false if there is no nest for it.
+bool take_innermost(Version& v, const ScheduleOptions& options, bool demands_ones) {
   bool found = false;
-  std::set<std::string> used;
-  for (std::size_t k = 0; k < v.program.body.size(); ++k) {
-    auto taken = taking(v.program, v.program.body[k], used);
-    if (!taken || !are_compatible(v.program.strides, {taken->adjacent})) {
-      body.push_back(v.program.body[k]);
-      continue;
+  for (const std::string& nest : names_of_loops(v.program, outermost_loops(v.program))) {
+    LoopProgram& p = v.program;
+    const Path path = *find_loop(p, nest);
+    if (path.size() > 1) continue;
+    const auto chain = shared_loops(p, at(p, path));
+    if (!chain) continue;
+    for (auto loop = chain->loops.rbegin(); loop != chain->loops.rend(); ++loop) {
+      const std::vector<TensorDecl> before = p.tensors;
+      auto taken = taken_innermost(p, *chain, **loop, {kTile, options.least_iterations});
+      auto* inner = std::get_if<Innermost>(&taken);
+      const bool is_wanted = inner != nullptr && demands_ones == (inner->demands.size() > 1);
+      if (is_wanted && !put_innermost(p, path, *inner)) {
+        v.steps.push_back(inner->step);
+        found = true;
+        break;
+      }
+      p.tensors = before;
+      if (is_wanted) break;
     }
-    found = true;
-    std::ranges::move(taken->body, std::back_inserter(body));
-    add_missing(v.program.strides, {taken->adjacent});
-    add_missing(v.program.demands, taken->demands);
-    v.steps.push_back(taken->step);
   }
-  v.program.body = std::move(body);
   return found;
 }
 
 // ---- versions
 
+Version native(const LoopProgram& p) {
+  Version v{"", {}, p};
+  v.program.native = true;
+  return v;
+}
+
 /// Returns the version that all others start from; `scans` gets the variables along which a value
 /// is carried.
-Version native(const LoopProgram& p, std::vector<Symbol>& scans) {
-  Version v{"", {"accumulate natively"}, p};
-  v.program.native = true;
-  for (std::string& step : keep_in_outputs(v.program)) v.steps.push_back(std::move(step));
+Version start_of(const LoopProgram& p, std::vector<Symbol>& scans) {
+  Version v = native(p);
+  v.steps = keep_in_outputs(v.program);
   for (Scanned& scanned : scan_prefixes(v.program)) {
     v.steps.push_back(std::move(scanned.step));
     scans.push_back(scanned.variable);
@@ -163,22 +153,19 @@ Version native(const LoopProgram& p, std::vector<Symbol>& scans) {
 
 /// Makes the version with rows require rows that are contiguous along the scans. It is then tried
 /// before the version with tiles across the rows, which may be one element wide.
-void rely_on_rows(Version& rows, const std::vector<Symbol>& scans) {
-  for (const Symbol v : scans)
-    for (const KnownStride& k : strides_along(rows.program, v))
-      if (are_compatible(rows.program.strides, {k})) add_missing(rows.program.strides, {k});
+void rely_on_rows(Version& rows, const std::vector<Symbol>& scans, const ScheduleOptions& options) {
+  for (const Symbol v : scans) (void)take(rows, {StepKind::adjacent, {{v.name()}}}, options);
   if (!rows.program.strides.empty()) rows.name = "scan_" + scans.front().name();
 }
 
 /// Adds the version, and those in which one input repeats along the innermost axis.
-void add_with_repeats(const Version& v, std::vector<Version>& versions) {
+void add_with_repeats(const Version& v, std::vector<Version>& versions,
+                      const ScheduleOptions& options) {
   versions.push_back(v);
   for (const KnownStride& zero : repeatable(v.program, v.program.strides)) {
     Version repeated = v;
-    for (KnownStride& k : repeated.program.strides)
-      if (k.tensor == zero.tensor && k.axis == zero.axis) k = zero;
+    if (take(repeated, {StepKind::repeat, {{zero.tensor, zero.axis}}}, options)) continue;
     repeated.name += "_repeat_" + zero.tensor;
-    repeated.steps.push_back("repeat " + zero.tensor);
     versions.push_back(std::move(repeated));
   }
 }
@@ -212,8 +199,8 @@ std::vector<Version> tiled(const Version& start, const ScheduleOptions& options)
       v.name = fmt::format("tile_{}{}", shape.vector_bytes,
                            axis == VectorAxis::innermost ? "_innermost" : "");
       v.steps.insert(v.steps.end(), steps.begin(), steps.end());
-      mark_simd(v, Asks::loop);
-      share_among_threads(v);
+      mark_simd(v, StepKind::simd_if_adjacent, options);
+      share_outermost(v, options);
       found.push_back(std::move(v));
     }
   }
@@ -227,14 +214,10 @@ std::vector<Version> slid(const Version& start, const ScheduleOptions& options) 
   if (start.program.body.size() != 1) return found;
   for (const std::int64_t stride : {1, 2}) {
     Version v = start;
-    const auto taking = [&](LoopProgram& p, const Stmt& s, std::set<std::string>& used) {
-      return slid_inward(p, s, {kTile, options.least_iterations}, stride, used);
-    };
-    if (!take_innermost(v, taking)) continue;
+    if (take(v, {StepKind::slide, {{"", stride}}}, options)) continue;
     v.name = fmt::format("slide_by_{}", stride);
-    v.program = tighten(std::move(v.program));
-    mark_simd(v, Asks::version, stride);
-    share_among_threads(v);
+    mark_simd(v, StepKind::simd_apart, options, stride);
+    share_outermost(v, options);
     found.push_back(std::move(v));
   }
   return found;
@@ -245,18 +228,17 @@ std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>&
                                 const ScheduleOptions& options, bool is_tiled) {
   std::vector<Version> found;
   Version rows = start;
-  mark_simd(rows, Asks::version);
-  share_among_threads(rows);
+  mark_simd(rows, StepKind::simd, options);
+  share_outermost(rows, options);
   Version columns = start;
-  if (move_inward(columns)) {
-    mark_simd(columns, Asks::version);
-    share_among_threads(columns);
-    if (!is_tiled)
-      for (std::string& step : jam_rows(columns.program, options.rows))
-        columns.steps.push_back(std::move(step));
+  if (move_inward(columns, options)) {
+    mark_simd(columns, StepKind::simd, options);
+    share_outermost(columns, options);
+    if (!is_tiled) (void)take(columns, {StepKind::jam, {{"", options.rows}}}, options);
   }
-  if (rows.program.strides.empty() && !columns.program.strides.empty()) rely_on_rows(rows, scans);
-  if (!rows.program.strides.empty()) add_with_repeats(rows, found);
+  if (rows.program.strides.empty() && !columns.program.strides.empty())
+    rely_on_rows(rows, scans, options);
+  if (!rows.program.strides.empty()) add_with_repeats(rows, found, options);
   const bool differs = columns.program.strides != rows.program.strides;
   if (!columns.program.strides.empty() && differs) {
     if (columns.name == rows.name) columns.name += "_inward";
@@ -266,35 +248,90 @@ std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>&
   for (const bool demands_ones : {true, false}) {
     Version other = start;
     if (is_tiled && !demands_ones) break;
-    const auto taking = [&](LoopProgram& p, const Stmt& s, std::set<std::string>& used) {
-      return taken_innermost(p, s, {kTile, options.least_iterations}, demands_ones, used);
-    };
-    if (!take_innermost(other, taking)) continue;
+    if (!take_innermost(other, options, demands_ones)) continue;
     other.name = demands_ones ? "innermost_of_ones" : "innermost";
-    mark_simd(other, Asks::loop);
-    share_among_threads(other);
+    mark_simd(other, StepKind::simd_if_adjacent, options);
+    share_outermost(other, options);
     found.push_back(std::move(other));
   }
   return found;
 }
 
+/// Returns the variables of the loops of threads that hold the loop; of all of them if it has no
+/// name.
+std::vector<std::string> threads_around(const LoopProgram& p, const std::string& loop) {
+  std::vector<std::string> around;
+  if (loop.empty())
+    for (const Path& path : loops_of(p))
+      if (as_loop(at(p, path))->kind == LoopKind::threads)
+        around.push_back(as_loop(at(p, path))->variable.name());
+  const auto found = find_loop(p, loop);
+  for (std::size_t depth = 1; found && depth < found->size(); ++depth) {
+    const Path above(found->begin(), found->begin() + static_cast<std::ptrdiff_t>(depth));
+    const Loop* l = as_loop(at(p, above));
+    if (l != nullptr && l->kind == LoopKind::threads) around.push_back(l->variable.name());
+  }
+  return around;
+}
+
+/// Takes the step, unless it leaves a loop that threads share without a proof that its iterations
+/// are independent; then v is not as it was.
+Refusal take_by_hand(Version& v, const Step& step, const ScheduleOptions& options) {
+  const auto around = threads_around(v.program, step.targets.front().name);
+  if (auto why = take(v, step, options)) return why;
+  for (const std::string& loop : around)
+    if (find_loop(v.program, loop) && !independent_iterations(v.program, at(v.program, *find_loop(v.program, loop))))
+      return fmt::format(
+          "the iterations of {}, which threads share, would not be known to be "
+          "independent any more",
+          loop);
+  return std::nullopt;
+}
+
 }  // namespace
+
+Version scheduled_by(const LoopProgram& p, std::span<const Step> steps,
+                     const ScheduleOptions& options) {
+  Version v = native(p);
+  for (const Step& step : steps) {
+    Refusal why = take_by_hand(v, step, options);
+    if (!why) continue;
+    if (*why == kDependent)
+      why = why_dependent(v.program, at(v.program, *find_loop(v.program, step.targets[0].name)));
+    throw Error(fmt::format("{}: step '{}' cannot be taken: {}", p.name, to_string(step), *why));
+  }
+  const auto is_in_registers = [](const TensorDecl& t) {
+    return t.memory == TensorMemory::registers;
+  };
+  if (std::ranges::none_of(v.program.tensors, is_in_registers)) v.program.vector_bytes = 0;
+  return v;
+}
+
+Schedule schedule_by(const LoopProgram& p, std::span<const Step> steps,
+                     const ScheduleOptions& options) {
+  Schedule s{{scheduled_by(p, steps, options)}};
+  const LoopProgram& own = s.versions.front().program;
+  if (own.strides.empty() && own.demands.empty()) return s;
+  s.versions.front().name = "by_hand";
+  s.versions.push_back(native(p));
+  share_outermost(s.versions.back(), options);
+  return s;
+}
 
 Schedule schedule(const LoopProgram& p, const ScheduleOptions& options) {
   std::vector<Symbol> scans;
-  const Version start = native(p, scans);
+  const Version start = start_of(p, scans);
   Schedule s{tiled(start, options)};
   const bool is_tiled = !s.versions.empty();
   std::ranges::move(slid(start, options), std::back_inserter(s.versions));
   Version lanes = start;
-  for (std::string& step : find_positions(lanes.program)) lanes.steps.push_back(std::move(step));
+  (void)take(lanes, {StepKind::positions, {{"", -1}}}, options);
   std::ranges::move(on_strides(lanes, scans, options, is_tiled), std::back_inserter(s.versions));
   put_demanding_first(s.versions);
   Version any = start;
-  share_among_threads(any);
+  share_outermost(any, options);
   s.versions.push_back(std::move(any));
-  for (Version& v : s.versions)
-    for (std::string& step : hoist_conditions(v.program)) v.steps.push_back(std::move(step));
+  for (Version& v : s.versions) (void)take(v, {StepKind::hoist, {{"", -1}}}, options);
   return s;
 }
 
@@ -314,7 +351,12 @@ std::string to_string(const Schedule& s) {
     out +=
         fmt::format("{}version {}, {}\n", out.empty() ? "" : "\n", v.name.empty() ? "any" : v.name,
                     strides.empty() ? "for all other calls" : "where " + strides);
-    for (const std::string& step : v.steps) out += "  step: " + step + "\n";
+    std::vector<Step> steps;
+    for (const TakenStep& taken : v.steps) steps.push_back(taken.step);
+    if (!steps.empty()) out += fmt::format("  steps: {}\n", to_string(steps));
+    for (const TakenStep& taken : v.steps)
+      if (!taken.effect.empty())
+        out += fmt::format("  {}: {}\n", to_string(taken.step), taken.effect);
     out += to_string(v.program);
   }
   return out;

@@ -50,11 +50,11 @@ class Slider {
       std::vector<LoopRange> outer;
       for (const Loop* l : chain_.loops)
         if (l != &loop_) outer.push_back({l->variable, l->begin, l->end});
-      Innermost taken{in_loops(outer, std::move(inner)), *adjacent_, {}, ""};
+      Innermost taken{in_loops(outer, std::move(inner)), *adjacent_, {}, {}};
       for (const auto& [parameter, value] : known_)
         taken.demands.push_back({Condition::Kind::zero, Expr(parameter) - value});
       taken.demands.push_back({Condition::Kind::nonneg, loop_.end - loop_.begin - tile.least});
-      taken.step = fmt::format("slide {} by {} inside {}, by tiles of {}: {}", v_.name(), stride_,
+      taken.step.effect = fmt::format("{} by {} inside {}, by tiles of {}: {}", v_.name(), stride_,
                                turned_.empty() ? "its window" : turned_, tile.most, tiler.arrays());
       return taken;
     } catch (const CannotTile&) {

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/threads.h"
-
+// One step of a schedule: shares the iterations of a loop, and of those directly below it, among
+// threads. What an iteration fills before it reads becomes its own.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "ir/dependence.h"
 #include "passes/conditions.h"
 #include "schedule/iterations.h"
-#include "schedule/paths.h"
+#include "schedule/take.h"
 
 namespace mote {
 namespace {
-
-/// The number of iterations of an innermost loop that one thread takes together.
-constexpr std::int64_t kChunk = 4096;
 
 Expr rounds_of(const Loop& loop) {
   const Expr extent = loop.end - loop.begin;
@@ -32,61 +30,61 @@ Expr work_in(const Body& body) {
   return chosen == nullptr ? Expr(1) : rounds_of(*chosen) * work_in(chosen->body);
 }
 
-/// Splits the loop into one over parts of its range that holds one over the iterations of a part.
-std::string split(LoopProgram& p, Stmt& s) {
-  Loop& loop = *as_loop(s);
-  const Symbol start(SymbolKind::loop, fresh_name(p, loop.variable.name() + "_start"));
-  Loop outer{start, loop.begin, loop.end, Expr(kChunk), {}, {}};
-  loop.begin = Expr(start);
-  loop.end = min(Expr(start) + Expr(kChunk), outer.end);
-  std::string step = fmt::format("split {} by {}", loop.variable.name(), kChunk);
-  outer.body.push_back(s);
-  s = {std::move(outer)};
-  return step;
+bool is_in_threads(const LoopProgram& p, const Path& path) {
+  for (std::size_t depth = 1; depth < path.size(); ++depth) {
+    const Path above(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(depth));
+    const Loop* loop = as_loop(at(p, above));
+    if (loop != nullptr && loop->kind == LoopKind::threads) return true;
+  }
+  return false;
 }
 
-/// Marks the chain of loops from `first` down whose iterations threads may share.
-void share_chain(Version& v, const Path& first) {
-  LoopProgram& p = v.program;
-  const auto shared = shared_loops(p, at(p, first));
-  if (!shared) return;
-  Expr work = 1;
-  std::vector<std::string> names;
-  for (const Loop* loop : shared->loops) {
-    work = work * rounds_of(*loop);
-    names.push_back(loop->variable.name());
-  }
-  Path path = first;
-  path.resize(first.size() + names.size() - 1, 0);
-  Loop& last = *as_loop(at(p, path));
-  work = work * work_in(last.body);
-  if (!holds_loop(last.body) && last.step == Expr(1) && shared->own.empty()) {
-    v.steps.push_back(split(p, at(p, path)));
-    names.back() = as_loop(at(p, path))->variable.name();
-  }
-  for (TensorDecl& t : p.tensors)
-    if (shared->own.contains(t.name) && t.scope.empty()) t.scope = names.back();
-  Loop& outermost = *as_loop(at(p, first));
-  mark_threads(outermost, names.size());
-  outermost.work = work;
-  v.steps.push_back(fmt::format("threads {}", fmt::join(names, ", ")));
-}
-
-/// Marks the outermost loops of the body.
-void mark_outermost(Version& v, const Body& body, const Path& above) {
-  for (std::size_t k = 0; k < body.size(); ++k) {
-    Path path = above;
-    path.push_back(k);
-    if (as_loop(body[k]) != nullptr) {
-      share_chain(v, path);
-    } else if (const auto* branch = std::get_if<If>(&body[k].kind)) {
-      mark_outermost(v, Body(branch->body), path);
-    }
-  }
+bool holds_threads(const Loop& loop) {
+  return loop.kind == LoopKind::threads || !first_of_threads(loop.body).empty();
 }
 
 }  // namespace
 
-void share_among_threads(Version& v) { mark_outermost(v, Body(v.program.body), {}); }
+void mark_shared(LoopProgram& p, const Path& first, const std::vector<StepTarget>& loops,
+                 const std::set<std::string>& own) {
+  Expr work = 1;
+  std::set<std::string> variables;
+  Path path = first;
+  for (std::size_t k = 0; k < loops.size(); ++k) {
+    if (k > 0) path.push_back(0);
+    work = work * rounds_of(*as_loop(at(p, path)));
+    variables.insert(loops[k].name);
+  }
+  work = work * work_in(as_loop(at(p, path))->body);
+  for (TensorDecl& t : p.tensors)
+    if (own.contains(t.name) && (t.scope.empty() || variables.contains(t.scope)))
+      t.scope = loops.back().name;
+  Loop& outermost = *as_loop(at(p, first));
+  mark_threads(outermost, loops.size());
+  outermost.work = work;
+}
+
+Refusal share_among_threads(LoopProgram& p, const Path& first,
+                            const std::vector<StepTarget>& loops) {
+  const Stmt& s = at(p, first);
+  if (is_in_threads(p, first) || holds_threads(*as_loop(s)))
+    return "threads share the iterations of a loop around it, or in it, already";
+  const auto shared = shared_loops(p, s);
+  if (!shared) return kDependent;
+  Path path = first;
+  for (std::size_t k = 0; k < loops.size(); ++k) {
+    const std::string& name = loops[k].name;
+    if (k == shared->loops.size() || shared->loops[k]->variable.name() != name)
+      return fmt::format(
+          "{} is not the only statement of {}, with limits that do not change and iterations that "
+          "are independent",
+          name, loops[k == 0 ? 0 : k - 1].name);
+    if (shared->loops[k]->kind != LoopKind::serial)
+      return fmt::format("{} has a kind already; a simd loop may be split first", name);
+    if (k > 0) path.push_back(0);
+  }
+  mark_shared(p, first, loops, *independent_iterations(p, at(p, path)));
+  return std::nullopt;
+}
 
 }  // namespace mote

@@ -13,14 +13,20 @@
 namespace mote {
 namespace {
 
+ScheduleOptions schedule_options(const Resolved& op) {
+  return {.may_multiply_padding = op.record != nullptr && may_multiply_padding(*op.record)};
+}
+
 std::string text_of(const LoopProgram& loops, const Resolved& op, const EmitOptions& how,
                     bool gen) {
-  if (!gen) return emit_c(loops, how);
-  const bool pads = op.record != nullptr && may_multiply_padding(*op.record);
-  return emit_c(schedule(loops, {.may_multiply_padding = pads}), how);
+  return gen ? emit_c(schedule(loops, schedule_options(op)), how) : emit_c(loops, how);
 }
 
 }  // namespace
+
+Schedule kernel_schedule(const Resolved& op) {
+  return schedule(loops_of(op), schedule_options(op));
+}
 
 std::string kernel_function(const Resolved& op) { return "mote_" + instance_name(op); }
 
@@ -42,8 +48,10 @@ std::string kernel_c(const Resolved& op, const KernelOptions& options) {
     how.opening += emit_c_choice(whole, {call.loops, own.function, call.outputs});
   }
   for (const std::string& input : optional_inputs(op, calls)) how.nullable.push_back(input);
-  const std::string text =
-      prototypes + (prototypes.empty() ? "" : "\n") + text_of(whole, op, how, options.gen) + parts;
+  const std::string own =
+      options.steps ? emit_c(schedule_by(whole, *options.steps, schedule_options(op)), how)
+                    : text_of(whole, op, how, options.gen);
+  const std::string text = prototypes + (prototypes.empty() ? "" : "\n") + own + parts;
   if (!options.standalone) return text;
   const std::string helpers = emit_c_helpers(called);
   return (options.gen ? emit_c_gen_includes() : emit_c_includes()) + "\n" + helpers +

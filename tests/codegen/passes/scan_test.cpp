@@ -16,11 +16,12 @@ namespace {
 
 using namespace test;
 
-/// Returns the scan steps of the last version.
+/// Returns the scan steps of the last version, and what they carry.
 std::vector<std::string> scans(const Schedule& s) {
   std::vector<std::string> found;
-  for (const std::string& step : s.versions.back().steps)
-    if (step.starts_with("scan")) found.push_back(step);
+  for (const TakenStep& taken : s.versions.back().steps)
+    if (taken.step.kind == StepKind::scan)
+      found.push_back(to_string(taken.step) + ": " + taken.effect);
   return found;
 }
 
@@ -42,7 +43,7 @@ TEST(Scan, Cumsum) {
 
 TEST(Scan, GradientOfCumsumRunsTheOtherWay) {
   EXPECT_EQ(scans(scheduled(compiled_record(*gradient_of(find_op("cumsum"))))),
-            Steps{"scan n2 along n, backwards where 1 - $reverse is 1, carrying sum"});
+            Steps{"scan n: carries sum of n2, backwards where 1 - $reverse is 1"});
 }
 
 /// The number of iterations is not quadratic in N, in any version.
@@ -82,35 +83,35 @@ TEST_P(ScanForms, AreCarried) { EXPECT_EQ(scans_of(op_of(GetParam())), Steps{Get
 
 constexpr Form kCarried[] = {
     {"inclusive", "output y = sum[3](where(iota(i1 - i3 over P) >= 0, x[i0, i3, i2 over P], 0))",
-     "scan k along n, carrying sum"},
+     "scan n: carries sum of k"},
     {"exclusive", "output y = sum[3](where(iota(i1 - i3 over P) > 0, x[i0, i3, i2 over P], 0))",
-     "scan k along n, carrying sum"},
+     "scan n: carries sum of k"},
     {"with_a_gap",
      "output y = sum[3](where(iota(i1 - i3 - $gap over P) >= 0, x[i0, i3, i2 over P], 0))",
-     "scan k along n, carrying sum"},
+     "scan n: carries sum of k"},
     {"what_is_behind",
      "output y = sum[3](where(iota(i3 - i1 over P) >= 2, x[i0, i3, i2 over P], 0))",
-     "scan k along n, backwards, carrying sum"},
+     "scan n: carries sum of k, backwards"},
     {"either_way_with_a_gap",
      "output y = sum[3](where(iota((2*$back - 1)*(i1 - i3) - $gap over P) >= 0, "
      "x[i0, i3, i2 over P], 0))",
-     "scan k along n, backwards where 1 - $back is 1, carrying sum"},
+     "scan n: carries sum of k, backwards where 1 - $back is 1"},
     {"greatest", "output y = max[3](where(iota(i1 - i3 over P) >= 0, x[i0, i3, i2 over P], -inf))",
-     "scan k along n, carrying max"},
+     "scan n: carries max of k"},
     {"product", "output y = prod[3](where(iota(i3 - i1 over P) > 0, x[i0, i3, i2 over P], 1))",
-     "scan k along n, backwards, carrying prod"},
+     "scan n: carries prod of k, backwards"},
     {"between_other_things",
      "output y = z * sum[3](where(iota(i1 - i3 over P) >= 0, exp(x[i0, i3, i2 over P]), 0)) + x",
-     "scan k along n, carrying sum"},
+     "scan n: carries sum of k"},
     {"of_two_tensors",
      "output y = sum[3](where(iota(i1 - i3 over P) >= 0, x[i0, i3, i2 over P]*z[i0, i3, i2 over "
      "P], 0))",
-     "scan k along n, carrying sum"},
+     "scan n: carries sum of k"},
     {"of_sums",
      "input w f32[R, N, C, D]\n"
      "output y = x + sum[3, 4](where(iota((1 - 2*$back)*(i1 - i3) over P, D) >= 0, "
      "w[i0, i3, i2, i4 over P, D], 0))",
-     "scan k along n, backwards where $back is 1, carrying sum"},
+     "scan n: carries sum of k, backwards where $back is 1"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Scan, ScanForms, testing::ValuesIn(kCarried),
@@ -189,15 +190,15 @@ output y = s * t
 /// One loop over k folds both.
 TEST(Scan, CarriesEachAccumulatorByItsOwnInequality) {
   EXPECT_EQ(scans_of(fmt::format(kTwo, "i0 - i1", 1)),
-            (Steps{"scan k along n, carrying sum", "scan k along n, carrying max"}));
+            Steps{"scan n: carries sum of k; carries max of k"});
 }
 
 TEST(Scan, LeavesWhatRunsInAnotherDirectionThanTheFirst) {
-  EXPECT_EQ(scans_of(fmt::format(kTwo, "i1 - i0", 0)), Steps{"scan k along n, carrying sum"});
+  EXPECT_EQ(scans_of(fmt::format(kTwo, "i1 - i0", 0)), Steps{"scan n: carries sum of k"});
 }
 
 TEST(Scan, LeavesASumOverAllBesideIt) {
-  EXPECT_EQ(scans_of(fmt::format(kTwo, "i0 + i1", 0)), Steps{"scan k along n, carrying sum"});
+  EXPECT_EQ(scans_of(fmt::format(kTwo, "i0 + i1", 0)), Steps{"scan n: carries sum of k"});
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ TEST(Schedule, KeepsNothingInAnOutputWhereOtherElementsAreStillToBeRead) {
     const Schedule s = schedule(compile(program(
         "op kept\ninput x f32[R, N]\ne = exp(x)\ns = sum[1](e)\noutput y = " + last + "\n")));
     return std::ranges::any_of(s.versions.back().steps,
-                               [](const std::string& step) { return step.starts_with("keep"); });
+                               [](const TakenStep& t) { return t.step.kind == StepKind::keep; });
   };
   EXPECT_TRUE(keeps("e / s[i0 over R, N]"));
   EXPECT_FALSE(keeps("e / s[i0 over R, N] + x"));

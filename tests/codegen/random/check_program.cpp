@@ -13,9 +13,12 @@
 #include "mote/codegen/schedule.h"
 #include "mote/codegen/walk.h"
 #include "mote/oracle/exactness.h"
+#include "random_schedule.h"
 
 namespace mote::test {
 namespace {
+
+constexpr int kMaxSteps = 8;  // that are tried for one drawn schedule
 
 std::string text(const Number& n) {
   return n.is_real() ? fmt::format("{:.17g}", n.real()) : std::to_string(n.integer());
@@ -36,7 +39,7 @@ bool alike(const Number& a, const Number& b, bool any_zero) {
 
 std::optional<Mismatch> compare(const Program& p, const std::string& stage, const Trial& trial,
                                 const std::vector<Array>& expected, const std::vector<Array>& got) {
-  const bool any_zero = stage == "gen";
+  const bool any_zero = stage.starts_with("gen");
   if (got.size() != expected.size())
     return Mismatch{stage, fmt::format("{} outputs", got.size()), "", {}, {}, {}, trial};
   for (std::size_t o = 0; o < expected.size(); ++o) {
@@ -98,14 +101,24 @@ bool reads_an_output(const LoopProgram& p) {
   });
 }
 
-bool has_step(const Version& v, std::string_view word) {
-  return std::ranges::any_of(
-      v.steps, [&](const std::string& step) { return step.find(word) != std::string::npos; });
+bool runs_backwards(const TakenStep& taken) {
+  return taken.effect.find(", backwards") != std::string::npos;
 }
 
-/// Tiles in registers are small, so that sizes of trials are enough for them.
-ScheduleOptions small_tiles() {
-  return {.may_multiply_padding = true, .shapes = {{8, 1, 2}}, .least_iterations = 1, .rows = 2};
+/// Checks schedules that were drawn. Values that an f32 output keeps are rounded there, as they are
+/// in float.
+std::optional<Mismatch> check_drawn_schedules(Prepared& prepared) {
+  std::optional<Mismatch> found;
+  for (int k = 0; k < prepared.schedules && !found; ++k) {
+    Rng rng(prepared.trials.front().seed * 31 + static_cast<std::uint64_t>(k));
+    const DrawnSchedule drawn = draw_schedule(*prepared.final, rng, kMaxSteps);
+    for (const std::string& word : drawn.taken) prepared.stages.insert("step " + word);
+    for (const std::string& word : drawn.refused) prepared.stages.insert("refusal of " + word);
+    if (!reads_an_output(drawn.version.program))
+      found = check_stage(prepared, "steps " + to_string(steps_of(drawn.version)),
+                          drawn.version.program, drawn.reorders);
+  }
+  return found;
 }
 
 std::optional<Mismatch> check_schedule(Prepared& prepared) {
@@ -114,13 +127,15 @@ std::optional<Mismatch> check_schedule(Prepared& prepared) {
     const bool is_tiled = v.program.vector_bytes != 0;
     if (is_tiled) prepared.stages.insert("schedule tile");
     prepared.stages.insert(v.name.empty() ? "schedule" : "schedule simd");
-    for (const char* step : {"scan ", "slide ", "jam ", "find the "})
-      if (has_step(v, step)) prepared.stages.insert(std::string("schedule ") + step);
+    for (const TakenStep& taken : v.steps) {
+      const std::string text = to_string(taken.step);
+      prepared.stages.insert("schedule " + text.substr(0, text.find(' ')));
+    }
     // Values that an f32 output keeps are rounded there, as they are in float; a sum that is
     // carried backwards, or in tiles, adds in another order.
     if (!found && !reads_an_output(v.program))
       found = check_stage(prepared, "schedule " + v.name, v.program,
-                          is_tiled || has_step(v, ", backwards"));
+                          is_tiled || std::ranges::any_of(v.steps, runs_backwards));
   }
   return found;
 }
@@ -140,6 +155,7 @@ std::string to_string(const Mismatch& m) {
 std::optional<Mismatch> check_stages(const Program& p, const std::vector<Trial>& trials,
                                      const CheckOptions& options, Prepared& prepared) {
   prepared.program = std::make_shared<const Program>(p);
+  prepared.schedules = options.schedules;
   prepared.trials = trials;
   for (const Trial& t : trials) {
     prepared.inputs.push_back(make_inputs(p, t));
@@ -157,6 +173,7 @@ std::optional<Mismatch> check_stages(const Program& p, const std::vector<Trial>&
       if (!found) found = check_stage(prepared, stage, loops);
     });
     if (!found) found = check_schedule(prepared);
+    if (!found) found = check_drawn_schedules(prepared);
   } catch (const std::exception& e) {
     if (!found) found = Mismatch{"compile", e.what(), "", {}, {}, {}, std::nullopt};
   }
@@ -171,8 +188,13 @@ std::optional<Mismatch> check_c(const Prepared& prepared, const CBatch& batch, i
       if (auto m = compare(*prepared.program, "c", trial, prepared.expected[t], got)) return m;
       if (!is_exact(prepared, t)) continue;
       const std::vector<Array> gen =
-          batch.run(k, *prepared.program, prepared.inputs[t], trial, true);
+          batch.run(k, *prepared.program, prepared.inputs[t], trial, CVariant::gen);
       if (auto m = compare(*prepared.program, "gen", trial, prepared.expected[t], gen)) return m;
+      const std::vector<Array> drawn =
+          batch.run(k, *prepared.program, prepared.inputs[t], trial, CVariant::drawn);
+      if (auto m =
+              compare(*prepared.program, "gen by drawn steps", trial, prepared.expected[t], drawn))
+        return m;
     } catch (const std::exception& e) {
       return Mismatch{"c", e.what(), "", {}, {}, {}, trial};
     }

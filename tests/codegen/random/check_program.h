@@ -30,6 +30,7 @@ std::string to_string(const Mismatch& m);
 
 struct CheckOptions {
   bool run_c = true;
+  int schedules = 2;  ///< the number of schedules that are drawn for each program
   /// A wrong pass, for tests of the oracle itself: it runs after lower, as the stage "planted".
   std::function<LoopProgram(LoopProgram)> planted;
 };
@@ -41,6 +42,7 @@ struct Prepared {
   std::vector<std::vector<Array>> inputs;
   std::vector<std::vector<Array>> expected;
   std::optional<LoopProgram> final;
+  int schedules = 0;             ///< the number that is drawn
   std::set<std::string> stages;  ///< lower, and the passes that changed the program
 };
 

@@ -16,6 +16,7 @@
 #include "mote/base/kernel.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/optional_outputs.h"
+#include "random_schedule.h"
 #include "tensor_memory.h"
 
 namespace mote::test {
@@ -24,6 +25,9 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string function_name(int k) { return fmt::format("program_{}", k); }
+std::string drawn_name(int k) { return function_name(k) + "_drawn"; }
+
+constexpr int kMaxSteps = 12;  // that are tried for the drawn variant
 
 std::string text_of(const fs::path& file) {
   std::ostringstream text;
@@ -95,13 +99,13 @@ int CBatch::add(const LoopProgram& checked) {
   const bool may_leave_out = !options.optional_outputs.empty();
   const LoopProgram p =
       may_leave_out ? compile_for_calls(checked.source, options.optional_outputs) : checked;
-  source_ += "\n" +
-             emit_c(schedule(p, {.may_multiply_padding = true,
-                                 .shapes = {{8, 1, 2}},
-                                 .least_iterations = 1,
-                                 .rows = 2}),
-                    gen) +
-             "\n" + emit_c(p, options);
+  source_ += "\n" + emit_c(schedule(p, small_tiles()), gen) + "\n" + emit_c(p, options);
+  Rng rng(static_cast<std::uint64_t>(count_));
+  const std::vector<Step> steps = steps_of(draw_schedule(p, rng, kMaxSteps).version);
+  EmitOptions drawn = gen;
+  drawn.function = drawn_name(count_);
+  source_ += "\n/* " + to_string(steps) + " */\n" +
+             emit_c(schedule_by(p, steps, small_tiles()), drawn) + "\n" + emit_c_around(p, drawn);
   return count_++;
 }
 
@@ -124,8 +128,10 @@ void CBatch::compile() {
 }
 
 std::vector<Array> CBatch::run(int k, const Program& p, const std::vector<Array>& inputs,
-                               const Trial& t, bool gen) const {
-  const std::string name = function_name(k) + (gen ? "_fast_run" : "_run");
+                               const Trial& t, CVariant variant) const {
+  const std::string name = variant == CVariant::reference ? function_name(k) + "_run"
+                           : variant == CVariant::gen     ? function_name(k) + "_gen_run"
+                                                          : drawn_name(k) + "_run";
   using Kernel = mote_status (*)(const mote_call*, void*);
   const auto kernel = reinterpret_cast<Kernel>(dlsym(library_, name.c_str()));
   if (kernel == nullptr) throw Error("the library has no function " + name);

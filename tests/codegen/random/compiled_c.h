@@ -12,6 +12,12 @@
 
 namespace mote::test {
 
+enum class CVariant : std::uint8_t {
+  reference,
+  gen,
+  drawn,  ///< gen, by steps that were drawn
+};
+
 class CBatch {
  public:
   CBatch();
@@ -19,16 +25,16 @@ class CBatch {
   CBatch(const CBatch&) = delete;
   CBatch& operator=(const CBatch&) = delete;
 
-  /// Emits the program in both variants, for calls that may leave out any of several outputs;
+  /// Emits the program in all variants, for calls that may leave out any of several outputs;
   /// returns its number in the batch.
   int add(const LoopProgram& checked);
   /// Compiles the added programs and loads them. Throws Error with the compiler's message.
   void compile();
-  /// Returns the outputs of program k, of its reference variant or gen, on these inputs,
+  /// Returns the outputs of program k, of that variant, on these inputs,
   /// which lie in memory with strides drawn from the seed; by one call, or by two that ask for some
   /// outputs each. Throws Error if the kernel refuses, or writes outside of an output's elements.
   std::vector<Array> run(int k, const Program& p, const std::vector<Array>& inputs, const Trial& t,
-                         bool gen = false) const;
+                         CVariant variant = CVariant::reference) const;
 
  private:
   std::string folder_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs random programs through every stage of the compiler. MOTE_RANDOM_PROGRAMS sets their number,
-// MOTE_SEED the first seed; MOTE_REPLAY=FILE checks one program from a file instead.
+// MOTE_RANDOM_SCHEDULES that of the schedules drawn for each, MOTE_SEED the first seed;
+// MOTE_REPLAY=FILE checks one program from a file instead.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +40,8 @@ struct Batch {
 
 class Session {
  public:
-  explicit Session(std::uint64_t first) : next_(first) {}
+  /// Draws `schedules` schedules for each program, from that seed on.
+  Session(std::uint64_t first, int schedules) : next_(first), schedules_(schedules) {}
 
   /// Checks `count` programs; while one batch is compiled, the next goes through the passes.
   void check(int count) {
@@ -87,7 +89,10 @@ class Session {
   bool prepare(Case& c, CBatch& batch) {
     const Program p = random_program(c.seed);
     for (const std::string& f : features_of(p)) ++features_[f];
-    std::optional<Mismatch> m = check_stages(p, make_trials(p, c.seed, kTrials), {}, c.prepared);
+    CheckOptions options;
+    options.schedules = schedules_;
+    std::optional<Mismatch> m =
+        check_stages(p, make_trials(p, c.seed, kTrials), options, c.prepared);
     for (const std::string& stage : c.prepared.stages) ++stages_[stage];
     try {
       if (!m) c.number = batch.add(*c.prepared.final);
@@ -118,6 +123,7 @@ class Session {
   }
 
   std::uint64_t next_;
+  int schedules_;
   int failures_ = 0;
   std::map<std::string, int> features_, stages_;
 };
@@ -137,7 +143,8 @@ void check_random_programs() {
   const std::uint64_t first = first_seed();
   std::cout << count << " random programs from MOTE_SEED=" << first << "\n";
   say_seed_on_crash("\ncrashed in a random program: MOTE_RANDOM_PROGRAMS=1 MOTE_SEED=");
-  Session session(first);
+  const std::string schedules = environment("MOTE_RANDOM_SCHEDULES");
+  Session session(first, schedules.empty() ? 2 : std::stoi(schedules));
   session.check(count);
   if (testing::Test::HasFailure()) return;
   for (const std::string& feature : all_features())
@@ -146,11 +153,22 @@ void check_random_programs() {
   for (const Pass& pass : passes())
     expect_share(fmt::format("program changed by: {}", pass.name), session.stages(), pass.name,
                  count, count < 2000 ? 0 : 1);
-  for (const char* step : {"scan ", "slide ", "jam ", "find the "})
+  for (const char* step : {"hoist", "tile_rows"})
+    expect_share(std::string("schedule with the step: ") + step, session.stages(),
+                 std::string("schedule ") + step, count, 0);
+  for (const char* step : {"scan", "slide", "jam", "positions"})
     expect_share(std::string("schedule with the step: ") + step, session.stages(),
                  std::string("schedule ") + step, count, count < 2000 ? 0 : 1);
   expect_share("schedule with tiles in registers", session.stages(), "schedule tile", count,
                count < 500 ? 0 : 1);
+  for (const char* word : {"split", "interchange", "inward", "simd", "threads", "scan"})
+    for (const std::string what : {"step ", "refusal of "})
+      expect_share(what + word, session.stages(), what + word, count, count < 500 ? 0 : 1);
+  for (const char* word : {"keep", "vectors", "tile", "tile_window", "innermost",
+                           "simd_if_adjacent", "simd_apart", "adjacent", "repeat", "tile_rows",
+                           "slide", "positions", "jam", "hoist"})
+    for (const std::string what : {"step ", "refusal of "})
+      expect_share(what + word, session.stages(), what + word, count, 0);
 }
 
 /// Prints the stages of the program in the file, then checks it.

@@ -4,18 +4,26 @@
 // large enough; the last is right for any.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "mote/base/export.h"
 #include "mote/codegen/loops.h"
+#include "mote/codegen/steps.h"
 
 namespace MOTE_API mote {
 
+/// A step, and what it did besides: the arrays, the panels.
+struct TakenStep {
+  Step step;
+  std::string effect;
+};
+
 struct Version {
   std::string name;  ///< a word that distinguishes it from the others; the last has none
-  std::vector<std::string> steps;  ///< the transformations of the loops, in order
-  LoopProgram program;             ///< native; it relies on program.strides and program.demands
+  std::vector<TakenStep> steps;  ///< taken on the loops of compile(), in order
+  LoopProgram program;           ///< native; it relies on program.strides and program.demands
 };
 
 /// The versions, in the order in which they are tried.
@@ -49,6 +57,15 @@ struct ScheduleOptions {
 /// by rounding and by the order of sums; in exact arithmetic they are equal. An f32 output may be
 /// read back if it keeps a value that is computed in float anyway.
 Schedule schedule(const LoopProgram& p, const ScheduleOptions& options = {});
+
+/// Takes the steps on the loops of compile(), in order; the steps of a version of schedule() give
+/// that version again. Throws Error that names the op and the step, for a loop that is not there,
+/// and with the dependence that forbids the step if there is one.
+Version scheduled_by(const LoopProgram& p, std::span<const Step> steps,
+                     const ScheduleOptions& options = {});
+/// Returns the schedule of that version and, if it relies on anything, of one for all other calls.
+Schedule schedule_by(const LoopProgram& p, std::span<const Step> steps,
+                     const ScheduleOptions& options = {});
 
 /// Runs verify() on every version.
 void verify(const Schedule& s);

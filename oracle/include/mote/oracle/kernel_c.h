@@ -2,17 +2,27 @@
 // Prints the kernel of an op as C, for readers and for `mote emit`.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "mote/base/export.h"
+#include "mote/codegen/schedule.h"
 #include "mote/oracle/resolve.h"
 
 namespace MOTE_API mote {
 
 struct KernelOptions {
-  bool gen = false;        ///< the fast variant instead of the oracle variant
+  bool gen = false;         ///< variant gen instead of the reference
   bool standalone = false;  ///< it includes the helpers that it calls
+  /// With `gen`, the steps to take on the loops, instead of those that schedule() finds. The
+  /// kernels for calls without optional inputs have loops of their own, for which it finds them
+  /// still.
+  std::optional<std::vector<Step>> steps = {};
 };
+
+/// Returns the schedule of the op's kernel of variant gen, for calls with all inputs.
+Schedule kernel_schedule(const Resolved& op);
 
 /// The function mote_<op>_<dtype>, and the functions that it calls when optional inputs are NULL;
 /// optional outputs may be NULL too. The function of a program file is mote_<name>.

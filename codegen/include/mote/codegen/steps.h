@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Defines the steps of a schedule as values: each prints, parses and can be taken again.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mote/base/export.h"
+
+namespace MOTE_API mote {
+
+enum class StepKind : std::uint8_t {
+  keep,              ///< `keep y`: output y keeps a costly value that two loops compute
+  scan,              ///< `scan n`: n carries sums of what lies before or after its element
+  vectors,           ///< `vectors 32`: tiles after it consist of vectors of 32 bytes
+  tile,              ///< `tile m 8 n 32`: 8 rows of 32 results, whose sums are in registers
+  tile_window,       ///< `tile_window h 8 w 32`: the same, where w slides along a window
+  tile_rows,         ///< `tile_rows t 8`: 8 iterations of t together, whose products are tiles
+  slide,             ///< `slide 2`: last loops along which windows slide by 2 go inside these
+  positions,         ///< `positions`: positions of maxima and minima are found after these
+  jam,               ///< `jam 8`: sums in arrays get the terms of 8 iterations at a time
+  hoist,             ///< `hoist`: conditions on data are asked before loops that only copy
+  inward,            ///< `inward c 256`: c goes inside the loops that it holds, by tiles of 256
+  innermost,         ///< `innermost c 256`: so does c of a nest, inside its other loops as well
+  interchange,       ///< `interchange m`: m goes inside the loop directly below it
+  split,             ///< `split n 4096`: n_start holds n, over 4096 iterations
+  simd,              ///< `simd n`: n in vectors, for calls whose elements along it are adjacent
+  simd_if_adjacent,  ///< `simd_if_adjacent n`: n in vectors if its elements are, otherwise in order
+  simd_apart,        ///< `simd_apart n 2`: as simd, but reads go on by up to 2 elements
+  threads,   ///< `threads m n`: threads share the iterations of m and of n directly below it
+  adjacent,  ///< `adjacent n`: only for calls whose elements along n are adjacent
+  repeat,    ///< `repeat x 1`: only for calls whose x repeats along its axis 1
+};
+
+/// A loop by its variable, or a tensor by its name, and a number of iterations (of repeat an axis);
+/// -1 if the step takes none. The name is empty in a step that is taken wherever it can be.
+struct StepTarget {
+  std::string name;
+  std::int64_t amount = -1;
+  friend bool operator==(const StepTarget&, const StepTarget&) = default;
+};
+
+struct Step {
+  StepKind kind;
+  std::vector<StepTarget> targets;
+  friend bool operator==(const Step&, const Step&) = default;
+};
+
+/// Returns `tile m 8 n 32`.
+std::string to_string(const Step& step);
+/// Returns the steps between commas.
+std::string to_string(std::span<const Step> steps);
+/// Parses what to_string writes; `tile m 8, tile n 32` is one step too. Throws Error, with line and
+/// column, for other words, missing names and amounts that are not positive.
+std::vector<Step> parse_steps(std::string_view text);
+
+}  // namespace mote

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes one step of a schedule. In: a version and a step; out: the version after it, or why the
+// step cannot be taken.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "mote/codegen/schedule.h"
+#include "schedule/paths.h"
+
+namespace mote {
+
+/// The reason why a step cannot be taken, such as the dependence that forbids it; nullopt if it was
+/// taken.
+using Refusal = std::optional<std::string>;
+/// The reason that iterations of the step's first loop may depend on one another. why_dependent()
+/// says how; it takes longer than the step does, and most refusals are not shown.
+inline const std::string kDependent;
+
+/// Takes the step and adds it to the version's steps. After a refusal the version is as it was.
+Refusal take(Version& v, const Step& step, const ScheduleOptions& options);
+
+// The steps, each on names that the program has. They do not add themselves to the version's steps;
+// `effect` gets what they did besides.
+/// Reads may go on by `widest` elements from one iteration to the next.
+Refusal run_in_vectors(LoopProgram& p, const Path& loop, bool asks_version, std::int64_t widest,
+                       std::string& effect);
+Refusal share_among_threads(LoopProgram& p, const Path& first,
+                            const std::vector<StepTarget>& loops);
+/// Shares the loops, which may be shared, from the one at the path on; each iteration has `own`
+/// temporaries.
+void mark_shared(LoopProgram& p, const Path& first, const std::vector<StepTarget>& loops,
+                 const std::set<std::string>& own);
+Refusal split(LoopProgram& p, const Path& loop, std::int64_t amount);
+Refusal interchange(LoopProgram& p, const Path& loop);
+Refusal move_inward(LoopProgram& p, const Path& loop, std::int64_t tile, std::string& effect);
+Refusal rely_on_adjacent(LoopProgram& p, const std::string& variable);
+Refusal repeat(LoopProgram& p, const std::string& tensor, std::int64_t axis);
+
+/// Returns why loops of the statement may not be changed: one of them has a kind already.
+Refusal why_not_serial(const Stmt& s);
+
+}  // namespace mote

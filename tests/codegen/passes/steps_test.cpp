@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests steps as values: that they print and parse, that those of every version give it again, and
+// that one which a dependence forbids is refused with that dependence.
+#include "mote/codegen/steps.h"
+
+#include <fmt/format.h>
+
+#include "mote/base/error.h"
+#include "mote/codegen/emit_c.h"
+#include "mote/codegen/optional_outputs.h"
+#include "mote/codegen/schedule.h"
+#include "mote/macroops/catalogue.h"
+#include "pass_testing.h"
+
+namespace mote {
+namespace {
+
+using namespace test;
+
+LoopProgram compiled(const std::string& op) {
+  const OpRecord& record = find_op(op);
+  return compile(instantiate(record, {DType::f32, full_mask(record)}));
+}
+
+std::string error_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+/// Returns the loops after the steps, which must mean what they meant before.
+LoopProgram after(const LoopProgram& p, const std::string& steps) {
+  const Version v = scheduled_by(p, parse_steps(steps), {.least_iterations = 1});
+  verify(v.program);
+  expect_same_meaning(p, v.program);
+  return v.program;
+}
+
+std::string refusal(const LoopProgram& p, const std::string& steps) {
+  return error_of([&] { (void)scheduled_by(p, parse_steps(steps)); });
+}
+
+TEST(Steps, PrintWhatTheyParse) {
+  const std::string text =
+      "keep y, scan n, vectors 32, tile m 8 n 32, tile_window h 1 w 8, inward c 256, innermost c "
+      "16, interchange m, split n 4096, simd n, simd_if_adjacent n, threads m n c, adjacent n, "
+      "repeat x 0";
+  EXPECT_EQ(to_string(parse_steps(text)), text);
+  EXPECT_EQ(to_string(parse_steps("")), "");
+  const std::vector<Step> tile = {{StepKind::tile, {{"m", 8}, {"n", 32}}}};
+  EXPECT_EQ(parse_steps("tile m 8, tile n 32"), tile);
+}
+
+TEST(Steps, ParsingSaysWhatItExpected) {
+  const auto error = [](const char* text) { return error_of([&] { (void)parse_steps(text); }); };
+  EXPECT_EQ(error("simd n, tiel m 8"),
+            "schedule: line 1, column 9: unknown step 'tiel' (known: keep, scan, vectors, tile, "
+            "tile_window, inward, innermost, interchange, split, simd, simd_if_adjacent, threads, "
+            "adjacent, repeat)");
+  EXPECT_EQ(error("split n"),
+            "schedule: line 1, column 8: expected an amount, got the end of the text");
+  EXPECT_EQ(error("split n 0"),
+            "schedule: line 1, column 9: split: expected an amount of at least 1, got 0");
+  EXPECT_EQ(error("simd 8"), "schedule: line 1, column 6: expected a name, got '8'");
+  EXPECT_EQ(error("simd n m"),
+            "schedule: line 1, column 8: expected a comma between two steps, got 'm'");
+  EXPECT_EQ(error("tile m 8, simd n"),
+            "schedule: line 1, column 1: tile m 8: expected a second loop with an amount, of "
+            "vectors");
+  EXPECT_EQ(error("tile m 8"),
+            "schedule: line 1, column 1: tile m 8: expected a second loop with an amount, of "
+            "vectors");
+  EXPECT_EQ(error("threads"),
+            "schedule: line 1, column 8: expected a name, got the end of the text");
+}
+
+/// The text of the steps of each version, taken again, gives the version: for every op and
+/// gradient.
+TEST(Steps, OfEveryVersionGiveItAgain) {
+  std::size_t versions = 0;
+  for (const OpRecord* record : generated_ops())
+    for (const Instance& instance : instances(*record)) {
+      if (instance.dtype != DType::f32) continue;
+      const LoopProgram p =
+          compile_for_calls(instantiate(*record, instance), record->optional_outputs);
+      const ScheduleOptions options{.may_multiply_padding = may_multiply_padding(*record)};
+      for (const Version& v : schedule(p, options).versions) {
+        std::vector<Step> steps;
+        for (const TakenStep& taken : v.steps) steps.push_back(taken.step);
+        const Version again = scheduled_by(p, parse_steps(to_string(steps)), options);
+        ASSERT_EQ(to_string(again.program), to_string(v.program))
+            << p.name << ", version " << v.name << ": " << to_string(steps);
+        ++versions;
+      }
+    }
+  EXPECT_GT(versions, 500U);
+}
+
+TEST(Steps, ByHandReachLoopsThatNoVersionHas) {
+  const LoopProgram p = compiled("matmul");
+  EXPECT_NE(to_string(after(p, "interchange m, split n 3, threads n_start")), "");
+  EXPECT_NE(to_string(after(p, "split m 2, inward n 3, simd_if_adjacent n2")), "");
+}
+
+TEST(Steps, MakeAScheduleWithAVersionForAllOtherCalls) {
+  const LoopProgram p = compiled("matmul");
+  const Schedule tiled = schedule_by(p, parse_steps("tile m 4, tile n 32"));
+  ASSERT_EQ(tiled.versions.size(), 2U);
+  EXPECT_EQ(tiled.versions[0].program.vector_bytes, 64);
+  EXPECT_TRUE(tiled.versions[1].program.demands.empty());
+  EXPECT_NE(emit_c(tiled, {}).find("by_hand"), std::string::npos);
+  EXPECT_EQ(schedule_by(p, parse_steps("threads m")).versions.size(), 1U);
+  const Schedule plain = schedule_by(p, parse_steps("vectors 16"));
+  ASSERT_EQ(plain.versions.size(), 1U);
+  EXPECT_EQ(plain.versions[0].program.vector_bytes, 0);
+}
+
+/// Builds t[n] = t[n - 1] + x[n].
+LoopProgram running_sum() {
+  const Expr n = var("n");
+  const Value before = guard_value({nonneg(n - 1)}, at("t", {n - 1}), 0.0);
+  return loops_of(copy_spec("running"),
+                  {loop("k", size("N"), {store("t", {var("k")}, at("x", {var("k")}))}),
+                   loop("n", size("N"), {store("t", {n}, op(MapOp::add, {before, at("x", {n})}))}),
+                   loop("m", size("N"), {store("y", {var("m")}, at("t", {var("m")}))})},
+                  {temporary("t", {size("N")})});
+}
+
+TEST(Steps, AreRefusedWithTheDependenceThatForbidsThem) {
+  const LoopProgram p = running_sum();
+  for (const char* step : {"simd n", "threads n", "inward n 4"})
+    EXPECT_EQ(
+        refusal(p, step),
+        fmt::format("running: step '{}' cannot be taken: of the iterations of n one may store "
+                    "t[n], which another reads as t[n - 1]",
+                    step));
+  const LoopProgram last = loops_of(
+      copy_spec("last"), {loop("m", size("N"), {store("y", {var("m")}, real(0))}),
+                          loop("n", size("N"), {store("y", {Expr(0)}, at("x", {var("n")}))})});
+  EXPECT_EQ(
+      refusal(last, "threads n"),
+      "last: step 'threads n' cannot be taken: of the iterations of n several may store y[0]");
+  EXPECT_EQ(refusal(compiled("matmul"), "threads k"),
+            "matmul: step 'threads k' cannot be taken: iterations of k fold into sum");
+}
+
+TEST(Steps, AreRefusedWithWhatIsMissing) {
+  const LoopProgram p = compiled("matmul");
+  const auto why = [&](const std::string& steps) {
+    const std::string text = refusal(p, steps);
+    return text.substr(text.find(": step ") + 7);
+  };
+  EXPECT_EQ(why("simd z"), "'simd z' cannot be taken: there is no loop z (loops: p, q, m, n, k)");
+  EXPECT_EQ(why("simd n"), "'simd n' cannot be taken: it holds a loop");
+  EXPECT_EQ(why("split k 4"),
+            "'split k 4' cannot be taken: it folds into sum, which each part would begin anew");
+  EXPECT_EQ(why("vectors 12"),
+            "'vectors 12' cannot be taken: expected 8, 16, 32 or 64 bytes, got 12");
+  EXPECT_EQ(why("tile m 4 n 3"), "'tile m 4 n 3' cannot be taken: 3 columns are no whole vectors");
+  EXPECT_EQ(why("vectors 32, tile m 4 n 4"),
+            "'tile m 4 n 4' cannot be taken: 4 columns are no whole vectors of 32 bytes");
+  EXPECT_EQ(why("tile m 64 n 64"),
+            "'tile m 64 n 64' cannot be taken: a tile of 64 times 64 has more than 64 vectors");
+  EXPECT_EQ(why("tile m 4 k 16"),
+            "'tile m 4 k 16' cannot be taken: m and k are not two loops of one nest whose "
+            "iterations are independent");
+  EXPECT_EQ(why("threads m, threads m"),
+            "'threads m' cannot be taken: threads share the iterations of a loop around it, or in "
+            "it, already");
+  EXPECT_EQ(why("threads m, tile m 4 n 16"),
+            "'tile m 4 n 16' cannot be taken: loop m has a kind already");
+  EXPECT_EQ(why("keep y"),
+            "'keep y' cannot be taken: no two loops compute the same costly value, of which y can "
+            "keep one");
+  EXPECT_EQ(why("scan n"),
+            "'scan n' cannot be taken: in no loop of it are the terms of a sum those before or "
+            "after its element");
+}
+
+TEST(Steps, AreUndoneWhereTheyAreRefused) {
+  const LoopProgram p = compiled("softmax");
+  const Version start = scheduled_by(p, {});
+  EXPECT_EQ(to_string(start.program), to_string(scheduled_by(p, parse_steps("")).program));
+  EXPECT_NE(refusal(p, "inward n 4"), "no error");
+}
+
+}  // namespace
+}  // namespace mote

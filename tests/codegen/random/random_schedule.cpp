@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws a step's loops among those that the program has by then, and its amounts among small ones.
+#include "random_schedule.h"
+
+#include <fmt/format.h>
+
+#include "mote/base/error.h"
+#include "mote/codegen/walk.h"
+
+namespace mote::test {
+namespace {
+
+std::vector<std::string> loops_of(const LoopProgram& p) {
+  std::vector<std::string> names;
+  for_each(p.body, [&](const Stmt& s) {
+    if (const auto* loop = std::get_if<Loop>(&s.kind)) names.push_back(loop->variable.name());
+  });
+  return names;
+}
+
+std::vector<std::string> tensors_of(const LoopProgram& p, TensorRole role) {
+  std::vector<std::string> names;
+  for (const TensorDecl& t : p.tensors)
+    if (t.role == role) names.push_back(t.name);
+  return names;
+}
+
+/// Returns the loop of that name and those directly below it, as many as are drawn.
+std::vector<StepTarget> some_chain(const LoopProgram& p, const std::string& first, Rng& rng) {
+  std::vector<StepTarget> chain;
+  for_each(p.body, [&](const Stmt& s) {
+    const auto* loop = std::get_if<Loop>(&s.kind);
+    if (loop == nullptr || loop->variable.name() != first) return;
+    while (loop != nullptr) {
+      chain.push_back({loop->variable.name()});
+      const bool goes_on = loop->body.size() == 1 && rng.chance(60);
+      loop = goes_on ? std::get_if<Loop>(&loop->body.front().kind) : nullptr;
+    }
+  });
+  return chain;
+}
+
+Step some_step(const LoopProgram& p, Rng& rng) {
+  const std::vector<std::string> loops = loops_of(p);
+  const StepKind kind = rng.pick({StepKind::split,
+                                  StepKind::split,
+                                  StepKind::interchange,
+                                  StepKind::inward,
+                                  StepKind::inward,
+                                  StepKind::innermost,
+                                  StepKind::innermost,
+                                  StepKind::tile,
+                                  StepKind::tile,
+                                  StepKind::tile_window,
+                                  StepKind::simd,
+                                  StepKind::simd,
+                                  StepKind::simd_if_adjacent,
+                                  StepKind::threads,
+                                  StepKind::threads,
+                                  StepKind::scan,
+                                  StepKind::keep,
+                                  StepKind::adjacent,
+                                  StepKind::repeat,
+                                  StepKind::vectors,
+                                  StepKind::tile_rows,
+                                  StepKind::slide,
+                                  StepKind::positions,
+                                  StepKind::jam,
+                                  StepKind::hoist,
+                                  StepKind::simd_apart});
+  if (kind == StepKind::keep) return {kind, {{rng.pick(tensors_of(p, TensorRole::output))}}};
+  if (kind == StepKind::repeat)
+    return {kind, {{rng.pick(tensors_of(p, TensorRole::input)), rng.below(3)}}};
+  if (kind == StepKind::vectors) return {kind, {{"", 8}}};
+  if (kind == StepKind::positions || kind == StepKind::hoist) return {kind, {{"", -1}}};
+  if (kind == StepKind::slide || kind == StepKind::jam)
+    return {kind, {{"", rng.below(2) + 1}}};
+  const std::string loop = rng.pick(loops);
+  switch (kind) {
+    case StepKind::split:
+    case StepKind::inward:
+    case StepKind::innermost:
+    case StepKind::tile_rows:
+    case StepKind::simd_apart:
+      return {kind, {{loop, rng.below(4) + 1}}};
+    case StepKind::tile:
+    case StepKind::tile_window:
+      return {kind, {{loop, rng.below(3) + 1}, {rng.pick(loops), 2 * (rng.below(2) + 1)}}};
+    case StepKind::threads:
+      return {kind, some_chain(p, loop, rng)};
+    default:
+      return {kind, {{loop}}};
+  }
+}
+
+/// Returns the first steps of a version that schedule() gives, or none.
+std::vector<Step> some_opening(const LoopProgram& p, Rng& rng) {
+  if (rng.chance(60)) return {};
+  const Schedule s = schedule(p, small_tiles());
+  std::vector<Step> steps = steps_of(rng.pick(s.versions));
+  steps.resize(static_cast<std::size_t>(rng.below(static_cast<int>(steps.size()) + 1)));
+  return steps;
+}
+
+std::string word_of(const Step& step) {
+  const std::string text = to_string(step);
+  return text.substr(0, text.find(' '));
+}
+
+}  // namespace
+
+ScheduleOptions small_tiles() {
+  return {.may_multiply_padding = true, .shapes = {{8, 1, 2}}, .least_iterations = 1, .rows = 2};
+}
+
+std::vector<Step> steps_of(const Version& v) {
+  std::vector<Step> steps;
+  for (const TakenStep& taken : v.steps) steps.push_back(taken.step);
+  return steps;
+}
+
+DrawnSchedule draw_schedule(const LoopProgram& p, Rng& rng, int most) {
+  DrawnSchedule drawn{scheduled_by(p, {}, small_tiles()), {}, {}, false};
+  if (loops_of(p).empty()) return drawn;
+  const std::vector<Step> opening = some_opening(p, rng);
+  for (int k = 0; k < most; ++k) {
+    std::vector<Step> steps = steps_of(drawn.version);
+    const auto location = static_cast<std::size_t>(k);
+    const Step step =
+        location < opening.size() ? opening[location] : some_step(drawn.version.program, rng);
+    if (step.targets.empty()) continue;
+    steps.push_back(step);
+    try {
+      drawn.version = scheduled_by(p, parse_steps(to_string(steps)), small_tiles());
+      drawn.taken.insert(word_of(step));
+    } catch (const Error& e) {
+      const std::string what = e.what();
+      const std::string head =
+          fmt::format("{}: step '{}' cannot be taken: ", p.name, to_string(step));
+      if (!what.starts_with(head) || what.size() == head.size())
+        throw InternalError("a refusal that does not name its step and a reason: " + what);
+      drawn.refused.insert(word_of(step));
+      continue;
+    }
+    // A scan that runs backwards adds in another order.
+    drawn.reorders = drawn.reorders || step.kind == StepKind::tile ||
+                     step.kind == StepKind::tile_window ||
+                     drawn.version.steps.back().effect.find(", backwards") != std::string::npos;
+  }
+  return drawn;
+}
+
+}  // namespace mote::test

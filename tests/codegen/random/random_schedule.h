@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws schedules: steps of every kind on the loops of a program, most of which are refused.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "mote/codegen/schedule.h"
+#include "rng.h"
+
+namespace mote::test {
+
+struct DrawnSchedule {
+  Version version;                ///< after all steps that were taken
+  std::set<std::string> taken;    ///< their words
+  std::set<std::string> refused;  ///< the words of those that were not
+  bool reorders = false;          ///< a step changed the order of sums
+};
+
+/// Tiles in registers are small, so that sizes of trials are enough for them.
+ScheduleOptions small_tiles();
+
+/// Tries up to `most` steps, one behind the other. Each try takes
+/// all steps again from their text. Throws InternalError if a refusal does not name its step and a
+/// reason.
+DrawnSchedule draw_schedule(const LoopProgram& p, Rng& rng, int most);
+
+std::vector<Step> steps_of(const Version& v);
+
+}  // namespace mote::test
