@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ir/dependence.h"
 #include "passes/conditions.h"
@@ -37,6 +38,22 @@ bool is_in_threads(const LoopProgram& p, const Path& path) {
     if (loop != nullptr && loop->kind == LoopKind::threads) return true;
   }
   return false;
+}
+
+/// Returns why the temporaries cannot be new in each iteration of the loops: one is local to an
+/// iteration of a loop around them, as a tile's array is.
+Refusal why_not_own(const LoopProgram& p, const Path& innermost,
+                    const std::vector<StepTarget>& loops, const std::set<std::string>& own) {
+  std::set<std::string> inside;
+  for (const StepTarget& l : loops) inside.insert(l.name);
+  for_each(as_loop(at(p, innermost))->body, [&](const Stmt& s) {
+    if (const Loop* l = as_loop(s)) inside.insert(l->variable.name());
+  });
+  for (const TensorDecl& t : p.tensors)
+    if (own.contains(t.name) && !t.scope.empty() && !inside.contains(t.scope))
+      return fmt::format("its iterations share the temporary {}, which is local to those of {}",
+                         t.name, t.scope);
+  return std::nullopt;
 }
 
 bool holds_threads(const Loop& loop) {
@@ -83,7 +100,9 @@ Refusal share_among_threads(LoopProgram& p, const Path& first,
       return fmt::format("{} has a kind already; a simd loop may be split first", name);
     if (k > 0) path.push_back(0);
   }
-  mark_shared(p, first, loops, *independent_iterations(p, at(p, path)));
+  const std::set<std::string> own = *independent_iterations(p, at(p, path));
+  if (auto why = why_not_own(p, path, loops, own)) return why;
+  mark_shared(p, first, loops, own);
   return std::nullopt;
 }
 

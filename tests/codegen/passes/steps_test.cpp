@@ -147,6 +147,23 @@ TEST(Steps, AreRefusedWithTheDependenceThatForbidsThem) {
             "matmul: step 'threads k' cannot be taken: iterations of k fold into sum");
 }
 
+/// Each iteration of i fills t; as a tile of j's, that is one array for all iterations of i.
+TEST(Steps, AreRefusedWhereThreadsWouldShareAnArrayOfATile) {
+  const Expr i = var("i"), j = var("j"), k = var("k");
+  const LoopProgram p =
+      loops_of(copy_spec("tiles"),
+               {loop("j", size("N"),
+                     {loop("i", Expr(2),
+                           {store("t", {}, at("x", {j})),
+                            loop("k", Expr(1), {store("u", {i, j}, at("t", {}))})}),
+                      store("y", {j}, at("u", {Expr(1), j}))})},
+               {temporary("t", {}), temporary("u", {Expr(2), size("N")})});
+  verify(p);
+  EXPECT_EQ(refusal(p, "inward j 4, threads i"),
+            "tiles: step 'threads i' cannot be taken: its iterations share the temporary ts, which "
+            "is local to those of j_tile");
+}
+
 TEST(Steps, AreRefusedWithWhatIsMissing) {
   const LoopProgram p = compiled("matmul");
   const auto why = [&](const std::string& steps) {
