@@ -205,7 +205,7 @@ class FormChanger {
     }
     const SymbolicGraph& first = control->graphs[0];
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-      set_output(node.outputs[k], first.symbols()[first.output_indices()[k]].form.shape);
+      set_output(node.outputs[k], first.symbols()[first.output_indices()[k]].form->shape);
       graph_.symbols_[node.outputs[k]].form = first.symbols()[first.output_indices()[k]].form;
     }
     graph_.nodes_[index].control = std::move(control);

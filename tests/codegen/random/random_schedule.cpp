@@ -144,6 +144,7 @@ DrawnSchedule draw_schedule(const LoopProgram& p, Rng& rng, int most) {
     }
     // A scan that runs backwards adds in another order.
     drawn.reorders = drawn.reorders || step.kind == StepKind::tile ||
+                     step.kind == StepKind::tile_rows ||
                      step.kind == StepKind::tile_window ||
                      drawn.version.steps.back().effect.find(", backwards") != std::string::npos;
   }

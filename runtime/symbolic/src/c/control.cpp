@@ -22,7 +22,7 @@ void check_outputs(const char* what, std::size_t expected, std::size_t given) {
 }
 
 void hand_out(const SymbolicGraph& graph, NodeSymbol node, mote_symbol* outputs) {
-  const std::vector<std::uint32_t>& made = graph.info(node).outputs;
+  const ShortList& made = graph.info(node).outputs;
   for (std::size_t k = 0; k < made.size(); ++k) outputs[k] = handle_of(graph.at(made[k]));
 }
 

@@ -208,17 +208,17 @@ NodeSymbol SymbolicGraph::add_case_of(TensorSymbol index, std::vector<CaseBranch
   auto control = std::make_shared<ControlInfo>();
   control->is_loop = false;
   node.inputs.push_back(checked(index));
-  std::vector<std::uint32_t> replaced = checked_inputs(otherwise);
+  ShortList replaced = checked_inputs(otherwise);
   const std::size_t count = branches[0].graph->output_indices().size();
   if (replaced.size() > count)
     fail_graph("case..of has " + std::to_string(count) + " outputs, but " +
                std::to_string(replaced.size()) + " replacements");
   replaced.resize(count, kNoIndex);
-  node.inputs.insert(node.inputs.end(), replaced.begin(), replaced.end());
+  for (const std::uint32_t symbol : replaced) node.inputs.push_back(symbol);
   for (CaseBranch& branch : branches) {
-    const std::vector<std::uint32_t> inputs = checked_inputs(branch.inputs);
+    const ShortList inputs = checked_inputs(branch.inputs);
     give_forms(*branch.graph, *this, inputs);
-    node.inputs.insert(node.inputs.end(), inputs.begin(), inputs.end());
+    for (const std::uint32_t symbol : inputs) node.inputs.push_back(symbol);
     if (inputs.size() != input_indices(*branch.graph).size())
       fail_graph("the branch " + branch.graph->name() + " of a case..of takes " +
                  std::to_string(input_indices(*branch.graph).size()) + " inputs, got " +

@@ -33,7 +33,7 @@ TensorSymbol as_plain(SymbolicGraph& graph, TensorSymbol x) {
 }
 
 bool is_real_symbol(const SymbolicGraph& graph, std::uint32_t symbol) {
-  return is_real(graph.symbols()[symbol].form.dtype);
+  return is_real(graph.symbols()[symbol].form->dtype);
 }
 
 /// Appends the gradient of a graph's outputs, whose seeds become inputs. Returns that for each of
