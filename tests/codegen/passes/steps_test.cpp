@@ -17,7 +17,7 @@ namespace {
 
 using namespace test;
 
-LoopProgram compiled(const std::string& op) {
+LoopProgram compiled_op(const std::string& op) {
   const OpRecord& record = find_op(op);
   return compile(instantiate(record, {DType::f32, full_mask(record)}));
 }
@@ -100,13 +100,13 @@ TEST(Steps, OfEveryVersionGiveItAgain) {
 }
 
 TEST(Steps, ByHandReachLoopsThatNoVersionHas) {
-  const LoopProgram p = compiled("matmul");
+  const LoopProgram p = compiled_op("matmul");
   EXPECT_NE(to_string(after(p, "interchange m, split n 3, threads n_start")), "");
   EXPECT_NE(to_string(after(p, "split m 2, inward n 3, simd_if_adjacent n2")), "");
 }
 
 TEST(Steps, MakeAScheduleWithAVersionForAllOtherCalls) {
-  const LoopProgram p = compiled("matmul");
+  const LoopProgram p = compiled_op("matmul");
   const Schedule tiled = schedule_by(p, parse_steps("tile m 4, tile n 32"));
   ASSERT_EQ(tiled.versions.size(), 2U);
   EXPECT_EQ(tiled.versions[0].program.vector_bytes, 64);
@@ -119,7 +119,7 @@ TEST(Steps, MakeAScheduleWithAVersionForAllOtherCalls) {
 }
 
 /// Builds t[n] = t[n - 1] + x[n].
-LoopProgram running_sum() {
+LoopProgram carried_sum() {
   const Expr n = var("n");
   const Value before = guard_value({nonneg(n - 1)}, at("t", {n - 1}), 0.0);
   return loops_of(copy_spec("running"),
@@ -130,7 +130,7 @@ LoopProgram running_sum() {
 }
 
 TEST(Steps, AreRefusedWithTheDependenceThatForbidsThem) {
-  const LoopProgram p = running_sum();
+  const LoopProgram p = carried_sum();
   for (const char* step : {"simd n", "threads n", "inward n 4"})
     EXPECT_EQ(
         refusal(p, step),
@@ -143,7 +143,7 @@ TEST(Steps, AreRefusedWithTheDependenceThatForbidsThem) {
   EXPECT_EQ(
       refusal(last, "threads n"),
       "last: step 'threads n' cannot be taken: of the iterations of n several may store y[0]");
-  EXPECT_EQ(refusal(compiled("matmul"), "threads k"),
+  EXPECT_EQ(refusal(compiled_op("matmul"), "threads k"),
             "matmul: step 'threads k' cannot be taken: iterations of k fold into sum");
 }
 
@@ -165,7 +165,7 @@ TEST(Steps, AreRefusedWhereThreadsWouldShareAnArrayOfATile) {
 }
 
 TEST(Steps, AreRefusedWithWhatIsMissing) {
-  const LoopProgram p = compiled("matmul");
+  const LoopProgram p = compiled_op("matmul");
   const auto why = [&](const std::string& steps) {
     const std::string text = refusal(p, steps);
     return text.substr(text.find(": step ") + 7);
@@ -198,7 +198,7 @@ TEST(Steps, AreRefusedWithWhatIsMissing) {
 }
 
 TEST(Steps, AreUndoneWhereTheyAreRefused) {
-  const LoopProgram p = compiled("softmax");
+  const LoopProgram p = compiled_op("softmax");
   const Version start = scheduled_by(p, {});
   EXPECT_EQ(to_string(start.program), to_string(scheduled_by(p, parse_steps("")).program));
   EXPECT_NE(refusal(p, "inward n 4"), "no error");

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 std::string function_name(int k) { return fmt::format("program_{}", k); }
 std::string drawn_name(int k) { return function_name(k) + "_drawn"; }
 
-constexpr int kMaxSteps = 12;  // that are tried for the drawn variant
+constexpr int kMaxStepsInC = 12;  // that are tried for the drawn variant
 
 std::string text_of(const fs::path& file) {
   std::ostringstream text;
@@ -101,7 +101,7 @@ int CBatch::add(const LoopProgram& checked) {
       may_leave_out ? compile_for_calls(checked.source, options.optional_outputs) : checked;
   source_ += "\n" + emit_c(schedule(p, small_tiles()), gen) + "\n" + emit_c(p, options);
   Rng rng(static_cast<std::uint64_t>(count_));
-  const std::vector<Step> steps = steps_of(draw_schedule(p, rng, kMaxSteps).version);
+  const std::vector<Step> steps = steps_of(draw_schedule(p, rng, kMaxStepsInC).version);
   EmitOptions drawn = gen;
   drawn.function = drawn_name(count_);
   source_ += "\n/* " + to_string(steps) + " */\n" +

@@ -24,14 +24,14 @@ mote_symbol input(mote_symbolic* graph, const char* name) {
   return symbol;
 }
 
-SymbolicHandle empty_graph() {
+SymbolicHandle graph_of_loops() {
   SymbolicHandle graph;
   graph.set([&](mote_symbolic** g) { return mote_symbolic_create("g", g); });
   return graph;
 }
 
 TEST(ControlC, ALoopComputesPowersAndHasAGradient) {
-  const SymbolicHandle graph = empty_graph();
+  const SymbolicHandle graph = graph_of_loops();
   const SymbolicHandle body = parsed(kBody);
   const mote_symbol inputs[] = {input(graph, "x"), input(graph, "w")};
   mote_while_options options{};
@@ -52,7 +52,7 @@ TEST(ControlC, ALoopComputesPowersAndHasAGradient) {
 }
 
 TEST(ControlC, ALimitEndsALoop) {
-  const SymbolicHandle graph = empty_graph();
+  const SymbolicHandle graph = graph_of_loops();
   const SymbolicHandle body = parsed(kBody);
   const mote_symbol inputs[] = {input(graph, "x"), input(graph, "w")};
   mote_while_options options{};
@@ -97,7 +97,7 @@ TEST(ControlC, ABranchIsChosenByItsIndex) {
 }
 
 TEST(ControlC, MisuseIsAnErrorInWords) {
-  const SymbolicHandle graph = empty_graph();
+  const SymbolicHandle graph = graph_of_loops();
   const SymbolicHandle body = parsed(kBody);
   const mote_symbol inputs[] = {input(graph, "x"), input(graph, "w")};
   mote_symbol y[2] = {MOTE_NO_SYMBOL, MOTE_NO_SYMBOL};
