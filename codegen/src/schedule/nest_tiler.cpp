@@ -128,7 +128,7 @@ Body NestTiler::run_for_rows(const Conditions& of_tile, Body& ahead) {
   Body nest = tiles(vector(), {}, under(of_tile, distributed()));
   std::ranges::move(nest, std::back_inserter(before_vectors_));
   std::ranges::move(ahead_, std::back_inserter(ahead));
-  return in_loops(outer_loops_of(chain_, tile_), std::move(before_vectors_));
+  return in_own_loops(outer_loops_of(chain_, tile_), std::move(before_vectors_));
 }
 
 /// Returns the statements, which access one row and lane of registers, for all of them; rows behind

@@ -58,8 +58,8 @@ TEST(Steps, ParsingSaysWhatItExpected) {
   const auto error = [](const char* text) { return error_of([&] { (void)parse_steps(text); }); };
   EXPECT_EQ(error("simd n, tiel m 8"),
             "schedule: line 1, column 9: unknown step 'tiel' (known: keep, scan, vectors, tile, "
-            "tile_window, inward, innermost, interchange, split, simd, simd_if_adjacent, threads, "
-            "adjacent, repeat)");
+            "tile_window, tile_rows, slide, positions, jam, hoist, inward, innermost, interchange, "
+            "split, simd, simd_if_adjacent, simd_apart, threads, adjacent, repeat)");
   EXPECT_EQ(error("split n"),
             "schedule: line 1, column 8: expected an amount, got the end of the text");
   EXPECT_EQ(error("split n 0"),
