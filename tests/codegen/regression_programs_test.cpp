@@ -310,5 +310,20 @@ TEST(RegressionPrograms, ComplementComparedWithAByte) {
       "output h = bitwise_not(z) == z[2 - i0 over 3]");
 }
 
+// A temporary of bytes holds sums beyond 255, where a minimum of bytes starts.
+TEST(RegressionPrograms, PositionOfTheLeastOfSumsOfBytes) {
+  expect_agreement(
+      "input l u8[2, 2, 2]\n"
+      "input m u8[2, 2]\n"
+      "output e = argmin[2](scatter[add](m, l to 0, 0)[0, 0 over 2, 2, 2])");
+}
+
+// The index is the least i64, whose negation overflows.
+TEST(RegressionPrograms, RowAtTheLeastIndex) {
+  expect_agreement(
+      "input x f64[2]\n"
+      "output f = select[0](x, i64(x[i0 over 3 else -inf]))[i0 over 3, 2]");
+}
+
 }  // namespace
 }  // namespace mote::test

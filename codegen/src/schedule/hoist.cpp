@@ -66,7 +66,7 @@ class Hoist {
     Conditions before;
     for (const Condition& c : guard.conditions) {
       Conditions here = before;
-      here.push_back({Condition::Kind::nonneg, -c.e - 1});
+      here.push_back({Condition::Kind::nonneg, -1 - c.e / 2});  // -e would overflow for the least e
       add(loop, std::move(here), constant(guard.otherwise, guard.then->dtype), out);
       before.push_back(c);
     }

@@ -19,12 +19,17 @@ constexpr std::int64_t kNowhere = std::numeric_limits<std::int64_t>::max();
 
 bool is_position(ReduceOp op) { return op == ReduceOp::argmax || op == ReduceOp::argmin; }
 
-/// Returns true if evaluating the value twice costs little and gives the same twice.
-bool may_be_read_twice(const Value& v) {
+/// Returns true if evaluating the value twice costs little and gives the same twice. A temporary of
+/// integers may hold values that are beyond its dtype, and so beyond where maxima and minima start.
+bool may_be_read_twice(const LoopProgram& p, const Value& v) {
   bool plain = true;
   for_each_value(v, [&](const Value& node) {
     const auto* guard = std::get_if<value::Guard>(&node->kind);
-    plain = plain && (std::holds_alternative<value::Load>(node->kind) ||
+    const auto* load = std::get_if<value::Load>(&node->kind);
+    const bool is_kept =
+        load != nullptr && (is_real(v->dtype) ||
+                            find_tensor(p, load->tensor)->role == TensorRole::input);
+    plain = plain && (is_kept ||
                       (guard != nullptr && std::ranges::none_of(guard->conditions, has_load)));
   });
   return plain;
@@ -63,7 +68,7 @@ class PositionFinder {
     const bool is_one = loop.body.size() == 1 && loop.accumulators.size() == 1 &&
                         is_position(loop.accumulators.front().op) && loop.step == Expr(1);
     const auto* fold = is_one ? std::get_if<Fold>(&loop.body.front().kind) : nullptr;
-    if (fold == nullptr || !may_be_read_twice(fold->value) || fold->position.has_load() ||
+    if (fold == nullptr || !may_be_read_twice(p_, fold->value) || fold->position.has_load() ||
         loop.begin.has_load() || loop.end.has_load())
       return std::nullopt;
     const auto turned = in_order_of_elements(*fold, loop);
