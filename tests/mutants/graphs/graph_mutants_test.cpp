@@ -25,7 +25,7 @@ namespace mote::test {
 namespace {
 
 /// A defect must show within this number of graphs.
-constexpr std::uint64_t kMaxGraphs = 4000;
+constexpr std::uint64_t kMaxGraphs = 1000;
 constexpr unsigned kMaxSeconds = 300;
 /// The number of graphs that must pass with no defect.
 constexpr std::uint64_t kRightGraphs = 60;
