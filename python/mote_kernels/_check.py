@@ -115,13 +115,9 @@ def check(
 
 def _run(subject: Subject, options: Any, keep: Texts, worker: "_isolate.Worker | None",
          seed: int) -> Result:
-    @ffi.callback("int32_t(void)", error=1)
+    @ffi.callback("int32_t(void)", error=1, onerror=subject.note)
     def progress() -> int:
-        try:
-            return int(subject.stopped)
-        except KeyboardInterrupt:
-            subject.stopped = True
-            return 1
+        return int(subject.stopped)
 
     options.progress = progress
     handle = ffi.new("mote_py_result**")

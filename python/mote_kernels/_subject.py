@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import sys
 import traceback
 from typing import Any, Callable
 
@@ -95,10 +96,10 @@ class Subject:
     def _make_backend(self, name: str, contract: Contract) -> Any:
         keep = self._texts
         types = {name: field.type for name, field in ffi.typeof("mote_kernel").fields}
-        run = keep.keep(ffi.callback(types["run"], self._run, FAILED))
+        run = keep.keep(ffi.callback(types["run"], self._run, FAILED, onerror=self.note))
         wide, narrow = (
             keep.keep(ffi.callback(types["can_run"], functools.partial(self._can_run, narrow=n),
-                                   FAILED)) for n in (False, True))
+                                   FAILED, onerror=self.note)) for n in (False, True))
         choices = ([(contract.accumulator, wide)] if contract.accumulator else
                    [("native", wide), ("f32", narrow)])
         self._any_dtype = contract.accumulator is not None
@@ -126,6 +127,13 @@ class Subject:
         return {-1: {"C": 1}, 0: {"R": 1}, 1: {}}[self.style.axis]
 
     # ---- a call
+
+    def note(self, kind: type, value: BaseException, trace: Any) -> None:
+        """Ctrl-C may come anywhere in a callback, which then fails; the check ends."""
+        if issubclass(kind, KeyboardInterrupt):
+            self.stopped = True
+        else:
+            sys.excepthook(kind, value, trace)
 
     def _can_run(self, call: Any, narrow: bool) -> int:
         try:
