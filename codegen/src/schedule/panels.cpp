@@ -27,6 +27,14 @@ bool is_in_range(const LoopProgram& p, const SharedOperand& o, const Facts& fact
   return all;
 }
 
+/// Returns true if all elements that the operand reads exist in all iterations of the chain's loops
+/// that the conditions of its own axis, and those of neither axis, leave.
+bool is_element(const LoopProgram& p, const SharedLoops& chain, const TiledReduction& r,
+                const SharedOperand& o) {
+  const Facts facts = facts_under(p, chain, r, conditions_of(r, o.side));
+  return is_in_range(p, o, assuming(facts, r.shared.other_conditions));
+}
+
 }  // namespace
 
 std::vector<LoopRange> outer_loops_of(const SharedLoops& chain, const TileOfNest& tile) {
@@ -63,13 +71,16 @@ bool is_copied_ahead(const LoopProgram& p, const SharedLoops& chain, const TileO
           is_in_range(p, o, facts_under(p, chain, r, conditions_of(r, o.side))));
 }
 
+bool reads_only_elements(const LoopProgram& p, const SharedLoops& chain, const TiledReduction& r) {
+  return std::ranges::all_of(r.shared.operands,
+                             [&](const SharedOperand& o) { return is_element(p, chain, r, o); });
+}
+
 bool reads_only_counted_elements(const LoopProgram& p, const SharedLoops& chain,
                                  const TiledReduction& r) {
   return std::ranges::all_of(r.shared.operands, [&](const SharedOperand& o) {
     const Side other = o.side == Side::vector ? Side::rows : Side::vector;
-    if (conditions_of(r, other).empty()) return true;
-    const Facts facts = facts_under(p, chain, r, conditions_of(r, o.side));
-    return is_in_range(p, o, assuming(facts, r.shared.other_conditions));
+    return conditions_of(r, other).empty() || is_element(p, chain, r, o);
   });
 }
 

@@ -43,6 +43,9 @@ const Conditions& conditions_of(const TiledReduction& r, Side side);
 /// Returns those of the outer loops on which the operand, or a condition of its axis, depends.
 std::vector<LoopRange> loops_of(const std::vector<LoopRange>& outer, const TiledReduction& r,
                                 const SharedOperand& o);
+/// Returns true if all operands exist in all iterations of the chain's loops that the conditions of
+/// their own axis leave.
+bool reads_only_elements(const LoopProgram& p, const SharedLoops& chain, const TiledReduction& r);
 /// Returns true if no operand is read outside of its tensor where a condition of the other axis,
 /// which its copy does not ask for, leaves a term out.
 bool reads_only_counted_elements(const LoopProgram& p, const SharedLoops& chain,

@@ -78,8 +78,10 @@ std::optional<Product> ProductFinder::product(const Loop& reduction) const {
   auto shared = shared_operands(*nest, vector, rows_.loop.variable, names_);
   if (!shared || !shared->vector_conditions.empty()) return std::nullopt;
   TiledReduction r{*std::move(nest), *std::move(shared)};
-  if (!have_segments(rows_, r, vector, of_vector_) || !reads_only_counted_elements(p_, chain, r))
-    return std::nullopt;
+  // The columns of a tile are those of any of its rows: a row copies elements that only others count.
+  const bool reads_elements = of_vector_.empty() ? reads_only_counted_elements(p_, chain, r)
+                                                 : reads_only_elements(p_, chain, r);
+  if (!have_segments(rows_, r, vector, of_vector_) || !reads_elements) return std::nullopt;
   return Product{loops_, of_vector_, reduction.variable, std::move(r)};
 }
 

@@ -149,6 +149,21 @@ TEST(Schedule, TilesReadNoOperandWhereOnlyTheOtherAxisLeavesTermsOut) {
   }
 }
 
+/// Row t uses the rows s < S - t of k: the tile's first row uses some behind the last of the others,
+/// and no row of k is behind S.
+TEST(Schedule, TilesOfRowsReadNoOperandBehindItsEnd) {
+  const Schedule s = scheduled(compile(program(R"--(
+op corner "y[t, e] = sum_(s + t < S) exp(sum_d q[t, d] * k[s, d]) * v[s, e]"
+input q f64[T, D]
+input k f64[S, D]
+input v f64[M, E]
+weights = exp(sum[2](q[i0, i2 over T, M, D] * k[i1, i2 over T, M, D else 0]))
+weighted = weights[i0, i2 over T, E, M] * v[i2, i1 over T, E, M]
+output y = sum[2](where(iota(i0 + i2 over T, E, M) < iota(S over T, E, M), weighted, 0))
+)--")));
+  EXPECT_FALSE(s.versions.empty());
+}
+
 /// A window slides along the last axis: its positions run over adjacent elements.
 TEST(Schedule, SlidesAWindow) {
   expect_golden_schedule(compile(program(R"(

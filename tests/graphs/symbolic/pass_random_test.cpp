@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 
+#include "mote/runtime/status.h"
 #include "mote/symbolic/in_place.h"
 #include "mote/symbolic/order.h"
 #include "mote/symbolic/text.h"
