@@ -48,6 +48,15 @@ TEST(Generate, IsAPureFunctionOfSeedAndPosition) {
   EXPECT_NE(text(1, 7), text(2, 7));
 }
 
+TEST(Generate, ExtentsThatAreGivenAreNotDrawn) {
+  const auto target = find_target("softmax");
+  for (std::uint64_t position = 0; position < 200; ++position) {
+    const DrawStyle style{.full_rank = true, .extents = {{"C", 3}, {"nowhere", 7}}};
+    const Case c = generate(target, DType::f32, {8, position}, style);
+    EXPECT_EQ(c.inputs[0].shape.at(2), 3) << to_string(c);
+  }
+}
+
 TEST(Generate, HalfTheCasesAreLargeAndFewAreHuge) {
   for (const char* op : {"gemm", "conv2d", "matmul", "sum", "max_pool2d", "add"}) {
     int large = 0;

@@ -22,6 +22,9 @@ struct Innermost {
   TakenStep step;
 };
 
+/// The elements of a tile: an array of them, and a few more, stay in the first-level cache.
+inline constexpr std::int64_t kTile = 256;
+
 struct TileOfIterations {
   std::int64_t most;   ///< an array has as many elements
   std::int64_t least;  ///< the loop has at least as many iterations

@@ -12,13 +12,6 @@
 namespace mote {
 namespace {
 
-/// Returns the operands of a minimum or maximum, or the expression itself.
-std::vector<Expr> arms(const Expr& e, Atom::Kind kind) {
-  const Atom* atom = e.as_atom();
-  if (atom != nullptr && atom->kind == kind) return atom->args;
-  return {e};
-}
-
 bool add_range(const Loop& loop, ReductionNest& nest) {
   const auto range = range_of(loop, nest.conditions);
   if (range) nest.loops.push_back(*range);
@@ -63,6 +56,12 @@ bool find_folds(const Body& body, std::vector<Fold>& folds) {
 }
 
 }  // namespace
+
+std::vector<Expr> arms(const Expr& e, Atom::Kind kind) {
+  const Atom* atom = e.as_atom();
+  if (atom != nullptr && atom->kind == kind) return atom->args;
+  return {e};
+}
 
 std::optional<LoopRange> range_of(const Loop& loop, Conditions& conditions) {
   if (loop.step != Expr(1)) return std::nullopt;

@@ -17,6 +17,9 @@ struct LoopRange {
   Expr begin, end;
 };
 
+/// Returns the operands of a minimum or maximum, or the expression itself.
+std::vector<Expr> arms(const Expr& e, Atom::Kind kind);
+
 /// Returns the loop's range with limits of sizes and parameters; appends its other limits as
 /// conditions. Returns nullopt if no expression of sizes and parameters bounds it, or if its step
 /// is not 1.

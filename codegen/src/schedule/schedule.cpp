@@ -25,8 +25,6 @@
 namespace mote {
 namespace {
 
-/// The elements of a tile: an array of them, and a few more, stay in the first-level cache.
-constexpr std::int64_t kTile = 256;
 /// The elements of a tile whose rows are read once: longer parts of a row are read faster.
 constexpr std::int64_t kWideTile = 1024;
 /// The number of iterations of an innermost loop that one thread takes together.

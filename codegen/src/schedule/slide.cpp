@@ -17,13 +17,6 @@
 namespace mote {
 namespace {
 
-/// Returns the operands of a minimum or maximum, or the expression itself.
-std::vector<Expr> limits_of(const Expr& e, Atom::Kind kind) {
-  const Atom* atom = e.as_atom();
-  if (atom != nullptr && atom->kind == kind) return atom->args;
-  return {e};
-}
-
 /// Tries the last loop of the nest.
 class Slider {
  public:
@@ -144,7 +137,7 @@ class Slider {
   /// Returns the limit without the parts that change with the loop, which are handed to `f`.
   Expr split(const Expr& limit, Atom::Kind kind, const std::function<void(const Expr&)>& f) const {
     std::optional<Expr> still;
-    for (const Expr& e : limits_of(limit, kind)) {
+    for (const Expr& e : arms(limit, kind)) {
       if (e.mentions(v_))
         f(e);
       else

@@ -79,7 +79,6 @@ Refusal take_innermost(LoopProgram& p, const Step& step, const ScheduleOptions& 
 /// Slides the windows of all nests by the stride.
 Refusal slide(LoopProgram& p, std::int64_t stride, const ScheduleOptions& options,
               std::string& effect) {
-  constexpr std::int64_t kTile = 256;  // an array of them stays in the first-level cache
   Body body;
   std::set<std::string> used;
   std::vector<std::string> effects;

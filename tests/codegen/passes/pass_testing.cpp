@@ -9,6 +9,7 @@
 #include <random>
 
 #include "mote/base/error.h"
+#include "mote/macroops/catalogue.h"
 
 namespace mote::test {
 namespace {
@@ -118,6 +119,21 @@ void expect_alike(const LoopProgram& p, const F& expected, const G& got, Reals r
 
 std::shared_ptr<const Program> program(const std::string& text) {
   return std::make_shared<const Program>(parse_program(text));
+}
+
+LoopProgram compiled_op(const std::string& op, DType dtype) {
+  const OpRecord& record = find_op(op);
+  return compile(instantiate(record, {dtype, full_mask(record)}));
+}
+
+LoopProgram running_sum() {
+  const Expr n = var("n");
+  const Value before = guard_value({nonneg(n - 1)}, at("t", {n - 1}), 0.0);
+  return loops_of(copy_spec("running"),
+                  {loop("k", size("N"), {store("t", {var("k")}, at("x", {var("k")}))}),
+                   loop("n", size("N"), {store("t", {n}, op(MapOp::add, {before, at("x", {n})}))}),
+                   loop("m", size("N"), {store("y", {var("m")}, at("t", {var("m")}))})},
+                  {temporary("t", {size("N")})});
 }
 
 void expect_same_meaning(const LoopProgram& a, const LoopProgram& b) {

@@ -16,6 +16,10 @@
 namespace mote::test {
 
 std::shared_ptr<const Program> program(const std::string& text);
+/// Returns the loops of the op of the catalogue with all of its optional inputs and outputs.
+LoopProgram compiled_op(const std::string& op, DType dtype = DType::f32);
+/// Returns t[n] = t[n - 1] + x[n]: each iteration reads a value of the previous one.
+LoopProgram running_sum();
 /// Returns the accumulator of that name, read in double.
 inline Value sum_of(const std::string& name) { return accumulated_value(name, DType::f64); }
 

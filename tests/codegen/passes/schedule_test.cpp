@@ -17,11 +17,6 @@ namespace {
 
 using namespace test;
 
-LoopProgram compiled(const std::string& op, DType dtype = DType::f32) {
-  const OpRecord& record = find_op(op);
-  return compile(instantiate(record, {dtype, full_mask(record)}));
-}
-
 void expect_golden_schedule(const LoopProgram& p) {
   const Schedule s = scheduled(p);
   expect_golden(to_string(s) + "\n" + emit_c(s, {.function = "", .standalone = true}));
@@ -83,9 +78,9 @@ TEST(Schedule, NoVersionIsHiddenByAnEarlierOne) {
 
 /// Interpreting the f32 schedule rounds the values kept in y; in f64 it does not.
 TEST(Schedule, Softmax) {
-  const Schedule s = schedule(compiled("softmax"));
+  const Schedule s = schedule(compiled_op("softmax"));
   verify(s);
-  scheduled(compiled("softmax", DType::f64));
+  scheduled(compiled_op("softmax", DType::f64));
   expect_golden(to_string(s) + "\n" + emit_c(s, {.function = "", .standalone = true}));
 }
 
@@ -100,8 +95,8 @@ TEST(Schedule, KeepsNothingInAnOutputWhereOtherElementsAreStillToBeRead) {
   EXPECT_FALSE(keeps("e / s[i0 over R, N] + x"));
   EXPECT_FALSE(keeps("e[i0, N - 1 - i1 over R, N] / s[i0 over R, N]"));
 }
-TEST(Schedule, SumOverAnyAxis) { expect_golden_schedule(compiled("sum")); }
-TEST(Schedule, Matmul) { expect_golden_schedule(compiled("matmul")); }
+TEST(Schedule, SumOverAnyAxis) { expect_golden_schedule(compiled_op("sum")); }
+TEST(Schedule, Matmul) { expect_golden_schedule(compiled_op("matmul")); }
 /// Each row has two products, and the second has the terms of an earlier part of its range.
 TEST(Schedule, RowsOfTwoProducts) {
   expect_golden_schedule(compile(program(R"(
@@ -128,11 +123,11 @@ output y = tanh(1 / sqrt(abs(exp(x * 2 + b) - 1) + $eps))
 TEST(Schedule, KeepsTheMeaningOfEveryKindOfLoop) {
   for (const char* op : {"layer_norm", "attention", "conv2d", "avg_pool2d", "max_pool2d", "cumsum",
                          "argmax", "batch_norm_training", "group_norm", "adam", "gather", "tile"})
-    scheduled(compiled(op));
+    scheduled(compiled_op(op));
   for (const char* op : {"conv2d", "conv2d.grad", "conv_transpose2d", "lstm_cell", "gemm.grad"})
-    scheduled(compiled(op, DType::f64), true);
-  scheduled(compiled("std", DType::f64));
-  scheduled(compiled("sum", DType::i64));
+    scheduled(compiled_op(op, DType::f64), true);
+  scheduled(compiled_op("std", DType::f64));
+  scheduled(compiled_op("sum", DType::i64));
 }
 
 /// Rows of b behind the last are left out by a condition on the rows of a tile alone.
@@ -149,8 +144,8 @@ TEST(Schedule, TilesReadNoOperandWhereOnlyTheOtherAxisLeavesTermsOut) {
   }
 }
 
-/// Row t uses the rows s < S - t of k: the tile's first row uses some behind the last of the others,
-/// and no row of k is behind S.
+/// Row t uses the rows s < S - t of k: the tile's first row uses some behind the last of the
+/// others, and no row of k is behind S.
 TEST(Schedule, TilesOfRowsReadNoOperandBehindItsEnd) {
   const Schedule s = scheduled(compile(program(R"--(
 op corner "y[t, e] = sum_(s + t < S) exp(sum_d q[t, d] * k[s, d]) * v[s, e]"
@@ -174,7 +169,7 @@ output y = max[2](x[i0, 2*i1 + i2 - 1 over R, O, 3 else -inf])
 )")));
 }
 
-TEST(Schedule, FindsAPositionByLanes) { expect_golden_schedule(compiled("argmax")); }
+TEST(Schedule, FindsAPositionByLanes) { expect_golden_schedule(compiled_op("argmax")); }
 
 /// Reading it twice would compute it twice.
 TEST(Schedule, LeavesAPositionWhoseValueIsComputed) {
@@ -211,7 +206,7 @@ TEST(Schedule, SplitsALoopThatRunsBackwards) {
 }
 
 TEST(Schedule, GivesEachRoundOfAParallelLoopItsOwnRow) {
-  for (const Version& v : scheduled(compiled("attention")).versions)
+  for (const Version& v : scheduled(compiled_op("attention")).versions)
     for (const TensorDecl& t : v.program.tensors)
       if (t.role == TensorRole::temporary && !t.shape.empty()) {
         EXPECT_NE(t.scope, "") << t.name;
@@ -241,17 +236,6 @@ output y = o + sum[1 keep](where(see, e * e, 0))[i0, 0 over T, E]
   EXPECT_TRUE(has_row);
 }
 
-/// Builds t[n] = t[n - 1] + x[n]: each iteration reads a value of the previous one.
-LoopProgram running_sum() {
-  const Expr n = var("n");
-  const Value before = guard_value({nonneg(n - 1)}, at("t", {n - 1}), 0.0);
-  return loops_of(copy_spec("running"),
-                  {loop("k", size("N"), {store("t", {var("k")}, at("x", {var("k")}))}),
-                   loop("n", size("N"), {store("t", {n}, op(MapOp::add, {before, at("x", {n})}))}),
-                   loop("m", size("N"), {store("y", {var("m")}, at("t", {var("m")}))})},
-                  {temporary("t", {size("N")})});
-}
-
 TEST(Schedule, LeavesALoopWhoseRoundsReadOneAnother) {
   for (const Version& v : scheduled(running_sum()).versions) {
     EXPECT_EQ(loop_of(v, 1).kind, LoopKind::serial);
@@ -266,7 +250,7 @@ TEST(Schedule, LeavesARoundThatAllRoundsWriteTo) {
 }
 
 TEST(Schedule, LeavesAnAccumulatorThatRemembersAPosition) {
-  for (const Version& v : scheduled(compiled("argmax")).versions)
+  for (const Version& v : scheduled(compiled_op("argmax")).versions)
     for_each(v.program.body, [](const Stmt& s) {
       const auto* l = std::get_if<Loop>(&s.kind);
       if (l == nullptr || l->kind != LoopKind::simd) return;
@@ -281,7 +265,7 @@ TEST(Schedule, VerifyRejectsMarksThatDependencesForbid) {
   EXPECT_EQ(complaint(p), kOurs + "running: the iterations of loop n are not independent");
   std::get<Loop>(p.body[1].kind).kind = LoopKind::threads;
   EXPECT_EQ(complaint(p), kOurs + "running: the iterations of loop n are not independent");
-  LoopProgram sum = compiled("mse");
+  LoopProgram sum = compiled_op("mse");
   ASSERT_FALSE(is_marked(sum));
   for (Stmt& s : sum.body)
     if (auto* l = std::get_if<Loop>(&s.kind)) l->kind = LoopKind::threads;
@@ -289,7 +273,7 @@ TEST(Schedule, VerifyRejectsMarksThatDependencesForbid) {
 }
 
 TEST(Schedule, VerifyRejectsATemporaryThatRoundsShare) {
-  Schedule s = schedule(compiled("attention"));
+  Schedule s = schedule(compiled_op("attention"));
   LoopProgram& p = s.versions.back().program;
   for (TensorDecl& t : p.tensors) t.scope.clear();
   EXPECT_NE(complaint(p).find("share the temporary"), std::string::npos) << complaint(p);

@@ -17,11 +17,6 @@ namespace {
 
 using namespace test;
 
-LoopProgram compiled_op(const std::string& op) {
-  const OpRecord& record = find_op(op);
-  return compile(instantiate(record, {DType::f32, full_mask(record)}));
-}
-
 std::string error_of(const std::function<void()>& f) {
   try {
     f();
@@ -118,19 +113,8 @@ TEST(Steps, MakeAScheduleWithAVersionForAllOtherCalls) {
   EXPECT_EQ(plain.versions[0].program.vector_bytes, 0);
 }
 
-/// Builds t[n] = t[n - 1] + x[n].
-LoopProgram carried_sum() {
-  const Expr n = var("n");
-  const Value before = guard_value({nonneg(n - 1)}, at("t", {n - 1}), 0.0);
-  return loops_of(copy_spec("running"),
-                  {loop("k", size("N"), {store("t", {var("k")}, at("x", {var("k")}))}),
-                   loop("n", size("N"), {store("t", {n}, op(MapOp::add, {before, at("x", {n})}))}),
-                   loop("m", size("N"), {store("y", {var("m")}, at("t", {var("m")}))})},
-                  {temporary("t", {size("N")})});
-}
-
 TEST(Steps, AreRefusedWithTheDependenceThatForbidsThem) {
-  const LoopProgram p = carried_sum();
+  const LoopProgram p = running_sum();
   for (const char* step : {"simd n", "threads n", "inward n 4"})
     EXPECT_EQ(
         refusal(p, step),

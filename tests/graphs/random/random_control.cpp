@@ -63,6 +63,16 @@ TensorSymbol result(GraphBuilder& inner, const TensorForm& form,
   return g.form(z) == form ? z : given(inner, z);
 }
 
+/// Returns one of the results once more, if one has the form, or another result.
+TensorSymbol result_or_one_again(GraphBuilder& inner, const TensorForm& form,
+                                 const std::vector<TensorSymbol>& carried,
+                                 const std::vector<TensorSymbol>& results) {
+  if (inner.rng().chance(25))
+    for (const TensorSymbol x : results)
+      if (inner.graph().form(x) == form) return x;
+  return result(inner, form, carried);
+}
+
 /// Lists symbols of the graph around for the inputs of a graph that are not given yet.
 std::vector<TensorSymbol> symbols_for(GraphBuilder& b, const SymbolicGraph& sub,
                                       std::vector<TensorSymbol> symbols, std::size_t count) {
@@ -85,6 +95,14 @@ TensorSymbol data_count(GraphBuilder& b) {
   SymbolicGraph& g = b.graph();
   const TensorSymbol x = b.operand(DType::i64, {});
   return g.add("min", {g.add("max", {x, integer(g, 0)}), integer(g, 5)});
+}
+
+/// Returns the number of iterations that are left, or 0 where a value that the body computes is 0.
+TensorSymbol iterations_left(GraphBuilder& inner, TensorSymbol end, TensorSymbol counter) {
+  SymbolicGraph& body = inner.graph();
+  const TensorSymbol left = body.add("sub", {end, counter});
+  if (!inner.rng().chance(40)) return left;
+  return body.add("min", {left, body.add("abs", {inner.operand(DType::i64, {})})});
 }
 
 /// Values that a sub-graph gets: at least one, at most three.
@@ -122,12 +140,13 @@ bool add_loop(GraphBuilder& b, const NodeChoice& choice) {
   for (const TensorSymbol x : inputs) outputs.push_back(result(inner, body.form(x), inputs));
   const TensorSymbol counter = body.input("counter", {DType::i64, {}});
   const TensorSymbol end = is_by_data ? limit : integer(body, times);
+  const TensorSymbol left = iterations_left(inner, end, counter);
   if (b.rng().chance(50)) {
     const TensorSymbol go = body.tensor({DType::boolean, {}});
-    body.copy(body.add("sub", {end, counter}), go);
+    body.copy(left, go);
     outputs.push_back(go);
   } else {
-    outputs.push_back(body.add("sub", {end, counter}));
+    outputs.push_back(left);
   }
   body.set_outputs(outputs);
   const std::size_t count = input_indices(body).size() - 1;
@@ -157,7 +176,7 @@ bool add_branches(GraphBuilder& b, const NodeChoice& choice) {
     grow_inside(inner, choice);
     std::vector<TensorSymbol> outputs;
     for (const TensorSymbol x : inputs)
-      outputs.push_back(result(inner, inner.graph().form(x), inputs));
+      outputs.push_back(result_or_one_again(inner, inner.graph().form(x), inputs, outputs));
     inner.graph().set_outputs(outputs);
     inner.graph().rename_graph("branch" + std::to_string(k));
     std::vector<TensorSymbol> symbols =

@@ -75,6 +75,19 @@ AxisList narrowed(Rng& rng, const AxisList& shape) {
   return narrow;
 }
 
+/// Returns the command, or one of the same op with other parameters if it works element by element,
+/// so that its outputs have the same shape.
+Command same_or_other_parameters(GraphBuilder& b, const Command& command, DType dtype) {
+  if (!b.rng().chance(40)) return command;
+  const std::string name = command.definition().name;
+  const auto is_drawable = [&](const NodeOp& op) {
+    return op.op.name == name && op.is_pointwise &&
+           std::ranges::find(op.op.dtypes, dtype) != op.op.dtypes.end();
+  };
+  if (std::ranges::none_of(node_ops(), is_drawable)) return command;
+  return command_of(draw_call(name, dtype, b.rng().next(), 0, {.most = 3}));
+}
+
 }  // namespace
 
 bool add_drawn(GraphBuilder& b, const NodeChoice& choice) {
@@ -197,7 +210,7 @@ bool add_duplicate(GraphBuilder& b) {
     dtype = g.symbols()[output].form->dtype;
     is_first = false;
   }
-  return add_command(b, *info.command, inputs, dtype);
+  return add_command(b, same_or_other_parameters(b, *info.command, dtype), inputs, dtype);
 }
 
 }  // namespace mote::test
