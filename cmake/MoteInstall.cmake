@@ -6,6 +6,7 @@
 # (libmote_npz), compiler (libmote_compiler) and oracle (libmote_oracle).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+include(CheckLinkerFlag)
 
 # While the version is 0.x, each minor version has an ABI of its own.
 set(soversion ${PROJECT_VERSION_MAJOR})
@@ -68,6 +69,11 @@ function(mote_component name)
     set_target_properties(${library} PROPERTIES INSTALL_RPATH "$ORIGIN")
     install(TARGETS ${library} EXPORT mote-${suffix}-targets)
   endforeach()
+  # The tables of kernels hold 58,000 addresses; this way, each takes a bit or two, not 24 bytes.
+  check_linker_flag(CXX -Wl,-z,pack-relative-relocs MOTE_HAS_PACKED_RELOCATIONS)
+  if(MOTE_HAS_PACKED_RELOCATIONS)
+    target_link_options(mote_${name}_shared PRIVATE -Wl,-z,pack-relative-relocs)
+  endif()
   set(exports ${PROJECT_SOURCE_DIR}/cmake/install/exports.map)
   target_link_options(mote_${name}_shared PRIVATE -Wl,--version-script=${exports})
   if(MOTE_SANITIZE)  # the program provides the sanitizer's runtime

@@ -8,7 +8,8 @@ set(MOTE_REGISTERS_BY_FUNCTION $<$<COMPILE_LANG_AND_ID:C,GNU>:-fira-region=one>)
 # The options for kernels of the variant reference make them exact: no contraction, integers wrap, the
 # compiler evaluates no function, since its last bit may differ from the C library's, and a zero
 # keeps its sign, which gcc flips in 0.0 - (c ? -2.0 : 0.0) if it may assume the rounding mode.
-set(MOTE_REFERENCE_FLAGS -O2 ${MOTE_REGISTERS_BY_FUNCTION} -ffp-contract=off -frounding-math -fwrapv)
+# No exception goes through a kernel: tables to unwind it would be a twentieth of the library.
+set(MOTE_REFERENCE_FLAGS -O2 -fno-asynchronous-unwind-tables ${MOTE_REGISTERS_BY_FUNCTION} -ffp-contract=off -frounding-math -fwrapv)
 foreach(function exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh erf pow fmod)
   list(APPEND MOTE_REFERENCE_FLAGS -fno-builtin-${function})
 endforeach()
@@ -34,7 +35,7 @@ elseif(NOT MOTE_GEN_LEVELS STREQUAL "v0" AND NOT MOTE_GEN_LEVELS STREQUAL "${_mo
 endif()
 function(mote_gen_options target level)
   target_compile_options(${target} PRIVATE
-    -O2 ${MOTE_REGISTERS_BY_FUNCTION} -ftree-vectorize -fwrapv -fno-math-errno -fno-trapping-math -ffp-contract=fast
+    -O2 -fno-asynchronous-unwind-tables ${MOTE_REGISTERS_BY_FUNCTION} -ftree-vectorize -fwrapv -fno-math-errno -fno-trapping-math -ffp-contract=fast
     $<$<C_COMPILER_ID:Clang,AppleClang>:-Wno-pass-failed>)
   if(NOT level STREQUAL "v0")
     target_compile_options(${target} PRIVATE -march=x86-64-${level})
@@ -142,7 +143,7 @@ function(mote_add_kernels target)
   target_link_libraries(${target} PUBLIC mote::runtime PRIVATE m)
   foreach(level IN LISTS MOTE_GEN_LEVELS)
     add_library(${target}_${level} OBJECT ${gen})
-    if(level STREQUAL "v3")
+    if(NOT level STREQUAL "v0")
       target_sources(${target}_${level} PRIVATE ${gen_gradients})
     endif()
     add_dependencies(${target}_${level} ${target}_generate)

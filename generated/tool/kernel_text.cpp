@@ -25,8 +25,8 @@ Part part_of(const Kernel& k) {
   return gradient_order(*k.record) > 0 ? Part::gradients : Part::ops;
 }
 
-/// True if the gen variant is compiled for one level only, as for gradients, to limit the build
-/// time.
+/// True if the gen variant is compiled as a whole for one level only, as for gradients, to limit
+/// the build time and the library's size.
 bool has_one_level(const Kernel& k) {
   return part_of(k) == Part::gradients ||
          (k.instance.dtype != DType::f32 && k.instance.dtype != DType::f64);
@@ -38,18 +38,31 @@ bool has_one_level(const Kernel& k) {
 /// that level, the reference runs.
 std::vector<std::pair<int, std::string>> levels(const Kernel& k) {
   const std::string gen = k.gen_function();
+  if (!k.wide.empty()) return {{4, gen + "_v4"}, {3, gen + "_v3"}, {0, k.function}};
   if (has_one_level(k)) return {{3, gen + "_v3"}, {0, k.function}};
-  if (k.instance.dtype == DType::f32)
-    return {{4, gen + "_v4"}, {3, gen + "_v3"}, {0, gen + "_v0"}};
+  if (k.instance.dtype == DType::f32) return {{4, gen + "_v4"}, {3, gen + "_v3"}, {0, gen + "_v0"}};
   return {{3, gen + "_v3"}, {0, gen + "_v0"}};
 }
 
 /// Returns the preprocessor condition under which the kernel is compiled in its shard; empty:
 /// always.
 std::string where_compiled(const Kernel& k) {
-  if (part_of(k) == Part::gradients) return "";
   if (has_one_level(k)) return "MOTE_LEVEL_NUMBER == 3";
   return k.instance.dtype == DType::f64 ? "MOTE_LEVEL_NUMBER <= 3" : "";
+}
+
+/// Returns the versions of a gradient of f32 that have 64-byte vectors: those are compiled for
+/// level 4 too, and call the function for level 3 in all other cases. Empty if there is none.
+std::string wide_versions(const Kernel& k, Schedule s, EmitOptions options) {
+  if (gradient_order(*k.record) != 1 || k.instance.dtype != DType::f32) return "";
+  const auto is_narrower = [](const Version& v) { return v.program.vector_bytes != 64; };
+  Version last = std::move(s.versions.back());
+  s.versions.pop_back();
+  std::erase_if(s.versions, is_narrower);
+  if (s.versions.empty()) return "";
+  s.versions.push_back(std::move(last));
+  options.otherwise = k.gen_function() + "_v3";
+  return emit_c(s, options);
 }
 
 void fill_in(EmitOptions& options, const Kernel& k) {
@@ -79,8 +92,8 @@ std::string row(const Kernel& k, std::string_view variant) {
   const bool narrow = is_narrow(k.instance.dtype);
   const std::string contract =
       !gen ? "reference"
-            : fmt::format("gen_{}{}", narrow ? "f16" : name(k.instance.dtype),
-                          may_multiply_padding(*k.record) ? "_padded" : "");
+           : fmt::format("gen_{}{}", narrow ? "f16" : name(k.instance.dtype),
+                         may_multiply_padding(*k.record) ? "_padded" : "");
   return fmt::format(
       "    {{\"{0}\", \"{1}\", \"{2}\", {3:#x}u, {4:#x}u, {5:#x}u,\n"
       "     {{sizeof(mote_kernel), \"{0}\", &{6}, {7}_can_run, NULL, {8}_run, "
@@ -103,8 +116,9 @@ void emit_kernel(Kernel& k) {
     EmitOptions gen;
     gen.function = options.gen;
     gen.optional_outputs = options.optional_outputs;
-    k.gen =
-        emit_c(schedule(loops, {.may_multiply_padding = may_multiply_padding(*k.record)}), gen);
+    const Schedule s = schedule(loops, {.may_multiply_padding = may_multiply_padding(*k.record)});
+    k.gen = emit_c(s, gen);
+    k.wide = wide_versions(k, s, gen);
     k.dispatch = emit_c_dispatch(loops, gen, levels(k));
     k.text = emit_c_prototype(loops, gen);
   }
@@ -117,7 +131,7 @@ std::string made_from(Kernel& k) {
   return made_from(k.function, *k.record, *instantiate(*k.record, k.instance));
 }
 
-std::vector<std::string*> texts(Kernel& k) { return {&k.text, &k.gen, &k.dispatch}; }
+std::vector<std::string*> texts(Kernel& k) { return {&k.text, &k.gen, &k.wide, &k.dispatch}; }
 
 std::string helpers_text() {
   return generated_head("Helpers of the generated kernels") +
@@ -153,9 +167,9 @@ std::string gen_shard_text(const std::vector<Kernel>& kernels, Part part, int sh
   for (const Kernel& k : kernels) {
     if (k.gen.empty() || part_of(k) != part || shard_of(*k.record, shards) != shard) continue;
     const std::string condition = where_compiled(k);
-    const std::string text =
-        fmt::format("#define {0} MOTE_FAST({0})\n{1}", k.gen_function(), k.gen);
-    out += "\n" + (condition.empty() ? text : fmt::format("#if {}\n{}#endif\n", condition, text));
+    out += fmt::format("\n#define {0} MOTE_FAST({0})\n", k.gen_function());
+    out += condition.empty() ? k.gen : fmt::format("#if {}\n{}#endif\n", condition, k.gen);
+    if (!k.wide.empty()) out += fmt::format("#if MOTE_LEVEL_NUMBER == 4\n{}#endif\n", k.wide);
   }
   return out;
 }

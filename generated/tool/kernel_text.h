@@ -18,6 +18,7 @@ struct Kernel {
   TensorMask output_mask = 0;  ///< outputs of the record that it has
   std::string text = {};       ///< the reference and the thunk
   std::string gen = {};       ///< the variant gen; empty: the reference is as good
+  std::string wide = {};       ///< a gradient's versions with 64-byte vectors; empty: it has none
   std::string dispatch = {};   ///< chooses among the gen one's compilations
 
   std::string gen_function() const { return function + "_fast"; }

@@ -325,5 +325,32 @@ TEST(RegressionPrograms, RowAtTheLeastIndex) {
       "output f = select[0](x, i64(x[i0 over 3 else -inf]))[i0 over 3, 2]");
 }
 
+// Tiles of rows skip the terms of taps that give some rows nothing; the loop over taps was once
+// written as one with the loop inside, of which the condition knew nothing.
+TEST(RegressionPrograms, TapsThatGiveSomeRowsNothing) {
+  for (const char* more : {"", " + bias[i1 over W, I]"})
+    expect_agreement(
+        std::string("param stride int = 1 in 1..3\n"
+                    "param by int = 1 in 1..3\n"
+                    "input g f64[T, O]\n"
+                    "input f f64[O, K, I]\n"
+                    "input bias f64[I]\n"
+                    "size W = (T - 1)*$stride + (K - 1)*$by + 1\n"
+                    "there = iota((i0 - i2*$by) % $stride over W, I, K, O) == 0\n"
+                    "read = g[(i0 - i2*$by)/$stride, i3 over W, I, K, O else 0]\n"
+                    "s = sum[2, 3](where(there, read * f[i3, i2, i1 over W, I, K, O], 0))\n"
+                    "output y = s") +
+        more);
+}
+
+// The sums of a tile are added up in blocks of positions.
+TEST(RegressionPrograms, SumsInBlocksOfPositions) {
+  expect_agreement(
+      "input g f64[N, O, H, W]\n"
+      "input x f64[N, I, H, W]\n"
+      "p = g[i2, i0, i3, i4 over O, I, N, H, W] * x[i2, i1, i3, i4 over O, I, N, H, W]\n"
+      "output y = sum[2, 3, 4](p)");
+}
+
 }  // namespace
 }  // namespace mote::test

@@ -24,6 +24,7 @@ void Writer::limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts
     if (const auto* branch = std::get_if<If>(&s.kind)) limits_ahead(branch->body, changing, facts);
     const auto* l = std::get_if<Loop>(&s.kind);
     if (!l || !loops_over_panels(*l).empty()) continue;
+    if (l->kind == LoopKind::unrolled) rows_ahead(*l, changing, facts);
     const auto is_fixed = [&](const Expr& e) {
       return !e.has_load() && !limits_.contains(&e) &&
              std::ranges::none_of(e.symbols(), [&](Symbol v) { return changing.contains(v); });
@@ -84,6 +85,21 @@ void Writer::loop(const Loop& l, const Facts& facts) {
     --indent_;
     line("}");
   };
+  const std::string all_rows = test_of_all_rows(l);
+  if (!all_rows.empty()) {
+    line(fmt::format("if ({}) {{", all_rows));
+    ++indent_;
+    has_all_rows_ = true;
+    iterate(l.body);
+    has_all_rows_ = false;
+    --indent_;
+    line("} else {");
+    ++indent_;
+    iterate(l.body);
+    --indent_;
+    line("}");
+    return;
+  }
   const bool asks = !l.adjacent_under.empty() || !l.adjacent_under_ones.empty();
   // A single statement is written with 1 for the parameters; several may declare scalars, which
   // are known by their statements.

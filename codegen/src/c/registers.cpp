@@ -56,21 +56,60 @@ bool is_in_order(const TensorDecl& t, const std::vector<Expr>& index,
 
 }  // namespace
 
+/// Returns the branch that the statements of the unrolled loop stand under; null: they are
+/// executed.
+const If* guard_of(const Loop& unrolled) { return std::get_if<If>(&unrolled.body.at(0).kind); }
+
+Conditions of_row(Conditions conditions, Symbol variable, std::int64_t row) {
+  for (Condition& c : conditions) c.e = c.e.substitute({{variable, row}});
+  return conditions;
+}
+
+bool has_quotient(const Expr& e) {
+  bool found = false;
+  (void)e.transform([&](const Atom& a) {
+    found = found || a.kind == Atom::Kind::div || a.kind == Atom::Kind::mod;
+    return rebuild(a);
+  });
+  return found;
+}
+
 /// Writes one statement for each row and vector of the loops' iterations.
 class RegisterWriter {
  public:
   RegisterWriter(Writer& writer, const Loop& loop, const Facts& facts)
-      : w_(writer), rows_(loop), lanes_(*as_loop(loop.body.at(0))), facts_(facts) {}
+      : w_(writer),
+        rows_(loop),
+        guard_(writer.has_all_rows_ ? nullptr : guard_of(loop)),
+        lanes_(*as_loop(guard_of(loop) != nullptr ? guard_of(loop)->body.at(0) : loop.body.at(0))),
+        facts_(facts) {}
 
   void write() {
     for (const Stmt& s : lanes_.body) for_each_value(s, [&](const Value& v) { load_shared(v); });
     for (std::int64_t row = 0; row < extent_of(rows_); ++row) {
       scalars_.clear();
+      if (guard_ != nullptr) open_guard(row);
       for (const Stmt& s : lanes_.body) statement(s, row);
+      if (guard_ != nullptr) close_guard();
     }
   }
 
  private:
+  /// Opens the branch that the statements of the row stand under.
+  void open_guard(std::int64_t row) {
+    const auto ahead = w_.rows_ahead_.find({&rows_, row});
+    std::string test = ahead != w_.rows_ahead_.end() ? ahead->second.guard : "";
+    Facts inside = facts_;
+    if (test.empty())
+      test = w_.printer_.conditions(of_row(guard_->conditions, rows_.variable, row), inside).text;
+    w_.line(fmt::format("if ({}) {{", test));
+    ++w_.indent_;
+  }
+  void close_guard() {
+    --w_.indent_;
+    w_.line("}");
+  }
+
   std::int64_t lanes_of(DType dtype) const { return w_.lanes_of(dtype); }
 
   const TensorDecl& tensor(const std::string& name) const { return *find_tensor(w_.p_, name); }
@@ -143,6 +182,17 @@ class RegisterWriter {
 
   Text as_type(const Text& x, DType dtype) const { return is_in_float(dtype) ? as_float(x) : x; }
 
+  /// Returns the row's value, whose indices read what is computed ahead.
+  Value with_indices_ahead(const Value& v, std::int64_t row) const {
+    const Value of_row = substitute(v, {{rows_.variable, row}});
+    const auto ahead = w_.rows_ahead_.find({&rows_, row});
+    if (ahead == w_.rows_ahead_.end() || ahead->second.indices.empty()) return of_row;
+    return rewrite_exprs(of_row, [&](const Expr& e) {
+      const auto known = ahead->second.indices.find(e);
+      return known == ahead->second.indices.end() ? e : known->second;
+    });
+  }
+
   /// Returns the value with a constant for each part that loads but does not change along the
   /// lanes, which is evaluated once for the row.
   Value with_scalars(const Value& v, std::int64_t row) {
@@ -151,8 +201,7 @@ class RegisterWriter {
       const auto known =
           std::ranges::find_if(scalars_, [&](const auto& s) { return equal(s.first, v); });
       if (known != scalars_.end()) return known->second;
-      const Text text =
-          as_type(w_.printer_.value(substitute(v, {{rows_.variable, row}}), facts_), v->dtype);
+      const Text text = as_type(w_.printer_.value(with_indices_ahead(v, row), facts_), v->dtype);
       const auto* load = std::get_if<value::Load>(&v->kind);
       const std::string name =
           w_.names_.fresh(fmt::format("{}_{}", load != nullptr ? load->tensor : "row", row));
@@ -194,6 +243,7 @@ class RegisterWriter {
 
   Writer& w_;
   const Loop& rows_;
+  const If* guard_;  ///< null: the statements of all rows are executed
   const Loop& lanes_;
   const Facts& facts_;
   std::vector<std::pair<Value, std::vector<std::string>>> shared_;  ///< loads, and their vectors
@@ -207,8 +257,13 @@ std::vector<const Loop*> Writer::loops_over_panels(const Loop& first) const {
   std::vector<const Loop*> chain = chain_from(first);
   if (chain.size() < 2) return {};
   const Body& body = chain.back()->body;
-  const bool has_branch = std::ranges::any_of(
+  bool has_branch = std::ranges::any_of(
       body, [](const Stmt& s) { return nested_body(s) != nullptr && as_loop(s) == nullptr; });
+  for_each(body, [&](const Stmt& s) {
+    if (const auto* branch = std::get_if<If>(&s.kind))
+      for (const Condition& c : branch->conditions)
+        for (const Loop* l : chain) has_branch = has_branch || c.e.mentions(l->variable);
+  });
   const auto in_order = [&](const Access& a) {
     return is_in_order(*find_tensor(p_, a.tensor), a.index, chain);
   };
@@ -233,6 +288,59 @@ void Writer::loop_over_panels(const std::vector<const Loop*>& chain, const Facts
   const Loop& first = *chain.front();
   loop({flat, first.begin * inner, first.end * inner, 1, {}, std::move(body), chain.back()->kind},
        facts);
+}
+
+/// Returns the test whether all rows of the unrolled loops in the loop's body are executed, as far
+/// as that is computed before the loop; empty if the loop has one form.
+std::string Writer::test_of_all_rows(const Loop& l) const {
+  std::string test;
+  for (const Stmt& s : l.body) {
+    const Loop* unrolled = as_loop(s);
+    if (unrolled == nullptr || unrolled->kind != LoopKind::unrolled) return "";
+    for (std::int64_t row = 0; row < extent_of(*unrolled); ++row) {
+      const auto ahead = rows_ahead_.find({unrolled, row});
+      if (ahead == rows_ahead_.end() || ahead->second.guard.empty()) return "";
+      test += (test.empty() ? "" : " && ") + ahead->second.guard;
+    }
+  }
+  return test;
+}
+
+/// Computes, before a loop that changes neither, whether the statements of each row of an unrolled
+/// loop in it are executed, and the quotients in their indices: the compiler leaves divisions that
+/// stand under a branch in the loop.
+void Writer::rows_ahead(const Loop& unrolled, const std::set<Symbol>& changing,
+                        const Facts& facts) {
+  const If* guard = guard_of(unrolled);
+  if (guard == nullptr) return;
+  const auto is_fixed = [&](const Expr& e) {
+    return !e.has_load() &&
+           std::ranges::none_of(e.symbols(), [&](Symbol v) { return changing.contains(v); });
+  };
+  const bool has_guard =
+      std::ranges::all_of(guard->conditions, [&](const Condition& c) { return is_fixed(c.e); });
+  std::set<Expr> quotients;
+  for (const Access& a : accesses(guard->body))
+    for (const Expr& e : a.index)
+      if (e.mentions(unrolled.variable) && is_fixed(e) && has_quotient(e)) quotients.insert(e);
+  for (std::int64_t row = 0; row < extent_of(unrolled); ++row) {
+    RowAhead& ahead = rows_ahead_[{&unrolled, row}];
+    if (has_guard && ahead.guard.empty()) {
+      ahead.guard = names_.fresh(fmt::format("is_in_row_{}", row));
+      Facts inside = facts;
+      const Conditions conditions = of_row(guard->conditions, unrolled.variable, row);
+      line(fmt::format("const int64_t {} = {};", ahead.guard,
+                       printer_.conditions(conditions, inside).text));
+    }
+    for (const Expr& e : quotients) {
+      const Expr here = e.substitute({{unrolled.variable, row}});
+      if (ahead.indices.contains(here)) continue;
+      const Symbol name(SymbolKind::loop, names_.fresh(fmt::format("index_{}", row)));
+      line(fmt::format("const int64_t {} = {};", name.name(), printer_.expr(here, facts).text));
+      names_.add_local(name.name());
+      ahead.indices.emplace(here, Expr(name));
+    }
+  }
 }
 
 void Writer::register_loops(const Loop& loop, const Facts& facts) {

@@ -279,6 +279,17 @@ std::string region_text(const LoopProgram& p, const std::string& function,
   return out + wrap("  return " + call + ";") + "\n}\n";
 }
 
+/// Returns the function that makes the choices among versions, and calls another one for all other
+/// calls.
+std::string text_with_others(const LoopProgram& p, const std::string& function,
+                             const std::string& choices, const EmitOptions& options) {
+  const Names names(p);
+  const std::string call =
+      fmt::format("  return {}({});", options.otherwise, argument_names(p, names));
+  return signature(p, names, options.otherwise) + ";\n" + signature(p, names, function) + " {\n" +
+         options.opening + choices + wrap(call) + "\n}\n";
+}
+
 /// Returns the versions as static functions, the last with the choice among them at its top; the
 /// function itself stands behind them, or is the last version.
 std::string schedule_text(const Schedule& s, const EmitOptions& options,
@@ -289,12 +300,14 @@ std::string schedule_text(const Schedule& s, const EmitOptions& options,
   const LoopProgram& last = programs.back();
   const std::string function = function_name(last, options);
   const bool joins =
+      options.otherwise.empty() &&
       std::ranges::all_of(programs, [](const LoopProgram& p) { return can_join(p); });
   std::string out;
   std::string choices;
   for (std::size_t k = 0; k < programs.size(); ++k) {
     const Version& v = s.versions[k];
     const bool is_last = k + 1 == programs.size();
+    if (is_last && !options.otherwise.empty()) break;
     const bool is_static = !is_last || joins;
     const std::string own = !is_last ? function + "_" + v.name
                             : joins  ? function + "_rounds"
@@ -315,6 +328,7 @@ std::string schedule_text(const Schedule& s, const EmitOptions& options,
            (is_static ? "\n" : "");
     choices += choice(v, names, own, calls);
   }
+  if (!options.otherwise.empty()) return out + text_with_others(last, function, choices, options);
   return joins ? out + region_text(last, function, function + "_rounds", options, calls) : out;
 }
 

@@ -95,6 +95,8 @@ class Writer {
   /// Returns the limit of a loop: short text, or the name of a constant declared before the loop.
   std::string limit(const Expr& e, const std::string& hint, const Facts& facts);
   void limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts& facts);
+  std::string test_of_all_rows(const Loop& l) const;
+  void rows_ahead(const Loop& unrolled, const std::set<Symbol>& changing, const Facts& facts);
   void open_accumulator(const Accumulator& a);
   void open_before_branch(const Body& b, std::size_t k);
   void branch(const If& i, const Facts& facts);
@@ -133,7 +135,14 @@ class Writer {
   std::set<std::string> declared_;       ///< rank-0 temporaries that a store declares
   std::vector<const TensorDecl*> heap_;  ///< temporaries of rank 1 or more
   std::set<std::string> opened_;  ///< accumulators that stand before the branch with their loop
-  std::map<const Expr*, std::string> limits_;        ///< limits of later loops, computed already
+  std::map<const Expr*, std::string> limits_;  ///< limits of later loops, computed already
+  /// What the rows of later unrolled loops need and is computed already.
+  struct RowAhead {
+    std::string guard;  ///< whether the row's statements are executed; empty if it is not computed
+    std::map<Expr, Expr> indices;  ///< quotients in indices, and the constants that hold them
+  };
+  std::map<std::pair<const Loop*, std::int64_t>, RowAhead> rows_ahead_;
+  bool has_all_rows_ = false;  ///< the text is for tiles whose rows all stand under no guard
   std::map<std::string, std::string> vector_types_;  ///< by the type of an element
   std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::string> registers_;
   std::set<std::string> accumulators_read_;

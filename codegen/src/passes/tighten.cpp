@@ -44,7 +44,9 @@ bool stride(Loop& loop, const Expr& e, const Facts& outer) {
   return true;
 }
 
+/// An unrolled loop keeps its number of iterations.
 bool absorb(Loop& loop, const Condition& c, const Facts& outer) {
+  if (loop.kind == LoopKind::unrolled) return false;
   return c.kind == Condition::Kind::nonneg ? tighten(loop, c.e, outer) : stride(loop, c.e, outer);
 }
 

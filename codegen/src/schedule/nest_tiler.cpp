@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/dependence.h"
 #include "mote/codegen/walk.h"
@@ -14,15 +15,24 @@
 namespace mote {
 namespace {
 
-/// Returns the loops of the reduction, those first whose iterations some condition leaves out: the
-/// innermost loops are then long.
+/// Returns true for a loop along a window: conditions leave some of its iterations out, and their
+/// number is a size. The positions of a window, whose number follows from several sizes, are many.
+bool is_along_window(const TiledReduction& r, const LoopRange& l) {
+  return (l.end - l.begin).as_symbol() &&
+         std::ranges::any_of(r.nest.conditions,
+                             [&](const Condition& c) { return c.e.mentions(l.variable); });
+}
+
+bool has_window(const TiledReduction& r) {
+  return std::ranges::any_of(r.nest.loops,
+                             [&](const LoopRange& l) { return is_along_window(r, l); });
+}
+
+/// Returns the loops of the reduction, those along windows first: the innermost loops are then
+/// long.
 std::vector<LoopRange> ordered_loops(const TiledReduction& r) {
-  const auto is_left_out = [&](const LoopRange& l) {
-    return std::ranges::any_of(r.nest.conditions,
-                               [&](const Condition& c) { return c.e.mentions(l.variable); });
-  };
   std::vector<LoopRange> ordered = r.nest.loops;
-  std::stable_partition(ordered.begin(), ordered.end(), is_left_out);
+  std::ranges::stable_partition(ordered, [&](const LoopRange& l) { return is_along_window(r, l); });
   return ordered;
 }
 
@@ -131,17 +141,18 @@ Body NestTiler::run_for_rows(const Conditions& of_tile, Body& ahead) {
   return in_own_loops(outer_loops_of(chain_, tile_), std::move(before_vectors_));
 }
 
-/// Returns the statements, which access one row and lane of registers, for all of them; rows behind
-/// the end are the last one again.
-Stmt NestTiler::over_registers(Body body) {
+/// Returns the statements, which access one row and lane of registers, for all of them for which
+/// the guard holds; rows behind the end are the last one again.
+Stmt NestTiler::over_registers(Body body, Conditions guard) {
   const Symbol i = symbol("row");
   const Symbol j = symbol("lane");
-  substitute(body, {{kRow, Expr(i)},
-                    {kLane, Expr(j)},
-                    {rows().variable, min(Expr(rows().start) + Expr(i), rows().end - 1)}});
-  Loop lanes{j, 0, vector().amount, 1, {}, std::move(body), LoopKind::simd};
-  Loop all{i, 0, rows().amount, 1, {}, {}, LoopKind::unrolled};
-  all.body.push_back({std::move(lanes)});
+  Body lanes;
+  lanes.push_back({Loop{j, 0, vector().amount, 1, {}, std::move(body), LoopKind::simd}});
+  Loop all{
+      i, 0, rows().amount, 1, {}, under(std::move(guard), std::move(lanes)), LoopKind::unrolled};
+  substitute(all.body, {{kRow, Expr(i)},
+                        {kLane, Expr(j)},
+                        {rows().variable, min(Expr(rows().start) + Expr(i), rows().end - 1)}});
   return {std::move(all)};
 }
 
@@ -163,8 +174,8 @@ Stmt NestTiler::terms_of_some(const TiledReduction& r, const RowSegments& segmen
   const Symbol row = symbol(rows().variable.name());
   const std::vector<LoopRange> loops = rows_first(r);
   const LoopRange& range = loops.front();
-  const RowSegments own = *row_segments(range, r.shared.row_conditions,
-                                  {rows().variable, Expr(row), Expr(row)});
+  const RowSegments own =
+      *row_segments(range, r.shared.row_conditions, {rows().variable, Expr(row), Expr(row)});
   Loop all{row, rows().start, min(Expr(rows().start) + rows().amount, rows().end), 1, {}, {}};
   const auto add = [&](const Expr& begin, const Expr& end) {
     std::vector<LoopRange> part = loops;
@@ -176,9 +187,8 @@ Stmt NestTiler::terms_of_some(const TiledReduction& r, const RowSegments& segmen
                       {rows().variable, Expr(row)}});
     Body lanes;
     lanes.push_back({Loop{lane, 0, vector().amount, 1, {}, std::move(body), LoopKind::simd}});
-    std::ranges::move(
-        in_own_loops(part, under(r.shared.other_conditions, std::move(lanes))),
-        std::back_inserter(all.body));
+    std::ranges::move(in_own_loops(part, under(r.shared.other_conditions, std::move(lanes))),
+                      std::back_inserter(all.body));
   };
   add(own.begin, min(segments.all_begin, own.end));
   add(max(own.begin, max(segments.all_begin, segments.all_end)), own.end);
@@ -210,14 +220,15 @@ Body NestTiler::in_own_loops(const std::vector<LoopRange>& loops, Body body) {
 }
 
 /// Copies the operand's elements that a tile needs to a panel: adjacent memory, in the order in
-/// which the tile reads them. The panel has 0 for terms that do not count, and in rows behind the
-/// end.
-Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o, Body& out) {
+/// which the tile reads them. The panel has 0 for terms that a condition of its axis leaves out,
+/// and in rows behind the end; what a condition of no axis leaves out is not read.
+Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o,
+                        const CopyLocations& locations) {
   const bool is_column = o.side == Side::vector;
   const TileAxis& axis = is_column ? vector() : rows();
-  const bool is_ahead = is_copied_ahead(program(), chain_, tile_, r, o);
+  const bool ahead = is_ahead(r, o);
   const Symbol part = symbol(axis.variable.name() + "_part");
-  const Expr start = is_ahead ? axis.begin + Expr(part) * axis.amount : Expr(axis.start);
+  const Expr start = ahead ? axis.begin + Expr(part) * axis.amount : Expr(axis.start);
   std::vector<LoopRange> all, filled;
   std::vector<Expr> shape, index, read;
   const auto add = [&](const LoopRange& l, const Expr& from_nest) {
@@ -228,9 +239,15 @@ Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o, Body& o
     read.push_back(from_nest);
   };
   const auto add_reduction = [&] {
-    for (const LoopRange& l : ordered_loops(r)) add(l, Expr(l.variable) - l.begin);
+    const std::vector<LoopRange> whole = ordered_loops(r);
+    const BlockedLoops& loops = locations.loops;
+    for (std::size_t k = 0; k < (ahead ? whole : loops.inner).size(); ++k) {
+      const LoopRange& l = (ahead ? whole : loops.inner)[k];
+      add(l, Expr(l.variable) - l.begin);
+      if (!ahead) shape.back() = loops.extents[k];
+    }
   };
-  if (is_ahead) {
+  if (ahead) {
     for (const LoopRange& l : loops_of(outer_loops_of(chain_, tile_), r, o))
       add(l, Expr(l.variable) - l.begin);
     add({part, 0, ceil_div(axis.end - axis.begin, axis.amount)},
@@ -248,87 +265,162 @@ Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o, Body& o
     element = {{axis.variable, start + Expr(kRow)}};
   }
   const std::string name = add_tensor(is_column ? "columns" : "rows", o.value->dtype, shape,
-                                      is_ahead ? "" : axis.start.name(), TensorMemory::automatic);
-  panels_.push_back(fmt::format("{} to {}{}", to_string(o.value), name, is_ahead ? " ahead" : ""));
-  const Conditions conditions = is_ahead
-                                    ? conditions_of(r, o.side)
-                                    : both(conditions_of(r, o.side), r.shared.other_conditions);
-  Body& location = is_ahead        ? ahead_
-                   : is_column     ? before_rows_
-                   : rows_outside_ ? before_vectors_
-                                   : out;
+                                      ahead ? "" : axis.start.name(), TensorMemory::automatic);
+  panels_.push_back(fmt::format("{} to {}{}", to_string(o.value), name, ahead ? " ahead" : ""));
+  const Conditions conditions =
+      ahead ? conditions_of(r, o.side) : both(conditions_of(r, o.side), r.shared.other_conditions);
+  Body& location = ahead ? ahead_ : is_column ? locations.columns : locations.rows;
   const auto fill = [&](const std::vector<LoopRange>& loops, Conditions where, Value value) {
     Body store;
     store.push_back({Store{name, index, std::move(value)}});
     std::ranges::move(in_own_loops(loops, under(std::move(where), std::move(store))),
                       std::back_inserter(location));
   };
-  if (!is_column || !conditions.empty()) fill(all, {}, constant(0.0, o.value->dtype));
+  if (!is_column || !conditions_of(r, o.side).empty()) fill(all, {}, constant(0.0, o.value->dtype));
   fill(filled, at(conditions, element), substitute(o.value, element));
   return load_value(name, read, o.value->dtype);
 }
 
-/// Returns the operand of one row: an element of its tensor or of a panel.
-Value NestTiler::row_operand(const TiledReduction& r, const SharedOperand& o, Body& out) {
+/// Returns true if a row reads the operand's elements where they are; otherwise it is copied.
+bool NestTiler::is_direct(const TiledReduction& r, const SharedOperand& o) const {
+  if (o.side == Side::vector) return false;
   const auto* load = std::get_if<value::Load>(&o.value->kind);
   const bool is_kept =
       load != nullptr && find_tensor(program(), load->tensor)->role == TensorRole::temporary;
-  const bool is_direct = load != nullptr && (is_kept || !is_narrow(o.value->dtype)) &&
-                         (r.shared.row_conditions.empty() || tile_.row_start) && !tile_.slides;
-  if (!is_direct) return copied(r, o, out);
-  return o.value;
+  return load != nullptr && (is_kept || !is_narrow(o.value->dtype)) &&
+         (r.shared.row_conditions.empty() || tile_.row_start || tile_.skips_terms) && !tile_.slides;
+}
+
+bool NestTiler::is_ahead(const TiledReduction& r, const SharedOperand& o) const {
+  return is_copied_ahead(program(), chain_, tile_, r, o);
+}
+
+/// Where each tile of columns has copies of its own, sums over three or more loops, none of which
+/// runs along a window, are computed in blocks, so that the copy of a block stays in the
+/// second-level cache while all tiles of rows use it. A block has the last loop and a part of the
+/// one around it.
+NestTiler::BlockedLoops NestTiler::blocked_loops(const TiledReduction& r) {
+  const auto& operands = r.shared.operands;
+  const bool copies_columns = std::ranges::any_of(
+      operands, [&](const SharedOperand& o) { return o.side == Side::vector && !is_ahead(r, o); });
+  const bool copies_rows = std::ranges::any_of(operands, [&](const SharedOperand& o) {
+    return o.side == Side::rows && !is_direct(r, o) && !is_ahead(r, o);
+  });
+  BlockedLoops loops{{}, ordered_loops(r), {}};
+  const bool is_blocked = !rows_outside_ && !tile_.row_start && copies_columns && !copies_rows &&
+                          loops.inner.size() > 2 && !has_window(r);
+  for (; is_blocked && loops.inner.size() > 2; loops.inner.erase(loops.inner.begin())) {
+    const LoopRange& l = loops.inner.front();
+    loops.blocks.push_back({l.variable, l.begin, l.end, 1, {}, {}});
+  }
+  for (const LoopRange& l : loops.inner) loops.extents.push_back(l.end - l.begin);
+  if (!is_blocked) return loops;
+  LoopRange& part = loops.inner.front();
+  const Symbol start = symbol(part.variable.name() + "_block");
+  loops.blocks.push_back({start, part.begin, part.end, tile_.block, {}, {}});
+  part = {part.variable, Expr(start), min(Expr(start) + tile_.block, part.end)};
+  loops.extents.front() = tile_.block;
+  return loops;
 }
 
 void NestTiler::move_loop(const Loop& loop, Body& out) {
   const auto found = reductions_.find(loop.variable);
-  if (found == reductions_.end()) {
+  if (found == reductions_.end())
     Tiler::move_loop(loop, out);
-    return;
-  }
-  const TiledReduction& r = found->second;
+  else
+    add_sums(found->second, out);
+}
+
+/// Appends the sums of a tile; sums in blocks go into the body of a tile of columns.
+void NestTiler::add_sums(const TiledReduction& r, Body& out) {
+  const BlockedLoops loops = blocked_loops(r);
+  const bool is_blocked = !loops.blocks.empty();
+  Body block;
+  const CopyLocations locations{loops, is_blocked ? block : before_rows_,
+                                rows_outside_ ? before_vectors_ : out};
   std::map<std::string, Value> operands;
   for (std::size_t k = 0; k < r.shared.operands.size(); ++k) {
     const SharedOperand& o = r.shared.operands[k];
-    operands[operand_name(k)] = o.side == Side::vector ? copied(r, o, out) : row_operand(r, o, out);
+    operands[operand_name(k)] = is_direct(r, o) ? o.value : copied(r, o, locations);
   }
-  const std::vector<Expr> here = {kRow, kLane};
   // A call that lacks an output leaves out the statements of the sums that only that output needs.
   const bool is_one = program().source->outputs.size() == 1;
-  std::vector<Body> starts(1), terms(1), ends(1);
+  const std::vector<Expr> here = {kRow, kLane};
+  const Symbol start = is_blocked ? symbol(rows().variable.name() + "_tile") : rows().start;
+  const std::vector<Expr> in_all = {Expr(start) - rows().begin + Expr(kRow), kLane};
+  const Expr all_rows = ceil_div(rows().end - rows().begin, rows().amount) * rows().amount;
+  std::vector<Body> zeros(1), starts(1), terms(1), ends(1);
   Body some;
   for (std::size_t k = 0; k < r.nest.folds.size(); ++k) {
     const Fold& fold = r.nest.folds[k];
     const DType dtype = fold.value->dtype;
-    const std::string sums =
-        add_tensor(fold.accumulator, dtype, amounts(), scope(), TensorMemory::registers);
     const Value term = rewrite(r.shared.terms[k], [&](const Value& v) {
       const auto* bound = std::get_if<value::Named>(&v->kind);
       const auto operand = bound == nullptr ? operands.end() : operands.find(bound->name);
       return operand == operands.end() ? v : operand->second;
     });
-    for (std::vector<Body>* bodies : {&starts, &terms, &ends})
-      if (!is_one && k > 0) bodies->emplace_back();
-    starts.back().push_back({Store{sums, here, constant(neutral(fold.op, dtype), dtype)}});
-    terms.back().push_back({StoreReduce{sums, here, *combine_of(fold.op), term}});
+    if (!is_one && k > 0)
+      for (std::vector<Body>* bodies : {&zeros, &starts, &terms, &ends}) bodies->emplace_back();
+    const std::string sums =
+        add_tensor(fold.accumulator, dtype, amounts(), is_blocked ? start.name() : scope(),
+                   TensorMemory::registers);
     const std::string& array = array_for(fold.accumulator, dtype);
-    ends.back().push_back({Store{array, here, load_value(sums, here, dtype)}});
+    const Value zero = constant(neutral(fold.op, dtype), dtype);
+    terms.back().push_back({StoreReduce{sums, here, *combine_of(fold.op), term}});
     some.push_back({StoreReduce{array, here, *combine_of(fold.op), term}});
+    if (!is_blocked) {
+      starts.back().push_back({Store{sums, here, zero}});
+      ends.back().push_back({Store{array, here, load_value(sums, here, dtype)}});
+      continue;
+    }
+    const std::string all =
+        add_tensor("all_" + fold.accumulator, dtype, {all_rows, Expr(vector().amount)},
+                   vector().start.name(), TensorMemory::automatic);
+    zeros.back().push_back({Store{all, here, zero}});
+    starts.back().push_back({Store{sums, here, load_value(all, in_all, dtype)}});
+    ends.back().push_back({Store{all, in_all, load_value(sums, here, dtype)}});
+    std::vector<Expr> of_tile = in_all;
+    of_tile[0] = of_tile[0].substitute({{start, Expr(rows().start)}});
+    out.push_back(over_registers({{Store{array, here, load_value(all, of_tile, dtype)}}}));
   }
-  for (Body& body : starts) out.push_back(over_registers(std::move(body)));
   const auto segments = segments_of(r);
-  std::vector<LoopRange> loops = ordered_loops(r);
+  std::vector<LoopRange> inner = loops.inner;
   if (segments) {
-    loops = rows_first(r);
-    loops.front() = {symbol(loops.front().variable.name()), segments->all_begin, segments->all_end};
+    inner = rows_first(r);
+    inner.front() = {symbol(inner.front().variable.name()), segments->all_begin, segments->all_end};
     for (Body& body : terms)
-      substitute(body, {{rows_first(r).front().variable, Expr(loops.front().variable)}});
+      substitute(body, {{rows_first(r).front().variable, Expr(inner.front().variable)}});
   }
-  Body inner;
-  for (Body& body : terms) inner.push_back(over_registers(std::move(body)));
-  Body reduction = in_loops(loops, under(r.shared.other_conditions, std::move(inner)));
-  std::ranges::move(reduction, std::back_inserter(out));
-  for (Body& body : ends) out.push_back(over_registers(std::move(body)));
-  if (segments) out.push_back(terms_of_some(r, *segments, std::move(some)));
+  const auto add_registers = [&](std::vector<Body>& bodies, Body& to) {
+    for (Body& body : bodies) to.push_back(over_registers(std::move(body)));
+  };
+  Body of_tile, of_term;
+  add_registers(starts, of_tile);
+  for (Body& body : terms)
+    of_term.push_back(over_registers(std::move(body),
+                                     tile_.skips_terms ? r.shared.row_conditions : Conditions{}));
+  std::ranges::move(in_loops(inner, under(r.shared.other_conditions, std::move(of_term))),
+                    std::back_inserter(of_tile));
+  add_registers(ends, of_tile);
+  if (!is_blocked) {
+    std::ranges::move(of_tile, std::back_inserter(out));
+    if (segments) out.push_back(terms_of_some(r, *segments, std::move(some)));
+    return;
+  }
+  substitute(of_tile, {{rows().start, Expr(start)}});
+  TileAxis axis = rows();
+  axis.start = start;
+  std::ranges::move(tiles(axis, {}, std::move(of_tile)), std::back_inserter(block));
+  for (Body& body : zeros)
+    std::ranges::move(
+        in_own_loops({{kRow, 0, all_rows}, {kLane, 0, vector().amount}}, std::move(body)),
+        std::back_inserter(before_rows_));
+  for (auto l = loops.blocks.rbegin(); l != loops.blocks.rend(); ++l) {
+    Loop around = *l;
+    around.body = std::exchange(block, {});
+    block.push_back({std::move(around)});
+  }
+  std::ranges::move(block, std::back_inserter(before_rows_));
 }
 
 Conditions NestTiler::demands() const {
@@ -340,7 +432,7 @@ bool NestTiler::multiplies_padding() const {
   return std::ranges::any_of(reductions_, [&](const auto& r) {
     const SharedOperands& shared = r.second.shared;
     return !shared.vector_conditions.empty() ||
-           (!shared.row_conditions.empty() && !tile_.row_start);
+           (!shared.row_conditions.empty() && !tile_.row_start && !tile_.skips_terms);
   });
 }
 

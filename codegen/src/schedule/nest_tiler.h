@@ -50,13 +50,30 @@ class NestTiler : public Tiler {
   const TileAxis& rows() const { return axes()[0]; }
   const TileAxis& vector() const { return axes()[1]; }
   Body in_own_loops(const std::vector<LoopRange>& loops, Body body);
-  Stmt over_registers(Body body);
+  Stmt over_registers(Body body, Conditions guard = {});
   std::optional<RowSegments> segments_of(const TiledReduction& r) const;
   Stmt terms_of_some(const TiledReduction& r, const RowSegments& segments, const Body& terms);
   std::string add_tensor(const std::string& hint, DType dtype, std::vector<Expr> shape,
                          const std::string& scope, TensorMemory memory);
-  Value copied(const TiledReduction& r, const SharedOperand& o, Body& out);
-  Value row_operand(const TiledReduction& r, const SharedOperand& o, Body& out);
+  bool is_direct(const TiledReduction& r, const SharedOperand& o) const;
+  bool is_ahead(const TiledReduction& r, const SharedOperand& o) const;
+  /// The loops of a reduction in the order in which a tile runs them.
+  struct BlockedLoops {
+    /// Loops over blocks of the sums, around the tiles of rows; none: a tile has its sums at once.
+    std::vector<Loop> blocks;
+    std::vector<LoopRange> inner;
+    std::vector<Expr> extents;  ///< the greatest numbers of iterations of the inner loops
+  };
+  BlockedLoops blocked_loops(const TiledReduction& r);
+  /// The loops whose elements of an operand are copied, and the bodies that copies for a tile are
+  /// added to.
+  struct CopyLocations {
+    const BlockedLoops& loops;
+    Body& columns;  ///< of a tile of columns, or of a block of its sums
+    Body& rows;     ///< of a tile of rows
+  };
+  Value copied(const TiledReduction& r, const SharedOperand& o, const CopyLocations& locations);
+  void add_sums(const TiledReduction& r, Body& out);
 
   /// The row and the lane of a tile, until a loop over them gives them a name.
   inline static const Symbol kRow{SymbolKind::loop, "tile row"};

@@ -33,10 +33,13 @@ struct TileOfNest {
   /// that loop.
   std::optional<Symbol> row_start = {};
   std::size_t around = 0;  ///< the number of loops of the chain that are around that loop
+  /// Otherwise, the terms that a condition of the rows leaves out are skipped, not multiplied by 0.
+  bool skips_terms = false;
+  std::int64_t block = 0;  ///< ScheduleOptions::block
 };
 
-/// Returns the loops of the chain that are not tiled, outermost first, without those around the loop
-/// over tiles of rows.
+/// Returns the loops of the chain that are not tiled, outermost first, without those around the
+/// loop over tiles of rows.
 std::vector<LoopRange> outer_loops_of(const SharedLoops& chain, const TileOfNest& tile);
 /// Returns the conditions that depend on the axis of the side.
 const Conditions& conditions_of(const TiledReduction& r, Side side);

@@ -27,6 +27,12 @@ struct Axes {
   Symbol vector, rows;
 };
 
+struct AxesOfTile {
+  Axes axes;
+  VectorAxis which;
+  const ScheduleOptions& options;
+};
+
 /// Returns the names and scalars that an iteration of the chain gives values to.
 std::set<std::string> own_names(const SharedLoops& chain) {
   std::set<std::string> own = chain.own;
@@ -119,8 +125,7 @@ class NestFinder {
   std::optional<TiledReduction> reduction(const ReductionNest& nest, const Axes& axes) const {
     auto shared = shared_operands(nest, axes.vector, axes.rows, own_);
     if (!shared) return std::nullopt;
-    const bool pads = !shared->vector_conditions.empty() || !shared->row_conditions.empty();
-    if (pads && !may_multiply_padding_) return std::nullopt;
+    if (!shared->vector_conditions.empty() && !may_multiply_padding_) return std::nullopt;
     TiledReduction r{nest, *std::move(shared)};
     return reads_only_counted_elements(p_, chain_, r) ? std::optional(std::move(r)) : std::nullopt;
   }
@@ -181,8 +186,9 @@ constexpr std::int64_t kMaxVectors = 64;
 
 /// Tiles the nest at the path; returns what the step did, or throws CannotTile.
 std::string tile_nest(LoopProgram& p, const Path& path, const SharedLoops& chain,
-                      const std::map<Symbol, TiledReduction>& reductions, const Axes& axes,
-                      VectorAxis which, TileAmounts amounts) {
+                      const std::map<Symbol, TiledReduction>& reductions, const AxesOfTile& of,
+                      TileAmounts amounts) {
+  const auto& [axes, which, options] = of;
   const int bytes = vector_bytes_for(p, reductions, amounts.width);
   if (amounts.height * (amounts.width / lanes_of(reductions, bytes)) > kMaxVectors)
     throw CannotTile{fmt::format("a tile of {} times {} has more than {} vectors", amounts.height,
@@ -194,8 +200,13 @@ std::string tile_nest(LoopProgram& p, const Path& path, const SharedLoops& chain
       throw CannotTile{fmt::format("no output can be adjacent along {}", axes.vector.name())};
   }
   NestTiler tiler(p, chain, reductions,
-                  {loop_of(chain, axes.vector), loop_of(chain, axes.rows), amounts.height,
-                   amounts.width, which == VectorAxis::innermost});
+                  {.vector = loop_of(chain, axes.vector),
+                   .rows = loop_of(chain, axes.rows),
+                   .height = amounts.height,
+                   .width = amounts.width,
+                   .slides = which == VectorAxis::innermost,
+                   .skips_terms = !options.may_multiply_padding,
+                   .block = options.block});
   Body nest = tiler.run();
   replace(p, path, std::move(nest));
   add_missing(p.demands, tiler.demands());
@@ -222,10 +233,10 @@ Refusal or_restored(LoopProgram& p, const F& make) {
 
 /// Finds the axes of the nest at the path, and tiles it.
 std::optional<TakenStep> tile_found(LoopProgram& p, const Path& path, const RegisterShape& shape,
-                                    VectorAxis which, bool may_pad) {
+                                    VectorAxis which, const ScheduleOptions& options) {
   const auto chain = shared_loops(p, at(p, path));
   if (!chain) return std::nullopt;
-  const NestFinder finder(p, *chain, may_pad);
+  const NestFinder finder(p, *chain, options.may_multiply_padding);
   const auto axes = finder.axes(which);
   if (!axes) return std::nullopt;
   const auto reductions = finder.reductions(*axes);
@@ -234,7 +245,7 @@ std::optional<TakenStep> tile_found(LoopProgram& p, const Path& path, const Regi
     const TileAmounts amounts = amounts_of(reductions, shape);
     taken.step = {which == VectorAxis::innermost ? StepKind::tile_window : StepKind::tile,
                   {{axes->rows.name(), amounts.height}, {axes->vector.name(), amounts.width}}};
-    taken.effect = tile_nest(p, path, *chain, reductions, *axes, which, amounts);
+    taken.effect = tile_nest(p, path, *chain, reductions, {*axes, which, options}, amounts);
   });
   return why ? std::nullopt : std::optional(std::move(taken));
 }
@@ -244,13 +255,17 @@ std::string tile_rows(LoopProgram& p, const Path& first, const SharedLoops& chai
                       const RowTileAmounts& amounts) {
   std::vector<const Loop*> around;
   for (std::size_t depth = 1; depth < first.size(); ++depth)
-    if (const Loop* l = as_loop(at(std::as_const(p), Path(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(depth)))))
+    if (const Loop* l =
+            as_loop(at(std::as_const(p),
+                       Path(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(depth)))))
       around.push_back(l);
   around.insert(around.end(), chain.loops.begin(), chain.loops.end() - 1);
   const Loop& rows = *chain.loops.back();
   const Path path = *find_loop(p, rows.variable.name());
   auto tile = tiled_rows(p, rows, around, chain.own, amounts);
-  if (!tile) throw CannotTile{fmt::format("no sum in {} has terms of factors that rows share", rows.variable.name())};
+  if (!tile)
+    throw CannotTile{
+        fmt::format("no sum in {} has terms of factors that rows share", rows.variable.name())};
   replace(p, path, std::move(tile->body));
   add_missing(p.demands, tile->demands);
   p.is_for_no_larger_vectors = true;  // the text of several widths would be long
@@ -268,7 +283,8 @@ void tile_all_rows(LoopProgram& p, const RegisterShape& shape, std::vector<Taken
     if (!path || why_not_serial(at(p, *path))) continue;
     const auto chain = shared_loops(p, at(p, *path));
     if (!chain || !tried.insert(chain->loops.back()->variable.name()).second) continue;
-    TakenStep taken{{StepKind::tile_rows, {{chain->loops.back()->variable.name(), shape.rows}}}, ""};
+    TakenStep taken{{StepKind::tile_rows, {{chain->loops.back()->variable.name(), shape.rows}}},
+                    ""};
     const Refusal why = or_restored(p, [&] {
       taken.effect = tile_rows(p, *path, *chain, {shape.rows, shape.vectors, shape.vector_bytes});
     });
@@ -279,7 +295,7 @@ void tile_all_rows(LoopProgram& p, const RegisterShape& shape, std::vector<Taken
 }  // namespace
 
 std::vector<TakenStep> tile_in_registers(LoopProgram& p, const RegisterShape& shape,
-                                         VectorAxis axis, bool may_multiply_padding) {
+                                         VectorAxis axis, const ScheduleOptions& options) {
   std::vector<std::string> nests;
   for (const Path& path : outermost_loops(p))
     nests.push_back(as_loop(at(p, path))->variable.name());
@@ -287,7 +303,7 @@ std::vector<TakenStep> tile_in_registers(LoopProgram& p, const RegisterShape& sh
   const int before = std::exchange(p.vector_bytes, shape.vector_bytes);
   for (const std::string& nest : nests)
     if (const auto path = find_loop(p, nest))
-      if (auto taken = tile_found(p, *path, shape, axis, may_multiply_padding))
+      if (auto taken = tile_found(p, *path, shape, axis, options))
         steps.push_back(*std::move(taken));
   if (axis == VectorAxis::separate) tile_all_rows(p, shape, steps);
   if (steps.empty())
@@ -297,7 +313,7 @@ std::vector<TakenStep> tile_in_registers(LoopProgram& p, const RegisterShape& sh
   return steps;
 }
 
-Refusal tile_in_registers(LoopProgram& p, const Step& step, bool may_multiply_padding,
+Refusal tile_in_registers(LoopProgram& p, const Step& step, const ScheduleOptions& options,
                           std::string& effect) {
   const auto which =
       step.kind == StepKind::tile_window ? VectorAxis::innermost : VectorAxis::separate;
@@ -320,10 +336,10 @@ Refusal tile_in_registers(LoopProgram& p, const Step& step, bool may_multiply_pa
     if (!axes)
       return fmt::format("{} and {} are not two loops of one nest whose iterations are independent",
                          rows, vector);
-    const NestFinder finder(p, *chain, may_multiply_padding);
+    const NestFinder finder(p, *chain, options.may_multiply_padding);
     if ((why = finder.why_not(*axes, which))) return why;
     return or_restored(p, [&] {
-      effect = tile_nest(p, path, *chain, finder.reductions(*axes), *axes, which,
+      effect = tile_nest(p, path, *chain, finder.reductions(*axes), {*axes, which, options},
                          {step.targets[0].amount, step.targets[1].amount});
     });
   }
@@ -333,8 +349,10 @@ Refusal tile_in_registers(LoopProgram& p, const Step& step, bool may_multiply_pa
 Refusal tile_rows(LoopProgram& p, const StepTarget& rows, const ScheduleOptions& options,
                   std::string& effect) {
   if (p.vector_bytes == 0) return "the size of vectors is not set: take vectors 32 first";
-  const auto shape = std::ranges::find(options.shapes, p.vector_bytes, &RegisterShape::vector_bytes);
-  const int vectors = shape == options.shapes.end() ? options.shapes.front().vectors : shape->vectors;
+  const auto shape =
+      std::ranges::find(options.shapes, p.vector_bytes, &RegisterShape::vector_bytes);
+  const int vectors =
+      shape == options.shapes.end() ? options.shapes.front().vectors : shape->vectors;
   for (const Path& path : loops_of(p)) {
     const Stmt& s = at(p, path);
     const auto chain = shared_loops(p, s);

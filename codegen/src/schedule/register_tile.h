@@ -20,12 +20,12 @@ enum class VectorAxis : std::uint8_t {
 };
 
 /// Tiles the nests of p whose results share operands, and adds their panels to p.tensors. p demands
-/// sizes of at least a tile then. Terms outside of a tensor become products with 0 only if
-/// `may_multiply_padding`. Returns the steps taken, none if there is no such nest.
+/// sizes of at least a tile then. Terms outside of a tensor become products with 0 only if the
+/// options allow it. Returns the steps taken, none if there is no such nest.
 std::vector<TakenStep> tile_in_registers(LoopProgram& p, const RegisterShape& shape,
-                                         VectorAxis axis, bool may_multiply_padding);
+                                         VectorAxis axis, const ScheduleOptions& options);
 /// Takes one such step on the loops and with the amounts that it names.
-Refusal tile_in_registers(LoopProgram& p, const Step& step, bool may_multiply_padding,
+Refusal tile_in_registers(LoopProgram& p, const Step& step, const ScheduleOptions& options,
                           std::string& effect);
 
 /// Takes the step `tile_rows t 8`; the size of vectors must be set.

@@ -158,7 +158,8 @@ class RowTiler {
   }
 
   void add(Part& part, Body& ahead, Body& tile) {
-    Body done = part.product ? product(*part.product, ahead) : over_rows(std::move(part.statements));
+    Body done =
+        part.product ? product(*part.product, ahead) : over_rows(std::move(part.statements));
     for (const Body* body : {&ahead, &done})
       for_each(*body, [&](const Stmt& s) {
         if (const Loop* loop = as_loop(s)) used_.insert(loop->variable.name());
@@ -181,8 +182,14 @@ class RowTiler {
     const std::map<Symbol, TiledReduction> reductions = {{product.variable, product.reduction}};
     const std::int64_t width = lanes_of(reductions, amounts_.vector_bytes) * amounts_.vectors;
     NestTiler tiler(p_, chain, reductions,
-                    {product.loops.back(), rows_.loop, rows_.height, width, false, used_,
-                     rows_.start, rows_.around.size()});
+                    {.vector = product.loops.back(),
+                     .rows = rows_.loop,
+                     .height = rows_.height,
+                     .width = width,
+                     .slides = false,
+                     .used_names = used_,
+                     .row_start = rows_.start,
+                     .around = rows_.around.size()});
     const Expr first(tiler.vector_start());
     const Span lanes{product.loops.back().variable, first, first + (tiler.width() - 1)};
     Conditions of_tile;

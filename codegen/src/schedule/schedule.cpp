@@ -197,7 +197,7 @@ std::vector<Version> tiled(const Version& start, const ScheduleOptions& options)
   for (const VectorAxis axis : {VectorAxis::innermost, VectorAxis::separate}) {
     for (const RegisterShape& shape : options.shapes) {
       Version v = start;
-      const auto steps = tile_in_registers(v.program, shape, axis, options.may_multiply_padding);
+      const auto steps = tile_in_registers(v.program, shape, axis, options);
       if (steps.empty()) break;
       v.name = fmt::format("tile_{}{}", shape.vector_bytes,
                            axis == VectorAxis::innermost ? "_innermost" : "");

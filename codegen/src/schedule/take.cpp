@@ -131,7 +131,7 @@ Refusal taken(LoopProgram& p, const Step& step, const ScheduleOptions& options,
       return set_vectors(p, amount);
     case StepKind::tile:
     case StepKind::tile_window:
-      return tile_in_registers(p, step, options.may_multiply_padding, effect);
+      return tile_in_registers(p, step, options, effect);
     case StepKind::tile_rows:
       return tile_rows(p, step.targets.front(), options, effect);
     case StepKind::slide:

@@ -39,7 +39,8 @@ void verify_loop(const LoopProgram& p, const Stmt& s) {
   }
 }
 
-/// A tensor in registers has rows of whole vectors, which only simd loops in unrolled ones touch.
+/// A tensor in registers has rows of whole vectors, which only simd loops in unrolled ones touch; a
+/// branch between the two leaves rows out.
 void verify_registers(const LoopProgram& p, const TensorDecl& t) {
   const auto fits = [&](const Expr& extent) { return extent.constant().value_or(0) > 0; };
   const int lanes = p.vector_bytes / native_bytes(t.dtype);
@@ -47,9 +48,14 @@ void verify_registers(const LoopProgram& p, const TensorDecl& t) {
       !std::ranges::all_of(t.shape, fits) || *t.shape[1].constant() % lanes != 0)
     fail(p, fmt::format("{} in registers has no rows of whole vectors", t.name));
   for (const TensorReference& r : references(p.body, t.name)) {
-    const auto depth = r.path.size();
-    const Loop* lane = depth < 2 ? nullptr : as_loop(*r.path[depth - 1]);
-    const Loop* row = depth < 2 ? nullptr : as_loop(*r.path[depth - 2]);
+    const auto from_inside = [&](std::size_t k) {
+      return k > r.path.size() ? nullptr : r.path[r.path.size() - k];
+    };
+    const bool has_branch =
+        from_inside(2) != nullptr && std::holds_alternative<If>(from_inside(2)->kind);
+    const Stmt* around = from_inside(has_branch ? 3 : 2);
+    const Loop* lane = around == nullptr ? nullptr : as_loop(*from_inside(1));
+    const Loop* row = around == nullptr ? nullptr : as_loop(*around);
     const bool in_tile = lane != nullptr && row != nullptr && lane->kind == LoopKind::simd &&
                          row->kind == LoopKind::unrolled && row->end == t.shape[0] &&
                          lane->begin == Expr(0) && lane->end == t.shape[1] &&

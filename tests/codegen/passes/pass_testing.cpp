@@ -175,6 +175,7 @@ Schedule scheduled(const LoopProgram& p, bool may_multiply_padding) {
   verify(s);
   // The sizes drawn are less than those of a tile: the same steps are checked with smaller ones.
   options.shapes = {{8, 1, 2}};
+  options.block = 2;
   options.least_iterations = 1;
   options.rows = 2;
   const Schedule small = schedule(p, options);

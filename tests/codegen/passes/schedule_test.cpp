@@ -159,6 +159,31 @@ output y = sum[2](where(iota(i0 + i2 over T, E, M) < iota(S over T, E, M), weigh
   EXPECT_FALSE(s.versions.empty());
 }
 
+/// Each tile of columns copies its part of x, in blocks of the positions that are summed.
+TEST(Schedule, SumsInBlocks) {
+  expect_golden_schedule(compile(program(R"(
+op weights "y[o, i] = sum_{n, h, w} g[n, o, h, w] * x[n, i, h, w]"
+input g f32[N, O, H, W]
+input x f32[N, I, H, W]
+output y = sum[2, 3, 4](g[i2, i0, i3, i4 over O, I, N, H, W] * x[i2, i1, i3, i4 over O, I, N, H, W])
+)")));
+}
+
+/// The rows of a tile are positions; those to which a tap of the window gives nothing skip it.
+TEST(Schedule, SkipsTermsOfRowsInRegisters) {
+  expect_golden_schedule(compile(program(R"(
+op inputs "y[w, i] = sum_{k, o} g[(w - k*$by)/$stride, o] * f[o, k, i] where $stride divides w - k*$by"
+param stride int = 1 in 1..
+param by int = 1 in 1..
+input g f32[T, O]
+input f f32[O, K, I]
+size W = (T - 1)*$stride + (K - 1)*$by + 1
+there = iota((i0 - i2*$by) % $stride over W, I, K, O) == 0
+read = g[(i0 - i2*$by)/$stride, i3 over W, I, K, O else 0]
+output y = sum[2, 3](where(there, read * f[i3, i2, i1 over W, I, K, O], 0))
+)")));
+}
+
 /// A window slides along the last axis: its positions run over adjacent elements.
 TEST(Schedule, SlidesAWindow) {
   expect_golden_schedule(compile(program(R"(

@@ -123,7 +123,7 @@ std::optional<Mismatch> check_drawn_schedules(Prepared& prepared) {
 
 std::optional<Mismatch> check_schedule(Prepared& prepared) {
   std::optional<Mismatch> found;
-  for (const Version& v : schedule(*prepared.final, small_tiles()).versions) {
+  for (const Version& v : schedule(*prepared.final, small_tiles(*prepared.final)).versions) {
     const bool is_tiled = v.program.vector_bytes != 0;
     if (is_tiled) prepared.stages.insert("schedule tile");
     prepared.stages.insert(v.name.empty() ? "schedule" : "schedule simd");

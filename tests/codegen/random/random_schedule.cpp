@@ -73,8 +73,7 @@ Step some_step(const LoopProgram& p, Rng& rng) {
     return {kind, {{rng.pick(tensors_of(p, TensorRole::input)), rng.below(3)}}};
   if (kind == StepKind::vectors) return {kind, {{"", 8}}};
   if (kind == StepKind::positions || kind == StepKind::hoist) return {kind, {{"", -1}}};
-  if (kind == StepKind::slide || kind == StepKind::jam)
-    return {kind, {{"", rng.below(2) + 1}}};
+  if (kind == StepKind::slide || kind == StepKind::jam) return {kind, {{"", rng.below(2) + 1}}};
   const std::string loop = rng.pick(loops);
   switch (kind) {
     case StepKind::split:
@@ -96,7 +95,7 @@ Step some_step(const LoopProgram& p, Rng& rng) {
 /// Returns the first steps of a version that schedule() gives, or none.
 std::vector<Step> some_opening(const LoopProgram& p, Rng& rng) {
   if (rng.chance(60)) return {};
-  const Schedule s = schedule(p, small_tiles());
+  const Schedule s = schedule(p, small_tiles(p));
   std::vector<Step> steps = steps_of(rng.pick(s.versions));
   steps.resize(static_cast<std::size_t>(rng.below(static_cast<int>(steps.size()) + 1)));
   return steps;
@@ -109,8 +108,12 @@ std::string word_of(const Step& step) {
 
 }  // namespace
 
-ScheduleOptions small_tiles() {
-  return {.may_multiply_padding = true, .shapes = {{8, 1, 2}}, .least_iterations = 1, .rows = 2};
+ScheduleOptions small_tiles(const LoopProgram& p) {
+  return {.may_multiply_padding = (p.tensors.size() + p.body.size()) % 2 == 0,
+          .shapes = {{8, 1, 2}},
+          .block = 2,
+          .least_iterations = 1,
+          .rows = 2};
 }
 
 std::vector<Step> steps_of(const Version& v) {
@@ -120,7 +123,7 @@ std::vector<Step> steps_of(const Version& v) {
 }
 
 DrawnSchedule draw_schedule(const LoopProgram& p, Rng& rng, int most) {
-  DrawnSchedule drawn{scheduled_by(p, {}, small_tiles()), {}, {}, false};
+  DrawnSchedule drawn{scheduled_by(p, {}, small_tiles(p)), {}, {}, false};
   if (loops_of(p).empty()) return drawn;
   const std::vector<Step> opening = some_opening(p, rng);
   for (int k = 0; k < most; ++k) {
@@ -131,7 +134,7 @@ DrawnSchedule draw_schedule(const LoopProgram& p, Rng& rng, int most) {
     if (step.targets.empty()) continue;
     steps.push_back(step);
     try {
-      drawn.version = scheduled_by(p, parse_steps(to_string(steps)), small_tiles());
+      drawn.version = scheduled_by(p, parse_steps(to_string(steps)), small_tiles(p));
       drawn.taken.insert(word_of(step));
     } catch (const Error& e) {
       const std::string what = e.what();
@@ -144,8 +147,7 @@ DrawnSchedule draw_schedule(const LoopProgram& p, Rng& rng, int most) {
     }
     // A scan that runs backwards adds in another order.
     drawn.reorders = drawn.reorders || step.kind == StepKind::tile ||
-                     step.kind == StepKind::tile_rows ||
-                     step.kind == StepKind::tile_window ||
+                     step.kind == StepKind::tile_rows || step.kind == StepKind::tile_window ||
                      drawn.version.steps.back().effect.find(", backwards") != std::string::npos;
   }
   return drawn;

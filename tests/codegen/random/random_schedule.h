@@ -18,8 +18,9 @@ struct DrawnSchedule {
   bool reorders = false;          ///< a step changed the order of sums
 };
 
-/// Tiles in registers are small, so that sizes of trials are enough for them.
-ScheduleOptions small_tiles();
+/// Tiles in registers are small, so that sizes of trials are enough for them. Half of the programs may
+/// multiply padding.
+ScheduleOptions small_tiles(const LoopProgram& p);
 
 /// Tries up to `most` steps, one behind the other. Each try takes
 /// all steps again from their text. Throws InternalError if a refusal does not name its step and a

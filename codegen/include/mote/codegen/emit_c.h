@@ -29,6 +29,9 @@ struct EmitOptions {
   /// Another function of the same signature, which the thunk's `mote_status <gen>_run(…)` calls
   /// after the same checks.
   std::string gen = {};
+  /// A function of the same signature that a schedule's function calls where none of its versions but
+  /// the last, which is then not written, can run.
+  std::string otherwise = {};
   /// Statements that open the body of the typed function of the variant reference, or of the
   /// function that chooses among versions.
   std::string opening = {};

@@ -46,6 +46,8 @@ struct ScheduleOptions {
   /// The tiles to make versions with, the widest first. With these, few registers are idle: the
   /// others hold operands.
   std::vector<RegisterShape> shapes = {{64, 2, 8}, {32, 2, 6}, {16, 2, 6}};
+  /// The iterations of the last loop but one that a block of a tile's sums has.
+  std::int64_t block = 16;
   /// The least number of iterations for which a window slides, or another loop than the last is
   /// taken innermost.
   int least_iterations = 8;
