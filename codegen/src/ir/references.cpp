@@ -10,8 +10,8 @@
 namespace mote {
 namespace {
 
-/// Adds to the element the iteration of `outer`, a loop over chunks, whose chunk holds the element's
-/// value of the loop that runs over a chunk; returns false if there is none.
+/// Adds to the element the iteration of `outer`, a loop over chunks, whose chunk holds the
+/// element's value of the loop that runs over a chunk; returns false if there is none.
 bool choose_chunk(const Loop& outer, std::span<const Stmt* const> path,
                   std::map<Symbol, Expr>& element, Facts& facts) {
   for (const Stmt* s : path) {
