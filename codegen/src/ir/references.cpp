@@ -45,6 +45,7 @@ class Collector {
   void visit(const Body& body) {
     for (const Stmt& s : body) {
       ++order_;
+      statement_ = &s;
       if (const Body* nested = nested_body(s)) {
         for_each_expr(s, [this](const Expr& e) { loads_in(e); });
         path_.push_back(&s);
@@ -101,7 +102,7 @@ class Collector {
 
   void add(TensorReference::Kind kind, const std::string& tensor, const std::vector<Expr>& index) {
     if (!tensor_ || tensor == *tensor_)
-      found_.push_back({kind, tensor, index, path_, guards_, order_});
+      found_.push_back({kind, tensor, index, path_, guards_, order_, statement_});
   }
 
   const std::string* tensor_;
@@ -109,6 +110,7 @@ class Collector {
   std::vector<const Stmt*> path_;
   Conditions guards_;
   int order_ = 0;
+  const Stmt* statement_ = nullptr;
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ struct TensorReference {
   std::vector<const Stmt*> path;  ///< loops and branches around it, outermost first
   Conditions guards;              ///< guards of the value around it
   int order;                      ///< position of its statement in the text
+  const Stmt* statement;
   bool is_stored_in_round =
       false;  ///< true if it is known to read a value stored in the same iteration
 

@@ -131,24 +131,6 @@ Value rewrite_exprs(const Value& v, const std::function<Expr(const Expr&)>& f) {
   return rewrite_node(v, rewritten, true, done);
 }
 
-void rewrite_loads(Stmt& s, const std::string& tensor,
-                   const std::function<Value(const value::Load&, DType)>& f) {
-  Value* v = value_of(s);
-  if (!v) return;
-  const auto is_load = [&](const Value& node) {
-    const auto* l = std::get_if<value::Load>(&node->kind);
-    return l && l->tensor == tensor;
-  };
-  bool found = false;
-  for_each_with_index(*v, [&](const Value& node) { found = found || is_load(node); });
-  if (!found) return;
-  const auto rewritten = [&](const Value& node) {
-    return is_load(node) ? f(std::get<value::Load>(node->kind), node->dtype) : node;
-  };
-  std::unordered_map<const ValueNode*, Value> done;
-  *v = rewrite_node(*v, rewritten, true, done);
-}
-
 void rewrite_values(Body& body, const std::function<Value(const Value&)>& f) {
   for (Stmt& s : body) {
     if (Value* v = value_of(s)) *v = rewrite(*v, f);
