@@ -192,8 +192,8 @@ bool runs_for(std::span<const Stmt* const> path, std::map<Symbol, Expr> element,
   return true;
 }
 
-bool is_stored_in_round_of(const TensorReference& read, const TensorReference& store,
-                           const Facts& facts) {
+bool is_stored_in_iteration_of(const TensorReference& read, const TensorReference& store,
+                               const Facts& facts) {
   if (store.kind != TensorReference::Kind::store || !precedes(store, read)) return false;
   const auto variables = plain_variables(store.index);
   if (!variables) return false;

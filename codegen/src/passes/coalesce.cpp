@@ -128,12 +128,12 @@ bool guest_carries_nothing(Pair& pair, const Facts& facts) {
   if (variables_of(pair.shared_path()).empty()) return true;
   auto& all = pair.of_guest;
   return std::all_of(all.begin(), all.end(), [&](TensorReference& read) {
-    if (read.kind == TensorReference::Kind::store || read.is_stored_in_round) return true;
-    read.is_stored_in_round =
+    if (read.kind == TensorReference::Kind::store || read.is_stored_in_iteration) return true;
+    read.is_stored_in_iteration =
         std::any_of(all.rbegin(), all.rend(), [&](const TensorReference& w) {  // the last first
-          return is_stored_in_round_of(read, w, facts);
+          return is_stored_in_iteration_of(read, w, facts);
         });
-    return read.is_stored_in_round;
+    return read.is_stored_in_iteration;
   });
 }
 
@@ -283,7 +283,7 @@ bool move_in(LoopProgram& p, const std::string& guest, const std::string& host,
   for (TensorReference& r : moved.mapped()) {
     r.tensor = host;
     r.index.insert(r.index.begin(), outer.begin(), outer.end());
-    r.is_stored_in_round = r.is_stored_in_round && outer.empty();
+    r.is_stored_in_iteration = r.is_stored_in_iteration && outer.empty();
     touches[host].push_back(std::move(r));
   }
   std::ranges::stable_sort(touches[host], precedes);
