@@ -8,12 +8,14 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "batch_axes.h"
 #include "mote/base/error.h"
 #include "mote/codegen/generated_by.h"
 #include "mote/macroops/catalogue.h"
+#include "size_program.h"
 
 namespace mote {
 namespace {
@@ -63,9 +65,27 @@ bool is_batch(const Programs& all, const Expr& extent) {
 }
 
 struct TensorText {
-  std::string axes;  ///< the array of texts
+  std::string arrays;  ///< of the texts of the axes, and of their programs
   std::string row;
 };
+
+/// Returns the arrays of the programs of axes that are not sizes; empty if all are. `array` names
+/// the array of texts.
+std::string program_arrays(const std::string& array, const std::vector<Expr>& shape) {
+  std::string programs, list;
+  for (std::size_t k = 0; k < shape.size(); ++k) {
+    const std::optional<Symbol> symbol = shape[k].as_symbol();
+    const bool is_size = symbol && symbol->kind() == SymbolKind::size;
+    const std::string program = fmt::format("{}_axis{}", array, k);
+    list += (k > 0 ? ", " : "") + (is_size ? "NULL" : program);
+    if (!is_size)
+      programs += fmt::format("static const mote_size_step {}[] = {{{}}};\n", program,
+                              size_program(shape[k]));
+  }
+  if (programs.empty()) return "";
+  return programs +
+         fmt::format("static const mote_size_step *const {}_programs[] = {{{}}};\n", array, list);
+}
 
 TensorText tensor_text(const Programs& all, const std::string& array, const std::string& tensor,
                        const Uop& value, const Uop& other, bool optional) {
@@ -80,12 +100,13 @@ TensorText tensor_text(const Programs& all, const std::string& array, const std:
     if (is_batch(all, value.shape()[k])) batch |= 1U << k;
   }
   const std::string dtype = dtype_text(value.dtype(), all.dtype, other.dtype(), all.other_dtype);
+  const std::string programs = program_arrays(array, value.shape());
   TensorText text;
   if (!axes.empty())
-    text.axes = fmt::format("static const char *const {}[] = {{{}}};\n", array, axes);
-  text.row =
-      fmt::format("    {{{}, \"{}\", {}, {}, {}, {:#x}u, {:#x}u}},\n", quoted(tensor), dtype,
-                  optional ? 1 : 0, value.rank(), axes.empty() ? "NULL" : array, broadcast, batch);
+    text.arrays = fmt::format("static const char *const {}[] = {{{}}};\n", array, axes) + programs;
+  text.row = fmt::format("    {{{}, \"{}\", {}, {}, {}, {:#x}u, {:#x}u, {}}},\n", quoted(tensor),
+                         dtype, optional ? 1 : 0, value.rank(), axes.empty() ? "NULL" : array,
+                         broadcast, batch, programs.empty() ? "NULL" : array + "_programs");
   return text;
 }
 
@@ -122,7 +143,7 @@ std::string op_row(const OpRecord& record, std::string& text) {
   const std::string arrays = identifier(record);
   std::string inputs, outputs, params, pairs;
   const auto add = [&](std::string& rows, const TensorText& tensor) {
-    text += tensor.axes;
+    text += tensor.arrays;
     rows += tensor.row;
   };
   for (std::size_t k = 0; k < all.full->inputs.size(); ++k)

@@ -115,8 +115,8 @@ TEST(Infer, ThereIsNoPositionOfTheLeastOfNoElement) {
 
 TEST(Infer, TheDtypeMayBeTheCallers) {
   static const char* const axes[] = {"N"};
-  static const mote_op_tensor x = {"x", "i64", 0, 1, axes, 0, 0};
-  static const mote_op_tensor y = {"y", "T", 0, 1, axes, 0, 0};
+  static const mote_op_tensor x = {"x", "i64", 0, 1, axes, 0, 0, nullptr};
+  static const mote_op_tensor y = {"y", "T", 0, 1, axes, 0, 0, nullptr};
   static const mote_op_definition definition = test::plain_definition("draw", {&x, 1}, {&y, 1});
   Registry registry;
   register_op("draw", registry).set<Definition>(kDefinition, &definition);
@@ -127,11 +127,27 @@ TEST(Infer, TheDtypeMayBeTheCallers) {
                [&] { infer(draw, {&index}); });
 }
 
+constexpr mote_size_step size(const char* name) { return {MOTE_SIZE_NAME, name, 0}; }
+constexpr mote_size_step param(const char* name) { return {MOTE_SIZE_PARAM, name, 0}; }
+constexpr mote_size_step number(std::int64_t n) { return {MOTE_SIZE_NUMBER, nullptr, n}; }
+constexpr mote_size_step step(mote_size_code code) { return {code, nullptr, 0}; }
+constexpr mote_size_step kEnd = step(MOTE_SIZE_END);
+
 TEST(Infer, AnOpOfSomeonesOwnHasItToo) {
   static const char* const in_axes[] = {"N", "2*M + 1"};
-  static const char* const out_axes[] = {"M", "max(N % 4, $least) - -1", "(N + 7)/2"};
-  static const mote_op_tensor x = {"x", "T", 0, 2, in_axes, 0, 0};
-  static const mote_op_tensor y = {"y", "i32", 0, 3, out_axes, 0, 0};
+  static const mote_size_step odd[] = {number(2), size("M"),           step(MOTE_SIZE_MULTIPLY),
+                                       number(1), step(MOTE_SIZE_ADD), kEnd};
+  static const mote_size_step* const in_programs[] = {nullptr, odd};
+  static const char* const out_axes[] = {"M", "max(N % 4, $least) + 1", "(N + 7)/2", "min(N, 11)"};
+  static const mote_size_step greater[] = {
+      size("N"),           number(4), step(MOTE_SIZE_MOD), param("least"),
+      step(MOTE_SIZE_MAX), number(1), step(MOTE_SIZE_ADD), kEnd};
+  static const mote_size_step half[] = {
+      size("N"), number(7), step(MOTE_SIZE_ADD), number(2), step(MOTE_SIZE_DIVIDE), kEnd};
+  static const mote_size_step lesser[] = {size("N"), number(11), step(MOTE_SIZE_MIN), kEnd};
+  static const mote_size_step* const out_programs[] = {nullptr, greater, half, lesser};
+  static const mote_op_tensor x = {"x", "T", 0, 2, in_axes, 0, 0, in_programs};
+  static const mote_op_tensor y = {"y", "i32", 0, 4, out_axes, 0, 0, out_programs};
   static const mote_op_param least = {"least", "", 1, 1, 2, 0, 9};
   static mote_op_definition definition = test::plain_definition("mine", {&x, 1}, {&y, 1});
   definition.param_count = 1;
@@ -142,30 +158,71 @@ TEST(Infer, AnOpOfSomeonesOwnHasItToo) {
     const Tensor tensor = meta(shape);
     return to_string(infer(Command("mine", {}, std::nullopt, registry), {&tensor})[0]);
   };
-  EXPECT_EQ(of({10, 7}), "i32[3,3,8]");
-  EXPECT_EQ(of({11, 1}), "i32[0,4,9]");
+  EXPECT_EQ(of({10, 7}), "i32[3,3,8,10]");
+  EXPECT_EQ(of({11, 1}), "i32[0,4,9,11]");
+  EXPECT_EQ(of({12, 3}), "i32[1,3,9,11]");
   expect_error(MOTE_INVALID, "mine: axis 1 of x must be 2*M + 1, got 8", [&] { of({10, 8}); });
   expect_error(MOTE_INVALID, "mine: axis 1 of x must be 2*M + 1, got 0", [&] { of({10, 0}); });
-  // The op has its own function, since the texts are not sufficient.
+  // The op has its own function, since the programs are not sufficient.
   registry.set<InferShapes>(mine.id(), kInfer, [](const Command&, auto inputs, auto) {
     return std::vector<TensorForm>{{inputs[0]->dtype, {42}}};
   });
   EXPECT_EQ(of({10, 8}), "f32[42]");
 }
 
-TEST(Infer, TextsThatSayNothingAreAnError) {
-  const std::string deep = std::string(44, '-') + "N";
-  for (const char* text : {"", "N +", "(N", "N)", "N N", "min(N)", "7up", "99999999999999999999",
-                           "$", "N & M", "((((((((((((((((((((((((((((((((((((N", deep.c_str()}) {
-    const char* const axes[] = {text};
-    const mote_op_tensor x = {"x", "T", 0, 1, axes, 0, 0};
-    const mote_op_definition definition = test::plain_definition("odd", {&x, 1}, {&x, 1});
-    Registry registry;
-    register_op("odd", registry).set<Definition>(kDefinition, &definition);
-    const Tensor tensor = meta({3});
-    expect_error(MOTE_INVALID, "odd: axis '",
-                 [&] { infer(Command("odd", {}, std::nullopt, registry), {&tensor}); });
-  }
+/// Infers y of an op whose axis has that text and program, from x of N = 3 and the parameter k.
+void infer_axis(const char* text, const mote_size_step* program, std::int64_t k = 0) {
+  static const char* const in_axes[] = {"N"};
+  const mote_op_tensor x = {"x", "T", 0, 1, in_axes, 0, 0, nullptr};
+  const mote_op_tensor y = {"y", "T", 0, 1, &text, 0, 0, &program};
+  const mote_op_param one = {"k", "", 1, 1, 0, INT64_MIN, INT64_MAX};
+  mote_op_definition definition = test::plain_definition("odd", {&x, 1}, {&y, 1});
+  definition.param_count = 1;
+  definition.params = &one;
+  Registry registry;
+  register_op("odd", registry).set<Definition>(kDefinition, &definition);
+  const Tensor tensor = meta({3});
+  const std::vector<Setting> settings = {{"k", k}};
+  infer(Command("odd", settings, std::nullopt, registry), {&tensor});
+}
+
+TEST(Infer, ProgramsThatSayNothingAreAnError) {
+  const auto refused = [](const std::string& why, const char* text,
+                          const std::vector<mote_size_step>& program) {
+    expect_error(MOTE_INVALID, "odd: axis '" + std::string(text) + "': " + why,
+                 [&] { infer_axis(text, program.empty() ? nullptr : program.data()); });
+  };
+  for (const char* text : {"", "2*N", "7", "7up", "$k", "N & M", "-N"})
+    refused("an axis that is not a size needs a program", text, {});
+  refused("an axis's program does not leave one value", "?", {kEnd});
+  refused("an axis's program does not leave one value", "?", {size("N"), size("N"), kEnd});
+  refused("an axis's program lacks values", "?", {size("N"), step(MOTE_SIZE_ADD), kEnd});
+  refused("an axis's program has a step without a name", "?", {size(nullptr), kEnd});
+  refused("an axis's program has a step without a name", "?", {param(nullptr), kEnd});
+  refused("an axis's program has unknown steps", "?", {{MOTE_SIZE_MAX + 1, nullptr, 0}, kEnd});
+  refused("an axis's program has unknown steps", "?", {{-1, nullptr, 0}, kEnd});
+}
+
+TEST(Infer, ExtentsThatHaveNoValueAreAnError) {
+  const mote_size_step divided[] = {size("N"), param("k"), step(MOTE_SIZE_DIVIDE), kEnd};
+  const mote_size_step rest[] = {size("N"), param("k"), step(MOTE_SIZE_MOD), kEnd};
+  const mote_size_step more[] = {size("N"), param("k"), step(MOTE_SIZE_ADD), kEnd};
+  const mote_size_step times[] = {size("N"), param("k"), step(MOTE_SIZE_MULTIPLY), kEnd};
+  const mote_size_step other[] = {param("other"), kEnd};
+  const auto refused = [](const std::string& why, const char* text, const mote_size_step* program,
+                          std::int64_t k) {
+    expect_error(MOTE_INVALID, "odd: " + why, [&] { infer_axis(text, program, k); });
+  };
+  infer_axis("N/$k", divided, 1);
+  infer_axis("N % $k", rest, 1);
+  infer_axis("N + $k", more, -3);
+  infer_axis("N*$k", times, INT64_MAX / 3);
+  refused("axis 'N/$k' divides by 0", "N/$k", divided, 0);
+  refused("axis 'N % $k' divides by -2", "N % $k", rest, -2);
+  refused("axis 'N + $k' overflows", "N + $k", more, INT64_MAX - 2);
+  refused("axis 'N*$k' overflows", "N*$k", times, INT64_MAX / 3 + 1);
+  refused("axis 0 of y would be -1 = N + $k", "N + $k", more, -4);
+  refused("an axis mentions $other, which is no parameter", "$other", other, 0);
 }
 
 TEST(Infer, ComputeAllocatesTheOutputs) {

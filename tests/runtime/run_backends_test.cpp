@@ -159,7 +159,8 @@ struct Wide {
                                    .rank = 2,
                                    .axes = axes,
                                    .broadcast = 0,
-                                   .batch = 0b11};
+                                   .batch = 0b11,
+                                   .programs = nullptr};
     tensors.assign(64, tensor);
     definition = test::plain_definition("wide", tensors, tensors);
     register_op("wide", registry).set<Definition>(kDefinition, &definition);

@@ -157,7 +157,7 @@ TEST(Workspace, AKernelThatWritesBeyondWhatItAskedForFails) {
 
 TEST(Workspace, WhereNobodyElseTakesTheCallItSaysWhy) {
   static const char* const axes[] = {"I"};
-  static const mote_op_tensor tensor = {"t", "T", 0, 1, axes, 0, 1};
+  static const mote_op_tensor tensor = {"t", "T", 0, 1, axes, 0, 1, nullptr};
   static const mote_op_definition definition =
       test::plain_definition("hungry", {&tensor, 1}, {&tensor, 1});
   Registry registry;

@@ -260,14 +260,14 @@ Expr shared_work(const Body& body) {
 /// a third of a microsecond even with one thread, so small calls enter none; where the caller is in
 /// one, its threads must not share the iterations.
 std::string region_text(const LoopProgram& p, const std::string& function,
-                        const std::string& rounds, const EmitOptions& options,
+                        const std::string& iterations, const EmitOptions& options,
                         std::set<std::string>& calls) {
   Names names(p);
   Printer printer(p, names);
   const Facts facts = base_facts(*p.source);
   const std::string work = names.fresh("work");
   const std::string amount = printer.expr(shared_work(p.body), facts).text;
-  const std::string call = fmt::format("{}({})", rounds, argument_names(p, names));
+  const std::string call = fmt::format("{}({})", iterations, argument_names(p, names));
   std::string out = header_comment(p, printer, options.nullable) + signature(p, names, function) +
                     " {\n" + options.opening;
   out += "#ifdef _OPENMP\n" + size_definitions(printer, facts);

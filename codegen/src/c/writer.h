@@ -62,7 +62,7 @@ class Writer {
   void grid_loops(const Loop& first, const Facts& facts);
   void grid_loop(const Loop& loop, const Facts& facts);
   void vector_loops(const Loop& loop, const Facts& facts);
-  bool block_round(const Body& b, const Facts& facts, bool settled = true);
+  bool block_iteration(const Body& b, const Facts& facts, bool settled = true);
   void block_loop(const Loop& loop, const Facts& facts);
   void shared_iterations(const Loop& loop, const cuda::Share& share, const Facts& facts);
   void vector_iterations(const Loop& loop, const cuda::VectorLoop& vectors,

@@ -38,7 +38,7 @@ bool share_any(const std::set<std::string>& a, const std::set<std::string>& b) {
 }
 
 /// Returns true if each iteration stores elements of its own: its variable is among the indices.
-bool stores_by_round(const Loop& loop) {
+bool stores_by_iteration(const Loop& loop) {
   return std::ranges::all_of(accesses(loop.body), [&](const Access& a) {
     return !a.write || std::ranges::find(a.index, Expr(loop.variable)) != a.index.end();
   });
@@ -171,7 +171,7 @@ class Distribution {
     folds.body.assign(first, loop.body.end());
     const Effects before = effects_of(stores.body), after = effects_of(folds.body);
     if (!outer_folds(stores).empty() || share_any(before.bound, after.used)) return std::nullopt;
-    if (!stores_by_round(stores)) return std::nullopt;
+    if (!stores_by_iteration(stores)) return std::nullopt;
     const Symbol variable(SymbolKind::loop, fresh(loop.variable.name()));
     rewrite_exprs(folds.body, [&](const Expr& e) {
       return e.substitute({{loop.variable, Expr(variable)}});
@@ -189,7 +189,8 @@ class Distribution {
     const auto begin = fixed_limit(loop.begin, Atom::Kind::max, moving_, forget);
     const auto end = fixed_limit(loop.end, Atom::Kind::min, moving_, forget);
     const std::set<std::string> written = tensors_written(loop.body);
-    if (!begin || !end || !std::ranges::includes(shared_.own, written) || !stores_by_round(loop))
+    if (!begin || !end || !std::ranges::includes(shared_.own, written) ||
+        !stores_by_iteration(loop))
       return;
     Facts facts = base_facts(*names_.source);
     for (const Loop* outer : shared_.loops) facts.set_range(outer->variable, 0, outer->end);

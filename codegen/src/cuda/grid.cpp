@@ -133,7 +133,7 @@ void Writer::grid_loops(const Loop& first, const Facts& facts) {
   ++indent_;
   open_scope(chain.back()->variable, inside);
   if (worker_ == "block")
-    block_round(chain.back()->body, inside);
+    block_iteration(chain.back()->body, inside);
   else
     body(chain.back()->body, inside);
   --indent_;

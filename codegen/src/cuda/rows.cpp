@@ -233,7 +233,7 @@ void Writer::block_loop(const Loop& loop, const Facts& facts) {
 /// Writes an iteration for all threads of a block. `settled`: since the last barrier, no thread has
 /// stored an element that another may read, or read one that another may store. Returns whether
 /// that still holds at the end.
-bool Writer::block_round(const Body& b, const Facts& facts, bool settled) {
+bool Writer::block_iteration(const Body& b, const Facts& facts, bool settled) {
   for (std::size_t k = 0; k < b.size(); ++k) {
     const Stmt& s = b[k];
     if (const auto* branch = std::get_if<If>(&s.kind)) {
@@ -241,7 +241,7 @@ bool Writer::block_round(const Body& b, const Facts& facts, bool settled) {
       Facts inside = facts;
       line(fmt::format("if ({}) {{", printer_.conditions(branch->conditions, inside).text));
       ++indent_;
-      settled = block_round(branch->body, inside, settled) && settled;
+      settled = block_iteration(branch->body, inside, settled) && settled;
       --indent_;
       line("}");
       continue;

@@ -65,14 +65,14 @@ class Finder {
   Finder(const LoopProgram& p, const Body& stage, bool tf32) : p_(p), stage_(stage), tf32_(tf32) {}
 
   std::optional<TileForm> run() {
-    const bool found = find_round() && find_sum() && is_rest_plain() && find_operands() &&
+    const bool found = find_iteration() && find_sum() && is_rest_plain() && find_operands() &&
                        part_axes() && find_depth() && part_conditions();
     return found ? std::optional(std::move(form_)) : std::nullopt;
   }
 
  private:
   /// Finds the stage's loops, in the branches that hold nothing else: an output may be left out.
-  bool find_round() {
+  bool find_iteration() {
     if (stage_.empty()) return false;
     const Stmt* s = &stage_.back();
     while (const auto* branch = std::get_if<If>(&s->kind)) {

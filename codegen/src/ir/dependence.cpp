@@ -3,7 +3,11 @@
 #include "ir/dependence.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
+
+#include "ir/statement_parts.h"
 
 namespace mote {
 namespace {
@@ -35,24 +39,67 @@ bool intersect(const std::set<std::string>& a, const std::set<std::string>& b) {
   return std::any_of(a.begin(), a.end(), [&](const std::string& s) { return b.count(s) > 0; });
 }
 
-/// Adds the names and accumulators that the statement and its nested statements declare or read.
-/// No other statement sees nested Lets.
-void add_names(const Stmt& s, bool is_nested, Effects& e) {
-  if (const auto* let = std::get_if<Let>(&s.kind); let && !is_nested) e.bound.insert(let->name);
-  if (const Loop* loop = as_loop(s))
-    for (const Accumulator& a : loop->accumulators) e.bound.insert(a.name);
-  for_each_value(s, [&](const Value& v) {
-    if (const auto* bound = std::get_if<value::Named>(&v->kind)) e.used.insert(bound->name);
-    if (const auto* a = std::get_if<value::Accumulated>(&v->kind)) e.used.insert(a->name);
-  });
-  for_each_expr(s, [&](const Expr& expr) {
-    for_each_load(expr, [&](const Atom& a) {
-      if (a.args.empty()) e.used.insert(a.tensor);
+/// Collects the effects of one statement after another, each in one walk.
+class EffectsOf {
+ public:
+  void add(const Stmt& s) {
+    nested_.clear();
+    add(s, false);
+  }
+  Effects take() { return std::move(e_); }
+
+ private:
+  void add(const Stmt& s, bool is_nested) {
+    if (const Loop* loop = as_loop(s))
+      for (const Accumulator& a : loop->accumulators) e_.bound.insert(a.name);
+    for_each_own_expr(s, [&](const Expr& e) { add(e); });
+    if (const Value* v = value_of(s)) add(*v);
+    if (const auto* store = std::get_if<Store>(&s.kind)) write(store->tensor);
+    if (const auto* reduce = std::get_if<StoreReduce>(&s.kind)) write(reduce->tensor);
+    if (const auto* let = std::get_if<Let>(&s.kind)) {
+      if (is_nested)
+        nested_.insert(let->name);
+      else
+        e_.bound.insert(let->name);
+    }
+    if (const Body* body = nested_body(s))
+      for (const Stmt& inner : *body) add(inner, true);
+  }
+  void add(const Value& v) {
+    if (const auto* op = std::get_if<value::Op>(&v->kind)) {
+      for (const Value& a : op->args) add(a);
+    } else if (const auto* named = std::get_if<value::Named>(&v->kind)) {
+      use(named->name);
+    } else if (const auto* load = std::get_if<value::Load>(&v->kind)) {
+      for (const Expr& e : load->index) add(e);
+      e_.touched.insert(load->tensor);
+    } else if (const auto* guard = std::get_if<value::Guard>(&v->kind)) {
+      for (const Condition& c : guard->conditions) add(c.e);
+      add(guard->then);
+    } else if (const auto* index = std::get_if<value::Index>(&v->kind)) {
+      add(index->e);
+    } else if (const auto* a = std::get_if<value::Accumulated>(&v->kind)) {
+      use(a->name);
+    }
+  }
+  void add(const Expr& e) {
+    for_each_load(e, [this](const Atom& a) {
+      e_.touched.insert(a.tensor);
+      if (a.args.empty()) use(a.tensor);
     });
-  });
-  if (const Body* nested = nested_body(s))
-    for (const Stmt& inner : *nested) add_names(inner, true, e);
-}
+  }
+  void write(const std::string& tensor) {
+    e_.touched.insert(tensor);
+    e_.written.insert(tensor);
+  }
+  /// No other statement sees nested Lets.
+  void use(const std::string& name) {
+    if (!nested_.contains(name)) e_.used.insert(name);
+  }
+
+  Effects e_;
+  std::unordered_set<std::string_view> nested_;  ///< the Lets nested in the statement so far
+};
 
 }  // namespace
 
@@ -81,15 +128,9 @@ std::set<std::string> tensors_written(std::span<const Stmt> body) {
 }
 
 Effects effects_of(std::span<const Stmt> body) {
-  Effects e;
-  for (const Stmt& s : body) {
-    for_each_access(s, [&](const std::string& tensor, const std::vector<Expr>&, bool write) {
-      e.touched.insert(tensor);
-      if (write) e.written.insert(tensor);
-    });
-    add_names(s, false, e);
-  }
-  return e;
+  EffectsOf effects;
+  for (const Stmt& s : body) effects.add(s);
+  return effects.take();
 }
 
 Effects united(Effects a, Effects b) {

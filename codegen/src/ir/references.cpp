@@ -10,8 +10,8 @@
 namespace mote {
 namespace {
 
-/// Adds to the element the iteration of `outer`, a loop over chunks, whose chunk holds the element's
-/// value of the loop that runs over a chunk; returns false if there is none.
+/// Adds to the element the iteration of `outer`, a loop over chunks, whose chunk holds the
+/// element's value of the loop that runs over a chunk; returns false if there is none.
 bool choose_chunk(const Loop& outer, std::span<const Stmt* const> path,
                   std::map<Symbol, Expr>& element, Facts& facts) {
   for (const Stmt* s : path) {
@@ -45,6 +45,7 @@ class Collector {
   void visit(const Body& body) {
     for (const Stmt& s : body) {
       ++order_;
+      statement_ = &s;
       if (const Body* nested = nested_body(s)) {
         for_each_expr(s, [this](const Expr& e) { loads_in(e); });
         path_.push_back(&s);
@@ -101,7 +102,7 @@ class Collector {
 
   void add(TensorReference::Kind kind, const std::string& tensor, const std::vector<Expr>& index) {
     if (!tensor_ || tensor == *tensor_)
-      found_.push_back({kind, tensor, index, path_, guards_, order_});
+      found_.push_back({kind, tensor, index, path_, guards_, order_, statement_});
   }
 
   const std::string* tensor_;
@@ -109,6 +110,7 @@ class Collector {
   std::vector<const Stmt*> path_;
   Conditions guards_;
   int order_ = 0;
+  const Stmt* statement_ = nullptr;
 };
 
 }  // namespace
@@ -190,8 +192,8 @@ bool runs_for(std::span<const Stmt* const> path, std::map<Symbol, Expr> element,
   return true;
 }
 
-bool is_stored_in_round_of(const TensorReference& read, const TensorReference& store,
-                           const Facts& facts) {
+bool is_stored_in_iteration_of(const TensorReference& read, const TensorReference& store,
+                               const Facts& facts) {
   if (store.kind != TensorReference::Kind::store || !precedes(store, read)) return false;
   const auto variables = plain_variables(store.index);
   if (!variables) return false;

@@ -20,7 +20,8 @@ struct TensorReference {
   std::vector<const Stmt*> path;  ///< loops and branches around it, outermost first
   Conditions guards;              ///< guards of the value around it
   int order;                      ///< position of its statement in the text
-  bool is_stored_in_round =
+  const Stmt* statement;
+  bool is_stored_in_iteration =
       false;  ///< true if it is known to read a value stored in the same iteration
 
   bool is_write() const { return kind == Kind::store || kind == Kind::store_reduce; }
@@ -57,7 +58,7 @@ bool runs_for(std::span<const Stmt* const> path, std::map<Symbol, Expr> element,
 /// Returns true if the store, whose index is plain variables, has stored the element that `read`
 /// reads in the same iteration of all loops that enclose both: it precedes the read and runs for
 /// that element.
-bool is_stored_in_round_of(const TensorReference& read, const TensorReference& store,
-                           const Facts& facts);
+bool is_stored_in_iteration_of(const TensorReference& read, const TensorReference& store,
+                               const Facts& facts);
 
 }  // namespace mote

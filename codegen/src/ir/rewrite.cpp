@@ -56,23 +56,25 @@ bool mentions(const Value& v, const std::map<Symbol, Expr>& env) {
 Value rewrite_node(const Value& v, const std::function<Value(const Value&)>& f, bool indices_only,
                    std::unordered_map<const ValueNode*, Value>& done) {
   if (indices_only && !v->has_index) return v;
-  if (const auto found = done.find(v.get()); found != done.end()) return found->second;
+  const bool is_shared = v.use_count() > 1;  // another node may have it too
+  if (is_shared)
+    if (const auto found = done.find(v.get()); found != done.end()) return found->second;
   Value next = v;
   if (const auto* op = std::get_if<value::Op>(&v->kind)) {
-    bool changed = false;
-    std::vector<Value> args;
-    args.reserve(op->args.size());
-    for (const Value& a : op->args) {
-      args.push_back(rewrite_node(a, f, indices_only, done));
-      changed = changed || args.back() != a;
+    std::vector<Value> args;  // from the first that changes on
+    for (std::size_t k = 0; k < op->args.size(); ++k) {
+      Value arg = rewrite_node(op->args[k], f, indices_only, done);
+      if (args.empty() && arg == op->args[k]) continue;
+      if (args.empty()) args = op->args;
+      args[k] = std::move(arg);
     }
-    if (changed) next = op_value(op->op, std::move(args), op->arg_dtype, v->dtype);
+    if (!args.empty()) next = op_value(op->op, std::move(args), op->arg_dtype, v->dtype);
   } else if (const auto* guard = std::get_if<value::Guard>(&v->kind)) {
     Value then = rewrite_node(guard->then, f, indices_only, done);
     if (then != guard->then) next = guard_value(guard->conditions, then, guard->otherwise);
   }
   next = f(next);
-  done.emplace(v.get(), next);
+  if (is_shared) done.emplace(v.get(), next);
   return next;
 }
 
@@ -127,24 +129,6 @@ Value rewrite_exprs(const Value& v, const std::function<Expr(const Expr&)>& f) {
   };
   std::unordered_map<const ValueNode*, Value> done;
   return rewrite_node(v, rewritten, true, done);
-}
-
-void rewrite_loads(Stmt& s, const std::string& tensor,
-                   const std::function<Value(const value::Load&, DType)>& f) {
-  Value* v = value_of(s);
-  if (!v) return;
-  const auto is_load = [&](const Value& node) {
-    const auto* l = std::get_if<value::Load>(&node->kind);
-    return l && l->tensor == tensor;
-  };
-  bool found = false;
-  for_each_with_index(*v, [&](const Value& node) { found = found || is_load(node); });
-  if (!found) return;
-  const auto rewritten = [&](const Value& node) {
-    return is_load(node) ? f(std::get<value::Load>(node->kind), node->dtype) : node;
-  };
-  std::unordered_map<const ValueNode*, Value> done;
-  *v = rewrite_node(*v, rewritten, true, done);
 }
 
 void rewrite_values(Body& body, const std::function<Value(const Value&)>& f) {

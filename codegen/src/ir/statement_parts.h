@@ -29,6 +29,25 @@ inline const Value* value_of(const Stmt& s) {
 
 inline Value* value_of(Stmt& s) { return const_cast<Value*>(value_of(std::as_const(s))); }
 
+/// Calls f on the index expressions of a statement outside of its value and its body.
+template <typename F>
+void for_each_own_expr(const Stmt& s, const F& f) {
+  std::visit(Overloaded{[&](const Loop& l) {
+                          for (const Expr* e : {&l.begin, &l.end, &l.step}) f(*e);
+                        },
+                        [&](const If& i) {
+                          for (const Condition& c : i.conditions) f(c.e);
+                        },
+                        [&](const Store& st) {
+                          for (const Expr& e : st.index) f(e);
+                        },
+                        [&](const StoreReduce& st) {
+                          for (const Expr& e : st.index) f(e);
+                        },
+                        [&](const Fold& fold) { f(fold.position); }, [](const Let&) {}},
+             s.kind);
+}
+
 /// Calls f on the nodes that contain an index expression or a load, outer first.
 template <typename F>
 void for_each_with_index(const Value& v, const F& f) {

@@ -157,20 +157,7 @@ void for_each_value(const Stmt& s, const std::function<void(const Value&)>& f) {
 }
 
 void for_each_expr(const Stmt& s, const std::function<void(const Expr&)>& f) {
-  std::visit(Overloaded{[&](const Loop& l) {
-                          for (const Expr* e : {&l.begin, &l.end, &l.step}) f(*e);
-                        },
-                        [&](const If& i) {
-                          for (const Condition& c : i.conditions) f(c.e);
-                        },
-                        [&](const Store& st) {
-                          for (const Expr& e : st.index) f(e);
-                        },
-                        [&](const StoreReduce& st) {
-                          for (const Expr& e : st.index) f(e);
-                        },
-                        [&](const Fold& fold) { f(fold.position); }, [](const Let&) {}},
-             s.kind);
+  for_each_own_expr(s, f);
   if (const Value* v = value_of(s)) for_each_expr_of_value(*v, f);
 }
 

@@ -66,6 +66,7 @@ class Binder {
   Value with_bound_operands(const Value& v) {
     if (const auto* op = std::get_if<value::Op>(&v->kind)) {
       std::vector<Value> args;
+      args.reserve(op->args.size());
       for (const Value& a : op->args) args.push_back(bound(a));
       return args == op->args ? v : op_value(op->op, std::move(args), op->arg_dtype, v->dtype);
     }
@@ -76,8 +77,8 @@ class Binder {
 
   const SharedValues& shared_;
   const std::function<std::string(const std::string&)>& fresh_;
-  std::map<const ValueNode*, int> references_;
-  std::map<const ValueNode*, Value> replaced_;
+  std::unordered_map<const ValueNode*, int> references_;
+  std::unordered_map<const ValueNode*, Value> replaced_;
   std::vector<Value> kept_alive_;
   Body out_;
 };
@@ -86,16 +87,16 @@ class Binder {
 
 Value SharedValues::find(const Uop& u, const std::vector<Expr>& index,
                          const Conditions& guards) const {
-  const auto found = entries_.find({u.id(), index});
+  const auto found = entries_.find(u.id());
   if (found == entries_.end()) return nullptr;
   for (const Entry& e : found->second)
-    if (starts_with(guards, e.guards)) return e.value;
+    if (e.index == index && starts_with(guards, e.guards)) return e.value;
   return nullptr;
 }
 
 void SharedValues::add(const Uop& u, const std::vector<Expr>& index, const Conditions& guards,
                        const Value& v) {
-  entries_[{u.id(), index}].push_back({guards, v});
+  entries_[u.id()].push_back({index, guards, v});
   guards_.emplace(v.get(), guards);
 }
 

@@ -4,7 +4,8 @@
 #pragma once
 
 #include <functional>
-#include <map>
+#include <unordered_map>
+#include <vector>
 
 #include "mote/codegen/loops.h"
 
@@ -21,11 +22,12 @@ class SharedValues {
 
  private:
   struct Entry {
+    std::vector<Expr> index;
     Conditions guards;
     Value value;
   };
-  std::map<std::pair<const UopNode*, std::vector<Expr>>, std::vector<Entry>> entries_;
-  std::map<const ValueNode*, Conditions> guards_;
+  std::unordered_map<const UopNode*, std::vector<Entry>> entries_;  ///< a node has few, in order
+  std::unordered_map<const ValueNode*, Conditions> guards_;
 };
 
 /// Puts a Let before the first statement that needs a value which the statements of this body need

@@ -30,9 +30,9 @@ Expr at(const Expr& e, const std::vector<Expr>& index) {
   const auto symbol = e.as_symbol();
   for (std::size_t k = 0; k < index.size(); ++k) {
     if (symbol == variables[k]) return index[k];
-    env.emplace(variables[k], index[k]);
+    if (e.mentions(variables[k])) env.emplace(variables[k], index[k]);
   }
-  return e.substitute(env);
+  return env.empty() ? e : e.substitute(env);
 }
 
 std::optional<Conditions> as_conditions(const Uop& u, const std::vector<Expr>& index) {

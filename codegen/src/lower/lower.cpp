@@ -244,6 +244,7 @@ class Lowering {
                      [&] { return value_of(m.args[1], index, scope); });
     }
     std::vector<Value> args;
+    args.reserve(m.args.size());
     for (const Uop& a : m.args) args.push_back(value_of(a, index, scope));
     return mapped(m.op, std::move(args), m.args.back().dtype(), u.dtype());
   }

@@ -62,10 +62,11 @@ bool is_injective(const std::vector<Expr>& index, const std::set<Symbol>& domain
   return known.size() == domain.size();
 }
 
-/// Collects the readers that are seen from one root.
+/// Collects the readers that are seen from one root. Few indices occur in one root, so each has an
+/// array that says for every node whether it was seen there.
 class RootAnalysis {
  public:
-  explicit RootAnalysis(const Nodes& nodes) : nodes_(nodes) {}
+  explicit RootAnalysis(const Nodes& nodes) : nodes_(nodes), seen_(nodes.order.size()) {}
 
   /// Returns the readers. An output is stored by a nest that reads the node; a materialised node's
   /// nest computes it.
@@ -78,29 +79,24 @@ class RootAnalysis {
     } else {
       operands_of(node, number_of(std::move(index)), domain);
     }
-    std::vector<std::pair<std::size_t, bool>> locations;
-    for (const auto& [location, injective] : visited_)
-      locations.emplace_back(location.node, injective);
-    std::ranges::sort(locations);
     SeenReaders all;
-    for (const auto& [node, injective] : locations) {
-      if (all.empty() || all.back().first != node) all.push_back({node, {}});
-      ++all.back().second.count;
-      all.back().second.repeated += injective ? 0 : 1;
+    for (std::size_t read = 0; read < seen_.size(); ++read) {
+      if (!seen_[read]) continue;
+      Readers readers;
+      for (const Index& at : indices_) {
+        readers.count += at.seen[read] != Seen::no ? 1 : 0;
+        readers.repeated += at.seen[read] == Seen::repeatedly ? 1 : 0;
+      }
+      all.push_back({read, readers});
     }
     return all;
   }
 
  private:
-  struct Location {
-    std::size_t node;
-    std::size_t index;
-    friend bool operator==(const Location&, const Location&) = default;
-  };
-  struct LocationHash {
-    std::size_t operator()(const Location& p) const {
-      return std::hash<std::size_t>()(p.node * 0x9E3779B97F4A7C15ULL + p.index);
-    }
+  enum class Seen : char { no, injectively, repeatedly };
+  struct Index {
+    const std::vector<Expr>* value;
+    std::vector<Seen> seen;  ///< by node
   };
 
   Expr fresh(const Expr& extent, std::set<Symbol>& domain) {
@@ -113,7 +109,7 @@ class RootAnalysis {
   /// Returns the number of an index; equal indices have the same.
   std::size_t number_of(std::vector<Expr> index) {
     const auto [found, is_new] = numbers_.try_emplace(std::move(index), indices_.size());
-    if (is_new) indices_.push_back(&found->first);
+    if (is_new) indices_.push_back({&found->first, {nodes_.order.size(), Seen::no}});
     return found->second;
   }
 
@@ -121,17 +117,19 @@ class RootAnalysis {
   void visit(std::size_t node, std::size_t index, const std::set<Symbol>& domain,
              std::optional<bool> known = {}) {
     if (nodes_.leaf[node]) return;
-    const auto [location, first] = visited_.try_emplace({node, index}, true);
-    if (!first && !location->second) return;
-    const bool injective = known ? *known : is_injective(*indices_[index], domain);
-    if (injective && !first) return;
-    location->second = injective;  // perhaps the same location, now from within one more loop
+    const Seen before = indices_[index].seen[node];
+    if (before == Seen::repeatedly) return;
+    const bool injective = known ? *known : is_injective(*indices_[index].value, domain);
+    if (injective && before != Seen::no) return;
+    // Perhaps it is the same location, now from within one more loop.
+    indices_[index].seen[node] = injective ? Seen::injectively : Seen::repeatedly;
+    seen_[node] = 1;
     if (!nodes_.materialised[node]) operands_of(node, index, domain, injective);
   }
 
   void operands_of(std::size_t node, std::size_t number, const std::set<Symbol>& domain,
                    std::optional<bool> known = {}) {
-    const std::vector<Expr>& index = *indices_[number];
+    const std::vector<Expr>& index = *indices_[number].value;
     const std::vector<std::size_t>& reads = nodes_.reads[node];
     const auto& kind = nodes_.order[node].node().kind;
     if (const auto* r = std::get_if<uop::Reindex>(&kind)) {
@@ -173,9 +171,9 @@ class RootAnalysis {
   }
 
   const Nodes& nodes_;
-  std::map<std::vector<Expr>, std::size_t> numbers_;          ///< numbers of indices
-  std::vector<const std::vector<Expr>*> indices_;             ///< by number
-  std::unordered_map<Location, bool, LocationHash> visited_;  ///< true if its index is injective
+  std::map<std::vector<Expr>, std::size_t> numbers_;  ///< numbers of indices
+  std::vector<Index> indices_;                        ///< by number
+  std::vector<char> seen_;                            ///< by node: whether some index is seen there
   int count_ = 0;
 };
 

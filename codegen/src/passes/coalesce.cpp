@@ -20,6 +20,9 @@
 // which pairs of tensors may share memory. A call may leave out one of several outputs: such an
 // output hosts only temporaries that its own stores alone read.
 #include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "ir/dependence.h"
 #include "ir/references.h"
@@ -125,12 +128,12 @@ bool guest_carries_nothing(Pair& pair, const Facts& facts) {
   if (variables_of(pair.shared_path()).empty()) return true;
   auto& all = pair.of_guest;
   return std::all_of(all.begin(), all.end(), [&](TensorReference& read) {
-    if (read.kind == TensorReference::Kind::store || read.is_stored_in_round) return true;
-    read.is_stored_in_round =
+    if (read.kind == TensorReference::Kind::store || read.is_stored_in_iteration) return true;
+    read.is_stored_in_iteration =
         std::any_of(all.rbegin(), all.rend(), [&](const TensorReference& w) {  // the last first
-          return is_stored_in_round_of(read, w, facts);
+          return is_stored_in_iteration_of(read, w, facts);
         });
-    return read.is_stored_in_round;
+    return read.is_stored_in_iteration;
   });
 }
 
@@ -199,85 +202,118 @@ std::optional<Pair> shareable(const LoopProgram& p, const TensorDecl& guest, con
   return pair;
 }
 
-void move_stores(Body& body, const std::string& guest, const std::string& host,
-                 const std::vector<Expr>& outer) {
-  const auto move = [&](auto& s) {
-    if (s.tensor != guest) return;
-    s.tensor = host;
-    s.index.insert(s.index.begin(), outer.begin(), outer.end());
-  };
-  for (Stmt& s : body) {
-    if (Body* nested = nested_body(s)) move_stores(*nested, guest, host, outer);
-    if (auto* store = std::get_if<Store>(&s.kind)) move(*store);
-    if (auto* reduce = std::get_if<StoreReduce>(&s.kind)) move(*reduce);
+/// The guests that have moved, and where to. Their references in the text change once, after the
+/// last move or before copies are erased: a chain of guests ends in one buffer.
+class Moves {
+ public:
+  void add(const std::string& guest, const std::string& host, const std::vector<Expr>& outer) {
+    moves_.emplace(guest, Move{host, outer});
   }
-}
 
-/// Returns true for host[i] = host[i], which remains where the guest was copied.
-bool is_copy_of_itself(const Stmt& s, const std::string& tensor) {
-  const auto* store = std::get_if<Store>(&s.kind);
-  if (!store || store->tensor != tensor) return false;
-  const auto* l = std::get_if<value::Load>(&store->value->kind);
-  return l && l->tensor == tensor && l->index == store->index;
-}
+  /// Changes an element of a guest to the one of its last host.
+  void follow(std::string& tensor, std::vector<Expr>& index) const {
+    for (auto at = moves_.find(tensor); at != moves_.end(); at = moves_.find(tensor)) {
+      index.insert(index.begin(), at->second.outer.begin(), at->second.outer.end());
+      tensor = at->second.host;
+    }
+  }
 
-/// Returns true if there was one.
-bool erase_copies(Body& body, const std::string& tensor) {
-  bool erased = false;
-  for (Stmt& s : body)
-    if (Body* nested = nested_body(s)) erased = erase_copies(*nested, tensor) || erased;
-  return std::erase_if(body, [&](const Stmt& s) { return is_copy_of_itself(s, tensor); }) > 0 ||
-         erased;
-}
+  /// Returns true for host[i] = host[i], which remains where the guest was copied.
+  bool is_copy_of_itself(const Stmt& s) const {
+    const auto* store = std::get_if<Store>(&s.kind);
+    const auto* load = store ? std::get_if<value::Load>(&store->value->kind) : nullptr;
+    if (!load) return false;
+    std::pair to{store->tensor, store->index}, from{load->tensor, load->index};
+    follow(to.first, to.second);
+    follow(from.first, from.second);
+    return to == from;
+  }
 
-/// Returns the bodies that contain one of the references, each once.
-std::set<Body*> bodies_of(LoopProgram& p, const std::vector<TensorReference>& all) {
-  std::set<Body*> bodies;
-  for (const TensorReference& r : all)
-    bodies.insert(r.path.empty() ? &p.body : nested_body(const_cast<Stmt&>(*r.path.back())));
-  return bodies;
-}
+  /// Changes the text, and erases copies.
+  void apply(Body& body) {
+    if (moves_.empty()) return;
+    erase_copies(body);
+    rewrite_values(body, [this](const Value& v) {
+      const auto* l = std::get_if<value::Load>(&v->kind);
+      if (!l || !moves_.contains(l->tensor)) return v;
+      value::Load moved = *l;
+      follow(moved.tensor, moved.index);
+      return load_value(moved.tensor, std::move(moved.index), v->dtype);
+    });
+    move_stores(body);
+    moves_.clear();
+  }
 
-/// Moves the guest into the host's storage, and its references to the host's.
-void move_in(LoopProgram& p, const std::string& guest, const std::string& host,
-             const std::vector<Expr>& outer, References& touches) {
-  const auto moved_load = [&](const value::Load& l, DType dtype) {
-    std::vector<Expr> index = outer;
-    index.insert(index.end(), l.index.begin(), l.index.end());
-    return load_value(host, std::move(index), dtype);
+ private:
+  void erase_copies(Body& body) const {
+    for (Stmt& s : body)
+      if (Body* nested = nested_body(s)) erase_copies(*nested);
+    std::erase_if(body, [this](const Stmt& s) { return is_copy_of_itself(s); });
+  }
+  void move_stores(Body& body) const {
+    for (Stmt& s : body) {
+      if (Body* nested = nested_body(s)) move_stores(*nested);
+      if (auto* store = std::get_if<Store>(&s.kind)) follow(store->tensor, store->index);
+      if (auto* reduce = std::get_if<StoreReduce>(&s.kind)) follow(reduce->tensor, reduce->index);
+    }
+  }
+
+  struct Move {
+    std::string host;
+    std::vector<Expr> outer;
   };
-  for (Body* body : bodies_of(p, touches[guest]))
-    for (Stmt& s : *body) rewrite_loads(s, guest, moved_load);
-  move_stores(p.body, guest, host, outer);
+  std::map<std::string, Move> moves_;  ///< by guest
+};
+
+/// Moves the guest into the host's storage, and its references to the host's. Returns true if
+/// statements have moved.
+bool move_in(LoopProgram& p, const std::string& guest, const std::string& host,
+             const std::vector<Expr>& outer, References& touches, Moves& moves) {
+  moves.add(guest, host, outer);
   std::erase_if(p.tensors, [&](const TensorDecl& t) { return t.name == guest; });
-  if (erase_copies(p.body, host)) {  // statements have moved
+  const auto is_copy = [&](const TensorReference& r) {
+    return moves.is_copy_of_itself(*r.statement);
+  };
+  if (std::ranges::any_of(touches[guest], is_copy)) {
+    moves.apply(p.body);
     touches = references_by_tensor(p.body);
-    return;
+    return true;
   }
   auto moved = touches.extract(guest);
   for (TensorReference& r : moved.mapped()) {
     r.tensor = host;
     r.index.insert(r.index.begin(), outer.begin(), outer.end());
-    r.is_stored_in_round = r.is_stored_in_round && outer.empty();
+    r.is_stored_in_iteration = r.is_stored_in_iteration && outer.empty();
     touches[host].push_back(std::move(r));
   }
   std::ranges::stable_sort(touches[host], precedes);
+  return false;
 }
+
+/// The pairs of a guest and a host that do not go together, as long as neither gets references.
+using Misfits = std::set<std::pair<std::string, std::string>>;
 
 /// Moves the first guest that finds a host: temporaries are tried first, in their order, so that a
 /// chain of them ends in one buffer.
-bool coalesce_one(LoopProgram& p, References& touches, const Facts& facts) {
+bool coalesce_one(LoopProgram& p, References& touches, Moves& moves, Misfits& misfits,
+                  const Facts& facts) {
   for (const TensorDecl& guest : p.tensors) {
     if (guest.role != TensorRole::temporary || guest.shape.empty()) continue;
     for (const TensorRole role : {TensorRole::temporary, TensorRole::output}) {
       for (const TensorDecl& host : p.tensors) {
         if (host.role != role) continue;
+        if (misfits.contains({guest.name, host.name})) continue;
         const auto pair = shareable(p, guest, host, touches, facts);
-        if (!pair) continue;
+        if (!pair) {
+          misfits.insert({guest.name, host.name});
+          continue;
+        }
         const std::string from = guest.name;
         const std::string to = host.name;
         const std::vector<Expr> outer = pair->outer;
-        move_in(p, from, to, outer, touches);
+        const bool moved = move_in(p, from, to, outer, touches, moves);
+        std::erase_if(
+            misfits, [&](const auto& one) { return moved || one.first == to || one.second == to; });
         return true;
       }
     }
@@ -290,8 +326,11 @@ bool coalesce_one(LoopProgram& p, References& touches, const Facts& facts) {
 LoopProgram coalesce(LoopProgram p) {
   const Facts facts = base_facts(*p.source);
   References touches = references_by_tensor(p.body);
+  Moves moves;
+  Misfits misfits;
   bool changed = false;
-  while (coalesce_one(p, touches, facts)) changed = true;
+  while (coalesce_one(p, touches, moves, misfits, facts)) changed = true;
+  moves.apply(p.body);
   return changed ? eliminate_dead_code(std::move(p)) : p;
 }
 

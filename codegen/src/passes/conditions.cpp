@@ -98,10 +98,10 @@ std::optional<Conditions> clean(const Conditions& conditions, const Facts& facts
     for (Condition& c : parts({given.kind, facts.simplify(given.e)})) {
       if (c.kind == Condition::Kind::nonneg) {
         if (facts.prove_nonneg(c.e)) continue;
-        if (facts.prove_positive(-c.e)) return std::nullopt;
+        if (facts.prove_negative(c.e)) return std::nullopt;
       } else {
         if (facts.prove_zero(c.e)) continue;
-        if (facts.prove_positive(c.e) || facts.prove_positive(-c.e)) return std::nullopt;
+        if (facts.prove_positive(c.e) || facts.prove_negative(c.e)) return std::nullopt;
       }
       if (!contains(kept, c)) kept.push_back(std::move(c));
     }
@@ -136,13 +136,16 @@ Value guarded(const Conditions& conditions, Value then, const Number& otherwise,
   return guard_value(*kept, std::move(then), otherwise);
 }
 
-Value mapped(MapOp op, std::vector<Value> args, DType arg_dtype, DType dtype) {
+namespace {
+
+/// Returns what mapped() makes of an op that does not stay as it is.
+std::optional<Value> folded(MapOp op, std::span<const Value> args, DType arg_dtype, DType dtype) {
   if (is_comparison_or_xor(op) && equal(uncast(args[0]), uncast(args[1])))
     return self_comparison(op, uncast(args[0]));
   const value::Guard* first = nullptr;
   for (const Value& a : args)
     if (const auto* g = std::get_if<value::Guard>(&a->kind); g && !first) first = g;
-  if (!first || !info(op).folds) return op_value(op, std::move(args), arg_dtype, dtype);
+  if (!first || !info(op).folds) return std::nullopt;
   std::vector<Value> then;
   std::vector<Number> otherwise;
   for (const Value& a : args) {
@@ -154,11 +157,24 @@ Value mapped(MapOp op, std::vector<Value> args, DType arg_dtype, DType dtype) {
       then.push_back(g->then);
       otherwise.push_back(g->otherwise);
     } else {
-      return op_value(op, std::move(args), arg_dtype, dtype);
+      return std::nullopt;
     }
   }
   return guard_value(first->conditions, mapped(op, std::move(then), arg_dtype, dtype),
                      apply(op, otherwise, arg_dtype, dtype));
+}
+
+}  // namespace
+
+Value mapped(MapOp op, std::vector<Value> args, DType arg_dtype, DType dtype) {
+  if (auto value = folded(op, args, arg_dtype, dtype)) return *std::move(value);
+  return op_value(op, std::move(args), arg_dtype, dtype);
+}
+
+Value mapped(const Value& node, std::vector<Value> args) {
+  const auto& own = std::get<value::Op>(node->kind);
+  if (auto value = folded(own.op, args, own.arg_dtype, node->dtype)) return *std::move(value);
+  return args == own.args ? node : op_value(own.op, std::move(args), own.arg_dtype, node->dtype);
 }
 
 }  // namespace mote

@@ -31,6 +31,8 @@ Value guarded(const Conditions& conditions, Value then, const Number& otherwise,
 /// b) : op(f, g). It never turns 0·x into 0, because x may be infinite. A comparison of a value
 /// with itself is known, except for NaN.
 Value mapped(MapOp op, std::vector<Value> args, DType arg_dtype, DType dtype);
+/// Returns an Op with other arguments likewise; the node itself if they are its own and it stays.
+Value mapped(const Value& node, std::vector<Value> args);
 bool contains(const Conditions& conditions, const Condition& c);
 
 }  // namespace mote

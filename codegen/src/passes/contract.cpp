@@ -70,7 +70,7 @@ bool flows_within_iterations(const LoopProgram& p, const std::vector<TensorRefer
   return std::all_of(all.begin(), all.end(), [&](const TensorReference& read) {
     return read.kind == TensorReference::Kind::store ||
            std::any_of(all.begin(), all.end(), [&](const TensorReference& write) {
-             return is_stored_in_round_of(read, write, facts);
+             return is_stored_in_iteration_of(read, write, facts);
            });
   });
 }

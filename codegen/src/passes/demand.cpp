@@ -49,7 +49,7 @@ Conditions conditions_for(const TensorReference& read, const TensorReference& st
     bool movable = !has_load(c);
     for (const Symbol s : c.e.symbols()) {
       if (!movable || s.kind() != SymbolKind::loop || env.count(s) > 0) continue;
-      if (!same_iteration) same_iteration = is_stored_in_round_of(read, store, facts);
+      if (!same_iteration) same_iteration = is_stored_in_iteration_of(read, store, facts);
       movable = *same_iteration && of_iteration.count(s) > 0;
     }
     if (movable) add_new(result, {{c.kind, c.e.substitute(env)}});

@@ -22,11 +22,12 @@ void add_ranges(Facts& facts, const Ranged& a, const std::map<Symbol, Expr>& env
 /// second never access the same element.
 bool never_meet(const Ranged& x, const Loop& first, const Ranged& y, const Loop& second,
                 const Facts& outer) {
+  for (std::size_t k = 0; k < x.index.size(); ++k)  // the common case, without a proof
+    if (x.index[k].as_symbol() == first.variable && y.index[k].as_symbol() == second.variable)
+      return true;
   const Symbol delta(SymbolKind::size, "%delta");  // no program can spell it
   const Expr later = Expr(second.variable) + 1 + Expr(delta);
   const std::map<Symbol, Expr> env = {{first.variable, later}};
-  for (std::size_t k = 0; k < x.index.size(); ++k)  // the common case, without a proof
-    if (x.index[k] == Expr(first.variable) && y.index[k] == Expr(second.variable)) return true;
   Facts facts = outer;
   facts.set_range(second.variable, second.begin, second.end);
   facts.assume_nonneg(second.end - 1 - later);
@@ -72,9 +73,11 @@ class Fuser {
   }
 
   void run(Body& body, const Facts& facts) {
-    FusedBody state;
-    for (const Stmt& s : body) state.add(s);
-    merge_all(body, state, facts);
+    if (std::ranges::count_if(body, [](const Stmt& s) { return as_loop(s) != nullptr; }) > 1) {
+      FusedBody state;
+      for (const Stmt& s : body) state.add(s);
+      merge_all(body, state, facts);
+    }
     for (Stmt& s : body) {
       Body* nested = nested_body(s);
       if (!nested) continue;

@@ -15,6 +15,7 @@ Value simplified(const Value& v, const Facts& facts);
 
 std::vector<Expr> simplified(const std::vector<Expr>& index, const Facts& facts) {
   std::vector<Expr> r;
+  r.reserve(index.size());
   for (const Expr& e : index) r.push_back(facts.simplify(e));
   return r;
 }
@@ -27,17 +28,22 @@ Value simplified_guard(const value::Guard& g, DType dtype, const Facts& facts) {
 }
 
 Value simplified(const Value& v, const Facts& facts) {
-  if (const auto* i = std::get_if<value::Index>(&v->kind))
-    return index_value(facts.simplify(i->e), v->dtype);
-  if (const auto* l = std::get_if<value::Load>(&v->kind))
-    return load_value(l->tensor, simplified(l->index, facts), v->dtype);
+  if (const auto* i = std::get_if<value::Index>(&v->kind)) {
+    const Expr e = facts.simplify(i->e);
+    return e == i->e ? v : index_value(e, v->dtype);
+  }
+  if (const auto* l = std::get_if<value::Load>(&v->kind)) {
+    std::vector<Expr> index = simplified(l->index, facts);
+    return index == l->index ? v : load_value(l->tensor, std::move(index), v->dtype);
+  }
   if (const auto* g = std::get_if<value::Guard>(&v->kind))
     return simplified_guard(*g, v->dtype, facts);
   const auto* op = std::get_if<value::Op>(&v->kind);
   if (!op) return v;
   std::vector<Value> args;
+  args.reserve(op->args.size());
   for (const Value& a : op->args) args.push_back(simplified(a, facts));
-  return mapped(op->op, std::move(args), op->arg_dtype, v->dtype);
+  return mapped(v, std::move(args));
 }
 
 void append(Body& out, Body more) { std::move(more.begin(), more.end(), std::back_inserter(out)); }

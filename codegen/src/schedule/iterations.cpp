@@ -208,14 +208,15 @@ class Iterations {
     return std::ranges::all_of(touched, [&](const TensorReference* read) {
       if (read->kind == TensorReference::Kind::store) return true;
       return std::ranges::any_of(touched, [&](const TensorReference* store) {
-        return is_stored_in_round_of(*read, *store, base_) ||
-               is_stored_in_round_of(from_start(t, *read, *store), from_start(t, *store, *store), base_);
+        return is_stored_in_iteration_of(*read, *store, base_) ||
+               is_stored_in_iteration_of(from_start(t, *read, *store),
+                                         from_start(t, *store, *store), base_);
       });
     });
   }
 
-  /// Adds the start of the loop's iteration to the indices that are relative to it in the store to a
-  /// tile, so that these are the loop variable again.
+  /// Adds the start of the loop's iteration to the indices that are relative to it in the store to
+  /// a tile, so that these are the loop variable again.
   static TensorReference from_start(const TensorDecl& t, TensorReference r,
                                     const TensorReference& store) {
     if (t.scope.empty()) return r;

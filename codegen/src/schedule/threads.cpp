@@ -14,7 +14,7 @@
 namespace mote {
 namespace {
 
-Expr rounds_of(const Loop& loop) {
+Expr iterations_of(const Loop& loop) {
   const Expr extent = loop.end - loop.begin;
   return mentions_loop(extent) || extent.has_load() ? Expr(1) : extent;
 }
@@ -28,7 +28,7 @@ Expr work_in(const Body& body) {
         (chosen == nullptr || !holds_loop(chosen->body)))
       chosen = loop;
   }
-  return chosen == nullptr ? Expr(1) : rounds_of(*chosen) * work_in(chosen->body);
+  return chosen == nullptr ? Expr(1) : iterations_of(*chosen) * work_in(chosen->body);
 }
 
 bool is_in_threads(const LoopProgram& p, const Path& path) {
@@ -69,7 +69,7 @@ void mark_shared(LoopProgram& p, const Path& first, const std::vector<StepTarget
   Path path = first;
   for (std::size_t k = 0; k < loops.size(); ++k) {
     if (k > 0) path.push_back(0);
-    work = work * rounds_of(*as_loop(at(p, path)));
+    work = work * iterations_of(*as_loop(at(p, path)));
     variables.insert(loops[k].name);
   }
   work = work * work_in(as_loop(at(p, path))->body);

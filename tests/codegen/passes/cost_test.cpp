@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compiling costs: counted in values that the passes have before them, so that other work on
-// the machine changes nothing. Each pass goes over them a bounded number of times.
+// What compiling costs, counted so that other work on the machine changes nothing: in values that
+// the passes have before them, over which each pass goes a bounded number of times; and in
+// allocations, which most of the work of passes and of proofs makes.
 #include <string>
 
 #include "mote/codegen/walk.h"
+#include "mote/macroops/catalogue.h"
+#include "mote/uops/bound.h"
 #include "pass_testing.h"
+#include "runtime/heap_count.h"
 
 namespace mote {
 namespace {
@@ -21,16 +25,39 @@ std::shared_ptr<const Program> chain(int links) {
   return program(text + "output y = a" + std::to_string(links) + "_\n");
 }
 
+/// The statements and values of a program.
+double size_of(const LoopProgram& p) {
+  double total = 0;
+  for_each(p.body, [&](const Stmt& s) {
+    ++total;
+    for_each_value(s, [&](const Value&) { ++total; });
+  });
+  return total;
+}
+
 /// The statements and values of all stages that change the program.
 double cost(int links) {
   double total = 0;
-  compile(chain(links), [&](const char*, const LoopProgram& p) {
-    for_each(p.body, [&](const Stmt& s) {
-      ++total;
-      for_each_value(s, [&](const Value&) { ++total; });
-    });
-  });
+  compile(chain(links), [&](const char*, const LoopProgram& p) { total += size_of(p); });
   return total;
+}
+
+/// The allocations that compiling the program makes.
+double allocations(const std::shared_ptr<const Program>& program, double* size = nullptr) {
+  const int before = heap_allocations();
+  const LoopProgram loops = compile(program);
+  const int count = heap_allocations() - before;
+  if (size != nullptr) *size = size_of(loops);
+  return count;
+}
+
+/// The allocations for each value of the loops that the op's bound becomes.
+double allocations_for_a_value_of_bound(const char* op) {
+  const OpRecord& record = find_op(op);
+  const auto program = instantiate(record, {DType::f32, full_mask(record)});
+  double size = 0;
+  const double all = allocations(std::make_shared<const Program>(bound(*program)), &size);
+  return all / size;
 }
 
 TEST(Cost, TwiceTheLinksCostAtMostTwoAndAHalfTimes) {
@@ -38,6 +65,21 @@ TEST(Cost, TwiceTheLinksCostAtMostTwoAndAHalfTimes) {
   EXPECT_LE(of_80, 2.5 * of_40);
   EXPECT_LE(of_160, 2.5 * of_80);
   EXPECT_LE(of_320, 2.5 * of_160);
+}
+
+TEST(Cost, TwiceTheLinksAreLittleMoreThanTwiceTheAllocations) {
+  const double of_80 = allocations(chain(80)), of_160 = allocations(chain(160)),
+               of_320 = allocations(chain(320));
+  EXPECT_GT(of_80, 80);
+  EXPECT_LE(of_160, 2.1 * of_80);
+  EXPECT_LE(of_320, 2.1 * of_160);
+}
+
+TEST(Cost, ALongBoundCostsForEachValueLittleMoreThanAShortOne) {
+  // There are 14 times as many values in the bound of the second gradient, and six choices of
+  // tensors before it is lowered for good.
+  EXPECT_LE(allocations_for_a_value_of_bound("attention_softcap.grad.grad"),
+            3 * allocations_for_a_value_of_bound("attention_softcap"));
 }
 
 TEST(Cost, AShortChainHasNoTensors) {

@@ -227,12 +227,17 @@ const mote_kernel_library cube_library = {.name = "exact",
 
 static const char* const narrow[] = {"R", "N"};
 static const char* const wide[] = {"R", "2*N"};
-#define ROWS(tensor, columns) \
-  { .name = tensor, .dtype = "T", .rank = 2, .axes = columns, .batch = 1 }
-static const mote_op_tensor pairs_in[] = {ROWS("x", wide)};
-static const mote_op_tensor pairs_out[] = {ROWS("y", narrow)};
-static const mote_op_tensor pairs_grad_in[] = {ROWS("gy", narrow)};
-static const mote_op_tensor pairs_grad_out[] = {ROWS("gx", wide)};
+static const mote_size_step twice[] = {{MOTE_SIZE_NUMBER, NULL, 2},
+                                       {MOTE_SIZE_NAME, "N", 0},
+                                       {MOTE_SIZE_MULTIPLY, NULL, 0},
+                                       {MOTE_SIZE_END, NULL, 0}};
+static const mote_size_step* const wide_programs[] = {NULL, twice};
+#define ROWS(tensor, columns, steps) \
+  { .name = tensor, .dtype = "T", .rank = 2, .axes = columns, .batch = 1, .programs = steps }
+static const mote_op_tensor pairs_in[] = {ROWS("x", wide, wide_programs)};
+static const mote_op_tensor pairs_out[] = {ROWS("y", narrow, NULL)};
+static const mote_op_tensor pairs_grad_in[] = {ROWS("gy", narrow, NULL)};
+static const mote_op_tensor pairs_grad_out[] = {ROWS("gx", wide, wide_programs)};
 static const mote_op_param weight[] = {{.name = "weight",
                                         .meaning = "the factor of the second of each pair",
                                         .has_default = 1,

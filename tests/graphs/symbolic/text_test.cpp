@@ -169,8 +169,8 @@ TEST(Text, AViewOfALaterSymbolReadsBack) {
 /// An op whose dtype no input has: y[n] = x[n] in the dtype T.
 const mote_op_definition& converter() {
   static const char* const axes[] = {"N"};
-  static const mote_op_tensor x = {"x", "i64", 0, 1, axes, 0, 0};
-  static const mote_op_tensor y = {"y", "T", 0, 1, axes, 0, 0};
+  static const mote_op_tensor x = {"x", "i64", 0, 1, axes, 0, 0, nullptr};
+  static const mote_op_tensor y = {"y", "T", 0, 1, axes, 0, 0, nullptr};
   static const mote_op_definition op = {"my.slice", "", "", "", "",      1,      1,
                                         0,          0,  &x, &y, nullptr, nullptr};
   return op;

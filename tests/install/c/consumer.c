@@ -28,8 +28,8 @@ static mote_status doubles(const mote_call* call, void* stream) {
 }
 
 static const char* const axes_of_x[] = {"N"};
-static const mote_op_tensor x_of_double = {"x", "T", 0, 1, axes_of_x, 0, 0};
-static const mote_op_tensor y_of_double = {"y", "T", 0, 1, axes_of_x, 0, 0};
+static const mote_op_tensor x_of_double = {"x", "T", 0, 1, axes_of_x, 0, 0, NULL};
+static const mote_op_tensor y_of_double = {"y", "T", 0, 1, axes_of_x, 0, 0, NULL};
 static const mote_op_definition double_op = {
     "double", "elementwise", "y[i] = 2*x[i]", "",   "a test", 1, 1, 0,
     0,        &x_of_double,  &y_of_double,    NULL, NULL};

@@ -21,7 +21,7 @@
 namespace {
 
 const char* const kAxes[] = {"N"};
-const mote_op_tensor kTensor = {"x", "T", 0, 1, kAxes, 0, 0};
+const mote_op_tensor kTensor = {"x", "T", 0, 1, kAxes, 0, 0, nullptr};
 
 /// Returns a definition that lives as long as the program, since an op stays registered.
 const mote_op_definition& definition_of(const char* name) {

@@ -328,7 +328,8 @@ void register_spoilt(const Change& change) {
                       .rank = 2,
                       .axes = axes,
                       .broadcast = 0,
-                      .batch = 0};
+                      .batch = 0,
+                      .programs = nullptr};
   mote_op_tensor y = x;
   mote_op_pair pair = {0, 0};
   mote_op_definition op = {.name = "spoilt",
@@ -364,6 +365,9 @@ TEST(Misuse, LibrariesOfKernels) {
   using Pair = mote_op_pair;
   using Kernel = mote_generated_kernel;
   static const char* const no_text[] = {"N", nullptr};
+  static const char* const formula[] = {"N", "2*N"};
+  static const mote_size_step nothing[] = {{MOTE_SIZE_END, nullptr, 0}};
+  static const mote_size_step* const programs[] = {nullptr, nothing};
   const auto spoil = [](auto change) { return [change] { register_spoilt(change); }; };
   register_spoilt([](Library&, Op&, T&, Pair&, Kernel&) {});
   expect_refused({
@@ -385,6 +389,8 @@ TEST(Misuse, LibrariesOfKernels) {
       {"negative rank", spoil([](Library&, Op&, T& x, Pair&, Kernel&) { x.rank = -1; })},
       {"axes", spoil([](Library&, Op&, T& x, Pair&, Kernel&) { x.axes = nullptr; })},
       {"an axis", spoil([](Library&, Op&, T& x, Pair&, Kernel&) { x.axes = no_text; })},
+      {"a formula", spoil([](Library&, Op&, T& x, Pair&, Kernel&) { x.axes = formula; })},
+      {"a program", spoil([](Library&, Op&, T& x, Pair&, Kernel&) { x.programs = programs; })},
       {"pair", spoil([](Library&, Op&, T&, Pair& pair, Kernel&) { pair.input = 1; })},
       {"kernel's op", spoil([](Library&, Op&, T&, Pair&, Kernel& k) { k.op = nullptr; })},
       {"kernel's dtype", spoil([](Library&, Op&, T&, Pair&, Kernel& k) { k.dtype = "T"; })},

@@ -141,11 +141,40 @@ std::strong_ordering compare_monomials(const std::vector<Atom>& a, const std::ve
 
 Expr::Expr() = default;
 Expr::Expr(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+
+namespace {
+
+Terms only(std::int64_t coefficient) {
+  Terms terms(1);
+  terms[0].coefficient = coefficient;
+  return terms;
+}
+
+}  // namespace
+
+// Passes ask for a few numbers and symbols again and again, so each thread keeps those it has made.
 Expr::Expr(std::int64_t value) {
-  if (value != 0) *this = ExprBuilder::wrap({Term{value, {}}});
+  constexpr std::int64_t kLeast = -8;
+  thread_local std::array<Expr, 64> made;
+  if (value == 0) return;
+  const auto at = static_cast<std::uint64_t>(value) - static_cast<std::uint64_t>(kLeast);
+  if (at >= made.size()) {
+    *this = ExprBuilder::wrap(only(value));
+    return;
+  }
+  if (!made[at].node_) made[at] = ExprBuilder::wrap(only(value));
+  node_ = made[at].node_;
 }
 Expr::Expr(Symbol symbol) {
-  *this = ExprBuilder::wrap({Term{1, {Atom{Atom::Kind::symbol, symbol, {}, {}}}}});
+  thread_local std::vector<Expr> made;  // by the symbol's number
+  if (symbol.id() >= made.size()) made.resize(symbol.id() + 1);
+  Expr& e = made[symbol.id()];
+  if (!e.node_) {
+    Terms terms = only(1);
+    terms[0].atoms.push_back(Atom{Atom::Kind::symbol, symbol, {}, {}});
+    e = ExprBuilder::wrap(std::move(terms));
+  }
+  node_ = e.node_;
 }
 Expr Expr::loop(int axis) { return Symbol(SymbolKind::loop, fmt::format("i{}", axis)); }
 Expr Expr::size(std::string_view name) { return Symbol(SymbolKind::size, name); }

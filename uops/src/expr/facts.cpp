@@ -3,6 +3,7 @@
 #include "mote/uops/facts.h"
 
 #include <optional>
+#include <unordered_map>
 
 #include "expr/knowledge.h"
 #include "expr/simplify.h"
@@ -26,7 +27,8 @@ struct Facts::Added {
 /// guards with the same conditions, finds its proofs again.
 struct Facts::State {
   FactBase base;
-  std::unique_ptr<Reasoner> reasoner;  // made by the first question
+  std::unique_ptr<Reasoner> reasoner;       // made by the first question
+  std::unordered_map<Expr, bool> negative;  // answers, by the expression that was asked about
   std::map<Added, std::shared_ptr<State>> children;
 
   Reasoner& reason() {
@@ -62,11 +64,12 @@ void Facts::add(const Added& fact) {
   if (!is_shared && state_->children.empty()) {
     state_->add(fact);
     state_->reasoner.reset();
+    state_->negative.clear();
     return;
   }
   std::shared_ptr<State>& child = state_->children[fact];
   if (!child) {
-    child = std::make_shared<State>(State{state_->base, nullptr, {}});
+    child = std::make_shared<State>(State{state_->base, nullptr, {}, {}});
     child->add(fact);
   }
   state_ = std::shared_ptr<State>(child);  // a copy: the assignment may destroy child's owner
@@ -91,6 +94,14 @@ bool Facts::prove_nonneg(const Expr& e) const {
   } catch (const Error&) {
     return false;  // a fact whose consequences overflow proves nothing
   }
+}
+
+bool Facts::prove_negative(const Expr& e) const {
+  const auto known = state_->negative.find(e);
+  if (known != state_->negative.end()) return known->second;
+  const bool proved = prove_positive(-e);
+  state_->negative.emplace(e, proved);
+  return proved;
 }
 
 bool Facts::prove_zero(const Expr& e) const {

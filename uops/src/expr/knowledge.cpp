@@ -176,7 +176,7 @@ std::int64_t Knowledge::choose(Symbol symbol, const SamplePoint& point) const {
 
 bool Knowledge::assign(Symbol variable, SamplePoint& point, int depth) const {
   const Range* limits = range(variable);
-  if (limits == nullptr || point.values.contains(variable.id())) return true;
+  if (limits == nullptr || point.find(variable) != nullptr) return true;
   if (depth > kMaxOuter) return false;
   for (const Expr* limit : {&limits->begin, &limits->end}) {
     for (const Symbol outer : limit->symbols()) {
@@ -191,7 +191,7 @@ bool Knowledge::assign(Symbol variable, SamplePoint& point, int depth) const {
   const std::uint64_t offset = hash % 3 == 0   ? 0
                                : hash % 3 == 1 ? extent - 1
                                                : (hash >> 8) % extent;
-  point.values[variable.id()] = *begin + static_cast<std::int64_t>(offset);
+  point.values.emplace_back(variable.id(), *begin + static_cast<std::int64_t>(offset));
   return true;
 }
 
@@ -239,9 +239,8 @@ struct SampleValue {
   }
 
   std::int64_t of_symbol(Symbol symbol) const {
-    const auto found = point.values.find(symbol.id());
-    if (found != point.values.end()) return found->second;
-    return point.values[symbol.id()] = knowledge.choose(symbol, point);
+    if (const std::int64_t* known = point.find(symbol)) return *known;
+    return point.values.emplace_back(symbol.id(), knowledge.choose(symbol, point)).second;
   }
 
   std::int64_t of(const Atom& atom) {

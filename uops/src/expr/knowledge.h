@@ -42,7 +42,13 @@ void collect_divisors(const Expr& e, std::vector<Expr>& into);
 /// One assignment of values. Symbols without a range get theirs by a hash of the name, on demand.
 struct SamplePoint {
   std::uint64_t seed = 0;
-  mutable std::unordered_map<std::uint32_t, std::int64_t> values;  ///< by symbol id
+  mutable std::vector<std::pair<std::uint32_t, std::int64_t>> values;  ///< by symbol id; few
+
+  const std::int64_t* find(Symbol symbol) const {
+    for (const auto& [id, value] : values)
+      if (id == symbol.id()) return &value;
+    return nullptr;
+  }
 };
 
 struct Knowledge {

@@ -52,9 +52,6 @@ Value rewrite(const Value& v, const std::function<Value(const Value&)>& f);
 Value rewrite_exprs(const Value& v, const std::function<Expr(const Expr&)>& f);
 void rewrite_values(Body& body, const std::function<Value(const Value&)>& f);
 void rewrite_exprs(Body& body, const std::function<Expr(const Expr&)>& f);
-/// Replaces loads of the tensor in the statement's own value (not in indices) by f(load, dtype).
-void rewrite_loads(Stmt& s, const std::string& tensor,
-                   const std::function<Value(const value::Load&, DType)>& f);
 /// Replaces symbols in every index expression.
 void substitute(Body& body, const std::map<Symbol, Expr>& env);
 Value substitute(const Value& v, const std::map<Symbol, Expr>& env);

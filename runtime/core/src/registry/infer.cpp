@@ -10,7 +10,7 @@
 #include "command/check_call.h"
 #include "mote/runtime/status.h"
 #include "registry/refuse_empty.h"
-#include "registry/size_text.h"
+#include "registry/size_program.h"
 #include "tensor/described.h"
 #include "tensor/runs.h"
 #include "tensor/view.h"
@@ -20,14 +20,14 @@ namespace {
 
 using Shape = AxisList;
 
-/// The texts of all axes of the op's tensors, compiled.
+/// The programs of all axes of the op's tensors.
 struct SizeRules {
   explicit SizeRules(const mote_op_definition& op) {
     const auto add = [&](const mote_op_tensor* tensors, std::int32_t count) {
       for (std::int32_t k = 0; k < count; ++k) {
         axes.emplace_back();
         for (int axis = 0; axis < tensors[k].rank; ++axis)
-          axes.back().emplace_back(tensors[k].axes[axis], names);
+          axes.back().emplace_back(tensors[k], axis, names);
       }
     };
     add(op.inputs, op.input_count);
@@ -35,7 +35,7 @@ struct SizeRules {
   }
 
   SizeNames names;
-  std::vector<std::vector<SizeText>> axes;  ///< the axes of the inputs, then of the outputs
+  std::vector<std::vector<SizeProgram>> axes;  ///< the axes of the inputs, then of the outputs
 };
 
 /// Broadcasts `shape` to `joint`: aligned at their ends, an extent of 1 that may repeat takes the
@@ -106,8 +106,8 @@ class Inference {
         for (const std::int64_t extent : group->axes) shape.push_back(extent);
         continue;
       }
-      const std::vector<SizeText>& texts = rules_.axes[at(op_.input_count + k)];
-      const std::optional<LinearForm> form = value(texts[at(axis)]);
+      const std::vector<SizeProgram>& programs = rules_.axes[at(op_.input_count + k)];
+      const std::optional<LinearForm> form = value(programs[at(axis)]);
       const std::string what = "axis " + std::to_string(axis) + " of " + m.name;
       if (!form || form->size >= 0)
         refuse(op_, what + " does not follow from the inputs: " + m.axes[axis]);
@@ -173,10 +173,12 @@ class Inference {
       return product(op_, group->axes);
     return operands_[n].extent(begin_of(runs_[n], k));
   }
-  const SizeText& text(std::size_t n, int k) const { return rules_.axes[at(slots_[n])][at(k)]; }
-  std::optional<LinearForm> value(const SizeText& text) const {
+  const SizeProgram& program(std::size_t n, int k) const {
+    return rules_.axes[at(slots_[n])][at(k)];
+  }
+  std::optional<LinearForm> value(const SizeProgram& program) const {
     try {
-      return text.evaluate(sizes_, params_);
+      return program.evaluate(sizes_, params_);
     } catch (const StatusError& e) {
       refuse(op_, e.what());
     }
@@ -196,27 +198,27 @@ class Inference {
   bool solve_axis(std::size_t n, int k, bool with_repeated) {
     const std::int64_t got = extent(n, k);
     if (!with_repeated && got == 1 && repeats(*operands_[n].meaning, k)) return false;
-    const std::optional<LinearForm> form = value(text(n, k));
+    const std::optional<LinearForm> form = value(program(n, k));
     if (!form || form->size < 0 || form->scale == 0) return false;
     std::int64_t rest = 0;
     if (__builtin_sub_overflow(got, form->offset, &rest) || rest % form->scale != 0 ||
         rest / form->scale < 0)
       refuse(op_, "axis " + std::to_string(k) + " of " + operands_[n].meaning->name + " must be " +
-                      text(n, k).text() + ", got " + std::to_string(got) + describe());
+                      program(n, k).text() + ", got " + std::to_string(got) + describe());
     sizes_[at(form->size)] = rest / form->scale;
     return true;
   }
 
-  /// Checks that every extent equals its text.
+  /// Checks that every extent equals its program's value.
   void check() const {
     for (std::size_t n = 0; n < operands_.size(); ++n)
       for (int k = 0; k < operands_[n].meaning->rank; ++k) {
-        const std::optional<LinearForm> form = value(text(n, k));
+        const std::optional<LinearForm> form = value(program(n, k));
         const std::int64_t got = extent(n, k);
         if (!form || form->size >= 0 || form->offset == got) continue;
         if (got == 1 && repeats(*operands_[n].meaning, k)) continue;
         refuse(op_, "axis " + std::to_string(k) + " of " + operands_[n].meaning->name +
-                        " must be " + text(n, k).text() + " = " + std::to_string(form->offset) +
+                        " must be " + program(n, k).text() + " = " + std::to_string(form->offset) +
                         ", got " + std::to_string(got) + describe());
       }
   }
@@ -290,7 +292,7 @@ InferShapes infer_by_definition(const mote_op_definition& definition) {
     std::mutex mutex;
     std::optional<SizeRules> rules;  ///< once set, never changed
   };
-  // Few ops are ever asked: the texts are compiled at the first call.
+  // Few ops are ever asked: the programs are read at the first call.
   return [lazy = std::make_shared<Lazy>(), op = &definition](
              const Command& command, std::span<const TensorForm* const> inputs,
              std::optional<DType> dtype) {

@@ -8,6 +8,7 @@
 #include "mote/base/dtype.h"
 #include "mote/runtime/axes.h"
 #include "mote/runtime/status.h"
+#include "registry/size_program.h"
 
 namespace mote {
 namespace {
@@ -44,8 +45,11 @@ void check_tensors(const Checker& op, const mote_op_tensor* tensors, std::int32_
     op.require(known, "a tensor's dtype is neither T nor one of mote's");
     op.require(t.rank >= 0 && t.rank <= kMaxAxes, "a tensor's rank is out of range");
     op.require_list(t.axes, t.rank, "a tensor has no list of axes");
-    for (std::int32_t axis = 0; axis < t.rank; ++axis)
+    for (std::int32_t axis = 0; axis < t.rank; ++axis) {
       op.require(t.axes[axis] != nullptr, "a tensor has an axis without a text");
+      const char* fault = size_fault(t, axis);
+      op.require(fault == nullptr, fault);
+    }
   }
 }
 

@@ -11,7 +11,7 @@
 namespace mote {
 
 /// Throws StatusError "library NAME: …" if a list, a name or a function is missing, a count is
-/// negative, or a tensor's rank or a pair's index is out of range.
+/// negative, a tensor's rank or a pair's index is out of range, or an axis has no extent.
 void check_library(const mote_kernel_library& library);
 
 // These functions need a library that was checked.

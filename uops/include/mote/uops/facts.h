@@ -39,6 +39,7 @@ class Facts {
   /// Returns true if e >= 0 is proved; false says nothing.
   bool prove_nonneg(const Expr& e) const;
   bool prove_positive(const Expr& e) const { return prove_nonneg(e - 1); }
+  bool prove_negative(const Expr& e) const;
   /// Returns true if e == 0 is proved.
   bool prove_zero(const Expr& e) const;
 

@@ -24,7 +24,7 @@ using InferShapes = std::function<std::vector<TensorForm>(
     const Command& command, std::span<const TensorForm* const> inputs, std::optional<DType> dtype)>;
 inline constexpr const char* kInfer = "infer";
 
-/// Returns the shape inference that follows from the definition's texts of axes: each extent of an
+/// Returns the shape inference that follows from the definition's sizes of axes: each extent of an
 /// input is an equation, which is solved for a size that it mentions linearly once the others are
 /// known. The op's definition must live as long as the function.
 InferShapes infer_by_definition(const mote_op_definition& definition);

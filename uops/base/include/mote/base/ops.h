@@ -13,6 +13,27 @@
 extern "C" {
 #endif
 
+/* The codes of the steps of a program that computes the extent of an axis with a stack of integers.
+ * The first three push a value; the others replace the two topmost values, a below b, by one. */
+typedef enum mote_size_code {
+  MOTE_SIZE_END = 0,
+  MOTE_SIZE_NUMBER = 1,   /* pushes the number */
+  MOTE_SIZE_NAME = 2,     /* pushes the size of that name */
+  MOTE_SIZE_PARAM = 3,    /* pushes the parameter of that name */
+  MOTE_SIZE_ADD = 4,      /* a + b */
+  MOTE_SIZE_MULTIPLY = 5, /* a * b */
+  MOTE_SIZE_DIVIDE = 6,   /* the floor of a / b, for b of at least 1 */
+  MOTE_SIZE_MOD = 7,      /* a - b * floor(a / b), for b of at least 1 */
+  MOTE_SIZE_MIN = 8,
+  MOTE_SIZE_MAX = 9
+} mote_size_code;
+
+typedef struct mote_size_step {
+  int32_t code;     /* mote_size_code */
+  const char* name; /* for MOTE_SIZE_NAME and MOTE_SIZE_PARAM */
+  int64_t number;   /* for MOTE_SIZE_NUMBER */
+} mote_size_step;
+
 /* An input or output at its canonical rank. */
 typedef struct mote_op_tensor {
   const char* name;
@@ -24,6 +45,9 @@ typedef struct mote_op_tensor {
   const char* const* axes; /* the extents as text: "N", "$groups*CG" */
   uint32_t broadcast;      /* bit k: axis k may have extent 1 and then repeats */
   uint32_t batch;          /* bit k: the op is computed for each index of axis k by itself */
+  /* The extents as programs, each of which ends with MOTE_SIZE_END and leaves one value. programs[k]
+   * is NULL if axis k is a size, which its text names; programs is NULL if all axes are. */
+  const mote_size_step* const* programs;
 } mote_op_tensor;
 
 typedef struct mote_op_param {
