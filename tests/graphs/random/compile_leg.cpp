@@ -211,7 +211,7 @@ std::optional<std::string> check_compiled(const GraphSubject& subject, const Sym
   count_report(executable.report(), options, counts);
   for (const TensorSymbol bound : options.bound)
     executable.bind(bound, memory_of_form(graph.form(bound)));
-  if (auto found = shared_bytes(executable.report())) return found;
+  if (auto found = misplaced(executable.report())) return found;
   if (setting(settings, "runs", "1") == "2") {
     const GraphData other{subject.data().fill, subject.data().seed + 1};
     executable.run(inputs_of(graph, graph, other));
@@ -219,6 +219,8 @@ std::optional<std::string> check_compiled(const GraphSubject& subject, const Sym
   }
   executable.run(subject.bindings_by_index(graph));
   if (auto found = race(executable)) return found;
+  if (auto found = lost_value(executable.graph()))
+    return *found + "\n" + to_text(executable.report());
   std::vector<Tensor> values;
   for (const TensorSymbol output : graph.outputs()) values.push_back(executable.output(output));
   return subject.difference(values);
