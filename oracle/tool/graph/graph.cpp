@@ -94,8 +94,7 @@ int plan(const GraphArguments& options) {
     throw Error("graph plan: --capacity and -o are for FILE.csv");
   const SymbolicGraph graph = graph_of(options);
   Context context(context_of(options));
-  const Executable executable = compile(graph, compile_options(options), context);
-  const CompileReport& report = executable.report();
+  const CompileReport report = plan_graph(graph, compile_options(options), context);
   if (!options.html.empty())
     write_text(options.html, picture_page(to_svg(report), to_text(report)));
   print(options.json ? to_json(report) + "\n" : to_text(report));

@@ -6,52 +6,29 @@
 #include <limits>
 #include <optional>
 
+#include "device_index.h"
 #include "fail.h"
 #include "mote/base/dtype.h"
 #include "mote/graph/control.h"
+#include "mote/runtime/device.h"
 #include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
 
 namespace mote {
 namespace {
 
-bool is_row_major(const TensorForm& form) {
-  return form.strides == checked_strides(form.dtype, form.shape);
-}
-
-/// Returns a tensor of that form that owns its memory.
+/// Returns a tensor of that form that owns its memory, on its device.
 Tensor allocate(const TensorForm& form) {
-  if (is_row_major(form)) return {form.dtype, form.shape};
-  std::int64_t lowest = 0;
-  for (int axis = 0; axis < form.shape.size(); ++axis)
-    lowest += std::min<std::int64_t>(
-        0, std::max<std::int64_t>(0, form.shape[axis] - 1) * form.strides[axis]);
-  if (lowest < 0) fail_graph("evaluate: a tensor of negative strides: " + to_string(form));
-  const auto bytes = checked_span(form.dtype, form.shape, form.strides);
+  const std::optional<Device> device = Device::of(form.device);
+  if (!device && !form.is_on_host())
+    fail_graph("evaluate: no plug-in that was loaded offers the device of " + to_string(form),
+               MOTE_UNSUPPORTED);
+  if (form.is_row_major())
+    return device ? Tensor(form.dtype, form.shape, *device) : Tensor(form.dtype, form.shape);
   const auto size = static_cast<std::int64_t>(size_of(form.dtype));
-  // The tensor's deleter frees the memory, which a tensor of one axis owns.
-  struct Owner {
-    DLManagedTensor* memory;
-    std::vector<std::int64_t> shape;
-    std::vector<std::int64_t> strides;
-    DLManagedTensor managed;
-  };
-  DLManagedTensor* memory = export_dlpack(Tensor(form.dtype, {bytes / size}));
-  auto* owner = new Owner{memory,
-                          {form.shape.begin(), form.shape.end()},
-                          {form.strides.begin(), form.strides.end()},
-                          {}};
-  owner->managed.dl_tensor = memory->dl_tensor;
-  owner->managed.dl_tensor.ndim = form.shape.size();
-  owner->managed.dl_tensor.shape = owner->shape.data();
-  owner->managed.dl_tensor.strides = owner->strides.data();
-  owner->managed.manager_ctx = owner;
-  owner->managed.deleter = [](DLManagedTensor* self) {
-    auto* kept = static_cast<Owner*>(self->manager_ctx);
-    kept->memory->deleter(kept->memory);
-    delete kept;
-  };
-  return import_dlpack(&owner->managed);
+  const AxisList all = {form.bytes() / size};
+  return Tensor::within(device ? Tensor(form.dtype, all, *device) : Tensor(form.dtype, all), 0,
+                        form);
 }
 
 /// Fills memory with values that no node is likely to give.
@@ -121,9 +98,10 @@ class Evaluator {
     if (graph_.info(symbol).kind != SymbolOrigin::input)
       fail_graph("evaluate: " + graph_.text(symbol) + " is no input, so that it cannot be bound");
     const TensorForm& form = graph_.form(symbol);
-    if (tensor.dtype() != form.dtype || tensor.shape() != form.shape)
+    if (tensor.dtype() != form.dtype || tensor.shape() != form.shape ||
+        !is_same_device(tensor.device(), form.device))
       fail_graph("evaluate: " + graph_.text(symbol) + " is " + to_string(form) + ", got " +
-                 describe(tensor));
+                 to_string(tensor.form()));
     if (tensor.strides() == form.strides) {
       tensors_[symbol.index] = tensor;
       return;
@@ -254,7 +232,10 @@ class Evaluator {
   }
 
   static std::int64_t decision_of(const Tensor& tensor) {
-    return tensor.reshape({}).integer_at({});
+    if (tensor.device().device_type == kDLCPU) return tensor.reshape({}).integer_at({});
+    const Tensor fetched(tensor.dtype(), tensor.shape());
+    copy(tensor, fetched);
+    return fetched.reshape({}).integer_at({});
   }
 
   const SymbolicGraph& graph_;

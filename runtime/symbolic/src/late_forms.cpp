@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "check_devices.h"
 #include "fail.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/symbolic_graph.h"
@@ -49,6 +50,7 @@ void SymbolicGraph::infer_later(std::uint32_t input) {
       if (output != kNoIndex && !dtype) dtype = symbols_[output].form->dtype;
     const auto forms = inferred(*node.command, node.inputs, dtype);
     if (!forms) return;
+    check_devices(*this, *node.command, node.inputs, {});
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
       if (node.outputs[k] == kNoIndex) continue;
       SymbolInfo& output = symbols_[node.outputs[k]];
@@ -59,7 +61,8 @@ void SymbolicGraph::infer_later(std::uint32_t input) {
                      text(at(node.outputs[k])) + " is " + to_string(output.form));
         continue;
       }
-      form.device = output.form->device;
+      for (const std::uint32_t in : node.inputs)
+        if (in != kNoIndex) form.device = symbols_[in].form->device;
       before.emplace_back(node.outputs[k], output.form);
       output.form = forms_.of(form);
       output.has_form = true;

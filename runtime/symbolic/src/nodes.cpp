@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "check_devices.h"
 #include "command/check_call.h"
 #include "edge_key.h"
 #include "fail.h"
@@ -155,13 +156,14 @@ NodeSymbol SymbolicGraph::add_node(const Command& command, std::span<const Tenso
   node.inputs = checked_inputs(inputs);
   const mote_op_definition& op = command.definition();
   const auto forms = inferred(command, node.inputs, dtype);
+  check_devices(*this, command, node.inputs, {});
   TensorMask present = 0;
   for (std::size_t k = 0; k < node.inputs.size(); ++k)
     if (node.inputs[k] != kNoIndex) present |= mask_bit(k);
   const TensorMask there = outputs_there(command, present);
   DLDevice device{kDLCPU, 0};
   for (const std::uint32_t input : node.inputs)
-    if (input != kNoIndex) device = symbols_[input].form->device;
+    if (input != kNoIndex && symbols_[input].has_form) device = symbols_[input].form->device;
   node.command = shared(command);
   node.outputs.reserve(static_cast<std::size_t>(op.output_count));
   const std::size_t before = symbols_.size();
@@ -267,6 +269,7 @@ NodeSymbol SymbolicGraph::write(const Command& command, std::span<const TensorSy
   NodeInfo node;
   node.inputs = checked_inputs(inputs);
   node.outputs = checked_outputs(outputs, [&] { return to_string(command); });
+  check_devices(*this, command, node.inputs, node.outputs);
   check_outputs_there(command, node.inputs, node.outputs);
   std::optional<DType> dtype;
   for (const std::uint32_t output : node.outputs)

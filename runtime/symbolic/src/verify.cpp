@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "all_elements.h"
+#include "check_devices.h"
 #include "control/check_control.h"
 #include "fail.h"
 #include "mote/symbolic/dependencies.h"
@@ -155,6 +156,11 @@ class Verifier {
     }
     for (const std::uint32_t output : info.outputs)
       if (output != kNoIndex && !dtype) dtype = graph_.symbols()[output].form->dtype;
+    try {
+      check_devices(graph_, *info.command, info.inputs, info.outputs);
+    } catch (const StatusError& e) {
+      fail(node(k) + ": " + e.what());
+    }
     const std::vector<TensorForm> forms = infer(*info.command, inputs, dtype);
     for (std::size_t o = 0; o < info.outputs.size(); ++o) {
       if (info.outputs[o] == kNoIndex) continue;

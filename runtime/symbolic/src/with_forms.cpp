@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "device_index.h"
 #include "fail.h"
 #include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
@@ -87,6 +88,8 @@ class FormChanger {
     if (info.kind != SymbolOrigin::input) refuse(symbol, "it is no input");
     if (info.form->dtype != form.dtype)
       refuse(symbol, "the dtype must stay, got " + to_string(form));
+    if (!is_same_device(info.form->device, form.device))
+      refuse(symbol, "the device must stay, got " + to_string(form));
     info.form = graph_.forms_.of(form);
     info.has_form = true;
   }

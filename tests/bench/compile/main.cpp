@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures graphs from their building to a run, and prints tables in Markdown. With --gate only
-// ratios are compared: time and bytes of chains eight and ten times as long, memory of networks
-// over the least that is possible, time and memory with checkpoints over those without. A number as
-// the argument is the longest chain.
+// ratios and bytes are compared: time and bytes of chains eight and ten times as long, memory of
+// networks over the least that is possible, time and memory with checkpoints over those without. A
+// number as the argument is the longest chain.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -79,6 +79,18 @@ bool is_linear(int nodes, int times, bool with_bytes, Context& context) {
   return (!with_bytes || is_within("bytes" + what, bytes, limit)) && in_time;
 }
 
+/// The heap at its peak while a chain of 10,000 nodes is built, differentiated and compiled.
+bool is_small(Context& context) {
+  bool ok = true;
+  for (const bool with_gradient : {false, true}) {
+    const ChainCost cost = chain_cost(10000, with_gradient, context);
+    const std::string what =
+        fmt::format("MB of 10000 nodes {} gradient", with_gradient ? "with their" : "without a");
+    ok = is_within(what, static_cast<double>(cost.peak) / kMega, with_gradient ? 50 : 25) && ok;
+  }
+  return ok;
+}
+
 /// A least-cut checkpoint takes at most 3 % more time, and needs fewer bytes if it does anything.
 bool is_cheap(Context& context) {
   constexpr double kMaxTime = 1.03;
@@ -98,6 +110,7 @@ int gate() {
   Context context;
   bool ok = is_linear(2048, 8, true, context);
   ok = is_linear(10000, 10, false, context) && ok;
+  ok = is_small(context) && ok;
   ok = is_cheap(context) && ok;
   for (const NetworkMemory& m : network_memory(context))
     ok = is_within("memory of " + m.name, over_bound(m), 1) && ok;

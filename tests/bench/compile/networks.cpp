@@ -55,6 +55,12 @@ std::vector<NetworkMemory> network_memory(Context& context) {
       context);
   add(
       all, "GPT L4 C128 B12", [](Mode mode) { return networks::transformer(mode, {}); }, context);
+  add(
+      all, "GPT L12 C256 B4",
+      [](Mode mode) {
+        return networks::transformer(mode, {.channels = 256, .batch = 4, .blocks = 12});
+      },
+      context);
   Network adam = networks::transformer(Mode::training, {});
   const networks::TrainingStep step = networks::training(adam, networks::Optimiser::adam);
   std::vector<TensorSymbol> next = step.next_parameters;

@@ -4,13 +4,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "graphs/compile/numbered.h"
 #include "mote/runtime/status.h"
 #include "mote/symbolic/compile.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/evaluate.h"
+#include "mote/symbolic/gradient.h"
 
 namespace mote {
 namespace {
@@ -73,15 +77,38 @@ TEST(Checkpoint, SquareRootKeepsTwoRootsOfNValuesAndRunsNoNodeMoreThanTwice) {
   }
 }
 
+/// Returns the least steps by trying every step after which a state may be kept next, for chains of
+/// up to `most` steps: least[s][n] with s slots. The last step of a part runs with its way back.
+std::vector<std::vector<std::uint64_t>> least_steps(std::uint64_t most, std::uint64_t slots) {
+  std::vector<std::vector<std::uint64_t>> least(slots + 1,
+                                                std::vector<std::uint64_t>(most + 1, ~0ULL));
+  for (std::uint64_t s = 0; s <= slots; ++s)
+    for (std::uint64_t n = 0; n <= most; ++n) {
+      if (n <= 1) least[s][n] = n;
+      if (s == 0) least[s][n] = n * (n + 1) / 2;  // each step from the start
+      for (std::uint64_t m = 1; s > 0 && m < n; ++m)
+        least[s][n] = std::min(least[s][n], m + least[s - 1][n - m] + least[s][m]);
+    }
+  return least;
+}
+
+TEST(Checkpoint, BinomialStepsAreTheLeastOfAllSchedules) {
+  const auto least = least_steps(200, 20);
+  for (std::uint64_t s = 0; s <= 20; ++s)
+    for (std::uint64_t n = 0; n <= 200; ++n)
+      ASSERT_EQ(binomial_steps(n, s), least[s][n]) << n << " steps, " << s << " slots";
+}
+
 TEST(Checkpoint, BinomialRunsExactlyTheStepsOfTheLeastSchedule) {
-  for (const int n : {2, 3, 7, 20, 64})
-    for (const int slots : {1, 2, 3, 5, 8}) {
+  const auto least = least_steps(200, 20);
+  for (const int n : {2, 3, 7, 20, 64, 200})
+    for (const int slots : {1, 2, 3, 5, 8, 20}) {
       if (slots >= n) continue;
       Chain chain(n);
       const CheckpointReport report = checkpoint(
           chain.g, std::vector{chain.loss}, {.policy = CheckpointPolicy::binomial, .slots = slots});
       EXPECT_EQ(report.copies + static_cast<std::size_t>(n),
-                binomial_steps(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(slots)))
+                least[static_cast<std::size_t>(slots)][static_cast<std::size_t>(n)])
           << n << " layers, " << slots << " slots";
       EXPECT_LE(planned_values(chain.g), static_cast<std::size_t>(slots) + 4);
     }
@@ -117,6 +144,90 @@ TEST(Checkpoint, ABudgetIsKeptOrTheLeastIsSaid) {
   } catch (const StatusError& e) {
     EXPECT_EQ(e.status(), MOTE_OUT_OF_MEMORY);
     EXPECT_NE(std::string(e.what()).find("needs at least"), std::string::npos);
+  }
+}
+
+/// Layers of tanh, dropout and a batch norm that takes its statistics from the batch.
+struct Noisy {
+  SymbolicGraph g{"noisy"};
+  TensorSymbol x = g.input("x", {DType::f32, {4, 6, 3}});
+  TensorSymbol gamma = g.input("gamma", {DType::f32, {6}});
+  TensorSymbol beta = g.input("beta", {DType::f32, {6}});
+  TensorSymbol loss;
+  std::vector<TensorSymbol> statistics, next_statistics;
+
+  explicit Noisy(int layers) {
+    TensorSymbol h = x;
+    for (int k = 0; k < layers; ++k) {
+      for (const char* name : {"mean", "variance"})
+        statistics.push_back(g.input(name + std::to_string(k), g.form(gamma)));
+      const TensorSymbol pixels = g.reshape(g.add("tanh", {h}), {4, 6, 3, 1});
+      h = g.add("dropout ratio=0.25 seed=" + std::to_string(k + 3), {pixels});
+      h = g.reshape(h, {4, 6, 3});
+      const std::vector<TensorSymbol> norm = {h, gamma, beta, statistics[statistics.size() - 2],
+                                              statistics.back()};
+      const NodeSymbol node = g.add_node(Command("batch_norm_training"), norm);
+      next_statistics.insert(next_statistics.end(), {g.output(node, 1), g.output(node, 2)});
+      h = g.output(node, 0);
+    }
+    loss = g.add("sum axis=1", {g.reshape(g.add("mul", {h, h}), {1, 72})});
+    const std::vector<TensorSymbol> grads = gradient(g, {loss}, {x, gamma, beta});
+    std::vector<TensorSymbol> outputs = {loss};
+    outputs.insert(outputs.end(), grads.begin(), grads.end());
+    outputs.insert(outputs.end(), next_statistics.begin(), next_statistics.end());
+    g.set_outputs(outputs);
+  }
+  std::vector<TensorBinding> bindings() const {
+    std::vector<TensorBinding> all;
+    for (const TensorSymbol input : {x, gamma, beta}) all.emplace_back(input, numbered(g, input));
+    for (std::size_t k = 0; k < statistics.size(); ++k)
+      all.emplace_back(statistics[k], numbered(g, statistics[k], 2));
+    for (std::size_t k = 1; k < statistics.size(); k += 2) fill(all[3 + k].second, 1);
+    return all;
+  }
+  std::size_t recomputed(std::string_view op) const {
+    return static_cast<std::size_t>(std::ranges::count_if(g.nodes(), [&](const NodeInfo& n) {
+      return !n.removed && n.recomputed > 0 && n.command->definition().name == op;
+    }));
+  }
+};
+
+/// K1: the same numbers are drawn again, and running statistics follow from a batch once.
+TEST(Checkpoint, DrawsTheSameNumbersAgainAndUpdatesStatisticsOnce) {
+  for (const auto policy : {CheckpointPolicy::square_root, CheckpointPolicy::binomial}) {
+    Noisy noisy(6);
+    const std::vector<TensorSymbol> outputs = noisy.g.outputs();
+    std::vector<TensorBinding> bindings = noisy.bindings();
+    // Three steps, each with the statistics that the one before has left.
+    std::vector<std::vector<std::byte>> expected;
+    const auto next = [&](const std::vector<Tensor>& values) {
+      for (std::size_t k = 0; k < noisy.statistics.size(); ++k)
+        bindings[3 + k].second = clone(values[4 + k]);
+    };
+    for (int step = 0; step < 3; ++step) {
+      const std::vector<Tensor> values = evaluate(noisy.g, bindings, outputs);
+      for (const Tensor& value : values) expected.push_back(bits(value));
+      next(values);
+    }
+    checkpoint(noisy.g, std::vector{noisy.loss}, {.policy = policy, .slots = 2});
+    verify(noisy.g);
+    EXPECT_GT(noisy.recomputed("dropout"), 2U);
+    EXPECT_GT(noisy.recomputed("batch_norm_training"), 2U);
+    Context context;
+    for (const int streams : {1, 2}) {
+      bindings = noisy.bindings();
+      Executable run = compile(noisy.g, {.streams = streams, .poison = true}, context);
+      std::size_t at = 0;
+      for (int step = 0; step < 3; ++step) {
+        run.run(bindings);
+        std::vector<Tensor> values;
+        for (const TensorSymbol output : outputs) {
+          values.push_back(run.output(output));
+          EXPECT_EQ(bits(values.back()), expected[at++]) << noisy.g.text(output);
+        }
+        next(values);
+      }
+    }
   }
 }
 

@@ -80,6 +80,55 @@ TEST(Compile, MemoryIsTheLowerBoundAndBelowThatOfSeparateTensors) {
   EXPECT_EQ(separate.report().in_place_pairs, 0U);
 }
 
+/// P6: what a graph will take can be asked before any of it is taken.
+TEST(Compile, APlanIsTheReportOfWhatIsCompiled) {
+  const Sample s;
+  Context context;
+  for (const int streams : {1, 3})
+    for (const bool in_place : {false, true})
+      for (const bool poison : {false, true}) {
+        const CompileOptions options{
+            .outputs = {s.sum}, .streams = streams, .in_place = in_place, .poison = poison};
+        const Executable run = compile(s.g, options, context);
+        EXPECT_EQ(to_json(plan_graph(s.g, options, context)), to_json(run.report()));
+      }
+  EXPECT_THROW(plan_graph(s.g, {.streams = 0}, context), StatusError);
+}
+
+TEST(Compile, APlanTakesNoMemory) {
+  SymbolicGraph g("large");
+  const std::int64_t n = std::int64_t{1} << 44;  // 2^46 bytes, which no machine has
+  const TensorSymbol x = g.input("x", {DType::f32, {n}});
+  const TensorSymbol c = g.zeros({DType::f32, {n}}, "none");
+  g.set_outputs({g.add("exp", {g.add("add", {x, c})})});
+  Context context;
+  EXPECT_EQ(plan_graph(g, {.in_place = false}, context).arena_bytes, std::size_t{1} << 47);
+  EXPECT_EQ(plan_graph(g, {}, context).arena_bytes, std::size_t{1} << 46);
+}
+
+/// P8: an intermediate that is asked for costs its bytes, and nothing else moves.
+TEST(Compile, AnIntermediateThatIsAskedForCostsExactlyItsBytes) {
+  SymbolicGraph g("chain");
+  const TensorSymbol x = g.input("x", {DType::f32, {32, 4}});
+  const TensorSymbol small = g.add("tanh", {x});
+  const TensorSymbol row = g.add("sum axis=1", {small});
+  const TensorSymbol large = g.add(
+      "mul", {g.broadcast_to(g.reshape(row, {32, 1}), {32, 32}), g.broadcast_to(row, {32, 32})});
+  const TensorSymbol y = g.add("softmax axis=1", {g.add("matmul", {large, large})});
+  g.set_outputs({y});
+  Context context;
+  const auto arena = [&](const std::vector<TensorSymbol>& outputs) {
+    return plan_graph(g, {.outputs = outputs}, context).arena_bytes;
+  };
+  const auto bytes = [&](TensorSymbol symbol) {
+    return static_cast<std::size_t>(g.form(symbol).bytes());
+  };
+  const std::size_t least = arena({y});
+  EXPECT_EQ(arena({y, small}), least + bytes(small));
+  EXPECT_EQ(arena({y, row}), least + bytes(row));
+  EXPECT_EQ(arena({y, row, small}), least + bytes(row) + bytes(small));
+}
+
 TEST(Compile, BoundOutputsTakeNoByteAndAreWrittenWhereTheCallerSays) {
   const Sample s;
   Context context;

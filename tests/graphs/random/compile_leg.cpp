@@ -54,10 +54,10 @@ std::vector<TensorSymbol> bindable_outputs(const SymbolicGraph& graph) {
 /// Memory of that form; what lies between elements is the caller's and must stay.
 Tensor memory_of_form(const TensorForm& form) { return Tensor(form.dtype, form.shape); }
 
-CompileOptions options_of(const GraphSubject& subject,
+CompileOptions options_of(const SymbolicGraph& graph,
                           const std::map<std::string, std::string>& settings) {
   CompileOptions options;
-  options.outputs = subject.outputs();
+  options.outputs = graph.outputs();
   options.streams = std::stoi(setting(settings, "streams", "1"));
   options.in_place = setting(settings, "in_place", "1") == "1";
   options.poison = setting(settings, "poison", "0") == "1";
@@ -75,9 +75,8 @@ CompileOptions options_of(const GraphSubject& subject,
   if (const auto passes = settings.find("passes"); passes != settings.end())
     options.passes = list_of(passes->second);
   if (setting(settings, "bound", "0") == "1") {
-    for (const TensorSymbol output : bindable_outputs(subject.graph()))
-      if (subject.graph().form(output).strides ==
-          memory_of_form(subject.graph().form(output)).strides())
+    for (const TensorSymbol output : bindable_outputs(graph))
+      if (graph.form(output).strides == memory_of_form(graph.form(output)).strides())
         options.bound.push_back(output);
   }
   return options;
@@ -163,7 +162,7 @@ std::optional<std::string> check_other_shapes(const GraphSubject& subject,
     return std::nullopt;  // an op does not take these sizes, such as argmin of no element
   }
   ++counts["run with other shapes"];
-  CompileOptions options = options_of(subject, settings);
+  CompileOptions options = options_of(graph, settings);
   if (setting(settings, "largest", "0") == "1") limit_to_own(graph, *other, options);
   Executable executable = compile(graph, options, shared_context());
   executable.run(subject.bindings_by_index(graph));
@@ -191,8 +190,8 @@ std::optional<std::string> check_other_shapes(const GraphSubject& subject,
   return subject.difference(values);
 }
 
-std::string some_compile_leg(Rng& rng) {
-  std::string leg = "compile streams=" + std::to_string(rng.pick({1, 1, 2, 3, 4}));
+std::string some_compile_settings(Rng& rng) {
+  std::string leg = "streams=" + std::to_string(rng.pick({1, 1, 2, 3, 4}));
   leg += std::string(" order=") + kOrders.at(static_cast<std::size_t>(rng.below(4)));
   leg += rng.chance(85) ? " memory=planned" : " memory=separate";
   leg += rng.chance(80) ? " in_place=1" : " in_place=0";
@@ -204,16 +203,15 @@ std::string some_compile_leg(Rng& rng) {
   return leg;
 }
 
-std::optional<std::string> check_compiled(const GraphSubject& subject,
+std::optional<std::string> check_compiled(const GraphSubject& subject, const SymbolicGraph& graph,
                                           const std::map<std::string, std::string>& settings,
                                           Counts& counts) {
-  const SymbolicGraph& graph = subject.graph();
-  const CompileOptions options = options_of(subject, settings);
+  const CompileOptions options = options_of(graph, settings);
   Executable executable = compile(graph, options, shared_context());
   count_report(executable.report(), options, counts);
   for (const TensorSymbol bound : options.bound)
     executable.bind(bound, memory_of_form(graph.form(bound)));
-  if (auto found = shared_bytes(executable.report())) return found;
+  if (auto found = misplaced(executable.report())) return found;
   if (setting(settings, "runs", "1") == "2") {
     const GraphData other{subject.data().fill, subject.data().seed + 1};
     executable.run(inputs_of(graph, graph, other));
@@ -221,8 +219,10 @@ std::optional<std::string> check_compiled(const GraphSubject& subject,
   }
   executable.run(subject.bindings_by_index(graph));
   if (auto found = race(executable)) return found;
+  if (auto found = lost_value(executable.graph()))
+    return *found + "\n" + to_text(executable.report());
   std::vector<Tensor> values;
-  for (const TensorSymbol output : subject.outputs()) values.push_back(executable.output(output));
+  for (const TensorSymbol output : graph.outputs()) values.push_back(executable.output(output));
   return subject.difference(values);
 }
 

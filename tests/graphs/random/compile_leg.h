@@ -11,9 +11,10 @@
 
 namespace mote::test {
 
-/// "compile streams=2 order=greedy memory=planned …".
-std::string some_compile_leg(Rng& rng);
-std::optional<std::string> check_compiled(const GraphSubject& subject,
+/// "streams=2 order=greedy memory=planned …".
+std::string some_compile_settings(Rng& rng);
+/// Compiles a graph that has the subject's symbols and computes its outputs.
+std::optional<std::string> check_compiled(const GraphSubject& subject, const SymbolicGraph& graph,
                                           const std::map<std::string, std::string>& settings,
                                           Counts& counts);
 

@@ -73,28 +73,37 @@ std::optional<std::string> check_exact_derivatives(const GraphSubject& subject, 
   return found;
 }
 
-/// Some values are computed again instead of kept.
+CheckpointPolicy policy_of(const std::string& name) {
+  if (name == "square_root") return CheckpointPolicy::square_root;
+  if (name == "binomial") return CheckpointPolicy::binomial;
+  if (name == "cheap") return CheckpointPolicy::cheap;
+  throw Error("checkpoint: unknown policy " + name);
+}
+
+/// Some values are computed again instead of kept: by nodes one by one, and compiled.
 std::optional<std::string> check_checkpointed(const GraphSubject& subject,
-                                              const std::string& policy, Counts& counts) {
+                                              const std::map<std::string, std::string>& settings,
+                                              Counts& counts) {
   SymbolicGraph graph = subject.graph();
   std::vector<TensorSymbol> losses = graph.outputs();
   losses.resize((losses.size() + 1) / 2);
-  CheckpointOptions options;
-  options.slots = 2;
-  if (policy == "binomial")
-    options.policy = CheckpointPolicy::binomial;
-  else if (policy == "cheap")
-    options.policy = CheckpointPolicy::cheap;
-  else if (policy != "square_root")
-    throw Error("checkpoint: unknown policy " + policy);
+  const CheckpointOptions options{.policy = policy_of(settings.at("policy")), .slots = 2};
+  std::size_t copies = 0;
   try {
-    if (checkpoint(graph, losses, options).copies > 0) ++counts["nodes computed again"];
+    copies = checkpoint(graph, losses, options).copies;
   } catch (const StatusError&) {
     if (options.policy != CheckpointPolicy::binomial) throw;
     return std::nullopt;  // it takes chains only
   }
   verify(graph);
-  return subject.difference(evaluate(graph, subject.bindings_by_index(graph), graph.outputs()));
+  if (auto found =
+          subject.difference(evaluate(graph, subject.bindings_by_index(graph), graph.outputs())))
+    return found;
+  if (copies == 0) return std::nullopt;
+  ++counts["nodes computed again"];
+  const auto is_drawn_again = [](const NodeInfo& n) { return n.recomputed > 0 && is_random(n); };
+  if (std::ranges::any_of(graph.nodes(), is_drawn_again)) ++counts["random nodes computed again"];
+  return check_compiled(subject, graph, settings, counts);
 }
 
 std::string some_passes_leg(Rng& rng) {
@@ -113,9 +122,10 @@ std::vector<std::string> legs_for(std::uint64_t seed) {
   std::vector<std::string> legs = {"text"};
   if (rng.chance(20)) legs.emplace_back("rebuilt");
   for (int k = 0; k < 2; ++k) legs.push_back(some_passes_leg(rng));
-  for (int k = 0; k < 3; ++k) legs.push_back(some_compile_leg(rng));
+  for (int k = 0; k < 3; ++k) legs.push_back("compile " + some_compile_settings(rng));
   legs.push_back(std::string("checkpoint policy=") +
                  rng.pick<const char*>({"square_root", "cheap", "binomial"}));
+  legs.back() += " " + some_compile_settings(rng);
   legs.push_back(some_shapes_leg(rng));
   return legs;
 }
@@ -134,9 +144,9 @@ std::optional<std::string> check_leg(const GraphSubject& subject, const std::str
   ++counts["leg " + kind];
   if (kind == "rebuilt") return check_rebuilt(subject);
   if (kind == "text") return check_text(subject);
-  if (kind == "compile") return check_compiled(subject, settings, counts);
+  if (kind == "compile") return check_compiled(subject, subject.graph(), settings, counts);
   if (kind == "passes") return check_passes(subject, settings["of"], counts);
-  if (kind == "checkpoint") return check_checkpointed(subject, settings["policy"], counts);
+  if (kind == "checkpoint") return check_checkpointed(subject, settings, counts);
   if (kind == "shapes") return check_other_shapes(subject, settings, counts);
   if (kind == "derivatives") return check_exact_derivatives(subject, counts);
   throw Error("leg '" + leg +
@@ -156,6 +166,7 @@ std::vector<std::string> counted_by_legs() {
                                     "run with other shapes",
                                     "run in the memory of larger shapes",
                                     "nodes computed again",
+                                    "random nodes computed again",
                                     "graph with its gradient",
                                     "derivatives decided"};
   for (const std::string& pass : pass_names()) names.push_back("changed by pass " + pass);

@@ -22,8 +22,10 @@ std::string comment(const std::string& text, const std::string& key) {
 }  // namespace
 
 std::string replay_text(const GraphFailure& failure) {
-  return "# what " + failure.what + "\n# data " + to_string(failure.data) + "\n# leg " +
-         failure.leg + "\n" + to_text(failure.graph);
+  std::string what;  // further lines are comments too
+  for (const char c : failure.what) what += c == '\n' ? std::string("\n#   ") : std::string(1, c);
+  return "# what " + what + "\n# data " + to_string(failure.data) + "\n# leg " + failure.leg +
+         "\n" + to_text(failure.graph);
 }
 
 GraphFailure parse_graph_replay(const std::string& text) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "mote/runtime/allocator.h"
-#include "state.h"  // of the concrete graph: what its nodes read and write
+#include "used_bytes.h"
 
 namespace mote::test {
 namespace {
@@ -15,117 +15,77 @@ bool share_bytes(const CompiledBlock& a, const CompiledBlock& b) {
          b.offset < a.offset + a.bytes;
 }
 
-/// The elements of a tensor that a node uses, in memory.
-struct Bytes {
-  std::uintptr_t begin = 0;  ///< of the lowest element
-  std::uintptr_t end = 0;    ///< behind the highest
-  bool is_written = false;
-  Tensor tensor;
-};
+using Used = std::vector<std::vector<UsedBytes>>;
+using Done = std::vector<std::vector<bool>>;
 
-/// Returns the address of each element.
-std::vector<std::uintptr_t> addresses(const Tensor& tensor) {
-  std::vector<std::uintptr_t> found;
-  const AxisList shape = tensor.shape();
-  const auto size = static_cast<std::int64_t>(size_of(tensor.dtype()));
-  for (std::int64_t k = 0; k < tensor.element_count(); ++k) {
-    std::int64_t rest = k;
-    std::int64_t offset = 0;
-    for (int axis = shape.size(); axis-- > 0;) {
-      offset += rest % shape[axis] * tensor.stride(axis);
-      rest /= shape[axis];
-    }
-    found.push_back(reinterpret_cast<std::uintptr_t>(tensor.data()) +
-                    static_cast<std::uintptr_t>(offset * size));
-  }
-  return found;
-}
+bool are_near(const UsedBytes& a, const UsedBytes& b) { return a.begin < b.end && b.begin < a.end; }
 
-/// True if an element of one has a byte of an element of the other, element by element.
-bool share_elements(const Bytes& a, const Bytes& b) {
-  std::vector<std::uintptr_t> locations = addresses(a.tensor);
-  std::ranges::sort(locations);
-  const std::size_t size = size_of(a.tensor.dtype());
-  const std::size_t other = size_of(b.tensor.dtype());
-  return std::ranges::any_of(addresses(b.tensor), [&](std::uintptr_t at) {
-    const auto next = std::ranges::lower_bound(locations, at + other);
-    return next != locations.begin() && *(next - 1) + size > at;
-  });
-}
-
-/// Lists what each node uses.
-std::vector<std::vector<Bytes>> used_bytes(const Graph::State& state) {
-  std::vector<std::vector<Bytes>> used;
-  for (const graph::NodeRecord& node : state.nodes) {
-    used.emplace_back();
-    graph::each_operand(node, [&](std::uint32_t t, bool is_written) {
-      const Tensor tensor = state.tensor_at(t);
-      if (tensor.data() == nullptr || tensor.element_count() == 0) return;
-      std::int64_t lowest = 0;
-      std::int64_t highest = 1;
-      for (int axis = 0; axis < tensor.rank(); ++axis) {
-        const std::int64_t reach = (tensor.extent(axis) - 1) * tensor.stride(axis);
-        (reach < 0 ? lowest : highest) += reach;
-      }
-      const auto size = static_cast<std::int64_t>(size_of(tensor.dtype()));
-      const auto at = reinterpret_cast<std::intptr_t>(tensor.data());
-      used.back().push_back({static_cast<std::uintptr_t>(at + lowest * size),
-                             static_cast<std::uintptr_t>(at + highest * size), is_written, tensor});
-    });
-  }
-  return used;
-}
-
-bool conflict(const std::vector<Bytes>& a, const std::vector<Bytes>& b) {
-  for (const Bytes& x : a)
-    for (const Bytes& y : b)
-      if ((x.is_written || y.is_written) && x.begin < y.end && y.begin < x.end &&
-          share_elements(x, y))
+bool conflict(const std::vector<UsedBytes>& a, const std::vector<UsedBytes>& b) {
+  for (const UsedBytes& x : a)
+    for (const UsedBytes& y : b)
+      if ((x.is_written || y.is_written) && !x.may_be_result && !y.may_be_result &&
+          are_near(x, y) && share_elements(x, y))
         return true;
   return false;
 }
 
-/// Returns, for each node in the order of the schedule, the nodes that are done before it begins.
-std::vector<std::vector<bool>> done_before(const StreamSchedule& schedule) {
-  const std::size_t count = schedule.order.size();
-  std::vector<std::vector<bool>> done(count, std::vector<bool>(count));
-  std::vector<std::optional<std::uint32_t>> last(schedule.stream_count());
-  for (const std::uint32_t node : schedule.order) {
-    std::vector<std::uint32_t> before;
-    if (last[schedule.stream[node]]) before.push_back(*last[schedule.stream[node]]);
-    for (std::size_t w = schedule.wait_begin[node]; w < schedule.wait_begin[node + 1]; ++w)
-      before.push_back(schedule.events[schedule.waits[w]]);
-    for (const std::uint32_t b : before) {
-      done[node][b] = true;
-      for (std::size_t k = 0; k < count; ++k)
-        if (done[b][k]) done[node][k] = true;
+/// True if the node is one that gives the value: a loop also writes what is inside it there.
+bool gives(const std::vector<UsedBytes>& node, const UsedBytes& read) {
+  return std::ranges::any_of(node, [&](const UsedBytes& of) {
+    return (of.is_written || of.may_be_result) && of.value == read.value && are_near(of, read);
+  });
+}
+
+/// True if a write of another value's bytes is done before every node that writes those of the
+/// value that are in both places, or before one that may have its result there.
+bool is_before_writers(const Used& used, const Done& done, std::uint32_t node,
+                       const UsedBytes& write, const UsedBytes& read) {
+  bool is_before = false;
+  for (std::uint32_t w = 0; w < used.size(); ++w)
+    for (const UsedBytes& of : used[w]) {
+      if (of.value != read.value || !are_near(of, write)) continue;
+      if (!of.is_written && !of.may_be_result) continue;
+      const bool is_later = w != node && done[w][node];
+      if (is_later && is_before) continue;
+      if (!share_elements(of, write)) continue;
+      if (of.is_written && !is_later) return false;
+      is_before = is_before || is_later;
     }
-    last[schedule.stream[node]] = node;
-  }
-  return done;
+  return is_before;
 }
 
 }  // namespace
 
-std::optional<std::string> shared_bytes(const CompileReport& report) {
+std::optional<std::string> misplaced(const CompileReport& report) {
   for (const CompiledBlock& block : report.blocks)
-    if (block.offset % kAlignment != 0)
-      return "block " + block.name + " is not aligned\n" + to_text(report);
-  if (report.streams > 1) return std::nullopt;
-  for (const CompiledBlock& a : report.blocks)
-    for (const CompiledBlock& b : report.blocks) {
-      if (&a == &b || !share_bytes(a, b)) continue;
-      if (a.first <= b.last && b.first <= a.last)
-        return "blocks " + a.name + " and " + b.name + " share bytes while both are needed\n" +
-               to_text(report);
+    if (block.offset % kAlignment != 0 || block.offset + block.bytes > report.arena_bytes)
+      return "block " + block.name + " is not aligned, or ends beyond the memory\n" +
+             to_text(report);
+  return std::nullopt;
+}
+
+std::optional<std::string> lost_value(const Graph& graph) {
+  const Used used = used_bytes(graph.state());
+  const Done done = done_before(graph.schedule());
+  for (std::uint32_t reader = 0; reader < used.size(); ++reader)
+    for (const UsedBytes& read : used[reader]) {
+      if (read.is_written || read.may_be_result) continue;
+      for (std::uint32_t n = 0; n < used.size(); ++n) {
+        if (n == reader || done[n][reader] || gives(used[n], read)) continue;
+        for (const UsedBytes& write : used[n])
+          if (write.is_written && write.value != read.value && are_near(write, read) &&
+              !is_before_writers(used, done, n, write, read) && share_elements(write, read))
+            return "node " + std::to_string(n) + " writes over what node " +
+                   std::to_string(reader) + " reads later";
+      }
     }
   return std::nullopt;
 }
 
 std::optional<std::string> race(Executable& executable) {
   const Graph& graph = executable.graph();
-  const std::vector<std::vector<Bytes>> used = used_bytes(graph.state());
-  const std::vector<std::vector<bool>> done = done_before(graph.schedule());
+  const Used used = used_bytes(graph.state());
+  const Done done = done_before(graph.schedule());
   for (std::size_t a = 0; a < used.size(); ++a)
     for (std::size_t b = 0; b < a; ++b)
       if (!done[a][b] && !done[b][a] && conflict(used[a], used[b]))

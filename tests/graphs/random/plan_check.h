@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks where a compiled graph puts its tensors and when it runs its nodes, from what it says of
-// itself alone: independent of the planner, of the search for pairs in place, and of the scheduler.
+// Checks where a compiled graph puts its tensors and when it runs its nodes, from the bytes that
+// its nodes use and what is done before what: independent of the planner, of the search for pairs
+// in place, of the scheduler, and of what the graph says of itself.
 #pragma once
 
 #include <optional>
@@ -10,9 +11,12 @@
 
 namespace mote::test {
 
-/// Returns two blocks that share a byte though both hold a value at once; none if all is well. The
-/// nodes of one stream run in their order, so only that case is decided here.
-std::optional<std::string> shared_bytes(const CompileReport& report);
+/// Returns a block that is not aligned or lies outside the memory; none if all is well.
+std::optional<std::string> misplaced(const CompileReport& report);
+
+/// Returns a node that reads bytes into which another node has written another value in between, or
+/// may have; none if there is none. The graph has run: choices are those of its last run.
+std::optional<std::string> lost_value(const Graph& graph);
 
 /// Returns two nodes of which one writes bytes that the other uses, and neither is done before the
 /// other begins; none if there are none.

@@ -97,12 +97,14 @@ TensorSymbol data_count(GraphBuilder& b) {
   return g.add("min", {g.add("max", {x, integer(g, 0)}), integer(g, 5)});
 }
 
-/// Returns the number of iterations that are left, or 0 where a value that the body computes is 0.
-TensorSymbol iterations_left(GraphBuilder& inner, TensorSymbol end, TensorSymbol counter) {
-  SymbolicGraph& body = inner.graph();
+/// Returns the number of iterations that are left, but 0 where `early` is; `early` may be left out.
+TensorSymbol iterations_left(SymbolicGraph& body, TensorSymbol end, TensorSymbol counter,
+                             TensorSymbol early) {
   const TensorSymbol left = body.add("sub", {end, counter});
-  if (!inner.rng().chance(40)) return left;
-  return body.add("min", {left, body.add("abs", {inner.operand(DType::i64, {})})});
+  if (!early) return left;
+  // The least integer is its own absolute value, and less than any number that is left.
+  const TensorSymbol positive = body.add("max", {body.add("abs", {early}), integer(body, 0)});
+  return body.add("min", {left, positive});
 }
 
 /// Values that a sub-graph gets: at least one, at most three.
@@ -138,9 +140,12 @@ bool add_loop(GraphBuilder& b, const NodeChoice& choice) {
   grow_inside(inner, choice);
   std::vector<TensorSymbol> outputs;
   for (const TensorSymbol x : inputs) outputs.push_back(result(inner, body.form(x), inputs));
+  // It may be a new input, and the counter is the last one.
+  const TensorSymbol early =
+      inner.rng().chance(40) ? inner.operand(DType::i64, {}) : TensorSymbol{};
   const TensorSymbol counter = body.input("counter", {DType::i64, {}});
   const TensorSymbol end = is_by_data ? limit : integer(body, times);
-  const TensorSymbol left = iterations_left(inner, end, counter);
+  const TensorSymbol left = iterations_left(body, end, counter, early);
   if (b.rng().chance(50)) {
     const TensorSymbol go = body.tensor({DType::boolean, {}});
     body.copy(left, go);

@@ -21,7 +21,8 @@ int some_node_count(Rng& rng) {
 
 bool add_some(GraphBuilder& b, const NodeChoice& choice) {
   const int kind = b.rng().below(100);
-  if (kind < 3) return add_pattern(b, choice);
+  if (kind < 2) return add_pattern(b, choice);
+  if (kind < 3 && choice.ops == nullptr) return add_random(b, choice);
   if (kind < 7 && choice.ops == nullptr)
     return b.rng().chance(60) ? add_loop(b, choice) : add_branches(b, choice);
   if (kind < 36) return add_drawn(b, choice);
@@ -86,6 +87,7 @@ SymbolicGraph random_graph(std::uint64_t seed) {
     choice.dtype = b.rng().pick({DType::f32, DType::f32, DType::f32, DType::f64, DType::f64,
                                  DType::i32, DType::i64, DType::f16});
   const int count = some_node_count(b.rng());
+  add_op(b, seed % node_ops().size(), choice.dtype);
   return grown(b, choice, count);
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A random symbolic graph is a pure function of its seed: 1 to 200 nodes of any ops that have
 // kernels, with shared operands, duplicates, dead ends, views, writes to parts, conversions, fills,
-// constants, chains of in-place pairs and order without data. It is legal by construction.
+// constants, chains of in-place pairs and order without data. It is legal by construction. Its
+// first node is of op number `seed` among all ops, counted round, so that consecutive seeds meet
+// all ops.
 #pragma once
 
 #include <cstdint>

@@ -108,6 +108,25 @@ bool add_drawn(GraphBuilder& b, const NodeChoice& choice) {
   return add_command(b, command_of(call), inputs, call.dtype);
 }
 
+bool add_op(GraphBuilder& b, std::size_t number, std::optional<DType> dtype) {
+  const std::vector<NodeOp> one = {node_ops()[number]};
+  const std::vector<DType>& dtypes = one[0].op.dtypes;
+  if (dtype && std::ranges::find(dtypes, *dtype) == dtypes.end()) dtype.reset();
+  for (int attempt = 0; attempt < 40; ++attempt)
+    if (add_drawn(b, {&one, dtype})) return true;
+  return false;
+}
+
+bool add_random(GraphBuilder& b, const NodeChoice& choice) {
+  static const std::vector<NodeOp> random = [] {
+    std::vector<NodeOp> found;
+    for (const NodeOp& op : node_ops())
+      if (op.op.family == "random") found.push_back(op);
+    return found;
+  }();
+  return add_drawn(b, {&random, choice.dtype});
+}
+
 bool add_pattern(GraphBuilder& b, const NodeChoice& choice) {
   static const std::vector<NodeOp> convolutions = [] {
     std::vector<NodeOp> found;

@@ -14,7 +14,10 @@ struct NodeChoice {
   std::optional<DType> dtype = std::nullopt;
 };
 
-bool add_drawn(GraphBuilder& b, const NodeChoice& choice);      ///< any op, by the case generator
+bool add_drawn(GraphBuilder& b, const NodeChoice& choice);  ///< any op, by the case generator
+/// The op node_ops()[number], and so often that one of its calls fits.
+bool add_op(GraphBuilder& b, std::size_t number, std::optional<DType> dtype);
+bool add_random(GraphBuilder& b, const NodeChoice& choice);     ///< an op that draws numbers
 bool add_pointwise(GraphBuilder& b, const NodeChoice& choice);  ///< on a value, with broadcasting
 bool add_along_axis(GraphBuilder& b, const NodeChoice& choice);
 bool add_chain(GraphBuilder& b, const NodeChoice& choice);  ///< in-place pairs, one after the other

@@ -48,7 +48,7 @@ bool has_function(const SymbolicGraph& graph) {
 std::uint64_t planned_bytes(const SymbolicGraph& graph) {
   CompileOptions options;
   options.plan.effort = MemoryEffort::fast;
-  return lay_out(graph, {}, options, nullptr).plan.total;
+  return planned_bytes(lay_out(graph, {}, options, nullptr));
 }
 
 double time_ratio(const SymbolicGraph& graph, const SymbolicGraph& other, Context& context) {

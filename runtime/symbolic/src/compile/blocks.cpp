@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "device_index.h"
 #include "fail.h"
 #include "mote/runtime/tensor.h"
 
@@ -20,6 +21,7 @@ class BlockFinder {
         same_(graph.symbol_count()) {
     blocks_.owner.assign(graph.symbol_count(), Owner::plan);
     blocks_.block.assign(graph.symbol_count(), kNoIndex);
+    number_of({kDLCPU, 0});
     for (std::uint32_t k = 0; k < same_.size(); ++k) same_[k] = k;
   }
 
@@ -34,12 +36,13 @@ class BlockFinder {
       for (const std::uint32_t symbol : inputs_of(graph_, steps_.steps[k])) use(symbol, k, false);
     }
     for (const std::uint32_t symbol : kept) keep(symbol);
-    if (is_separate)
-      state_separate();
-    else if (schedule_.stream_count() <= 1)
-      state_lifetimes();
-    else
-      state_streams();
+    for (std::size_t d = 0; d < blocks_.devices.size(); ++d)
+      if (is_separate)
+        state_separate(blocks_.devices[d]);
+      else if (schedule_.stream_count() <= 1)
+        state_lifetimes(blocks_.devices[d]);
+      else
+        state_streams(blocks_.devices[d], uses_[d]);
     return std::move(blocks_);
   }
 
@@ -65,55 +68,77 @@ class BlockFinder {
     return k;
   }
 
-  /// Returns the block of a symbol's root; kNoIndex if the plan does not own it.
-  std::uint32_t block_of(std::uint32_t symbol) {
+  /// A block of one of the devices.
+  struct Block {
+    std::uint32_t device = 0;
+    std::uint32_t index = kNoIndex;
+  };
+
+  /// Returns the number of the device, which is listed from then on.
+  std::uint32_t number_of(DLDevice device) {
+    const std::uint32_t d = device_index(blocks_.devices, device);
+    if (d == blocks_.devices.size()) blocks_.devices.push_back({.device = device});
+    if (has_streams()) uses_.resize(blocks_.devices.size());
+    return d;
+  }
+
+  /// Returns the block of a symbol's root; one without an index if the plan does not own it.
+  Block block_of(std::uint32_t symbol) {
     const std::uint32_t root = graph_.symbols()[symbol].root;
-    if (blocks_.owner[root] != Owner::plan) return kNoIndex;
+    if (blocks_.owner[root] != Owner::plan) return {};
     const std::uint32_t shared = find_same(root);
-    std::uint32_t& block = blocks_.block[shared];
     const TensorForm& form = graph_.symbols()[root].form;
-    const auto bytes =
-        static_cast<std::uint64_t>(checked_span(form.dtype, form.shape, form.strides));
-    if (block == kNoIndex) {
-      block = new_block(bytes, graph_.text(graph_.at(root)));
+    Block block{number_of(form.device), blocks_.block[shared]};
+    if (block.index == kNoIndex) {
+      block = new_block(form.device, bytes_of(form), graph_.text(graph_.at(root)));
     } else if (root != shared && blocks_.block[root] == kNoIndex) {
-      blocks_.problem.blocks[block].name += "=" + graph_.text(graph_.at(root));
+      blocks_.devices[block.device].problem.blocks[block.index].name +=
+          "=" + graph_.text(graph_.at(root));
     }
-    blocks_.block[root] = block;
+    blocks_.block[shared] = block.index;
+    blocks_.block[root] = block.index;
     return block;
   }
 
-  std::uint32_t new_block(std::uint64_t bytes, std::string name) {
-    blocks_.problem.blocks.push_back({bytes, kAlignment, std::move(name)});
-    blocks_.first.push_back(kNoIndex);
-    blocks_.last.push_back(0);
-    if (has_streams()) uses_.emplace_back();
-    return static_cast<std::uint32_t>(blocks_.problem.blocks.size() - 1);
+  static std::uint64_t bytes_of(const TensorForm& form) {
+    return static_cast<std::uint64_t>(checked_span(form.dtype, form.shape, form.strides));
   }
 
-  /// Makes the blocks of a loop or a case..of: one for the tensors in it, which it needs as long as
-  /// it runs, and those of its results.
+  Block new_block(DLDevice device, std::uint64_t bytes, std::string name) {
+    const std::uint32_t d = number_of(device);
+    DeviceBlocks& on = blocks_.devices[d];
+    on.problem.blocks.push_back({bytes, kAlignment, std::move(name)});
+    on.first.push_back(kNoIndex);
+    on.last.push_back(0);
+    if (has_streams()) uses_[d].emplace_back();
+    return {d, static_cast<std::uint32_t>(on.problem.blocks.size() - 1)};
+  }
+
+  /// Makes the blocks of a loop or a case..of: one on each device for the tensors in it, which it
+  /// needs as long as it runs, and those of its results.
   void use_control(std::uint32_t step) {
     const auto found = controls_.find(steps_.steps[step].index);
     if (found == controls_.end()) return;
     ControlLayout& control = found->second;
     const std::string name = graph_.text(graph_.node_at(found->first));
-    control.arena_block = new_block(control.arena_bytes, "inside " + name);
-    use_block(control.arena_block, step, true);
+    for (InnerArena& arena : control.arenas) {
+      const Block block = new_block(arena.device, arena.bytes, "inside " + name);
+      arena.block = block.index;
+      use_block(block, step, true);
+    }
     control.slot_blocks.clear();
     for (std::size_t k = 0; k < control.slots.size(); ++k) {
-      const TensorForm& form = control.slots[k];
-      const std::int64_t bytes = checked_span(form.dtype, form.shape, form.strides);
-      control.slot_blocks.push_back(new_block(static_cast<std::uint64_t>(bytes),
-                                              "result " + std::to_string(k) + " of " + name));
-      use_block(control.slot_blocks.back(), step, true);
+      const Block block = new_block(control.slots[k].device, bytes_of(control.slots[k]),
+                                    "result " + std::to_string(k) + " of " + name);
+      control.slot_blocks.push_back(block.index);
+      use_block(block, step, true);
     }
   }
 
   /// Calls block(b) for each block that a result of a loop or a case..of may be in, and symbol(s)
   /// for each symbol that it may be.
-  template <typename Block, typename Symbol>
-  void each_location(std::uint32_t output, const Block& block, const Symbol& symbol) {
+  template <typename UseBlock, typename UseSymbol>
+  void each_location(std::uint32_t output, const UseBlock& block, const UseSymbol& symbol) {
     const std::uint32_t node = graph_.symbols()[output].producer;
     const NodeInfo& info = graph_.nodes()[node];
     const ControlLayout& control = controls_.at(node);
@@ -121,7 +146,9 @@ class BlockFinder {
         static_cast<std::size_t>(std::ranges::find(info.outputs, output) - info.outputs.begin());
     for (const auto* locations : {&control.results[k].first, &control.results[k].cycle})
       for (const ResultLocation& location : *locations) {
-        if (location.kind == ResultLocation::Kind::slot) block(control.slot_blocks[location.index]);
+        if (location.kind == ResultLocation::Kind::slot)
+          block(Block{number_of(control.slots[location.index].device),
+                      control.slot_blocks[location.index]});
         if (location.kind == ResultLocation::Kind::input) symbol(info.inputs[location.index]);
       }
   }
@@ -131,70 +158,51 @@ class BlockFinder {
     const std::uint32_t root = graph_.symbols()[symbol].root;
     if (blocks_.owner[root] == Owner::chosen)
       return each_location(
-          root, [&](std::uint32_t block) { use_block(block, step, writes); },
+          root, [&](Block block) { use_block(block, step, writes); },
           [&](std::uint32_t other) { use(other, step, false); });
-    const std::uint32_t block = block_of(symbol);
-    if (block != kNoIndex) use_block(block, step, writes);
+    const Block block = block_of(symbol);
+    if (block.index != kNoIndex) use_block(block, step, writes);
   }
 
-  void use_block(std::uint32_t block, std::uint32_t step, bool writes) {
-    if (blocks_.first[block] == kNoIndex) blocks_.first[block] = step;
-    blocks_.last[block] = std::max(blocks_.last[block], step);
-    if (has_streams()) uses_[block].push_back({step, writes});
+  void use_block(Block block, std::uint32_t step, bool writes) {
+    DeviceBlocks& on = blocks_.devices[block.device];
+    if (on.first[block.index] == kNoIndex) on.first[block.index] = step;
+    on.last[block.index] = std::max(on.last[block.index], step);
+    if (has_streams()) uses_[block.device][block.index].push_back({step, writes});
   }
 
-  void keep_block(std::uint32_t block) {
-    blocks_.last[block] = static_cast<std::uint32_t>(steps_.steps.size());
+  void keep_block(Block block) {
+    blocks_.devices[block.device].last[block.index] =
+        static_cast<std::uint32_t>(steps_.steps.size());
   }
 
   void keep(std::uint32_t symbol) {
     const std::uint32_t root = graph_.symbols()[symbol].root;
     if (blocks_.owner[root] == Owner::chosen)
       return each_location(
-          root, [&](std::uint32_t block) { keep_block(block); },
-          [&](std::uint32_t other) { keep(other); });
-    const std::uint32_t block = block_of(symbol);
-    if (block == kNoIndex) return;
-    if (blocks_.first[block] == kNoIndex) {
+          root, [&](Block block) { keep_block(block); }, [&](std::uint32_t other) { keep(other); });
+    const Block block = block_of(symbol);
+    if (block.index == kNoIndex) return;
+    DeviceBlocks& on = blocks_.devices[block.device];
+    if (on.first[block.index] == kNoIndex) {
       // A tensor without elements needs no node that writes it.
-      if (blocks_.problem.blocks[block].bytes > 0)
+      if (on.problem.blocks[block.index].bytes > 0)
         fail_graph("output " + graph_.text(graph_.at(symbol)) + " is written by no node");
-      blocks_.first[block] = 0;
+      on.first[block.index] = 0;
     }
     keep_block(block);
   }
 
-  void state_separate() {
-    blocks_.problem.interference =
-        Interference::of_lifetimes(std::vector<Lifetime>(blocks_.first.size(), {0, 1}));
+  static void state_separate(DeviceBlocks& on) {
+    on.problem.interference =
+        Interference::of_lifetimes(std::vector<Lifetime>(on.first.size(), {0, 1}));
   }
 
-  void state_lifetimes() {
+  static void state_lifetimes(DeviceBlocks& on) {
     std::vector<Lifetime> lifetimes;
-    for (std::size_t b = 0; b < blocks_.first.size(); ++b)
-      lifetimes.push_back({blocks_.first[b], std::int64_t{blocks_.last[b]} + 1});
-    blocks_.problem.interference = Interference::of_lifetimes(std::move(lifetimes));
-  }
-
-  void state_streams() {
-    const HappensBefore before(schedule_);
-    const std::size_t streams = schedule_.stream_count();
-    std::vector<StreamLife> lives(uses_.size());
-    for (std::size_t b = 0; b < uses_.size(); ++b) {
-      StreamLife& life = lives[b];
-      life.born.assign(streams, 0xFFFFFFFF);
-      life.read.assign(streams, 0);
-      for (const Use& use : uses_[b]) {
-        std::uint32_t& read = life.read[schedule_.stream[use.step]];
-        read = std::max(read, schedule_.position[use.step] + 1);
-        if (!use.writes) continue;
-        for (std::size_t s = 0; s < streams; ++s)
-          life.born[s] =
-              std::min(life.born[s], before.done(static_cast<std::uint32_t>(s), use.step));
-      }
-      if (blocks_.last[b] == steps_.steps.size()) std::ranges::fill(life.read, 0xFFFFFFFF);
-    }
-    blocks_.problem.interference = Interference::of_streams(lives);
+    for (std::size_t b = 0; b < on.first.size(); ++b)
+      lifetimes.push_back({on.first[b], std::int64_t{on.last[b]} + 1});
+    on.problem.interference = Interference::of_lifetimes(std::move(lifetimes));
   }
 
   struct Use {
@@ -202,12 +210,33 @@ class BlockFinder {
     bool writes;
   };
 
+  void state_streams(DeviceBlocks& on, const std::vector<std::vector<Use>>& uses) const {
+    const HappensBefore before(schedule_);
+    const std::size_t streams = schedule_.stream_count();
+    std::vector<StreamLife> lives(uses.size());
+    for (std::size_t b = 0; b < uses.size(); ++b) {
+      StreamLife& life = lives[b];
+      life.born.assign(streams, 0xFFFFFFFF);
+      life.read.assign(streams, 0);
+      for (const Use& use : uses[b]) {
+        std::uint32_t& read = life.read[schedule_.stream[use.step]];
+        read = std::max(read, schedule_.position[use.step] + 1);
+        if (!use.writes) continue;
+        for (std::size_t s = 0; s < streams; ++s)
+          life.born[s] =
+              std::min(life.born[s], before.done(static_cast<std::uint32_t>(s), use.step));
+      }
+      if (on.last[b] == steps_.steps.size()) std::ranges::fill(life.read, 0xFFFFFFFF);
+    }
+    on.problem.interference = Interference::of_streams(lives);
+  }
+
   const SymbolicGraph& graph_;
   const Steps& steps_;
   const StreamSchedule& schedule_;
   std::map<std::uint32_t, ControlLayout>& controls_;
-  std::vector<std::uint32_t> same_;     ///< a forest: roots that share memory in place
-  std::vector<std::vector<Use>> uses_;  ///< by block, on several streams
+  std::vector<std::uint32_t> same_;                  ///< a forest: roots that share memory in place
+  std::vector<std::vector<std::vector<Use>>> uses_;  ///< by device and block, on several streams
   Blocks blocks_;
 };
 

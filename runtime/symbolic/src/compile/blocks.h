@@ -25,13 +25,20 @@ enum class Owner : std::uint8_t {
   chosen,    ///< a loop or a case..of gives it, at one of several locations
 };
 
+/// The blocks in the memory of one device, or of the host.
+struct DeviceBlocks {
+  DLDevice device{kDLCPU, 0};
+  MemoryProblem problem = {};
+  std::vector<std::uint32_t> first = {};  ///< by block: the first step that writes it
+  /// By block: the last step that uses it; the number of steps: an output.
+  std::vector<std::uint32_t> last = {};
+};
+
 struct Blocks {
-  std::vector<Owner> owner;          ///< by symbol, for roots
-  std::vector<std::uint32_t> block;  ///< by symbol: the block of a root of the plan
-  MemoryProblem problem;
-  std::vector<std::uint32_t> first;  ///< by block: the first step that writes it
-  std::vector<std::uint32_t>
-      last;  ///< by block: the last step that uses it; the number of steps: an output
+  std::vector<Owner> owner;  ///< by symbol, for roots
+  /// By symbol: the block of a root of the plan, among those of its device.
+  std::vector<std::uint32_t> block;
+  std::vector<DeviceBlocks> devices;  ///< the host first, then others as steps meet them
 };
 
 /// An output of a node that takes the memory of an input, as symbols, both roots.

@@ -3,10 +3,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <utility>
 
+#include "device_index.h"
 #include "fail.h"
 #include "mote/base/dlpack.h"
 #include "mote/memory/plan.h"
+#include "mote/runtime/device.h"
 #include "mote/symbolic/control.h"
 
 namespace mote {
@@ -14,14 +18,15 @@ namespace {
 
 class GraphBuilder {
  public:
-  /// `memory`: where the plan's bytes are.
-  GraphBuilder(const SymbolicGraph& symbolic, const GraphLayout& layout, std::byte* memory)
+  /// `memory`: where the plans' bytes are, by device of the layout.
+  GraphBuilder(const SymbolicGraph& symbolic, const GraphLayout& layout,
+               std::vector<std::byte*> memory, bool is_nowhere)
       : symbolic_(symbolic),
         layout_(layout),
         steps_(layout.steps),
         blocks_(layout.blocks),
-        plan_(layout.plan),
-        memory_(memory) {
+        memory_(std::move(memory)),
+        is_nowhere_(is_nowhere) {
     built_.tensors.resize(symbolic.symbol_count());
   }
 
@@ -81,14 +86,22 @@ class GraphBuilder {
     }
     if (info.kind == SymbolOrigin::constant)
       return built_.graph.constant(symbolic_.value(symbolic_.at(symbol)), name_of(symbol));
-    const Tensor zeros(form.dtype, form.shape);
+    // Constants are only read, so that one address does for all.
+    if (is_nowhere_) return built_.graph.constant(nowhere(form, memory_.size()), name_of(symbol));
+    const std::optional<Device> device = Device::of(form.device);
+    const Tensor zeros =
+        device ? Tensor(form.dtype, form.shape, *device) : Tensor(form.dtype, form.shape);
     fill(zeros, 0);
     return built_.graph.constant(zeros, name_of(symbol));
   }
 
+  std::byte* at(DLDevice device, std::uint32_t block) const {
+    const std::uint32_t d = device_index(blocks_.devices, device);
+    return memory_[d] + layout_.plans[d].offsets[block];
+  }
+
   Tensor in_block(std::uint32_t block, const TensorForm& form) const {
-    return Tensor::over(memory_ + plan_.offsets[block], form.dtype, form.shape, form.strides,
-                        form.device);
+    return Tensor::over(at(form.device, block), form.dtype, form.shape, form.strides, form.device);
   }
 
   std::vector<GraphTensor> tensors(std::span<const std::uint32_t> symbols) {
@@ -114,7 +127,14 @@ class GraphBuilder {
   void add_poison(std::uint32_t symbol) {
     const auto poison = [](std::span<const Tensor>, std::span<const Tensor> writes) {
       const std::span<std::byte> memory = memory_of(writes[0].dl());
-      std::memset(memory.data(), 0xFF, memory.size());  // NaN in all reals
+      if (writes[0].device().device_type == kDLCPU) {
+        std::memset(memory.data(), 0xFF, memory.size());  // NaN in all reals
+        return;
+      }
+      const Tensor bytes =
+          Tensor::over(memory.data(), DType::u8, {static_cast<std::int64_t>(memory.size())}, {1},
+                       writes[0].device());
+      fill(bytes, 0xFF);
     };
     built_.graph.call(poison, {}, {tensor(symbol)}, {.name = "poison of " + name_of(symbol)});
   }
@@ -164,7 +184,12 @@ class GraphBuilder {
 
   Inside inside(const NodeInfo& node, const ControlLayout& control, std::size_t g) {
     const SubLayout& sub = control.subs[g];
-    GraphBuilder builder(sub.graph, *sub.layout, memory_ + plan_.offsets[control.arena_block]);
+    std::vector<std::byte*> memory;
+    for (const DeviceBlocks& on : sub.layout->blocks.devices) {
+      const InnerArena& arena = control.arenas[device_index(control.arenas, on.device)];
+      memory.push_back(at(on.device, arena.block));
+    }
+    GraphBuilder builder(sub.graph, *sub.layout, std::move(memory), is_nowhere_);
     Inside made;
     Graph& graph = builder.graph();
     std::vector<GraphTensor> slots;
@@ -255,19 +280,25 @@ class GraphBuilder {
   const GraphLayout& layout_;
   const Steps& steps_;
   const Blocks& blocks_;
-  const MemoryPlan& plan_;
-  std::byte* memory_;
+  std::vector<std::byte*> memory_;
+  bool is_nowhere_;
   BuiltGraph built_;
 };
 
 }  // namespace
 
+Tensor nowhere(const TensorForm& form, std::size_t number) {
+  const std::uintptr_t at = (std::uintptr_t{1} << 61) + (std::uintptr_t{number} << 50);
+  return Tensor::over(reinterpret_cast<void*>(at), form.dtype, form.shape, form.strides,
+                      form.device);
+}
+
 BuiltGraph build_graph(const SymbolicGraph& symbolic, const GraphLayout& layout,
-                       std::span<const std::uint32_t> kept, const Tensor& arena) {
-  BuiltGraph built =
-      GraphBuilder(symbolic, layout, static_cast<std::byte*>(arena.data())).build(kept);
-  built.arena = arena;
-  return built;
+                       std::span<const std::uint32_t> kept, std::span<const Tensor> arenas,
+                       bool are_nowhere) {
+  std::vector<std::byte*> memory;
+  for (const Tensor& arena : arenas) memory.push_back(static_cast<std::byte*>(arena.data()));
+  return GraphBuilder(symbolic, layout, std::move(memory), are_nowhere).build(kept);
 }
 
 }  // namespace mote

@@ -4,13 +4,17 @@
 #include "mote/symbolic/compile.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "borrow.h"
 #include "compile/build.h"
 #include "compile/executable.h"
 #include "compile/layout.h"
+#include "device_index.h"
 #include "fail.h"
+#include "mote/runtime/device.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/pass.h"
 #include "mote/symbolic/text.h"
@@ -31,27 +35,57 @@ class Compiler {
   }
 
   std::unique_ptr<CompiledGraph> compile() {
+    check_forms();
     find_asked();
     run_passes();
     find_layout();
     build();
     describe();
-    const StreamSchedule schedule = std::move(layout_.schedule);
-    if (largest_ != nullptr && !*largest_)
-      *largest_ = LargestShapes{std::move(layout_), compiled_->arena};
-    layout_ = {};  // preparing needs memory of its own, and neither this nor the graph
-    graph_ = SymbolicGraph(source_.name(), source_.registry());
-    compiled_->graph.prepare(schedule, {.context = &context_, .streams = options_.streams});
-    compiled_->report.workspace_bytes = compiled_->graph.statistics().workspace_bytes;
+    prepare();
     return std::move(compiled_);
+  }
+
+  /// Does the same, but at addresses where no memory is.
+  CompileReport plan() {
+    check_forms();
+    find_asked();
+    run_passes();
+    layout_ = lay_out(graph_, bound_now_, options_, &context_);
+    for (std::size_t d = 0; d < layout_.plans.size(); ++d)
+      arenas_.push_back(nowhere({DType::u8,
+                                 {static_cast<std::int64_t>(layout_.plans[d].total)},
+                                 {1},
+                                 layout_.blocks.devices[d].device},
+                                d));
+    build(true);
+    describe();
+    prepare();
+    return std::move(compiled_->report);
+  }
+
+  /// Plans the tensors whose shapes are known already, in the order in which nodes were added.
+  CompileReport plan_known() {
+    find_asked();
+    CompileOptions options = options_;
+    options.in_place = false;
+    options.order = EvaluationOrder::program;
+    layout_ = lay_out(graph_, {}, options, &context_);
+    describe();
+    CompileReport& report = compiled_->report;
+    report.order = options.order;
+    std::erase_if(report.blocks, [](const CompiledBlock& block) { return block.bytes == 0; });
+    for (std::uint32_t k = 0; k < source_.symbol_count(); ++k) {
+      const SymbolInfo& info = source_.symbols()[k];
+      if (info.kind == SymbolOrigin::input && !info.removed && !info.has_form)
+        report.unknown.push_back(source_.text(source_.at(k)));
+    }
+    return std::move(report);
   }
 
  private:
   void check_options() const {
     if (options_.streams < 1)
       fail_graph("compile: streams must be at least 1, got " + std::to_string(options_.streams));
-    for (std::uint32_t k = 0; k < source_.symbol_count(); ++k)
-      if (!source_.symbols()[k].removed) source_.form(source_.at(k));
     for (const TensorSymbol symbol : options_.bound) {
       const SymbolInfo& info = source_.info(symbol);
       const SymbolOrigin kind = source_.symbols()[info.root].kind;
@@ -63,6 +97,28 @@ class Compiler {
                    " cannot be a bound output: it is a view of " +
                    source_.text(source_.root(symbol)));
     }
+  }
+
+  /// Checks that all forms are known, and on the host or on devices that plug-ins offer.
+  void check_forms() const {
+    for (std::uint32_t k = 0; k < source_.symbol_count(); ++k) {
+      if (source_.symbols()[k].removed) continue;
+      const TensorForm& form = source_.form(source_.at(k));
+      if (!form.is_on_host() && !Device::of(form.device))
+        fail_graph("compile: " + source_.text(source_.at(k)) + " is " + to_string(form) +
+                       ", on a device that no plug-in that was loaded offers",
+                   MOTE_UNSUPPORTED);
+    }
+  }
+
+  void prepare() {
+    const StreamSchedule schedule = std::move(layout_.schedule);
+    if (largest_ != nullptr && !*largest_)
+      *largest_ = LargestShapes{std::move(layout_), compiled_->arenas};
+    layout_ = {};  // preparing needs memory of its own, and neither this nor the graph
+    graph_ = SymbolicGraph(source_.name(), source_.registry());
+    compiled_->graph.prepare(schedule, {.context = &context_, .streams = options_.streams});
+    compiled_->report.workspace_bytes = compiled_->graph.statistics().workspace_bytes;
   }
 
   /// Lists the symbols that are asked for, by index of the source.
@@ -126,26 +182,41 @@ class Compiler {
       if (auto within =
               lay_out_within((*largest_)->layout, graph_, bound_now_, options_, &context_)) {
         layout_ = std::move(*within);
-        arena_ = (*largest_)->arena;
+        arenas_ = (*largest_)->arenas;
         return;
       }
     layout_ = lay_out(graph_, bound_now_, options_, &context_);
-    const auto bytes = static_cast<std::int64_t>(layout_.plan.total);
-    if (!is_given) {
-      arena_ = Tensor(DType::u8, {bytes});
-    } else {
-      arena_ = (*largest_)->arena;
-      if (bytes > arena_.element_count())
-        fail_graph("compile: " + source_.name() + " needs " + std::to_string(bytes) +
-                       " bytes for these shapes, and " + std::to_string(arena_.element_count()) +
+    if (is_given) return use_largest(**largest_);
+    for (std::size_t d = 0; d < layout_.plans.size(); ++d)
+      arenas_.push_back(allocated(layout_.blocks.devices[d].device, layout_.plans[d].total));
+  }
+
+  static Tensor allocated(DLDevice device, std::uint64_t bytes) {
+    const AxisList shape = {static_cast<std::int64_t>(bytes)};
+    const std::optional<Device> on = Device::of(device);
+    return on ? Tensor(DType::u8, shape, *on) : Tensor(DType::u8, shape);
+  }
+
+  /// Takes the memory of the largest shapes.
+  void use_largest(const LargestShapes& largest) {
+    for (std::size_t d = 0; d < layout_.plans.size(); ++d) {
+      const DLDevice device = layout_.blocks.devices[d].device;
+      const std::uint32_t at = device_index(largest.layout.blocks.devices, device);
+      const auto needed = static_cast<std::int64_t>(layout_.plans[d].total);
+      const std::int64_t there =
+          at < largest.arenas.size() ? largest.arenas[at].element_count() : 0;
+      if (needed > there)
+        fail_graph("compile: " + source_.name() + " needs " + std::to_string(needed) +
+                       " bytes for these shapes, and " + std::to_string(there) +
                        " are planned for the largest ones",
                    MOTE_OUT_OF_MEMORY);
+      arenas_.push_back(at < largest.arenas.size() ? largest.arenas[at] : allocated(device, 0));
     }
   }
 
-  void build() {
-    BuiltGraph built = build_graph(graph_, layout_, now_, arena_);
-    compiled_->arena = built.arena;
+  void build(bool is_plan = false) {
+    BuiltGraph built = build_graph(graph_, layout_, now_, arenas_, is_plan);
+    compiled_->arenas = arenas_;
     compiled_->graph = std::move(built.graph);
     for (std::uint32_t k = 0; k < source_.symbol_count(); ++k)
       if (source_.symbols()[k].kind == SymbolOrigin::input)
@@ -166,18 +237,26 @@ class Compiler {
     report.order = options_.order;
     report.streams = static_cast<int>(layout_.schedule.stream_count());
     report.events = layout_.schedule.events.size();
-    report.arena_bytes = layout_.plan.total;
-    report.lower_bound = layout_.plan.bound;
     report.in_place_pairs = layout_.pairs.size();
     report.has_control = !layout_.controls.empty();
     report.copied_bytes = layout_.copied_bytes;
     describe_nodes();
-    report.blocks.reserve(layout_.blocks.problem.blocks.size());
-    for (std::size_t b = 0; b < layout_.blocks.problem.blocks.size(); ++b) {
-      const MemoryBlock& block = layout_.blocks.problem.blocks[b];
+    for (std::size_t d = 0; d < layout_.plans.size(); ++d) describe_memory(d);
+  }
+
+  void describe_memory(std::size_t device) {
+    CompileReport& report = compiled_->report;
+    const DeviceBlocks& on = layout_.blocks.devices[device];
+    const MemoryPlan& plan = layout_.plans[device];
+    report.arena_bytes += plan.total;
+    report.lower_bound += plan.bound;
+    if (device > 0) report.devices.push_back({on.device, plan.total, plan.bound});
+    report.blocks.reserve(report.blocks.size() + on.problem.blocks.size());
+    for (std::size_t b = 0; b < on.problem.blocks.size(); ++b) {
+      const MemoryBlock& block = on.problem.blocks[b];
       report.separate_bytes += (block.bytes + kAlignment - 1) / kAlignment * kAlignment;
-      report.blocks.push_back({block.name, block.bytes, layout_.plan.offsets[b],
-                               layout_.blocks.first[b], layout_.blocks.last[b]});
+      report.blocks.push_back(
+          {block.name, block.bytes, plan.offsets[b], on.first[b], on.last[b], on.device});
     }
   }
 
@@ -214,7 +293,7 @@ class Compiler {
   std::vector<std::uint32_t> now_;        ///< the symbols that hold their values after the passes
   std::vector<std::uint32_t> bound_now_;  ///< those of bound outputs
   GraphLayout layout_;
-  Tensor arena_;
+  std::vector<Tensor> arenas_;  ///< by device of the layout
 };
 
 }  // namespace
@@ -223,6 +302,16 @@ std::unique_ptr<CompiledGraph> compile_shapes(const SymbolicGraph& graph,
                                               const CompileOptions& options, Context& context,
                                               std::optional<LargestShapes>* largest) {
   return Compiler(graph, options, context, largest).compile();
+}
+
+CompileReport plan_shapes(const SymbolicGraph& graph, const CompileOptions& options,
+                          Context& context) {
+  return Compiler(graph, options, context, nullptr).plan();
+}
+
+CompileReport plan_known_shapes(const SymbolicGraph& graph, const CompileOptions& options,
+                                Context& context) {
+  return Compiler(graph, options, context, nullptr).plan_known();
 }
 
 }  // namespace mote

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compile/layout.h"
+#include "device_index.h"
 #include "mote/symbolic/dependencies.h"
 
 namespace mote {
@@ -86,6 +87,16 @@ class Sources {
   std::uint64_t copied_ = 0;
 };
 
+/// Makes the arenas as large as the graph inside needs them.
+void enlarge(std::vector<InnerArena>& arenas, const GraphLayout& inside) {
+  for (std::size_t d = 0; d < inside.plans.size(); ++d) {
+    const DLDevice device = inside.blocks.devices[d].device;
+    const std::uint32_t at = device_index(arenas, device);
+    if (at == arenas.size()) arenas.push_back({.device = device});
+    arenas[at].bytes = std::max(arenas[at].bytes, inside.plans[d].total);
+  }
+}
+
 std::vector<std::uint32_t> symbols_of(const std::vector<SubLayout::Root>& roots) {
   std::vector<std::uint32_t> symbols;
   for (const SubLayout::Root& root : roots) symbols.push_back(root.symbol);
@@ -116,7 +127,7 @@ class LoopLayout {
     body.layout = std::make_shared<GraphLayout>(
         lay_out_body(body.graph, symbols_of(body.roots), options_, context_));
     layout_.copied_bytes += body.layout->copied_bytes;
-    layout_.arena_bytes = body.layout->plan.total;
+    enlarge(layout_.arenas, *body.layout);
     for (std::size_t r = 0; r < rings_.size(); ++r) add_slots(rings_[r], body.roots[r].slots);
     for (std::uint32_t k = 0; k < count; ++k) layout_.results.push_back(locations(k));
     return std::move(layout_);
@@ -255,7 +266,7 @@ ControlLayout lay_out_branches(const NodeInfo& node, const CompileOptions& optio
         lay_out_body(branch.graph, symbols_of(branch.roots), options, context));
     layout.copied_bytes =
         std::max(layout.copied_bytes, finder.copied_bytes() + branch.layout->copied_bytes);
-    layout.arena_bytes = std::max(layout.arena_bytes, branch.layout->plan.total);
+    enlarge(layout.arenas, *branch.layout);
   }
   return layout;
 }

@@ -53,14 +53,21 @@ struct SubLayout {
   std::vector<Root> roots;
 };
 
+/// The memory of one device that the tensors in a loop or a case..of take while it runs: the most
+/// that one of the graphs needs.
+struct InnerArena {
+  DLDevice device{kDLCPU, 0};
+  std::uint64_t bytes = 0;
+  std::uint32_t block = 0xFFFFFFFF;  ///< of the graph around, among those of the device
+};
+
 struct ControlLayout {
   std::vector<SubLayout> subs;
   std::vector<TensorForm> slots;
   std::vector<ResultLocations> results;  ///< by output; of a loop also where its carried inputs are
-  std::uint64_t arena_bytes = 0;         ///< the most that one of the graphs needs
-  std::uint64_t copied_bytes = 0;        ///< in each iteration, or in the branch with the most
-  std::uint32_t arena_block = 0xFFFFFFFF;
-  std::vector<std::uint32_t> slot_blocks;
+  std::vector<InnerArena> arenas;
+  std::uint64_t copied_bytes = 0;          ///< in each iteration, or in the branch with the most
+  std::vector<std::uint32_t> slot_blocks;  ///< by slot, among those of its device
 };
 
 /// Lays out the graphs of a node, each on one stream.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "device_index.h"
 #include "fail.h"
 #include "mote/base/dlpack.h"
 
@@ -14,6 +15,7 @@ namespace mote {
 namespace {
 
 bool share_memory(const Tensor& a, const Tensor& b) {
+  if (!is_same_device(a.device(), b.device())) return false;
   const std::span<std::byte> x = memory_of(a.dl());
   const std::span<std::byte> y = memory_of(b.dl());
   const std::less<> before;
@@ -96,6 +98,8 @@ Executable::State::State(const SymbolicGraph& graph, const CompileOptions& with,
     compile_for(complete);
   } else if (unknown.empty()) {
     compile_for(graph);
+  } else {
+    known = plan_known_shapes(graph, options, *context);
   }
 }
 
@@ -148,7 +152,8 @@ void Executable::State::bind(TensorSymbol symbol, const Tensor& tensor) {
   const TensorForm* of = bindable_form(symbol.index);
   if (of == nullptr) refuse(symbol.index, " is neither an input nor a bound output");
   const TensorForm form = tensor.form();
-  if (form.dtype != of->dtype)
+  const bool has_device = std::ranges::find(unknown, symbol.index) == unknown.end();
+  if (form.dtype != of->dtype || (has_device && !is_same_device(form.device, of->device)))
     refuse(symbol.index, " must be " + to_string(*of) + ", got " + to_string(form));
   if (tensor.data() == nullptr && tensor.element_count() > 0) refuse(symbol.index, " has no data");
   check_size(symbol.index, form);
@@ -233,6 +238,10 @@ CompiledGraph& Executable::State::compiled() const {
   return *current;
 }
 
+const CompileReport& Executable::State::report() const {
+  return current == nullptr ? known : current->report;
+}
+
 Tensor Executable::State::output(TensorSymbol symbol) const {
   check(symbol);
   const CompiledGraph& of = compiled();
@@ -261,8 +270,20 @@ Tensor Executable::output(TensorSymbol symbol) const { return state().output(sym
 void Executable::cancel() {
   if (CompiledGraph* current = state().current) current->graph.cancel();
 }
-const CompileReport& Executable::report() const { return state().compiled().report; }
+const CompileReport& Executable::report() const { return state().report(); }
 Graph& Executable::graph() { return state().compiled().graph; }
+
+CompileReport plan_graph(const SymbolicGraph& graph, const CompileOptions& options,
+                         Context& context) {
+  for (const auto* asked : {&options.outputs, &options.bound})
+    for (const TensorSymbol symbol : *asked) graph.info(symbol);
+  if (options.largest.empty()) return plan_shapes(graph, options, context);
+  const SymbolicGraph largest = at_largest(graph, options.largest);
+  CompileOptions with = options;
+  with.outputs = symbols_in(largest, options.outputs);
+  with.bound = symbols_in(largest, options.bound);
+  return plan_shapes(largest, with, context);
+}
 
 Executable compile(const SymbolicGraph& graph, const CompileOptions& options, Context& context) {
   return Executable(std::make_unique<Executable::State>(graph, options, context));

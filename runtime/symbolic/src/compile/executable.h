@@ -29,7 +29,7 @@ struct CompiledGraph {
   std::map<std::uint32_t, Bindable> bindable;  ///< by index of the graph that was compiled
   std::vector<std::uint32_t> bound_outputs;
   std::map<std::uint32_t, GraphTensor> outputs;  ///< by index of the graph that was compiled
-  Tensor arena;
+  std::vector<Tensor> arenas;                    ///< one of bytes for each device of the layout
   Graph graph;
   CompileReport report;
 };
@@ -37,7 +37,7 @@ struct CompiledGraph {
 /// The layout and the memory of the largest shapes, which smaller ones use too.
 struct LargestShapes {
   GraphLayout layout;
-  Tensor arena;
+  std::vector<Tensor> arenas;
 };
 
 /// Compiles for the shapes that the graph has. With `largest`, an empty one is filled with the
@@ -46,6 +46,14 @@ struct LargestShapes {
 std::unique_ptr<CompiledGraph> compile_shapes(const SymbolicGraph& graph,
                                               const CompileOptions& options, Context& context,
                                               std::optional<LargestShapes>* largest = nullptr);
+
+/// Returns the report of compiling for the shapes that the graph has, and takes no memory for it.
+CompileReport plan_shapes(const SymbolicGraph& graph, const CompileOptions& options,
+                          Context& context);
+/// Returns what can be said of a graph with inputs whose shapes are not known yet: its nodes as
+/// they were added, and the memory of tensors whose shapes do not depend on these inputs.
+CompileReport plan_known_shapes(const SymbolicGraph& graph, const CompileOptions& options,
+                                Context& context);
 
 struct Executable::State {
   State(const SymbolicGraph& graph, const CompileOptions& with, Context& where);
@@ -60,6 +68,7 @@ struct Executable::State {
   void learn_shapes();
   void change_shapes();
   CompiledGraph& compiled() const;
+  const CompileReport& report() const;
   void run();
   Tensor output(TensorSymbol symbol) const;
 
@@ -77,7 +86,8 @@ struct Executable::State {
   Context* context;
   std::optional<LargestShapes> largest;  ///< if CompileOptions::largest are given
   std::vector<Shapes> shapes;
-  CompiledGraph* current = nullptr;  ///< null until the shapes of all inputs are known
+  CompileReport known;               ///< until the shapes of all inputs are known
+  CompiledGraph* current = nullptr;  ///< null until then
   std::map<std::uint32_t, Tensor> bound;
   bool is_checked = false;      ///< check_bound() has seen what is bound
   bool is_other_shape = false;  ///< an input is bound that does not fit the current shapes

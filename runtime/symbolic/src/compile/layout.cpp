@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compile/same_kernel.h"
+#include "device_index.h"
 #include "mote/memory/check.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/in_place.h"
@@ -35,7 +36,8 @@ class LayoutMaker {
       layout_.controls.emplace(node, std::move(control));
     }
     find_tensors();
-    layout_.plan = plan_memory(layout_.blocks.problem, options_.plan);
+    for (const DeviceBlocks& on : layout_.blocks.devices)
+      layout_.plans.push_back(plan_memory(on.problem, options_.plan));
     return std::move(layout_);
   }
 
@@ -43,12 +45,22 @@ class LayoutMaker {
     if (!largest.controls.empty() || !is_order(largest.order)) return std::nullopt;
     layout_.order = largest.order;
     find_tensors();
-    layout_.plan = largest.plan;
-    if (check_memory_plan(layout_.blocks.problem, layout_.plan)) return std::nullopt;
-    return std::move(layout_);
+    layout_.plans = largest.plans;
+    return fits(largest.blocks.devices) ? std::optional(std::move(layout_)) : std::nullopt;
   }
 
  private:
+  /// True if the plans, which are those of the blocks `of`, are plans of the layout's blocks too.
+  bool fits(const std::vector<DeviceBlocks>& of) const {
+    const std::vector<DeviceBlocks>& own = layout_.blocks.devices;
+    if (own.size() != of.size()) return false;
+    for (std::size_t d = 0; d < own.size(); ++d)
+      if (!is_same_device(own[d].device, of[d].device) ||
+          check_memory_plan(own[d].problem, layout_.plans[d]))
+        return false;
+    return true;
+  }
+
   /// True if these are all nodes of the graph, each after those that it depends on.
   bool is_order(std::span<const std::uint32_t> order) const {
     std::vector<bool> is_done(graph_.node_count());
@@ -125,6 +137,12 @@ class LayoutMaker {
 };
 
 }  // namespace
+
+std::uint64_t planned_bytes(const GraphLayout& layout) {
+  std::uint64_t bytes = 0;
+  for (const MemoryPlan& plan : layout.plans) bytes += plan.total;
+  return bytes;
+}
 
 GraphLayout lay_out(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
                     const CompileOptions& options, Context* context) {

@@ -26,8 +26,11 @@ struct GraphLayout {
   std::map<std::uint32_t, ControlLayout> controls;  ///< by node
   std::uint64_t copied_bytes = 0;  ///< that loops copy in each iteration, and branches
   Blocks blocks;
-  MemoryPlan plan;
+  std::vector<MemoryPlan> plans;  ///< by device, in the order of Blocks::devices
 };
+
+/// The bytes of all devices.
+std::uint64_t planned_bytes(const GraphLayout& layout);
 
 /// Lays out the graph, whose outputs are kept after a run. `bound` are outputs in the caller's
 /// memory. It reads these options: streams, in_place, order, memory, poison and plan. Kernels are

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <utility>
 
+#include "device_index.h"
 #include "mote/memory/picture.h"
 #include "mote/symbolic/compile.h"
 
@@ -17,6 +18,25 @@ double ratio(std::size_t a, std::size_t b) {
 
 std::string counted(std::size_t count, const char* what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string device_text(DLDevice device) {
+  return "@" + std::to_string(static_cast<int>(device.device_type)) + ":" +
+         std::to_string(device.device_id);
+}
+
+bool is_host(DLDevice device) { return device.device_type == kDLCPU; }
+
+/// Returns where the device's memory begins in a picture, which has that of the host at the bottom
+/// and those of devices above it.
+std::size_t first_byte(const CompileReport& report, DLDevice device) {
+  if (is_host(device)) return 0;
+  std::size_t first = report.arena_bytes;
+  for (std::size_t d = report.devices.size(); d-- > 0;) {
+    first -= report.devices[d].arena_bytes;
+    if (is_same_device(report.devices[d].device, device)) break;
+  }
+  return first;
 }
 
 }  // namespace
@@ -45,6 +65,12 @@ std::string to_text(const CompileReport& report) {
        << ratio(report.arena_bytes, report.lower_bound) << " of the lower bound "
        << report.lower_bound << "; " << report.separate_bytes << " without sharing; "
        << report.in_place_pairs << " in place; workspace " << report.workspace_bytes << "\n";
+  for (const CompiledDevice& on : report.devices)
+    text << "    on " << device_text(on.device) << " " << on.arena_bytes << " bytes, "
+         << ratio(on.arena_bytes, on.lower_bound) << " of the lower bound " << on.lower_bound
+         << "\n";
+  for (const std::string& input : report.unknown)
+    text << "  the shape of " << input << " is not known yet: what depends on it is not planned\n";
   if (report.has_control)
     text << "  copied between iterations and out of branches: " << report.copied_bytes
          << " bytes\n";
@@ -57,8 +83,9 @@ std::string to_text(const CompileReport& report) {
     text << "\n";
   }
   for (const CompiledBlock& block : report.blocks)
-    text << "  bytes " << block.offset << ".." << block.offset + block.bytes << ", nodes "
-         << block.first << ".." << block.last << ": " << block.name << "\n";
+    text << "  bytes " << (is_host(block.device) ? "" : device_text(block.device) + " ")
+         << block.offset << ".." << block.offset + block.bytes << ", nodes " << block.first << ".."
+         << block.last << ": " << block.name << "\n";
   return std::move(text).str();
 }
 
@@ -67,10 +94,11 @@ std::string to_svg(const CompileReport& report) {
   MemoryPlan plan;
   std::vector<Lifetime> lifetimes;
   for (const CompiledBlock& block : report.blocks) {
-    problem.blocks.push_back({block.bytes, kAlignment, block.name});
+    const std::string where = is_host(block.device) ? "" : " " + device_text(block.device);
+    problem.blocks.push_back({block.bytes, kAlignment, block.name + where});
     lifetimes.push_back(
         {static_cast<std::int64_t>(block.first), static_cast<std::int64_t>(block.last) + 1});
-    plan.offsets.push_back(block.offset);
+    plan.offsets.push_back(first_byte(report, block.device) + block.offset);
   }
   problem.interference = Interference::of_lifetimes(std::move(lifetimes));
   plan.total = report.arena_bytes;
@@ -86,23 +114,32 @@ std::string to_json(const CompileReport& report) {
                      {"waits", node.waits},
                      {"in_place", node.in_place}});
   nlohmann::json blocks = nlohmann::json::array();
-  for (const CompiledBlock& block : report.blocks)
+  for (const CompiledBlock& block : report.blocks) {
     blocks.push_back({{"name", block.name},
                       {"bytes", block.bytes},
                       {"offset", block.offset},
                       {"first", block.first},
                       {"last", block.last}});
+    if (!is_host(block.device)) blocks.back()["device"] = device_text(block.device);
+  }
+  nlohmann::json devices = nlohmann::json::array();
+  for (const CompiledDevice& on : report.devices)
+    devices.push_back({{"device", device_text(on.device)},
+                       {"arena_bytes", on.arena_bytes},
+                       {"lower_bound", on.lower_bound}});
   const nlohmann::json all = {{"graph", report.graph},
                               {"order", name(report.order)},
                               {"streams", report.streams},
                               {"events", report.events},
                               {"passes", report.passes},
+                              {"unknown", report.unknown},
                               {"arena_bytes", report.arena_bytes},
                               {"lower_bound", report.lower_bound},
                               {"separate_bytes", report.separate_bytes},
                               {"workspace_bytes", report.workspace_bytes},
                               {"in_place_pairs", report.in_place_pairs},
                               {"copied_bytes", report.copied_bytes},
+                              {"devices", devices},
                               {"nodes", nodes},
                               {"blocks", blocks}};
   return all.dump(2);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compile/steps.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "device_index.h"
 #include "mote/symbolic/dependencies.h"
 
 namespace mote {
@@ -46,6 +48,7 @@ class StepMaker {
   Steps make() {
     find_always_zero();
     for (const std::uint32_t node : order_) add(node);
+    if (others_.empty()) steps_.problem.devices.clear();
     return std::move(steps_);
   }
 
@@ -95,7 +98,32 @@ class StepMaker {
                                        needed.end());
     steps_.problem.begin.push_back(steps_.problem.predecessors.size());
     steps_.problem.order.push_back(static_cast<std::uint32_t>(steps_.steps.size()));
+    steps_.problem.devices.push_back(device_of(step));
     steps_.steps.push_back(step);
+  }
+
+  /// Returns the number of the device that the step's work is given to: that of its first tensor
+  /// that is not on the host. Functions, poison, loops and branches run on the host.
+  std::uint16_t device_of(const Step& step) {
+    if (step.kind == StepKind::poison) return 0;
+    const NodeKind kind =
+        step.kind == StepKind::node ? graph_.nodes()[step.index].kind : NodeKind::fill;
+    if (kind == NodeKind::function || kind == NodeKind::control) return 0;
+    for (const auto symbols : {inputs_of(graph_, step), outputs_of(graph_, step)})
+      for (const std::uint32_t symbol : symbols) {
+        if (symbol == kNoIndex) continue;
+        const TensorForm& form = graph_.symbols()[symbol].form;
+        if (!form.is_on_host()) return number_of(form.device);
+      }
+    return 0;
+  }
+
+  std::uint16_t number_of(DLDevice device) {
+    const auto found = std::ranges::find_if(
+        others_, [&](DLDevice other) { return is_same_device(other, device); });
+    const auto number = static_cast<std::uint16_t>(found - others_.begin() + 1);
+    if (found == others_.end()) others_.push_back(device);
+    return number;
   }
 
   const SymbolicGraph& graph_;
@@ -105,6 +133,7 @@ class StepMaker {
   IndexLists written_;
   std::vector<std::uint32_t> fill_;
   std::vector<std::uint32_t> needed_;  ///< of the node that is added; it keeps its room
+  std::vector<DLDevice> others_;       ///< the devices beside the host
   Steps steps_;
 };
 

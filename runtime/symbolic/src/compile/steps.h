@@ -23,7 +23,8 @@ struct Step {
 struct Steps {
   std::vector<Step> steps;              ///< each after all that it depends on
   std::vector<std::uint32_t> position;  ///< by node: its step; kNoIndex if removed
-  ScheduleProblem problem;              ///< the steps' predecessors
+  /// The steps' predecessors, and their devices, if one is not the host: 0 is the host.
+  ScheduleProblem problem;
   /// The roots of kind zeros that no node writes: they are zero once and for all.
   std::vector<std::uint32_t> always_zero;
 };

@@ -74,17 +74,25 @@ struct CompiledNode {
 struct CompiledBlock {
   std::string name;  ///< the symbol's, and those of symbols that share it in place
   std::size_t bytes = 0;
-  std::size_t offset = 0;
-  std::size_t first = 0;  ///< the position of the node that writes it first
+  std::size_t offset = 0;  ///< in the memory of its device
+  std::size_t first = 0;   ///< the position of the node that writes it first
   std::size_t last =
       0;  ///< the position of the last node that reads it; one beyond the nodes for an output
+  DLDevice device{kDLCPU, 0};
+};
+
+/// The planned memory of a device.
+struct CompiledDevice {
+  DLDevice device{kDLCPU, 0};
+  std::size_t arena_bytes = 0;
+  std::size_t lower_bound = 0;
 };
 
 struct CompileReport {
   std::string graph;
   std::vector<CompiledNode> nodes;  ///< in their order
   std::vector<CompiledBlock> blocks;
-  std::size_t arena_bytes = 0;
+  std::size_t arena_bytes = 0;     ///< of the host and all devices
   std::size_t lower_bound = 0;     ///< the most bytes that are needed at once
   std::size_t separate_bytes = 0;  ///< the sum of all blocks, each aligned
   std::size_t workspace_bytes = 0;
@@ -96,7 +104,11 @@ struct CompileReport {
   /// is carried over is a part of a tensor, or what an inner loop or branch gives.
   std::size_t copied_bytes = 0;
   EvaluationOrder order = EvaluationOrder::program;
-  std::vector<std::string> passes;  ///< "merge: 3 nodes removed"
+  std::vector<std::string> passes;           ///< "merge: 3 nodes removed"
+  std::vector<CompiledDevice> devices = {};  ///< those beside the host
+  /// The inputs whose shapes are not known yet. If there are some, passes have not run, the order
+  /// is that of the program, and blocks and bytes are those of tensors that do not depend on them.
+  std::vector<std::string> unknown = {};
 };
 std::string to_text(const CompileReport& report);
 std::string to_json(const CompileReport& report);
@@ -128,9 +140,10 @@ class Executable {
   void cancel();
 
   /// Returns what was done for the shapes of the last run, or for the largest ones, or the graph's,
-  /// if there was none. Throws StatusError where no shapes are known yet; so does graph().
+  /// if there was none. Where some are not known yet it says which, and what is planned already.
   const CompileReport& report() const;
-  /// Returns the concrete graph of these shapes, for its picture, its trace and to tune it.
+  /// Returns the concrete graph of these shapes, for its picture, its trace and to tune it. Throws
+  /// StatusError where some are not known yet.
   Graph& graph();
 
   struct State;  ///< for functions of this library
@@ -142,10 +155,16 @@ class Executable {
   std::unique_ptr<State> state_;
 };
 
+/// Returns the report that compile() with these options would give, to the byte, and takes none of
+/// the memory. Throws what compile() would throw, and StatusError if a shape is not known.
+CompileReport plan_graph(const SymbolicGraph& graph, const CompileOptions& options,
+                         Context& context);
+
 /// Compiles the graph, which stays as it is and may be discarded. Handles of it name what they
-/// named in it. The context must outlive the result. Throws StatusError for outputs of another
-/// graph, for nodes that no kernel takes, for largest forms that do not fit the graph, and if there
-/// is no memory.
+/// named in it. Tensors of a device lie in memory of that device; copies (SymbolicGraph::convert())
+/// are all that moves elements from one to another. The context must outlive the result. Throws
+/// StatusError for outputs of another graph, for nodes that no kernel takes, for a device that no
+/// plug-in offers, for largest forms that do not fit the graph, and if there is no memory.
 Executable compile(const SymbolicGraph& graph, const CompileOptions& options, Context& context);
 
 }  // namespace mote
