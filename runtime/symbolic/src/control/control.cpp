@@ -242,6 +242,27 @@ NodeSymbol SymbolicGraph::add_control_like(const NodeInfo& node,
   return add_control(std::move(made));
 }
 
+std::vector<TensorSymbol> SymbolicGraph::grow_control(NodeSymbol node,
+                                                      std::shared_ptr<const ControlInfo> control,
+                                                      std::span<const TensorSymbol> inputs) {
+  NodeInfo changed = nodes_[checked(node)];
+  changed.control = std::move(control);
+  changed.inputs = checked_inputs(inputs);
+  check_control(*this, changed);
+  const SymbolicGraph& body = changed.control->graphs[0];
+  std::vector<TensorSymbol> made;
+  while (changed.outputs.size() < result_count(*changed.control)) {
+    SymbolInfo output;
+    output.form = body.symbols()[body.output_indices()[changed.outputs.size()]].form;
+    output.producer = node.index;
+    changed.outputs.push_back(new_symbol(std::move(output)));
+    made.push_back(at(changed.outputs.back()));
+  }
+  nodes_[node.index] = std::move(changed);
+  ++version_;
+  return made;
+}
+
 void SymbolicGraph::set_control(NodeSymbol node, std::shared_ptr<const ControlInfo> control) {
   NodeInfo changed = nodes_[checked(node)];
   changed.control = control;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gradient of one node. Sums and conversions pass gradients on as they are; other ops have a
 // kernel, or a rule; reals of 16 bits that have neither are computed with as f32.
+#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -128,6 +129,12 @@ Way find_way(GraphBuilder& builder, const GradientCall& call, DType dtype) {
 
 NodeFlow flow_of(GraphBuilder& builder, const NodeInfo& node) {
   if (node.removed || node.kind == NodeKind::fill) return {};
+  constexpr std::size_t kMost = 64;  // of a TensorMask
+  if (node.kind == NodeKind::function && std::max(node.inputs.size(), node.outputs.size()) > kMost)
+    fail_graph("gradient: the function " + node.function->name + " has " +
+                   std::to_string(std::max(node.inputs.size(), node.outputs.size())) +
+                   " inputs or outputs, expected at most " + std::to_string(kMost),
+               MOTE_UNSUPPORTED);
   NodeFlow flow{~TensorMask{0}, ~TensorMask{0}};
   if (node.kind == NodeKind::command) {
     const OpFacts& facts = builder.ops().facts(*node.command);

@@ -41,6 +41,14 @@ std::size_t input_count(const ControlInfo& control, std::size_t k);
 /// The number of tensors that a loop carries over, or that a case..of gives.
 std::size_t result_count(const ControlInfo& control);
 
+/// The bytes that loops keep for their gradients in this process, in all runs under way.
+struct TapeBytes {
+  std::int64_t now = 0;
+  std::int64_t most = 0;  ///< since the program began, or reset_tape_bytes()
+};
+TapeBytes tape_bytes();
+void reset_tape_bytes();
+
 /// The most graphs that may be inside each other.
 inline constexpr int kMaxNesting = 200;
 /// Returns how many graphs are inside each other: 1 if it has no loop and no branch.

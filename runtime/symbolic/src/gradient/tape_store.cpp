@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gradient/tape_store.h"
+
+#include <atomic>
+#include <unordered_map>
+#include <utility>
+
+#include "fail.h"
+#include "mote/graph/control.h"
+#include "mote/runtime/command.h"
+#include "mote/symbolic/control.h"
+
+namespace mote {
+namespace {
+
+std::atomic<std::int64_t> bytes_now{0};
+std::atomic<std::int64_t> bytes_most{0};
+
+void count_bytes(std::int64_t change) {
+  const std::int64_t now = bytes_now += change;
+  std::int64_t most = bytes_most.load();
+  while (most < now && !bytes_most.compare_exchange_weak(most, now)) {
+  }
+}
+
+std::int64_t bytes_of(const Tensor& tensor) {
+  return tensor.element_count() * static_cast<std::int64_t>(size_of(tensor.dtype()));
+}
+
+/// The stores of the runs under way.
+struct Stores {
+  std::mutex mutex;
+  std::unordered_map<std::uint64_t, std::shared_ptr<TapeStore>> by_owner;
+};
+Stores& stores() {
+  static Stores all;
+  return all;
+}
+
+}  // namespace
+
+TapeBytes tape_bytes() { return {bytes_now.load(), bytes_most.load()}; }
+void reset_tape_bytes() { bytes_most = bytes_now.load(); }
+
+std::shared_ptr<TapeStore> TapeStore::of_run() {
+  Stores& all = stores();
+  const std::uint64_t owner = loop_owner();
+  const std::lock_guard lock(all.mutex);
+  std::shared_ptr<TapeStore>& store = all.by_owner[owner];
+  if (store == nullptr) {
+    store = std::make_shared<TapeStore>();
+    at_end_of(owner, [owner] {
+      Stores& known = stores();
+      const std::lock_guard again(known.mutex);
+      known.by_owner.erase(owner);
+    });
+  }
+  return store;
+}
+
+TapeStore::~TapeStore() { count_bytes(-bytes_); }
+
+Tensor TapeStore::kept(const Tensor& value) {
+  Tensor own = clone(value);
+  bytes_ += bytes_of(own);
+  count_bytes(bytes_of(own));
+  return own;
+}
+
+void TapeStore::free(Values& values) {
+  for (const Tensor& tensor : values.tensors) {
+    if (tensor.data() == nullptr) continue;
+    bytes_ -= bytes_of(tensor);
+    count_bytes(-bytes_of(tensor));
+  }
+  values.tensors.clear();
+}
+
+TapeStore::List& TapeStore::list_at(double token) {
+  const auto index = static_cast<std::size_t>(token);
+  if (index < 1 || index > lists_.size())
+    fail_graph("tape: expected a token of 1 to " + std::to_string(lists_.size()) + ", got " +
+                   std::to_string(token),
+               MOTE_FAILED);
+  return lists_[index - 1];
+}
+
+TapeStore::Entry& TapeStore::entry_at(double token, std::int64_t position,
+                                      const std::string& path) {
+  List& list = list_at(token);
+  if (position < 0 || static_cast<std::size_t>(position) >= list.size())
+    fail_graph("tape: expected an entry of 0 to " + std::to_string(list.size()) + " - 1, got " +
+                   std::to_string(position),
+               MOTE_FAILED);
+  Entry& entry = list[static_cast<std::size_t>(position)];
+  if (path == kValuesPath && !entry.by_path.contains(path))
+    fail_graph("tape: entry " + std::to_string(position) + " was read before and is freed",
+               MOTE_FAILED);
+  return entry;
+}
+
+double TapeStore::push(double token, std::span<const Tensor> values) {
+  const std::lock_guard lock(mutex_);
+  if (token == 0) {
+    lists_.emplace_back();
+    token = static_cast<double>(lists_.size());
+  }
+  Entry entry;
+  Values& pushed = entry.by_path[kValuesPath];
+  for (const Tensor& value : values) pushed.tensors.push_back(kept(value));
+  list_at(token).push_back(std::move(entry));
+  return token;
+}
+
+std::int64_t TapeStore::count(double token) {
+  const std::lock_guard lock(mutex_);
+  return token == 0 ? 0 : static_cast<std::int64_t>(list_at(token).size());
+}
+
+void TapeStore::get(double token, std::int64_t position, const std::string& path, int readers,
+                    std::span<const std::uint32_t> values, std::span<const Tensor> outputs) {
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entry_at(token, position, path);
+  Values& of_path = entry.by_path[path];
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const bool is_there =
+        values[k] < of_path.tensors.size() && of_path.tensors[values[k]].data() != nullptr;
+    if (is_there)
+      copy(of_path.tensors[values[k]], outputs[k]);
+    else
+      fill(outputs[k], 0);
+  }
+  if (++of_path.reads < readers) return;
+  free(of_path);
+  entry.by_path.erase(path);
+}
+
+void TapeStore::add(double token, std::int64_t position, const std::string& path,
+                    std::span<const std::uint32_t> values, std::span<const Tensor> terms) {
+  static const Command sum("add");
+  const std::lock_guard lock(mutex_);
+  Values& of_path = entry_at(token, position, path).by_path[path];
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    if (of_path.tensors.size() <= values[k]) of_path.tensors.resize(values[k] + 1);
+    Tensor& total = of_path.tensors[values[k]];
+    if (total.data() == nullptr)
+      total = kept(terms[k]);
+    else
+      run(sum, {&total, &terms[k]}, {&total});
+  }
+}
+
+}  // namespace mote
