@@ -55,11 +55,8 @@ class LayerMaker {
 
   /// Adds the loop. It carries the states and y, of which each iteration writes one step.
   Made make(const Given& given) {
-    const TensorForm& state = graph_.form(given.states[0]);
-    TensorForm of_y(state.dtype, {graph_.form(given.x).shape[0], state.shape[0], state.shape[1]});
-    of_y.device = state.device;
     SymbolList inputs = given.states;
-    inputs.push_back(graph_.zeros(of_y));
+    inputs.push_back(zero_steps(graph_, given.x, given.weights.b));
     inputs.insert(inputs.end(), {given.x, given.weights.w, given.weights.r, given.weights.b});
     inputs.push_back(count_steps(graph_, given.x));
     if (options_.lengths) inputs.push_back(options_.lengths);
@@ -134,7 +131,7 @@ class SequenceMaker {
     for (std::size_t k = 0; k < weights.size(); k += directions()) {
       SymbolList ways;
       for (std::size_t d = 0; d < directions(); ++d) ways.push_back(add(x, weights, k + d, result));
-      x = ways.size() == 1 ? ways[0] : side_by_side(ways);
+      x = ways.size() == 1 ? ways[0] : graph_.add("concat axis=2", {ways[0], ways[1]});
     }
     result.y = x;
     return result;
@@ -192,9 +189,10 @@ class SequenceMaker {
     return width;
   }
 
+  /// Returns state k, which is 0 if none are given.
   TensorSymbol state(const SymbolList& given, std::size_t k, std::int64_t width,
-                     const std::string& what) {
-    if (given.empty()) return graph_.zeros({dtype_, {rows_, width}});
+                     const std::string& what, TensorSymbol x, TensorSymbol b) {
+    if (given.empty()) return zero_state(graph_, x, b);
     check(given[k], what, dtype_, {rows_, width});
     const TensorForm form(dtype_, {rows_, width});
     return graph_.form(given[k]).is_row_major() ? given[k] : graph_.convert(given[k], form);
@@ -206,8 +204,8 @@ class SequenceMaker {
     const std::string where = "weights " + std::to_string(k) + ", ";
     const std::int64_t width = checked_width(weights[k], graph_.form(x).shape[2], where);
     const std::string of = " " + std::to_string(k);
-    SymbolList states = {state(options_.h, k, width, "h" + of)};
-    if (is_lstm_) states.push_back(state(options_.c, k, width, "c" + of));
+    SymbolList states = {state(options_.h, k, width, "h" + of, x, weights[k].b)};
+    if (is_lstm_) states.push_back(state(options_.c, k, width, "c" + of, x, weights[k].b));
     const bool is_backwards = options_.direction == Direction::backwards || k % directions() == 1;
     const LayerMaker::Made made = LayerMaker(graph_, kind_, options_)
                                       .make({.x = x,
@@ -217,16 +215,6 @@ class SequenceMaker {
     result.h.push_back(made.states[0]);
     if (is_lstm_) result.c.push_back(made.states[1]);
     return made.y;
-  }
-
-  /// Returns [T, N, H] and [T, N, H] as [T, N, 2H].
-  TensorSymbol side_by_side(const SymbolList& ways) {
-    const TensorForm& one = graph_.form(ways[0]);
-    const std::int64_t width = one.shape[2];
-    const TensorSymbol both = graph_.tensor({one.dtype, {one.shape[0], one.shape[1], 2 * width}});
-    for (std::size_t d = 0; d < ways.size(); ++d)
-      graph_.copy(ways[d], graph_.slice(both, 2, static_cast<std::int64_t>(d) * width, width));
-    return both;
   }
 
   SymbolicGraph& graph_;

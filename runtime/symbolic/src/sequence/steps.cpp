@@ -18,6 +18,8 @@ using Tensors = std::span<const Tensor>;
 using Forms = std::span<const TensorForm>;
 
 constexpr const char* kCount = "step count";
+constexpr const char* kZeroState = "step zero state";
+constexpr const char* kZeros = "step zeros";
 constexpr const char* kTake = "step take";
 constexpr const char* kPut = "step put";
 constexpr const char* kAdd = "step add";
@@ -69,6 +71,21 @@ NamedFunction count_function() {
           .run = [](Tensors in, Tensors out) { out[0].set({}, in[0].shape()[0]); },
           .gradient = [](SymbolicGraph&, const FunctionCall&) { return Symbols(); },
           .shapes = [](Forms) { return std::vector<AxisList>{AxisList{}}; }};
+}
+
+/// Of x and b: [N, H], or with steps [T, N, H].
+AxisList zero_shape(Forms in, bool with_steps) {
+  AxisList shape;
+  for (int axis = with_steps ? 0 : 1; axis < 2; ++axis) shape.push_back(in[0].shape[axis]);
+  shape.push_back(in[1].shape[in[1].shape.size() - 1]);
+  return shape;
+}
+
+NamedFunction zeros_function(bool with_steps) {
+  return {.name = with_steps ? kZeros : kZeroState,
+          .run = [](Tensors, Tensors out) { fill(out[0], 0); },
+          .gradient = [](SymbolicGraph&, const FunctionCall&) { return Symbols(); },
+          .shapes = [with_steps](Forms in) { return std::vector{zero_shape(in, with_steps)}; }};
 }
 
 NamedFunction take_function() {
@@ -176,6 +193,25 @@ TensorSymbol count_steps(SymbolicGraph& graph, TensorSymbol x) {
   return call(graph, kCount, {x}, {DType::i64, {}});
 }
 
+namespace {
+
+TensorSymbol zeros_for(SymbolicGraph& graph, TensorSymbol x, TensorSymbol b, bool with_steps) {
+  const std::array<TensorForm, 2> forms = {graph.form(x), graph.form(b)};
+  TensorForm form(forms[0].dtype, zero_shape(forms, with_steps));
+  form.device = forms[0].device;
+  return call(graph, with_steps ? kZeros : kZeroState, {x, b}, form);
+}
+
+}  // namespace
+
+TensorSymbol zero_state(SymbolicGraph& graph, TensorSymbol x, TensorSymbol b) {
+  return zeros_for(graph, x, b, false);
+}
+
+TensorSymbol zero_steps(SymbolicGraph& graph, TensorSymbol x, TensorSymbol b) {
+  return zeros_for(graph, x, b, true);
+}
+
 TensorSymbol take_step(SymbolicGraph& graph, TensorSymbol x, TensorSymbol t) {
   check_steps(graph, kTake, x, {}, t);
   return call(graph, kTake, {x, t}, step_form(graph.form(x)));
@@ -206,6 +242,7 @@ bool takes_step(const NamedFunction& function) {
 
 std::optional<NamedFunction> step_function(std::string_view name) {
   if (name == kCount) return count_function();
+  if (name == kZeroState || name == kZeros) return zeros_function(name == kZeros);
   if (name == kTake) return take_function();
   if (name == kPut) return put_function();
   if (name == kAdd) return add_function();

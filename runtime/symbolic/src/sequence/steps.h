@@ -13,6 +13,9 @@ namespace mote {
 
 /// n = T, an i64[].
 TensorSymbol count_steps(SymbolicGraph& graph, TensorSymbol x);
+/// Zeros [N, H], and [T, N, H], for x [T, N, C] and b [H] or [g, H].
+TensorSymbol zero_state(SymbolicGraph& graph, TensorSymbol x, TensorSymbol b);
+TensorSymbol zero_steps(SymbolicGraph& graph, TensorSymbol x, TensorSymbol b);
 /// y = x[t].
 TensorSymbol take_step(SymbolicGraph& graph, TensorSymbol x, TensorSymbol t);
 /// z = y, but z[t] = v.
