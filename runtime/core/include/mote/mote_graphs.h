@@ -96,6 +96,10 @@ typedef struct mote_while_options {
   int32_t has_counter; /* the body's last input is an i64[]: the number of the iteration, from 0 */
   int32_t has_limit;
   int64_t limit; /* of iterations, if has_limit; one more is an error */
+  /* What is kept for the gradient. 0: of each iteration what the gradient reads. -1: what some
+   * iterations begin with, about the square root of their number; n: of at most n of them. Those
+   * between are computed again. */
+  int64_t checkpoints;
 } mote_while_options;
 MOTE_API mote_status mote_symbolic_add_while(mote_symbolic* graph, const mote_symbolic* body,
                                              const mote_symbol* inputs, size_t input_count,
@@ -130,6 +134,7 @@ typedef struct mote_sequence_options {
   mote_symbol lengths;  /* i64[N]: the number of steps of each row; MOTE_NO_SYMBOL: T */
   const mote_symbol* h; /* the states [N, H] at the beginning, for each of the weights; NULL: 0 */
   const mote_symbol* c; /* likewise, of an LSTM */
+  int64_t checkpoints;  /* of each loop, as in mote_while_options */
 } mote_sequence_options;
 /* Adds a recurrent network over x [T, N, C] as a loop for each of the weights: those of each layer,
  * with both ways forwards first. y gets [T, N, H], or [T, N, 2H] with both ways. `h` and `c` get the

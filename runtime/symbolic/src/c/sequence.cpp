@@ -30,6 +30,7 @@ mote_status mote_symbolic_sequence(mote_symbolic* graph, int32_t cell, mote_symb
       with.direction =
           checked_enum<Direction>(known.direction, MOTE_BOTH_WAYS, "there is no such direction");
       with.lengths = symbol_of(known.lengths);
+      with.checkpoints = known.checkpoints;
       if (known.h != nullptr) with.h = symbols_of(known.h, weight_count, "h");
       if (known.c != nullptr) with.c = symbols_of(known.c, weight_count, "c");
     }

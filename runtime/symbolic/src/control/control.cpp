@@ -89,6 +89,10 @@ void check_loop(const ControlInfo& control) {
                std::to_string(inputs.size()) + " inputs");
   for (std::size_t k = 0; k < carried; ++k)
     check_same(body, outputs[k], body, inputs[k], what + " carries over what has another form");
+  if (control.checkpoints < kKeepSquareRoot)
+    fail_graph("the checkpoints of a while must be at least 1, or " + std::to_string(kKeepEach) +
+               " or " + std::to_string(kKeepSquareRoot) + ", got " +
+               std::to_string(control.checkpoints));
   if (control.limit < 0)
     fail_graph("the limit of a while must be at least 0, got " + std::to_string(control.limit));
 }
@@ -190,6 +194,7 @@ NodeSymbol SymbolicGraph::add_while(SymbolicGraph body, std::span<const TensorSy
   control->graphs.push_back(std::move(body));
   control->has_counter = options.has_counter;
   control->limit = options.limit;
+  control->checkpoints = options.checkpoints;
   if (control->graphs[0].output_indices().empty()) check_loop(*control);
   node.control = std::move(control);
   return add_control(std::move(node));

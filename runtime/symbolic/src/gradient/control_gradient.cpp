@@ -14,6 +14,7 @@
 #include "control/splice.h"
 #include "fail.h"
 #include "gradient/body_gradient.h"
+#include "gradient/checkpointed_loop.h"
 #include "gradient/plain.h"
 #include "gradient/tape.h"
 #include "mote/symbolic/control.h"
@@ -104,8 +105,9 @@ std::vector<TensorSymbol> branches_gradient(SymbolicGraph& graph, const NodeInfo
 
 // ---- while
 
-/// Makes the loop keep what the way back reads. Returns the token of its tape at its end.
-TensorSymbol record(SymbolicGraph& graph, std::uint32_t index, const BodyGradient& way) {
+/// Makes the loop keep what its way back needs. Returns the token of its tape at its end.
+template <typename Loop>
+TensorSymbol record(SymbolicGraph& graph, std::uint32_t index, const Loop& way) {
   const NodeSymbol loop = graph.node_at(index);
   if (way.token()) {
     graph.set_control(loop, way.recorded());
@@ -121,17 +123,19 @@ TensorSymbol record(SymbolicGraph& graph, std::uint32_t index, const BodyGradien
   return graph.grow_control(loop, way.recorded(), inputs).back();
 }
 
-std::vector<TensorSymbol> loop_gradient(SymbolicGraph& graph, std::uint32_t index,
-                                        const GradientCall& call) {
-  const std::shared_ptr<const ControlInfo> control = graph.nodes()[index].control;
-  const BodyGradient way(*control, call.given, call.wanted);
+/// Adds the way back, whose sums begin with these; none: with 0.
+template <typename Loop>
+std::vector<TensorSymbol> add_back(SymbolicGraph& graph, std::uint32_t index,
+                                   const GradientCall& call, const Loop& way,
+                                   std::span<const TensorSymbol> sums) {
   const TensorSymbol token = record(graph, index, way);
   std::vector<TensorSymbol> inputs;
   for (const std::size_t k : way.real())
     inputs.push_back(call.gradients[k] ? as_plain(graph, call.gradients[k])
                                        : graph.zeros(plain(graph.form(call.inputs[k]))));
-  for (const std::size_t k : way.added())
-    inputs.push_back(graph.zeros(plain(graph.form(call.inputs[k]))));
+  for (std::size_t k = 0; k < way.added().size(); ++k)
+    inputs.push_back(sums.empty() ? graph.zeros(plain(graph.form(call.inputs[way.added()[k]])))
+                                  : sums[k]);
   const TensorSymbol count = graph.tensor({DType::i64, {}});
   graph.call(tape_count(way.tape()), std::vector{token}, std::vector{count});
   inputs.insert(inputs.end(), {count, token});
@@ -147,18 +151,42 @@ std::vector<TensorSymbol> loop_gradient(SymbolicGraph& graph, std::uint32_t inde
   return gradients;
 }
 
+/// Returns the reason why a loop with checkpoints has no gradient; empty if it may have one.
+std::string why_not_checkpointed(const ControlInfo& control, const GradientCall& call) {
+  if (control.checkpoints == kKeepEach) return "";
+  const std::optional<std::size_t> token = CheckpointedLoop(control, call.wanted).token();
+  if (!token || !is_in(call.given, *token)) return "";
+  return "it is a loop with checkpoints, whose gradient has none itself "
+         "(WhileOptions::checkpoints)";
+}
+
 }  // namespace
+
+std::vector<TensorSymbol> loop_gradient(SymbolicGraph& graph, std::uint32_t index,
+                                        const GradientCall& call,
+                                        std::span<const TensorSymbol> sums) {
+  const std::shared_ptr<const ControlInfo> control = graph.nodes()[index].control;
+  if (control->checkpoints == kKeepEach)
+    return add_back(graph, index, call, BodyGradient(*control, call.given, call.wanted), sums);
+  return add_back(graph, index, call, CheckpointedLoop(*control, call.wanted), sums);
+}
 
 std::string why_no_control_gradient(GraphBuilder& builder, const NodeInfo& node,
                                     const GradientCall& call) {
   constexpr std::size_t kMaxInputs = 64;  // TensorMask
   if (node.inputs.size() > kMaxInputs || node.outputs.size() > kMaxInputs)
     return "it has more than " + std::to_string(kMaxInputs) + " inputs or outputs";
+  if (node.control->is_loop)
+    if (std::string reason = why_not_checkpointed(*node.control, call); !reason.empty())
+      return reason;
   if (TrialScope::is_in_one()) return "";  // then the trial says it
   try {
     const TrialScope trial;
     if (node.control->is_loop) {
-      const BodyGradient way(*node.control, call.given, call.wanted);
+      if (node.control->checkpoints == kKeepEach)
+        const BodyGradient way(*node.control, call.given, call.wanted);
+      else
+        CheckpointedLoop(*node.control, call.wanted).back();
     } else {
       const BranchesBack way(builder.graph(), node, call);
       for (std::size_t g = 0; g < node.control->graphs.size(); ++g) way.branch(g);
@@ -173,7 +201,7 @@ std::string why_no_control_gradient(GraphBuilder& builder, const NodeInfo& node,
 std::vector<TensorSymbol> control_gradient(GraphBuilder& builder, std::uint32_t index,
                                            const GradientCall& call) {
   const NodeInfo node = builder.graph().nodes()[index];
-  return node.control->is_loop ? loop_gradient(builder.graph(), index, call)
+  return node.control->is_loop ? loop_gradient(builder.graph(), index, call, {})
                                : branches_gradient(builder.graph(), node, call);
 }
 

@@ -113,6 +113,13 @@ bool has_no_curvature(const OpFacts& facts, const NodeInfo& node) {
   return true;
 }
 
+std::string why_function_has_none(const NamedFunction& function) {
+  if (function.name.starts_with("tape "))
+    return "it belongs to a loop with checkpoints, whose gradient has none itself "
+           "(WhileOptions::checkpoints)";
+  return "the function has none (NamedFunction::gradient gives it one)";
+}
+
 }  // namespace
 
 /// A rule that reads less is preferred to a kernel of the gradient's gradient.
@@ -150,8 +157,7 @@ std::string why_not(GraphBuilder& builder, const NodeInfo& node, const GradientC
   if (node.kind == NodeKind::copy) return "";
   if (node.kind == NodeKind::control) return why_no_control_gradient(builder, node, call);
   if (node.kind == NodeKind::function)
-    return node.function->gradient ? ""
-                                   : "the function has none (NamedFunction::gradient gives it one)";
+    return node.function->gradient ? "" : why_function_has_none(*node.function);
   if (builder.ops().facts(*call.command).passing != Passing::no) return "";
   const DType dtype = instance_of(builder, call);
   const Way way = find_way(builder, call, dtype);

@@ -58,6 +58,9 @@ constexpr std::string_view kPush = "tape push";
 constexpr std::string_view kCount = "tape count";
 constexpr std::string_view kGet = "tape get";
 constexpr std::string_view kAdd = "tape add";
+constexpr std::string_view kKeep = "tape keep";
+constexpr std::string_view kTake = "tape take";
+constexpr std::string_view kSquareRoot = "sqrt";
 
 // Of the gradient that is being built, of trials, and of the graph that gets other shapes.
 thread_local int gradients_here = 0;
@@ -99,6 +102,35 @@ struct Push {
     if (outputs.size() > 1) outputs[1].set({}, store->count(token) - 1);
   }
 };
+
+/// The function that keeps values now and then.
+struct Keep {
+  std::shared_ptr<Tape> tape;
+  std::int64_t checkpoints;
+  void operator()(Tensors inputs, Tensors outputs) const {
+    outputs[0].set({}, TapeStore::of_run()->keep(inputs[0].real_at({}), checkpoints,
+                                                 inputs.subspan(1)));
+  }
+};
+
+/// Notes the shapes of what is kept, behind the token.
+void note_shapes(const Tape& tape, Forms inputs) {
+  std::vector<AxisList>& shapes = shapes_here[tape.number()];
+  shapes.clear();
+  for (const TensorForm& form : inputs.subspan(1)) shapes.push_back(form.shape);
+}
+
+/// Returns the node whose function is of that type.
+template <typename Function>
+std::optional<std::uint32_t> node_of(const SymbolicGraph& body) {
+  for (std::uint32_t k = 0; k < body.node_count(); ++k) {
+    const NodeInfo& node = body.nodes()[k];
+    if (!node.removed && node.kind == NodeKind::function &&
+        node.function->run.target<Function>() != nullptr)
+      return k;
+  }
+  return std::nullopt;
+}
 
 TensorSymbol scalar(SymbolicGraph& graph, DType dtype) { return graph.tensor({dtype, {}}); }
 
@@ -271,9 +303,7 @@ NamedFunction tape_push(std::shared_ptr<Tape> tape) {
                          const FunctionCall& call) { return gradient_of_push(graph, tape, call); },
       .shapes =
           [tape](Forms inputs) {
-            std::vector<AxisList>& shapes = shapes_here[tape->number()];
-            shapes.clear();
-            for (const TensorForm& form : inputs.subspan(1)) shapes.push_back(form.shape);
+            note_shapes(*tape, inputs);
             return std::vector<AxisList>{AxisList{}, AxisList{}};
           }};
 }
@@ -293,18 +323,41 @@ NamedFunction tape_get(std::shared_ptr<Tape> tape, std::vector<std::uint32_t> va
   return get_function({std::move(tape), kValuesPath, std::move(values)});
 }
 
-std::optional<std::uint32_t> push_of(const SymbolicGraph& body) {
-  for (std::uint32_t k = 0; k < body.node_count(); ++k) {
-    const NodeInfo& node = body.nodes()[k];
-    if (!node.removed && node.kind == NodeKind::function &&
-        node.function->run.target<Push>() != nullptr)
-      return k;
-  }
-  return std::nullopt;
+NamedFunction tape_keep(std::shared_ptr<Tape> tape, std::int64_t checkpoints) {
+  return {.name = name_of(kKeep, *tape) + " " +
+                  (checkpoints == kKeepSquareRoot ? std::string(kSquareRoot)
+                                                  : std::to_string(checkpoints)),
+          .run = Keep{tape, checkpoints},
+          .shapes = [tape](Forms inputs) {
+            note_shapes(*tape, inputs);
+            return std::vector<AxisList>{AxisList{}};
+          }};
 }
 
-std::shared_ptr<Tape> tape_of(const NodeInfo& push) {
-  return push.function->run.target<Push>()->tape;
+NamedFunction tape_take(std::shared_ptr<Tape> tape) {
+  tape->count_reader(kValuesPath);
+  return {.name = name_of(kTake, *tape),
+          .run =
+              [tape](Tensors inputs, Tensors outputs) {
+                const std::int64_t start = TapeStore::of_run()->take(
+                    inputs[0].real_at({}), inputs[1].integer_at({}), tape->readers(kValuesPath),
+                    outputs.subspan(1));
+                outputs[0].set({}, start);
+              },
+          .shapes = [tape](Forms) {
+            std::vector<AxisList> shapes = {AxisList{}};
+            const std::vector<AxisList>& kept = shapes_here[tape->number()];
+            shapes.insert(shapes.end(), kept.begin(), kept.end());
+            return shapes;
+          }};
+}
+
+std::optional<std::uint32_t> keep_of(const SymbolicGraph& body) { return node_of<Keep>(body); }
+std::optional<std::uint32_t> push_of(const SymbolicGraph& body) { return node_of<Push>(body); }
+
+std::shared_ptr<Tape> tape_of(const NodeInfo& node) {
+  if (const Keep* keep = node.function->run.target<Keep>()) return keep->tape;
+  return node.function->run.target<Push>()->tape;
 }
 
 GradientScope::GradientScope() {
@@ -319,7 +372,7 @@ bool TrialScope::is_in_one() { return trials_here > 0; }
 void forget_tape_shapes() { shapes_here.clear(); }
 
 std::optional<NamedFunction> tape_function(std::string_view name, Tapes& tapes) {
-  for (const std::string_view function : {kPush, kCount, kGet, kAdd}) {
+  for (const std::string_view function : {kPush, kCount, kGet, kAdd, kKeep, kTake}) {
     if (!name.starts_with(std::string(function) + " ")) continue;
     const std::vector<std::string> words = words_of(name.substr(function.size() + 1));
     const std::optional<std::uint64_t> number = words.empty() ? std::nullopt : number_of(words[0]);
@@ -327,6 +380,14 @@ std::optional<NamedFunction> tape_function(std::string_view name, Tapes& tapes) 
     std::shared_ptr<Tape>& tape = tapes[*number];
     if (tape == nullptr) tape = std::make_shared<Tape>(*number);
     const bool is_alone = words.size() == 1;
+    if (function == kTake) return is_alone ? std::optional(tape_take(tape)) : std::nullopt;
+    if (function == kKeep) {
+      if (words.size() != 2) return std::nullopt;
+      if (words[1] == kSquareRoot) return tape_keep(tape, kKeepSquareRoot);
+      const std::optional<std::uint64_t> most = number_of(words[1]);
+      if (!most || *most == 0 || *most > 0x7FFFFFFF) return std::nullopt;
+      return tape_keep(tape, static_cast<std::int64_t>(*most));
+    }
     if (function == kPush) return is_alone ? std::optional(tape_push(tape)) : std::nullopt;
     if (function == kCount) return is_alone ? std::optional(tape_count(tape)) : std::nullopt;
     const std::optional<Part> part = read_part(tape, std::span(words).subspan(1));

@@ -34,10 +34,19 @@ NamedFunction tape_count(std::shared_ptr<Tape> tape);
 /// Reads a token and a position, and writes values of that entry: those of these numbers.
 NamedFunction tape_get(std::shared_ptr<Tape> tape, std::vector<std::uint32_t> values);
 
+/// Reads a token and values, and writes the token of the list, which keeps them now and then
+/// (WhileOptions::checkpoints). It has no gradient.
+NamedFunction tape_keep(std::shared_ptr<Tape> tape, std::int64_t checkpoints);
+/// Reads the token and a number of iterations, and writes the number of the last one before it
+/// whose values are kept, and these.
+NamedFunction tape_take(std::shared_ptr<Tape> tape);
+
+/// The node of a body that keeps; none if the body has no such tape.
+std::optional<std::uint32_t> keep_of(const SymbolicGraph& body);
 /// The node of a body that pushes; none if the body has no tape.
 std::optional<std::uint32_t> push_of(const SymbolicGraph& body);
-/// Its tape.
-std::shared_ptr<Tape> tape_of(const NodeInfo& push);
+/// The tape of a node that keeps or pushes.
+std::shared_ptr<Tape> tape_of(const NodeInfo& node);
 
 /// Ends when the outermost one does: a gradient has paths that no other has.
 class GradientScope {

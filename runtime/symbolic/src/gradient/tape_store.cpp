@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gradient/tape_store.h"
 
+#include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -87,7 +89,7 @@ TapeStore::List& TapeStore::list_at(double token) {
 
 TapeStore::Entry& TapeStore::entry_at(double token, std::int64_t position,
                                       const std::string& path) {
-  List& list = list_at(token);
+  std::vector<Entry>& list = list_at(token).entries;
   if (position < 0 || static_cast<std::size_t>(position) >= list.size())
     fail_graph("tape: expected an entry of 0 to " + std::to_string(list.size()) + " - 1, got " +
                    std::to_string(position),
@@ -99,28 +101,83 @@ TapeStore::Entry& TapeStore::entry_at(double token, std::int64_t position,
   return entry;
 }
 
+double TapeStore::new_list() {
+  lists_.emplace_back();
+  return static_cast<double>(lists_.size());
+}
+
 double TapeStore::push(double token, std::span<const Tensor> values) {
   const std::lock_guard lock(mutex_);
-  if (token == 0) {
-    lists_.emplace_back();
-    token = static_cast<double>(lists_.size());
+  if (token == 0) token = new_list();
+  Entry entry;
+  Values& pushed = entry.by_path[kValuesPath];
+  for (const Tensor& value : values) pushed.tensors.push_back(kept(value));
+  List& list = list_at(token);
+  list.entries.push_back(std::move(entry));
+  ++list.count;
+  return token;
+}
+
+double TapeStore::keep(double token, std::int64_t checkpoints, std::span<const Tensor> values) {
+  const std::lock_guard lock(mutex_);
+  if (token == 0) token = new_list();
+  List& list = list_at(token);
+  const std::int64_t call = list.count++;
+  if (call % list.stride != 0) return token;
+  const auto most = static_cast<std::size_t>(checkpoints > 0 ? checkpoints : 2 * list.stride);
+  if (list.entries.size() == most) {
+    thin(list);
+    if (call % list.stride != 0) return token;
   }
   Entry entry;
   Values& pushed = entry.by_path[kValuesPath];
   for (const Tensor& value : values) pushed.tensors.push_back(kept(value));
-  list_at(token).push_back(std::move(entry));
+  list.entries.push_back(std::move(entry));
+  list.calls.push_back(call);
   return token;
+}
+
+/// Frees every other entry.
+void TapeStore::thin(List& list) {
+  list.stride *= 2;
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < list.entries.size(); ++k) {
+    if (list.calls[k] % list.stride != 0) {
+      free(list.entries[k].by_path[kValuesPath]);
+      continue;
+    }
+    if (count != k) list.entries[count] = std::move(list.entries[k]);
+    list.calls[count++] = list.calls[k];
+  }
+  list.entries.resize(count);
+  list.calls.resize(count);
 }
 
 std::int64_t TapeStore::count(double token) {
   const std::lock_guard lock(mutex_);
-  return token == 0 ? 0 : static_cast<std::int64_t>(list_at(token).size());
+  return token == 0 ? 0 : list_at(token).count;
+}
+
+std::int64_t TapeStore::take(double token, std::int64_t end, int readers,
+                             std::span<const Tensor> outputs) {
+  const std::lock_guard lock(mutex_);
+  const std::vector<std::int64_t>& calls = list_at(token).calls;
+  const std::int64_t k = std::ranges::lower_bound(calls, end) - calls.begin() - 1;
+  Entry& entry = entry_at(token, k, kValuesPath);
+  std::vector<std::uint32_t> values(outputs.size());
+  std::iota(values.begin(), values.end(), 0U);
+  get(entry, kValuesPath, readers, values, outputs);
+  return calls[static_cast<std::size_t>(k)];
 }
 
 void TapeStore::get(double token, std::int64_t position, const std::string& path, int readers,
                     std::span<const std::uint32_t> values, std::span<const Tensor> outputs) {
   const std::lock_guard lock(mutex_);
-  Entry& entry = entry_at(token, position, path);
+  get(entry_at(token, position, path), path, readers, values, outputs);
+}
+
+void TapeStore::get(Entry& entry, const std::string& path, int readers,
+                    std::span<const std::uint32_t> values, std::span<const Tensor> outputs) {
   Values& of_path = entry.by_path[path];
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const bool is_there =

@@ -60,7 +60,8 @@ class LayerMaker {
     inputs.insert(inputs.end(), {given.x, given.weights.w, given.weights.r, given.weights.b});
     inputs.push_back(count_steps(graph_, given.x));
     if (options_.lengths) inputs.push_back(options_.lengths);
-    const NodeSymbol loop = graph_.add_while(body(given, inputs), inputs, {.has_counter = true});
+    const NodeSymbol loop = graph_.add_while(
+        body(given, inputs), inputs, {.has_counter = true, .checkpoints = options_.checkpoints});
     Made made;
     for (std::size_t k = 0; k < given.states.size(); ++k)
       made.states.push_back(graph_.output(loop, k));

@@ -28,6 +28,7 @@ struct ControlInfo {
   std::vector<SymbolicGraph> graphs;
   bool has_counter = false;  ///< the body's last input is an i64[]: the number of the iteration
   std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< of iterations
+  std::int64_t checkpoints = kKeepEach;                           ///< of the loop's gradient
 };
 
 /// The inputs of a graph in the order in which they were added.

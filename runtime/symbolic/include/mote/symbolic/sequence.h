@@ -44,7 +44,8 @@ struct SequenceOptions {
   /// The states at the beginning, each [N, H], for each layer, and with both directions forwards
   /// first; none: they are 0.
   std::vector<TensorSymbol> h = {};
-  std::vector<TensorSymbol> c = {};  ///< likewise, of an LSTM
+  std::vector<TensorSymbol> c = {};      ///< likewise, of an LSTM
+  std::int64_t checkpoints = kKeepEach;  ///< of each loop (WhileOptions::checkpoints)
 };
 
 struct Sequence {

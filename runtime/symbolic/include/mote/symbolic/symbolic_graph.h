@@ -118,9 +118,18 @@ struct NodeInfo {
   std::string name;  ///< empty if it has none
 };
 
+/// What a loop keeps for its gradient: of each iteration what the gradient reads; or of some
+/// iterations, about as many as the square root of their number, what they begin with, from which
+/// those between them are computed again.
+inline constexpr std::int64_t kKeepEach = 0;
+inline constexpr std::int64_t kKeepSquareRoot = -1;
+
 struct WhileOptions {
   bool has_counter = false;  ///< the body's last input is an i64[]: the number of the iteration
   std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< one more is an error
+  /// kKeepEach, kKeepSquareRoot, or the most iterations of which the beginning is kept. The
+  /// gradient has the same bits. A gradient of it is refused unless all is kept.
+  std::int64_t checkpoints = kKeepEach;
 };
 
 /// A branch of a case..of, and what its inputs are in the graph around.
