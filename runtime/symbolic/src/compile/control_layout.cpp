@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compile/layout.h"
+#include "compile/same_kernel.h"
 #include "mote/symbolic/dependencies.h"
 
 namespace mote {
@@ -92,16 +93,6 @@ std::vector<std::uint32_t> symbols_of(const std::vector<SubLayout::Root>& roots)
   return symbols;
 }
 
-/// True if the node is a function that may have `to` in the memory of `from`, which it reads once.
-bool changes_a_part(const SymbolicGraph& graph, const NodeInfo& node, std::uint32_t from,
-                    std::uint32_t to) {
-  const auto is_of_from = [&](std::uint32_t input) {
-    return input != kNoIndex && graph.symbols()[input].root == from;
-  };
-  return node.kind == NodeKind::function && node.function->is_in_place && node.inputs[0] == from &&
-         node.outputs[0] == to && std::ranges::count_if(node.inputs, is_of_from) == 1;
-}
-
 /// A tensor that a body computes and carries over, and how long it is needed.
 struct Ring {
   std::uint32_t root = 0;
@@ -186,7 +177,8 @@ class LoopLayout {
       if (is_first[writer]) return false;
       for (const std::uint32_t k : ring.oldest)
         for (const std::uint32_t reader : read[inputs[k]]) {
-          if (reader == writer && changes_a_part(body, body.nodes()[reader], inputs[k], ring.root))
+          if (reader == writer && options_.in_place &&
+              may_be_in_place(body, reader, inputs[k], ring.root, context_))
             continue;
           if (location[reader] >= location[writer] ||
               body.nodes()[reader].kind == NodeKind::control)

@@ -110,9 +110,11 @@ NamedFunction put_function() {
               [](SymbolicGraph& graph, const FunctionCall& call) {
                 const TensorSymbol g = call.gradients[0];
                 Symbols of(3);
-                if ((call.wanted & 1U) != 0)
-                  of[0] = put_step(graph, g, graph.zeros(step_form(graph.form(g))), call.inputs[2]);
                 if ((call.wanted & 2U) != 0) of[1] = take_step(graph, g, call.inputs[2]);
+                if ((call.wanted & 1U) == 0) return of;
+                of[0] = put_step(graph, g, graph.zeros(step_form(graph.form(g))), call.inputs[2]);
+                // The step is read before another takes its place.
+                if (of[1]) graph.order(graph.producer(of[1]), graph.producer(of[0]));
                 return of;
               },
           .shapes = [](Forms in) { return std::vector<AxisList>{in[0].shape}; },
