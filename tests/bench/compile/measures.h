@@ -46,7 +46,7 @@ struct SequenceCost {
   std::int64_t steps = 0, rows = 0, width = 0;
   double compile = 0, compile_unrolled = 0;  ///< seconds to build, differentiate and compile
   double run = 0, run_unrolled = 0;          ///< seconds, medians
-  double run_ratio = 0;                      ///< the median over rounds
+  double compile_ratio = 0, run_ratio = 0;   ///< medians over rounds
   std::size_t arena = 0, arena_unrolled = 0, tape = 0;
 };
 SequenceCost sequence_cost(std::int64_t steps, std::int64_t rows, std::int64_t width, int rounds,

@@ -102,14 +102,23 @@ SequenceCost sequence_cost(std::int64_t steps, std::int64_t rows, std::int64_t w
                            std::int64_t checkpoints, Context& context) {
   const Sizes sizes{steps, rows, width};
   SequenceCost cost{.steps = steps, .rows = rows, .width = width};
-  reset_tape_bytes();
-  const SequenceStep loop = made_step(sizes, true, checkpoints, context);
-  cost.tape = static_cast<std::size_t>(tape_bytes().most);
-  const SequenceStep cells = made_step(sizes, false, kKeepEach, context);
+  constexpr int kBuilds = 7;
+  SequenceStep loop, cells;
+  std::vector<double> to_loop, to_cells, compile_ratios;
+  for (int build = 0; build < kBuilds; ++build) {
+    reset_tape_bytes();
+    loop = made_step(sizes, true, checkpoints, context);
+    cost.tape = static_cast<std::size_t>(tape_bytes().most);
+    cells = made_step(sizes, false, kKeepEach, context);
+    to_loop.push_back(loop.seconds);
+    to_cells.push_back(cells.seconds);
+    compile_ratios.push_back(loop.seconds / cells.seconds);
+  }
   cost.arena = loop.arena;
   cost.arena_unrolled = cells.arena;
-  cost.compile = loop.seconds;
-  cost.compile_unrolled = cells.seconds;
+  cost.compile = middle(to_loop);
+  cost.compile_unrolled = middle(to_cells);
+  cost.compile_ratio = middle(compile_ratios);
   std::vector<double> of_loop, of_cells, ratios;
   for (int round = 0; round < rounds; ++round) {
     // Each of the two is first in half of the rounds.

@@ -11,6 +11,7 @@
 #include "mote/graph/control.h"
 #include "mote/runtime/command.h"
 #include "mote/symbolic/control.h"
+#include "sequence/plain_copy.h"
 
 namespace mote {
 namespace {
@@ -63,7 +64,8 @@ std::shared_ptr<TapeStore> TapeStore::of_run() {
 TapeStore::~TapeStore() { count_bytes(-bytes_); }
 
 Tensor TapeStore::kept(const Tensor& value) {
-  Tensor own = clone(value);
+  Tensor own = plain_bytes(value.dl()) >= 0 ? Tensor(value.dtype(), value.shape()) : clone(value);
+  if (plain_bytes(value.dl()) >= 0) copy_plainly(value, own);
   bytes_ += bytes_of(own);
   count_bytes(bytes_of(own));
   return own;
@@ -183,7 +185,7 @@ void TapeStore::get(Entry& entry, const std::string& path, int readers,
     const bool is_there =
         values[k] < of_path.tensors.size() && of_path.tensors[values[k]].data() != nullptr;
     if (is_there)
-      copy(of_path.tensors[values[k]], outputs[k]);
+      copy_plainly(of_path.tensors[values[k]], outputs[k]);
     else
       fill(outputs[k], 0);
   }

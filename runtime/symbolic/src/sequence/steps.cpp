@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "fail.h"
 #include "mote/runtime/command.h"
 #include "mote/runtime/tensor.h"
+#include "sequence/plain_copy.h"
 
 namespace mote {
 namespace {
@@ -39,19 +41,61 @@ TensorForm row_major(const TensorForm& of) {
   return form;
 }
 
-/// Returns the step of the sequence whose number the tensor has.
-Tensor step_at(const char* what, const Tensor& sequence, const Tensor& number) {
-  const std::int64_t t = number.integer_at({});
-  const std::int64_t count = sequence.shape()[0];
+/// Returns the number of a step of the sequence.
+std::int64_t checked_step(const char* what, const Tensor& sequence, const Tensor& number) {
+  const std::int64_t t = *reinterpret_cast<const std::int64_t*>(first_byte(number.dl()));
+  const std::int64_t count = sequence.dl().shape[0];
   if (t < 0 || t >= count)
     fail_graph(std::string(what) + " of " + describe(sequence) + ": expected a step of 0 to " +
                std::to_string(count - 1) + ", got " + std::to_string(t));
-  return sequence.select(0, t);
+  return t;
+}
+
+/// The memory of a step, if it and another tensor are row-major and on the host.
+std::byte* plain_step(const Tensor& sequence, std::int64_t t, const Tensor& other) {
+  const std::int64_t all = plain_bytes(sequence.dl());
+  const std::int64_t bytes = plain_bytes(other.dl());
+  if (all < 0 || bytes <= 0 || !has_same_dtype(sequence.dl(), other.dl()) ||
+      bytes * sequence.dl().shape[0] != all)
+    return nullptr;
+  return first_byte(sequence.dl()) + t * bytes;
+}
+
+/// Copies a step of a sequence.
+void copy_from_step(const Tensor& sequence, std::int64_t t, const Tensor& to) {
+  const std::byte* from = plain_step(sequence, t, to);
+  if (from == nullptr) return copy(sequence.select(0, t), to);
+  std::memcpy(first_byte(to.dl()), from, static_cast<std::size_t>(plain_bytes(to.dl())));
+}
+
+/// Copies to a step of a sequence.
+void copy_to_step(const Tensor& from, const Tensor& sequence, std::int64_t t) {
+  std::byte* to = plain_step(sequence, t, from);
+  if (to == nullptr) return copy(from, sequence.select(0, t));
+  std::memcpy(to, first_byte(from.dl()), static_cast<std::size_t>(plain_bytes(from.dl())));
+}
+
+template <typename T>
+void add_elements(const Tensor& terms, std::byte* sums) {
+  auto* sum = reinterpret_cast<T*>(sums);
+  const auto* term = reinterpret_cast<const T*>(first_byte(terms.dl()));
+  const std::int64_t count = plain_bytes(terms.dl()) / static_cast<std::int64_t>(sizeof(T));
+  for (std::int64_t k = 0; k < count; ++k) sum[k] += term[k];
+}
+
+/// Adds to a step of a sequence, as the op add does.
+void add_to_step(const Tensor& terms, const Tensor& sequence, std::int64_t t) {
+  std::byte* const sums = plain_step(sequence, t, terms);
+  if (sums != nullptr && terms.dtype() == DType::f32) return add_elements<float>(terms, sums);
+  if (sums != nullptr && terms.dtype() == DType::f64) return add_elements<double>(terms, sums);
+  static const Command add("add");
+  Tensor step = sequence.select(0, t);
+  run(add, {&step, &terms}, {&step});
 }
 
 /// Copies the sequence unless both are one memory.
 void keep(const Tensor& from, const Tensor& to) {
-  if (from.data() != to.data()) copy(from, to);
+  if (from.data() != to.data()) copy_plainly(from, to);
 }
 
 TensorSymbol call(SymbolicGraph& graph, const char* name, const Symbols& inputs,
@@ -89,22 +133,24 @@ NamedFunction zeros_function(bool with_steps) {
 }
 
 NamedFunction take_function() {
-  return {.name = kTake,
-          .run = [](Tensors in, Tensors out) { copy(step_at(kTake, in[0], in[1]), out[0]); },
-          .gradient =
-              [](SymbolicGraph& graph, const FunctionCall& call) {
-                return Symbols{alone(graph, call.gradients[0], call.inputs[1], call.inputs[0])};
-              },
-          .shapes = [](Forms in) { return std::vector<AxisList>{step_form(in[0]).shape}; }};
+  return {
+      .name = kTake,
+      .run = [](Tensors in,
+                Tensors out) { copy_from_step(in[0], checked_step(kTake, in[0], in[1]), out[0]); },
+      .gradient =
+          [](SymbolicGraph& graph, const FunctionCall& call) {
+            return Symbols{alone(graph, call.gradients[0], call.inputs[1], call.inputs[0])};
+          },
+      .shapes = [](Forms in) { return std::vector<AxisList>{step_form(in[0]).shape}; }};
 }
 
 NamedFunction put_function() {
   return {.name = kPut,
           .run =
               [](Tensors in, Tensors out) {
-                const Tensor step = step_at(kPut, out[0], in[2]);
+                const std::int64_t t = checked_step(kPut, out[0], in[2]);
                 keep(in[0], out[0]);
-                copy(in[1], step);
+                copy_to_step(in[1], out[0], t);
               },
           .gradient =
               [](SymbolicGraph& graph, const FunctionCall& call) {
@@ -125,13 +171,9 @@ NamedFunction add_function() {
   return {.name = kAdd,
           .run =
               [](Tensors in, Tensors out) {
-                const Tensor step = step_at(kAdd, out[0], in[2]);
+                const std::int64_t t = checked_step(kAdd, out[0], in[2]);
                 keep(in[0], out[0]);
-                const static Command add("add");
-                Tensor sum = step;
-                const std::array<const Tensor*, 2> terms = {&step, &in[1]};
-                const std::array<Tensor*, 1> sums = {&sum};
-                run(add, terms, sums);
+                add_to_step(in[1], out[0], t);
               },
           .gradient =
               [](SymbolicGraph& graph, const FunctionCall& call) {
@@ -149,9 +191,9 @@ NamedFunction alone_function() {
   return {.name = kAlone,
           .run =
               [](Tensors in, Tensors out) {
-                const Tensor step = step_at(kAlone, out[0], in[1]);
+                const std::int64_t t = checked_step(kAlone, out[0], in[1]);
                 fill(out[0], 0);
-                copy(in[0], step);
+                copy_to_step(in[0], out[0], t);
               },
           .gradient =
               [](SymbolicGraph& graph, const FunctionCall& call) {
