@@ -249,7 +249,8 @@ class Evaluator {
 
 std::vector<Tensor> evaluate(const SymbolicGraph& graph, std::span<const TensorBinding> bindings,
                              std::span<const TensorSymbol> outputs, const RunOptions& options) {
-  const LoopScope scope({}, new_loop_owner());
+  const LoopOwner owner;
+  const LoopScope scope({}, owner.number());
   Evaluator evaluator(graph, bindings, options);
   evaluator.run(outputs);
   std::vector<Tensor> tensors;

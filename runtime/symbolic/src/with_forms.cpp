@@ -8,6 +8,7 @@
 
 #include "device_index.h"
 #include "fail.h"
+#include "gradient/tape.h"
 #include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/symbolic_graph.h"
@@ -55,6 +56,18 @@ std::optional<AxisList> reshaped_target(const AxisList& before, const AxisList& 
   }
   return result;
 }
+
+/// The number of calls under way, one inside the other.
+class Depth {
+ public:
+  explicit Depth(int& count) : count_(count) { ++count_; }
+  ~Depth() { --count_; }
+  Depth(const Depth&) = delete;
+  Depth& operator=(const Depth&) = delete;
+
+ private:
+  int& count_;
+};
 
 }  // namespace
 
@@ -189,7 +202,18 @@ class FormChanger {
       change_graphs(index);
     } else if (node.kind == NodeKind::copy) {
       set_output(node.outputs[0], graph_.symbols_[node.inputs[0]].form->shape);
+    } else if (node.kind == NodeKind::function && node.function->shapes) {
+      infer_function(node);
     }
+  }
+
+  void infer_function(const NodeInfo& node) {
+    std::vector<TensorForm> forms;
+    for (const std::uint32_t input : node.inputs)
+      forms.push_back(input == kNoIndex ? TensorForm() : *graph_.symbols_[input].form);
+    const std::vector<AxisList> shapes = node.function->shapes(forms);
+    for (std::size_t k = 0; k < std::min(shapes.size(), node.outputs.size()); ++k)
+      if (node.outputs[k] != kNoIndex) set_output(node.outputs[k], shapes[k]);
   }
 
   /// Gives the graphs of a loop or a case..of the forms of the node's inputs.
@@ -229,6 +253,9 @@ class FormChanger {
 
 SymbolicGraph SymbolicGraph::with_forms(
     std::span<const std::pair<TensorSymbol, TensorForm>> inputs) const {
+  thread_local int graphs_around = 0;
+  if (graphs_around == 0) forget_tape_shapes();
+  const Depth depth(graphs_around);
   SymbolicGraph copy(*this);
   FormChanger(*this, copy).change(inputs);
   return copy;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,17 @@ struct CheckpointCost {
 };
 /// `deep`: of ResNet-50, DenseNet-121 and an LSTM too, which takes minutes.
 std::vector<CheckpointCost> checkpoint_costs(Context& context, bool deep);
+
+/// An LSTM of one layer over a sequence, forward and backward, as a loop and unrolled.
+struct SequenceCost {
+  std::int64_t steps = 0, rows = 0, width = 0;
+  double compile = 0, compile_unrolled = 0;  ///< seconds to build, differentiate and compile
+  double run = 0, run_unrolled = 0;          ///< seconds, medians
+  double compile_ratio = 0, run_ratio = 0;   ///< medians over rounds
+  std::size_t arena = 0, arena_unrolled = 0, tape = 0;
+};
+SequenceCost sequence_cost(std::int64_t steps, std::int64_t rows, std::int64_t width, int rounds,
+                           std::int64_t checkpoints, Context& context);
 
 /// Returns the nanoseconds that a run takes for each node of a chain of functions that do nothing.
 double dispatch_nanoseconds(Context& context);

@@ -96,6 +96,10 @@ typedef struct mote_while_options {
   int32_t has_counter; /* the body's last input is an i64[]: the number of the iteration, from 0 */
   int32_t has_limit;
   int64_t limit; /* of iterations, if has_limit; one more is an error */
+  /* What is kept for the gradient. 0: of each iteration what the gradient reads. -1: what some
+   * iterations begin with, about the square root of their number; n: of at most n of them. Those
+   * between are computed again. */
+  int64_t checkpoints;
 } mote_while_options;
 MOTE_API mote_status mote_symbolic_add_while(mote_symbolic* graph, const mote_symbolic* body,
                                              const mote_symbol* inputs, size_t input_count,
@@ -113,6 +117,32 @@ MOTE_API mote_status mote_symbolic_add_case_of(mote_symbolic* graph, mote_symbol
                                                const mote_branch* branches, size_t branch_count,
                                                const mote_symbol* otherwise, mote_symbol* outputs,
                                                size_t output_count);
+/* The cells of recurrent networks, and their ways through a sequence. */
+typedef enum mote_cell { MOTE_CELL_RNN = 0, MOTE_CELL_LSTM = 1, MOTE_CELL_GRU = 2 } mote_cell;
+typedef enum mote_direction {
+  MOTE_FORWARDS = 0,
+  MOTE_BACKWARDS = 1,
+  MOTE_BOTH_WAYS = 2
+} mote_direction;
+/* The weights of a layer in one direction: w [g, H, C], r [g, H, H], b [g, H]; the cell says g. */
+typedef struct mote_cell_weights {
+  mote_symbol w, r, b;
+} mote_cell_weights;
+typedef struct mote_sequence_options {
+  size_t size;          /* sizeof(mote_sequence_options) */
+  int32_t direction;    /* a mote_direction */
+  mote_symbol lengths;  /* i64[N]: the number of steps of each row; MOTE_NO_SYMBOL: T */
+  const mote_symbol* h; /* the states [N, H] at the beginning, for each of the weights; NULL: 0 */
+  const mote_symbol* c; /* likewise, of an LSTM */
+  int64_t checkpoints;  /* of each loop, as in mote_while_options */
+} mote_sequence_options;
+/* Adds a recurrent network over x [T, N, C] as a loop for each of the weights: those of each layer,
+ * with both ways forwards first. y gets [T, N, H], or [T, N, 2H] with both ways. `h` and `c` get the
+ * states at the end, one for each of the weights; they may be NULL, c must be but for an LSTM. */
+MOTE_API mote_status mote_symbolic_sequence(mote_symbolic* graph, int32_t cell, mote_symbol x,
+                                            const mote_cell_weights* weights, size_t weight_count,
+                                            const mote_sequence_options* options, mote_symbol* y,
+                                            mote_symbol* h, mote_symbol* c);
 MOTE_API mote_status mote_symbolic_copy_to(mote_symbolic* graph, mote_symbol x, mote_symbol y);
 MOTE_API mote_status mote_symbolic_fill(mote_symbolic* graph, mote_symbol y, double value);
 

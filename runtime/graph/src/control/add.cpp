@@ -2,6 +2,7 @@
 // Adds loops, branches and choices to a graph: checks what they name, and finds which tensors of
 // the graph around a sub-graph reads and writes.
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -127,20 +128,50 @@ void check_one(bool has_tensor, bool has_function, const char* op, const char* w
     refuse(std::string(op) + ": it needs " + what + (has_tensor ? ", got both" : ", got neither"));
 }
 
+/// True if a tensor that is written may be in the condition's memory. Two choices of the loop take
+/// turns together, so that they may be in one memory only at different times.
+bool meet(const Graph::State& inside, std::uint32_t condition, std::uint32_t written) {
+  const std::array<std::uint32_t, 2> roots = {inside.tensors[condition].root,
+                                              inside.tensors[written].root};
+  std::array<const graph::ChoiceRecord*, 2> choices = {};
+  for (std::size_t k = 0; k < 2; ++k) {
+    choices[k] = inside.tensors[roots[k]].choice.get();
+    if (choices[k] != nullptr && choices[k]->by != kNone) choices[k] = nullptr;
+  }
+  const auto share = [&](std::uint32_t a, std::uint32_t b) {
+    bool found = false;
+    graph::each_memory(inside, a, [&](std::uint32_t x) {
+      graph::each_memory(inside, b, [&](std::uint32_t y) {
+        found = found || inside.tensors[x].root == inside.tensors[y].root;
+      });
+    });
+    return found;
+  };
+  std::size_t turns = 1, first = 0;
+  for (const graph::ChoiceRecord* choice : choices) {
+    if (choice == nullptr) continue;
+    first = std::max(first, choice->first.size());
+    turns *= std::max<std::size_t>(1, choice->cycle.size());
+  }
+  constexpr std::size_t kMostTurns = 4096;
+  if (turns > kMostTurns) return share(roots[0], roots[1]);
+  for (std::size_t turn = 0; turn < first + turns; ++turn) {
+    std::array<std::uint32_t, 2> at = roots;
+    for (std::size_t k = 0; k < 2; ++k)
+      if (choices[k] != nullptr) at[k] = choices[k]->at(static_cast<std::int64_t>(turn));
+    if (at[0] != kNone && at[1] != kNone && share(at[0], at[1])) return true;
+  }
+  return false;
+}
+
 /// Adds the nodes that write the condition to those that are evaluated.
 void evaluate_condition(const Graph::State& inside, ControlWork& work) {
   if (work.tensor == kNone) return;
-  std::vector<bool> asked(inside.tensors.size());
-  graph::each_memory(inside, work.tensor,
-                     [&](std::uint32_t t) { asked[inside.tensors[t].root] = true; });
   for (const graph::NodeRecord& node : inside.nodes) {
     bool writes_it = false;
     if (!node.removed)
       graph::each_operand(node, [&](std::uint32_t t, bool writes) {
-        if (writes)
-          graph::each_memory(inside, t, [&](std::uint32_t memory) {
-            writes_it = writes_it || asked[inside.tensors[memory].root];
-          });
+        writes_it = writes_it || (writes && meet(inside, work.tensor, t));
       });
     if (writes_it && std::ranges::find(work.evaluated, node.index) == work.evaluated.end())
       work.evaluated.push_back(node.index);

@@ -2,6 +2,11 @@
 #include "control/counters.h"
 
 #include <atomic>
+#include <functional>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace mote {
 namespace {
@@ -15,9 +20,46 @@ thread_local std::uint64_t owner_here = 0;
 LoopCounters loop_counters() { return counters_here; }
 std::uint64_t loop_owner() { return owner_here; }
 
-std::uint64_t new_loop_owner() {
+namespace {
+
+/// What is to be called at the end of runs.
+struct Ends {
+  std::mutex mutex;
+  std::atomic<std::size_t> count{0};
+  std::unordered_map<std::uint64_t, std::vector<std::function<void()>>> functions;
+};
+Ends& ends() {
+  static Ends all;
+  return all;
+}
+
+}  // namespace
+
+void at_end_of(std::uint64_t owner, std::function<void()> function) {
+  Ends& all = ends();
+  const std::lock_guard lock(all.mutex);
+  all.functions[owner].push_back(std::move(function));
+  ++all.count;
+}
+
+LoopOwner::LoopOwner() {
   static std::atomic<std::uint64_t> last{0};
-  return ++last;
+  number_ = ++last;
+}
+
+LoopOwner::~LoopOwner() {
+  Ends& all = ends();
+  if (all.count.load(std::memory_order_acquire) == 0) return;
+  std::vector<std::function<void()>> functions;
+  {
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.functions.find(number_);
+    if (found == all.functions.end()) return;
+    functions = std::move(found->second);
+    all.functions.erase(found);
+    all.count -= functions.size();
+  }
+  for (const auto& function : functions) function();
 }
 
 LoopScope::LoopScope(LoopCounters counters, std::uint64_t owner)

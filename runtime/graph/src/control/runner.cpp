@@ -32,6 +32,8 @@ void Runner::run(const std::shared_ptr<Plan>& plan, const Start& start) {
   start_ = start;
   frames_.clear();
   counters_.clear();
+  const LoopOwner owner;
+  owner_ = owner.number();
   const LoopScope here(counters_, owner_);
   try {
     frames_.push_back({.state = &root_, .plan = &plan});

@@ -69,7 +69,7 @@ class Runner {
   }
 
   Graph::State& root_;
-  std::uint64_t owner_ = new_loop_owner();
+  std::uint64_t owner_ = 0;  ///< of the run under way
   Start start_;
   std::vector<Frame> frames_;
   std::vector<std::int64_t> counters_;  ///< of the loops under way

@@ -41,6 +41,7 @@ mote_status mote_symbolic_add_while(mote_symbolic* graph, const mote_symbolic* b
       const mote_while_options known = sized(*options, offsetof(mote_while_options, has_limit));
       with.has_counter = known.has_counter != 0;
       if (known.has_limit != 0) with.limit = known.limit;
+      with.checkpoints = known.checkpoints;
     }
     if (!inside.output_indices().empty())
       check_outputs("the while", inside.output_indices().size() - 1, output_count);

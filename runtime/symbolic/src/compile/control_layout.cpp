@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compile/layout.h"
+#include "compile/same_kernel.h"
 #include "device_index.h"
 #include "mote/symbolic/dependencies.h"
 
@@ -186,10 +187,14 @@ class LoopLayout {
       // It is also written in the last iteration, which is not run to its end.
       if (is_first[writer]) return false;
       for (const std::uint32_t k : ring.oldest)
-        for (const std::uint32_t reader : read[inputs[k]])
+        for (const std::uint32_t reader : read[inputs[k]]) {
+          if (reader == writer && options_.in_place &&
+              may_be_in_place(body, reader, inputs[k], ring.root, context_))
+            continue;
           if (location[reader] >= location[writer] ||
               body.nodes()[reader].kind == NodeKind::control)
             return false;
+        }
     }
     const auto is_condition = [&](std::uint32_t k) {
       const std::uint32_t condition = body.output_indices().back();

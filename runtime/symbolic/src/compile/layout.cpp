@@ -118,6 +118,12 @@ class LayoutMaker {
     for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k)
       poisoned[k] = graph_.symbols()[k].kind == SymbolOrigin::tensor;
     for (const SharedPair& pair : layout_.pairs) poisoned[pair.output] = false;
+    for (const std::uint32_t symbol : bound_)  // a loop may carry it over in place
+      if (const std::uint32_t node = graph_.symbols()[symbol].producer; node != kNoIndex)
+        for (const std::uint32_t input : graph_.nodes()[node].inputs)
+          if (input != kNoIndex && graph_.symbols()[input].kind == SymbolOrigin::input &&
+              may_be_in_place(graph_, node, input, symbol, context_))
+            poisoned[symbol] = false;
     for (const auto& [node, control] : layout_.controls)  // what they give may be where inputs are
       for (const std::uint32_t output : graph_.nodes()[node].outputs) poisoned[output] = false;
     set_steps(poisoned);

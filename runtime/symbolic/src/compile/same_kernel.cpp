@@ -73,4 +73,28 @@ bool SameKernels::keeps(std::span<const NodeInPlacePair> pairs) {
   return answer;
 }
 
+bool may_be_in_place(const SymbolicGraph& graph, std::uint32_t node, std::uint32_t from,
+                     std::uint32_t to, Context* context) {
+  const NodeInfo& info = graph.nodes()[node];
+  const auto is_of_from = [&](std::uint32_t input) {
+    return input != kNoIndex && graph.symbols()[input].root == from;
+  };
+  if (std::ranges::count_if(info.inputs, is_of_from) != 1) return false;
+  if (info.kind == NodeKind::function)
+    return info.function->is_in_place && info.inputs[0] == from && info.outputs[0] == to;
+  if (info.kind != NodeKind::command || graph.symbols()[from].form != graph.symbols()[to].form)
+    return false;
+  const InPlacePairs* promised =
+      graph.registry().column<InPlacePairs>(kInPlace).find(info.command->op());
+  if (promised == nullptr) return false;
+  for (const auto& [input, output] : *promised) {
+    const NodeInPlacePair pair{node, static_cast<std::uint32_t>(input),
+                               static_cast<std::uint32_t>(output)};
+    if (pair.input < info.inputs.size() && info.inputs[pair.input] == from &&
+        pair.output < info.outputs.size() && info.outputs[pair.output] == to)
+      return SameKernels(graph, context).keeps(std::span(&pair, 1));
+  }
+  return false;
+}
+
 }  // namespace mote

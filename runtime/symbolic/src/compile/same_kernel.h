@@ -38,4 +38,9 @@ class SameKernels {
   std::unordered_multimap<std::size_t, Answer> answers_;  ///< by the hash of command and forms
 };
 
+/// True if the node may write the root `to` in the memory of `from`, which it reads once and whole:
+/// a function that says so, or a command whose op does, with the kernel that it has else.
+bool may_be_in_place(const SymbolicGraph& graph, std::uint32_t node, std::uint32_t from,
+                     std::uint32_t to, Context* context);
+
 }  // namespace mote

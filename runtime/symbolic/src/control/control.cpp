@@ -89,6 +89,10 @@ void check_loop(const ControlInfo& control) {
                std::to_string(inputs.size()) + " inputs");
   for (std::size_t k = 0; k < carried; ++k)
     check_same(body, outputs[k], body, inputs[k], what + " carries over what has another form");
+  if (control.checkpoints < kKeepSquareRoot)
+    fail_graph("the checkpoints of a while must be at least 1, or " + std::to_string(kKeepEach) +
+               " or " + std::to_string(kKeepSquareRoot) + ", got " +
+               std::to_string(control.checkpoints));
   if (control.limit < 0)
     fail_graph("the limit of a while must be at least 0, got " + std::to_string(control.limit));
 }
@@ -190,6 +194,7 @@ NodeSymbol SymbolicGraph::add_while(SymbolicGraph body, std::span<const TensorSy
   control->graphs.push_back(std::move(body));
   control->has_counter = options.has_counter;
   control->limit = options.limit;
+  control->checkpoints = options.checkpoints;
   if (control->graphs[0].output_indices().empty()) check_loop(*control);
   node.control = std::move(control);
   return add_control(std::move(node));
@@ -240,6 +245,27 @@ NodeSymbol SymbolicGraph::add_control_like(const NodeInfo& node,
   made.inputs = checked_inputs(inputs);
   made.control = node.control;
   return add_control(std::move(made));
+}
+
+std::vector<TensorSymbol> SymbolicGraph::grow_control(NodeSymbol node,
+                                                      std::shared_ptr<const ControlInfo> control,
+                                                      std::span<const TensorSymbol> inputs) {
+  NodeInfo changed = nodes_[checked(node)];
+  changed.control = std::move(control);
+  changed.inputs = checked_inputs(inputs);
+  check_control(*this, changed);
+  const SymbolicGraph& body = changed.control->graphs[0];
+  std::vector<TensorSymbol> made;
+  while (changed.outputs.size() < result_count(*changed.control)) {
+    SymbolInfo output;
+    output.form = body.symbols()[body.output_indices()[changed.outputs.size()]].form;
+    output.producer = node.index;
+    changed.outputs.push_back(new_symbol(std::move(output)));
+    made.push_back(at(changed.outputs.back()));
+  }
+  nodes_[node.index] = std::move(changed);
+  ++version_;
+  return made;
 }
 
 void SymbolicGraph::set_control(NodeSymbol node, std::shared_ptr<const ControlInfo> control) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/splice.h"
 
+#include <string_view>
+#include <utility>
+
 #include "mote/runtime/status.h"
 #include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
@@ -10,15 +13,16 @@ namespace {
 
 class Splicer {
  public:
-  Splicer(SymbolicGraph& to, const SymbolicGraph& from, std::span<const TensorSymbol> given)
-      : to_(to), from_(from), symbols_(from.symbol_count()), nodes_(from.node_count()) {
-    const std::vector<std::uint32_t> inputs = input_indices(from);
-    for (std::size_t k = 0; k < inputs.size(); ++k) symbols_[inputs[k]] = given[k];
+  Splicer(SymbolicGraph& to, const SymbolicGraph& from, std::vector<TensorSymbol> symbols)
+      : to_(to), from_(from), symbols_(std::move(symbols)), nodes_(from.node_count()) {
+    symbols_.resize(from.symbol_count());
   }
 
-  std::vector<TensorSymbol> run() {
-    for (const std::uint32_t node : topological_order(from_)) add(node);
-    for (const std::uint32_t output : from_.output_indices()) symbol(output);
+  std::vector<TensorSymbol> run(const std::function<bool(std::uint32_t)>& takes,
+                                std::span<const TensorSymbol> asked) {
+    for (const std::uint32_t node : topological_order(from_))
+      if (takes(node)) add(node);
+    for (const TensorSymbol one : asked) symbol(one.index);
     return std::move(symbols_);
   }
 
@@ -32,19 +36,26 @@ class Splicer {
     if (!symbols_[k]) symbols_[k] = root(k);
     TensorSymbol made = symbols_[k];
     for (; !views.empty(); views.pop_back())
-      made = symbols_[views.back()] = to_.view(made, from_.view_step(from_.at(views.back())));
+      made = symbols_[views.back()] =
+          to_.view(made, from_.view_step(from_.at(views.back())), name_of(views.back()));
     return made;
+  }
+
+  /// Returns the symbol's name, unless one of the graph has it.
+  std::string_view name_of(std::uint32_t k) const {
+    const std::string& name = from_.symbols()[k].name;
+    return to_.has(name) ? std::string_view() : std::string_view(name);
   }
 
   TensorSymbol root(std::uint32_t k) {
     const SymbolInfo& info = from_.symbols()[k];
     switch (info.kind) {
       case SymbolOrigin::constant:
-        return to_.constant({}, from_.value(from_.at(k)));
+        return to_.constant(name_of(k), from_.value(from_.at(k)));
       case SymbolOrigin::zeros:
-        return to_.zeros(info.form);
+        return to_.zeros(info.form, name_of(k));
       case SymbolOrigin::tensor:
-        return to_.tensor(info.form);
+        return to_.tensor(info.form, name_of(k));
       case SymbolOrigin::input:
       case SymbolOrigin::view:
         break;
@@ -77,6 +88,7 @@ class Splicer {
     }
     for (const std::uint32_t before : node.after)
       if (nodes_[before]) to_.order(nodes_[before], made);
+    if (!node.name.empty()) to_.rename(made, node.name);
   }
 
   SymbolicGraph& to_;
@@ -89,7 +101,18 @@ class Splicer {
 
 std::vector<TensorSymbol> splice(SymbolicGraph& to, const SymbolicGraph& from,
                                  std::span<const TensorSymbol> given) {
-  return Splicer(to, from, given).run();
+  std::vector<TensorSymbol> symbols(from.symbol_count());
+  const std::vector<std::uint32_t> inputs = input_indices(from);
+  for (std::size_t k = 0; k < inputs.size(); ++k) symbols[inputs[k]] = given[k];
+  return splice(
+      to, from, std::move(symbols), [](std::uint32_t) { return true; }, from.outputs());
+}
+
+std::vector<TensorSymbol> splice(SymbolicGraph& to, const SymbolicGraph& from,
+                                 std::vector<TensorSymbol> symbols,
+                                 const std::function<bool(std::uint32_t)>& takes,
+                                 std::span<const TensorSymbol> asked) {
+  return Splicer(to, from, std::move(symbols)).run(takes, asked);
 }
 
 }  // namespace mote

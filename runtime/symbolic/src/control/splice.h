@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts the nodes of one graph into another.
+// Puts nodes of one graph into another.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -12,8 +13,16 @@ namespace mote {
 
 /// Adds the nodes of `from` to `to`, in a topological order. `given` has a symbol of `to` for each
 /// input of `from` (input_indices()), of its form. Returns the symbols of `to` for those of `from`,
-/// by index; empty ones where no node and no output uses them. Names are not taken over.
+/// by index; empty ones where no node and no output uses them. Names that `to` has not yet are
+/// taken over.
 std::vector<TensorSymbol> splice(SymbolicGraph& to, const SymbolicGraph& from,
                                  std::span<const TensorSymbol> given);
+
+/// Adds only the nodes that `takes` says. `symbols` has by index what stands for symbols of `from`,
+/// which must include whatever the others write; `asked` are symbols of `from` that are needed too.
+std::vector<TensorSymbol> splice(SymbolicGraph& to, const SymbolicGraph& from,
+                                 std::vector<TensorSymbol> symbols,
+                                 const std::function<bool(std::uint32_t)>& takes,
+                                 std::span<const TensorSymbol> asked);
 
 }  // namespace mote

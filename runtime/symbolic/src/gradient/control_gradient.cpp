@@ -3,9 +3,9 @@
 //
 // The way back of a case..of has a branch for each branch, which computes that one again and then
 // its gradient; the gradients of what other branches read are 0. The way back of a loop runs
-// through the iterations backwards: each takes from the tape what the iteration began with,
-// computes it again, and then its gradient. It carries the gradients of the carried values, and
-// adds up those of the others.
+// through the iterations backwards: each takes from the tape what its gradient reads
+// (body_gradient.h). It carries the gradients of the carried values, and adds up those of the
+// others.
 #include "gradient/control_gradient.h"
 
 #include <algorithm>
@@ -13,42 +13,14 @@
 
 #include "control/splice.h"
 #include "fail.h"
+#include "gradient/body_gradient.h"
+#include "gradient/checkpointed_loop.h"
+#include "gradient/plain.h"
 #include "gradient/tape.h"
 #include "mote/symbolic/control.h"
-#include "mote/symbolic/gradient.h"
 
 namespace mote {
 namespace {
-
-TensorForm plain(const TensorForm& form) {
-  TensorForm made(form.dtype, form.shape);
-  made.device = form.device;
-  return made;
-}
-
-/// Returns the symbol, or a copy of it, in row-major order and in memory of its own.
-TensorSymbol as_plain(SymbolicGraph& graph, TensorSymbol x) {
-  const TensorForm form = graph.form(x);
-  return form == plain(form) ? x : graph.convert(x, plain(form));
-}
-
-bool is_real_symbol(const SymbolicGraph& graph, std::uint32_t symbol) {
-  return is_real(graph.symbols()[symbol].form->dtype);
-}
-
-/// Appends the gradient of a graph's outputs, whose seeds become inputs. Returns that for each of
-/// `wrt`, in row-major order.
-std::vector<TensorSymbol> with_seeds(SymbolicGraph& graph, std::span<const TensorSymbol> of,
-                                     std::span<const TensorSymbol> seeds,
-                                     std::span<const TensorSymbol> wrt) {
-  std::vector<TensorSymbol> gradients;
-  if (of.empty())
-    for (const TensorSymbol x : wrt) gradients.push_back(graph.zeros(plain(graph.form(x))));
-  else
-    gradients = gradient(graph, of, wrt, seeds);
-  for (TensorSymbol& x : gradients) x = as_plain(graph, x);
-  return gradients;
-}
 
 // ---- case..of
 
@@ -83,7 +55,7 @@ class BranchesBack {
     const auto is_own = [&](std::size_t k) { return k >= first && k < first + inputs.size(); };
     for (const std::size_t k : wanted_)
       if (is_own(k)) wrt.push_back(own[k - first]);
-    const std::vector<TensorSymbol> gradients = with_seeds(back, of, seeds, wrt);
+    const std::vector<TensorSymbol> gradients = gradient_or_zeros(back, of, seeds, wrt);
     std::vector<TensorSymbol> outputs;
     std::size_t next = 0;
     for (const std::size_t k : wanted_)
@@ -133,107 +105,44 @@ std::vector<TensorSymbol> branches_gradient(SymbolicGraph& graph, const NodeInfo
 
 // ---- while
 
-/// The body of the way back of a loop.
-class LoopBack {
- public:
-  LoopBack(const NodeInfo& node, TensorMask wanted)
-      : control_(*node.control), body_(control_.graphs[0]), inputs_(input_indices(body_)) {
-    const std::size_t carried = result_count(control_);
-    for (std::size_t k = 0; k < carried; ++k)
-      if (is_real_symbol(body_, inputs_[k])) real_.push_back(k);
-    for (std::size_t k = carried; k < input_count(control_, 0); ++k)
-      if (is_in(wanted, k) && is_real_symbol(body_, inputs_[k])) added_.push_back(k);
+/// Makes the loop keep what its way back needs. Returns the token of its tape at its end.
+template <typename Loop>
+TensorSymbol record(SymbolicGraph& graph, std::uint32_t index, const Loop& way) {
+  const NodeSymbol loop = graph.node_at(index);
+  if (way.token()) {
+    graph.set_control(loop, way.recorded());
+    return graph.output(loop, *way.token());
   }
-
-  const std::vector<std::size_t>& real() const { return real_; }    ///< of the carried inputs
-  const std::vector<std::size_t>& added() const { return added_; }  ///< of the other inputs
-
-  /// Its inputs: the gradients of real(), the sums of added(), the number of iterations left, and
-  /// what the loop does not carry over.
-  SymbolicGraph body(const std::shared_ptr<Tape>& tape) const {
-    SymbolicGraph back(body_.name() + "_back", body_.registry());
-    const std::size_t carried = result_count(control_);
-    const auto form = [&](std::size_t k) -> const TensorForm& {
-      return body_.symbols()[inputs_[k]].form;
-    };
-    std::vector<TensorSymbol> seeds, sums, given(inputs_.size());
-    for (const std::size_t k : real_)
-      seeds.push_back(back.input("g" + std::to_string(k), plain(form(k))));
-    for (const std::size_t k : added_)
-      sums.push_back(back.input("sum" + std::to_string(k), plain(form(k))));
-    const TensorSymbol left = back.input("left", {DType::i64, {}});
-    for (std::size_t k = carried; k < input_count(control_, 0); ++k)
-      given[k] = back.input("x" + std::to_string(k), form(k));
-    const TensorSymbol now = back.add("sub", {left, one(back)});
-    if (control_.has_counter) given.back() = now;
-    std::vector<TensorSymbol> begun;
-    for (std::size_t k = 0; k < carried; ++k) begun.push_back(given[k] = back.tensor(form(k)));
-    if (carried > 0) back.call(tape_pop(tape), std::vector<TensorSymbol>{left}, begun);
-    const std::vector<TensorSymbol> made = splice(back, body_, given);
-    std::vector<TensorSymbol> of, wrt;
-    for (const std::size_t k : real_) of.push_back(made[body_.output_indices()[k]]);
-    for (const std::size_t k : real_) wrt.push_back(given[k]);
-    for (const std::size_t k : added_) wrt.push_back(given[k]);
-    std::vector<TensorSymbol> outputs = with_seeds(back, of, seeds, wrt);
-    for (std::size_t k = 0; k < added_.size(); ++k) {
-      TensorSymbol& gradient = outputs[real_.size() + k];
-      gradient = back.add("add", {sums[k], gradient});
-    }
-    outputs.push_back(now);
-    outputs.push_back(left);
-    back.set_outputs(outputs);
-    return back;
-  }
-
- private:
-  static TensorSymbol one(SymbolicGraph& graph) {
-    Tensor value(DType::i64, AxisList{});
-    value.set({}, std::int64_t{1});
-    return graph.constant({}, value);
-  }
-
-  const ControlInfo& control_;
-  const SymbolicGraph& body_;
-  std::vector<std::uint32_t> inputs_;
-  std::vector<std::size_t> real_, added_;
-};
-
-/// Makes the loop keep what its iterations begin with, unless it does.
-std::shared_ptr<Tape> record(SymbolicGraph& graph, std::uint32_t index) {
-  const std::shared_ptr<const ControlInfo> control = graph.nodes()[index].control;
-  const std::shared_ptr<Tape> tape = tape_of(control->graphs[0]);
-  if (tape.use_count() > 1) return tape;
-  auto recorded = std::make_shared<ControlInfo>(*control);
-  SymbolicGraph& body = recorded->graphs[0];
-  std::vector<TensorSymbol> kept;
-  for (const std::uint32_t input : input_indices(body)) {
-    if (kept.size() == result_count(*control)) break;
-    kept.push_back(body.at(input));
-  }
-  body.call(tape_push(tape), kept, {});
-  graph.set_control(graph.node_at(index), std::move(recorded));
-  return tape;
+  std::vector<TensorSymbol> inputs;
+  for (const std::uint32_t input : graph.info(loop).inputs) inputs.push_back(graph.at(input));
+  const Tensor none(DType::f64, AxisList{});
+  none.set({}, 0.0);
+  inputs.insert(
+      inputs.begin() + static_cast<std::ptrdiff_t>(result_count(*graph.info(loop).control)),
+      graph.constant({}, none));
+  return graph.grow_control(loop, way.recorded(), inputs).back();
 }
 
-std::vector<TensorSymbol> loop_gradient(GraphBuilder& builder, std::uint32_t index,
-                                        const GradientCall& call) {
-  SymbolicGraph& graph = builder.graph();
-  const NodeInfo node = graph.nodes()[index];
-  const LoopBack way(node, call.wanted);
-  const std::shared_ptr<Tape> tape = record(graph, index);
-  const std::size_t carried = call.outputs.size();
+/// Adds the way back, whose sums begin with these; none: with 0.
+template <typename Loop>
+std::vector<TensorSymbol> add_back(SymbolicGraph& graph, std::uint32_t index,
+                                   const GradientCall& call, const Loop& way,
+                                   std::span<const TensorSymbol> sums) {
+  const TensorSymbol token = record(graph, index, way);
   std::vector<TensorSymbol> inputs;
   for (const std::size_t k : way.real())
     inputs.push_back(call.gradients[k] ? as_plain(graph, call.gradients[k])
                                        : graph.zeros(plain(graph.form(call.inputs[k]))));
-  for (const std::size_t k : way.added())
-    inputs.push_back(graph.zeros(plain(graph.form(call.inputs[k]))));
+  for (std::size_t k = 0; k < way.added().size(); ++k)
+    inputs.push_back(sums.empty() ? graph.zeros(plain(graph.form(call.inputs[way.added()[k]])))
+                                  : sums[k]);
   const TensorSymbol count = graph.tensor({DType::i64, {}});
-  graph.call(tape_count(tape), std::vector<TensorSymbol>{call.outputs[0]}, std::vector{count});
-  inputs.push_back(count);
-  inputs.insert(inputs.end(), call.inputs.begin() + static_cast<std::ptrdiff_t>(carried),
+  graph.call(tape_count(way.tape()), std::vector{token}, std::vector{count});
+  inputs.insert(inputs.end(), {count, token});
+  inputs.insert(inputs.end(),
+                call.inputs.begin() + static_cast<std::ptrdiff_t>(call.outputs.size()),
                 call.inputs.end());
-  const NodeSymbol back = graph.add_while(way.body(tape), inputs);
+  const NodeSymbol back = graph.add_while(way.back(), inputs);
   std::vector<TensorSymbol> gradients(call.inputs.size());
   for (std::size_t k = 0; k < way.real().size(); ++k)
     if (is_in(call.wanted, way.real()[k])) gradients[way.real()[k]] = graph.output(back, k);
@@ -242,16 +151,42 @@ std::vector<TensorSymbol> loop_gradient(GraphBuilder& builder, std::uint32_t ind
   return gradients;
 }
 
+/// Returns the reason why a loop with checkpoints has no gradient; empty if it may have one.
+std::string why_not_checkpointed(const ControlInfo& control, const GradientCall& call) {
+  if (control.checkpoints == kKeepEach) return "";
+  const std::optional<std::size_t> token = CheckpointedLoop(control, call.wanted).token();
+  if (!token || !is_in(call.given, *token)) return "";
+  return "it is a loop with checkpoints, whose gradient has none itself "
+         "(WhileOptions::checkpoints)";
+}
+
 }  // namespace
+
+std::vector<TensorSymbol> loop_gradient(SymbolicGraph& graph, std::uint32_t index,
+                                        const GradientCall& call,
+                                        std::span<const TensorSymbol> sums) {
+  const std::shared_ptr<const ControlInfo> control = graph.nodes()[index].control;
+  if (control->checkpoints == kKeepEach)
+    return add_back(graph, index, call, BodyGradient(*control, call.given, call.wanted), sums);
+  return add_back(graph, index, call, CheckpointedLoop(*control, call.wanted), sums);
+}
 
 std::string why_no_control_gradient(GraphBuilder& builder, const NodeInfo& node,
                                     const GradientCall& call) {
   constexpr std::size_t kMaxInputs = 64;  // TensorMask
   if (node.inputs.size() > kMaxInputs || node.outputs.size() > kMaxInputs)
     return "it has more than " + std::to_string(kMaxInputs) + " inputs or outputs";
+  if (node.control->is_loop)
+    if (std::string reason = why_not_checkpointed(*node.control, call); !reason.empty())
+      return reason;
+  if (TrialScope::is_in_one()) return "";  // then the trial says it
   try {
+    const TrialScope trial;
     if (node.control->is_loop) {
-      LoopBack(node, call.wanted).body(tape_of(node.control->graphs[0]));
+      if (node.control->checkpoints == kKeepEach)
+        const BodyGradient way(*node.control, call.given, call.wanted);
+      else
+        CheckpointedLoop(*node.control, call.wanted).back();
     } else {
       const BranchesBack way(builder.graph(), node, call);
       for (std::size_t g = 0; g < node.control->graphs.size(); ++g) way.branch(g);
@@ -266,7 +201,7 @@ std::string why_no_control_gradient(GraphBuilder& builder, const NodeInfo& node,
 std::vector<TensorSymbol> control_gradient(GraphBuilder& builder, std::uint32_t index,
                                            const GradientCall& call) {
   const NodeInfo node = builder.graph().nodes()[index];
-  return node.control->is_loop ? loop_gradient(builder, index, call)
+  return node.control->is_loop ? loop_gradient(builder.graph(), index, call, {})
                                : branches_gradient(builder.graph(), node, call);
 }
 

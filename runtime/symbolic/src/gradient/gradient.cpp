@@ -4,6 +4,7 @@
 
 #include "fail.h"
 #include "gradient/reverse.h"
+#include "gradient/tape.h"
 #include "gradient/unneeded.h"
 #include "mote/symbolic/dependencies.h"
 
@@ -51,6 +52,7 @@ std::vector<TensorSymbol> gradient(SymbolicGraph& graph, std::span<const TensorS
   check_real(graph, of, "f");
   check_real(graph, wrt, "x");
   if (!seeds.empty()) check_given(graph, of, seeds, "seed", false);
+  const GradientScope scope;
   const Added added(graph);
   GraphBuilder builder(graph);
   std::vector<TensorSymbol> gradients =
@@ -73,6 +75,7 @@ std::vector<TensorSymbol> jvp(SymbolicGraph& graph, std::span<const TensorSymbol
   check_real(graph, of, "f");
   check_real(graph, wrt, "x");
   check_given(graph, wrt, tangents, "tangent", true);
+  const GradientScope scope;
   const Added added(graph);
   GraphBuilder builder(graph);
   // J^T u is linear in u, so that its gradient J t is the same for all u. Nothing reads u but

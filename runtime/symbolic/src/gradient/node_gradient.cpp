@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gradient of one node. Sums and conversions pass gradients on as they are; other ops have a
 // kernel, or a rule; reals of 16 bits that have neither are computed with as f32.
+#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -112,6 +113,13 @@ bool has_no_curvature(const OpFacts& facts, const NodeInfo& node) {
   return true;
 }
 
+std::string why_function_has_none(const NamedFunction& function) {
+  if (function.name.starts_with("tape "))
+    return "it belongs to a loop with checkpoints, whose gradient has none itself "
+           "(WhileOptions::checkpoints)";
+  return "the function has none (NamedFunction::gradient gives it one)";
+}
+
 }  // namespace
 
 /// A rule that reads less is preferred to a kernel of the gradient's gradient.
@@ -128,6 +136,12 @@ Way find_way(GraphBuilder& builder, const GradientCall& call, DType dtype) {
 
 NodeFlow flow_of(GraphBuilder& builder, const NodeInfo& node) {
   if (node.removed || node.kind == NodeKind::fill) return {};
+  constexpr std::size_t kMost = 64;  // of a TensorMask
+  if (node.kind == NodeKind::function && std::max(node.inputs.size(), node.outputs.size()) > kMost)
+    fail_graph("gradient: the function " + node.function->name + " has " +
+                   std::to_string(std::max(node.inputs.size(), node.outputs.size())) +
+                   " inputs or outputs, expected at most " + std::to_string(kMost),
+               MOTE_UNSUPPORTED);
   NodeFlow flow{~TensorMask{0}, ~TensorMask{0}};
   if (node.kind == NodeKind::command) {
     const OpFacts& facts = builder.ops().facts(*node.command);
@@ -143,8 +157,7 @@ std::string why_not(GraphBuilder& builder, const NodeInfo& node, const GradientC
   if (node.kind == NodeKind::copy) return "";
   if (node.kind == NodeKind::control) return why_no_control_gradient(builder, node, call);
   if (node.kind == NodeKind::function)
-    return node.function->gradient ? ""
-                                   : "the function has none (NamedFunction::gradient gives it one)";
+    return node.function->gradient ? "" : why_function_has_none(*node.function);
   if (builder.ops().facts(*call.command).passing != Passing::no) return "";
   const DType dtype = instance_of(builder, call);
   const Way way = find_way(builder, call, dtype);

@@ -3,19 +3,17 @@
 #include <map>
 
 #include "fail.h"
+#include "gradient/reads_data.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/gradient.h"
 
 namespace mote {
-namespace {
 
 bool reads_data(const SymbolicGraph& graph, const NodeInfo& node, std::size_t input) {
   if (node.kind != NodeKind::command) return true;
   const OpGradient* row = graph.registry().column<OpGradient>(kGradientOf).find(node.command->op());
   return row == nullptr || is_in((*row)->reads, input);
 }
-
-}  // namespace
 
 std::vector<SavedTensor> saved(const SymbolicGraph& graph, std::span<const TensorSymbol> of,
                                std::span<const TensorSymbol> gradients) {

@@ -1,30 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tape of a loop: what each iteration began with, kept for the way back. It is keyed by the
-// counters of all loops around, grows as the loop goes, and is freed as the way back goes. Two
-// executables, and two evaluations, have entries of their own.
+// The tape of a loop: a list of what each iteration keeps for the way back. A loop carries a token,
+// the number of its list as an f64[], and 0 before its first iteration; a loop inside another one
+// has a list of its own for each iteration of that one, whose token is one of the values that the
+// outer tape keeps. Entries are freed when all that read them have done so, and at the end of the
+// run.
+//
+// Gradients flow through tokens: the gradient of what a function reads from an entry is added to
+// the entry, under a path of its own, and read where the entry was made. What carries it through
+// the graph is a link, a 0 in place of the token's gradient, which says that it is there.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "mote/symbolic/symbolic_graph.h"
 
 namespace mote {
 
 class Tape;
-/// Returns a new tape, or the one that a loop's body has already.
-std::shared_ptr<Tape> tape_of(const SymbolicGraph& body);
+std::shared_ptr<Tape> new_tape();
 
-/// Keeps the inputs, in the loop that is recorded.
+/// Reads a token and values, and writes the token of the list with them at its end, and their
+/// position, an i64[].
 NamedFunction tape_push(std::shared_ptr<Tape> tape);
-/// Writes an i64[]: how many iterations were kept since the loop around began the present one.
+/// Reads a token, and writes how many entries its list has, an i64[].
 NamedFunction tape_count(std::shared_ptr<Tape> tape);
-/// Reads an i64[], i, and writes what iteration i - 1 began with, which is then no longer kept. It
-/// is called in a loop that stands beside the recorded one.
-NamedFunction tape_pop(std::shared_ptr<Tape> tape);
+/// Reads a token and a position, and writes values of that entry: those of these numbers.
+NamedFunction tape_get(std::shared_ptr<Tape> tape, std::vector<std::uint32_t> values);
+
+/// Reads a token and values, and writes the token of the list, which keeps them now and then
+/// (WhileOptions::checkpoints). It has no gradient.
+NamedFunction tape_keep(std::shared_ptr<Tape> tape, std::int64_t checkpoints);
+/// Reads the token and a number of iterations, and writes the number of the last one before it
+/// whose values are kept, and these.
+NamedFunction tape_take(std::shared_ptr<Tape> tape);
+
+/// The node of a body that keeps; none if the body has no such tape.
+std::optional<std::uint32_t> keep_of(const SymbolicGraph& body);
+/// The node of a body that pushes; none if the body has no tape.
+std::optional<std::uint32_t> push_of(const SymbolicGraph& body);
+/// The tape of a node that keeps or pushes.
+std::shared_ptr<Tape> tape_of(const NodeInfo& node);
+
+/// Ends when the outermost one does: a gradient has paths that no other has.
+class GradientScope {
+ public:
+  GradientScope();
+  ~GradientScope();
+  GradientScope(const GradientScope&) = delete;
+  GradientScope& operator=(const GradientScope&) = delete;
+};
+/// As long as it lives, functions that are made are only tried: they do not count as readers.
+class TrialScope {
+ public:
+  TrialScope();
+  ~TrialScope();
+  TrialScope(const TrialScope&) = delete;
+  TrialScope& operator=(const TrialScope&) = delete;
+  /// True if there is one in this thread.
+  static bool is_in_one();
+};
+
+/// The shapes of values that tapes have got for inputs of other shapes are no longer known.
+void forget_tape_shapes();
 
 /// The tapes of a text, by number.
 using Tapes = std::map<std::uint64_t, std::shared_ptr<Tape>>;

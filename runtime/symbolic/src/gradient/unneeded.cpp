@@ -33,6 +33,13 @@ void Added::remove_unneeded(SymbolicGraph& graph, std::span<const TensorSymbol> 
       read[graph.symbols()[input].root] = true;
     }
   }
+  // A loop that was there before may carry a tape now.
+  for (std::uint32_t index = 0; index < first_node_; ++index) {
+    if (graph.nodes()[index].removed || graph.nodes()[index].kind != NodeKind::control) continue;
+    for (const std::uint32_t input : graph.nodes()[index].inputs)
+      if (input != kNoIndex) used[input] = true;
+    for (const std::uint32_t output : graph.nodes()[index].outputs) used[output] = true;
+  }
   // A view stands behind what it is a view of.
   for (std::uint32_t index = symbols; index-- > first_symbol_;) {
     const SymbolInfo& info = graph.symbols()[index];

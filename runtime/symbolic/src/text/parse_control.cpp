@@ -39,6 +39,13 @@ NodeSymbol GraphParser::loop(const ReadName& head) {
     if (control->limit < 0)
       text_.fail(at, "expected a limit of at least 0, got " + std::to_string(control->limit));
   }
+  if (text_.accept_word("checkpoint")) {
+    const std::size_t at = text_.position();
+    control->checkpoints = text_.accept_word("sqrt") ? kKeepSquareRoot : text_.integer();
+    if (control->checkpoints < 1 && control->checkpoints != kKeepSquareRoot)
+      text_.fail(at, "expected 'sqrt' or a number of at least 1, got " +
+                         std::to_string(control->checkpoints));
+  }
   control->graphs.push_back(braced_graph());
   if (control->graphs[0].output_indices().empty())
     text_.fail(head.at, "the body of a while needs outputs, the last of which is the condition");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mote/base/near_names.h"
+#include "sequence/steps.h"
 #include "text/elements.h"
 #include "text/parser.h"
 
@@ -118,8 +119,9 @@ NodeSymbol GraphParser::function(const ReadName& head) {
   if (mode_ == Mode::define)
     text_.fail(head.at, "a function writes symbols that are declared: expected '<-', got '='");
   const auto found = std::ranges::find(functions_, called.text, &NamedFunction::name);
-  const std::optional<NamedFunction> of_tape = tape_function(called.text, tapes_);
-  if (found == functions_.end() && !of_tape) {
+  std::optional<NamedFunction> own = tape_function(called.text, tapes_);
+  if (!own) own = step_function(called.text);
+  if (found == functions_.end() && !own) {
     std::vector<std::string> known;
     for (const NamedFunction& f : functions_) known.push_back(f.name);
     text_.fail(called.at,
@@ -128,7 +130,7 @@ NodeSymbol GraphParser::function(const ReadName& head) {
   const std::vector<TensorSymbol> inputs = find_all(call.inputs);
   const std::vector<TensorSymbol> outputs = find_all(targets_);
   return build(head.at, [&] {
-    return graph_.call(found != functions_.end() ? *found : *of_tape, inputs, outputs);
+    return graph_.call(found != functions_.end() ? *found : *own, inputs, outputs);
   });
 }
 

@@ -36,6 +36,8 @@ std::string control_text(const NodeInfo& node, const std::vector<std::string>& n
     std::string text = "while " + list(0, node.inputs.size());
     if (control.has_counter) text += " counter";
     if (control.limit != WhileOptions().limit) text += " limit " + std::to_string(control.limit);
+    if (control.checkpoints == kKeepSquareRoot) text += " checkpoint sqrt";
+    if (control.checkpoints > 0) text += " checkpoint " + std::to_string(control.checkpoints);
     return text + (with_graphs ? braced(control.graphs[0]) : "");
   }
   std::string text = "case " + list(0, 1);

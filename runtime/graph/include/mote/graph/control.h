@@ -24,9 +24,11 @@ using LoopCounters = std::span<const std::int64_t>;
 /// of a graph; none outside of loops. The numbers are those until the function returns.
 LoopCounters loop_counters();
 
-/// Returns a number that stands for the graph that runs the function in this thread, or for the
-/// evaluation that does; 0 outside of both. Two that are under way at once have different numbers.
+/// Returns a number that stands for the run that calls the function in this thread, or for the
+/// evaluation that does; 0 outside of both. No two have one number.
 std::uint64_t loop_owner();
+/// Calls the function when that run or evaluation is over; it must not throw.
+void at_end_of(std::uint64_t owner, std::function<void()> function);
 
 /// Makes counters and owner those of this thread as long as it lives: for what runs loops itself.
 class LoopScope {
@@ -40,8 +42,18 @@ class LoopScope {
   LoopCounters counters_;
   std::uint64_t owner_;
 };
-/// Returns a number that no other call returns.
-std::uint64_t new_loop_owner();
+/// A run or an evaluation, as long as it lives.
+class LoopOwner {
+ public:
+  LoopOwner();
+  ~LoopOwner();
+  LoopOwner(const LoopOwner&) = delete;
+  LoopOwner& operator=(const LoopOwner&) = delete;
+  std::uint64_t number() const { return number_; }
+
+ private:
+  std::uint64_t number_;
+};
 
 /// A function that decides whether a loop goes on. It gets the counters of all loops around it, its
 /// own one last, and the tensors that it was given with. What it throws is the error of the loop.

@@ -28,6 +28,7 @@ struct ControlInfo {
   std::vector<SymbolicGraph> graphs;
   bool has_counter = false;  ///< the body's last input is an i64[]: the number of the iteration
   std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< of iterations
+  std::int64_t checkpoints = kKeepEach;                           ///< of the loop's gradient
 };
 
 /// The inputs of a graph in the order in which they were added.
@@ -40,6 +41,14 @@ std::size_t first_input(const NodeInfo& node, std::size_t k);
 std::size_t input_count(const ControlInfo& control, std::size_t k);
 /// The number of tensors that a loop carries over, or that a case..of gives.
 std::size_t result_count(const ControlInfo& control);
+
+/// The bytes that loops keep for their gradients in this process, in all runs under way.
+struct TapeBytes {
+  std::int64_t now = 0;
+  std::int64_t most = 0;  ///< since the program began, or reset_tape_bytes()
+};
+TapeBytes tape_bytes();
+void reset_tape_bytes();
 
 /// The most graphs that may be inside each other.
 inline constexpr int kMaxNesting = 200;

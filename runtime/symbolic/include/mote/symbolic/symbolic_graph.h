@@ -94,6 +94,12 @@ struct NamedFunction {
   /// cannot be differentiated.
   std::function<std::vector<TensorSymbol>(SymbolicGraph& graph, const FunctionCall& call)>
       gradient = {};
+  /// Returns the shapes of the outputs for inputs of these forms, for graphs of other shapes
+  /// (SymbolicGraph::with_forms()). Without it they follow as those of tensors do.
+  std::function<std::vector<AxisList>(std::span<const TensorForm> inputs)> shapes = {};
+  /// Output 0 may be in the memory of input 0, of which it changes a part; the function sees then
+  /// that they have one address.
+  bool is_in_place = false;
 };
 
 struct NodeInfo {
@@ -112,9 +118,18 @@ struct NodeInfo {
   std::string name;  ///< empty if it has none
 };
 
+/// What a loop keeps for its gradient: of each iteration what the gradient reads; or of some
+/// iterations, about as many as the square root of their number, what they begin with, from which
+/// those between them are computed again.
+inline constexpr std::int64_t kKeepEach = 0;
+inline constexpr std::int64_t kKeepSquareRoot = -1;
+
 struct WhileOptions {
   bool has_counter = false;  ///< the body's last input is an i64[]: the number of the iteration
   std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< one more is an error
+  /// kKeepEach, kKeepSquareRoot, or the most iterations of which the beginning is kept. The
+  /// gradient has the same bits. A gradient of it is refused unless all is kept.
+  std::int64_t checkpoints = kKeepEach;
 };
 
 /// A branch of a case..of, and what its inputs are in the graph around.
@@ -282,6 +297,11 @@ class SymbolicGraph {
   void mark_recomputed(NodeSymbol node, std::uint32_t segment);
   /// Gives a loop or case..of other graphs, with as many inputs and outputs of the same forms.
   void set_control(NodeSymbol node, std::shared_ptr<const ControlInfo> control);
+  /// Gives a loop another body, whose first outputs are as before, and other inputs. Returns the
+  /// node's outputs that are new.
+  std::vector<TensorSymbol> grow_control(NodeSymbol node,
+                                         std::shared_ptr<const ControlInfo> control,
+                                         std::span<const TensorSymbol> inputs);
   /// Turns a symbol that nothing writes any more into a constant of the same form.
   void make_constant(TensorSymbol symbol, const Tensor& value);
 

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gradient/checkpointed_loop.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "control/splice.h"
+#include "gradient/control_gradient.h"
+#include "gradient/plain.h"
+
+namespace mote {
+namespace {
+
+using SymbolList = std::vector<TensorSymbol>;
+
+}  // namespace
+
+CheckpointedLoop::CheckpointedLoop(const ControlInfo& control, TensorMask wanted)
+    : control_(control), body_(control.graphs[0]), inputs_(input_indices(body_)) {
+  if (const std::optional<std::uint32_t> keep = keep_of(body_)) {
+    const auto token = std::ranges::find(body_.output_indices(), body_.nodes()[*keep].outputs[0]);
+    keep_ = keep;
+    token_ = static_cast<std::size_t>(token - body_.output_indices().begin());
+    tape_ = tape_of(body_.nodes()[*keep]);
+  } else {
+    tape_ = new_tape();
+  }
+  for (std::size_t k = 0; k < carried(); ++k)
+    if (is_real(form(k).dtype)) real_.push_back(k);
+  for (std::size_t k = result_count(control_); k < input_count(control_, 0); ++k)
+    if (is_in(wanted, k) && is_real(form(k).dtype)) added_.push_back(k);
+}
+
+std::shared_ptr<ControlInfo> CheckpointedLoop::recorded() const {
+  if (token_) return std::make_shared<ControlInfo>(control_);
+  SymbolicGraph body(body_.name(), body_.registry());
+  SymbolList given, values;
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
+    if (k == carried()) {
+      std::string name = "tape";
+      while (body_.has(name)) name += "_";
+      values.insert(values.begin(), body.input(name, {DType::f64, {}}));
+    }
+    given.push_back(body.input(body_.symbols()[inputs_[k]].name, form(k)));
+    if (k < carried()) values.push_back(given.back());
+  }
+  if (inputs_.size() == carried())
+    values.insert(values.begin(), body.input("tape", {DType::f64, {}}));
+  const SymbolList made = splice(body, body_, given);
+  SymbolList outputs;
+  for (const std::uint32_t output : body_.output_indices()) outputs.push_back(made[output]);
+  const TensorSymbol next = body.tensor({DType::f64, {}});
+  body.call(tape_keep(tape_, control_.checkpoints), values, SymbolList{next});
+  outputs.insert(outputs.end() - 1, next);
+  body.set_outputs(outputs);
+  auto control = std::make_shared<ControlInfo>(control_);
+  control->graphs[0] = std::move(body);
+  return control;
+}
+
+/// The loop's body for the iterations from `start` to `end`. Its inputs: those that are carried
+/// over, those that are not, start, end, and the counter.
+SymbolicGraph CheckpointedLoop::part() const {
+  SymbolicGraph part(body_.name() + "_again", body_.registry());
+  SymbolList symbols(body_.symbol_count());
+  const auto input = [&](std::size_t k) {
+    symbols[inputs_[k]] = part.input(body_.symbols()[inputs_[k]].name, form(k));
+  };
+  for (std::size_t k = 0; k < carried(); ++k) input(k);
+  for (std::size_t k = result_count(control_); k < input_count(control_, 0); ++k) input(k);
+  const auto number = [&](std::string name) {
+    while (body_.has(name)) name += "_";
+    return part.input(name, {DType::i64, {}});
+  };
+  const TensorSymbol start = number("start"), end = number("end"), counter = number("iteration");
+  const TensorSymbol now = part.add("add", {start, counter});
+  if (control_.has_counter) symbols[inputs_.back()] = now;
+  SymbolList asked = body_.outputs();
+  asked.resize(carried());
+  symbols = splice(
+      part, body_, std::move(symbols), [&](std::uint32_t node) { return node != keep_; }, asked);
+  SymbolList outputs;
+  for (const TensorSymbol output : asked) outputs.push_back(symbols[output.index]);
+  outputs.push_back(part.add("sub", {end, now}));
+  part.set_outputs(outputs);
+  return part;
+}
+
+SymbolicGraph CheckpointedLoop::back() const {
+  SymbolicGraph back(body_.name() + "_back", body_.registry());
+  SymbolList seeds, sums, inputs, rest;
+  for (const std::size_t k : real_)
+    seeds.push_back(back.input("g" + std::to_string(k), plain(form(k))));
+  for (const std::size_t k : added_)
+    sums.push_back(back.input("sum" + std::to_string(k), plain(form(k))));
+  const TensorSymbol left = back.input("left", {DType::i64, {}});
+  const TensorSymbol token = back.input("tape", {DType::f64, {}});
+  for (std::size_t k = result_count(control_); k < input_count(control_, 0); ++k)
+    rest.push_back(back.input("x" + std::to_string(k), form(k)));
+  const TensorSymbol start = back.tensor({DType::i64, {}});
+  SymbolList taken = {start};
+  for (std::size_t k = 0; k < carried(); ++k) {
+    inputs.push_back(back.tensor(form(k)));
+    taken.push_back(inputs.back());
+  }
+  back.call(tape_take(tape_), SymbolList{token, left}, taken);
+  inputs.insert(inputs.end(), rest.begin(), rest.end());
+  inputs.insert(inputs.end(), {start, left});
+  const NodeSymbol again = back.add_while(part(), inputs, {.has_counter = true});
+  // The sums go on from one part to the next, so that each is summed in the order of iterations.
+  GradientCall call;
+  call.inputs = inputs;
+  for (std::size_t k = 0; k < carried(); ++k) call.outputs.push_back(back.output(again, k));
+  call.gradients.resize(carried());
+  const std::size_t shift = result_count(control_) - carried();
+  for (std::size_t k = 0; k < real_.size(); ++k) {
+    call.gradients[real_[k]] = seeds[k];
+    call.given |= mask_bit(real_[k]);
+    call.wanted |= mask_bit(real_[k]);
+  }
+  for (const std::size_t k : added_) call.wanted |= mask_bit(k - shift);
+  const SymbolList gradients = loop_gradient(back, again.index, call, sums);
+  SymbolList outputs;
+  for (const std::size_t k : real_) outputs.push_back(gradients[k]);
+  for (const std::size_t k : added_) outputs.push_back(gradients[k - shift]);
+  outputs.insert(outputs.end(), {start, left});
+  back.set_outputs(outputs);
+  return back;
+}
+
+}  // namespace mote

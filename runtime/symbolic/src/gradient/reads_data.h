@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "mote/symbolic/symbolic_graph.h"
+
+namespace mote {
+
+/// False if the node needs only the shape of that input.
+bool reads_data(const SymbolicGraph& graph, const NodeInfo& node, std::size_t input);
+
+}  // namespace mote

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gradient/tape_store.h"
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "fail.h"
+#include "mote/graph/control.h"
+#include "mote/runtime/command.h"
+#include "mote/symbolic/control.h"
+#include "sequence/plain_copy.h"
+
+namespace mote {
+namespace {
+
+std::atomic<std::int64_t> bytes_now{0};
+std::atomic<std::int64_t> bytes_most{0};
+
+void count_bytes(std::int64_t change) {
+  const std::int64_t now = bytes_now += change;
+  std::int64_t most = bytes_most.load();
+  while (most < now && !bytes_most.compare_exchange_weak(most, now)) {
+  }
+}
+
+std::int64_t bytes_of(const Tensor& tensor) {
+  return tensor.element_count() * static_cast<std::int64_t>(size_of(tensor.dtype()));
+}
+
+/// The stores of the runs under way.
+struct Stores {
+  std::mutex mutex;
+  std::unordered_map<std::uint64_t, std::shared_ptr<TapeStore>> by_owner;
+};
+Stores& stores() {
+  static Stores all;
+  return all;
+}
+
+}  // namespace
+
+TapeBytes tape_bytes() { return {bytes_now.load(), bytes_most.load()}; }
+void reset_tape_bytes() { bytes_most = bytes_now.load(); }
+
+std::shared_ptr<TapeStore> TapeStore::of_run() {
+  Stores& all = stores();
+  const std::uint64_t owner = loop_owner();
+  const std::lock_guard lock(all.mutex);
+  std::shared_ptr<TapeStore>& store = all.by_owner[owner];
+  if (store == nullptr) {
+    store = std::make_shared<TapeStore>();
+    at_end_of(owner, [owner] {
+      Stores& known = stores();
+      const std::lock_guard again(known.mutex);
+      known.by_owner.erase(owner);
+    });
+  }
+  return store;
+}
+
+TapeStore::~TapeStore() { count_bytes(-bytes_); }
+
+Tensor TapeStore::kept(const Tensor& value) {
+  Tensor own = plain_bytes(value.dl()) >= 0 ? Tensor(value.dtype(), value.shape()) : clone(value);
+  if (plain_bytes(value.dl()) >= 0) copy_plainly(value, own);
+  bytes_ += bytes_of(own);
+  count_bytes(bytes_of(own));
+  return own;
+}
+
+void TapeStore::free(Values& values) {
+  for (const Tensor& tensor : values.tensors) {
+    if (tensor.data() == nullptr) continue;
+    bytes_ -= bytes_of(tensor);
+    count_bytes(-bytes_of(tensor));
+  }
+  values.tensors.clear();
+}
+
+TapeStore::List& TapeStore::list_at(double token) {
+  const auto index = static_cast<std::size_t>(token);
+  if (index < 1 || index > lists_.size())
+    fail_graph("tape: expected a token of 1 to " + std::to_string(lists_.size()) + ", got " +
+                   std::to_string(token),
+               MOTE_FAILED);
+  return lists_[index - 1];
+}
+
+TapeStore::Entry& TapeStore::entry_at(double token, std::int64_t position,
+                                      const std::string& path) {
+  std::vector<Entry>& list = list_at(token).entries;
+  if (position < 0 || static_cast<std::size_t>(position) >= list.size())
+    fail_graph("tape: expected an entry of 0 to " + std::to_string(list.size()) + " - 1, got " +
+                   std::to_string(position),
+               MOTE_FAILED);
+  Entry& entry = list[static_cast<std::size_t>(position)];
+  if (path == kValuesPath && !entry.by_path.contains(path))
+    fail_graph("tape: entry " + std::to_string(position) + " was read before and is freed",
+               MOTE_FAILED);
+  return entry;
+}
+
+double TapeStore::new_list() {
+  lists_.emplace_back();
+  return static_cast<double>(lists_.size());
+}
+
+double TapeStore::push(double token, std::span<const Tensor> values) {
+  const std::lock_guard lock(mutex_);
+  if (token == 0) token = new_list();
+  Entry entry;
+  Values& pushed = entry.by_path[kValuesPath];
+  for (const Tensor& value : values) pushed.tensors.push_back(kept(value));
+  List& list = list_at(token);
+  list.entries.push_back(std::move(entry));
+  ++list.count;
+  return token;
+}
+
+double TapeStore::keep(double token, std::int64_t checkpoints, std::span<const Tensor> values) {
+  const std::lock_guard lock(mutex_);
+  if (token == 0) token = new_list();
+  List& list = list_at(token);
+  const std::int64_t call = list.count++;
+  if (call % list.stride != 0) return token;
+  const auto most = static_cast<std::size_t>(checkpoints > 0 ? checkpoints : 2 * list.stride);
+  if (list.entries.size() == most) {
+    thin(list);
+    if (call % list.stride != 0) return token;
+  }
+  Entry entry;
+  Values& pushed = entry.by_path[kValuesPath];
+  for (const Tensor& value : values) pushed.tensors.push_back(kept(value));
+  list.entries.push_back(std::move(entry));
+  list.calls.push_back(call);
+  return token;
+}
+
+/// Frees every other entry.
+void TapeStore::thin(List& list) {
+  list.stride *= 2;
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < list.entries.size(); ++k) {
+    if (list.calls[k] % list.stride != 0) {
+      free(list.entries[k].by_path[kValuesPath]);
+      continue;
+    }
+    if (count != k) list.entries[count] = std::move(list.entries[k]);
+    list.calls[count++] = list.calls[k];
+  }
+  list.entries.resize(count);
+  list.calls.resize(count);
+}
+
+std::int64_t TapeStore::count(double token) {
+  const std::lock_guard lock(mutex_);
+  return token == 0 ? 0 : list_at(token).count;
+}
+
+std::int64_t TapeStore::take(double token, std::int64_t end, int readers,
+                             std::span<const Tensor> outputs) {
+  const std::lock_guard lock(mutex_);
+  const std::vector<std::int64_t>& calls = list_at(token).calls;
+  const std::int64_t k = std::ranges::lower_bound(calls, end) - calls.begin() - 1;
+  Entry& entry = entry_at(token, k, kValuesPath);
+  std::vector<std::uint32_t> values(outputs.size());
+  std::iota(values.begin(), values.end(), 0U);
+  get(entry, kValuesPath, readers, values, outputs);
+  return calls[static_cast<std::size_t>(k)];
+}
+
+void TapeStore::get(double token, std::int64_t position, const std::string& path, int readers,
+                    std::span<const std::uint32_t> values, std::span<const Tensor> outputs) {
+  const std::lock_guard lock(mutex_);
+  get(entry_at(token, position, path), path, readers, values, outputs);
+}
+
+void TapeStore::get(Entry& entry, const std::string& path, int readers,
+                    std::span<const std::uint32_t> values, std::span<const Tensor> outputs) {
+  Values& of_path = entry.by_path[path];
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const bool is_there =
+        values[k] < of_path.tensors.size() && of_path.tensors[values[k]].data() != nullptr;
+    if (is_there)
+      copy_plainly(of_path.tensors[values[k]], outputs[k]);
+    else
+      fill(outputs[k], 0);
+  }
+  if (++of_path.reads < readers) return;
+  free(of_path);
+  entry.by_path.erase(path);
+}
+
+void TapeStore::add(double token, std::int64_t position, const std::string& path,
+                    std::span<const std::uint32_t> values, std::span<const Tensor> terms) {
+  static const Command sum("add");
+  const std::lock_guard lock(mutex_);
+  Values& of_path = entry_at(token, position, path).by_path[path];
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    if (of_path.tensors.size() <= values[k]) of_path.tensors.resize(values[k] + 1);
+    Tensor& total = of_path.tensors[values[k]];
+    if (total.data() == nullptr)
+      total = kept(terms[k]);
+    else
+      run(sum, {&total, &terms[k]}, {&total});
+  }
+}
+
+}  // namespace mote

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The entries of all tapes in one run, until the run ends.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mote/runtime/tensor.h"
+
+namespace mote {
+
+/// The path of the values that were pushed. Gradients are added under paths that begin with it.
+inline constexpr const char* kValuesPath = "v";
+
+class TapeStore {
+ public:
+  /// Returns that of the run that calls the function in this thread.
+  static std::shared_ptr<TapeStore> of_run();
+
+  /// Adds an entry to the list of a token, to a new one for 0. Returns the list's token.
+  double push(double token, std::span<const Tensor> values);
+  /// Likewise, but the list has at most so many entries, evenly spread, or about the square root of
+  /// the calls (kKeepSquareRoot); values of others are freed, or not kept at all.
+  double keep(double token, std::int64_t checkpoints, std::span<const Tensor> values);
+  /// The number of calls that were given the list.
+  std::int64_t count(double token);
+  /// Takes the last entry of a call before number `end`. Returns the number of that call.
+  std::int64_t take(double token, std::int64_t end, int readers, std::span<const Tensor> outputs);
+  /// Copies values of an entry, 0 where nothing was added. An entry that was read `readers` times
+  /// under this path is freed.
+  void get(double token, std::int64_t position, const std::string& path, int readers,
+           std::span<const std::uint32_t> values, std::span<const Tensor> outputs);
+  /// Adds to values of an entry under this path.
+  void add(double token, std::int64_t position, const std::string& path,
+           std::span<const std::uint32_t> values, std::span<const Tensor> terms);
+
+  ~TapeStore();
+
+ private:
+  /// Under one path.
+  struct Values {
+    std::vector<Tensor> tensors;  ///< those that are there have data
+    int reads = 0;
+  };
+  struct Entry {
+    std::map<std::string, Values> by_path;
+  };
+  struct List {
+    std::vector<Entry> entries;
+    std::vector<std::int64_t> calls;  ///< by entry, of a list that keep() makes
+    std::int64_t count = 0;           ///< of calls
+    std::int64_t stride = 1;          ///< the calls whose number it divides are kept
+  };
+
+  double new_list();
+  void thin(List& list);
+  void get(Entry& entry, const std::string& path, int readers,
+           std::span<const std::uint32_t> values, std::span<const Tensor> outputs);
+  List& list_at(double token);
+  Entry& entry_at(double token, std::int64_t position, const std::string& path);
+  Tensor kept(const Tensor& value);
+  void free(Values& values);
+
+  std::mutex mutex_;
+  std::vector<List> lists_;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace mote

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions by which a loop reads and writes one step of a sequence [T, …], whose number t, an
+// i64[], is known when it runs. A step is all that copies: what changes a step of a sequence is in
+// place where the sequence is carried over.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "mote/symbolic/symbolic_graph.h"
+
+namespace mote {
+
+/// n = T, an i64[].
+TensorSymbol count_steps(SymbolicGraph& graph, TensorSymbol x);
+/// Zeros [N, H], and [T, N, H], for x [T, N, C] and b [H] or [g, H].
+TensorSymbol zero_state(SymbolicGraph& graph, TensorSymbol x, TensorSymbol b);
+TensorSymbol zero_steps(SymbolicGraph& graph, TensorSymbol x, TensorSymbol b);
+/// y = x[t].
+TensorSymbol take_step(SymbolicGraph& graph, TensorSymbol x, TensorSymbol t);
+/// z = y, but z[t] = v.
+TensorSymbol put_step(SymbolicGraph& graph, TensorSymbol y, TensorSymbol v, TensorSymbol t);
+/// z = y, but z[t] = y[t] + v.
+TensorSymbol add_step(SymbolicGraph& graph, TensorSymbol y, TensorSymbol v, TensorSymbol t);
+
+/// If y is 0 but for one step, which a function has put there, returns y + sum with that step alone
+/// computed; an empty symbol if it is not. Sums of such sequences are summed one after the other.
+TensorSymbol add_steps_of(SymbolicGraph& graph, TensorSymbol sum, TensorSymbol y);
+
+/// True for the functions of count_steps() and take_step().
+bool takes_step(const NamedFunction& function);
+/// Returns the function of that name, "step take"; none if it is no such name.
+std::optional<NamedFunction> step_function(std::string_view name);
+
+}  // namespace mote
