@@ -85,43 +85,42 @@ void Writer::loop(const Loop& l, const Facts& facts) {
     --indent_;
     line("}");
   };
-  const std::string all_rows = test_of_all_rows(l);
-  if (!all_rows.empty()) {
-    line(fmt::format("if ({}) {{", all_rows));
+  const auto in_two_forms = [&](const std::string& test, const Body& form, const auto& open,
+                                const auto& close) {
+    line(fmt::format("if ({}) {{", test));
     ++indent_;
-    has_all_rows_ = true;
-    iterate(l.body);
-    has_all_rows_ = false;
+    open();
+    iterate(form);
+    close();
     --indent_;
     line("} else {");
     ++indent_;
     iterate(l.body);
     --indent_;
     line("}");
-    return;
-  }
-  const bool asks = !l.adjacent_under.empty() || !l.adjacent_under_ones.empty();
-  // A single statement is written with 1 for the parameters; several may declare scalars, which
-  // are known by their statements.
-  Body adjacent;
-  if (asks) {
-    if (l.body.size() == 1) adjacent = l.body;
-    for (const Symbol one : l.adjacent_under_ones) substitute(adjacent, {{one, 1}});
-    line(fmt::format("if ({}) {{", adjacent_test(l)));
-    ++indent_;
-    printer_.assume(l.adjacent_under);
-  }
-  if (l.kind == LoopKind::simd) pragma("simd" + lanes(l));
-  if (rolled_ && loops_in(l.body).empty()) out_ += "#pragma unroll 1\n";
-  iterate(adjacent.empty() ? l.body : adjacent);
-  if (asks) {
-    printer_.assume({});
-    --indent_;
-    line("} else {");
-    ++indent_;
+  };
+  const auto pragmas = [&] {
+    if (l.kind == LoopKind::simd) pragma("simd" + lanes(l));
+    if (rolled_ && loops_in(l.body).empty()) out_ += "#pragma unroll 1\n";
+  };
+  if (const std::string test = test_of_all_rows(l); !test.empty()) {
+    in_two_forms(
+        test, l.body, [&] { has_all_rows_ = true; }, [&] { has_all_rows_ = false; });
+  } else if (!l.adjacent_under.empty() || !l.adjacent_under_ones.empty()) {
+    // A single statement is written with 1 for the parameters; several may declare scalars, which
+    // are known by their statements.
+    Body adjacent = l.body;
+    if (l.body.size() == 1)
+      for (const Symbol one : l.adjacent_under_ones) substitute(adjacent, {{one, 1}});
+    const auto assume = [&] {
+      printer_.assume(l.adjacent_under);
+      pragmas();
+    };
+    in_two_forms(adjacent_test(l), l.body.size() == 1 ? adjacent : l.body, assume,
+                 [&] { printer_.assume({}); });
+  } else {
+    pragmas();
     iterate(l.body);
-    --indent_;
-    line("}");
   }
   for (const Accumulator& a : l.accumulators)
     if (!accumulators_read_.contains(a.name)) line(fmt::format("(void){};", names_.result(a.name)));
