@@ -46,7 +46,7 @@ TEST(SizeProgram, IsThePolynomialInPostfixOrder) {
 TEST(SizeProgram, HasTheOperandsOfQuotientsAndMaxima) {
   EXPECT_EQ(steps_of("N/$s + 1"), "NAME\"N\" PARAM\"s\" DIVIDE INT64_C(1) ADD END");
   EXPECT_EQ(steps_of("3*(N % 4)"), "INT64_C(3) NAME\"N\" INT64_C(4) MOD MULTIPLY END");
-  EXPECT_EQ(steps_of("max(min(N, M), 2)"), "INT64_C(2) NAME\"M\" NAME\"N\" MIN MAX END");
+  EXPECT_EQ(steps_of("max(min(N, M), 2)"), "NAME\"M\" NAME\"N\" MIN INT64_C(2) MAX END");
   EXPECT_EQ(steps_of("min(A, B, C)"), "NAME\"A\" NAME\"B\" MIN NAME\"C\" MIN END");
 }
 

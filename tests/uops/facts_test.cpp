@@ -368,6 +368,19 @@ TEST(Prove, ClaimsNothingFalseOnRandomFacts) {
   EXPECT_GT(checked, 15000);
 }
 
+TEST(Prove, ALimitStandsForAVariableOnlyWhereThatOccursOnce) {
+  const Expr i0 = Expr::loop(0), i1 = Expr::loop(1), size = Expr::size("N");
+  FactBase facts;
+  facts.ranges[*i0.as_symbol()] = {0, size};
+  facts.ranges[*i1.as_symbol()] = {max(0, i0 - 1), i0 + 1};
+  Knowledge knowledge(facts);
+  knowledge.samples.clear();
+  const auto proves = [&](const Expr& e) { return Prover(knowledge, {}).nonneg(e); };
+  EXPECT_FALSE(proves(i1 - 7 * i0 * i1));  // -6 at i0 = i1 = 1
+  EXPECT_FALSE(proves(i1 - 7 * (i1 / 2)));
+  EXPECT_TRUE(proves(i1 - i0 + 1));
+}
+
 TEST(Prove, SamplesNeverRefuteWhatTheRulesProve) {
   EXPECT_TRUE(test::holds("refutation agrees", 300, [&](Choices& choices) {
     const World world = draw_world(choices);

@@ -145,14 +145,16 @@ bool Prover::is_given(const Expr& e) const {
 }
 
 // Returns true if e follows from one of the limits of a variable whose range has several, which a
-// long search might not reach: with that limit in the variable's place, e is short and >= 0.
+// long search might not reach: with that limit in the variable's place, e is short and >= 0. The
+// variable stands nowhere else in e, which therefore rises or falls with it.
 bool Prover::is_limit(const Expr& e) {
   constexpr std::size_t kMaxTerms = 4;
   for (const Term& term : e.terms()) {
     if (term.atoms.size() != 1 || !term.atoms[0].symbol) continue;
     const Symbol v = *term.atoms[0].symbol;
     const Range* range = knowledge_.range(v);
-    if (range == nullptr) continue;
+    const auto linear = range != nullptr ? linear_in(e, v) : std::nullopt;
+    if (!linear || !linear->factor.constant()) continue;
     const bool is_up = term.coefficient > 0;
     const Atom* limits = (is_up ? range->begin : range->end).as_atom();
     if (limits == nullptr || limits->kind != (is_up ? Atom::Kind::max : Atom::Kind::min)) continue;

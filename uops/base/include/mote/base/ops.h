@@ -45,8 +45,8 @@ typedef struct mote_op_tensor {
   const char* const* axes; /* the extents as text: "N", "$groups*CG" */
   uint32_t broadcast;      /* bit k: axis k may have extent 1 and then repeats */
   uint32_t batch;          /* bit k: the op is computed for each index of axis k by itself */
-  /* The extents as programs, each of which ends with MOTE_SIZE_END and leaves one value. programs[k]
-   * is NULL if axis k is a size, which its text names; programs is NULL if all axes are. */
+  /* The extents as programs, each of which leaves one value at its MOTE_SIZE_END. programs[k] is
+   * NULL if axis k is a size, which its text names; programs is NULL if all axes are sizes. */
   const mote_size_step* const* programs;
 } mote_op_tensor;
 
