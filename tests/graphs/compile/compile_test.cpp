@@ -80,6 +80,31 @@ TEST(Compile, MemoryIsTheLowerBoundAndBelowThatOfSeparateTensors) {
   EXPECT_EQ(separate.report().in_place_pairs, 0U);
 }
 
+/// Each tensor of the plan is poisoned twice, unless it lives on in place or as an output.
+TEST(Compile, PoisonsATensorBeforeItsFirstNodeAndBehindItsLast) {
+  SymbolicGraph g("two");
+  const TensorSymbol x = g.input("x", {DType::f32, {32}});
+  const TensorSymbol a = g.add("exp", {x});
+  const TensorSymbol b = g.add("neg", {a});
+  const TensorSymbol c = g.add("add", {a, b});
+  g.set_outputs({c});
+  for (const TensorSymbol symbol : {a, b, c})
+    g.rename(symbol, std::string(1, static_cast<char>('a' + (symbol.index - a.index))));
+  Context context;
+  const auto texts = [&](bool in_place) {
+    std::string text;
+    for (const CompiledNode& node :
+         plan_graph(g, {.in_place = in_place, .poison = true}, context).nodes)
+      text += node.text + "; ";
+    return text;
+  };
+  EXPECT_EQ(texts(false),
+            "poison of a; a = exp(x); poison of b; b = neg(a); poison of c; c = add(a, b); "
+            "poison of a at its end; poison of b at its end; ");
+  EXPECT_EQ(texts(true).find("poison of c"), std::string::npos) << texts(true);
+  EXPECT_NE(texts(true).find("at its end"), std::string::npos) << texts(true);
+}
+
 /// P6: what a graph will take can be asked before any of it is taken.
 TEST(Compile, APlanIsTheReportOfWhatIsCompiled) {
   const Sample s;

@@ -116,6 +116,7 @@ class GraphBuilder {
         built_.graph.fill(tensor(step.index), 0, {.name = "zeros of " + name_of(step.index)});
         return;
       case StepKind::poison:
+      case StepKind::death:
         add_poison(step.index);
         return;
       case StepKind::node:

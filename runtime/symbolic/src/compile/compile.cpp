@@ -280,7 +280,7 @@ class Compiler {
 
   std::string fill_text(const Step& step) const {
     return std::string(step.kind == StepKind::zeros ? "zeros" : "poison") + " of " +
-           graph_.text(graph_.at(step.index));
+           graph_.text(graph_.at(step.index)) + (step.kind == StepKind::death ? " at its end" : "");
   }
 
   const SymbolicGraph& source_;

@@ -77,7 +77,7 @@ class LayoutMaker {
 
   /// Finds steps, streams, pairs and blocks for the order.
   void find_tensors() {
-    set_steps({});
+    set_steps({}, {});
     const bool is_planned = options_.memory == MemoryMode::planned;
     if (options_.in_place && is_planned) layout_.pairs = pairs();
     if (options_.poison) add_poison();
@@ -85,8 +85,8 @@ class LayoutMaker {
                                  graph_.output_indices(), bound_, !is_planned, layout_.controls);
   }
 
-  void set_steps(const std::vector<bool>& poisoned) {
-    layout_.steps = make_steps(graph_, layout_.order, poisoned);
+  void set_steps(const std::vector<bool>& poisoned, const std::vector<bool>& dying) {
+    layout_.steps = make_steps(graph_, layout_.order, poisoned, dying);
     layout_.schedule = mote::schedule(layout_.steps.problem, options_.streams);
   }
 
@@ -126,12 +126,35 @@ class LayoutMaker {
             poisoned[symbol] = false;
     for (const auto& [node, control] : layout_.controls)  // what they give may be where inputs are
       for (const std::uint32_t output : graph_.nodes()[node].outputs) poisoned[output] = false;
-    set_steps(poisoned);
+    const std::vector<bool> ends = dying();
+    set_steps(poisoned, ends);
     if (layout_.pairs.empty()) return;
     std::vector<SharedPair> kept;
     for (const SharedPair& pair : pairs())
-      if (!poisoned[pair.output]) kept.push_back(pair);
+      if (!poisoned[pair.output] && !ends[graph_.symbols()[pair.input].root]) kept.push_back(pair);
     layout_.pairs = std::move(kept);
+  }
+
+  /// Finds the roots of the plan whose memory holds nothing once all nodes that use them are done:
+  /// no output, and nothing that lives on in place or as what a loop or a branch passes on.
+  std::vector<bool> dying() const {
+    std::vector<bool> dying(graph_.symbol_count());
+    const IndexLists written = writers(graph_);
+    for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k) {
+      const SymbolOrigin kind = graph_.symbols()[k].kind;
+      dying[k] =
+          (kind == SymbolOrigin::tensor || kind == SymbolOrigin::zeros) && !written[k].empty();
+    }
+    const auto lives = [&](std::uint32_t symbol) {
+      if (symbol != kNoIndex) dying[graph_.symbols()[symbol].root] = false;
+    };
+    for (const std::uint32_t output : graph_.output_indices()) lives(output);
+    for (const std::uint32_t bound : bound_) lives(bound);
+    for (const SharedPair& pair : layout_.pairs) lives(pair.input);
+    for (const auto& [node, control] : layout_.controls)
+      for (const auto* symbols : {&graph_.nodes()[node].inputs, &graph_.nodes()[node].outputs})
+        for (const std::uint32_t symbol : *symbols) lives(symbol);
+    return dying;
   }
 
   const SymbolicGraph& graph_;

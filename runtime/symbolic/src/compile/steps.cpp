@@ -35,10 +35,11 @@ namespace {
 class StepMaker {
  public:
   StepMaker(const SymbolicGraph& graph, std::span<const std::uint32_t> order,
-            const std::vector<bool>& poisoned)
+            const std::vector<bool>& poisoned, const std::vector<bool>& dying)
       : graph_(graph),
         order_(order),
         poisoned_(poisoned),
+        dying_(dying),
         before_(predecessors(graph)),
         written_(writers(graph)),
         fill_(graph.symbol_count(), kNoIndex) {
@@ -47,6 +48,7 @@ class StepMaker {
 
   Steps make() {
     find_always_zero();
+    if (!dying_.empty()) find_last_users();
     for (const std::uint32_t node : order_) add(node);
     if (others_.empty()) steps_.problem.devices.clear();
     return std::move(steps_);
@@ -91,6 +93,35 @@ class StepMaker {
     for (const std::uint32_t before : before_[node]) needed.push_back(steps_.position[before]);
     steps_.position[node] = static_cast<std::uint32_t>(steps_.steps.size());
     push({.kind = StepKind::node, .index = node}, needed);
+    if (!dying_.empty()) end_lives(node);
+  }
+
+  /// Calls use(root) for each root of the plan's that the node uses and that is to be poisoned.
+  template <typename Use>
+  void each_dying(std::uint32_t node, const Use& use) const {
+    for (const auto* symbols : {&graph_.nodes()[node].inputs, &graph_.nodes()[node].outputs})
+      for (const std::uint32_t symbol : *symbols)
+        if (symbol != kNoIndex && dying_[graph_.symbols()[symbol].root])
+          use(graph_.symbols()[symbol].root);
+  }
+
+  void find_last_users() {
+    users_.resize(graph_.symbol_count());
+    last_user_.assign(graph_.symbol_count(), kNoIndex);
+    for (const std::uint32_t node : order_)
+      each_dying(node, [&](std::uint32_t root) { last_user_[root] = node; });
+  }
+
+  /// Adds the poison of the roots that the node is the last one to use.
+  void end_lives(std::uint32_t node) {
+    std::vector<std::uint32_t> ended;
+    each_dying(node, [&](std::uint32_t root) {
+      users_[root].push_back(steps_.position[node]);
+      if (last_user_[root] == node && std::ranges::find(ended, root) == ended.end())
+        ended.push_back(root);
+    });
+    for (const std::uint32_t root : ended)
+      push({.kind = StepKind::death, .index = root}, users_[root]);
   }
 
   void push(const Step& step, std::span<const std::uint32_t> needed) {
@@ -105,7 +136,7 @@ class StepMaker {
   /// Returns the number of the device that the step's work is given to: that of its first tensor
   /// that is not on the host. Functions, poison, loops and branches run on the host.
   std::uint16_t device_of(const Step& step) {
-    if (step.kind == StepKind::poison) return 0;
+    if (step.kind == StepKind::poison || step.kind == StepKind::death) return 0;
     const NodeKind kind =
         step.kind == StepKind::node ? graph_.nodes()[step.index].kind : NodeKind::fill;
     if (kind == NodeKind::function || kind == NodeKind::control) return 0;
@@ -129,19 +160,22 @@ class StepMaker {
   const SymbolicGraph& graph_;
   std::span<const std::uint32_t> order_;
   const std::vector<bool>& poisoned_;
+  const std::vector<bool>& dying_;
   IndexLists before_;
   IndexLists written_;
   std::vector<std::uint32_t> fill_;
-  std::vector<std::uint32_t> needed_;  ///< of the node that is added; it keeps its room
-  std::vector<DLDevice> others_;       ///< the devices beside the host
+  std::vector<std::uint32_t> needed_;              ///< of the node that is added; it keeps its room
+  std::vector<std::vector<std::uint32_t>> users_;  ///< by root that dies: the steps so far
+  std::vector<std::uint32_t> last_user_;           ///< by root that dies: the last node
+  std::vector<DLDevice> others_;                   ///< the devices beside the host
   Steps steps_;
 };
 
 }  // namespace
 
 Steps make_steps(const SymbolicGraph& graph, std::span<const std::uint32_t> order,
-                 const std::vector<bool>& poisoned) {
-  return StepMaker(graph, order, poisoned).make();
+                 const std::vector<bool>& poisoned, const std::vector<bool>& dying) {
+  return StepMaker(graph, order, poisoned, dying).make();
 }
 
 }  // namespace mote

@@ -12,7 +12,12 @@
 
 namespace mote {
 
-enum class StepKind : std::uint8_t { node, zeros, poison };
+enum class StepKind : std::uint8_t {
+  node,
+  zeros,
+  poison,  ///< before a node writes the root
+  death,   ///< poison behind all nodes that use the root
+};
 
 /// One step of a run: a node of the symbolic graph, or the fill of a root with zeros or poison.
 struct Step {
@@ -31,9 +36,10 @@ struct Steps {
 
 /// Makes the steps of the nodes in that order. A root that begins as zeros is filled before the
 /// first node that uses it, unless the nodes that write it write all of it. `poisoned` says which
-/// other roots are filled with poison before a node writes them.
+/// other roots are filled with poison before a node writes them, and `dying` which roots are when
+/// all nodes that use them are done; either may be empty.
 Steps make_steps(const SymbolicGraph& graph, std::span<const std::uint32_t> order,
-                 const std::vector<bool>& poisoned);
+                 const std::vector<bool>& poisoned, const std::vector<bool>& dying);
 
 /// The symbols that a step reads and writes; they lie in the graph or in the step.
 std::span<const std::uint32_t> inputs_of(const SymbolicGraph& graph, const Step& step);

@@ -45,8 +45,8 @@ struct CompileOptions {
   bool in_place = true;
   EvaluationOrder order = EvaluationOrder::least;
   MemoryMode memory = MemoryMode::planned;
-  /// Fills a tensor's memory with NaN before the first node writes to it, so that elements that no
-  /// node wrote are seen.
+  /// Fills a tensor's memory with NaN before the first node writes to it and behind the last that
+  /// uses it, so that elements are seen that no node wrote, and that are read too late.
   bool poison = false;
   /// A search for a better plan ends after this many steps, about 20 ms, by default.
   MemoryPlanOptions plan = {.steps = 20'000'000};
