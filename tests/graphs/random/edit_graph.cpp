@@ -5,10 +5,23 @@
 
 #include "graph_data.h"
 #include "mote/runtime/status.h"
+#include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
 
 namespace mote::test {
 namespace {
+
+/// True for the token of a loop's tape.
+bool is_token(const SymbolicGraph& graph, std::uint32_t symbol) {
+  const std::uint32_t producer = graph.symbols()[symbol].producer;
+  if (producer == kNoIndex || graph.nodes()[producer].kind != NodeKind::control) return false;
+  const NodeInfo& node = graph.nodes()[producer];
+  const SymbolicGraph& body = node.control->graphs[0];
+  const auto k = std::ranges::find(node.outputs, symbol) - node.outputs.begin();
+  const std::uint32_t inside = body.symbols()[body.output_indices()[std::size_t(k)]].producer;
+  return inside != kNoIndex && body.nodes()[inside].kind == NodeKind::function &&
+         body.nodes()[inside].function->name.starts_with("tape ");
+}
 
 class GraphEditor {
  public:
@@ -26,6 +39,7 @@ class GraphEditor {
       if (is_needed_[k]) add(k);
     std::vector<TensorSymbol> outputs;
     for (const std::uint32_t output : edit_.outputs.value_or(from_.output_indices())) {
+      if (is_token(from_, output)) return std::nullopt;  // its value depends on other loops
       const TensorSymbol symbol = symbol_of(output);
       if (std::ranges::find(outputs, symbol) == outputs.end()) outputs.push_back(symbol);
     }
