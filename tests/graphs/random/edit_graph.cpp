@@ -4,24 +4,12 @@
 #include <algorithm>
 
 #include "graph_data.h"
+#include "graph_subject.h"
 #include "mote/runtime/status.h"
-#include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
 
 namespace mote::test {
 namespace {
-
-/// True for the token of a loop's tape.
-bool is_token(const SymbolicGraph& graph, std::uint32_t symbol) {
-  const std::uint32_t producer = graph.symbols()[symbol].producer;
-  if (producer == kNoIndex || graph.nodes()[producer].kind != NodeKind::control) return false;
-  const NodeInfo& node = graph.nodes()[producer];
-  const SymbolicGraph& body = node.control->graphs[0];
-  const auto k = std::ranges::find(node.outputs, symbol) - node.outputs.begin();
-  const std::uint32_t inside = body.symbols()[body.output_indices()[std::size_t(k)]].producer;
-  return inside != kNoIndex && body.nodes()[inside].kind == NodeKind::function &&
-         body.nodes()[inside].function->name.starts_with("tape ");
-}
 
 class GraphEditor {
  public:
