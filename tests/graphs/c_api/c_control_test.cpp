@@ -115,4 +115,110 @@ TEST(ControlC, MisuseIsAnErrorInWords) {
   says(mote_symbolic_add_case_of(graph, inputs[0], nullptr, 0, nullptr, y, 0), "no branches");
 }
 
+TEST(ControlC, ALoopWithCheckpointsHasTheSameGradient) {
+  const SymbolicHandle graph = graph_of_loops();
+  const SymbolicHandle body = parsed(kBody);
+  const mote_symbol inputs[] = {input(graph, "x"), input(graph, "w")};
+  mote_while_options options{};
+  options.size = sizeof options;
+  options.has_counter = 1;
+  options.checkpoints = -1;
+  mote_symbol y = MOTE_NO_SYMBOL, gradient = MOTE_NO_SYMBOL;
+  expect(mote_symbolic_add_while(graph, body, inputs, 2, &options, &y, 1));
+  const char* text = nullptr;
+  expect(mote_symbolic_text(graph, &text));
+  EXPECT_NE(std::string(text).find("counter checkpoint sqrt {"), std::string::npos) << text;
+  expect(mote_symbolic_gradient(graph, &y, 1, &inputs[1], 1, nullptr, &gradient));
+  expect(mote_symbolic_set_outputs(graph, &gradient, 1));
+  const ContextHandle context = made_context();
+  const ExecutableHandle executable = compiled(graph, context);
+  expect(mote_executable_bind(executable, inputs[0], made_tensor({2}, 5)));
+  expect(mote_executable_bind(executable, inputs[1], made_tensor({2}, 2)));
+  expect(mote_executable_run(executable));
+  EXPECT_EQ(output_of(executable, gradient), (std::vector<double>{60, 60}));
+  options.checkpoints = -2;
+  EXPECT_EQ(mote_symbolic_add_while(graph, body, inputs, 2, &options, &y, 1), MOTE_INVALID);
+  EXPECT_NE(std::string(mote_last_error()).find("got -2"), std::string::npos) << mote_last_error();
+}
+
+mote_symbol input_of(mote_symbolic* graph, const char* name,
+                     const std::vector<std::int64_t>& shape) {
+  mote_symbol symbol = MOTE_NO_SYMBOL;
+  expect(mote_symbolic_input(graph, name, kReal, static_cast<std::int32_t>(shape.size()),
+                             shape.data(), &symbol));
+  return symbol;
+}
+
+TEST(SequenceC, IsThatOfItsCells) {
+  const SymbolicHandle graph = graph_of_loops();
+  const mote_symbol x = input_of(graph, "x", {2, 1, 3});
+  const mote_cell_weights weights = {input_of(graph, "w", {2, 3}), input_of(graph, "r", {2, 2}),
+                                     input_of(graph, "b", {2})};
+  const mote_symbol start = input_of(graph, "h", {1, 2});
+  mote_sequence_options options{};
+  options.size = sizeof options;
+  options.direction = MOTE_BACKWARDS;
+  options.h = &start;
+  mote_symbol y = MOTE_NO_SYMBOL, h = MOTE_NO_SYMBOL;
+  expect(mote_symbolic_sequence(graph, MOTE_CELL_RNN, x, &weights, 1, &options, &y, &h, nullptr));
+  // Step 1, then step 0.
+  mote_symbol state = start;
+  for (std::int64_t t = 1; t >= 0; --t) {
+    mote_symbol step = MOTE_NO_SYMBOL;
+    expect(mote_symbolic_select(graph, x, 0, t, &step));
+    const mote_symbol inputs[] = {step, state, weights.w, weights.r, weights.b};
+    expect(mote_symbolic_apply(graph, "rnn_cell", inputs, 5, &state, 1));
+  }
+  mote_symbol gradients[2] = {MOTE_NO_SYMBOL, MOTE_NO_SYMBOL};
+  expect(mote_symbolic_gradient(graph, &h, 1, &weights.r, 1, nullptr, &gradients[0]));
+  expect(mote_symbolic_gradient(graph, &state, 1, &weights.r, 1, nullptr, &gradients[1]));
+  const mote_symbol outputs[] = {h, state, gradients[0], gradients[1], y};
+  expect(mote_symbolic_set_outputs(graph, outputs, 5));
+  const ContextHandle context = made_context();
+  const ExecutableHandle executable = compiled(graph, context);
+  expect(mote_executable_bind(executable, x, made_tensor({2, 1, 3}, 0.25)));
+  expect(mote_executable_bind(executable, weights.w, made_tensor({2, 3}, -0.5)));
+  expect(mote_executable_bind(executable, weights.r, made_tensor({2, 2}, 0.75)));
+  expect(mote_executable_bind(executable, weights.b, made_tensor({2}, 0.125)));
+  expect(mote_executable_bind(executable, start, made_tensor({1, 2}, 1)));
+  expect(mote_executable_run(executable));
+  EXPECT_EQ(output_of(executable, h), output_of(executable, state));
+  EXPECT_EQ(output_of(executable, gradients[0]), output_of(executable, gradients[1]));
+  const std::vector<double> all = output_of(executable, y);
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ((std::vector<double>{all[0], all[1]}), output_of(executable, h));
+}
+
+TEST(SequenceC, MisuseIsAnErrorInWords) {
+  const SymbolicHandle graph = graph_of_loops();
+  const mote_symbol x = input_of(graph, "x", {2, 1, 3});
+  const mote_cell_weights weights = {input_of(graph, "w", {2, 3}), input_of(graph, "r", {2, 2}),
+                                     input_of(graph, "b", {2})};
+  mote_symbol y = MOTE_NO_SYMBOL, c = MOTE_NO_SYMBOL;
+  const auto says = [](mote_status status, const char* part) {
+    EXPECT_EQ(status, MOTE_INVALID);
+    EXPECT_NE(std::string(mote_last_error()).find(part), std::string::npos) << mote_last_error();
+  };
+  const auto add = [&](std::int32_t cell, const mote_sequence_options* options,
+                       mote_symbol* c_end = nullptr) {
+    return mote_symbolic_sequence(graph, cell, x, &weights, 1, options, &y, nullptr, c_end);
+  };
+  says(mote_symbolic_sequence(nullptr, 0, x, &weights, 1, nullptr, &y, nullptr, nullptr), "graph");
+  says(mote_symbolic_sequence(graph, 0, x, nullptr, 1, nullptr, &y, nullptr, nullptr), "weights");
+  says(mote_symbolic_sequence(graph, 0, x, &weights, 1, nullptr, nullptr, nullptr, nullptr), "y");
+  says(mote_symbolic_sequence(graph, 0, x, &weights, 0, nullptr, &y, nullptr, nullptr),
+       "rnn: weights: expected one set for each layer, got 0");
+  says(add(3, nullptr), "there is no such cell: 3");
+  says(add(MOTE_CELL_LSTM, nullptr), "lstm: weights 0, r: expected [g, H, H], got r f32[2,2]");
+  says(add(MOTE_CELL_RNN, nullptr, &c), "c: expected NULL");
+  mote_sequence_options options{};
+  says(add(MOTE_CELL_RNN, &options), "size");
+  options.size = sizeof options;
+  options.direction = 3;
+  says(add(MOTE_CELL_RNN, &options), "there is no such direction: 3");
+  options.direction = MOTE_FORWARDS;
+  options.lengths = x;
+  says(add(MOTE_CELL_RNN, &options), "rnn: lengths: expected i64[1], got x f32[2,1,3]");
+}
+
 }  // namespace

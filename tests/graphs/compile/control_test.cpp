@@ -297,6 +297,32 @@ TEST(Control, PassesGoIntoBodies) {
   EXPECT_EQ(nodes, 3U) << to_text(g);
 }
 
+TEST(Control, WhatALoopCarriesForNothingIsPruned) {
+  // b is for c alone, and c for nothing; d is for the condition.
+  SymbolicGraph g = parse_graph(R"(graph g(x f32[2], y f32[2], z f32[2], n i64[]) -> (a)
+  a, b, c, d = while (x, y, z, n) {
+    graph step(a f32[2], b f32[2], c f32[2], d i64[]) -> (e, f, h, left, d)
+      e = mul(a, a)
+      f = add(b, e)
+      h = mul(f, c)
+      one = constant i64[] [1]
+      left = sub(d, one)
+  }
+)");
+  const std::vector<std::string> passes = {"prune"};
+  const std::vector<PassReport> reports = apply_passes(g, passes);
+  EXPECT_NE(reports[0].text.find("2 carried values removed"), std::string::npos) << reports[0].text;
+  EXPECT_EQ(to_text(g), R"(graph g(x f32[2], y f32[2], z f32[2], n i64[]) -> (a)
+  a, d = while (x, n) {
+    graph step(a f32[2], d i64[]) -> (e, left, d)
+      e = mul(a, a)
+      one = constant i64[] [1]
+      left = sub(d, one)
+  }
+)");
+  verify(g);
+}
+
 TEST(Control, BrokenTextIsAnErrorWithItsPlace) {
   const auto error = [](const std::string& value) {
     return [value] { parse_graph("graph g(x f32[2], k i64[]) -> (x)\n  " + value); };

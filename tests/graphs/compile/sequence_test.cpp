@@ -6,13 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "graphs/compile/control_values.h"
+#include "graphs/sequences/sequence_case.h"
 #include "graphs/symbolic/error_of.h"
 #include "mote/symbolic/compile.h"
+#include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/evaluate.h"
 #include "mote/symbolic/gradient.h"
@@ -21,194 +22,23 @@
 namespace mote {
 namespace {
 
+using test::elements;
 using test::error_of;
+using test::evaluated;
+using test::finish;
+using test::op_of;
+using test::sequence_difference;
+using test::unrolled;
+using Case = test::SequenceCase;
+using Network = test::SequenceNetwork;
+using Values = test::SequenceValues;
 using Symbols = std::vector<TensorSymbol>;
 
-/// A network's sizes, and what is special about it.
-struct Case {
-  Cell cell = Cell::lstm;
-  std::int64_t steps = 5;
-  Direction direction = Direction::forwards;
-  int layers = 1;
-  std::vector<std::int64_t> lengths = {};  ///< by row; none: no lengths
-  std::int64_t rows = 3, features = 4, width = 2;
-};
-
-const char* op_of(Cell cell) {
-  return cell == Cell::rnn ? "rnn_cell" : cell == Cell::lstm ? "lstm_cell" : "gru_cell";
-}
-
-std::size_t ways(const Case& c) { return c.direction == Direction::both ? 2 : 1; }
-
-/// Returns f32 elements between -1 and 1 that follow from the name.
-Tensor made(const std::string& name, const AxisList& shape) {
-  Tensor x(DType::f32, shape);
-  const std::int64_t count = x.element_count();
-  const Tensor flat = x.reshape({count});
-  std::uint64_t word = std::hash<std::string>()(name) | 1U;
-  for (std::int64_t k = 0; k < count; ++k) {
-    word = word * 6364136223846793005U + 1442695040888963407U;
-    flat.set({k}, static_cast<double>(static_cast<std::int32_t>(word >> 32U)) / 2147483648.0);
-  }
-  return x;
-}
-
-Tensor integers(const std::vector<std::int64_t>& values) {
-  Tensor x(DType::i64, {static_cast<std::int64_t>(values.size())});
-  for (std::size_t k = 0; k < values.size(); ++k) x.set({static_cast<std::int64_t>(k)}, values[k]);
-  return x;
-}
-
-/// A graph with the inputs of a network, and their values.
-struct Network {
-  SymbolicGraph g{"network"};
-  std::vector<TensorBinding> bindings;
-  TensorSymbol x;
-  std::vector<CellWeights> weights;
-  SequenceOptions options;
-  Symbols wrt;
-
-  TensorSymbol input(const std::string& name, const AxisList& shape) {
-    const TensorSymbol symbol = g.input(name, {DType::f32, shape});
-    bindings.emplace_back(symbol, made(name, shape));
-    wrt.push_back(symbol);
-    return symbol;
-  }
-
-  explicit Network(const Case& c) {
-    options.direction = c.direction;
-    x = input("x", {c.steps, c.rows, c.features});
-    for (std::size_t k = 0; k < static_cast<std::size_t>(c.layers) * ways(c); ++k) {
-      const std::string n = std::to_string(k);
-      const std::int64_t features =
-          k < ways(c) ? c.features : c.width * static_cast<std::int64_t>(ways(c));
-      const auto shape = [&](std::int64_t gates, std::initializer_list<std::int64_t> extents) {
-        AxisList list;
-        if (c.cell != Cell::rnn) list.push_back(gates);
-        for (const std::int64_t extent : extents) list.push_back(extent);
-        return list;
-      };
-      const std::int64_t gates = c.cell == Cell::gru ? 3 : 4;
-      weights.push_back({input("w" + n, shape(gates, {c.width, features})),
-                         input("r" + n, shape(gates, {c.width, c.width})),
-                         input("b" + n, shape(4, {c.width}))});
-      options.h.push_back(input("h" + n, {c.rows, c.width}));
-      if (c.cell == Cell::lstm) options.c.push_back(input("c" + n, {c.rows, c.width}));
-    }
-    if (!c.lengths.empty()) {
-      options.lengths = g.input("lengths", {DType::i64, {c.rows}});
-      bindings.emplace_back(options.lengths, integers(c.lengths));
-    }
-  }
-};
-
-/// Adds a layer in one direction, step by step.
-TensorSymbol unrolled(Network& n, const Case& c, TensorSymbol x, std::size_t k, Sequence& result) {
-  SymbolicGraph& g = n.g;
-  const bool is_backwards = c.direction == Direction::backwards || k % ways(c) == 1;
-  Symbols states = {n.options.h[k]};
-  if (c.cell == Cell::lstm) states.push_back(n.options.c[k]);
-  const TensorSymbol y = g.zeros({DType::f32, {c.steps, c.rows, c.width}});
-  for (std::int64_t s = 0; s < c.steps; ++s) {
-    const std::int64_t t = is_backwards ? c.steps - 1 - s : s;
-    Symbols inputs = {g.select(x, 0, t)};
-    inputs.insert(inputs.end(), states.begin(), states.end());
-    inputs.insert(inputs.end(), {n.weights[k].w, n.weights[k].r, n.weights[k].b});
-    const NodeSymbol cell = g.add_node(Command(op_of(c.cell)), inputs);
-    TensorSymbol out = g.output(cell, 0);
-    Symbols next;
-    for (std::size_t i = 0; i < states.size(); ++i) next.push_back(g.output(cell, i));
-    if (n.options.lengths) {
-      const TensorSymbol number = g.constant({}, test::integer(t));
-      const TensorSymbol is_there =
-          g.reshape(g.add("less", {number, n.options.lengths}), {c.rows, 1});
-      out = g.add("where", {is_there, out, g.zeros({DType::f32, AxisList{}})});
-      for (std::size_t i = 0; i < states.size(); ++i)
-        next[i] = g.add("where", {is_there, next[i], states[i]});
-    }
-    g.copy(out, g.select(y, 0, t));
-    states = next;
-  }
-  result.h.push_back(states[0]);
-  if (c.cell == Cell::lstm) result.c.push_back(states[1]);
-  return y;
-}
-
-Sequence unrolled(Network& n, const Case& c) {
-  Sequence result;
-  TensorSymbol x = n.x;
-  for (std::size_t k = 0; k < n.weights.size(); k += ways(c)) {
-    const TensorSymbol first = unrolled(n, c, x, k, result);
-    if (ways(c) == 1) {
-      x = first;
-      continue;
-    }
-    const TensorSymbol second = unrolled(n, c, x, k + 1, result);
-    x = n.g.tensor({DType::f32, {c.steps, c.rows, 2 * c.width}});
-    n.g.copy(first, n.g.slice(x, 2, 0, c.width));
-    n.g.copy(second, n.g.slice(x, 2, c.width, c.width));
-  }
-  result.y = x;
-  return result;
-}
-
-std::vector<double> elements(const Tensor& x) {
-  const std::int64_t count = x.element_count();
-  const Tensor flat = clone(x).reshape({count});
-  std::vector<double> list;
-  for (std::int64_t k = 0; k < count; ++k) list.push_back(flat.real_at({k}));
-  return list;
-}
-
-using Values = std::map<std::string, std::vector<double>>;
-
-/// Adds the gradients, and sets the outputs. Returns a name for each.
-std::vector<std::string> finish(Network& n, const Sequence& s) {
-  Symbols of = {s.y};
-  of.insert(of.end(), s.h.begin(), s.h.end());
-  of.insert(of.end(), s.c.begin(), s.c.end());
-  std::vector<std::string> names;
-  Symbols seeds;
-  const std::size_t inputs = n.wrt.size();
-  for (std::size_t k = 0; k < of.size(); ++k) {
-    names.push_back("output " + std::to_string(k));
-    seeds.push_back(n.input("seed" + std::to_string(k), n.g.form(of[k]).shape));
-  }
-  n.wrt.resize(inputs);
-  const Symbols gradients = gradient(n.g, of, n.wrt, seeds);
-  for (const TensorSymbol x : n.wrt) names.push_back("gradient of " + n.g.text(x));
-  of.insert(of.end(), gradients.begin(), gradients.end());
-  n.g.set_outputs(of);
-  verify(n.g);
-  return names;
-}
-
-Values evaluated(Network& n, const std::vector<std::string>& names) {
-  const std::vector<Tensor> tensors = evaluate(n.g, n.bindings, n.g.outputs());
-  Values values;
-  for (std::size_t k = 0; k < names.size(); ++k) values[names[k]] = elements(tensors[k]);
-  return values;
-}
-
 /// Checks the network of the case against the unrolled one.
-void check(const Case& c) {
-  Network loop(c), cells(c);
-  const std::vector<std::string> names =
-      finish(loop, sequence(loop.g, c.cell, loop.x, loop.weights, loop.options));
-  const Values expected = evaluated(cells, finish(cells, unrolled(cells, c)));
-  EXPECT_EQ(evaluated(loop, names), expected);
-  Context context;
-  for (const int streams : {1, 2}) {
-    Executable e = compile(loop.g, {.streams = streams, .poison = streams == 1}, context);
-    EXPECT_EQ(e.report().copied_bytes, 0U);
-    for (int run = 0; run < 2; ++run) {
-      e.run(loop.bindings);
-      Values got;
-      for (std::size_t k = 0; k < names.size(); ++k)
-        got[names[k]] = elements(e.output(loop.g.outputs()[k]));
-      EXPECT_EQ(got, expected) << streams << " streams, run " << run;
-    }
-  }
+void check(const Case& c) { EXPECT_EQ(sequence_difference(c), std::nullopt) << to_string(c); }
+
+TEST(Sequence, AtRandomIsThatOfTheCellsStepByStep) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) check(test::random_sequence(seed));
 }
 
 TEST(Sequence, IsThatOfTheCellsStepByStep) {
@@ -295,6 +125,47 @@ TEST(Sequence, YHasOnePlaceOfWhichEachStepIsWritten) {
   EXPECT_EQ(e.report().copied_bytes, 0U);
 }
 
+TEST(Sequence, HasTheSameGradientsWithCheckpoints) {
+  for (const std::int64_t checkpoints : {kKeepSquareRoot, std::int64_t{2}}) {
+    const Case c{.cell = Cell::lstm, .steps = 11, .lengths = {11, 4, 0}};
+    Network all(c), some(c);
+    some.options.checkpoints = checkpoints;
+    const Values expected =
+        evaluated(all, finish(all, lstm(all.g, all.x, all.weights, all.options)));
+    const std::vector<std::string> names =
+        finish(some, lstm(some.g, some.x, some.weights, some.options));
+    EXPECT_EQ(evaluated(some, names), expected);
+    Context context;
+    Executable e = compile(some.g, {.poison = true}, context);
+    e.run(some.bindings);
+    for (std::size_t k = 0; k < names.size(); ++k)
+      EXPECT_EQ(elements(e.output(some.g.outputs()[k])), expected.at(names[k])) << names[k];
+  }
+}
+
+TEST(Sequence, CheckpointsAreOfItsStatesAndNotOfY) {
+  const Case c{.cell = Cell::rnn, .steps = 128, .rows = 1, .features = 1, .width = 4};
+  Network n(c);
+  n.options.checkpoints = 4;
+  finish(n, rnn(n.g, n.x, n.weights, n.options));
+  Context context;
+  Executable e = compile(n.g, {}, context);
+  reset_tape_bytes();
+  e.run(n.bindings);
+  // 4 states h, and of 32 iterations what the gradient of the cell reads: h, and maybe h'.
+  constexpr std::int64_t kState = 4 * 4;
+  EXPECT_LE(tape_bytes().most, 4 * kState + 32 * 2 * kState);
+  EXPECT_GE(tape_bytes().most, 32 * kState);
+}
+
+TEST(Sequence, ASecondGradientSaysThatTheCellHasNone) {
+  Network n({.cell = Cell::gru});
+  const Sequence s = gru(n.g, n.x, n.weights, n.options);
+  const Symbols first = gradient(n.g, Symbols{s.y}, Symbols{n.x});
+  const std::string error = error_of([&] { gradient(n.g, first, Symbols{n.x}); });
+  EXPECT_NE(error.find("(gru_cell.grad) has no gradient"), std::string::npos) << error;
+}
+
 TEST(Sequence, ItsStateIsZeroWithoutOneThatIsGiven) {
   const Case c{.cell = Cell::lstm};
   Network given(c), none(c);
@@ -316,7 +187,8 @@ TEST(Sequence, AnyNumberOfStepsAndRowsRunsThroughOneExecutable) {
   Context context;
   Executable e = compile(n.g, {}, context);
   e.run(n.bindings);
-  for (const auto& [steps, rows] : std::vector<std::pair<int, int>>{{2, 3}, {9, 3}, {5, 3}, {4, 6}}) {
+  for (const auto& [steps, rows] :
+       std::vector<std::pair<int, int>>{{2, 3}, {9, 3}, {5, 3}, {4, 6}}) {
     Network other({.cell = Cell::gru, .steps = steps, .direction = Direction::both, .rows = rows});
     const Values expected =
         evaluated(other, finish(other, gru(other.g, other.x, other.weights, other.options)));

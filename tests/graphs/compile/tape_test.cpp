@@ -336,14 +336,17 @@ TEST(Checkpoints, NoIterationRunsMoreThanTwice) {
                    ++count;
                    copy(in[0], out[0]);
                  },
-             .gradient = [](SymbolicGraph&,
-                            const FunctionCall& call) { return Symbols{call.gradients[0]}; }},
+             .gradient =
+                 [](SymbolicGraph& graph, const FunctionCall& call) {
+                   return Symbols{graph.add("mul", {call.gradients[0], call.inputs[0]})};
+                 }},
             Symbols{x}, Symbols{y});
   body.set_outputs({y, body.add("sub", {body.constant({}, integer(50)), c})});
   const TensorSymbol start = g.input("x", {DType::f32, {2}});
   const NodeSymbol loop =
       g.add_while(body, {start}, {.has_counter = true, .checkpoints = kKeepSquareRoot});
-  g.set_outputs(gradient(g, Symbols{g.output(loop, 0)}, Symbols{start}));
+  const TensorSymbol end = g.output(loop, 0);
+  g.set_outputs({end, gradient(g, Symbols{end}, Symbols{start})[0]});
   Context context;
   Executable e = compile(g, {}, context);
   e.run({{start, vector(1, 2)}});

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph_data.h"
+#include "graph_subject.h"
 #include "mote/runtime/status.h"
 #include "mote/symbolic/dependencies.h"
 
@@ -26,6 +27,7 @@ class GraphEditor {
       if (is_needed_[k]) add(k);
     std::vector<TensorSymbol> outputs;
     for (const std::uint32_t output : edit_.outputs.value_or(from_.output_indices())) {
+      if (is_token(from_, output)) return std::nullopt;  // its value depends on other loops
       const TensorSymbol symbol = symbol_of(output);
       if (std::ranges::find(outputs, symbol) == outputs.end()) outputs.push_back(symbol);
     }

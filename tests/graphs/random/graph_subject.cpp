@@ -7,6 +7,7 @@
 
 #include "codegen/random/rng.h"
 #include "mote/runtime/status.h"
+#include "mote/symbolic/control.h"
 #include "mote/symbolic/evaluate.h"
 
 namespace mote::test {
@@ -26,11 +27,22 @@ SymbolicGraph asking_for_more(SymbolicGraph graph, std::uint64_t seed) {
 
 }  // namespace
 
+bool is_token(const SymbolicGraph& graph, std::uint32_t symbol) {
+  const std::uint32_t producer = graph.symbols()[symbol].producer;
+  if (producer == kNoIndex || graph.nodes()[producer].kind != NodeKind::control) return false;
+  const NodeInfo& node = graph.nodes()[producer];
+  const SymbolicGraph& body = node.control->graphs[0];
+  const auto k = std::ranges::find(node.outputs, symbol) - node.outputs.begin();
+  const std::uint32_t inside = body.symbols()[body.output_indices()[std::size_t(k)]].producer;
+  return inside != kNoIndex && body.nodes()[inside].kind == NodeKind::function &&
+         body.nodes()[inside].function->name.starts_with("tape ");
+}
+
 std::vector<TensorSymbol> readable_symbols(const SymbolicGraph& graph) {
   std::vector<TensorSymbol> symbols;
   for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
     const SymbolInfo& info = graph.symbols()[k];
-    if (info.removed) continue;
+    if (info.removed || is_token(graph, info.root)) continue;
     if (info.producer != kNoIndex || graph.symbols()[info.root].producer != kNoIndex)
       symbols.push_back(graph.at(k));
   }

@@ -42,6 +42,8 @@ class GraphSubject {
 /// one: of an op on two NaNs, the processor gives the first, and compilers swap operands, so that a
 /// loop over memory that is written in place (which they compile twice) gives the other's sign.
 std::optional<std::string> bit_difference(const Tensor& expected, const Tensor& got);
+/// True for the token of a loop's tape, whose value depends on what else runs.
+bool is_token(const SymbolicGraph& graph, std::uint32_t symbol);
 /// Returns the symbols that a caller may ask for: all that are written whole, and views of them.
 std::vector<TensorSymbol> readable_symbols(const SymbolicGraph& graph);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plants one defect after the other in the graph layers and counts the random graphs until it
-// shows. MOTE_DEFECT=NAME takes one defect alone and prints the smallest graph that shows it,
+// Plants one defect after the other in the graph layers and counts the random graphs, each with a
+// random recurrent network, until it shows. MOTE_DEFECT=NAME takes one defect alone and prints the smallest graph that shows it,
 // MOTE_MARKDOWN=1 prints the table of docs/oracle-measured.md.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -16,6 +16,7 @@
 #include "defects.h"
 #include "graph_replay.h"
 #include "graph_session.h"
+#include "graphs/sequences/sequence_case.h"
 #include "support/random_run.h"
 
 /// The number of the defect that is on, counted from 1; 0: none. The planted sources read it.
@@ -51,6 +52,10 @@ void search(int defect, std::uint64_t most, int pipe) {
     say("crash");
     if (const auto failure = check_seed(seed, counts, seconds)) {
       say(failure->leg.substr(0, failure->leg.find(' ')));
+      _exit(1);
+    }
+    if (sequence_difference(random_sequence(seed))) {
+      say("sequence");
       _exit(1);
     }
   }
@@ -99,6 +104,9 @@ void show(int defect) {
   for (std::uint64_t seed = 1; seed <= kMaxGraphs; ++seed)
     if (const auto failure = check_seed(seed, counts, seconds)) {
       std::cout << "seed " << seed << "\n" << replay_text(shrunk(*failure));
+      return;
+    } else if (const auto found = sequence_difference(random_sequence(seed))) {
+      std::cout << to_string(random_sequence(seed)) << "\n" << *found << "\n";
       return;
     }
   std::cout << "it does not show\n";

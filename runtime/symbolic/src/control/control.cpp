@@ -268,6 +268,20 @@ std::vector<TensorSymbol> SymbolicGraph::grow_control(NodeSymbol node,
   return made;
 }
 
+void SymbolicGraph::shrink_control(NodeSymbol node, std::shared_ptr<const ControlInfo> control,
+                                   std::span<const std::size_t> dead) {
+  NodeInfo changed = nodes_[checked(node)];
+  changed.control = std::move(control);
+  for (std::size_t n = dead.size(); n-- > 0;) {
+    symbols_[changed.outputs[dead[n]]].producer = kNoIndex;
+    changed.inputs.erase(changed.inputs.data() + dead[n], changed.inputs.data() + dead[n] + 1);
+    changed.outputs.erase(changed.outputs.data() + dead[n], changed.outputs.data() + dead[n] + 1);
+  }
+  check_control(*this, changed);
+  nodes_[node.index] = std::move(changed);
+  ++version_;
+}
+
 void SymbolicGraph::set_control(NodeSymbol node, std::shared_ptr<const ControlInfo> control) {
   NodeInfo changed = nodes_[checked(node)];
   changed.control = control;

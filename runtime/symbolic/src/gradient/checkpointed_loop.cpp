@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "control/live_carries.h"
 #include "control/splice.h"
+#include "gradient/body_gradient.h"
 #include "gradient/control_gradient.h"
 #include "gradient/plain.h"
+#include "mote/runtime/status.h"
 
 namespace mote {
 namespace {
@@ -29,6 +32,28 @@ CheckpointedLoop::CheckpointedLoop(const ControlInfo& control, TensorMask wanted
     if (is_real(form(k).dtype)) real_.push_back(k);
   for (std::size_t k = result_count(control_); k < input_count(control_, 0); ++k)
     if (is_in(wanted, k) && is_real(form(k).dtype)) added_.push_back(k);
+  find_kept();
+}
+
+/// Finds which carried values a part of the loop must begin with, for all gradients that its inputs
+/// may have.
+void CheckpointedLoop::find_kept() {
+  kept_.assign(carried(), true);
+  ControlInfo again;
+  again.graphs.push_back(part());
+  again.has_counter = true;
+  TensorMask all = 0;
+  for (std::size_t k = 0; k < input_count(again, 0); ++k) all |= mask_bit(k);
+  try {
+    const TrialScope trial;
+    const BodyGradient way(again, all, all);
+    std::vector<bool> used(carried() + 1);
+    used.back() = true;  // the token
+    kept_ = live_carries(*way.recorded(), std::move(used));
+    kept_.pop_back();
+  } catch (const StatusError& e) {
+    if (e.status() != MOTE_UNSUPPORTED) throw;  // some of these have no gradient: all is kept
+  }
 }
 
 std::shared_ptr<ControlInfo> CheckpointedLoop::recorded() const {
@@ -42,7 +67,7 @@ std::shared_ptr<ControlInfo> CheckpointedLoop::recorded() const {
       values.insert(values.begin(), body.input(name, {DType::f64, {}}));
     }
     given.push_back(body.input(body_.symbols()[inputs_[k]].name, form(k)));
-    if (k < carried()) values.push_back(given.back());
+    if (k < carried() && kept_[k]) values.push_back(given.back());
   }
   if (inputs_.size() == carried())
     values.insert(values.begin(), body.input("tape", {DType::f64, {}}));
@@ -100,8 +125,8 @@ SymbolicGraph CheckpointedLoop::back() const {
   const TensorSymbol start = back.tensor({DType::i64, {}});
   SymbolList taken = {start};
   for (std::size_t k = 0; k < carried(); ++k) {
-    inputs.push_back(back.tensor(form(k)));
-    taken.push_back(inputs.back());
+    inputs.push_back(kept_[k] ? back.tensor(form(k)) : back.zeros(form(k)));
+    if (kept_[k]) taken.push_back(inputs.back());
   }
   back.call(tape_take(tape_), SymbolList{token, left}, taken);
   inputs.insert(inputs.end(), rest.begin(), rest.end());

@@ -33,6 +33,7 @@ class CheckpointedLoop {
  private:
   const TensorForm& form(std::size_t k) const { return body_.symbols()[inputs_[k]].form; }
   std::size_t carried() const { return token_ ? *token_ : result_count(control_); }
+  void find_kept();
   SymbolicGraph part() const;
 
   const ControlInfo& control_;
@@ -42,6 +43,7 @@ class CheckpointedLoop {
   std::optional<std::uint32_t> keep_;  ///< the node that keeps then
   std::shared_ptr<Tape> tape_;
   std::vector<std::size_t> real_, added_;
+  std::vector<bool> kept_;  ///< by carried value: whether the way back begins with it
 };
 
 }  // namespace mote

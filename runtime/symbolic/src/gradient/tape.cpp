@@ -108,8 +108,8 @@ struct Keep {
   std::shared_ptr<Tape> tape;
   std::int64_t checkpoints;
   void operator()(Tensors inputs, Tensors outputs) const {
-    outputs[0].set({}, TapeStore::of_run()->keep(inputs[0].real_at({}), checkpoints,
-                                                 inputs.subspan(1)));
+    outputs[0].set(
+        {}, TapeStore::of_run()->keep(inputs[0].real_at({}), checkpoints, inputs.subspan(1)));
   }
 };
 
@@ -339,17 +339,18 @@ NamedFunction tape_take(std::shared_ptr<Tape> tape) {
   return {.name = name_of(kTake, *tape),
           .run =
               [tape](Tensors inputs, Tensors outputs) {
-                const std::int64_t start = TapeStore::of_run()->take(
-                    inputs[0].real_at({}), inputs[1].integer_at({}), tape->readers(kValuesPath),
-                    outputs.subspan(1));
+                const std::int64_t start =
+                    TapeStore::of_run()->take(inputs[0].real_at({}), inputs[1].integer_at({}),
+                                              tape->readers(kValuesPath), outputs.subspan(1));
                 outputs[0].set({}, start);
               },
-          .shapes = [tape](Forms) {
-            std::vector<AxisList> shapes = {AxisList{}};
-            const std::vector<AxisList>& kept = shapes_here[tape->number()];
-            shapes.insert(shapes.end(), kept.begin(), kept.end());
-            return shapes;
-          }};
+          .shapes =
+              [tape](Forms) {
+                std::vector<AxisList> shapes = {AxisList{}};
+                const std::vector<AxisList>& kept = shapes_here[tape->number()];
+                shapes.insert(shapes.end(), kept.begin(), kept.end());
+                return shapes;
+              }};
 }
 
 std::optional<std::uint32_t> keep_of(const SymbolicGraph& body) { return node_of<Keep>(body); }

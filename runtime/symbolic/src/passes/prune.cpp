@@ -2,10 +2,11 @@
 // The pass prune: nodes that no output needs are removed, and symbols that nothing uses. Where
 // results may differ, unread optional outputs are left out too: a kernel without them may round
 // otherwise. Inputs stay, and so do functions without outputs, which
-// are called for what else they do, with all that these need. A graph without outputs stays whole.
+// are called for what else they do, with all that these need. Loops carry over only what something
+// needs. A graph without outputs stays whole.
 #include <algorithm>
 
-#include "mote/symbolic/control.h"
+#include "control/live_carries.h"
 #include "mote/symbolic/dependencies.h"
 #include "passes/kernels.h"
 #include "passes/registered.h"
@@ -19,6 +20,21 @@ class Pruner {
 
   std::string prune() {
     if (graph_.output_indices().empty()) return "";
+    std::size_t nodes = remove_nodes();
+    const std::size_t carried = remove_dead_carries(graph_);
+    if (carried > 0) nodes += remove_nodes();  // what only they needed
+    const std::size_t outputs = options_.inexact ? leave_out_unread() : 0;
+    const std::size_t symbols = remove_symbols();
+    std::vector<std::string> texts;
+    if (nodes > 0) texts.push_back(count_of(nodes, "node") + " removed");
+    if (carried > 0) texts.push_back(count_of(carried, "carried value") + " removed");
+    if (outputs > 0) texts.push_back(count_of(outputs, "output") + " left out");
+    if (symbols > 0) texts.push_back(count_of(symbols, "symbol") + " removed");
+    return listed(texts);
+  }
+
+ private:
+  std::size_t remove_nodes() {
     find_needed();
     keep_order();
     std::size_t nodes = 0;
@@ -27,28 +43,7 @@ class Pruner {
       graph_.remove(graph_.node_at(node));
       ++nodes;
     }
-    const std::size_t outputs = options_.inexact ? leave_out_unread() : 0;
-    const std::size_t symbols = remove_symbols();
-    std::vector<std::string> texts;
-    if (nodes > 0) texts.push_back(count_of(nodes, "node") + " removed");
-    if (outputs > 0) texts.push_back(count_of(outputs, "output") + " left out");
-    if (symbols > 0) texts.push_back(count_of(symbols, "symbol") + " removed");
-    return listed(texts);
-  }
-
- private:
-  /// True if a graph of the node calls a function for what else it does.
-  static bool holds_effects(const NodeInfo& node) {
-    if (node.removed || node.kind != NodeKind::control) return false;
-    const auto has_effect = [](const NodeInfo& inner) {
-      const auto is_absent = [](std::uint32_t output) { return output == kNoIndex; };
-      return !inner.removed &&
-             ((inner.kind == NodeKind::function && std::ranges::all_of(inner.outputs, is_absent)) ||
-              holds_effects(inner));
-    };
-    return std::ranges::any_of(node.control->graphs, [&](const SymbolicGraph& sub) {
-      return std::ranges::any_of(sub.nodes(), has_effect);
-    });
+    return nodes;
   }
 
   void find_needed() {
@@ -56,10 +51,7 @@ class Pruner {
     std::vector<std::uint32_t> effects;
     for (std::uint32_t k = 0; k < graph_.node_count(); ++k) {
       const NodeInfo& node = graph_.nodes()[k];
-      const auto is_absent = [](std::uint32_t output) { return output == kNoIndex; };
-      const bool is_called =
-          node.kind == NodeKind::function && std::ranges::all_of(node.outputs, is_absent);
-      if (node.removed || (!is_called && !holds_effects(node))) continue;
+      if (!has_effects(node)) continue;
       effects.push_back(k);
       for (const std::uint32_t input : node.inputs)
         if (input != kNoIndex) asked.push_back(graph_.at(input));

@@ -302,6 +302,10 @@ class SymbolicGraph {
   std::vector<TensorSymbol> grow_control(NodeSymbol node,
                                          std::shared_ptr<const ControlInfo> control,
                                          std::span<const TensorSymbol> inputs);
+  /// Gives a loop a body that does not carry over the values of these numbers, which rise; nothing
+  /// uses those outputs of the node.
+  void shrink_control(NodeSymbol node, std::shared_ptr<const ControlInfo> control,
+                      std::span<const std::size_t> dead);
   /// Turns a symbol that nothing writes any more into a constant of the same form.
   void make_constant(TensorSymbol symbol, const Tensor& value);
 
