@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A copy of a graph for a short time, which costs a copy of its symbols and nodes only if it is
-// changed.
+// changed; and one that the graph becomes again if changing it fails.
 #pragma once
+
+#include <utility>
 
 #include "mote/symbolic/symbolic_graph.h"
 
@@ -14,6 +16,23 @@ class Borrower {
   static SymbolicGraph borrow(const SymbolicGraph& graph) {
     return {graph, SymbolicGraph::Copying::shared};
   }
+  /// Makes the graph equal to that earlier copy of it. Handles stay valid.
+  static void restore(SymbolicGraph& graph, SymbolicGraph& copy) noexcept {
+    copy.identity_ = graph.identity_;
+    graph = std::move(copy);
+  }
 };
+
+/// Changes the graph whole or not at all: if change() throws, the graph is as it was.
+template <typename Change>
+auto change_whole(SymbolicGraph& graph, const Change& change) {
+  SymbolicGraph before(graph);
+  try {
+    return change();
+  } catch (...) {
+    Borrower::restore(graph, before);
+    throw;
+  }
+}
 
 }  // namespace mote::detail

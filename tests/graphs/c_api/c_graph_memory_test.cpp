@@ -98,6 +98,114 @@ TEST_F(FailingHeapGraphC, Apply) {
   });
 }
 
+TEST_F(FailingHeapGraphC, Views) {
+  const std::int64_t shape[] = {2, 4};
+  const std::int64_t wide[] = {3, 4, 2};
+  const std::int32_t order[] = {1, 0};
+  mote_symbol made = MOTE_NO_SYMBOL;
+  const auto survives = [](const auto& call) {
+    survives_whole([&](mote_symbolic* g) { expect(call(g, named(g, "z"))); });
+  };
+  survives([&](mote_symbolic* g, mote_symbol z) {
+    return mote_symbolic_reshape(g, z, 2, shape, &made);
+  });
+  survives([&](mote_symbolic* g, mote_symbol z) {
+    return mote_symbolic_permute(g, z, 2, order, &made);
+  });
+  survives([&](mote_symbolic* g, mote_symbol z) {
+    return mote_symbolic_broadcast_to(g, z, 3, wide, &made);
+  });
+  survives(
+      [&](mote_symbolic* g, mote_symbol z) { return mote_symbolic_select(g, z, 1, 1, &made); });
+}
+
+TEST_F(FailingHeapGraphC, WritesAndCopies) {
+  constexpr const char* kParts =
+      "graph f(x f32[4]) -> ()\n  p = tensor f32[8]\n  v = p.slice(0, 0, 4, 1)\n";
+  CommandHandle neg;
+  neg.set([](mote_command** c) { return mote_command_parse("neg", c); });
+  const auto survives = [](const auto& call) {
+    survives_whole([&](mote_symbolic* g) { expect(call(g, named(g, "x"), named(g, "v"))); },
+                   kParts);
+  };
+  survives([&](mote_symbolic* g, mote_symbol x, mote_symbol v) {
+    return mote_symbolic_write(g, neg, &x, 1, &v, 1);
+  });
+  survives([&](mote_symbolic* g, mote_symbol x, mote_symbol v) {
+    return mote_symbolic_copy_to(g, x, v);
+  });
+  const auto nothing = [](void*, const mote_tensor* const*, size_t, mote_tensor* const*, size_t) {
+    return MOTE_OK;
+  };
+  survives([&](mote_symbolic* g, mote_symbol x, mote_symbol v) {
+    return mote_symbolic_call(g, "a name that is long", nothing, nullptr, &x, 1, &v, 1);
+  });
+}
+
+TEST_F(FailingHeapGraphC, ConstantsShapesAndOrder) {
+  const TensorHandle two = made_tensor({2}, 2);
+  mote_symbol made = MOTE_NO_SYMBOL;
+  survives_whole([&](mote_symbolic* g) {
+    expect(mote_symbolic_constant(g, "a name that is long", two, &made));
+  });
+  const std::int64_t shape[] = {4};
+  survives_whole(
+      [&](mote_symbolic* g) { expect(mote_symbolic_set_shape(g, named(g, "x"), 1, shape)); },
+      "graph f(x f32[?]) -> (z)\n  y = neg(x)\n  z = exp(y)\n");
+  survives_whole(
+      [](mote_symbolic* g) { expect(mote_symbolic_order(g, named(g, "y"), named(g, "z"))); },
+      "graph f(x f32[4]) -> (y, z)\n  y = neg(x)\n  z = exp(x)\n");
+}
+
+/// Four layers and their way back.
+constexpr const char* kChain =
+    "graph chain(x f32[4], s f32[4]) -> (g1)\n"
+    "  h1 = tanh(x)\n  h2 = tanh(h1)\n  h3 = tanh(h2)\n  h4 = tanh(h3)\n"
+    "  g4 = tanh.grad(s, h4)\n  g3 = tanh.grad(g4, h3)\n  g2 = tanh.grad(g3, h2)\n"
+    "  g1 = tanh.grad(g2, h1)\n";
+
+// A budget is one of these, after trials on copies.
+TEST_F(FailingHeapGraphC, Checkpoint) {
+  for (const int policy :
+       {MOTE_CHECKPOINT_SQUARE_ROOT, MOTE_CHECKPOINT_BINOMIAL, MOTE_CHECKPOINT_CHEAP})
+    survives_whole(
+        [&](mote_symbolic* g) {
+          mote_checkpoint_options options = {};
+          options.size = sizeof(options);
+          options.policy = policy;
+          options.slots = 1;
+          const mote_symbol loss = named(g, "h4");
+          expect(mote_symbolic_checkpoint(g, &loss, 1, &options, nullptr));
+        },
+        kChain);
+}
+
+TEST_F(FailingHeapGraphC, Passes) {
+  survives_whole(
+      [](mote_symbolic* g) {
+        const char* const names[] = {"merge", "prune"};
+        expect(mote_symbolic_apply_passes(g, names, 2));
+      },
+      "graph f(x f32[4]) -> (z)\n  a = exp(x)\n  b = exp(x)\n  z = add(a, b)\n");
+}
+
+TEST_F(FailingHeapGraphC, Evaluate) {
+  survive_each_allocation([] { return parsed(kChain); },
+                          [](SymbolicHandle& g) {
+                            const TensorHandle x = made_tensor({4}, 0), s = made_tensor({4}, 3);
+                            const mote_symbol inputs[] = {named(g, "x"), named(g, "s")};
+                            const mote_tensor* const tensors[] = {x, s};
+                            const mote_symbol g1 = named(g, "g1");
+                            TensorHandle result;
+                            result.set([&](mote_tensor** t) {
+                              return mote_symbolic_evaluate(g, nullptr, inputs, tensors, 2, &g1, 1,
+                                                            t);
+                            });
+                            EXPECT_EQ(elements(result), std::vector<double>(4, 3));
+                          },
+                          [](SymbolicHandle& g) { EXPECT_EQ(text_of(g), kChain); });
+}
+
 /// The network, and memory for it.
 struct Step {
   ContextHandle context = made_context();
@@ -135,6 +243,39 @@ TEST_F(FailingHeapGraphC, Gradient) {
         s->check();
         EXPECT_EQ(output_of(s->run, s->slope), std::vector<double>(16, 0));
       });
+}
+
+TEST_F(FailingHeapGraphC, ForwardMode) {
+  survive_each_allocation([] { return std::make_unique<Step>(); },
+                          [](std::unique_ptr<Step>& s) {
+                            const mote_symbol sums = named(s->graph, "sums"),
+                                              w2 = named(s->graph, "w2");
+                            expect(mote_symbolic_jvp(s->graph, &sums, 1, &w2, 1, &w2, &s->slope));
+                          },
+                          [](std::unique_ptr<Step>& s) {
+                            EXPECT_EQ(mote_symbolic_verify(s->graph), MOTE_OK) << mote_last_error();
+                            const mote_symbol both[] = {named(s->graph, "sums"), s->slope};
+                            EXPECT_EQ(mote_symbolic_set_outputs(s->graph, both, 2), MOTE_OK);
+                            s->run = compiled(s->graph, s->context);
+                            s->check();
+                            EXPECT_EQ(output_of(s->run, s->slope), std::vector<double>(2, 0));
+                          });
+}
+
+TEST_F(FailingHeapGraphC, Trace) {
+  survive_each_allocation(
+      [] {
+        auto s = std::make_unique<Step>();
+        s->run = compiled(s->graph, s->context);
+        s->check();
+        return s;
+      },
+      [](std::unique_ptr<Step>& s) {
+        expect(mote_executable_trace(s->run, 1));
+        expect(mote_executable_run(s->run));
+        expect(mote_executable_trace(s->run, 0));
+      },
+      [](std::unique_ptr<Step>& s) { s->check(); });
 }
 
 TEST_F(FailingHeapGraphC, Compile) {
@@ -196,6 +337,37 @@ TEST_F(FailingHeapGraphC, GraphsOfOperations) {
       [](std::unique_ptr<Operations>& o) {
         EXPECT_EQ(elements(o->y), std::vector<double>(4, -2));
       });
+}
+
+/// Parts, and runs that are given to a stream.
+TEST_F(FailingHeapGraphC, RunsOfGraphsOfOperations) {
+  struct Running : Operations {
+    ContextHandle context = made_context();
+    mote::test::StreamHandle stream;
+    Running() {
+      graph.set([&](mote_graph** g) { return mote_graph_create(context, 1, g); });
+      neg.set([](mote_command** c) { return mote_command_parse("neg", c); });
+      stream.set([&](mote_stream** s) { return mote_stream_create(context, s); });
+      const mote_tensor* const inputs[] = {x};
+      mote_tensor* const outputs[] = {y};
+      expect(mote_graph_fill(graph, x, 2, nullptr));
+      expect(mote_graph_add(graph, neg, inputs, 1, outputs, 1, nullptr));
+      expect(mote_graph_find_order(graph));
+      expect(mote_graph_run(graph));
+    }
+  };
+  survive_each_allocation([] { return std::make_unique<Running>(); },
+                          [](std::unique_ptr<Running>& r) {
+                            mote_stream_synchronize(r->stream);  // the error of a run before
+                            const mote_graph_node first = 0;
+                            expect(mote_graph_run_part(r->graph, &first, 1, &first, 1));
+                            expect(mote_graph_run_on(r->graph, r->stream));
+                            expect(mote_stream_synchronize(r->stream));
+                          },
+                          [](std::unique_ptr<Running>& r) {
+                            EXPECT_EQ(mote_stream_synchronize(r->stream), MOTE_OK);
+                            EXPECT_EQ(elements(r->y), std::vector<double>(4, -2));
+                          });
 }
 
 TEST_F(FailingHeapGraphC, Plans) {

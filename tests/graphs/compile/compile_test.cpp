@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "graphs/compile/numbered.h"
+#include "graphs/symbolic/error_of.h"
 #include "mote/runtime/status.h"
 #include "mote/symbolic/evaluate.h"
 #include "mote/symbolic/gradient.h"
@@ -222,6 +223,66 @@ TEST(Compile, MisuseIsAnErrorInWords) {
   EXPECT_NE(error([&] { compile(s.g, {.bound = {s.x}}, context); }).find("no node writes it"),
             std::string::npos);
   run.run(s.bindings());
+}
+
+/// P11: a plan belongs to the whole structure of a graph. These have the same nodes and sizes, and
+/// other edges.
+TEST(Compile, GraphsOfEqualSizesAndOtherEdgesHaveOtherPlans) {
+  struct Wired {
+    SymbolicGraph g{"wired"};
+    TensorSymbol x = g.input("x", {DType::f32, {64}});
+    TensorSymbol y;
+
+    explicit Wired(bool is_chain) {
+      const TensorSymbol a = g.add("exp", {x});
+      const TensorSymbol b = g.add("sin", {is_chain ? a : x});
+      const TensorSymbol c = g.add("cos", {is_chain ? b : x});
+      y = is_chain ? g.add("add", {c, c}) : g.add("add", {g.add("add", {a, b}), c});
+      if (is_chain) y = g.add("add", {y, y});
+      g.set_outputs({y});
+    }
+  };
+  Context context;
+  std::vector<std::size_t> bytes;
+  for (int round = 0; round < 2; ++round)
+    for (const bool is_chain : {true, false}) {
+      const Wired w(is_chain);
+      Executable run = compile(w.g, {.in_place = false}, context);
+      const std::vector<TensorBinding> bindings = {{w.x, numbered(w.g, w.x)}};
+      run.run(bindings);
+      EXPECT_EQ(bits(run.output(w.y)), bits(evaluate(w.g, bindings, std::vector{w.y})[0]));
+      EXPECT_EQ(run.report().nodes.size(), 5U);
+      bytes.push_back(run.report().arena_bytes);
+    }
+  EXPECT_EQ(bytes, (std::vector<std::size_t>{2 * 256, 3 * 256, 2 * 256, 3 * 256}));
+}
+
+TEST(Compile, AViewIsNotBoundInPlaceOfItsTensor) {
+  const Sample s;
+  SymbolicGraph g = s.g;
+  const TensorSymbol top = g.slice(g.at(s.x.index), 0, 0, 2);
+  const TensorSymbol part = g.slice(g.at(s.sum.index), 0, 0, 2);
+  g.rename(top, "top");
+  g.rename(part, "part");
+  Context context;
+  Executable run = compile(g, {.outputs = {g.at(s.sum.index), part}}, context);
+  const auto error = [](const auto& call) { return test::error_of(call); };
+  const std::string refused = "executable of sample: top is neither an input nor a bound output";
+  EXPECT_NE(error([&] {
+              run.bind(top, Tensor(DType::f32, {2, 8}));
+            }).find(refused),
+            std::string::npos);
+  EXPECT_NE(error([&] {
+              compile(g, {.bound = {part}}, context);
+            }).find("part cannot be a bound output: it is a view of "),
+            std::string::npos);
+  // The tensor is bound anew; what is seen through the view follows.
+  for (const std::int64_t first : {0, 4}) {
+    const std::vector<TensorBinding> bindings = {{g.at(s.x.index), numbered(s.g, s.x, first)},
+                                                 {g.at(s.w.index), numbered(s.g, s.w, 3)}};
+    run.run(bindings);
+    EXPECT_EQ(bits(run.output(part)), bits(evaluate(g, bindings, std::vector{part})[0]));
+  }
 }
 
 /// A layer whose batch axis is sliced, reshaped and repeated.

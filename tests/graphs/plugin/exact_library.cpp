@@ -22,25 +22,36 @@ const T& exported(void* library, const char* name) {
   return *static_cast<const T*>(found);
 }
 
-void register_exact_ops() {
+void* exact_ops() {
   void* library = dlopen(MOTE_EXACT_OPS, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw std::runtime_error(dlerror());
-  register_library(exported<mote_kernel_library>(library, "cube_library"));
-  const auto& pairs = exported<mote_op_definition[2]>(library, "fold_pairs_ops");
-  const OpGradient row = &exported<mote_op_gradient>(library, "fold_pairs_gradient");
-  register_op("fold_pairs")
-      .set<Definition>(kDefinition, &pairs[0])
-      .set<InferShapes>(kInfer, infer_by_definition(pairs[0]))
-      .set<OpGradient>(kGradient, row);
-  register_op("fold_pairs.grad")
-      .set<Definition>(kDefinition, &pairs[1])
-      .set<OpGradient>(kGradientOf, row);
+  return library;
 }
 
 }  // namespace
 
+void register_cube(Registry& registry) {
+  register_library(exported<mote_kernel_library>(exact_ops(), "cube_library"), registry);
+}
+
+void register_fold_pairs(Registry& registry) {
+  const auto& pairs = exported<mote_op_definition[2]>(exact_ops(), "fold_pairs_ops");
+  const OpGradient row = &exported<mote_op_gradient>(exact_ops(), "fold_pairs_gradient");
+  register_op("fold_pairs", registry)
+      .set<Definition>(kDefinition, &pairs[0])
+      .set<InferShapes>(kInfer, infer_by_definition(pairs[0]))
+      .set<OpGradient>(kGradient, row);
+  register_op("fold_pairs.grad", registry)
+      .set<Definition>(kDefinition, &pairs[1])
+      .set<OpGradient>(kGradientOf, row);
+}
+
 Context& exact_context() {
-  static const bool registered = (register_exact_ops(), true);
+  static const bool registered = [] {
+    register_cube(Registry::global());
+    register_fold_pairs(Registry::global());
+    return true;
+  }();
   static Context context({.backends = load_backends(MOTE_EXACT_OPS)});
   return registered ? context : context;
 }

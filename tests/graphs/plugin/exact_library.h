@@ -6,11 +6,16 @@
 #include <vector>
 
 #include "mote/runtime/context.h"
+#include "mote/runtime/registry.h"
 #include "mote/runtime/tensor.h"
 #include "mote/symbolic/binding.h"
 #include "mote/symbolic/symbolic_graph.h"
 
 namespace mote::test {
+
+/// Register the plug-in's ops: cube as a library, and fold_pairs by attributes.
+void register_cube(Registry& registry);
+void register_fold_pairs(Registry& registry);
 
 /// Loads the plug-in, registers cube as a library and fold_pairs by attributes, and returns a
 /// context with the plug-in's backend. Later calls return the same.

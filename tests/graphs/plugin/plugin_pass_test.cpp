@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "graphs/plugin/exact_library.h"
+#include "mote/runtime/catalogue.h"
 #include "mote/runtime/registry.h"
 #include "mote/symbolic/compile.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/evaluate.h"
+#include "mote/symbolic/gradient.h"
 #include "mote/symbolic/pass.h"
 #include "mote/symbolic/replace.h"
 #include "mote/symbolic/text.h"
@@ -99,6 +101,31 @@ TEST(PluginPass, AUsersPassReadsAnAttributeOfThePluginsOps) {
   const auto& counts = g.attributes().nodes<std::int64_t>("products");
   EXPECT_EQ(*counts.find(g.producer(y).index), 24);
   EXPECT_EQ(*counts.find(g.producer(g.outputs()[0]).index), 0);
+}
+
+/// O1: ops and attributes of two libraries are the same in either order of their loading.
+TEST(PluginOrder, TwoLibrariesInEitherOrder) {
+  std::vector<std::string> texts;
+  for (const bool cube_first : {true, false}) {
+    Registry registry;
+    if (cube_first) test::register_cube(registry);
+    test::register_fold_pairs(registry);
+    register_catalogue(registry);
+    if (!cube_first) test::register_cube(registry);
+    SymbolicGraph g = parse_graph(
+        "graph both(x f32[2,6]) -> (z)\n  y = cube(x)\n  f = fold_pairs(y, weight=2)\n"
+        "  z = cube(f)\n",
+        registry);
+    const TensorSymbol x = g.find("x");
+    g.set_outputs({g.find("z"), gradient(g, {g.find("z")}, {x}).front()});
+    apply_passes(g, default_passes(), {.verify = true});
+    texts.push_back(to_text(g));
+    for (const char* op : {"cube", "fold_pairs", "add"})
+      EXPECT_NE(registry.column<Definition>(kDefinition).at(registry.get(op)), nullptr);
+  }
+  EXPECT_EQ(texts[0], texts[1]);
+  EXPECT_NE(texts[0].find("fold_pairs.grad("), std::string::npos) << texts[0];
+  EXPECT_NE(texts[0].find("cube.grad("), std::string::npos) << texts[0];
 }
 
 }  // namespace

@@ -73,6 +73,13 @@ std::optional<std::string> check_exact_derivatives(const GraphSubject& subject, 
   return found;
 }
 
+std::optional<std::string> check_symmetry(const GraphSubject& subject, Counts& counts) {
+  std::string why_not;
+  const auto found = check_second_order(subject.graph(), subject.data().seed, why_not);
+  if (why_not.empty()) ++counts["second derivatives decided"];
+  return found;
+}
+
 CheckpointPolicy policy_of(const std::string& name) {
   if (name == "square_root") return CheckpointPolicy::square_root;
   if (name == "binomial") return CheckpointPolicy::binomial;
@@ -149,8 +156,10 @@ std::optional<std::string> check_leg(const GraphSubject& subject, const std::str
   if (kind == "checkpoint") return check_checkpointed(subject, settings, counts);
   if (kind == "shapes") return check_other_shapes(subject, settings, counts);
   if (kind == "derivatives") return check_exact_derivatives(subject, counts);
-  throw Error("leg '" + leg +
-              "': expected rebuilt, text, passes, compile, checkpoint, shapes, derivatives");
+  if (kind == "second") return check_symmetry(subject, counts);
+  throw Error(
+      "leg '" + leg +
+      "': expected rebuilt, text, passes, compile, checkpoint, shapes, derivatives, second");
 }
 
 std::vector<std::string> counted_by_legs() {
@@ -168,7 +177,8 @@ std::vector<std::string> counted_by_legs() {
                                     "nodes computed again",
                                     "random nodes computed again",
                                     "graph with its gradient",
-                                    "derivatives decided"};
+                                    "derivatives decided",
+                                    "second derivatives decided"};
   for (const std::string& pass : pass_names()) names.push_back("changed by pass " + pass);
   return names;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "exact_numbers.h"
 #include "graph_data.h"
 #include "mote/runtime/command.h"
 #include "mote/runtime/status.h"
@@ -16,29 +17,11 @@ namespace mote::test {
 namespace {
 
 constexpr double kStep = 0x1p-10;
-constexpr double kMaxExact = 0x1p40;
-
-/// Thrown where nothing can be decided.
-struct Undecided {
-  std::string why;
-};
-
-std::span<double> elements(const Tensor& x) {
-  return {static_cast<double*>(x.data()), static_cast<std::size_t>(x.element_count())};
-}
 
 Tensor row_major(DType dtype, const AxisList& shape) {
   const Tensor x(dtype, shape);
   if (x.element_count() > 0) fill(x, 0);
   return x;
-}
-
-void check_whole(const Tensor& x, const std::string& what) {
-  if (x.dtype() != DType::f64) return;
-  const Tensor plain = clone(x);
-  for (const double v : elements(plain))
-    if (std::nearbyint(v) != v || std::abs(v) >= kMaxExact)
-      throw Undecided{"a value is no small integer: " + what};
 }
 
 class DirectionalDerivative {
@@ -170,66 +153,6 @@ class DirectionalDerivative {
   std::vector<Tensor> memory_;
 };
 
-/// Returns an integer of -2 to 2 for each element.
-Tensor small_integers(const TensorForm& form, const std::string& name, std::uint64_t seed) {
-  const Tensor x(form.dtype, form.shape);
-  fill_tensor(x, name, {FillName::integer, seed});
-  return x;
-}
-
-/// Returns the sum of products, of integers; throws Undecided where it may be rounded.
-double inner(const Tensor& a, const Tensor& b) {
-  const Tensor x = clone(a);
-  const Tensor y = clone(b);
-  check_whole(x, "an operand of the inner product");
-  check_whole(y, "an operand of the inner product");
-  double sum = 0;
-  double reach = 0;
-  for (std::size_t i = 0; i < elements(x).size(); ++i) {
-    sum += elements(x)[i] * elements(y)[i];
-    reach += std::abs(elements(x)[i] * elements(y)[i]);
-  }
-  if (reach >= 0x1p52) throw Undecided{"an inner product is rounded"};
-  return sum;
-}
-
-struct Directions {
-  std::vector<TensorSymbol> of, wrt, seeds, tangents;
-  std::vector<TensorBinding> values, seed_values, directions, tangent_values;
-};
-
-Directions choose(SymbolicGraph& g, std::uint64_t seed) {
-  Directions d;
-  for (const TensorSymbol output : g.outputs())
-    if (g.form(output).dtype == DType::f64) d.of.push_back(output);
-  for (std::uint32_t k = 0; k < g.symbol_count(); ++k)
-    if (g.symbols()[k].kind == SymbolOrigin::input && g.symbols()[k].form->dtype == DType::f64)
-      d.wrt.push_back(g.at(k));
-  for (const InputValue& input : input_values(g, {FillName::integer, seed}))
-    d.values.emplace_back(g.at(input.symbol), input.value);
-  for (const TensorSymbol x : d.wrt) {
-    const std::string name = "direction of " + g.text(x);
-    d.tangents.push_back(g.input(name, {DType::f64, g.form(x).shape}));
-    const Tensor v = small_integers(g.form(d.tangents.back()), name, seed);
-    d.tangent_values.emplace_back(d.tangents.back(), v);
-    d.directions.emplace_back(x, v);
-  }
-  for (const TensorSymbol y : d.of) {
-    const std::string name = "seed " + std::to_string(d.seeds.size());
-    d.seeds.push_back(g.input(name, {DType::f64, g.form(y).shape}));
-    d.seed_values.emplace_back(d.seeds.back(), small_integers(g.form(d.seeds.back()), name, seed));
-  }
-  return d;
-}
-
-std::vector<Tensor> evaluated(const SymbolicGraph& g, const Directions& d,
-                              const std::vector<TensorSymbol>& of) {
-  std::vector<TensorBinding> bindings = d.values;
-  bindings.insert(bindings.end(), d.seed_values.begin(), d.seed_values.end());
-  bindings.insert(bindings.end(), d.tangent_values.begin(), d.tangent_values.end());
-  return evaluate(g, bindings, of);
-}
-
 }  // namespace
 
 bool is_exact_op(const std::string& op) {
@@ -290,50 +213,6 @@ Tangents exact_tangents(const SymbolicGraph& graph, const std::vector<TensorBind
   } catch (const Undecided& undecided) {
     return {{}, undecided.why};
   }
-}
-
-std::optional<std::string> check_derivatives(const SymbolicGraph& graph, std::uint64_t seed,
-                                             std::string& why_not) {
-  SymbolicGraph g = graph;
-  const Directions d = choose(g, seed);
-  if (d.of.empty() || d.wrt.empty()) {
-    why_not = "no real output or input";
-    return std::nullopt;
-  }
-  const Tangents truth = exact_tangents(g, d.values, d.directions, d.of);
-  if (!truth.why_not.empty()) {
-    why_not = truth.why_not;
-    return std::nullopt;
-  }
-  try {
-    const std::vector<TensorSymbol> back = gradient(g, d.of, d.wrt, d.seeds);
-    const std::vector<TensorSymbol> forth = jvp(g, d.of, d.wrt, d.tangents);
-    verify(g);
-    const std::vector<Tensor> gradients = evaluated(g, d, back);
-    const std::vector<Tensor> changes = evaluated(g, d, forth);
-    double by_output = 0;
-    for (std::size_t k = 0; k < d.of.size(); ++k) {
-      by_output += inner(truth.of[k], d.seed_values[k].second);
-      const Tensor got = clone(changes[k]);
-      for (std::size_t i = 0; i < elements(got).size(); ++i)
-        if (elements(got)[i] != elements(truth.of[k])[i])
-          return "jvp of " + g.text(d.of[k]) + " element " + std::to_string(i) + " is " +
-                 std::to_string(elements(got)[i]) + " instead of " +
-                 std::to_string(elements(truth.of[k])[i]);
-    }
-    double by_input = 0;
-    for (std::size_t k = 0; k < d.wrt.size(); ++k)
-      by_input += inner(gradients[k], d.directions[k].second);
-    if (by_output != by_input)
-      return "<J v, w> is " + std::to_string(by_output) + " but <v, gradient> is " +
-             std::to_string(by_input);
-  } catch (const Undecided& undecided) {
-    why_not = undecided.why;
-  } catch (const StatusError& e) {
-    if (e.status() != MOTE_UNSUPPORTED) throw;
-    why_not = e.what();
-  }
-  return std::nullopt;
 }
 
 }  // namespace mote::test

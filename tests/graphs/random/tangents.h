@@ -33,4 +33,9 @@ bool is_exact_op(const std::string& op);
 std::optional<std::string> check_derivatives(const SymbolicGraph& graph, std::uint64_t seed,
                                              std::string& why_not);
 
+/// Checks that the second derivative is symmetric: <u, H v> = <v, H u>, with H v the forward mode
+/// of the gradient. The same for `why_not`, also where both are 0.
+std::optional<std::string> check_second_order(const SymbolicGraph& graph, std::uint64_t seed,
+                                              std::string& why_not);
+
 }  // namespace mote::test

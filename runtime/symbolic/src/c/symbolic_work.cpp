@@ -125,6 +125,7 @@ mote_status mote_symbolic_evaluate(const mote_symbolic* graph, mote_context* con
         given(graph, "graph").graph, bindings, symbols_of(outputs, output_count, "outputs"),
         {.context = context != nullptr ? &context->context : nullptr});
     std::vector<std::unique_ptr<mote_tensor, void (*)(mote_tensor*)>> made;
+    made.reserve(values.size());
     for (const Tensor& value : values) made.emplace_back(handle_of(value), mote_tensor_free);
     for (std::size_t k = 0; k < made.size(); ++k) results[k] = made[k].release();
   });

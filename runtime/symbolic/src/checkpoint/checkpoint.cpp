@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "borrow.h"
 #include "checkpoint/rewire.h"
 #include "checkpoint/worth.h"
 #include "fail.h"
@@ -179,11 +180,13 @@ CheckpointReport checkpoint(SymbolicGraph& graph, std::span<const TensorSymbol> 
                             const CheckpointOptions& options) {
   if (graph.output_indices().empty())
     fail_graph("checkpoint: " + graph.name() + " has no outputs, so that nothing would be kept");
-  if (options.policy == CheckpointPolicy::budget) return fit_budget(graph, losses, options);
-  if (options.policy == CheckpointPolicy::cheap) return apply_cheap(graph, losses, options);
   if (options.policy == CheckpointPolicy::binomial && options.slots < 1)
     fail_graph("checkpoint: slots must be at least 1, got " + std::to_string(options.slots));
-  return apply(graph, losses, options.keep, {.policy = options.policy, .slots = options.slots});
+  return detail::change_whole(graph, [&] {
+    if (options.policy == CheckpointPolicy::budget) return fit_budget(graph, losses, options);
+    if (options.policy == CheckpointPolicy::cheap) return apply_cheap(graph, losses, options);
+    return apply(graph, losses, options.keep, {.policy = options.policy, .slots = options.slots});
+  });
 }
 
 std::uint64_t binomial_steps(std::uint64_t n, std::uint64_t slots) {

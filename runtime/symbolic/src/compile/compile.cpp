@@ -18,6 +18,7 @@
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/pass.h"
 #include "mote/symbolic/text.h"
+#include "passes/registered.h"
 
 namespace mote {
 namespace {
@@ -144,7 +145,7 @@ class Compiler {
     const bool are_own = std::ranges::all_of(
         names, [&](const std::string& name) { return std::ranges::find(own, name) != own.end(); });
     if (!are_own) graph_ = SymbolicGraph(graph_);  // they may keep references while they change it
-    for (const PassReport& report : apply_passes(graph_, names, {.context = &context_}))
+    for (const PassReport& report : apply_passes_here(graph_, names, {.context = &context_}))
       compiled_->report.passes.push_back(report.text);
     for (const TensorSymbol symbol : options_.bound) own_memory(symbol);
     now_ = graph_.output_indices();

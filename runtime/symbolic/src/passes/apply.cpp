@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "borrow.h"
 #include "fail.h"
 #include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
@@ -157,9 +158,14 @@ class PassDriver {
   std::vector<PassReport> reports_;
 };
 
+std::vector<PassReport> apply_passes_here(SymbolicGraph& graph, std::span<const std::string> names,
+                                          const PassOptions& options) {
+  return PassDriver(graph, names, options).apply();
+}
+
 std::vector<PassReport> apply_passes(SymbolicGraph& graph, std::span<const std::string> names,
                                      const PassOptions& options) {
-  return PassDriver(graph, names, options).apply();
+  return detail::change_whole(graph, [&] { return apply_passes_here(graph, names, options); });
 }
 
 }  // namespace mote

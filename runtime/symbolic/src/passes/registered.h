@@ -2,6 +2,7 @@
 // The registered passes, and mote's own.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,10 @@ namespace mote {
 
 /// The names of the registered passes that provide the attribute, sorted.
 std::vector<std::string> providers_of(std::string_view attribute);
+
+/// Does what apply_passes() does to a graph that is thrown away if that fails.
+std::vector<PassReport> apply_passes_here(SymbolicGraph& graph, std::span<const std::string> names,
+                                          const PassOptions& options);
 
 /// Returns "3 nodes" or "1 node", and "" for 0.
 std::string count_of(std::size_t count, const char* noun);

@@ -62,7 +62,7 @@ struct CheckpointReport {
 
 /// Rewrites the graph. `losses` are the symbols whose gradient it holds. Throws StatusError if the
 /// way forward is no chain (`binomial`), and if no policy fits the budget, with the fewest bytes
-/// that one needs.
+/// that one needs. After an error the graph is as it was.
 CheckpointReport checkpoint(SymbolicGraph& graph, std::span<const TensorSymbol> losses,
                             const CheckpointOptions& options);
 

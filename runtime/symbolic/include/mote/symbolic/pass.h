@@ -80,7 +80,7 @@ std::vector<std::string> default_passes();
 /// structure has changed since. Throws StatusError, before any pass runs, for an unknown name, for
 /// an attribute that is not there and that no pass of these provides (the message names one that
 /// does), and for passes that require each other. What a pass throws, and what the verifier finds
-/// after it, are thrown with its name; then the graph is in the state that the pass left.
+/// after it, are thrown with its name. After any error the graph is as it was.
 std::vector<PassReport> apply_passes(SymbolicGraph& graph, std::span<const std::string> names,
                                      const PassOptions& options = {});
 
