@@ -70,6 +70,26 @@ TEST(Compile, GivesTheBitsOfTheNodesOneByOne) {
                                     .poison = poison});
 }
 
+/// The lowest element of a tensor with a negative stride is its last one.
+TEST(Compile, TensorsThatRunBackwardsLieInTheirBlocks) {
+  SymbolicGraph g("backwards");
+  const TensorSymbol x = g.input("x", {DType::f32, {2, 40}});
+  std::vector<TensorSymbol> copies;
+  TensorSymbol sum = x;
+  for (int k = 0; k < 4; ++k) {
+    copies.push_back(g.tensor({DType::f32, {2, 40}, {40, -1}}));
+    g.copy(sum, copies.back());
+    sum = g.add("add", {sum, copies.back()});
+  }
+  for (const TensorSymbol y : copies) sum = g.add("sub", {sum, y});
+  g.set_outputs({sum});
+  const std::vector<TensorBinding> bindings = {{x, numbered(g, x)}};
+  Context context;
+  Executable e = compile(g, {.in_place = false}, context);
+  e.run(bindings);
+  EXPECT_EQ(bits(e.output(sum)), bits(evaluate(g, bindings, g.outputs())[0]));
+}
+
 TEST(Compile, MemoryIsTheLowerBoundAndBelowThatOfSeparateTensors) {
   const Sample s;
   Context context;

@@ -100,8 +100,15 @@ class GraphBuilder {
     return memory_[d] + layout_.plans[d].offsets[block];
   }
 
+  /// The tensor's lowest element is at the beginning of the block.
   Tensor in_block(std::uint32_t block, const TensorForm& form) const {
-    return Tensor::over(at(form.device, block), form.dtype, form.shape, form.strides, form.device);
+    std::int64_t below = 0;  // elements
+    for (int axis = 0; axis < form.shape.size(); ++axis)
+      if (form.shape[axis] > 1 && form.strides[axis] < 0)
+        below -= (form.shape[axis] - 1) * form.strides[axis];
+    return Tensor::over(
+        at(form.device, block) + below * static_cast<std::int64_t>(size_of(form.dtype)), form.dtype,
+        form.shape, form.strides, form.device);
   }
 
   std::vector<GraphTensor> tensors(std::span<const std::uint32_t> symbols) {

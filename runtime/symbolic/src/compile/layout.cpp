@@ -25,9 +25,9 @@ class LayoutMaker {
   GraphLayout make(std::optional<TensorSymbol> first = std::nullopt) {
     layout_.order = evaluation_order(graph_, options_.order, bound_symbols_);
     if (first) {
-      const std::vector<bool> is_first = ancestors(graph_, std::span(&*first, 1));
+      is_first_ = ancestors(graph_, std::span(&*first, 1));
       std::ranges::stable_partition(layout_.order,
-                                    [&](std::uint32_t node) { return is_first[node]; });
+                                    [&](std::uint32_t node) { return is_first_[node]; });
     }
     for (const std::uint32_t node : layout_.order) {
       if (graph_.nodes()[node].kind != NodeKind::control) continue;
@@ -136,7 +136,9 @@ class LayoutMaker {
   }
 
   /// Finds the roots of the plan whose memory holds nothing once all nodes that use them are done:
-  /// no output, and nothing that lives on in place or as what a loop or a branch passes on.
+  /// no output, and nothing that lives on in place or as what a loop or a branch passes on, nor
+  /// what a condition needs: the poison would come after the condition, where others have the
+  /// memory.
   std::vector<bool> dying() const {
     std::vector<bool> dying(graph_.symbol_count());
     const IndexLists written = writers(graph_);
@@ -148,6 +150,10 @@ class LayoutMaker {
     const auto lives = [&](std::uint32_t symbol) {
       if (symbol != kNoIndex) dying[graph_.symbols()[symbol].root] = false;
     };
+    for (std::uint32_t node = 0; node < is_first_.size(); ++node)
+      if (is_first_[node])
+        for (const auto* symbols : {&graph_.nodes()[node].inputs, &graph_.nodes()[node].outputs})
+          for (const std::uint32_t symbol : *symbols) lives(symbol);
     for (const std::uint32_t output : graph_.output_indices()) lives(output);
     for (const std::uint32_t bound : bound_) lives(bound);
     for (const SharedPair& pair : layout_.pairs) lives(pair.input);
@@ -162,6 +168,7 @@ class LayoutMaker {
   const CompileOptions& options_;
   Context* context_;
   std::vector<TensorSymbol> bound_symbols_;
+  std::vector<bool> is_first_;  ///< the nodes that a body's condition needs
   GraphLayout layout_;
 };
 
