@@ -97,6 +97,15 @@ TensorSymbol data_count(GraphBuilder& b) {
   return g.add("min", {g.add("max", {x, integer(g, 0)}), integer(g, 5)});
 }
 
+/// Returns the first element of the tensor as an integer; none if it has no element.
+TensorSymbol first_element(SymbolicGraph& g, TensorSymbol x) {
+  while (g.form(x).shape.size() > 0) {
+    if (g.form(x).shape[0] == 0) return {};
+    x = g.select(x, 0, 0);
+  }
+  return g.form(x).dtype == DType::i64 ? x : g.convert(x, {DType::i64, {}});
+}
+
 /// Returns the number of iterations that are left, but 0 where `early` is; `early` may be left out.
 TensorSymbol iterations_left(SymbolicGraph& body, TensorSymbol end, TensorSymbol counter,
                              TensorSymbol early) {
@@ -141,8 +150,11 @@ bool add_loop(GraphBuilder& b, const NodeChoice& choice) {
   std::vector<TensorSymbol> outputs;
   for (const TensorSymbol x : inputs) outputs.push_back(result(inner, body.form(x), inputs));
   // It may be a new input, and the counter is the last one.
-  const TensorSymbol early =
-      inner.rng().chance(40) ? inner.operand(DType::i64, {}) : TensorSymbol{};
+  TensorSymbol early;
+  if (inner.rng().chance(25))
+    early = inner.operand(DType::i64, {});
+  else if (inner.rng().chance(33))
+    early = first_element(body, inner.rng().pick(outputs));
   const TensorSymbol counter = body.input("counter", {DType::i64, {}});
   const TensorSymbol end = is_by_data ? limit : integer(body, times);
   const TensorSymbol left = iterations_left(body, end, counter, early);
