@@ -158,7 +158,7 @@ TEST_F(FailingHeapGraphC, ConstantsShapesAndOrder) {
 }
 
 /// Four layers and their way back.
-constexpr const char* kChain =
+constexpr const char* kFourLayers =
     "graph chain(x f32[4], s f32[4]) -> (g1)\n"
     "  h1 = tanh(x)\n  h2 = tanh(h1)\n  h3 = tanh(h2)\n  h4 = tanh(h3)\n"
     "  g4 = tanh.grad(s, h4)\n  g3 = tanh.grad(g4, h3)\n  g2 = tanh.grad(g3, h2)\n"
@@ -177,7 +177,7 @@ TEST_F(FailingHeapGraphC, Checkpoint) {
           const mote_symbol loss = named(g, "h4");
           expect(mote_symbolic_checkpoint(g, &loss, 1, &options, nullptr));
         },
-        kChain);
+        kFourLayers);
 }
 
 TEST_F(FailingHeapGraphC, Passes) {
@@ -190,7 +190,7 @@ TEST_F(FailingHeapGraphC, Passes) {
 }
 
 TEST_F(FailingHeapGraphC, Evaluate) {
-  survive_each_allocation([] { return parsed(kChain); },
+  survive_each_allocation([] { return parsed(kFourLayers); },
                           [](SymbolicHandle& g) {
                             const TensorHandle x = made_tensor({4}, 0), s = made_tensor({4}, 3);
                             const mote_symbol inputs[] = {named(g, "x"), named(g, "s")};
@@ -203,7 +203,7 @@ TEST_F(FailingHeapGraphC, Evaluate) {
                             });
                             EXPECT_EQ(elements(result), std::vector<double>(4, 3));
                           },
-                          [](SymbolicHandle& g) { EXPECT_EQ(text_of(g), kChain); });
+                          [](SymbolicHandle& g) { EXPECT_EQ(text_of(g), kFourLayers); });
 }
 
 /// The network, and memory for it.
