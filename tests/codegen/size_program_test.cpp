@@ -38,7 +38,7 @@ TEST(SizeProgram, IsThePolynomialInPostfixOrder) {
   EXPECT_EQ(steps_of("$n"), "PARAM\"n\" END");
   EXPECT_EQ(steps_of("N*N*M"), "NAME\"M\" NAME\"N\" MULTIPLY NAME\"N\" MULTIPLY END");
   EXPECT_EQ(steps_of("-N"), "INT64_C(-1) NAME\"N\" MULTIPLY END");
-  // What is added comes before what is subtracted.
+  // Terms that are added come before those that are subtracted.
   EXPECT_EQ(steps_of("1 - K + N"),
             "NAME\"N\" INT64_C(1) ADD INT64_C(-1) NAME\"K\" MULTIPLY ADD END");
 }

@@ -11,7 +11,10 @@ namespace mote {
 namespace {
 
 constexpr std::uint64_t kCapacity = 1048576;
-constexpr std::uint64_t kMostSteps = 6'000'000'000;
+/// MiniMalloc's instances take at most half a minute together. The steps are counted, since others use
+/// the machine too: all 4.8·10^9 took 9.7 s on a Xeon on 27 November 2026.
+constexpr double kMaxSeconds = 30;
+constexpr double kSecondsPerStep = 9.7 / 4.8e9;
 
 MemoryPlan verified_plan(const MemoryProblem& problem, const MemoryPlanOptions& options) {
   MemoryPlan plan = plan_memory(problem, options);
@@ -32,8 +35,7 @@ TEST(Search, PlacesAllInstancesOfMinimalloc) {
     EXPECT_LE(plan.total, kCapacity) << set;
     steps += plan.steps;
   }
-  // A step takes a nanosecond or two: all of them together take less than half a minute.
-  EXPECT_LT(steps, kMostSteps);
+  EXPECT_LT(static_cast<double>(steps) * kSecondsPerStep, kMaxSeconds);
   RecordProperty("steps", std::to_string(steps));
 }
 

@@ -136,7 +136,7 @@ class Writer {
   std::vector<const TensorDecl*> heap_;  ///< temporaries of rank 1 or more
   std::set<std::string> opened_;  ///< accumulators that stand before the branch with their loop
   std::map<const Expr*, std::string> limits_;  ///< limits of later loops, computed already
-  /// What the rows of later unrolled loops need and is computed already.
+  /// The constants, defined already, that a row of a later unrolled loop reads.
   struct RowAhead {
     std::string guard;  ///< whether the row's statements are executed; empty if it is not computed
     std::map<Expr, Expr> indices;  ///< quotients in indices, and the constants that hold them

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
+#include <numeric>
 #include <string>
-#include <tuple>
+#include <utility>
 
 #include "cliques.h"
 #include "mote/base/error.h"
@@ -44,10 +46,8 @@ std::vector<std::uint32_t> in_order_of_use(const MemoryProblem& problem) {
   std::vector<std::uint32_t> blocks;
   for (std::uint32_t k = 0; k < problem.blocks.size(); ++k)
     if (problem.blocks[k].bytes > 0) blocks.push_back(k);
-  std::sort(blocks.begin(), blocks.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return std::pair(problem.interference.order(a), a) <
-           std::pair(problem.interference.order(b), b);
-  });
+  const auto order = [&](std::uint32_t k) { return problem.interference.order(k); };
+  if (!std::ranges::is_sorted(blocks, {}, order)) std::ranges::stable_sort(blocks, {}, order);
   return blocks;
 }
 
@@ -59,26 +59,28 @@ void add_block(Part& part, const MemoryProblem& problem, std::uint32_t block, st
 
 /// Finds points, pairs and bound of a timed part: a point is where a block ends after others began.
 void find_points(Part& part, std::span<const Lifetime> lifetimes) {
-  std::vector<std::tuple<std::int64_t, bool, std::uint32_t>> events;  // ends sort before begins
-  events.reserve(2 * part.size());
-  for (std::uint32_t k = 0; k < part.size(); ++k) {
-    events.emplace_back(lifetimes[part.blocks[k]].begin, true, k);
-    events.emplace_back(lifetimes[part.blocks[k]].end, false, k);
-  }
-  std::sort(events.begin(), events.end());
+  // The blocks are in the order in which they begin.
+  std::vector<std::uint32_t> by_end(part.size());
+  std::iota(by_end.begin(), by_end.end(), 0U);
+  const auto end_of = [&](std::uint32_t k) { return lifetimes[part.blocks[k]].end; };
+  if (!std::ranges::is_sorted(by_end, {}, end_of)) std::ranges::stable_sort(by_end, {}, end_of);
   part.begins.resize(part.size());
   part.ends.resize(part.size());
   std::uint32_t point = 0;
   bool ended = false;
   std::uint64_t alive = 0, alive_bytes = 0;
-  for (const auto& [time, begins, k] : events) {
-    if (!begins) {
-      part.ends[k] = point;
-      alive_bytes -= part.bytes[k];
+  auto end = by_end.begin();
+  const auto end_until = [&](std::int64_t time) {
+    for (; end != by_end.end() && end_of(*end) <= time; ++end) {
+      part.ends[*end] = point;
+      alive_bytes -= part.bytes[*end];
       --alive;
       ended = true;
-      continue;
     }
+  };
+  for (std::uint32_t k = 0; k < part.size(); ++k) {
+    const std::int64_t time = lifetimes[part.blocks[k]].begin;
+    end_until(time);
     if (ended) ++point;
     ended = false;
     part.begins[k] = point;
@@ -89,6 +91,7 @@ void find_points(Part& part, std::span<const Lifetime> lifetimes) {
     alive_bytes += part.bytes[k];
     part.bound = std::max(part.bound, alive_bytes);
   }
+  end_until(std::numeric_limits<std::int64_t>::max());
   part.points = point + 1;
   for (const std::uint32_t block : part.blocks)
     part.lengths.push_back(static_cast<std::uint64_t>(lifetimes[block].end) -

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <set>
-#include <tuple>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "pack.h"
 
@@ -74,30 +77,52 @@ class FreeMemory {
   std::uint64_t top_ = 0;
 };
 
+/// The blocks of a part by the point at which something happens to them, each point's after those of
+/// the one before, and in their order.
+class ByPoint {
+ public:
+  /// `point_of(k)` is a number below `points`.
+  template <typename PointOf>
+  ByPoint(std::size_t blocks, std::size_t points, const PointOf& point_of)
+      : blocks_(blocks), ends_(points + 1) {
+    for (std::uint32_t k = 0; k < blocks; ++k) ++ends_[point_of(k) + 1];
+    std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
+    for (std::uint32_t k = 0; k < blocks; ++k) blocks_[ends_[point_of(k)]++] = k;
+  }
+  std::span<std::uint32_t> at(std::size_t point) {
+    const std::size_t begin = point == 0 ? 0 : ends_[point - 1];
+    return std::span(blocks_).subspan(begin, ends_[point] - begin);
+  }
+
+ private:
+  std::vector<std::uint32_t> blocks_;
+  std::vector<std::size_t> ends_;  ///< of the blocks of each point
+};
+
 }  // namespace
 
 Packing pack_by_time(const Part& part, bool backwards) {
-  // (time, begins, less bytes later, block); what ends at a point still lives there.
-  std::vector<std::tuple<std::int64_t, bool, std::uint64_t, std::uint32_t>> events;
-  events.reserve(2 * part.size());
-  for (std::uint32_t k = 0; k < part.size(); ++k) {
-    const std::int64_t begin =
-        backwards ? -static_cast<std::int64_t>(part.ends[k]) : part.begins[k];
-    const std::int64_t end = backwards ? -static_cast<std::int64_t>(part.begins[k]) : part.ends[k];
-    events.emplace_back(begin, true, kTooMany - part.bytes[k], k);
-    events.emplace_back(end + 1, false, 0, k);
-  }
-  std::sort(events.begin(), events.end());
+  const std::uint32_t last = part.points - 1;
+  const auto first_of = [&](std::uint32_t k) {
+    return backwards ? last - part.ends[k] : part.begins[k];
+  };
+  const auto behind = [&](std::uint32_t k) {  // what ends at a point still lives there
+    return (backwards ? last - part.begins[k] : part.ends[k]) + 1;
+  };
+  ByPoint begins(part.size(), part.points, first_of);
+  ByPoint ends(part.size(), part.points + 1, behind);
   Packing result;
   result.offsets.resize(part.size());
   FreeMemory memory;
-  for (const auto& [time, begins, rest, k] : events) {
-    if (!begins) {
-      memory.release(result.offsets[k], part.bytes[k]);
-      continue;
+  for (std::uint32_t point = 0; point < part.points; ++point) {
+    for (const std::uint32_t k : ends.at(point)) memory.release(result.offsets[k], part.bytes[k]);
+    const std::span<std::uint32_t> taken = begins.at(point);
+    std::ranges::stable_sort(taken, std::greater(),
+                             [&](std::uint32_t k) { return part.bytes[k]; });
+    for (const std::uint32_t k : taken) {
+      result.offsets[k] = memory.take(part.bytes[k], part.alignments[k]);
+      if (memory.top() > kMaxBytes) return {};
     }
-    result.offsets[k] = memory.take(part.bytes[k], part.alignments[k]);
-    if (memory.top() > kMaxBytes) return {};
   }
   result.total = memory.top();
   return result;

@@ -30,41 +30,55 @@ SymbolicHandle graph_of_loops() {
   return graph;
 }
 
-TEST(ControlC, ALoopComputesPowersAndHasAGradient) {
-  const SymbolicHandle graph = graph_of_loops();
-  const SymbolicHandle body = parsed(kBody);
-  const mote_symbol inputs[] = {input(graph, "x"), input(graph, "w")};
+/// A graph that x and w are inputs of, and the loop whose body is kBody.
+struct Powers {
+  SymbolicHandle graph = graph_of_loops();
+  SymbolicHandle body = parsed(kBody);
+  mote_symbol inputs[2] = {input(graph, "x"), input(graph, "w")};
   mote_while_options options{};
-  options.size = sizeof options;
-  options.has_counter = 1;
-  mote_symbol y = MOTE_NO_SYMBOL, gradient = MOTE_NO_SYMBOL;
-  expect(mote_symbolic_add_while(graph, body, inputs, 2, &options, &y, 1));
-  expect(mote_symbolic_gradient(graph, &y, 1, &inputs[1], 1, nullptr, &gradient));
-  const mote_symbol outputs[] = {y, gradient};
-  expect(mote_symbolic_set_outputs(graph, outputs, 2));
+  mote_symbol y = MOTE_NO_SYMBOL;
+
+  Powers() {
+    options.size = sizeof options;
+    options.has_counter = 1;
+  }
+  mote_status add() { return mote_symbolic_add_while(graph, body, inputs, 2, &options, &y, 1); }
+  mote_symbol slope() {
+    mote_symbol gradient = MOTE_NO_SYMBOL;
+    expect(mote_symbolic_gradient(graph, &y, 1, &inputs[1], 1, nullptr, &gradient));
+    return gradient;
+  }
+  /// Compiles the graph, and runs it with x and w.
+  ExecutableHandle run(const ContextHandle& context, double x, double w) const {
+    ExecutableHandle executable = compiled(graph, context);
+    expect(mote_executable_bind(executable, inputs[0], made_tensor({2}, x)));
+    expect(mote_executable_bind(executable, inputs[1], made_tensor({2}, w)));
+    expect(mote_executable_run(executable));
+    return executable;
+  }
+};
+
+TEST(ControlC, ALoopComputesPowersAndHasAGradient) {
+  Powers powers;
+  expect(powers.add());
+  const mote_symbol gradient = powers.slope();
+  const mote_symbol outputs[] = {powers.y, gradient};
+  expect(mote_symbolic_set_outputs(powers.graph, outputs, 2));
   const ContextHandle context = made_context();
-  const ExecutableHandle executable = compiled(graph, context);
-  expect(mote_executable_bind(executable, inputs[0], made_tensor({2}, 5)));
-  expect(mote_executable_bind(executable, inputs[1], made_tensor({2}, 2)));
-  expect(mote_executable_run(executable));
-  EXPECT_EQ(output_of(executable, y), (std::vector<double>{40, 40}));
+  const ExecutableHandle executable = powers.run(context, 5, 2);
+  EXPECT_EQ(output_of(executable, powers.y), (std::vector<double>{40, 40}));
   EXPECT_EQ(output_of(executable, gradient), (std::vector<double>{60, 60}));
 }
 
 TEST(ControlC, ALimitEndsALoop) {
-  const SymbolicHandle graph = graph_of_loops();
-  const SymbolicHandle body = parsed(kBody);
-  const mote_symbol inputs[] = {input(graph, "x"), input(graph, "w")};
-  mote_while_options options{};
-  options.size = sizeof options;
-  options.has_counter = options.has_limit = 1;
-  options.limit = 2;
-  mote_symbol y = MOTE_NO_SYMBOL;
-  expect(mote_symbolic_add_while(graph, body, inputs, 2, &options, &y, 1));
-  expect(mote_symbolic_set_outputs(graph, &y, 1));
+  Powers powers;
+  powers.options.has_limit = 1;
+  powers.options.limit = 2;
+  expect(powers.add());
+  expect(mote_symbolic_set_outputs(powers.graph, &powers.y, 1));
   const ContextHandle context = made_context();
-  const ExecutableHandle executable = compiled(graph, context);
-  for (const mote_symbol symbol : inputs)
+  const ExecutableHandle executable = compiled(powers.graph, context);
+  for (const mote_symbol symbol : powers.inputs)
     expect(mote_executable_bind(executable, symbol, made_tensor({2}, 1)));
   EXPECT_EQ(mote_executable_run(executable), MOTE_FAILED);
   EXPECT_NE(std::string(mote_last_error()).find("its limit is 2"), std::string::npos)
@@ -116,28 +130,19 @@ TEST(ControlC, MisuseIsAnErrorInWords) {
 }
 
 TEST(ControlC, ALoopWithCheckpointsHasTheSameGradient) {
-  const SymbolicHandle graph = graph_of_loops();
-  const SymbolicHandle body = parsed(kBody);
-  const mote_symbol inputs[] = {input(graph, "x"), input(graph, "w")};
-  mote_while_options options{};
-  options.size = sizeof options;
-  options.has_counter = 1;
-  options.checkpoints = -1;
-  mote_symbol y = MOTE_NO_SYMBOL, gradient = MOTE_NO_SYMBOL;
-  expect(mote_symbolic_add_while(graph, body, inputs, 2, &options, &y, 1));
+  Powers powers;
+  powers.options.checkpoints = -1;
+  expect(powers.add());
   const char* text = nullptr;
-  expect(mote_symbolic_text(graph, &text));
+  expect(mote_symbolic_text(powers.graph, &text));
   EXPECT_NE(std::string(text).find("counter checkpoint sqrt {"), std::string::npos) << text;
-  expect(mote_symbolic_gradient(graph, &y, 1, &inputs[1], 1, nullptr, &gradient));
-  expect(mote_symbolic_set_outputs(graph, &gradient, 1));
+  const mote_symbol gradient = powers.slope();
+  expect(mote_symbolic_set_outputs(powers.graph, &gradient, 1));
   const ContextHandle context = made_context();
-  const ExecutableHandle executable = compiled(graph, context);
-  expect(mote_executable_bind(executable, inputs[0], made_tensor({2}, 5)));
-  expect(mote_executable_bind(executable, inputs[1], made_tensor({2}, 2)));
-  expect(mote_executable_run(executable));
+  const ExecutableHandle executable = powers.run(context, 5, 2);
   EXPECT_EQ(output_of(executable, gradient), (std::vector<double>{60, 60}));
-  options.checkpoints = -2;
-  EXPECT_EQ(mote_symbolic_add_while(graph, body, inputs, 2, &options, &y, 1), MOTE_INVALID);
+  powers.options.checkpoints = -2;
+  EXPECT_EQ(powers.add(), MOTE_INVALID);
   EXPECT_NE(std::string(mote_last_error()).find("got -2"), std::string::npos) << mote_last_error();
 }
 

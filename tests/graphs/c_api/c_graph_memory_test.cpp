@@ -225,6 +225,15 @@ struct Step {
     EXPECT_EQ(mote_executable_run(run), MOTE_OK) << mote_last_error();
     EXPECT_EQ(output_of(run, named(graph, "sums")), std::vector<double>(2, 0));
   }
+  /// Compiles the graph with the slope, which has that number of elements, all of them 0.
+  void check_slope(std::size_t count) {
+    EXPECT_EQ(mote_symbolic_verify(graph), MOTE_OK) << mote_last_error();
+    const mote_symbol both[] = {named(graph, "sums"), slope};
+    EXPECT_EQ(mote_symbolic_set_outputs(graph, both, 2), MOTE_OK);
+    run = compiled(graph, context);
+    check();
+    EXPECT_EQ(output_of(run, slope), std::vector<double>(count, 0));
+  }
 };
 
 /// Nothing uses what a failure leaves behind.
@@ -235,14 +244,7 @@ TEST_F(FailingHeapGraphC, Gradient) {
         const mote_symbol sums = named(s->graph, "sums"), w2 = named(s->graph, "w2");
         expect(mote_symbolic_gradient(s->graph, &sums, 1, &w2, 1, nullptr, &s->slope));
       },
-      [](std::unique_ptr<Step>& s) {
-        EXPECT_EQ(mote_symbolic_verify(s->graph), MOTE_OK) << mote_last_error();
-        const mote_symbol both[] = {named(s->graph, "sums"), s->slope};
-        EXPECT_EQ(mote_symbolic_set_outputs(s->graph, both, 2), MOTE_OK);
-        s->run = compiled(s->graph, s->context);
-        s->check();
-        EXPECT_EQ(output_of(s->run, s->slope), std::vector<double>(16, 0));
-      });
+      [](std::unique_ptr<Step>& s) { s->check_slope(16); });
 }
 
 TEST_F(FailingHeapGraphC, ForwardMode) {
@@ -252,14 +254,7 @@ TEST_F(FailingHeapGraphC, ForwardMode) {
                                               w2 = named(s->graph, "w2");
                             expect(mote_symbolic_jvp(s->graph, &sums, 1, &w2, 1, &w2, &s->slope));
                           },
-                          [](std::unique_ptr<Step>& s) {
-                            EXPECT_EQ(mote_symbolic_verify(s->graph), MOTE_OK) << mote_last_error();
-                            const mote_symbol both[] = {named(s->graph, "sums"), s->slope};
-                            EXPECT_EQ(mote_symbolic_set_outputs(s->graph, both, 2), MOTE_OK);
-                            s->run = compiled(s->graph, s->context);
-                            s->check();
-                            EXPECT_EQ(output_of(s->run, s->slope), std::vector<double>(2, 0));
-                          });
+                          [](std::unique_ptr<Step>& s) { s->check_slope(2); });
 }
 
 TEST_F(FailingHeapGraphC, Trace) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graphs/compile/control_values.h"
+#include "graphs/compile/loop_values.h"
 #include "mote/symbolic/compile.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/evaluate.h"
@@ -17,45 +18,16 @@
 namespace mote {
 namespace {
 
-using test::integer;
-using test::kPower;
-using test::scalar;
-using test::vector;
+using namespace test;
 
-/// The gradient of the sum of output `of` with respect to inputs, evaluated and compiled.
-std::vector<double> gradients_of(const std::string& text, const std::string& of,
-                                 const std::vector<std::string>& wrt,
-                                 const std::vector<std::pair<std::string, Tensor>>& inputs) {
+/// Returns the gradient of the sum of output `of` with respect to inputs.
+Numbers gradients_of(const std::string& text, const std::string& of,
+                     const std::vector<std::string>& wrt, const Inputs& inputs) {
   SymbolicGraph g = parse_graph(text);
-  std::vector<TensorSymbol> symbols;
+  Symbols symbols;
   for (const std::string& name : wrt) symbols.push_back(g.find(name));
-  const std::vector<TensorSymbol> f = {g.find(of)};
-  const std::vector<TensorSymbol> grads = gradient(g, f, symbols);
-  g.set_outputs(grads);
-  verify(g);
-  std::vector<TensorBinding> bindings;
-  for (const auto& [name, value] : inputs) bindings.emplace_back(g.find(name), value);
-  const std::vector<Tensor> expected = evaluate(g, bindings, grads);
-  Context context;
-  std::vector<double> values;
-  for (const int streams : {1, 2}) {
-    Executable e = compile(g, {.outputs = grads, .streams = streams}, context);
-    for (int run = 0; run < 3; ++run) {
-      e.run(bindings);
-      for (std::size_t k = 0; k < grads.size(); ++k) {
-        const std::int64_t count = expected[k].element_count();
-        for (std::int64_t i = 0; i < count; ++i)
-          EXPECT_EQ(clone(e.output(grads[k])).reshape({count}).real_at({i}),
-                    expected[k].reshape({count}).real_at({i}))
-              << wrt[k] << "[" << i << "]";
-      }
-    }
-  }
-  for (const Tensor& x : expected) {
-    const std::int64_t count = x.element_count();
-    for (std::int64_t i = 0; i < count; ++i) values.push_back(x.reshape({count}).real_at({i}));
-  }
-  return values;
+  g.set_outputs(gradient(g, Symbols{g.find(of)}, symbols));
+  return values_of(g, inputs);
 }
 
 TEST(ControlGradient, OfALoopOfAnyNumberOfIterations) {
@@ -160,22 +132,9 @@ TEST(ControlGradient, OfTheBranchThatWasTaken) {
 }
 
 TEST(ControlGradient, OfLoopsInLoops) {
-  // y = x w^(2 n)
-  const char* const text = R"(graph g(x f32[], w f32[], n i64[]) -> (y)
-  y = while (x, w, n) counter {
-    graph outer(x f32[], w f32[], n i64[], c i64[]) -> (y, left)
-      left = sub(n, c)
-      y = while (x, w) counter {
-        graph inner(x f32[], w f32[], c i64[]) -> (y, left)
-          two = constant i64[] [2]
-          left = sub(two, c)
-          y = mul(x, w)
-      }
-  }
-)";
   for (const std::int64_t n : {0, 1, 3}) {
     const std::vector<double> grads = gradients_of(
-        text, "y", {"x", "w"}, {{"x", scalar(3)}, {"w", scalar(2)}, {"n", integer(n)}});
+        kLoopsInLoops, "y", {"x", "w"}, {{"x", scalar(3)}, {"w", scalar(2)}, {"n", integer(n)}});
     const double e = 2.0 * static_cast<double>(n);
     EXPECT_EQ(grads[0], std::pow(2.0, e));
     EXPECT_EQ(grads[1], 3 * e * std::pow(2.0, e - 1));

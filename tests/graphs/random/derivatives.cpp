@@ -59,22 +59,40 @@ std::vector<Tensor> evaluated(const SymbolicGraph& g, const Directions& d,
   return evaluate(g, bindings, of);
 }
 
+/// Returns what the check finds; nothing, with the reason, if it cannot be decided.
+template <typename Check>
+std::optional<std::string> if_decided(std::string& why_not, const Check& check) {
+  try {
+    return check();
+  } catch (const Undecided& undecided) {
+    why_not = undecided.why;
+  } catch (const StatusError& e) {
+    if (e.status() != MOTE_UNSUPPORTED) throw;
+    why_not = e.what();
+  }
+  return std::nullopt;
+}
+
+/// Throws Undecided if there is nothing to differentiate.
+void require_some(const Directions& d) {
+  if (d.of.empty() || d.wrt.empty()) throw Undecided{"no real output or input"};
+}
+
+/// Returns the tangents; throws Undecided if they are not exact.
+Tangents decided(Tangents tangents) {
+  if (!tangents.why_not.empty()) throw Undecided{tangents.why_not};
+  return tangents;
+}
+
 }  // namespace
 
 std::optional<std::string> check_derivatives(const SymbolicGraph& graph, std::uint64_t seed,
                                              std::string& why_not) {
   SymbolicGraph g = graph;
   const Directions d = choose(g, seed);
-  if (d.of.empty() || d.wrt.empty()) {
-    why_not = "no real output or input";
-    return std::nullopt;
-  }
-  const Tangents truth = exact_tangents(g, d.values, d.directions, d.of);
-  if (!truth.why_not.empty()) {
-    why_not = truth.why_not;
-    return std::nullopt;
-  }
-  try {
+  return if_decided(why_not, [&]() -> std::optional<std::string> {
+    require_some(d);
+    const Tangents truth = decided(exact_tangents(g, d.values, d.directions, d.of));
     const std::vector<TensorSymbol> back = gradient(g, d.of, d.wrt, d.seeds);
     const std::vector<TensorSymbol> forth = jvp(g, d.of, d.wrt, d.tangents);
     verify(g);
@@ -96,23 +114,17 @@ std::optional<std::string> check_derivatives(const SymbolicGraph& graph, std::ui
     if (by_output != by_input)
       return "<J v, w> is " + std::to_string(by_output) + " but <v, gradient> is " +
              std::to_string(by_input);
-  } catch (const Undecided& undecided) {
-    why_not = undecided.why;
-  } catch (const StatusError& e) {
-    if (e.status() != MOTE_UNSUPPORTED) throw;
-    why_not = e.what();
-  }
-  return std::nullopt;
+    return std::nullopt;
+  });
 }
 
 std::optional<std::string> check_second_order(const SymbolicGraph& graph, std::uint64_t seed,
                                               std::string& why_not) {
   SymbolicGraph g = graph;
   const Directions d = choose(g, seed);
-  try {
-    if (d.of.empty() || d.wrt.empty()) throw Undecided{"no real output or input"};
-    const Tangents along = exact_tangents(g, d.values, d.directions, d.of);
-    if (!along.why_not.empty()) throw Undecided{along.why_not};
+  return if_decided(why_not, [&]() -> std::optional<std::string> {
+    require_some(d);
+    (void)decided(exact_tangents(g, d.values, d.directions, d.of));
     // The other direction: other numbers for each input.
     std::vector<TensorSymbol> others;
     std::vector<TensorBinding> bindings = d.values;
@@ -124,8 +136,7 @@ std::optional<std::string> check_second_order(const SymbolicGraph& graph, std::u
       bindings.emplace_back(others.back(), u);
       other_directions.emplace_back(x, u);
     }
-    const Tangents across = exact_tangents(graph, d.values, other_directions, d.of);
-    if (!across.why_not.empty()) throw Undecided{across.why_not};
+    (void)decided(exact_tangents(graph, d.values, other_directions, d.of));
     const std::vector<TensorSymbol> back = gradient(g, d.of, d.wrt, d.seeds);
     std::vector<TensorSymbol> asked = jvp(g, back, d.wrt, d.tangents);
     const std::vector<TensorSymbol> of_others = jvp(g, back, d.wrt, others);
@@ -143,13 +154,8 @@ std::optional<std::string> check_second_order(const SymbolicGraph& graph, std::u
     if (u_h_v != v_h_u)
       return "<u, H v> is " + std::to_string(u_h_v) + " but <v, H u> is " + std::to_string(v_h_u);
     if (u_h_v == 0) why_not = "the second derivative is 0";
-  } catch (const Undecided& undecided) {
-    why_not = undecided.why;
-  } catch (const StatusError& e) {
-    if (e.status() != MOTE_UNSUPPORTED) throw;
-    why_not = e.what();
-  }
-  return std::nullopt;
+    return std::nullopt;
+  });
 }
 
 }  // namespace mote::test

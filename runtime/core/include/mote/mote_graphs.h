@@ -138,7 +138,8 @@ typedef struct mote_sequence_options {
 } mote_sequence_options;
 /* Adds a recurrent network over x [T, N, C] as a loop for each of the weights: those of each layer,
  * with both ways forwards first. y gets [T, N, H], or [T, N, 2H] with both ways. `h` and `c` get the
- * states at the end, one for each of the weights; they may be NULL, c must be but for an LSTM. */
+ * states at the end, one for each of the weights. Both may be NULL; c must be NULL unless the cell is
+ * that of an LSTM. */
 MOTE_API mote_status mote_symbolic_sequence(mote_symbolic* graph, int32_t cell, mote_symbol x,
                                             const mote_cell_weights* weights, size_t weight_count,
                                             const mote_sequence_options* options, mote_symbol* y,

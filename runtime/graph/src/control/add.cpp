@@ -153,8 +153,8 @@ bool meet(const Graph::State& inside, std::uint32_t condition, std::uint32_t wri
     first = std::max(first, choice->first.size());
     turns *= std::max<std::size_t>(1, choice->cycle.size());
   }
-  constexpr std::size_t kMostTurns = 4096;
-  if (turns > kMostTurns) return share(roots[0], roots[1]);
+  constexpr std::size_t kMaxTurns = 4096;
+  if (turns > kMaxTurns) return share(roots[0], roots[1]);
   for (std::size_t turn = 0; turn < first + turns; ++turn) {
     std::array<std::uint32_t, 2> at = roots;
     for (std::size_t k = 0; k < 2; ++k)

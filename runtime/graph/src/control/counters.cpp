@@ -22,7 +22,7 @@ std::uint64_t loop_owner() { return owner_here; }
 
 namespace {
 
-/// What is to be called at the end of runs.
+/// The functions that are called when runs end, by owner.
 struct Ends {
   std::mutex mutex;
   std::atomic<std::size_t> count{0};

@@ -167,7 +167,7 @@ class StepMaker {
   std::vector<std::uint32_t> needed_;              ///< of the node that is added; it keeps its room
   std::vector<std::vector<std::uint32_t>> users_;  ///< by root that dies: the steps so far
   std::vector<std::uint32_t> last_user_;           ///< by root that dies: the last node
-  std::vector<DLDevice> others_;                   ///< the devices beside the host
+  std::vector<DLDevice> others_;                   ///< the devices other than the host
   Steps steps_;
 };
 

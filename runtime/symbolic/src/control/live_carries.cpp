@@ -40,7 +40,7 @@ SymbolicGraph body_without(const ControlInfo& control, const std::vector<bool>& 
   for (std::uint32_t k = 0; k < body.node_count(); ++k)
     if (!body.nodes()[k].removed && !needed[k] && !has_effects(body.nodes()[k]))
       body.remove(body.node_at(k));
-  // What only they used goes too: views stand behind what they are views of.
+  // Symbols that only these nodes used go too; views stand behind the symbols that they are views of.
   std::vector<bool> used(body.symbol_count());
   for (const NodeInfo& node : body.nodes()) {
     if (node.removed) continue;

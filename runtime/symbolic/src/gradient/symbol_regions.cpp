@@ -34,19 +34,22 @@ ViewRegion SymbolRegions::region(std::uint32_t symbol) const {
 
 void ElementSet::add(std::uint32_t symbol) {
   const std::uint32_t root = regions_.root_of(symbol);
-  OfRoot& of = roots_[root];
+  if (is_whole(root)) return;
   if (regions_.is_root(symbol)) {
-    of.whole = true;
-  } else if (!of.whole) {
-    if (of.parts.is_empty()) of.parts = RegionIndex(regions_.form_of(root));
-    of.parts.add(regions_.region(symbol), symbol);
+    if (root >= whole_.size()) whole_.resize(root + 1);
+    whole_[root] = true;
+    return;
   }
+  RegionIndex& parts = parts_[root];
+  if (parts.is_empty()) parts = RegionIndex(regions_.form_of(root));
+  parts.add(regions_.region(symbol), symbol);
 }
 
 bool ElementSet::overlaps(std::uint32_t symbol) const {
-  const auto found = roots_.find(regions_.root_of(symbol));
-  if (found == roots_.end()) return false;
-  return found->second.whole || found->second.parts.overlaps(regions_.region(symbol));
+  const std::uint32_t root = regions_.root_of(symbol);
+  if (is_whole(root)) return true;
+  const auto found = parts_.find(root);
+  return found != parts_.end() && found->second.overlaps(regions_.region(symbol));
 }
 
 }  // namespace mote

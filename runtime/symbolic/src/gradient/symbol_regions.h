@@ -43,12 +43,11 @@ class ElementSet {
   bool overlaps(std::uint32_t symbol) const;
 
  private:
-  struct OfRoot {
-    bool whole = false;
-    RegionIndex parts;
-  };
+  bool is_whole(std::uint32_t root) const { return root < whole_.size() && whole_[root]; }
+
   const SymbolRegions& regions_;
-  std::unordered_map<std::uint32_t, OfRoot> roots_;
+  std::vector<bool> whole_;  ///< by root: all of its elements are there
+  std::unordered_map<std::uint32_t, RegionIndex> parts_;  ///< of other roots
 };
 
 }  // namespace mote

@@ -62,7 +62,8 @@ constexpr std::string_view kKeep = "tape keep";
 constexpr std::string_view kTake = "tape take";
 constexpr std::string_view kSquareRoot = "sqrt";
 
-// Of the gradient that is being built, of trials, and of the graph that gets other shapes.
+// These belong to the gradient that this thread builds, to its trials, and to the graph that gets
+// other shapes.
 thread_local int gradients_here = 0;
 thread_local std::uint64_t gradient_number = 0;
 std::atomic<std::uint64_t> last_gradient{0};
@@ -82,7 +83,7 @@ std::string name_of(std::string_view function, const Tape& tape, const std::stri
   return name;
 }
 
-/// What a function reads or adds: values of these numbers under a path.
+/// A function reads or adds the values of these numbers under the path.
 struct Part {
   std::shared_ptr<Tape> tape;
   std::string path;

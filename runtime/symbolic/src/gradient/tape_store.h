@@ -24,8 +24,8 @@ class TapeStore {
 
   /// Adds an entry to the list of a token, to a new one for 0. Returns the list's token.
   double push(double token, std::span<const Tensor> values);
-  /// Likewise, but the list has at most so many entries, evenly spread, or about the square root of
-  /// the calls (kKeepSquareRoot); values of others are freed, or not kept at all.
+  /// Likewise, but the list has at most that number of entries, evenly spread, or about the square
+  /// root of the calls (kKeepSquareRoot); the values of other calls are freed, or are never kept.
   double keep(double token, std::int64_t checkpoints, std::span<const Tensor> values);
   /// The number of calls that were given the list.
   std::int64_t count(double token);

@@ -117,7 +117,7 @@ NamedFunction count_function() {
           .shapes = [](Forms) { return std::vector<AxisList>{AxisList{}}; }};
 }
 
-/// Of x and b: [N, H], or with steps [T, N, H].
+/// Returns the shape [N, H], or with steps [T, N, H], from the forms of x and b.
 AxisList zero_shape(Forms in, bool with_steps) {
   AxisList shape;
   for (int axis = with_steps ? 0 : 1; axis < 2; ++axis) shape.push_back(in[0].shape[axis]);

@@ -23,7 +23,7 @@ TensorSymbol put_step(SymbolicGraph& graph, TensorSymbol y, TensorSymbol v, Tens
 /// z = y, but z[t] = y[t] + v.
 TensorSymbol add_step(SymbolicGraph& graph, TensorSymbol y, TensorSymbol v, TensorSymbol t);
 
-/// If y is 0 but for one step, which a function has put there, returns y + sum with that step alone
+/// If a function has put one step into y, which is 0 elsewhere, returns y + sum with that step alone
 /// computed; an empty symbol if it is not. Sums of such sequences are summed one after the other.
 TensorSymbol add_steps_of(SymbolicGraph& graph, TensorSymbol sum, TensorSymbol y);
 

@@ -105,7 +105,7 @@ struct CompileReport {
   std::size_t copied_bytes = 0;
   EvaluationOrder order = EvaluationOrder::program;
   std::vector<std::string> passes;           ///< "merge: 3 nodes removed"
-  std::vector<CompiledDevice> devices = {};  ///< those beside the host
+  std::vector<CompiledDevice> devices = {};  ///< those other than the host
   /// The inputs whose shapes are not known yet. If there are some, passes have not run, the order
   /// is that of the program, and blocks and bytes are those of tensors that do not depend on them.
   std::vector<std::string> unknown = {};

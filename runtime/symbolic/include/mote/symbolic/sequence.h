@@ -7,16 +7,15 @@
 // T steps, N rows, C features, H the width of the state. With the cell's h', and c' of an LSTM:
 //
 //   y[t] = h[t+1] = h'(x[t], h[t], w, r, b)              t = 0 … T-1, h[0] is given, or 0
-//   y[t] = h[t]   = h'(x[t], h[t+1], w, r, b)            backwards: t = T-1 … 0, h[T] is given, or
-//   0
+//   y[t] = h[t]   = h'(x[t], h[t+1], w, r, b)            backwards: t = T-1 … 0, h[T] likewise
 //
 // - Lengths: row n has only its first L[n] steps. Behind them y is 0 and the state stays, so that
 //   the last state forwards is that of step L[n]-1, and backwards a row begins at step L[n]-1.
 //   L[n] below 1 is a row without steps, one above T is a row of T steps.
 // - Both directions: y is [T, N, 2H], the way forwards first.
 // - Layers: the y of one layer is the x of the next.
-// - The results are those of the cells node by node, bit for bit, and so are the gradients but for
-//   the sign of a zero.
+// - The results are those of the cells node by node, bit for bit. So are the gradients, except that
+//   a zero may have the other sign.
 #pragma once
 
 #include <cstdint>

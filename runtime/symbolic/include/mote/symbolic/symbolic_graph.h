@@ -118,9 +118,9 @@ struct NodeInfo {
   std::string name;  ///< empty if it has none
 };
 
-/// What a loop keeps for its gradient: of each iteration what the gradient reads; or of some
-/// iterations, about as many as the square root of their number, what they begin with, from which
-/// those between them are computed again.
+/// A loop keeps for its gradient the values of each iteration that the gradient reads; or, of about as
+/// many iterations as the square root of their number, the values that they begin with, from which the
+/// iterations between them are computed again.
 inline constexpr std::int64_t kKeepEach = 0;
 inline constexpr std::int64_t kKeepSquareRoot = -1;
 
