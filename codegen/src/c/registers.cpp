@@ -17,45 +17,6 @@ namespace {
 /// Returns the constant extent of a loop from 0.
 std::int64_t extent_of(const Loop& loop) { return *(loop.end - loop.begin).constant(); }
 
-/// Returns the loop and those directly below it, down to the first whose body is no single loop, or
-/// an unrolled one; empty if one of them is of another kind than serial, other than a last simd
-/// loop.
-std::vector<const Loop*> chain_from(const Loop& first) {
-  std::vector<const Loop*> chain;
-  for (const Loop* l = &first; l->kind != LoopKind::unrolled; l = as_loop(l->body.front())) {
-    const bool is_last = l->body.size() != 1 || as_loop(l->body.front()) == nullptr;
-    const bool is_plain = l->kind == LoopKind::serial || (l->kind == LoopKind::simd && is_last);
-    if (!is_plain || l->step != Expr(1) || !l->accumulators.empty() || !l->adjacent_under.empty() ||
-        !l->adjacent_under_ones.empty())
-      return {};
-    chain.push_back(l);
-    if (is_last) return chain;
-  }
-  return chain;
-}
-
-/// Returns true if the iterations of the chain access elements of the temporary in the order in
-/// which they lie in memory, or always the same.
-bool is_in_order(const TensorDecl& t, const std::vector<Expr>& index,
-                 const std::vector<const Loop*>& chain) {
-  const auto moves = [&](const Expr& e) {
-    return std::ranges::any_of(chain, [&](const Loop* l) { return e.mentions(l->variable); });
-  };
-  const auto first = std::ranges::find_if(index, moves);
-  if (first == index.end()) return true;
-  if (t.role != TensorRole::temporary) return false;
-  const auto axis = static_cast<std::size_t>(first - index.begin());
-  if (axis + chain.size() > index.size()) return false;
-  for (std::size_t k = 0; k < chain.size(); ++k) {
-    const Loop& l = *chain[k];
-    if (index[axis + k] != Expr(l.variable)) return false;
-    if (k > 0 && (l.begin != Expr(0) || l.end != t.shape[axis + k])) return false;
-  }
-  return std::none_of(first + static_cast<std::ptrdiff_t>(chain.size()), index.end(), moves);
-}
-
-}  // namespace
-
 /// Returns the branch that the statements of the unrolled loop stand under; null: they are
 /// executed.
 const If* guard_of(const Loop& unrolled) { return std::get_if<If>(&unrolled.body.at(0).kind); }
@@ -73,6 +34,8 @@ bool has_quotient(const Expr& e) {
   });
   return found;
 }
+
+}  // namespace
 
 /// Writes one statement for each row and vector of the loops' iterations.
 class RegisterWriter {
@@ -249,46 +212,6 @@ class RegisterWriter {
   std::vector<std::pair<Value, std::vector<std::string>>> shared_;  ///< loads, and their vectors
   std::vector<std::pair<Value, Value>> scalars_;                    ///< parts, and their constants
 };
-
-/// Returns the loops whose statements take the elements of panels in the order of memory, from the
-/// first on, which are written as one; empty if they are not several.
-std::vector<const Loop*> Writer::loops_over_panels(const Loop& first) const {
-  if (p_.vector_bytes == 0) return {};
-  std::vector<const Loop*> chain = chain_from(first);
-  if (chain.size() < 2) return {};
-  const Body& body = chain.back()->body;
-  bool has_branch = std::ranges::any_of(
-      body, [](const Stmt& s) { return nested_body(s) != nullptr && as_loop(s) == nullptr; });
-  for_each(body, [&](const Stmt& s) {
-    if (const auto* branch = std::get_if<If>(&s.kind))
-      for (const Condition& c : branch->conditions)
-        for (const Loop* l : chain) has_branch = has_branch || c.e.mentions(l->variable);
-  });
-  const auto in_order = [&](const Access& a) {
-    return is_in_order(*find_tensor(p_, a.tensor), a.index, chain);
-  };
-  if (has_branch || !std::ranges::all_of(accesses(body), in_order)) return {};
-  return chain;
-}
-
-void Writer::loop_over_panels(const std::vector<const Loop*>& chain, const Facts& facts) {
-  Body body = chain.back()->body;
-  Expr inner = 1;
-  std::string hint;
-  std::map<Symbol, Expr> at_start;
-  for (const Loop* l : chain) {
-    hint += (hint.empty() ? "" : "_") + l->variable.name();
-    at_start.emplace(l->variable, 0);
-    if (l != chain.front()) inner = inner * l->end;
-  }
-  const Symbol flat(SymbolKind::loop, names_.fresh(hint));
-  names_.add_local(flat.name());
-  at_start[chain.back()->variable] = Expr(flat);
-  substitute(body, at_start);
-  const Loop& first = *chain.front();
-  loop({flat, first.begin * inner, first.end * inner, 1, {}, std::move(body), chain.back()->kind},
-       facts);
-}
 
 /// Returns the test whether all rows of the unrolled loops in the loop's body are executed, as far
 /// as that is computed before the loop; empty if the loop has one form.

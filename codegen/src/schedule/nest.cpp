@@ -110,6 +110,13 @@ std::optional<ReductionNest> reduction_nest(const Loop& reduction, Facts facts) 
   return nest;
 }
 
+Body under(Conditions conditions, Body body) {
+  if (conditions.empty()) return body;
+  Body out;
+  out.push_back({If{std::move(conditions), std::move(body)}});
+  return out;
+}
+
 Body in_loops(const std::vector<LoopRange>& ranges, Body body) {
   for (auto r = ranges.rbegin(); r != ranges.rend(); ++r) {
     Loop loop{r->variable, r->begin, r->end, 1, {}, std::move(body)};

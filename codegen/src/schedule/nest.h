@@ -38,6 +38,8 @@ struct ReductionNest {
 /// bounds.
 std::optional<ReductionNest> reduction_nest(const Loop& reduction, Facts facts);
 
+/// Returns the body under the conditions, if there are any.
+Body under(Conditions conditions, Body body);
 /// Returns the body in loops over the ranges, of which the first is the outermost.
 Body in_loops(const std::vector<LoopRange>& ranges, Body body);
 /// Returns the facts inside the loops of the chain, of which no tensor has a negative extent.

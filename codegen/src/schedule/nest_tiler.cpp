@@ -11,63 +11,16 @@
 #include "mote/codegen/walk.h"
 #include "schedule/combine.h"
 #include "schedule/panels.h"
+#include "schedule/reduction_loops.h"
 
 namespace mote {
 namespace {
-
-/// Returns true for a loop along a window: conditions leave some of its iterations out, and their
-/// number is a size. The positions of a window, whose number follows from several sizes, are many.
-bool is_along_window(const TiledReduction& r, const LoopRange& l) {
-  return (l.end - l.begin).as_symbol() &&
-         std::ranges::any_of(r.nest.conditions,
-                             [&](const Condition& c) { return c.e.mentions(l.variable); });
-}
-
-bool has_window(const TiledReduction& r) {
-  return std::ranges::any_of(r.nest.loops,
-                             [&](const LoopRange& l) { return is_along_window(r, l); });
-}
-
-/// Returns the loops of the reduction, those along windows first: the innermost loops are then
-/// long.
-std::vector<LoopRange> ordered_loops(const TiledReduction& r) {
-  std::vector<LoopRange> ordered = r.nest.loops;
-  std::ranges::stable_partition(ordered, [&](const LoopRange& l) { return is_along_window(r, l); });
-  return ordered;
-}
-
-/// Returns the loops of the reduction, that first along which rows leave out terms.
-std::vector<LoopRange> rows_first(const TiledReduction& r) {
-  std::vector<LoopRange> ordered = r.nest.loops;
-  std::ranges::stable_partition(ordered, [&](const LoopRange& l) {
-    return std::ranges::any_of(r.shared.row_conditions,
-                               [&](const Condition& c) { return c.e.mentions(l.variable); });
-  });
-  return ordered;
-}
-
-Conditions both(Conditions a, const Conditions& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
-Conditions at(Conditions conditions, const std::map<Symbol, Expr>& element) {
-  for (Condition& c : conditions) c.e = c.e.substitute(element);
-  return conditions;
-}
 
 /// Returns the loop over the tiles of an axis, with `before` ahead of the statements of a tile.
 Body tiles(const TileAxis& axis, Body before, Body inner) {
   std::ranges::move(inner, std::back_inserter(before));
   Body out;
   out.push_back({Loop{axis.start, axis.begin, axis.end, axis.amount, {}, std::move(before)}});
-  return out;
-}
-
-Body under(Conditions conditions, Body body) {
-  if (conditions.empty()) return body;
-  Body out;
-  out.push_back({If{std::move(conditions), std::move(body)}});
   return out;
 }
 
@@ -217,110 +170,6 @@ Body NestTiler::in_own_loops(const std::vector<LoopRange>& loops, Body body) {
   }
   substitute(body, renamed);
   return in_loops(own, std::move(body));
-}
-
-/// Copies the operand's elements that a tile needs to a panel: adjacent memory, in the order in
-/// which the tile reads them. The panel has 0 for terms that a condition of its axis leaves out,
-/// and in rows behind the end; what a condition of no axis leaves out is not read.
-Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o,
-                        const CopyLocations& locations) {
-  const bool is_column = o.side == Side::vector;
-  const TileAxis& axis = is_column ? vector() : rows();
-  const bool ahead = is_ahead(r, o);
-  const Symbol part = symbol(axis.variable.name() + "_part");
-  const Expr start = ahead ? axis.begin + Expr(part) * axis.amount : Expr(axis.start);
-  std::vector<LoopRange> all, filled;
-  std::vector<Expr> shape, index, read;
-  const auto add = [&](const LoopRange& l, const Expr& from_nest) {
-    all.push_back(l);
-    filled.push_back(l);
-    shape.push_back(l.end - l.begin);
-    index.push_back(Expr(l.variable) - l.begin);
-    read.push_back(from_nest);
-  };
-  const auto add_reduction = [&] {
-    const std::vector<LoopRange> whole = ordered_loops(r);
-    const BlockedLoops& loops = locations.loops;
-    for (std::size_t k = 0; k < (ahead ? whole : loops.inner).size(); ++k) {
-      const LoopRange& l = (ahead ? whole : loops.inner)[k];
-      add(l, Expr(l.variable) - l.begin);
-      if (!ahead) shape.back() = loops.extents[k];
-    }
-  };
-  if (ahead) {
-    for (const LoopRange& l : loops_of(outer_loops_of(chain_, tile_), r, o))
-      add(l, Expr(l.variable) - l.begin);
-    add({part, 0, ceil_div(axis.end - axis.begin, axis.amount)},
-        (Expr(axis.start) - axis.begin) / axis.amount);
-  }
-  std::map<Symbol, Expr> element;
-  if (is_column) {
-    add_reduction();
-    add({kLane, 0, axis.amount}, kLane);
-    element = {{axis.variable, min(start, axis.end - axis.amount) + Expr(kLane)}};
-  } else {
-    add({kRow, 0, axis.amount}, kRow);
-    filled.back().end = min(axis.amount, axis.end - start);
-    add_reduction();
-    element = {{axis.variable, start + Expr(kRow)}};
-  }
-  const std::string name = add_tensor(is_column ? "columns" : "rows", o.value->dtype, shape,
-                                      ahead ? "" : axis.start.name(), TensorMemory::automatic);
-  panels_.push_back(fmt::format("{} to {}{}", to_string(o.value), name, ahead ? " ahead" : ""));
-  const Conditions conditions =
-      ahead ? conditions_of(r, o.side) : both(conditions_of(r, o.side), r.shared.other_conditions);
-  Body& location = ahead ? ahead_ : is_column ? locations.columns : locations.rows;
-  const auto fill = [&](const std::vector<LoopRange>& loops, Conditions where, Value value) {
-    Body store;
-    store.push_back({Store{name, index, std::move(value)}});
-    std::ranges::move(in_own_loops(loops, under(std::move(where), std::move(store))),
-                      std::back_inserter(location));
-  };
-  if (!is_column || !conditions_of(r, o.side).empty()) fill(all, {}, constant(0.0, o.value->dtype));
-  fill(filled, at(conditions, element), substitute(o.value, element));
-  return load_value(name, read, o.value->dtype);
-}
-
-/// Returns true if a row reads the operand's elements where they are; otherwise it is copied.
-bool NestTiler::is_direct(const TiledReduction& r, const SharedOperand& o) const {
-  if (o.side == Side::vector) return false;
-  const auto* load = std::get_if<value::Load>(&o.value->kind);
-  const bool is_kept =
-      load != nullptr && find_tensor(program(), load->tensor)->role == TensorRole::temporary;
-  return load != nullptr && (is_kept || !is_narrow(o.value->dtype)) &&
-         (r.shared.row_conditions.empty() || tile_.row_start || tile_.skips_terms) && !tile_.slides;
-}
-
-bool NestTiler::is_ahead(const TiledReduction& r, const SharedOperand& o) const {
-  return is_copied_ahead(program(), chain_, tile_, r, o);
-}
-
-/// Where each tile of columns has copies of its own, sums over three or more loops, none of which
-/// runs along a window, are computed in blocks, so that the copy of a block stays in the
-/// second-level cache while all tiles of rows use it. A block has the last loop and a part of the
-/// one around it.
-NestTiler::BlockedLoops NestTiler::blocked_loops(const TiledReduction& r) {
-  const auto& operands = r.shared.operands;
-  const bool copies_columns = std::ranges::any_of(
-      operands, [&](const SharedOperand& o) { return o.side == Side::vector && !is_ahead(r, o); });
-  const bool copies_rows = std::ranges::any_of(operands, [&](const SharedOperand& o) {
-    return o.side == Side::rows && !is_direct(r, o) && !is_ahead(r, o);
-  });
-  BlockedLoops loops{{}, ordered_loops(r), {}};
-  const bool is_blocked = !rows_outside_ && !tile_.row_start && copies_columns && !copies_rows &&
-                          loops.inner.size() > 2 && !has_window(r);
-  for (; is_blocked && loops.inner.size() > 2; loops.inner.erase(loops.inner.begin())) {
-    const LoopRange& l = loops.inner.front();
-    loops.blocks.push_back({l.variable, l.begin, l.end, 1, {}, {}});
-  }
-  for (const LoopRange& l : loops.inner) loops.extents.push_back(l.end - l.begin);
-  if (!is_blocked) return loops;
-  LoopRange& part = loops.inner.front();
-  const Symbol start = symbol(part.variable.name() + "_block");
-  loops.blocks.push_back({start, part.begin, part.end, tile_.block, {}, {}});
-  part = {part.variable, Expr(start), min(Expr(start) + tile_.block, part.end)};
-  loops.extents.front() = tile_.block;
-  return loops;
 }
 
 void NestTiler::move_loop(const Loop& loop, Body& out) {
