@@ -96,9 +96,9 @@ set(openmp "")
 if(MOTE_OPENMP)
   set(openmp OpenMP::OpenMP_C)
 endif()
-mote_component(runtime OUTPUT mote OF mote_base ${generated} mote_runtime mote_graph mote_symbolic mote_tuning mote_memory
+mote_component(runtime OUTPUT mote OF mote_base ${generated} mote_runtime mote_graph mote_symbolic mote_dynamic mote_tuning mote_memory
   PRIVATE m Threads::Threads ${CMAKE_DL_LIBS} ${openmp} FOLDERS uops/base generated runtime/core runtime/graph runtime/files/tuning
-          runtime/memory runtime/symbolic)
+          runtime/memory runtime/symbolic runtime/dynamic)
 mote_component(npz OUTPUT mote_npz OF mote_npz NEEDS runtime PRIVATE ZLIB::ZLIB FOLDERS runtime/files/npz)
 mote_component(compiler OUTPUT mote_compiler OF mote_uops mote_macroops mote_codegen NEEDS runtime
   PRIVATE fmt::fmt FOLDERS uops macroops codegen)

@@ -11,14 +11,17 @@
 
 namespace mote::test {
 
-/// Returns a tensor of the symbol's form with the values of a short cycle around 0.
-inline Tensor numbered(const SymbolicGraph& graph, TensorSymbol symbol, std::int64_t first = 0) {
-  const TensorForm& form = graph.form(symbol);
+/// Returns a tensor with the values of a short cycle around 0.
+inline Tensor numbered(const TensorForm& form, std::int64_t first = 0) {
   const Tensor tensor(form.dtype, form.shape);
   const Tensor flat = tensor.reshape({tensor.element_count()});
   for (std::int64_t k = 0; k < flat.extent(0); ++k)
     flat.set({k}, static_cast<double>((k * 7 + first) % 11 - 5) / 8);
   return tensor;
+}
+/// Returns such a tensor of the symbol's form.
+inline Tensor numbered(const SymbolicGraph& graph, TensorSymbol symbol, std::int64_t first = 0) {
+  return numbered(graph.form(symbol), first);
 }
 
 /// Returns the bytes of all elements, in row-major order.

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients: the part of the trace between what is differentiated and with respect to what, as a
+// symbolic graph, its gradient, and of that what has to be computed: values of the way forward that
+// have memory, or will have it, are inputs.
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "fail.h"
+#include "mote/symbolic/gradient.h"
+#include "part.h"
+#include "state.h"
+
+namespace mote::trace {
+namespace {
+
+/// Marks a part that is differentiated.
+constexpr std::uint64_t kDifferentiated = 1;
+
+bool is_available(const Value& value) {
+  return value.tensor.has_value() || (value.producer && value.producer->is_pending);
+}
+
+/// Finds the traced steps that lie between the values.
+class Between {
+ public:
+  Between(State& state, std::span<Value* const> of, std::span<Value* const> wrt)
+      : state_(state), of_(of), wrt_(wrt) {}
+
+  /// Returns the steps that depend on one of `wrt`, and that `of` depends on.
+  std::vector<Step*> run() {
+    const std::uint64_t reached = ++state_.last_walk;
+    std::uint64_t first = ~std::uint64_t{0};
+    for (const Value* value : wrt_) first = std::min(first, value->id);
+    for (Value* value : of_) reach(*value, first, reached);
+    for (std::size_t k = 0; k < steps_.size(); ++k)
+      for (Value* input : steps_[k]->inputs)
+        if (input != nullptr) reach(*input, first, reached);
+    std::ranges::sort(steps_, {}, &Step::id);
+    const std::uint64_t depending = ++state_.last_walk;
+    for (Value* value : wrt_) value->walk = depending;
+    std::erase_if(steps_, [&](Step* step) {
+      const bool depends = std::ranges::any_of(step->inputs, [&](const Value* input) {
+        return input != nullptr && input->is_traced && input->walk == depending;
+      });
+      if (depends)
+        for (Value* output : step->outputs)
+          if (output != nullptr) output->walk = depending;
+      return !depends;
+    });
+    return std::move(steps_);
+  }
+
+ private:
+  /// A step that was made before all of `wrt` does not depend on them.
+  void reach(Value& value, std::uint64_t first, std::uint64_t walk) {
+    if (!value.is_traced || !value.producer) return;
+    Step& step = *value.producer;
+    if (step.id < first || step.walk == walk || !step.is_traced) return;
+    step.walk = walk;
+    steps_.push_back(&step);
+  }
+
+  State& state_;
+  std::span<Value* const> of_, wrt_;
+  std::vector<Step*> steps_;
+};
+
+/// Returns the steps, and those that compute what they read and what was dropped.
+std::vector<Step*> with_dropped(State& state, std::vector<Step*> steps) {
+  const std::uint64_t walk = ++state.last_walk;
+  for (Step* step : steps) step->walk = walk;
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    for (const Value* input : steps[k]->inputs) {
+      if (input == nullptr || is_available(*input) || !input->producer) continue;
+      if (std::exchange(input->producer->walk, walk) != walk) steps.push_back(&*input->producer);
+    }
+  }
+  return steps;
+}
+
+/// Returns the values that are in both lists: the gradient of one with respect to itself is 1.
+std::vector<Value*> in_both(std::span<Value* const> of, std::span<Value* const> wrt) {
+  std::vector<Value*> both;
+  std::ranges::copy_if(of, std::back_inserter(both), [&](const Value* value) {
+    return std::ranges::find(wrt, value) != wrt.end();
+  });
+  return both;
+}
+
+class Differentiation {
+ public:
+  Differentiation(State& state, std::span<Value* const> of, std::span<Value* const> wrt,
+                  std::span<Value* const> seeds)
+      : state_(state),
+        part_(number_values(state, with_dropped(state, Between(state, of, wrt).run()),
+                            in_both(of, wrt))),
+        of_(of),
+        wrt_(wrt),
+        seeds_(seeds) {
+    given_.resize(part_.values.size());
+    for (std::size_t k = 1; k < part_.values.size(); ++k)
+      given_[k] =
+          part_.is_leaf[k] || (part_.values[k] != nullptr && is_available(*part_.values[k]));
+  }
+
+  Results run(Lock& lock, bool is_traced) {
+    const CachedGraph& cached = graph();
+    std::vector<Value*> inputs;
+    for (const std::uint32_t number : cached.inputs)
+      inputs.push_back(number < part_.values.size() ? part_.values[number]
+                                                    : seeds_[number - part_.values.size()]);
+    const std::shared_ptr<GraphWork> work = cached.work;
+    return state_.run_graph(lock, work, inputs, is_traced && state_.traces(inputs));
+  }
+
+ private:
+  const CachedGraph& graph() {
+    Structure structure = part_.structure;
+    structure.push_back(kDifferentiated);
+    structure.push_back(of_.size());
+    for (const auto* values : {&of_, &wrt_}) {
+      for (const Value* value : *values) {
+        structure.push_back(number_of(state_, *value));
+        structure.push_back(value->form->id);
+      }
+    }
+    for (const Value* seed : seeds_) structure.push_back(seed == nullptr ? 0 : 1);
+    // Whether values are given, 64 in each number.
+    for (std::size_t k = 0; k < given_.size(); k += 64) {
+      std::uint64_t bits = 0;
+      for (std::size_t b = k; b < std::min(k + 64, given_.size()); ++b)
+        bits |= static_cast<std::uint64_t>(given_[b]) << (b - k);
+      structure.push_back(bits);
+    }
+    if (const CachedGraph* known = state_.graphs.find(structure)) return *known;
+    CachedGraph made = differentiate();
+    made.named = functions_of(part_);
+    return state_.graphs.add(std::move(structure), std::move(made));
+  }
+
+  CachedGraph differentiate() {
+    PartGraph all = symbolic(part_);
+    SymbolicGraph& graph = all.graph;
+    std::vector<TensorSymbol> of, seeds, wrt;
+    for (std::size_t k = 0; k < of_.size(); ++k) {
+      const std::uint32_t number = number_of(state_, *of_[k]);
+      if (seeds_[k] != nullptr) all.symbols.push_back(graph.input("seed" + std::to_string(k), seeds_[k]->form->form));
+      const TensorSymbol seed = seeds_[k] != nullptr ? all.symbols.back() : TensorSymbol{};
+      if (seeds_[k] == nullptr) all.symbols.emplace_back();
+      if (number == 0) continue;
+      of.push_back(all.symbols[number]);
+      seeds.push_back(seed ? seed : ones(graph, of_[k]->form->form));
+    }
+    for (const Value* value : wrt_)
+      if (const std::uint32_t number = number_of(state_, *value))
+        wrt.push_back(all.symbols[number]);
+    std::vector<TensorSymbol> gradients;
+    if (!of.empty() && !wrt.empty()) gradients = gradient(graph, of, wrt, seeds);
+    std::vector<TensorSymbol> outputs;
+    std::size_t next = 0;
+    for (const Value* value : wrt_) {
+      if (number_of(state_, *value) != 0 && !gradients.empty())
+        outputs.push_back(gradients[next++]);
+      else
+        outputs.push_back(graph.zeros(row_major(value->form->form)));
+    }
+    std::vector<bool> given = given_;
+    given.resize(all.symbols.size(), true);
+    return cut(all, given, outputs);
+  }
+
+  static TensorForm row_major(const TensorForm& form) {
+    return {form.dtype, form.shape, checked_strides(form.dtype, form.shape), form.device};
+  }
+  static TensorSymbol ones(SymbolicGraph& graph, const TensorForm& form) {
+    const Tensor one(form.dtype, {});
+    fill(one, 1);
+    return graph.broadcast_to(graph.constant("", one), form.shape);
+  }
+
+  State& state_;
+  Part part_;
+  std::span<Value* const> of_, wrt_, seeds_;
+  std::vector<bool> given_;  ///< by number: it is not computed again
+};
+
+}  // namespace
+
+Results State::backward(Lock& lock, std::span<Value* const> of, std::span<Value* const> wrt,
+                        std::span<Value* const> seeds, bool is_traced) {
+  return Differentiation(*this, of, wrt, seeds).run(lock, is_traced);
+}
+
+bool State::depends(Value& y, Value& x) {
+  if (&x == &y) return x.is_traced;
+  Value* const of = &y;
+  Value* const wrt = &x;
+  Between(*this, std::span(&of, 1), std::span(&wrt, 1)).run();
+  return y.walk == last_walk;
+}
+
+}  // namespace mote::trace

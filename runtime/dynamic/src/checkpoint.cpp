@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values that gradients read are dropped, and computed again when a gradient is asked for. What they
+// are computed from stays.
+#include <algorithm>
+#include <utility>
+
+#include "state.h"
+
+namespace mote::trace {
+namespace {
+
+/// When the limit is reached, values are dropped until so much of it is left: eighths.
+constexpr std::size_t kKeptEighths = 6;
+
+/// Inputs that no mask holds stay in any case.
+void set_pin(State& state, Step& step, std::size_t input, bool is_pinned) {
+  if (mask_bit(input) == 0 || is_in(step.pinned_inputs, input) == is_pinned) return;
+  step.pinned_inputs ^= mask_bit(input);
+  if (is_pinned)
+    state.pin(*step.inputs[input]);
+  else
+    state.unpin(*step.inputs[input]);
+}
+
+/// Returns the steps that compute a value again from values with memory: its own, and those whose
+/// values have none. Empty if one of those is gone for good, or is the caller's code.
+std::vector<Step*> steps_to(const Value& value) {
+  std::vector<Step*> steps;
+  if (value.producer) steps.push_back(value.producer.get());
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    if (std::holds_alternative<FunctionWork>(steps[k]->work)) return {};
+    for (const Value* input : steps[k]->inputs) {
+      if (input == nullptr || input->tensor) continue;
+      if (!input->producer) return {};
+      if (std::ranges::find(steps, input->producer.get()) == steps.end())
+        steps.push_back(input->producer.get());
+    }
+  }
+  return steps;
+}
+
+/// True if the value is not computed by a step that was made since.
+bool is_outside(const Value& value, std::uint64_t first) {
+  return !value.producer || value.producer->id <= first;
+}
+
+/// Drops the value, if it can be computed again.
+void drop_memory(State& state, Value& value) {
+  for (Step* step : steps_to(value)) {
+    for (std::size_t k = 0; k < step->inputs.size(); ++k)
+      if (step->inputs[k] != nullptr && step->inputs[k]->tensor) set_pin(state, *step, k, true);
+    if (step != value.producer.get()) continue;
+    state.saved_bytes -= value.form->bytes;
+    value.tensor.reset();
+  }
+}
+
+}  // namespace
+
+/// Makes what was computed since, but for the values that are kept, be computed again. What it was
+/// computed from is kept.
+void State::drop_between(std::uint64_t first, std::span<const Ref<Value>> kept) {
+  // What cannot be computed again stays.
+  for (const Step* step = steps; step != nullptr && step->id > first; step = step->next)
+    for (const Value* input : step->inputs)
+      if (input != nullptr && step->is_traced && is_outside(*input, first) && !input->tensor &&
+          !(input->producer && input->producer->is_pending) && steps_to(*input).empty())
+        return;
+  for (Step* step = steps; step != nullptr && step->id > first; step = step->next) {
+    if (!step->is_traced) continue;
+    const Ref<Step> stays(step);
+    for (std::size_t k = 0; k < step->inputs.size(); ++k) {
+      const Value* input = step->inputs[k];
+      if (input != nullptr) set_pin(*this, *step, k, is_outside(*input, first));
+    }
+    for (std::size_t k = 0; k < step->outputs.size(); ++k) {
+      Value* output = step->outputs[k];
+      if (output == nullptr || !is_in(step->pinned_outputs, k) ||
+          std::ranges::any_of(kept, [&](const Ref<Value>& one) { return one.get() == output; }))
+        continue;
+      step->pinned_outputs ^= mask_bit(k);
+      unpin(*output);
+    }
+    for (const Ref<Value>& one : step->hidden) std::ranges::replace(step->outputs, one.get(), nullptr);
+    step->hidden.clear();
+  }
+}
+
+/// Drops every other value that only gradients need, the oldest first, until enough is free.
+void State::limit_saved() {
+  if (saved_bytes <= std::max(options.saved_bytes, saved_threshold)) return;
+  const std::size_t least = options.saved_bytes / 8 * kKeptEighths;
+  std::vector<Value*> candidates;
+  for (Value* value = all_values; value != nullptr; value = value->next)
+    if (value->tensor && value->handles == 0 && value->producer && value->producer->is_traced &&
+        !value->producer->is_pending)
+      candidates.push_back(value);
+  std::ranges::reverse(candidates);
+  bool drops = true;
+  for (Value* value : candidates) {
+    if (saved_bytes <= least) break;
+    if (drops) drop_memory(*this, *value);
+    drops = !drops;
+  }
+  // What is left cannot be dropped; to look again pays only when there is more.
+  saved_threshold = saved_bytes <= options.saved_bytes ? 0 : saved_bytes + saved_bytes / 4;
+}
+
+}  // namespace mote::trace

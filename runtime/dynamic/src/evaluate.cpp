@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes values that have no memory: what is pending, and what was dropped. Their steps are
+// compiled as one graph, and only what something needs gets memory of its own.
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "fail.h"
+#include "part.h"
+#include "state.h"
+
+namespace mote::trace {
+namespace {
+
+/// Marks a part that is computed, as against one that is differentiated.
+constexpr std::uint64_t kEvaluated = 0;
+
+class Evaluation {
+ public:
+  Evaluation(State& state, std::vector<Step*> steps, std::span<Value* const> wanted)
+      : state_(state), part_(number_values(state, std::move(steps))) {
+    for (Step* step : part_.steps) steps_.emplace_back(step);
+    find_outputs(wanted);
+  }
+
+  void run(Lock& lock) {
+    if (!outputs_.empty()) compute(lock);
+    for (Step* step : part_.steps)
+      if (const auto* view = std::get_if<ViewStep>(&step->work)) look(*step, *view);
+    for (Step* step : part_.steps) {
+      if (!step->is_pending) ++state_.computed_again;
+      state_.set_done(*step);
+      if (!step->is_traced) state_.forget(*step);
+    }
+  }
+
+ private:
+  /// Finds the values that get memory: those that are asked for, that variables have, and that
+  /// steps outside of the part or gradients read. Views need that of what they are views of.
+  void find_outputs(std::span<Value* const> wanted) {
+    needed_.resize(part_.values.size());
+    std::vector<std::uint32_t> own_pins(part_.values.size());
+    for (const Step* step : part_.steps)
+      for (const Value* input : step->inputs)
+        if (input != nullptr && step->is_pending) ++own_pins[input->number];
+    for (const Value* value : wanted)
+      if (const std::uint32_t number = number_of(state_, *value)) needed_[number] = true;
+    for (auto step = part_.steps.rbegin(); step != part_.steps.rend(); ++step) {
+      for (const Value* output : (*step)->outputs) {
+        if (output == nullptr || output->tensor) continue;
+        const bool is_read = (*step)->is_pending && output->pins > own_pins[output->number];
+        if (output->handles > 0 || is_read) needed_[output->number] = true;
+        if (!needed_[output->number]) continue;
+        if (std::holds_alternative<ViewStep>((*step)->work))
+          needed_[(*step)->inputs[0]->number] = true;
+        else
+          outputs_.push_back(output->number);
+      }
+    }
+    std::ranges::sort(outputs_);
+  }
+
+  void look(Step& step, const ViewStep& view) {
+    Value* output = step.outputs[0];
+    if (output != nullptr && needed_[output->number] && !output->tensor)
+      state_.set_tensor(*output, apply(view, *step.inputs[0]->tensor));
+  }
+
+  void compute(Lock& lock) {
+    std::vector<SharedForm> forms;
+    std::vector<Ref<Value>> outputs;
+    for (const std::uint32_t number : outputs_) {
+      outputs.emplace_back(part_.values[number]);
+      forms.push_back(outputs.back()->form);
+    }
+    std::vector<Tensor> tensors = state_.allocate(forms);
+    const auto* kernel = std::get_if<Ref<Kernel>>(&part_.steps[0]->work);
+    if (part_.steps.size() == 1 && kernel != nullptr && outputs.size() == computed_outputs(**kernel))
+      call(**kernel, tensors);
+    else
+      run_graph(lock, tensors);
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      if (!outputs[k]->tensor) state_.set_tensor(*outputs[k], tensors[k]);
+  }
+
+  static std::size_t computed_outputs(const Kernel& kernel) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(kernel.outputs, [](const SharedForm& form) { return form != nullptr; }));
+  }
+  /// Computes a single command, whose tensors are those of the outputs that are there.
+  void call(Kernel& kernel, const std::vector<Tensor>& tensors) {
+    std::vector<Tensor> outputs(kernel.outputs.size());
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      if (kernel.outputs[k]) outputs[k] = tensors[next++];
+    const ValueList& inputs = part_.steps[0]->inputs;
+    state_.call(kernel, std::span<Value* const>(inputs.begin(), inputs.size()), outputs);
+  }
+
+  const CachedGraph& graph() {
+    Structure structure = part_.structure;
+    structure.push_back(kEvaluated);
+    structure.insert(structure.end(), outputs_.begin(), outputs_.end());
+    if (const CachedGraph* known = state_.graphs.find(structure)) return *known;
+    const PartGraph all = symbolic(part_);
+    std::vector<TensorSymbol> asked;
+    for (const std::uint32_t number : outputs_) asked.push_back(all.symbols[number]);
+    CachedGraph made = cut(all, part_.is_leaf, asked);
+    made.named = functions_of(part_);
+    return state_.graphs.add(std::move(structure), std::move(made));
+  }
+
+  void run_graph(Lock& lock, std::span<const Tensor> tensors) {
+    const CachedGraph& cached = graph();
+    const std::shared_ptr<GraphWork> work = cached.work;
+    std::vector<Value*> inputs;
+    std::vector<Ref<Value>> stay;
+    for (const std::uint32_t number : cached.inputs) {
+      inputs.push_back(part_.values[number]);
+      stay.emplace_back(part_.values[number]);
+    }
+    set_runner(std::this_thread::get_id());
+    try {
+      state_.run_work(lock, *work, inputs, tensors);
+    } catch (...) {
+      set_runner({});
+      throw;
+    }
+    set_runner({});
+  }
+  void set_runner(std::thread::id thread) {
+    for (const Ref<Step>& step : steps_) step->runner = thread;
+    if (thread == std::thread::id{}) state_.ran.notify_all();
+  }
+
+  State& state_;
+  Part part_;
+  std::vector<Ref<Step>> steps_;
+  std::vector<bool> needed_;
+  std::vector<std::uint32_t> outputs_;  ///< numbers of values that the graph computes
+};
+
+}  // namespace
+
+std::vector<Step*> State::missing(std::span<Value* const> wanted) {
+  const std::uint64_t walk = ++last_walk;
+  std::vector<Step*> steps;
+  const auto look_at = [&](Value* value) {
+    if (value == nullptr || value->tensor || value->walk == walk) return;
+    value->walk = walk;
+    if (!value->producer) {
+      throw InternalError("dynamic graph: a value of " + to_string(value->form->form) +
+                          " is needed and its memory was given back");
+    }
+    Step& step = *value->producer;
+    if (step.walk == walk) return;
+    step.walk = walk;
+    steps.push_back(&step);
+  };
+  for (Value* value : wanted) look_at(value);
+  for (std::size_t k = 0; k < steps.size(); ++k)
+    for (Value* input : steps[k]->inputs) look_at(input);
+  return steps;
+}
+
+void State::evaluate(Lock& lock, std::span<Value* const> wanted) {
+  std::vector<Ref<Value>> stay;
+  for (Value* value : wanted) stay.emplace_back(value);
+  while (true) {
+    std::vector<Step*> steps = missing(wanted);
+    if (steps.empty()) return;
+    const auto running = std::ranges::find_if(
+        steps, [](const Step* step) { return step->runner != std::thread::id{}; });
+    if (running == steps.end()) {
+      Evaluation(*this, std::move(steps), wanted).run(lock);
+      return;
+    }
+    if ((*running)->runner == std::this_thread::get_id())
+      fail("a function looks at a value that it computes");
+    ran.wait(lock);
+  }
+}
+
+std::vector<Ref<Value>> State::pending_of_variables() {
+  std::vector<Ref<Value>> pending;
+  for (Value* value = all_values; value != nullptr; value = value->next)
+    if (value->handles > 0 && !value->tensor) pending.emplace_back(value);
+  return pending;
+}
+
+}  // namespace mote::trace

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace mote::trace {
+namespace {
+
+std::size_t hash_of(const Structure& structure) {
+  std::size_t hash = structure.size();
+  for (const std::uint64_t number : structure)
+    hash = (hash ^ (hash >> 29U) ^ number) * 0x9E3779B97F4A7C15;
+  return hash;
+}
+
+}  // namespace
+
+const CachedGraph* GraphCache::find(const Structure& structure) {
+  const auto [begin, end] = by_hash_.equal_range(hash_of(structure));
+  for (auto known = begin; known != end; ++known) {
+    if (known->second->structure != structure) continue;
+    entries_.splice(entries_.begin(), entries_, known->second);
+    return &entries_.front().graph;
+  }
+  return nullptr;
+}
+
+const CachedGraph& GraphCache::add(Structure structure, CachedGraph graph) {
+  const std::size_t hash = hash_of(structure);
+  entries_.push_front({hash, std::move(structure), std::move(graph)});
+  by_hash_.emplace(hash, entries_.begin());
+  ++made_;
+  while (entries_.size() > std::max<std::size_t>(limit_, 1)) {
+    const auto last = std::prev(entries_.end());
+    auto [begin, end] = by_hash_.equal_range(last->hash);
+    by_hash_.erase(std::find_if(begin, end, [&](const auto& e) { return e.second == last; }));
+    entries_.erase(last);
+  }
+  return entries_.front().graph;
+}
+
+void GraphCache::clear() noexcept {
+  by_hash_.clear();
+  entries_.clear();
+}
+
+}  // namespace mote::trace

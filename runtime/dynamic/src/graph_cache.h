@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The graphs that parts of traces were compiled to, by the structure of these parts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "graph_work.h"
+
+namespace mote::trace {
+
+/// The structure of a part of a trace, as numbers: equal ones are computed by the same graph.
+using Structure = std::vector<std::uint64_t>;
+/// The first number of a structure that is no part of a trace: a tensor of which a part is replaced.
+inline constexpr std::uint64_t kReplacing = ~std::uint64_t{0};
+/// The first number of a static function's structure.
+inline constexpr std::uint64_t kStatic = kReplacing - 1;
+
+/// A graph, and the values of a trace of its structure that its inputs are.
+struct CachedGraph {
+  std::shared_ptr<GraphWork> work;
+  /// Numbers of values in the walk that made the structure.
+  std::vector<std::uint32_t> inputs = {};
+  /// What the structure names by address: it must not be freed.
+  std::vector<std::shared_ptr<const void>> named = {};
+};
+
+class GraphCache {
+ public:
+  explicit GraphCache(std::size_t limit) : limit_(limit) {}
+
+  /// Returns the graph of the structure; null if there is none.
+  const CachedGraph* find(const Structure& structure);
+  const CachedGraph& add(Structure structure, CachedGraph graph);
+  void clear() noexcept;
+  std::size_t size() const { return entries_.size(); }
+  std::size_t made() const { return made_; }
+
+ private:
+  struct Entry {
+    std::size_t hash;
+    Structure structure;
+    CachedGraph graph;
+  };
+  using Entries = std::list<Entry>;
+
+  std::size_t limit_;
+  std::size_t made_ = 0;
+  Entries entries_;  ///< the most recently used first
+  std::unordered_multimap<std::size_t, Entries::iterator> by_hash_;
+};
+
+}  // namespace mote::trace

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A symbolic graph that runs as one step of a trace.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "mote/runtime/context.h"
+#include "mote/symbolic/compile.h"
+#include "mote/symbolic/symbolic_graph.h"
+#include "value.h"
+
+namespace mote::trace {
+
+/// A graph for inputs of fixed forms. It never changes; what it is compiled to is kept between runs.
+struct GraphWork {
+  GraphWork(SymbolicGraph of, std::vector<TensorSymbol> in, std::vector<TensorSymbol> out);
+
+  std::uint64_t id;  ///< of all works, never used again
+  SymbolicGraph graph;
+  std::vector<TensorSymbol> inputs;
+  /// The outputs, each in memory of its own: a symbol that one node writes whole.
+  std::vector<TensorSymbol> outputs;
+  bool has_functions = false;  ///< it runs code of the caller's
+  std::unique_ptr<Executable> executable;  ///< none before the first run, and while it runs
+
+  // Of a static function whose gradient may be asked for: outputs that only the gradient reads.
+  std::size_t visible_outputs;
+};
+
+/// Computes the graph: the outputs' memory is given. Inputs that the graph does not read may have no
+/// memory. The executable is taken out of the work while it runs, so that a function in it may run
+/// the same work.
+struct RunningGraph {
+  RunningGraph(GraphWork& work, Context& context);
+  /// Runs, and forgets the tensors.
+  void run(std::span<const std::optional<Tensor>> inputs, std::span<const Tensor> outputs);
+  ~RunningGraph();
+
+  GraphWork& work;
+  std::unique_ptr<Executable> executable;
+};
+
+}  // namespace mote::trace

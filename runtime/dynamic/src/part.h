@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A part of a trace: some of its steps, the values that they read and compute, numbered, and the
+// symbolic graph that computes the same.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "graph_cache.h"
+#include "state.h"
+#include "value.h"
+
+namespace mote::trace {
+
+struct Part {
+  std::vector<Step*> steps;    ///< each after those whose values it reads
+  std::vector<Value*> values;  ///< by number, from 1 on; null: an output that is gone
+  std::vector<bool> is_leaf;   ///< by number: no step of the part computes it
+  Structure structure;         ///< of the steps; what is asked of the part comes behind
+};
+
+/// Numbers the values of these steps, which are sorted first, and `others`, which are leaves if no
+/// step computes them. Value::number is valid for those that this walk has seen, until the next walk.
+Part number_values(State& state, std::vector<Step*> steps, std::span<Value* const> others = {});
+/// Returns the value's number in the part that was numbered last; 0 if it is not of it.
+std::uint32_t number_of(const State& state, const Value& value);
+
+/// Makes the graph of the part; the symbols are by number, those of leaves are inputs. It returns
+/// what the graph refers to and the structure names by address.
+struct PartGraph {
+  SymbolicGraph graph;
+  std::vector<TensorSymbol> symbols;
+};
+PartGraph symbolic(const Part& part);
+
+/// Returns the graph of those nodes that the outputs need, where the values with a true entry in
+/// `given`, by number, are inputs.
+CachedGraph cut(const PartGraph& from, const std::vector<bool>& given,
+                const std::vector<TensorSymbol>& outputs);
+
+/// Returns the functions of the part, which a cached graph keeps so that their addresses stay theirs.
+std::vector<std::shared_ptr<const void>> functions_of(const Part& part);
+
+}  // namespace mote::trace

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of values: blocks that values gave back are taken again by the next ones.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+#include "mote/runtime/allocator.h"
+
+namespace mote::trace {
+
+/// Blocks of memory, in classes by size, 8 for each power of two. It lives until its owner has let
+/// it go and the last tensor that has a block of it is gone, which may be later. It is safe from any
+/// thread.
+class Pool {
+ public:
+  static Pool* make() { return new Pool; }
+  /// Gives all free blocks back, and keeps none any more.
+  void let_go();
+
+  Allocator allocator();
+  std::size_t free_bytes();
+  /// Gives all free blocks back.
+  void trim();
+
+ private:
+  static constexpr std::size_t kClasses = 8 * 64;
+
+  Pool() = default;
+  ~Pool() = default;
+  void* take(std::size_t bytes);
+  void give(void* memory);
+  void release_free();
+
+  std::mutex mutex_;
+  std::array<std::vector<void*>, kClasses> free_;
+  std::size_t free_bytes_ = 0;
+  std::size_t used_bytes_ = 0;
+  std::size_t most_used_bytes_ = 0;
+  std::size_t blocks_ = 0;  ///< those that tensors have
+  bool has_owner_ = true;
+};
+
+}  // namespace mote::trace

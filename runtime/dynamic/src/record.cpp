@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs what a program gives, and adds it to the trace as far as a gradient may need it.
+#include <algorithm>
+#include <utility>
+
+#include "fail.h"
+#include "state.h"
+
+namespace mote::trace {
+namespace {
+
+thread_local int no_gradients = 0;
+
+std::vector<Value*> pointers(std::span<const Ref<Value>> values) {
+  std::vector<Value*> list;
+  for (const Ref<Value>& value : values) list.push_back(value.get());
+  return list;
+}
+
+/// Returns owners of the values, for as long as the lock is given up.
+std::vector<Ref<Value>> owned(std::span<Value* const> values) {
+  std::vector<Ref<Value>> list;
+  for (Value* value : values) list.emplace_back(value);
+  return list;
+}
+
+}  // namespace
+
+bool has_no_gradient() { return no_gradients > 0; }
+
+TensorMask State::wanted_of(std::span<Value* const> inputs) const {
+  TensorMask mask = 0;
+  if (no_gradients > 0) return mask;
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (inputs[k] != nullptr && inputs[k]->is_traced) mask |= mask_bit(k);
+  return mask;
+}
+
+bool State::traces(std::span<Value* const> inputs) const {
+  return no_gradients == 0 && std::ranges::any_of(inputs, [](const Value* input) {
+           return input != nullptr && input->is_traced;
+         });
+}
+
+/// Returns what the command's gradient will read; null if no gradient can be asked for.
+const GradientReads* State::reads_of(Kernel& kernel, std::span<Value* const> inputs) {
+  if (!traces(inputs)) return nullptr;
+  // Of more inputs than a mask holds all are taken to be read.
+  static constexpr GradientReads kAll{.inputs = ~TensorMask{0}, .outputs = ~TensorMask{0}, .flows = true};
+  if (inputs.size() > kMaxMasked) return &kAll;
+  const GradientReads& reads = kernels.reads(kernel, wanted_of(inputs));
+  return reads.flows ? &reads : nullptr;
+}
+
+bool State::defers(std::span<Value* const> inputs) const {
+  return options.deferred || std::ranges::any_of(inputs, [](const Value* input) {
+           return input != nullptr && !input->tensor;
+         });
+}
+
+/// Computes the outputs now. All inputs have memory.
+void State::call(Kernel& kernel, std::span<Value* const> inputs, std::span<Tensor> outputs) {
+  BoundCall& call = *kernel.call;
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (inputs[k] != nullptr) call.bind_input(static_cast<int>(k), inputs[k]->tensor->data());
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    if (kernel.outputs[k]) call.bind_output(static_cast<int>(k), outputs[k].data());
+  call.run();
+}
+
+Results State::run(Lock& lock, const Command& command, std::span<Value* const> inputs,
+                   std::optional<DType> dtype) {
+  const Ref<Kernel> kernel = kernels.find(command, inputs, dtype);
+  const GradientReads* reads = reads_of(*kernel, inputs);
+  const bool is_kept = memo.is_on() && !kernel->is_random;
+  if (is_kept)
+    if (const Results* known = memo.find(*kernel, inputs, reads != nullptr)) return *known;
+  const bool is_pending = defers(inputs);
+  Results results(kernel->outputs.size());
+  std::vector<Tensor> tensors(is_pending ? 0 : kernel->outputs.size());
+  for (std::size_t k = 0; k < tensors.size(); ++k)
+    if (kernel->outputs[k]) tensors[k] = allocate(*kernel->outputs[k]);
+  if (!is_pending) call(*kernel, inputs, tensors);
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const SharedForm& form = kernel->outputs[k];
+    if (form)
+      results[k] = make_value(form, is_pending ? std::nullopt : std::optional(std::move(tensors[k])),
+                              reads != nullptr && form->is_real);
+  }
+  if (is_pending || reads != nullptr) {
+    Step* step = make_step(kernel, inputs, results, reads != nullptr, is_pending);
+    if (reads != nullptr) pin_reads(*step, *reads);
+  }
+  if (is_kept) memo.add(kernel, inputs, results, reads != nullptr);
+  if (is_pending) limit_pending(lock);
+  if (options.saved_bytes > 0) limit_saved();
+  return results;
+}
+
+Ref<Value> State::view(Value& x, const ViewStep& step) {
+  const ViewRegion region = apply(step, ViewRegion{x.form->form, 0});
+  std::optional<Tensor> tensor;
+  if (x.tensor) tensor = apply(step, *x.tensor);
+  Value* const input = &x;
+  const bool is_traced = traces(std::span(&input, 1));
+  const bool is_pending = !tensor;
+  Results results{make_value(kernels.form_of(region.form), std::move(tensor), is_traced)};
+  if (is_traced || is_pending)
+    make_step(step, std::span(&input, 1), results, is_traced, is_pending);
+  return results[0];
+}
+
+Ref<Value> State::convert(Value& x, const SharedForm& form) {
+  Value* const input = &x;
+  const bool is_pending = defers(std::span(&input, 1));
+  const bool is_traced = traces(std::span(&input, 1)) && form->is_real && x.form->is_real;
+  std::optional<Tensor> tensor;
+  if (!is_pending) copy(*x.tensor, tensor.emplace(allocate(*form)));
+  Results results{make_value(form, std::move(tensor), is_traced)};
+  if (is_traced || is_pending)
+    make_step(Conversion{form}, std::span(&input, 1), results, is_traced, is_pending);
+  return results[0];
+}
+
+Results State::run_graph(Lock& lock, const std::shared_ptr<GraphWork>& work,
+                         std::span<Value* const> inputs, bool is_traced) {
+  const bool is_pending = defers(inputs);
+  std::vector<SharedForm> forms;
+  for (const TensorSymbol output : work->outputs)
+    forms.push_back(kernels.form_of(work->graph.form(output)));
+  const std::vector<Tensor> tensors = is_pending ? std::vector<Tensor>() : allocate(forms);
+  const std::vector<Ref<Value>> stay = owned(inputs);
+  if (!is_pending) run_work(lock, *work, inputs, tensors);
+  Results results = make_values(forms, tensors, is_traced);
+  if (is_traced || is_pending) {
+    Step* step = make_step(work, inputs, results, is_traced, is_pending);
+    if (is_traced) pin_reads(*step, {.inputs = ~TensorMask{0}});
+    hide(*step, std::span(results).subspan(work->visible_outputs));
+    if (is_pending) limit_pending(lock);
+  }
+  results.resize(work->visible_outputs);
+  return results;
+}
+
+/// Makes outputs the step's own, which only its gradient reads.
+void State::hide(Step& step, std::span<const Ref<Value>> outputs) {
+  for (const Ref<Value>& output : outputs) {
+    pin(*output);
+    step.hidden.push_back(output);
+    output->producer.reset();
+  }
+}
+
+/// Makes the values of a step's outputs; without tensors they are pending.
+Results State::make_values(std::span<const SharedForm> forms, std::span<const Tensor> tensors,
+                           bool is_traced) {
+  Results results;
+  for (std::size_t k = 0; k < forms.size(); ++k)
+    results.push_back(make_value(forms[k],
+                                 tensors.empty() ? std::nullopt : std::optional(tensors[k]),
+                                 is_traced && forms[k]->is_real));
+  return results;
+}
+
+std::vector<Tensor> State::allocate(std::span<const SharedForm> forms) {
+  std::vector<Tensor> tensors;
+  for (const SharedForm& form : forms) tensors.push_back(allocate(*form));
+  return tensors;
+}
+
+/// Calls the function without the lock.
+void State::call_function(Lock& lock, const NamedFunction& function, std::span<Value* const> inputs,
+                          std::span<const Tensor> outputs) {
+  std::vector<Tensor> given;
+  for (const Value* input : inputs) given.push_back(input == nullptr ? Tensor() : *input->tensor);
+  const Unlocked unlocked(lock);
+  function.run(given, outputs);
+}
+
+/// Runs a graph on values with memory, without the lock if it runs the caller's code.
+void State::run_work(Lock& lock, GraphWork& work, std::span<Value* const> inputs,
+                     std::span<const Tensor> outputs) {
+  std::vector<std::optional<Tensor>> given;
+  for (const Value* input : inputs)
+    given.push_back(input == nullptr ? std::nullopt : input->tensor);
+  RunningGraph running(work, *context);
+  if (!work.has_functions) {
+    running.run(given, outputs);
+    return;
+  }
+  const Unlocked unlocked(lock);
+  running.run(given, outputs);
+}
+
+Results State::run_function(Lock& lock, const std::shared_ptr<const NamedFunction>& function,
+                            std::span<Value* const> inputs, std::span<const SharedForm> outputs) {
+  const bool is_traced = traces(inputs);
+  const bool is_pending = defers(inputs);
+  const std::vector<Tensor> tensors = is_pending ? std::vector<Tensor>() : allocate(outputs);
+  const std::vector<Ref<Value>> stay = owned(inputs);
+  if (!is_pending) call_function(lock, *function, inputs, tensors);
+  const Results results = make_values(outputs, tensors, is_traced);
+  if (!is_traced && !is_pending) return results;
+  Step* step = make_step(FunctionWork{function, {outputs.begin(), outputs.end()}}, inputs, results, is_traced, is_pending);
+  if (is_traced)
+    pin_reads(*step,
+              {.inputs = ~TensorMask{0}, .outputs = ~TensorMask{0}});
+  if (is_pending) limit_pending(lock);
+  return results;
+}
+
+void State::set_tensor(Value& value, const Tensor& tensor) {
+  value.tensor = tensor;
+  if (value.handles == 0) saved_bytes += value.form->bytes;
+  drop_memory_if_unneeded(value);
+}
+
+/// Computes what variables have if pending values would need too much memory.
+void State::limit_pending(Lock& lock) {
+  if (pending_bytes <= options.pending_bytes) return;
+  finish(lock);
+}
+
+void State::finish(Lock& lock) {
+  const std::vector<Ref<Value>> pending = pending_of_variables();
+  const std::vector<Value*> wanted = pointers(pending);
+  evaluate(lock, wanted);
+}
+
+}  // namespace mote::trace
+
+namespace mote {
+
+NoGradient::NoGradient() { ++trace::no_gradients; }
+NoGradient::~NoGradient() { --trace::no_gradients; }
+
+}  // namespace mote

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of a dynamic graph: its trace, and all that is kept to run it again. Functions that take
+// the lock give it up while they run the caller's code; all others are called under it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph_cache.h"
+#include "kernel.h"
+#include "memo.h"
+#include "mote/dynamic/dynamic_graph.h"
+#include "pool.h"
+#include "value.h"
+
+namespace mote::trace {
+
+using Lock = std::unique_lock<std::recursive_mutex>;
+
+/// Gives the lock up as long as it exists.
+class Unlocked {
+ public:
+  explicit Unlocked(Lock& lock) : lock_(lock) { lock_.unlock(); }
+  ~Unlocked() { lock_.lock(); }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  Lock& lock_;
+};
+
+/// The values that a step has computed; null where an output is left out.
+using Results = std::vector<Ref<Value>>;
+
+struct State {
+  State(Context& with, const DynamicOptions& of);
+  ~State();
+
+  void retain() { owners.fetch_add(1, std::memory_order_relaxed); }
+  void release(std::uint32_t count = 1) noexcept;
+
+  // ---- variables (variables.cpp)
+
+  Variable give(Ref<Value> value);
+  void release(Handle* handle) noexcept;
+  /// Returns the variable's value; a view gets that of its base's present value.
+  Value* current(Handle& handle);
+  /// Returns the value of the variable, which must be one of this graph; null for none.
+  Value* operand(const Variable* variable, const char* op);
+  void set_value(Handle& handle, const Ref<Value>& value);
+  /// Makes the present value one that is given, if it is a function only of the old one, which
+  /// nothing names any more.
+  void forget_old(Handle& handle, const Ref<Value>& old);
+  void assign(Lock& lock, Handle& handle, const Ref<Value>& value);
+  /// Returns a constant of one element and no axes on the form's device, of its dtype.
+  Ref<Value> scalar(const TensorForm& like, double value);
+  Variable view_of(Handle& base, const ViewStep& step);
+
+  // ---- values (values.cpp)
+
+  Ref<Value> make_value(SharedForm form, std::optional<Tensor> tensor, bool is_traced);
+  /// Returns a new tensor of that form.
+  Tensor allocate(const Form& form);
+  std::vector<Tensor> allocate(std::span<const SharedForm> forms);
+  /// Adds a step with these inputs and outputs, which it owns and computes.
+  Step* make_step(Work work, std::span<Value* const> inputs, std::span<const Ref<Value>> outputs,
+                  bool is_traced, bool is_pending);
+  void pin(Value& value) { ++value.pins; }
+  void unpin(Value& value);
+  /// Makes the values forget the step, which has run and which no gradient needs.
+  void forget(Step& step);
+  void stop_tracing(Step& step);
+  /// Notes that a pending step has run.
+  void set_done(Step& step);
+  void free_dead() noexcept;
+  void drop_memory_if_unneeded(Value& value) noexcept;
+  std::size_t pin_count(const Step& step, std::size_t input) const;
+
+  // ---- writes (write.cpp)
+
+  std::shared_ptr<GraphWork> replacing(const SharedForm& whole, const SharedForm& part,
+                                       std::span<const ViewStep> views);
+  Ref<Value> run_over(Handle& handle, const Command& command, std::span<Value* const> inputs,
+                      std::size_t k, bool is_required);
+  void take_memory(Value& value);
+  void run_to(Lock& lock, Handle& handle, const Command& command, std::span<Value* const> inputs);
+
+  // ---- steps (record.cpp)
+
+  Results run(Lock& lock, const Command& command, std::span<Value* const> inputs,
+              std::optional<DType> dtype);
+  Results run_graph(Lock& lock, const std::shared_ptr<GraphWork>& work,
+                    std::span<Value* const> inputs, bool is_traced);
+  Results run_function(Lock& lock, const std::shared_ptr<const NamedFunction>& function,
+                       std::span<Value* const> inputs, std::span<const SharedForm> outputs);
+  Ref<Value> view(Value& x, const ViewStep& step);
+  Ref<Value> convert(Value& x, const SharedForm& form);
+  void call(Kernel& kernel, std::span<Value* const> inputs, std::span<Tensor> outputs);
+  void run_work(Lock& lock, GraphWork& work, std::span<Value* const> inputs,
+                std::span<const Tensor> outputs);
+  void call_function(Lock& lock, const NamedFunction& function, std::span<Value* const> inputs,
+                     std::span<const Tensor> outputs);
+  Results make_values(std::span<const SharedForm> forms, std::span<const Tensor> tensors,
+                      bool is_traced);
+  void hide(Step& step, std::span<const Ref<Value>> outputs);
+  void set_tensor(Value& value, const Tensor& tensor);
+  /// Returns the mask of the inputs that gradients may be asked for.
+  TensorMask wanted_of(std::span<Value* const> inputs) const;
+  /// Makes the values stay that the step's gradient reads.
+  void pin_reads(Step& step, const GradientReads& reads);
+  bool traces(std::span<Value* const> inputs) const;
+  const GradientReads* reads_of(Kernel& kernel, std::span<Value* const> inputs);
+  /// In deferred mode steps are pending; so are those that read pending values.
+  bool defers(std::span<Value* const> inputs) const;
+  void limit_pending(Lock& lock);
+  void finish(Lock& lock);
+
+  // ---- what is pending or was dropped (evaluate.cpp)
+
+  /// Computes the values that have no memory.
+  void evaluate(Lock& lock, std::span<Value* const> wanted);
+  void evaluate(Lock& lock, Value& wanted) {
+    Value* const one = &wanted;
+    if (!wanted.tensor) evaluate(lock, std::span(&one, 1));
+  }
+  /// Returns the steps whose values have no memory and that these values need.
+  std::vector<Step*> missing(std::span<Value* const> wanted);
+  std::vector<Ref<Value>> pending_of_variables();
+
+  // ---- gradients (backward.cpp, checkpoint.cpp)
+
+  Results backward(Lock& lock, std::span<Value* const> of, std::span<Value* const> wrt,
+                   std::span<Value* const> seeds, bool is_traced);
+  bool depends(Value& y, Value& x);
+  void drop_between(std::uint64_t first, std::span<const Ref<Value>> kept);
+  void limit_saved();
+
+  DynamicStatistics statistics();
+  std::uint64_t new_id() { return ++last_id; }
+
+  std::atomic<std::uint32_t> owners{1};
+  std::recursive_mutex mutex;
+  Context* context;
+  DynamicOptions options;
+  Pool* pool;
+  Allocator allocator;
+  std::condition_variable_any ran;  ///< steps that ran without the lock are done
+  KernelTable kernels;
+  GraphCache graphs;
+  Memo memo;
+  std::vector<std::pair<double, Ref<Value>>> scalars;  ///< the latest
+  Step* steps = nullptr;    ///< the latest
+  Value* all_values = nullptr;  ///< the latest
+  Value* dead_values = nullptr;
+  Step* dead_steps = nullptr;
+  bool is_freeing = false;
+  std::uint64_t last_id = 0;
+  std::uint64_t last_walk = 0;
+  std::size_t variables = 0;
+  std::size_t values = 0;
+  std::size_t step_count = 0;
+  std::size_t pending_steps = 0;
+  std::size_t pending_bytes = 0;  ///< of the outputs of pending steps
+  std::size_t saved_bytes = 0;    ///< of values with memory that no variable has
+  std::size_t saved_threshold = 0;  ///< fewer cannot be dropped
+  std::size_t computed_again = 0;
+};
+
+/// True while a NoGradient exists in this thread.
+bool has_no_gradient();
+
+}  // namespace mote::trace

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a trace consists of: values, each a tensor that is written once, and steps, which compute
+// values from values. A value owns the step that computes it, and a step owns the values that it
+// reads, so that what no variable can reach is gone.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "mote/base/tensor_mask.h"
+#include "mote/runtime/tensor.h"
+#include "mote/symbolic/symbolic_graph.h"
+#include "ref.h"
+
+namespace mote::trace {
+
+struct GraphWork;
+struct Kernel;
+struct State;
+struct Step;
+struct Value;
+
+void drop(Value* value) noexcept;
+void drop(Step* step) noexcept;
+
+/// A form that values share: two values of a graph have the same form if they point to the same one.
+struct Form {
+  TensorForm form;
+  std::size_t hash = 0;
+  std::size_t bytes = 0;
+  std::uint64_t id = 0;  ///< of all forms of a graph, never used again
+  bool is_real = false;
+};
+using SharedForm = std::shared_ptr<const Form>;
+
+struct Value {
+  State* state = nullptr;
+  std::uint64_t id = 0;  ///< rises in the order in which values and steps are made; never again
+  std::uint32_t refs = 0;
+  std::uint32_t handles = 0;  ///< the variables whose value it is
+  std::uint32_t pins = 0;     ///< the reads that need its elements: by gradients and pending steps
+  std::uint32_t output = 0;   ///< which one of its step's
+  bool is_traced = false;
+  bool is_in_memo = false;
+  SharedForm form;
+  std::optional<Tensor> tensor;  ///< none: it is pending, or was dropped
+  Ref<Step> producer;            ///< none: it is given, or what it came from does not matter
+  Value* previous = nullptr;     ///< in the list of all values
+  Value* next = nullptr;
+  Value* next_dead = nullptr;  ///< in the list of those that go
+  // Of the last walk over the trace:
+  std::uint64_t walk = 0;
+  std::uint32_t number = 0;
+};
+
+/// A list of values, of which most steps have few.
+class ValueList {
+ public:
+  explicit ValueList(std::size_t size = 0) : size_(size) {
+    if (size > kInside) more_ = std::make_unique<Value*[]>(size);
+  }
+  std::size_t size() const { return size_; }
+  Value** begin() { return more_ ? more_.get() : inside_.data(); }
+  Value** end() { return begin() + size_; }
+  Value* const* begin() const { return more_ ? more_.get() : inside_.data(); }
+  Value* const* end() const { return begin() + size_; }
+  Value*& operator[](std::size_t k) { return begin()[k]; }
+  Value* operator[](std::size_t k) const { return begin()[k]; }
+
+ private:
+  static constexpr std::size_t kInside = 4;
+  std::size_t size_;
+  std::array<Value*, kInside> inside_{};
+  std::unique_ptr<Value*[]> more_;
+};
+
+/// y = x as a conversion of dtype, layout or device.
+struct Conversion {
+  SharedForm form;
+};
+/// A call of the caller's code.
+struct FunctionWork {
+  std::shared_ptr<const NamedFunction> function;
+  std::vector<SharedForm> outputs;
+};
+using Work = std::variant<Ref<Kernel>, ViewStep, Conversion, std::shared_ptr<GraphWork>,
+                          FunctionWork>;
+
+struct Step {
+  State* state = nullptr;
+  std::uint64_t id = 0;
+  std::uint32_t refs = 0;  ///< its outputs that exist
+  bool is_pending = false;
+  bool is_traced = false;
+  bool pins_rest = false;  ///< inputs that no mask holds stay too
+  std::thread::id runner = {};  ///< the thread that runs it without the lock
+  TensorMask pinned_inputs = 0;   ///< those that its gradient reads
+  TensorMask pinned_outputs = 0;  ///< likewise
+  Work work;
+  ValueList inputs;                ///< owned; null: left out
+  ValueList outputs;               ///< not owned; null: left out, or gone
+  std::vector<Ref<Value>> hidden;  ///< outputs that only its gradient reads
+  Step* previous = nullptr;        ///< in the list of all steps
+  Step* next = nullptr;
+  Step* next_dead = nullptr;       ///< in the list of those that go
+  std::uint64_t walk = 0;          ///< the last walk over the trace that came here
+};
+
+/// A variable.
+struct Handle {
+  State* state = nullptr;
+  std::atomic<std::uint32_t> refs{1};
+  Value* value = nullptr;  ///< owned, and counted in its `handles`
+  std::uint64_t version = 0;
+  Handle* base = nullptr;  ///< owned; of a view: the variable that it has elements of
+  ViewStep view;
+  std::uint64_t base_version = 0;  ///< the version of the base that `value` is a view of
+};
+
+}  // namespace mote::trace

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of values and steps: who needs them, and when their memory goes.
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "fail.h"
+#include "state.h"
+
+namespace mote::trace {
+
+void drop(Value* value) noexcept {
+  State& state = *value->state;
+  value->next_dead = std::exchange(state.dead_values, value);
+  state.free_dead();
+}
+
+void drop(Step* step) noexcept {
+  State& state = *step->state;
+  step->next_dead = std::exchange(state.dead_steps, step);
+  state.free_dead();
+}
+
+State::State(Context& with, const DynamicOptions& of)
+    : context(&with),
+      options(of),
+      pool(Pool::make()),
+      allocator(pool->allocator()),
+      kernels(with),
+      graphs(of.kept_graphs),
+      memo(of.memo_bytes) {}
+
+State::~State() {
+  memo.clear();
+  scalars.clear();
+  graphs.clear();
+  kernels.clear();
+  pool->let_go();
+}
+
+void State::release(std::uint32_t count) noexcept {
+  if (count > 0 && owners.fetch_sub(count, std::memory_order_acq_rel) == count) delete this;
+}
+
+Ref<Value> State::make_value(SharedForm form, std::optional<Tensor> tensor, bool is_traced) {
+  Ref<Value> value(new Value);
+  value->state = this;
+  value->id = new_id();
+  value->is_traced = is_traced;
+  value->form = std::move(form);
+  value->tensor = std::move(tensor);
+  value->next = all_values;
+  if (all_values != nullptr) all_values->previous = value.get();
+  all_values = value.get();
+  ++values;
+  if (value->tensor) saved_bytes += value->form->bytes;
+  return value;
+}
+
+Tensor State::allocate(const Form& form) {
+  if (form.form.is_on_host()) return Tensor(form.form.dtype, form.form.shape, allocator);
+  const std::optional<Device> device = Device::of(form.form.device);
+  if (!device) fail("no plug-in offers the device of " + to_string(form.form));
+  return Tensor(form.form.dtype, form.form.shape, *device);
+}
+
+Step* State::make_step(Work work, std::span<Value* const> inputs,
+                       std::span<const Ref<Value>> outputs, bool is_traced, bool is_pending) {
+  auto made = std::make_unique<Step>();
+  made->inputs = ValueList(inputs.size());
+  made->outputs = ValueList(outputs.size());
+  Step* step = made.release();
+  step->state = this;
+  step->work = std::move(work);
+  step->is_traced = is_traced;
+  step->is_pending = is_pending;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    step->inputs[k] = inputs[k];
+    if (inputs[k] == nullptr) continue;
+    ++inputs[k]->refs;
+    if (is_pending) pin(*inputs[k]);
+  }
+  step->next = steps;
+  if (steps != nullptr) steps->previous = step;
+  steps = step;
+  ++step_count;
+  if (is_pending) ++pending_steps;
+  const Ref<Step> owner(step);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (!outputs[k]) continue;
+    step->outputs[k] = outputs[k].get();
+    outputs[k]->producer = owner;
+    outputs[k]->output = static_cast<std::uint32_t>(k);
+    if (is_pending) pending_bytes += outputs[k]->form->bytes;
+  }
+  step->id = new_id();
+  for (const Ref<Value>& output : outputs)
+    if (output) output->id = new_id();
+  return step;
+}
+
+/// The reads of an input that this step needs elements for.
+std::size_t State::pin_count(const Step& step, std::size_t input) const {
+  const bool is_pinned = input < kMaxMasked ? is_in(step.pinned_inputs, input) : step.pins_rest;
+  return static_cast<std::size_t>(step.is_pending) + static_cast<std::size_t>(is_pinned);
+}
+
+void State::pin_reads(Step& step, const GradientReads& reads) {
+  step.pins_rest = step.inputs.size() > kMaxMasked;
+  step.pinned_inputs = reads.inputs & first_masked(step.inputs.size());
+  for (std::size_t k = 0; k < step.inputs.size(); ++k)
+    if (step.inputs[k] != nullptr && pin_count(step, k) > std::size_t{step.is_pending})
+      pin(*step.inputs[k]);
+  for (std::size_t k = 0; k < step.outputs.size(); ++k) {
+    if (step.outputs[k] == nullptr || !is_in(reads.outputs, k)) continue;
+    step.pinned_outputs |= mask_bit(k);
+    pin(*step.outputs[k]);
+  }
+}
+
+void State::drop_memory_if_unneeded(Value& value) noexcept {
+  if (!value.tensor || value.handles > 0 || value.pins > 0) return;
+  saved_bytes -= value.form->bytes;
+  value.tensor.reset();
+}
+
+void State::unpin(Value& value) {
+  --value.pins;
+  drop_memory_if_unneeded(value);
+}
+
+void State::set_done(Step& step) {
+  if (!std::exchange(step.is_pending, false)) return;
+  --pending_steps;
+  for (const Value* output : step.outputs)
+    if (output != nullptr) pending_bytes -= output->form->bytes;
+  for (Value* input : step.inputs)
+    if (input != nullptr) unpin(*input);
+}
+
+void State::forget(Step& step) {
+  const Ref<Step> stays(&step);
+  for (Value*& output : step.outputs)
+    if (Value* value = std::exchange(output, nullptr)) value->producer.reset();
+}
+
+/// No gradient with respect to what the step reads can be asked for any more.
+void State::stop_tracing(Step& step) {
+  step.is_traced = false;
+  for (std::size_t k = 0; k < step.inputs.size(); ++k)
+    if (step.inputs[k] != nullptr && pin_count(step, k) > std::size_t{step.is_pending})
+      unpin(*step.inputs[k]);
+  for (std::size_t k = 0; k < step.outputs.size(); ++k)
+    if (step.outputs[k] != nullptr && is_in(step.pinned_outputs, k)) unpin(*step.outputs[k]);
+  step.pinned_inputs = step.pinned_outputs = 0;
+  step.pins_rest = false;
+  if (!step.is_pending) forget(step);
+}
+
+/// Frees what nothing owns any more, and what that owned, without recursion: traces are long.
+void State::free_dead() noexcept {
+  if (is_freeing) return;
+  is_freeing = true;
+  while (dead_values != nullptr || dead_steps != nullptr) {
+    if (Value* value = dead_values) {
+      dead_values = value->next_dead;
+      if (value->is_in_memo) memo.forget(*value);
+      if (value->producer) {
+        Step& step = *value->producer;
+        if (step.is_pending) pending_bytes -= value->form->bytes;
+        step.outputs[value->output] = nullptr;
+      }
+      if (value->tensor && value->handles == 0) saved_bytes -= value->form->bytes;
+      if (value->previous != nullptr) value->previous->next = value->next;
+      if (value->next != nullptr) value->next->previous = value->previous;
+      if (all_values == value) all_values = value->next;
+      --values;
+      delete value;
+      continue;
+    }
+    Step* step = dead_steps;
+    dead_steps = step->next_dead;
+    if (step->previous != nullptr) step->previous->next = step->next;
+    if (step->next != nullptr) step->next->previous = step->previous;
+    if (steps == step) steps = step->next;
+    --step_count;
+    if (step->is_pending) --pending_steps;
+    for (std::size_t k = 0; k < step->inputs.size(); ++k) {
+      Value* input = step->inputs[k];
+      if (input == nullptr) continue;
+      for (std::size_t pins = pin_count(*step, k); pins > 0; --pins) unpin(*input);
+      if (--input->refs == 0) input->next_dead = std::exchange(dead_values, input);
+    }
+    delete step;
+  }
+  is_freeing = false;
+}
+
+}  // namespace mote::trace

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes to variables: another value takes the place of the old one, which stays as long as
+// something needs it. Memory is written over only if nothing does.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "fail.h"
+#include "mote/runtime/overlap.h"
+#include "state.h"
+
+namespace mote::trace {
+namespace {
+
+/// True if only the variable has the value, and only the value has its memory.
+bool is_alone(const Value& value) {
+  return value.tensor && value.handles == 1 && value.pins == 0 && value.tensor->owners() == 1;
+}
+
+std::string text_of(const Step& step) {
+  if (const auto* kernel = std::get_if<Ref<Kernel>>(&step.work))
+    return to_string((*kernel)->command);
+  if (const auto* function = std::get_if<FunctionWork>(&step.work)) return function->function->name;
+  if (const auto* view = std::get_if<ViewStep>(&step.work)) return name(view->kind);
+  return std::holds_alternative<Conversion>(step.work) ? "a conversion" : "a graph";
+}
+
+bool share_elements(const Tensor& a, const Tensor& b) {
+  if (a.raw().storage != b.raw().storage && a.owns_memory() && b.owns_memory()) return false;
+  const auto places = [](const Tensor& x) {
+    return ViewPlaces(x.form(), static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(x.data())));
+  };
+  return share_bytes(places(a), places(b));
+}
+
+/// Returns what needs the elements of the value's memory, for messages; empty if nothing does.
+std::string reader_of(const State& state, const Value& value) {
+  for (const Step* step = state.steps; step != nullptr; step = step->next) {
+    const auto reads = [&](const Value* read, bool is_pinned) {
+      return read != nullptr && is_pinned && read->tensor && share_elements(*read->tensor, *value.tensor);
+    };
+    for (std::size_t k = 0; k < step->inputs.size(); ++k)
+      if (reads(step->inputs[k], state.pin_count(*step, k) > 0))
+        return (step->is_pending ? "pending " : "the gradient of ") + text_of(*step) + " reads it";
+    for (std::size_t k = 0; k < step->outputs.size(); ++k)
+      if (reads(step->outputs[k], is_in(step->pinned_outputs, k)))
+        return "the gradient of " + text_of(*step) + " reads it";
+  }
+  for (const Value* other = state.all_values; other != nullptr; other = other->next)
+    if (other != &value && other->tensor && other->handles > 0 &&
+        share_elements(*other->tensor, *value.tensor))
+      return "another variable has it";
+  if (value.handles > 1) return "another variable has it";
+  return value.pins > 0 ? "it is kept for equal commands" : "";
+}
+
+/// Calls a function for each part of the region's complement along one axis, from the outermost.
+struct Parts {
+  SymbolicGraph& graph;
+  TensorSymbol from, to;
+
+  /// Copies what lies before, behind and between the indices begin, begin + step, …, and returns
+  /// the two tensors at these.
+  void keep_beside(int axis, std::int64_t begin, std::int64_t count, std::int64_t step) {
+    const std::int64_t extent = graph.form(from).shape[axis];
+    if (step < 0) {
+      begin += (count - 1) * step;
+      step = -step;
+    }
+    const std::int64_t behind = count == 0 ? begin : begin + (count - 1) * step + 1;
+    copy_slice(axis, 0, begin, 1);
+    copy_slice(axis, behind, extent - behind, 1);
+    for (std::int64_t k = 1; k < step; ++k) copy_slice(axis, begin + k, count - 1, step);
+  }
+  void copy_slice(int axis, std::int64_t begin, std::int64_t count, std::int64_t step) {
+    if (count > 0)
+      graph.copy(graph.slice(from, axis, begin, count, step),
+                 graph.slice(to, axis, begin, count, step));
+  }
+};
+
+}  // namespace
+
+/// Returns a graph that computes a tensor with another part: its inputs are the tensor and the part,
+/// which the views lead to.
+std::shared_ptr<GraphWork> State::replacing(const SharedForm& whole, const SharedForm& part,
+                                            std::span<const ViewStep> views) {
+  Structure structure{kReplacing, whole->id, part->id};
+  for (const ViewStep& view : views) {
+    structure.push_back(static_cast<std::uint64_t>(view.kind));
+    structure.push_back(static_cast<std::uint64_t>(view.numbers.size()));
+    for (const std::int64_t number : view.numbers)
+      structure.push_back(static_cast<std::uint64_t>(number));
+  }
+  if (const CachedGraph* known = graphs.find(structure)) return known->work;
+  SymbolicGraph graph("write");
+  const TensorSymbol old = graph.input("old", whole->form);
+  const TensorSymbol given = graph.input("part", part->form);
+  const TensorSymbol made = graph.tensor({whole->form.dtype, whole->form.shape,
+                                          checked_strides(whole->form.dtype, whole->form.shape),
+                                          whole->form.device});
+  Parts parts{graph, old, made};
+  for (const ViewStep& view : views) {
+    if (view.kind == ViewKind::slice)
+      parts.keep_beside(static_cast<int>(view.numbers[0]), view.numbers[1], view.numbers[2],
+                        view.numbers[3]);
+    if (view.kind == ViewKind::select)
+      parts.keep_beside(static_cast<int>(view.numbers[0]), view.numbers[1], 1, 1);
+    parts.from = graph.view(parts.from, view);
+    parts.to = graph.view(parts.to, view);
+  }
+  graph.copy(given, parts.to);
+  auto work = std::make_shared<GraphWork>(std::move(graph), std::vector{old, given},
+                                          std::vector{made});
+  graphs.add(std::move(structure), {.work = work, .inputs = {}});
+  return work;
+}
+
+void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
+  const Value& old = *current(handle);
+  if (old.form->form.dtype != value->form->form.dtype || old.form->form.shape != value->form->form.shape)
+    fail("a variable of " + to_string(old.form->form) + " cannot have the value " +
+         to_string(value->form->form));
+  if (handle.base == nullptr) {
+    const Ref<Value> before(handle.value);
+    set_value(handle, value);
+    forget_old(handle, before);
+    return;
+  }
+  std::vector<ViewStep> views;
+  Handle* root = &handle;
+  for (; root->base != nullptr; root = root->base) {
+    if (root->view.kind == ViewKind::broadcast)
+      fail("a view that repeats elements cannot be written to: " + to_string(old.form->form));
+    views.insert(views.begin(), root->view);
+  }
+  // The views' own values share the memory.
+  for (Handle* view = &handle; view != root; view = view->base) set_value(*view, {});
+  const Ref<Value> owner(root->value);
+  Value& whole = *owner;
+  Value* const inputs[] = {&whole, value.get()};
+  const bool is_traced = traces(inputs);
+  if (!is_traced && !defers(inputs) && is_alone(whole)) {
+    Tensor part = *whole.tensor;
+    for (const ViewStep& view : views) part = apply(view, part);
+    copy(*value->tensor, part);
+    set_value(*root, make_value(whole.form, whole.tensor, whole.is_traced && !whole.producer));
+    return;
+  }
+  const Results results =
+      run_graph(lock, replacing(whole.form, value->form, views), inputs, is_traced);
+  set_value(*root, results[0]);
+}
+
+/// Computes into the memory of the variable's old value, if nothing else needs that; null if not.
+Ref<Value> State::run_over(Handle& handle, const Command& command,
+                           std::span<Value* const> inputs, std::size_t k, bool is_required) {
+  Value& old = *inputs[k];
+  const auto refuse = [&](const std::string& why) {
+    if (is_required) fail(to_string(command) + " cannot write over its input: " + why);
+    return Ref<Value>();
+  };
+  const Ref<Kernel> kernel = kernels.find(command, inputs, std::nullopt);
+  BoundCall* call = kernels.in_place(*kernel, k);
+  if (call == nullptr || kernel->outputs.size() != 1) return refuse("the op or its kernel does not allow that");
+  if (handle.base != nullptr) return refuse("it is a view of a variable");
+  if (defers(inputs)) return refuse("commands are deferred");
+  if (is_required) {
+    const std::string reader = reader_of(*this, old);
+    if (!reader.empty()) return refuse(reader);
+  } else if (!is_alone(old)) {
+    return {};
+  }
+  if (std::ranges::count(inputs, &old) > 1) return refuse("it is read twice");
+  const GradientReads* reads = reads_of(*kernel, inputs);
+  if (reads != nullptr && is_in(reads->inputs, k))
+    return refuse("its own gradient reads the old value");
+  for (std::size_t n = 0; n < inputs.size(); ++n)
+    if (inputs[n] != nullptr) call->bind_input(static_cast<int>(n), inputs[n]->tensor->data());
+  call->bind_output(0, old.tensor->data());
+  call->run();
+  const Results results{make_value(kernel->outputs[0], old.tensor, reads != nullptr)};
+  take_memory(old);
+  if (reads != nullptr) pin_reads(*make_step(kernel, inputs, results, true, false), *reads);
+  return results[0];
+}
+
+void State::run_to(Lock& lock, Handle& handle, const Command& command,
+                   std::span<Value* const> inputs) {
+  const Ref<Value> old(current(handle));
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (inputs[k] != old.get() || handle.base != nullptr) continue;
+    if (const Ref<Value> made = run_over(handle, command, inputs, k, false)) {
+      set_value(handle, made);
+      forget_old(handle, old);
+      return;
+    }
+  }
+  const Results results = run(lock, command, inputs, std::nullopt);
+  if (!results[0]) fail(to_string(command) + " has no output 0 with these inputs");
+  assign(lock, handle, results[0]);
+}
+
+void State::forget_old(Handle& handle, const Ref<Value>& old) {
+  constexpr std::size_t kMostSteps = 64;
+  Value* now = handle.value;
+  if (now == nullptr || now == old.get() || !now->is_traced || !now->producer || !old->is_traced || old->producer || old->handles > 0)
+    return;
+  std::vector<Step*> open{now->producer.get()};
+  for (std::size_t k = 0; k < open.size(); ++k) {
+    if (open.size() > kMostSteps) return;
+    for (const Value* input : open[k]->inputs) {
+      if (input == nullptr || !input->is_traced || input == old.get()) continue;
+      if (!input->producer || input->handles > 0) return;
+      if (std::ranges::find(open, input->producer.get()) == open.end())
+        open.push_back(input->producer.get());
+    }
+  }
+  std::vector<Ref<Step>> stay;
+  for (Step* step : open) stay.emplace_back(step);
+  for (Step* step : open) stop_tracing(*step);
+}
+
+/// The value's elements are another value's now.
+void State::take_memory(Value& value) {
+  if (value.handles == 0) saved_bytes -= value.form->bytes;
+  value.tensor.reset();
+  if (value.is_in_memo) memo.forget(value);
+}
+
+}  // namespace mote::trace
