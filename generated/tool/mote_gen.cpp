@@ -18,6 +18,7 @@
 #include <tuple>
 #include <vector>
 
+#include "functions_text.h"
 #include "generate.h"
 #include "kernel_text.h"
 #include "library_text.h"
@@ -99,7 +100,10 @@ int write_all(const std::vector<Kernel>& kernels, const Options& options) {
   put("registry.c", registry_text(kernels, prefix + "_generated_kernel"));
   const std::vector<const OpRecord*> ops = described_ops(options.library);
   put("ops.c", ops_text(ops, prefix + "_op"));
-  if (!options.library.empty()) {
+  if (options.library.empty()) {
+    fs::create_directories(options.folder / "include/mote/dynamic");
+    put("include/mote/dynamic/ops.h", functions_text(ops));
+  } else {
     put(options.library + ".h", library_header_text(options.library));
     const std::size_t rows = 2 * kernels.size();  // two variants of each
     const auto gradients = std::ranges::count_if(ops, [](const OpRecord* op) {

@@ -42,7 +42,21 @@ void check_same_form(const Value& value, const Value& as, const char* what) {
        to_string(value.form->form));
 }
 
+/// Returns the graph of the first variable.
+DynamicGraph graph_of(const Command& command, std::initializer_list<VariableRef> inputs) {
+  for (const VariableRef& input : inputs)
+    if (input.get() != nullptr) return input.get()->graph();
+  fail(std::string(command.definition().name) + ": no input is a variable");
+}
+
 }  // namespace
+
+Variable run(const Command& command, std::initializer_list<VariableRef> inputs) {
+  return graph_of(command, inputs).run(command, inputs);
+}
+std::vector<Variable> run_all(const Command& command, std::initializer_list<VariableRef> inputs) {
+  return graph_of(command, inputs).run_all(command, std::span(inputs.begin(), inputs.size()));
+}
 
 DynamicGraph::DynamicGraph(Context& context, const DynamicOptions& options)
     : state_(new trace::State(context, options)) {}

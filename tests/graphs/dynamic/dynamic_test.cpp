@@ -8,6 +8,7 @@
 
 #include "graphs/compile/numbered.h"
 #include "graphs/symbolic/error_of.h"
+#include "mote/dynamic/ops.h"
 #include "mote/runtime/infer.h"
 
 namespace mote {
@@ -185,6 +186,18 @@ TEST_P(Dynamic, CheckpointsGiveTheSameBits) {
   const std::vector<Variable> kept = g.checkpoint(layers, inputs);
   const std::vector<Variable> again = g.backward(kept, std::vector{x, w});
   for (std::size_t k = 0; k < 2; ++k) EXPECT_EQ(bits(plain[k].value()), bits(again[k].value()));
+}
+
+TEST_P(Dynamic, OpsAreFunctions) {
+  const Tensor x = numbered(TensorForm(DType::f32, {2, 3, 5, 5}), 1);
+  const Tensor w = numbered(TensorForm(DType::f32, {4, 3, 3, 3}), 2);
+  const Variable y = conv2d(g.constant(x), g.constant(w), {.stride0 = 2, .pads0 = 1});
+  EXPECT_EQ(bits(y.value()),
+            bits(compute(Command("conv2d", {{"stride0", 2}, {"pads0", 1}}), {&x, &w})[0]));
+  const auto [values, indices] = max_pool2d_with_indices(g.constant(x), 2, 2);
+  EXPECT_EQ(values.form().dtype, DType::f32);
+  EXPECT_EQ(indices.form().dtype, DType::i64);
+  EXPECT_EQ(sum(g.constant(x), {.axis = 1}).form().shape, AxisList({2, 5, 5}));
 }
 
 TEST_P(Dynamic, MistakesAreErrors) {

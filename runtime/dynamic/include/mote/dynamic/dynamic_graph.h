@@ -17,6 +17,7 @@
 // Many threads may use a graph at once; each call is whole.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,6 +26,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mote/base/export.h"
@@ -188,6 +191,19 @@ class DynamicGraph {
   explicit DynamicGraph(trace::State* state) noexcept;
   trace::State* state_;
 };
+
+/// Runs a command in the graph of the first input that is there. Throws StatusError if none is.
+Variable run(const Command& command, std::initializer_list<VariableRef> inputs);
+std::vector<Variable> run_all(const Command& command, std::initializer_list<VariableRef> inputs);
+/// Returns the n outputs of the command.
+template <std::size_t n>
+std::array<Variable, n> run_each(const Command& command,
+                                 std::initializer_list<VariableRef> inputs) {
+  std::vector<Variable> outputs = run_all(command, inputs);
+  std::array<Variable, n> each;
+  for (std::size_t k = 0; k < n && k < outputs.size(); ++k) each[k] = std::move(outputs[k]);
+  return each;
+}
 
 /// Makes a function node of a symbolic graph from code that uses a dynamic graph: it is given
 /// variables of the node's inputs and returns its outputs. The way back runs it again, traced, and
