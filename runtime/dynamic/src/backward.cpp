@@ -37,7 +37,8 @@ class Between {
     for (std::size_t k = 0; k < steps_.size(); ++k)
       for (Value* input : steps_[k]->inputs)
         if (input != nullptr) reach(*input, first, reached);
-    std::ranges::sort(steps_, {}, &Step::id);
+    std::ranges::reverse(steps_);  // those of a chain are in order now
+    sort_by_id(steps_);
     const std::uint64_t depending = ++state_.last_walk;
     for (Value* value : wrt_) value->walk = depending;
     std::erase_if(steps_, [&](Step* step) {

@@ -21,7 +21,7 @@ using trace::Value;
 namespace {
 
 /// Returns variables of the values; none where an output is left out.
-std::vector<Variable> give_all(trace::State& state, const Results& results) {
+std::vector<Variable> give_all(trace::State& state, std::span<const Ref<Value>> results) {
   std::vector<Variable> variables;
   for (const Ref<Value>& result : results)
     variables.push_back(result ? state.give(result) : Variable());
@@ -106,7 +106,8 @@ Variable DynamicGraph::run(const Command& command, std::initializer_list<Variabl
   std::ranges::transform(inputs, few.begin(), [&](const VariableRef& input) {
     return state_->operand(input.get(), command.definition().name);
   });
-  const Results results = state_->run(lock, command, std::span(few.data(), inputs.size()), dtype);
+  const trace::CommandResults results =
+      state_->run(lock, command, std::span(few.data(), inputs.size()), dtype);
   return results[0] ? state_->give(results[0]) : Variable();
 }
 
@@ -120,7 +121,7 @@ std::vector<Variable> DynamicGraph::run_all(const Command& command,
                                             std::optional<DType> dtype) {
   Lock lock(state_->mutex);
   const std::vector<Value*> values = operands(*state_, inputs, command.definition().name);
-  return give_all(*state_, state_->run(lock, command, values, dtype));
+  return give_all(*state_, state_->run(lock, command, values, dtype).all());
 }
 
 void DynamicGraph::run_to(const Variable& output, const Command& command,

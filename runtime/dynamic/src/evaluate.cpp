@@ -89,10 +89,10 @@ class Evaluation {
   }
   /// Computes a single command, whose tensors are those of the outputs that are there.
   void call(Kernel& kernel, const std::vector<Tensor>& tensors) {
-    std::vector<Tensor> outputs(kernel.outputs.size());
+    std::vector<const Tensor*> outputs(kernel.outputs.size());
     std::size_t next = 0;
     for (std::size_t k = 0; k < outputs.size(); ++k)
-      if (kernel.outputs[k]) outputs[k] = tensors[next++];
+      if (kernel.outputs[k]) outputs[k] = &tensors[next++];
     const ValueList& inputs = part_.steps[0]->inputs;
     state_.call(kernel, std::span<Value* const>(inputs.begin(), inputs.size()), outputs);
   }
@@ -114,11 +114,8 @@ class Evaluation {
     const CachedGraph& cached = graph();
     const std::shared_ptr<GraphWork> work = cached.work;
     std::vector<Value*> inputs;
-    std::vector<Ref<Value>> stay;
-    for (const std::uint32_t number : cached.inputs) {
-      inputs.push_back(part_.values[number]);
-      stay.emplace_back(part_.values[number]);
-    }
+    for (const std::uint32_t number : cached.inputs) inputs.push_back(part_.values[number]);
+    const Kept stay(state_, inputs);
     set_runner(std::this_thread::get_id());
     try {
       state_.run_work(lock, *work, inputs, tensors);

@@ -62,27 +62,31 @@ GraphWork::GraphWork(SymbolicGraph of, std::vector<TensorSymbol> in, std::vector
 }
 
 RunningGraph::RunningGraph(GraphWork& of, Context& context)
-    : work(of), executable(std::move(of.executable)) {
-  if (executable != nullptr) return;
-  executable = std::make_unique<Executable>(
-      compile(work.graph, {.outputs = work.outputs, .bound = work.outputs}, context));
+    : work(of), compiled(std::move(of.compiled)) {
+  if (compiled != nullptr) return;
+  compiled = std::make_unique<CompiledWork>(CompiledWork{
+      compile(work.graph, {.outputs = work.outputs, .bound = work.outputs}, context), {}});
+  compiled->bound.resize(work.inputs.size() + work.outputs.size());
 }
 
-void RunningGraph::run(std::span<const std::optional<Tensor>> inputs,
-                       std::span<const Tensor> outputs) {
+void RunningGraph::run(std::span<const Tensor* const> inputs, std::span<const Tensor> outputs) {
   // The executable keeps what is bound to it: memory without an owner, which outlives only the run.
-  const auto bind = [&](TensorSymbol symbol, const Tensor& tensor) {
-    executable->bind(symbol, Tensor::over(tensor.data(), tensor.dtype(), tensor.shape(),
-                                          tensor.strides(), tensor.device()));
+  const auto bind = [&](TensorSymbol symbol, const Tensor& tensor, const void*& bound) {
+    if (bound == tensor.data() && bound != nullptr) return;
+    bound = nullptr;
+    compiled->executable.bind(symbol, Tensor::over(tensor.data(), tensor.dtype(), tensor.shape(),
+                                                   tensor.strides(), tensor.device()));
+    bound = tensor.data();
   };
   for (std::size_t k = 0; k < inputs.size(); ++k)
-    if (inputs[k]) bind(work.inputs[k], *inputs[k]);
-  for (std::size_t k = 0; k < outputs.size(); ++k) bind(work.outputs[k], outputs[k]);
-  executable->run();
+    if (inputs[k] != nullptr) bind(work.inputs[k], *inputs[k], compiled->bound[k]);
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    bind(work.outputs[k], outputs[k], compiled->bound[inputs.size() + k]);
+  compiled->executable.run();
 }
 
 RunningGraph::~RunningGraph() {
-  if (work.executable == nullptr) work.executable = std::move(executable);
+  if (work.compiled == nullptr) work.compiled = std::move(compiled);
 }
 
 }  // namespace mote::trace

@@ -15,6 +15,13 @@
 
 namespace mote::trace {
 
+/// A compiled graph, and the memory that is bound to it: inputs, then outputs. Memory that is found
+/// where it was is not bound again.
+struct CompiledWork {
+  Executable executable;
+  std::vector<const void*> bound;
+};
+
 /// A graph for inputs of fixed forms. It never changes; what it is compiled to is kept between runs.
 struct GraphWork {
   GraphWork(SymbolicGraph of, std::vector<TensorSymbol> in, std::vector<TensorSymbol> out);
@@ -25,7 +32,8 @@ struct GraphWork {
   /// The outputs, each in memory of its own: a symbol that one node writes whole.
   std::vector<TensorSymbol> outputs;
   bool has_functions = false;  ///< it runs code of the caller's
-  std::unique_ptr<Executable> executable;  ///< none before the first run, and while it runs
+  /// None before the first run, and while it runs.
+  std::unique_ptr<CompiledWork> compiled;
 
   // Of a static function whose gradient may be asked for: outputs that only the gradient reads.
   std::size_t visible_outputs;
@@ -37,11 +45,11 @@ struct GraphWork {
 struct RunningGraph {
   RunningGraph(GraphWork& work, Context& context);
   /// Runs, and forgets the tensors.
-  void run(std::span<const std::optional<Tensor>> inputs, std::span<const Tensor> outputs);
+  void run(std::span<const Tensor* const> inputs, std::span<const Tensor> outputs);
   ~RunningGraph();
 
   GraphWork& work;
-  std::unique_ptr<Executable> executable;
+  std::unique_ptr<CompiledWork> compiled;
 };
 
 }  // namespace mote::trace

@@ -17,7 +17,7 @@ enum class Tag : std::uint64_t { command = 1, view, conversion, graph, function 
 class Numberer {
  public:
   Numberer(State& state, std::vector<Step*> steps) : walk_(++state.last_walk) {
-    std::ranges::sort(steps, {}, &Step::id);
+    sort_by_id(steps);
     part_.values.push_back(nullptr);
     part_.is_leaf.push_back(false);
     part_.steps = std::move(steps);
@@ -232,6 +232,10 @@ Part number_values(State& state, std::vector<Step*> steps, std::span<Value* cons
 
 std::uint32_t number_of(const State& state, const Value& value) {
   return value.walk == state.last_walk ? value.number : 0;
+}
+
+void sort_by_id(std::vector<Step*>& steps) {
+  if (!std::ranges::is_sorted(steps, {}, &Step::id)) std::ranges::sort(steps, {}, &Step::id);
 }
 
 PartGraph symbolic(const Part& part) { return GraphMaker(part).run(); }

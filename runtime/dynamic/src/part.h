@@ -24,6 +24,8 @@ struct Part {
 /// Numbers the values of these steps, which are sorted first, and `others`, which are leaves if no
 /// step computes them. Value::number is valid for those that this walk has seen, until the next walk.
 Part number_values(State& state, std::vector<Step*> steps, std::span<Value* const> others = {});
+/// Sorts the steps by their numbers: each after those whose values it reads.
+void sort_by_id(std::vector<Step*>& steps);
 /// Returns the value's number in the part that was numbered last; 0 if it is not of it.
 std::uint32_t number_of(const State& state, const Value& value);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs what a program gives, and adds it to the trace as far as a gradient may need it.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "fail.h"
@@ -14,13 +15,6 @@ thread_local int no_gradients = 0;
 std::vector<Value*> pointers(std::span<const Ref<Value>> values) {
   std::vector<Value*> list;
   for (const Ref<Value>& value : values) list.push_back(value.get());
-  return list;
-}
-
-/// Returns owners of the values, for as long as the lock is given up.
-std::vector<Ref<Value>> owned(std::span<Value* const> values) {
-  std::vector<Ref<Value>> list;
-  for (Value* value : values) list.emplace_back(value);
   return list;
 }
 
@@ -58,40 +52,52 @@ bool State::defers(std::span<Value* const> inputs) const {
          });
 }
 
-/// Computes the outputs now. All inputs have memory.
-void State::call(Kernel& kernel, std::span<Value* const> inputs, std::span<Tensor> outputs) {
+void State::call(Kernel& kernel, std::span<Value* const> inputs,
+                 std::span<const Tensor* const> outputs) {
   BoundCall& call = *kernel.call;
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (inputs[k] != nullptr) call.bind_input(static_cast<int>(k), inputs[k]->tensor->data());
   for (std::size_t k = 0; k < outputs.size(); ++k)
-    if (kernel.outputs[k]) call.bind_output(static_cast<int>(k), outputs[k].data());
+    if (outputs[k] != nullptr) call.bind_output(static_cast<int>(k), outputs[k]->data());
   call.run();
 }
 
-Results State::run(Lock& lock, const Command& command, std::span<Value* const> inputs,
-                   std::optional<DType> dtype) {
+/// Makes the values of a command's outputs, and computes them unless they are pending.
+CommandResults State::compute(Kernel& kernel, std::span<Value* const> inputs, bool is_traced,
+                              bool is_pending) {
+  CommandResults results(kernel.outputs.size());
+  constexpr std::size_t kFew = 4;
+  std::array<const Tensor*, kFew> few{};
+  std::vector<const Tensor*> many(kernel.outputs.size() > kFew ? kernel.outputs.size() : 0);
+  const std::span<const Tensor*> tensors =
+      many.empty() ? std::span(few.data(), kernel.outputs.size()) : std::span(many);
+  for (std::size_t k = 0; k < kernel.outputs.size(); ++k) {
+    const SharedForm& form = kernel.outputs[k];
+    if (!form) continue;
+    Ref<Value>& result = results.all()[k];
+    result = is_pending ? make_value(form, std::nullopt, is_traced && form->is_real)
+                        : make_value_with_memory(form, is_traced && form->is_real);
+    if (!is_pending) tensors[k] = &*result->tensor;
+  }
+  if (!is_pending) call(kernel, inputs, tensors);
+  return results;
+}
+
+CommandResults State::run(Lock& lock, const Command& command, std::span<Value* const> inputs,
+                          std::optional<DType> dtype) {
   const Ref<Kernel> kernel = kernels.find(command, inputs, dtype);
   const GradientReads* reads = reads_of(*kernel, inputs);
   const bool is_kept = memo.is_on() && !kernel->is_random;
   if (is_kept)
-    if (const Results* known = memo.find(*kernel, inputs, reads != nullptr)) return *known;
+    if (const auto* known = memo.find(*kernel, inputs, reads != nullptr))
+      return CommandResults(*known);
   const bool is_pending = defers(inputs);
-  Results results(kernel->outputs.size());
-  std::vector<Tensor> tensors(is_pending ? 0 : kernel->outputs.size());
-  for (std::size_t k = 0; k < tensors.size(); ++k)
-    if (kernel->outputs[k]) tensors[k] = allocate(*kernel->outputs[k]);
-  if (!is_pending) call(*kernel, inputs, tensors);
-  for (std::size_t k = 0; k < results.size(); ++k) {
-    const SharedForm& form = kernel->outputs[k];
-    if (form)
-      results[k] = make_value(form, is_pending ? std::nullopt : std::optional(std::move(tensors[k])),
-                              reads != nullptr && form->is_real);
-  }
+  CommandResults results = compute(*kernel, inputs, reads != nullptr, is_pending);
   if (is_pending || reads != nullptr) {
-    Step* step = make_step(kernel, inputs, results, reads != nullptr, is_pending);
+    Step* step = make_step(kernel, inputs, results.all(), reads != nullptr, is_pending);
     if (reads != nullptr) pin_reads(*step, *reads);
   }
-  if (is_kept) memo.add(kernel, inputs, results, reads != nullptr);
+  if (is_kept) memo.add(kernel, inputs, results.all(), reads != nullptr);
   if (is_pending) limit_pending(lock);
   if (options.saved_bytes > 0) limit_saved();
   return results;
@@ -129,7 +135,7 @@ Results State::run_graph(Lock& lock, const std::shared_ptr<GraphWork>& work,
   for (const TensorSymbol output : work->outputs)
     forms.push_back(kernels.form_of(work->graph.form(output)));
   const std::vector<Tensor> tensors = is_pending ? std::vector<Tensor>() : allocate(forms);
-  const std::vector<Ref<Value>> stay = owned(inputs);
+  const Kept stay(*this, inputs);
   if (!is_pending) run_work(lock, *work, inputs, tensors);
   Results results = make_values(forms, tensors, is_traced);
   if (is_traced || is_pending) {
@@ -180,9 +186,9 @@ void State::call_function(Lock& lock, const NamedFunction& function, std::span<V
 /// Runs a graph on values with memory, without the lock if it runs the caller's code.
 void State::run_work(Lock& lock, GraphWork& work, std::span<Value* const> inputs,
                      std::span<const Tensor> outputs) {
-  std::vector<std::optional<Tensor>> given;
+  std::vector<const Tensor*> given;
   for (const Value* input : inputs)
-    given.push_back(input == nullptr ? std::nullopt : input->tensor);
+    given.push_back(input == nullptr || !input->tensor ? nullptr : &*input->tensor);
   RunningGraph running(work, *context);
   if (!work.has_functions) {
     running.run(given, outputs);
@@ -197,7 +203,7 @@ Results State::run_function(Lock& lock, const std::shared_ptr<const NamedFunctio
   const bool is_traced = traces(inputs);
   const bool is_pending = defers(inputs);
   const std::vector<Tensor> tensors = is_pending ? std::vector<Tensor>() : allocate(outputs);
-  const std::vector<Ref<Value>> stay = owned(inputs);
+  const Kept stay(*this, inputs);
   if (!is_pending) call_function(lock, *function, inputs, tensors);
   const Results results = make_values(outputs, tensors, is_traced);
   if (!is_traced && !is_pending) return results;

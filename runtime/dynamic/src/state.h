@@ -3,6 +3,7 @@
 // the lock give it up while they run the caller's code; all others are called under it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <condition_variable>
@@ -41,6 +42,26 @@ class Unlocked {
 
 /// The values that a step has computed; null where an output is left out.
 using Results = std::vector<Ref<Value>>;
+/// Those of a command: most have one.
+class CommandResults {
+ public:
+  explicit CommandResults(std::size_t size) : size_(size) {
+    if (size > 1) more_.resize(size);
+  }
+  explicit CommandResults(std::span<const Ref<Value>> values) : CommandResults(values.size()) {
+    std::ranges::copy(values, all().begin());
+  }
+  std::span<Ref<Value>> all() { return size_ == 1 ? std::span(&one_, 1) : std::span(more_); }
+  std::span<const Ref<Value>> all() const {
+    return size_ == 1 ? std::span(&one_, 1) : std::span(more_);
+  }
+  const Ref<Value>& operator[](std::size_t k) const { return all()[k]; }
+
+ private:
+  std::size_t size_;
+  Ref<Value> one_;
+  std::vector<Ref<Value>> more_;
+};
 
 struct State {
   State(Context& with, const DynamicOptions& of);
@@ -69,6 +90,9 @@ struct State {
   // ---- values (values.cpp)
 
   Ref<Value> make_value(SharedForm form, std::optional<Tensor> tensor, bool is_traced);
+  Ref<Value> make_value_with_memory(const SharedForm& form, bool is_traced);
+  void add_value(Value& value, bool is_traced);
+  void free_value(Value* value) noexcept;
   /// Returns a new tensor of that form.
   Tensor allocate(const Form& form);
   std::vector<Tensor> allocate(std::span<const SharedForm> forms);
@@ -97,15 +121,18 @@ struct State {
 
   // ---- steps (record.cpp)
 
-  Results run(Lock& lock, const Command& command, std::span<Value* const> inputs,
-              std::optional<DType> dtype);
+  CommandResults run(Lock& lock, const Command& command, std::span<Value* const> inputs,
+                     std::optional<DType> dtype);
   Results run_graph(Lock& lock, const std::shared_ptr<GraphWork>& work,
                     std::span<Value* const> inputs, bool is_traced);
   Results run_function(Lock& lock, const std::shared_ptr<const NamedFunction>& function,
                        std::span<Value* const> inputs, std::span<const SharedForm> outputs);
   Ref<Value> view(Value& x, const ViewStep& step);
   Ref<Value> convert(Value& x, const SharedForm& form);
-  void call(Kernel& kernel, std::span<Value* const> inputs, std::span<Tensor> outputs);
+  /// Computes the outputs, null where one is left out, now. All have memory.
+  void call(Kernel& kernel, std::span<Value* const> inputs, std::span<const Tensor* const> outputs);
+  CommandResults compute(Kernel& kernel, std::span<Value* const> inputs, bool is_traced,
+                         bool is_pending);
   void run_work(Lock& lock, GraphWork& work, std::span<Value* const> inputs,
                 std::span<const Tensor> outputs);
   void call_function(Lock& lock, const NamedFunction& function, std::span<Value* const> inputs,
@@ -174,6 +201,27 @@ struct State {
   std::size_t saved_bytes = 0;    ///< of values with memory that no variable has
   std::size_t saved_threshold = 0;  ///< fewer cannot be dropped
   std::size_t computed_again = 0;
+};
+
+/// Keeps values and their memory as long as it exists, while the lock may be given up.
+class Kept {
+ public:
+  Kept(State& state, std::span<Value* const> values) : state_(state) {
+    for (Value* value : values) {
+      if (value == nullptr) continue;
+      values_.emplace_back(value);
+      state_.pin(*value);
+    }
+  }
+  ~Kept() {
+    for (const Ref<Value>& value : values_) state_.unpin(*value);
+  }
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+
+ private:
+  State& state_;
+  std::vector<Ref<Value>> values_;
 };
 
 /// True while a NoGradient exists in this thread.

@@ -23,6 +23,7 @@
 namespace mote::trace {
 
 struct GraphWork;
+struct Handle;
 struct Kernel;
 struct State;
 struct Step;
@@ -33,11 +34,21 @@ void drop(Step* step) noexcept;
 
 /// A form that values share: two values of a graph have the same form if they point to the same one.
 struct Form {
+  Form() = default;
+  Form(const Form&) = delete;
+  Form& operator=(const Form&) = delete;
+  ~Form() { free_unused(); }
+  void free_unused() const noexcept;
+
   TensorForm form;
   std::size_t hash = 0;
   std::size_t bytes = 0;
   std::uint64_t id = 0;  ///< of all forms of a graph, never used again
   bool is_real = false;
+  /// Dead values of this form with memory that nothing else has, for the next ones: a list by
+  /// Value::next_dead. The graph's lock guards them.
+  mutable Value* unused = nullptr;
+  mutable std::size_t unused_count = 0;
 };
 using SharedForm = std::shared_ptr<const Form>;
 
@@ -50,7 +61,8 @@ struct Value {
   std::uint32_t output = 0;   ///< which one of its step's
   bool is_traced = false;
   bool is_in_memo = false;
-  SharedForm form;
+  bool is_own_memory = false;  ///< its memory was taken for it, whole
+  SharedForm form;  ///< of an unused value none: its form has it
   std::optional<Tensor> tensor;  ///< none: it is pending, or was dropped
   Ref<Step> producer;            ///< none: it is given, or what it came from does not matter
   Value* previous = nullptr;     ///< in the list of all values
@@ -114,15 +126,20 @@ struct Step {
   std::uint64_t walk = 0;          ///< the last walk over the trace that came here
 };
 
+/// What a variable is a view of.
+struct ViewOf {
+  Handle* base;  ///< owned
+  ViewStep view;
+  std::uint64_t base_version;  ///< the version of the base that the variable's value is a view of
+};
+
 /// A variable.
 struct Handle {
   State* state = nullptr;
   std::atomic<std::uint32_t> refs{1};
   Value* value = nullptr;  ///< owned, and counted in its `handles`
   std::uint64_t version = 0;
-  Handle* base = nullptr;  ///< owned; of a view: the variable that it has elements of
-  ViewStep view;
-  std::uint64_t base_version = 0;  ///< the version of the base that `value` is a view of
+  std::unique_ptr<ViewOf> view_of;  ///< null: it is no view
 };
 
 }  // namespace mote::trace

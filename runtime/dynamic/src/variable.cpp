@@ -129,7 +129,7 @@ void Variable::assign(const Variable& value) {
 void Variable::set(const Tensor& value) {
   trace::State& state = this->state("set");
   const Lock lock(state.mutex);
-  if (handle_->base != nullptr) fail("set: the variable is a view of another one");
+  if (handle_->view_of) fail("set: the variable is a view of another one");
   const bool is_traced = handle_->value->is_traced;
   if (is_traced && !is_real(value.dtype()))
     fail("set: only a tensor of reals has a gradient, got " + describe(value));

@@ -40,7 +40,7 @@ void State::set_value(Handle& handle, const Ref<Value>& value) {
 void State::release(Handle* handle) noexcept {
   std::uint32_t gone = 0;
   while (handle != nullptr && handle->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    Handle* base = handle->base;
+    Handle* base = handle->view_of ? handle->view_of->base : nullptr;
     {
       const Lock lock(mutex);
       set_value(*handle, {});
@@ -54,11 +54,12 @@ void State::release(Handle* handle) noexcept {
 }
 
 Value* State::current(Handle& handle) {
-  if (handle.base == nullptr) return handle.value;
-  Value* base = current(*handle.base);
-  if (handle.base_version != handle.base->version || handle.value == nullptr) {
-    set_value(handle, view(*base, handle.view));
-    handle.base_version = handle.base->version;
+  if (!handle.view_of) return handle.value;
+  ViewOf& of = *handle.view_of;
+  Value* base = current(*of.base);
+  if (of.base_version != of.base->version || handle.value == nullptr) {
+    set_value(handle, view(*base, of.view));
+    of.base_version = of.base->version;
   }
   return handle.value;
 }
@@ -87,10 +88,9 @@ Ref<Value> State::scalar(const TensorForm& like, double value) {
 
 Variable State::view_of(Handle& base, const ViewStep& step) {
   Variable variable = give(view(*current(base), step));
+  variable.handle_->view_of =
+      std::make_unique<ViewOf>(ViewOf{.base = &base, .view = step, .base_version = base.version});
   base.refs.fetch_add(1, std::memory_order_relaxed);
-  variable.handle_->base = &base;
-  variable.handle_->view = step;
-  variable.handle_->base_version = base.version;
   return variable;
 }
 

@@ -121,7 +121,7 @@ void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
   if (old.form->form.dtype != value->form->form.dtype || old.form->form.shape != value->form->form.shape)
     fail("a variable of " + to_string(old.form->form) + " cannot have the value " +
          to_string(value->form->form));
-  if (handle.base == nullptr) {
+  if (!handle.view_of) {
     const Ref<Value> before(handle.value);
     set_value(handle, value);
     forget_old(handle, before);
@@ -129,13 +129,14 @@ void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
   }
   std::vector<ViewStep> views;
   Handle* root = &handle;
-  for (; root->base != nullptr; root = root->base) {
-    if (root->view.kind == ViewKind::broadcast)
+  for (; root->view_of; root = root->view_of->base) {
+    const ViewStep& view = root->view_of->view;
+    if (view.kind == ViewKind::broadcast)
       fail("a view that repeats elements cannot be written to: " + to_string(old.form->form));
-    views.insert(views.begin(), root->view);
+    views.insert(views.begin(), view);
   }
   // The views' own values share the memory.
-  for (Handle* view = &handle; view != root; view = view->base) set_value(*view, {});
+  for (Handle* view = &handle; view != root; view = view->view_of->base) set_value(*view, {});
   const Ref<Value> owner(root->value);
   Value& whole = *owner;
   Value* const inputs[] = {&whole, value.get()};
@@ -163,7 +164,7 @@ Ref<Value> State::run_over(Handle& handle, const Command& command,
   const Ref<Kernel> kernel = kernels.find(command, inputs, std::nullopt);
   BoundCall* call = kernels.in_place(*kernel, k);
   if (call == nullptr || kernel->outputs.size() != 1) return refuse("the op or its kernel does not allow that");
-  if (handle.base != nullptr) return refuse("it is a view of a variable");
+  if (handle.view_of) return refuse("it is a view of a variable");
   if (defers(inputs)) return refuse("commands are deferred");
   if (is_required) {
     const std::string reader = reader_of(*this, old);
@@ -189,14 +190,14 @@ void State::run_to(Lock& lock, Handle& handle, const Command& command,
                    std::span<Value* const> inputs) {
   const Ref<Value> old(current(handle));
   for (std::size_t k = 0; k < inputs.size(); ++k) {
-    if (inputs[k] != old.get() || handle.base != nullptr) continue;
+    if (inputs[k] != old.get() || handle.view_of) continue;
     if (const Ref<Value> made = run_over(handle, command, inputs, k, false)) {
       set_value(handle, made);
       forget_old(handle, old);
       return;
     }
   }
-  const Results results = run(lock, command, inputs, std::nullopt);
+  const CommandResults results = run(lock, command, inputs, std::nullopt);
   if (!results[0]) fail(to_string(command) + " has no output 0 with these inputs");
   assign(lock, handle, results[0]);
 }

@@ -4,8 +4,13 @@
 #include "compile/executable.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <span>
+#include <tuple>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "device_index.h"
 #include "fail.h"
@@ -14,14 +19,27 @@
 namespace mote {
 namespace {
 
-bool share_memory(const Tensor& a, const Tensor& b) {
-  if (!is_same_device(a.device(), b.device())) return false;
-  const std::span<std::byte> x = memory_of(a.dl());
-  const std::span<std::byte> y = memory_of(b.dl());
-  const std::less<> before;
-  return !x.empty() && !y.empty() && before(x.data(), y.data() + y.size()) &&
-         before(y.data(), x.data() + x.size());
-}
+/// The bytes of a tensor that is bound, in the order of their devices and addresses.
+struct Extent {
+  DLDevice device;
+  const std::byte* begin;
+  const std::byte* end;
+  std::uint32_t symbol;
+
+  bool meets(const Extent& later) const {
+    return is_same_device(device, later.device) && std::less<>()(later.begin, end);
+  }
+  bool ends_after(const Extent& other) const {
+    return is_same_device(device, other.device) && std::less<>()(other.end, end);
+  }
+  friend bool operator<(const Extent& a, const Extent& b) {
+    const auto key = [](const Extent& e) {
+      return std::tuple(e.device.device_type, e.device.device_id,
+                        reinterpret_cast<std::uintptr_t>(e.begin));
+    };
+    return key(a) < key(b);
+  }
+};
 
 std::vector<TensorSymbol> symbols_in(const SymbolicGraph& graph,
                                      const std::vector<TensorSymbol>& symbols) {
@@ -138,8 +156,9 @@ const TensorForm* Executable::State::bindable_form(std::uint32_t symbol) const {
 
 /// Checks that an input is not larger than memory is planned for.
 void Executable::State::check_size(std::uint32_t symbol, const TensorForm& form) const {
+  if (options.largest.empty()) return;
   const auto input = std::ranges::find(inputs, symbol, &decltype(inputs)::value_type::first);
-  if (options.largest.empty() || input == inputs.end()) return;
+  if (input == inputs.end()) return;
   const AxisList& most = input->second.shape;
   bool fits = form.shape.size() == most.size();
   for (int axis = 0; fits && axis < most.size(); ++axis) fits = form.shape[axis] <= most[axis];
@@ -152,7 +171,8 @@ void Executable::State::bind(TensorSymbol symbol, const Tensor& tensor) {
   const TensorForm* of = bindable_form(symbol.index);
   if (of == nullptr) refuse(symbol.index, " is neither an input nor a bound output");
   const TensorForm form = tensor.form();
-  const bool has_device = std::ranges::find(unknown, symbol.index) == unknown.end();
+  const bool has_device =
+      unknown.empty() || std::ranges::find(unknown, symbol.index) == unknown.end();
   if (form.dtype != of->dtype || (has_device && !is_same_device(form.device, of->device)))
     refuse(symbol.index, " must be " + to_string(*of) + ", got " + to_string(form));
   if (tensor.data() == nullptr && tensor.element_count() > 0) refuse(symbol.index, " has no data");
@@ -166,14 +186,31 @@ void Executable::State::bind(TensorSymbol symbol, const Tensor& tensor) {
   bound.insert_or_assign(symbol.index, tensor);
 }
 
-/// Checks that each output that the caller binds shares memory with nothing else that is bound.
+/// Checks that each output that the caller binds shares memory with nothing else that is bound. Of
+/// what begins before a tensor, that which ends last meets it if anything does.
 void Executable::State::check_bound() const {
-  for (const std::uint32_t output : current->bound_outputs) {
-    const auto y = bound.find(output);
-    if (y == bound.end()) refuse(output, " is a bound output and has no memory");
-    for (const auto& [index, tensor] : bound)
-      if (index != output && share_memory(tensor, y->second))
-        refuse(output, " shares memory with " + source.text(index) + ", and is written");
+  if (current->bound_outputs.empty()) return;
+  const std::unordered_set<std::uint32_t> written(current->bound_outputs.begin(),
+                                                  current->bound_outputs.end());
+  for (const std::uint32_t output : current->bound_outputs)
+    if (!bound.contains(output)) refuse(output, " is a bound output and has no memory");
+  std::vector<Extent> extents;
+  for (const auto& [index, tensor] : bound)
+    if (const std::span<std::byte> bytes = memory_of(tensor.dl()); !bytes.empty())
+      extents.push_back({tensor.device(), bytes.data(), bytes.data() + bytes.size(), index});
+  std::sort(extents.begin(), extents.end());
+  const Extent* last = nullptr;         // of those before, the one that ends last
+  const Extent* last_output = nullptr;  // likewise, of outputs
+  for (const Extent& extent : extents) {
+    const bool is_output = written.contains(extent.symbol);
+    if (is_output && last != nullptr && last->meets(extent))
+      refuse(extent.symbol, " shares memory with " + source.text(last->symbol) + ", and is written");
+    if (last_output != nullptr && last_output->meets(extent))
+      refuse(last_output->symbol,
+             " shares memory with " + source.text(extent.symbol) + ", and is written");
+    if (last == nullptr || !last->ends_after(extent)) last = &extent;
+    if (is_output && (last_output == nullptr || !last_output->ends_after(extent)))
+      last_output = &extent;
   }
 }
 

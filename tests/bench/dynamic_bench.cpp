@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures dynamic graphs in addition to their kernels: chains of additions of one element, not
+// traced, traced and deferred, next to the same prepared commands; and the way back of a chain, the
+// first time and when its structure is known, next to its nodes in a compiled graph.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "gate.h"
+#include "mote/dynamic/dynamic_graph.h"
+#include "mote/dynamic/ops.h"
+#include "mote/symbolic/compile.h"
+#include "mote/symbolic/gradient.h"
+
+namespace mote {
+namespace {
+
+constexpr int kNodes = 1000;
+constexpr int kIterations = 50;
+
+Tensor one_element(double value) {
+  const Tensor tensor(DType::f32, {1});
+  fill(tensor, value);
+  return tensor;
+}
+
+void adds_prepared(benchmark::State& state) {
+  Context context;
+  const Tensor c = one_element(0.5);
+  std::vector<Tensor> values{one_element(1)};
+  std::vector<PreparedCommand> commands;
+  for (int k = 0; k < kNodes; ++k) {
+    values.push_back(one_element(0));
+    commands.emplace_back(Command("add"), std::initializer_list<const Tensor*>{&values[values.size() - 2], &c},
+                          std::initializer_list<Tensor*>{&values.back()}, RunOptions{.context = &context});
+  }
+  for ([[maybe_unused]] auto _ : state)
+    for (PreparedCommand& command : commands) command.run();
+}
+
+void add_chain(benchmark::State& state, const DynamicOptions& options, bool is_traced) {
+  Context context;
+  DynamicGraph g(context, options);
+  const Variable first = is_traced ? g.variable(one_element(1)) : g.constant(one_element(1));
+  const Variable c = g.constant(one_element(0.5));
+  const Command add("add");
+  for ([[maybe_unused]] auto _ : state) {
+    Variable x = first;
+    for (int k = 0; k < kNodes; ++k) x = g.run(add, {x, c});
+    benchmark::DoNotOptimize(x);
+  }
+}
+void adds_not_traced(benchmark::State& state) { add_chain(state, {}, false); }
+void adds_traced(benchmark::State& state) { add_chain(state, {}, true); }
+void adds_pending(benchmark::State& state) { add_chain(state, {.deferred = true}, true); }
+
+Variable tanh_chain(Variable x) {
+  for (int k = 0; k < kNodes; ++k) x = tanh(x);
+  return x;
+}
+
+void backward_first(benchmark::State& state) {
+  Context context;
+  DynamicGraph g(context);
+  const Variable first = g.variable(one_element(1));
+  const Variable last = tanh_chain(first);
+  for ([[maybe_unused]] auto _ : state) {
+    g.trim();
+    benchmark::DoNotOptimize(g.backward({last}, {first}));
+  }
+}
+
+void backward_known(benchmark::State& state) {
+  Context context;
+  DynamicGraph g(context);
+  const Variable first = g.variable(one_element(1));
+  const Variable last = tanh_chain(first);
+  g.backward({last}, {first});
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(g.backward({last}, {first}));
+}
+
+/// The nodes of the way back, compiled for values of the way forward that stay where they are.
+void backward_compiled(benchmark::State& state) {
+  Context context;
+  SymbolicGraph g("chain");
+  std::vector<TensorSymbol> values{g.input("x", {DType::f32, {1}})};
+  for (int k = 0; k < kNodes; ++k) values.push_back(g.add("tanh", {values.back()}));
+  const TensorSymbol gradient = mote::gradient(g, {values.back()}, {values.front()})[0];
+  std::vector<TensorBinding> bindings{{values.front(), one_element(1)}};
+  for (int k = 1; k <= kNodes; ++k) {
+    const TensorSymbol given = g.input("v" + std::to_string(k), {DType::f32, {1}});
+    g.replace_uses(values[static_cast<std::size_t>(k)], given);
+    bindings.emplace_back(given, one_element(0.5));
+  }
+  Executable executable = compile(g, {.outputs = {gradient}}, context);
+  executable.run(bindings);
+  for ([[maybe_unused]] auto _ : state) executable.run();
+}
+
+BENCHMARK(adds_prepared)->Iterations(kIterations);
+BENCHMARK(adds_not_traced)->Iterations(kIterations);
+BENCHMARK(adds_traced)->Iterations(kIterations);
+BENCHMARK(adds_pending)->Iterations(kIterations);
+BENCHMARK(backward_first)->Iterations(5);
+BENCHMARK(backward_known)->Iterations(kIterations);
+BENCHMARK(backward_compiled)->Iterations(kIterations);
+
+}  // namespace
+}  // namespace mote
+
+int main(int argc, char** argv) {
+  // An op of one element takes about 30 ns; a run of a graph is compared with its nodes' time.
+  const std::vector<mote::bench::Ratio> ratios = {};
+  return mote::bench::measure(argc, argv, ratios);
+}
