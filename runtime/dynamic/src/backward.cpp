@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t kDifferentiated = 1;
 
 bool is_available(const Value& value) {
-  return value.tensor.has_value() || (value.producer && value.producer->is_pending);
+  return value.tensor != nullptr || (value.producer && value.producer->is_pending);
 }
 
 /// Finds the traced steps that lie between the values.

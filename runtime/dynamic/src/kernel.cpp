@@ -97,6 +97,7 @@ SharedForm KernelTable::form_of(const TensorForm& form) {
   made->hash = hash;
   made->bytes = static_cast<std::size_t>(form.bytes());
   made->id = ++made_;
+  made->unused.reserve(kMaxUnused);
   made->is_real = is_real(form.dtype);
   return forms_.emplace(hash, std::move(made))->second;
 }
@@ -182,6 +183,12 @@ BoundCall* KernelTable::in_place(Kernel& kernel, std::size_t k) {
     if (error.status() != MOTE_UNSUPPORTED) throw;
   }
   return call ? &*call : nullptr;
+}
+
+std::size_t KernelTable::unused_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& [hash, form] : forms_) bytes += form->unused.size() * form->bytes;
+  return bytes;
 }
 
 void KernelTable::clear() {

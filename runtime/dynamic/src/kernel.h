@@ -64,6 +64,8 @@ class KernelTable {
   /// none.
   BoundCall* in_place(Kernel& kernel, std::size_t k);
   void clear();
+  /// Returns the bytes that forms keep for the next values.
+  std::size_t unused_bytes() const;
 
  private:
   void make_room();

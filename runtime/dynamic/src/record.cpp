@@ -110,7 +110,7 @@ Ref<Value> State::view(Value& x, const ViewStep& step) {
   Value* const input = &x;
   const bool is_traced = traces(std::span(&input, 1));
   const bool is_pending = !tensor;
-  Results results{make_value(kernels.form_of(region.form), std::move(tensor), is_traced)};
+  Results results{make_value(kernels.form_of(region.form), tensor, is_traced)};
   if (is_traced || is_pending)
     make_step(step, std::span(&input, 1), results, is_traced, is_pending);
   return results[0];
@@ -122,7 +122,7 @@ Ref<Value> State::convert(Value& x, const SharedForm& form) {
   const bool is_traced = traces(std::span(&input, 1)) && form->is_real && x.form->is_real;
   std::optional<Tensor> tensor;
   if (!is_pending) copy(*x.tensor, tensor.emplace(allocate(*form)));
-  Results results{make_value(form, std::move(tensor), is_traced)};
+  Results results{make_value(form, tensor, is_traced)};
   if (is_traced || is_pending)
     make_step(Conversion{form}, std::span(&input, 1), results, is_traced, is_pending);
   return results[0];
@@ -216,7 +216,7 @@ Results State::run_function(Lock& lock, const std::shared_ptr<const NamedFunctio
 }
 
 void State::set_tensor(Value& value, const Tensor& tensor) {
-  value.tensor = tensor;
+  value.tensor = std::make_unique<Tensor>(tensor);
   if (value.handles == 0) saved_bytes += value.form->bytes;
   drop_memory_if_unneeded(value);
 }

@@ -89,10 +89,9 @@ struct State {
 
   // ---- values (values.cpp)
 
-  Ref<Value> make_value(SharedForm form, std::optional<Tensor> tensor, bool is_traced);
+  Ref<Value> make_value(SharedForm form, const std::optional<Tensor>& tensor, bool is_traced);
   Ref<Value> make_value_with_memory(const SharedForm& form, bool is_traced);
-  void add_value(Value& value, bool is_traced);
-  void free_value(Value* value) noexcept;
+  void free_memory(Value& value) noexcept;
   /// Returns a new tensor of that form.
   Tensor allocate(const Form& form);
   std::vector<Tensor> allocate(std::span<const SharedForm> forms);

@@ -11,7 +11,7 @@ DynamicStatistics State::statistics() {
                           .values = values,
                           .steps = step_count,
                           .pending_steps = pending_steps,
-                          .free_bytes = pool->free_bytes(),
+                          .free_bytes = pool->free_bytes() + kernels.unused_bytes(),
                           .memo_hits = memo.hits(),
                           .compiled_graphs = graphs.size(),
                           .compilations = graphs.made(),

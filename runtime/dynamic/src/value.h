@@ -34,23 +34,17 @@ void drop(Step* step) noexcept;
 
 /// A form that values share: two values of a graph have the same form if they point to the same one.
 struct Form {
-  Form() = default;
-  Form(const Form&) = delete;
-  Form& operator=(const Form&) = delete;
-  ~Form() { free_unused(); }
-  void free_unused() const noexcept;
-
   TensorForm form;
   std::size_t hash = 0;
   std::size_t bytes = 0;
   std::uint64_t id = 0;  ///< of all forms of a graph, never used again
   bool is_real = false;
-  /// Dead values of this form with memory that nothing else has, for the next ones: a list by
-  /// Value::next_dead. The graph's lock guards them.
-  mutable Value* unused = nullptr;
-  mutable std::size_t unused_count = 0;
+  /// Small tensors of this form with memory that nothing else has, for the next values. The graph's
+  /// lock guards them; the list has room for kMaxUnused.
+  mutable std::vector<std::unique_ptr<Tensor>> unused;
 };
 using SharedForm = std::shared_ptr<const Form>;
+inline constexpr std::size_t kMaxUnused = 16;
 
 struct Value {
   State* state = nullptr;
@@ -61,9 +55,9 @@ struct Value {
   std::uint32_t output = 0;   ///< which one of its step's
   bool is_traced = false;
   bool is_in_memo = false;
-  bool is_own_memory = false;  ///< its memory was taken for it, whole
-  SharedForm form;  ///< of an unused value none: its form has it
-  std::optional<Tensor> tensor;  ///< none: it is pending, or was dropped
+  bool is_own_memory = false;  ///< its tensor was made for its form
+  SharedForm form;
+  std::unique_ptr<Tensor> tensor;  ///< none: it is pending, or was dropped
   Ref<Step> producer;            ///< none: it is given, or what it came from does not matter
   Value* previous = nullptr;     ///< in the list of all values
   Value* next = nullptr;

@@ -42,67 +42,47 @@ void State::release(std::uint32_t count) noexcept {
   if (count > 0 && owners.fetch_sub(count, std::memory_order_acq_rel) == count) delete this;
 }
 
-Ref<Value> State::make_value(SharedForm form, std::optional<Tensor> tensor, bool is_traced) {
+Ref<Value> State::make_value(SharedForm form, const std::optional<Tensor>& tensor,
+                             bool is_traced) {
   Ref<Value> value(new Value);
   value->state = this;
+  value->id = new_id();
+  value->is_traced = is_traced;
   value->form = std::move(form);
-  value->tensor = std::move(tensor);
-  add_value(*value, is_traced);
-  return value;
-}
-
-/// Returns a value with memory: that of one that is gone, if there is one.
-Ref<Value> State::make_value_with_memory(const SharedForm& form, bool is_traced) {
-  Value* unused = form->unused;
-  if (unused == nullptr) {
-    Ref<Value> made = make_value(form, allocate(*form), is_traced);
-    made->is_own_memory = true;
-    return made;
-  }
-  form->unused = unused->next_dead;
-  --form->unused_count;
-  Ref<Value> value(unused);
-  value->form = form;
-  add_value(*value, is_traced);
-  return value;
-}
-
-void State::add_value(Value& value, bool is_traced) {
-  value.id = new_id();
-  value.is_traced = is_traced;
-  value.previous = nullptr;
-  value.next = all_values;
-  if (all_values != nullptr) all_values->previous = &value;
-  all_values = &value;
+  if (tensor) value->tensor = std::make_unique<Tensor>(*tensor);
+  value->next = all_values;
+  if (all_values != nullptr) all_values->previous = value.get();
+  all_values = value.get();
   ++values;
-  if (value.tensor) saved_bytes += value.form->bytes;
+  if (value->tensor) saved_bytes += value->form->bytes;
+  return value;
 }
 
-/// Frees a value that nothing owns, or keeps it for the next one of its form.
-void State::free_value(Value* value) noexcept {
-  if (value->previous != nullptr) value->previous->next = value->next;
-  if (value->next != nullptr) value->next->previous = value->previous;
-  if (all_values == value) all_values = value->next;
-  --values;
-  constexpr std::size_t kMaxUnused = 16;
-  constexpr std::size_t kMaxUnusedBytes = 512;
-  const Form& form = *value->form;
-  if (!value->tensor || form.bytes > kMaxUnusedBytes || form.unused_count >= kMaxUnused ||
-      !form.form.is_on_host() || value->tensor->owners() != 1 ||
-      value->tensor->raw().dl.byte_offset != 0 || !value->is_own_memory) {
-    delete value;
-    return;
+/// Returns a value with memory, which may be that of one that is gone.
+Ref<Value> State::make_value_with_memory(const SharedForm& form, bool is_traced) {
+  std::unique_ptr<Tensor> tensor;
+  if (form->unused.empty()) {
+    tensor = std::make_unique<Tensor>(allocate(*form));
+  } else {
+    tensor = std::move(form->unused.back());
+    form->unused.pop_back();
   }
-  const SharedForm owner = std::move(value->form);
-  value->is_in_memo = false;
-  value->producer.reset();
-  value->next_dead = std::exchange(form.unused, value);
-  ++form.unused_count;
+  Ref<Value> value = make_value(form, std::nullopt, is_traced);
+  value->tensor = std::move(tensor);
+  value->is_own_memory = true;
+  saved_bytes += form->bytes;
+  return value;
 }
 
-void Form::free_unused() const noexcept {
-  while (unused != nullptr) delete std::exchange(unused, unused->next_dead);
-  unused_count = 0;
+/// Gives the value's memory back, or keeps it for the next one of its form.
+void State::free_memory(Value& value) noexcept {
+  constexpr std::size_t kMaxUnusedBytes = 512;
+  std::unique_ptr<Tensor> tensor = std::move(value.tensor);
+  const bool is_own = std::exchange(value.is_own_memory, false);
+  const Form& form = *value.form;
+  if (is_own && form.bytes <= kMaxUnusedBytes && form.unused.size() < kMaxUnused &&
+      form.form.is_on_host() && tensor->owners() == 1)
+    form.unused.push_back(std::move(tensor));
 }
 
 Tensor State::allocate(const Form& form) {
@@ -169,7 +149,7 @@ void State::pin_reads(Step& step, const GradientReads& reads) {
 void State::drop_memory_if_unneeded(Value& value) noexcept {
   if (!value.tensor || value.handles > 0 || value.pins > 0) return;
   saved_bytes -= value.form->bytes;
-  value.tensor.reset();
+  free_memory(value);
 }
 
 void State::unpin(Value& value) {
@@ -219,7 +199,12 @@ void State::free_dead() noexcept {
         step.outputs[value->output] = nullptr;
       }
       if (value->tensor && value->handles == 0) saved_bytes -= value->form->bytes;
-      free_value(value);
+      if (value->tensor) free_memory(*value);
+      if (value->previous != nullptr) value->previous->next = value->next;
+      if (value->next != nullptr) value->next->previous = value->previous;
+      if (all_values == value) all_values = value->next;
+      --values;
+      delete value;
       continue;
     }
     Step* step = dead_steps;

@@ -97,7 +97,7 @@ Variable Variable::detach() const {
   Lock lock(state.mutex);
   const Ref<Value> value(state.current(*handle_));
   state.evaluate(lock, *value);
-  return state.give(state.make_value(value->form, value->tensor, false));
+  return state.give(state.make_value(value->form, *value->tensor, false));
 }
 
 Variable Variable::view(const ViewStep& step) const {

@@ -145,7 +145,7 @@ void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
     Tensor part = *whole.tensor;
     for (const ViewStep& view : views) part = apply(view, part);
     copy(*value->tensor, part);
-    set_value(*root, make_value(whole.form, whole.tensor, whole.is_traced && !whole.producer));
+    set_value(*root, make_value(whole.form, *whole.tensor, whole.is_traced && !whole.producer));
     return;
   }
   const Results results =
@@ -180,7 +180,7 @@ Ref<Value> State::run_over(Handle& handle, const Command& command,
     if (inputs[n] != nullptr) call->bind_input(static_cast<int>(n), inputs[n]->tensor->data());
   call->bind_output(0, old.tensor->data());
   call->run();
-  const Results results{make_value(kernel->outputs[0], old.tensor, reads != nullptr)};
+  const Results results{make_value(kernel->outputs[0], *old.tensor, reads != nullptr)};
   take_memory(old);
   if (reads != nullptr) pin_reads(*make_step(kernel, inputs, results, true, false), *reads);
   return results[0];
