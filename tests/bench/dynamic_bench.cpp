@@ -55,21 +55,24 @@ void adds_not_traced(benchmark::State& state) { add_chain(state, {}, false); }
 void adds_traced(benchmark::State& state) { add_chain(state, {}, true); }
 void adds_pending(benchmark::State& state) { add_chain(state, {.deferred = true}, true); }
 
-Variable tanh_chain(Variable x) {
-  for (int k = 0; k < kNodes; ++k) x = tanh(x);
+Variable tanh_chain(Variable x, int nodes = kNodes) {
+  for (int k = 0; k < nodes; ++k) x = tanh(x);
   return x;
 }
 
-void backward_first(benchmark::State& state) {
+void backward_of(benchmark::State& state, int nodes) {
   Context context;
   DynamicGraph g(context);
   const Variable first = g.variable(one_element(1));
-  const Variable last = tanh_chain(first);
+  const Variable last = tanh_chain(first, nodes);
   for ([[maybe_unused]] auto _ : state) {
     g.trim();
     benchmark::DoNotOptimize(g.backward({last}, {first}));
   }
 }
+
+void backward_first(benchmark::State& state) { backward_of(state, kNodes); }
+void backward_first_of_100000(benchmark::State& state) { backward_of(state, 100 * kNodes); }
 
 void backward_known(benchmark::State& state) {
   Context context;
@@ -78,6 +81,22 @@ void backward_known(benchmark::State& state) {
   const Variable last = tanh_chain(first);
   g.backward({last}, {first});
   for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(g.backward({last}, {first}));
+}
+
+/// Both ways, on values that are made anew.
+void chain_step(benchmark::State& state) {
+  Context context;
+  DynamicGraph g(context);
+  const Variable first = g.variable(one_element(1));
+  for ([[maybe_unused]] auto _ : state)
+    benchmark::DoNotOptimize(g.backward({tanh_chain(first)}, {first}));
+}
+void chain_step_deferred(benchmark::State& state) {
+  Context context;
+  DynamicGraph g(context, {.deferred = true});
+  const Variable first = g.variable(one_element(1));
+  for ([[maybe_unused]] auto _ : state)
+    benchmark::DoNotOptimize(g.backward({tanh_chain(first)}, {first})[0].value());
 }
 
 /// The nodes of the way back, compiled for values of the way forward that stay where they are.
@@ -103,14 +122,22 @@ BENCHMARK(adds_not_traced)->Iterations(kIterations);
 BENCHMARK(adds_traced)->Iterations(kIterations);
 BENCHMARK(adds_pending)->Iterations(kIterations);
 BENCHMARK(backward_first)->Iterations(5);
+BENCHMARK(backward_first_of_100000)->Iterations(1);
 BENCHMARK(backward_known)->Iterations(kIterations);
+BENCHMARK(chain_step)->Iterations(10 * kIterations);
+BENCHMARK(chain_step_deferred)->Iterations(10 * kIterations);
 BENCHMARK(backward_compiled)->Iterations(kIterations);
 
 }  // namespace
 }  // namespace mote
 
 int main(int argc, char** argv) {
-  // An op of one element takes about 30 ns; a run of a graph is compared with its nodes' time.
-  const std::vector<mote::bench::Ratio> ratios = {};
-  return mote::bench::measure(argc, argv, ratios);
+  // A prepared add takes about 50 ns, a node of the compiled way back about 60: the limits allow 300
+  // ns for a traced command, 100 for a node of a known way back, and n log n for a hundred times the
+  // nodes.
+  return mote::bench::measure(
+      argc, argv,
+      std::vector<mote::bench::Ratio>{{"adds_traced", "adds_prepared", 7.0},
+                                      {"backward_known", "backward_compiled", 2.6},
+                                      {"backward_first_of_100000", "backward_first", 167.0}});
 }

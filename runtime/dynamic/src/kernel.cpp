@@ -97,7 +97,6 @@ SharedForm KernelTable::form_of(const TensorForm& form) {
   made->hash = hash;
   made->bytes = static_cast<std::size_t>(form.bytes());
   made->id = ++made_;
-  made->unused.reserve(kMaxUnused);
   made->is_real = is_real(form.dtype);
   return forms_.emplace(hash, std::move(made))->second;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <new>
 
 namespace mote::trace {
@@ -45,6 +46,7 @@ void* Pool::take(std::size_t bytes) {
   void* memory = nullptr;
   for (std::size_t k = least; k <= least + 8 && memory == nullptr; ++k) {
     if (free_[k].empty()) continue;
+    std::ranges::pop_heap(free_[k], std::greater<>());
     memory = free_[k].back();
     free_[k].pop_back();
     free_bytes_ -= class_bytes(k);
@@ -77,8 +79,11 @@ void Pool::give(void* memory) {
     const std::size_t free = free_bytes_ + class_bytes(index);
     const bool keeps = has_owner_ && free <= std::max(kKeptBytes, most_used_bytes_);
     try {
-      if (keeps) free_[index].push_back(memory);
-      if (keeps) free_bytes_ = free;
+      if (keeps) {
+        free_[index].push_back(memory);
+        std::ranges::push_heap(free_[index], std::greater<>());
+        free_bytes_ = free;
+      }
     } catch (const std::bad_alloc&) {
       give_back(memory);
     }

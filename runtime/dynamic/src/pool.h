@@ -11,7 +11,9 @@
 
 namespace mote::trace {
 
-/// Blocks of memory, in classes by size, 8 for each power of two. It lives until its owner has let
+/// Blocks of memory, in classes by size, 8 for each power of two. Of those of a class the one with the
+/// lowest address is taken first, so that a program that does the same again finds its values where
+/// they were, and compiled graphs need not be told of other addresses. It lives until its owner has let
 /// it go and the last tensor that has a block of it is gone, which may be later. It is safe from any
 /// thread.
 class Pool {
@@ -35,7 +37,7 @@ class Pool {
   void release_free();
 
   std::mutex mutex_;
-  std::array<std::vector<void*>, kClasses> free_;
+  std::array<std::vector<void*>, kClasses> free_;  ///< heaps, the lowest address on top
   std::size_t free_bytes_ = 0;
   std::size_t used_bytes_ = 0;
   std::size_t most_used_bytes_ = 0;

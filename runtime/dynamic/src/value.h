@@ -40,11 +40,11 @@ struct Form {
   std::uint64_t id = 0;  ///< of all forms of a graph, never used again
   bool is_real = false;
   /// Small tensors of this form with memory that nothing else has, for the next values. The graph's
-  /// lock guards them; the list has room for kMaxUnused.
+  /// lock guards them. The list is a heap, the lowest address on top.
   mutable std::vector<std::unique_ptr<Tensor>> unused;
 };
 using SharedForm = std::shared_ptr<const Form>;
-inline constexpr std::size_t kMaxUnused = 16;
+inline constexpr std::size_t kMaxUnused = 1024;
 
 struct Value {
   State* state = nullptr;

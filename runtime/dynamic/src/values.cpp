@@ -9,6 +9,15 @@
 
 namespace mote::trace {
 
+namespace {
+
+/// Orders heaps of tensors so that the lowest address is on top.
+bool is_above(const std::unique_ptr<Tensor>& a, const std::unique_ptr<Tensor>& b) {
+  return a->data() > b->data();
+}
+
+}  // namespace
+
 void drop(Value* value) noexcept {
   State& state = *value->state;
   value->next_dead = std::exchange(state.dead_values, value);
@@ -64,6 +73,7 @@ Ref<Value> State::make_value_with_memory(const SharedForm& form, bool is_traced)
   if (form->unused.empty()) {
     tensor = std::make_unique<Tensor>(allocate(*form));
   } else {
+    std::ranges::pop_heap(form->unused, is_above);
     tensor = std::move(form->unused.back());
     form->unused.pop_back();
   }
@@ -81,8 +91,14 @@ void State::free_memory(Value& value) noexcept {
   const bool is_own = std::exchange(value.is_own_memory, false);
   const Form& form = *value.form;
   if (is_own && form.bytes <= kMaxUnusedBytes && form.unused.size() < kMaxUnused &&
-      form.form.is_on_host() && tensor->owners() == 1)
-    form.unused.push_back(std::move(tensor));
+      form.form.is_on_host() && tensor->owners() == 1) {
+    try {
+      form.unused.push_back(std::move(tensor));
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+    std::ranges::push_heap(form.unused, is_above);
+  }
 }
 
 Tensor State::allocate(const Form& form) {

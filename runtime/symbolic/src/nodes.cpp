@@ -8,6 +8,7 @@
 #include "command/check_call.h"
 #include "edge_key.h"
 #include "fail.h"
+#include "inference_cache.h"
 #include "mote/symbolic/symbolic_graph.h"
 
 namespace mote {
@@ -121,19 +122,24 @@ void SymbolicGraph::note_writes() {
 /// Returns the forms of all outputs; none if the shape of an input is not known yet.
 std::optional<std::vector<TensorForm>> SymbolicGraph::inferred(
     const Command& command, std::span<const std::uint32_t> inputs,
-    std::optional<DType> dtype) const {
+    std::optional<DType> dtype) {
   const mote_op_definition& op = command.definition();
   if (inputs.size() > static_cast<std::size_t>(op.input_count))
     throw StatusError(MOTE_INVALID, std::string(op.name) + ": takes at most " +
                                         std::to_string(op.input_count) + " inputs, got " +
                                         std::to_string(inputs.size()));
-  std::vector<const TensorForm*> forms(inputs.size());
+  detail::InferenceCache::Inputs given(inputs.size());
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (inputs[k] == kNoIndex) continue;
-    if (!symbols_[inputs[k]].has_form) return std::nullopt;
-    forms[k] = &*symbols_[inputs[k]].form;
+    if (!symbols_.read()[inputs[k]].has_form) return std::nullopt;
+    given[k] = symbols_.read()[inputs[k]].form;
   }
-  return infer(command, forms, dtype);
+  if (inference_ == nullptr) inference_ = std::make_unique<detail::InferenceCache>();
+  return inference_->get(command, given, dtype, [&] {
+    std::vector<const TensorForm*> forms;
+    for (const auto& form : given) forms.push_back(form ? &**form : nullptr);
+    return infer(command, forms, dtype);
+  });
 }
 
 /// Returns the dtype of output k, whose shape is not known yet.

@@ -6,6 +6,7 @@
 
 #include "dependency_cache.h"
 #include "fail.h"
+#include "inference_cache.h"
 #include "mote/base/error.h"
 #include "mote/base/near_names.h"
 #include "mote/symbolic/control.h"
@@ -58,6 +59,10 @@ SymbolicGraph::SymbolicGraph(const SymbolicGraph& other, Copying how)
   symbols_.own();
   nodes_.own();
 }
+
+SymbolicGraph::SymbolicGraph(SymbolicGraph&&) noexcept = default;
+SymbolicGraph& SymbolicGraph::operator=(SymbolicGraph&&) noexcept = default;
+SymbolicGraph::~SymbolicGraph() = default;
 
 SymbolicGraph& SymbolicGraph::operator=(const SymbolicGraph& other) {
   if (this != &other) *this = SymbolicGraph(other);

@@ -12,7 +12,7 @@ void apply_bindings(Graph::State& state) {
   wait_to_change(state, "bind");
   std::ranges::sort(state.rebound);
   state.rebound.erase(std::unique(state.rebound.begin(), state.rebound.end()), state.rebound.end());
-  check_sharing(state);
+  check_sharing(state, false);
   const std::vector<bool>& is_variable = state.prepared.variables.is_node;
   for (const std::uint32_t root : state.rebound) {
     const auto users = state.prepared.users.find(root);

@@ -96,8 +96,9 @@ void check_pair(const Graph::State& state, const Plan& whole, const HappensBefor
 }
 
 MemoryExtent extent_of(const Graph::State& state, std::uint32_t root) {
-  const ViewPlaces locations = state.tensors[root].locations();
-  return {locations.low, locations.high, root};
+  const TensorRecord& tensor = state.tensors[root];
+  const auto first = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(tensor.data));
+  return {tensor.form->locations.low + first, tensor.form->locations.high + first, root};
 }
 
 bool on_one_device(const TensorRecord& a, const TensorRecord& b) {
@@ -130,7 +131,7 @@ Sharing::Sharing(const Graph::State& state, const Plan& whole) : uses(uses_of(st
   std::ranges::sort(fixed, {}, &MemoryExtent::low);
 }
 
-void check_sharing(Graph::State& state) {
+void check_sharing(Graph::State& state, bool all) {
   PreparedGraph& p = state.prepared;
   if (!p.sharing) p.sharing = std::make_shared<Sharing>(state, *p.whole);
   const Sharing& sharing = *p.sharing;
@@ -139,20 +140,30 @@ void check_sharing(Graph::State& state) {
     if (!p.before) p.before.emplace(p.whole->schedule);
     check_pair(state, *p.whole, *p.before, sharing.uses.at(a), sharing.uses.at(b));
   };
-  std::vector<MemoryExtent> bound;
+  std::vector<MemoryExtent> bound, rebound;
   std::int64_t longest = 0;
   for (const std::uint32_t root : sharing.placeholders) {
     if (!state.tensors[root].has_memory) continue;
     const MemoryExtent extent = extent_of(state, root);
     if (extent.low == extent.high) continue;
-    each_meeting(sharing.fixed, sharing.longest, extent, check);
     bound.push_back(extent);
     longest = std::max(longest, extent.high - extent.low);
+    if (all || std::ranges::binary_search(state.rebound, root)) rebound.push_back(extent);
+  }
+  for (const MemoryExtent& extent : rebound) each_meeting(sharing.fixed, sharing.longest, extent, check);
+  // Few are compared with all, without sorting these.
+  constexpr std::size_t kFew = 8;
+  if (rebound.size() <= kFew) {
+    for (const MemoryExtent& extent : rebound)
+      for (const MemoryExtent& other : bound)
+        if (other.root != extent.root && other.low < extent.high && extent.low < other.high)
+          check(std::min(other.root, extent.root), std::max(other.root, extent.root));
+    return;
   }
   std::ranges::sort(bound, {}, &MemoryExtent::low);
-  for (const MemoryExtent& extent : bound)
+  for (const MemoryExtent& extent : rebound)
     each_meeting(bound, longest, extent, [&](std::uint32_t a, std::uint32_t b) {
-      if (a < b) check(a, b);
+      if (a != b) check(std::min(a, b), std::max(a, b));
     });
 }
 

@@ -222,7 +222,7 @@ void prepare_one(Graph::State& state, const GraphOptions& options, const StreamS
   p.has_given_schedule = given != nullptr;
   state.rebound.clear();
   p.is_current = true;
-  if (state.binding > 0) check_sharing(state);
+  if (state.binding > 0) check_sharing(state, true);
 }
 
 StreamSchedule restriction(const Plan& whole, const HappensBefore& before,

@@ -171,8 +171,9 @@ const std::shared_ptr<Plan>& ready_plan(Graph::State& state, std::uint32_t part)
 void apply_bindings(Graph::State& state);
 /// Makes the node's operation. Throws StatusError "graph: node …: why".
 void bind_node(Graph::State& state, std::uint32_t node);
-/// Throws StatusError if nodes of memory that now overlaps have no order.
-void check_sharing(Graph::State& state);
+/// Throws StatusError if nodes have no order whose memory overlaps, of all placeholders or of those
+/// that were bound since the last run (`rebound`, sorted).
+void check_sharing(Graph::State& state, bool all);
 /// Throws StatusError if a node may read an intermediate tensor before one wrote it.
 void check_producers(const Graph::State& state, const Plan& whole, const HappensBefore& before);
 std::shared_ptr<Plan> plan_of(Graph::State& state, std::vector<std::uint32_t> nodes,

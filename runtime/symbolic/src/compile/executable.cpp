@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <span>
-#include <tuple>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -19,27 +17,12 @@
 namespace mote {
 namespace {
 
-/// The bytes of a tensor that is bound, in the order of their devices and addresses.
-struct Extent {
-  DLDevice device;
-  const std::byte* begin;
-  const std::byte* end;
-  std::uint32_t symbol;
-
-  bool meets(const Extent& later) const {
-    return is_same_device(device, later.device) && std::less<>()(later.begin, end);
-  }
-  bool ends_after(const Extent& other) const {
-    return is_same_device(device, other.device) && std::less<>()(other.end, end);
-  }
-  friend bool operator<(const Extent& a, const Extent& b) {
-    const auto key = [](const Extent& e) {
-      return std::tuple(e.device.device_type, e.device.device_id,
-                        reinterpret_cast<std::uintptr_t>(e.begin));
-    };
-    return key(a) < key(b);
-  }
-};
+/// Returns the bytes of the tensor.
+Executable::State::Extent extent_of(std::uint32_t symbol, const Tensor& tensor) {
+  const std::span<std::byte> bytes = memory_of(tensor.dl());
+  const auto low = reinterpret_cast<std::uintptr_t>(bytes.data());
+  return {tensor.device(), low, low + bytes.size(), symbol};
+}
 
 std::vector<TensorSymbol> symbols_in(const SymbolicGraph& graph,
                                      const std::vector<TensorSymbol>& symbols) {
@@ -177,41 +160,69 @@ void Executable::State::bind(TensorSymbol symbol, const Tensor& tensor) {
     refuse(symbol.index, " must be " + to_string(*of) + ", got " + to_string(form));
   if (tensor.data() == nullptr && tensor.element_count() > 0) refuse(symbol.index, " has no data");
   check_size(symbol.index, form);
-  is_checked = false;
+  changed.push_back(symbol.index);
   if (current != nullptr && form == *of) {
     current->bind(symbol.index, tensor);
   } else {
     is_other_shape = true;
   }
-  bound.insert_or_assign(symbol.index, tensor);
+  bound.insert_or_assign(symbol.index, Bound{tensor, extent_of(symbol.index, tensor)});
 }
 
-/// Checks that each output that the caller binds shares memory with nothing else that is bound. Of
-/// what begins before a tensor, that which ends last meets it if anything does.
-void Executable::State::check_bound() const {
-  if (current->bound_outputs.empty()) return;
-  const std::unordered_set<std::uint32_t> written(current->bound_outputs.begin(),
-                                                  current->bound_outputs.end());
+/// Checks that each output that the caller binds shares memory with nothing else that is bound, as
+/// far as it was bound since the last check.
+void Executable::State::check_bound() {
   for (const std::uint32_t output : current->bound_outputs)
     if (!bound.contains(output)) refuse(output, " is a bound output and has no memory");
+  constexpr std::size_t kFew = 8;
+  if (current->bound_outputs.empty()) {
+    changed.clear();
+    return;
+  }
+  if (changed.size() > kFew) {
+    check_all_bound();
+  } else {
+    const auto is_output = [&](std::uint32_t symbol) {
+      return std::ranges::find(current->bound_outputs, symbol) != current->bound_outputs.end();
+    };
+    for (const std::uint32_t symbol : changed) {
+      const Extent& extent = bound.at(symbol).extent;
+      const bool is_written = is_output(symbol);
+      for (const auto& [other, memory] : bound) {
+        if (other == symbol || !memory.extent.meets(extent)) continue;
+        if (is_written) refuse_sharing(symbol, other);
+        if (is_output(other)) refuse_sharing(other, symbol);
+      }
+    }
+  }
+  changed.clear();
+}
+
+/// Does the same for all. Of what begins before a tensor, that which ends last meets it if anything
+/// does.
+void Executable::State::check_all_bound() const {
+  const std::unordered_set<std::uint32_t> written(current->bound_outputs.begin(),
+                                                  current->bound_outputs.end());
   std::vector<Extent> extents;
-  for (const auto& [index, tensor] : bound)
-    if (const std::span<std::byte> bytes = memory_of(tensor.dl()); !bytes.empty())
-      extents.push_back({tensor.device(), bytes.data(), bytes.data() + bytes.size(), index});
+  for (const auto& [symbol, memory] : bound)
+    if (memory.extent.low < memory.extent.high) extents.push_back(memory.extent);
   std::sort(extents.begin(), extents.end());
   const Extent* last = nullptr;         // of those before, the one that ends last
   const Extent* last_output = nullptr;  // likewise, of outputs
   for (const Extent& extent : extents) {
     const bool is_output = written.contains(extent.symbol);
     if (is_output && last != nullptr && last->meets(extent))
-      refuse(extent.symbol, " shares memory with " + source.text(last->symbol) + ", and is written");
+      refuse_sharing(extent.symbol, last->symbol);
     if (last_output != nullptr && last_output->meets(extent))
-      refuse(last_output->symbol,
-             " shares memory with " + source.text(extent.symbol) + ", and is written");
+      refuse_sharing(last_output->symbol, extent.symbol);
     if (last == nullptr || !last->ends_after(extent)) last = &extent;
     if (is_output && (last_output == nullptr || !last_output->ends_after(extent)))
       last_output = &extent;
   }
+}
+
+void Executable::State::refuse_sharing(std::uint32_t output, std::uint32_t other) const {
+  refuse(output, " shares memory with " + source.text(other) + ", and is written");
 }
 
 /// Gives the inputs that have no shape yet those of the tensors that are bound to them.
@@ -221,7 +232,7 @@ void Executable::State::learn_shapes() {
   for (const std::uint32_t input : unknown) {
     const auto given = bound.find(input);
     if (given == bound.end()) refuse(input, " has no shape before a tensor is bound to it");
-    complete.set_form(complete.at(input), given->second.form());
+    complete.set_form(complete.at(input), given->second.tensor.form());
   }
   source = PackedGraph(complete);
   inputs = inputs_of(complete);
@@ -235,7 +246,7 @@ void Executable::State::change_shapes() {
   std::vector<TensorForm> now;
   for (const auto& [index, form] : inputs) {
     const auto given = bound.find(index);
-    now.push_back(given == bound.end() ? form : given->second.form());
+    now.push_back(given == bound.end() ? form : given->second.tensor.form());
   }
   const auto met = std::ranges::find(shapes, now, &Shapes::inputs);
   if (met == shapes.end()) {
@@ -247,7 +258,8 @@ void Executable::State::change_shapes() {
   } else {
     current = met->compiled.get();
   }
-  for (const auto& [symbol, tensor] : bound) {
+  for (const auto& [symbol, memory] : bound) {
+    const Tensor& tensor = memory.tensor;
     if (tensor.form() != current->bindable.at(symbol).form)
       refuse(symbol, " must be " + to_string(current->bindable.at(symbol).form) + ", got " +
                          to_string(tensor.form()));
@@ -258,10 +270,7 @@ void Executable::State::change_shapes() {
 
 void Executable::State::run() {
   if (current == nullptr || is_other_shape) change_shapes();
-  if (!is_checked) {
-    check_bound();
-    is_checked = true;
-  }
+  if (!changed.empty()) check_bound();
   if (shapes.size() > 1)
     for (Shapes& s : shapes)
       if (s.compiled.get() == current) s.last_run = ++runs;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -63,7 +64,9 @@ struct Executable::State {
   void bind(TensorSymbol symbol, const Tensor& tensor);
   void check_size(std::uint32_t symbol, const TensorForm& form) const;
   const TensorForm* bindable_form(std::uint32_t symbol) const;
-  void check_bound() const;
+  void check_bound();
+  void check_all_bound() const;
+  [[noreturn]] void refuse_sharing(std::uint32_t output, std::uint32_t other) const;
   void compile_for(const SymbolicGraph& graph);
   void learn_shapes();
   void change_shapes();
@@ -78,6 +81,32 @@ struct Executable::State {
     std::uint64_t last_run = 0;
   };
 
+  /// The bytes of a tensor that is bound, in the order of their devices and addresses.
+  struct Extent {
+    DLDevice device;
+    std::uintptr_t low, high;
+    std::uint32_t symbol;
+
+    bool meets(const Extent& other) const {
+      return is_on_same_device(other) && low < other.high && other.low < high;
+    }
+    bool ends_after(const Extent& other) const {
+      return is_on_same_device(other) && high > other.high;
+    }
+    bool is_on_same_device(const Extent& other) const {
+      return device.device_type == other.device.device_type &&
+             device.device_id == other.device.device_id;
+    }
+    friend bool operator<(const Extent& a, const Extent& b) {
+      return std::tuple(a.device.device_type, a.device.device_id, a.low) <
+             std::tuple(b.device.device_type, b.device.device_id, b.low);
+    }
+  };
+  struct Bound {
+    Tensor tensor;
+    Extent extent;
+  };
+
   std::uint32_t identity;  ///< of the graph that was compiled
   PackedGraph source;
   std::vector<std::pair<std::uint32_t, TensorForm>> inputs;  ///< of the source
@@ -88,8 +117,8 @@ struct Executable::State {
   std::vector<Shapes> shapes;
   CompileReport known;               ///< until the shapes of all inputs are known
   CompiledGraph* current = nullptr;  ///< null until then
-  std::map<std::uint32_t, Tensor> bound;
-  bool is_checked = false;      ///< check_bound() has seen what is bound
+  std::map<std::uint32_t, Bound> bound;
+  std::vector<std::uint32_t> changed;  ///< what was bound since check_bound()
   bool is_other_shape = false;  ///< an input is bound that does not fit the current shapes
   std::uint64_t runs = 0;
 };

@@ -42,6 +42,7 @@ namespace MOTE_API mote {
 namespace detail {
 class Borrower;
 class DependencyCache;
+class InferenceCache;
 }  // namespace detail
 
 /// The origin of a symbol's elements.
@@ -146,9 +147,9 @@ class SymbolicGraph {
   /// has the same index in both (at()). Constants share their memory.
   SymbolicGraph(const SymbolicGraph& other);
   SymbolicGraph& operator=(const SymbolicGraph& other);
-  SymbolicGraph(SymbolicGraph&&) noexcept = default;
-  SymbolicGraph& operator=(SymbolicGraph&&) noexcept = default;
-  ~SymbolicGraph() = default;
+  SymbolicGraph(SymbolicGraph&&) noexcept;
+  SymbolicGraph& operator=(SymbolicGraph&&) noexcept;
+  ~SymbolicGraph();
 
   const std::string& name() const { return name_; }
   void rename_graph(std::string_view name) { name_ = name; }
@@ -331,7 +332,7 @@ class SymbolicGraph {
   std::shared_ptr<const Command> shared(const Command& command);
   std::optional<std::vector<TensorForm>> inferred(const Command& command,
                                                   std::span<const std::uint32_t> inputs,
-                                                  std::optional<DType> dtype) const;
+                                                  std::optional<DType> dtype);
   DType dtype_of(const Command& command, int k, std::span<const std::uint32_t> inputs,
                  std::optional<DType> dtype) const;
   void infer_later(std::uint32_t input);
@@ -363,6 +364,7 @@ class SymbolicGraph {
   std::unordered_map<std::size_t, std::shared_ptr<const Command>> commands_;
   std::unique_ptr<detail::AttributeTable> attributes_ = std::make_unique<detail::AttributeTable>();
   std::shared_ptr<detail::DependencyCache> dependencies_;  ///< of this graph only
+  std::unique_ptr<detail::InferenceCache> inference_;      ///< of this graph only
 };
 
 inline CaseBranch::CaseBranch(SymbolicGraph of, std::vector<TensorSymbol> given)
