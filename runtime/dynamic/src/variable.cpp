@@ -137,47 +137,56 @@ void Variable::set(const Tensor& value) {
                   state.make_value(state.kernels.form_of(value.form()), value, is_traced));
 }
 
-Variable Variable::binary(const char* op, const Variable& x, const Variable& y) {
-  trace::State& state = (x ? x : y).state(op);
-  Lock lock(state.mutex);
-  Value* const inputs[] = {state.operand(&x, op), state.operand(&y, op)};
-  return state.give(state.run(lock, command_of(op), inputs, std::nullopt)[0]);
-}
+namespace detail {
 
-Variable Variable::scalar_like(const char* op, double value) const {
-  trace::State& state = this->state(op);
-  const Lock lock(state.mutex);
-  return state.give(state.scalar(state.current(*handle_)->form->form, value));
-}
+/// The common part of operators.
+class Operators {
+ public:
+  static Variable binary(const char* op, const Variable& x, const Variable& y) {
+    trace::State& state = (x ? x : y).state(op);
+    Lock lock(state.mutex);
+    Value* const inputs[] = {state.operand(&x, op), state.operand(&y, op)};
+    return state.give(state.run(lock, command_of(op), inputs, std::nullopt)[0]);
+  }
+  /// Returns the number as a constant of x's dtype.
+  static Variable scalar_like(const char* op, const Variable& x, double value) {
+    trace::State& state = x.state(op);
+    const Lock lock(state.mutex);
+    return state.give(state.scalar(state.current(*x.handle_)->form->form, value));
+  }
+  static Variable& update(const char* op, Variable& x, const Variable& y) {
+    trace::State& state = x.state(op);
+    Lock lock(state.mutex);
+    Value* const inputs[] = {state.operand(&x, op), state.operand(&y, op)};
+    state.run_to(lock, *x.handle_, command_of(op), inputs);
+    return x;
+  }
+};
 
-Variable& Variable::update(const char* op, const Variable& y) {
-  trace::State& state = this->state(op);
-  Lock lock(state.mutex);
-  Value* const inputs[] = {state.operand(this, op), state.operand(&y, op)};
-  state.run_to(lock, *handle_, command_of(op), inputs);
-  return *this;
-}
+}  // namespace detail
 
-Variable operator+(const Variable& x, const Variable& y) { return Variable::binary("add", x, y); }
-Variable operator-(const Variable& x, const Variable& y) { return Variable::binary("sub", x, y); }
-Variable operator*(const Variable& x, const Variable& y) { return Variable::binary("mul", x, y); }
-Variable operator/(const Variable& x, const Variable& y) { return Variable::binary("div", x, y); }
+using detail::Operators;
+
+Variable operator+(const Variable& x, const Variable& y) { return Operators::binary("add", x, y); }
+Variable operator-(const Variable& x, const Variable& y) { return Operators::binary("sub", x, y); }
+Variable operator*(const Variable& x, const Variable& y) { return Operators::binary("mul", x, y); }
+Variable operator/(const Variable& x, const Variable& y) { return Operators::binary("div", x, y); }
 Variable operator-(const Variable& x) { return x.graph().run(command_of("neg"), {x}); }
-Variable operator+(const Variable& x, double y) { return x + x.scalar_like("add", y); }
-Variable operator-(const Variable& x, double y) { return x - x.scalar_like("sub", y); }
-Variable operator*(const Variable& x, double y) { return x * x.scalar_like("mul", y); }
-Variable operator/(const Variable& x, double y) { return x / x.scalar_like("div", y); }
-Variable operator+(double x, const Variable& y) { return y.scalar_like("add", x) + y; }
-Variable operator-(double x, const Variable& y) { return y.scalar_like("sub", x) - y; }
-Variable operator*(double x, const Variable& y) { return y.scalar_like("mul", x) * y; }
-Variable operator/(double x, const Variable& y) { return y.scalar_like("div", x) / y; }
-Variable& operator+=(Variable& x, const Variable& y) { return x.update("add", y); }
-Variable& operator-=(Variable& x, const Variable& y) { return x.update("sub", y); }
-Variable& operator*=(Variable& x, const Variable& y) { return x.update("mul", y); }
-Variable& operator/=(Variable& x, const Variable& y) { return x.update("div", y); }
-Variable& operator+=(Variable& x, double y) { return x.update("add", x.scalar_like("add", y)); }
-Variable& operator-=(Variable& x, double y) { return x.update("sub", x.scalar_like("sub", y)); }
-Variable& operator*=(Variable& x, double y) { return x.update("mul", x.scalar_like("mul", y)); }
-Variable& operator/=(Variable& x, double y) { return x.update("div", x.scalar_like("div", y)); }
+Variable operator+(const Variable& x, double y) { return x + Operators::scalar_like("add", x, y); }
+Variable operator-(const Variable& x, double y) { return x - Operators::scalar_like("sub", x, y); }
+Variable operator*(const Variable& x, double y) { return x * Operators::scalar_like("mul", x, y); }
+Variable operator/(const Variable& x, double y) { return x / Operators::scalar_like("div", x, y); }
+Variable operator+(double x, const Variable& y) { return Operators::scalar_like("add", y, x) + y; }
+Variable operator-(double x, const Variable& y) { return Operators::scalar_like("sub", y, x) - y; }
+Variable operator*(double x, const Variable& y) { return Operators::scalar_like("mul", y, x) * y; }
+Variable operator/(double x, const Variable& y) { return Operators::scalar_like("div", y, x) / y; }
+Variable& operator+=(Variable& x, const Variable& y) { return Operators::update("add", x, y); }
+Variable& operator-=(Variable& x, const Variable& y) { return Operators::update("sub", x, y); }
+Variable& operator*=(Variable& x, const Variable& y) { return Operators::update("mul", x, y); }
+Variable& operator/=(Variable& x, const Variable& y) { return Operators::update("div", x, y); }
+Variable& operator+=(Variable& x, double y) { return Operators::update("add", x, Operators::scalar_like("add", x, y)); }
+Variable& operator-=(Variable& x, double y) { return Operators::update("sub", x, Operators::scalar_like("sub", x, y)); }
+Variable& operator*=(Variable& x, double y) { return Operators::update("mul", x, Operators::scalar_like("mul", x, y)); }
+Variable& operator/=(Variable& x, double y) { return Operators::update("div", x, Operators::scalar_like("div", x, y)); }
 
 }  // namespace mote

@@ -21,6 +21,9 @@ namespace MOTE_API mote {
 
 class DynamicGraph;
 
+namespace detail {
+class Operators;
+}  // namespace detail
 namespace trace {
 struct Handle;
 struct State;
@@ -74,39 +77,13 @@ class Variable {
   /// from nothing then; it is traced if it was.
   void set(const Tensor& value);
 
-  // Element by element, with NumPy's broadcasting. A number is one of the variable's dtype. The left
-  // side of a compound assignment keeps its dtype and shape.
-  friend Variable operator+(const Variable& x, const Variable& y);
-  friend Variable operator-(const Variable& x, const Variable& y);
-  friend Variable operator*(const Variable& x, const Variable& y);
-  friend Variable operator/(const Variable& x, const Variable& y);
-  friend Variable operator-(const Variable& x);
-  friend Variable operator+(const Variable& x, double y);
-  friend Variable operator-(const Variable& x, double y);
-  friend Variable operator*(const Variable& x, double y);
-  friend Variable operator/(const Variable& x, double y);
-  friend Variable operator+(double x, const Variable& y);
-  friend Variable operator-(double x, const Variable& y);
-  friend Variable operator*(double x, const Variable& y);
-  friend Variable operator/(double x, const Variable& y);
-  friend Variable& operator+=(Variable& x, const Variable& y);
-  friend Variable& operator-=(Variable& x, const Variable& y);
-  friend Variable& operator*=(Variable& x, const Variable& y);
-  friend Variable& operator/=(Variable& x, const Variable& y);
-  friend Variable& operator+=(Variable& x, double y);
-  friend Variable& operator-=(Variable& x, double y);
-  friend Variable& operator*=(Variable& x, double y);
-  friend Variable& operator/=(Variable& x, double y);
-
  private:
   friend class DynamicGraph;
   friend struct trace::State;
+  friend class detail::Operators;
   explicit Variable(trace::Handle* handle) : handle_(handle) {}
   trace::State& state(const char* what) const;
   Variable view(const ViewStep& step) const;
-  Variable scalar_like(const char* op, double value) const;
-  Variable& update(const char* op, const Variable& y);
-  static Variable binary(const char* op, const Variable& x, const Variable& y);
   trace::Handle* handle_ = nullptr;
 };
 
@@ -122,5 +99,29 @@ class VariableRef {
  private:
   const Variable* variable_ = nullptr;
 };
+
+// Element by element, with NumPy's broadcasting. A number is one of the variable's dtype. The left
+// side of a compound assignment keeps its dtype and shape.
+Variable operator+(const Variable& x, const Variable& y);
+Variable operator-(const Variable& x, const Variable& y);
+Variable operator*(const Variable& x, const Variable& y);
+Variable operator/(const Variable& x, const Variable& y);
+Variable operator-(const Variable& x);
+Variable operator+(const Variable& x, double y);
+Variable operator-(const Variable& x, double y);
+Variable operator*(const Variable& x, double y);
+Variable operator/(const Variable& x, double y);
+Variable operator+(double x, const Variable& y);
+Variable operator-(double x, const Variable& y);
+Variable operator*(double x, const Variable& y);
+Variable operator/(double x, const Variable& y);
+Variable& operator+=(Variable& x, const Variable& y);
+Variable& operator-=(Variable& x, const Variable& y);
+Variable& operator*=(Variable& x, const Variable& y);
+Variable& operator/=(Variable& x, const Variable& y);
+Variable& operator+=(Variable& x, double y);
+Variable& operator-=(Variable& x, double y);
+Variable& operator*=(Variable& x, double y);
+Variable& operator/=(Variable& x, double y);
 
 }  // namespace mote
