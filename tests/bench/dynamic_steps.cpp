@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training steps on a dynamic graph, for peers/jax_dynamic.py: reads lines "NETWORK MODE COUNT" and
-// answers each with the median seconds of a step, and the number of commands that it gives. The
-// networks are an MLP 2-64-3 on 300 points and a LeNet on 32 images; the modes are eager, deferred,
-// and static: the same step as one compiled graph, which is the time of its kernels.
+// answers each with the median seconds of a step. The networks are an MLP 2-64-3 on 300 points, the
+// same with sizes of 1, whose time is what a step costs beyond the work of its kernels, and a LeNet
+// on 32 images; the modes are eager and deferred.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +10,8 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <memory>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -32,10 +34,10 @@ struct Network {
 
 Variable linear(const Variable& x, const Variable& w, const Variable& b) { return matmul(x, w) + b; }
 
-Network mlp() {
-  return {.parameters = {{2, 64}, {64}, {64, 3}, {3}},
-          .images = {300, 2},
-          .classes = 3,
+Network mlp(std::int64_t points, std::int64_t features, std::int64_t width, std::int64_t classes) {
+  return {.parameters = {{features, width}, {width}, {width, classes}, {classes}},
+          .images = {points, features},
+          .classes = classes,
           .loss = [](std::span<const Variable> w, const Variable& x, const Variable& labels) {
             return cross_entropy(linear(relu(linear(x, w[0], w[1])), w[2], w[3]), labels);
           }};
@@ -69,6 +71,12 @@ Tensor labels_of(const Network& network) {
   const Tensor labels(DType::i64, {network.images[0]});
   for (std::int64_t k = 0; k < labels.extent(0); ++k) labels.set({k}, k % network.classes);
   return labels;
+}
+
+Network find(const std::string& name) {
+  if (name == "mlp") return mlp(300, 2, 64, 3);
+  if (name == "mlp_of_1") return mlp(1, 1, 1, 1);
+  return lenet();
 }
 
 class Training {
@@ -112,7 +120,7 @@ int main() {
     words >> network >> mode >> count;
     std::unique_ptr<mote::Training>& training = trainings[network + " " + mode];
     if (training == nullptr) {
-      training = std::make_unique<mote::Training>(network == "mlp" ? mote::mlp() : mote::lenet(), mode);
+      training = std::make_unique<mote::Training>(mote::find(network), mode);
       for (int k = 0; k < 20; ++k) training->step();
     }
     std::vector<double> times;
