@@ -98,7 +98,7 @@ TEST(CudaDistribution, OfAttentionsGradient) {
   EmitOptions options;
   options.optional_outputs = op.optional_outputs;
   const CudaProgram cuda =
-      cuda_gen_program(compile_for_calls(program, op.optional_outputs), options);
+      cuda_program(compile_for_calls(program, op.optional_outputs), CudaVariant::gen, options);
   ASSERT_EQ(cuda.distributed.size(), 1U);
   std::map<Symbol, std::int64_t> sizes;
   for (const auto& [name, extent] :
@@ -107,12 +107,13 @@ TEST(CudaDistribution, OfAttentionsGradient) {
     sizes.emplace(Symbol(SymbolKind::size, name), extent);
   std::vector<std::pair<std::int64_t, std::int64_t>> tiles;
   for (const CudaKernel& k : cuda.distributed.front().kernels)
-    if (k.has_tiles()) tiles.emplace_back(evaluate(k.rows, sizes), evaluate(k.columns, sizes));
+    if (const CudaPerTile* tile = k.per_tile())
+      tiles.emplace_back(evaluate(tile->rows, sizes), evaluate(tile->columns, sizes));
   // The sizes are: scores G T x S; gq G T x D; gk S x D; gv S x E.
   const std::vector<std::pair<std::int64_t, std::int64_t>> expected = {
       {15, 7}, {15, 11}, {7, 11}, {7, 13}};
   EXPECT_EQ(tiles, expected);
-  for (const CudaKernel& k : cuda.kernels) EXPECT_FALSE(k.in_order) << k.function;
+  for (const CudaKernel& k : cuda.kernels) EXPECT_FALSE(k.is_in_order()) << k.function;
 }
 
 /// t = a[r], and a nest replaces the part up to the diagonal: further iterations of the nest would
@@ -152,8 +153,8 @@ TEST(CudaDistribution, KeepsWhatAnEarlierStepStored) {
 TEST(CudaDistribution, GivesStagesTilesAndRows) {
   const OpRecord& op = find_op("attention");
   const LoopProgram loops = compile(instantiate(op, {DType::f32, full_mask(op)}));
-  EXPECT_TRUE(cuda_program(loops, {}).distributed.empty());
-  const CudaProgram program = cuda_gen_program(loops, {});
+  EXPECT_TRUE(cuda_program(loops, CudaVariant::reference).distributed.empty());
+  const CudaProgram program = cuda_program(loops, CudaVariant::gen);
   ASSERT_EQ(program.distributed.size(), 1U);
   const CudaProgram& parts = program.distributed.front();
   EXPECT_EQ(parts.temporaries.size(), 2U);

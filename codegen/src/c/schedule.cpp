@@ -91,7 +91,9 @@ std::string Writer::lanes(const Loop& l) {
   return out;
 }
 
-void Writer::parallel_loops(const Loop& first, const Facts& facts) {
+void Writer::threads_loops(const Loop& first, const Facts& facts) {
+  std::set<Symbol> changing = {first.variable};
+  limits_ahead(first.body, changing, facts);
   const std::vector<const Loop*> chain = threads_chain(first);
   std::vector<std::string> heads;
   Facts inside = facts;
@@ -128,7 +130,6 @@ void Writer::parallel_loops(const Loop& first, const Facts& facts) {
   }
 }
 
-/// Declares the temporaries of one iteration of a loop.
 void Writer::open_scope(Symbol variable, const Facts& facts) {
   for (const TensorDecl& t : p_.tensors) {
     if (t.scope.empty() || t.scope != variable.name()) continue;
@@ -141,9 +142,9 @@ void Writer::open_scope(Symbol variable, const Facts& facts) {
       continue;
     }
     const std::string type = local_type(t.dtype, p_.native);
-    if (const auto count = stack_size(t); count && target_ == Target::c) {
+    if (is_on_stack(t)) {
       const char* start = p_.vector_bytes != 0 && is_stored_in_branch(p_, t) ? " = {0}" : "";
-      line(fmt::format("{} {}[{}]{};", type, names_.tensor(t.name), *count, start));
+      line(fmt::format("{} {}[{}]{};", type, names_.tensor(t.name), *stack_size(t), start));
       continue;
     }
     std::string size;

@@ -62,6 +62,11 @@ void Writer::statement(const Stmt& s, const Facts& facts) {
       s.kind);
 }
 
+void Writer::open_accumulators(const Loop& l) {
+  for (const Accumulator& a : l.accumulators)
+    if (!opened_.contains(a.name)) open_accumulator(a);
+}
+
 void Writer::open_accumulator(const Accumulator& a) {
   const std::string& name = names_.local(a.name);
   if (is_arg(a.op)) {
@@ -82,7 +87,6 @@ std::string Writer::number_type(DType dtype) const {
   return dtype == DType::boolean ? "int64_t" : local_type(dtype, p_.native);
 }
 
-/// Returns the value of an accumulator that nothing was folded into.
 std::string Writer::start(ReduceOp op, DType dtype) const {
   const Number n = neutral(op, dtype);
   return p_.native && is_in_float(dtype) ? float_text(static_cast<float>(n.real())) : literal(n);

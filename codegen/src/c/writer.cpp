@@ -65,18 +65,17 @@ std::string size_definitions(Printer& printer, const Facts& facts) {
   return out;
 }
 
-Writer::Writer(const LoopProgram& p, Names& names, Printer& printer, Target target)
+Writer::Writer(const LoopProgram& p, Names& names, Printer& printer)
     : p_(p),
       names_(names),
       printer_(printer),
-      target_(target),
       accumulators_read_(accumulators_read(p.body)),
       names_read_(names_read(p.body)) {
   for (const TensorDecl& t : p.tensors) {
     if (t.role != TensorRole::temporary) continue;
     if (t.memory == TensorMemory::registers) continue;
     if (!t.shape.empty()) {
-      if (t.scope.empty() || !stack_size(t) || target == Target::cuda) heap_.push_back(&t);
+      if (t.scope.empty() || !stack_size(t)) heap_.push_back(&t);
     } else if (const Stmt* s = declaring_store(p.body, t.name)) {
       declares_[s] = {.is_constant = writes(p.body, t.name) == 1};
       declared_.insert(t.name);

@@ -7,10 +7,11 @@
 
 #include <utility>
 
-#include "c/writer.h"
 #include "ir/dependence.h"
+#include "kernel_writer.h"
 #include "pipelined_tiles.h"
 #include "row_vectors.h"
+#include "tile_writer.h"
 
 namespace mote::cuda {
 namespace {
@@ -118,19 +119,18 @@ std::string tiles_comment(const TileForm& form, const emit::Names& names) {
 }
 
 CudaKernel tile_kernel(const LoopProgram& part, const TileForm& form, const std::string& function) {
-  CudaKernel k;
-  k.function = function;
-  k.by_block = true;
-  k.rounds_to_tf32 = form.fragments == DType::f32;
-  k.rows = extent(form.rows);
-  k.columns = extent(form.columns);
-  k.tile = form.side();
-  k.iterations = extent(form.batch) * ceil_div(k.rows, k.tile) * ceil_div(k.columns, k.tile);
-  if (form.is_pipelined) k.vector_operands = vector_operands(form);
+  const CudaPerTile tiles{
+      .rows = extent(form.rows),
+      .columns = extent(form.columns),
+      .side = form.side(),
+      .operands = form.is_pipelined ? vector_operands(form) : std::vector<VectorOperand>{},
+      .rounds_to_tf32 = form.fragments == DType::f32};
+  CudaKernel k{
+      function, tiles,
+      extent(form.batch) * ceil_div(tiles.rows, tiles.side) * ceil_div(tiles.columns, tiles.side)};
   emit::Names names(part);
   emit::Printer printer(part, names, emit::Target::cuda);
-  const std::string body =
-      emit::Writer(part, names, printer, emit::Target::cuda).kernel_body(true, &form);
+  const std::string body = emit::TileWriter(part, form, names, printer).kernel_body();
   finish(k, part, printer, tiles_comment(form, names), body);
   return k;
 }
@@ -138,11 +138,11 @@ CudaKernel tile_kernel(const LoopProgram& part, const TileForm& form, const std:
 }  // namespace
 
 std::vector<CudaKernel> tile_kernels(const LoopProgram& all, const Stage& stage,
-                                     const std::string& function, bool tf32) {
+                                     const std::string& function, CudaVariant variant) {
   LoopProgram part = all;
   part.body = stage.body;
   std::vector<CudaKernel> made;
-  const auto form = tile_form(part, part.body, tf32);
+  const auto form = tile_form(part, part.body, variant == CudaVariant::tf32);
   if (!form) return made;
   if (const auto pipelined = pipelined_form(part, *form))
     made.push_back(tile_kernel(part, *pipelined, function + "_pipelined_tiles"));
@@ -157,18 +157,19 @@ CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string&
   if (by_block) part.strides = *stage.rows;
   emit::Names names(part);
   emit::Printer printer(part, names, emit::Target::cuda);
-  emit::Writer writer(part, names, printer, emit::Target::cuda);
-  std::string body = writer.kernel_body(by_block);
-  if (stage.in_order) body = "  if (mote_thread() != 0) return;\n" + body;
-  CudaKernel k{function, {}, stage.iterations, stage.in_order, by_block};
+  const std::string body = by_block ? emit::BlockWriter(part, names, printer).kernel_body()
+                                    : emit::KernelWriter(part, names, printer).kernel_body();
+  CudaKernel k{function, CudaPerThread(), stage.iterations};
+  if (by_block) k.worker = CudaPerBlock{longest_row(stage.body)};
   if (by_block) k.strides = *stage.rows;
-  if (by_block) k.row = longest_row(stage.body);
-  finish(k, part, printer, workers_comment(stage, names, by_block, k.strides), body);
+  if (stage.in_order) k.worker = CudaInOrder();
+  finish(k, part, printer, workers_comment(stage, names, by_block, k.strides),
+         stage.in_order ? "  if (mote_thread() != 0) return;\n" + body : body);
   return k;
 }
 
 std::optional<CudaKernel> row_vector_kernel(const LoopProgram& all, const Stage& stage,
-                                            const std::string& function) {
+                                            const std::string& function, bool is_map) {
   LoopProgram part = all;
   part.body = stage.body;
   part.strides = *stage.rows;
@@ -177,12 +178,9 @@ std::optional<CudaKernel> row_vector_kernel(const LoopProgram& all, const Stage&
   emit::Names names(form->program);
   for (const auto& [variable, vectors] : form->loops) names.add_symbol(vectors.at);
   emit::Printer printer(form->program, names, emit::Target::cuda);
-  CudaKernel k{function, {}, stage.iterations, false, true};
-  k.strides = *stage.rows;
-  k.row = longest_row(stage.body);
-  k.vector_rows = form->rows;
-  const std::string body =
-      emit::Writer(form->program, names, printer, emit::Target::cuda).kernel_body(*form);
+  CudaKernel k{function, CudaPerBlock{longest_row(stage.body), is_map, form->rows},
+               stage.iterations, *stage.rows};
+  const std::string body = emit::RowVectorWriter(*form, names, printer).kernel_body();
   finish(k, part, printer, workers_comment(stage, names, true, k.strides, true), body);
   return k;
 }
@@ -191,18 +189,15 @@ CudaKernel vector_kernel(const VectorForm& form, const std::string& function) {
   const LoopProgram& part = form.program;
   emit::Names names(part);
   emit::Printer printer(part, names, emit::Target::cuda);
-  CudaKernel k;
-  k.function = function;
-  k.vector_tensors = form.vector_tensors();
-  k.extents = form.extents;
-  k.iterations = ceil_div(std::get<Loop>(part.body.back().kind).end, form.elements);
+  CudaKernel k{function, CudaPerVector{form.vector_tensors(), form.extents},
+               ceil_div(std::get<Loop>(part.body.back().kind).end, form.elements)};
   std::string tensors;
-  for (const std::string& tensor : k.vector_tensors)
+  for (const std::string& tensor : form.vector_tensors())
     tensors += (tensors.empty() ? "" : ", ") + names.tensor(tensor);
   const std::string comment =
       emit::wrap(fmt::format("/* A thread for {} elements side by side, where {} have no gaps. */",
                              form.elements, tensors));
-  const std::string body = emit::Writer(part, names, printer, emit::Target::cuda).kernel_body(form);
+  const std::string body = emit::VectorWriter(form, names, printer).kernel_body();
   finish(k, part, printer, comment + "\n", body);
   return k;
 }

@@ -17,13 +17,13 @@ namespace mote::cuda {
 CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string& function,
                   bool by_block);
 /// Makes kernels of a block for each tile, a pipelined one first if the stage has that form; none
-/// if it has no form of tiles.
+/// if it has no form of tiles. In the variant tf32, products of f32 are rounded.
 std::vector<CudaKernel> tile_kernels(const LoopProgram& all, const Stage& stage,
-                                     const std::string& function, bool tf32);
+                                     const std::string& function, CudaVariant variant);
 /// Makes a kernel of a block for each iteration, whose threads access 16 bytes of a row at a time;
-/// nullopt if no row allows that.
+/// nullopt if no row allows that. `is_map`: rows are not reduced.
 std::optional<CudaKernel> row_vector_kernel(const LoopProgram& all, const Stage& stage,
-                                            const std::string& function);
+                                            const std::string& function, bool is_map = false);
 /// Makes a kernel of a thread for each 16 bytes of elements.
 CudaKernel vector_kernel(const VectorForm& form, const std::string& function);
 

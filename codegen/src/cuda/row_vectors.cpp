@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <set>
 
-#include "c/writer.h"
+#include "kernel_writer.h"
 #include "mote/base/dtype.h"
 #include "mote/codegen/walk.h"
 #include "vector_access.h"
@@ -246,10 +246,21 @@ std::optional<RowVectorForm> row_vector_form(const LoopProgram& p) {
 
 namespace mote::emit {
 
+std::string RowVectorWriter::iterations_before(const Loop& loop, const cuda::Share& share,
+                                               const Facts& facts, const std::string& begin,
+                                               const std::string& end) {
+  const auto vectors = form_.loops.find(loop.variable);
+  if (vectors == form_.loops.end()) return begin;
+  vector_iterations(loop, vectors->second, share, facts, begin, end);
+  std::string count = end.find(' ') == std::string::npos ? end : "(" + end + ")";
+  if (!begin.empty()) count = fmt::format("({} - {})", count, begin.substr(0, begin.find(' ')));
+  return begin + fmt::format("{0} / {1} * {1} + ", count, vectors->second.elements);
+}
+
 /// Writes the loop over the iterations that fill vector accesses.
-void Writer::vector_iterations(const Loop& loop, const cuda::VectorLoop& vectors,
-                               const cuda::Share& share, const Facts& facts,
-                               const std::string& begin, const std::string& end) {
+void RowVectorWriter::vector_iterations(const Loop& loop, const cuda::VectorLoop& vectors,
+                                        const cuda::Share& share, const Facts& facts,
+                                        const std::string& begin, const std::string& end) {
   const std::string& v = names_.symbol(loop.variable);
   line(fmt::format("for (int64_t {0} = {5}{3} * {2}; {0} + {2} <= {1}; {0} += {4} * {2}) {{", v,
                    end, vectors.elements, share.who, share.count, begin));

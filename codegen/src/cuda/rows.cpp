@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <set>
 
-#include "c/writer.h"
 #include "ir/dependence.h"
+#include "kernel_writer.h"
 #include "mote/base/error.h"
 #include "schedule/iterations.h"
 #include "schedule/unit_strides.h"
@@ -116,7 +116,7 @@ std::optional<std::vector<KnownStride>> strides_of_rows(const LoopProgram& p, co
   return strides.add(loop.body) ? strides.result() : std::nullopt;
 }
 
-Expr longest_row(const Body& stage) {
+std::optional<Expr> longest_row(const Body& stage) {
   std::optional<Expr> longest;
   for_each(stage, [&](const Stmt& s) {
     const Loop* loop = as_loop(s);
@@ -126,7 +126,7 @@ Expr longest_row(const Body& stage) {
     if (row.has_load() || !std::ranges::all_of(row.symbols(), is_fixed)) return;
     longest = longest ? max(*longest, row) : row;
   });
-  return longest.value_or(0);
+  return longest;
 }
 
 }  // namespace mote::cuda
@@ -160,26 +160,16 @@ const char* block_function(ReduceOp op) {
 }  // namespace
 
 /// Writes the iterations of a loop, shared among threads by `share`.
-void Writer::shared_iterations(const Loop& loop, const cuda::Share& share, const Facts& facts) {
+void BlockWriter::shared_iterations(const Loop& loop, const cuda::Share& share,
+                                    const Facts& facts) {
   const std::string& v = names_.symbol(loop.variable);
-  const auto in_parentheses = [](const std::string& text) {
-    return text.find(' ') == std::string::npos ? text : "(" + text + ")";
-  };
   const bool from_0 = loop.begin == Expr(0);
   const std::string first = from_0 ? "" : names_.fresh(v + "_begin");
   if (!from_0)
     line(fmt::format("const int64_t {} = {};", first, printer_.expr(loop.begin, facts).text));
   const std::string begin = from_0 ? "" : first + " + ";
   const std::string end = limit(loop.end, v + "_end", facts);
-  std::string offset = begin;
-  if (row_vectors_ != nullptr)
-    if (const auto vectors = row_vectors_->loops.find(loop.variable);
-        vectors != row_vectors_->loops.end()) {
-      vector_iterations(loop, vectors->second, share, facts, begin, end);
-      const std::string count =
-          from_0 ? in_parentheses(end) : fmt::format("({} - {})", in_parentheses(end), first);
-      offset += fmt::format("{0} / {1} * {1} + ", count, vectors->second.elements);
-    }
+  const std::string offset = iterations_before(loop, share, facts, begin, end);
   line(fmt::format("for (int64_t {0} = {1}{3}; {0} < {2}; {0} += {4}) {{", v, offset, end,
                    share.who, share.count));
   Facts inside = facts;
@@ -192,9 +182,8 @@ void Writer::shared_iterations(const Loop& loop, const cuda::Share& share, const
 
 /// Writes one loop of an iteration, shared among the threads of the block. In a nest, the threads
 /// of a warp share the innermost loop, and the warps share the loop around it.
-void Writer::block_loop(const Loop& loop, const Facts& facts) {
-  for (const Accumulator& a : loop.accumulators)
-    if (!opened_.contains(a.name)) open_accumulator(a);
+void BlockWriter::block_loop(const Loop& loop, const Facts& facts) {
+  open_accumulators(loop);
   const std::vector<const Loop*> nest = cuda::nest_of(loop);
   Facts inside = facts;
   for (std::size_t k = 0; k + 1 < nest.size(); ++k) {
@@ -233,7 +222,7 @@ void Writer::block_loop(const Loop& loop, const Facts& facts) {
 /// Writes an iteration for all threads of a block. `settled`: since the last barrier, no thread has
 /// stored an element that another may read, or read one that another may store. Returns whether
 /// that still holds at the end.
-bool Writer::block_iteration(const Body& b, const Facts& facts, bool settled) {
+bool BlockWriter::block_iteration(const Body& b, const Facts& facts, bool settled) {
   for (std::size_t k = 0; k < b.size(); ++k) {
     const Stmt& s = b[k];
     if (const auto* branch = std::get_if<If>(&s.kind)) {

@@ -29,7 +29,7 @@ std::optional<std::vector<KnownStride>> strides_of_rows(const LoopProgram& p, co
                                                         bool reduces = true);
 
 /// Returns the number of elements of the longest innermost loop whose length is the same in every
-/// iteration; 0 if none is known.
-Expr longest_row(const Body& stage);
+/// iteration; nullopt if none is known.
+std::optional<Expr> longest_row(const Body& stage);
 
 }  // namespace mote::cuda

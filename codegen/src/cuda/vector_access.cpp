@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <set>
 
-#include "c/writer.h"
 #include "ir/dependence.h"
+#include "kernel_writer.h"
 #include "mote/base/dtype.h"
 #include "mote/codegen/walk.h"
 
@@ -152,8 +152,8 @@ std::optional<VectorForm> vector_form(const LoopProgram& p, const Body& stage) {
 namespace mote::emit {
 
 /// Writes the loop of a form by vector accesses, and the remaining iterations.
-void Writer::vector_loops(const Loop& loop, const Facts& facts) {
-  const int n = vectors_->elements;
+void VectorWriter::threads_loops(const Loop& loop, const Facts& facts) {
+  const int n = form_.elements;
   const std::string count = names_.fresh("count");
   const std::string vector = names_.fresh("vector");
   const std::string& at = names_.symbol(loop.variable);
@@ -168,9 +168,9 @@ void Writer::vector_loops(const Loop& loop, const Facts& facts) {
                    vector, count, n));
   ++indent_;
   Names whole = names_;
-  for (const std::string& tensor : vectors_->vector_tensors()) {
+  for (const std::string& tensor : form_.vector_tensors()) {
     const std::string own = names_.fresh(names_.tensor(tensor) + "_vector");
-    const bool is_load = std::ranges::find(vectors_->loads, tensor) != vectors_->loads.end();
+    const bool is_load = std::ranges::find(form_.loads, tensor) != form_.loads.end();
     line(is_load ? fmt::format("const {0} {1} = ((const {0} *){2})[{3}];", type_of(tensor), own,
                                printer_.read(names_.tensor(tensor)), vector)
                  : fmt::format("{} {};", type_of(tensor), own));
@@ -182,10 +182,10 @@ void Writer::vector_loops(const Loop& loop, const Facts& facts) {
   body(loop.body, inside);
   --indent_;
   line("}");
-  for (const std::string& tensor : vectors_->vector_tensors()) {
+  for (const std::string& tensor : form_.vector_tensors()) {
     const std::string own = names_.tensor(tensor);
     names_.rename_tensor(tensor, whole.tensor(tensor));
-    if (std::ranges::find(vectors_->stores, tensor) != vectors_->stores.end())
+    if (std::ranges::find(form_.stores, tensor) != form_.stores.end())
       line(fmt::format("(({} *){})[{}] = {};", type_of(tensor), printer_.read(whole.tensor(tensor)),
                        vector, own.substr(0, own.size() - 3)));
   }
