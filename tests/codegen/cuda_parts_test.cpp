@@ -164,6 +164,18 @@ TEST(CudaParts, ArePartsAndThenTheirSum) {
   expect_in(text_of_kernel(program, "mote_whole_part2_rows"), "part < parts");
 }
 
+/// A random program found this: memory between the parts of one stage had the name of a sum in
+/// another stage.
+TEST(CudaParts, GiveNamesThatNoOtherStageUses) {
+  const LoopProgram loops = native_loops(R"(op names
+input k bool[2]; input l i64[1]; input m f64[2]
+v = sin(m)
+output e = select[0](sum[0]((v + sum[0](v))[0 over 2, 3]), l)[0 over 2, 2]
+output f = all[0](k)
+)");
+  EXPECT_NO_THROW(cuda_program(loops, CudaVariant::gen));
+}
+
 /// Every temporary in a kernel's arguments is among the program's temporaries, by name.
 TEST(CudaParts, HaveTheirMemoryInTheProgram) {
   for (const OpRecord* record : generated_ops()) {

@@ -12,7 +12,9 @@
 #include "cuda/stages.h"
 #include "cuda_programs.h"
 #include "golden.h"
+#include "ir/dependence.h"
 #include "loop_builders.h"
+#include "mote/base/error.h"
 #include "mote/codegen/emit_cuda.h"
 #include "mote/codegen/optional_outputs.h"
 #include "mote/codegen/passes.h"
@@ -57,6 +59,48 @@ TEST(CudaStages, OfEveryOpAreLegalPrograms) {
     EXPECT_NO_THROW(verify(cuda::cut(loops).program));
     EXPECT_NO_THROW(cuda::distributed(loops, cuda::Steps::nests));
   }
+}
+
+/// Removes the k-th barrier; returns false if there are fewer.
+bool remove_barrier(Body& body, int& k) {
+  for (std::size_t at = 0; at < body.size(); ++at) {
+    if (std::holds_alternative<Barrier>(body[at].kind) && k-- == 0) {
+      body.erase(body.begin() + static_cast<std::ptrdiff_t>(at));
+      return true;
+    }
+    if (Body* nested = nested_body(body[at]); nested != nullptr && remove_barrier(*nested, k))
+      return true;
+  }
+  return false;
+}
+
+/// verify() accepts the loops of every kernel, and rejects them without one of their barriers.
+TEST(CudaStages, KernelsOfEveryOpAreLegalAndNeedTheirBarriers) {
+  int barriers = 0, needed = 0;
+  for (const OpRecord* record : generated_ops()) {
+    const Instance instance = instances(*record).front();
+    SCOPED_TRACE(instance_name(*record, instance));
+    EmitOptions options;
+    options.optional_outputs = record->optional_outputs;
+    const CudaProgram program =
+        cuda_program(compile_for_calls(instantiate(*record, instance), record->optional_outputs),
+                     CudaVariant::gen, options);
+    for (const CudaKernel* kernel : all_kernels(program)) {
+      EXPECT_NO_THROW(verify(*kernel->loops)) << to_string(*kernel->loops);
+      for (int k = 0; kernel->per_block() != nullptr; ++k, ++barriers) {
+        LoopProgram without = *kernel->loops;
+        int at = k;
+        if (!remove_barrier(without.body, at)) break;
+        try {
+          verify(without);
+        } catch (const InternalError&) {
+          ++needed;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(needed, barriers);
+  EXPECT_GT(barriers, 20);
 }
 
 /// Scores are stored for all iterations, and computed also for keys that no query sees; limits, the

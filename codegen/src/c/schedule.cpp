@@ -132,7 +132,7 @@ void Writer::threads_loops(const Loop& first, const Facts& facts) {
 
 void Writer::open_scope(Symbol variable, const Facts& facts) {
   for (const TensorDecl& t : p_.tensors) {
-    if (t.scope.empty() || t.scope != variable.name()) continue;
+    if (t.per != variable) continue;
     if (t.shape.empty()) {
       if (!declared_.contains(t.name)) line(scalar(t));
       continue;
@@ -162,7 +162,7 @@ std::string Writer::scalar(const TensorDecl& t) const {
 }
 
 const std::string& Writer::heap_name(const TensorDecl& t) const {
-  return t.scope.empty() ? names_.tensor(t.name) : names_.slab(t.name);
+  return !t.per ? names_.tensor(t.name) : names_.slab(t.name);
 }
 
 std::string Writer::stride_definitions() const {
@@ -240,7 +240,7 @@ bool can_join(const Body& body, const LoopProgram& p) {
 bool can_join(const LoopProgram& p) {
   const auto is_on_stack = [](const TensorDecl& t) {
     return t.role != TensorRole::temporary || t.shape.empty() ||
-           t.memory == TensorMemory::registers || (!t.scope.empty() && stack_size(t));
+           t.memory == TensorMemory::registers || (t.per && stack_size(t));
   };
   return std::ranges::all_of(p.tensors, is_on_stack) && can_join(p.body, p);
 }

@@ -58,9 +58,12 @@ void Writer::statement(const Stmt& s, const Facts& facts) {
       Overloaded{[&](const Loop& l) { loop(l, facts); }, [&](const If& i) { branch(i, facts); },
                  [&](const Store& st) { store(st, facts, declaration_at(s)); },
                  [&](const StoreReduce& st) { store_reduce(st, facts); },
-                 [&](const Fold& f) { fold(f, facts); }, [&](const Let& l) { let(l, facts); }},
+                 [&](const Fold& f) { fold(f, facts); }, [&](const Let& l) { let(l, facts); },
+                 [&](const Barrier&) { barrier(); }},
       s.kind);
 }
+
+void Writer::barrier() { throw InternalError("emit_c: a barrier of a block's threads"); }
 
 void Writer::open_accumulators(const Loop& l) {
   for (const Accumulator& a : l.accumulators)

@@ -34,6 +34,8 @@ class Writer {
  protected:
   /// Writes loops of kind threads, of which `first` is the outermost.
   virtual void threads_loops(const Loop& first, const Facts& facts);
+  virtual void loop(const Loop& l, const Facts& facts);
+  virtual void barrier();
   /// Writes what stands before a loop for the compiler.
   virtual void loop_pragmas(const Loop& l);
   /// Returns true if the temporary of an iteration is an array on the stack, not in memory that all
@@ -84,7 +86,6 @@ class Writer {
 
   void define(const std::string& constant, std::size_t uses_begin, const std::string& text);
   void leave_out_unread();
-  void loop(const Loop& l, const Facts& facts);
   std::vector<const Loop*> loops_over_panels(const Loop& first) const;
   void loop_over_panels(const std::vector<const Loop*>& chain, const Facts& facts);
   void register_loops(const Loop& loop, const Facts& facts);

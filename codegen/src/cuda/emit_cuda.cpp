@@ -80,29 +80,26 @@ bool repeats_any(const LoopProgram& p, const VectorForm& vectors) {
   });
 }
 
-/// Makes a kernel of a block for each row, if threads would otherwise compute each element's index.
-std::optional<CudaKernel> map_kernel(const LoopProgram& p, const Stage& stage,
-                                     const std::string& function) {
-  const auto rows = along_rows(p, stage);
-  return rows ? row_vector_kernel(p, *rows, function, true) : std::nullopt;
-}
-
 std::vector<CudaKernel> kernels_of(const LoopProgram& p, const Stage& stage, const std::string& own,
                                    const Making& making) {
   std::vector<CudaKernel> all;
+  const auto add = [&](std::vector<CudaKernel> made) {
+    std::ranges::move(made, std::back_inserter(all));
+  };
   const bool has_long_rows = making.distributed || making.part;
   const bool demands = stage.rows && !stage.rows->empty();
-  if (p.native && !making.part) all = tile_kernels(p, stage, own, making.variant);
-  if (p.native && stage.rows && (demands || !making.part))
-    if (auto vectors = row_vector_kernel(p, stage, own + "_row_vectors"))
-      all.push_back(*std::move(vectors));
-  if (stage.rows && (has_long_rows || demands))
-    all.push_back(kernel(p, stage, own + "_rows", true));
-  const auto vectors = p.native ? vector_form(p, stage.body) : std::nullopt;
+  if (p.native && !making.part) add(tile_kernels(p, stage, own, making.variant));
+  if (stage.rows)
+    add(row_kernels(p, stage, own,
+                    {.by_vectors = p.native && (demands || !making.part),
+                     .by_elements = has_long_rows || demands}));
+  const auto vectors = p.native ? vectorise_elements(p, stage.body) : std::nullopt;
   if (vectors) all.push_back(vector_kernel(*vectors, own + "_vectors"));
+  // Blocks take rows where threads would compute each element's index.
   if (p.native && !stage.rows && (!vectors || repeats_any(p, *vectors)))
-    if (auto rows = map_kernel(p, stage, own + "_row_vectors")) all.push_back(*std::move(rows));
-  if (!has_long_rows || !stage.rows || demands) all.push_back(kernel(p, stage, own, false));
+    if (const auto rows = along_rows(p, stage))
+      add(row_kernels(p, *rows, own, {.by_vectors = true, .by_elements = false, .is_map = true}));
+  if (!has_long_rows || !stage.rows || demands) all.push_back(kernel(p, stage, own));
   for (CudaKernel& made : all) {
     made.stage = making.stage;
     made.part = making.part;
@@ -152,15 +149,16 @@ std::vector<CudaTemporary> temporaries_of(const LoopProgram& p) {
     if (t.role != TensorRole::temporary || t.shape.empty()) continue;
     const bool in_float = p.native && emit::is_in_float(t.dtype);
     const std::size_t bytes = t.dtype == DType::boolean ? 1 : in_float ? 4 : 8;
-    all.push_back({t.name, bytes, t.shape, !t.scope.empty()});
+    all.push_back({t.name, bytes, t.shape, t.per.has_value()});
   }
   return all;
 }
 
 CudaProgram kernels_of(const LoopProgram& p, const std::string& function, CudaVariant variant,
                        bool distributed) {
-  const Stages cut = cuda::cut(p);
+  Stages cut = cuda::cut(p);
   Stages with_parts = cut;
+  cut.program.is_part = p.is_part || cut.stages.size() > 1;
   CudaProgram out;
   out.comment = comment(cut.program, cut.stages.size(), variant);
   for (std::size_t k = 0; k < cut.stages.size(); ++k) {
@@ -222,6 +220,13 @@ std::string to_string(const CudaProgram& program) {
   std::string out = program.comment;
   for (const CudaKernel& k : program.kernels) out += "\n" + k.text;
   for (const CudaProgram& parts : program.distributed) out += "\n" + to_string(parts);
+  return out;
+}
+
+std::string loops_text(const CudaProgram& program) {
+  std::string out;
+  for (const CudaKernel* k : all_kernels(program))
+    out += fmt::format("{}{}: {}", out.empty() ? "" : "\n", k->function, to_string(*k->loops));
   return out;
 }
 

@@ -5,12 +5,17 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+#include <set>
 #include <utility>
 
 #include "ir/dependence.h"
 #include "kernel_writer.h"
+#include "mote/codegen/walk.h"
 #include "pipelined_tiles.h"
 #include "row_vectors.h"
+#include "rows.h"
+#include "share_rows.h"
 #include "tile_writer.h"
 
 namespace mote::cuda {
@@ -50,7 +55,7 @@ std::vector<Parameter> parameters(const LoopProgram& p, const emit::Names& names
     if (t.role != TensorRole::temporary || t.shape.empty()) continue;
     all.push_back({{Kind::temporary, t.name},
                    emit::local_type(t.dtype, p.native) + " *",
-                   t.scope.empty() ? names.tensor(t.name) : names.slab(t.name)});
+                   !t.per ? names.tensor(t.name) : names.slab(t.name)});
   }
   return all;
 }
@@ -91,12 +96,25 @@ std::string workers_comment(const Stage& stage, const emit::Names& names, bool b
          "\n";
 }
 
+/// Returns the loops without the temporaries that only other kernels access.
+LoopProgram with_own_tensors(LoopProgram part) {
+  std::set<std::string> touched;
+  for_each_access(part.body, [&](const std::string& tensor, const auto& /*index*/, bool /*write*/) {
+    touched.insert(tensor);
+  });
+  std::erase_if(part.tensors, [&](const TensorDecl& t) {
+    return t.role == TensorRole::temporary && !touched.contains(t.name);
+  });
+  return part;
+}
+
 /// Fills in the arguments, helpers and text, from the body that the printer has printed.
 void finish(CudaKernel& k, const LoopProgram& part, const emit::Printer& printer,
             const std::string& comment, const std::string& body) {
   std::vector<Parameter> taken;
   for (const Parameter& parameter : parameters(part, printer.names()))
     if (printer.uses().reads(parameter.name)) taken.push_back(parameter);
+  k.loops = std::make_shared<const LoopProgram>(with_own_tensors(part));
   printer.uses().add_functions_to(k.helpers);
   for (const Parameter& parameter : taken) k.arguments.push_back(parameter.argument);
   k.text = comment + head(k.function, taken) + body + "}\n";
@@ -150,39 +168,41 @@ std::vector<CudaKernel> tile_kernels(const LoopProgram& all, const Stage& stage,
   return made;
 }
 
-CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string& function,
-                  bool by_block) {
+CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string& function) {
   LoopProgram part = all;
   part.body = stage.body;
-  if (by_block) part.strides = *stage.rows;
   emit::Names names(part);
   emit::Printer printer(part, names, emit::Target::cuda);
-  const std::string body = by_block ? emit::BlockWriter(part, names, printer).kernel_body()
-                                    : emit::KernelWriter(part, names, printer).kernel_body();
+  const std::string body = emit::KernelWriter(part, names, printer).kernel_body();
   CudaKernel k{function, CudaPerThread(), stage.iterations};
-  if (by_block) k.worker = CudaPerBlock{longest_row(stage.body)};
-  if (by_block) k.strides = *stage.rows;
   if (stage.in_order) k.worker = CudaInOrder();
-  finish(k, part, printer, workers_comment(stage, names, by_block, k.strides),
+  finish(k, part, printer, workers_comment(stage, names, false, {}),
          stage.in_order ? "  if (mote_thread() != 0) return;\n" + body : body);
   return k;
 }
 
-std::optional<CudaKernel> row_vector_kernel(const LoopProgram& all, const Stage& stage,
-                                            const std::string& function, bool is_map) {
+std::vector<CudaKernel> row_kernels(const LoopProgram& all, const Stage& stage,
+                                    const std::string& function, const RowKernels& wanted) {
   LoopProgram part = all;
   part.body = stage.body;
-  part.strides = *stage.rows;
-  const auto form = row_vector_form(part);
-  if (!form) return std::nullopt;
-  emit::Names names(form->program);
-  for (const auto& [variable, vectors] : form->loops) names.add_symbol(vectors.at);
-  emit::Printer printer(form->program, names, emit::Target::cuda);
-  CudaKernel k{function, CudaPerBlock{longest_row(stage.body), is_map, form->rows},
-               stage.iterations, *stage.rows};
-  const std::string body = emit::RowVectorWriter(*form, names, printer).kernel_body();
-  finish(k, part, printer, workers_comment(stage, names, true, k.strides, true), body);
-  return k;
+  part = share_rows(part, *stage.rows);
+  const auto vectors = wanted.by_vectors ? vectorise_rows(part) : std::nullopt;
+  std::vector<CudaKernel> made;
+  const auto make = [&](const LoopProgram& p, const std::string& suffix,
+                        std::vector<VectorRow> rows) {
+    const bool by_vectors = !rows.empty();
+    CudaKernel k{function + suffix,
+                 CudaPerBlock{longest_row(stage.body), wanted.is_map, std::move(rows)},
+                 stage.iterations, *stage.rows};
+    emit::Names names(p);
+    emit::Printer printer(p, names, emit::Target::cuda);
+    const std::string body = emit::KernelWriter(p, names, printer).kernel_body();
+    finish(k, p, printer, workers_comment(stage, names, true, k.strides, by_vectors), body);
+    made.push_back(std::move(k));
+  };
+  if (vectors) make(vectors->program, "_row_vectors", vectors->rows);
+  if (wanted.by_elements) make(part, "_rows", {});
+  return made;
 }
 
 CudaKernel vector_kernel(const VectorForm& form, const std::string& function) {
@@ -190,14 +210,14 @@ CudaKernel vector_kernel(const VectorForm& form, const std::string& function) {
   emit::Names names(part);
   emit::Printer printer(part, names, emit::Target::cuda);
   CudaKernel k{function, CudaPerVector{form.vector_tensors(), form.extents},
-               ceil_div(std::get<Loop>(part.body.back().kind).end, form.elements)};
+               ceil_div(form.iterations(), form.elements)};
   std::string tensors;
   for (const std::string& tensor : form.vector_tensors())
     tensors += (tensors.empty() ? "" : ", ") + names.tensor(tensor);
   const std::string comment =
       emit::wrap(fmt::format("/* A thread for {} elements side by side, where {} have no gaps. */",
                              form.elements, tensors));
-  const std::string body = emit::VectorWriter(form, names, printer).kernel_body();
+  const std::string body = emit::KernelWriter(part, names, printer).kernel_body();
   finish(k, part, printer, comment + "\n", body);
   return k;
 }

@@ -7,8 +7,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "block_loops.h"
 #include "ir/dependence.h"
 
 namespace mote::emit {
@@ -29,7 +31,7 @@ bool holds_several_loops(const Body& b) {
 }  // namespace
 
 std::string KernelWriter::kernel_body() {
-  rolled_ = p_.native && worker() == "thread" && holds_several_loops(p_.body);
+  rolled_ = p_.native && holds_several_loops(p_.body);
   const Facts facts = base_facts(*p_.source);
   const std::string statements = this->statements(facts);
   const std::string unread = unread_scalars();
@@ -45,15 +47,15 @@ void KernelWriter::loop_pragmas(const Loop& l) {
 }
 
 /// Writes a loop whose variable strides over the grid.
-void KernelWriter::grid_loop(const Loop& loop, const Facts& facts) {
+void KernelWriter::grid_loop(const Loop& loop, const Share& share, const Facts& facts) {
   const std::string& v = names_.symbol(loop.variable);
   const Text step = printer_.expr(loop.step, facts);
   const std::string scale = loop.step == Expr(1) ? "" : " * " + within(step, kUnary);
   const Text begin = printer_.expr(loop.begin, facts);
   const std::string offset = loop.begin == Expr(0) ? "" : within(begin, kSum) + " + ";
   const std::string end = limit(loop.end, v + "_end", facts);
-  line(fmt::format("for (int64_t {0} = {1}mote_{4}(){2}; {0} < {3}; {0} += mote_{4}s(){2}) {{", v,
-                   offset, scale, end, worker()));
+  line(fmt::format("for (int64_t {0} = {1}{4}{2}; {0} < {3}; {0} += {5}{2}) {{", v, offset, scale,
+                   end, share.who, share.count));
 }
 
 std::vector<std::string> KernelWriter::extents(const std::vector<cuda::TileAxis>& axes,
@@ -88,14 +90,15 @@ std::vector<std::string> KernelWriter::digits(const std::vector<cuda::TileAxis>&
 
 /// Writes a loop in which the number of an iteration, whose digits are the variables, strides over
 /// the grid.
-void KernelWriter::grid_digits(const std::vector<const Loop*>& chain, const Facts& facts) {
+void KernelWriter::grid_digits(const std::vector<const Loop*>& chain, const Share& share,
+                               const Facts& facts) {
   std::vector<cuda::TileAxis> axes;
   for (const Loop* loop : chain)
     axes.push_back({loop->variable, loop->begin, loop->end, loop->step});
   const std::vector<std::string> counts = extents(axes, facts);
   const std::string flat = names_.fresh("flat");
-  line(fmt::format("for (int64_t {0} = mote_{2}(); {0} < {1}; {0} += mote_{2}s()) {{", flat,
-                   fmt::join(counts, " * "), worker()));
+  line(fmt::format("for (int64_t {0} = {2}; {0} < {1}; {0} += {3}) {{", flat,
+                   fmt::join(counts, " * "), share.who, share.count));
   ++indent_;
   const std::vector<std::string> values = digits(axes, counts, flat, facts);
   for (std::size_t k = axes.size(); k-- > 0;)
@@ -103,19 +106,39 @@ void KernelWriter::grid_digits(const std::vector<const Loop*>& chain, const Fact
   --indent_;
 }
 
-void KernelWriter::threads_loops(const Loop& first, const Facts& facts) {
+/// Writes a loop of kind threads or grid, and those of its kind directly below it, as one.
+void KernelWriter::grid_loops(const Loop& first, const Share& share, const Facts& facts) {
   const std::vector<const Loop*> chain = threads_chain(first);
-  std::set<Symbol> changing;
-  for (const Loop* loop : chain) changing.insert(loop->variable);
-  if (worker() == "thread") limits_ahead(chain.back()->body, changing, facts);
-  chain.size() == 1 ? grid_loop(first, facts) : grid_digits(chain, facts);
+  chain.size() == 1 ? grid_loop(first, share, facts) : grid_digits(chain, share, facts);
   Facts inside = facts;
   for (const Loop* loop : chain) inside.set_range(loop->variable, loop->begin, loop->end);
   ++indent_;
   open_scope(chain.back()->variable, inside);
-  iteration(chain.back()->body, inside);
+  body(chain.back()->body, inside);
   --indent_;
   line("}");
+}
+
+void KernelWriter::threads_loops(const Loop& first, const Facts& facts) {
+  const Share share = {"mote_thread()", "mote_threads()"};
+  if (simd_loop_of(first) != nullptr) {
+    shared_loop(first, share, facts);
+    return;
+  }
+  const std::vector<const Loop*> chain = threads_chain(first);
+  std::set<Symbol> changing;
+  for (const Loop* loop : chain) changing.insert(loop->variable);
+  limits_ahead(chain.back()->body, changing, facts);
+  grid_loops(first, share, facts);
+}
+
+void KernelWriter::loop(const Loop& l, const Facts& facts) {
+  if (l.kind == LoopKind::grid)
+    grid_loops(l, {"mote_block()", "mote_blocks()"}, facts);
+  else if (is_shared_within_block(l))
+    block_loop(l, facts);
+  else
+    Writer::loop(l, facts);
 }
 
 }  // namespace mote::emit

@@ -3,18 +3,11 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "mote/codegen/loops.h"
 
 namespace mote::cuda {
-
-/// The text of a worker's number and of the count of workers that share a loop.
-struct Share {
-  std::string who;
-  std::string count;
-};
 
 /// Returns the loop and those directly below it, while each body is just the next loop, which
 /// must have no accumulators of its own.

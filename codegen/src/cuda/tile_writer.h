@@ -62,7 +62,6 @@ class TileWriter : public KernelWriter {
 
  protected:
   void threads_loops(const Loop& first, const Facts& facts) override;
-  std::string worker() const override { return "block"; }
 
  private:
   template <typename... T>

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -51,18 +52,17 @@ struct VectorOperand {
   int elements;
 };
 
-/// What takes an iteration of a kernel, with what decides whether a call may use the kernel.
-/// One thread takes all of them, in order.
+/// One thread takes all iterations, in order.
 struct CudaInOrder {};
-/// A thread takes each.
+/// A thread takes each iteration.
 struct CudaPerThread {};
-/// A thread takes those of 16 bytes of elements side by side: the tensors must be present, without
-/// gaps over `extents`, at addresses divisible by 16.
+/// A thread takes the iterations of 16 bytes of elements side by side: the tensors must be present,
+/// without gaps over `extents`, at addresses divisible by 16.
 struct CudaPerVector {
   std::vector<std::string> tensors;
   std::vector<Expr> extents;
 };
-/// A block of whole warps takes each.
+/// A block of whole warps takes each iteration.
 struct CudaPerBlock {
   /// The number of elements of the longest row, if it is known. The kernel is not for short rows if
   /// another kernel follows it.
@@ -71,8 +71,8 @@ struct CudaPerBlock {
   /// The tensors of which blocks move 16 bytes at a time along rows.
   std::vector<VectorRow> vectors = {};
 };
-/// A block of kCudaThreads threads takes those of a tile. The kernel is not for few rows or
-/// columns.
+/// A block of kCudaThreads threads takes the iterations of a tile. The kernel is not for few rows
+/// or columns.
 struct CudaPerTile {
   Expr rows;
   Expr columns;
@@ -83,6 +83,7 @@ struct CudaPerTile {
 
   bool is_pipelined() const { return side == kCudaPipelinedTile; }
 };
+/// What takes an iteration of a kernel, with what decides whether a call may use the kernel.
 using CudaWorker =
     std::variant<CudaInOrder, CudaPerThread, CudaPerVector, CudaPerBlock, CudaPerTile>;
 
@@ -103,6 +104,9 @@ struct CudaKernel {
   /// In a stage that has parts, the number of terms that one iteration goes over in order.
   std::optional<Expr> terms = std::nullopt;
   std::vector<CudaArgument> arguments = {};
+  /// The loops that the text was written from. Those of a kernel of tiles are its stage's: threads
+  /// share iterations, which the text gives to blocks by tiles.
+  std::shared_ptr<const LoopProgram> loops = nullptr;
   std::string text = {};               ///< the function, with its comment
   std::set<std::string> helpers = {};  ///< names of the functions that it calls
 
@@ -159,6 +163,8 @@ CudaProgram cuda_program(const LoopProgram& p, CudaVariant variant,
 std::vector<const CudaKernel*> all_kernels(const CudaProgram& program);
 /// Returns the comment and the kernels.
 std::string to_string(const CudaProgram& program);
+/// Returns the loops of each kernel, under its name.
+std::string loops_text(const CudaProgram& program);
 /// Returns the functions with these names, and those that they call, to be placed before kernels.
 /// Other names do not count.
 std::string cuda_helpers(const std::set<std::string>& names);
