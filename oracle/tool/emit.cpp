@@ -85,10 +85,11 @@ std::string kernel_text(const Resolved& resolved, const EmitArguments& options) 
   if (resolved.record != nullptr || resolved.other_dtype) how.function = kernel_function(resolved);
   how.standalone = options.standalone;
   const LoopProgram loops = compile(resolved.program);
-  if (plain) return emit_cuda(cuda_program(loops, how), options.standalone);
-  if (options.variant == kGen) return emit_cuda(cuda_gen_program(loops, how), options.standalone);
-  const CudaProgram program = cuda_tf32_program(loops, how);
-  if (!program.rounds_to_tf32())
+  const CudaVariant variant = plain                     ? CudaVariant::reference
+                              : options.variant == kGen ? CudaVariant::gen
+                                                        : CudaVariant::tf32;
+  const CudaProgram program = cuda_program(loops, variant, how);
+  if (variant == CudaVariant::tf32 && !program.rounds_to_tf32())
     throw Error(options.op + ": no product of it is one of tf32 (--variant gen has all kernels)");
   return emit_cuda(program, options.standalone);
 }

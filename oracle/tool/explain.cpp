@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
+#include "mote/codegen/emit_cuda.h"
 #include "mote/codegen/passes.h"
 #include "mote/codegen/schedule.h"
 #include "mote/oracle/backends.h"
@@ -30,6 +31,7 @@ struct ExplainArguments {
   std::string op;
   std::string dtype;
   std::string stage;
+  std::string language = "c";
   std::string form;
   std::string backend;
   std::vector<std::string> plugins;
@@ -142,8 +144,16 @@ int explain_backends(const ExplainArguments& options, const Resolved& resolved) 
   return 0;
 }
 
+void check_language(const ExplainArguments& options) {
+  if (options.language == "c") return;
+  if (options.language != "cuda")
+    throw Error(fmt::format("unknown language '{}' (known: c, cuda)", options.language));
+  if (options.stage != "schedule") throw Error("explain: --lang cuda goes with --stage schedule");
+}
+
 int explain_stages(const ExplainArguments& options) {
   check_stage(options.stage);
+  check_language(options);
   const Resolved resolved = resolve(options);
   if (!options.backend.empty() || !options.plugins.empty())
     return explain_backends(options, resolved);
@@ -167,7 +177,11 @@ int explain_stages(const ExplainArguments& options) {
   EmitOptions how;
   how.function = "mote_" + instance_name(resolved);
   if (wanted("c")) show("c", emit_c(fused, how));
-  if (wanted("schedule")) show("schedule", to_string(kernel_schedule(resolved)));
+  if (!wanted("schedule")) return 0;
+  if (options.language == "cuda")
+    show("schedule", loops_text(cuda_program(fused, CudaVariant::gen, how)));
+  else
+    show("schedule", to_string(kernel_schedule(resolved)));
   return 0;
 }
 
@@ -184,6 +198,10 @@ void add_explain(CLI::App& app, Action& action) {
           ->add_option("--stage", options->stage, "one of them; default all but those of the bound")
           ->type_name("uops|loops|fused|c|schedule|bound|bound-loops|bound-c");
   command->add_option("--dtype", options->dtype, "element type; default f32")->type_name("DTYPE");
+  command
+      ->add_option("--lang", options->language,
+                   "with --stage schedule: the versions in C, or the CUDA kernels; default c")
+      ->type_name("c|cuda");
   CLI::Option* form =
       command
           ->add_option("--form", options->form, "another formula of the op, as contracts name it")

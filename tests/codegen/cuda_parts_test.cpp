@@ -108,7 +108,7 @@ TEST(CudaParts, OfScattersKeepTheOrder) {
 TEST(CudaParts, OfScattersAreRangesOfLocations) {
   const OpRecord& op = find_op("embedding.grad");
   const CudaProgram program =
-      cuda_gen_program(compile(instantiate(op, {DType::f32, full_mask(op)})), {});
+      cuda_program(compile(instantiate(op, {DType::f32, full_mask(op)})), CudaVariant::gen);
   const std::string text = text_of_kernel(program, "mote_embedding_grad_2_part1");
   expect_in(text, "/* A thread for each s, d2. */");
   expect_in(text, "if (t >= s * range && s * range + range > t) {");
@@ -152,8 +152,8 @@ TEST(CudaParts, AreLegalProgramsOfEveryOp) {
 }
 
 TEST(CudaParts, ArePartsAndThenTheirSum) {
-  const CudaProgram program =
-      cuda_gen_program(native_loops("op whole\ninput x f32[N]\noutput y = sum[0](x)\n"), {});
+  const CudaProgram program = cuda_program(
+      native_loops("op whole\ninput x f32[N]\noutput y = sum[0](x)\n"), CudaVariant::gen);
   EXPECT_EQ(program.temporaries.size(), 1U);
   ASSERT_EQ(program.sizes.size(), 2U);
   EXPECT_EQ(program.sizes[0].name, "length64");
@@ -164,12 +164,25 @@ TEST(CudaParts, ArePartsAndThenTheirSum) {
   expect_in(text_of_kernel(program, "mote_whole_part2_rows"), "part < parts");
 }
 
+/// A random program found this: memory between the parts of one stage had the name of a sum in
+/// another stage.
+TEST(CudaParts, GiveNamesThatNoOtherStageUses) {
+  const LoopProgram loops = native_loops(R"(op names
+input k bool[2]; input l i64[1]; input m f64[2]
+v = sin(m)
+output e = select[0](sum[0]((v + sum[0](v))[0 over 2, 3]), l)[0 over 2, 2]
+output f = all[0](k)
+)");
+  EXPECT_NO_THROW(cuda_program(loops, CudaVariant::gen));
+}
+
 /// Every temporary in a kernel's arguments is among the program's temporaries, by name.
 TEST(CudaParts, HaveTheirMemoryInTheProgram) {
   for (const OpRecord* record : generated_ops()) {
     const Instance instance = instances(*record).front();
     SCOPED_TRACE(instance_name(*record, instance));
-    const CudaProgram program = cuda_gen_program(compile(instantiate(*record, instance)), {});
+    const CudaProgram program =
+        cuda_program(compile(instantiate(*record, instance)), CudaVariant::gen);
     std::set<std::string> known;
     for (const CudaTemporary& t : program.temporaries) EXPECT_TRUE(known.insert(t.name).second);
     for (const CudaKernel& k : program.kernels)
@@ -180,18 +193,18 @@ TEST(CudaParts, HaveTheirMemoryInTheProgram) {
 }
 
 TEST(CudaRows, OfANestGoByWarpsAndLanes) {
-  const CudaProgram program = cuda_gen_program(
-      native_loops("op planes\ninput x f32[N, C, S]\noutput y = sum[0, 2](x)\n"), {});
+  const CudaProgram program = cuda_program(
+      native_loops("op planes\ninput x f32[N, C, S]\noutput y = sum[0, 2](x)\n"), CudaVariant::gen);
   const std::string rows = text_of_kernel(program, "mote_planes_rows");
   expect_in(rows, "= threadIdx.x / 32; n < N; n += blockDim.x / 32)");
   expect_in(rows, "= threadIdx.x % 32; s < S; s += 32)");
   // A window is short, and its elements do not lie at the loop variables themselves.
-  const CudaProgram window = cuda_gen_program(
+  const CudaProgram window = cuda_program(
       native_loops("op window\ninput x f32[N, M]; input w f32[K, L]\n"
                    "output y = sum[2, 3](x[i0 + i2, i1 + i3 over N - K + 1, M - L + 1, K, L] * "
                    "w[i2, i3 over N - K + 1, M - L + 1, K, L])\n"),
-      {});
-  for (const CudaKernel& k : window.kernels) EXPECT_FALSE(k.part == 0 && k.by_block) << k.function;
+      CudaVariant::gen);
+  for (const CudaKernel& k : window.kernels) EXPECT_FALSE(!k.part && k.is_by_block()) << k.function;
 }
 
 }  // namespace

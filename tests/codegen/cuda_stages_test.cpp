@@ -12,7 +12,9 @@
 #include "cuda/stages.h"
 #include "cuda_programs.h"
 #include "golden.h"
+#include "ir/dependence.h"
 #include "loop_builders.h"
+#include "mote/base/error.h"
 #include "mote/codegen/emit_cuda.h"
 #include "mote/codegen/optional_outputs.h"
 #include "mote/codegen/passes.h"
@@ -59,6 +61,48 @@ TEST(CudaStages, OfEveryOpAreLegalPrograms) {
   }
 }
 
+/// Removes the k-th barrier; returns false if there are fewer.
+bool remove_barrier(Body& body, int& k) {
+  for (std::size_t at = 0; at < body.size(); ++at) {
+    if (std::holds_alternative<Barrier>(body[at].kind) && k-- == 0) {
+      body.erase(body.begin() + static_cast<std::ptrdiff_t>(at));
+      return true;
+    }
+    if (Body* nested = nested_body(body[at]); nested != nullptr && remove_barrier(*nested, k))
+      return true;
+  }
+  return false;
+}
+
+/// verify() accepts the loops of every kernel, and rejects them without one of their barriers.
+TEST(CudaStages, KernelsOfEveryOpAreLegalAndNeedTheirBarriers) {
+  int barriers = 0, needed = 0;
+  for (const OpRecord* record : generated_ops()) {
+    const Instance instance = instances(*record).front();
+    SCOPED_TRACE(instance_name(*record, instance));
+    EmitOptions options;
+    options.optional_outputs = record->optional_outputs;
+    const CudaProgram program =
+        cuda_program(compile_for_calls(instantiate(*record, instance), record->optional_outputs),
+                     CudaVariant::gen, options);
+    for (const CudaKernel* kernel : all_kernels(program)) {
+      EXPECT_NO_THROW(verify(*kernel->loops)) << to_string(*kernel->loops);
+      for (int k = 0; kernel->per_block() != nullptr; ++k, ++barriers) {
+        LoopProgram without = *kernel->loops;
+        int at = k;
+        if (!remove_barrier(without.body, at)) break;
+        try {
+          verify(without);
+        } catch (const InternalError&) {
+          ++needed;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(needed, barriers);
+  EXPECT_GT(barriers, 20);
+}
+
 /// Scores are stored for all iterations, and computed also for keys that no query sees; limits, the
 /// softmax's sums and the order of all sums stay.
 TEST(CudaDistribution, OfAttention) {
@@ -98,7 +142,7 @@ TEST(CudaDistribution, OfAttentionsGradient) {
   EmitOptions options;
   options.optional_outputs = op.optional_outputs;
   const CudaProgram cuda =
-      cuda_gen_program(compile_for_calls(program, op.optional_outputs), options);
+      cuda_program(compile_for_calls(program, op.optional_outputs), CudaVariant::gen, options);
   ASSERT_EQ(cuda.distributed.size(), 1U);
   std::map<Symbol, std::int64_t> sizes;
   for (const auto& [name, extent] :
@@ -107,12 +151,13 @@ TEST(CudaDistribution, OfAttentionsGradient) {
     sizes.emplace(Symbol(SymbolKind::size, name), extent);
   std::vector<std::pair<std::int64_t, std::int64_t>> tiles;
   for (const CudaKernel& k : cuda.distributed.front().kernels)
-    if (k.has_tiles()) tiles.emplace_back(evaluate(k.rows, sizes), evaluate(k.columns, sizes));
+    if (const CudaPerTile* tile = k.per_tile())
+      tiles.emplace_back(evaluate(tile->rows, sizes), evaluate(tile->columns, sizes));
   // The sizes are: scores G T x S; gq G T x D; gk S x D; gv S x E.
   const std::vector<std::pair<std::int64_t, std::int64_t>> expected = {
       {15, 7}, {15, 11}, {7, 11}, {7, 13}};
   EXPECT_EQ(tiles, expected);
-  for (const CudaKernel& k : cuda.kernels) EXPECT_FALSE(k.in_order) << k.function;
+  for (const CudaKernel& k : cuda.kernels) EXPECT_FALSE(k.is_in_order()) << k.function;
 }
 
 /// t = a[r], and a nest replaces the part up to the diagonal: further iterations of the nest would
@@ -152,8 +197,8 @@ TEST(CudaDistribution, KeepsWhatAnEarlierStepStored) {
 TEST(CudaDistribution, GivesStagesTilesAndRows) {
   const OpRecord& op = find_op("attention");
   const LoopProgram loops = compile(instantiate(op, {DType::f32, full_mask(op)}));
-  EXPECT_TRUE(cuda_program(loops, {}).distributed.empty());
-  const CudaProgram program = cuda_gen_program(loops, {});
+  EXPECT_TRUE(cuda_program(loops, CudaVariant::reference).distributed.empty());
+  const CudaProgram program = cuda_program(loops, CudaVariant::gen);
   ASSERT_EQ(program.distributed.size(), 1U);
   const CudaProgram& parts = program.distributed.front();
   EXPECT_EQ(parts.temporaries.size(), 2U);

@@ -25,37 +25,37 @@ const CudaKernel& tiles_of(const CudaProgram& program) {
 }
 
 TEST(CudaTiles, OfAProductWithWhatFollowsIt) {
-  const CudaProgram program = cuda_gen_program(compiled(kProduct), {});
+  const CudaProgram program = cuda_program(compiled(kProduct), CudaVariant::gen);
   const CudaKernel& kernel = tiles_of(program);
   EXPECT_TRUE(kernel.strides.empty());
   const std::map<Symbol, std::int64_t> sizes = {{Symbol(SymbolKind::size, "M"), 65},
                                                 {Symbol(SymbolKind::size, "N"), 129}};
-  EXPECT_EQ(evaluate(kernel.rows, sizes), 65);
-  EXPECT_EQ(evaluate(kernel.columns, sizes), 129);
+  EXPECT_EQ(evaluate(kernel.per_tile()->rows, sizes), 65);
+  EXPECT_EQ(evaluate(kernel.per_tile()->columns, sizes), 129);
   EXPECT_EQ(evaluate(kernel.iterations, sizes), 6);
   test::expect_golden(kernel.text);
 }
 
 /// Operands of 16 bits are staged unchanged for tensor cores, 16 bytes at a time where possible.
 TEST(CudaTiles, OfAProductOfSixteenBits) {
-  const CudaProgram program = cuda_gen_program(compiled(R"(op product
+  const CudaProgram program = cuda_program(compiled(R"(op product
 input a bf16[M, K]; input b bf16[K, N]
 output y = sum[2](a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K])
 )"),
-                                               {});
+                                           CudaVariant::gen);
   test::expect_golden(tiles_of(program).text);
 }
 
 TEST(CudaTiles, PipelinedOfAProductOfSixteenBits) {
-  const CudaProgram program = cuda_gen_program(compiled(R"(op product
+  const CudaProgram program = cuda_program(compiled(R"(op product
 input a bf16[B, M, K]; input b bf16[B, K, N]
 output y = max(sum[3](a[i0, i1, i3 over B, M, N, K] * b[i0, i3, i2 over B, M, N, K]), 0)
 )"),
-                                               {});
+                                           CudaVariant::gen);
   const CudaKernel& kernel = program.kernels.at(0);
   ASSERT_TRUE(kernel.has_pipelined_tiles());
   std::string operands;
-  for (const VectorOperand& o : kernel.vector_operands)
+  for (const VectorOperand& o : kernel.per_tile()->operands)
     operands += fmt::format("{} {} {} by {}; ", o.tensor, o.axes[0], o.axes[1], o.elements);
   EXPECT_EQ(operands, "a 1 2 by 8; b 2 1 by 8; ");
   test::expect_golden(kernel.text);
@@ -78,9 +78,9 @@ TEST(CudaTiles, ArePipelinedForPlainProducts) {
     SCOPED_TRACE(f.output);
     for (const std::string dtype : {"f32", "f16", "f64"}) {
       const CudaProgram program =
-          cuda_gen_program(compiled("op form\ninput a " + dtype + "[M, K]; input b " + dtype +
-                                    "[K, N]\noutput y = " + f.output + "\n"),
-                           {});
+          cuda_program(compiled("op form\ninput a " + dtype + "[M, K]; input b " + dtype +
+                                "[K, N]\noutput y = " + f.output + "\n"),
+                       CudaVariant::gen);
       EXPECT_EQ(std::ranges::any_of(program.kernels, &CudaKernel::has_pipelined_tiles),
                 f.has_pipelined_tiles && dtype != "f64")
           << dtype;
@@ -92,16 +92,16 @@ TEST(CudaTiles, ArePipelinedForPlainProducts) {
 /// are not.
 TEST(CudaTiles, OfAProductOfTf32) {
   const auto product_of = [](const std::string& dtype) {
-    return cuda_tf32_program(compiled("op product\ninput a " + dtype + "[M, K]; input b " + dtype +
-                                      "[K, N]\noutput y = sum[2](a[i0, i2 over M, N, K] * b[i2, i1 "
-                                      "over M, N, K])\n"),
-                             {});
+    return cuda_program(compiled("op product\ninput a " + dtype + "[M, K]; input b " + dtype +
+                                 "[K, N]\noutput y = sum[2](a[i0, i2 over M, N, K] * b[i2, i1 "
+                                 "over M, N, K])\n"),
+                        CudaVariant::tf32);
   };
   EXPECT_FALSE(product_of("f64").rounds_to_tf32());
   EXPECT_FALSE(product_of("f16").rounds_to_tf32());
   const CudaProgram program = product_of("f32");
-  ASSERT_TRUE(program.kernels.at(0).rounds_to_tf32);
-  EXPECT_FALSE(program.kernels.back().rounds_to_tf32);
+  ASSERT_TRUE(program.kernels.at(0).rounds_to_tf32());
+  EXPECT_FALSE(program.kernels.back().rounds_to_tf32());
   test::expect_golden(program.kernels.at(0).text);
 }
 
@@ -119,10 +119,9 @@ TEST(CudaTiles, TakeTensorCoresForElementsAlone) {
       {"a f32[M, K]; input b f32[K, N]", "a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K]", false}};
   for (const Form& f : forms) {
     SCOPED_TRACE(f.output);
-    const CudaProgram program =
-        cuda_gen_program(compiled(std::string("op form\ninput ") + f.inputs +
-                                  "\noutput y = sum[2](" + f.output + ")\n"),
-                         {});
+    const CudaProgram program = cuda_program(compiled(std::string("op form\ninput ") + f.inputs +
+                                                      "\noutput y = sum[2](" + f.output + ")\n"),
+                                             CudaVariant::gen);
     const CudaKernel& kernel = tiles_of(program);
     EXPECT_EQ(kernel.text.find("mote_tile_multiply_f16(") != std::string::npos, f.has_tensor_cores);
   }
@@ -133,7 +132,7 @@ TEST(CudaTiles, TakeTensorCoresForElementsAlone) {
 TEST(CudaTiles, OfAConvolution) {
   const OpRecord& op = find_op("conv2d");
   const LoopProgram loops = compile(instantiate(op, {DType::f32, full_mask(op)}));
-  const CudaProgram program = cuda_gen_program(loops, {});
+  const CudaProgram program = cuda_program(loops, CudaVariant::gen);
   ASSERT_TRUE(program.kernels.at(0).has_tiles());
   test::expect_golden(program.kernels.at(0).text);
 }
@@ -158,10 +157,10 @@ TEST(CudaTiles, NeedTwoOperandsThatAreReadAgain) {
       {"sum[2](a[i0, i2 over M, N, K] * a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K])", true}};
   for (const Form& f : forms) {
     SCOPED_TRACE(f.output);
-    const CudaProgram program = cuda_gen_program(
+    const CudaProgram program = cuda_program(
         compiled(std::string("op form\ninput a f32[M, K]; input b f32[K, N]\noutput y = ") +
                  f.output + "\noutput z = exp(b)\n"),
-        {});
+        CudaVariant::gen);
     EXPECT_EQ(std::ranges::any_of(program.kernels, &CudaKernel::has_tiles), f.has_tiles);
   }
 }

@@ -35,14 +35,14 @@ TEST(CudaText, SaysTheEquationAndWhatThreadsAreFor) {
 input x f32[R, N]
 output y = sum[1](x)
 )");
-  const std::string text = emit_cuda(cuda_program(loops, {}), false);
+  const std::string text = emit_cuda(cuda_program(loops, CudaVariant::reference), false);
   expect_has(text, "#include \"mote_cuda.h\"\n");
   expect_has(text, "/* rows: y[r] = sum_n x[r, n]\n");
   expect_has(text, "extern \"C\" __global__ void __launch_bounds__(128, 1)\nmote_rows(");
   expect_has(text, "for (int64_t r = mote_thread(); r < R; r += mote_threads()) {");
   expect_has(text, "double sum = 0.0;");
   EXPECT_EQ(text.find("__shared__"), std::string::npos);
-  const std::string alone = emit_cuda(cuda_program(loops, {}), true);
+  const std::string alone = emit_cuda(cuda_program(loops, CudaVariant::reference), true);
   EXPECT_EQ(alone.find("#include \"mote_cuda.h\""), std::string::npos);
   expect_has(alone, "struct mote_strides");
 }
@@ -52,23 +52,24 @@ TEST(CudaText, GenGivesARowToABlockWhereItIsContiguous) {
 input x f32[R, N]
 output y = x - sum[1 keep](x)
 )");
-  const CudaProgram program = cuda_gen_program(loops, {});
+  const CudaProgram program = cuda_program(loops, CudaVariant::gen);
   ASSERT_GT(program.kernels.size(), 3U);
   EXPECT_EQ(program.kernels[3].part, 1);
   const auto& [vectors, rows, plain] =
       std::tie(program.kernels[0], program.kernels[1], program.kernels[2]);
-  EXPECT_TRUE(vectors.by_block && rows.by_block && !plain.by_block);
+  EXPECT_TRUE(vectors.is_by_block() && rows.is_by_block() && !plain.is_by_block());
   EXPECT_TRUE(vectors.stage == rows.stage && rows.stage == plain.stage);
   const std::vector<KnownStride> strides = {{"x", 1, 1}, {"y", 1, 1}};
   EXPECT_EQ(vectors.strides, strides);
   EXPECT_EQ(rows.strides, strides);
   EXPECT_TRUE(plain.strides.empty());
-  ASSERT_EQ(vectors.vector_rows.size(), 2U);
-  for (const VectorRow& row : vectors.vector_rows) {
+  ASSERT_TRUE(vectors.per_block() && rows.per_block());
+  ASSERT_EQ(vectors.per_block()->vectors.size(), 2U);
+  for (const VectorRow& row : vectors.per_block()->vectors) {
     EXPECT_EQ(row.axis, 1) << row.tensor;
     EXPECT_EQ(row.elements, 4) << row.tensor;
   }
-  EXPECT_TRUE(rows.vector_rows.empty());
+  EXPECT_TRUE(rows.per_block()->vectors.empty());
   test::expect_golden(vectors.text);
   const std::string text = emit_cuda(program, false);
   expect_has(text, "float sum = 0.0f;");
@@ -78,8 +79,9 @@ output y = x - sum[1 keep](x)
 
 /// Counts the loops of a row that use vector accesses; each is unrolled.
 int vector_loops(const std::string& text) {
-  const CudaProgram program = cuda_gen_program(compiled(text), {});
-  if (program.kernels.front().vector_rows.empty()) return 0;
+  const CudaProgram program = cuda_program(compiled(text), CudaVariant::gen);
+  const CudaPerBlock* rows = program.kernels.front().per_block();
+  if (rows == nullptr || rows->vectors.empty()) return 0;
   return count_of(program.kernels.front().text, "#pragma unroll");
 }
 
@@ -98,10 +100,10 @@ TEST(CudaText, RowsGoByVectorsWhereElementsAreAtTheLoopsOwnPlace) {
 /// Returns the number of loops of the kernel without blocks, and the number of those that are not
 /// unrolled.
 std::pair<int, int> loops_and_rolled(const LoopProgram& loops) {
-  std::vector<CudaKernel> kernels = cuda_gen_program(loops, {}).kernels;
-  std::erase_if(kernels, [](const CudaKernel& k) { return k.part > 0; });
+  std::vector<CudaKernel> kernels = cuda_program(loops, CudaVariant::gen).kernels;
+  std::erase_if(kernels, [](const CudaKernel& k) { return k.part.has_value(); });
   const CudaKernel& plain = kernels.back();
-  EXPECT_FALSE(plain.by_block);
+  EXPECT_FALSE(plain.is_by_block());
   return {count_of(plain.text, "for (") - 1, count_of(plain.text, "#pragma unroll 1\n")};
 }
 
@@ -118,7 +120,7 @@ TEST(CudaText, LoopsInARoundThatHasSeveralAreNotUnrolled) {
 
 TEST(CudaText, FunctionsOfElementsOfF32AreComputedInDouble) {
   const LoopProgram loops = compiled("op e\ninput x f32[N]\noutput y = exp(x) + pow(x, abs(x))\n");
-  const std::string text = to_string(cuda_program(loops, {}));
+  const std::string text = to_string(cuda_program(loops, CudaVariant::reference));
   expect_has(text, "exp((double)x[");
   expect_has(text, "pow((double)x[");
   expect_has(text, "fabs((double)x[");
@@ -127,8 +129,8 @@ TEST(CudaText, FunctionsOfElementsOfF32AreComputedInDouble) {
 TEST(CudaText, ScattersInOrder) {
   const OpRecord& op = find_op("index_add");
   const LoopProgram loops = compile(instantiate(op, {DType::f32, full_mask(op)}));
-  const CudaProgram program = cuda_program(loops, {});
-  EXPECT_TRUE(std::ranges::any_of(program.kernels, &CudaKernel::in_order));
+  const CudaProgram program = cuda_program(loops, CudaVariant::reference);
+  EXPECT_TRUE(std::ranges::any_of(program.kernels, &CudaKernel::is_in_order));
   EXPECT_EQ(to_string(program).find("atomic"), std::string::npos);
 }
 

@@ -320,7 +320,7 @@ std::vector<const CudaKernel*> first_kernels_of_f32() {
       if (!is_whole || instance->function().find("_f32") == std::string::npos) continue;
       int stage = 0;
       for (const CudaKernel& k : instance->source(Variant::gen).kernels)
-        if (k.part == 0 && k.stage != std::exchange(stage, k.stage)) kernels.push_back(&k);
+        if (!k.part && k.stage != std::exchange(stage, k.stage)) kernels.push_back(&k);
     }
   return kernels;
 }

@@ -48,7 +48,7 @@ void expect_needs_its_barriers(const std::string& line, std::size_t barriers,
   KernelSubject subject(line, grid, variant);
   const CudaKernel& kernel = subject.kernel();
   ASSERT_TRUE(kernel.has_tiles()) << kernel.function;
-  EXPECT_EQ(kernel.rounds_to_tf32, variant == cuda::Variant::tf32);
+  EXPECT_EQ(kernel.rounds_to_tf32(), variant == cuda::Variant::tf32);
   EXPECT_EQ(kernel.has_pipelined_tiles(), grid.least_pipelined_tiles == 1);
   const auto seeds_with_race = [&](const std::string& text) {
     const cuda_host::HostLibrary library = library_of(kernel, text);
@@ -259,7 +259,8 @@ void expect_tiles(const std::string& path, cuda::Variant variant) {
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line.front() == '#') continue;
     const auto is_asked_for = [&](const cuda::Launch& l) {
-      return l.kernel->has_tiles() && l.kernel->rounds_to_tf32 == (variant == cuda::Variant::tf32);
+      return l.kernel->has_tiles() &&
+             l.kernel->rounds_to_tf32() == (variant == cuda::Variant::tf32);
     };
     for (const cuda::Grid& grid : {cuda_host::kGrid, cuda::Grid{}}) {
       const auto launches = KernelSubject(line, grid, variant).launches();

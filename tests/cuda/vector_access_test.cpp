@@ -37,7 +37,7 @@ TEST(CudaVectors, AreTakenWhereTensorsHaveNoGaps) {
 shim::Run run_first(const std::string& line, bool by_vectors) {
   KernelSubject subject(line);
   const CudaKernel& kernel = subject.kernel();
-  EXPECT_NE(kernel.vector_tensors.empty(), by_vectors) << kernel.function;
+  EXPECT_EQ(kernel.per_vector() != nullptr, by_vectors) << kernel.function;
   shim::Run out = subject.run(library_of(kernel), {});
   EXPECT_EQ(out.error, "");
   return out;
@@ -79,6 +79,10 @@ TEST(CudaRowVectors, AreTakenWhereRowsBeginAtMultiplesOf16Bytes) {
   EXPECT_EQ(kernel_for("softmax x=bf16[3,72,1] fill=uniform:1"), "mote_softmax_bf16_row_vectors");
 }
 
+bool moves_rows_by_vectors(const CudaKernel& kernel) {
+  return kernel.per_block() != nullptr && !kernel.per_block()->vectors.empty();
+}
+
 /// The cases have exact sums, so that their order does not matter.
 TEST(CudaRowVectors, ComputeWhatRowsDo) {
   for (const std::string line :
@@ -91,11 +95,11 @@ TEST(CudaRowVectors, ComputeWhatRowsDo) {
     const auto first = [](const std::string& of) {
       KernelSubject subject(of);
       const CudaKernel& kernel = subject.kernel();
-      return std::pair(kernel.vector_rows.empty(), subject.run(library_of(kernel), {}));
+      return std::pair(moves_rows_by_vectors(kernel), subject.run(library_of(kernel), {}));
     };
-    const auto [plain, vectors] = first(whole.erase(at, 1));
+    const auto [packed, vectors] = first(whole.erase(at, 1));
     const auto [unpacked, rows] = first(apart.replace(at, 1, ":off1"));
-    EXPECT_TRUE(!plain && unpacked);
+    EXPECT_TRUE(packed && !unpacked);
     EXPECT_EQ(vectors.error + rows.error, "");
     EXPECT_EQ(vectors.output, rows.output);
   }
@@ -108,7 +112,7 @@ TEST(CudaRowVectors, ComputeEveryCaseOfTheirList) {
     if (line.empty() || line.front() == '#') continue;
     const auto launches = KernelSubject(line).launches();
     EXPECT_TRUE(std::ranges::any_of(
-        launches, [](const cuda::Launch& l) { return !l.kernel->vector_rows.empty(); }))
+        launches, [](const cuda::Launch& l) { return moves_rows_by_vectors(*l.kernel); }))
         << line << ": " << launches.at(0).kernel->function;
     ++cases;
   }

@@ -222,6 +222,8 @@ std::optional<Text> Printer::strided(const TensorDecl& t, std::size_t axis, cons
 std::string Printer::element(const TensorDecl& t, const std::vector<Expr>& index,
                              const Facts& facts) const {
   if (is_local(t)) return read(names_.tensor(t.name));
+  for (const Held& h : held_)
+    if (h.tensor == t.name && h.index == index) return h.variable;
   Text offset{""};
   for (std::size_t k = 0; k < index.size(); ++k) {
     const bool outside = t.role != TensorRole::temporary;

@@ -108,16 +108,8 @@ class Names {
     return at(names_.contains({"position", accumulator}) ? "position" : "local", accumulator);
   }
   bool has_local(const std::string& name) const { return names_.contains({"local", name}); }
-  /// Adds a loop's variable that is in no loop of the program.
-  void add_symbol(Symbol s) {
-    if (!has_local(s.name())) add("local", s.name(), s.name());
-  }
   /// Adds a name that fresh() returned as one of a local.
   void add_local(const std::string& name) { names_[{"local", name}] = name; }
-  /// Gives the tensor's elements to another array from now on.
-  void rename_tensor(const std::string& name, const std::string& array) {
-    names_[{"tensor", name}] = array;
-  }
   /// Returns one more identifier that nothing uses yet.
   std::string fresh(const std::string& hint);
 
@@ -169,6 +161,11 @@ class Printer {
   }
   /// States strides that the text printed from now on may rely on, besides the program's.
   void assume(std::vector<KnownStride> strides) { assumed_ = std::move(strides); }
+  /// Prints that element of the tensor by the name of a variable that holds it, from now on.
+  void hold(const std::string& tensor, std::vector<Expr> index, std::string variable) {
+    held_.push_back({tensor, std::move(index), std::move(variable)});
+  }
+  void release_all() { held_.clear(); }
   /// Declares that a Let is kept in another type than its dtype's.
   void set_local_type(const std::string& name, CType type) { local_types_[name] = type; }
   const Names& names() const { return names_; }
@@ -204,6 +201,12 @@ class Printer {
   std::size_t size_limit_;
   mutable Uses uses_;
   std::vector<KnownStride> assumed_;
+  struct Held {
+    std::string tensor;
+    std::vector<Expr> index;
+    std::string variable;
+  };
+  std::vector<Held> held_;
   std::map<std::string, CType> local_types_;
   mutable std::map<Expr, Expr> named_memo_;
 };

@@ -49,6 +49,10 @@ std::string Writer::adjacent_test(const Loop& l) const {
   return test;
 }
 
+void Writer::loop_pragmas(const Loop& l) {
+  if (l.kind == LoopKind::simd) pragma("simd" + lanes(l));
+}
+
 void Writer::loop(const Loop& l, const Facts& facts) {
   if (l.kind == LoopKind::unrolled) {
     register_loops(l, facts);
@@ -58,18 +62,13 @@ void Writer::loop(const Loop& l, const Facts& facts) {
     loop_over_panels(chain, facts);
     return;
   }
-  for (const Accumulator& a : l.accumulators)
-    if (!opened_.contains(a.name)) open_accumulator(a);
-  if (l.kind == LoopKind::threads && target_ == Target::cuda) {
-    grid_loops(l, facts);
+  open_accumulators(l);
+  if (l.kind == LoopKind::threads) {
+    threads_loops(l, facts);
     return;
   }
   std::set<Symbol> changing = {l.variable};
   limits_ahead(l.body, changing, facts);
-  if (l.kind == LoopKind::threads) {
-    parallel_loops(l, facts);
-    return;
-  }
   const std::string& v = names_.symbol(l.variable);
   const std::string begin = limit(l.begin, v + "_begin", facts);
   const std::string end = limit(l.end, v + "_end", facts);
@@ -99,10 +98,6 @@ void Writer::loop(const Loop& l, const Facts& facts) {
     --indent_;
     line("}");
   };
-  const auto pragmas = [&] {
-    if (l.kind == LoopKind::simd) pragma("simd" + lanes(l));
-    if (rolled_ && loops_in(l.body).empty()) out_ += "#pragma unroll 1\n";
-  };
   if (const std::string test = test_of_all_rows(l); !test.empty()) {
     in_two_forms(
         test, l.body, [&] { has_all_rows_ = true; }, [&] { has_all_rows_ = false; });
@@ -114,12 +109,12 @@ void Writer::loop(const Loop& l, const Facts& facts) {
       for (const Symbol one : l.adjacent_under_ones) substitute(adjacent, {{one, 1}});
     const auto assume = [&] {
       printer_.assume(l.adjacent_under);
-      pragmas();
+      loop_pragmas(l);
     };
     in_two_forms(adjacent_test(l), l.body.size() == 1 ? adjacent : l.body, assume,
                  [&] { printer_.assume({}); });
   } else {
-    pragmas();
+    loop_pragmas(l);
     iterate(l.body);
   }
   for (const Accumulator& a : l.accumulators)

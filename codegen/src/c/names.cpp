@@ -208,7 +208,7 @@ Names::Names(const LoopProgram& p) {
       add("param", wanted(t.name).name(), "wants_" + t.name);
   for (const TensorDecl& t : p.tensors) add("tensor", t.name, t.name);
   for (const TensorDecl& t : p.tensors)
-    if (!t.scope.empty() && !t.shape.empty()) add("slab", t.name, tensor(t.name) + "_all");
+    if (t.per && !t.shape.empty()) add("slab", t.name, tensor(t.name) + "_all");
   add_locals(p.body, {});
 }
 

@@ -91,7 +91,9 @@ std::string Writer::lanes(const Loop& l) {
   return out;
 }
 
-void Writer::parallel_loops(const Loop& first, const Facts& facts) {
+void Writer::threads_loops(const Loop& first, const Facts& facts) {
+  std::set<Symbol> changing = {first.variable};
+  limits_ahead(first.body, changing, facts);
   const std::vector<const Loop*> chain = threads_chain(first);
   std::vector<std::string> heads;
   Facts inside = facts;
@@ -128,10 +130,9 @@ void Writer::parallel_loops(const Loop& first, const Facts& facts) {
   }
 }
 
-/// Declares the temporaries of one iteration of a loop.
 void Writer::open_scope(Symbol variable, const Facts& facts) {
   for (const TensorDecl& t : p_.tensors) {
-    if (t.scope.empty() || t.scope != variable.name()) continue;
+    if (t.per != variable) continue;
     if (t.shape.empty()) {
       if (!declared_.contains(t.name)) line(scalar(t));
       continue;
@@ -141,9 +142,9 @@ void Writer::open_scope(Symbol variable, const Facts& facts) {
       continue;
     }
     const std::string type = local_type(t.dtype, p_.native);
-    if (const auto count = stack_size(t); count && target_ == Target::c) {
+    if (is_on_stack(t)) {
       const char* start = p_.vector_bytes != 0 && is_stored_in_branch(p_, t) ? " = {0}" : "";
-      line(fmt::format("{} {}[{}]{};", type, names_.tensor(t.name), *count, start));
+      line(fmt::format("{} {}[{}]{};", type, names_.tensor(t.name), *stack_size(t), start));
       continue;
     }
     std::string size;
@@ -161,7 +162,7 @@ std::string Writer::scalar(const TensorDecl& t) const {
 }
 
 const std::string& Writer::heap_name(const TensorDecl& t) const {
-  return t.scope.empty() ? names_.tensor(t.name) : names_.slab(t.name);
+  return !t.per ? names_.tensor(t.name) : names_.slab(t.name);
 }
 
 std::string Writer::stride_definitions() const {
@@ -239,7 +240,7 @@ bool can_join(const Body& body, const LoopProgram& p) {
 bool can_join(const LoopProgram& p) {
   const auto is_on_stack = [](const TensorDecl& t) {
     return t.role != TensorRole::temporary || t.shape.empty() ||
-           t.memory == TensorMemory::registers || (!t.scope.empty() && stack_size(t));
+           t.memory == TensorMemory::registers || (t.per && stack_size(t));
   };
   return std::ranges::all_of(p.tensors, is_on_stack) && can_join(p.body, p);
 }

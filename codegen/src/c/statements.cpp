@@ -58,8 +58,16 @@ void Writer::statement(const Stmt& s, const Facts& facts) {
       Overloaded{[&](const Loop& l) { loop(l, facts); }, [&](const If& i) { branch(i, facts); },
                  [&](const Store& st) { store(st, facts, declaration_at(s)); },
                  [&](const StoreReduce& st) { store_reduce(st, facts); },
-                 [&](const Fold& f) { fold(f, facts); }, [&](const Let& l) { let(l, facts); }},
+                 [&](const Fold& f) { fold(f, facts); }, [&](const Let& l) { let(l, facts); },
+                 [&](const Barrier&) { barrier(); }},
       s.kind);
+}
+
+void Writer::barrier() { throw InternalError("emit_c: a barrier of a block's threads"); }
+
+void Writer::open_accumulators(const Loop& l) {
+  for (const Accumulator& a : l.accumulators)
+    if (!opened_.contains(a.name)) open_accumulator(a);
 }
 
 void Writer::open_accumulator(const Accumulator& a) {
@@ -82,7 +90,6 @@ std::string Writer::number_type(DType dtype) const {
   return dtype == DType::boolean ? "int64_t" : local_type(dtype, p_.native);
 }
 
-/// Returns the value of an accumulator that nothing was folded into.
 std::string Writer::start(ReduceOp op, DType dtype) const {
   const Number n = neutral(op, dtype);
   return p_.native && is_in_float(dtype) ? float_text(static_cast<float>(n.real())) : literal(n);

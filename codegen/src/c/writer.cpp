@@ -65,18 +65,17 @@ std::string size_definitions(Printer& printer, const Facts& facts) {
   return out;
 }
 
-Writer::Writer(const LoopProgram& p, Names& names, Printer& printer, Target target)
+Writer::Writer(const LoopProgram& p, Names& names, Printer& printer)
     : p_(p),
       names_(names),
       printer_(printer),
-      target_(target),
       accumulators_read_(accumulators_read(p.body)),
       names_read_(names_read(p.body)) {
   for (const TensorDecl& t : p.tensors) {
     if (t.role != TensorRole::temporary) continue;
     if (t.memory == TensorMemory::registers) continue;
     if (!t.shape.empty()) {
-      if (t.scope.empty() || !stack_size(t) || target == Target::cuda) heap_.push_back(&t);
+      if (!t.per || !stack_size(t)) heap_.push_back(&t);
     } else if (const Stmt* s = declaring_store(p.body, t.name)) {
       declares_[s] = {.is_constant = writes(p.body, t.name) == 1};
       declared_.insert(t.name);
@@ -130,7 +129,7 @@ std::string Writer::function_body() {
 std::string Writer::unread_scalars() const {
   std::string out;
   for (const TensorDecl& t : p_.tensors) {
-    if (!Printer::is_local(t) || declared_.contains(t.name) || !t.scope.empty()) continue;
+    if (!Printer::is_local(t) || declared_.contains(t.name) || t.per) continue;
     const std::string& name = names_.tensor(t.name);
     if (!printer_.uses().reads(name)) out += fmt::format("  (void){};\n", name);
   }
@@ -157,21 +156,21 @@ void Writer::line(const std::string& text) {
 
 void Writer::scalars() {
   for (const TensorDecl& t : p_.tensors)
-    if (Printer::is_local(t) && !declared_.contains(t.name) && t.scope.empty()) line(scalar(t));
+    if (Printer::is_local(t) && !declared_.contains(t.name) && !t.per) line(scalar(t));
 }
 
 void Writer::allocations(const Facts& facts) {
   std::string missing;
   for (const TensorDecl* t : heap_) {
-    std::string extents = t->scope.empty() ? "" : "mote_threads()";
+    std::string extents = !t->per ? "" : "mote_threads()";
     printer_.uses().call("mote_alloc");
-    if (!t->scope.empty()) printer_.uses().call("mote_threads");
+    if (t->per) printer_.uses().call("mote_threads");
     for (const Expr& e : t->shape)
       extents += (extents.empty() ? "" : ", ") + printer_.expr(e, facts).text;
     const std::string& name = heap_name(*t);
     line(fmt::format("{0} *{1} = mote_alloc(sizeof *{1}, {2}, (const int64_t[]){{{3}}});",
-                     local_type(t->dtype, p_.native), name,
-                     t->shape.size() + (t->scope.empty() ? 0 : 1), extents));
+                     local_type(t->dtype, p_.native), name, t->shape.size() + (!t->per ? 0 : 1),
+                     extents));
     missing += fmt::format("{}{} == NULL", missing.empty() ? "" : " || ", name);
   }
   if (heap_.empty()) return;

@@ -10,10 +10,6 @@
 #include <vector>
 
 #include "c/internal.h"
-#include "cuda/row_vectors.h"
-#include "cuda/rows.h"
-#include "cuda/tiles.h"
-#include "cuda/vector_access.h"
 
 namespace mote::emit {
 
@@ -23,20 +19,55 @@ std::optional<std::int64_t> stack_size(const TensorDecl& t);
 /// Returns the statements' outermost loops, also in branches.
 std::vector<const Loop*> loops_in(const Body& b);
 
+/// Writes C. An emitter of another language overrides what differs in it.
 class Writer {
  public:
-  Writer(const LoopProgram& p, Names& names, Printer& printer, Target target = Target::c);
+  Writer(const LoopProgram& p, Names& names, Printer& printer);
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  virtual ~Writer() = default;
   std::string function_body();
   /// Makes a function that every thread of a region runs: they share the loops of kind
   /// threads, each of which otherwise opens a region of its own.
   void join_region() { in_region_ = true; }
-  /// Returns the body of a CUDA kernel, which is given memory for temporaries of rank 1 or more.
-  /// `by_block`: iterations that are shared go to blocks of threads, otherwise to threads. `tiles`,
-  /// a form of the program's body: a block takes a tile of them.
-  std::string kernel_body(bool by_block, const cuda::TileForm* tiles = nullptr);
-  /// Returns the body of a kernel of the form's program.
-  std::string kernel_body(const cuda::VectorForm& vectors);
-  std::string kernel_body(const cuda::RowVectorForm& vectors);
+
+ protected:
+  /// Writes loops of kind threads, of which `first` is the outermost.
+  virtual void threads_loops(const Loop& first, const Facts& facts);
+  virtual void loop(const Loop& l, const Facts& facts);
+  virtual void barrier();
+  /// Writes what stands before a loop for the compiler.
+  virtual void loop_pragmas(const Loop& l);
+  /// Returns true if the temporary of an iteration is an array on the stack, not in memory that all
+  /// threads have together.
+  virtual bool is_on_stack(const TensorDecl& t) const { return stack_size(t).has_value(); }
+
+  void line(const std::string& text);
+  void body(const Body& b, const Facts& facts);
+  void statement(const Stmt& s, const Facts& facts);
+  /// Declares the temporaries of one iteration of a loop.
+  void open_scope(Symbol variable, const Facts& facts);
+  /// Returns the limit of a loop: short text, or the name of a constant declared before the loop.
+  std::string limit(const Expr& e, const std::string& hint, const Facts& facts);
+  void limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts& facts);
+  /// Declares the loop's accumulators, unless they stand before a branch around it.
+  void open_accumulators(const Loop& l);
+  void open_before_branch(const Body& b, std::size_t k);
+  /// Returns the value of an accumulator that nothing was folded into.
+  std::string start(ReduceOp op, DType dtype) const;
+
+  /// Returns the text of the program's statements, and the parts that stand before it.
+  std::string statements(const Facts& facts);
+  std::string unread_scalars() const;
+  void scalars();
+  std::string stride_definitions() const;
+  std::string wanted_outputs() const;
+
+  const LoopProgram& p_;
+  Names& names_;
+  Printer& printer_;
+  std::string out_;
+  int indent_ = 1;
 
  private:
   /// The manner in which a store declares its rank-0 temporary.
@@ -44,6 +75,7 @@ class Writer {
     bool is_constant;
   };
   const Declaration* declaration_at(const Stmt& s) const;
+  friend class RegisterWriter;
 
   /// A line that defines a constant: its position in out_, and that of its right side's uses.
   struct Definition {
@@ -52,29 +84,8 @@ class Writer {
     std::size_t uses_begin, uses_end;
   };
 
-  void line(const std::string& text);
   void define(const std::string& constant, std::size_t uses_begin, const std::string& text);
   void leave_out_unread();
-  void body(const Body& b, const Facts& facts);
-  void statement(const Stmt& s, const Facts& facts);
-  void loop(const Loop& l, const Facts& facts);
-  void parallel_loops(const Loop& first, const Facts& facts);
-  void grid_loops(const Loop& first, const Facts& facts);
-  void grid_loop(const Loop& loop, const Facts& facts);
-  void vector_loops(const Loop& loop, const Facts& facts);
-  bool block_iteration(const Body& b, const Facts& facts, bool settled = true);
-  void block_loop(const Loop& loop, const Facts& facts);
-  void shared_iterations(const Loop& loop, const cuda::Share& share, const Facts& facts);
-  void vector_iterations(const Loop& loop, const cuda::VectorLoop& vectors,
-                         const cuda::Share& share, const Facts& facts, const std::string& begin,
-                         const std::string& end);
-  void grid_digits(const std::vector<const Loop*>& chain, const Facts& facts);
-  std::vector<std::string> extents(const std::vector<cuda::TileAxis>& axes, const Facts& facts);
-  std::vector<std::string> digits(const std::vector<cuda::TileAxis>& axes,
-                                  const std::vector<std::string>& extents, const std::string& flat,
-                                  const Facts& facts) const;
-  friend class TileWriter;
-  friend class RegisterWriter;
   std::vector<const Loop*> loops_over_panels(const Loop& first) const;
   void loop_over_panels(const std::vector<const Loop*>& chain, const Facts& facts);
   void register_loops(const Loop& loop, const Facts& facts);
@@ -86,19 +97,12 @@ class Writer {
   std::string adjacent_test(const Loop& l) const;
   void pragma(const std::string& text);
   std::string lanes(const Loop& l);
-  void open_scope(Symbol variable, const Facts& facts);
   std::string scalar(const TensorDecl& t) const;
   const std::string& heap_name(const TensorDecl& t) const;
-  std::string stride_definitions() const;
   std::string number_type(DType dtype) const;
-  std::string start(ReduceOp op, DType dtype) const;
-  /// Returns the limit of a loop: short text, or the name of a constant declared before the loop.
-  std::string limit(const Expr& e, const std::string& hint, const Facts& facts);
-  void limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts& facts);
   std::string test_of_all_rows(const Loop& l) const;
   void rows_ahead(const Loop& unrolled, const std::set<Symbol>& changing, const Facts& facts);
   void open_accumulator(const Accumulator& a);
-  void open_before_branch(const Body& b, std::size_t k);
   void branch(const If& i, const Facts& facts);
   void store(const Store& s, const Facts& facts, const Declaration* declaration);
   std::string target(const TensorDecl& t, const std::vector<Expr>& index, const Facts& facts) const;
@@ -111,25 +115,10 @@ class Writer {
   Text reduced(ReduceOp op, const Text& a, const Text& b) const;
   static ReduceOp logical(ReduceOp op);
 
-  std::string statements(const Facts& facts);
-  void scalars();
   void allocations(const Facts& facts);
   std::string unused_arguments() const;
-  std::string unread_scalars() const;
-  std::string wanted_outputs() const;
 
-  const LoopProgram& p_;
-  Names& names_;
-  Printer& printer_;
-  Target target_;
   bool in_region_ = false;
-  std::string worker_ = "thread";          ///< takes a shared iteration: a thread or a block
-  bool rolled_ = false;                    ///< the compiler is told not to unroll innermost loops
-  const cuda::TileForm* tiles_ = nullptr;  ///< tiles by which blocks take shared iterations
-  const cuda::VectorForm* vectors_ = nullptr;         ///< iterations of threads by vector access
-  const cuda::RowVectorForm* row_vectors_ = nullptr;  ///< loops of blocks by vector access
-  std::string out_;
-  int indent_ = 1;
   std::vector<Definition> definitions_;  ///< of constants in out_, in order
   std::map<const Stmt*, Declaration> declares_;
   std::set<std::string> declared_;       ///< rank-0 temporaries that a store declares

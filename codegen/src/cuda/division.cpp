@@ -41,6 +41,19 @@ std::set<std::string> others_touched(const Stages& all, std::size_t stage) {
   return touched;
 }
 
+/// Adds a scalar for each name that the other stages use, so that none is given anew, and returns
+/// these names.
+std::set<std::string> reserve_names(LoopProgram& alone, const LoopProgram& whole) {
+  const std::set<std::string> own = names_used(alone);
+  std::set<std::string> reserved;
+  for (const std::string& name : names_used(whole)) {
+    if (own.contains(name)) continue;
+    reserved.insert(name);
+    alone.tensors.push_back({name, TensorRole::temporary, DType::f32, {}, {}});
+  }
+  return reserved;
+}
+
 /// Returns the number of terms that one of the shared iterations goes over.
 Expr terms_of_iterations(const Body& stage) {
   Expr terms = 0;
@@ -64,6 +77,7 @@ std::optional<Division> divided(const Stages& all, std::size_t stage) {
   alone.is_part = true;
   alone.body = all.stages[stage].body;
   unmark(alone.body);
+  const std::set<std::string> reserved = reserve_names(alone, all.program);
   std::optional<SplitReduction> made;
   if (all.stages[stage].in_order) {
     made = scattered(alone, others_touched(all, stage));
@@ -76,6 +90,8 @@ std::optional<Division> divided(const Stages& all, std::size_t stage) {
     if (!made && steps) made = SplitReduction{*steps, terms_of_iterations(all.stages[stage].body)};
   }
   if (!made) return std::nullopt;
+  std::erase_if(made->program.tensors,
+                [&](const TensorDecl& t) { return reserved.contains(t.name); });
   Division out{cut(made->program), made->terms};
   verify(out.parts.program);
   return out;

@@ -13,12 +13,13 @@
 #include "c/writer.h"
 #include "distribute.h"
 #include "kernel_text.h"
+#include "mote/base/error.h"
 #include "mote/codegen/generated_by.h"
 #include "mote_cuda_h.h"
 #include "passes/leave_out.h"
 #include "schedule/keep.h"
 #include "stages.h"
-#include "tile_text.h"
+#include "tile_helpers.h"
 #include "vector_access.h"
 
 namespace mote {
@@ -34,7 +35,19 @@ constexpr const char* kGenNote =
 constexpr const char* kTf32Note =
     "Variant tf32:\n * as gen, but tiles multiply f32 rounded to 11 bits.\n";
 
-std::string comment(const LoopProgram& p, std::size_t stages, bool tf32) {
+const char* note(CudaVariant variant) {
+  switch (variant) {
+    case CudaVariant::reference:
+      return kReferenceNote;
+    case CudaVariant::gen:
+      return kGenNote;
+    case CudaVariant::tf32:
+      return kTf32Note;
+  }
+  throw InternalError("emit_cuda: unknown variant");
+}
+
+std::string comment(const LoopProgram& p, std::size_t stages, CudaVariant variant) {
   const emit::Names names(p);
   const emit::Printer printer(p, names);
   const std::string launch =
@@ -44,21 +57,18 @@ std::string comment(const LoopProgram& p, std::size_t stages, bool tf32) {
       emit::comment_lines(fmt::format("{}, with any count of blocks of {} threads. Strides (s…) "
                                       "count elements.",
                                       launch, kCudaThreads)) +
-      " * " + kGeneratedByMote + ". " +
-      (tf32       ? kTf32Note
-       : p.native ? kGenNote
-                  : kReferenceNote);
+      " * " + kGeneratedByMote + ". " + note(variant);
   return "/*" + emit::comment_text(body).substr(2) + " */\n";
 }
 
 /// The options for the kernels of one stage, and their position.
 struct Making {
-  bool tf32;
+  CudaVariant variant;
   /// True in a program that was distributed: rows are long wherever it is launched, also rows of
   /// temporaries alone, which need no strides.
   bool distributed = false;
   int stage = 0;
-  int part = 0;
+  std::optional<int> part = std::nullopt;
 };
 
 /// Returns true if one of the tensors may repeat, so that it has gaps.
@@ -70,31 +80,26 @@ bool repeats_any(const LoopProgram& p, const VectorForm& vectors) {
   });
 }
 
-/// Makes a kernel of a block for each row, if threads would otherwise compute each element's index.
-std::optional<CudaKernel> map_kernel(const LoopProgram& p, const Stage& stage,
-                                     const std::string& function) {
-  const auto rows = along_rows(p, stage);
-  auto made = rows ? row_vector_kernel(p, *rows, function) : std::nullopt;
-  if (made) made->is_map = true;
-  return made;
-}
-
 std::vector<CudaKernel> kernels_of(const LoopProgram& p, const Stage& stage, const std::string& own,
                                    const Making& making) {
   std::vector<CudaKernel> all;
-  const bool has_long_rows = making.distributed || making.part > 0;
+  const auto add = [&](std::vector<CudaKernel> made) {
+    std::ranges::move(made, std::back_inserter(all));
+  };
+  const bool has_long_rows = making.distributed || making.part;
   const bool demands = stage.rows && !stage.rows->empty();
-  if (p.native && making.part == 0) all = tile_kernels(p, stage, own, making.tf32);
-  if (p.native && stage.rows && (demands || making.part == 0))
-    if (auto vectors = row_vector_kernel(p, stage, own + "_row_vectors"))
-      all.push_back(*std::move(vectors));
-  if (stage.rows && (has_long_rows || demands))
-    all.push_back(kernel(p, stage, own + "_rows", true));
-  const auto vectors = p.native ? vector_form(p, stage.body) : std::nullopt;
+  if (p.native && !making.part) add(tile_kernels(p, stage, own, making.variant));
+  if (stage.rows)
+    add(row_kernels(p, stage, own,
+                    {.by_vectors = p.native && (demands || !making.part),
+                     .by_elements = has_long_rows || demands}));
+  const auto vectors = p.native ? vectorise_elements(p, stage.body) : std::nullopt;
   if (vectors) all.push_back(vector_kernel(*vectors, own + "_vectors"));
+  // Blocks take rows where threads would compute each element's index.
   if (p.native && !stage.rows && (!vectors || repeats_any(p, *vectors)))
-    if (auto rows = map_kernel(p, stage, own + "_row_vectors")) all.push_back(*std::move(rows));
-  if (!has_long_rows || !stage.rows || demands) all.push_back(kernel(p, stage, own, false));
+    if (const auto rows = along_rows(p, stage))
+      add(row_kernels(p, *rows, own, {.by_vectors = true, .by_elements = false, .is_map = true}));
+  if (!has_long_rows || !stage.rows || demands) all.push_back(kernel(p, stage, own));
   for (CudaKernel& made : all) {
     made.stage = making.stage;
     made.part = making.part;
@@ -104,7 +109,7 @@ std::vector<CudaKernel> kernels_of(const LoopProgram& p, const Stage& stage, con
 
 /// Adds the stage in parts after its kernels, if those have no tiles.
 void add_parts(CudaProgram& out, std::vector<CudaKernel>& whole, Stages& all, std::size_t stage,
-               const std::string& own, bool tf32) {
+               const std::string& own, CudaVariant variant) {
   if (!all.program.native || std::ranges::any_of(whole, &CudaKernel::has_tiles)) return;
   const auto division = divided(all, stage);
   if (!division) return;
@@ -112,7 +117,7 @@ void add_parts(CudaProgram& out, std::vector<CudaKernel>& whole, Stages& all, st
   const auto& parts = division->parts.stages;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const int number = static_cast<int>(k) + 1;
-    const Making making{tf32, false, static_cast<int>(stage) + 1, number};
+    const Making making{variant, false, static_cast<int>(stage) + 1, number};
     auto made = kernels_of(division->parts.program, parts[k], fmt::format("{}_part{}", own, number),
                            making);
     if (k == 0)
@@ -144,22 +149,23 @@ std::vector<CudaTemporary> temporaries_of(const LoopProgram& p) {
     if (t.role != TensorRole::temporary || t.shape.empty()) continue;
     const bool in_float = p.native && emit::is_in_float(t.dtype);
     const std::size_t bytes = t.dtype == DType::boolean ? 1 : in_float ? 4 : 8;
-    all.push_back({t.name, bytes, t.shape, !t.scope.empty()});
+    all.push_back({t.name, bytes, t.shape, t.per.has_value()});
   }
   return all;
 }
 
-CudaProgram kernels_of(const LoopProgram& p, const std::string& function, bool tf32,
+CudaProgram kernels_of(const LoopProgram& p, const std::string& function, CudaVariant variant,
                        bool distributed) {
-  const Stages cut = cuda::cut(p);
+  Stages cut = cuda::cut(p);
   Stages with_parts = cut;
+  cut.program.is_part = p.is_part || cut.stages.size() > 1;
   CudaProgram out;
-  out.comment = comment(cut.program, cut.stages.size(), tf32);
+  out.comment = comment(cut.program, cut.stages.size(), variant);
   for (std::size_t k = 0; k < cut.stages.size(); ++k) {
     const std::string own = function + (cut.stages.size() > 1 ? fmt::format("_{}", k + 1) : "");
-    auto made =
-        kernels_of(cut.program, cut.stages[k], own, {tf32, distributed, static_cast<int>(k) + 1});
-    if (!distributed) add_parts(out, made, with_parts, k, own, tf32);
+    auto made = kernels_of(cut.program, cut.stages[k], own,
+                           {variant, distributed, static_cast<int>(k) + 1});
+    if (!distributed) add_parts(out, made, with_parts, k, own, variant);
     std::ranges::move(made, std::back_inserter(out.kernels));
   }
   out.temporaries = temporaries_of(with_parts.program);
@@ -168,10 +174,10 @@ CudaProgram kernels_of(const LoopProgram& p, const std::string& function, bool t
 
 /// Returns the distributed program if it has tiles; without them it has no advantage.
 std::optional<CudaProgram> distributed_kernels(const LoopProgram& p, const std::string& function,
-                                               bool tf32) {
+                                               CudaVariant variant) {
   const auto parts = p.native ? distributed(p, Steps::nests) : std::nullopt;
   if (!parts) return std::nullopt;
-  CudaProgram out = kernels_of(*parts, function + "_parts", tf32, true);
+  CudaProgram out = kernels_of(*parts, function + "_parts", variant, true);
   if (std::ranges::none_of(out.kernels, &CudaKernel::has_tiles)) return std::nullopt;
   out.comment = emit::wrap(fmt::format("/* The same as {} stages, launched one after the other, "
                                        "with memory for what all iterations "
@@ -181,38 +187,25 @@ std::optional<CudaProgram> distributed_kernels(const LoopProgram& p, const std::
   return out;
 }
 
-CudaProgram program_of(const LoopProgram& p, const EmitOptions& options, bool tf32) {
-  const LoopProgram whole = leave_out(p, options.optional_outputs);
-  const std::string function = emit::function_name(p, options);
-  CudaProgram out = kernels_of(whole, function, tf32, false);
-  if (auto parts = distributed_kernels(whole, function, tf32))
-    out.distributed.push_back(*std::move(parts));
-  return out;
+/// Returns the loops as the variant computes them.
+LoopProgram loops_of(LoopProgram p, CudaVariant variant, const EmitOptions& options) {
+  if (variant != CudaVariant::reference) {
+    p.native = true;
+    keep_in_outputs(p);
+  }
+  return leave_out(std::move(p), options.optional_outputs);
 }
 
 }  // namespace
 }  // namespace cuda
 
-CudaProgram cuda_program(const LoopProgram& p, const EmitOptions& options) {
-  return cuda::program_of(p, options, false);
-}
-
-namespace {
-
-LoopProgram in_own_dtypes(LoopProgram p) {
-  p.native = true;
-  keep_in_outputs(p);
-  return p;
-}
-
-}  // namespace
-
-CudaProgram cuda_gen_program(const LoopProgram& p, const EmitOptions& options) {
-  return cuda::program_of(in_own_dtypes(p), options, false);
-}
-
-CudaProgram cuda_tf32_program(const LoopProgram& p, const EmitOptions& options) {
-  return cuda::program_of(in_own_dtypes(p), options, true);
+CudaProgram cuda_program(const LoopProgram& p, CudaVariant variant, const EmitOptions& options) {
+  const LoopProgram loops = cuda::loops_of(p, variant, options);
+  const std::string function = emit::function_name(loops, options);
+  CudaProgram out = cuda::kernels_of(loops, function, variant, false);
+  if (auto parts = cuda::distributed_kernels(loops, function, variant))
+    out.distributed.push_back(*std::move(parts));
+  return out;
 }
 
 std::vector<const CudaKernel*> all_kernels(const CudaProgram& program) {
@@ -227,6 +220,13 @@ std::string to_string(const CudaProgram& program) {
   std::string out = program.comment;
   for (const CudaKernel& k : program.kernels) out += "\n" + k.text;
   for (const CudaProgram& parts : program.distributed) out += "\n" + to_string(parts);
+  return out;
+}
+
+std::string loops_text(const CudaProgram& program) {
+  std::string out;
+  for (const CudaKernel* k : all_kernels(program))
+    out += fmt::format("{}{}: {}", out.empty() ? "" : "\n", k->function, to_string(*k->loops));
   return out;
 }
 

@@ -5,12 +5,18 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+#include <set>
 #include <utility>
 
-#include "c/writer.h"
 #include "ir/dependence.h"
+#include "kernel_writer.h"
+#include "mote/codegen/walk.h"
 #include "pipelined_tiles.h"
 #include "row_vectors.h"
+#include "rows.h"
+#include "share_rows.h"
+#include "tile_writer.h"
 
 namespace mote::cuda {
 namespace {
@@ -49,7 +55,7 @@ std::vector<Parameter> parameters(const LoopProgram& p, const emit::Names& names
     if (t.role != TensorRole::temporary || t.shape.empty()) continue;
     all.push_back({{Kind::temporary, t.name},
                    emit::local_type(t.dtype, p.native) + " *",
-                   t.scope.empty() ? names.tensor(t.name) : names.slab(t.name)});
+                   !t.per ? names.tensor(t.name) : names.slab(t.name)});
   }
   return all;
 }
@@ -90,12 +96,25 @@ std::string workers_comment(const Stage& stage, const emit::Names& names, bool b
          "\n";
 }
 
+/// Returns the loops without the temporaries that only other kernels access.
+LoopProgram with_own_tensors(LoopProgram part) {
+  std::set<std::string> touched;
+  for_each_access(part.body, [&](const std::string& tensor, const auto& /*index*/, bool /*write*/) {
+    touched.insert(tensor);
+  });
+  std::erase_if(part.tensors, [&](const TensorDecl& t) {
+    return t.role == TensorRole::temporary && !touched.contains(t.name);
+  });
+  return part;
+}
+
 /// Fills in the arguments, helpers and text, from the body that the printer has printed.
 void finish(CudaKernel& k, const LoopProgram& part, const emit::Printer& printer,
             const std::string& comment, const std::string& body) {
   std::vector<Parameter> taken;
   for (const Parameter& parameter : parameters(part, printer.names()))
     if (printer.uses().reads(parameter.name)) taken.push_back(parameter);
+  k.loops = std::make_shared<const LoopProgram>(with_own_tensors(part));
   printer.uses().add_functions_to(k.helpers);
   for (const Parameter& parameter : taken) k.arguments.push_back(parameter.argument);
   k.text = comment + head(k.function, taken) + body + "}\n";
@@ -118,19 +137,18 @@ std::string tiles_comment(const TileForm& form, const emit::Names& names) {
 }
 
 CudaKernel tile_kernel(const LoopProgram& part, const TileForm& form, const std::string& function) {
-  CudaKernel k;
-  k.function = function;
-  k.by_block = true;
-  k.rounds_to_tf32 = form.fragments == DType::f32;
-  k.rows = extent(form.rows);
-  k.columns = extent(form.columns);
-  k.tile = form.side();
-  k.iterations = extent(form.batch) * ceil_div(k.rows, k.tile) * ceil_div(k.columns, k.tile);
-  if (form.is_pipelined) k.vector_operands = vector_operands(form);
+  const CudaPerTile tiles{
+      .rows = extent(form.rows),
+      .columns = extent(form.columns),
+      .side = form.side(),
+      .operands = form.is_pipelined ? vector_operands(form) : std::vector<VectorOperand>{},
+      .rounds_to_tf32 = form.fragments == DType::f32};
+  CudaKernel k{
+      function, tiles,
+      extent(form.batch) * ceil_div(tiles.rows, tiles.side) * ceil_div(tiles.columns, tiles.side)};
   emit::Names names(part);
   emit::Printer printer(part, names, emit::Target::cuda);
-  const std::string body =
-      emit::Writer(part, names, printer, emit::Target::cuda).kernel_body(true, &form);
+  const std::string body = emit::TileWriter(part, form, names, printer).kernel_body();
   finish(k, part, printer, tiles_comment(form, names), body);
   return k;
 }
@@ -138,11 +156,11 @@ CudaKernel tile_kernel(const LoopProgram& part, const TileForm& form, const std:
 }  // namespace
 
 std::vector<CudaKernel> tile_kernels(const LoopProgram& all, const Stage& stage,
-                                     const std::string& function, bool tf32) {
+                                     const std::string& function, CudaVariant variant) {
   LoopProgram part = all;
   part.body = stage.body;
   std::vector<CudaKernel> made;
-  const auto form = tile_form(part, part.body, tf32);
+  const auto form = tile_form(part, part.body, variant == CudaVariant::tf32);
   if (!form) return made;
   if (const auto pipelined = pipelined_form(part, *form))
     made.push_back(tile_kernel(part, *pipelined, function + "_pipelined_tiles"));
@@ -150,59 +168,56 @@ std::vector<CudaKernel> tile_kernels(const LoopProgram& all, const Stage& stage,
   return made;
 }
 
-CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string& function,
-                  bool by_block) {
+CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string& function) {
   LoopProgram part = all;
   part.body = stage.body;
-  if (by_block) part.strides = *stage.rows;
   emit::Names names(part);
   emit::Printer printer(part, names, emit::Target::cuda);
-  emit::Writer writer(part, names, printer, emit::Target::cuda);
-  std::string body = writer.kernel_body(by_block);
-  if (stage.in_order) body = "  if (mote_thread() != 0) return;\n" + body;
-  CudaKernel k{function, {}, stage.iterations, stage.in_order, by_block};
-  if (by_block) k.strides = *stage.rows;
-  if (by_block) k.row = longest_row(stage.body);
-  finish(k, part, printer, workers_comment(stage, names, by_block, k.strides), body);
+  const std::string body = emit::KernelWriter(part, names, printer).kernel_body();
+  CudaKernel k{function, CudaPerThread(), stage.iterations};
+  if (stage.in_order) k.worker = CudaInOrder();
+  finish(k, part, printer, workers_comment(stage, names, false, {}),
+         stage.in_order ? "  if (mote_thread() != 0) return;\n" + body : body);
   return k;
 }
 
-std::optional<CudaKernel> row_vector_kernel(const LoopProgram& all, const Stage& stage,
-                                            const std::string& function) {
+std::vector<CudaKernel> row_kernels(const LoopProgram& all, const Stage& stage,
+                                    const std::string& function, const RowKernels& wanted) {
   LoopProgram part = all;
   part.body = stage.body;
-  part.strides = *stage.rows;
-  const auto form = row_vector_form(part);
-  if (!form) return std::nullopt;
-  emit::Names names(form->program);
-  for (const auto& [variable, vectors] : form->loops) names.add_symbol(vectors.at);
-  emit::Printer printer(form->program, names, emit::Target::cuda);
-  CudaKernel k{function, {}, stage.iterations, false, true};
-  k.strides = *stage.rows;
-  k.row = longest_row(stage.body);
-  k.vector_rows = form->rows;
-  const std::string body =
-      emit::Writer(form->program, names, printer, emit::Target::cuda).kernel_body(*form);
-  finish(k, part, printer, workers_comment(stage, names, true, k.strides, true), body);
-  return k;
+  part = share_rows(part, *stage.rows);
+  const auto vectors = wanted.by_vectors ? vectorise_rows(part) : std::nullopt;
+  std::vector<CudaKernel> made;
+  const auto make = [&](const LoopProgram& p, const std::string& suffix,
+                        std::vector<VectorRow> rows) {
+    const bool by_vectors = !rows.empty();
+    CudaKernel k{function + suffix,
+                 CudaPerBlock{longest_row(stage.body), wanted.is_map, std::move(rows)},
+                 stage.iterations, *stage.rows};
+    emit::Names names(p);
+    emit::Printer printer(p, names, emit::Target::cuda);
+    const std::string body = emit::KernelWriter(p, names, printer).kernel_body();
+    finish(k, p, printer, workers_comment(stage, names, true, k.strides, by_vectors), body);
+    made.push_back(std::move(k));
+  };
+  if (vectors) make(vectors->program, "_row_vectors", vectors->rows);
+  if (wanted.by_elements) make(part, "_rows", {});
+  return made;
 }
 
 CudaKernel vector_kernel(const VectorForm& form, const std::string& function) {
   const LoopProgram& part = form.program;
   emit::Names names(part);
   emit::Printer printer(part, names, emit::Target::cuda);
-  CudaKernel k;
-  k.function = function;
-  k.vector_tensors = form.vector_tensors();
-  k.extents = form.extents;
-  k.iterations = ceil_div(std::get<Loop>(part.body.back().kind).end, form.elements);
+  CudaKernel k{function, CudaPerVector{form.vector_tensors(), form.extents},
+               ceil_div(form.iterations(), form.elements)};
   std::string tensors;
-  for (const std::string& tensor : k.vector_tensors)
+  for (const std::string& tensor : form.vector_tensors())
     tensors += (tensors.empty() ? "" : ", ") + names.tensor(tensor);
   const std::string comment =
       emit::wrap(fmt::format("/* A thread for {} elements side by side, where {} have no gaps. */",
                              form.elements, tensors));
-  const std::string body = emit::Writer(part, names, printer, emit::Target::cuda).kernel_body(form);
+  const std::string body = emit::KernelWriter(part, names, printer).kernel_body();
   finish(k, part, printer, comment + "\n", body);
   return k;
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "tile_text.h"
+#include "tile_helpers.h"
 
 namespace mote::emit {
 

@@ -6,20 +6,20 @@
 
 namespace mote::emit {
 void TileWriter::run_pipelined() {
-  shared_ = w_.names_.fresh("shared");
+  shared_ = names_.fresh("shared");
   given_ = shared_ + ".given";
   const char* type = is_narrow_ ? "mote_pipelined_tile<uint16_t>" : "mote_pipelined_tile<float>";
-  w_.printer_.uses().call(type);
+  printer_.uses().call(type);
   line("__shared__ __align__(16) {} {};", type, shared_);
   row_ = group(form_.rows, "row", side_);
   column_ = group(form_.columns, "column", side_);
   depth_ = group(form_.reduced, "depth", pipelined_slice());
   down_ = down();
-  lane_ = w_.names_.fresh("lane");
+  lane_ = names_.fresh("lane");
   open_tile();
   pipelined_slices();
   rest();
-  --w_.indent_;
+  --indent_;
   line("}}");
 }
 
@@ -30,18 +30,18 @@ void TileWriter::pipelined_operand(const TileOperand& o, const std::string& name
   std::vector<Expr> index = found.load->index;
   for (const int axis : {found.across, found.along}) index[static_cast<std::size_t>(axis)] = 0;
   const auto stride = [&](int axis) {
-    return w_.printer_.named_stride(found.load->tensor, static_cast<std::size_t>(axis));
+    return printer_.named_stride(found.load->tensor, static_cast<std::size_t>(axis));
   };
   line("const mote_pipelined_operand<{}> {} = {{&{} + {} * {}, {}, {}, {} - {}}};",
        is_narrow_ ? "uint16_t" : "float", name,
-       w_.printer_.element(*find_tensor(w_.p_, found.load->tensor), index, all_), o.across.begin,
+       printer_.element(*find_tensor(p_, found.load->tensor), index, all_), o.across.begin,
        stride(found.across), stride(found.across), stride(found.along), o.across.count,
        o.across.begin);
 }
 
 void TileWriter::pipelined_slices() {
-  const std::string left = w_.names_.fresh("left"), right = w_.names_.fresh("right");
-  const std::string slice = w_.names_.fresh("slice");
+  const std::string left = names_.fresh("left"), right = names_.fresh("right");
+  const std::string slice = names_.fresh("slice");
   pipelined_operand(left_, left);
   pipelined_operand(right_, right);
   const auto stage = [&](const std::string& to, const std::string& from) {

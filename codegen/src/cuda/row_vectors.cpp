@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: the loops of a stage whose iterations go to blocks; out: the loops over a row that can use
-// vector accesses, with their bodies on elements of vectors; and the text of such a loop. The few
-// elements that do not fill a vector access are taken one by one.
+// In: loops that the threads of blocks share; out: those over a row in steps of 16 bytes. For
+// `block_threads for n in 0..N { y[n] = x[n] }`:
+//
+//   block_threads for n_start in 0..N step 4 { simd for n in n_start..min(N, n_start + 4) {
+//     y[n] = x[n] } }
 #include "row_vectors.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
-#include "c/writer.h"
+#include "c/internal.h"
+#include "ir/dependence.h"
 #include "mote/base/dtype.h"
 #include "mote/codegen/walk.h"
+#include "rewriting.h"
 #include "vector_access.h"
 
 namespace mote::cuda {
@@ -26,78 +29,22 @@ bool mentions(const std::vector<Expr>& index, Symbol v) {
   return std::ranges::any_of(index, [v](const Expr& e) { return e.mentions(v); });
 }
 
-class LoopVectoriser {
+/// Finds the vectors of one loop.
+class VectorCollector {
  public:
-  /// `declared` holds the vectors of the loops before, each of which has a scope of its own.
-  LoopVectoriser(LoopProgram& p, std::map<std::string, TensorDecl>& declared, const Loop& loop)
-      : p_(p), declared_(declared), loop_(loop) {}
+  VectorCollector(const LoopProgram& p, const Loop& loop) : p_(p), loop_(loop) {}
 
-  std::optional<VectorLoop> run(std::vector<VectorRow>& rows) {
-    if (!begins_at_vector() || loop_.step != Expr(1) || loop_.end.has_load()) return {};
-    if (!has_plain_iterations(loop_.body) || !find_vectors() || vectors_.empty()) return {};
-    int widest = 1;
-    for (const RowVector& vector : vectors_)
-      widest = std::max(widest, bytes_of(*find_tensor(p_, vector.tensor)));
-    VectorLoop out{.vectors = vectors_,
-                   .elements = kVectorBytes / widest,
-                   .at = Symbol(SymbolKind::loop, fresh_name(p_, "at")),
-                   .body = loop_.body};
-    declare(out);
-    rewrite_body(out);
-    for (const RowVector& vector : vectors_) demand(rows, vector, out.elements);
-    return out;
+  std::optional<std::vector<RowVector>> run() {
+    if (loop_.step != Expr(1) || loop_.end.has_load() || !find_vectors()) return std::nullopt;
+    return std::move(vectors_);
   }
 
  private:
-  /// Returns true if the loop begins at a vector access, for every element size.
-  bool begins_at_vector() const {
-    return std::ranges::all_of(loop_.begin.terms(), [](const Term& t) {
-      return t.coefficient % kVectorBytes == 0 && std::ranges::none_of(t.atoms, [](const Atom& a) {
-               return a.kind == Atom::Kind::load;
-             });
-    });
-  }
-
   /// Returns true if the loop ends at the extent, or before.
   bool is_within(const Expr& extent) const {
     const Atom* end = loop_.end.as_atom();
     return loop_.end == extent || (end != nullptr && end->kind == Atom::Kind::min &&
                                    std::ranges::find(end->args, extent) != end->args.end());
-  }
-
-  /// Returns true if no read stands under a condition that changes within the loop: a vector access
-  /// reads all its elements at once.
-  bool has_plain_iterations(const Body& iterations) const {
-    bool plain = true;
-    for (const Stmt& s : iterations) {
-      if (const auto* branch = std::get_if<If>(&s.kind)) {
-        plain = plain && &iterations == &loop_.body && is_still(branch->conditions) &&
-                has_plain_iterations(branch->body);
-        continue;
-      }
-      plain = plain && !std::holds_alternative<Loop>(s.kind) &&
-              !std::holds_alternative<StoreReduce>(s.kind);
-      for_each_value(s, [&](const Value& v) {
-        if (const auto* guard = std::get_if<value::Guard>(&v->kind))
-          plain = plain && !reads_along(guard->then);
-      });
-    }
-    return plain;
-  }
-
-  bool is_still(const Conditions& conditions) const {
-    return std::ranges::none_of(conditions, [&](const Condition& c) {
-      return c.e.has_load() || c.e.mentions(loop_.variable);
-    });
-  }
-
-  bool reads_along(const Value& value) const {
-    bool found = false;
-    for_each_value(value, [&](const Value& v) {
-      const auto* load = std::get_if<value::Load>(&v->kind);
-      found = found || (load != nullptr && mentions(load->index, loop_.variable));
-    });
-    return found;
   }
 
   /// Returns the axis along which the access follows the loop, at the loop's own index.
@@ -113,7 +60,7 @@ class LoopVectoriser {
 
   bool is_adjacent(const TensorDecl& t, int axis) const {
     if (t.role == TensorRole::temporary)
-      return t.scope.empty() && axis + 1 == static_cast<int>(t.shape.size());
+      return !t.per && axis + 1 == static_cast<int>(t.shape.size());
     return std::ranges::find(p_.strides, KnownStride{t.name, axis, 1}) != p_.strides.end();
   }
 
@@ -137,7 +84,7 @@ class LoopVectoriser {
     // A stored tensor is accessed nowhere else in the loop.
     return std::ranges::none_of(vectors_, [&](const RowVector& one) {
       const auto meets = [&](const RowVector& other) {
-        return other.tensor == one.tensor && other.vector != one.vector;
+        return other.tensor == one.tensor && other.index != one.index;
       };
       return one.is_stored && (others.contains(one.tensor) || std::ranges::any_of(vectors_, meets));
     });
@@ -146,11 +93,9 @@ class LoopVectoriser {
   /// Returns false if a vector is accessed under several conditions.
   bool add(const Access& a, const Conditions& conditions) {
     auto vector = std::ranges::find_if(
-        vectors_, [&](const RowVector& p) { return p.tensor == a.tensor && p.index == a.index; });
+        vectors_, [&](const RowVector& v) { return v.tensor == a.tensor && v.index == a.index; });
     if (vector == vectors_.end()) {
-      const auto before = std::ranges::count(vectors_, a.tensor, &RowVector::tensor);
-      const std::string number = before > 0 ? std::to_string(before + 1) : "";
-      vectors_.push_back({a.tensor, a.tensor + "_vector" + number, a.index, conditions});
+      vectors_.push_back({a.tensor, a.index, conditions});
       vector = vectors_.end() - 1;
     }
     (a.write ? vector->is_stored : vector->is_read) = true;
@@ -160,147 +105,112 @@ class LoopVectoriser {
     return always && !vector->is_stored;  // read in any case
   }
 
-  /// Declares a tensor for each vector, or takes the one of an earlier loop if it is the same.
-  void declare(VectorLoop& out) {
-    for (RowVector& vector : out.vectors) {
-      TensorDecl t = *find_tensor(p_, vector.tensor);
-      t.shape = {out.elements};
-      t.axis_names.clear();
-      while (true) {
-        t.name = vector.vector;
-        const auto known = declared_.find(t.name);
-        const bool same = known != declared_.end() && known->second.shape == t.shape;
-        if (same || find_tensor(p_, t.name) == nullptr) break;
-        vector.vector += "_";
-      }
-      if (!declared_.emplace(t.name, t).second) continue;
-      if (t.role != TensorRole::temporary) p_.strides.push_back({t.name, 0, 1});
-      p_.tensors.push_back(std::move(t));
-    }
-    vectors_ = out.vectors;
-  }
-
-  void rewrite_body(VectorLoop& out) const {
-    const std::vector<Expr> at = {Expr(out.at)};
-    const auto vector_of = [&](const std::string& tensor, const std::vector<Expr>& index) {
-      return std::ranges::find_if(vectors_, [&](const RowVector& vector) {
-        return vector.tensor == tensor && vector.index == index;
-      });
-    };
-    rewrite_values(out.body, [&](const Value& v) {
-      const auto* load = std::get_if<value::Load>(&v->kind);
-      if (load == nullptr) return v;
-      const auto vector = vector_of(load->tensor, load->index);
-      return vector == vectors_.end() ? v : load_value(vector->vector, at, v->dtype);
-    });
-    const auto move_stores = [&](const auto& self, Body& body) -> void {
-      for (Stmt& s : body) {
-        if (auto* branch = std::get_if<If>(&s.kind)) self(self, branch->body);
-        auto* store = std::get_if<Store>(&s.kind);
-        if (store == nullptr) continue;
-        if (const auto vector = vector_of(store->tensor, store->index); vector != vectors_.end()) {
-          store->tensor = vector->vector;
-          store->index = at;
-        }
-      }
-    };
-    move_stores(move_stores, out.body);
-    // The other uses of the variable follow the element within the vector.
-    rewrite_exprs(out.body, [&](const Expr& e) {
-      return e.substitute({{loop_.variable, Expr(loop_.variable) + Expr(out.at)}});
-    });
-  }
-
-  void demand(std::vector<VectorRow>& rows, const RowVector& vector, int elements) const {
-    const TensorDecl& t = *find_tensor(p_, vector.tensor);
-    const int axis = *own_axis(t, vector.index);
-    for (VectorRow& row : rows)
-      if (row.tensor == vector.tensor) {
-        row.elements = std::max(row.elements, elements);
-        return;
-      }
-    rows.push_back({vector.tensor, axis, elements, t.role == TensorRole::temporary});
-  }
-
-  LoopProgram& p_;
-  std::map<std::string, TensorDecl>& declared_;
+  const LoopProgram& p_;
   const Loop& loop_;
   std::vector<RowVector> vectors_;
 };
 
+bool is_still(const Conditions& conditions, Symbol along) {
+  return std::ranges::none_of(
+      conditions, [&](const Condition& c) { return c.e.has_load() || c.e.mentions(along); });
+}
+
+bool reads_along(const Value& value, Symbol along) {
+  bool found = false;
+  for_each_value(value, [&](const Value& v) {
+    const auto* load = std::get_if<value::Load>(&v->kind);
+    found = found || (load != nullptr && mentions(load->index, along));
+  });
+  return found;
+}
+
+/// Returns true if no read stands under a condition that changes within the loop: a vector access
+/// reads all its elements at once.
+bool has_plain_iterations(const Loop& loop, const Body& iterations) {
+  bool plain = true;
+  for (const Stmt& s : iterations) {
+    if (const auto* branch = std::get_if<If>(&s.kind)) {
+      plain = plain && &iterations == &loop.body && is_still(branch->conditions, loop.variable) &&
+              has_plain_iterations(loop, branch->body);
+      continue;
+    }
+    plain = plain && !std::holds_alternative<Loop>(s.kind) &&
+            !std::holds_alternative<StoreReduce>(s.kind);
+    for_each_value(s, [&](const Value& v) {
+      if (const auto* guard = std::get_if<value::Guard>(&v->kind))
+        plain = plain && !reads_along(guard->then, loop.variable);
+    });
+  }
+  return plain;
+}
+
+/// Returns true if the loop begins at a vector access, for every element size.
+bool begins_at_vector(const Loop& loop) {
+  return std::ranges::all_of(loop.begin.terms(), [](const Term& t) {
+    return t.coefficient % kVectorBytes == 0 &&
+           std::ranges::none_of(t.atoms, [](const Atom& a) { return a.kind == Atom::Kind::load; });
+  });
+}
+
+int axis_along(const std::vector<Expr>& index, Symbol v) {
+  const auto along = std::ranges::find(index, Expr(v));
+  return static_cast<int>(along - index.begin());
+}
+
+/// Puts the loop, whose vectors these are, in steps of as many iterations as 16 bytes hold of the
+/// widest elements.
+void take_by_vectors(Loop& loop, const std::vector<RowVector>& vectors, RowVectors& out,
+                     Rewriting& make) {
+  int widest = 1;
+  for (const RowVector& vector : vectors)
+    widest = std::max(widest, bytes_of(*find_tensor(out.program, vector.tensor)));
+  const int elements = kVectorBytes / widest;
+  for (const RowVector& vector : vectors) {
+    const TensorDecl& t = *find_tensor(out.program, vector.tensor);
+    const auto known = std::ranges::find(out.rows, vector.tensor, &VectorRow::tensor);
+    if (known != out.rows.end())
+      known->elements = std::max(known->elements, elements);
+    else
+      out.rows.push_back({vector.tensor, axis_along(vector.index, loop.variable), elements,
+                          t.role == TensorRole::temporary});
+  }
+  const Symbol start = make.variable(loop.variable.name() + "_start");
+  const Expr begin(start);
+  Loop inner{loop.variable,        begin,         min(loop.end, begin + elements), 1, {},
+             std::move(loop.body), LoopKind::simd};
+  loop.variable = start;
+  loop.step = elements;
+  loop.body = {{std::move(inner)}};
+}
+
+void vectorise(Body& body, RowVectors& out, Rewriting& make) {
+  for (Stmt& s : body) {
+    Loop* loop = as_loop(s);
+    const bool is_shared = loop != nullptr && loop->kind == LoopKind::block_threads;
+    const bool can_step =
+        is_shared && begins_at_vector(*loop) && has_plain_iterations(*loop, loop->body);
+    const auto vectors = can_step ? vectors_of(out.program, *loop) : std::nullopt;
+    if (vectors && !vectors->empty())
+      take_by_vectors(*loop, *vectors, out, make);
+    else if (Body* nested = nested_body(s))
+      vectorise(*nested, out, make);
+  }
+}
+
 }  // namespace
 
-std::optional<RowVectorForm> row_vector_form(const LoopProgram& p) {
-  RowVectorForm form{.program = p, .loops = {}, .rows = {}};
-  std::map<std::string, TensorDecl> declared;
-  for_each(p.body, [&](const Stmt& s) {
-    const auto* loop = std::get_if<Loop>(&s.kind);
-    if (loop == nullptr || loop->kind == LoopKind::threads) return;
-    if (auto vectors = LoopVectoriser(form.program, declared, *loop).run(form.rows))
-      form.loops.emplace(loop->variable, *std::move(vectors));
-  });
-  return form.loops.empty() ? std::nullopt : std::optional(std::move(form));
+std::optional<std::vector<RowVector>> vectors_of(const LoopProgram& p, const Loop& loop) {
+  return VectorCollector(p, loop).run();
+}
+
+std::optional<RowVectors> vectorise_rows(const LoopProgram& p) {
+  RowVectors out{p, {}};
+  Rewriting make(p);
+  Body body = p.body;
+  vectorise(body, out, make);
+  if (out.rows.empty()) return std::nullopt;
+  out.program.body = std::move(body);
+  return out;
 }
 
 }  // namespace mote::cuda
-
-namespace mote::emit {
-
-/// Writes the loop over the iterations that fill vector accesses.
-void Writer::vector_iterations(const Loop& loop, const cuda::VectorLoop& vectors,
-                               const cuda::Share& share, const Facts& facts,
-                               const std::string& begin, const std::string& end) {
-  const std::string& v = names_.symbol(loop.variable);
-  line(fmt::format("for (int64_t {0} = {5}{3} * {2}; {0} + {2} <= {1}; {0} += {4} * {2}) {{", v,
-                   end, vectors.elements, share.who, share.count, begin));
-  Facts inside = facts;
-  inside.set_range(loop.variable, loop.begin, loop.end);
-  ++indent_;
-  const auto type_of = [&](const cuda::RowVector& vector) {
-    const TensorDecl& t = *find_tensor(p_, vector.tensor);
-    return fmt::format(
-        "mote_vector<{}, {}>",
-        t.role == TensorRole::temporary ? local_type(t.dtype, p_.native) : storage_type(t.dtype),
-        vectors.elements);
-  };
-  const auto location_of = [&](const cuda::RowVector& vector) {
-    return printer_.element(*find_tensor(p_, vector.tensor), vector.index, inside);
-  };
-  const auto where = [&](const cuda::RowVector& vector) -> std::string {
-    if (vector.conditions.empty()) return "";
-    Facts under = inside;
-    return fmt::format("if ({}) ", printer_.conditions(vector.conditions, under).text);
-  };
-  std::map<std::string, std::string> own;
-  for (const cuda::RowVector& vector : vectors.vectors) {
-    const std::string name = own[vector.vector] = names_.tensor(vector.vector);
-    const std::string load =
-        fmt::format("{} = *(const {} *)&{};", name, type_of(vector), location_of(vector));
-    if (vector.is_read && vector.conditions.empty()) {
-      line(fmt::format("{}{} {}", vector.is_stored ? "" : "const ", type_of(vector), load));
-    } else {
-      line(fmt::format("{} {};", type_of(vector), name));
-      if (vector.is_read) line(where(vector) + load);
-    }
-    names_.rename_tensor(vector.vector, name + ".of");
-  }
-  out_ += "#pragma unroll\n";
-  const std::string& at = names_.symbol(vectors.at);
-  line(fmt::format("for (int {0} = 0; {0} < {1}; {0}++) {{", at, vectors.elements));
-  Facts of_one = inside;
-  of_one.set_range(vectors.at, 0, vectors.elements);
-  ++indent_;
-  body(vectors.body, of_one);
-  --indent_;
-  line("}");
-  for (const cuda::RowVector& vector : vectors.vectors) {
-    if (vector.is_stored)
-      line(fmt::format("{}*({} *)&{} = {};", where(vector), type_of(vector), location_of(vector),
-                       own[vector.vector]));
-    names_.rename_tensor(vector.vector, own[vector.vector]);
-  }
-  --indent_;
-  line("}");
-}
-
-}  // namespace mote::emit

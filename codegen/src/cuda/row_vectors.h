@@ -2,7 +2,6 @@
 // Finds rows whose elements a block's threads move 16 bytes at a time.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,33 +11,27 @@
 
 namespace mote::cuda {
 
-/// Adjacent elements, from the index of a loop's iteration on.
+/// Elements of a tensor along a loop, which are adjacent.
 struct RowVector {
   std::string tensor;
-  std::string vector;       ///< their name in the form's program: a tensor of rank 1
-  std::vector<Expr> index;  ///< index of the first of them, by the loop's variable
+  std::vector<Expr> index;  ///< by the loop's variable
   Conditions conditions;  ///< conditions under which they are accessed, the same for all iterations
   bool is_read = false;
   bool is_stored = false;
 };
 
-/// A loop over a row, by vector accesses.
-struct VectorLoop {
-  std::vector<RowVector> vectors;
-  int elements = 0;  ///< the number of the widest tensor's elements that 16 bytes hold
-  Symbol at;         ///< the element within the vector
-  Body body;         ///< body of the loop, on elements of vectors
+/// Returns all that the loop, of plain statements, accesses along its variable. Returns nullopt if
+/// it accesses anything but adjacent elements at its own index.
+std::optional<std::vector<RowVector>> vectors_of(const LoopProgram& p, const Loop& loop);
+
+struct RowVectors {
+  LoopProgram program;
+  std::vector<VectorRow> rows;  ///< the requirements on tensors
 };
 
-struct RowVectorForm {
-  LoopProgram program;                 ///< the given program, with the vectors declared
-  std::map<Symbol, VectorLoop> loops;  ///< by the variable of the loop
-  std::vector<VectorRow> rows;         ///< the requirements on tensors
-};
-
-/// Finds the form of `p`, a stage whose iterations a block takes (rows.h), with the strides that it
-/// requires. Returns nullopt if no loop accesses elements only at its own index, without a
-/// condition.
-std::optional<RowVectorForm> row_vector_form(const LoopProgram& p);
+/// Puts the loops of kind block_threads over a row in steps of 16 bytes, each a simd loop. The last
+/// step may have fewer iterations. Returns nullopt if no loop accesses elements only at its own
+/// index, without a condition.
+std::optional<RowVectors> vectorise_rows(const LoopProgram& p);
 
 }  // namespace mote::cuda

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the loops that can run as the variant gen's kernels of a block for each iteration, and
-// writes their text. mote_block_sum() and its like combine the threads' accumulators, and a barrier
-// stands where a thread may read an element that another has stored.
+// Finds the loops that can run as the variant gen's kernels of a block for each iteration.
 #include "rows.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <set>
 
-#include "c/writer.h"
 #include "ir/dependence.h"
-#include "mote/base/error.h"
 #include "schedule/iterations.h"
 #include "schedule/unit_strides.h"
 
@@ -116,7 +109,7 @@ std::optional<std::vector<KnownStride>> strides_of_rows(const LoopProgram& p, co
   return strides.add(loop.body) ? strides.result() : std::nullopt;
 }
 
-Expr longest_row(const Body& stage) {
+std::optional<Expr> longest_row(const Body& stage) {
   std::optional<Expr> longest;
   for_each(stage, [&](const Stmt& s) {
     const Loop* loop = as_loop(s);
@@ -126,149 +119,7 @@ Expr longest_row(const Body& stage) {
     if (row.has_load() || !std::ranges::all_of(row.symbols(), is_fixed)) return;
     longest = longest ? max(*longest, row) : row;
   });
-  return longest.value_or(0);
+  return longest;
 }
 
 }  // namespace mote::cuda
-
-namespace mote::emit {
-namespace {
-
-bool reads_memory(const Value& value) {
-  bool found = false;
-  for_each_value(value, [&](const Value& v) {
-    found = found || std::holds_alternative<value::Load>(v->kind);
-  });
-  return found;
-}
-
-const char* block_function(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::sum:
-      return "sum";
-    case ReduceOp::prod:
-      return "prod";
-    case ReduceOp::max:
-      return "max";
-    case ReduceOp::min:
-      return "min";
-    default:
-      throw InternalError(fmt::format("emit_cuda: a block cannot combine by {}", name(op)));
-  }
-}
-
-}  // namespace
-
-/// Writes the iterations of a loop, shared among threads by `share`.
-void Writer::shared_iterations(const Loop& loop, const cuda::Share& share, const Facts& facts) {
-  const std::string& v = names_.symbol(loop.variable);
-  const auto in_parentheses = [](const std::string& text) {
-    return text.find(' ') == std::string::npos ? text : "(" + text + ")";
-  };
-  const bool from_0 = loop.begin == Expr(0);
-  const std::string first = from_0 ? "" : names_.fresh(v + "_begin");
-  if (!from_0)
-    line(fmt::format("const int64_t {} = {};", first, printer_.expr(loop.begin, facts).text));
-  const std::string begin = from_0 ? "" : first + " + ";
-  const std::string end = limit(loop.end, v + "_end", facts);
-  std::string offset = begin;
-  if (row_vectors_ != nullptr)
-    if (const auto vectors = row_vectors_->loops.find(loop.variable);
-        vectors != row_vectors_->loops.end()) {
-      vector_iterations(loop, vectors->second, share, facts, begin, end);
-      const std::string count =
-          from_0 ? in_parentheses(end) : fmt::format("({} - {})", in_parentheses(end), first);
-      offset += fmt::format("{0} / {1} * {1} + ", count, vectors->second.elements);
-    }
-  line(fmt::format("for (int64_t {0} = {1}{3}; {0} < {2}; {0} += {4}) {{", v, offset, end,
-                   share.who, share.count));
-  Facts inside = facts;
-  inside.set_range(loop.variable, loop.begin, loop.end);
-  ++indent_;
-  body(loop.body, inside);
-  --indent_;
-  line("}");
-}
-
-/// Writes one loop of an iteration, shared among the threads of the block. In a nest, the threads
-/// of a warp share the innermost loop, and the warps share the loop around it.
-void Writer::block_loop(const Loop& loop, const Facts& facts) {
-  for (const Accumulator& a : loop.accumulators)
-    if (!opened_.contains(a.name)) open_accumulator(a);
-  const std::vector<const Loop*> nest = cuda::nest_of(loop);
-  Facts inside = facts;
-  for (std::size_t k = 0; k + 1 < nest.size(); ++k) {
-    const Loop& outer = *nest[k];
-    const std::string& v = names_.symbol(outer.variable);
-    const bool by_warps = k + 2 == nest.size();
-    std::string begin = by_warps ? "threadIdx.x / 32" : "0";
-    if (outer.begin != Expr(0)) {
-      const Text first = printer_.expr(outer.begin, inside);
-      begin = by_warps ? within(first, kSum) + " + " + begin : first.text;
-    }
-    const std::string end = limit(outer.end, v + "_end", inside);
-    const std::string step = by_warps ? v + " += blockDim.x / 32" : v + "++";
-    line(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step));
-    inside.set_range(outer.variable, outer.begin, outer.end);
-    ++indent_;
-  }
-  const bool is_nest = nest.size() > 1;
-  shared_iterations(
-      *nest.back(),
-      is_nest ? cuda::Share{"threadIdx.x % 32", "32"} : cuda::Share{"threadIdx.x", "blockDim.x"},
-      inside);
-  for (std::size_t k = 1; k < nest.size(); ++k) {
-    --indent_;
-    line("}");
-  }
-  for (const Accumulator& a : loop.accumulators) {
-    const bool in_float = type_of_local(a.dtype, p_.native) == CType::f32;
-    const Text own{names_.local(a.name)};
-    line(fmt::format("{} = {};", own.text,
-                     call(fmt::format("mote_block_{}{}", block_function(a.op), in_float ? "f" : ""),
-                          own, printer_.uses())));
-  }
-}
-
-/// Writes an iteration for all threads of a block. `settled`: since the last barrier, no thread has
-/// stored an element that another may read, or read one that another may store. Returns whether
-/// that still holds at the end.
-bool Writer::block_iteration(const Body& b, const Facts& facts, bool settled) {
-  for (std::size_t k = 0; k < b.size(); ++k) {
-    const Stmt& s = b[k];
-    if (const auto* branch = std::get_if<If>(&s.kind)) {
-      open_before_branch(b, k);
-      Facts inside = facts;
-      line(fmt::format("if ({}) {{", printer_.conditions(branch->conditions, inside).text));
-      ++indent_;
-      settled = block_iteration(branch->body, inside, settled) && settled;
-      --indent_;
-      line("}");
-      continue;
-    }
-    const auto* loop = std::get_if<Loop>(&s.kind);
-    const auto* let = std::get_if<Let>(&s.kind);
-    const auto* store = std::get_if<Store>(&s.kind);
-    const bool is_local = store != nullptr && Printer::is_local(*find_tensor(p_, store->tensor));
-    const bool touches = loop != nullptr || (let != nullptr && reads_memory(let->value)) ||
-                         (store != nullptr && (!is_local || reads_memory(store->value)));
-    if (touches && !settled) line("__syncthreads();");
-    if (loop != nullptr) {
-      block_loop(*loop, facts);
-      settled = !loop->accumulators.empty();
-    } else if (store != nullptr && !is_local) {
-      line("if (threadIdx.x == 0) {");
-      ++indent_;
-      statement(s, facts);
-      --indent_;
-      line("}");
-      settled = false;
-    } else {
-      statement(s, facts);
-      settled = settled || touches;
-    }
-  }
-  return settled;
-}
-
-}  // namespace mote::emit

@@ -3,18 +3,11 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "mote/codegen/loops.h"
 
 namespace mote::cuda {
-
-/// The text of a worker's number and of the count of workers that share a loop.
-struct Share {
-  std::string who;
-  std::string count;
-};
 
 /// Returns the loop and those directly below it, while each body is just the next loop, which
 /// must have no accumulators of its own.
@@ -29,7 +22,7 @@ std::optional<std::vector<KnownStride>> strides_of_rows(const LoopProgram& p, co
                                                         bool reduces = true);
 
 /// Returns the number of elements of the longest innermost loop whose length is the same in every
-/// iteration; 0 if none is known.
-Expr longest_row(const Body& stage);
+/// iteration; nullopt if none is known.
+std::optional<Expr> longest_row(const Body& stage);
 
 }  // namespace mote::cuda

@@ -133,9 +133,9 @@ class Cut {
     Expr iterations = 1;
     for (const Loop* loop : shared.loops)
       iterations = iterations * max(0, ceil_div(loop->end - loop->begin, loop->step));
-    const std::string last = shared.loops.back()->variable.name();
+    const Symbol last = shared.loops.back()->variable;
     for (TensorDecl& t : program().tensors)
-      if (shared.own.contains(t.name) && t.scope.empty()) t.scope = last;
+      if (shared.own.contains(t.name) && !t.per) t.per = last;
     mark_threads(first, shared.loops.size());
     first.work = iterations;
   }

@@ -23,15 +23,15 @@ bool TileWriter::is_same_in_every_tile(const TileAxes& axes) const {
 
 TileGroup TileWriter::group(const TileAxes& axes, const std::string& hint, int width) {
   TileGroup g{&axes, width, {}, {}, {}, {}, {}};
-  g.flat = g.is_plain() ? name_of(axes[0]) : w_.names_.fresh(hint);
-  g.begin = w_.names_.fresh(g.flat + "_begin");
-  g.extents = w_.extents(axes, facts_);
+  g.flat = g.is_plain() ? name_of(axes[0]) : names_.fresh(hint);
+  g.begin = names_.fresh(g.flat + "_begin");
+  g.extents = extents(axes, facts_);
   g.count = g.extents[0];
   if (axes.size() == 1) return g;
-  g.count = w_.names_.fresh(hint + "s");
+  g.count = names_.fresh(hint + "s");
   line("const int64_t {} = {};", g.count, fmt::join(g.extents, " * "));
   for (const cuda::TileAxis& a : axes) {
-    g.tables.push_back(w_.names_.fresh(name_of(a) + "_of"));
+    g.tables.push_back(names_.fresh(name_of(a) + "_of"));
     line("__shared__ int64_t {}[{}];", g.tables.back(), width);
   }
   return g;
@@ -50,14 +50,14 @@ std::string TileWriter::distance(const std::string& tensor, const std::vector<Ex
       const Expr factor_of = linear->factor * axis.step;
       one += one.empty() ? "" : " + ";
       if (factor_of != Expr(1)) one += factor(factor_of) + " * ";
-      one += w_.printer_.named_stride(tensor, k);
+      one += printer_.named_stride(tensor, k);
     }
     if (one.empty()) one = "0";
     const Expr count = facts_.simplify(max(0, ceil_div(axis.end - axis.begin, axis.step)));
     if (moves(count)) return "";
     all = all.empty() ? one
-                      : fmt::format("{} > 1 ? {} : {}",
-                                    within(w_.printer_.expr(count, facts_), kSum), one, all);
+                      : fmt::format("{} > 1 ? {} : {}", within(printer_.expr(count, facts_), kSum),
+                                    one, all);
   }
   return all;
 }
@@ -74,7 +74,7 @@ std::string TileWriter::closer(const std::string& tensor, const std::vector<Expr
   const std::string in = distance(tensor, index, inner);
   const std::string out = distance(tensor, index, outer);
   if (in.empty() || out.empty()) return "false";
-  const std::string name = w_.names_.fresh(hint);
+  const std::string name = names_.fresh(hint);
   line("const bool {} = {} < {};", name, called("mote_iabs", in), called("mote_iabs", out));
   return name;
 }
@@ -86,14 +86,14 @@ std::string TileWriter::down() {
   for_each(form_.innermost->body, [&](const Stmt& s) {
     const auto* store = std::get_if<Store>(&s.kind);
     if (store == nullptr || first != nullptr) return;
-    if (find_tensor(w_.p_, store->tensor)->role != TensorRole::temporary) first = store;
+    if (find_tensor(p_, store->tensor)->role != TensorRole::temporary) first = store;
   });
   if (first == nullptr) return "false";
   return closer(first->tensor, first->index, form_.rows, form_.columns, "down");
 }
 
-void TileWriter::digits(const TileGroup& g, const std::string& flat) {
-  const std::vector<std::string> values = w_.digits(*g.axes, g.extents, flat, facts_);
+void TileWriter::define_digits(const TileGroup& g, const std::string& flat) {
+  const std::vector<std::string> values = digits(*g.axes, g.extents, flat, facts_);
   for (std::size_t k = values.size(); k-- > 0;)
     line("const int64_t {} = {};", name_of((*g.axes)[k]), values[k]);
 }
@@ -104,7 +104,7 @@ void TileWriter::fill_tables(const TileGroup& g, const std::string& begin) {
   open(fmt::format("if (threadIdx.x < {})", g.width));
   line("const int64_t {} = {}threadIdx.x;", g.flat, begin);
   open(fmt::format("if ({} < {})", g.flat, g.count));
-  const std::vector<std::string> values = w_.digits(*g.axes, g.extents, g.flat, facts_);
+  const std::vector<std::string> values = digits(*g.axes, g.extents, g.flat, facts_);
   for (std::size_t k = 0; k < values.size(); ++k)
     line("{}[threadIdx.x] = {};", g.tables[k], values[k]);
   close();
@@ -115,7 +115,7 @@ void TileWriter::fill_tables(const TileGroup& g, const std::string& begin) {
 void TileWriter::variables(const TileGroup& g, const std::string& location) {
   for (std::size_t k = 0; k < g.tables.size(); ++k)
     line("const int64_t {} = {}[{}];", name_of((*g.axes)[k]), g.tables[k], location);
-  if (g.tables.empty() && !g.is_plain()) digits(g, g.flat);
+  if (g.tables.empty() && !g.is_plain()) define_digits(g, g.flat);
 }
 
 }  // namespace mote::emit

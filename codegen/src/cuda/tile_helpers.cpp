@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Holds the functions that kernels of tiles call, as CUDA C++.
+#include "tile_helpers.h"
+
 #include <fmt/format.h>
 
 #include <array>
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include "tile_text.h"
 
 namespace mote::emit {
 

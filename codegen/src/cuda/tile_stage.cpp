@@ -14,7 +14,7 @@ using cuda::kSlice;
 /// if all count.
 std::string TileWriter::holds(const Conditions& where, const char* hint) {
   if (where.empty()) return "";
-  const std::string name = w_.names_.fresh(hint);
+  const std::string name = names_.fresh(hint);
   line("__shared__ bool {}[{}][{}];", name, kSlice, kPitch);
   return name;
 }
@@ -24,7 +24,7 @@ std::string TileWriter::holds(const Conditions& where, const char* hint) {
 int TileWriter::elements_of_vector(const TileOperand& o) const {
   const auto* load = std::get_if<value::Load>(&o.value->kind);
   if (load == nullptr || !o.where.empty()) return 0;
-  const TensorDecl& t = *find_tensor(w_.p_, load->tensor);
+  const TensorDecl& t = *find_tensor(p_, load->tensor);
   if (t.role == TensorRole::temporary || !is_real(t.dtype)) return 0;
   if (t.dtype == DType::f64) return 2;
   if (t.dtype == DType::f32) return 4;
@@ -48,14 +48,14 @@ std::string TileWriter::is_vector_along(const value::Load& load, const TileGroup
       return "";
     const auto k = static_cast<std::size_t>(at - load.index.begin());
     own.insert(k);
-    side_by_side += (side_by_side.empty() ? "" : " && ") +
-                    w_.printer_.named_stride(load.tensor, k) + " == " + count;
+    side_by_side += (side_by_side.empty() ? "" : " && ") + printer_.named_stride(load.tensor, k) +
+                    " == " + count;
     count = count == "1" ? g.extents[axis] : g.extents[axis] + " * " + count;
   }
   std::string others;
   for (std::size_t k = 0; k < load.index.size(); ++k)
     if (load.index[k] != Expr(0) && !own.contains(k))
-      others += (others.empty() ? "" : " | ") + w_.printer_.named_stride(load.tensor, k);
+      others += (others.empty() ? "" : " | ") + printer_.named_stride(load.tensor, k);
   if (others.empty()) return side_by_side;
   if (others.find(' ') != std::string::npos) others = "(" + others + ")";
   return fmt::format("{} && {} % {} == 0", side_by_side, others, elements);
@@ -73,9 +73,9 @@ std::string TileWriter::vectors(const TileOperand& o, const char* hint) {
   const std::string which =
       o.along == "false" ? or_false(outer)
                          : fmt::format("({} ? {} : {})", o.along, or_false(inner), or_false(outer));
-  const std::string name = w_.names_.fresh(hint);
+  const std::string name = names_.fresh(hint);
   line("const bool {} = mote_is_aligned({}) && {};", name,
-       w_.printer_.read(w_.names_.tensor(load.tensor)), which);
+       printer_.read(names_.tensor(load.tensor)), which);
   return name;
 }
 
@@ -120,8 +120,7 @@ void TileWriter::stage_vectors(const TileOperand& o) {
   } else {
     positions(o, fmt::format("threadIdx.x * {}", elements));
   }
-  const std::string element =
-      w_.printer_.element(*find_tensor(w_.p_, load.tensor), load.index, all_);
+  const std::string element = printer_.element(*find_tensor(p_, load.tensor), load.index, all_);
   line("const int64_t {} = {} ? ({} < {} ? {} - {} : 0) : ({} < {} ? {} - {} : 0);", room_, o.along,
        o.across.flat, o.across.count, depth_.count, depth_.flat, depth_.flat, depth_.count,
        o.across.count, o.across.flat);
@@ -139,13 +138,13 @@ void TileWriter::stage_vectors(const TileOperand& o) {
 /// Returns `element : zero`.
 std::string TileWriter::staged_element(const TileOperand& o, const Facts& facts) const {
   if (!is_narrow_) {
-    Text v = w_.printer_.value(o.value, facts);
+    Text v = printer_.value(o.value, facts);
     if (type_ == "float") v = as_float(v);
     const std::string element = mma_ == "tf32" ? "mote_to_tf32(" + v.text + ")" : within(v, kOr);
     return element + " : " + zero_;
   }
   const auto& load = std::get<value::Load>(o.value->kind);
-  return w_.printer_.element(*find_tensor(w_.p_, load.tensor), load.index, facts) + " : 0";
+  return printer_.element(*find_tensor(p_, load.tensor), load.index, facts) + " : 0";
 }
 
 void TileWriter::stage_elements(const TileOperand& o) {
@@ -159,8 +158,8 @@ void TileWriter::stage_elements(const TileOperand& o) {
   std::string inside =
       fmt::format("{} < {} && {} < {}", o.across.flat, o.across.count, depth_.flat, depth_.count);
   if (!o.where.empty()) {
-    inside += " && " + within(w_.printer_.conditions(o.where, facts), kAnd);
-    const std::string counts = w_.names_.fresh("counts");
+    inside += " && " + within(printer_.conditions(o.where, facts), kAnd);
+    const std::string counts = names_.fresh("counts");
     line("const bool {} = {};", counts, inside);
     line("{}[{}][{}] = {};", o.holds, slot_, location_, counts);
     inside = counts;

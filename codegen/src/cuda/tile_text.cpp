@@ -4,8 +4,6 @@
 // back through shared memory, half a tile at a time, so that the code after the reduction is
 // written once and stores are contiguous too. Tensor cores multiply operands of 16 bits, or rounded
 // to tf32.
-#include "tile_text.h"
-
 #include "tile_writer.h"
 
 namespace mote::emit {
@@ -34,99 +32,99 @@ const value::Load* first_load(const Value& value, const LoopProgram& p) {
 
 }  // namespace
 
-TileWriter::TileWriter(Writer& writer, const Facts& facts)
-    : w_(writer),
-      form_(*writer.tiles_),
-      side_(form_.side()),
-      facts_(facts),
+TileWriter::TileWriter(const LoopProgram& p, const cuda::TileForm& form, Names& names,
+                       Printer& printer)
+    : KernelWriter(p, names, printer),
+      form_(form),
+      side_(form.side()),
       left_{0, form_.left, form_.left_where, row_},
       right_{1, form_.right, form_.right_where, column_} {
-  type_ = local_type(form_.accumulator->dtype, w_.p_.native);
-  zero_ = w_.start(ReduceOp::sum, form_.accumulator->dtype);
+  type_ = local_type(form_.accumulator->dtype, p_.native);
+  zero_ = start(ReduceOp::sum, form_.accumulator->dtype);
   if (form_.fragments) mma_ = form_.fragments == DType::f32 ? "tf32" : name(*form_.fragments);
   is_narrow_ = form_.fragments && form_.fragments != DType::f32;
-  all_ = facts;
-  for (const TileAxes* axes : {&form_.batch, &form_.rows, &form_.columns, &form_.reduced})
-    for (const cuda::TileAxis& a : *axes) all_.set_range(a.variable, a.begin, a.end);
 }
 
-void TileWriter::run() {
-  if (form_.is_pipelined) {
-    run_pipelined();
-    return;
-  }
+void TileWriter::threads_loops(const Loop& /*first*/, const Facts& facts) {
+  facts_ = all_ = facts;
+  for (const TileAxes* axes : {&form_.batch, &form_.rows, &form_.columns, &form_.reduced})
+    for (const cuda::TileAxis& a : *axes) all_.set_range(a.variable, a.begin, a.end);
+  form_.is_pipelined ? run_pipelined() : run_by_slices();
+}
+
+void TileWriter::run_by_slices() {
   shared_arrays();
   row_ = group(form_.rows, "row", kCudaTile);
   column_ = group(form_.columns, "column", kCudaTile);
   const bool is_one = is_same_in_every_tile(form_.reduced);
   if (is_one) depth_ = group(form_.reduced, "depth", kSlice);
-  left_.along = along(first_load(form_.left, w_.p_), form_.reduced, form_.rows, "left_along");
-  right_.along = along(first_load(form_.right, w_.p_), form_.reduced, form_.columns, "right_along");
-  if (lies_along(form_.left, w_.p_, form_.reduced)) left_.along = "true";
-  if (lies_along(form_.right, w_.p_, form_.reduced)) right_.along = "true";
+  left_.along = along(first_load(form_.left, p_), form_.reduced, form_.rows, "left_along");
+  right_.along = along(first_load(form_.right, p_), form_.reduced, form_.columns, "right_along");
+  if (lies_along(form_.left, p_, form_.reduced)) left_.along = "true";
+  if (lies_along(form_.right, p_, form_.reduced)) right_.along = "true";
   left_.vectors = vectors(left_, "left_vectors");
   right_.vectors = vectors(right_, "right_vectors");
   down_ = down();
-  part_ = w_.names_.fresh("part");
-  lane_ = w_.names_.fresh("lane");
-  location_ = w_.names_.fresh("location");
-  slot_ = w_.names_.fresh("slot");
-  if (!left_.vectors.empty() || !right_.vectors.empty()) room_ = w_.names_.fresh("room");
+  part_ = names_.fresh("part");
+  lane_ = names_.fresh("lane");
+  location_ = names_.fresh("location");
+  slot_ = names_.fresh("slot");
+  if (!left_.vectors.empty() || !right_.vectors.empty()) room_ = names_.fresh("room");
   open_tile();
   if (!is_one) depth_ = group(form_.reduced, "depth", kSlice);
   slices();
   rest();
-  --w_.indent_;
+  --indent_;
   line("}}");
 }
 
 void TileWriter::open(const std::string& head) {
-  w_.line(head + " {");
-  ++w_.indent_;
+  Writer::line(head + " {");
+  ++indent_;
 }
 
 void TileWriter::close() {
-  --w_.indent_;
-  w_.line("}");
+  --indent_;
+  Writer::line("}");
 }
 
 /// Ends a branch, and begins the next.
 void TileWriter::close_into(const std::string& head) {
-  --w_.indent_;
+  --indent_;
   open("} " + head);
 }
 
 /// Writes a pragma that unrolls the following loop by that number of iterations. Unrolled fully, or
 /// by several iterations that load 16 bytes, it would make NVRTC keep the addresses in registers.
 void TileWriter::unrolled(int iterations) {
-  w_.out_ += fmt::format("#pragma unroll {}\n", iterations);
+  out_ += fmt::format("#pragma unroll {}\n", iterations);
 }
 
 /// Declares the arrays in shared memory for the operands, for sums on their way out, and for the
 /// products that count.
 void TileWriter::shared_arrays() {
-  staged_ = w_.names_.fresh("staged");
+  staged_ = names_.fresh("staged");
   given_ = staged_;
   if (is_narrow_) {
     line("__shared__ __align__(16) uint16_t {}[2][{}][{}];", staged_, kCudaTile, kNarrowPitch);
-    given_ = w_.names_.fresh("given");
+    given_ = names_.fresh("given");
   }
   line("__shared__ __align__(16) {} {}[2][{}][{}];", type_, given_, kSlice, pitch());
   left_.holds = holds(form_.left_where, "left_holds");
   right_.holds = holds(form_.right_where, "right_holds");
-  if (!mma_.empty() && has_conditions()) special_ = w_.names_.fresh("special");
+  if (!mma_.empty() && has_conditions()) special_ = names_.fresh("special");
 }
 
 /// Opens the loop over tiles, with the variables of the batch and the tables of rows and columns.
 void TileWriter::open_tile() {
-  const std::string rows = w_.names_.fresh("row_tiles");
-  const std::string columns = w_.names_.fresh("column_tiles");
+  const std::string rows = names_.fresh("row_tiles");
+  const std::string columns = names_.fresh("column_tiles");
   line("const int64_t {} = ({} + {}) / {};", rows, row_.count, side_ - 1, side_);
   line("const int64_t {} = ({} + {}) / {};", columns, column_.count, side_ - 1, side_);
   TileGroup batch;
   batch.axes = &form_.batch;
-  batch.extents = w_.extents(form_.batch, facts_);
-  const std::string tile = w_.names_.fresh("tile");
+  batch.extents = extents(form_.batch, facts_);
+  const std::string tile = names_.fresh("tile");
   std::string all;
   for (const std::string& extent : batch.extents) all += extent + " * ";
   open(fmt::format("for (int64_t {0} = mote_block(); {0} < {1}{2} * {3}; {0} += mote_blocks())",
@@ -134,8 +132,9 @@ void TileWriter::open_tile() {
   line("const int64_t {} = {} % {} * {};", column_.begin, tile, columns, side_);
   line("const int64_t {} = {} / {}{} * {};", row_.begin, tile, columns,
        form_.batch.empty() ? "" : " % " + rows, side_);
-  if (!form_.batch.empty()) digits(batch, fmt::format("{} / ({} * {})", tile, rows, columns));
-  line("{} {}{} = {{}};", type_, sums_ = w_.names_.fresh("sums"),
+  if (!form_.batch.empty())
+    define_digits(batch, fmt::format("{} / ({} * {})", tile, rows, columns));
+  line("{} {}{} = {{}};", type_, sums_ = names_.fresh("sums"),
        !form_.is_pipelined ? (mma_.empty() ? "[8][4]" : "[2][4][4]")
        : is_narrow_        ? "[4][8][4]"
                            : "[16][8]");
@@ -160,7 +159,7 @@ void TileWriter::slices() {
 /// Returns the name of the function that tells infinities and NaNs among what tensor cores
 /// multiply.
 std::string TileWriter::is_special() const {
-  w_.printer_.uses().call("mote_is_special");  // the helper has all of them
+  printer_.uses().call("mote_is_special");  // the helper has all of them
   return "mote_is_special_" + mma_;
 }
 
@@ -195,9 +194,9 @@ std::string TileWriter::given_at(const std::string& location, const std::string&
 
 /// Writes the computation that each element does with its sum.
 void TileWriter::rest() {
-  const std::string half = w_.names_.fresh("half");
-  const std::string location = w_.names_.fresh("r");
-  const std::string across = w_.names_.fresh("c");
+  const std::string half = names_.fresh("half");
+  const std::string location = names_.fresh("r");
+  const std::string across = names_.fresh("c");
   const int rows = side_ / 2;
   open(fmt::format("for (int {0} = 0; {0} < 2; {0}++)", half));
   line("{};", called(form_.is_pipelined ? "mote_pipelined_give"
@@ -215,19 +214,17 @@ void TileWriter::rest() {
   open(fmt::format("if ({} < {} && {} < {})", row_.flat, row_.count, column_.flat, column_.count));
   variables(row_, location);
   variables(column_, across);
-  line("const {} {} = {};", type_, w_.names_.local(form_.accumulator->name),
+  line("const {} {} = {};", type_, names_.local(form_.accumulator->name),
        given_at(location, across));
   Facts inside = facts_;
   for (const TileAxes* axes : {&form_.batch, &form_.rows, &form_.columns})
     for (const cuda::TileAxis& a : *axes) inside.set_range(a.variable, a.begin, a.end);
   for (const Stmt& s : form_.innermost->body)
-    if (&s != form_.sum) w_.statement(s, inside);
+    if (&s != form_.sum) statement(s, inside);
   close();
   close();
   line("__syncthreads();");
   close();
 }
-
-void write_tiles(Writer& writer, const Facts& facts) { TileWriter(writer, facts).run(); }
 
 }  // namespace mote::emit

@@ -11,9 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "c/writer.h"
+#include "kernel_writer.h"
 #include "mote/codegen/emit_cuda.h"
-#include "tile_text.h"
 #include "tiles.h"
 
 namespace mote::emit {
@@ -55,27 +54,32 @@ struct TileOperand {
   std::string vectors = {};  ///< true if 16 bytes can be loaded at a time
 };
 
-class TileWriter {
+/// A block takes a tile of the shared iterations.
+class TileWriter : public KernelWriter {
  public:
-  TileWriter(Writer& writer, const Facts& facts);
-  void run();
+  /// `form` is that of the program's body.
+  TileWriter(const LoopProgram& p, const cuda::TileForm& form, Names& names, Printer& printer);
+
+ protected:
+  void threads_loops(const Loop& first, const Facts& facts) override;
 
  private:
   template <typename... T>
   void line(fmt::format_string<T...> format, T&&... values) {
-    w_.line(fmt::format(format, std::forward<T>(values)...));
+    Writer::line(fmt::format(format, std::forward<T>(values)...));
   }
   /// Returns function(arguments).
   std::string called(const std::string& function, const std::string& arguments) const {
-    return call(function, Text{arguments}, w_.printer_.uses());
+    return call(function, Text{arguments}, printer_.uses());
   }
+  void run_by_slices();
   void open(const std::string& head);
   void close();
   void close_into(const std::string& head);
   void unrolled(int iterations);
 
-  std::string factor(const Expr& e) const { return within(w_.printer_.expr(e, facts_), kUnary); }
-  const std::string& name_of(const cuda::TileAxis& a) const { return w_.names_.symbol(a.variable); }
+  std::string factor(const Expr& e) const { return within(printer_.expr(e, facts_), kUnary); }
+  const std::string& name_of(const cuda::TileAxis& a) const { return names_.symbol(a.variable); }
   bool is_same_in_every_tile(const TileAxes& axes) const;
   TileGroup group(const TileAxes& axes, const std::string& hint, int width);
   std::string distance(const std::string& tensor, const std::vector<Expr>& index,
@@ -85,7 +89,7 @@ class TileWriter {
   std::string closer(const std::string& tensor, const std::vector<Expr>& index,
                      const TileAxes& inner, const TileAxes& outer, const char* hint);
   std::string down();
-  void digits(const TileGroup& g, const std::string& flat);
+  void define_digits(const TileGroup& g, const std::string& flat);
   void fill_tables(const TileGroup& g, const std::string& begin);
   void variables(const TileGroup& g, const std::string& location);
 
@@ -115,11 +119,10 @@ class TileWriter {
   void pipelined_operand(const TileOperand& o, const std::string& name);
   void pipelined_slices();
 
-  Writer& w_;
   const cuda::TileForm& form_;
-  const int side_;     ///< side of a tile
-  const Facts facts_;  ///< facts outside of all loops
-  Facts all_;          ///< facts in all of them
+  const int side_;  ///< side of a tile
+  Facts facts_;     ///< facts outside of all loops
+  Facts all_;       ///< facts in all of them
   std::string type_, zero_;
   std::string mma_;  ///< dtype that tensor cores multiply, such as tf32; empty: they are not used
   bool is_narrow_ = false;  ///< mma_ is f16 or bf16, staged as it is stored

@@ -113,7 +113,7 @@ class Finder {
     }
     for (const Access& a : accesses(form_.innermost->body)) {
       const TensorDecl* t = find_tensor(p_, a.tensor);
-      plain = plain && (t == nullptr || t->scope.empty());
+      plain = plain && (t == nullptr || !t->per);
       if (a.write) of_iteration_.insert(a.tensor);
     }
     return plain;

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: the loops of a stage; out: one loop over its iterations, in which each tensor is read and
 // stored at the iteration's own index, so that without gaps adjacent iterations access adjacent
-// elements; and the text of that loop, in which a thread moves 16 bytes at a time. The few
-// iterations that do not fill a vector access are taken one by one.
+// elements. For `threads for r { for n { y[r, n] = x[r, n] } }`:
+//
+//   threads for flat_start in 0..count step 4 { simd for flat in flat_start..min(count, … + 4) {
+//     y[flat] = x[flat] } }
 #include "vector_access.h"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
-#include "c/writer.h"
 #include "ir/dependence.h"
 #include "mote/base/dtype.h"
 #include "mote/codegen/walk.h"
+#include "rewriting.h"
 
 namespace mote::cuda {
 namespace {
@@ -86,27 +85,30 @@ class VectorFinder {
   }
 
   void flatten() {
-    const Symbol at(SymbolKind::loop, fresh_name(p_, "at"));
+    Rewriting make(p_);
+    const Symbol flat = make.variable("flat"), start = make.variable("flat_start");
     const std::vector<std::string> tensors = form_.vector_tensors();
     const auto is_by_vectors = [&](const std::string& tensor) {
       return std::ranges::find(tensors, tensor) != tensors.end();
     };
-    Expr count = 1;
-    for (const Expr& e : form_.extents) count = count * e;
-    Loop loop{at, 0, count, 1, {}, round_->body, LoopKind::threads};
-    rewrite_values(loop.body, [&](const Value& v) {
+    Expr count = form_.iterations();
+    if (!count.as_symbol()) count = make.size("count", count);
+    const Expr begin(start);
+    Loop each{flat, begin, min(count, begin + form_.elements), 1, {}, round_->body, LoopKind::simd};
+    rewrite_values(each.body, [&](const Value& v) {
       const auto* load = std::get_if<value::Load>(&v->kind);
       return load != nullptr && is_by_vectors(load->tensor)
-                 ? load_value(load->tensor, {Expr(at)}, v->dtype)
+                 ? load_value(load->tensor, {Expr(flat)}, v->dtype)
                  : v;
     });
-    for (Stmt& s : loop.body)
+    for (Stmt& s : each.body)
       if (auto* store = std::get_if<Store>(&s.kind);
           store != nullptr && is_by_vectors(store->tensor))
-        store->index = {Expr(at)};
-    form_.program = p_;
-    form_.program.body = stage_;
-    form_.program.body.back() = {std::move(loop)};
+        store->index = {Expr(flat)};
+    Body body(stage_.begin(), stage_.end() - 1);
+    body.push_back(
+        {Loop{start, 0, count, form_.elements, {}, {{std::move(each)}}, LoopKind::threads}});
+    form_.program = std::move(make).with(std::move(body));
     for (TensorDecl& t : form_.program.tensors) {
       if (!is_by_vectors(t.name)) continue;
       t.shape = {count};
@@ -143,61 +145,14 @@ std::vector<std::string> VectorForm::vector_tensors() const {
   return all;
 }
 
-std::optional<VectorForm> vector_form(const LoopProgram& p, const Body& stage) {
+Expr VectorForm::iterations() const {
+  Expr count = 1;
+  for (const Expr& e : extents) count = count * e;
+  return count;
+}
+
+std::optional<VectorForm> vectorise_elements(const LoopProgram& p, const Body& stage) {
   return VectorFinder(p, stage).run();
 }
 
 }  // namespace mote::cuda
-
-namespace mote::emit {
-
-/// Writes the loop of a form by vector accesses, and the remaining iterations.
-void Writer::vector_loops(const Loop& loop, const Facts& facts) {
-  const int n = vectors_->elements;
-  const std::string count = names_.fresh("count");
-  const std::string vector = names_.fresh("vector");
-  const std::string& at = names_.symbol(loop.variable);
-  Facts inside = facts;
-  inside.set_range(loop.variable, loop.begin, loop.end);
-  const auto type_of = [&](const std::string& tensor) {
-    return fmt::format("mote_vector<{}, {}>", storage_type(find_tensor(p_, tensor)->dtype), n);
-  };
-
-  line(fmt::format("const int64_t {} = {};", count, printer_.expr(loop.end, facts).text));
-  line(fmt::format("for (int64_t {0} = mote_thread(); {0} < {1} / {2}; {0} += mote_threads()) {{",
-                   vector, count, n));
-  ++indent_;
-  Names whole = names_;
-  for (const std::string& tensor : vectors_->vector_tensors()) {
-    const std::string own = names_.fresh(names_.tensor(tensor) + "_vector");
-    const bool is_load = std::ranges::find(vectors_->loads, tensor) != vectors_->loads.end();
-    line(is_load ? fmt::format("const {0} {1} = ((const {0} *){2})[{3}];", type_of(tensor), own,
-                               printer_.read(names_.tensor(tensor)), vector)
-                 : fmt::format("{} {};", type_of(tensor), own));
-    names_.rename_tensor(tensor, own + ".of");
-  }
-  out_ += "#pragma unroll\n";
-  line(fmt::format("for (int {0} = 0; {0} < {1}; {0}++) {{", at, n));
-  ++indent_;
-  body(loop.body, inside);
-  --indent_;
-  line("}");
-  for (const std::string& tensor : vectors_->vector_tensors()) {
-    const std::string own = names_.tensor(tensor);
-    names_.rename_tensor(tensor, whole.tensor(tensor));
-    if (std::ranges::find(vectors_->stores, tensor) != vectors_->stores.end())
-      line(fmt::format("(({} *){})[{}] = {};", type_of(tensor), printer_.read(whole.tensor(tensor)),
-                       vector, own.substr(0, own.size() - 3)));
-  }
-  --indent_;
-  line("}");
-  line(fmt::format(
-      "for (int64_t {0} = {1} / {2} * {2} + mote_thread(); {0} < {1}; {0} += mote_threads()) {{",
-      at, count, n));
-  ++indent_;
-  body(loop.body, inside);
-  --indent_;
-  line("}");
-}
-
-}  // namespace mote::emit

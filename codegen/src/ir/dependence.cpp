@@ -154,7 +154,7 @@ std::vector<const Loop*> threads_chain(const Loop& first) {
   std::vector<const Loop*> chain = {&first};
   while (chain.back()->body.size() == 1) {
     const Loop* next = as_loop(chain.back()->body.front());
-    if (next == nullptr || next->kind != LoopKind::threads) break;
+    if (next == nullptr || next->kind != first.kind) break;
     chain.push_back(next);
   }
   return chain;

@@ -40,8 +40,8 @@ inline Loop* as_loop(Stmt& s) { return std::get_if<Loop>(&s.kind); }
 const Body* nested_body(const Stmt& s);  ///< body of a Loop or an If; else null
 Body* nested_body(Stmt& s);
 
-/// Returns the loop and those of kind threads directly below it, which share their iterations
-/// together, outermost first.
+/// Returns the loop, of kind threads or grid, and those of its kind directly below it, which share
+/// their iterations together, outermost first.
 std::vector<const Loop*> threads_chain(const Loop& first);
 /// Returns the loops of kind threads in the body that are the first of their chains.
 std::vector<const Loop*> first_of_threads(const Body& body);

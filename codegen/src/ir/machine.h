@@ -56,7 +56,7 @@ struct AccumulatorCode {
   DType dtype;
 };
 struct StmtCode {
-  enum class Kind : std::uint8_t { loop, branch, store, store_reduce, fold, let };
+  enum class Kind : std::uint8_t { loop, branch, store, store_reduce, fold, let, barrier };
   Kind kind = Kind::loop;
   ReduceOp op = ReduceOp::sum;
   ScatterOp scatter = ScatterOp::set;

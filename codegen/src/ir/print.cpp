@@ -134,6 +134,12 @@ std::string_view kind_text(LoopKind kind) {
       return "simd ";
     case LoopKind::unrolled:
       return "unrolled ";
+    case LoopKind::grid:
+      return "grid ";
+    case LoopKind::warp:
+      return "warp ";
+    case LoopKind::block_threads:
+      return "block_threads ";
   }
   throw InternalError("to_string: unknown kind of loop");
 }
@@ -179,7 +185,8 @@ void Printer::stmt(const Stmt& s, int indent, std::string& out) const {
                           line(f.accumulator, assignment(f.op), f.value,
                                at ? " at " + expr(f.position).text : "");
                         },
-                        [&](const Let& l) { line(l.name, "=", l.value); }},
+                        [&](const Let& l) { line(l.name, "=", l.value); },
+                        [&](const Barrier&) { out += margin + "barrier\n"; }},
              s.kind);
 }
 
@@ -193,7 +200,7 @@ std::string Printer::tensors(const LoopProgram& p, TensorRole role) const {
     if (t.role != role) continue;
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", t.name, name(t.dtype));
     if (!t.shape.empty()) out += "[" + list(t.shape) + "]";
-    if (!t.scope.empty()) out += " in each " + t.scope;
+    if (t.per) out += " in each " + t.per->to_string();
     if (t.memory == TensorMemory::registers) out += " in registers";
   }
   return out;

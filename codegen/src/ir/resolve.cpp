@@ -191,6 +191,11 @@ class Resolver {
   StmtCode statement(const Let& let) {
     return valued(StmtCode::Kind::let, slot(lets_, let.name), let.value, {});
   }
+  static StmtCode statement(const Barrier& /*barrier*/) {
+    StmtCode code;
+    code.kind = StmtCode::Kind::barrier;
+    return code;
+  }
   StmtCode valued(StmtCode::Kind kind, int slot, const Value& v, std::vector<IndexCode> index) {
     StmtCode code;
     code.kind = kind;

@@ -86,7 +86,8 @@ void rewrite_own_exprs(Stmt& s, const std::function<Expr(const Expr&)>& f) {
                         [&](If& i) { i.conditions = map_conditions(i.conditions, f); },
                         [&](Store& st) { st.index = map_exprs(st.index, f); },
                         [&](StoreReduce& st) { st.index = map_exprs(st.index, f); },
-                        [&](Fold& fold) { fold.position = f(fold.position); }, [](Let&) {}},
+                        [&](Fold& fold) { fold.position = f(fold.position); }, [](Let&) {},
+                        [](Barrier&) {}},
              s.kind);
 }
 

@@ -19,10 +19,12 @@ inline const Body* body_of(const Stmt& s) {
 
 inline Body* body_of(Stmt& s) { return const_cast<Body*>(body_of(std::as_const(s))); }
 
-/// Returns the value that the statement stores, folds or binds; null for loops and branches.
+/// Returns the value that the statement stores, folds or binds; null for loops, branches
+/// and barriers.
 inline const Value* value_of(const Stmt& s) {
   return std::visit(Overloaded{[](const Loop&) -> const Value* { return nullptr; },
                                [](const If&) -> const Value* { return nullptr; },
+                               [](const Barrier&) -> const Value* { return nullptr; },
                                [](const auto& other) -> const Value* { return &other.value; }},
                     s.kind);
 }
@@ -44,7 +46,8 @@ void for_each_own_expr(const Stmt& s, const F& f) {
                         [&](const StoreReduce& st) {
                           for (const Expr& e : st.index) f(e);
                         },
-                        [&](const Fold& fold) { f(fold.position); }, [](const Let&) {}},
+                        [&](const Fold& fold) { f(fold.position); }, [](const Let&) {},
+                        [](const Barrier&) {}},
              s.kind);
 }
 

@@ -36,6 +36,7 @@ class Verifier : verification::Scope {
   void operator()(const StoreReduce& store);
   void operator()(const Fold& fold);
   void operator()(const Let& let);
+  void operator()(const Barrier& /*barrier*/) {}
   const TensorDecl& written(const std::string& tensor, const std::vector<Expr>& index,
                             const Value& v) const;
 
@@ -197,6 +198,7 @@ void Verifier::operator()(const Let& let) {
 void verify(const LoopProgram& p) {
   Verifier(p).run();
   verify_iterations(p);
+  verify_blocks(p);
 }
 
 }  // namespace mote

@@ -82,7 +82,7 @@ void for_each_access(const Stmt& s, const AccessVisitor& f) {
                    visit_reads(fold.value, f);
                    visit_reads(fold.position, f);
                  },
-                 [&](const Let& let) { visit_reads(let.value, f); }},
+                 [&](const Let& let) { visit_reads(let.value, f); }, [](const Barrier&) {}},
       s.kind);
 }
 

@@ -200,7 +200,7 @@ class Iterations {
   /// value that its own iteration stored.
   bool is_filled_first(const std::string& tensor) const {
     const TensorDecl& t = *find_tensor(p_, tensor);
-    if (t.role != TensorRole::temporary || p_.is_part) return false;
+    if (t.role != TensorRole::temporary || (p_.is_part && !t.per)) return false;
     const bool only_here = std::ranges::all_of(
         all_, [&](const TensorReference& r) { return r.tensor != tensor || is_in(r, s_); });
     if (!only_here) return false;
@@ -219,8 +219,8 @@ class Iterations {
   /// a tile, so that these are the loop variable again.
   static TensorReference from_start(const TensorDecl& t, TensorReference r,
                                     const TensorReference& store) {
-    if (t.scope.empty()) return r;
-    const Symbol start(SymbolKind::loop, t.scope);
+    if (!t.per) return r;
+    const Symbol start = *t.per;
     for (std::size_t axis = 0; axis < r.index.size(); ++axis)
       if (store.index[axis].mentions(start)) r.index[axis] = r.index[axis] + Expr(start);
     return r;

@@ -38,8 +38,12 @@ struct SharedLoops {
 /// folds into an accumulator, or if its iterations may depend on one another.
 std::optional<SharedLoops> shared_loops(const LoopProgram& p, const Stmt& s);
 
-/// Throws InternalError for a loop of kind threads or simd whose iterations are not
-/// independent, and for a temporary that is accessed outside the iterations that it is local to.
+/// Throws InternalError for a loop whose iterations run together and are not independent, and for a
+/// temporary that is accessed outside the iterations that it is local to.
 void verify_iterations(const LoopProgram& p);
+/// Throws InternalError for a loop within a block that is not in an iteration of a grid, a store
+/// that several threads of a block would do, a barrier that only some of them may reach, and
+/// accesses of several threads that no barrier puts in order.
+void verify_blocks(const LoopProgram& p);
 
 }  // namespace mote

@@ -69,8 +69,9 @@ Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o,
     add_reduction();
     element = {{axis.variable, start + Expr(kRow)}};
   }
-  const std::string name = add_tensor(is_column ? "columns" : "rows", o.value->dtype, shape,
-                                      ahead ? "" : axis.start.name(), TensorMemory::automatic);
+  const std::string name =
+      add_tensor(is_column ? "columns" : "rows", o.value->dtype, shape,
+                 ahead ? std::nullopt : std::optional(axis.start), TensorMemory::automatic);
   panels_.push_back(fmt::format("{} to {}{}", to_string(o.value), name, ahead ? " ahead" : ""));
   const Conditions conditions =
       ahead ? conditions_of(r, o.side) : both(conditions_of(r, o.side), r.shared.other_conditions);

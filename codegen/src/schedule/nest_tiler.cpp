@@ -149,11 +149,11 @@ Stmt NestTiler::terms_of_some(const TiledReduction& r, const RowSegments& segmen
 }
 
 std::string NestTiler::add_tensor(const std::string& hint, DType dtype, std::vector<Expr> shape,
-                                  const std::string& scope, TensorMemory memory) {
+                                  std::optional<Symbol> per, TensorMemory memory) {
   const std::string name = symbol(hint).name();
   const std::size_t rank = shape.size();
   program().tensors.push_back({name, TensorRole::temporary, dtype, std::move(shape),
-                               std::vector<std::string>(rank), scope, memory});
+                               std::vector<std::string>(rank), per, memory});
   return name;
 }
 
@@ -210,9 +210,8 @@ void NestTiler::add_sums(const TiledReduction& r, Body& out) {
     });
     if (!is_one && k > 0)
       for (std::vector<Body>* bodies : {&zeros, &starts, &terms, &ends}) bodies->emplace_back();
-    const std::string sums =
-        add_tensor(fold.accumulator, dtype, amounts(), is_blocked ? start.name() : scope(),
-                   TensorMemory::registers);
+    const std::string sums = add_tensor(fold.accumulator, dtype, amounts(),
+                                        is_blocked ? start : per(), TensorMemory::registers);
     const std::string& array = array_for(fold.accumulator, dtype);
     const Value zero = constant(neutral(fold.op, dtype), dtype);
     terms.back().push_back({StoreReduce{sums, here, *combine_of(fold.op), term}});
@@ -224,7 +223,7 @@ void NestTiler::add_sums(const TiledReduction& r, Body& out) {
     }
     const std::string all =
         add_tensor("all_" + fold.accumulator, dtype, {all_rows, Expr(vector().amount)},
-                   vector().start.name(), TensorMemory::automatic);
+                   vector().start, TensorMemory::automatic);
     zeros.back().push_back({Store{all, here, zero}});
     starts.back().push_back({Store{sums, here, load_value(all, in_all, dtype)}});
     ends.back().push_back({Store{all, in_all, load_value(sums, here, dtype)}});

@@ -54,7 +54,7 @@ class NestTiler : public Tiler {
   std::optional<RowSegments> segments_of(const TiledReduction& r) const;
   Stmt terms_of_some(const TiledReduction& r, const RowSegments& segments, const Body& terms);
   std::string add_tensor(const std::string& hint, DType dtype, std::vector<Expr> shape,
-                         const std::string& scope, TensorMemory memory);
+                         std::optional<Symbol> per, TensorMemory memory);
   bool is_direct(const TiledReduction& r, const SharedOperand& o) const;
   bool is_ahead(const TiledReduction& r, const SharedOperand& o) const;
   /// The loops of a reduction in the order in which a tile runs them.

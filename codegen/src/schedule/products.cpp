@@ -27,8 +27,7 @@ bool have_segments(const RowLoop& rows, const TiledReduction& r, Symbol vector,
                                [&](const Condition& c) { return c.e.mentions(l.variable); });
   };
   const auto moving = std::ranges::find_if(r.nest.loops, moves);
-  return moving != r.nest.loops.end() &&
-         std::none_of(moving + 1, r.nest.loops.end(), moves) &&
+  return moving != r.nest.loops.end() && std::none_of(moving + 1, r.nest.loops.end(), moves) &&
          row_segments(*moving, conditions, span).has_value();
 }
 
@@ -78,7 +77,8 @@ std::optional<Product> ProductFinder::product(const Loop& reduction) const {
   auto shared = shared_operands(*nest, vector, rows_.loop.variable, names_);
   if (!shared || !shared->vector_conditions.empty()) return std::nullopt;
   TiledReduction r{*std::move(nest), *std::move(shared)};
-  // The columns of a tile are those of any of its rows: a row copies elements that only others count.
+  // The columns of a tile are those of any of its rows: a row copies elements that only others
+  // count.
   const bool reads_elements = of_vector_.empty() ? reads_only_counted_elements(p_, chain, r)
                                                  : reads_only_elements(p_, chain, r);
   if (!have_segments(rows_, r, vector, of_vector_) || !reads_elements) return std::nullopt;
@@ -96,8 +96,7 @@ void ProductFinder::take_out(Product product, Stmt& s, Body& body) {
     index.push_back(Expr(l.variable) - l.begin);
   }
   std::vector<std::string> axes(shape.size());
-  p_.tensors.push_back(
-      {sums, TensorRole::temporary, a.dtype, shape, std::move(axes), rows_.start.name()});
+  p_.tensors.push_back({sums, TensorRole::temporary, a.dtype, shape, std::move(axes), rows_.start});
   Body& taken = product.loops.back().body;
   taken.push_back(std::move(s));
   body.erase(body.begin() + (&s - body.data()));

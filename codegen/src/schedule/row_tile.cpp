@@ -67,8 +67,8 @@ class RowTiler {
     const std::string array = symbol(name + "s").name();
     shape.insert(shape.begin(), Expr(rows_.height));
     std::vector<std::string> axes(shape.size());
-    p_.tensors.push_back({array, TensorRole::temporary, dtype, std::move(shape), std::move(axes),
-                          rows_.start.name()});
+    p_.tensors.push_back(
+        {array, TensorRole::temporary, dtype, std::move(shape), std::move(axes), rows_.start});
     return array;
   }
 

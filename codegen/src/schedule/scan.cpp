@@ -79,7 +79,7 @@ class Scan {
       : p_(p), only_(only), facts_(with_upper_bounds(*p.source)) {}
 
   /// Applies the step to the body; `iteration` is the variable of the loop around it.
-  void run(Body& body, const std::string& iteration) {
+  void run(Body& body, std::optional<Symbol> iteration) {
     for (std::size_t k = 0; k < body.size(); ++k) {
       if (auto carried = carry(body[k], iteration)) {
         body.erase(body.begin() + static_cast<std::ptrdiff_t>(k));
@@ -88,7 +88,7 @@ class Scan {
       }
       const Loop* loop = as_loop(body[k]);
       if (Body* inner = nested_body(body[k]))
-        run(*inner, loop != nullptr ? loop->variable.name() : iteration);
+        run(*inner, loop != nullptr ? std::optional(loop->variable) : iteration);
     }
   }
 
@@ -98,7 +98,7 @@ class Scan {
   using Prefixes = std::map<std::size_t, std::vector<Prefix>>;  ///< by position in a body
 
   /// Returns the statements that replace the loop over n.
-  std::optional<Body> carry(const Stmt& s, const std::string& iteration) {
+  std::optional<Body> carry(const Stmt& s, std::optional<Symbol> iteration) {
     const Loop* along = as_loop(s);
     if (along == nullptr || along->begin != Expr(0) || along->step != Expr(1) ||
         along->end.has_load() || (only_ != nullptr && along->variable.name() != *only_) ||
@@ -110,7 +110,8 @@ class Scan {
     const auto shared = shared_loops(p_, s);
     if (!shared || !shared->own.empty() || shared->loops.size() != chain.size())
       return std::nullopt;
-    return carried(chain, found, chain.size() > 1 ? chain.back()->variable.name() : iteration);
+    return carried(chain, found,
+                   chain.size() > 1 ? std::optional(chain.back()->variable) : iteration);
   }
 
   /// Returns the prefixes in the body; if they run in different directions, only those that run as
@@ -175,7 +176,7 @@ class Scan {
   }
 
   Body carried(const std::vector<const Loop*>& chain, const Prefixes& prefixes,
-               const std::string& iteration) {
+               std::optional<Symbol> iteration) {
     const Loop& along = *chain.front();
     const Body& body = chain.back()->body;
     const Expr flip = prefixes.begin()->second.front().flip;
@@ -215,7 +216,7 @@ class Scan {
   }
 
   /// Turns the accumulators into scalars of the same names, neutral before the first iteration.
-  void open(const std::vector<Accumulator>& accumulators, const std::string& iteration,
+  void open(const std::vector<Accumulator>& accumulators, std::optional<Symbol> iteration,
             Body& before) {
     for (const Accumulator& a : accumulators) {
       p_.tensors.push_back({a.name, TensorRole::temporary, a.dtype, {}, {}, iteration});
@@ -279,7 +280,7 @@ class Scan {
 
 std::vector<Scanned> scan_prefixes(LoopProgram& p, const std::string* along) {
   Scan scan(p, along);
-  scan.run(p.body, "");
+  scan.run(p.body, std::nullopt);
   return scan.steps;
 }
 

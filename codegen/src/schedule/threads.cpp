@@ -44,15 +44,15 @@ bool is_in_threads(const LoopProgram& p, const Path& path) {
 /// iteration of a loop around them, as a tile's array is.
 Refusal why_not_own(const LoopProgram& p, const Path& innermost,
                     const std::vector<StepTarget>& loops, const std::set<std::string>& own) {
-  std::set<std::string> inside;
-  for (const StepTarget& l : loops) inside.insert(l.name);
+  std::set<Symbol> inside;
+  for (const StepTarget& l : loops) inside.insert(Symbol(SymbolKind::loop, l.name));
   for_each(as_loop(at(p, innermost))->body, [&](const Stmt& s) {
-    if (const Loop* l = as_loop(s)) inside.insert(l->variable.name());
+    if (const Loop* l = as_loop(s)) inside.insert(l->variable);
   });
   for (const TensorDecl& t : p.tensors)
-    if (own.contains(t.name) && !t.scope.empty() && !inside.contains(t.scope))
+    if (own.contains(t.name) && t.per && !inside.contains(*t.per))
       return fmt::format("its iterations share the temporary {}, which is local to those of {}",
-                         t.name, t.scope);
+                         t.name, t.per->name());
   return std::nullopt;
 }
 
@@ -65,17 +65,17 @@ bool holds_threads(const Loop& loop) {
 void mark_shared(LoopProgram& p, const Path& first, const std::vector<StepTarget>& loops,
                  const std::set<std::string>& own) {
   Expr work = 1;
-  std::set<std::string> variables;
+  std::set<Symbol> variables;
   Path path = first;
   for (std::size_t k = 0; k < loops.size(); ++k) {
     if (k > 0) path.push_back(0);
     work = work * iterations_of(*as_loop(at(p, path)));
-    variables.insert(loops[k].name);
+    variables.insert(as_loop(at(p, path))->variable);
   }
   work = work * work_in(as_loop(at(p, path))->body);
   for (TensorDecl& t : p.tensors)
-    if (own.contains(t.name) && (t.scope.empty() || variables.contains(t.scope)))
-      t.scope = loops.back().name;
+    if (own.contains(t.name) && (!t.per || variables.contains(*t.per)))
+      t.per = as_loop(at(p, path))->variable;
   Loop& outermost = *as_loop(at(p, first));
   mark_threads(outermost, loops.size());
   outermost.work = work;

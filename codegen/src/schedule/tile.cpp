@@ -92,7 +92,7 @@ const std::string& Tiler::array_for(const std::string& name, DType dtype) {
   if (found != arrays_.end()) return found->second;
   const std::string array = symbol(name + "s").name();
   p_.tensors.push_back({array, TensorRole::temporary, dtype, amounts(),
-                        std::vector<std::string>(axes_.size()), scope()});
+                        std::vector<std::string>(axes_.size()), per()});
   return arrays_.emplace(name, array).first->second;
 }
 

@@ -64,7 +64,7 @@ class Tiler {
   std::vector<Expr> amounts() const;
   bool mentions_axis(const Expr& e) const;
   /// Returns the variable of the loop in each of whose iterations the arrays are new.
-  const std::string& scope() const { return axes_[innermost_].start.name(); }
+  Symbol per() const { return axes_[innermost_].start; }
   const std::vector<TileAxis>& axes() const { return axes_; }
   LoopProgram& program() { return p_; }
   const LoopProgram& program() const { return p_; }

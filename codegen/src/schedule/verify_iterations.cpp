@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
 #include "ir/dependence.h"
@@ -23,17 +24,18 @@ void verify_loop(const LoopProgram& p, const Stmt& s) {
   const std::string& v = loop.variable.name();
   const auto own = independent_iterations(p, s);
   if (!own) fail(p, fmt::format("the iterations of loop {} are not independent", v));
-  if (loop.kind != LoopKind::simd && (!loop.accumulators.empty() || !outer_folds(loop).empty()))
+  const bool is_shared = loop.kind == LoopKind::threads || loop.kind == LoopKind::grid;
+  if (is_shared && (!loop.accumulators.empty() || !outer_folds(loop).empty()))
     fail(p, fmt::format("loop {} of threads folds into an accumulator", v));
   if (loop.kind == LoopKind::simd && holds_loop(loop.body))
     fail(p, fmt::format("simd loop {} holds a loop", v));
   for (const std::string& t : *own) {
-    const std::string scope = find_tensor(p, t)->scope;
+    const std::optional<Symbol> per = find_tensor(p, t)->per;
     const bool inside =
-        !scope.empty() && std::ranges::all_of(references(p.body, t), [&](const TensorReference& r) {
+        per && std::ranges::all_of(references(p.body, t), [&](const TensorReference& r) {
           const auto here = std::ranges::find(r.path, &s);
           const std::span<const Stmt* const> within(here, r.path.end());
-          return variables_of(within).contains(Symbol(SymbolKind::loop, scope));
+          return variables_of(within).contains(*per);
         });
     if (!inside) fail(p, fmt::format("the iterations of loop {} share the temporary {}", v, t));
   }
@@ -73,7 +75,7 @@ void verify_iterations(const LoopProgram& p) {
   for_each(p.body, [&](const Stmt& s) {
     const Loop* loop = as_loop(s);
     if (loop == nullptr) return;
-    if (loop->kind == LoopKind::threads || loop->kind == LoopKind::simd) verify_loop(p, s);
+    if (loop->kind != LoopKind::serial && loop->kind != LoopKind::unrolled) verify_loop(p, s);
     if (loop->kind == LoopKind::unrolled &&
         (loop->begin != Expr(0) || !loop->end.constant() || loop->step != Expr(1)))
       fail(p, fmt::format("unrolled loop {} has no constant limits from 0", loop->variable.name()));
@@ -81,12 +83,11 @@ void verify_iterations(const LoopProgram& p) {
   for (const TensorDecl& t : p.tensors)
     if (t.memory == TensorMemory::registers) verify_registers(p, t);
   for (const TensorDecl& t : p.tensors) {
-    if (t.scope.empty()) continue;
-    const Symbol scope(SymbolKind::loop, t.scope);
+    if (!t.per) continue;
     for (const TensorReference& r : references(p.body, t.name))
-      if (!variables_of(r.path).contains(scope))
-        fail(p,
-             fmt::format("{} lives in iterations of {} and is touched outside", t.name, t.scope));
+      if (!variables_of(r.path).contains(*t.per))
+        fail(p, fmt::format("{} lives in iterations of {} and is touched outside", t.name,
+                            t.per->name()));
   }
 }
 

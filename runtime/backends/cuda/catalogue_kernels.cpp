@@ -109,11 +109,7 @@ const CudaProgram& OpInstance::source(Variant variant) const {
     options.function = function_;
     options.optional_outputs = record_.optional_outputs;
     const LoopProgram loops = compile_for_calls(program_, record_.optional_outputs);
-    if (variant == Variant::reference || draws(*program_))
-      sources_[at] = cuda_program(loops, options);
-    else
-      sources_[at] = variant == Variant::gen ? cuda_gen_program(loops, options)
-                                             : cuda_tf32_program(loops, options);
+    sources_[at] = cuda_program(loops, draws(*program_) ? Variant::reference : variant, options);
   });
   return sources_[at];
 }

@@ -17,8 +17,7 @@
 
 namespace mote::cuda {
 
-/// The variants of emit_cuda.h.
-enum class Variant : std::uint8_t { reference, gen, tf32 };
+using Variant = CudaVariant;
 
 /// One instance of an op.
 class OpInstance {

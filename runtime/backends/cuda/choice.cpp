@@ -36,20 +36,20 @@ const CudaProgram& Plan::chosen() const {
 /// True if the stage's own kernel would have few threads with much work each; `first` is the first
 /// of the stage's kernels.
 bool Plan::takes_parts(const CudaKernel& first) const {
-  if (first.terms == Expr(0)) return false;
+  if (!first.terms) return false;
   const CudaKernel* own = &first;
-  while (!has_strides_of(*own) || is_too_short(*own) || !own->vector_tensors.empty()) ++own;
+  while (!has_strides_of(*own) || is_too_short(*own) || own->per_vector() != nullptr) ++own;
   if (own->iterations.has_load()) return false;
-  const std::int64_t of_iteration = own->by_block ? grid_.threads : 1;
-  const std::int64_t iterations = own->in_order ? 1 : value(own->iterations);
-  const std::int64_t busy = own->by_block ? grid_.busy : 4 * grid_.busy;
-  return iterations * of_iteration < busy && value(own->terms) / of_iteration >= grid_.least_terms;
+  const std::int64_t of_iteration = own->is_by_block() ? grid_.threads : 1;
+  const std::int64_t iterations = own->is_in_order() ? 1 : value(own->iterations);
+  const std::int64_t busy = own->is_by_block() ? grid_.busy : 4 * grid_.busy;
+  return iterations * of_iteration < busy && value(*own->terms) / of_iteration >= grid_.least_terms;
 }
 
 /// True if the kernel belongs to the form of its stage that the call takes: the stage itself or its
 /// parts.
 bool Plan::is_launched(const CudaKernel& kernel) const {
-  return (kernel.part > 0) == in_parts_.contains(kernel.stage);
+  return kernel.part.has_value() == in_parts_.contains(kernel.stage);
 }
 
 /// True if the tensor has no gaps over the extents and begins at a multiple of 16 bytes.
@@ -89,9 +89,10 @@ bool Plan::is_by_vectors(const VectorOperand& operand, const std::vector<void*>&
 }
 
 bool Plan::has_tiles_for(const CudaKernel& kernel) const {
-  const bool is_pipelined = kernel.has_pipelined_tiles();
+  const CudaPerTile& tiles = *kernel.per_tile();
+  const bool is_pipelined = tiles.is_pipelined();
   const std::int64_t least = is_pipelined ? 3 * grid_.least_side : grid_.least_side;
-  return std::min(value(kernel.rows), value(kernel.columns)) >= least &&
+  return std::min(value(tiles.rows), value(tiles.columns)) >= least &&
          (!is_pipelined || value(kernel.iterations) >= grid_.least_pipelined_tiles);
 }
 
@@ -109,21 +110,28 @@ bool Plan::is_last_of_stage(const CudaKernel& kernel) const {
 
 /// True if the kernel's rows are too short for blocks, and another kernel of the stage is left.
 bool Plan::is_too_short(const CudaKernel& kernel) const {
-  const std::int64_t least = kernel.is_map ? grid_.least_map_row : grid_.least_row;
-  return kernel.row != Expr(0) && !is_last_of_stage(kernel) && value(kernel.row) < least;
+  const CudaPerBlock* rows = kernel.per_block();
+  if (rows == nullptr || !rows->row || is_last_of_stage(kernel)) return false;
+  return value(*rows->row) < (rows->is_map ? grid_.least_map_row : grid_.least_row);
 }
 
 bool Plan::suits(const CudaKernel& kernel, const std::vector<void*>& data) const {
-  if (kernel.has_tiles() && !has_tiles_for(kernel)) return false;
-  if (is_too_short(kernel)) return false;
-  for (const std::string& name : kernel.vector_tensors)
-    if (const std::size_t at = tensor_at(name); !is_by_vectors(at, kernel.extents, data[at]))
-      return false;
-  for (const VectorOperand& operand : kernel.vector_operands)
-    if (!is_by_vectors(operand, data)) return false;
-  for (const VectorRow& row : kernel.vector_rows)
-    if (!has_vectors(row, data)) return false;
-  return has_strides_of(kernel);
+  if (!has_strides_of(kernel)) return false;
+  if (const CudaPerTile* tiles = kernel.per_tile())
+    return has_tiles_for(kernel) &&
+           std::ranges::all_of(tiles->operands, [&](const VectorOperand& operand) {
+             return is_by_vectors(operand, data);
+           });
+  if (const CudaPerBlock* rows = kernel.per_block())
+    return !is_too_short(kernel) && std::ranges::all_of(rows->vectors, [&](const VectorRow& row) {
+      return has_vectors(row, data);
+    });
+  if (const CudaPerVector* vectors = kernel.per_vector())
+    return std::ranges::all_of(vectors->tensors, [&](const std::string& name) {
+      const std::size_t at = tensor_at(name);
+      return is_by_vectors(at, vectors->extents, data[at]);
+    });
+  return true;
 }
 
 }  // namespace mote::cuda

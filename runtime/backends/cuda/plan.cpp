@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "mote/base/dlpack.h"
@@ -151,7 +152,7 @@ std::int64_t Plan::value(const Expr& e) const { return evaluate(e, binding_.valu
 /// Returns as many threads as there are iterations, in whole blocks, within the limits of the grid
 /// and its memory.
 std::int64_t Plan::threads_of(const CudaKernel& kernel) const {
-  if (kernel.in_order) return 1;
+  if (kernel.is_in_order()) return 1;
   std::int64_t bytes = 0;
   for (const CudaTemporary& t : source_->temporaries) {
     const CudaArgument of{CudaArgument::Kind::temporary, t.name};
@@ -162,7 +163,7 @@ std::int64_t Plan::threads_of(const CudaKernel& kernel) const {
     bytes += count;
   }
   std::int64_t blocks = grid_.most_blocks;
-  const std::int64_t at_a_time = kernel.by_block ? 1 : grid_.threads;  // iterations of a block
+  const std::int64_t at_a_time = kernel.is_by_block() ? 1 : grid_.threads;  // iterations of a block
   if (!kernel.iterations.has_load())
     blocks = std::min(blocks, (value(kernel.iterations) + at_a_time - 1) / at_a_time);
   if (bytes > 0) blocks = std::min(blocks, grid_.most_bytes / bytes / grid_.threads);
@@ -242,7 +243,7 @@ ArgumentValue Plan::argument(const CudaArgument& a, const std::vector<void*>& da
 std::vector<Launch> Plan::launches(const std::vector<void*>& data, void* workspace) const {
   std::vector<Launch> all;
   const CudaProgram& source = *source_;
-  std::pair done = {0, 0};  // the last stage, or part of one, that has its launch
+  std::pair<int, std::optional<int>> done;  // the last stage, or part of one, that has its launch
   for (std::size_t k = 0; k < source.kernels.size(); ++k) {
     const CudaKernel& kernel = source.kernels[k];
     const std::pair location = {kernel.stage, kernel.part};

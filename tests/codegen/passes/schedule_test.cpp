@@ -234,7 +234,7 @@ TEST(Schedule, GivesEachRoundOfAParallelLoopItsOwnRow) {
   for (const Version& v : scheduled(compiled_op("attention")).versions)
     for (const TensorDecl& t : v.program.tensors)
       if (t.role == TensorRole::temporary && !t.shape.empty()) {
-        EXPECT_NE(t.scope, "") << t.name;
+        EXPECT_TRUE(t.per) << t.name;
       }
 }
 
@@ -256,7 +256,7 @@ output y = o + sum[1 keep](where(see, e * e, 0))[i0, 0 over T, E]
     for (const TensorDecl& t : v.program.tensors)
       if (t.role == TensorRole::temporary && !t.shape.empty()) {
         has_row = true;
-        EXPECT_NE(t.scope, "") << to_string(v.program);
+        EXPECT_TRUE(t.per) << to_string(v.program);
       }
   EXPECT_TRUE(has_row);
 }
@@ -300,7 +300,7 @@ TEST(Schedule, VerifyRejectsMarksThatDependencesForbid) {
 TEST(Schedule, VerifyRejectsATemporaryThatRoundsShare) {
   Schedule s = schedule(compiled_op("attention"));
   LoopProgram& p = s.versions.back().program;
-  for (TensorDecl& t : p.tensors) t.scope.clear();
+  for (TensorDecl& t : p.tensors) t.per.reset();
   EXPECT_NE(complaint(p).find("share the temporary"), std::string::npos) << complaint(p);
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "mote/base/error.h"
+#include "mote/codegen/emit_cuda.h"
 #include "mote/codegen/passes.h"
 #include "mote/codegen/schedule.h"
 #include "mote/codegen/walk.h"
@@ -73,13 +74,18 @@ bool is_exact(const Prepared& prepared, std::size_t t) {
   return exactness(*prepared.program, binding_of(prepared, t), FillKind::integer, kRadius).exact;
 }
 
-std::optional<Mismatch> check_stage(const Prepared& prepared, const std::string& stage,
-                                    const LoopProgram& loops, bool only_exact = false) {
+std::optional<Mismatch> verified(const std::string& stage, const LoopProgram& loops) {
   try {
     verify(loops);
   } catch (const std::exception& e) {
     return Mismatch{stage, e.what(), "", {}, {}, {}, std::nullopt};
   }
+  return std::nullopt;
+}
+
+std::optional<Mismatch> check_stage(const Prepared& prepared, const std::string& stage,
+                                    const LoopProgram& loops, bool only_exact = false) {
+  if (auto wrong = verified(stage, loops)) return wrong;
   for (std::size_t t = 0; t < prepared.trials.size(); ++t) {
     if (only_exact && !is_exact(prepared, t)) continue;
     const Trial& trial = prepared.trials[t];
@@ -140,6 +146,25 @@ std::optional<Mismatch> check_schedule(Prepared& prepared) {
   return found;
 }
 
+/// Checks the loops of the CUDA kernels. Those of one stage compute the whole program.
+std::optional<Mismatch> check_cuda(Prepared& prepared) {
+  std::optional<Mismatch> found;
+  const CudaProgram program = cuda_program(*prepared.final, CudaVariant::gen);
+  for (const CudaKernel* k : all_kernels(program)) {
+    if (const CudaPerBlock* rows = k->per_block())
+      prepared.stages.insert(rows->vectors.empty() ? "cuda rows" : "cuda rows by vectors");
+    if (k->per_vector() != nullptr) prepared.stages.insert("cuda vectors");
+    if (found || reads_an_output(*k->loops)) continue;
+    // Vectors lie in tensors of one axis, whose extents are not those of the inputs.
+    const bool is_flat = k->per_vector() != nullptr && k->per_vector()->extents.size() > 1;
+    if (k->loops->is_part || is_flat)
+      found = verified("cuda " + k->function, *k->loops);
+    else
+      found = check_stage(prepared, "cuda " + k->function, *k->loops);
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string to_string(const Mismatch& m) {
@@ -174,6 +199,7 @@ std::optional<Mismatch> check_stages(const Program& p, const std::vector<Trial>&
     });
     if (!found) found = check_schedule(prepared);
     if (!found) found = check_drawn_schedules(prepared);
+    if (!found) found = check_cuda(prepared);
   } catch (const std::exception& e) {
     if (!found) found = Mismatch{"compile", e.what(), "", {}, {}, {}, std::nullopt};
   }

@@ -161,6 +161,9 @@ void check_random_programs() {
                  std::string("schedule ") + step, count, count < 2000 ? 0 : 1);
   expect_share("schedule with tiles in registers", session.stages(), "schedule tile", count,
                count < 500 ? 0 : 1);
+  for (const char* kernel : {"cuda rows", "cuda rows by vectors", "cuda vectors"})
+    expect_share(std::string("kernel: ") + kernel, session.stages(), kernel, count,
+                 count < 500 ? 0 : 1);
   for (const char* word : {"split", "interchange", "inward", "simd", "threads", "scan"})
     for (const std::string what : {"step ", "refusal of "})
       expect_share(what + word, session.stages(), what + word, count, count < 500 ? 0 : 1);

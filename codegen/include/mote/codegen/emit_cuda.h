@@ -6,8 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "mote/base/export.h"
@@ -48,48 +52,73 @@ struct VectorOperand {
   int elements;
 };
 
+/// One thread takes all iterations, in order.
+struct CudaInOrder {};
+/// A thread takes each iteration.
+struct CudaPerThread {};
+/// A thread takes the iterations of 16 bytes of elements side by side: the tensors must be present,
+/// without gaps over `extents`, at addresses divisible by 16.
+struct CudaPerVector {
+  std::vector<std::string> tensors;
+  std::vector<Expr> extents;
+};
+/// A block of whole warps takes each iteration.
+struct CudaPerBlock {
+  /// The number of elements of the longest row, if it is known. The kernel is not for short rows if
+  /// another kernel follows it.
+  std::optional<Expr> row;
+  bool is_map = false;  ///< rows are not reduced: threads take short ones as well
+  /// The tensors of which blocks move 16 bytes at a time along rows.
+  std::vector<VectorRow> vectors = {};
+};
+/// A block of kCudaThreads threads takes the iterations of a tile. The kernel is not for few rows
+/// or columns.
+struct CudaPerTile {
+  Expr rows;
+  Expr columns;
+  int side;  ///< the rows and columns of one tile
+  /// The operands that a pipelined tile accesses 16 bytes at a time.
+  std::vector<VectorOperand> operands = {};
+  bool rounds_to_tf32 = false;  ///< f32 is rounded to tf32 before it is multiplied
+
+  bool is_pipelined() const { return side == kCudaPipelinedTile; }
+};
+/// What takes an iteration of a kernel, with what decides whether a call may use the kernel.
+using CudaWorker =
+    std::variant<CudaInOrder, CudaPerThread, CudaPerVector, CudaPerBlock, CudaPerTile>;
+
 struct CudaKernel {
   std::string function;
-  std::vector<CudaArgument> arguments;
-  /// The number of threads that have work, over sizes and parameters; it may hold loads, and then
-  /// says nothing. A kernel with in_order runs on one thread.
+  CudaWorker worker;
+  /// The number of workers that have something to do, over sizes and parameters; it may hold loads,
+  /// and then says nothing.
   Expr iterations;
-  bool in_order = false;
-  bool by_block = false;  ///< a block of whole warps takes an iteration, not a thread
-  /// Kernels of one stage are alternatives: the first is launched whose strides and vector accesses
-  /// fit the call, and that has enough rows and columns. The last one of a stage has no conditions.
+  std::vector<KnownStride> strides = {};  ///< the strides that the kernel is for
+  /// Kernels of one stage are alternatives: the first is launched whose strides and worker suit the
+  /// call. The last one of a stage suits all calls.
   int stage = 0;
   /// 1, 2, …: the kernel is a step of the sequence that is launched in place of a stage with few
-  /// iterations over many `terms`; kernels of one part are alternatives as those of a stage are. 0:
-  /// the kernel is of the stage itself.
-  int part = 0;
+  /// iterations over many `terms`; kernels of one part are alternatives as those of a stage are.
+  /// Otherwise the kernel is of the stage itself.
+  std::optional<int> part = std::nullopt;
   /// In a stage that has parts, the number of terms that one iteration goes over in order.
-  Expr terms = 0;
-  std::vector<KnownStride> strides = {};
-  /// The number of elements of the longest row, for a kernel whose blocks take rows. Such a kernel
-  /// is not for short rows if another kernel follows it. 0: unknown.
-  Expr row = 0;
-  bool is_map = false;  ///< rows are not reduced: threads take short ones as well
-  /// The number of rows and columns, for a kernel whose blocks compute tiles. Such a kernel is not
-  /// for few of them, and only for blocks of kCudaThreads threads. 0: the kernel has no tiles.
-  Expr rows = 0;
-  Expr columns = 0;
-  /// The rows and columns of one tile, and the operands that a pipelined tile accesses 16 bytes at
-  /// a time.
-  int tile = kCudaTile;
-  std::vector<VectorOperand> vector_operands = {};
-  /// The tensors that must be present, without gaps over `extents`, at addresses divisible by 16,
-  /// for a kernel whose threads move 16 bytes at a time. Empty: the kernel is not one of these.
-  std::vector<std::string> vector_tensors = {};
-  std::vector<Expr> extents = {};
-  /// The tensors of a kernel whose blocks move 16 bytes at a time along rows.
-  std::vector<VectorRow> vector_rows = {};
-  bool rounds_to_tf32 = false;         ///< f32 is rounded to tf32 before it is multiplied
+  std::optional<Expr> terms = std::nullopt;
+  std::vector<CudaArgument> arguments = {};
+  /// The loops that the text was written from. Those of a kernel of tiles are its stage's: threads
+  /// share iterations, which the text gives to blocks by tiles.
+  std::shared_ptr<const LoopProgram> loops = nullptr;
   std::string text = {};               ///< the function, with its comment
   std::set<std::string> helpers = {};  ///< names of the functions that it calls
 
-  bool has_tiles() const { return rows != Expr(0); }
-  bool has_pipelined_tiles() const { return has_tiles() && tile == kCudaPipelinedTile; }
+  bool is_in_order() const { return std::holds_alternative<CudaInOrder>(worker); }
+  const CudaPerVector* per_vector() const { return std::get_if<CudaPerVector>(&worker); }
+  const CudaPerBlock* per_block() const { return std::get_if<CudaPerBlock>(&worker); }
+  const CudaPerTile* per_tile() const { return std::get_if<CudaPerTile>(&worker); }
+  /// Returns true if a block takes each iteration, or tile of iterations.
+  bool is_by_block() const { return per_block() != nullptr || per_tile() != nullptr; }
+  bool has_tiles() const { return per_tile() != nullptr; }
+  bool has_pipelined_tiles() const { return per_tile() != nullptr && per_tile()->is_pipelined(); }
+  bool rounds_to_tf32() const { return per_tile() != nullptr && per_tile()->rounds_to_tf32; }
 };
 
 /// Memory between and in kernels, of floats, doubles, int64_t or bools (one byte).
@@ -116,24 +145,26 @@ struct CudaProgram {
   }
 };
 
-/// Returns the reference, variant `reference`: reals in double, integers in wrapping 64-bit, sums
-/// in order. There is one thread for each iteration of the outermost loops whose iterations are
-/// independent, and one thread for a nest that must run in order. Compile with --fmad=false. Of the
-/// options, only `function` (the kernels' name, with _1, _2 … appended if there are several) and
-/// `optional_outputs` count.
-CudaProgram cuda_program(const LoopProgram& p, const EmitOptions& options);
-/// Returns the variant `gen`: reals in their own dtype, sums in any order. A stage whose iterations
-/// reduce has a kernel that gives each iteration to a block, for the strides that make its loops
-/// run over adjacent elements; a stage whose iterations go over adjacent elements has a kernel for
-/// tensors without gaps; a stage with few long iterations, or that scatters, has parts.
-CudaProgram cuda_gen_program(const LoopProgram& p, const EmitOptions& options);
-/// Returns the variant `tf32`: as gen, except that kernels of tiles round f32 elements to tf32, 11
-/// bits, before tensor cores multiply them.
-CudaProgram cuda_tf32_program(const LoopProgram& p, const EmitOptions& options);
+/// reference: reals in double, integers in wrapping 64-bit, sums in order, for --fmad=false. There
+/// is one thread for each iteration of the outermost loops whose iterations are independent, and
+/// one thread for a nest that must run in order. gen: reals in their own dtype, sums in any order.
+/// A stage whose iterations reduce has a kernel that gives each iteration to a block, for the
+/// strides that make its loops run over adjacent elements; a stage whose iterations go over
+/// adjacent elements has a kernel for tensors without gaps; a stage with few long iterations, or
+/// that scatters, has parts. tf32: as gen, except that kernels of tiles round f32 elements to tf32,
+/// 11 bits, before tensor cores multiply them.
+enum class CudaVariant : std::uint8_t { reference, gen, tf32 };
+
+/// Returns the kernels of a variant. Of the options, only `function` (the kernels' name, with _1,
+/// _2 … appended if there are several) and `optional_outputs` count.
+CudaProgram cuda_program(const LoopProgram& p, CudaVariant variant,
+                         const EmitOptions& options = {});
 /// Returns the program's kernels and those of the program that may be launched in its place.
 std::vector<const CudaKernel*> all_kernels(const CudaProgram& program);
 /// Returns the comment and the kernels.
 std::string to_string(const CudaProgram& program);
+/// Returns the loops of each kernel, under its name.
+std::string loops_text(const CudaProgram& program);
 /// Returns the functions with these names, and those that they call, to be placed before kernels.
 /// Other names do not count.
 std::string cuda_helpers(const std::set<std::string>& names);

@@ -103,7 +103,20 @@ enum class LoopKind : std::uint8_t {
   threads,   ///< shared among threads, with those of the loops of this kind directly below
   simd,      ///< in vectors; accumulators are kept by lanes, in any order
   unrolled,  ///< in order; the limits are constants, and the text has each iteration
+  /// Shared among the blocks of threads of a GPU, with those of the loops of this kind directly
+  /// below. All threads of a block run the statements of an iteration, apart from those in loops
+  /// that they share.
+  grid,
+  warp,           ///< shared among the warps of a block, in an iteration of a grid
+  block_threads,  ///< shared among the threads of a block, or of a warp in an iteration of warp
 };
+
+/// Returns true for the kinds of loops whose iterations the threads of one block share. Each thread
+/// has accumulators of its own, which are combined behind the loop that declares them: all threads
+/// of the block wait for each other there, and have the result.
+constexpr bool is_within_block(LoopKind kind) {
+  return kind == LoopKind::warp || kind == LoopKind::block_threads;
+}
 
 /// A stride, in elements, that an input or output is known to have.
 struct KnownStride {
@@ -164,8 +177,11 @@ struct Let {
   std::string name;
   Value value;
 };
+/// All threads of the block arrive here before any goes on: what they have stored before, all can
+/// read after it.
+struct Barrier {};
 struct Stmt {
-  std::variant<Loop, If, Store, StoreReduce, Fold, Let> kind;
+  std::variant<Loop, If, Store, StoreReduce, Fold, Let, Barrier> kind;
 };
 
 enum class TensorRole : std::uint8_t { input, output, temporary };
@@ -183,9 +199,9 @@ struct TensorDecl {
   DType dtype;              ///< temporaries are kept in double or int64 regardless of it
   std::vector<Expr> shape;  ///< row-major for temporaries; rank 0 is a scalar
   std::vector<std::string> axis_names;
-  /// For a temporary in a schedule, the loop variable that it is local to: each iteration has its
-  /// own. Empty: there is one for the whole program.
-  std::string scope = {};
+  /// For a temporary in a schedule, the variable of the loop of which each iteration has its own.
+  /// nullopt: there is one for the whole program.
+  std::optional<Symbol> per = std::nullopt;
   TensorMemory memory = TensorMemory::automatic;
 };
 
@@ -226,8 +242,9 @@ Facts base_facts(const Program& source);
 /// Throws InternalError that says which loop or statement is wrong: a variable used outside its
 /// loop or bound twice, an unknown tensor, wrong rank or dtype, an accumulator read before its loop
 /// has ended or folded outside it, a Let used out of scope, an input that is written, an output
-/// never stored, a temporary read before any store; in a schedule, iterations of threads or
-/// simd that are not independent.
+/// never stored, a temporary read before any store; in a schedule, iterations that run together and
+/// are not independent, loops within a block outside of a grid, a barrier that some threads of a
+/// block may not reach, and accesses of its threads that no barrier orders.
 void verify(const LoopProgram& p);
 
 /// Returns stable text: `for oh in 0..OH {`, `if … {`, `y[n, co] = …`, `acc += …`, `t = …`.

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes kernels whose blocks compute tiles.
+// The functions that kernels of tiles call.
 #pragma once
 
 #include <set>
 #include <string>
 #include <string_view>
 
-#include "c/writer.h"
-
 namespace mote::emit {
-
-/// Writes the loop over the tiles of the writer's form, in place of its shared loops.
-void write_tiles(Writer& writer, const Facts& facts);
 
 /// Returns the functions with these names that kernels of tiles call; the names of the helpers that
 /// they call are added.

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the parts of a CUDA kernel's body that differ from a C function: loops whose iterations
-// are shared become grid-stride loops, and memory for temporaries is provided. In: a stage of a
-// program.
+// Writes loops whose iterations threads or blocks share as loops that stride over the grid. In: a
+// stage of a program; out: the body of a kernel.
+#include "kernel_writer.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
-#include "c/writer.h"
+#include "block_loops.h"
 #include "ir/dependence.h"
-#include "tile_text.h"
 
 namespace mote::emit {
 
@@ -29,10 +30,8 @@ bool holds_several_loops(const Body& b) {
 
 }  // namespace
 
-std::string Writer::kernel_body(bool by_block, const cuda::TileForm* tiles) {
-  if (by_block) worker_ = "block";
-  tiles_ = tiles;
-  rolled_ = p_.native && !by_block && holds_several_loops(p_.body);
+std::string KernelWriter::kernel_body() {
+  rolled_ = p_.native && holds_several_loops(p_.body);
   const Facts facts = base_facts(*p_.source);
   const std::string statements = this->statements(facts);
   const std::string unread = unread_scalars();
@@ -43,31 +42,24 @@ std::string Writer::kernel_body(bool by_block, const cuda::TileForm* tiles) {
   return strides + sizes + wanted_outputs() + opening + unread + statements;
 }
 
-std::string Writer::kernel_body(const cuda::VectorForm& vectors) {
-  vectors_ = &vectors;
-  return kernel_body(false);
-}
-
-std::string Writer::kernel_body(const cuda::RowVectorForm& vectors) {
-  row_vectors_ = &vectors;
-  return kernel_body(true);
+void KernelWriter::loop_pragmas(const Loop& l) {
+  if (rolled_ && loops_in(l.body).empty()) out_ += "#pragma unroll 1\n";
 }
 
 /// Writes a loop whose variable strides over the grid.
-void Writer::grid_loop(const Loop& loop, const Facts& facts) {
+void KernelWriter::grid_loop(const Loop& loop, const Share& share, const Facts& facts) {
   const std::string& v = names_.symbol(loop.variable);
   const Text step = printer_.expr(loop.step, facts);
   const std::string scale = loop.step == Expr(1) ? "" : " * " + within(step, kUnary);
   const Text begin = printer_.expr(loop.begin, facts);
   const std::string offset = loop.begin == Expr(0) ? "" : within(begin, kSum) + " + ";
   const std::string end = limit(loop.end, v + "_end", facts);
-  line(fmt::format("for (int64_t {0} = {1}mote_{4}(){2}; {0} < {3}; {0} += mote_{4}s(){2}) {{", v,
-                   offset, scale, end, worker_));
+  line(fmt::format("for (int64_t {0} = {1}{4}{2}; {0} < {3}; {0} += {5}{2}) {{", v, offset, scale,
+                   end, share.who, share.count));
 }
 
-/// Returns the number of iterations of each loop: short text, or a constant declared here.
-std::vector<std::string> Writer::extents(const std::vector<cuda::TileAxis>& axes,
-                                         const Facts& facts) {
+std::vector<std::string> KernelWriter::extents(const std::vector<cuda::TileAxis>& axes,
+                                               const Facts& facts) {
   std::vector<std::string> all;
   for (const cuda::TileAxis& a : axes) {
     const Expr count = facts.simplify(max(0, ceil_div(a.end - a.begin, a.step)));
@@ -77,10 +69,9 @@ std::vector<std::string> Writer::extents(const std::vector<cuda::TileAxis>& axes
   return all;
 }
 
-/// Returns the loops' variables as digits of an iteration's number, the innermost's the lowest.
-std::vector<std::string> Writer::digits(const std::vector<cuda::TileAxis>& axes,
-                                        const std::vector<std::string>& extents,
-                                        const std::string& flat, const Facts& facts) const {
+std::vector<std::string> KernelWriter::digits(const std::vector<cuda::TileAxis>& axes,
+                                              const std::vector<std::string>& extents,
+                                              const std::string& flat, const Facts& facts) const {
   std::vector<std::string> values(axes.size());
   std::string below;  // iterations of the loops further in
   for (std::size_t k = axes.size(); k-- > 0;) {
@@ -99,14 +90,15 @@ std::vector<std::string> Writer::digits(const std::vector<cuda::TileAxis>& axes,
 
 /// Writes a loop in which the number of an iteration, whose digits are the variables, strides over
 /// the grid.
-void Writer::grid_digits(const std::vector<const Loop*>& chain, const Facts& facts) {
+void KernelWriter::grid_digits(const std::vector<const Loop*>& chain, const Share& share,
+                               const Facts& facts) {
   std::vector<cuda::TileAxis> axes;
   for (const Loop* loop : chain)
     axes.push_back({loop->variable, loop->begin, loop->end, loop->step});
   const std::vector<std::string> counts = extents(axes, facts);
   const std::string flat = names_.fresh("flat");
-  line(fmt::format("for (int64_t {0} = mote_{2}(); {0} < {1}; {0} += mote_{2}s()) {{", flat,
-                   fmt::join(counts, " * "), worker_));
+  line(fmt::format("for (int64_t {0} = {2}; {0} < {1}; {0} += {3}) {{", flat,
+                   fmt::join(counts, " * "), share.who, share.count));
   ++indent_;
   const std::vector<std::string> values = digits(axes, counts, flat, facts);
   for (std::size_t k = axes.size(); k-- > 0;)
@@ -114,30 +106,39 @@ void Writer::grid_digits(const std::vector<const Loop*>& chain, const Facts& fac
   --indent_;
 }
 
-void Writer::grid_loops(const Loop& first, const Facts& facts) {
-  if (tiles_ != nullptr) {
-    write_tiles(*this, facts);
-    return;
-  }
-  if (vectors_ != nullptr) {
-    vector_loops(first, facts);
+/// Writes a loop of kind threads or grid, and those of its kind directly below it, as one.
+void KernelWriter::grid_loops(const Loop& first, const Share& share, const Facts& facts) {
+  const std::vector<const Loop*> chain = threads_chain(first);
+  chain.size() == 1 ? grid_loop(first, share, facts) : grid_digits(chain, share, facts);
+  Facts inside = facts;
+  for (const Loop* loop : chain) inside.set_range(loop->variable, loop->begin, loop->end);
+  ++indent_;
+  open_scope(chain.back()->variable, inside);
+  body(chain.back()->body, inside);
+  --indent_;
+  line("}");
+}
+
+void KernelWriter::threads_loops(const Loop& first, const Facts& facts) {
+  const Share share = {"mote_thread()", "mote_threads()"};
+  if (simd_loop_of(first) != nullptr) {
+    shared_loop(first, share, facts);
     return;
   }
   const std::vector<const Loop*> chain = threads_chain(first);
   std::set<Symbol> changing;
   for (const Loop* loop : chain) changing.insert(loop->variable);
-  if (worker_ == "thread") limits_ahead(chain.back()->body, changing, facts);
-  chain.size() == 1 ? grid_loop(first, facts) : grid_digits(chain, facts);
-  Facts inside = facts;
-  for (const Loop* loop : chain) inside.set_range(loop->variable, loop->begin, loop->end);
-  ++indent_;
-  open_scope(chain.back()->variable, inside);
-  if (worker_ == "block")
-    block_iteration(chain.back()->body, inside);
+  limits_ahead(chain.back()->body, changing, facts);
+  grid_loops(first, share, facts);
+}
+
+void KernelWriter::loop(const Loop& l, const Facts& facts) {
+  if (l.kind == LoopKind::grid)
+    grid_loops(l, {"mote_block()", "mote_blocks()"}, facts);
+  else if (is_shared_within_block(l))
+    block_loop(l, facts);
   else
-    body(chain.back()->body, inside);
-  --indent_;
-  line("}");
+    Writer::loop(l, facts);
 }
 
 }  // namespace mote::emit
