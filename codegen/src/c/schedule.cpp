@@ -190,18 +190,18 @@ std::string where_compiled(const LoopProgram& p, const std::string& text) {
                      p.is_for_no_larger_vectors ? "==" : ">=", p.vector_bytes, text);
 }
 
-/// Returns `if (sx[1] == 1 && …) return f(…);`.
-std::string choice(const Version& v, const Names& names, const std::string& function,
-                   std::set<std::string>& calls) {
+/// Returns `if (sx[1] == 1 && …) return f(…);`, for calls that satisfy these conditions.
+std::string choice(const Version& v, const Conditions& sizes, const Names& names,
+                   const std::string& function, std::set<std::string>& calls) {
   std::string test;
   for (const KnownStride& k : v.program.strides)
     test += fmt::format("{}{}[{}] == {}", test.empty() ? "" : " && ", names.strides(k.tensor),
                         k.axis, k.stride);
-  if (!v.program.demands.empty()) {
+  if (!sizes.empty()) {
     Printer printer(v.program, names);
     printer.limit_sizes(0);
     Facts facts = base_facts(*v.program.source);
-    test += (test.empty() ? "" : " && ") + printer.conditions(v.program.demands, facts).text;
+    test += (test.empty() ? "" : " && ") + printer.conditions(sizes, facts).text;
     printer.uses().add_functions_to(calls);
   }
   return where_compiled(v.program, wrap(fmt::format("  if ({})", test)) + "\n" +
@@ -305,9 +305,11 @@ std::string schedule_text(const Schedule& s, const EmitOptions& options,
       std::ranges::all_of(programs, [](const LoopProgram& p) { return can_join(p); });
   std::string out;
   std::string choices;
+  std::string less_preferred;
   for (std::size_t k = 0; k < programs.size(); ++k) {
     const Version& v = s.versions[k];
     const bool is_last = k + 1 == programs.size();
+    if (is_last || has_step(v, StepKind::inward)) choices += std::exchange(less_preferred, "");
     if (is_last && !options.otherwise.empty()) break;
     const bool is_static = !is_last || joins;
     const std::string own = !is_last ? function + "_" + v.name
@@ -327,7 +329,11 @@ std::string schedule_text(const Schedule& s, const EmitOptions& options,
                                          (is_static ? "" : options.opening) +
                                          (is_last ? choices : "") + body + "}\n") +
            (is_static ? "\n" : "");
-    choices += choice(v, names, own, calls);
+    if (is_last) continue;
+    Conditions sizes = v.program.demands;
+    if (!v.preferences.empty()) less_preferred += choice(v, sizes, names, own, calls);
+    sizes.insert(sizes.end(), v.preferences.begin(), v.preferences.end());
+    choices += choice(v, sizes, names, own, calls);
   }
   if (!options.otherwise.empty()) return out + text_with_others(last, function, choices, options);
   return joins ? out + region_text(last, function, function + "_rounds", options, calls) : out;

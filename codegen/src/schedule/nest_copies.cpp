@@ -62,7 +62,10 @@ Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o,
   if (is_column) {
     add_reduction();
     add({kLane, 0, axis.amount}, kLane);
-    element = {{axis.variable, min(start, axis.end - axis.amount) + Expr(kLane)}};
+    const Expr whole = min(start, axis.end - axis.amount);
+    element = {{axis.variable, tile_.may_be_narrow
+                                   ? min(max(axis.begin, whole) + Expr(kLane), axis.end - 1)
+                                   : whole + Expr(kLane)}};
   } else {
     add({kRow, 0, axis.amount}, kRow);
     filled.back().end = min(axis.amount, axis.end - start);

@@ -47,7 +47,8 @@ std::vector<TileAxis> axes_of(const LoopProgram& p, const TileOfNest& tile) {
   };
   const Symbol row = tile.row_start ? *tile.row_start : start(tile.rows);
   const Symbol column = start(tile.vector);
-  const Expr first = min(Expr(column), tile.vector.end - tile.width);
+  const Expr last = min(Expr(column), tile.vector.end - tile.width);
+  const Expr first = tile.may_be_narrow ? max(tile.vector.begin, last) : last;
   return {{tile.rows.variable, tile.rows.begin, tile.rows.end, tile.height, row, Expr(row)},
           {tile.vector.variable, tile.vector.begin, tile.vector.end, tile.width, column, first}};
 }
@@ -272,7 +273,8 @@ void NestTiler::add_sums(const TiledReduction& r, Body& out) {
 }
 
 Conditions NestTiler::demands() const {
-  return {{Condition::Kind::nonneg, vector().end - vector().begin - vector().amount},
+  const Expr columns = vector().end - vector().begin;
+  return {{Condition::Kind::nonneg, columns - (tile_.may_be_narrow ? 1 : vector().amount)},
           {Condition::Kind::nonneg, 2 * (rows().end - rows().begin) - rows().amount}};
 }
 

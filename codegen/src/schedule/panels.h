@@ -25,8 +25,11 @@ struct TileOfNest {
   const Loop& vector;
   const Loop& rows;
   std::int64_t height, width;  ///< rows and columns of a tile; the width is one of whole vectors
+  /// There may be fewer columns than a tile is wide: then its last lanes compute the last column
+  /// again, and nothing of them is stored.
+  bool may_be_narrow = false;
   /// The vectors slide over a window, along which the loops of the reduction run: they are short.
-  bool slides;
+  bool slides = false;
   std::set<std::string> used_names = {};  ///< names that p does not show yet
   /// The variable of the loop over tiles of rows, if the nest lies in it already. Then terms that
   /// some rows leave out are left out in these alone, and the vectors' operands are copied ahead of

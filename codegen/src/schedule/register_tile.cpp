@@ -181,6 +181,9 @@ int vector_bytes_for(const LoopProgram& p, const std::map<Symbol, TiledReduction
                   p.vector_bytes == 0 ? "" : fmt::format(" of {} bytes", p.vector_bytes))};
 }
 
+/// A tile of vectors of so many bytes may have fewer columns than it is wide.
+constexpr int kNarrowestBytes = 16;
+
 /// The sums of a tile fill registers, and the text has a statement for each vector.
 constexpr std::int64_t kMaxVectors = 64;
 
@@ -204,6 +207,7 @@ std::string tile_nest(LoopProgram& p, const Path& path, const SharedLoops& chain
                    .rows = loop_of(chain, axes.rows),
                    .height = amounts.height,
                    .width = amounts.width,
+                   .may_be_narrow = bytes == kNarrowestBytes,
                    .slides = which == VectorAxis::innermost,
                    .skips_terms = !options.may_multiply_padding,
                    .block = options.block});

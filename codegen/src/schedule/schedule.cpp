@@ -191,6 +191,49 @@ void put_demanding_first(std::vector<Version>& versions) {
   }
 }
 
+/// The least number of iterations of a loop in vectors, and of columns of the narrowest tile, for
+/// which a version is fast.
+constexpr std::int64_t kLeastInVectors = 8;
+
+/// Returns the number of iterations of the program's loop of that name, if it is a size.
+std::optional<Expr> extent_of(const LoopProgram& p, const std::string& name) {
+  const std::optional<Path> path = find_loop(p, name);
+  if (!path) return std::nullopt;
+  const Loop& loop = *as_loop(at(p, *path));
+  const Expr extent = loop.end - loop.begin;
+  const bool changes = std::ranges::any_of(
+      extent.symbols(), [](const Symbol& s) { return s.kind() == SymbolKind::loop; });
+  return changes || extent.has_load() ? std::nullopt : std::optional(extent);
+}
+
+void prefer_least(Version& v, const Expr& extent, std::int64_t least) {
+  const Condition condition{Condition::Kind::nonneg, extent - least};
+  if (std::ranges::find(v.program.demands, condition) == v.program.demands.end() &&
+      std::ranges::find(v.preferences, condition) == v.preferences.end())
+    v.preferences.push_back(condition);
+}
+
+/// Makes a version of tiles be tried first only where these have all of their columns.
+void prefer_whole_tiles(Version& v, const LoopProgram& before) {
+  for (const TakenStep& taken : v.steps) {
+    if (taken.step.kind != StepKind::tile && taken.step.kind != StepKind::tile_window) continue;
+    const StepTarget& columns = taken.step.targets[1];
+    if (const auto extent = extent_of(before, columns.name))
+      prefer_least(v, *extent, columns.amount);
+  }
+}
+
+/// Makes a version whose reductions are innermost, in vectors, be tried before narrow tiles only
+/// where these reductions are not short.
+void prefer_long_reductions(Version& v) {
+  if (has_step(v, StepKind::inward)) return;
+  for (const TakenStep& taken : v.steps) {
+    if (taken.step.kind != StepKind::simd) continue;
+    if (const auto extent = extent_of(v.program, taken.step.targets[0].name))
+      prefer_least(v, *extent, kLeastInVectors);
+  }
+}
+
 /// Returns the versions whose nests are tiled in registers, for each processor and axis.
 std::vector<Version> tiled(const Version& start, const ScheduleOptions& options) {
   std::vector<Version> found;
@@ -262,6 +305,11 @@ std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>&
 
 }  // namespace
 
+bool has_step(const Version& v, StepKind kind) {
+  return std::ranges::any_of(v.steps,
+                             [&](const TakenStep& taken) { return taken.step.kind == kind; });
+}
+
 Schedule schedule(const LoopProgram& p, const ScheduleOptions& options) {
   std::vector<Symbol> scans;
   const Version start = start_of(p, scans);
@@ -270,7 +318,11 @@ Schedule schedule(const LoopProgram& p, const ScheduleOptions& options) {
   std::ranges::move(slid(start, options), std::back_inserter(s.versions));
   Version lanes = start;
   (void)take(lanes, {StepKind::positions, {{"", -1}}}, options);
-  std::ranges::move(on_strides(lanes, scans, options, is_tiled), std::back_inserter(s.versions));
+  for (Version& v : s.versions) prefer_whole_tiles(v, start.program);
+  std::vector<Version> others = on_strides(lanes, scans, options, is_tiled);
+  for (Version& v : others)
+    if (is_tiled) prefer_long_reductions(v);
+  std::ranges::move(others, std::back_inserter(s.versions));
   put_demanding_first(s.versions);
   Version any = start;
   share_outermost(any, options);
@@ -292,6 +344,7 @@ std::string to_string(const Schedule& s) {
                              k.tensor, k.stride);
     if (!v.program.demands.empty())
       strides += (strides.empty() ? "" : ", ") + to_string(v.program.demands);
+    if (!v.preferences.empty()) strides += ", first where " + to_string(v.preferences);
     out +=
         fmt::format("{}version {}, {}\n", out.empty() ? "" : "\n", v.name.empty() ? "any" : v.name,
                     strides.empty() ? "for all other calls" : "where " + strides);

@@ -24,7 +24,13 @@ struct Version {
   std::string name;  ///< a word that distinguishes it from the others; the last has none
   std::vector<TakenStep> steps;  ///< taken on the loops of compile(), in order
   LoopProgram program;           ///< native; it relies on program.strides and program.demands
+  /// Calls for which these hold are fast. Others that it is right for try it after all versions in
+  /// whose loops reductions are innermost.
+  Conditions preferences = {};
 };
+
+/// Returns true if the version has a step of that kind.
+bool has_step(const Version& v, StepKind kind);
 
 /// The versions, in the order in which they are tried.
 struct Schedule {
