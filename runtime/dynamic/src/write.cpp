@@ -9,13 +9,16 @@
 #include "fail.h"
 #include "mote/runtime/overlap.h"
 #include "state.h"
+#include "tensor/storage.h"
 
 namespace mote::trace {
 namespace {
 
-/// True if only the variable has the value, and only the value has its memory.
+/// True if only the variable has the value, and only the value has its memory, which is not the
+/// program's.
 bool is_alone(const Value& value) {
-  return value.tensor && value.handles == 1 && value.pins == 0 && value.tensor->owners() == 1;
+  return value.tensor && value.handles == 1 && value.pins == 0 && value.tensor->owners() == 1 &&
+         value.tensor->raw().storage->foreign == nullptr;
 }
 
 std::string text_of(const Step& step) {

@@ -232,6 +232,52 @@ TEST(DynamicOptionsC, InPlaceKeepsTheAddress) {
       << mote_last_error();
 }
 
+/// Memory that came as DLPack is the program's: only mote_dynamic_run_in_place() writes over it.
+struct ProgramsMemory {
+  ProgramsMemory() {
+    managed.dl_tensor = {memory, {kDLCPU, 0}, 1, kReal, shape, nullptr, 0};
+    managed.manager_ctx = &is_deleted;
+    managed.deleter = [](DLManagedTensor* self) { *static_cast<bool*>(self->manager_ctx) = true; };
+  }
+  VariableHandle constant(mote_dynamic* graph) {
+    TensorHandle tensor;
+    tensor.set([&](mote_tensor** t) { return mote_tensor_from_dlpack(&managed, t); });
+    VariableHandle variable;
+    variable.set([&](mote_variable** v) { return mote_dynamic_constant(graph, tensor, v); });
+    return variable;
+  }
+  float memory[2] = {1, 2};
+  std::int64_t shape[1] = {2};
+  bool is_deleted = false;
+  DLManagedTensor managed = {};
+};
+
+TEST(DynamicOptionsC, ImportedMemoryIsNotWrittenOver) {
+  const ContextHandle context = made_context();
+  const DynamicHandle g = made_dynamic(context);
+  ProgramsMemory array;
+  VariableHandle x = array.constant(g);
+  const CommandHandle neg = command_of("neg");
+  const mote_variable* const inputs[] = {x};
+  expect(mote_dynamic_run_to(g, x, neg, inputs, 1));
+  EXPECT_EQ(values_of(x), (Reals{-1, -2}));
+  EXPECT_EQ((Reals{array.memory[0], array.memory[1]}), (Reals{1, 2}));
+  EXPECT_TRUE(array.is_deleted);
+}
+
+TEST(DynamicOptionsC, ImportedMemoryIsNotWrittenOverThroughViews) {
+  const ContextHandle context = made_context();
+  const DynamicHandle g = made_dynamic(context);
+  ProgramsMemory array;
+  VariableHandle x = array.constant(g), first, nine;
+  first.set([&](mote_variable** v) { return mote_variable_slice(x, 0, 0, 1, 1, v); });
+  nine.set([&](mote_variable** v) { return mote_variable_detach(made_variable(g, {1}, 9), v); });
+  expect(mote_variable_assign(first, nine));
+  EXPECT_EQ(values_of(x), (Reals{9, 2}));
+  EXPECT_EQ((Reals{array.memory[0], array.memory[1]}), (Reals{1, 2}));
+  EXPECT_TRUE(array.is_deleted);
+}
+
 TEST(DynamicOptionsC, EqualCommandsAreKeptAndOldValuesDropped) {
   const ContextHandle context = made_context();
   mote_dynamic_options options = {};
