@@ -18,5 +18,7 @@ fi | tar -C "$root" --null --files-from=- --ignore-failed-read -cf - | tar -C "$
 "$python" -m venv "$folder/builder"
 "$folder/builder/bin/pip" download -q --no-deps -d "$folder/probe" cffi >/dev/null 2>&1 ||
   { echo "skipped: PyPI is not reachable"; exit 77; }
+# The compilers have the names that they have in other builds, so that ccache finds what those made.
+export CC="${CC:-cc}" CXX="${CXX:-c++}"
 "$folder/builder/bin/pip" wheel -q --no-deps -w "$folder/wheels" "$folder/source"
 "$here/wheel_use.sh" "$folder/wheels"/mote_kernels-*.whl "$folder/alone"
