@@ -217,6 +217,19 @@ TEST_P(DynamicC, VariablesOutliveTheGraphsHandle) {
   EXPECT_EQ(values_of(y), Reals(2, -3));
 }
 
+TEST_P(DynamicC, HandlesOfTheSame) {
+  DynamicHandle same_graph;
+  VariableHandle same;
+  VariableHandle x = made_variable(g, {2}, 3);
+  same_graph.set([&](mote_dynamic** d) { return mote_dynamic_share(g, d); });
+  same.set([&](mote_variable** v) { return mote_variable_share(x, v); });
+  expect(mote_variable_set(x, made_tensor({2}, 5)));
+  EXPECT_EQ(values_of(ran(same_graph, "neg", {same})), Reals(2, -5));
+  x.reset();
+  EXPECT_EQ(statistics_of(g).variables, 1U);
+  EXPECT_EQ(values_of(same), Reals(2, 5));
+}
+
 TEST(DynamicOptionsC, InPlaceKeepsTheAddress) {
   const ContextHandle context = made_context();
   const DynamicHandle g = made_dynamic(context);

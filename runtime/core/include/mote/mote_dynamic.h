@@ -48,6 +48,8 @@ typedef struct mote_dynamic_options {
  * commands. */
 MOTE_API mote_status mote_dynamic_create(mote_context* context, const mote_dynamic_options* options,
                                          mote_dynamic** graph);
+/* Creates another handle of the same graph, or of the same variable below. */
+MOTE_API mote_status mote_dynamic_share(const mote_dynamic* graph, mote_dynamic** same);
 /* Frees the handle. What variables need of the graph stays until these are freed. */
 MOTE_API void mote_dynamic_free(mote_dynamic* graph);
 
@@ -69,6 +71,7 @@ MOTE_API mote_status mote_dynamic_scalar_like(mote_dynamic* graph, const mote_va
 /* Creates a constant of zeros, of which parts can be written through views. */
 MOTE_API mote_status mote_dynamic_zeros(mote_dynamic* graph, DLDataType dtype, int32_t rank,
                                         const int64_t* shape, mote_variable** variable);
+MOTE_API mote_status mote_variable_share(const mote_variable* x, mote_variable** same);
 MOTE_API void mote_variable_free(mote_variable* variable);
 
 /* Returns the dtype and shape; `shape` has room for MOTE_MAX_AXES extents. Nothing is computed. */

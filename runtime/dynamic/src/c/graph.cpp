@@ -44,6 +44,13 @@ mote_status mote_dynamic_create(mote_context* context, const mote_dynamic_option
   });
 }
 
+mote_status mote_dynamic_share(const mote_dynamic* graph, mote_dynamic** same) {
+  return guarded(__func__, [&] {
+    auto& result = given(same, "same");
+    result = new mote_dynamic{given(graph, "graph").graph};
+  });
+}
+
 void mote_dynamic_free(mote_dynamic* graph) { delete graph; }
 
 mote_status mote_no_gradient_begin(void) {

@@ -51,6 +51,13 @@ mote_status mote_dynamic_zeros(mote_dynamic* graph, DLDataType dtype, int32_t ra
   });
 }
 
+mote_status mote_variable_share(const mote_variable* x, mote_variable** same) {
+  return guarded(__func__, [&] {
+    auto& result = given(same, "same");
+    result = new_handle(variable_of(x, "x"));
+  });
+}
+
 void mote_variable_free(mote_variable* variable) { delete variable; }
 
 mote_status mote_variable_form(const mote_variable* x, DLDataType* dtype, int32_t* rank,
