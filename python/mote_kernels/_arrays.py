@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Callable
 
-from ._door import Error, checked, ffi, lib
+from ._door import Error, checked, ffi, lasting, lib
 from ._lazy import Lazy
 
 if TYPE_CHECKING:
@@ -171,6 +171,7 @@ def _form(array: np.ndarray) -> str:
 _held: dict[int, Any] = {}
 
 
+@lasting
 @ffi.callback("void(DLManagedTensor*)")
 def _let_go(managed: Any, held: dict[int, Any] = _held) -> None:
     held.pop(int(ffi.cast("uintptr_t", managed)), None)

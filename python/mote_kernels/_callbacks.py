@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Callable, Iterable
 
 from ._arrays import numpy_over, to_numpy
-from ._door import FAILED, OK, Error, checked, ffi, lib
+from ._door import FAILED, OK, Error, checked, ffi, lasting, lib
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,6 +77,7 @@ def address_of(code: Any) -> Any:
     return handle
 
 
+@lasting
 @ffi.callback("void(void*)")
 def release(argument: Any, kept: dict[int, Any] = _kept) -> None:
     kept.pop(int(ffi.cast("uintptr_t", argument)), None)
@@ -93,6 +94,7 @@ def _read_only(arrays: list[Any]) -> list[Any]:
     return arrays
 
 
+@lasting
 @ffi.callback("mote_node_work", error=FAILED, onerror=_note)
 def run_code(argument: Any, inputs: Any, input_count: int, outputs: Any, output_count: int) -> int:
     code = ffi.from_handle(argument)
@@ -100,6 +102,7 @@ def run_code(argument: Any, inputs: Any, input_count: int, outputs: Any, output_
     return OK
 
 
+@lasting
 @ffi.callback("mote_function_gradient", error=FAILED, onerror=_note)
 def run_gradient(argument: Any, inputs: Any, input_count: int, outputs: Any, seeds: Any,
                  output_count: int, gradients: Any) -> int:
@@ -117,6 +120,7 @@ class VariableCode:
         self.function, self.wrap = function, wrap
 
 
+@lasting
 @ffi.callback("mote_dynamic_work", error=FAILED, onerror=_note)
 def run_variables(argument: Any, graph: Any, inputs: Any, input_count: int, outputs: Any,
                   output_count: int) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from ._door import ffi
+from ._door import ffi, lasting
 
 _NAME = b"dltensor"
 _USED = b"used_dltensor"
@@ -22,6 +22,7 @@ _is_valid = ctypes.pythonapi.PyCapsule_IsValid
 _is_valid.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
 
 
+@lasting
 @ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 def _free(capsule: int) -> None:
     """Frees a capsule that nothing took: a consumer renames it to used_dltensor."""
