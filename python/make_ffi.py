@@ -20,6 +20,7 @@ HEADERS = (
     "runtime/core/include/mote/runtime/tensor_struct.h",
     "runtime/core/include/mote/mote.h",
     "runtime/core/include/mote/mote_graphs.h",
+    "runtime/core/include/mote/mote_dynamic.h",
     "python/src/mote_python.h",
 )
 

@@ -10,7 +10,7 @@
 docs/python.md shows the rest.
 """
 
-from . import graphs
+from . import dynamic, graphs
 from ._arrays import Tensor
 from ._check import check
 from ._door import Error, lib as _lib, text as _text
@@ -26,5 +26,6 @@ __version__: str = _text(_lib.mote_version())
 
 __all__ = [
     "Bound", "Contract", "Difference", "Error", "Failure", "Op", "Reference", "Result", "Tensor",
-    "arrays_of", "assert_close", "check", "emit", "explain", "graphs", "kernel_test", "op", "ops", "reference",
+    "arrays_of", "assert_close", "check", "dynamic", "emit", "explain", "graphs", "kernel_test", "op",
+    "ops", "reference",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Callable
 
-from ._door import Error, checked, ffi, lib
+from ._door import Error, checked, ffi, lasting, lib
 from ._lazy import Lazy
 
 if TYPE_CHECKING:
@@ -168,6 +168,44 @@ def _form(array: np.ndarray) -> str:
     return f"{array.dtype}{list(array.shape)}"
 
 
+_held: dict[int, Any] = {}
+
+
+@lasting
+@ffi.callback("void(DLManagedTensor*)")
+def _let_go(managed: Any, held: dict[int, Any] = _held) -> None:
+    held.pop(int(ffi.cast("uintptr_t", managed)), None)
+
+
+def _managed(value: Any) -> Any:
+    """The DLManagedTensor of an array's memory: the array's own, or one that holds the array."""
+    if _is_torch(value) and value.requires_grad:
+        value = value.detach()
+    if hasattr(value, "__dlpack__") and not isinstance(value, Tensor):
+        from ._capsule import taken
+
+        try:
+            return taken(value.__dlpack__())
+        except (BufferError, RuntimeError, TypeError, ValueError):
+            pass  # a dtype that it does not export, or memory that is read only
+    array = to_numpy(value)
+    size = array.dtype.itemsize
+    if any(s % size for s in array.strides):
+        array = np.ascontiguousarray(array)
+    managed = ffi.new("DLManagedTensor*")
+    shape = ffi.new("int64_t[]", list(array.shape))
+    strides = ffi.new("int64_t[]", [s // size for s in array.strides])
+    managed.dl_tensor = {
+        "data": ffi.cast("void*", array.__array_interface__["data"][0]),
+        "device": {"device_type": 1, "device_id": 0}, "ndim": array.ndim,
+        "dtype": dl_dtype(name_of_numpy(array.dtype)), "shape": shape, "strides": strides,
+        "byte_offset": 0,
+    }
+    managed.deleter = _let_go
+    _held[int(ffi.cast("uintptr_t", managed))] = managed, shape, strides, value, array
+    return managed
+
+
 class Tensor:
     """A tensor of mote: it owns or views memory, and goes to and from any library by DLPack.
 
@@ -194,6 +232,20 @@ class Tensor:
             ffi.cast("void*", address), dl_dtype(name_of_numpy(array.dtype)), array.ndim,
             list(array.shape), [s // size for s in array.strides], handle))
         return cls(handle[0], array)
+
+    @classmethod
+    def sharing(cls, value: Any) -> "Tensor":
+        """A tensor in an array's memory, which stays as long as anything of mote needs it."""
+        if isinstance(value, Tensor) and value._keep is None:
+            return value
+        managed = _managed(value)
+        handle = ffi.new("mote_tensor**")
+        try:
+            checked(lib.mote_tensor_from_dlpack(managed, handle))
+        except Exception:
+            managed.deleter(managed)
+            raise
+        return cls(handle[0])
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -33,6 +33,14 @@ def library_path() -> str:
 lib: Any = ffi.dlopen(library_path(), ffi.RTLD_LAZY | ffi.RTLD_LOCAL)
 
 
+def lasting(callback: Any) -> Any:
+    """A callback that is never freed: C may call it while Python's modules go at the end."""
+    import ctypes
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(callback))
+    return callback
+
+
 def text(pointer: Any) -> str:
     """A C text; "" for NULL."""
     return "" if pointer == ffi.NULL else ffi.string(pointer).decode("utf-8", "backslashreplace")

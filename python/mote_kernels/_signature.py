@@ -177,13 +177,20 @@ def kind_of(fn: Callable[..., Any]) -> str:
     return used.pop() if len(used) == 1 else "numpy"
 
 
-def _packages(code: Any, names: dict[str, Any]) -> set[str]:
-    """The packages of the globals and imports that the code names, and of code within it."""
-    if code is None:
+def _packages(code: Any, names: dict[str, Any], seen: "set[Any] | None" = None) -> set[str]:
+    """The packages of the globals and imports that the code names, and of code within it.
+
+    Functions of the same module that it names are followed: one may only launch a kernel.
+    """
+    seen = set() if seen is None else seen
+    if code is None or code in seen:
         return set()
+    seen.add(code)
     found: set[str] = set()
     for name in code.co_names:
         value = names.get(name)
+        if inspect.isfunction(value) and value.__globals__ is names:
+            found |= _packages(value.__code__, names, seen)
         module = getattr(value, "__name__", None) if inspect.ismodule(value) else getattr(
             value, "__module__", None)
         if value is None and name in ("torch", "jax"):
@@ -191,5 +198,5 @@ def _packages(code: Any, names: dict[str, Any]) -> set[str]:
         found.add((module or "").partition(".")[0] if isinstance(module, str) else "")
     for constant in code.co_consts:
         if inspect.iscode(constant):
-            found |= _packages(constant, names)
+            found |= _packages(constant, names, seen)
     return found

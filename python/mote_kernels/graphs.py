@@ -108,8 +108,7 @@ class Graph:
 
     def constant(self, value: Any, name: str | None = None) -> Symbol:
         """A tensor with a value, whose memory is shared and must not change."""
-        made, tensor = ffi.new("mote_symbol*"), Tensor.over(value)
-        self._kept = [*getattr(self, "_kept", []), tensor]
+        made, tensor = ffi.new("mote_symbol*"), Tensor.sharing(value)
         checked(lib.mote_symbolic_constant(self.handle, name.encode() if name else ffi.NULL,
                                            tensor.handle, made))
         return Symbol(self, made[0])

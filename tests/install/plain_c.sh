@@ -7,12 +7,12 @@ mkdir -p "$3"
 export PKG_CONFIG_PATH="$1/$2/pkgconfig"
 warn=(-std=c99 -Wall -Wextra -Wpedantic -Werror)
 read -ra flags <<<"$(pkg-config --cflags --libs mote)"
-for program in consumer graphs; do
+for program in consumer dynamic graphs; do
   "$CC" "${warn[@]}" "$here/c/$program.c" -o "$3/${program}_shared" "${flags[@]}" -lm "-Wl,-rpath,$1/$2"
   "$3/${program}_shared"
 done
 read -ra flags <<<"$(pkg-config --cflags --static --libs mote)"
-for program in consumer graphs; do
+for program in consumer dynamic graphs; do
   "$CC" "${warn[@]}" "$here/c/$program.c" -o "$3/${program}_static" "${flags[@]/#-lmote/-l:libmote.a}" -lm
   "$3/${program}_static"
 done

@@ -227,3 +227,14 @@ def test_budgets_are_texts_too():
     with pytest.raises(mote.Error, match="budget: expected seconds"):
         mote.check(right.relu, "relu", budget="soon")
     assert math.isclose(mote._check.seconds("2min"), 120)
+
+
+def test_the_library_is_that_of_functions_that_are_called():
+    """A function may only launch a kernel; what else is in its module says nothing then."""
+    names = {}
+    exec("import numpy\nimport jax.numpy as jnp\n"
+         "def launch(x, sign):\n    return launch(x, 1) if sign < 0 else jnp.tanh(x)\n"
+         "def kernel(x):\n    return launch(x, 1)\n"
+         "def other(x):\n    return numpy.tanh(x)\n", names)
+    assert mote.arrays_of(names["kernel"]) == "jax"
+    assert mote.arrays_of(names["other"]) == "numpy"

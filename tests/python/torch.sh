@@ -13,10 +13,13 @@ done
 "$here/environment.sh" "$1" "$folder" || exit $?
 if [[ ! -e "$folder/torch/installed" ]]; then
   "$python" -m venv --system-site-packages "$folder/torch"
+  # A virtual environment's packages are none of the system's.
+  "$python" -c 'import pathlib, torch; print(pathlib.Path(torch.__file__).parents[1])' \
+    >"$("$folder/torch/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch_of.pth"
   "$folder/torch/bin/pip" install -q --no-input --disable-pip-version-check \
-    'cffi==2.1.1' 'pytest==9.2.0' 'ml_dtypes==0.5.4' || { echo "skipped: PyPI is not reachable"; exit 77; }
+    'cffi==2.1.1' 'pytest==9.2.0' 'ml_dtypes==0.5.4' 'ninja==1.13.0' || { echo "skipped: PyPI is not reachable"; exit 77; }
   touch "$folder/torch/installed"
 fi
 cd "$here"
-export PYTHONPATH="$folder/package" PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH="$folder/package" PYTHONDONTWRITEBYTECODE=1 PATH="$folder/torch/bin:$PATH"
 "$folder/torch/bin/python" -m pytest -p no:cacheprovider -p mote_kernels.pytest_plugin -q -rs nightly_torch.py

@@ -7,7 +7,7 @@ python="${MOTE_TEST_PYTHON:-python3}"
 bytes=$(stat -c %s "$wheel")
 echo "wheel: $(basename "$wheel"), $((bytes / 1000)) kB"
 ((bytes <= 40000000)) || { echo "the wheel has more than 40 MB"; exit 1; }
-[[ "$wheel" == *-py3-none-*linux_*.whl ]] || { echo "the wheel's tags are not py3-none-linux"; exit 1; }
+[[ "$wheel" == *-py3-none-manylinux_*.whl ]] || { echo "the wheel's tags are not py3-none-manylinux"; exit 1; }
 rm -rf "$folder"
 "$python" -m venv "$folder/venv"
 "$folder/venv/bin/pip" install -q --no-input --disable-pip-version-check "$wheel"
@@ -29,6 +29,9 @@ assert r.passed and r.isolated, str(r)
 mote.assert_close(relu(np.float32([1, -1])), "relu", np.float32([1, -1]))
 own = mote.op('op double "y = 2 x"\ninput x f32[N]\noutput y = x + x')
 assert mote.check(lambda x: x + x, own, count=20, seed=1).passed
+g = mote.dynamic.Graph()
+x = g.variable(np.float32([1, 2]))
+assert (x * x).backward([x])[0].numpy().tolist() == [2, 4]
 print(r)
 END
 cd "$folder"

@@ -89,6 +89,11 @@ Variable DynamicGraph::scalar(DType dtype, double value) {
   return state_->give(state_->scalar(TensorForm(dtype, {}), value));
 }
 
+Variable DynamicGraph::scalar(const Variable& like, double value) {
+  const Lock lock(state_->mutex);
+  return state_->give(state_->scalar(state_->operand(&like, "scalar")->form->form, value));
+}
+
 Variable DynamicGraph::zeros(const TensorForm& form) {
   const Lock lock(state_->mutex);
   const Tensor value = state_->allocate(*state_->kernels.form_of(form));
@@ -126,15 +131,24 @@ std::vector<Variable> DynamicGraph::run_all(const Command& command,
 
 void DynamicGraph::run_to(const Variable& output, const Command& command,
                           std::initializer_list<VariableRef> inputs) {
+  run_to(output, command, std::span(inputs.begin(), inputs.size()));
+}
+
+void DynamicGraph::run_to(const Variable& output, const Command& command,
+                          std::span<const VariableRef> inputs) {
   Lock lock(state_->mutex);
   state_->operand(&output, "run_to");
-  const std::vector<Value*> values =
-      operands(*state_, std::span(inputs.begin(), inputs.size()), command.definition().name);
+  const std::vector<Value*> values = operands(*state_, inputs, command.definition().name);
   state_->run_to(lock, *output.handle_, command, values);
 }
 
 void DynamicGraph::run_in_place(const Variable& x, const Command& command,
                                 std::initializer_list<VariableRef> others) {
+  run_in_place(x, command, std::span(others.begin(), others.size()));
+}
+
+void DynamicGraph::run_in_place(const Variable& x, const Command& command,
+                                std::span<const VariableRef> others) {
   Lock lock(state_->mutex);
   const Ref<Value> old(state_->operand(&x, "run_in_place"));
   std::vector<Value*> values{old.get()};

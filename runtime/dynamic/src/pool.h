@@ -45,4 +45,8 @@ class Pool {
   bool has_owner_ = true;
 };
 
+struct LetGo {
+  void operator()(Pool* pool) const { pool->let_go(); }
+};
+
 }  // namespace mote::trace

@@ -81,7 +81,7 @@ struct State {
   void set_value(Handle& handle, const Ref<Value>& value);
   /// Makes the present value one that is given, if it is a function only of the old one, which
   /// nothing names any more.
-  void forget_old(Handle& handle, const Ref<Value>& old);
+  void forget_old(Handle& handle, const Ref<Value>& old) noexcept;
   void assign(Lock& lock, Handle& handle, const Ref<Value>& value);
   /// Returns a constant of one element and no axes on the form's device, of its dtype.
   Ref<Value> scalar(const TensorForm& like, double value);
@@ -178,7 +178,7 @@ struct State {
   std::recursive_mutex mutex;
   Context* context;
   DynamicOptions options;
-  Pool* pool;
+  std::unique_ptr<Pool, LetGo> pool;
   Allocator allocator;
   std::condition_variable_any ran;  ///< steps that ran without the lock are done
   KernelTable kernels;

@@ -44,7 +44,6 @@ State::~State() {
   scalars.clear();
   graphs.clear();
   kernels.clear();
-  pool->let_go();
 }
 
 void State::release(std::uint32_t count) noexcept {

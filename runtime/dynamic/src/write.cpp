@@ -2,19 +2,23 @@
 // Writes to variables: another value takes the place of the old one, which stays as long as
 // something needs it. Memory is written over only if nothing does.
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
 #include "fail.h"
 #include "mote/runtime/overlap.h"
 #include "state.h"
+#include "tensor/storage.h"
 
 namespace mote::trace {
 namespace {
 
-/// True if only the variable has the value, and only the value has its memory.
+/// True if only the variable has the value, and only the value has its memory, which is not the
+/// program's.
 bool is_alone(const Value& value) {
-  return value.tensor && value.handles == 1 && value.pins == 0 && value.tensor->owners() == 1;
+  return value.tensor && value.handles == 1 && value.pins == 0 && value.tensor->owners() == 1 &&
+         value.tensor->raw().storage->foreign == nullptr;
 }
 
 std::string text_of(const Step& step) {
@@ -179,10 +183,12 @@ Ref<Value> State::run_over(Handle& handle, const Command& command,
   for (std::size_t n = 0; n < inputs.size(); ++n)
     if (inputs[n] != nullptr) call->bind_input(static_cast<int>(n), inputs[n]->tensor->data());
   call->bind_output(0, old.tensor->data());
-  call->run();
+  // Whatever may fail comes before the elements change.
   const Results results{make_value(kernel->outputs[0], *old.tensor, reads != nullptr)};
+  Step* step = reads != nullptr ? make_step(kernel, inputs, results, true, false) : nullptr;
+  call->run();
   take_memory(old);
-  if (reads != nullptr) pin_reads(*make_step(kernel, inputs, results, true, false), *reads);
+  if (step != nullptr) pin_reads(*step, *reads);
   return results[0];
 }
 
@@ -202,24 +208,28 @@ void State::run_to(Lock& lock, Handle& handle, const Command& command,
   assign(lock, handle, results[0]);
 }
 
-void State::forget_old(Handle& handle, const Ref<Value>& old) {
+void State::forget_old(Handle& handle, const Ref<Value>& old) noexcept {
   constexpr std::size_t kMostSteps = 64;
   Value* now = handle.value;
-  if (now == nullptr || now == old.get() || !now->is_traced || !now->producer || !old->is_traced || old->producer || old->handles > 0)
+  if (now == nullptr || now == old.get() || !now->is_traced || !now->producer || !old->is_traced ||
+      old->producer || old->handles > 0)
     return;
-  std::vector<Step*> open{now->producer.get()};
-  for (std::size_t k = 0; k < open.size(); ++k) {
-    if (open.size() > kMostSteps) return;
+  std::array<Step*, kMostSteps> open{now->producer.get()};
+  std::size_t found = 1;
+  for (std::size_t k = 0; k < found; ++k) {
     for (const Value* input : open[k]->inputs) {
       if (input == nullptr || !input->is_traced || input == old.get()) continue;
       if (!input->producer || input->handles > 0) return;
-      if (std::ranges::find(open, input->producer.get()) == open.end())
-        open.push_back(input->producer.get());
+      Step* step = input->producer.get();
+      if (std::ranges::find(open.begin(), open.begin() + found, step) != open.begin() + found)
+        continue;
+      if (found == kMostSteps) return;
+      open[found++] = step;
     }
   }
-  std::vector<Ref<Step>> stay;
-  for (Step* step : open) stay.emplace_back(step);
-  for (Step* step : open) stop_tracing(*step);
+  std::array<Ref<Step>, kMostSteps> stay;
+  for (std::size_t k = 0; k < found; ++k) stay[k] = Ref<Step>(open[k]);
+  for (std::size_t k = 0; k < found; ++k) stop_tracing(*open[k]);
 }
 
 /// The value's elements are another value's now.

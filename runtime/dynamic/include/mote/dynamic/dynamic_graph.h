@@ -127,6 +127,8 @@ class DynamicGraph {
   Variable constant(const Tensor& value);
   /// Makes a constant of one element and no axes.
   Variable scalar(DType dtype, double value);
+  /// Makes one of the dtype, and on the device, of another variable.
+  Variable scalar(const Variable& like, double value);
   /// Makes a variable of zeros, of which parts can be written through views.
   Variable zeros(const TensorForm& form);
 
@@ -144,11 +146,14 @@ class DynamicGraph {
   /// view has. If nothing needs the old value the result takes its memory, where the op allows that.
   void run_to(const Variable& output, const Command& command,
               std::initializer_list<VariableRef> inputs);
+  void run_to(const Variable& output, const Command& command, std::span<const VariableRef> inputs);
   /// Writes the output over the first input's memory, which keeps its address. Throws StatusError,
   /// with both ops, if a gradient, a pending command or another variable needs the old value; and
   /// if the op can't do so.
   void run_in_place(const Variable& x, const Command& command,
                     std::initializer_list<VariableRef> others = {});
+  void run_in_place(const Variable& x, const Command& command,
+                    std::span<const VariableRef> others);
   /// Returns x in another dtype, layout or on another device.
   Variable convert(const Variable& x, const TensorForm& form);
   /// Runs a symbolic graph as one step.

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dynamic graphs: ops run as they are given, on variables; gradients of what was run.
+
+    g = mote.dynamic.Graph()
+    w = g.variable(np.zeros((784, 10), np.float32))
+    loss = mote.dynamic.cross_entropy(g.constant(images) @ w, g.constant(labels))
+    (gw,) = loss.backward([w])
+    w -= 0.1 * gw
+
+Every op of the catalogue is a function here, and a method of Graph: `softmax(x, axis=1)`. Its inputs
+are given by position, None for an optional one that is left out, its parameters by name; a tuple
+`stride=(2, 2)` stands for stride0 and stride1. It returns the first output, or with `outputs=n` a tuple
+of the first n. `help(mote.dynamic.softmax)` says shapes and parameters.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+from typing import Any, Callable, Iterable, Sequence
+
+from ._arrays import Tensor, dl_dtype
+from ._callbacks import VariableCode, done, run_variables
+from ._commands import check_op, command, documentation, op_names, signature
+from ._door import Error, ffi, lib
+from ._functions import Form, Function, StaticFunction, graph_of, node
+from ._variable import Variable
+
+__all__ = ["Function", "Graph", "StaticFunction", "Statistics", "Variable", "no_gradient", "node"]
+
+
+@functools.lru_cache(maxsize=None)
+def context() -> Any:
+    """The context of all dynamic graphs. It stays: variables may outlive anything else."""
+    made = ffi.new("mote_context**")
+    done(lib.mote_context_create(ffi.NULL, made))
+    return made[0]
+
+
+@dataclasses.dataclass(frozen=True)
+class Statistics:
+    """What a dynamic graph consists of, and why values keep their memory."""
+
+    variables: int  #: those that the program has
+    values: int  #: tensors that the graph knows, with memory or without
+    steps: int  #: ops, views and functions that are remembered
+    pending_steps: int  #: those that have not run
+    variable_bytes: int  #: of values that variables have
+    saved_bytes: int  #: of values that only gradients or pending steps need
+    memo_bytes: int  #: of values that are only kept for equal commands
+    free_bytes: int  #: memory that the next values take
+    memo_hits: int  #: equal commands that were found
+    compiled_graphs: int  #: those that are kept
+    compilations: int  #: those that were made, ever
+    computed_again: int  #: steps that ran again because their values had been dropped
+
+
+class Graph:
+    """A dynamic graph. Many threads may use it at once.
+
+    deferred: ops are not run when they are given but when a value that depends on them is looked at;
+    then all that this depends on is compiled as one graph, with the same bits.
+    memo_bytes: results are kept for equal ops on the same values. saved_bytes: values that only
+    gradients need and that take more are dropped, and computed again by backward(). pending_bytes,
+    kept_graphs: docs/python.md.
+    """
+
+    def __init__(self, *, deferred: bool = False, memo_bytes: int = 0, saved_bytes: int = 0,
+                 pending_bytes: int = 0, kept_graphs: int = 0, _handle: Any = None) -> None:
+        made = ffi.new("mote_dynamic**")
+        if _handle is None:
+            options = ffi.new("mote_dynamic_options*")
+            options.size, options.deferred = ffi.sizeof("mote_dynamic_options"), int(deferred)
+            options.memo_bytes, options.saved_bytes = memo_bytes, saved_bytes
+            options.pending_bytes, options.kept_graphs = pending_bytes, kept_graphs
+            done(lib.mote_dynamic_create(context(), options, made))
+        self.handle = ffi.gc(_handle or made[0], lib.mote_dynamic_free)
+
+    def _made(self, function: Any, *arguments: Any) -> Variable:
+        made = ffi.new("mote_variable**")
+        done(function(self.handle, *arguments, made))
+        return Variable(made[0], self)
+
+    def _variables(self, values: Iterable[Any]) -> list[Variable | None]:
+        return [v if v is None or isinstance(v, Variable) else self.constant(v) for v in values]
+
+    # ---- variables
+
+    def variable(self, value: Any) -> Variable:
+        """A variable whose gradient may be asked for: an array of reals, of any library.
+
+        It shares the array's memory, which must not change; set() gives it another one. Nothing is
+        written to that memory. Raises Error for a dtype that is not one of reals.
+        """
+        return self._made(lib.mote_dynamic_variable, Tensor.sharing(value).handle)
+
+    def constant(self, value: Any) -> Variable:
+        """A variable through which no gradient flows, of any dtype, in the array's memory."""
+        return self._made(lib.mote_dynamic_constant, Tensor.sharing(value).handle)
+
+    def scalar(self, value: float, dtype: str = "f32") -> Variable:
+        """A constant of one element and no axes."""
+        return self._made(lib.mote_dynamic_scalar, dl_dtype(dtype), float(value))
+
+    def zeros(self, shape: Sequence[int], dtype: str = "f32") -> Variable:
+        """A constant of zeros, of which parts can be written: `y = g.zeros((4, 3)); y[0] = x`."""
+        return self._made(lib.mote_dynamic_zeros, dl_dtype(dtype), len(shape), list(shape))
+
+    # ---- ops
+
+    def apply(self, op: str, *inputs: Any, outputs: int = 1, dtype: str | None = None,
+              **params: Any) -> Any:
+        """Runs an op by its name. Arrays among the inputs are constants.
+
+        `dtype` is that of outputs whose dtype does not follow from the inputs.
+        """
+        given = self._variables(inputs)
+        made = ffi.new("mote_variable*[]", outputs)
+        wanted = ffi.NULL if dtype is None else ffi.new("DLDataType*", dl_dtype(dtype))
+        done(lib.mote_dynamic_run(self.handle, command(op, params), _handles(given), len(given),
+                                  wanted, made, outputs))
+        results = tuple(None if made[k] == ffi.NULL else Variable(made[k], self)
+                        for k in range(outputs))
+        return results[0] if outputs == 1 else results
+
+    def apply_to(self, output: Variable, op: str, *inputs: Any, **params: Any) -> None:
+        """Runs an op and writes its first output to a variable, or a view, of its dtype and shape."""
+        given = self._variables(inputs)
+        done(lib.mote_dynamic_run_to(self.handle, output.handle, command(op, params),
+                                     _handles(given), len(given)))
+
+    def apply_in_place(self, x: Variable, op: str, *others: Any, **params: Any) -> None:
+        """Runs an op and writes its output over the memory of x, its first input.
+
+        Raises Error, with the reason, if the op does not allow that, or if a gradient, a pending op or
+        another variable needs the old value.
+        """
+        given = self._variables(others)
+        done(lib.mote_dynamic_run_in_place(self.handle, x.handle, command(op, params),
+                                           _handles(given), len(given)))
+
+    def __getattr__(self, op: str) -> Any:
+        if op.startswith("_"):
+            raise AttributeError(op)
+        check_op(op)
+        return functools.partial(self.apply, op)
+
+    def call(self, function: "Function | StaticFunction", *inputs: Any,
+             outputs: Sequence[Form] = ()) -> tuple[Variable, ...]:
+        """Calls a Function, whose outputs have these forms, or a StaticFunction, as one step."""
+        given = self._variables(inputs)
+        forms = function._forms(outputs)
+        made = ffi.new("mote_variable*[]", len(forms))
+        function._call(self, given, forms, made)
+        return tuple(Variable(one, self) for one in made)
+
+    # ---- gradients
+
+    def backward(self, of: Sequence[Variable], wrt: Sequence[Variable], *,
+                 seeds: Sequence[Variable | None] | None = None,
+                 into: Sequence[Variable | None] | None = None,
+                 traced: bool = False) -> tuple[Variable, ...]:
+        """The gradient of sum_k <seeds[k], of[k]> with respect to each of `wrt`, of its form.
+
+        No seed stands for ones. `into` are variables that gradients are added to; what nothing
+        depends on gets zeros. With `traced` gradients can be differentiated again. Raises Error if one
+        of `wrt` is a constant or was computed from constants, and Unsupported if an op has no gradient.
+        """
+        for name, given, expected in (("seeds", seeds, of), ("into", into, wrt)):
+            if given is not None and len(given) != len(expected):
+                raise Error(f"backward: {name} must have {len(expected)} entries, got {len(given)}")
+        options = ffi.new("mote_backward_options*")
+        options.size, options.is_traced = ffi.sizeof("mote_backward_options"), int(traced)
+        kept = [ffi.new("mote_variable*[]", _handles(v or ())) for v in (seeds, into)]
+        if seeds is not None:
+            options.seeds = kept[0]
+        if into is not None:
+            options.into = kept[1]
+        made = ffi.new("mote_variable*[]", len(wrt))
+        done(lib.mote_dynamic_backward(self.handle, _handles(of), len(of), _handles(wrt), len(wrt),
+                                       options, made))
+        return tuple(Variable(made[k], self) for k in range(len(wrt)))
+
+    def checkpoint(self, function: Callable[..., Any], *inputs: Variable, outputs: int = 1) -> Any:
+        """Runs function(*inputs), and keeps of all that it computes only what it returns.
+
+        backward() computes the rest again, with the same bits. `outputs` is the number of variables
+        that the function returns.
+        """
+        code = VariableCode(function, lambda _graph, _inputs: inputs)
+        argument = ffi.new_handle(code)
+        made = ffi.new("mote_variable*[]", outputs)
+        done(lib.mote_dynamic_checkpoint(self.handle, run_variables, argument, _handles(inputs),
+                                         len(inputs), made, outputs))
+        results = tuple(Variable(made[k], self) for k in range(outputs))
+        return results[0] if outputs == 1 else results
+
+    def has_effect(self, x: Variable, y: Variable) -> bool:
+        """True if a gradient of y with respect to x can be other than zeros."""
+        answer = ffi.new("int32_t*")
+        done(lib.mote_dynamic_has_effect(self.handle, x.handle, y.handle, answer))
+        return bool(answer[0])
+
+    # ---- the graph
+
+    def finish(self) -> None:
+        """Computes everything pending that a variable has."""
+        done(lib.mote_dynamic_finish(self.handle))
+
+    def statistics(self) -> Statistics:
+        found = ffi.new("mote_dynamic_statistics*")
+        found.size = ffi.sizeof("mote_dynamic_statistics")
+        done(lib.mote_dynamic_get_statistics(self.handle, found))
+        return Statistics(*(getattr(found, f.name) for f in dataclasses.fields(Statistics)))
+
+    def trim(self) -> None:
+        """Gives free memory back, and forgets what is compiled and kept for equal ops."""
+        done(lib.mote_dynamic_trim(self.handle))
+
+
+def _handles(variables: Iterable[Variable | None]) -> list[Any]:
+    return [ffi.NULL if v is None else v.handle for v in variables]
+
+
+class no_gradient(contextlib.ContextDecorator):
+    """A scope in which this thread's ops are not remembered: results are constants."""
+
+    def __enter__(self) -> "no_gradient":
+        done(lib.mote_no_gradient_begin())
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        done(lib.mote_no_gradient_end())
+
+
+@functools.lru_cache(maxsize=None)
+def _function_of(op: str) -> Callable[..., Any]:
+    """An op as a function of variables."""
+
+    def function(*inputs: Any, outputs: int = 1, dtype: str | None = None, **params: Any) -> Any:
+        return graph_of(inputs, op).apply(op, *inputs, outputs=outputs, dtype=dtype, **params)
+
+    function.__name__ = function.__qualname__ = op
+    function.__module__ = __name__
+    function.__doc__ = documentation(op)
+    function.__signature__ = signature(op)  # type: ignore[attr-defined]
+    return function
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    check_op(name)
+    return _function_of(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *op_names()})
