@@ -108,11 +108,11 @@ class Differentiation {
 
   Results run(Lock& lock, bool is_traced) {
     const CachedGraph& cached = graph();
-    std::vector<Value*> inputs;
-    for (const std::uint32_t number : cached.inputs)
-      inputs.push_back(number < part_.values.size() ? part_.values[number]
-                                                    : seeds_[number - part_.values.size()]);
     const std::shared_ptr<GraphWork> work = cached.work;
+    state_.computed_again += cached.again;
+    const std::vector<Ref<Value>> owned = inputs_of(state_, cached, part_, seeds_);
+    std::vector<Value*> inputs;
+    for (const Ref<Value>& input : owned) inputs.push_back(input.get());
     return state_.run_graph(lock, work, inputs, is_traced && state_.traces(inputs));
   }
 
@@ -142,7 +142,9 @@ class Differentiation {
   }
 
   CachedGraph differentiate() {
-    PartGraph all = symbolic(part_);
+    // With respect to a view means: with respect to a tensor of its own, which others that read
+    // what it is a view of do not read. Outputs of one graph do not depend on each other either.
+    PartGraph all = symbolic(part_, wrt_);
     SymbolicGraph& graph = all.graph;
     std::vector<TensorSymbol> of, seeds, wrt;
     for (std::size_t k = 0; k < of_.size(); ++k) {

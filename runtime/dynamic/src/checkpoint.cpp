@@ -39,9 +39,10 @@ std::vector<Step*> steps_to(const Value& value) {
   return steps;
 }
 
-/// True if the value is not computed by a step that was made since.
+/// True if the value is not computed by a step that was made since. A step that no gradient needs
+/// is forgotten when it has run: what it computes is as good as given.
 bool is_outside(const Value& value, std::uint64_t first) {
-  return !value.producer || value.producer->id <= first;
+  return !value.producer || !value.producer->is_traced || value.producer->id <= first;
 }
 
 /// Drops the value, if it can be computed again.

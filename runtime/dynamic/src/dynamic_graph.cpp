@@ -76,7 +76,10 @@ Variable DynamicGraph::variable(const Tensor& value) {
   if (!is_real(value.dtype()))
     fail("only a tensor of reals has a gradient, got " + describe(value) + "; constant() takes it");
   const Lock lock(state_->mutex);
-  return state_->give(state_->make_value(state_->kernels.form_of(value.form()), value, true));
+  Variable made =
+      state_->give(state_->make_value(state_->kernels.form_of(value.form()), value, true));
+  made.handle_->is_parameter = true;
+  return made;
 }
 
 Variable DynamicGraph::constant(const Tensor& value) {

@@ -24,9 +24,12 @@ class Evaluation {
   }
 
   void run(Lock& lock) {
+    // What only a view is of would go as soon as it is there.
+    std::vector<Value*> bases;
+    for (const Step* step : views_) bases.push_back(step->inputs[0]);
+    const Kept stay(state_, bases);
     if (!outputs_.empty()) compute(lock);
-    for (Step* step : part_.steps)
-      if (const auto* view = std::get_if<ViewStep>(&step->work)) look(*step, *view);
+    for (const Step* step : views_) look(*step);
     for (Step* step : part_.steps) {
       if (!step->is_pending) ++state_.computed_again;
       state_.set_done(*step);
@@ -58,12 +61,17 @@ class Evaluation {
       }
     }
     std::ranges::sort(outputs_);
+    // Numbers are those of the last walk, and another thread may walk while a function runs.
+    for (const Step* step : part_.steps)
+      if (const Value* output = step->outputs[0]; std::holds_alternative<ViewStep>(step->work) &&
+                                                  output != nullptr && needed_[output->number])
+        views_.push_back(step);
   }
 
-  void look(Step& step, const ViewStep& view) {
+  void look(const Step& step) {
     Value* output = step.outputs[0];
-    if (output != nullptr && needed_[output->number] && !output->tensor)
-      state_.set_tensor(*output, apply(view, *step.inputs[0]->tensor));
+    if (output != nullptr && !output->tensor)
+      state_.set_tensor(*output, apply(std::get<ViewStep>(step.work), *step.inputs[0]->tensor));
   }
 
   void compute(Lock& lock) {
@@ -75,7 +83,8 @@ class Evaluation {
     }
     std::vector<Tensor> tensors = state_.allocate(forms);
     const auto* kernel = std::get_if<Ref<Kernel>>(&part_.steps[0]->work);
-    if (part_.steps.size() == 1 && kernel != nullptr && outputs.size() == computed_outputs(**kernel))
+    if (part_.steps.size() == 1 && kernel != nullptr && has_inputs(*part_.steps[0]) &&
+        outputs.size() == computed_outputs(**kernel))
       call(**kernel, tensors);
     else
       run_graph(lock, tensors);
@@ -83,6 +92,10 @@ class Evaluation {
       if (!outputs[k]->tensor) state_.set_tensor(*outputs[k], tensors[k]);
   }
 
+  static bool has_inputs(const Step& step) {
+    return std::ranges::all_of(
+        step.inputs, [](const Value* input) { return input == nullptr || input->tensor; });
+  }
   static std::size_t computed_outputs(const Kernel& kernel) {
     return static_cast<std::size_t>(
         std::ranges::count_if(kernel.outputs, [](const SharedForm& form) { return form != nullptr; }));
@@ -113,8 +126,9 @@ class Evaluation {
   void run_graph(Lock& lock, std::span<const Tensor> tensors) {
     const CachedGraph& cached = graph();
     const std::shared_ptr<GraphWork> work = cached.work;
+    const std::vector<Ref<Value>> owned = inputs_of(state_, cached, part_);
     std::vector<Value*> inputs;
-    for (const std::uint32_t number : cached.inputs) inputs.push_back(part_.values[number]);
+    for (const Ref<Value>& input : owned) inputs.push_back(require_memory(*input));
     const Kept stay(state_, inputs);
     set_runner(std::this_thread::get_id());
     try {
@@ -125,6 +139,12 @@ class Evaluation {
     }
     set_runner({});
   }
+  static Value* require_memory(Value& value) {
+    if (!value.tensor)
+      throw InternalError("dynamic graph: a value of " + to_string(value.form->form) +
+                          " is needed and its memory was given back");
+    return &value;
+  }
   void set_runner(std::thread::id thread) {
     for (const Ref<Step>& step : steps_) step->runner = thread;
     if (thread == std::thread::id{}) state_.ran.notify_all();
@@ -134,6 +154,7 @@ class Evaluation {
   Part part_;
   std::vector<Ref<Step>> steps_;
   std::vector<bool> needed_;
+  std::vector<const Step*> views_;      ///< those whose output is needed
   std::vector<std::uint32_t> outputs_;  ///< numbers of values that the graph computes
 };
 
@@ -145,16 +166,18 @@ std::vector<Step*> State::missing(std::span<Value* const> wanted) {
   const auto look_at = [&](Value* value) {
     if (value == nullptr || value->tensor || value->walk == walk) return;
     value->walk = walk;
-    if (!value->producer) {
-      throw InternalError("dynamic graph: a value of " + to_string(value->form->form) +
-                          " is needed and its memory was given back");
-    }
+    // Without memory and a step that computes it, only its shape can be needed.
+    if (!value->producer) return;
     Step& step = *value->producer;
     if (step.walk == walk) return;
     step.walk = walk;
     steps.push_back(&step);
   };
-  for (Value* value : wanted) look_at(value);
+  for (Value* value : wanted) {
+    if (!value->tensor && !value->producer)
+      throw InternalError("dynamic graph: a value that is asked for has no memory");
+    look_at(value);
+  }
   for (std::size_t k = 0; k < steps.size(); ++k)
     for (Value* input : steps[k]->inputs) look_at(input);
   return steps;

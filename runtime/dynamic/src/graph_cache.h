@@ -23,8 +23,9 @@ inline constexpr std::uint64_t kStatic = kReplacing - 1;
 /// A graph, and the values of a trace of its structure that its inputs are.
 struct CachedGraph {
   std::shared_ptr<GraphWork> work;
-  /// Numbers of values in the walk that made the structure.
+  /// Numbers of values in the walk that made the structure; 0: only the shape is needed.
   std::vector<std::uint32_t> inputs = {};
+  std::size_t again = 0;  ///< nodes that compute values anew that had been dropped
   /// What the structure names by address: it must not be freed.
   std::vector<std::shared_ptr<const void>> named = {};
 };

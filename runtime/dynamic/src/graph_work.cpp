@@ -34,15 +34,17 @@ std::vector<TensorSymbol> in_own_memory(SymbolicGraph& graph,
     const SymbolInfo info = graph.info(symbol);
     const bool is_plain = info.kind == SymbolOrigin::tensor && info.producer != kNoIndex &&
                           graph.nodes()[info.producer].kind == NodeKind::command;
-    if (is_plain && info.form->is_row_major() && taken.insert(symbol.index).second) {
+    if (is_plain && taken.insert(symbol.index).second) {
       own.push_back(symbol);
       continue;
     }
     const TensorForm& form = *info.form;
-    const TensorSymbol copy = graph.tensor(
-        form.is_row_major() ? form
-                            : TensorForm(form.dtype, form.shape,
-                                         checked_strides(form.dtype, form.shape), form.device));
+    // Elements of a view may lie far apart, in memory that is not theirs.
+    const TensorSymbol copy =
+        graph.tensor(form.is_row_major() || info.kind == SymbolOrigin::tensor
+                         ? form
+                         : TensorForm(form.dtype, form.shape,
+                                      checked_strides(form.dtype, form.shape), form.device));
     graph.copy(symbol, copy);
     own.push_back(copy);
   }

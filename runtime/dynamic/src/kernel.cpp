@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "command/check_call.h"
@@ -53,7 +54,8 @@ bool is_written(const SymbolicGraph& graph, TensorSymbol gradient) {
   return !written[graph.root(gradient).index].empty();
 }
 
-GradientReads find_reads(const Kernel& kernel, TensorMask wanted) {
+/// Of the gradient of the outputs in `asked` with respect to the inputs in `wanted`.
+GradientReads find_reads(const Kernel& kernel, TensorMask wanted, TensorMask asked) {
   SymbolicGraph graph("gradient", kernel.command.registry());
   std::vector<TensorSymbol> inputs;
   std::vector<TensorSymbol> with_respect_to;
@@ -65,7 +67,8 @@ GradientReads find_reads(const Kernel& kernel, TensorMask wanted) {
   const NodeSymbol node = graph.add_node(kernel.command, inputs, kernel.dtype);
   std::vector<TensorSymbol> of;
   for (std::size_t k = 0; k < kernel.outputs.size(); ++k)
-    if (kernel.outputs[k] && kernel.outputs[k]->is_real) of.push_back(graph.output(node, k));
+    if (kernel.outputs[k] && kernel.outputs[k]->is_real && is_in(asked, k))
+      of.push_back(graph.output(node, k));
   if (of.empty()) return {.wanted = wanted};
   std::vector<TensorSymbol> gradients;
   try {
@@ -78,6 +81,24 @@ GradientReads find_reads(const Kernel& kernel, TensorMask wanted) {
   GradientReads reads = reads_of(graph, node, of, gradients, wanted);
   reads.flows = std::ranges::any_of(
       gradients, [&](TensorSymbol symbol) { return is_written(graph, symbol); });
+  return reads;
+}
+
+/// Of any gradient: with fewer outputs or inputs, one of several outputs may read what that of all of
+/// them does not.
+GradientReads find_reads(const Kernel& kernel, TensorMask wanted) {
+  GradientReads reads = find_reads(kernel, wanted, ~TensorMask{0});
+  const bool is_gradient =
+      std::string_view(kernel.command.definition().name).find(".grad") != std::string_view::npos;
+  if (!reads.flows || (kernel.outputs.size() == 1 && !is_gradient)) return reads;
+  for (std::size_t k = 0; k < kernel.outputs.size(); ++k) {
+    for (std::size_t n = 0; n < kernel.inputs.size(); ++n) {
+      if (!is_in(wanted, n)) continue;
+      const GradientReads some = find_reads(kernel, mask_bit(n), mask_bit(k));
+      reads.inputs |= some.inputs;
+      reads.outputs |= some.outputs;
+    }
+  }
   return reads;
 }
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "control/splice.h"
-#include "mote/symbolic/dependencies.h"
 
 namespace mote::trace {
 namespace {
@@ -94,9 +93,17 @@ class Numberer {
   Part part_;
 };
 
+/// True if elements share memory, because axes of the tensor have stride 0.
+bool repeats(const TensorForm& form) {
+  for (int axis = 0; axis < form.shape.size(); ++axis)
+    if (form.shape[axis] > 1 && form.strides[axis] == 0) return true;
+  return false;
+}
+
 class GraphMaker {
  public:
-  explicit GraphMaker(const Part& part) : part_(part), made_{SymbolicGraph("trace"), {}} {
+  GraphMaker(const Part& part, std::span<Value* const> apart)
+      : part_(part), apart_(apart), made_{SymbolicGraph("trace"), {}, 0} {
     made_.symbols.resize(part.values.size());
   }
 
@@ -112,11 +119,17 @@ class GraphMaker {
         if (input != nullptr && part_.is_leaf[input->number])
           next = std::max<std::size_t>(next, input->number + 1);
       }
-      const std::vector<TensorSymbol> outputs =
+      std::vector<TensorSymbol> outputs =
           std::visit([&](const auto& work) { return add(inputs, work); }, step->work);
+      const bool is_view = std::holds_alternative<ViewStep>(step->work);
+      if (is_view || std::holds_alternative<std::shared_ptr<GraphWork>>(step->work))
+        for (std::size_t k = 0; k < outputs.size(); ++k)
+          if (std::ranges::find(apart_, step->outputs[k]) != apart_.end())
+            outputs[k] = is_view ? apart(outputs[k]) : copied(outputs[k]);
       for (std::size_t k = 0; k < step->outputs.size(); ++k)
         made_.symbols[next++] = k < outputs.size() ? outputs[k] : TensorSymbol{};
     }
+    made_.nodes = made_.graph.node_count();
     return std::move(made_);
   }
 
@@ -128,6 +141,20 @@ class GraphMaker {
     for (std::size_t k = 0; k < kernel->outputs.size(); ++k)
       outputs.push_back(kernel->outputs[k] ? made_.graph.output(node, k) : TensorSymbol{});
     return outputs;
+  }
+  TensorSymbol copied(TensorSymbol x) {
+    return made_.graph.convert(x, TensorForm(made_.graph.form(x)));
+  }
+  /// Returns the view of a copy of what it is a view of; of one that repeats elements, a copy.
+  TensorSymbol apart(TensorSymbol x) {
+    const SymbolInfo info = made_.graph.info(x);
+    if (repeats(info.form))
+      return made_.graph.convert(
+          x, {info.form->dtype, info.form->shape,
+              checked_strides(info.form->dtype, info.form->shape), info.form->device});
+    if (info.kind != SymbolOrigin::view) return copied(x);
+    const ViewStep step = made_.graph.view_step(x);
+    return made_.graph.view(apart(made_.graph.at(info.base)), step);
   }
   std::vector<TensorSymbol> add(const std::vector<TensorSymbol>& inputs, const ViewStep& view) {
     return {made_.graph.view(inputs[0], view)};
@@ -156,73 +183,9 @@ class GraphMaker {
   }
 
   const Part& part_;
+  std::span<Value* const> apart_;
   PartGraph made_;
 };
-
-/// Finds what outputs need, down to symbols that are given.
-class Needed {
- public:
-  Needed(const SymbolicGraph& graph, const std::vector<std::uint32_t>& number)
-      : nodes(graph.node_count()),
-        used(graph.symbol_count()),
-        graph_(graph),
-        number_(number),
-        written_(writers(graph)),
-        seen_(graph.symbol_count()) {}
-
-  void run(const std::vector<TensorSymbol>& outputs) {
-    for (const TensorSymbol output : outputs) symbol(output.index);
-    while (!open_.empty()) {
-      const std::uint32_t node = open_.back();
-      open_.pop_back();
-      for (const std::uint32_t input : graph_.nodes()[node].inputs) symbol(input);
-    }
-  }
-
-  std::vector<bool> nodes;
-  std::vector<bool> used;  ///< symbols that are given, and that a node or an output reads
-
- private:
-  void symbol(std::uint32_t k) {
-    if (k == kNoIndex) return;
-    for (; number_[k] == 0 && graph_.symbols()[k].kind == SymbolOrigin::view;
-         k = graph_.symbols()[k].base) {
-    }
-    if (number_[k] != 0) {
-      used[k] = true;
-      return;
-    }
-    if (seen_[k]) return;
-    seen_[k] = true;
-    for (const std::uint32_t node : written_[k]) {
-      if (nodes[node]) continue;
-      nodes[node] = true;
-      open_.push_back(node);
-    }
-  }
-
-  const SymbolicGraph& graph_;
-  const std::vector<std::uint32_t>& number_;  ///< of symbols that are given; 0 for others
-  IndexLists written_;
-  std::vector<bool> seen_;
-  std::vector<std::uint32_t> open_;
-};
-
-/// A node that is needed writes all of its outputs: none of them is taken as given then.
-Needed find_needed(const SymbolicGraph& graph, std::vector<std::uint32_t>& number,
-                   const std::vector<TensorSymbol>& outputs) {
-  while (true) {
-    Needed needed(graph, number);
-    needed.run(outputs);
-    bool is_done = true;
-    for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
-      if (!needed.nodes[node]) continue;
-      for (const std::uint32_t output : graph.nodes()[node].outputs)
-        if (output != kNoIndex && std::exchange(number[output], 0) != 0) is_done = false;
-    }
-    if (is_done) return needed;
-  }
-}
 
 }  // namespace
 
@@ -238,32 +201,8 @@ void sort_by_id(std::vector<Step*>& steps) {
   if (!std::ranges::is_sorted(steps, {}, &Step::id)) std::ranges::sort(steps, {}, &Step::id);
 }
 
-PartGraph symbolic(const Part& part) { return GraphMaker(part).run(); }
-
-CachedGraph cut(const PartGraph& from, const std::vector<bool>& given,
-                const std::vector<TensorSymbol>& outputs) {
-  const SymbolicGraph& graph = from.graph;
-  std::vector<std::uint32_t> number(graph.symbol_count());
-  for (std::uint32_t k = 1; k < from.symbols.size(); ++k)
-    if (given[k] && from.symbols[k]) number[from.symbols[k].index] = k;
-  const Needed needed = find_needed(graph, number, outputs);
-  SymbolicGraph made("trace");
-  std::vector<TensorSymbol> symbols(graph.symbol_count());
-  std::vector<TensorSymbol> inputs;
-  CachedGraph cut;
-  for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
-    if (!needed.used[k]) continue;
-    symbols[k] = made.input("v" + std::to_string(k), graph.form(graph.at(k)));
-    inputs.push_back(symbols[k]);
-    cut.inputs.push_back(number[k]);
-  }
-  symbols = splice(
-      made, graph, std::move(symbols), [&](std::uint32_t node) { return needed.nodes[node]; },
-      outputs);
-  std::vector<TensorSymbol> asked;
-  for (const TensorSymbol output : outputs) asked.push_back(symbols[output.index]);
-  cut.work = std::make_shared<GraphWork>(std::move(made), std::move(inputs), std::move(asked));
-  return cut;
+PartGraph symbolic(const Part& part, std::span<Value* const> apart) {
+  return GraphMaker(part, apart).run();
 }
 
 std::vector<std::shared_ptr<const void>> functions_of(const Part& part) {

@@ -29,18 +29,26 @@ void sort_by_id(std::vector<Step*>& steps);
 /// Returns the value's number in the part that was numbered last; 0 if it is not of it.
 std::uint32_t number_of(const State& state, const Value& value);
 
-/// Makes the graph of the part; the symbols are by number, those of leaves are inputs. It returns
-/// what the graph refers to and the structure names by address.
+/// Makes the graph of the part; the symbols are by number, those of leaves are inputs. Of the values
+/// `apart`, views are views of copies, and outputs of graphs are copies, so that gradients with respect
+/// to them are those of a tensor of its own: nothing else within the step depends on it.
 struct PartGraph {
   SymbolicGraph graph;
   std::vector<TensorSymbol> symbols;
+  std::size_t nodes = 0;  ///< those of the steps; behind them are those of gradients
 };
-PartGraph symbolic(const Part& part);
+PartGraph symbolic(const Part& part, std::span<Value* const> apart = {});
 
 /// Returns the graph of those nodes that the outputs need, where the values with a true entry in
 /// `given`, by number, are inputs.
 CachedGraph cut(const PartGraph& from, const std::vector<bool>& given,
                 const std::vector<TensorSymbol>& outputs);
+
+/// Returns the values of the graph's inputs: those of the part with these numbers, and behind them
+/// the seeds. A tensor of which only the shape is needed has elements that nothing has written; a
+/// view that repeats elements may be wanted in memory of its own.
+std::vector<Ref<Value>> inputs_of(State& state, const CachedGraph& graph, const Part& part,
+                                  std::span<Value* const> seeds = {});
 
 /// Returns the functions of the part, which a cached graph keeps so that their addresses stay theirs.
 std::vector<std::shared_ptr<const void>> functions_of(const Part& part);

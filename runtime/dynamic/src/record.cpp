@@ -85,6 +85,8 @@ CommandResults State::compute(Kernel& kernel, std::span<Value* const> inputs, bo
 
 CommandResults State::run(Lock& lock, const Command& command, std::span<Value* const> inputs,
                           std::optional<DType> dtype) {
+  // What is computed now is not a variable's yet, and must not be dropped.
+  if (options.saved_bytes > 0) limit_saved();
   const Ref<Kernel> kernel = kernels.find(command, inputs, dtype);
   const GradientReads* reads = reads_of(*kernel, inputs);
   const bool is_kept = memo.is_on() && !kernel->is_random;
@@ -99,16 +101,14 @@ CommandResults State::run(Lock& lock, const Command& command, std::span<Value* c
   }
   if (is_kept) memo.add(kernel, inputs, results.all(), reads != nullptr);
   if (is_pending) limit_pending(lock);
-  if (options.saved_bytes > 0) limit_saved();
   return results;
 }
 
-Ref<Value> State::view(Value& x, const ViewStep& step) {
+Ref<Value> State::view(Value& x, const ViewStep& step, bool is_traced) {
   const ViewRegion region = apply(step, ViewRegion{x.form->form, 0});
   std::optional<Tensor> tensor;
   if (x.tensor) tensor = apply(step, *x.tensor);
   Value* const input = &x;
-  const bool is_traced = traces(std::span(&input, 1));
   const bool is_pending = !tensor;
   Results results{make_value(kernels.form_of(region.form), tensor, is_traced)};
   if (is_traced || is_pending)

@@ -105,6 +105,7 @@ struct State {
   void stop_tracing(Step& step);
   /// Notes that a pending step has run.
   void set_done(Step& step);
+  bool keep_for_gradient(Value& value) noexcept;
   void free_dead() noexcept;
   void drop_memory_if_unneeded(Value& value) noexcept;
   std::size_t pin_count(const Step& step, std::size_t input) const;
@@ -115,6 +116,8 @@ struct State {
                                        std::span<const ViewStep> views);
   Ref<Value> run_over(Handle& handle, const Command& command, std::span<Value* const> inputs,
                       std::size_t k, bool is_required);
+  bool stays_parameter(const Handle& handle) const;
+  Ref<Value> as_written(Handle& handle, const Ref<Value>& value);
   void take_memory(Value& value);
   void run_to(Lock& lock, Handle& handle, const Command& command, std::span<Value* const> inputs);
 
@@ -126,7 +129,7 @@ struct State {
                     std::span<Value* const> inputs, bool is_traced);
   Results run_function(Lock& lock, const std::shared_ptr<const NamedFunction>& function,
                        std::span<Value* const> inputs, std::span<const SharedForm> outputs);
-  Ref<Value> view(Value& x, const ViewStep& step);
+  Ref<Value> view(Value& x, const ViewStep& step, bool is_traced);
   Ref<Value> convert(Value& x, const SharedForm& form);
   /// Computes the outputs, null where one is left out, now. All have memory.
   void call(Kernel& kernel, std::span<Value* const> inputs, std::span<const Tensor* const> outputs);

@@ -205,7 +205,10 @@ NamedFunction dynamic_function(std::string name, Context& context, VariableFunct
     std::vector<TensorSymbol> outputs;
     TensorMask wanted = 0;
     for (std::size_t k = 0; k < call.inputs.size(); ++k) {
-      const TensorForm& form = symbolic.form(call.inputs[k]);
+      // A view may repeat elements; its gradient does not.
+      const TensorForm& given_form = symbolic.form(call.inputs[k]);
+      const TensorForm form(given_form.dtype, given_form.shape,
+                            checked_strides(given_form.dtype, given_form.shape), given_form.device);
       if (!is_in(call.wanted, k) || !is_real(form.dtype)) continue;
       wanted |= mask_bit(k);
       gradients[k] = symbolic.tensor(form);
@@ -219,7 +222,9 @@ NamedFunction dynamic_function(std::string name, Context& context, VariableFunct
   made.shapes = [=, &context](std::span<const TensorForm> inputs) {
     DynamicGraph deferred(context, {.deferred = true});
     std::vector<Variable> given;
-    for (const TensorForm& form : inputs) given.push_back(deferred.zeros(form));
+    for (const TensorForm& form : inputs)
+      given.push_back(deferred.zeros(
+          {form.dtype, form.shape, checked_strides(form.dtype, form.shape), form.device}));
     std::vector<AxisList> shapes;
     for (const Variable& output : function(deferred, given)) shapes.push_back(output.form().shape);
     return shapes;

@@ -125,6 +125,7 @@ struct ViewOf {
   Handle* base;  ///< owned
   ViewStep view;
   std::uint64_t base_version;  ///< the version of the base that the variable's value is a view of
+  bool is_traced;              ///< it was not made within a NoGradient
 };
 
 /// A variable.
@@ -133,6 +134,7 @@ struct Handle {
   std::atomic<std::uint32_t> refs{1};
   Value* value = nullptr;  ///< owned, and counted in its `handles`
   std::uint64_t version = 0;
+  bool is_parameter = false;        ///< of DynamicGraph::variable()
   std::unique_ptr<ViewOf> view_of;  ///< null: it is no view
 };
 

@@ -52,12 +52,14 @@ void State::release(std::uint32_t count) noexcept {
 
 Ref<Value> State::make_value(SharedForm form, const std::optional<Tensor>& tensor,
                              bool is_traced) {
+  // Behind `new Value` nothing may fail: a value that goes is taken out of lists and counts.
+  std::unique_ptr<Tensor> memory = tensor ? std::make_unique<Tensor>(*tensor) : nullptr;
   Ref<Value> value(new Value);
   value->state = this;
   value->id = new_id();
   value->is_traced = is_traced;
   value->form = std::move(form);
-  if (tensor) value->tensor = std::make_unique<Tensor>(*tensor);
+  value->tensor = std::move(memory);
   value->next = all_values;
   if (all_values != nullptr) all_values->previous = value.get();
   all_values = value.get();
@@ -101,10 +103,15 @@ void State::free_memory(Value& value) noexcept {
 }
 
 Tensor State::allocate(const Form& form) {
-  if (form.form.is_on_host()) return Tensor(form.form.dtype, form.form.shape, allocator);
-  const std::optional<Device> device = Device::of(form.form.device);
-  if (!device) fail("no plug-in offers the device of " + to_string(form.form));
-  return Tensor(form.form.dtype, form.form.shape, *device);
+  const TensorForm& f = form.form;
+  if (f.is_on_host() && f.is_row_major()) return Tensor(f.dtype, f.shape, allocator);
+  const std::optional<Device> device = Device::of(f.device);
+  if (!device && !f.is_on_host()) fail("no plug-in offers the device of " + to_string(f));
+  const auto make = [&](const AxisList& shape) {
+    return device ? Tensor(f.dtype, shape, *device) : Tensor(f.dtype, shape, allocator);
+  };
+  if (f.is_row_major()) return make(f.shape);
+  return Tensor::within(make({f.bytes() / static_cast<std::int64_t>(size_of(f.dtype))}), 0, f);
 }
 
 Step* State::make_step(Work work, std::span<Value* const> inputs,
@@ -159,6 +166,7 @@ void State::pin_reads(Step& step, const GradientReads& reads) {
     step.pinned_outputs |= mask_bit(k);
     pin(*step.outputs[k]);
   }
+  if (step.pinned_outputs != 0 && step.outputs.size() > 1) step.hidden.reserve(step.outputs.size());
 }
 
 void State::drop_memory_if_unneeded(Value& value) noexcept {
@@ -200,6 +208,18 @@ void State::stop_tracing(Step& step) {
   if (!step.is_pending) forget(step);
 }
 
+/// Makes an output that nothing names any more its step's own, if the step's gradient reads it and
+/// another output stays.
+bool State::keep_for_gradient(Value& value) noexcept {
+  if (!value.producer || value.producer->refs == 1) return false;
+  Step& step = *value.producer;
+  const bool is_there = value.tensor || step.is_pending;
+  if (!is_there || !is_in(step.pinned_outputs, value.output)) return false;
+  step.hidden.emplace_back(&value);  // there is room for all outputs
+  value.producer.reset();
+  return true;
+}
+
 /// Frees what nothing owns any more, and what that owned, without recursion: traces are long.
 void State::free_dead() noexcept {
   if (is_freeing) return;
@@ -207,6 +227,7 @@ void State::free_dead() noexcept {
   while (dead_values != nullptr || dead_steps != nullptr) {
     if (Value* value = dead_values) {
       dead_values = value->next_dead;
+      if (keep_for_gradient(*value)) continue;
       if (value->is_in_memo) memo.forget(*value);
       if (value->producer) {
         Step& step = *value->producer;

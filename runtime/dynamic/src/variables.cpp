@@ -58,7 +58,8 @@ Value* State::current(Handle& handle) {
   ViewOf& of = *handle.view_of;
   Value* base = current(*of.base);
   if (of.base_version != of.base->version || handle.value == nullptr) {
-    set_value(handle, view(*base, of.view));
+    // A NoGradient in which it is looked at is not one in which it was made.
+    set_value(handle, view(*base, of.view, base->is_traced && of.is_traced));
     of.base_version = of.base->version;
   }
   return handle.value;
@@ -87,9 +88,13 @@ Ref<Value> State::scalar(const TensorForm& like, double value) {
 }
 
 Variable State::view_of(Handle& base, const ViewStep& step) {
-  Variable variable = give(view(*current(base), step));
+  Value& whole = *current(base);
+  Variable variable = give(view(whole, step, whole.is_traced && !has_no_gradient()));
   variable.handle_->view_of =
-      std::make_unique<ViewOf>(ViewOf{.base = &base, .view = step, .base_version = base.version});
+      std::make_unique<ViewOf>(ViewOf{.base = &base,
+                                      .view = step,
+                                      .base_version = base.version,
+                                      .is_traced = !has_no_gradient()});
   base.refs.fetch_add(1, std::memory_order_relaxed);
   return variable;
 }

@@ -120,6 +120,19 @@ std::shared_ptr<GraphWork> State::replacing(const SharedForm& whole, const Share
   return work;
 }
 
+bool State::stays_parameter(const Handle& handle) const {
+  return has_no_gradient() && handle.is_parameter && handle.value->is_traced;
+}
+
+/// Returns the value that the variable gets: within a NoGradient, that of a variable of the
+/// program's is one with respect to which gradients can be asked for, and no function of anything.
+Ref<Value> State::as_written(Handle& handle, const Ref<Value>& value) {
+  if (!stays_parameter(handle)) return value;
+  Ref<Value> own = view(*value, {ViewKind::broadcast, value->form->form.shape}, false);
+  own->is_traced = true;
+  return own;
+}
+
 void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
   const Value& old = *current(handle);
   if (old.form->form.dtype != value->form->form.dtype || old.form->form.shape != value->form->form.shape)
@@ -127,7 +140,7 @@ void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
          to_string(value->form->form));
   if (!handle.view_of) {
     const Ref<Value> before(handle.value);
-    set_value(handle, value);
+    set_value(handle, as_written(handle, value));
     forget_old(handle, before);
     return;
   }
@@ -135,11 +148,14 @@ void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
   Handle* root = &handle;
   for (; root->view_of; root = root->view_of->base) {
     const ViewStep& view = root->view_of->view;
-    if (view.kind == ViewKind::broadcast)
+    const Handle& base = *root->view_of->base;
+    if (element_count(root->value->form->form) > element_count(base.value->form->form))
       fail("a view that repeats elements cannot be written to: " + to_string(old.form->form));
     views.insert(views.begin(), view);
   }
-  // The views' own values share the memory.
+  // The views' own values share the memory. The value that is written may be one of them.
+  Value* const written[] = {value.get()};
+  const Kept stays(*this, written);
   for (Handle* view = &handle; view != root; view = view->view_of->base) set_value(*view, {});
   const Ref<Value> owner(root->value);
   Value& whole = *owner;
@@ -149,12 +165,12 @@ void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
     Tensor part = *whole.tensor;
     for (const ViewStep& view : views) part = apply(view, part);
     copy(*value->tensor, part);
-    set_value(*root, make_value(whole.form, *whole.tensor, whole.is_traced && !whole.producer));
+    set_value(*root, make_value(whole.form, *whole.tensor, stays_parameter(*root)));
     return;
   }
   const Results results =
       run_graph(lock, replacing(whole.form, value->form, views), inputs, is_traced);
-  set_value(*root, results[0]);
+  set_value(*root, as_written(*root, results[0]));
 }
 
 /// Computes into the memory of the variable's old value, if nothing else needs that; null if not.
@@ -180,15 +196,15 @@ Ref<Value> State::run_over(Handle& handle, const Command& command,
   const GradientReads* reads = reads_of(*kernel, inputs);
   if (reads != nullptr && is_in(reads->inputs, k))
     return refuse("its own gradient reads the old value");
+  // Nothing may fail behind the call: the old value is gone then.
+  Results results{
+      make_value(kernel->outputs[0], *old.tensor, reads != nullptr || stays_parameter(handle))};
+  if (reads != nullptr) pin_reads(*make_step(kernel, inputs, results, true, false), *reads);
   for (std::size_t n = 0; n < inputs.size(); ++n)
     if (inputs[n] != nullptr) call->bind_input(static_cast<int>(n), inputs[n]->tensor->data());
   call->bind_output(0, old.tensor->data());
-  // Whatever may fail comes before the elements change.
-  const Results results{make_value(kernel->outputs[0], *old.tensor, reads != nullptr)};
-  Step* step = reads != nullptr ? make_step(kernel, inputs, results, true, false) : nullptr;
   call->run();
   take_memory(old);
-  if (step != nullptr) pin_reads(*step, *reads);
   return results[0];
 }
 
@@ -208,28 +224,26 @@ void State::run_to(Lock& lock, Handle& handle, const Command& command,
   assign(lock, handle, results[0]);
 }
 
+/// It takes no memory, so that no history stays because there was none.
 void State::forget_old(Handle& handle, const Ref<Value>& old) noexcept {
   constexpr std::size_t kMostSteps = 64;
-  Value* now = handle.value;
+  const Value* now = handle.value;
   if (now == nullptr || now == old.get() || !now->is_traced || !now->producer || !old->is_traced ||
       old->producer || old->handles > 0)
     return;
-  std::array<Step*, kMostSteps> open{now->producer.get()};
-  std::size_t found = 1;
-  for (std::size_t k = 0; k < found; ++k) {
+  std::array<Ref<Step>, kMostSteps> open{now->producer};
+  std::size_t count = 1;
+  for (std::size_t k = 0; k < count; ++k) {
     for (const Value* input : open[k]->inputs) {
       if (input == nullptr || !input->is_traced || input == old.get()) continue;
       if (!input->producer || input->handles > 0) return;
-      Step* step = input->producer.get();
-      if (std::ranges::find(open.begin(), open.begin() + found, step) != open.begin() + found)
+      if (std::find(open.begin(), open.begin() + count, input->producer) != open.begin() + count)
         continue;
-      if (found == kMostSteps) return;
-      open[found++] = step;
+      if (count == kMostSteps) return;
+      open[count++] = input->producer;
     }
   }
-  std::array<Ref<Step>, kMostSteps> stay;
-  for (std::size_t k = 0; k < found; ++k) stay[k] = Ref<Step>(open[k]);
-  for (std::size_t k = 0; k < found; ++k) stop_tracing(*open[k]);
+  for (std::size_t k = 0; k < count; ++k) stop_tracing(*open[k]);
 }
 
 /// The value's elements are another value's now.

@@ -92,30 +92,6 @@ void count_report(const CompileReport& report, const CompileOptions& options, Co
   if (std::ranges::any_of(report.nodes, fills)) ++counts["compiled with a fill of zeros"];
 }
 
-/// Makes every extent `from` of an input `to`; none if it follows from nothing how other shapes
-/// become.
-std::optional<SymbolicGraph> with_other_extent(const SymbolicGraph& graph, std::int64_t from,
-                                               std::int64_t to) {
-  std::vector<std::pair<TensorSymbol, TensorForm>> forms;
-  for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
-    const SymbolInfo& info = graph.symbols()[k];
-    if (info.removed || info.kind != SymbolOrigin::input) continue;
-    AxisList shape = info.form->shape;
-    for (int axis = 0; axis < shape.size(); ++axis)
-      if (shape[axis] == from) shape[axis] = to;
-    if (!(shape == info.form->shape))
-      forms.emplace_back(graph.at(k), TensorForm(info.form->dtype, shape));
-  }
-  if (forms.empty()) return std::nullopt;
-  try {
-    SymbolicGraph other = graph.with_forms(forms);
-    verify(other);
-    return other;
-  } catch (const StatusError&) {
-    return std::nullopt;
-  }
-}
-
 /// Makes the graph's own shapes the largest ones, if no input of `other` is larger.
 void limit_to_own(const SymbolicGraph& graph, const SymbolicGraph& other, CompileOptions& options) {
   std::vector<std::pair<TensorSymbol, TensorForm>> largest;
@@ -139,6 +115,28 @@ std::vector<TensorBinding> inputs_of(const SymbolicGraph& forms, const SymbolicG
 }
 
 }  // namespace
+
+std::optional<SymbolicGraph> with_other_extent(const SymbolicGraph& graph, std::int64_t from,
+                                               std::int64_t to) {
+  std::vector<std::pair<TensorSymbol, TensorForm>> forms;
+  for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
+    const SymbolInfo& info = graph.symbols()[k];
+    if (info.removed || info.kind != SymbolOrigin::input) continue;
+    AxisList shape = info.form->shape;
+    for (int axis = 0; axis < shape.size(); ++axis)
+      if (shape[axis] == from) shape[axis] = to;
+    if (!(shape == info.form->shape))
+      forms.emplace_back(graph.at(k), TensorForm(info.form->dtype, shape));
+  }
+  if (forms.empty()) return std::nullopt;
+  try {
+    SymbolicGraph other = graph.with_forms(forms);
+    verify(other);
+    return other;
+  } catch (const StatusError&) {
+    return std::nullopt;
+  }
+}
 
 std::string some_shapes_leg(Rng& rng) {
   return "shapes from=" + std::to_string(1 + rng.below(6)) +

@@ -18,6 +18,11 @@ std::optional<std::string> check_compiled(const GraphSubject& subject, const Sym
                                           const std::map<std::string, std::string>& settings,
                                           Counts& counts);
 
+/// Makes every extent `from` of an input `to`; none if it follows from nothing how other shapes
+/// become.
+std::optional<SymbolicGraph> with_other_extent(const SymbolicGraph& graph, std::int64_t from,
+                                               std::int64_t to);
+
 /// Compiles the graph, and runs it with inputs of its own shapes, of others, and of its own again.
 std::string some_shapes_leg(Rng& rng);
 std::optional<std::string> check_other_shapes(const GraphSubject& subject,

@@ -6,6 +6,7 @@
 
 #include "codegen/random/rng.h"
 #include "compile_leg.h"
+#include "dynamic_leg.h"
 #include "edit_graph.h"
 #include "mote/base/error.h"
 #include "mote/runtime/status.h"
@@ -134,7 +135,13 @@ std::vector<std::string> legs_for(std::uint64_t seed) {
                  rng.pick<const char*>({"square_root", "cheap", "binomial"}));
   legs.back() += " " + some_compile_settings(rng);
   legs.push_back(some_shapes_leg(rng));
+  for (int k = 0; k < 2; ++k) legs.push_back(some_dynamic_leg(rng));
   return legs;
+}
+
+std::vector<std::string> exact_legs_for(std::uint64_t seed) {
+  Rng rng(seed ^ 0xd1e65);
+  return {"derivatives", "second", some_exact_dynamic_leg(rng)};
 }
 
 std::optional<std::string> check_leg(const GraphSubject& subject, const std::string& leg,
@@ -155,11 +162,13 @@ std::optional<std::string> check_leg(const GraphSubject& subject, const std::str
   if (kind == "passes") return check_passes(subject, settings["of"], counts);
   if (kind == "checkpoint") return check_checkpointed(subject, settings, counts);
   if (kind == "shapes") return check_other_shapes(subject, settings, counts);
+  if (kind == "dynamic") return check_dynamic(subject, settings, counts);
   if (kind == "derivatives") return check_exact_derivatives(subject, counts);
   if (kind == "second") return check_symmetry(subject, counts);
   throw Error(
       "leg '" + leg +
-      "': expected rebuilt, text, passes, compile, checkpoint, shapes, derivatives, second");
+      "': expected rebuilt, text, passes, compile, checkpoint, shapes, dynamic, derivatives, "
+      "second");
 }
 
 std::vector<std::string> counted_by_legs() {
@@ -179,6 +188,7 @@ std::vector<std::string> counted_by_legs() {
                                     "graph with its gradient",
                                     "derivatives decided",
                                     "second derivatives decided"};
+  for (const std::string& name : counted_by_dynamic_leg()) names.push_back(name);
   for (const std::string& pass : pass_names()) names.push_back("changed by pass " + pass);
   return names;
 }

@@ -18,6 +18,9 @@ using Counts = std::map<std::string, std::int64_t>;
 /// Returns the legs for a graph of that seed: some always, the settings of others drawn.
 std::vector<std::string> legs_for(std::uint64_t seed);
 
+/// Returns the legs for a graph of exact ops on integers.
+std::vector<std::string> exact_legs_for(std::uint64_t seed);
+
 /// Returns the difference between what the leg gives and what is expected; none if they agree.
 /// `counts` gets what the leg has met. Throws Error for a text that is no leg.
 std::optional<std::string> check_leg(const GraphSubject& subject, const std::string& leg,

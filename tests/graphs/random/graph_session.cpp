@@ -31,7 +31,7 @@ class SeedCheck {
   std::optional<GraphFailure> run() {
     const SymbolicGraph graph = graph_of(seed_, counts_);
     if (!check(graph, some_data(seed_), legs_for(seed_))) return failure_;
-    check(random_exact_graph(seed_), {FillName::integer, seed_}, {"derivatives", "second"});
+    check(random_exact_graph(seed_), {FillName::integer, seed_}, exact_legs_for(seed_));
     return failure_;
   }
 

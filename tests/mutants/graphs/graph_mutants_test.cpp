@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plants one defect after the other in the graph layers and counts the random graphs, each with a
-// random recurrent network, until it shows. MOTE_DEFECT=NAME takes one defect alone and prints the
-// smallest graph that shows it, MOTE_MARKDOWN=1 prints the table of docs/oracle-measured.md.
+// random recurrent network and some random programs on dynamic graphs, until it shows.
+// MOTE_DEFECT=NAME takes one defect alone and prints the smallest graph that shows it,
+// MOTE_MARKDOWN=1 prints the table of docs/oracle-measured.md,
+// MOTE_DEFECTS_IN=FOLDER takes those of one folder's sources.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -17,6 +19,7 @@
 #include "defects.h"
 #include "graph_replay.h"
 #include "graph_session.h"
+#include "graphs/dynamic/random_program.h"
 #include "graphs/sequences/sequence_case.h"
 #include "support/random_run.h"
 
@@ -31,6 +34,8 @@ constexpr std::uint64_t kMaxGraphs = 1000;
 constexpr unsigned kMaxSeconds = 300;
 /// The number of graphs that must pass with no defect.
 constexpr std::uint64_t kRightGraphs = 60;
+/// So many programs follow each graph.
+constexpr std::uint64_t kPrograms = 4;
 
 struct Kill {
   std::uint64_t graphs = 0;  ///< until it showed; 0: it did not
@@ -45,6 +50,14 @@ bool shows_in_sequence(std::uint64_t seed) {
   } catch (const std::exception&) {
     return true;
   }
+}
+
+/// Returns true if one of some programs on a dynamic graph does not do what the model says.
+bool shows_in_programs(std::uint64_t seed) {
+  ProgramCounts ignored;
+  for (std::uint64_t k = 0; k < kPrograms; ++k)
+    if (program_difference(seed * kPrograms + k, ignored)) return true;
+  return false;
 }
 
 /// Checks graphs until one fails, and writes how many it took.
@@ -66,6 +79,10 @@ void search(int defect, std::uint64_t most, int pipe) {
     }
     if (shows_in_sequence(seed)) {
       say("sequence");
+      _exit(1);
+    }
+    if (shows_in_programs(seed)) {
+      say("program");
       _exit(1);
     }
   }
@@ -118,6 +135,11 @@ void show(int defect) {
     } else if (const auto found = sequence_difference(random_sequence(seed))) {
       std::cout << to_string(random_sequence(seed)) << "\n" << *found << "\n";
       return;
+    } else if (shows_in_programs(seed)) {
+      ProgramCounts ignored;
+      for (std::uint64_t k = seed * kPrograms; k < (seed + 1) * kPrograms; ++k)
+        if (program_difference(k, ignored)) std::cout << shrunk_program(k) << "\n";
+      return;
     }
   std::cout << "it does not show\n";
 }
@@ -126,6 +148,7 @@ TEST(GraphMutants, NoneShowsWithoutADefect) { EXPECT_EQ(kill(0, kRightGraphs).gr
 
 TEST(GraphMutants, EachIsKilled) {
   const std::string wanted = environment("MOTE_DEFECT");
+  const std::string folder = environment("MOTE_DEFECTS_IN");
   const bool is_table = !environment("MOTE_MARKDOWN").empty();
   if (is_table)
     std::cout << "| defect | what is wrong | graphs | s | shown by |\n|---|---|--:|--:|---|\n";
@@ -136,6 +159,7 @@ TEST(GraphMutants, EachIsKilled) {
       if (defect.name == wanted) show(number);
       continue;
     }
+    if (!defect.file.starts_with(folder)) continue;
     const Kill found = kill(number, kMaxGraphs);
     EXPECT_GT(found.graphs, 0U) << defect.name << ": " << defect.says << ": not in " << kMaxGraphs
                                 << " graphs";

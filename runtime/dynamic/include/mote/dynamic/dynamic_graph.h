@@ -85,7 +85,9 @@ struct DynamicStatistics {
 /// the reason.
 std::string to_text(const DynamicStatistics& statistics);
 
-/// While one exists, no graph remembers what is run in this thread: results are constants.
+/// While one exists, no graph remembers what is run in this thread: results are constants. A
+/// variable of DynamicGraph::variable() that is written to is one with respect to which gradients
+/// can be asked for as before, and computed from nothing: w -= 0.1 * gw.
 class NoGradient {
  public:
   NoGradient();
@@ -149,7 +151,7 @@ class DynamicGraph {
   void run_to(const Variable& output, const Command& command, std::span<const VariableRef> inputs);
   /// Writes the output over the first input's memory, which keeps its address. Throws StatusError,
   /// with both ops, if a gradient, a pending command or another variable needs the old value; and
-  /// if the op can't do so.
+  /// if the op can't do so. A tensor that value() returned before has the new elements then.
   void run_in_place(const Variable& x, const Command& command,
                     std::initializer_list<VariableRef> others = {});
   void run_in_place(const Variable& x, const Command& command,

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Views of variables of dynamic graphs: what is written through them, what is seen through them,
+// and gradients through both.
+#include <gtest/gtest.h>
+
+#include "graphs/dynamic/modes.h"
+#include "graphs/symbolic/error_of.h"
+#include "mote/dynamic/dynamic_graph.h"
+
+namespace mote {
+namespace {
+
+using test::all_of;
+using test::elements_of;
+using test::rising;
+using Numbers = std::vector<double>;
+
+struct DynamicAliases : test::InBothModes {};
+INSTANTIATE_TEST_SUITE_P(Modes, DynamicAliases, testing::Bool(), test::mode_name);
+
+TEST_P(DynamicAliases, AWriteIsSeenThroughAllViews) {
+  Variable x = g.constant(rising({2, 3}));
+  const Variable row = x.select(0, 1), column = x.slice(1, 2, 1), turned = x.permute({1, 0});
+  EXPECT_EQ(elements_of(column), (Numbers{2, 5}));
+  x += 10;
+  EXPECT_EQ(elements_of(row), (Numbers{13, 14, 15}));
+  EXPECT_EQ(elements_of(column), (Numbers{12, 15}));
+  EXPECT_EQ(elements_of(turned), (Numbers{10, 13, 11, 14, 12, 15}));
+}
+
+TEST_P(DynamicAliases, AWriteThroughAViewOfAViewIsSeenByItsSiblings) {
+  const Variable x = g.constant(rising({3, 4}));
+  const Variable rows = x.slice(0, 0, 2, 2);  // rows 0 and 2
+  Variable part = rows.permute({1, 0}).slice(0, 1, 2);
+  const Variable sibling = x.select(0, 2);
+  EXPECT_EQ(elements_of(sibling), (Numbers{8, 9, 10, 11}));
+  part *= -1;
+  EXPECT_EQ(elements_of(sibling), (Numbers{8, -9, -10, 11}));
+  EXPECT_EQ(elements_of(x), (Numbers{0, -1, -2, 3, 4, 5, 6, 7, 8, -9, -10, 11}));
+}
+
+TEST_P(DynamicAliases, AViewOutlivesWhatItIsAViewOf) {
+  Variable x = g.constant(rising({4}));
+  Variable part = x.slice(0, 1, 2);
+  x = {};
+  part += 1;
+  EXPECT_EQ(elements_of(part), (Numbers{2, 3}));
+}
+
+TEST_P(DynamicAliases, AViewMayBeWrittenToItself) {
+  const Variable x = g.constant(rising({4}));
+  Variable part = x.slice(0, 1, 2);
+  part.assign(part);
+  EXPECT_EQ(elements_of(x), (Numbers{0, 1, 2, 3}));
+  part.assign(x.slice(0, 2, 2));  // they overlap
+  EXPECT_EQ(elements_of(x), (Numbers{0, 2, 3, 3}));
+}
+
+TEST_P(DynamicAliases, AViewThatRepeatsNothingMayBeWrittenThrough) {
+  const Variable x = g.constant(rising({2}));
+  Variable same = x.broadcast_to({1, 2});
+  same += 1;
+  EXPECT_EQ(elements_of(x), (Numbers{1, 2}));
+  Variable rows = x.broadcast_to({3, 2});
+  EXPECT_EQ(test::error_of([&] { rows += 1; }),
+            "dynamic graph: a view that repeats elements cannot be written to: f64[3,2]:0,1");
+}
+
+TEST_P(DynamicAliases, GradientThroughWhatIsWrittenAndRead) {
+  // y = [x0·x0, x1, -x0]: each part is written on its own, and read across.
+  const Variable x = g.variable(rising({2}, 3));
+  const Variable y = g.zeros({DType::f64, {3}});
+  g.run_to(y.slice(0, 0, 1), Command("mul"), {x.slice(0, 0, 1), x.slice(0, 0, 1)});
+  y.slice(0, 1, 1).assign(x.slice(0, 1, 1));
+  g.run_to(y.slice(0, 2, 1), Command("neg"), {x.slice(0, 0, 1)});
+  const Variable loss = g.run("sum axis=0", {y.slice(0, 0, 2) * y.slice(0, 1, 2)});
+  // x0²·x1 - x1·x0
+  EXPECT_EQ(loss.item(), 9 * 4 - 4 * 3);
+  EXPECT_EQ(elements_of(g.backward({loss}, {x})[0]), (Numbers{2 * 3 * 4 - 4, 9 - 3}));
+}
+
+TEST_P(DynamicAliases, TheGradientWithRespectToAViewIsThatOfATensorOfItsOwn) {
+  const Variable x = g.variable(rising({2}, 3));
+  const Variable part = x.slice(0, 0, 1);
+  const Variable loss = g.run("sum axis=0", {x}) + part.reshape({});
+  const auto gradients = g.backward({loss}, {part, x});
+  EXPECT_EQ(elements_of(gradients[0]), (Numbers{1}));
+  EXPECT_EQ(elements_of(gradients[1]), (Numbers{2, 1}));
+  // Each of the repeated elements has a gradient of its own.
+  const Variable rows = x.broadcast_to({3, 2});
+  EXPECT_EQ(elements_of(g.backward({rows * 2}, {x, rows})[1]), Numbers(6, 2));
+}
+
+/// Layers that each read all that came before, and write behind it, in one tensor.
+TEST_P(DynamicAliases, ADenselyConnectedNetwork) {
+  constexpr int kLayers = 4, kRows = 3, kFirst = 2, kGrowth = 2;
+  const Variable x = g.variable(rising({kRows, kFirst}, -2));
+  std::vector<Variable> weights;
+  for (int k = 0; k < kLayers; ++k)
+    weights.push_back(g.variable(rising({kFirst + k * kGrowth, kGrowth}, -k)));
+  const Variable all = g.zeros({DType::f64, {kRows, kFirst + kLayers * kGrowth}});
+  all.slice(1, 0, kFirst).assign(x);
+  for (int k = 0; k < kLayers; ++k) {
+    const int width = kFirst + k * kGrowth;
+    g.run_to(all.slice(1, width, kGrowth), Command("matmul"),
+             {all.slice(1, 0, width), weights[std::size_t(k)]});
+  }
+  const Variable last = all.slice(1, kFirst + (kLayers - 1) * kGrowth, kGrowth);
+  // The same with a tensor for each layer: a product with several is the sum of the products.
+  std::vector<Variable> parts{x};
+  for (int k = 0; k < kLayers; ++k) {
+    Variable sum;
+    int row = 0;
+    for (const Variable& part : parts) {
+      const auto rows = part.form().shape[1];
+      const Variable product = g.run("matmul", {part, weights[std::size_t(k)].slice(0, row, rows)});
+      sum = sum ? sum + product : product;
+      row += static_cast<int>(rows);
+    }
+    parts.push_back(sum);
+  }
+  EXPECT_EQ(elements_of(last), elements_of(parts.back()));
+  std::vector<Variable> wrt = weights;
+  wrt.push_back(x);
+  const auto expected = g.backward(std::vector{parts.back()}, wrt);
+  const auto got = g.backward(std::vector{last}, wrt);
+  for (std::size_t k = 0; k < wrt.size(); ++k)
+    EXPECT_EQ(elements_of(got[k]), elements_of(expected[k]));
+}
+
+TEST_P(DynamicAliases, ConversionsKeepTheLayoutThatIsAskedFor) {
+  const TensorForm turned(DType::f64, {2, 3}, {1, 2});
+  const Variable x = g.convert(g.constant(rising({2, 3})) * 1, turned);
+  EXPECT_EQ(x.form(), turned);
+  EXPECT_EQ(x.value().form(), turned);
+  EXPECT_EQ(elements_of(x), elements_of(g.constant(rising({2, 3}))));
+  EXPECT_EQ(elements_of(x * x), (Numbers{0, 1, 4, 9, 16, 25}));
+}
+
+TEST_P(DynamicAliases, AnOptionalInputIsLeftOut) {
+  const Variable x = g.variable(rising({1, 1, 3, 3})), w = g.variable(rising({1, 1, 2, 2}));
+  const Variable bias = g.constant(all_of({1}, 0));
+  const Variable without = g.run("conv2d", {x, w, {}}), with = g.run("conv2d", {x, w, bias});
+  EXPECT_EQ(elements_of(without), elements_of(with));
+  const auto of_without = g.backward({without}, {x, w}), of_with = g.backward({with}, {x, w});
+  for (std::size_t k = 0; k < 2; ++k)
+    EXPECT_EQ(elements_of(of_without[k]), elements_of(of_with[k]));
+}
+
+}  // namespace
+}  // namespace mote

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dynamic graphs in several threads: one for each, with one context, and one for all.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <thread>
+
+#include "graphs/dynamic/modes.h"
+#include "mote/dynamic/dynamic_graph.h"
+
+namespace mote {
+namespace {
+
+using test::all_of;
+using test::elements_of;
+using test::rising;
+using Numbers = std::vector<double>;
+
+constexpr int kThreads = 4;
+
+/// Runs f(0), f(1), … at once.
+template <typename F>
+void in_threads(const F& f) {
+  std::latch begin(kThreads);
+  std::vector<std::jthread> threads;
+  for (int k = 0; k < kThreads; ++k)
+    threads.emplace_back([&, k] {
+      begin.arrive_and_wait();
+      f(k);
+    });
+}
+
+/// Returns the weights after some steps.
+Numbers trained(DynamicGraph& g, int first) {
+  const Variable x = g.constant(rising({3, 2}, first));
+  Variable w = g.variable(rising({2, 4}, -first));
+  for (int step = 0; step < 20; ++step) {
+    const Variable y = g.run("tanh", {g.run("matmul", {x, w})});
+    w -= 0.125 * g.backward({y * y}, {w})[0];
+  }
+  return elements_of(w);
+}
+
+struct DynamicThreads : test::InBothModes {};
+INSTANTIATE_TEST_SUITE_P(Modes, DynamicThreads, testing::Bool(), test::mode_name);
+
+TEST_P(DynamicThreads, EachWithAGraphOfItsOwn) {
+  std::vector<Numbers> expected, got(kThreads);
+  for (int k = 0; k < kThreads; ++k) {
+    DynamicGraph own(context, {.deferred = is_deferred()});
+    expected.push_back(trained(own, k));
+  }
+  in_threads([&](int k) {
+    DynamicGraph own(context, {.deferred = is_deferred()});
+    got[static_cast<std::size_t>(k)] = trained(own, k);
+  });
+  EXPECT_EQ(got, expected);
+}
+
+TEST_P(DynamicThreads, AllWithOneGraph) {
+  std::vector<Numbers> expected, got(kThreads);
+  for (int k = 0; k < kThreads; ++k) {
+    DynamicGraph own(context, {.deferred = is_deferred()});
+    expected.push_back(trained(own, k));
+  }
+  in_threads([&](int k) { got[static_cast<std::size_t>(k)] = trained(g, k); });
+  EXPECT_EQ(got, expected);
+}
+
+/// x + 1 by the program's code, after a while, with a gradient; it counts its calls.
+std::shared_ptr<NamedFunction> slow_function(std::atomic<int>& calls) {
+  auto made = std::make_shared<NamedFunction>();
+  made->name = "slow";
+  made->run = [&calls](std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+    ++calls;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const Tensor one = all_of({}, 1);
+    copy(compute(Command("add"), {&inputs[0], &one})[0], outputs[0]);
+  };
+  made->gradient = [](SymbolicGraph&, const FunctionCall& call) {
+    return std::vector<TensorSymbol>(call.gradients.begin(), call.gradients.end());
+  };
+  return made;
+}
+
+TEST_P(DynamicThreads, AllLookAtValuesThatDependOnEachOther) {
+  std::atomic<int> calls = 0;
+  const auto slow = slow_function(calls);
+  const std::vector<TensorForm> forms{{DType::f64, {2}}};
+  for (int round = 0; round < 10; ++round) {
+    calls = 0;
+    const Variable x = g.variable(rising({2}, round));
+    std::vector<Variable> chain{x * x};
+    for (int k = 1; k < kThreads; ++k) {
+      const std::vector<VariableRef> given{chain.back()};
+      chain.push_back(g.call(slow, given, forms)[0] * 2);
+    }
+    std::vector<double> got(kThreads);
+    in_threads([&](int k) {
+      const auto at = static_cast<std::size_t>(k);
+      got[at] = elements_of(chain[at])[1];
+    });
+    double expected = (round + 1) * (round + 1);
+    for (std::size_t k = 0; k < kThreads; ++k, expected = (expected + 1) * 2)
+      EXPECT_EQ(got[k], expected);
+    EXPECT_EQ(calls, kThreads - 1) << "each is called once";
+  }
+}
+
+TEST_P(DynamicThreads, OthersGoOnWhileAFunctionRuns) {
+  std::atomic<int> calls = 0;
+  const auto slow = slow_function(calls);
+  const std::vector<TensorForm> forms{{DType::f64, {2}}};
+  for (int round = 0; round < 20; ++round) {
+    const Variable x = g.variable(rising({2}, 1));
+    const Variable h = x * x;
+    const Variable part = h.slice(0, 1, 1);
+    const std::vector<VariableRef> given{h};
+    const Variable y = g.call(slow, given, forms)[0];
+    const Variable z = y * h;
+    std::vector<Numbers> got(kThreads);
+    in_threads([&](int k) {
+      Numbers& numbers = got[static_cast<std::size_t>(k)];
+      if (k == 0) numbers = elements_of(z);                               // (x² + 1)·x²
+      if (k == 1) numbers = elements_of(g.backward({z}, {x})[0]);         // 4x³ + 2x
+      if (k == 2) numbers = elements_of(g.backward({h * part}, {x})[0]);  // other work
+      if (k == 3) numbers = elements_of(part + y.slice(0, 0, 1));
+    });
+    EXPECT_EQ(got[0], (Numbers{2, 20}));
+    EXPECT_EQ(got[1], (Numbers{6, 36}));
+    EXPECT_EQ(got[2], (Numbers{8, 36}));
+    EXPECT_EQ(got[3], (Numbers{6}));
+  }
+}
+
+TEST_P(DynamicThreads, VariablesAreCopiedAndFreedAnywhere) {
+  const Variable x = g.variable(rising({4}));
+  in_threads([&](int) {
+    for (int k = 0; k < 500; ++k) {
+      Variable copy = x;
+      Variable view = copy.slice(0, k % 3, 1);
+      copy = view * view;
+      view = copy;
+      if (k % 50 == 0) (void)view.value();
+    }
+  });
+  EXPECT_EQ(g.statistics().variables, 1U);
+  EXPECT_EQ(g.statistics().steps, 0U);
+}
+
+}  // namespace
+}  // namespace mote

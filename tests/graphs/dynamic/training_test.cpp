@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of long trainings: not an allocation more after 100,000 steps than after 1,000; and each
+// allocation that fails leaves a graph that can be used.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+
+#include "codegen/random/rng.h"
+#include "graphs/dynamic/modes.h"
+#include "mote/dynamic/dynamic_graph.h"
+#include "runtime/faults/failing_heap.h"
+#include "runtime/heap_count.h"
+
+namespace mote {
+namespace {
+
+using test::all_of;
+using test::elements_of;
+using test::live_allocations;
+using test::rising;
+
+/// The bytes of this process that are in memory.
+std::size_t resident_bytes() {
+  std::size_t pages = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> pages >> resident;
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+struct Training : test::InBothModes {};
+INSTANTIATE_TEST_SUITE_P(Modes, Training, testing::Bool(), test::mode_name);
+
+TEST_P(Training, HundredThousandStepsAreFlat) {
+  constexpr int kSteps = 100000, kFirst = 1000;
+  const Variable x = g.constant(rising({3, 2}, -2));
+  Variable w = g.variable(rising({2, 4}, -3)), b = g.variable(all_of({4}, 0));
+  Variable total = g.constant(all_of({}, 0));
+  test::Rng rng(7);
+  std::string counts;
+  int live = 0;
+  std::size_t resident = 0;
+  for (int step = 1; step <= kSteps; ++step) {
+    {
+      std::vector<Variable> temporaries{g.run("matmul", {x, w})};
+      temporaries.push_back(temporaries[0] + b);
+      temporaries.push_back(g.run("tanh", {temporaries[1]}));
+      temporaries.push_back(temporaries[2].reshape({12}));
+      temporaries.push_back(g.run("sum axis=0", {temporaries[3] * temporaries[3]}));
+      const Variable loss = temporaries.back();
+      const std::vector<Variable> gradients = g.backward({loss}, {w, b});
+      rng.shuffle(temporaries);
+      while (!temporaries.empty()) temporaries.pop_back();
+      w -= 0.001 * gradients[0];
+      b -= 0.001 * gradients[1];
+      total += loss.detach();
+    }
+    g.finish();
+    if (step != kFirst && step != kSteps) continue;
+    DynamicStatistics now = g.statistics();
+    if (step == kFirst) {
+      counts = to_text(now);
+      live = live_allocations();
+      resident = resident_bytes();
+      continue;
+    }
+    EXPECT_EQ(to_text(now), counts);
+    EXPECT_EQ(live_allocations(), live);
+    RecordProperty("resident_bytes_first", std::to_string(resident));
+    RecordProperty("resident_bytes_last", std::to_string(resident_bytes()));
+  }
+}
+
+TEST_P(Training, ShapesThatChangeEveryStep) {
+  constexpr int kSteps = 10000;
+  Variable w = g.variable(all_of({}, 1));
+  std::vector<int> live;
+  live.reserve(kSteps);
+  for (int step = 1; step <= kSteps; ++step) {
+    {
+      const Variable x = g.constant(all_of({1 + step / 100, 1 + step % 100}, 1));
+      w -= 0.0001 * g.backward({x * w}, {w})[0];
+    }
+    g.finish();
+    const DynamicStatistics now = g.statistics();
+    ASSERT_EQ(now.values, 2U);
+    ASSERT_EQ(now.steps, 0U);
+    ASSERT_LE(now.compiled_graphs, g.options().kept_graphs);
+    if (step % 2500 != 0) continue;
+    g.trim();
+    live.push_back(live_allocations());
+  }
+  for (const int count : live) EXPECT_EQ(count, live.front());
+}
+
+/// A step of a training, which may be done again if memory was lacking.
+struct Subject {
+  explicit Subject(bool deferred) : g(context, {.deferred = deferred}) {
+    w = g.variable(rising({2, 2}));
+    (void)g.scalar(DType::f64, 1);
+  }
+  void act() {
+    if (seen.empty()) differentiate();
+    if (w.version() == 0) w -= gradient;
+    updated = elements_of(w);
+  }
+  virtual void differentiate() {
+    gradient = g.backward({w * w}, {w})[0];
+    seen = elements_of(gradient);
+  }
+  virtual ~Subject() = default;
+  Context context{{.workers = 1}};
+  DynamicGraph g;
+  Variable w, gradient;
+  std::vector<double> seen, updated;
+};
+
+/// More ops, views and writes to parts; all has been compiled before.
+struct LargeSubject : Subject {
+  explicit LargeSubject(bool deferred) : Subject(deferred) {
+    act();
+    w = g.variable(rising({2, 2}));
+    gradient = {};
+    seen.clear();
+    updated.clear();
+  }
+  void differentiate() override {
+    const Variable x = g.constant(rising({3, 2}));
+    const Variable h = g.run("matmul", {x, w});
+    const Variable y = g.run("tanh", {h.slice(0, 0, 2)});
+    const Variable all = g.zeros({DType::f64, {2, 4}});
+    Variable left = all.slice(1, 0, 2);
+    left.assign(y);
+    g.run_to(all.slice(1, 2, 2), Command("mul"), {y, y});
+    gradient = g.backward({all}, {w})[0];
+    seen = elements_of(gradient);
+  }
+};
+
+template <typename S>
+void survive_lacking_memory(bool deferred) {
+  S right(deferred);
+  right.act();
+  test::survive_each_allocation([&] { return std::make_unique<S>(deferred); },
+                                [](std::unique_ptr<S>& subject) { subject->act(); },
+                                [&](std::unique_ptr<S>& subject) {
+                                  EXPECT_EQ(subject->seen, right.seen);
+                                  EXPECT_EQ(subject->updated, right.updated);
+                                  subject->gradient = {};
+                                  subject->g.trim();
+                                  const DynamicStatistics left = subject->g.statistics();
+                                  EXPECT_EQ(left.variables, 1U);
+                                  EXPECT_EQ(left.values, 1U);
+                                  EXPECT_EQ(left.steps, 0U);
+                                });
+}
+
+TEST_P(Training, EachAllocationMayFail) { survive_lacking_memory<Subject>(is_deferred()); }
+
+TEST_P(Training, EachAllocationOfAnEqualStepMayFail) {
+  survive_lacking_memory<LargeSubject>(is_deferred());
+}
+
+}  // namespace
+}  // namespace mote
