@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs on a dynamic graph do what a model says. MOTE_RANDOM_PROGRAMS sets their number,
+// Random programs on a dynamic graph do what a model says. MOTE_DYNAMIC_PROGRAMS sets their number,
 // MOTE_SEED the first seed.
 #include "random_program.h"
 
@@ -18,17 +18,17 @@ constexpr int kMostDifferences = 3;
 constexpr int kAllKinds = 1000;
 
 TEST(RandomPrograms, DoWhatTheModelSays) {
-  const std::string how_many = environment("MOTE_RANDOM_PROGRAMS");
+  const std::string how_many = environment("MOTE_DYNAMIC_PROGRAMS");
   const int count = how_many.empty() ? kPrograms : std::stoi(how_many);
   const std::uint64_t first = first_seed();
   std::cout << count << " random programs from MOTE_SEED=" << first << "\n";
-  say_seed_on_crash("\ncrashed in a random program: MOTE_RANDOM_PROGRAMS=1 MOTE_SEED=");
+  say_seed_on_crash("\ncrashed in a random program: MOTE_DYNAMIC_PROGRAMS=1 MOTE_SEED=");
   ProgramCounts counts;
   int differences = 0;
   for (int k = 0; k < count && differences < kMostDifferences; ++k) {
     current_seed = first + static_cast<std::uint64_t>(k);
     if (program_difference(current_seed, counts)) {
-      ADD_FAILURE() << "MOTE_RANDOM_PROGRAMS=1 MOTE_SEED=" << current_seed << "\n"
+      ADD_FAILURE() << "MOTE_DYNAMIC_PROGRAMS=1 MOTE_SEED=" << current_seed << "\n"
                     << shrunk_program(current_seed);
       ++differences;
     }
