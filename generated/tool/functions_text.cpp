@@ -26,7 +26,8 @@ std::string options_name(const std::string& op) {
   std::string text;
   bool is_first = true;
   for (const char c : op) {
-    if (c != '_') text += is_first ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    if (c != '_')
+      text += is_first ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
     is_first = c == '_';
   }
   return text + "Options";
@@ -95,8 +96,9 @@ struct Function {
     for (const ParamDecl* p : others)
       members += comment(p->meaning, "  ") +
                  fmt::format("  {} {} = {};\n", type(*p), p->name,
-                             p->is_integer ? fmt::format("{}", static_cast<std::int64_t>(*p->default_value))
-                                           : fmt::format("{}", *p->default_value));
+                             p->is_integer
+                                 ? fmt::format("{}", static_cast<std::int64_t>(*p->default_value))
+                                 : fmt::format("{}", *p->default_value));
     if (has_axis)
       members += "  /// the axis that it works along\n  std::optional<int> axis = std::nullopt;\n";
     return fmt::format("struct {} {{\n{}}};\n", options, members);
@@ -106,7 +108,8 @@ struct Function {
   std::string text() const {
     std::vector<std::string> inputs, settings;
     for (const InputDecl& input : record.inputs) inputs.push_back(input.name);
-    for (const ParamDecl* p : required) settings.push_back(fmt::format("{{\"{0}\", {0}}}", p->name));
+    for (const ParamDecl* p : required)
+      settings.push_back(fmt::format("{{\"{0}\", {0}}}", p->name));
     for (const ParamDecl* p : others)
       settings.push_back(fmt::format("{{\"{0}\", options.{0}}}", p->name));
     const std::string command =
@@ -133,23 +136,25 @@ struct Function {
     std::vector<std::string> arguments;
     for (const InputDecl& input : record.inputs)
       if (with_optional || !input.optional) arguments.push_back("const Variable& " + input.name);
-    for (const ParamDecl* p : required) arguments.push_back(fmt::format("{} {}", type(*p), p->name));
+    for (const ParamDecl* p : required)
+      arguments.push_back(fmt::format("{} {}", type(*p), p->name));
     if (!options.empty()) arguments.push_back(fmt::format("const {}& options = {{}}", options));
     const std::string result =
         outputs == 1 ? "Variable" : fmt::format("std::array<Variable, {}>", outputs);
     return listed(fmt::format("inline {} {}(", result, name), arguments, ") {\n", "    ");
   }
 
-  static std::string_view type(const ParamDecl& p) { return p.is_integer ? "std::int64_t" : "double"; }
+  static std::string_view type(const ParamDecl& p) {
+    return p.is_integer ? "std::int64_t" : "double";
+  }
 };
 
 }  // namespace
 
 std::string functions_text(const std::vector<const OpRecord*>& records) {
-  std::string text =
-      generated_head("The ops as functions of variables") +
-      "#pragma once\n\n#include <array>\n#include <cstdint>\n#include <optional>\n\n"
-      "#include \"mote/dynamic/dynamic_graph.h\"\n\nnamespace mote {\n";
+  std::string text = generated_head("The ops as functions of variables") +
+                     "#pragma once\n\n#include <array>\n#include <cstdint>\n#include <optional>\n\n"
+                     "#include \"mote/dynamic/dynamic_graph.h\"\n\nnamespace mote {\n";
   for (const OpRecord* record : records) {
     if (record->name.find('.') != std::string::npos) continue;
     const Function function(*record);

@@ -103,7 +103,7 @@ def run_code(argument: Any, inputs: Any, input_count: int, outputs: Any, output_
 
 
 @lasting
-@ffi.callback("mote_function_gradient", error=FAILED, onerror=_note)
+@ffi.callback("mote_graph_function_gradient", error=FAILED, onerror=_note)
 def run_gradient(argument: Any, inputs: Any, input_count: int, outputs: Any, seeds: Any,
                  output_count: int, gradients: Any) -> int:
     code = ffi.from_handle(argument)

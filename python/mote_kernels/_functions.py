@@ -93,16 +93,16 @@ class Function:
                  backward: Callable[..., Iterable[Any]] | None = None, *,
                  name: str | None = None) -> None:
         name = name or getattr(forward, "__name__", "function").replace("<lambda>", "function")
-        made = ffi.new("mote_function**")
+        made = ffi.new("mote_graph_function**")
         argument = address_of(TensorCode(forward, backward, name))
         gradient = ffi.NULL if backward is None else run_gradient
         try:
-            done(lib.mote_function_create(name.encode(), run_code, gradient, argument, release,
+            done(lib.mote_graph_function_create(name.encode(), run_code, gradient, argument, release,
                                           made))
         except BaseException:
             release(argument)
             raise
-        self.handle = ffi.gc(made[0], lib.mote_function_free)
+        self.handle = ffi.gc(made[0], lib.mote_graph_function_free)
 
     def __call__(self, *inputs: Any, outputs: Sequence[Form]) -> tuple[Any, ...]:
         """Calls the function on variables, or adds it as a node if the inputs are symbols."""

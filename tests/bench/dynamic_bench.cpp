@@ -32,8 +32,9 @@ void adds_prepared(benchmark::State& state) {
   std::vector<PreparedCommand> commands;
   for (int k = 0; k < kNodes; ++k) {
     values.push_back(one_element(0));
-    commands.emplace_back(Command("add"), std::initializer_list<const Tensor*>{&values[values.size() - 2], &c},
-                          std::initializer_list<Tensor*>{&values.back()}, RunOptions{.context = &context});
+    commands.emplace_back(
+        Command("add"), std::initializer_list<const Tensor*>{&values[values.size() - 2], &c},
+        std::initializer_list<Tensor*>{&values.back()}, RunOptions{.context = &context});
   }
   for ([[maybe_unused]] auto _ : state)
     for (PreparedCommand& command : commands) command.run();
@@ -134,8 +135,8 @@ BENCHMARK(backward_compiled)->Iterations(kIterations);
 }  // namespace mote
 
 int main(int argc, char** argv) {
-  // A prepared add takes about 50 ns, a node of the compiled way back about 60: the limits allow 300
-  // ns for a traced command and 100 for a node of a known way back.
+  // A prepared add takes about 50 ns, a node of the compiled way back about 60: the limits allow
+  // 300 ns for a traced command and 100 for a node of a known way back.
   return mote::bench::measure(
       argc, argv,
       std::vector<mote::bench::Ratio>{{"adds_traced", "adds_prepared", 7.0},

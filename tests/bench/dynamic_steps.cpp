@@ -29,10 +29,13 @@ struct Network {
   std::vector<AxisList> parameters;
   AxisList images;
   std::int64_t classes;
-  std::function<Variable(std::span<const Variable> w, const Variable& x, const Variable& labels)> loss;
+  std::function<Variable(std::span<const Variable> w, const Variable& x, const Variable& labels)>
+      loss;
 };
 
-Variable linear(const Variable& x, const Variable& w, const Variable& b) { return matmul(x, w) + b; }
+Variable linear(const Variable& x, const Variable& w, const Variable& b) {
+  return matmul(x, w) + b;
+}
 
 Network mlp(std::int64_t points, std::int64_t features, std::int64_t width, std::int64_t classes) {
   return {.parameters = {{features, width}, {width}, {width, classes}, {classes}},
@@ -44,11 +47,21 @@ Network mlp(std::int64_t points, std::int64_t features, std::int64_t width, std:
 }
 
 Network lenet() {
-  return {.parameters = {{6, 1, 5, 5}, {6}, {16, 6, 5, 5}, {16}, {400, 120}, {120}, {120, 84}, {84}, {84, 10}, {10}},
+  return {.parameters = {{6, 1, 5, 5},
+                         {6},
+                         {16, 6, 5, 5},
+                         {16},
+                         {400, 120},
+                         {120},
+                         {120, 84},
+                         {84},
+                         {84, 10},
+                         {10}},
           .images = {32, 1, 28, 28},
           .classes = 10,
           .loss = [](std::span<const Variable> w, const Variable& x, const Variable& labels) {
-            Variable h = relu(conv2d(x, w[0], w[1], {.pads0 = 2, .pads1 = 2, .pads2 = 2, .pads3 = 2}));
+            Variable h =
+                relu(conv2d(x, w[0], w[1], {.pads0 = 2, .pads1 = 2, .pads2 = 2, .pads3 = 2}));
             h = max_pool2d(h, 2, 2, {.stride0 = 2, .stride1 = 2});
             h = relu(conv2d(h, w[2], w[3]));
             h = max_pool2d(h, 2, 2, {.stride0 = 2, .stride1 = 2}).reshape({32, 400});

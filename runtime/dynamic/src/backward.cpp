@@ -64,7 +64,7 @@ class Between {
   }
 
   State& state_;
-  std::span<Value* const> of_, wrt_;
+  std::span<Value*const> of_, wrt_;
   std::vector<Step*> steps_;
 };
 
@@ -149,7 +149,8 @@ class Differentiation {
     std::vector<TensorSymbol> of, seeds, wrt;
     for (std::size_t k = 0; k < of_.size(); ++k) {
       const std::uint32_t number = number_of(state_, *of_[k]);
-      if (seeds_[k] != nullptr) all.symbols.push_back(graph.input("seed" + std::to_string(k), seeds_[k]->form->form));
+      if (seeds_[k] != nullptr)
+        all.symbols.push_back(graph.input("seed" + std::to_string(k), seeds_[k]->form->form));
       const TensorSymbol seed = seeds_[k] != nullptr ? all.symbols.back() : TensorSymbol{};
       if (seeds_[k] == nullptr) all.symbols.emplace_back();
       if (number == 0) continue;
@@ -185,7 +186,7 @@ class Differentiation {
 
   State& state_;
   Part part_;
-  std::span<Value* const> of_, wrt_, seeds_;
+  std::span<Value*const> of_, wrt_, seeds_;
   std::vector<bool> given_;  ///< by number: it is not computed again
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that gradients read are dropped, and computed again when a gradient is asked for. What they
-// are computed from stays.
+// Values that gradients read are dropped, and computed again when a gradient is asked for. What
+// they are computed from stays.
 #include <algorithm>
 #include <utility>
 
@@ -82,7 +82,8 @@ void State::drop_between(std::uint64_t first, std::span<const Ref<Value>> kept) 
       step->pinned_outputs ^= mask_bit(k);
       unpin(*output);
     }
-    for (const Ref<Value>& one : step->hidden) std::ranges::replace(step->outputs, one.get(), nullptr);
+    for (const Ref<Value>& one : step->hidden)
+      std::ranges::replace(step->outputs, one.get(), nullptr);
     step->hidden.clear();
   }
 }

@@ -36,7 +36,8 @@ std::vector<Value*> operands(trace::State& state, std::span<const VariableRef> i
 }
 
 void check_same_form(const Value& value, const Value& as, const char* what) {
-  if (value.form->form.dtype == as.form->form.dtype && value.form->form.shape == as.form->form.shape)
+  if (value.form->form.dtype == as.form->form.dtype &&
+      value.form->form.shape == as.form->form.shape)
     return;
   fail(std::string("backward: ") + what + " must be " + to_string(as.form->form) + ", got " +
        to_string(value.form->form));
@@ -210,7 +211,8 @@ std::vector<Variable> DynamicGraph::backward(std::span<const Variable> of,
     check_same_form(*seeds[k], *from[k], "a seed");
   }
   for (const Value* value : from)
-    if (!value->form->is_real) fail("backward: a tensor of " + to_string(value->form->form) + " has no gradient");
+    if (!value->form->is_real)
+      fail("backward: a tensor of " + to_string(value->form->form) + " has no gradient");
   for (std::size_t k = 0; k < to.size(); ++k) {
     if (!to[k]->is_traced)
       fail("backward: variable " + std::to_string(k) + " of those that a gradient is asked for, " +

@@ -97,8 +97,8 @@ class Evaluation {
         step.inputs, [](const Value* input) { return input == nullptr || input->tensor; });
   }
   static std::size_t computed_outputs(const Kernel& kernel) {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(kernel.outputs, [](const SharedForm& form) { return form != nullptr; }));
+    return static_cast<std::size_t>(std::ranges::count_if(
+        kernel.outputs, [](const SharedForm& form) { return form != nullptr; }));
   }
   /// Computes a single command, whose tensors are those of the outputs that are there.
   void call(Kernel& kernel, const std::vector<Tensor>& tensors) {

@@ -15,7 +15,8 @@ namespace mote::trace {
 
 /// The structure of a part of a trace, as numbers: equal ones are computed by the same graph.
 using Structure = std::vector<std::uint64_t>;
-/// The first number of a structure that is no part of a trace: a tensor of which a part is replaced.
+/// The first number of a structure that is no part of a trace: a tensor of which a part is
+/// replaced.
 inline constexpr std::uint64_t kReplacing = ~std::uint64_t{0};
 /// The first number of a static function's structure.
 inline constexpr std::uint64_t kStatic = kReplacing - 1;

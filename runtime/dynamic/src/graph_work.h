@@ -22,7 +22,8 @@ struct CompiledWork {
   std::vector<const void*> bound;
 };
 
-/// A graph for inputs of fixed forms. It never changes; what it is compiled to is kept between runs.
+/// A graph for inputs of fixed forms. It never changes; what it is compiled to is kept between
+/// runs.
 struct GraphWork {
   GraphWork(SymbolicGraph of, std::vector<TensorSymbol> in, std::vector<TensorSymbol> out);
 
@@ -39,9 +40,9 @@ struct GraphWork {
   std::size_t visible_outputs;
 };
 
-/// Computes the graph: the outputs' memory is given. Inputs that the graph does not read may have no
-/// memory. The executable is taken out of the work while it runs, so that a function in it may run
-/// the same work.
+/// Computes the graph: the outputs' memory is given. Inputs that the graph does not read may have
+/// no memory. The executable is taken out of the work while it runs, so that a function in it may
+/// run the same work.
 struct RunningGraph {
   RunningGraph(GraphWork& work, Context& context);
   /// Runs, and forgets the tensors.

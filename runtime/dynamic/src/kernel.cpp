@@ -79,13 +79,13 @@ GradientReads find_reads(const Kernel& kernel, TensorMask wanted, TensorMask ask
     return {.wanted = wanted, .flows = true};
   }
   GradientReads reads = reads_of(graph, node, of, gradients, wanted);
-  reads.flows = std::ranges::any_of(
-      gradients, [&](TensorSymbol symbol) { return is_written(graph, symbol); });
+  reads.flows = std::ranges::any_of(gradients,
+                                    [&](TensorSymbol symbol) { return is_written(graph, symbol); });
   return reads;
 }
 
-/// Of any gradient: with fewer outputs or inputs, one of several outputs may read what that of all of
-/// them does not.
+/// Of any gradient: with fewer outputs or inputs, one of several outputs may read what that of all
+/// of them does not.
 GradientReads find_reads(const Kernel& kernel, TensorMask wanted) {
   GradientReads reads = find_reads(kernel, wanted, ~TensorMask{0});
   const bool is_gradient =
@@ -143,7 +143,8 @@ Ref<Kernel> KernelTable::find(const Command& command, std::span<Value* const> in
 Ref<Kernel> KernelTable::make(const Command& command, std::span<Value* const> inputs,
                               std::optional<DType> dtype) {
   std::vector<const TensorForm*> given;
-  for (const Value* value : inputs) given.push_back(value == nullptr ? nullptr : &value->form->form);
+  for (const Value* value : inputs)
+    given.push_back(value == nullptr ? nullptr : &value->form->form);
   const std::vector<TensorForm> forms = infer(command, given, dtype);
   const Ref<Kernel> kernel(new Kernel(command, dtype));
   kernel->id = ++made_;
@@ -181,7 +182,8 @@ const GradientReads& KernelTable::reads(Kernel& kernel, TensorMask wanted) {
 }
 
 BoundCall* KernelTable::in_place(Kernel& kernel, std::size_t k) {
-  const auto known = std::ranges::find(kernel.in_place, k, &decltype(kernel.in_place)::value_type::first);
+  const auto known =
+      std::ranges::find(kernel.in_place, k, &decltype(kernel.in_place)::value_type::first);
   if (known != kernel.in_place.end()) return known->second ? &*known->second : nullptr;
   std::optional<BoundCall>& call = kernel.in_place.emplace_back(k, std::nullopt).second;
   const InPlacePairs* promised =

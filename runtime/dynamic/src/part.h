@@ -22,16 +22,18 @@ struct Part {
 };
 
 /// Numbers the values of these steps, which are sorted first, and `others`, which are leaves if no
-/// step computes them. Value::number is valid for those that this walk has seen, until the next walk.
+/// step computes them. Value::number is valid for those that this walk has seen, until the next
+/// walk.
 Part number_values(State& state, std::vector<Step*> steps, std::span<Value* const> others = {});
 /// Sorts the steps by their numbers: each after those whose values it reads.
 void sort_by_id(std::vector<Step*>& steps);
 /// Returns the value's number in the part that was numbered last; 0 if it is not of it.
 std::uint32_t number_of(const State& state, const Value& value);
 
-/// Makes the graph of the part; the symbols are by number, those of leaves are inputs. Of the values
-/// `apart`, views are views of copies, and outputs of graphs are copies, so that gradients with respect
-/// to them are those of a tensor of its own: nothing else within the step depends on it.
+/// Makes the graph of the part; the symbols are by number, those of leaves are inputs. Of the
+/// values `apart`, views are views of copies, and outputs of graphs are copies, so that gradients
+/// with respect to them are those of a tensor of its own: nothing else within the step depends on
+/// it.
 struct PartGraph {
   SymbolicGraph graph;
   std::vector<TensorSymbol> symbols;
@@ -50,7 +52,8 @@ CachedGraph cut(const PartGraph& from, const std::vector<bool>& given,
 std::vector<Ref<Value>> inputs_of(State& state, const CachedGraph& graph, const Part& part,
                                   std::span<Value* const> seeds = {});
 
-/// Returns the functions of the part, which a cached graph keeps so that their addresses stay theirs.
+/// Returns the functions of the part, which a cached graph keeps so that their addresses stay
+/// theirs.
 std::vector<std::shared_ptr<const void>> functions_of(const Part& part);
 
 }  // namespace mote::trace

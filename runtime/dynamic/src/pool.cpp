@@ -34,7 +34,7 @@ std::size_t& class_in(void* memory) {
 }
 
 void give_back(void* memory) noexcept {
-  ::operator delete(static_cast<std::byte*>(memory) - kHeader, std::align_val_t{kAlignment});
+  ::operator delete (static_cast<std::byte*>(memory) - kHeader, std::align_val_t{kAlignment});
 }
 
 }  // namespace
@@ -52,12 +52,12 @@ void* Pool::take(std::size_t bytes) {
     free_bytes_ -= class_bytes(k);
   }
   if (memory == nullptr) {
-    void* block = ::operator new(class_bytes(least) + kHeader, std::align_val_t{kAlignment},
-                                 std::nothrow);
+    void* block =
+        ::operator new (class_bytes(least) + kHeader, std::align_val_t{kAlignment}, std::nothrow);
     if (block == nullptr) {
       release_free();
-      block = ::operator new(class_bytes(least) + kHeader, std::align_val_t{kAlignment},
-                             std::nothrow);
+      block =
+          ::operator new (class_bytes(least) + kHeader, std::align_val_t{kAlignment}, std::nothrow);
     }
     if (block == nullptr) return nullptr;
     memory = static_cast<std::byte*>(block) + kHeader;

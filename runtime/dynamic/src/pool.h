@@ -11,11 +11,11 @@
 
 namespace mote::trace {
 
-/// Blocks of memory, in classes by size, 8 for each power of two. Of those of a class the one with the
-/// lowest address is taken first, so that a program that does the same again finds its values where
-/// they were, and compiled graphs need not be told of other addresses. It lives until its owner has let
-/// it go and the last tensor that has a block of it is gone, which may be later. It is safe from any
-/// thread.
+/// Blocks of memory, in classes by size, 8 for each power of two. Of those of a class the one with
+/// the lowest address is taken first, so that a program that does the same again finds its values
+/// where they were, and compiled graphs need not be told of other addresses. It lives until its
+/// owner has let it go and the last tensor that has a block of it is gone, which may be later. It
+/// is safe from any thread.
 class Pool {
  public:
   static Pool* make() { return new Pool; }

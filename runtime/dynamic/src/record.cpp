@@ -40,7 +40,8 @@ bool State::traces(std::span<Value* const> inputs) const {
 const GradientReads* State::reads_of(Kernel& kernel, std::span<Value* const> inputs) {
   if (!traces(inputs)) return nullptr;
   // Of more inputs than a mask holds all are taken to be read.
-  static constexpr GradientReads kAll{.inputs = ~TensorMask{0}, .outputs = ~TensorMask{0}, .flows = true};
+  static constexpr GradientReads kAll{
+      .inputs = ~TensorMask{0}, .outputs = ~TensorMask{0}, .flows = true};
   if (inputs.size() > kMaxMasked) return &kAll;
   const GradientReads& reads = kernels.reads(kernel, wanted_of(inputs));
   return reads.flows ? &reads : nullptr;
@@ -207,10 +208,9 @@ Results State::run_function(Lock& lock, const std::shared_ptr<const NamedFunctio
   if (!is_pending) call_function(lock, *function, inputs, tensors);
   const Results results = make_values(outputs, tensors, is_traced);
   if (!is_traced && !is_pending) return results;
-  Step* step = make_step(FunctionWork{function, {outputs.begin(), outputs.end()}}, inputs, results, is_traced, is_pending);
-  if (is_traced)
-    pin_reads(*step,
-              {.inputs = ~TensorMask{0}, .outputs = ~TensorMask{0}});
+  Step* step = make_step(FunctionWork{function, {outputs.begin(), outputs.end()}}, inputs, results,
+                         is_traced, is_pending);
+  if (is_traced) pin_reads(*step, {.inputs = ~TensorMask{0}, .outputs = ~TensorMask{0}});
   if (is_pending) limit_pending(lock);
   return results;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a dynamic graph: its trace, and all that is kept to run it again. Functions that take
-// the lock give it up while they run the caller's code; all others are called under it.
+// The state of a dynamic graph: its trace, and all that is kept to run it again. Functions that
+// take the lock give it up while they run the caller's code; all others are called under it.
 #pragma once
 
 #include <algorithm>
@@ -188,8 +188,8 @@ struct State {
   GraphCache graphs;
   Memo memo;
   std::vector<std::pair<double, Ref<Value>>> scalars;  ///< the latest
-  Step* steps = nullptr;    ///< the latest
-  Value* all_values = nullptr;  ///< the latest
+  Step* steps = nullptr;                               ///< the latest
+  Value* all_values = nullptr;                         ///< the latest
   Value* dead_values = nullptr;
   Step* dead_steps = nullptr;
   bool is_freeing = false;
@@ -199,8 +199,8 @@ struct State {
   std::size_t values = 0;
   std::size_t step_count = 0;
   std::size_t pending_steps = 0;
-  std::size_t pending_bytes = 0;  ///< of the outputs of pending steps
-  std::size_t saved_bytes = 0;    ///< of values with memory that no variable has
+  std::size_t pending_bytes = 0;    ///< of the outputs of pending steps
+  std::size_t saved_bytes = 0;      ///< of values with memory that no variable has
   std::size_t saved_threshold = 0;  ///< fewer cannot be dropped
   std::size_t computed_again = 0;
 };

@@ -50,8 +50,8 @@ SymbolicGraph with_inputs(const SymbolicGraph& graph, std::span<Value* const> va
   return changed.empty() ? complete : complete.with_forms(changed);
 }
 
-/// Returns the tensors between inputs and outputs that the gradient reads, by index; none of a graph
-/// with loops or branches, whose gradient changes what they compute.
+/// Returns the tensors between inputs and outputs that the gradient reads, by index; none of a
+/// graph with loops or branches, whose gradient changes what they compute.
 std::vector<std::uint32_t> read_by_gradient(const SymbolicGraph& graph,
                                             std::span<Value* const> values) {
   std::vector<std::uint32_t> read;
@@ -85,7 +85,8 @@ std::vector<std::uint32_t> read_by_gradient(const SymbolicGraph& graph,
 }  // namespace
 
 StaticFunction::StaticFunction(SymbolicGraph graph) {
-  if (graph.outputs().empty()) fail("static function " + graph.name() + ": the graph has no outputs");
+  if (graph.outputs().empty())
+    fail("static function " + graph.name() + ": the graph has no outputs");
   shared_ = std::make_shared<Shared>(std::move(graph), next_function());
 }
 
@@ -151,7 +152,8 @@ using VariableFunction =
 VariableFunction gradient_of(VariableFunction function, std::size_t input_count, TensorMask wanted,
                              std::vector<bool> given) {
   return [=](DynamicGraph& graph, std::span<const Variable> all) {
-    std::vector<Variable> inputs(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(input_count));
+    std::vector<Variable> inputs(all.begin(),
+                                 all.begin() + static_cast<std::ptrdiff_t>(input_count));
     std::vector<Variable> wrt;
     for (std::size_t k = 0; k < input_count; ++k) {
       if (!is_in(wanted, k)) continue;
@@ -162,9 +164,10 @@ VariableFunction gradient_of(VariableFunction function, std::size_t input_count,
     std::vector<Variable> of;
     for (std::size_t k = 0; k < outputs.size() && k < given.size(); ++k)
       if (given[k]) of.push_back(outputs[k]);
-    return graph.backward(of, wrt,
-                          {.seeds = {all.begin() + static_cast<std::ptrdiff_t>(input_count), all.end()},
-                           .is_traced = true});
+    return graph.backward(
+        of, wrt,
+        {.seeds = {all.begin() + static_cast<std::ptrdiff_t>(input_count), all.end()},
+         .is_traced = true});
   };
 }
 

@@ -32,7 +32,8 @@ struct Value;
 void drop(Value* value) noexcept;
 void drop(Step* step) noexcept;
 
-/// A form that values share: two values of a graph have the same form if they point to the same one.
+/// A form that values share: two values of a graph have the same form if they point to the same
+/// one.
 struct Form {
   TensorForm form;
   std::size_t hash = 0;
@@ -58,8 +59,8 @@ struct Value {
   bool is_own_memory = false;  ///< its tensor was made for its form
   SharedForm form;
   std::unique_ptr<Tensor> tensor;  ///< none: it is pending, or was dropped
-  Ref<Step> producer;            ///< none: it is given, or what it came from does not matter
-  Value* previous = nullptr;     ///< in the list of all values
+  Ref<Step> producer;              ///< none: it is given, or what it came from does not matter
+  Value* previous = nullptr;       ///< in the list of all values
   Value* next = nullptr;
   Value* next_dead = nullptr;  ///< in the list of those that go
   // Of the last walk over the trace:
@@ -97,8 +98,8 @@ struct FunctionWork {
   std::shared_ptr<const NamedFunction> function;
   std::vector<SharedForm> outputs;
 };
-using Work = std::variant<Ref<Kernel>, ViewStep, Conversion, std::shared_ptr<GraphWork>,
-                          FunctionWork>;
+using Work =
+    std::variant<Ref<Kernel>, ViewStep, Conversion, std::shared_ptr<GraphWork>, FunctionWork>;
 
 struct Step {
   State* state = nullptr;
@@ -106,8 +107,8 @@ struct Step {
   std::uint32_t refs = 0;  ///< its outputs that exist
   bool is_pending = false;
   bool is_traced = false;
-  bool pins_rest = false;  ///< inputs that no mask holds stay too
-  std::thread::id runner = {};  ///< the thread that runs it without the lock
+  bool pins_rest = false;         ///< inputs that no mask holds stay too
+  std::thread::id runner = {};    ///< the thread that runs it without the lock
   TensorMask pinned_inputs = 0;   ///< those that its gradient reads
   TensorMask pinned_outputs = 0;  ///< likewise
   Work work;
@@ -116,8 +117,8 @@ struct Step {
   std::vector<Ref<Value>> hidden;  ///< outputs that only its gradient reads
   Step* previous = nullptr;        ///< in the list of all steps
   Step* next = nullptr;
-  Step* next_dead = nullptr;       ///< in the list of those that go
-  std::uint64_t walk = 0;          ///< the last walk over the trace that came here
+  Step* next_dead = nullptr;  ///< in the list of those that go
+  std::uint64_t walk = 0;     ///< the last walk over the trace that came here
 };
 
 /// What a variable is a view of.

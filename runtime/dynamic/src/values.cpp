@@ -50,8 +50,7 @@ void State::release(std::uint32_t count) noexcept {
   if (count > 0 && owners.fetch_sub(count, std::memory_order_acq_rel) == count) delete this;
 }
 
-Ref<Value> State::make_value(SharedForm form, const std::optional<Tensor>& tensor,
-                             bool is_traced) {
+Ref<Value> State::make_value(SharedForm form, const std::optional<Tensor>& tensor, bool is_traced) {
   // Behind `new Value` nothing may fail: a value that goes is taken out of lists and counts.
   std::unique_ptr<Tensor> memory = tensor ? std::make_unique<Tensor>(*tensor) : nullptr;
   Ref<Value> value(new Value);

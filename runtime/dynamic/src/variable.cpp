@@ -69,7 +69,8 @@ double Variable::item() const {
   const Tensor tensor = value();
   if (tensor.element_count() != 1)
     fail("item: a tensor of one element is wanted, got " + describe(tensor));
-  return tensor.real_at(AxisList(std::vector<std::int64_t>(static_cast<std::size_t>(tensor.rank()))));
+  return tensor.real_at(
+      AxisList(std::vector<std::int64_t>(static_cast<std::size_t>(tensor.rank()))));
 }
 
 std::uint64_t Variable::version() const {
@@ -184,9 +185,17 @@ Variable& operator+=(Variable& x, const Variable& y) { return Operators::update(
 Variable& operator-=(Variable& x, const Variable& y) { return Operators::update("sub", x, y); }
 Variable& operator*=(Variable& x, const Variable& y) { return Operators::update("mul", x, y); }
 Variable& operator/=(Variable& x, const Variable& y) { return Operators::update("div", x, y); }
-Variable& operator+=(Variable& x, double y) { return Operators::update("add", x, Operators::scalar_like("add", x, y)); }
-Variable& operator-=(Variable& x, double y) { return Operators::update("sub", x, Operators::scalar_like("sub", x, y)); }
-Variable& operator*=(Variable& x, double y) { return Operators::update("mul", x, Operators::scalar_like("mul", x, y)); }
-Variable& operator/=(Variable& x, double y) { return Operators::update("div", x, Operators::scalar_like("div", x, y)); }
+Variable& operator+=(Variable& x, double y) {
+  return Operators::update("add", x, Operators::scalar_like("add", x, y));
+}
+Variable& operator-=(Variable& x, double y) {
+  return Operators::update("sub", x, Operators::scalar_like("sub", x, y));
+}
+Variable& operator*=(Variable& x, double y) {
+  return Operators::update("mul", x, Operators::scalar_like("mul", x, y));
+}
+Variable& operator/=(Variable& x, double y) {
+  return Operators::update("div", x, Operators::scalar_like("div", x, y));
+}
 
 }  // namespace mote

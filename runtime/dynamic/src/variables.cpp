@@ -90,11 +90,8 @@ Ref<Value> State::scalar(const TensorForm& like, double value) {
 Variable State::view_of(Handle& base, const ViewStep& step) {
   Value& whole = *current(base);
   Variable variable = give(view(whole, step, whole.is_traced && !has_no_gradient()));
-  variable.handle_->view_of =
-      std::make_unique<ViewOf>(ViewOf{.base = &base,
-                                      .view = step,
-                                      .base_version = base.version,
-                                      .is_traced = !has_no_gradient()});
+  variable.handle_->view_of = std::make_unique<ViewOf>(ViewOf{
+      .base = &base, .view = step, .base_version = base.version, .is_traced = !has_no_gradient()});
   base.refs.fetch_add(1, std::memory_order_relaxed);
   return variable;
 }

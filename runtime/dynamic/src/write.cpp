@@ -32,7 +32,8 @@ std::string text_of(const Step& step) {
 bool share_elements(const Tensor& a, const Tensor& b) {
   if (a.raw().storage != b.raw().storage && a.owns_memory() && b.owns_memory()) return false;
   const auto places = [](const Tensor& x) {
-    return ViewPlaces(x.form(), static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(x.data())));
+    return ViewPlaces(x.form(),
+                      static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(x.data())));
   };
   return share_bytes(places(a), places(b));
 }
@@ -41,7 +42,8 @@ bool share_elements(const Tensor& a, const Tensor& b) {
 std::string reader_of(const State& state, const Value& value) {
   for (const Step* step = state.steps; step != nullptr; step = step->next) {
     const auto reads = [&](const Value* read, bool is_pinned) {
-      return read != nullptr && is_pinned && read->tensor && share_elements(*read->tensor, *value.tensor);
+      return read != nullptr && is_pinned && read->tensor &&
+             share_elements(*read->tensor, *value.tensor);
     };
     for (std::size_t k = 0; k < step->inputs.size(); ++k)
       if (reads(step->inputs[k], state.pin_count(*step, k) > 0))
@@ -85,8 +87,8 @@ struct Parts {
 
 }  // namespace
 
-/// Returns a graph that computes a tensor with another part: its inputs are the tensor and the part,
-/// which the views lead to.
+/// Returns a graph that computes a tensor with another part: its inputs are the tensor and the
+/// part, which the views lead to.
 std::shared_ptr<GraphWork> State::replacing(const SharedForm& whole, const SharedForm& part,
                                             std::span<const ViewStep> views) {
   Structure structure{kReplacing, whole->id, part->id};
@@ -100,9 +102,9 @@ std::shared_ptr<GraphWork> State::replacing(const SharedForm& whole, const Share
   SymbolicGraph graph("write");
   const TensorSymbol old = graph.input("old", whole->form);
   const TensorSymbol given = graph.input("part", part->form);
-  const TensorSymbol made = graph.tensor({whole->form.dtype, whole->form.shape,
-                                          checked_strides(whole->form.dtype, whole->form.shape),
-                                          whole->form.device});
+  const TensorSymbol made =
+      graph.tensor({whole->form.dtype, whole->form.shape,
+                    checked_strides(whole->form.dtype, whole->form.shape), whole->form.device});
   Parts parts{graph, old, made};
   for (const ViewStep& view : views) {
     if (view.kind == ViewKind::slice)
@@ -114,8 +116,8 @@ std::shared_ptr<GraphWork> State::replacing(const SharedForm& whole, const Share
     parts.to = graph.view(parts.to, view);
   }
   graph.copy(given, parts.to);
-  auto work = std::make_shared<GraphWork>(std::move(graph), std::vector{old, given},
-                                          std::vector{made});
+  auto work =
+      std::make_shared<GraphWork>(std::move(graph), std::vector{old, given}, std::vector{made});
   graphs.add(std::move(structure), {.work = work, .inputs = {}});
   return work;
 }
@@ -135,7 +137,8 @@ Ref<Value> State::as_written(Handle& handle, const Ref<Value>& value) {
 
 void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
   const Value& old = *current(handle);
-  if (old.form->form.dtype != value->form->form.dtype || old.form->form.shape != value->form->form.shape)
+  if (old.form->form.dtype != value->form->form.dtype ||
+      old.form->form.shape != value->form->form.shape)
     fail("a variable of " + to_string(old.form->form) + " cannot have the value " +
          to_string(value->form->form));
   if (!handle.view_of) {
@@ -174,8 +177,8 @@ void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
 }
 
 /// Computes into the memory of the variable's old value, if nothing else needs that; null if not.
-Ref<Value> State::run_over(Handle& handle, const Command& command,
-                           std::span<Value* const> inputs, std::size_t k, bool is_required) {
+Ref<Value> State::run_over(Handle& handle, const Command& command, std::span<Value* const> inputs,
+                           std::size_t k, bool is_required) {
   Value& old = *inputs[k];
   const auto refuse = [&](const std::string& why) {
     if (is_required) fail(to_string(command) + " cannot write over its input: " + why);
@@ -183,7 +186,8 @@ Ref<Value> State::run_over(Handle& handle, const Command& command,
   };
   const Ref<Kernel> kernel = kernels.find(command, inputs, std::nullopt);
   BoundCall* call = kernels.in_place(*kernel, k);
-  if (call == nullptr || kernel->outputs.size() != 1) return refuse("the op or its kernel does not allow that");
+  if (call == nullptr || kernel->outputs.size() != 1)
+    return refuse("the op or its kernel does not allow that");
   if (handle.view_of) return refuse("it is a view of a variable");
   if (defers(inputs)) return refuse("commands are deferred");
   if (is_required) {

@@ -14,7 +14,7 @@ namespace mote::test {
 using DynamicHandle = Handle<mote_dynamic, mote_dynamic_free>;
 using VariableHandle = Handle<mote_variable, mote_variable_free>;
 using StaticFunctionHandle = Handle<mote_static_function, mote_static_function_free>;
-using FunctionHandle = Handle<mote_function, mote_function_free>;
+using FunctionHandle = Handle<mote_graph_function, mote_graph_function_free>;
 using Given = std::vector<const mote_variable*>;
 
 inline DynamicHandle made_dynamic(mote_context* context, bool deferred = false) {

@@ -55,10 +55,10 @@ mote_status ten_times(void* argument, const mote_tensor* const* inputs, std::siz
   return MOTE_OK;
 }
 
-FunctionHandle made_function(Calls& calls, mote_function_gradient gradient = ten_times) {
+FunctionHandle made_function(Calls& calls, mote_graph_function_gradient gradient = ten_times) {
   FunctionHandle function;
-  function.set([&](mote_function** f) {
-    return mote_function_create("multiply", multiply, gradient, &calls, release_calls, f);
+  function.set([&](mote_graph_function** f) {
+    return mote_graph_function_create("multiply", multiply, gradient, &calls, release_calls, f);
   });
   return function;
 }
@@ -66,7 +66,7 @@ FunctionHandle made_function(Calls& calls, mote_function_gradient gradient = ten
 constexpr std::int64_t kShape[] = {3};
 constexpr mote_form kThree = {kReal, 1, kShape};
 
-mote_status call(mote_dynamic* g, const mote_function* function, const mote_variable* a,
+mote_status call(mote_dynamic* g, const mote_graph_function* function, const mote_variable* a,
                  const mote_variable* b, mote_variable** y) {
   const mote_variable* const inputs[] = {a, b};
   return mote_dynamic_call(g, function, inputs, 2, &kThree, y, 1);

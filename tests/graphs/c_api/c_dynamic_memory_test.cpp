@@ -169,9 +169,9 @@ TEST_P(FailingHeapDynamicC, Functions) {
   survives(
       [&](Subject& s) {
         FunctionHandle function;
-        function.set([&](mote_function** f) {
-          return mote_function_create("fills with seven, whatever it gets", fill_seven, nullptr,
-                                      &released, count_release, f);
+        function.set([&](mote_graph_function** f) {
+          return mote_graph_function_create("fills with seven, whatever it gets", fill_seven,
+                                            nullptr, &released, count_release, f);
         });
         ++made;
         const std::int64_t shape[] = {2};

@@ -28,8 +28,8 @@ mote_status no_variables(void*, mote_dynamic*, const mote_variable* const*, std:
 class MisuseOfDynamicC : public testing::Test {
  protected:
   MisuseOfDynamicC() {
-    function.set([](mote_function** f) {
-      return mote_function_create("nothing", no_work, nullptr, nullptr, nullptr, f);
+    function.set([](mote_graph_function** f) {
+      return mote_graph_function_create("nothing", no_work, nullptr, nullptr, nullptr, f);
     });
     fixed.set([&](mote_static_function** f) {
       return mote_static_function_create(graph, nullptr, 0, f);
@@ -65,7 +65,7 @@ TEST_F(MisuseOfDynamicC, NullPointers) {
   mote_tensor* value = nullptr;
   mote_dynamic* made = nullptr;
   mote_static_function* made_static = nullptr;
-  mote_function* made_function = nullptr;
+  mote_graph_function* made_function = nullptr;
   mote_variable* const no_variable = nullptr;
   const mote_symbol s = named(graph, "x");
   mote_dynamic_statistics statistics = {};
@@ -129,14 +129,17 @@ TEST_F(MisuseOfDynamicC, NullPointers) {
       {"static: to", [&] { return mote_static_function_create(graph, &s, 1, nullptr); }},
       {"function: name",
        [&] {
-         return mote_function_create(nullptr, no_work, nullptr, nullptr, nullptr, &made_function);
+         return mote_graph_function_create(nullptr, no_work, nullptr, nullptr, nullptr,
+                                           &made_function);
        }},
       {"function: work",
        [&] {
-         return mote_function_create("f", nullptr, nullptr, nullptr, nullptr, &made_function);
+         return mote_graph_function_create("f", nullptr, nullptr, nullptr, nullptr, &made_function);
        }},
       {"function: to",
-       [&] { return mote_function_create("f", no_work, nullptr, nullptr, nullptr, nullptr); }},
+       [&] {
+         return mote_graph_function_create("f", no_work, nullptr, nullptr, nullptr, nullptr);
+       }},
       {"finish", [&] { return mote_dynamic_finish(none); }},
       {"statistics", [&] { return mote_dynamic_get_statistics(none, &statistics); }},
       {"statistics: to", [&] { return mote_dynamic_get_statistics(d, nullptr); }},

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values, versions, views, memory and gradients of dynamic graphs.
-#include "mote/dynamic/dynamic_graph.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "graphs/compile/numbered.h"
 #include "graphs/symbolic/error_of.h"
+#include "mote/dynamic/dynamic_graph.h"
 #include "mote/dynamic/ops.h"
 #include "mote/runtime/infer.h"
 
@@ -27,9 +26,8 @@ struct Dynamic : testing::TestWithParam<bool> {
   Context context;
   DynamicGraph g{context, {.deferred = GetParam()}};
 };
-INSTANTIATE_TEST_SUITE_P(Modes, Dynamic, testing::Bool(), [](const auto& mode) {
-  return mode.param ? "Deferred" : "Eager";
-});
+INSTANTIATE_TEST_SUITE_P(Modes, Dynamic, testing::Bool(),
+                         [](const auto& mode) { return mode.param ? "Deferred" : "Eager"; });
 
 TEST_P(Dynamic, ValuesAreThereWhenLookedAt) {
   const Tensor x = numbered(TensorForm(DType::f32, {4, 3}), 1);
@@ -48,7 +46,8 @@ TEST_P(Dynamic, ViewsOfViewsAreSeen) {
   const Variable y = g.run("neg", {g.constant(x)});
   const Variable part = y.slice(0, 1, 2).permute({1, 0}).slice(0, 0, 3, 2);
   const Tensor whole = y.value();
-  EXPECT_EQ(bits(part.value()), bits(clone(whole.slice(0, 1, 2).permute({1, 0}).slice(0, 0, 3, 2))));
+  EXPECT_EQ(bits(part.value()),
+            bits(clone(whole.slice(0, 1, 2).permute({1, 0}).slice(0, 0, 3, 2))));
 }
 
 TEST_P(Dynamic, GradientOfAFunctionOfScalars) {
@@ -205,9 +204,10 @@ TEST_P(Dynamic, MistakesAreErrors) {
   DynamicGraph other(context);
   EXPECT_EQ(test::error_of([&] { g.run("neg", {other.constant(full({2}, 1))}); }),
             "dynamic graph: neg: a variable belongs to another dynamic graph");
-  EXPECT_EQ(test::error_of([&] { g.backward({x * x}, {g.constant(full({2}, 1))}); }),
-            "dynamic graph: backward: variable 0 of those that a gradient is asked for, f32[2], is a "
-            "constant, or was computed from constants");
+  EXPECT_EQ(
+      test::error_of([&] { g.backward({x * x}, {g.constant(full({2}, 1))}); }),
+      "dynamic graph: backward: variable 0 of those that a gradient is asked for, f32[2], is a "
+      "constant, or was computed from constants");
   EXPECT_EQ(test::error_of([&] { Variable().value(); }),
             "dynamic graph: value: there is no variable");
 }

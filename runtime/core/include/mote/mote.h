@@ -305,7 +305,6 @@ MOTE_API mote_status mote_event_is_over(const mote_event* event, int* is_over);
 }
 #endif
 
-#include "mote/mote_dynamic.h" /* dynamic graphs */
-#include "mote/mote_graphs.h"  /* graphs, executables, the planner of memory */
+#include "mote/mote_graphs.h" /* graphs, executables, the planner of memory, dynamic graphs */
 
 #endif

@@ -165,20 +165,20 @@ MOTE_API mote_status mote_dynamic_run_static(mote_dynamic* graph,
  * each output, the gradient of what is differentiated with respect to it; NULL: 0. `gradients` has
  * a tensor for each input, of its dtype and shape, that must be written whole; NULL: it is not
  * asked for. The status that it returns is the error of the call that wanted the gradient. */
-typedef mote_status (*mote_function_gradient)(void* argument, const mote_tensor* const* inputs,
-                                              size_t input_count, const mote_tensor* const* outputs,
-                                              const mote_tensor* const* seeds, size_t output_count,
-                                              mote_tensor* const* gradients);
-typedef struct mote_function mote_function;
+typedef mote_status (*mote_graph_function_gradient)(
+    void* argument, const mote_tensor* const* inputs, size_t input_count,
+    const mote_tensor* const* outputs, const mote_tensor* const* seeds, size_t output_count,
+    mote_tensor* const* gradients);
+typedef struct mote_graph_function mote_graph_function;
 /* Creates a function of that name from the caller's code. gradient may be NULL: then it cannot be
  * differentiated. release(argument) is called when neither the handle nor a graph needs the
  * function any more, perhaps by another thread; release may be NULL. On an error it is not called.
  */
-MOTE_API mote_status mote_function_create(const char* name, mote_node_work work,
-                                          mote_function_gradient gradient, void* argument,
-                                          void (*release)(void* argument),
-                                          mote_function** function);
-MOTE_API void mote_function_free(mote_function* function);
+MOTE_API mote_status mote_graph_function_create(const char* name, mote_node_work work,
+                                                mote_graph_function_gradient gradient,
+                                                void* argument, void (*release)(void* argument),
+                                                mote_graph_function** function);
+MOTE_API void mote_graph_function_free(mote_graph_function* function);
 /* A dtype and a shape. */
 typedef struct mote_form {
   DLDataType dtype;
@@ -188,14 +188,14 @@ typedef struct mote_form {
 /* Calls the function as one step, with tensors of these forms to write. No input may be left out;
  * at most 64 inputs. Every call of one step must give the same function, since equal steps are
  * known by its handle. */
-MOTE_API mote_status mote_dynamic_call(mote_dynamic* graph, const mote_function* function,
+MOTE_API mote_status mote_dynamic_call(mote_dynamic* graph, const mote_graph_function* function,
                                        const mote_variable* const* inputs, size_t input_count,
                                        const mote_form* forms, mote_variable** outputs,
                                        size_t output_count);
 /* Adds the function as a node of a symbolic graph, whose outputs are symbols that nothing writes
  * yet. Unlike mote_symbolic_call() it has a gradient. */
 MOTE_API mote_status mote_symbolic_call_function(mote_symbolic* graph,
-                                                 const mote_function* function,
+                                                 const mote_graph_function* function,
                                                  const mote_symbol* inputs, size_t input_count,
                                                  const mote_symbol* outputs, size_t output_count);
 
@@ -207,7 +207,7 @@ typedef mote_status (*mote_dynamic_work)(void* argument, mote_dynamic* graph,
 /* Adds such code as a node of a symbolic graph, of that name, whose outputs are symbols that
  * nothing writes yet. Its gradient runs the code again, traced. The code may be called in several
  * threads; the context must outlive the graph and what is compiled from it. `release` is as in
- * mote_function_create(). */
+ * mote_graph_function_create(). */
 MOTE_API mote_status mote_symbolic_call_dynamic(mote_symbolic* graph, mote_context* context,
                                                 const char* name, mote_dynamic_work work,
                                                 void* argument, void (*release)(void* argument),

@@ -382,4 +382,7 @@ MOTE_API mote_status mote_graph_get_statistics(mote_graph* graph,
 #ifdef __cplusplus
 }
 #endif
+
+#include "mote/mote_dynamic.h" /* dynamic graphs, which use the types above */
+
 #endif

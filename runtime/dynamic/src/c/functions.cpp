@@ -38,7 +38,7 @@ class CodeArgument {
 struct TensorCode {
   std::string name;
   mote_node_work work;
-  mote_function_gradient gradient;
+  mote_graph_function_gradient gradient;
   std::shared_ptr<CodeArgument> argument;
 };
 
@@ -163,15 +163,16 @@ std::vector<Variable> run_work(mote_dynamic_work work, void* argument, const cha
 
 }  // namespace mote::c
 
-mote_status mote_function_create(const char* name, mote_node_work work,
-                                 mote_function_gradient gradient, void* argument,
-                                 void (*release)(void* argument), mote_function** function) {
+mote_status mote_graph_function_create(const char* name, mote_node_work work,
+                                       mote_graph_function_gradient gradient, void* argument,
+                                       void (*release)(void* argument),
+                                       mote_graph_function** function) {
   return guarded(__func__, [&] {
     auto& result = given(function, "function");
     if (work == nullptr) throw StatusError(MOTE_INVALID, "work is NULL");
     const std::string text = &given(name, "name");
     const auto kept = std::make_shared<CodeArgument>(argument);
-    auto made = std::make_unique<mote_function>();
+    auto made = std::make_unique<mote_graph_function>();
     made->function =
         std::make_shared<const NamedFunction>(named_function({text, work, gradient, kept}));
     kept->release_with(release);
@@ -179,9 +180,9 @@ mote_status mote_function_create(const char* name, mote_node_work work,
   });
 }
 
-void mote_function_free(mote_function* function) { delete function; }
+void mote_graph_function_free(mote_graph_function* function) { delete function; }
 
-mote_status mote_dynamic_call(mote_dynamic* graph, const mote_function* function,
+mote_status mote_dynamic_call(mote_dynamic* graph, const mote_graph_function* function,
                               const mote_variable* const* inputs, size_t input_count,
                               const mote_form* forms, mote_variable** outputs,
                               size_t output_count) {
@@ -205,7 +206,7 @@ mote_status mote_dynamic_call(mote_dynamic* graph, const mote_function* function
   });
 }
 
-mote_status mote_symbolic_call_function(mote_symbolic* graph, const mote_function* function,
+mote_status mote_symbolic_call_function(mote_symbolic* graph, const mote_graph_function* function,
                                         const mote_symbol* inputs, size_t input_count,
                                         const mote_symbol* outputs, size_t output_count) {
   return guarded(__func__, [&] {

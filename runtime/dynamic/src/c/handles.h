@@ -27,7 +27,7 @@ struct mote_static_function {
 };
 
 /// Equal steps are known by the address of the function, which graphs share.
-struct mote_function {
+struct mote_graph_function {
   std::shared_ptr<const mote::NamedFunction> function;
 };
 

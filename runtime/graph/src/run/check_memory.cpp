@@ -150,7 +150,8 @@ void check_sharing(Graph::State& state, bool all) {
     longest = std::max(longest, extent.high - extent.low);
     if (all || std::ranges::binary_search(state.rebound, root)) rebound.push_back(extent);
   }
-  for (const MemoryExtent& extent : rebound) each_meeting(sharing.fixed, sharing.longest, extent, check);
+  for (const MemoryExtent& extent : rebound)
+    each_meeting(sharing.fixed, sharing.longest, extent, check);
   // Few are compared with all, without sorting these.
   constexpr std::size_t kFew = 8;
   if (rebound.size() <= kFew) {

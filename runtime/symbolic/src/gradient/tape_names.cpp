@@ -47,7 +47,7 @@ bool is_path(const std::string& word) {
 
 /// Reads the path and the numbers of values.
 std::optional<TapePart> read_part(const std::shared_ptr<Tape>& tape,
-                              std::span<const std::string> words) {
+                                  std::span<const std::string> words) {
   if (words.empty() || !is_path(words[0])) return std::nullopt;
   TapePart part{tape, words[0], {}};
   for (const std::string& word : words.subspan(1)) {
@@ -61,10 +61,12 @@ std::optional<TapePart> read_part(const std::shared_ptr<Tape>& tape,
 }  // namespace
 
 std::optional<NamedFunction> tape_function(std::string_view name, Tapes& tapes) {
-  for (const std::string_view function : {kTapePush, kTapeCount, kTapeGet, kTapeAdd, kTapeKeep, kTapeTake}) {
+  for (const std::string_view function :
+       {kTapePush, kTapeCount, kTapeGet, kTapeAdd, kTapeKeep, kTapeTake}) {
     if (!name.starts_with(std::string(function) + " ")) continue;
     const std::vector<std::string> words = tape_words(name.substr(function.size() + 1));
-    const std::optional<std::uint64_t> number = words.empty() ? std::nullopt : tape_number(words[0]);
+    const std::optional<std::uint64_t> number =
+        words.empty() ? std::nullopt : tape_number(words[0]);
     if (!number || *number == 0) return std::nullopt;
     std::shared_ptr<Tape>& tape = tapes[*number];
     if (tape == nullptr) tape = std::make_shared<Tape>(*number);

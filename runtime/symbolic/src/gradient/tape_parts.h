@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tape, and the names of its functions: "tape get 3 v 0 2" reads values 0 and 2 of entries of tape
-// 3 under the path v.
+// A tape, and the names of its functions: "tape get 3 v 0 2" reads values 0 and 2 of entries of
+// tape 3 under the path v.
 #pragma once
 
 #include <cstdint>

@@ -51,8 +51,8 @@ struct DynamicOptions {
   /// If values that only gradients need take more bytes than this, some of them are dropped, and
   /// computed again by backward(). 0: none is dropped.
   std::size_t saved_bytes = 0;
-  /// The number of compiled graphs that are kept for the next trace of the same structure; the least
-  /// recently used one goes.
+  /// The number of compiled graphs that are kept for the next trace of the same structure; the
+  /// least recently used one goes.
   std::size_t kept_graphs = 64;
 };
 
@@ -67,10 +67,10 @@ struct BackwardOptions {
 
 /// The reasons for which values keep their memory, and what a graph consists of.
 struct DynamicStatistics {
-  std::size_t variables = 0;      ///< those that the program has
-  std::size_t values = 0;         ///< tensors that the graph knows, with memory or without
-  std::size_t steps = 0;          ///< commands, views and functions that are remembered
-  std::size_t pending_steps = 0;  ///< those that have not run
+  std::size_t variables = 0;       ///< those that the program has
+  std::size_t values = 0;          ///< tensors that the graph knows, with memory or without
+  std::size_t steps = 0;           ///< commands, views and functions that are remembered
+  std::size_t pending_steps = 0;   ///< those that have not run
   std::size_t variable_bytes = 0;  ///< of values that variables have
   std::size_t saved_bytes = 0;     ///< of values that only gradients or pending steps need
   std::size_t memo_bytes = 0;      ///< of values that are only kept for equal commands
@@ -121,9 +121,11 @@ class DynamicGraph {
   Context& context() const;
   const DynamicOptions& options() const;
 
-  // ---- variables; they share the memory of the tensor, which must not be written to (Variable::set)
+  // ---- variables; they share the memory of the tensor, which must not be written to
+  // (Variable::set)
 
-  /// Makes a variable whose gradient may be asked for. Throws StatusError if the tensor is not real.
+  /// Makes a variable whose gradient may be asked for. Throws StatusError if the tensor is not
+  /// real.
   Variable variable(const Tensor& value);
   /// Makes a variable through which no gradient flows.
   Variable constant(const Tensor& value);
@@ -145,7 +147,8 @@ class DynamicGraph {
   std::vector<Variable> run_all(const Command& command, std::span<const VariableRef> inputs,
                                 std::optional<DType> dtype = std::nullopt);
   /// Writes the first output to a variable of its dtype and shape, or to the elements of one that a
-  /// view has. If nothing needs the old value the result takes its memory, where the op allows that.
+  /// view has. If nothing needs the old value the result takes its memory, where the op allows
+  /// that.
   void run_to(const Variable& output, const Command& command,
               std::initializer_list<VariableRef> inputs);
   void run_to(const Variable& output, const Command& command, std::span<const VariableRef> inputs);
@@ -154,8 +157,7 @@ class DynamicGraph {
   /// if the op can't do so. A tensor that value() returned before has the new elements then.
   void run_in_place(const Variable& x, const Command& command,
                     std::initializer_list<VariableRef> others = {});
-  void run_in_place(const Variable& x, const Command& command,
-                    std::span<const VariableRef> others);
+  void run_in_place(const Variable& x, const Command& command, std::span<const VariableRef> others);
   /// Returns x in another dtype, layout or on another device.
   Variable convert(const Variable& x, const TensorForm& form);
   /// Runs a symbolic graph as one step.

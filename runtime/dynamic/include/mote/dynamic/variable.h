@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A variable of a dynamic graph: a tensor that commands give and take (dynamic_graph.h). Copies of a
-// Variable are the same variable. It has a value, which never changes; to write to a variable gives
-// it another value and raises its version, so that whatever needs the old value still finds it.
+// A variable of a dynamic graph: a tensor that commands give and take (dynamic_graph.h). Copies of
+// a Variable are the same variable. It has a value, which never changes; to write to a variable
+// gives it another value and raises its version, so that whatever needs the old value still finds
+// it.
 //
 //   y = x * y;            // y is another variable now
 //   w -= 0.1 * gw;        // w is the same variable, with another value
@@ -92,9 +93,7 @@ class VariableRef {
  public:
   VariableRef() = default;
   VariableRef(const Variable& variable) : variable_(&variable) {}
-  const Variable* get() const {
-    return variable_ == nullptr || !*variable_ ? nullptr : variable_;
-  }
+  const Variable* get() const { return variable_ == nullptr || !*variable_ ? nullptr : variable_; }
 
  private:
   const Variable* variable_ = nullptr;
