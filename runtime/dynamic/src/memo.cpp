@@ -10,11 +10,11 @@
 namespace mote::trace {
 namespace {
 
-std::uint64_t number_of(const Value* value) { return value == nullptr ? 0 : value->id; }
+std::uint64_t id_of(const Value* value) { return value == nullptr ? 0 : value->id; }
 
 std::size_t hash_of(const Kernel& kernel, std::span<Value* const> inputs) {
   std::size_t hash = kernel.id;
-  for (const Value* value : inputs) hash = hash * 0x9E3779B97F4A7C15 + number_of(value);
+  for (const Value* value : inputs) hash = hash * 0x9E3779B97F4A7C15 + id_of(value);
   return hash;
 }
 
@@ -26,7 +26,7 @@ const std::vector<Ref<Value>>* Memo::find(const Kernel& kernel, std::span<Value*
   for (auto known = begin; known != end; ++known) {
     const Entries::iterator entry = known->second;
     if (entry->kernel.get() != &kernel || entry->is_traced != is_traced ||
-        !std::ranges::equal(entry->inputs, inputs, {}, {}, number_of))
+        !std::ranges::equal(entry->inputs, inputs, {}, {}, id_of))
       continue;
     entries_.splice(entries_.begin(), entries_, entry);
     ++hits_;
@@ -52,7 +52,7 @@ void Memo::add(const Ref<Kernel>& kernel, std::span<Value* const> inputs,
     if (result) result->state->pin(*result);
   by_hash_.emplace(entry->hash, entry);
   for (Value* input : inputs) {
-    entry->inputs.push_back(number_of(input));
+    entry->inputs.push_back(id_of(input));
     if (input == nullptr) continue;
     input->is_in_memo = true;
     by_input_.emplace(input->id, entry);
