@@ -4,9 +4,11 @@
 
 #include <dlfcn.h>
 
+#include <chrono>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "mote/runtime/device.h"
@@ -48,6 +50,14 @@ class LateDevice {
   std::vector<const mote_backend*> backends_;
   void* library_ = nullptr;
 };
+
+/// Returns the number of live things of the device once it is the expected one: the device gives
+/// back what its last work used when that is done.
+inline int live_in_the_end(int expected) {
+  for (int k = 0; k < 1000 && LateDevice::get().live() != expected; ++k)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return LateDevice::get().live();
+}
 
 /// Holds the device during its lifetime; then queued work continues.
 class Held {

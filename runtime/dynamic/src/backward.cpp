@@ -64,7 +64,8 @@ class Between {
   }
 
   State& state_;
-  std::span<Value*const> of_, wrt_;
+  std::span<Value* const> of_;
+  std::span<Value* const> wrt_;
   std::vector<Step*> steps_;
 };
 
@@ -128,7 +129,7 @@ class Differentiation {
       }
     }
     for (const Value* seed : seeds_) structure.push_back(seed == nullptr ? 0 : 1);
-    // Whether values are given, 64 in each number.
+    // A bit for each value says whether it is given.
     for (std::size_t k = 0; k < given_.size(); k += 64) {
       std::uint64_t bits = 0;
       for (std::size_t b = k; b < std::min(k + 64, given_.size()); ++b)
@@ -186,7 +187,9 @@ class Differentiation {
 
   State& state_;
   Part part_;
-  std::span<Value*const> of_, wrt_, seeds_;
+  std::span<Value* const> of_;
+  std::span<Value* const> wrt_;
+  std::span<Value* const> seeds_;
   std::vector<bool> given_;  ///< by number: it is not computed again
 };
 

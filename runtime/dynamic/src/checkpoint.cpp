@@ -9,10 +9,7 @@
 namespace mote::trace {
 namespace {
 
-/// When the limit is reached, values are dropped until so much of it is left: eighths.
-constexpr std::size_t kKeptEighths = 6;
-
-/// Inputs that no mask holds stay in any case.
+/// Pins the input, or gives it free. Inputs that no mask holds stay in any case.
 void set_pin(State& state, Step& step, std::size_t input, bool is_pinned) {
   if (mask_bit(input) == 0 || is_in(step.pinned_inputs, input) == is_pinned) return;
   step.pinned_inputs ^= mask_bit(input);
@@ -58,10 +55,10 @@ void drop_memory(State& state, Value& value) {
 
 }  // namespace
 
-/// Makes what was computed since, but for the values that are kept, be computed again. What it was
-/// computed from is kept.
+/// Drops the values that were computed since, except those in `kept`: gradients compute them again.
+/// The values that they were computed from stay.
 void State::drop_between(std::uint64_t first, std::span<const Ref<Value>> kept) {
-  // What cannot be computed again stays.
+  // If a value cannot be computed again, none is dropped.
   for (const Step* step = steps; step != nullptr && step->id > first; step = step->next)
     for (const Value* input : step->inputs)
       if (input != nullptr && step->is_traced && is_outside(*input, first) && !input->tensor &&
@@ -91,7 +88,7 @@ void State::drop_between(std::uint64_t first, std::span<const Ref<Value>> kept) 
 /// Drops every other value that only gradients need, the oldest first, until enough is free.
 void State::limit_saved() {
   if (saved_bytes <= std::max(options.saved_bytes, saved_threshold)) return;
-  const std::size_t least = options.saved_bytes / 8 * kKeptEighths;
+  const std::size_t least = options.saved_bytes - options.saved_bytes / 4;
   std::vector<Value*> candidates;
   for (Value* value = all_values; value != nullptr; value = value->next)
     if (value->tensor && value->handles == 0 && value->producer && value->producer->is_traced &&
@@ -104,7 +101,7 @@ void State::limit_saved() {
     if (drops) drop_memory(*this, *value);
     drops = !drops;
   }
-  // What is left cannot be dropped; to look again pays only when there is more.
+  // The values that are left cannot be dropped: the search is made again when there are more.
   saved_threshold = saved_bytes <= options.saved_bytes ? 0 : saved_bytes + saved_bytes / 4;
 }
 

@@ -24,7 +24,7 @@ class Evaluation {
   }
 
   void run(Lock& lock) {
-    // What only a view is of would go as soon as it is there.
+    // A value that is needed only for its views would lose its memory as soon as it has some.
     std::vector<Value*> bases;
     for (const Step* step : views_) bases.push_back(step->inputs[0]);
     const Kept stay(state_, bases);

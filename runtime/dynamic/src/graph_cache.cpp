@@ -16,6 +16,13 @@ std::size_t hash_of(const Structure& structure) {
 
 }  // namespace
 
+void describe(const ViewStep& view, Structure& structure) {
+  structure.push_back(static_cast<std::uint64_t>(view.kind));
+  structure.push_back(static_cast<std::uint64_t>(view.numbers.size()));
+  for (const std::int64_t number : view.numbers)
+    structure.push_back(static_cast<std::uint64_t>(number));
+}
+
 const CachedGraph* GraphCache::find(const Structure& structure) {
   const auto [begin, end] = by_hash_.equal_range(hash_of(structure));
   for (auto known = begin; known != end; ++known) {

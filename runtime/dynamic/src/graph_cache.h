@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph_work.h"
+#include "mote/symbolic/view.h"
 
 namespace mote::trace {
 
@@ -21,13 +22,16 @@ inline constexpr std::uint64_t kReplacing = ~std::uint64_t{0};
 /// The first number of a static function's structure.
 inline constexpr std::uint64_t kStatic = kReplacing - 1;
 
+/// Adds the view to the structure.
+void describe(const ViewStep& view, Structure& structure);
+
 /// A graph, and the values of a trace of its structure that its inputs are.
 struct CachedGraph {
   std::shared_ptr<GraphWork> work;
   /// Numbers of values in the walk that made the structure; 0: only the shape is needed.
   std::vector<std::uint32_t> inputs = {};
   std::size_t again = 0;  ///< nodes that compute values anew that had been dropped
-  /// What the structure names by address: it must not be freed.
+  /// The objects that the structure names by their addresses, which no others may get.
   std::vector<std::shared_ptr<const void>> named = {};
 };
 

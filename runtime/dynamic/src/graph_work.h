@@ -35,8 +35,8 @@ struct GraphWork {
   bool has_functions = false;  ///< it runs code of the caller's
   /// None before the first run, and while it runs.
   std::unique_ptr<CompiledWork> compiled;
-
-  // Of a static function whose gradient may be asked for: outputs that only the gradient reads.
+  /// The number of outputs that the program gets. The others are read by the gradient of a static
+  /// function only.
   std::size_t visible_outputs;
 };
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "command/check_call.h"
@@ -54,7 +53,7 @@ bool is_written(const SymbolicGraph& graph, TensorSymbol gradient) {
   return !written[graph.root(gradient).index].empty();
 }
 
-/// Of the gradient of the outputs in `asked` with respect to the inputs in `wanted`.
+/// Returns what the gradient of the outputs in `asked` with respect to the inputs in `wanted` reads.
 GradientReads find_reads(const Kernel& kernel, TensorMask wanted, TensorMask asked) {
   SymbolicGraph graph("gradient", kernel.command.registry());
   std::vector<TensorSymbol> inputs;
@@ -84,12 +83,13 @@ GradientReads find_reads(const Kernel& kernel, TensorMask wanted, TensorMask ask
   return reads;
 }
 
-/// Of any gradient: with fewer outputs or inputs, one of several outputs may read what that of all
-/// of them does not.
+/// Returns what the gradient of any of the outputs with respect to any of the inputs reads: with
+/// fewer of them, a gradient may read what that of all does not.
 GradientReads find_reads(const Kernel& kernel, TensorMask wanted) {
   GradientReads reads = find_reads(kernel, wanted, ~TensorMask{0});
+  const Registry& registry = kernel.command.registry();
   const bool is_gradient =
-      std::string_view(kernel.command.definition().name).find(".grad") != std::string_view::npos;
+      registry.column<OpGradient>(kGradientOf).find(kernel.command.op()) != nullptr;
   if (!reads.flows || (kernel.outputs.size() == 1 && !is_gradient)) return reads;
   for (std::size_t k = 0; k < kernel.outputs.size(); ++k) {
     for (std::size_t n = 0; n < kernel.inputs.size(); ++n) {
@@ -167,7 +167,7 @@ Ref<Kernel> KernelTable::make(const Command& command, std::span<Value* const> in
   return kernel;
 }
 
-/// Forgets the half of the kernels that was not used for longest, but for those that steps use.
+/// Forgets the half of the kernels that was not used for longest, except those that steps use.
 void KernelTable::make_room() {
   const std::uint64_t before = uses_ - std::min<std::uint64_t>(uses_, kKeptKernels / 2);
   std::erase_if(kernels_, [&](const auto& entry) {

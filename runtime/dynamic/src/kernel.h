@@ -20,7 +20,7 @@
 
 namespace mote::trace {
 
-/// What the gradient of a command with respect to some inputs reads.
+/// Says what the gradient of a command with respect to some inputs reads.
 struct GradientReads {
   TensorMask wanted = 0;
   TensorMask inputs = 0;   ///< of which it reads elements

@@ -14,8 +14,8 @@
 namespace mote::trace {
 
 /// A value never changes and its number is never used again, so that an entry whose command and
-/// input numbers are equal has the results. Those that a gradient can be asked of are apart from
-/// those of a NoGradient. Entries go, the least recently used first, when results
+/// input numbers are equal has the results. Results that a gradient can be asked of are
+/// kept apart from those of a NoGradient. Entries go, the least recently used first, when results
 /// take more bytes than the limit, and when an input is gone.
 class Memo {
  public:

@@ -65,9 +65,7 @@ class Numberer {
   void describe(const Step& step, const ViewStep& view) {
     add(Tag::view);
     add(step.inputs[0]->form->id);
-    add(static_cast<std::uint64_t>(view.kind));
-    add(static_cast<std::uint64_t>(view.numbers.size()));
-    for (const std::int64_t entry : view.numbers) add(static_cast<std::uint64_t>(entry));
+    trace::describe(view, part_.structure);
     add_inputs(step);
   }
   void describe(const Step& step, const Conversion& conversion) {

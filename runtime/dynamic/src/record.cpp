@@ -39,7 +39,7 @@ bool State::traces(std::span<Value* const> inputs) const {
 /// Returns what the command's gradient will read; null if no gradient can be asked for.
 const GradientReads* State::reads_of(Kernel& kernel, std::span<Value* const> inputs) {
   if (!traces(inputs)) return nullptr;
-  // Of more inputs than a mask holds all are taken to be read.
+  // If there are more inputs than a mask holds, all are taken to be read.
   static constexpr GradientReads kAll{
       .inputs = ~TensorMask{0}, .outputs = ~TensorMask{0}, .flows = true};
   if (inputs.size() > kMaxMasked) return &kAll;
@@ -86,7 +86,7 @@ CommandResults State::compute(Kernel& kernel, std::span<Value* const> inputs, bo
 
 CommandResults State::run(Lock& lock, const Command& command, std::span<Value* const> inputs,
                           std::optional<DType> dtype) {
-  // What is computed now is not a variable's yet, and must not be dropped.
+  // This comes first, since a value that is computed now has no variable yet and would be dropped.
   if (options.saved_bytes > 0) limit_saved();
   const Ref<Kernel> kernel = kernels.find(command, inputs, dtype);
   const GradientReads* reads = reads_of(*kernel, inputs);

@@ -42,7 +42,7 @@ class Unlocked {
 
 /// The values that a step has computed; null where an output is left out.
 using Results = std::vector<Ref<Value>>;
-/// Those of a command: most have one.
+/// The values that a command has computed: mostly one.
 class CommandResults {
  public:
   explicit CommandResults(std::size_t size) : size_(size) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trace consists of: values, each a tensor that is written once, and steps, which compute
+// The parts of a trace: values, each a tensor that is written once, and steps, which compute
 // values from values. A value owns the step that computes it, and a step owns the values that it
 // reads, so that what no variable can reach is gone.
 #pragma once
@@ -63,7 +63,7 @@ struct Value {
   Value* previous = nullptr;       ///< in the list of all values
   Value* next = nullptr;
   Value* next_dead = nullptr;  ///< in the list of those that go
-  // Of the last walk over the trace:
+  // These belong to the last walk over the trace.
   std::uint64_t walk = 0;
   std::uint32_t number = 0;
 };
@@ -121,7 +121,7 @@ struct Step {
   std::uint64_t walk = 0;     ///< the last walk over the trace that came here
 };
 
-/// What a variable is a view of.
+/// The variable that another one is a view of.
 struct ViewOf {
   Handle* base;  ///< owned
   ViewStep view;

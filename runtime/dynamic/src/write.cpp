@@ -92,12 +92,7 @@ struct Parts {
 std::shared_ptr<GraphWork> State::replacing(const SharedForm& whole, const SharedForm& part,
                                             std::span<const ViewStep> views) {
   Structure structure{kReplacing, whole->id, part->id};
-  for (const ViewStep& view : views) {
-    structure.push_back(static_cast<std::uint64_t>(view.kind));
-    structure.push_back(static_cast<std::uint64_t>(view.numbers.size()));
-    for (const std::int64_t number : view.numbers)
-      structure.push_back(static_cast<std::uint64_t>(number));
-  }
+  for (const ViewStep& view : views) trace::describe(view, structure);
   if (const CachedGraph* known = graphs.find(structure)) return known->work;
   SymbolicGraph graph("write");
   const TensorSymbol old = graph.input("old", whole->form);

@@ -4,10 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "graphs/compile/control_values.h"
@@ -26,15 +24,8 @@ using test::bits;
 using test::expect_error;
 using test::integer;
 using test::LateDevice;
+using test::live_in_the_end;
 using test::numbered;
-
-/// Returns the number of live things of the device once it is the expected one: the device gives
-/// back what its last work used when that is done.
-int live_in_the_end(int expected) {
-  for (int k = 0; k < 1000 && LateDevice::get().live() != expected; ++k)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  return LateDevice::get().live();
-}
 
 /// The values are moved to the device, changed there and on the host, and added up. Tensors of both
 /// die while others live, parts of one begin as zeros, and one is always zero.
