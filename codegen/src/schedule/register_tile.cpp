@@ -181,7 +181,8 @@ int vector_bytes_for(const LoopProgram& p, const std::map<Symbol, TiledReduction
                   p.vector_bytes == 0 ? "" : fmt::format(" of {} bytes", p.vector_bytes))};
 }
 
-/// A tile of the narrowest vectors, of this number of bytes, may have fewer columns than it is wide.
+/// A tile of the narrowest vectors, of this number of bytes, may have fewer columns than it is
+/// wide.
 constexpr int kNarrowestBytes = 16;
 
 /// The sums of a tile fill registers, and the text has a statement for each vector.

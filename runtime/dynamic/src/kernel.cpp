@@ -53,7 +53,8 @@ bool is_written(const SymbolicGraph& graph, TensorSymbol gradient) {
   return !written[graph.root(gradient).index].empty();
 }
 
-/// Returns what the gradient of the outputs in `asked` with respect to the inputs in `wanted` reads.
+/// Returns what the gradient of the outputs in `asked` with respect to the inputs in `wanted`
+/// reads.
 GradientReads find_reads(const Kernel& kernel, TensorMask wanted, TensorMask asked) {
   SymbolicGraph graph("gradient", kernel.command.registry());
   std::vector<TensorSymbol> inputs;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stays, and why: counts after each free and detach, blocks that are used again, values that
-// only gradients need.
+// Tests which values stay: counts after each free and detach, blocks that are used again, values
+// that only gradients need.
 #include <gtest/gtest.h>
 
 #include <algorithm>

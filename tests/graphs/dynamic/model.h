@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a dynamic graph must compute, without one: values that are never changed, in memory of their
-// own, and gradients by the chain rule, each made of such values again. All numbers are integers in
-// doubles, so that nothing is rounded and sums may be in any order.
+// Says what a dynamic graph must compute, without one: values that are never changed, in memory of
+// their own, and gradients by the chain rule, each made of such values again. All numbers are
+// integers in doubles, so that nothing is rounded and sums may be in any order.
 #pragma once
 
 #include <cstdint>

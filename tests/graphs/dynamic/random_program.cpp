@@ -35,7 +35,7 @@ class Program : protected ProgramWrites {
     dtype_ = dtypes.pick({DType::f64, DType::f64, DType::f64, DType::f32});
     count_ = 4 + rng.below(rng.chance(70) ? 12 : 40);
     for (int k = 0; k < count_; ++k) {
-      // What a step does depends on no other step but by the variables that there are.
+      // A step depends on other steps only through the variables that they have left.
       rng_ = Rng(rng.next());
       parts_ = Rng(parts.next());
       numbers_ = Rng(numbers.next());
@@ -68,7 +68,7 @@ class Program : protected ProgramWrites {
       if (kind < 98) return checkpoint();
       return in_place();
     } catch (const ModelTooLarge&) {
-      // What the model has refused was not given to the dynamic graph.
+      // The dynamic graph was not given the steps that the model has refused.
     }
   }
 
@@ -162,7 +162,7 @@ class Program : protected ProgramWrites {
     }
   }
 
-  /// What is drawn is another value each time, whatever is kept for equal commands.
+  /// Random numbers are drawn anew each time, although results are kept for equal commands.
   void random() {
     const SlotPtr x = some();
     say("random");

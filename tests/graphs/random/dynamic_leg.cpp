@@ -65,7 +65,8 @@ bool has_token(const SymbolicGraph& graph) {
   return false;
 }
 
-/// What is differentiated with respect to what, with the gradient in a copy of the graph.
+/// The symbols that are differentiated, those with respect to which, and a copy of the graph that
+/// has the gradient.
 struct Question {
   SymbolicGraph graph;
   std::vector<TensorSymbol> of, wrt, gradients;  ///< the first two are of the graph that was given
@@ -217,7 +218,7 @@ class DynamicCheck {
     try {
       got = g_.backward(of, wrt, options);
     } catch (const StatusError& error) {
-      // Of a part, it may be unknown that nothing flows through it.
+      // Where a tensor is written by parts, it may be unknown that nothing flows through one.
       const bool is_right = q.refusal || writes_parts(q.graph);
       if (!is_right || error.status() != MOTE_UNSUPPORTED) throw;
       return std::nullopt;

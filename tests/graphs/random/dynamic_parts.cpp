@@ -80,7 +80,7 @@ void DynamicRun::run_checkpoint(std::size_t begin, std::size_t end) {
     return results;
   };
   (void)g_.checkpoint(function, {});
-  // What nothing needs behind it is gone, so that it is not a variable's.
+  // A value that nothing behind it needs is gone, so that no variable has it.
   for (std::size_t k = begin; k < end; ++k)
     for (const std::uint32_t output : graph_.nodes()[order_[k]].outputs)
       if (output != kNoIndex && !is_needed_behind(output, end)) forget(output);

@@ -83,7 +83,8 @@ struct CudaPerTile {
 
   bool is_pipelined() const { return side == kCudaPipelinedTile; }
 };
-/// What takes an iteration of a kernel, with what decides whether a call may use the kernel.
+/// The kinds of workers that take an iteration of a kernel, each with the demands on calls that it
+/// makes.
 using CudaWorker =
     std::variant<CudaInOrder, CudaPerThread, CudaPerVector, CudaPerBlock, CudaPerTile>;
 
