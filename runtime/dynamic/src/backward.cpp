@@ -56,8 +56,9 @@ class Between {
  private:
   /// A step that was made before all of `wrt` does not depend on them.
   void reach(Value& value, std::uint64_t first, std::uint64_t walk) {
-    if (!value.is_traced || !value.producer) return;
-    Step& step = *value.producer;
+    Step* const source = value.producer ? value.producer.get() : value.hidden_by;
+    if (!value.is_traced || source == nullptr) return;
+    Step& step = *source;
     if (step.id < first || step.walk == walk || !step.is_traced) return;
     step.walk = walk;
     steps_.push_back(&step);

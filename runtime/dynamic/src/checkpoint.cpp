@@ -79,9 +79,12 @@ void State::drop_between(std::uint64_t first, std::span<const Ref<Value>> kept) 
       step->pinned_outputs ^= mask_bit(k);
       unpin(*output);
     }
-    for (const Ref<Value>& one : step->hidden)
+    // An output that a gradient within the checkpoint reads stays.
+    std::erase_if(step->hidden, [&](const Ref<Value>& one) {
+      if (one->refs > 1) return false;
       std::ranges::replace(step->outputs, one.get(), nullptr);
-    step->hidden.clear();
+      return true;
+    });
   }
 }
 

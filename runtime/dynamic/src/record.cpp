@@ -154,6 +154,7 @@ void State::hide(Step& step, std::span<const Ref<Value>> outputs) {
   for (const Ref<Value>& output : outputs) {
     pin(*output);
     step.hidden.push_back(output);
+    output->hidden_by = &step;
     output->producer.reset();
   }
 }

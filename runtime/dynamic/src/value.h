@@ -60,6 +60,7 @@ struct Value {
   SharedForm form;
   std::unique_ptr<Tensor> tensor;  ///< none: it is pending, or was dropped
   Ref<Step> producer;              ///< none: it is given, or what it came from does not matter
+  Step* hidden_by = nullptr;  ///< the step that owns it as one of its hidden outputs
   Value* previous = nullptr;       ///< in the list of all values
   Value* next = nullptr;
   Value* next_dead = nullptr;  ///< in the list of those that go
@@ -115,6 +116,9 @@ struct Step {
   ValueList inputs;                ///< owned; null: left out
   ValueList outputs;               ///< not owned; null: left out, or gone
   std::vector<Ref<Value>> hidden;  ///< outputs that only its gradient reads
+  /// The steps whose hidden outputs it reads: a gradient with respect to what they read goes on
+  /// through them.
+  std::vector<Ref<Step>> sources;
   Step* previous = nullptr;        ///< in the list of all steps
   Step* next = nullptr;
   Step* next_dead = nullptr;  ///< in the list of those that go

@@ -118,6 +118,9 @@ Step* State::make_step(Work work, std::span<Value* const> inputs,
   auto made = std::make_unique<Step>();
   made->inputs = ValueList(inputs.size());
   made->outputs = ValueList(outputs.size());
+  for (const Value* input : inputs)
+    if (input != nullptr && input->hidden_by != nullptr)
+      made->sources.emplace_back(input->hidden_by);
   Step* step = made.release();
   step->state = this;
   step->work = std::move(work);
@@ -215,6 +218,7 @@ bool State::keep_for_gradient(Value& value) noexcept {
   const bool is_there = value.tensor || step.is_pending;
   if (!is_there || !is_in(step.pinned_outputs, value.output)) return false;
   step.hidden.emplace_back(&value);  // there is room for all outputs
+  value.hidden_by = &step;
   value.producer.reset();
   return true;
 }
@@ -255,6 +259,7 @@ void State::free_dead() noexcept {
       for (std::size_t pins = pin_count(*step, k); pins > 0; --pins) unpin(*input);
       if (--input->refs == 0) input->next_dead = std::exchange(dead_values, input);
     }
+    for (const Ref<Value>& one : step->hidden) one->hidden_by = nullptr;
     delete step;
   }
   is_freeing = false;

@@ -179,5 +179,20 @@ TEST_P(Nesting, MistakesOfAFunctionAreErrors) {
   EXPECT_NE(error.find("two: it must return 1 variables, got 2"), std::string::npos) << error;
 }
 
+TEST_P(Nesting, SecondDerivativesGoThroughWhatAStaticFunctionKeeps) {
+  // f = 2·x·x·x by a static function: f'' = 12·x, also when f itself is gone.
+  SymbolicGraph graph("product");
+  const TensorSymbol s = graph.input("x", {DType::f64, {3}});
+  graph.set_outputs({graph.add("mul", {graph.add("mul", {s, s}), graph.add("add", {s, s})})});
+  const StaticFunction product(std::move(graph));
+  const Variable x = g.variable(rising({3}, 1));
+  Variable y = g.run(product, {x})[0];
+  const Variable first = g.backward({y}, {x}, {.is_traced = true})[0];
+  EXPECT_EQ(elements_of(first), (Numbers{6, 24, 54}));
+  EXPECT_EQ(elements_of(g.backward({first}, {x})[0]), (Numbers{12, 24, 36}));
+  y = {};
+  EXPECT_EQ(elements_of(g.backward({first}, {x})[0]), (Numbers{12, 24, 36}));
+}
+
 }  // namespace
 }  // namespace mote
