@@ -158,6 +158,7 @@ void DynamicGraph::run_in_place(const Variable& x, const Command& command,
   std::vector<Value*> values{old.get()};
   for (const VariableRef& other : others)
     values.push_back(state_->operand(other.get(), command.definition().name));
+  state_->forget_previous(*x.handle_);
   const Ref<Value> made = state_->run_over(*x.handle_, command, values, 0, true);
   state_->set_value(*x.handle_, made);
   state_->forget_old(*x.handle_, old);

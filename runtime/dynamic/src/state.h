@@ -82,6 +82,8 @@ struct State {
   /// Makes the present value one that is given, if it is a function only of the old one, which
   /// nothing names any more.
   void forget_old(Handle& handle, const Ref<Value>& old) noexcept;
+  /// Does that for the last write, after which other variables had values between the two.
+  void forget_previous(Handle& handle) noexcept;
   void assign(Lock& lock, Handle& handle, const Ref<Value>& value);
   /// Returns a constant of one element and no axes on the form's device, of its dtype.
   Ref<Value> scalar(const TensorForm& like, double value);

@@ -60,7 +60,7 @@ struct Value {
   SharedForm form;
   std::unique_ptr<Tensor> tensor;  ///< none: it is pending, or was dropped
   Ref<Step> producer;              ///< none: it is given, or what it came from does not matter
-  Step* hidden_by = nullptr;  ///< the step that owns it as one of its hidden outputs
+  Step* hidden_by = nullptr;       ///< the step that owns it as one of its hidden outputs
   Value* previous = nullptr;       ///< in the list of all values
   Value* next = nullptr;
   Value* next_dead = nullptr;  ///< in the list of those that go
@@ -119,7 +119,7 @@ struct Step {
   /// The steps whose hidden outputs it reads: a gradient with respect to what they read goes on
   /// through them.
   std::vector<Ref<Step>> sources;
-  Step* previous = nullptr;        ///< in the list of all steps
+  Step* previous = nullptr;  ///< in the list of all steps
   Step* next = nullptr;
   Step* next_dead = nullptr;  ///< in the list of those that go
   std::uint64_t walk = 0;     ///< the last walk over the trace that came here
@@ -139,7 +139,10 @@ struct Handle {
   std::atomic<std::uint32_t> refs{1};
   Value* value = nullptr;  ///< owned, and counted in its `handles`
   std::uint64_t version = 0;
-  bool is_parameter = false;        ///< of DynamicGraph::variable()
+  bool is_parameter = false;  ///< of DynamicGraph::variable()
+  /// The value before, if other variables still named values between the two: once these are gone,
+  /// the present value is as good as given.
+  Ref<Value> previous = {};
   std::unique_ptr<ViewOf> view_of;  ///< null: it is no view
 };
 

@@ -134,6 +134,7 @@ void Variable::set(const Tensor& value) {
   const bool is_traced = handle_->value->is_traced;
   if (is_traced && !is_real(value.dtype()))
     fail("set: only a tensor of reals has a gradient, got " + describe(value));
+  handle_->previous.reset();
   state.set_value(*handle_,
                   state.make_value(state.kernels.form_of(value.form()), value, is_traced));
 }

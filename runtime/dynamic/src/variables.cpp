@@ -43,6 +43,7 @@ void State::release(Handle* handle) noexcept {
     Handle* base = handle->view_of ? handle->view_of->base : nullptr;
     {
       const Lock lock(mutex);
+      handle->previous.reset();
       set_value(*handle, {});
       --variables;
     }

@@ -131,6 +131,7 @@ Ref<Value> State::as_written(Handle& handle, const Ref<Value>& value) {
 }
 
 void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
+  forget_previous(handle);
   const Value& old = *current(handle);
   if (old.form->form.dtype != value->form->form.dtype ||
       old.form->form.shape != value->form->form.shape)
@@ -209,6 +210,7 @@ Ref<Value> State::run_over(Handle& handle, const Command& command, std::span<Val
 
 void State::run_to(Lock& lock, Handle& handle, const Command& command,
                    std::span<Value* const> inputs) {
+  forget_previous(handle);
   const Ref<Value> old(current(handle));
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (inputs[k] != old.get() || handle.view_of) continue;
@@ -223,26 +225,60 @@ void State::run_to(Lock& lock, Handle& handle, const Command& command,
   assign(lock, handle, results[0]);
 }
 
+namespace {
+
+/// The steps between two values of a variable.
+struct History {
+  static constexpr std::size_t kMostSteps = 64;
+  std::array<Ref<Step>, kMostSteps> steps;
+  std::size_t count = 0;
+  bool is_private = false;  ///< no gradient with respect to anything but the old value needs them
+  bool may_become_private = false;  ///< it would be if no variable had values between the two
+};
+
+bool is_dropped(const Step& step) {
+  return !step.is_pending && std::ranges::any_of(step.outputs, [](const Value* output) {
+    return output != nullptr && !output->tensor && (output->handles > 0 || output->pins > 0);
+  });
+}
+
 /// It takes no memory, so that no history stays because there was none.
+History history_of(const Value& now, const Value& old) noexcept {
+  History h;
+  h.steps[h.count++] = now.producer;
+  for (std::size_t k = 0; k < h.count; ++k) {
+    // A value that something needs and that was dropped is computed again by its step.
+    if (is_dropped(*h.steps[k])) return h;
+    for (const Value* input : h.steps[k]->inputs) {
+      if (input == nullptr || !input->is_traced || input == &old) continue;
+      if (!input->producer) return h;
+      h.may_become_private = h.may_become_private || input->handles > 0;
+      const auto end = h.steps.begin() + h.count;
+      if (std::find(h.steps.begin(), end, input->producer) != end) continue;
+      if (h.count == History::kMostSteps) return h;
+      h.steps[h.count++] = input->producer;
+    }
+  }
+  h.is_private = !h.may_become_private;
+  return h;
+}
+
+}  // namespace
+
 void State::forget_old(Handle& handle, const Ref<Value>& old) noexcept {
-  constexpr std::size_t kMostSteps = 64;
   const Value* now = handle.value;
+  handle.previous.reset();
   if (now == nullptr || now == old.get() || !now->is_traced || !now->producer || !old->is_traced ||
       old->producer || old->handles > 0)
     return;
-  std::array<Ref<Step>, kMostSteps> open{now->producer};
-  std::size_t count = 1;
-  for (std::size_t k = 0; k < count; ++k) {
-    for (const Value* input : open[k]->inputs) {
-      if (input == nullptr || !input->is_traced || input == old.get()) continue;
-      if (!input->producer || input->handles > 0) return;
-      if (std::find(open.begin(), open.begin() + count, input->producer) != open.begin() + count)
-        continue;
-      if (count == kMostSteps) return;
-      open[count++] = input->producer;
-    }
-  }
-  for (std::size_t k = 0; k < count; ++k) stop_tracing(*open[k]);
+  const History history = history_of(*now, *old);
+  if (history.may_become_private) handle.previous = old;
+  if (!history.is_private) return;
+  for (std::size_t k = 0; k < history.count; ++k) stop_tracing(*history.steps[k]);
+}
+
+void State::forget_previous(Handle& handle) noexcept {
+  if (const Ref<Value> previous = handle.previous) forget_old(handle, previous);
 }
 
 /// The value's elements are another value's now.

@@ -152,6 +152,21 @@ TEST_P(Dynamic, BookkeepingIsFlat) {
   EXPECT_EQ(last.variable_bytes, 60U);
 }
 
+TEST_P(Dynamic, UpdatesByAnExpressionAreFlatToo) {
+  Variable w = g.variable(all_of({3}, 2));
+  std::size_t steps = 0;
+  for (int step = 0; step < 50; ++step) {
+    {
+      const Variable gw = g.backward({w * w}, {w})[0];
+      w.assign(w * 0.5 - 0.125 * gw + 1);
+    }
+    (void)w.value();
+    if (step == 10) steps = g.statistics().steps;
+  }
+  EXPECT_EQ(g.statistics().steps, steps);
+  EXPECT_LE(steps, 4U);  // those of one update, while its temporary variables lived
+}
+
 TEST_P(Dynamic, WritesThroughViews) {
   const Variable x = g.variable(all_of({2, 3}, 2));
   const Variable y = g.zeros({DType::f64, {4, 3}});

@@ -218,6 +218,17 @@ TEST_P(KeptInBothModes, MemoisationKnowsVersionsDtypesAndLayouts) {
   EXPECT_LE(memo.statistics().memo_bytes, 1000U);
 }
 
+TEST(KeptForEqualCommands, AResultThatWasDroppedBecomesAVariablesValue) {
+  Context context;
+  DynamicGraph g(context, {.memo_bytes = 100000, .saved_bytes = 100});
+  Variable w = g.variable(rising({64}));
+  { const Variable square = w * w; }
+  const Variable other = g.run("neg", {w});  // this drops the square, which only the memo has
+  w *= w;                                    // the memo's result, a function of the old value alone
+  EXPECT_EQ(elements_of(w)[3], 9);
+  EXPECT_EQ(elements_of(g.backward({w * w}, {w})[0])[3], 18);
+}
+
 TEST(KeptPending, WorkThatNoProgramLooksAtIsNotDone) {
   Context context;
   DynamicGraph g(context, {.deferred = true});
