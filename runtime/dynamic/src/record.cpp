@@ -22,6 +22,9 @@ std::vector<Value*> pointers(std::span<const Ref<Value>> values) {
 
 bool has_no_gradient() { return no_gradients > 0; }
 
+Tracing::Tracing() : no_gradients_(std::exchange(no_gradients, 0)) {}
+Tracing::~Tracing() { no_gradients = no_gradients_; }
+
 TensorMask State::wanted_of(std::span<Value* const> inputs) const {
   TensorMask mask = 0;
   if (no_gradients > 0) return mask;

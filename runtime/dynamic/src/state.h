@@ -28,7 +28,20 @@ namespace mote::trace {
 
 using Lock = std::unique_lock<std::recursive_mutex>;
 
-/// Gives the lock up as long as it exists.
+/// Makes code that runs now trace what it does, although it may be run within a NoGradient: when it
+/// runs depends on when a value is looked at.
+class Tracing {
+ public:
+  Tracing();
+  ~Tracing();
+  Tracing(const Tracing&) = delete;
+  Tracing& operator=(const Tracing&) = delete;
+
+ private:
+  int no_gradients_;
+};
+
+/// Gives the lock up as long as it exists, for the caller's code.
 class Unlocked {
  public:
   explicit Unlocked(Lock& lock) : lock_(lock) { lock_.unlock(); }
@@ -38,6 +51,7 @@ class Unlocked {
 
  private:
   Lock& lock_;
+  Tracing tracing_;
 };
 
 /// The values that a step has computed; null where an output is left out.

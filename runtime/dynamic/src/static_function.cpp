@@ -191,6 +191,7 @@ NamedFunction dynamic_function(std::string name, Context& context, VariableFunct
   NamedFunction made;
   made.name = name;
   made.run = [=](std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+    const trace::Tracing tracing;
     std::vector<Variable> given;
     for (const Tensor& input : inputs) given.push_back(graph->constant(input));
     const std::vector<Variable> results = function(*graph, given);

@@ -179,6 +179,14 @@ TEST_P(Nesting, MistakesOfAFunctionAreErrors) {
   EXPECT_NE(error.find("two: it must return 1 variables, got 2"), std::string::npos) << error;
 }
 
+TEST_P(Nesting, DynamicCodeIsDifferentiatedWithinANoGradientToo) {
+  // The way back runs the code again, traced, wherever the gradient is computed.
+  const Variable x = g.variable(rising({2, 2}));
+  const Variable y = g.run(test::nested_function(context, DType::f64, 2), {x})[0];
+  const NoGradient none;
+  EXPECT_EQ(elements_of(g.backward({y}, {x})[0]), (Numbers{1, 3, 5, 7}));
+}
+
 TEST_P(Nesting, SecondDerivativesGoThroughWhatAStaticFunctionKeeps) {
   // f = 2·x·x·x by a static function: f'' = 12·x, also when f itself is gone.
   SymbolicGraph graph("product");
