@@ -24,13 +24,15 @@ set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
-# ccache is used if it is installed, unless $CCACHE_DISABLE or -DMOTE_CCACHE=OFF is set.
+# ccache is used if it is installed, unless $CCACHE_DISABLE or -DMOTE_CCACHE=OFF is set. It takes paths
+# within the source tree as relative, so that each clone and worktree finds what another has compiled.
 if(NOT DEFINED ENV{CCACHE_DISABLE})
   find_program(MOTE_CCACHE ccache)
 endif()
 if(MOTE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER ${MOTE_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${MOTE_CCACHE})
+  set(launcher env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${MOTE_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
 add_library(mote_options INTERFACE)
