@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 
 #include "generate.h"
@@ -34,8 +35,8 @@ bool has_one_level(const Kernel& k) {
 
 /// Returns the levels of x86-64 that a kernel is compiled for, each with the function that runs
 /// from there on; every machine of the build's architecture has level 0. 512-bit vectors are worth
-/// their build time for f32, and 16-bit reals are worth it if the processor converts them: below
-/// that level, the reference runs.
+/// their build time for f32 and for products of bytes. 16-bit reals are worth it if the processor
+/// converts them, and bytes from AVX2 on: below that level, the reference runs.
 std::vector<std::pair<int, std::string>> levels(const Kernel& k) {
   const std::string gen = k.gen_function();
   if (!k.wide.empty()) return {{4, gen + "_v4"}, {3, gen + "_v3"}, {0, k.function}};
@@ -51,10 +52,12 @@ std::string where_compiled(const Kernel& k) {
   return k.instance.dtype == DType::f64 ? "MOTE_LEVEL_NUMBER <= 3" : "";
 }
 
-/// Returns the versions of a gradient of f32 that have 64-byte vectors: those are compiled for
-/// level 4 too, and call the function for level 3 in all other cases. Empty if there is none.
+/// Returns the versions of a gradient of f32, or of integers, that have 64-byte vectors: those are
+/// compiled for level 4 too, and call the function for level 3 in all other cases. Empty if there
+/// is none.
 std::string wide_versions(const Kernel& k, Schedule s, EmitOptions options) {
-  if (gradient_order(*k.record) != 1 || k.instance.dtype != DType::f32) return "";
+  const bool is_first_gradient = gradient_order(*k.record) == 1 && k.instance.dtype == DType::f32;
+  if (!is_first_gradient && !is_integer(k.instance.dtype)) return "";
   const auto is_narrower = [](const Version& v) { return v.program.vector_bytes != 64; };
   Version last = std::move(s.versions.back());
   s.versions.pop_back();
@@ -89,11 +92,12 @@ std::string contracts_text(const std::string& rows) {
 
 std::string row(const Kernel& k, std::string_view variant) {
   const bool gen = variant == kGen && !k.gen.empty();
-  const bool narrow = is_narrow(k.instance.dtype);
+  const DType dtype = is_narrow(k.instance.dtype)    ? DType::f16
+                      : is_integer(k.instance.dtype) ? DType::f32  // sums of integers are exact
+                                                     : k.instance.dtype;
   const std::string contract =
       !gen ? "reference"
-           : fmt::format("gen_{}{}", narrow ? "f16" : name(k.instance.dtype),
-                         may_multiply_padding(*k.record) ? "_padded" : "");
+           : fmt::format("gen_{}{}", name(dtype), may_multiply_padding(*k.record) ? "_padded" : "");
   return fmt::format(
       "    {{\"{0}\", \"{1}\", \"{2}\", {3:#x}u, {4:#x}u, {5:#x}u,\n"
       "     {{sizeof(mote_kernel), \"{0}\", &{6}, {7}_can_run, NULL, {8}_run, "
@@ -111,14 +115,18 @@ void emit_kernel(Kernel& k) {
   options.function = k.function;
   options.thunk = true;
   fill_in(options, k);
-  if (has_gen_variant(*loops.source, k.instance.dtype)) {
+  if (const auto s = gen_schedule(loops, k.instance.dtype,
+                                  {.may_multiply_padding = may_multiply_padding(*k.record)})) {
     options.gen = k.gen_function();
+    std::set<std::string> calls;
     EmitOptions gen;
     gen.function = options.gen;
     gen.optional_outputs = options.optional_outputs;
-    const Schedule s = schedule(loops, {.may_multiply_padding = may_multiply_padding(*k.record)});
-    k.gen = emit_c(s, gen);
-    k.wide = wide_versions(k, s, gen);
+    gen.helpers = &calls;
+    k.gen = emit_c(*s, gen);
+    k.wide = wide_versions(k, *s, gen);
+    for (std::string* text : {&k.gen, &k.wide})
+      if (!text->empty()) text->insert(0, emit_c_pair_helpers(calls));
     k.dispatch = emit_c_dispatch(loops, gen, levels(k));
     k.text = emit_c_prototype(loops, gen);
   }

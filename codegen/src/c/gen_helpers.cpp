@@ -53,6 +53,19 @@ constexpr std::array kGenHelpers = std::to_array<Helper>({
   return b != b ? b : greatest;
 }
 )"},
+    {.name = "mote_wheref",
+     .storage = Storage::always_inline,
+     .head = "/* One of two numbers, both of which are computed. */\n",
+     .function = R"(float mote_wheref(bool condition, float a, float b) {
+  return condition ? a : b;
+}
+)"},
+    {.name = "mote_where",
+     .storage = Storage::always_inline,
+     .function = R"(double mote_where(bool condition, double a, double b) {
+  return condition ? a : b;
+}
+)"},
     {.name = "mote_signf",
      .storage = Storage::always_inline,
      .function = R"(float mote_signf(float a) {
@@ -291,6 +304,13 @@ std::string emit_c_gen_includes() {
 #else
 #define MOTE_INLINE static inline
 #define MOTE_BOUND static
+#endif
+#ifndef MOTE_COLD
+#ifdef __GNUC__
+#define MOTE_COLD __attribute__((cold, noinline)) /* compiled for its size */
+#else
+#define MOTE_COLD
+#endif
 #endif
 #ifndef MOTE_PARALLEL_ABOVE
 #define MOTE_PARALLEL_ABOVE 65536

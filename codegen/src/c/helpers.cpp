@@ -38,8 +38,8 @@ std::vector<Helper> joined(std::initializer_list<std::span<const Helper>> tables
 /// Returns the helpers of a target, each after those that it calls. CUDA has none for threads and
 /// memory of the host.
 const std::vector<Helper>& helpers_of(Target target) {
-  static const std::vector<Helper> c =
-      joined({reference_helpers(), bound_helpers(), gen_helpers(), thread_helpers()});
+  static const std::vector<Helper> c = joined(
+      {reference_helpers(), bound_helpers(), gen_helpers(), thread_helpers(), pair_helpers()});
   static const std::vector<Helper> cuda = [] {
     std::vector<Helper> all = joined({reference_helpers(), bound_helpers(), gen_helpers()});
     std::erase_if(all, [](const Helper& h) { return h.name == "mote_alloc"; });
@@ -90,6 +90,13 @@ namespace mote {
 std::string emit_c_prelude() { return emit::prelude(emit::reference_helpers()); }
 
 std::string emit_c_bound_prelude() { return emit::prelude(emit::bound_helpers()); }
+
+std::string emit_c_pair_helpers(const std::set<std::string>& names) {
+  const auto is_called = [&](const emit::Helper& h) { return names.contains(std::string(h.name)); };
+  if (std::ranges::none_of(emit::pair_helpers(), is_called)) return "";
+  return "#ifndef MOTE_PAIR_HELPERS\n#define MOTE_PAIR_HELPERS\n" +
+         emit::prelude(emit::pair_helpers()) + "#endif\n\n";
+}
 
 std::string emit_c_gen_prelude() {
   return emit_c_prelude() + "\n" + emit::prelude(emit::gen_helpers()) + "\n" +

@@ -75,6 +75,8 @@ std::string literal(const Number& n);      ///< either
 std::string storage_type(DType dtype);
 /// Returns the C type of a local: "double", "int64_t", "bool"; natively "float" for f32, f16, bf16.
 std::string local_type(DType dtype, bool native);
+/// Returns the C type in which a temporary's elements are kept.
+std::string local_type(const TensorDecl& t, bool native);
 CType type_of_local(DType dtype, bool native);
 /// Returns true for reals that native arithmetic computes in float: f32, f16 and bf16.
 constexpr bool is_in_float(DType dtype) { return is_real(dtype) && dtype != DType::f64; }
@@ -132,6 +134,8 @@ class Printer {
 
   Text expr(const Expr& e, const Facts& facts) const;
   Text conditions(const Conditions& c, Facts& facts) const;  ///< adds them to the facts
+  /// Returns true for conditions on the outputs of a call that hold by the facts.
+  static bool are_known(const Conditions& conditions, const Facts& facts);
   Text value(const Value& v, const Facts& facts) const;
   /// Returns the value as a number, never as a mere truth; any integer as an i64.
   Text number(const Value& v, const Facts& facts) const;
@@ -166,6 +170,8 @@ class Printer {
     held_.push_back({tensor, std::move(index), std::move(variable)});
   }
   void release_all() { held_.clear(); }
+  /// States whether the text printed from now on stands in a loop that is run in vectors.
+  void set_in_vectors(bool in_vectors) { in_vectors_ = in_vectors; }
   /// Declares that a Let is kept in another type than its dtype's.
   void set_local_type(const std::string& name, CType type) { local_types_[name] = type; }
   const Names& names() const { return names_; }
@@ -192,6 +198,7 @@ class Printer {
   std::optional<Text> strided(const TensorDecl& t, std::size_t axis, const Expr& index,
                               const Facts& facts) const;
   Text choice(const Text& condition, const Text& a, const Text& b) const;
+  Text where(const value::Op& op, const std::vector<Text>& args) const;
   Text argument(MapOp op, const Text& x) const;
 
   const LoopProgram& p_;
@@ -200,6 +207,7 @@ class Printer {
   std::vector<NamedSize> sizes_;  ///< derived ones worth a name
   std::size_t size_limit_;
   mutable Uses uses_;
+  bool in_vectors_ = false;
   std::vector<KnownStride> assumed_;
   struct Held {
     std::string tensor;

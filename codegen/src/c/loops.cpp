@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "c/writer.h"
+#include "passes/leave_out.h"
 
 namespace mote::emit {
 
@@ -49,6 +50,15 @@ std::string Writer::adjacent_test(const Loop& l) const {
   return test;
 }
 
+/// Returns the test whether a call has all of these outputs.
+std::string Writer::all_wanted_test(const std::set<Symbol>& outputs) const {
+  std::string test;
+  for (const Symbol output : outputs)
+    test +=
+        fmt::format("{}{} >= 1", test.empty() ? "" : " && ", printer_.read(names_.symbol(output)));
+  return test;
+}
+
 void Writer::loop_pragmas(const Loop& l) {
   if (l.kind == LoopKind::simd) pragma("simd" + lanes(l));
 }
@@ -60,6 +70,10 @@ void Writer::loop(const Loop& l, const Facts& facts) {
   }
   if (const auto chain = loops_over_panels(l); !chain.empty()) {
     loop_over_panels(chain, facts);
+    return;
+  }
+  if (const std::string test = test_of_one_run(l); !test.empty()) {
+    loops_in_one_run(l, test, facts);
     return;
   }
   open_accumulators(l);
@@ -76,46 +90,65 @@ void Writer::loop(const Loop& l, const Facts& facts) {
       l.step == Expr(1) ? v + "++" : fmt::format("{} += {}", v, printer_.expr(l.step, facts).text);
   Facts inside = facts;
   inside.set_range(l.variable, l.begin, l.end);
-  const auto iterate = [&](const Body& of_loop) {
+  const auto iterate = [&](const Body& of_loop, const Facts& of_iteration) {
     line(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step));
     ++indent_;
-    open_scope(l.variable, inside);
-    body(of_loop, inside);
+    open_scope(l.variable, of_iteration);
+    body(of_loop, of_iteration);
     --indent_;
     line("}");
   };
-  const auto in_two_forms = [&](const std::string& test, const Body& form, const auto& open,
-                                const auto& close) {
+  const auto in_two_forms = [&](const std::string& test, const auto& form, const auto& other) {
     line(fmt::format("if ({}) {{", test));
     ++indent_;
-    open();
-    iterate(form);
-    close();
+    form();
     --indent_;
     line("} else {");
     ++indent_;
-    iterate(l.body);
+    other();
     --indent_;
     line("}");
   };
-  if (const std::string test = test_of_all_rows(l); !test.empty()) {
+  const auto with_pragmas = [&](const Body& of_loop, const Facts& of_iteration) {
+    loop_pragmas(l);
+    printer_.set_in_vectors(l.kind == LoopKind::simd);
+    iterate(of_loop, of_iteration);
+    printer_.set_in_vectors(false);
+  };
+  // Branches would keep a compiler from vectors.
+  const auto in_vectors = [&](const Body& of_loop) {
+    const std::set<Symbol> outputs = wanted_in(of_loop);
+    if (l.kind != LoopKind::simd || outputs.empty()) {
+      with_pragmas(of_loop, inside);
+      return;
+    }
+    Facts with_all = inside;
+    for (const Symbol output : outputs) with_all.set_lower(output, 1);
     in_two_forms(
-        test, l.body, [&] { has_all_rows_ = true; }, [&] { has_all_rows_ = false; });
+        all_wanted_test(outputs), [&] { with_pragmas(of_loop, with_all); },
+        [&] { with_pragmas(of_loop, inside); });
+  };
+  if (const std::string test = test_of_all_rows(l); !test.empty()) {
+    const auto with_all_rows = [&] {
+      has_all_rows_ = true;
+      iterate(l.body, inside);
+      has_all_rows_ = false;
+    };
+    in_two_forms(test, with_all_rows, [&] { iterate(l.body, inside); });
   } else if (!l.adjacent_under.empty() || !l.adjacent_under_ones.empty()) {
     // A single statement is written with 1 for the parameters; several may declare scalars, which
     // are known by their statements.
     Body adjacent = l.body;
     if (l.body.size() == 1)
       for (const Symbol one : l.adjacent_under_ones) substitute(adjacent, {{one, 1}});
-    const auto assume = [&] {
+    const auto with_adjacent = [&] {
       printer_.assume(l.adjacent_under);
-      loop_pragmas(l);
+      in_vectors(l.body.size() == 1 ? adjacent : l.body);
+      printer_.assume({});
     };
-    in_two_forms(adjacent_test(l), l.body.size() == 1 ? adjacent : l.body, assume,
-                 [&] { printer_.assume({}); });
+    in_two_forms(adjacent_test(l), with_adjacent, [&] { iterate(l.body, inside); });
   } else {
-    loop_pragmas(l);
-    iterate(l.body);
+    in_vectors(l.body);
   }
   for (const Accumulator& a : l.accumulators)
     if (!accumulators_read_.contains(a.name)) line(fmt::format("(void){};", names_.result(a.name)));

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes loops that take the elements of panels in the order of memory as one loop.
+// Writes loops that take the elements of panels in the order of memory as one loop; where they copy
+// an input whose elements may lie so, if these do.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <optional>
 
 #include "c/writer.h"
 #include "ir/dependence.h"
@@ -48,6 +53,36 @@ bool is_in_order(const TensorDecl& t, const std::vector<Expr>& index,
 
 }  // namespace
 
+/// Returns the loop in the body of the first that fills rows of a panel with it; null if that is
+/// not all that the first does.
+const Loop* loop_over_rows(const LoopProgram& p, const Loop& first) {
+  const bool is_plain = first.kind == LoopKind::serial && first.step == Expr(1) &&
+                        first.accumulators.empty() && first.body.size() == 1;
+  const Loop* row = is_plain ? as_loop(first.body.front()) : nullptr;
+  if (row == nullptr || row->kind != LoopKind::simd || row->step != Expr(1) ||
+      row->begin != Expr(0) || row->end.constant() || row->adjacent_under.empty() ||
+      !row->adjacent_under_ones.empty() || row->body.size() != 1)
+    return nullptr;
+  const auto* store = std::get_if<Store>(&row->body.front().kind);
+  const bool fills = store != nullptr &&
+                     find_tensor(p, store->tensor)->role == TensorRole::temporary &&
+                     is_in_order(*find_tensor(p, store->tensor), store->index, {&first, row});
+  return fills ? row : nullptr;
+}
+
+/// Returns the axis whose index changes with the variable, and by how much; nullopt unless it is
+/// one.
+std::optional<std::pair<std::size_t, Expr>> step_along(const std::vector<Expr>& index, Symbol v) {
+  std::optional<std::pair<std::size_t, Expr>> found;
+  for (std::size_t axis = 0; axis < index.size(); ++axis) {
+    if (!index[axis].mentions(v)) continue;
+    const auto linear = linear_in(index[axis], v);
+    if (found || !linear || linear->factor.has_load()) return std::nullopt;
+    found = {axis, linear->factor};
+  }
+  return found;
+}
+
 /// Returns the loops whose statements take the elements of panels in the order of memory, from the
 /// first on, which are written as one; empty if they are not several.
 std::vector<const Loop*> Writer::loops_over_panels(const Loop& first) const {
@@ -86,6 +121,56 @@ void Writer::loop_over_panels(const std::vector<const Loop*>& chain, const Facts
   const Loop& first = *chain.front();
   loop({flat, first.begin * inner, first.end * inner, 1, {}, std::move(body), chain.back()->kind},
        facts);
+}
+
+/// Returns the test whether the loop and the one in it, which copy to a panel, take the elements of
+/// the input as one run, as windows of NHWC do; empty if no strides make them do so.
+std::string Writer::test_of_one_run(const Loop& first) const {
+  const Loop* row = p_.vector_bytes == 0 || apart_ == &first ? nullptr : loop_over_rows(p_, first);
+  if (row == nullptr) return "";
+  const Facts facts = base_facts(*p_.source);
+  std::vector<std::string> tests = {adjacent_test(*row)};
+  for (const Access& a : accesses(row->body)) {
+    if (a.write) continue;
+    const TensorDecl& t = *find_tensor(p_, a.tensor);
+    const auto from_row = step_along(a.index, first.variable);
+    const auto in_row = step_along(a.index, row->variable);
+    if (!from_row && !in_row && t.role != TensorRole::temporary) continue;
+    if (t.role != TensorRole::input || !from_row || !in_row || from_row->first == in_row->first ||
+        in_row->second != Expr(1))
+      return "";
+    const std::string& stride = printer_.named_stride(t.name, from_row->first);
+    const Text step = printer_.expr(from_row->second, facts);
+    tests.push_back(fmt::format("{}{} == {}",
+                                from_row->second == Expr(1) ? "" : within(step, kProduct) + " * ",
+                                stride, printer_.expr(row->end, facts).text));
+    if (std::find(tests.begin(), tests.end() - 1, tests.back()) != tests.end() - 1)
+      tests.pop_back();
+  }
+  return fmt::format("{}", fmt::join(tests, " && "));
+}
+
+void Writer::loops_in_one_run(const Loop& first, const std::string& test, const Facts& facts) {
+  const Loop& row = *as_loop(first.body.front());
+  const Symbol flat(SymbolKind::loop,
+                    names_.fresh(first.variable.name() + "_" + row.variable.name()));
+  names_.add_local(flat.name());
+  Body body = row.body;
+  substitute(body, {{first.variable, 0}, {row.variable, Expr(flat)}});
+  line(fmt::format("if ({}) {{", test));
+  ++indent_;
+  printer_.assume(row.adjacent_under);
+  loop({flat, first.begin * row.end, first.end * row.end, 1, {}, std::move(body), LoopKind::simd},
+       facts);
+  printer_.assume({});
+  --indent_;
+  line("} else {");
+  ++indent_;
+  apart_ = &first;
+  loop(first, facts);
+  apart_ = nullptr;
+  --indent_;
+  line("}");
 }
 
 }  // namespace mote::emit

@@ -82,6 +82,7 @@ class RegisterWriter {
     const auto* load = std::get_if<value::Load>(&v->kind);
     if (load == nullptr || tensor(load->tensor).memory == TensorMemory::registers) return;
     if (!mentions(v, lanes_.variable) || mentions(v, rows_.variable)) return;
+    if (is_in_pairs(*load) && load->index.back() != Expr(0)) return;  // the first half loads both
     if (std::ranges::any_of(shared_, [&](const auto& s) { return equal(s.first, v); })) return;
     std::vector<std::string> names;
     for (std::int64_t lane = 0; lane < extent_of(lanes_); lane += lanes_of(v->dtype)) {
@@ -99,8 +100,9 @@ class RegisterWriter {
   std::string memory(const std::string& name, const std::vector<Expr>& index, std::int64_t row,
                      std::int64_t lane) const {
     const TensorDecl& t = tensor(name);
-    if (t.role != TensorRole::temporary || index.empty() ||
-        linear_in(index.back(), lanes_.variable)->factor != Expr(1))
+    const std::size_t lane_axis = t.integer_bits == 16 ? 2 : 1;
+    if (t.role != TensorRole::temporary || index.size() < lane_axis ||
+        linear_in(index[index.size() - lane_axis], lanes_.variable)->factor != Expr(1))
       throw InternalError(fmt::format("emit_c: the lanes of {} are not adjacent", name));
     std::vector<Expr> here;
     for (const Expr& e : index)
@@ -122,6 +124,10 @@ class RegisterWriter {
     const std::vector<Expr>& index = store != nullptr ? store->index : reduce->index;
     const Value& v = store != nullptr ? store->value : reduce->value;
     const TensorDecl& t = tensor(name);
+    if (reduce != nullptr && t.integer_bits == 32) {
+      add_pairs(t, v, row);
+      return;
+    }
     const bool in_registers = t.memory == TensorMemory::registers;
     const Value scalar_parts = with_scalars(v, row);
     for (std::int64_t lane = 0; lane < extent_of(lanes_); lane += lanes_of(t.dtype)) {
@@ -133,13 +139,39 @@ class RegisterWriter {
     }
   }
 
+  /// Returns true for an element of a panel whose last axis has the two factors of a pair.
+  bool is_in_pairs(const value::Load& load) const { return tensor(load.tensor).integer_bits == 16; }
+
+  /// Adds two products, `x[…, 0]*y[…, 0] + x[…, 1]*y[…, 1]`, to each sum of the row.
+  void add_pairs(const TensorDecl& sums, const Value& v, std::int64_t row) {
+    const auto& both = std::get<value::Op>(v->kind);
+    const auto& first = std::get<value::Op>(both.args.at(0)->kind);
+    const bool is_row_first = !is_vector(first.args.at(0));
+    const Value& of_row = first.args.at(is_row_first ? 0 : 1);
+    const Value& of_lanes = first.args.at(is_row_first ? 1 : 0);
+    const auto& load = std::get<value::Load>(of_row->kind);
+    w_.printer_.uses().call("mote_pair");
+    const std::string pair = w_.names_.fresh(fmt::format("{}_{}", load.tensor, row));
+    const Value here = substitute(of_row, {{rows_.variable, row}});
+    w_.line(fmt::format(
+        "const int32_t {} = mote_pair(&{});", pair,
+        w_.printer_.element(tensor(load.tensor), std::get<value::Load>(here->kind).index, facts_)));
+    const std::string function = fmt::format("mote_add_pairs_{}", w_.p_.vector_bytes);
+    w_.printer_.uses().call(function);
+    for (std::int64_t lane = 0; lane < extent_of(lanes_); lane += lanes_of(sums.dtype)) {
+      const std::string sum = variable(sums.name, row, lane);
+      w_.line(fmt::format("{} = {}({}, {}, {});", sum, function, sum, pair,
+                          vector(of_lanes, row, lane).text));
+    }
+  }
+
   bool is_vector(const Value& v) const { return mentions(v, lanes_.variable); }
 
   /// Returns a vector whose lanes are all x.
   std::string splat(const Value& x, DType dtype) const {
     const std::string zero = fmt::format("({}){{0}}", w_.vector_type(dtype));
     const auto* constant = std::get_if<value::Constant>(&x->kind);
-    if (constant != nullptr && constant->number.real() == 0) return zero;
+    if (constant != nullptr && constant->number.as_real() == 0) return zero;
     return zero + " + " + within(as_type(w_.printer_.value(x, facts_), dtype), kProduct);
   }
 
@@ -277,8 +309,12 @@ void Writer::register_loops(const Loop& loop, const Facts& facts) {
 std::int64_t Writer::lanes_of(DType dtype) const { return p_.vector_bytes / native_bytes(dtype); }
 
 const std::string& Writer::vector_type(DType dtype) {
-  std::string& type = vector_types_[local_type(dtype, true)];
-  if (type.empty()) type = names_.fresh(is_in_float(dtype) ? "floats" : "doubles");
+  const bool is_sum_of_integers = is_integer(dtype);
+  std::string& type = vector_types_[is_sum_of_integers ? "int32_t" : local_type(dtype, true)];
+  if (type.empty())
+    type = names_.fresh(is_sum_of_integers   ? "integers"
+                        : is_in_float(dtype) ? "floats"
+                                             : "doubles");
   return type;
 }
 

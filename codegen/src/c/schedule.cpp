@@ -141,7 +141,7 @@ void Writer::open_scope(Symbol variable, const Facts& facts) {
       declare_registers(t);
       continue;
     }
-    const std::string type = local_type(t.dtype, p_.native);
+    const std::string type = local_type(t, p_.native);
     if (is_on_stack(t)) {
       const char* start = p_.vector_bytes != 0 && is_stored_in_branch(p_, t) ? " = {0}" : "";
       line(fmt::format("{} {}[{}]{};", type, names_.tensor(t.name), *stack_size(t), start));
@@ -280,19 +280,17 @@ std::string region_text(const LoopProgram& p, const std::string& function,
   return out + wrap("  return " + call + ";") + "\n}\n";
 }
 
-/// Returns the function that makes the choices among versions, and calls another one for all other
-/// calls.
-std::string text_with_others(const LoopProgram& p, const std::string& function,
-                             const std::string& choices, const EmitOptions& options) {
-  const Names names(p);
-  const std::string call =
-      fmt::format("  return {}({});", options.otherwise, argument_names(p, names));
-  return signature(p, names, options.otherwise) + ";\n" + signature(p, names, function) + " {\n" +
-         options.opening + choices + wrap(call) + "\n}\n";
+/// Returns the body of the function that makes the choices among versions, and calls `otherwise`
+/// for all other calls.
+std::string choosing_body(const LoopProgram& p, const std::string& choices,
+                          const std::string& otherwise, const std::string& opening) {
+  const std::string call = fmt::format("  return {}({});", otherwise, argument_names(p, Names(p)));
+  return " {\n" + opening + choices + wrap(call) + "\n}\n";
 }
 
-/// Returns the versions as static functions, the last with the choice among them at its top; the
-/// function itself stands behind them, or is the last version.
+/// Returns the versions as static functions; the function itself stands behind them, with the
+/// choice among them, or is the only version. The version for all other calls is compiled for its
+/// size, unless one region of threads holds the choice too.
 std::string schedule_text(const Schedule& s, const EmitOptions& options,
                           std::set<std::string>& calls) {
   std::vector<LoopProgram> programs;
@@ -311,31 +309,42 @@ std::string schedule_text(const Schedule& s, const EmitOptions& options,
     const bool is_last = k + 1 == programs.size();
     if (is_last || has_step(v, StepKind::inward)) choices += std::exchange(less_preferred, "");
     if (is_last && !options.otherwise.empty()) break;
-    const bool is_static = !is_last || joins;
-    const std::string own = !is_last ? function + "_" + v.name
-                            : joins  ? function + "_rounds"
-                                     : function;
+    const bool is_only = programs.size() == 1;
+    const std::string chooser = joins ? function + "_rounds" : function;
+    const std::string own = is_only   ? chooser
+                            : is_last ? function + "_any"
+                                      : function + "_" + v.name;
     Names names(programs[k]);
     Printer printer(programs[k], names);
     std::string comment;
-    if (!is_static) comment = header_comment(programs[k], printer, options.nullable);
+    if (is_last && !joins) comment = header_comment(programs[k], printer, options.nullable);
     Writer writer(programs[k], names, printer);
     if (joins) writer.join_region();
     const std::string body = writer.function_body();
     printer.uses().add_functions_to(calls);
     if (v.program.vector_bytes != 0) calls.insert("MOTE_VECTOR_BYTES");
-    out += where_compiled(v.program, comment + (is_static ? "static " : "") +
-                                         signature(v.program, names, own) + " {\n" +
-                                         (is_static ? "" : options.opening) +
-                                         (is_last ? choices : "") + body + "}\n") +
-           (is_static ? "\n" : "");
+    const std::string head = is_only   ? (joins ? "static " : comment)
+                             : is_last ? "static MOTE_COLD "
+                                       : "static ";
+    out +=
+        where_compiled(v.program, head + signature(v.program, names, own) + " {\n" +
+                                      (is_only && !joins ? options.opening : "") + body + "}\n") +
+        (is_only && !joins ? "" : "\n");
+    if (is_last && !is_only)
+      out += (joins ? "static " : comment) + signature(last, names, chooser) +
+             choosing_body(last, choices, own, joins ? "" : options.opening) + (joins ? "\n" : "");
     if (is_last) continue;
     Conditions sizes = v.program.demands;
     if (!v.preferences.empty()) less_preferred += choice(v, sizes, names, own, calls);
     sizes.insert(sizes.end(), v.preferences.begin(), v.preferences.end());
     choices += choice(v, sizes, names, own, calls);
   }
-  if (!options.otherwise.empty()) return out + text_with_others(last, function, choices, options);
+  if (!options.otherwise.empty()) {
+    const Names names(last);
+    return out + signature(last, names, options.otherwise) + ";\n" +
+           signature(last, names, function) +
+           choosing_body(last, choices, options.otherwise, options.opening);
+  }
   return joins ? out + region_text(last, function, function + "_rounds", options, calls) : out;
 }
 

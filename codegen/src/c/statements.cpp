@@ -96,6 +96,10 @@ std::string Writer::start(ReduceOp op, DType dtype) const {
 }
 
 void Writer::branch(const If& i, const Facts& facts) {
+  if (printer_.are_known(i.conditions, facts)) {
+    body(i.body, facts);
+    return;
+  }
   Facts inside = facts;
   line(fmt::format("if ({}) {{", printer_.conditions(i.conditions, inside).text));
   ++indent_;
@@ -111,7 +115,10 @@ std::string Writer::stored(const Text& t, const TensorDecl& to, std::size_t uses
     const bool is_stored_narrow = is_narrow(to.dtype) && to.role != TensorRole::temporary;
     return is_stored_narrow ? narrow(t, to.dtype, uses) : as_float(t).text;
   }
-  if (to.role == TensorRole::temporary) return t.text;
+  if (to.role == TensorRole::temporary)
+    return to.integer_bits == 64
+               ? t.text
+               : fmt::format("({}){}", local_type(to, p_.native), operand(as_number(t), kUnary));
   if (is_narrow(to.dtype)) return call(fmt::format("mote_to_{}", name(to.dtype)), t, uses);
   switch (to.dtype) {
     case DType::f32:

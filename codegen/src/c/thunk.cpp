@@ -171,7 +171,7 @@ std::string Thunk::checks(const std::string& signature) {
   line(fmt::format("mote_thunk thunk = mote_thunk_begin(call, &{}, run);", signature));
   const std::string begin = std::exchange(out_, "");
   return fmt::format(
-      "static mote_status {0}_call(const mote_call *call, int run) {{\n{1}{2}"
+      "static MOTE_COLD mote_status {0}_call(const mote_call *call, int run) {{\n{1}{2}"
       "  return thunk.status != MOTE_OK || !run ? thunk.status : {0}_checked(call, run);\n}}\n",
       function_, begin, opening(steps_, after));
 }

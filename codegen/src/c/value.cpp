@@ -12,6 +12,7 @@
 #include "c/internal.h"
 #include "mote/base/error.h"
 #include "mote/base/overloaded.h"
+#include "passes/leave_out.h"
 
 namespace mote::emit {
 namespace {
@@ -126,6 +127,11 @@ std::string local_type(DType dtype, bool native) {
   return dtype == DType::boolean ? "bool" : "int64_t";
 }
 
+std::string local_type(const TensorDecl& t, bool native) {
+  return t.integer_bits == 64 ? local_type(t.dtype, native)
+                              : fmt::format("int{}_t", t.integer_bits);
+}
+
 CType type_of_local(DType dtype, bool native) {
   if (is_real(dtype)) return native && is_in_float(dtype) ? CType::f32 : CType::f64;
   return dtype == DType::boolean ? CType::flag : CType::i64;
@@ -176,6 +182,26 @@ Text Printer::choice(const Text& condition, const Text& a, const Text& b) const 
           joined(x.type, y.type)};
 }
 
+/// Returns the choice between two values. In vectors, a function's arguments are read in all lanes:
+/// compilers make no vectors of what C reads under a condition.
+Text Printer::where(const value::Op& op, const std::vector<Text>& args) const {
+  const auto reads = [](const Value& v) {
+    bool found = false;
+    for_each_value(v, [&](const Value& part) {
+      found = found || std::holds_alternative<value::Load>(part->kind);
+    });
+    return found;
+  };
+  const bool is_read = in_vectors_ && (reads(op.args[1]) || reads(op.args[2]));
+  const CType type = joined(as_number(args[1]).type, as_number(args[2]).type);
+  if (!is_read || !is_real_type(type)) return choice(args[0], args[1], args[2]);
+  const char* function = type == CType::f32 ? "mote_wheref" : "mote_where";
+  uses_.call(function);
+  return {fmt::format("{}({}, {}, {})", function, args[0].text, as_number(args[1]).text,
+                      as_number(args[2]).text),
+          kTight, type};
+}
+
 Text Printer::operation(const value::Op& op, DType dtype, const Facts& facts) const {
   if (op.op == MapOp::cast) return cast(op.args[0], dtype, facts);
   if (const auto known = decided_by_range(op, p_)) return {*known ? "1" : "0", kTight, CType::flag};
@@ -184,7 +210,7 @@ Text Printer::operation(const value::Op& op, DType dtype, const Facts& facts) co
   const std::size_t behind_first = uses_.mark();
   for (std::size_t k = 1; k < op.args.size(); ++k) args.push_back(value(op.args[k], facts));
   const bool in_float = p_.native && is_in_float(op.arg_dtype) && to_float(op.op, args);
-  if (op.op == MapOp::where) return choice(args[0], args[1], args[2]);
+  if (op.op == MapOp::where) return where(op, args);
   if (op.op == MapOp::bitwise_not && is_truth(op.args[0], p_))  // compilers warn of ~ of a truth
     return {call("mote_not", as_number(args[0]), uses_), kTight, CType::i64};
   if (!p_.native || !is_in_float(op.arg_dtype))
@@ -210,7 +236,16 @@ Text Printer::argument(MapOp op, const Text& x) const {
   return {"(double)" + operand(x, kUnary), kUnary, CType::f64};
 }
 
+bool Printer::are_known(const Conditions& conditions, const Facts& facts) {
+  const auto is_wanted = [](const Symbol s) { return is_wanted_output(s); };
+  return std::ranges::all_of(conditions, [&](const Condition& c) {
+    const auto symbols = c.e.symbols();
+    return !symbols.empty() && std::ranges::all_of(symbols, is_wanted) && facts.prove_nonneg(c.e);
+  });
+}
+
 Text Printer::guard(const value::Guard& g, const Facts& facts) const {
+  if (are_known(g.conditions, facts)) return value(g.then, facts);
   Facts inside = facts;
   const Text condition = conditions(g.conditions, inside);
   const Text then = value(g.then, inside);
@@ -232,7 +267,8 @@ Text Printer::parameter(const value::Param& p, DType dtype) const {
 Text Printer::element_value(const TensorDecl& t, const std::vector<Expr>& index,
                             const Facts& facts) const {
   const std::string text = element(t, index, facts);
-  if (t.role == TensorRole::temporary) return {text, kTight, type_of_local(t.dtype, p_.native)};
+  if (t.role == TensorRole::temporary)
+    return {text, kTight, t.integer_bits == 64 ? type_of_local(t.dtype, p_.native) : CType::i32};
   if (is_narrow(t.dtype) && p_.native) return widened(text, t.dtype, uses_);
   if (is_narrow(t.dtype))
     return {call(fmt::format("mote_from_{}", name(t.dtype)), Text{text}, uses_), kTight,

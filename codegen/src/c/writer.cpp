@@ -169,7 +169,7 @@ void Writer::allocations(const Facts& facts) {
       extents += (extents.empty() ? "" : ", ") + printer_.expr(e, facts).text;
     const std::string& name = heap_name(*t);
     line(fmt::format("{0} *{1} = mote_alloc(sizeof *{1}, {2}, (const int64_t[]){{{3}}});",
-                     local_type(t->dtype, p_.native), name, t->shape.size() + (!t->per ? 0 : 1),
+                     local_type(*t, p_.native), name, t->shape.size() + (!t->per ? 0 : 1),
                      extents));
     missing += fmt::format("{}{} == NULL", missing.empty() ? "" : " || ", name);
   }

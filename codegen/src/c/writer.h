@@ -88,6 +88,8 @@ class Writer {
   void leave_out_unread();
   std::vector<const Loop*> loops_over_panels(const Loop& first) const;
   void loop_over_panels(const std::vector<const Loop*>& chain, const Facts& facts);
+  std::string test_of_one_run(const Loop& first) const;
+  void loops_in_one_run(const Loop& first, const std::string& test, const Facts& facts);
   void register_loops(const Loop& loop, const Facts& facts);
   void declare_registers(const TensorDecl& t);
   std::int64_t lanes_of(DType dtype) const;
@@ -95,6 +97,7 @@ class Writer {
   std::string register_name(const std::string& tensor, std::int64_t row, std::int64_t vector);
   std::string vector_type_definitions() const;
   std::string adjacent_test(const Loop& l) const;
+  std::string all_wanted_test(const std::set<Symbol>& outputs) const;
   void pragma(const std::string& text);
   std::string lanes(const Loop& l);
   std::string scalar(const TensorDecl& t) const;
@@ -131,7 +134,8 @@ class Writer {
     std::map<Expr, Expr> indices;  ///< quotients in indices, and the constants that hold them
   };
   std::map<std::pair<const Loop*, std::int64_t>, RowAhead> rows_ahead_;
-  bool has_all_rows_ = false;  ///< the text is for tiles whose rows all stand under no guard
+  const Loop* apart_ = nullptr;  ///< a loop that is not written as one with the loop in it
+  bool has_all_rows_ = false;    ///< the text is for tiles whose rows all stand under no guard
   std::map<std::string, std::string> vector_types_;  ///< by the type of an element
   std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::string> registers_;
   std::set<std::string> accumulators_read_;

@@ -295,6 +295,9 @@ void Machine::store(const StmtCode& s) {
     next = apply(s.scatter, read(s.slot, s.index), next, s.dtype);
   }
   Tensor& t = tensors_[static_cast<std::size_t>(s.slot)];
+  const int bits = t.declaration->integer_bits;
+  if (bits < 64 && next.integer() >> (bits - 1) != next.integer() >> 63)
+    fail("{}: {} does not fit {} bits", t.declaration->name, next.integer(), bits);
   t.values[k] = t.declaration->role == TensorRole::output ? store_as(next, s.dtype) : next;
   t.stored[k] = 1;
 }

@@ -202,6 +202,7 @@ std::string Printer::tensors(const LoopProgram& p, TensorRole role) const {
     if (!t.shape.empty()) out += "[" + list(t.shape) + "]";
     if (t.per) out += " in each " + t.per->to_string();
     if (t.memory == TensorMemory::registers) out += " in registers";
+    if (t.integer_bits != 64) out += fmt::format(" in {} bits", t.integer_bits);
   }
   return out;
 }

@@ -195,16 +195,19 @@ bool runs_for(std::span<const Stmt* const> path, std::map<Symbol, Expr> element,
 bool is_stored_in_iteration_of(const TensorReference& read, const TensorReference& store,
                                const Facts& facts) {
   if (store.kind != TensorReference::Kind::store || !precedes(store, read)) return false;
-  const auto variables = plain_variables(store.index);
-  if (!variables) return false;
+  std::set<Symbol> seen;
   const std::size_t depth = shared_depth(read.path, store.path);
   const std::span<const Stmt* const> path(store.path);
   const std::set<Symbol> shared = variables_of(path.first(depth));
   std::map<Symbol, Expr> element;
-  for (std::size_t k = 0; k < variables->size(); ++k) {
-    const Symbol v = (*variables)[k];
-    if (read.index[k].has_load() || (shared.count(v) > 0 && read.index[k] != Expr(v))) return false;
-    element.emplace(v, read.index[k]);
+  for (std::size_t k = 0; k < store.index.size(); ++k) {
+    const Expr& stored = store.index[k];
+    const auto v = stored.as_symbol();
+    const bool is_plain = v && v->kind() == SymbolKind::loop && seen.insert(*v).second;
+    if (!is_plain && !stored.constant()) return false;
+    if (read.index[k].has_load()) return false;
+    if ((!is_plain || shared.contains(*v)) && read.index[k] != stored) return false;
+    if (is_plain) element.emplace(*v, read.index[k]);
   }
   return runs_for(path.subspan(depth), element, facts_at(read, facts));
 }

@@ -21,6 +21,8 @@ namespace {
 
 using Mask = std::uint64_t;  ///< bit k: output k
 
+const std::string kWanted = "?";  ///< what names of the parameters wanted() begin with
+
 class Needs {
  public:
   explicit Needs(const LoopProgram& p) {
@@ -163,7 +165,25 @@ class LeaveOut {
 
 }  // namespace
 
-Symbol wanted(const std::string& output) { return {SymbolKind::param, "?" + output}; }
+Symbol wanted(const std::string& output) { return {SymbolKind::param, kWanted + output}; }
+
+bool is_wanted_output(Symbol s) { return s.name().starts_with(kWanted); }
+
+std::set<Symbol> wanted_in(const Body& body) {
+  std::set<Symbol> found;
+  const auto add = [&](const Conditions& conditions) {
+    for (const Condition& c : conditions)
+      for (const Symbol s : c.e.symbols())
+        if (is_wanted_output(s)) found.insert(s);
+  };
+  for_each(body, [&](const Stmt& s) {
+    if (const auto* branch = std::get_if<If>(&s.kind)) add(branch->conditions);
+    for_each_value(s, [&](const Value& v) {
+      if (const auto* guard = std::get_if<value::Guard>(&v->kind)) add(guard->conditions);
+    });
+  });
+  return found;
+}
 
 LoopProgram compile_for_calls(const std::shared_ptr<const Program>& program,
                               const std::vector<std::string>& optional_outputs) {

@@ -2,6 +2,7 @@
 // Restricts loops to the outputs that a call has.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@ namespace mote {
 
 /// Returns a parameter that no program can spell: 1 if the call has the output, else 0.
 Symbol wanted(const std::string& output);
+bool is_wanted_output(Symbol s);  ///< true for such a parameter
+/// Returns those of such parameters that conditions of the body, or of its values, depend on.
+std::set<Symbol> wanted_in(const Body& body);
 
 /// Puts the statements that only optional outputs need under conditions that the call has one of
 /// them. A call has at least one output. The loops must come from compile_for_calls(): if

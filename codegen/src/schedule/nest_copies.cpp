@@ -22,6 +22,40 @@ Conditions at(Conditions conditions, const std::map<Symbol, Expr>& element) {
   return conditions;
 }
 
+/// Returns the store of one of a pair's two elements.
+Stmt half(const Store& s, int which) {
+  const std::map<Symbol, Expr> of_half = {{kHalf, which}};
+  Store out{s.tensor, s.index, substitute(s.value, of_half)};
+  for (Expr& e : out.index) e = e.substitute(of_half);
+  return {std::move(out)};
+}
+
+/// Calls `fill` with loops, conditions and stores that fill a panel of pairs. Where no condition
+/// depends on kHalf, both elements of a pair are stored together.
+template <typename F>
+void fill_pairs(const PairLoop& pairs, const std::vector<LoopRange>& loops,
+                const Conditions& conditions, const Store& store, const F& fill) {
+  const auto with_range = [&](const auto& change) {
+    std::vector<LoopRange> changed = loops;
+    change(*std::ranges::find(changed, pairs.variable, &LoopRange::variable));
+    return changed;
+  };
+  const auto end_at = [&](const Expr& end) {
+    return with_range([&](LoopRange& l) { l.end = min(l.end, end); });
+  };
+  if (std::ranges::any_of(conditions, [](const Condition& c) { return c.e.mentions(kHalf); })) {
+    for (const int which : {0, 1})
+      fill(end_at((pairs.terms + 1 - which) / 2), at(conditions, {{kHalf, which}}),
+           Body{half(store, which)});
+    return;
+  }
+  const DType dtype = store.value->dtype;
+  const Store clear{store.tensor, store.index, constant(neutral(ReduceOp::sum, dtype), dtype)};
+  fill(end_at(pairs.terms / 2), conditions, Body{half(store, 0), half(store, 1)});
+  fill(with_range([&](LoopRange& l) { l.begin = max(l.begin, pairs.terms / 2); }), conditions,
+       Body{half(store, 0), half(clear, 1)});
+}
+
 }  // namespace
 
 /// Copies the operand's elements that a tile needs to a panel: adjacent memory, in the order in
@@ -72,27 +106,41 @@ Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o,
     add_reduction();
     element = {{axis.variable, start + Expr(kRow)}};
   }
+  if (r.pairs) {
+    shape.emplace_back(2);
+    index.emplace_back(kHalf);
+    read.emplace_back(kHalf);
+  }
+  const DType dtype = o.value->dtype;
   const std::string name =
-      add_tensor(is_column ? "columns" : "rows", o.value->dtype, shape,
-                 ahead ? std::nullopt : std::optional(axis.start), TensorMemory::automatic);
+      add_tensor(is_column ? "columns" : "rows",
+                 {dtype, shape, ahead ? std::nullopt : std::optional(axis.start),
+                  TensorMemory::automatic, r.pairs ? 16 : 64});
   panels_.push_back(fmt::format("{} to {}{}", to_string(o.value), name, ahead ? " ahead" : ""));
   const Conditions conditions =
       ahead ? conditions_of(r, o.side) : both(conditions_of(r, o.side), r.shared.other_conditions);
   Body& location = ahead ? ahead_ : is_column ? locations.columns : locations.rows;
-  const auto fill = [&](const std::vector<LoopRange>& loops, Conditions where, Value value) {
-    Body store;
-    store.push_back({Store{name, index, std::move(value)}});
-    std::ranges::move(in_own_loops(loops, under(std::move(where), std::move(store))),
+  const auto fill = [&](const std::vector<LoopRange>& loops, Conditions where, Body stores) {
+    std::ranges::move(in_own_loops(loops, under(std::move(where), std::move(stores))),
                       std::back_inserter(location));
   };
-  if (!is_column || !conditions_of(r, o.side).empty()) fill(all, {}, constant(0.0, o.value->dtype));
-  fill(filled, at(conditions, element), substitute(o.value, element));
-  return load_value(name, read, o.value->dtype);
+  const Value zero = constant(neutral(ReduceOp::sum, dtype), dtype);
+  const Store store{name, index, substitute(o.value, element)};
+  const Store clear{name, index, zero};
+  if (!is_column || !conditions_of(r, o.side).empty())
+    fill(all, {}, r.pairs ? Body{half(clear, 0), half(clear, 1)} : Body{{clear}});
+  const Conditions where = at(conditions, element);
+  if (!r.pairs)
+    fill(filled, where, {{store}});
+  else
+    fill_pairs(*r.pairs, filled, where, store, fill);
+  return load_value(name, read, dtype);
 }
 
 /// Returns true if a row reads the operand's elements where they are; otherwise it is copied.
 bool NestTiler::is_direct(const TiledReduction& r, const SharedOperand& o) const {
   if (o.side == Side::vector) return false;
+  if (r.pairs) return false;
   const auto* load = std::get_if<value::Load>(&o.value->kind);
   const bool is_kept =
       load != nullptr && find_tensor(program(), load->tensor)->role == TensorRole::temporary;

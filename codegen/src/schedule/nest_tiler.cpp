@@ -149,12 +149,11 @@ Stmt NestTiler::terms_of_some(const TiledReduction& r, const RowSegments& segmen
   return {std::move(all)};
 }
 
-std::string NestTiler::add_tensor(const std::string& hint, DType dtype, std::vector<Expr> shape,
-                                  std::optional<Symbol> per, TensorMemory memory) {
+std::string NestTiler::add_tensor(const std::string& hint, NewTensor t) {
   const std::string name = symbol(hint).name();
-  const std::size_t rank = shape.size();
-  program().tensors.push_back({name, TensorRole::temporary, dtype, std::move(shape),
-                               std::vector<std::string>(rank), per, memory});
+  const std::size_t rank = t.shape.size();
+  program().tensors.push_back({name, TensorRole::temporary, t.dtype, std::move(t.shape),
+                               std::vector<std::string>(rank), t.per, t.memory, t.integer_bits});
   return name;
 }
 
@@ -181,6 +180,23 @@ void NestTiler::move_loop(const Loop& loop, Body& out) {
     add_sums(found->second, out);
 }
 
+/// Returns the term of fold k, with what the map has for each operand.
+Value NestTiler::term_of(const TiledReduction& r, std::size_t k,
+                         const std::map<std::string, Value>& operands) {
+  const Value term = rewrite(r.shared.terms[k], [&](const Value& v) {
+    const auto* bound = std::get_if<value::Named>(&v->kind);
+    const auto operand = bound == nullptr ? operands.end() : operands.find(bound->name);
+    return operand == operands.end() ? v : operand->second;
+  });
+  if (!r.pairs) return term;
+  return op_value(MapOp::add, {substitute(term, {{kHalf, 0}}), substitute(term, {{kHalf, 1}})},
+                  term->dtype, term->dtype);
+}
+
+/// Returns true if the terms that a condition of the rows leaves out are skipped. Products of
+/// integers with 0 are 0.
+bool NestTiler::skips_terms(const TiledReduction& r) const { return tile_.skips_terms && !r.pairs; }
+
 /// Appends the sums of a tile; sums in blocks go into the body of a tile of columns.
 void NestTiler::add_sums(const TiledReduction& r, Body& out) {
   const BlockedLoops loops = blocked_loops(r);
@@ -204,16 +220,14 @@ void NestTiler::add_sums(const TiledReduction& r, Body& out) {
   for (std::size_t k = 0; k < r.nest.folds.size(); ++k) {
     const Fold& fold = r.nest.folds[k];
     const DType dtype = fold.value->dtype;
-    const Value term = rewrite(r.shared.terms[k], [&](const Value& v) {
-      const auto* bound = std::get_if<value::Named>(&v->kind);
-      const auto operand = bound == nullptr ? operands.end() : operands.find(bound->name);
-      return operand == operands.end() ? v : operand->second;
-    });
+    const Value term = term_of(r, k, operands);
     if (!is_one && k > 0)
       for (std::vector<Body>* bodies : {&zeros, &starts, &terms, &ends}) bodies->emplace_back();
-    const std::string sums = add_tensor(fold.accumulator, dtype, amounts(),
-                                        is_blocked ? start : per(), TensorMemory::registers);
-    const std::string& array = array_for(fold.accumulator, dtype);
+    const int bits = r.pairs ? 32 : 64;
+    const std::string sums =
+        add_tensor(fold.accumulator,
+                   {dtype, amounts(), is_blocked ? start : per(), TensorMemory::registers, bits});
+    const std::string& array = array_for(fold.accumulator, dtype, bits);
     const Value zero = constant(neutral(fold.op, dtype), dtype);
     terms.back().push_back({StoreReduce{sums, here, *combine_of(fold.op), term}});
     some.push_back({StoreReduce{array, here, *combine_of(fold.op), term}});
@@ -222,9 +236,9 @@ void NestTiler::add_sums(const TiledReduction& r, Body& out) {
       ends.back().push_back({Store{array, here, load_value(sums, here, dtype)}});
       continue;
     }
-    const std::string all =
-        add_tensor("all_" + fold.accumulator, dtype, {all_rows, Expr(vector().amount)},
-                   vector().start, TensorMemory::automatic);
+    const std::string all = add_tensor(
+        "all_" + fold.accumulator,
+        {dtype, {all_rows, Expr(vector().amount)}, vector().start, TensorMemory::automatic, bits});
     zeros.back().push_back({Store{all, here, zero}});
     starts.back().push_back({Store{sums, here, load_value(all, in_all, dtype)}});
     ends.back().push_back({Store{all, in_all, load_value(sums, here, dtype)}});
@@ -246,8 +260,8 @@ void NestTiler::add_sums(const TiledReduction& r, Body& out) {
   Body of_tile, of_term;
   add_registers(starts, of_tile);
   for (Body& body : terms)
-    of_term.push_back(over_registers(std::move(body),
-                                     tile_.skips_terms ? r.shared.row_conditions : Conditions{}));
+    of_term.push_back(
+        over_registers(std::move(body), skips_terms(r) ? r.shared.row_conditions : Conditions{}));
   std::ranges::move(in_loops(inner, under(r.shared.other_conditions, std::move(of_term))),
                     std::back_inserter(of_tile));
   add_registers(ends, of_tile);
@@ -274,13 +288,19 @@ void NestTiler::add_sums(const TiledReduction& r, Body& out) {
 
 Conditions NestTiler::demands() const {
   const Expr columns = vector().end - vector().begin;
-  return {{Condition::Kind::nonneg, columns - (tile_.may_be_narrow ? 1 : vector().amount)},
-          {Condition::Kind::nonneg, 2 * (rows().end - rows().begin) - rows().amount}};
+  Conditions all = {
+      {Condition::Kind::nonneg, columns - (tile_.may_be_narrow ? 1 : vector().amount)},
+      {Condition::Kind::nonneg, 2 * (rows().end - rows().begin) - rows().amount}};
+  for (const auto& [variable, r] : reductions_)
+    for (const Condition& c : r.demands)
+      if (std::ranges::find(all, c) == all.end()) all.push_back(c);
+  return all;
 }
 
 bool NestTiler::multiplies_padding() const {
   return std::ranges::any_of(reductions_, [&](const auto& r) {
     const SharedOperands& shared = r.second.shared;
+    if (r.second.pairs) return false;
     return !shared.vector_conditions.empty() ||
            (!shared.row_conditions.empty() && !tile_.row_start && !tile_.skips_terms);
   });

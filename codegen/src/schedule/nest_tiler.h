@@ -53,8 +53,15 @@ class NestTiler : public Tiler {
   Stmt over_registers(Body body, Conditions guard = {});
   std::optional<RowSegments> segments_of(const TiledReduction& r) const;
   Stmt terms_of_some(const TiledReduction& r, const RowSegments& segments, const Body& terms);
-  std::string add_tensor(const std::string& hint, DType dtype, std::vector<Expr> shape,
-                         std::optional<Symbol> per, TensorMemory memory);
+  struct NewTensor {
+    DType dtype;
+    std::vector<Expr> shape;
+    std::optional<Symbol> per;
+    TensorMemory memory;
+    int integer_bits;
+  };
+  /// Adds a temporary with a name like the hint, and returns its name.
+  std::string add_tensor(const std::string& hint, NewTensor t);
   bool is_direct(const TiledReduction& r, const SharedOperand& o) const;
   bool is_ahead(const TiledReduction& r, const SharedOperand& o) const;
   /// The loops of a reduction in the order in which a tile runs them.
@@ -73,6 +80,9 @@ class NestTiler : public Tiler {
     Body& rows;     ///< of a tile of rows
   };
   Value copied(const TiledReduction& r, const SharedOperand& o, const CopyLocations& locations);
+  static Value term_of(const TiledReduction& r, std::size_t k,
+                       const std::map<std::string, Value>& operands);
+  bool skips_terms(const TiledReduction& r) const;
   void add_sums(const TiledReduction& r, Body& out);
 
   /// The row and the lane of a tile, until a loop over them gives them a name.

@@ -31,6 +31,8 @@ bool has_vector_form(MapOp op) {
          op == MapOp::neg;
 }
 
+bool has_vectors(DType dtype) { return is_real(dtype) || dtype == DType::i32; }
+
 class Splitter {
  public:
   Splitter(Symbol vector, Symbol rows) : vector_(vector), rows_(rows) {}
@@ -42,7 +44,7 @@ class Splitter {
     if (!along_vector && !along_rows) return v;
     if (!along_vector || !along_rows) return name(v, along_vector ? Side::vector : Side::rows);
     const auto* op = std::get_if<value::Op>(&v->kind);
-    if (op == nullptr || !has_vector_form(op->op) || !is_real(v->dtype)) return nullptr;
+    if (op == nullptr || !has_vector_form(op->op) || !has_vectors(v->dtype)) return nullptr;
     std::vector<Value> args;
     for (const Value& a : op->args) {
       Value arg = split(a);
@@ -94,8 +96,8 @@ std::optional<SharedOperands> shared_operands(const ReductionNest& nest, Symbol 
   }
   Splitter splitter(vector, rows);
   for (const Fold& fold : nest.folds) {
-    const bool is_real_sum = is_real(fold.value->dtype) && (fold.op == ReduceOp::sum);
-    if (!is_real_sum || reads(fold.value, own)) return std::nullopt;
+    const bool is_sum = has_vectors(fold.value->dtype) && fold.op == ReduceOp::sum;
+    if (!is_sum || reads(fold.value, own)) return std::nullopt;
     Value term = splitter.split(fold.value);
     if (term == nullptr) return std::nullopt;
     if (!shared.vector_conditions.empty() && !splitter.has_factor(term, Side::vector))

@@ -32,7 +32,8 @@ std::string operand_name(std::size_t k);
 
 /// Returns nullopt if a term is no sum, difference, product or quotient of such operands, if no
 /// operand changes along one of the axes, or if terms that do not count would not be 0 with
-/// operands that are 0. `own` are names and scalars of one result, which no operand may read.
+/// operands that are 0. Sums of reals and of i32 have such terms. `own` are names and scalars of
+/// one result, which no operand may read.
 std::optional<SharedOperands> shared_operands(const ReductionNest& nest, Symbol vector, Symbol rows,
                                               const std::set<std::string>& own);
 

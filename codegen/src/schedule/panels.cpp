@@ -64,8 +64,8 @@ std::vector<LoopRange> loops_of(const std::vector<LoopRange>& outer, const Tiled
 bool is_copied_ahead(const LoopProgram& p, const SharedLoops& chain, const TileOfNest& tile,
                      const TiledReduction& r, const SharedOperand& o) {
   const std::vector<LoopRange> outer = outer_loops_of(chain, tile);
-  const bool is_shared =
-      tile.row_start ? o.side == Side::vector : loops_of(outer, r, o).size() < outer.size();
+  const bool is_shared = tile.row_start || r.pairs ? o.side == Side::vector
+                                                   : loops_of(outer, r, o).size() < outer.size();
   return is_shared && (r.shared.other_conditions.empty() ||
                        is_in_range(p, o, facts_under(p, chain, r, conditions_of(r, o.side))));
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,9 +15,21 @@
 
 namespace mote {
 
+/// The variable that stands for 0 and 1 in the two terms of an iteration.
+inline const Symbol kHalf{SymbolKind::loop, "tile half"};
+
+/// A loop of a reduction, each of whose iterations has two terms.
+struct PairLoop {
+  Symbol variable;
+  Expr terms;  ///< of all iterations; if it is odd, the last iteration lacks its second
+};
+
 struct TiledReduction {
   ReductionNest nest;
   SharedOperands shared;
+  /// The terms are products of integers of 16 bits: the operands depend on kHalf.
+  std::optional<PairLoop> pairs = {};
+  Conditions demands = {};
 };
 
 /// The loops of a nest that are tiled. A last tile that would not be full along the vectors begins
@@ -57,7 +70,8 @@ bool reads_only_elements(const LoopProgram& p, const SharedLoops& chain, const T
 bool reads_only_counted_elements(const LoopProgram& p, const SharedLoops& chain,
                                  const TiledReduction& r);
 /// Returns true if the operand is copied ahead of the nest: several iterations of its outer loops,
-/// or of the loop over tiles of rows, share it, and all of its elements exist.
+/// or of the loop over tiles of rows, share it, and all of its elements exist. Of pairs, the
+/// vectors' operands are: then a tile of rows is copied once, for all tiles of columns.
 bool is_copied_ahead(const LoopProgram& p, const SharedLoops& chain, const TileOfNest& tile,
                      const TiledReduction& r, const SharedOperand& o);
 /// Returns true if all operands that change along the vectors are.

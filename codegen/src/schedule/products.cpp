@@ -72,7 +72,8 @@ std::optional<Product> ProductFinder::product(const Loop& reduction) const {
     return std::nullopt;
   const SharedLoops chain = chain_of(rows_, loops_);
   auto nest = reduction_nest(reduction, facts_in(p_, chain));
-  if (!nest || nest->folds.size() != 1) return std::nullopt;
+  if (!nest || nest->folds.size() != 1 || !is_real(reduction.accumulators[0].dtype))
+    return std::nullopt;
   const Symbol vector = loops_.back().variable;
   auto shared = shared_operands(*nest, vector, rows_.loop.variable, names_);
   if (!shared || !shared->vector_conditions.empty()) return std::nullopt;

@@ -15,6 +15,7 @@
 #include "schedule/iterations.h"
 #include "schedule/nest_tiler.h"
 #include "schedule/operands.h"
+#include "schedule/pairs.h"
 #include "schedule/paths.h"
 #include "schedule/row_tile.h"
 #include "schedule/unit_strides.h"
@@ -125,9 +126,14 @@ class NestFinder {
   std::optional<TiledReduction> reduction(const ReductionNest& nest, const Axes& axes) const {
     auto shared = shared_operands(nest, axes.vector, axes.rows, own_);
     if (!shared) return std::nullopt;
-    if (!shared->vector_conditions.empty() && !may_multiply_padding_) return std::nullopt;
+    const bool is_real_sum = std::ranges::all_of(
+        nest.folds, [](const Fold& fold) { return is_real(fold.value->dtype); });
+    if (!shared->vector_conditions.empty() && is_real_sum && !may_multiply_padding_)
+      return std::nullopt;
     TiledReduction r{nest, *std::move(shared)};
-    return reads_only_counted_elements(p_, chain_, r) ? std::optional(std::move(r)) : std::nullopt;
+    if (!reads_only_counted_elements(p_, chain_, r)) return std::nullopt;
+    if (is_real_sum) return r;
+    return is_mixed(r.shared, nest, axes.vector) ? std::nullopt : in_pairs(p_, std::move(r));
   }
 
   const LoopProgram& p_;

@@ -87,12 +87,13 @@ bool Tiler::mentions_axis(const Expr& e) const {
   return std::ranges::any_of(axes_, [&](const TileAxis& a) { return e.mentions(a.variable); });
 }
 
-const std::string& Tiler::array_for(const std::string& name, DType dtype) {
+const std::string& Tiler::array_for(const std::string& name, DType dtype, int integer_bits) {
   const auto found = arrays_.find(name);
   if (found != arrays_.end()) return found->second;
   const std::string array = symbol(name + "s").name();
   p_.tensors.push_back({array, TensorRole::temporary, dtype, amounts(),
-                        std::vector<std::string>(axes_.size()), per()});
+                        std::vector<std::string>(axes_.size()), per(), TensorMemory::automatic,
+                        integer_bits});
   return arrays_.emplace(name, array).first->second;
 }
 

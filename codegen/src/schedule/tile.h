@@ -55,8 +55,8 @@ class Tiler {
   Body distributed(const Body& body);
   /// Returns a loop variable of a new name like the hint.
   Symbol symbol(const std::string& hint) { return fresh_variable(p_, hint, used_); }
-  /// Returns the array that holds the scalar's elements.
-  const std::string& array_for(const std::string& name, DType dtype);
+  /// Returns the array that holds the scalar's elements, integers in that number of bits.
+  const std::string& array_for(const std::string& name, DType dtype, int integer_bits = 64);
   /// Returns the body in loops over the tile.
   Stmt over_tile(Body body);
   /// Returns the position in an array of the iterations of the axes.

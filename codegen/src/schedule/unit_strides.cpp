@@ -24,13 +24,22 @@ bool moves(const TensorReference& r, Symbol v) {
   return std::ranges::any_of(r.index, [v](const Expr& e) { return e.mentions(v); });
 }
 
+bool is_panel_of_pairs(const TensorDecl* t) { return t != nullptr && t->integer_bits == 16; }
+
 }  // namespace
 
 std::optional<Adjacency> adjacency(const LoopProgram& p, const Stmt& s, std::int64_t widest) {
   const Symbol v = std::get<Loop>(s.kind).variable;
+  std::vector<TensorReference> all = references(p.body);
+  std::erase_if(all, [&](const TensorReference& r) {
+    return std::ranges::find(r.path, &s) == r.path.end() || !moves(r, v);
+  });
+  const bool fills_pairs = std::ranges::any_of(all, [&](const TensorReference& r) {
+    return r.is_write() && is_panel_of_pairs(find_tensor(p, r.tensor));
+  });
+  if (fills_pairs) widest = std::max<std::int64_t>(widest, 2);
   Adjacency needed;
-  for (const TensorReference& r : references(p.body)) {
-    if (std::ranges::find(r.path, &s) == r.path.end() || !moves(r, v)) continue;
+  for (const TensorReference& r : all) {
     const TensorDecl* t = find_tensor(p, r.tensor);
     const auto axis = moving_axis(r, v);
     if (t == nullptr || !axis) return std::nullopt;
@@ -44,7 +53,8 @@ std::optional<Adjacency> adjacency(const LoopProgram& p, const Stmt& s, std::int
         needed.ones.push_back(*factor);
     }
     if (t->role == TensorRole::temporary) {
-      if (*axis + 1 != static_cast<int>(t->shape.size())) return std::nullopt;
+      const int behind = is_panel_of_pairs(t) ? 2 : 1;
+      if (*axis + behind != static_cast<int>(t->shape.size())) return std::nullopt;
       continue;
     }
     const KnownStride stride{r.tensor, *axis, 1};

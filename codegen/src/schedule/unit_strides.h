@@ -17,7 +17,8 @@ struct Adjacency {
 
 /// Returns the strides and parameters that let every access of the loop `s` that depends on its
 /// variable go to the next element; nullopt if some access goes elsewhere for any strides. Reads
-/// may skip elements: each goes on by at most `widest`, a constant.
+/// may skip elements: each goes on by at most `widest`, a constant. An iteration that fills both
+/// elements of a pair counts as one that goes to the next element.
 std::optional<Adjacency> adjacency(const LoopProgram& p, const Stmt& s, std::int64_t widest);
 /// Returns the strides; nullopt also if a parameter must be 1.
 std::optional<std::vector<KnownStride>> unit_strides(const LoopProgram& p, const Stmt& s);

@@ -36,8 +36,14 @@ std::string contract_c(const std::string& name, const char* accumulator, std::si
 
 }  // namespace
 
-bool has_gen_variant(const Program& program, DType dtype) {
-  return is_real(dtype) && !returns_what_it_draws(program);
+std::optional<Schedule> gen_schedule(const LoopProgram& loops, DType dtype,
+                                     const ScheduleOptions& options) {
+  const bool is_short = dtype == DType::i8 || dtype == DType::u8;
+  if (!(is_real(dtype) || is_short) || returns_what_it_draws(*loops.source)) return std::nullopt;
+  Schedule s = schedule(loops, options);
+  const auto is_tiled = [](const Version& v) { return v.program.vector_bytes != 0; };
+  if (is_short && std::ranges::none_of(s.versions, is_tiled)) return std::nullopt;
+  return s;
 }
 
 std::string gen_accuracy_c() {

@@ -46,7 +46,8 @@ void verify_loop(const LoopProgram& p, const Stmt& s) {
 void verify_registers(const LoopProgram& p, const TensorDecl& t) {
   const auto fits = [&](const Expr& extent) { return extent.constant().value_or(0) > 0; };
   const int lanes = p.vector_bytes / native_bytes(t.dtype);
-  if (t.role != TensorRole::temporary || !is_real(t.dtype) || lanes == 0 || t.shape.size() != 2 ||
+  const bool has_vectors = is_real(t.dtype) || t.integer_bits == 32;
+  if (t.role != TensorRole::temporary || !has_vectors || lanes == 0 || t.shape.size() != 2 ||
       !std::ranges::all_of(t.shape, fits) || *t.shape[1].constant() % lanes != 0)
     fail(p, fmt::format("{} in registers has no rows of whole vectors", t.name));
   for (const TensorReference& r : references(p.body, t.name)) {

@@ -9,6 +9,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -36,16 +37,15 @@ struct ProgramKernel {
   std::string function;  ///< "kernel_f32"
   DType dtype;
   LoopProgram loops;
-  bool is_gen;
+  std::optional<Schedule> gen;  ///< nullopt: the reference is compiled
 };
 
 ProgramKernel kernel_of(const Target& target, DType dtype) {
-  const auto program = target.program({dtype, target.full_mask()});
-  return {.function = fmt::format("kernel_{}", name(dtype)),
-          .dtype = dtype,
-          .loops = compile(program),
-          .is_gen = has_gen_variant(*program, dtype) &&
-                    (!is_narrow(dtype) || mote_level() >= kLevelOfSixteenBits)};
+  ProgramKernel k{fmt::format("kernel_{}", name(dtype)), dtype,
+                  compile(target.program({dtype, target.full_mask()})), std::nullopt};
+  if (!is_narrow(dtype) || mote_level() >= kLevelOfSixteenBits)
+    k.gen = gen_schedule(k.loops, dtype);
+  return k;
 }
 
 std::string text_of(const ProgramKernel& k) {
@@ -53,15 +53,15 @@ std::string text_of(const ProgramKernel& k) {
   EmitOptions how;
   how.function = k.function;
   how.helpers = &helpers;
-  const std::string text = (k.is_gen ? emit_c(schedule(k.loops), how) : emit_c(k.loops, how)) +
-                           "\n" + emit_c_thunk(k.loops, how);
-  return (k.is_gen ? emit_c_gen_includes() : emit_c_includes()) +
+  const std::string text =
+      (k.gen ? emit_c(*k.gen, how) : emit_c(k.loops, how)) + "\n" + emit_c_thunk(k.loops, how);
+  return (k.gen ? emit_c_gen_includes() : emit_c_includes()) +
          "\n#include \"mote/base/thunk.h\"\n\n" + emit_c_helpers(helpers) + "\n" + text;
 }
 
 /// The options; cmake/MoteKernels.cmake has the same for the catalogue.
 std::vector<std::string> options_for(const ProgramKernel& k, bool with_threads) {
-  if (!k.is_gen) return {"-O2", "-ffp-contract=off", "-frounding-math", "-fwrapv", "-fno-builtin"};
+  if (!k.gen) return {"-O2", "-ffp-contract=off", "-frounding-math", "-fwrapv", "-fno-builtin"};
   std::vector<std::string> options = {"-O2",
                                       "-ftree-vectorize",
                                       "-fwrapv",
@@ -77,7 +77,7 @@ std::string table_text(const Target& target, const std::vector<ProgramKernel>& k
   std::string contracts, rows;
   for (const ProgramKernel& k : kernels) {
     const std::string contract = "contract_" + std::string(name(k.dtype));
-    contracts += k.is_gen ? gen_contract_c(contract, k.dtype) : reference_contract_c(contract);
+    contracts += k.gen ? gen_contract_c(contract, k.dtype) : reference_contract_c(contract);
     contracts += fmt::format(
         "mote_status {0}_can_run(const mote_call *call);\n"
         "mote_status {0}_run(const mote_call *call, void *stream);\n"

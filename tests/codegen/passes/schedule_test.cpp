@@ -169,6 +169,65 @@ output y = sum[2, 3, 4](g[i2, i0, i3, i4 over O, I, N, H, W] * x[i2, i1, i3, i4 
 )")));
 }
 
+bool has_pairs(const Schedule& s) {
+  return std::ranges::any_of(s.versions, [](const Version& v) {
+    return std::ranges::any_of(v.program.tensors,
+                               [](const TensorDecl& t) { return t.integer_bits == 16; });
+  });
+}
+
+/// Products of bytes are added in pairs. Panels hold integers of 16 bits, registers those of 32.
+TEST(Schedule, PairsOfBytes) { expect_golden_schedule(compiled_op("matmul_integer", DType::u8)); }
+
+TEST(Schedule, PairsOfBytesInWindows) {
+  for (const DType dtype : {DType::i8, DType::u8})
+    for (const char* op : {"qmatmul", "conv2d_integer", "qconv2d"})
+      EXPECT_TRUE(has_pairs(scheduled(compiled_op(op, dtype)))) << op;
+}
+
+/// The sum of n products of two bytes fits 32 bits while n * 128 * 128 is at most 2^31 - 1.
+TEST(Schedule, PairsDemandThatSumsFit) {
+  const Schedule s = scheduled(compile(program(R"(
+op dot "y[m, n] = sum_k a[m, k] * b[k, n]"
+input a i8[M, K]
+input b i8[K, N]
+products = i32(a[i0, i2 over M, N, K]) * i32(b[i2, i1 over M, N, K])
+output y = sum[2](products)
+)")));
+  ASSERT_TRUE(has_pairs(s));
+  EXPECT_NE(to_string(s).find("K <= 131071"), std::string::npos) << to_string(s);
+}
+
+/// The conditions of a row, or of a column, may leave out one term of a pair.
+TEST(Schedule, PairsOfWhichOneTermIsLeftOut) {
+  for (const char* where : {"iota(i2 over M, N, K) <= iota(i0 over M, N, K)",
+                            "iota(i1 over M, N, K) <= iota(i2 over M, N, K)",
+                            "iota(i2 over M, N, K) < iota(3 over M, N, K)"}) {
+    const std::string text = std::string(R"(
+op triangle
+input a u8[M, K]
+input b i8[K, N]
+products = i32(a[i0, i2 over M, N, K]) * i32(b[i2, i1 over M, N, K])
+output y = sum[2](where()") + where + ", products, 0))\n";
+    EXPECT_FALSE(scheduled(compile(program(text)), true).versions.empty());
+  }
+}
+
+/// Neither integers of unknown size, nor other terms than products of two, have pairs.
+TEST(Schedule, LeavesSumsThatAreNoPairs) {
+  const auto sum_of_terms = [](const std::string& dtype, const std::string& term) {
+    return scheduled(compile(program("op other\ninput a " + dtype + "[M, K]\ninput b " + dtype +
+                                     "[K, N]\nx = i32(a[i0, i2 over M, N, K])\n"
+                                     "z = i32(b[i2, i1 over M, N, K])\noutput y = sum[2](" +
+                                     term + ")\n")));
+  };
+  EXPECT_TRUE(has_pairs(sum_of_terms("u8", "x * (z - 32767)")));
+  EXPECT_FALSE(has_pairs(sum_of_terms("u8", "x * (z - 32768)")));
+  EXPECT_FALSE(has_pairs(sum_of_terms("i32", "x * z")));
+  EXPECT_FALSE(has_pairs(sum_of_terms("u8", "x + z")));
+  EXPECT_FALSE(has_pairs(sum_of_terms("u8", "x * z * z")));
+}
+
 /// The rows of a tile are positions; those to which a tap of the window gives nothing skip it.
 TEST(Schedule, SkipsTermsOfRowsInRegisters) {
   expect_golden_schedule(compile(program(R"(

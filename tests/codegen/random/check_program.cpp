@@ -132,6 +132,9 @@ std::optional<Mismatch> check_schedule(Prepared& prepared) {
   for (const Version& v : schedule(*prepared.final, small_tiles(*prepared.final)).versions) {
     const bool is_tiled = v.program.vector_bytes != 0;
     if (is_tiled) prepared.stages.insert("schedule tile");
+    if (std::ranges::any_of(v.program.tensors,
+                            [](const TensorDecl& t) { return t.integer_bits == 16; }))
+      prepared.stages.insert("schedule in pairs");
     prepared.stages.insert(v.name.empty() ? "schedule" : "schedule simd");
     for (const TakenStep& taken : v.steps) {
       const std::string text = to_string(taken.step);

@@ -161,6 +161,8 @@ void check_random_programs() {
                  std::string("schedule ") + step, count, count < 2000 ? 0 : 1);
   expect_share("schedule with tiles in registers", session.stages(), "schedule tile", count,
                count < 500 ? 0 : 1);
+  expect_share("schedule with pairs of integers", session.stages(), "schedule in pairs", count,
+               count < 2000 ? 0 : 1);
   for (const char* kernel : {"cuda rows", "cuda rows by vectors", "cuda vectors"})
     expect_share(std::string("kernel: ") + kernel, session.stages(), kernel, count,
                  count < 500 ? 0 : 1);

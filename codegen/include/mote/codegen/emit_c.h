@@ -29,8 +29,8 @@ struct EmitOptions {
   /// Another function of the same signature, which the thunk's `mote_status <gen>_run(…)` calls
   /// after the same checks.
   std::string gen = {};
-  /// A function of the same signature that a schedule's function calls where none of its versions but
-  /// the last, which is then not written, can run.
+  /// A function of the same signature that a schedule's function calls where none of its versions
+  /// but the last, which is then not written, can run.
   std::string otherwise = {};
   /// Statements that open the body of the typed function of the variant reference, or of the
   /// function that chooses among versions.
@@ -91,6 +91,9 @@ std::string emit_c_dispatch(const LoopProgram& p, const EmitOptions& options,
 /// The includes and helpers of gen kernels, including the reference's helpers.
 std::string emit_c_gen_includes();
 std::string emit_c_gen_prelude();
+/// Returns the helpers that the prelude lacks, if a text that calls functions with these names
+/// needs them. They may be included repeatedly.
+std::string emit_c_pair_helpers(const std::set<std::string>& names);
 /// Returns the static helper functions that kernels use (floor division, NaN-propagating max, …),
 /// to be written once per file; they need the includes of emit_c_includes().
 std::string emit_c_prelude();

@@ -203,6 +203,9 @@ struct TensorDecl {
   /// nullopt: there is one for the whole program.
   std::optional<Symbol> per = std::nullopt;
   TensorMemory memory = TensorMemory::automatic;
+  /// The bits in which a temporary of a native program keeps an integer: fewer than 64 where all of
+  /// its values fit.
+  int integer_bits = 64;
 };
 
 struct LoopProgram {
@@ -228,6 +231,7 @@ struct LoopProgram {
 };
 
 /// Returns the bytes of a real as a native program computes it: those of a float, for f64 a double.
+/// Sums of integers in vectors have those of a float.
 constexpr int native_bytes(DType dtype) { return dtype == DType::f64 ? 8 : 4; }
 
 const TensorDecl* find_tensor(const LoopProgram& p, std::string_view name);

@@ -2,17 +2,20 @@
 // Decides which programs have a gen variant, and writes the contracts of both variants.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "mote/base/export.h"
-#include "mote/uops/program.h"
+#include "mote/codegen/schedule.h"
 
 namespace MOTE_API mote {
 
-/// Returns true if the program, whose main dtype is `dtype`, has a variant gen: a program of
-/// reals, unless an output is made of random words other than by comparisons. Such an output would
-/// be another number in other arithmetic, and every backend draws the same numbers.
-bool has_gen_variant(const Program& program, DType dtype);
+/// Returns the schedule of the variant gen of a program whose main dtype is `dtype`; nullopt if it
+/// has none. Programs of reals have one, unless an output is made of random words other than by
+/// comparisons: such an output would be another number in other arithmetic, and every backend draws
+/// the same numbers. Programs of integers have one if sums of products are computed in tiles.
+std::optional<Schedule> gen_schedule(const LoopProgram& loops, DType dtype,
+                                     const ScheduleOptions& options = {});
 
 /// Returns C text: a static array functions_f32 of the accuracies that the gen variant's functions
 /// promise in f32.

@@ -15,6 +15,15 @@
 
 #define MOTE_MAX_RANK 16
 
+/* A function that is compiled for its size: the time of a call is not spent in it. */
+#ifndef MOTE_COLD
+#ifdef __GNUC__
+#define MOTE_COLD __attribute__((cold, noinline))
+#else
+#define MOTE_COLD
+#endif
+#endif
+
 /* The names that a call of the op may hold, in the order of the call. */
 typedef struct mote_signature {
   const char* op;
