@@ -54,6 +54,7 @@ class Statistics:
     compiled_graphs: int  #: those that are kept
     compilations: int  #: those that were made, ever
     computed_again: int  #: steps that ran again because their values had been dropped
+    compiled_bytes: int  #: of the memory of the graphs that are kept
 
 
 class Graph:
@@ -63,17 +64,19 @@ class Graph:
     then all that this depends on is compiled as one graph, with the same bits.
     memo_bytes: results are kept for equal ops on the same values. saved_bytes: values that only
     gradients need and that take more are dropped, and computed again by backward(). pending_bytes,
-    kept_graphs: docs/python.md.
+    kept_graphs, kept_graph_bytes: docs/python.md.
     """
 
     def __init__(self, *, deferred: bool = False, memo_bytes: int = 0, saved_bytes: int = 0,
-                 pending_bytes: int = 0, kept_graphs: int = 0, _handle: Any = None) -> None:
+                 pending_bytes: int = 0, kept_graphs: int = 0, kept_graph_bytes: int = 0,
+                 _handle: Any = None) -> None:
         made = ffi.new("mote_dynamic**")
         if _handle is None:
             options = ffi.new("mote_dynamic_options*")
             options.size, options.deferred = ffi.sizeof("mote_dynamic_options"), int(deferred)
             options.memo_bytes, options.saved_bytes = memo_bytes, saved_bytes
             options.pending_bytes, options.kept_graphs = pending_bytes, kept_graphs
+            options.kept_graph_bytes = kept_graph_bytes
             done(lib.mote_dynamic_create(context(), options, made))
         self.handle = ffi.gc(_handle or made[0], lib.mote_dynamic_free)
 

@@ -20,6 +20,21 @@ _NO_SYMBOL = {"graph": 0, "index": 0xFFFFFFFF}
 _FORMATS = {"text": 0, "json": 1, "svg": 2, "dot": 3}
 
 
+def _made_context() -> Any:
+    context = ffi.new("mote_context**")
+    checked(lib.mote_context_create(ffi.NULL, context))
+    return ffi.gc(context[0], lib.mote_context_free)
+
+
+def _options(outputs: "list[Symbol]", streams: int) -> tuple[Any, Any]:
+    """Options of compile, and memory that they point to."""
+    options = ffi.new("mote_compile_options*")
+    options.size = ffi.sizeof("mote_compile_options")
+    asked = ffi.new("mote_symbol[]", [y.c for y in outputs])
+    options.outputs, options.output_count, options.streams = asked, len(outputs), streams
+    return options, asked
+
+
 class Symbol:
     """A tensor of a graph, without data. `+ - * / @` add nodes."""
 
@@ -152,6 +167,17 @@ class Graph:
         """Compiles the graph: an order, kernels, and one memory for all tensors."""
         return Executable(self, list(outputs), streams)
 
+    def plan(self, outputs: Sequence[Symbol], *, streams: int = 1, format: str = "text") -> str:
+        """What compile() would plan, which takes no memory: as "text", "json" or "svg"."""
+        formats = [f for f in _FORMATS if f != "dot"]
+        if format not in formats:
+            raise Error(f"plan: expected {', '.join(formats)}, got {format!r}")
+        context, pointer = _made_context(), ffi.new("const char**")
+        options, _asked = _options(list(outputs), streams)
+        checked(lib.mote_symbolic_plan(self.handle, options, context, _FORMATS[format], pointer,
+                                       ffi.NULL, ffi.NULL))
+        return text(pointer[0])
+
     def __str__(self) -> str:
         pointer = ffi.new("const char**")
         checked(lib.mote_symbolic_text(self.handle, pointer))
@@ -163,13 +189,8 @@ class Executable:
 
     def __init__(self, graph: Graph, outputs: list[Symbol], streams: int) -> None:
         self.graph, self.outputs = graph, outputs
-        context = ffi.new("mote_context**")
-        checked(lib.mote_context_create(ffi.NULL, context))
-        self._context = ffi.gc(context[0], lib.mote_context_free)
-        options = ffi.new("mote_compile_options*")
-        options.size = ffi.sizeof("mote_compile_options")
-        asked = ffi.new("mote_symbol[]", [y.c for y in outputs])
-        options.outputs, options.output_count, options.streams = asked, len(outputs), streams
+        self._context = _made_context()
+        options, _asked = _options(outputs, streams)
         handle = ffi.new("mote_executable**")
         checked(lib.mote_symbolic_compile(graph.handle, options, self._context, handle))
         context_kept = self._context

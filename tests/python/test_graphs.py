@@ -85,6 +85,18 @@ def test_reports_and_texts():
         step.report("pdf")
 
 
+def test_a_plan_is_the_report_without_memory():
+    g, loss, grads = mlp()
+    step = g.compile([loss, *grads])
+    for format in ("text", "json", "svg"):
+        assert g.plan([loss, *grads], format=format) == step.report(format)
+    large = Graph("large")
+    x = large.input("x", "f32", (1 << 20, 1 << 20))
+    assert "large: 1 node" in large.plan([large.tanh(x)])
+    with pytest.raises(mote.Error, match="plan: expected text, json, svg, got 'dot'"):
+        g.plan([loss], format="dot")
+
+
 def test_mistakes_say_what_was_expected():
     g = Graph()
     x = g.input("x", "f32", (2, 3))

@@ -38,13 +38,25 @@ const CachedGraph& GraphCache::add(Structure structure, CachedGraph graph) {
   entries_.push_front({hash, std::move(structure), std::move(graph)});
   by_hash_.emplace(hash, entries_.begin());
   ++made_;
-  while (entries_.size() > std::max<std::size_t>(limit_, 1)) {
-    const auto last = std::prev(entries_.end());
-    auto [begin, end] = by_hash_.equal_range(last->hash);
-    by_hash_.erase(std::find_if(begin, end, [&](const auto& e) { return e.second == last; }));
-    entries_.erase(last);
-  }
+  while (entries_.size() > std::max<std::size_t>(limit_, 1)) forget_oldest();
   return entries_.front().graph;
+}
+
+void GraphCache::forget_oldest() noexcept {
+  const auto last = std::prev(entries_.end());
+  auto [begin, end] = by_hash_.equal_range(last->hash);
+  by_hash_.erase(std::find_if(begin, end, [&](const auto& e) { return e.second == last; }));
+  entries_.erase(last);
+}
+
+std::size_t GraphCache::bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const Entry& entry : entries_) bytes += entry.graph.work->planned_bytes;
+  return bytes;
+}
+
+void GraphCache::limit_bytes() noexcept {
+  while (entries_.size() > 1 && bytes() > limit_bytes_) forget_oldest();
 }
 
 void GraphCache::clear() noexcept {

@@ -37,11 +37,16 @@ struct CachedGraph {
 
 class GraphCache {
  public:
-  explicit GraphCache(std::size_t limit) : limit_(limit) {}
+  /// Of the graphs with the most recent uses, so many are kept, and those whose planned memory
+  /// together has at most so many bytes; the last one always.
+  GraphCache(std::size_t limit, std::size_t bytes) : limit_(limit), limit_bytes_(bytes) {}
 
   /// Returns the graph of the structure; null if there is none.
   const CachedGraph* find(const Structure& structure);
   const CachedGraph& add(Structure structure, CachedGraph graph);
+  /// Forgets graphs until the others keep within the bytes, once one of them was compiled.
+  void limit_bytes() noexcept;
+  std::size_t bytes() const noexcept;
   void clear() noexcept;
   std::size_t size() const { return entries_.size(); }
   std::size_t made() const { return made_; }
@@ -54,7 +59,10 @@ class GraphCache {
   };
   using Entries = std::list<Entry>;
 
+  void forget_oldest() noexcept;
+
   std::size_t limit_;
+  std::size_t limit_bytes_;
   std::size_t made_ = 0;
   Entries entries_;  ///< the most recently used first
   std::unordered_multimap<std::size_t, Entries::iterator> by_hash_;

@@ -69,6 +69,9 @@ RunningGraph::RunningGraph(GraphWork& of, Context& context)
   compiled = std::make_unique<CompiledWork>(CompiledWork{
       compile(work.graph, {.outputs = work.outputs, .bound = work.outputs}, context), {}});
   compiled->bound.resize(work.inputs.size() + work.outputs.size());
+  const CompileReport& report = compiled->executable.report();
+  work.planned_bytes = report.arena_bytes + report.workspace_bytes;
+  is_new_ = true;
 }
 
 void RunningGraph::run(std::span<const Tensor* const> inputs, std::span<const Tensor> outputs) {

@@ -2,6 +2,7 @@
 // A symbolic graph that runs as one step of a trace.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,6 +36,7 @@ struct GraphWork {
   bool has_functions = false;  ///< it runs code of the caller's
   /// None before the first run, and while it runs.
   std::unique_ptr<CompiledWork> compiled;
+  std::size_t planned_bytes = 0;  ///< of memory; 0 before it is compiled
   /// The number of outputs that the program gets. The others are read by the gradient of a static
   /// function only.
   std::size_t visible_outputs;
@@ -45,12 +47,16 @@ struct GraphWork {
 /// run the same work.
 struct RunningGraph {
   RunningGraph(GraphWork& work, Context& context);
+  bool is_new() const { return is_new_; }  ///< it was compiled for this run
   /// Runs, and forgets the tensors.
   void run(std::span<const Tensor* const> inputs, std::span<const Tensor> outputs);
   ~RunningGraph();
 
   GraphWork& work;
   std::unique_ptr<CompiledWork> compiled;
+
+ private:
+  bool is_new_ = false;
 };
 
 }  // namespace mote::trace

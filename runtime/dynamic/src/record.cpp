@@ -195,6 +195,7 @@ void State::run_work(Lock& lock, GraphWork& work, std::span<Value* const> inputs
   for (const Value* input : inputs)
     given.push_back(input == nullptr || !input->tensor ? nullptr : &*input->tensor);
   RunningGraph running(work, *context);
+  if (running.is_new()) graphs.limit_bytes();
   if (!work.has_functions) {
     running.run(given, outputs);
     return;

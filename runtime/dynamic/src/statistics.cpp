@@ -15,6 +15,7 @@ DynamicStatistics State::statistics() {
                           .memo_hits = memo.hits(),
                           .compiled_graphs = graphs.size(),
                           .compilations = graphs.made(),
+                          .compiled_bytes = graphs.bytes(),
                           .computed_again = computed_again};
   // Memory that several values share counts once, for the first reason.
   std::unordered_set<const void*> counted;
@@ -47,7 +48,8 @@ std::string to_text(const DynamicStatistics& s) {
          line("bytes that gradients and pending steps read", s.saved_bytes) +
          line("bytes kept for equal commands", s.memo_bytes) + line("bytes free", s.free_bytes) +
          line("equal commands found", s.memo_hits) + line("graphs kept", s.compiled_graphs) +
-         line("graphs compiled", s.compilations) + line("steps computed again", s.computed_again);
+         line("bytes of their memory", s.compiled_bytes) + line("graphs compiled", s.compilations) +
+         line("steps computed again", s.computed_again);
 }
 
 }  // namespace mote

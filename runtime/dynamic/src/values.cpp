@@ -36,7 +36,7 @@ State::State(Context& with, const DynamicOptions& of)
       pool(Pool::make()),
       allocator(pool->allocator()),
       kernels(with),
-      graphs(of.kept_graphs),
+      graphs(of.kept_graphs, of.kept_graph_bytes),
       memo(of.memo_bytes) {}
 
 State::~State() {

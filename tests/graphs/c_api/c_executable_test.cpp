@@ -200,6 +200,44 @@ TEST(ExecutableC, ReportsInEachFormat) {
 /// A kernel of tanh that cancels the run, once.
 mote_executable* cancelled = nullptr;
 
+TEST(ExecutableC, APlanIsTheReportOfAnExecutableThatIsNotMade) {
+  const Mlp mlp;
+  mote_compile_options options = mlp.options;
+  for (const std::int32_t separate : {0, 1}) {
+    options.separate = separate;
+    const ExecutableHandle run = compiled(mlp.graph, mlp.context, &options);
+    std::size_t expected[2] = {}, got[2] = {};
+    ASSERT_EQ(mote_executable_bytes(run, &expected[0], &expected[1]), MOTE_OK);
+    ASSERT_EQ(mote_symbolic_plan(mlp.graph, &options, mlp.context, 0, nullptr, &got[0], &got[1]),
+              MOTE_OK)
+        << mote_last_error();
+    EXPECT_EQ(got[0], expected[0]);
+    EXPECT_EQ(got[1], expected[1]);
+    for (const int format : {MOTE_REPORT_TEXT, MOTE_REPORT_JSON, MOTE_REPORT_SVG}) {
+      const char *report = nullptr, *plan = nullptr;
+      ASSERT_EQ(mote_executable_report(run, format, &report), MOTE_OK);
+      ASSERT_EQ(
+          mote_symbolic_plan(mlp.graph, &options, mlp.context, format, &plan, nullptr, nullptr),
+          MOTE_OK)
+          << mote_last_error();
+      EXPECT_STREQ(plan, report);
+    }
+  }
+}
+
+TEST(ExecutableC, APlanTakesNoMemory) {
+  const ContextHandle context = made_context();
+  const SymbolicHandle graph =
+      parsed("graph g(x f32[1048576,1048576]) -> (y)\n  h = tanh(x)\n  y = sum(h, axis=0)\n");
+  std::size_t bytes = 0;
+  ASSERT_EQ(mote_symbolic_plan(graph, nullptr, context, 0, nullptr, &bytes, nullptr), MOTE_OK)
+      << mote_last_error();
+  EXPECT_GE(bytes, std::size_t{1} << 42U);
+  mote_executable* run = nullptr;
+  EXPECT_EQ(mote_symbolic_compile(graph, nullptr, context, &run), MOTE_OUT_OF_MEMORY);
+  EXPECT_EQ(run, nullptr);
+}
+
 TEST(ExecutableC, CancelEndsARunBeforeTheNextNode) {
   const mote_kernel kernel = {sizeof(mote_kernel),
                               "tanh",

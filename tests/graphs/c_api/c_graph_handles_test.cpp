@@ -133,6 +133,12 @@ TEST_F(MisuseOfGraphsC, CountsSizesAndValues) {
       {"slots", [&] { return mote_symbolic_checkpoint(g, &sums, 1, &no_slots, nullptr); }},
       {"format", [&] { return mote_executable_report(run, 4, &text); }},
       {"negative format", [&] { return mote_executable_report(run, -1, &text); }},
+      {"format of a plan",
+       [&] {
+         return mote_symbolic_plan(g, nullptr, context, MOTE_REPORT_DOT, &text, nullptr, nullptr);
+       }},
+      {"options of a plan",
+       [&] { return mote_symbolic_plan(g, &small, context, 0, &text, nullptr, nullptr); }},
       {"an input that is not bound", [&] { return mote_executable_run(run); }},
       {"bind what is no input", [&] { return mote_executable_bind(run, z, tensor); }},
       {"alignment", [&] { return mote_plan_memory(&skewed, 1, &offset, nullptr, nullptr); }},

@@ -282,6 +282,20 @@ TEST_F(FailingHeapGraphC, Compile) {
                           [](std::unique_ptr<Step>& s) { s->check(); });
 }
 
+TEST_F(FailingHeapGraphC, Plan) {
+  survive_each_allocation(
+      [] { return std::make_unique<Step>(); },
+      [](std::unique_ptr<Step>& s) {
+        const char* text = nullptr;
+        std::size_t bytes = 0;
+        expect(mote_symbolic_plan(s->graph, nullptr, s->context, 0, &text, &bytes, nullptr));
+      },
+      [](std::unique_ptr<Step>& s) {
+        s->run = compiled(s->graph, s->context);
+        s->check();
+      });
+}
+
 TEST_F(FailingHeapGraphC, BindRunAndOutput) {
   survive_each_allocation(
       [] {

@@ -74,6 +74,89 @@ TEST(Control, PowersByALoop) {
   }
 }
 
+TEST(Control, APartOfATensorIsCarriedWithoutACopy) {
+  // Both carried values are parts of one tensor, and the second is the first one iteration later.
+  const char* const text = R"(graph g(a f32[2], b f32[2], n i64[]) -> (p, q, r)
+  p, q, r, _k = while (a, b, a, n) {
+    graph step(a f32[2], b f32[2], r f32[2], k i64[]) -> (top, bottom, middle, next, k)
+      ab = concat(a, b, axis=0)
+      all = add(ab, ab)
+      top = all.slice(0, 2, 2, 1)
+      bottom = all.slice(0, 0, 2, 1)
+      middle = all.slice(0, 1, 2, 1)
+      one = constant i64[] [1]
+      next = sub(k, one)
+  }
+)";
+  for (const std::int64_t n : {0, 1, 2, 3, 6}) {
+    std::size_t copied = 1;
+    const std::vector<Tensor> got =
+        run_all_ways(text, {{"a", vector(1, 2)}, {"b", vector(5, 2)}, {"n", integer(n)}}, &copied);
+    std::vector<double> a = {1, 2}, b = {5, 6}, r = a;
+    for (std::int64_t k = 0; k < n; ++k) {
+      r = {2 * a[1], 2 * b[0]};
+      const std::vector<double> top = {2 * b[0], 2 * b[1]};
+      b = {2 * a[0], 2 * a[1]};
+      a = top;
+    }
+    for (std::int64_t i = 0; i < 2; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      EXPECT_EQ(got[0].real_at({i}), a[at]) << n;
+      EXPECT_EQ(got[1].real_at({i}), b[at]) << n;
+      EXPECT_EQ(got[2].real_at({i}), r[at]) << n;
+    }
+    EXPECT_EQ(copied, 0U);
+  }
+}
+
+TEST(Control, APartOfAnInputOrAConstantIsCarriedWithoutACopy) {
+  // m has a half of the value that a had before, or of what never changes, or of a constant.
+  for (const char* const of : {"a", "w", "c"}) {
+    const std::string text = R"(graph g(a f32[4], m f32[2], w f32[4], n i64[]) -> (y, h)
+  y, h, _m, _k = while (a, m, m, n, w) {
+    graph step(a f32[4], m f32[2], last f32[2], k i64[], w f32[4]) -> (next, half, m, left, k)
+      next = add(a, w)
+      c = constant f32[4] [7, 8, 9, 10]
+      half = )" + std::string(of) +
+                             R"(.slice(0, 2, 2, 1)
+      one = constant i64[] [1]
+      left = sub(k, one)
+  }
+)";
+    for (const std::int64_t n : {0, 1, 2, 5}) {
+      std::size_t copied = 1;
+      run_all_ways(
+          text, {{"a", vector(1, 4)}, {"m", vector(20, 2)}, {"w", vector(3, 4)}, {"n", integer(n)}},
+          &copied);
+      EXPECT_EQ(copied, 0U) << of;
+    }
+  }
+}
+
+TEST(Control, PartsOfWhatABranchComputesAreNotCopied) {
+  const char* const text = R"(graph g(x f32[4], k i64[]) -> (a, b, c)
+  a, b, c = case (k) of (x) {
+    graph both(x f32[4]) -> (low, high, all)
+      all = mul(x, x)
+      low = all.slice(0, 0, 2, 1)
+      high = all.slice(0, 2, 2, 1)
+  } of (x) {
+    graph one(x f32[4]) -> (low, low, x)
+      y = neg(x)
+      low = y.slice(0, 1, 2, 1)
+  }
+)";
+  for (const std::int64_t k : {0, 1}) {
+    std::size_t copied = 1;
+    const std::vector<Tensor> got =
+        run_all_ways(text, {{"x", vector(2, 4)}, {"k", integer(k)}}, &copied);
+    EXPECT_EQ(got[0].real_at({0}), k == 0 ? 4 : -3);
+    EXPECT_EQ(got[1].real_at({1}), k == 0 ? 25 : -4);
+    EXPECT_EQ(got[2].real_at({3}), k == 0 ? 25 : 5);
+    EXPECT_EQ(copied, 0U);
+  }
+}
+
 TEST(Control, WhatIsConvolvedTakesTwoPlacesInTurn) {
   // The seed's example: y = conv(x, w, b), x <- y.
   const char* const text = R"(graph g(x f32[1,2,4,4], w f32[2,2,3,3], n i64[]) -> (y)

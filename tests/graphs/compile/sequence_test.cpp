@@ -158,14 +158,6 @@ TEST(Sequence, CheckpointsAreOfItsStatesAndNotOfY) {
   EXPECT_GE(tape_bytes().most, 32 * kState);
 }
 
-TEST(Sequence, ASecondGradientSaysThatTheCellHasNone) {
-  Network n({.cell = Cell::gru});
-  const Sequence s = gru(n.g, n.x, n.weights, n.options);
-  const Symbols first = gradient(n.g, Symbols{s.y}, Symbols{n.x});
-  const std::string error = error_of([&] { gradient(n.g, first, Symbols{n.x}); });
-  EXPECT_NE(error.find("(gru_cell.grad) has no gradient"), std::string::npos) << error;
-}
-
 TEST(Sequence, ItsStateIsZeroWithoutOneThatIsGiven) {
   const Case c{.cell = Cell::lstm};
   Network given(c), none(c);

@@ -93,6 +93,35 @@ TEST_P(Training, ShapesThatChangeEveryStep) {
   for (const int count : live) EXPECT_EQ(count, live.front());
 }
 
+/// Graphs are kept within a number of bytes, whatever their number.
+TEST(KeptGraphs, AreBoundInBytes) {
+  Context context;
+  constexpr std::size_t kBytes = 40000;
+  DynamicGraph g(context, {.kept_graph_bytes = kBytes});
+  DynamicGraph all(context);
+  const auto step = [](DynamicGraph& in, std::int64_t extent) {
+    const Variable w = in.variable(all_of({extent}, 1));
+    const Variable x = in.run("tanh", {in.run("tanh", {w * w})});
+    return elements_of(in.backward({x}, {w})[0]);
+  };
+  bool is_forgotten = false;
+  for (std::int64_t extent = 100; extent <= 1500; extent += 100) {
+    EXPECT_EQ(step(g, extent), step(all, extent));
+    const DynamicStatistics now = g.statistics();
+    EXPECT_LE(now.compiled_bytes, kBytes);
+    EXPECT_GT(now.compiled_bytes, 0U);
+    is_forgotten = is_forgotten || now.compiled_graphs < all.statistics().compiled_graphs;
+  }
+  EXPECT_TRUE(is_forgotten);
+  EXPECT_GT(all.statistics().compiled_bytes, kBytes);
+  // One that is larger than the bound is kept alone.
+  EXPECT_EQ(step(g, 100000), step(all, 100000));
+  EXPECT_EQ(g.statistics().compiled_graphs, 1U);
+  const std::size_t made = g.statistics().compilations;
+  step(g, 100000);
+  EXPECT_EQ(g.statistics().compilations, made);
+}
+
 /// A step of a training, which may be done again if memory was lacking.
 struct Subject {
   explicit Subject(bool deferred) : g(context, {.deferred = deferred}) {

@@ -148,7 +148,8 @@ std::vector<TensorSymbol> whole_like(InlinedCase& c, const std::vector<TensorSym
                                      const std::string& name) {
   std::vector<TensorSymbol> made;
   for (const TensorSymbol s : symbols) {
-    made.push_back(c.g.input(name + std::to_string(made.size()), c.g.form(s)));
+    made.push_back(c.g.input(name + std::to_string(made.size()),
+                             TensorForm(c.g.form(s).dtype, c.g.form(s).shape)));
     c.bindings.emplace_back(
         made.back(), filled_tensor(c.g.form(s).dtype, c.g.form(s).shape,
                                    [](std::int64_t k) { return static_cast<double>(k % 4 + 1); }));
@@ -216,6 +217,17 @@ void expect_values(const InlinedCase& c, Agreement agreement) {
     const Interval interval{low[k], high[k]};
     expect_within(nodes[k], interval, &values[k], c.g.text(c.of[k]) + " of the nodes");
     expect_within(values[k], interval, &nodes[k], c.g.text(c.of[k]) + " of the program");
+  }
+}
+
+void expect_in_bound(const InlinedCase& c, const std::vector<Tensor>& got) {
+  const auto [low, high] = program_of_case(c, c.of).interval();
+  ASSERT_EQ(got.size(), low.size());
+  for (std::size_t k = 0; k < got.size(); ++k) {
+    const Interval interval{low[k], high[k]};
+    for (std::size_t i = 0; i < low[k].values.size(); ++i)
+      ASSERT_TRUE(interval.says_something(i)) << c.g.text(c.of[k]) << " element " << i;
+    expect_within(array_of(got[k]), interval, nullptr, c.g.text(c.of[k]));
   }
 }
 

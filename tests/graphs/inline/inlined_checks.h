@@ -39,6 +39,10 @@ GraphProgram inlined(const SymbolicGraph& g, const std::vector<TensorSymbol>& ou
 /// Expects that the program of the case's `of` gives what its nodes give one by one.
 void expect_values(const InlinedCase& c, Agreement agreement);
 
+/// Expects that values of `of` that were computed in another way lie in the bound of their program,
+/// which must be finite.
+void expect_in_bound(const InlinedCase& c, const std::vector<Tensor>& got);
+
 /// Expects that the uop gradient of the program of `of` and the graph's own gradient agree, from
 /// seeds of small integers. Bounded: the graph's gradient lies in the bound of its own program, and
 /// the bounds of the two programs, each of which holds the exact gradient, have a common number.

@@ -82,11 +82,15 @@ void add_index(std::vector<GradientCase>& cases) {
   for (const char* op : {"scatter_elements", "scatter_elements_add"})
     cases.push_back({op, {in({1, 4, 2}), whole({1, 2, 2}, {3, 0, 1, 1}), in({1, 2, 2})}});
   for (const char* op : {"scatter_elements_max", "scatter_elements_min", "scatter_elements_mul"})
-    cases.push_back({op, {in({1, 4, 2}), whole({1, 2, 2}, {3, 0, 1, 1}), in({1, 2, 2})}, 1});
+    cases.push_back({op,
+                     {in({1, 4, 2}), whole({1, 2, 2}, {3, 0, 3, 1}), in({1, 2, 2})},
+                     std::string(op).ends_with("mul") ? 1 : kTestedOrders});
   for (const char* op : {"scatter_nd", "scatter_nd_add"})
     cases.push_back({op, {in({2, 2, 2, 3}), whole({2, 3}, {0, 1, 0, 1, 1, 1}), in({2, 3})}});
   for (const char* op : {"scatter_nd_max", "scatter_nd_min", "scatter_nd_mul"})
-    cases.push_back({op, {in({2, 2, 2, 3}), whole({2, 3}, {0, 1, 0, 1, 1, 1}), in({2, 3})}, 1});
+    cases.push_back({op,
+                     {in({2, 2, 2, 3}), whole({3, 3}, {0, 1, 0, 1, 1, 1, 0, 1, 0}), in({3, 3})},
+                     std::string(op).ends_with("mul") ? 1 : kTestedOrders});
   cases.push_back({"slice start=1 count=2 step=2", {in({2, 4, 3})}});
   cases.push_back({"tile repeats2=2 repeats3=3", {in({1, 2, 2, 2})}});
   cases.push_back({"transpose", {in({2, 3})}});
@@ -105,13 +109,16 @@ void add_linear(std::vector<GradientCase>& cases) {
   cases.push_back({"conv2d stride0=2 stride1=2", {in({1, 1, 4, 4}), in({1, 1, 3, 2})}});
   cases.push_back({"conv3d", {in({1, 1, 2, 3, 2}), in({1, 1, 2, 2, 1}), in({1})}});
   cases.push_back({"conv_transpose2d stride0=2", {in({1, 2, 2, 2}), in({2, 1, 2, 2}), in({1})}});
-  cases.push_back({"conv2d_relu", {in({1, 1, 3, 3}), in({1, 1, 2, 2}), in({1})}, 1});
+  cases.push_back({"conv2d_relu", {in({1, 1, 3, 3}), in({1, 1, 2, 2}), in({1})}});
   const CaseInput q = in({1, 2, 2, 2});
   const CaseInput k = in({1, 1, 3, 2});
   for (const char* op : {"attention", "attention_with_lse"})
-    cases.push_back({op, {q, k, in({1, 1, 3, 2}), in({1, 2, 2, 3})}, 1});
+    cases.push_back({op, {q, k, in({1, 1, 3, 2}), in({1, 2, 2, 3})}});
   for (const char* op : {"attention_softcap softcap=2", "attention_softcap_with_lse softcap=2"})
-    cases.push_back({op, {q, k, in({1, 1, 3, 2})}, 1});
+    cases.push_back({op, {q, k, in({1, 1, 3, 2})}});
+  cases.push_back({"attention causal=1 scale=0.5", {q, k, in({1, 1, 3, 2})}});
+  cases.push_back({"attention window0=0 window1=1 anchor=1",
+                   {in({1, 4, 2, 2}), in({1, 2, 3, 2}), in({1, 2, 3, 2})}});
 }
 
 void add_reductions(std::vector<GradientCase>& cases) {
@@ -124,7 +131,9 @@ void add_reductions(std::vector<GradientCase>& cases) {
   }
   cases.push_back({"cumsum axis=1 exclusive=1 reverse=1", {in({2, 3})}});
   cases.push_back({"logsum axis=1", {in({2, 3}, 0.5, 2)}});
-  cases.push_back({"prod axis=1", {in({2, 3})}, 1});
+  cases.push_back({"prod axis=1", {in({2, 3})}});
+  cases.push_back({"prod axis=0", {in({6, 2})}});
+  cases.push_back({"prod", {in({1, 1, 2})}});
   for (const char* op : {"layer_norm", "rms_norm"}) {
     const bool has_beta = std::string(op) == "layer_norm";
     std::vector<CaseInput> inputs = {in({2, 2, 3}), in({3})};
@@ -134,12 +143,11 @@ void add_reductions(std::vector<GradientCase>& cases) {
   }
   cases.push_back({"batch_norm", {in({2, 2, 2}), in({2}), in({2}), in({2}), in({2}, 0.5, 2)}});
   cases.push_back({"batch_norm_training momentum=0.5",
-                   {in({2, 2, 2}), in({2}), in({2}), in({2}), in({2}, 0.5, 2)},
-                   1});
+                   {in({2, 2, 2}), in({2}), in({2}), in({2}), in({2}, 0.5, 2)}});
   for (const char* op : {"instance_norm", "group_norm groups=2"})
-    cases.push_back({op, {in({1, 2, 3}), in({2}), in({2})}, 1});
-  cases.push_back({"layer_norm_with_statistics", {in({2, 3}), in({3}), in({3})}, 1});
-  cases.push_back({"lrn size=2 alpha=1", {in({1, 3, 2})}, 1});
+    cases.push_back({op, {in({1, 2, 3}), in({2}), in({2})}});
+  cases.push_back({"layer_norm_with_statistics", {in({2, 3}), in({3}), in({3})}});
+  cases.push_back({"lrn size=2 alpha=1", {in({1, 3, 2})}});
 }
 
 void add_losses(std::vector<GradientCase>& cases) {
@@ -150,20 +158,29 @@ void add_losses(std::vector<GradientCase>& cases) {
   for (const char* op :
        {"cross_entropy", "nll", "cross_entropy mean=0", "cross_entropy_none", "nll_none"})
     cases.push_back({op, {in({2, 3, 2}), target}});
-  for (const char* op : {"cross_entropy", "nll"})
-    cases.push_back({op, {in({2, 3, 2}), target, in({3}, 0.5, 2)}, 1});
+  for (const char* op :
+       {"cross_entropy", "cross_entropy smoothing=0.25 ignore_index=1", "cross_entropy mean=0",
+        "cross_entropy_none smoothing=0.5", "nll", "nll ignore_index=2", "nll_none"})
+    cases.push_back({op, {in({2, 3, 2}), target, in({3}, 0.5, 2)}});
+  for (const char* op : {"cross_entropy smoothing=0.25", "cross_entropy_none smoothing=0.5"})
+    cases.push_back({op, {in({2, 3, 2}), target}});
 }
 
 void add_spatial(std::vector<GradientCase>& cases) {
   cases.push_back({"adaptive_avg_pool2d output0=2 output1=1", {in({1, 1, 3, 2})}});
-  cases.push_back({"adaptive_max_pool2d output0=2 output1=1", {in({1, 1, 3, 2})}, 1});
+  cases.push_back({"adaptive_max_pool2d output0=2 output1=1", {in({1, 1, 3, 2})}});
+  cases.push_back({"adaptive_max_pool2d output0=3 output1=2", {in({1, 2, 4, 5})}});
   cases.push_back({"avg_pool2d kernel0=2 kernel1=2", {in({1, 1, 3, 3})}});
   cases.push_back({"avg_pool3d kernel0=2 kernel1=1 kernel2=2", {in({1, 1, 2, 2, 3})}});
   cases.push_back({"global_avg_pool", {in({1, 2, 2, 2})}});
   cases.push_back({"global_max_pool", {in({1, 2, 2, 2})}});
   cases.push_back({"max_pool2d kernel0=2 kernel1=2", {in({2, 1, 3, 3})}});
   cases.push_back({"max_pool2d_with_indices kernel0=2 kernel1=2 stride0=2", {in({1, 2, 4, 3})}});
-  cases.push_back({"max_pool3d kernel0=2 kernel1=1 kernel2=2", {in({1, 1, 2, 2, 3})}, 1});
+  cases.push_back({"max_pool3d kernel0=2 kernel1=1 kernel2=2", {in({1, 1, 2, 2, 3})}});
+  cases.push_back(
+      {"max_pool3d kernel0=2 kernel1=2 kernel2=2 stride0=2 dilation1=2 pads0=1 pads5=1 "
+       "ceil_mode=1",
+       {in({1, 2, 2, 3, 3})}});
   cases.push_back(
       {"max_unpool2d output0=3 output1=3", {in({1, 1, 2, 2}), whole({1, 1, 2, 2}, {0, 4, 7, 8})}});
   for (const char* op : {"resize_linear2d", "resize_linear2d_align_corners", "resize_nearest2d"})
@@ -172,12 +189,12 @@ void add_spatial(std::vector<GradientCase>& cases) {
 
 void add_steps(std::vector<GradientCase>& cases) {
   cases.push_back({"sgd step=2 momentum=0.5 weight_decay=0.25", {in({3}), in({3}), in({3})}});
-  cases.push_back({"adam step=2", {in({3}), in({3}), in({3}), in({3}, 0.5, 2)}, 1});
+  cases.push_back({"adam step=2", {in({3}), in({3}), in({3}), in({3}, 0.5, 2)}});
   const CaseInput x = in({2, 2});
-  cases.push_back({"rnn_cell", {x, in({2, 3}), in({3, 2}), in({3, 3}), in({3})}, 1});
-  cases.push_back({"gru_cell", {x, in({2, 3}), in({3, 3, 2}), in({3, 3, 3}), in({4, 3})}, 1});
+  cases.push_back({"rnn_cell", {x, in({2, 3}), in({3, 2}), in({3, 3}), in({3})}});
+  cases.push_back({"gru_cell", {x, in({2, 3}), in({3, 3, 2}), in({3, 3, 3}), in({4, 3})}});
   cases.push_back(
-      {"lstm_cell", {x, in({2, 3}), in({2, 3}), in({4, 3, 2}), in({4, 3, 3}), in({4, 3})}, 1});
+      {"lstm_cell", {x, in({2, 3}), in({2, 3}), in({4, 3, 2}), in({4, 3, 3}), in({4, 3})}});
 }
 
 }  // namespace

@@ -44,6 +44,10 @@ static void square(mote_context* context, DLDataType f32, const mote_tensor* thr
   options.outputs = &slope;
   options.output_count = 1;
   expect(mote_symbolic_compile(graph, &options, context, &run) == MOTE_OK, "an executable");
+  expect(mote_symbolic_plan(graph, &options, context, MOTE_REPORT_TEXT, &text, &bytes, NULL) ==
+                 MOTE_OK &&
+             *text != 0 && bytes > 0,
+         "plan");
   mote_symbolic_free(graph);
   expect(mote_executable_bind(run, x, three) == MOTE_OK, "bind");
   expect(mote_executable_run(run) == MOTE_OK, "run");

@@ -43,6 +43,8 @@ typedef struct mote_dynamic_options {
    * mote_dynamic_backward(); 0: none. */
   size_t saved_bytes;
   size_t kept_graphs; /* compiled ones, for the next equal trace; 0: 64 */
+  /* The most bytes of planned memory that they may have together; 0: 1 GiB. */
+  size_t kept_graph_bytes;
 } mote_dynamic_options;
 /* Creates a dynamic graph. options may be NULL: commands run at once, nothing is kept for equal
  * commands. */
@@ -268,6 +270,7 @@ typedef struct mote_dynamic_statistics {
   size_t compiled_graphs; /* those that are kept */
   size_t compilations;    /* those that were made, ever */
   size_t computed_again;  /* steps that ran again because their values had been dropped */
+  size_t compiled_bytes;  /* of the memory of compiled_graphs */
 } mote_dynamic_statistics;
 /* Fills the struct up to the size that it states. */
 MOTE_API mote_status mote_dynamic_get_statistics(mote_dynamic* graph,

@@ -137,9 +137,9 @@ typedef struct mote_sequence_options {
   int64_t checkpoints;  /* of each loop, as in mote_while_options */
 } mote_sequence_options;
 /* Adds a recurrent network over x [T, N, C] as a loop for each of the weights: those of each layer,
- * with both ways forwards first. y gets [T, N, H], or [T, N, 2H] with both ways. `h` and `c` get the
- * states at the end, one for each of the weights. Both may be NULL; c must be NULL unless the cell is
- * that of an LSTM. */
+ * with both ways forwards first. y gets [T, N, H], or [T, N, 2H] with both ways. `h` and `c` get
+ * the states at the end, one for each of the weights. Both may be NULL; c must be NULL unless the
+ * cell is that of an LSTM. */
 MOTE_API mote_status mote_symbolic_sequence(mote_symbolic* graph, int32_t cell, mote_symbol x,
                                             const mote_cell_weights* weights, size_t weight_count,
                                             const mote_sequence_options* options, mote_symbol* y,
@@ -297,6 +297,14 @@ MOTE_API mote_status mote_executable_report(mote_executable* executable, int32_t
  * NULL. */
 MOTE_API mote_status mote_executable_bytes(const mote_executable* executable, size_t* bytes,
                                            size_t* lower_bound);
+
+/* Plans a graph as mote_symbolic_compile() does with these options, to the byte, and takes none of
+ * the memory. `text` describes the plan in one of the formats text, JSON and SVG; it is valid until
+ * the next call for this graph. `bytes` and `lower_bound` get what mote_executable_bytes() would
+ * give. Each of the three may be NULL. */
+MOTE_API mote_status mote_symbolic_plan(mote_symbolic* graph, const mote_compile_options* options,
+                                        mote_context* context, int32_t format, const char** text,
+                                        size_t* bytes, size_t* lower_bound);
 
 /* Makes later runs record when each node ran, from none on, or with 0 ends that. */
 MOTE_API mote_status mote_executable_trace(mote_executable* executable, int32_t on);

@@ -23,6 +23,7 @@ DynamicOptions dynamic_options_of(const mote_dynamic_options* given_options) {
   options.memo_bytes = known.memo_bytes;
   options.saved_bytes = known.saved_bytes;
   if (known.kept_graphs > 0) options.kept_graphs = known.kept_graphs;
+  if (known.kept_graph_bytes > 0) options.kept_graph_bytes = known.kept_graph_bytes;
   return options;
 }
 
@@ -92,6 +93,7 @@ mote_status mote_dynamic_get_statistics(mote_dynamic* graph, mote_dynamic_statis
     all.compiled_graphs = known.compiled_graphs;
     all.compilations = known.compilations;
     all.computed_again = known.computed_again;
+    all.compiled_bytes = known.compiled_bytes;
     std::memcpy(statistics, &all, std::min(statistics->size, sizeof(all)));
   });
 }

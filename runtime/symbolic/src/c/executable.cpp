@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of mote/mote_graphs.h for executables.
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -51,6 +53,13 @@ CompileOptions options_of(const mote_compile_options& given_options) {
   return with;
 }
 
+std::string report_text(const CompileReport& report, std::int32_t format) {
+  if (format == MOTE_REPORT_TEXT) return to_text(report);
+  if (format == MOTE_REPORT_JSON) return to_json(report);
+  if (format == MOTE_REPORT_SVG) return to_svg(report);
+  throw StatusError(MOTE_INVALID, "format is none of a plan: " + std::to_string(format));
+}
+
 }  // namespace
 
 mote_status mote_symbolic_compile(const mote_symbolic* graph, const mote_compile_options* options,
@@ -94,13 +103,9 @@ mote_status mote_executable_report(mote_executable* executable, int32_t format, 
     mote_executable& of = given(executable, "executable");
     switch (format) {
       case MOTE_REPORT_TEXT:
-        of.text = to_text(of.executable.report());
-        break;
       case MOTE_REPORT_JSON:
-        of.text = to_json(of.executable.report());
-        break;
       case MOTE_REPORT_SVG:
-        of.text = to_svg(of.executable.report());
+        of.text = report_text(of.executable.report(), format);
         break;
       case MOTE_REPORT_DOT:
         of.text = to_dot(of.executable.graph());
@@ -122,6 +127,22 @@ mote_status mote_executable_bytes(const mote_executable* executable, size_t* byt
                                   size_t* lower_bound) {
   return guarded(__func__, [&] {
     const CompileReport& report = given(executable, "executable").executable.report();
+    if (bytes != nullptr) *bytes = report.arena_bytes;
+    if (lower_bound != nullptr) *lower_bound = report.lower_bound;
+  });
+}
+
+mote_status mote_symbolic_plan(mote_symbolic* graph, const mote_compile_options* options,
+                               mote_context* context, int32_t format, const char** text,
+                               size_t* bytes, size_t* lower_bound) {
+  return guarded(__func__, [&] {
+    mote_symbolic& of = given(graph, "graph");
+    const CompileOptions with = options != nullptr ? options_of(*options) : CompileOptions{};
+    const CompileReport report = plan_graph(of.graph, with, given(context, "context").context);
+    if (text != nullptr) {
+      of.text = report_text(report, format);
+      *text = of.text.c_str();
+    }
     if (bytes != nullptr) *bytes = report.arena_bytes;
     if (lower_bound != nullptr) *lower_bound = report.lower_bound;
   });

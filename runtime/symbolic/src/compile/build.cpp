@@ -223,8 +223,10 @@ class GraphBuilder {
     }
     if (node.control->is_loop) {
       const auto location = [&](const ResultLocation& at) {
-        if (at.kind == ResultLocation::Kind::constant) return builder.tensor_of(at.index);
-        return at.kind == ResultLocation::Kind::slot ? slots[at.index] : given[at.index];
+        return part_of(graph, at,
+                       at.kind == ResultLocation::Kind::constant ? builder.tensor_of(at.index)
+                       : at.kind == ResultLocation::Kind::slot   ? slots[at.index]
+                                                                 : given[at.index]);
       };
       for (std::size_t k = 0; k < control.results.size(); ++k)
         builder.give(inputs[k], chosen(graph, choice_of(control.results[k], location),
@@ -235,6 +237,14 @@ class GraphBuilder {
     graph.run_one_by_one();
     made.branch.graph = std::move(graph);
     return made;
+  }
+
+  static GraphTensor part_of(Graph& graph, const ResultLocation& at, GraphTensor whole) {
+    if (!at.part) return whole;
+    const TensorForm& form = at.part->form;
+    const auto size = static_cast<std::int64_t>(size_of(form.dtype));
+    const std::int64_t begin = element_count(form) == 0 ? 0 : at.part->offset * size;
+    return graph.view(whole, begin, form, "part");
   }
 
   template <typename Location>
@@ -271,11 +281,14 @@ class GraphBuilder {
     std::vector<GraphTensor> slots;
     for (std::size_t k = 0; k < control.slots.size(); ++k)
       slots.push_back(built_.graph.tensor(in_block(control.slot_blocks[k], control.slots[k])));
-    const auto location = [&](const ResultLocation& at) {
+    const auto whole = [&](const ResultLocation& at) {
       if (at.kind == ResultLocation::Kind::input) return tensor(node.inputs[at.index]);
       if (at.kind == ResultLocation::Kind::slot) return slots[at.index];
       const SymbolicGraph& of = control.subs[at.graph].graph;
       return built_.graph.constant(of.value(of.at(at.index)));
+    };
+    const auto location = [&](const ResultLocation& at) {
+      return part_of(built_.graph, at, whole(at));
     };
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
       TensorChoice choice = choice_of(control.results[k], location);

@@ -2,6 +2,7 @@
 #include "compile/control_layout.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "compile/layout.h"
@@ -22,26 +23,29 @@ std::uint64_t bytes_of(const TensorForm& form) {
 struct Source {
   enum class Kind : std::uint8_t { input, constant, root };
   Kind kind = Kind::root;
-  std::uint32_t index = 0;  ///< the number of the input, or the symbol
+  std::uint32_t index = 0;              ///< the number of the input, or the symbol
+  std::optional<ViewRegion> part = {};  ///< the part of it; none: all
 };
 
-/// Finds where outputs come from, and gives those that are no whole tensors one of their own.
+/// Returns the part of a part.
+std::optional<ViewRegion> part_of(const std::optional<ViewRegion>& outer,
+                                  const std::optional<ViewRegion>& inner) {
+  if (!outer || !inner) return outer ? outer : inner;
+  return ViewRegion{inner->form, outer->offset + inner->offset};
+}
+
+/// Finds where outputs come from, and gives a tensor of their own to those that a loop or branch
+/// inside gives.
 class Sources {
  public:
   Sources(SymbolicGraph& graph, bool has_counter)
       : graph_(graph), inputs_(input_indices(graph)), has_counter_(has_counter) {}
 
-  /// `may_share`: two outputs may be one root.
-  std::vector<Source> find(std::size_t count, bool may_share) {
+  std::vector<Source> find(std::size_t count) {
     std::vector<Source> sources;
     std::vector<TensorSymbol> outputs = graph_.outputs();
     for (std::size_t k = 0; k < count; ++k) {
-      Source source = source_of(outputs[k].index);
-      const auto is_same = [&](const Source& other) {
-        return source.kind == Source::Kind::root && other.kind == source.kind &&
-               other.index == source.index;
-      };
-      if (!may_share && std::ranges::any_of(sources, is_same)) source = copied(outputs[k].index);
+      const Source source = source_of(outputs[k].index);
       if (source.kind == Source::Kind::root) outputs[k] = graph_.at(source.index);
       sources.push_back(source);
     }
@@ -54,14 +58,14 @@ class Sources {
   Source source_of(std::uint32_t symbol) {
     const SymbolInfo& info = graph_.symbols()[symbol];
     const SymbolInfo& root = graph_.symbols()[info.root];
-    const bool is_whole = info.offset == 0 && info.form == root.form;
-    if (!is_whole) return copied(symbol);
-    if (root.kind == SymbolOrigin::constant) return {Source::Kind::constant, info.root};
+    std::optional<ViewRegion> part;
+    if (info.offset != 0 || info.form != root.form) part = {info.form, info.offset};
+    if (root.kind == SymbolOrigin::constant) return {Source::Kind::constant, info.root, part};
     if (root.kind == SymbolOrigin::input) {
       const auto at =
           static_cast<std::size_t>(std::ranges::find(inputs_, info.root) - inputs_.begin());
       if (has_counter_ && at + 1 == inputs_.size()) return copied(symbol);
-      return {Source::Kind::input, static_cast<std::uint32_t>(at)};
+      return {Source::Kind::input, static_cast<std::uint32_t>(at), part};
     }
     if (writers(graph_)[info.root].empty()) {  // zeros, or no elements
       const TensorSymbol own = graph_.tensor(info.form);
@@ -71,7 +75,7 @@ class Sources {
     // What an inner loop gives may be at one of several locations.
     if (root.producer != kNoIndex && graph_.nodes()[root.producer].kind == NodeKind::control)
       return copied(symbol);
-    return {Source::Kind::root, info.root};
+    return {Source::Kind::root, info.root, part};
   }
 
   Source copied(std::uint32_t symbol) {
@@ -109,6 +113,7 @@ struct Ring {
   std::uint32_t root = 0;
   std::uint32_t delay = 0;            ///< the most iterations until it is read last
   std::vector<std::uint32_t> oldest;  ///< the inputs that have it so long
+  bool has_parts = false;             ///< inputs get a part of it
 };
 
 class LoopLayout {
@@ -121,7 +126,7 @@ class LoopLayout {
     body.graph = control_.graphs[0];
     const std::size_t count = result_count(control_);
     Sources finder(body.graph, control_.has_counter);
-    sources_ = finder.find(count, true);
+    sources_ = finder.find(count);
     layout_.copied_bytes = finder.copied_bytes();
     for (std::uint32_t k = 0; k < count; ++k) follow(k);
     for (const Ring& ring : rings_) body.roots.push_back({ring.root, {}});
@@ -142,6 +147,8 @@ class LoopLayout {
     std::vector<std::uint32_t> inputs;
     std::size_t again = 0;  ///< where a circle begins; the number of inputs if there is none
     Source end;             ///< if there is none
+    /// The part of each of `inputs` that k is, and last that of the end.
+    std::vector<std::optional<ViewRegion>> parts = {{}};
   };
   Way way_of(std::uint32_t k) const {
     Way way;
@@ -153,6 +160,7 @@ class LoopLayout {
       }
       way.inputs.push_back(k);
       way.end = sources_[k];
+      way.parts.push_back(part_of(way.end.part, way.parts.back()));
       if (way.end.kind != Source::Kind::input || way.end.index >= carried_count()) break;
       k = way.end.index;
     }
@@ -169,6 +177,7 @@ class LoopLayout {
     if (delay > ring->delay) ring->oldest.clear();
     ring->delay = std::max(ring->delay, delay);
     if (delay == ring->delay) ring->oldest.push_back(k);
+    ring->has_parts = ring->has_parts || way.parts.back();
   }
 
   /// True if all that read the oldest value are done before the newest is written in its location.
@@ -188,7 +197,7 @@ class LoopLayout {
       if (is_first[writer]) return false;
       for (const std::uint32_t k : ring.oldest)
         for (const std::uint32_t reader : read[inputs[k]]) {
-          if (reader == writer && options_.in_place &&
+          if (reader == writer && options_.in_place && !ring.has_parts &&
               may_be_in_place(body, reader, inputs[k], ring.root, context_))
             continue;
           if (location[reader] >= location[writer] ||
@@ -215,17 +224,18 @@ class LoopLayout {
     const Way way = way_of(k);
     ResultLocations result;
     for (std::size_t j = 0; j < way.inputs.size(); ++j)
-      (j < way.again ? result.first : result.cycle).push_back({Kind::input, way.inputs[j]});
+      (j < way.again ? result.first : result.cycle)
+          .push_back({Kind::input, way.inputs[j], 0, way.parts[j]});
     if (way.again < way.inputs.size()) return result;
     if (way.end.kind == Source::Kind::input) {
-      result.cycle.push_back({Kind::input, way.end.index});
+      result.cycle.push_back({Kind::input, way.end.index, 0, way.parts.back()});
     } else if (way.end.kind == Source::Kind::constant) {
-      result.cycle.push_back({Kind::constant, way.end.index});
+      result.cycle.push_back({Kind::constant, way.end.index, 0, way.parts.back()});
     } else {
       const auto& roots = layout_.subs[0].roots;
       for (const std::uint32_t slot :
            std::ranges::find(roots, way.end.index, &SubLayout::Root::symbol)->slots)
-        result.cycle.push_back({Kind::slot, slot});
+        result.cycle.push_back({Kind::slot, slot, 0, way.parts.back()});
     }
     return result;
   }
@@ -237,6 +247,21 @@ class LoopLayout {
   std::vector<Source> sources_;
   std::vector<Ring> rings_;
 };
+
+/// Returns the slot in which a branch has the root that result k is, or is a part of: that of the
+/// result, or one that is as large as the root, or the one that another result has.
+std::uint32_t slot_of_root(ControlLayout& layout, SubLayout& branch, std::uint32_t k,
+                           std::uint32_t root, bool is_part) {
+  const auto known = std::ranges::find(branch.roots, root, &SubLayout::Root::symbol);
+  if (known != branch.roots.end()) return known->slots[0];
+  std::uint32_t slot = k;
+  if (is_part) {
+    slot = static_cast<std::uint32_t>(layout.slots.size());
+    layout.slots.push_back(branch.graph.symbols()[root].form);
+  }
+  branch.roots.push_back({root, {slot}});
+  return slot;
+}
 
 ControlLayout lay_out_branches(const NodeInfo& node, const CompileOptions& options,
                                Context* context) {
@@ -255,17 +280,15 @@ ControlLayout lay_out_branches(const NodeInfo& node, const CompileOptions& optio
     SubLayout& branch = layout.subs.emplace_back();
     branch.graph = control.graphs[g];
     Sources finder(branch.graph, false);
-    const std::vector<Source> sources = finder.find(count, false);
+    const std::vector<Source> sources = finder.find(count);
     for (std::uint32_t k = 0; k < count; ++k) {
-      ResultLocation location{Kind::slot, k};
-      if (sources[k].kind == Source::Kind::input)
-        location = {Kind::input,
-                    static_cast<std::uint32_t>(first_input(node, g)) + sources[k].index};
-      else if (sources[k].kind == Source::Kind::constant)
-        location = {Kind::constant, sources[k].index, g};
-      else
-        branch.roots.push_back({sources[k].index, {k}});
-      layout.results[k].first.push_back(location);
+      const auto& [kind, index, part] = sources[k];
+      ResultLocation location{Kind::input, static_cast<std::uint32_t>(first_input(node, g)) + index,
+                              0, part};
+      if (kind == Source::Kind::constant) location = {Kind::constant, index, g, part};
+      if (kind == Source::Kind::root)
+        location = {Kind::slot, slot_of_root(layout, branch, k, index, part.has_value()), 0, part};
+      layout.results[k].first.push_back(std::move(location));
     }
     branch.layout = std::make_shared<GraphLayout>(
         lay_out_body(branch.graph, symbols_of(branch.roots), options, context));

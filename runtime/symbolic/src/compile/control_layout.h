@@ -13,10 +13,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "mote/symbolic/compile.h"
 #include "mote/symbolic/control.h"
+#include "mote/symbolic/view.h"
 
 namespace mote {
 
@@ -32,6 +34,8 @@ struct ResultLocation {
   Kind kind = Kind::input;
   std::uint32_t index = 0;
   std::uint32_t graph = 0;  ///< of a constant
+  /// The part that the result is, if it is not the whole tensor.
+  std::optional<ViewRegion> part = {};
 };
 
 /// The location at position p is first[p], or cycle[(p - first.size()) % cycle.size()]:
@@ -48,7 +52,7 @@ struct SubLayout {
     std::uint32_t symbol;
     std::vector<std::uint32_t> slots;
   };
-  SymbolicGraph graph;  ///< with copies, where a result is only a part of a tensor
+  SymbolicGraph graph;  ///< with copies, where a result is what a loop or branch inside gives
   std::shared_ptr<GraphLayout> layout;
   std::vector<Root> roots;
 };

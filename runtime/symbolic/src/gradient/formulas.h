@@ -10,5 +10,7 @@ namespace mote {
 WriteFormula pointwise_formula(std::string_view op);
 /// Returns that of a reduction, a normalisation or a loss.
 WriteFormula reduction_formula(std::string_view op);
+/// Returns that of an op that is written with other ops, whose gradients it then has.
+WriteFormula composed_formula(std::string_view op);
 
 }  // namespace mote

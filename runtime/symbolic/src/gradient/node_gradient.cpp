@@ -137,7 +137,8 @@ Way find_way(GraphBuilder& builder, const GradientCall& call, DType dtype) {
 NodeFlow flow_of(GraphBuilder& builder, const NodeInfo& node) {
   if (node.removed || node.kind == NodeKind::fill) return {};
   constexpr std::size_t kMaxTensors = 64;  // of a TensorMask
-  if (node.kind == NodeKind::function && std::max(node.inputs.size(), node.outputs.size()) > kMaxTensors)
+  if (node.kind == NodeKind::function &&
+      std::max(node.inputs.size(), node.outputs.size()) > kMaxTensors)
     fail_graph("gradient: the function " + node.function->name + " has " +
                    std::to_string(std::max(node.inputs.size(), node.outputs.size())) +
                    " inputs or outputs, expected at most " + std::to_string(kMaxTensors),

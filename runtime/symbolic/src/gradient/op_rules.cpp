@@ -89,13 +89,25 @@ std::vector<OpRule> make_rules() {
     rules.push_back({op, Tangent::self_adjoint, Curvature::formula, reduction_formula(op)});
   for (const std::string_view op : {"batch_norm", "layer_norm", "log_softmax", "rms_norm"})
     rules.push_back({op, Tangent::none, Curvature::formula, reduction_formula(op)});
-  // The products of the others' elements have no formula that is right at zeros.
-  rules.push_back({"prod", Tangent::reduction, Curvature::none});
+  for (const std::string_view op :
+       {"adam", "attention", "attention_softcap", "attention_softcap_with_lse",
+        "attention_with_lse", "batch_norm_training", "conv2d_relu", "group_norm", "gru_cell",
+        "instance_norm", "layer_norm_with_statistics", "lrn", "lstm_cell", "prod", "rnn_cell"})
+    rules.push_back({op, Tangent::none, Curvature::formula, composed_formula(op)});
+  for (const std::string_view op : {"adaptive_max_pool2d", "max_pool3d"})
+    rules.push_back({op, Tangent::formula, Curvature::zero, composed_formula(op)});
+  for (const std::string_view op :
+       {"scatter_elements_max", "scatter_elements_min", "scatter_nd_max", "scatter_nd_min"})
+    rules.push_back({op, Tangent::scattered, Curvature::zero});
+  // The products of the others' elements have no formula: which these are, indices tell.
+  for (const std::string_view op : {"scatter_elements_mul", "scatter_nd_mul"})
+    rules.push_back({op, Tangent::scattered, Curvature::none});
   for (const std::string_view op : {"nll", "nll_none"})
-    rules.push_back({op, Tangent::reduction, Curvature::zero, nullptr, false});
-  for (const std::string_view op : {"cross_entropy", "cross_entropy_none"})
     rules.push_back(
-        {op, Tangent::reduction, Curvature::formula, reduction_formula(op), false, "smoothing"});
+        {op, Tangent::reduction, Curvature::zero, nullptr, false, nullptr, composed_formula(op)});
+  for (const std::string_view op : {"cross_entropy", "cross_entropy_none"})
+    rules.push_back({op, Tangent::reduction, Curvature::formula, reduction_formula(op), false,
+                     "smoothing", composed_formula(op)});
   std::ranges::sort(rules, {}, &OpRule::op);
   return rules;
 }

@@ -18,7 +18,9 @@ enum class Tangent : std::uint8_t {
   bilinear,      ///< f(c_a, b, c_c) + f(a, c_b): linear in each of two inputs, and in a third
   reduction,     ///< an element is in one result at most: the sum over axes of g(1)_k * c_k
   self_adjoint,  ///< J is symmetric: g(c)
-  picked         ///< each result is an element of x: those of c at the indices of the maxima
+  picked,        ///< each result is an element of x: those of c at the indices of the maxima
+  scattered,     ///< g(1)_x * c_x, to which the elements of g(1)_u * c_u are added at the indices
+  formula        ///< g is written with other ops, which are differentiated
 };
 
 /// The way in which the gradient of g with respect to x follows.
@@ -42,6 +44,8 @@ struct OpRule {
   bool with_optional = true;
   /// A parameter that must be 0 for the rule to hold; null: none.
   const char* zero_param = nullptr;
+  /// The formula where the rule does not hold.
+  WriteFormula otherwise = nullptr;
 };
 /// Returns the rule of an op; null if it has none.
 const OpRule* rule_of(std::string_view op);

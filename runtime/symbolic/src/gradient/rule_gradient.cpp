@@ -74,11 +74,15 @@ std::optional<GradientCall> inner_call(GraphBuilder& builder, const GradientCall
   return inner;
 }
 
+/// False for a call that has inputs or a parameter for which the rule is not made.
+bool holds_for(const OpRule& rule, const GradientCall& call) {
+  return (rule.with_optional || !has_optional(call)) &&
+         (rule.zero_param == nullptr || !has_param(call, rule.zero_param));
+}
+
 std::string why_no_rule_for(const GradientCall& call, const OpRule& rule, const GradientRow& row) {
   const std::string op = row.row->op;
-  if (!rule.with_optional && has_optional(call)) return "the rule of " + op + " has no weights";
-  if (rule.zero_param != nullptr && has_param(call, rule.zero_param))
-    return "the rule of " + op + " needs " + rule.zero_param + " = 0";
+  if (!holds_for(rule, call)) return "";
   const bool only_gradients = (call.wanted & ~row.gradients()) == 0;
   if (only_gradients && rule.tangent != Tangent::none) return "";
   if (rule.curvature == Curvature::none) return "no rule gives the curvature of " + op;
@@ -131,9 +135,11 @@ void add_bilinear_curvature(GraphBuilder& builder, const GradientCall& call, con
 
 std::vector<TensorSymbol> by_rule(GraphBuilder& builder, const GradientCall& call,
                                   const OpRule& rule, const GradientRow& row) {
+  if (!holds_for(rule, call)) return formula_gradient(builder, call, row, rule.otherwise);
   const TensorMask of_gradients = call.wanted & row.gradients();
-  const bool needs_formula = rule.curvature == Curvature::formula &&
-                             (of_gradients != call.wanted || rule.tangent == Tangent::none);
+  const bool needs_formula = rule.tangent == Tangent::formula ||
+                             (rule.curvature == Curvature::formula &&
+                              (of_gradients != call.wanted || rule.tangent == Tangent::none));
   if (needs_formula) return formula_gradient(builder, call, row, rule.formula);
   std::vector<TensorSymbol> gradients(call.inputs.size());
   if (of_gradients != 0) {
@@ -151,7 +157,9 @@ std::vector<TensorSymbol> by_rule(GraphBuilder& builder, const GradientCall& cal
 bool has_tangent(GraphBuilder& builder, const GradientCall& call) {
   const OpFacts& facts = builder.ops().facts(*call.command);
   if (!facts.base || facts.base_rule == nullptr) return false;
-  if (!why_no_rule_for(call, *facts.base_rule, *facts.base).empty()) return false;
+  if (!holds_for(*facts.base_rule, call) ||
+      !why_no_rule_for(call, *facts.base_rule, *facts.base).empty())
+    return false;
   // A bilinear op's own kernels are those that backends make fast.
   if (facts.base_rule->curvature == Curvature::bilinear) return true;
   return (call.wanted & ~facts.base->gradients()) == 0 && facts.base_rule->tangent != Tangent::none;

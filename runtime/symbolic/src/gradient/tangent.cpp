@@ -28,6 +28,9 @@ class TangentOf {
         return {reduction()};
       case Tangent::picked:
         return {picked()};
+      case Tangent::scattered:
+        return {scattered()};
+      case Tangent::formula:
       case Tangent::none:
         break;
     }
@@ -152,6 +155,20 @@ class TangentOf {
     const TensorSymbol picked = builder_.op("gather", {builder_.reshaped(change, {1, count, 1}),
                                                        builder_.reshaped(indices, {results})});
     return builder_.reshaped(picked, builder_.shape(call_.inputs[gy_slot]));
+  }
+
+  /// A place of y is a product, or the greatest or least, of the element of x and of updates.
+  TensorSymbol scattered() {
+    const TensorSymbol ones = builder_.filled(1, builder_.form(call_.inputs[gradient_slot()]));
+    const auto scaled = [&](std::size_t k) {
+      const std::size_t output = *row_.output_of(k);
+      return builder_.op("mul", {g(output, ones), change(output)});
+    };
+    TensorSymbol sum = change_of(0) ? scaled(0) : builder_.filled(0, builder_.form(ones));
+    if (!change_of(2)) return sum;
+    const std::string op = row_.row->op;
+    const std::string add = op.substr(0, op.rfind('_')) + "_add";
+    return builder_.op(add, {sum, own(Kind::input, 1), scaled(2)});
   }
 
   GraphBuilder& builder_;

@@ -54,6 +54,9 @@ struct DynamicOptions {
   /// The number of compiled graphs that are kept for the next trace of the same structure; the
   /// least recently used one goes.
   std::size_t kept_graphs = 64;
+  /// The most bytes of planned memory that kept graphs may have together; the least recently used
+  /// ones go, and the last one stays whatever it has.
+  std::size_t kept_graph_bytes = std::size_t{1} << 30U;
 };
 
 struct BackwardOptions {
@@ -78,6 +81,7 @@ struct DynamicStatistics {
   std::size_t memo_hits = 0;
   std::size_t compiled_graphs = 0;  ///< those that are kept
   std::size_t compilations = 0;     ///< those that were made, ever
+  std::size_t compiled_bytes = 0;   ///< of the memory of those that are kept
   std::size_t computed_again = 0;   ///< steps that ran again because their values had been dropped
 };
 

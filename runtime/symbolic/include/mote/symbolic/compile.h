@@ -101,7 +101,7 @@ struct CompileReport {
   std::size_t in_place_pairs = 0;
   bool has_control = false;  ///< it has loops or branches
   /// The bytes that loops copy in each iteration, and branches when they run: 0, except where what
-  /// is carried over is a part of a tensor, or what an inner loop or branch gives.
+  /// is carried over is what an inner loop or branch gives, or the counter.
   std::size_t copied_bytes = 0;
   EvaluationOrder order = EvaluationOrder::program;
   std::vector<std::string> passes;           ///< "merge: 3 nodes removed"
