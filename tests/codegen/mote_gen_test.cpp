@@ -80,7 +80,10 @@ TEST(Generated, EveryKernelIsFoundByItsKeys) {
     EXPECT_STREQ(k.kernel.op, k.op);
     EXPECT_EQ(k.kernel.size, sizeof(mote_kernel));
     const bool draws = std::set<std::string_view>{"uniform", "normal"}.contains(k.op);
-    const bool gen = k.variant == kGen && is_real(*parse_dtype(k.dtype)) && !draws;
+    const bool has_tiles =
+        std::set<std::string_view>{"matmul_integer", "qmatmul", "conv2d_integer", "qconv2d"}
+            .contains(k.op);
+    const bool gen = k.variant == kGen && (is_real(*parse_dtype(k.dtype)) || has_tiles) && !draws;
     EXPECT_EQ(k.kernel.contract->accumulator == MOTE_ACC_F64, !gen);
     EXPECT_EQ(k.kernel.contract->function_count > 0, gen && *parse_dtype(k.dtype) != DType::f64);
   }
