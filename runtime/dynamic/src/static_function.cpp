@@ -4,8 +4,11 @@
 #include <atomic>
 #include <utility>
 
+#include "control/splice.h"
 #include "fail.h"
+#include "gradient/tape.h"
 #include "mote/symbolic/control.h"
+#include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/gradient.h"
 #include "state.h"
 
@@ -50,13 +53,39 @@ SymbolicGraph with_inputs(const SymbolicGraph& graph, std::span<Value* const> va
   return changed.empty() ? complete : complete.with_forms(changed);
 }
 
-/// Returns the tensors between inputs and outputs that the gradient reads, by index; none of a
-/// graph with loops or branches, whose gradient changes what they compute.
-std::vector<std::uint32_t> read_by_gradient(const SymbolicGraph& graph,
-                                            std::span<Value* const> values) {
-  std::vector<std::uint32_t> read;
-  const auto is_control = [](const NodeInfo& node) { return node.kind == NodeKind::control; };
-  if (std::ranges::any_of(graph.nodes(), is_control)) return read;
+bool has_control(const SymbolicGraph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const NodeInfo& node) {
+    return !node.removed && node.kind == NodeKind::control;
+  });
+}
+
+/// A graph, and the tensors between its inputs and outputs that the gradient reads.
+struct KeepingGraph {
+  SymbolicGraph graph;
+  std::vector<TensorSymbol> read;
+};
+
+/// Returns the part of the graph that outputs and the tensors need.
+KeepingGraph way_forward(const SymbolicGraph& graph, const std::vector<TensorSymbol>& read) {
+  KeepingGraph made{SymbolicGraph(graph.name(), graph.registry()), {}};
+  std::vector<TensorSymbol> symbols(graph.symbol_count());
+  for (const std::uint32_t k : input_indices(graph))
+    symbols[k] = made.graph.input(graph.symbols()[k].name, graph.symbols()[k].form);
+  std::vector<TensorSymbol> asked = graph.outputs();
+  asked.insert(asked.end(), read.begin(), read.end());
+  const std::vector<bool> needed = ancestors(graph, asked);
+  symbols = splice(
+      made.graph, graph, std::move(symbols), [&](std::uint32_t node) { return needed[node]; },
+      asked);
+  std::vector<TensorSymbol> outputs;
+  for (const TensorSymbol output : graph.outputs()) outputs.push_back(symbols[output.index]);
+  made.graph.set_outputs(outputs);
+  for (const TensorSymbol tensor : read) made.read.push_back(symbols[tensor.index]);
+  return made;
+}
+
+/// Adds what the gradient reads. Loops get tapes, whose tokens are such tensors.
+KeepingGraph with_read_tensors(SymbolicGraph graph, std::span<Value* const> values) {
   SymbolicGraph copy(graph);
   std::vector<TensorSymbol> of, wrt;
   for (const TensorSymbol output : copy.outputs())
@@ -64,22 +93,26 @@ std::vector<std::uint32_t> read_by_gradient(const SymbolicGraph& graph,
   const std::vector<TensorSymbol> inputs = inputs_of(copy);
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (values[k]->is_traced) wrt.push_back(inputs[k]);
-  if (of.empty() || wrt.empty()) return read;
+  if (of.empty() || wrt.empty()) return {std::move(graph), {}};
   std::vector<TensorSymbol> gradients;
   try {
+    const TrialScope trial;  // other functions will read the tapes
     gradients = gradient(copy, of, wrt);
   } catch (const StatusError& error) {
     if (error.status() != MOTE_UNSUPPORTED) throw;
-    return read;  // to ask for the gradient is the error
+    return {std::move(graph), {}};  // to ask for the gradient is the error
   }
+  std::vector<TensorSymbol> read;
   for (const SavedTensor& tensor : saved(copy, of, gradients)) {
     const SymbolInfo& info = copy.info(tensor.tensor);
     const bool is_read = std::ranges::any_of(tensor.readers, &SavedReader::reads_data);
     if (is_read && info.kind == SymbolOrigin::tensor && info.producer != kNoIndex &&
-        !graph.is_output(graph.at(tensor.tensor.index)))
-      read.push_back(tensor.tensor.index);
+        !copy.is_output(tensor.tensor))
+      read.push_back(tensor.tensor);
   }
-  return read;
+  if (has_control(copy)) return way_forward(copy, read);
+  for (TensorSymbol& tensor : read) tensor = graph.at(tensor.index);
+  return {std::move(graph), std::move(read)};
 }
 
 }  // namespace
@@ -127,11 +160,16 @@ std::vector<Variable> DynamicGraph::run(const StaticFunction& function,
     SymbolicGraph complete = with_inputs(graph, values);
     std::vector<TensorSymbol> outputs = complete.outputs();
     const std::size_t visible = outputs.size();
-    if (keeps)
-      for (const std::uint32_t k : read_by_gradient(complete, values))
-        outputs.push_back(complete.at(k));
+    if (keeps) {
+      KeepingGraph keeping = with_read_tensors(std::move(complete), values);
+      complete = std::move(keeping.graph);
+      outputs = complete.outputs();
+      outputs.insert(outputs.end(), keeping.read.begin(), keeping.read.end());
+    }
+    const bool has_tape = outputs.size() > visible && has_control(complete);
     const std::vector<TensorSymbol> given = inputs_of(complete);
     auto work = std::make_shared<trace::GraphWork>(std::move(complete), given, outputs);
+    work->has_tape = has_tape;
     work->visible_outputs = visible;
     known = &state_->graphs.add(std::move(structure), {.work = std::move(work)});
   }
