@@ -160,7 +160,7 @@ class Differentiation {
         structure.push_back(value->form->id);
       }
     }
-    for (const Value* seed : seeds_) structure.push_back(seed == nullptr ? 0 : 1);
+    for (const Value* seed : seeds_) structure.push_back(seed == nullptr ? 0 : seed->form->id);
     // A bit for each value says whether it is given.
     for (std::size_t k = 0; k < given_.size(); k += 64) {
       std::uint64_t bits = 0;

@@ -207,6 +207,15 @@ TEST_P(Nesting, SecondDerivativesGoThroughWhatAStaticFunctionKeeps) {
   EXPECT_EQ(elements_of(g.backward({first}, {x})[0]), (Numbers{12, 24, 36}));
 }
 
+TEST_P(Nesting, SeedsOfAnyLayoutFollowEachOther) {
+  const Variable x = g.variable(rising({2, 3}, 1));
+  const Variable y = x + x;
+  const Variable one = g.scalar(DType::f64, 3).broadcast_to({2, 3});
+  const Variable many = g.constant(rising({2, 3}));
+  for (const Variable& seed : {one, many, one})
+    EXPECT_EQ(elements_of(g.backward({y}, {x}, {.seeds = {seed}})[0]), elements_of(seed + seed));
+}
+
 /// x·x by the caller's code, which counts its calls.
 NamedFunction counted_square(const std::shared_ptr<int>& calls) {
   NamedFunction function = *test::square_function();
@@ -316,6 +325,68 @@ TEST_F(TapesAcross, ATapeGoesWithWhatReadsIt) {
     EXPECT_EQ(*calls, 5);
     EXPECT_EQ(tape_bytes().now, before);
   }
+}
+
+/// x·x on variables, as a function node that counts its calls.
+NamedFunction counted_code(Context& context, const std::shared_ptr<int>& calls) {
+  return dynamic_function("counted", context, [calls](DynamicGraph&, std::span<const Variable> in) {
+    ++*calls;
+    return std::vector{in[0] * in[0]};
+  });
+}
+
+TEST_F(TapesAcross, DynamicCodeInAStaticLoopIsNotRunAgain) {
+  SymbolicGraph graph = loop_of(counted_code(context, calls), 3);  // x⁸
+  const TensorSymbol x = graph.find("in"), y = graph.outputs()[0];
+  const TensorSymbol gx = gradient(graph, {y}, {x})[0];
+  const TensorSymbol twice = gradient(graph, {graph.add("mul", {y, y})}, {x})[0];
+  Executable run = compile(graph, {.outputs = {y, gx, twice}}, context);
+  for (const double start : {1.5, 2.0}) {
+    *calls = 0;
+    run.run({{x, all_of({2}, start)}});
+    EXPECT_EQ(*calls, 3);
+    EXPECT_EQ(run.output(y).real_at({0}), power(start, 8));
+    EXPECT_EQ(run.output(gx).real_at({1}), 8 * power(start, 7));
+    EXPECT_EQ(run.output(twice).real_at({1}), 16 * power(start, 15));
+  }
+}
+
+TEST_F(TapesAcross, DynamicCodeInAStaticFunctionIsNotRunAgain) {
+  for (const int count : {1, 3}) {
+    const StaticFunction f(loop_of(counted_code(context, calls), count));
+    const Variable x = g.variable(all_of({2}, 1.5));
+    *calls = 0;
+    const Variable y = run(f, {x})[0];
+    const double slope = power(2, count) * power(1.5, (1 << count) - 1);
+    for (int k = 0; k < 2; ++k)
+      EXPECT_EQ(elements_of(g.backward({y}, {x})[0]), (Numbers{slope, slope}));
+    EXPECT_EQ(*calls, count);
+  }
+  // Without a loop too.
+  SymbolicGraph graph("code");
+  const TensorSymbol in = graph.input("in", {DType::f64, {2}});
+  const TensorSymbol out = graph.tensor({DType::f64, {2}});
+  graph.call(counted_code(context, calls), std::vector{in}, std::vector{out});
+  graph.set_outputs({graph.add("add", {out, in})});
+  const Variable x = g.variable(all_of({2}, 3));
+  *calls = 0;
+  const Variable y = run(StaticFunction(std::move(graph)), {x})[0];
+  EXPECT_EQ(elements_of(g.backward({y}, {x})[0]), (Numbers{7, 7}));
+  EXPECT_EQ(*calls, 1);
+}
+
+TEST_F(TapesAcross, GradientsOfGradientsOfDynamicCode) {
+  SymbolicGraph graph = loop_of(counted_code(context, calls), 2);  // x⁴
+  const TensorSymbol x = graph.find("in"), y = graph.outputs()[0];
+  const TensorSymbol first = gradient(graph, {y}, {x})[0];
+  const TensorSymbol second = gradient(graph, {first}, {x})[0];
+  const TensorSymbol t = graph.input("t", graph.form(x));
+  const TensorSymbol along = jvp(graph, std::vector{y}, std::vector{x}, std::vector{t})[0];
+  Executable run = compile(graph, {.outputs = {first, second, along}}, context);
+  run.run({{x, all_of({2}, 3)}, {t, all_of({2}, 2)}});
+  EXPECT_EQ(run.output(first).real_at({0}), 4 * 27);
+  EXPECT_EQ(run.output(second).real_at({0}), 12 * 9);
+  EXPECT_EQ(run.output(along).real_at({0}), 4 * 27 * 2);
 }
 
 }  // namespace

@@ -55,7 +55,9 @@ std::shared_ptr<TapeStore> TapeStore::of_run() {
     store = TapeHold::new_store();
     at_end_of(owner, [owner] {
       Stores& known = stores();
+      std::shared_ptr<TapeStore> last;  // what it keeps goes without the lock
       const std::lock_guard again(known.mutex);
+      last = std::move(known.by_owner.at(owner));
       known.by_owner.erase(owner);
     });
   }
@@ -72,7 +74,7 @@ struct HeldStores {
   std::unordered_map<std::uint64_t, std::weak_ptr<TapeStore>> by_number;
 };
 HeldStores& held_stores() {
-  static HeldStores all;
+  static HeldStores& all = *new HeldStores;  // stores may go when the program ends
   return all;
 }
 
@@ -170,6 +172,22 @@ double TapeStore::new_list() {
     fail_graph("tape: a run has more than " + std::to_string(kMaxLists) + " lists", MOTE_FAILED);
   lists_.emplace_back();
   return static_cast<double>(number_ * kMaxLists + lists_.size());
+}
+
+double TapeStore::keep_object(std::shared_ptr<const void> object) {
+  const std::lock_guard lock(mutex_);
+  const double token = new_list();
+  list_at(token).object = std::move(object);
+  return token;
+}
+
+std::shared_ptr<const void> TapeStore::object(double token, int readers) {
+  if (const auto of = other(token)) return of->object(token, readers);
+  const std::lock_guard lock(mutex_);
+  List& list = list_at(token);
+  if (list.object == nullptr) fail_graph("tape: what was kept was read before", MOTE_FAILED);
+  if (++list.object_reads < readers || number_ != 0) return list.object;
+  return std::exchange(list.object, nullptr);
 }
 
 double TapeStore::push(double token, std::span<const Tensor> values) {

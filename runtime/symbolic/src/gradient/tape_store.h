@@ -45,6 +45,11 @@ class TapeStore {
   void add(double token, std::int64_t position, const std::string& path,
            std::span<const std::uint32_t> values, std::span<const Tensor> terms);
 
+  /// Keeps an object. Returns its token.
+  double keep_object(std::shared_ptr<const void> object);
+  /// Returns the object, which is given up when it was asked for `readers` times.
+  std::shared_ptr<const void> object(double token, int readers);
+
   ~TapeStore();
 
  private:
@@ -59,8 +64,10 @@ class TapeStore {
   struct List {
     std::vector<Entry> entries;
     std::vector<std::int64_t> calls;  ///< by entry, of a list that keep() makes
-    std::int64_t count = 0;           ///< of calls
-    std::int64_t stride = 1;          ///< the calls whose number it divides are kept
+    std::shared_ptr<const void> object = {};
+    int object_reads = 0;
+    std::int64_t count = 0;   ///< of calls
+    std::int64_t stride = 1;  ///< the calls whose number it divides are kept
   };
 
   /// Returns the store that has the token's list, if it is another one, which is held.
