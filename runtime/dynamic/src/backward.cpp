@@ -4,10 +4,13 @@
 // have memory, or will have it, are inputs.
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "fail.h"
+#include "gradient/tape.h"
+#include "mote/symbolic/control.h"
 #include "mote/symbolic/gradient.h"
 #include "part.h"
 #include "state.h"
@@ -92,6 +95,34 @@ std::vector<Value*> in_both(std::span<Value* const> of, std::span<Value* const> 
   return both;
 }
 
+/// Returns how many values loops in the graph push to tapes.
+std::size_t pushed_values(const SymbolicGraph& graph) {
+  std::size_t count = 0;
+  for (const NodeInfo& node : graph.nodes())
+    if (!node.removed && node.kind == NodeKind::control)
+      for (const SymbolicGraph& inside : node.control->graphs) count += pushed_values(inside);
+  if (const std::optional<std::uint32_t> push = push_of(graph))
+    count += graph.nodes()[*push].inputs.size();
+  return count;
+}
+
+/// Likewise, by node of the way forward.
+std::vector<std::size_t> values_on_tapes(const PartGraph& part) {
+  std::vector<std::size_t> counts(part.nodes);
+  for (std::size_t k = 0; k < part.nodes; ++k)
+    if (const NodeInfo& node = part.graph.nodes()[k];
+        !node.removed && node.kind == NodeKind::control)
+      for (const SymbolicGraph& inside : node.control->graphs) counts[k] += pushed_values(inside);
+  return counts;
+}
+
+/// True if a loop that had a tape pushes more than it did.
+bool needs_more(const std::vector<std::size_t>& before, const std::vector<std::size_t>& now) {
+  for (std::size_t k = 0; k < before.size(); ++k)
+    if (before[k] > 0 && now[k] != before[k]) return true;
+  return false;
+}
+
 class Differentiation {
  public:
   Differentiation(State& state, std::span<Value* const> of, std::span<Value* const> wrt,
@@ -129,7 +160,7 @@ class Differentiation {
         structure.push_back(value->form->id);
       }
     }
-    for (const Value* seed : seeds_) structure.push_back(seed == nullptr ? 0 : 1);
+    for (const Value* seed : seeds_) structure.push_back(seed == nullptr ? 0 : seed->form->id);
     // A bit for each value says whether it is given.
     for (std::size_t k = 0; k < given_.size(); k += 64) {
       std::uint64_t bits = 0;
@@ -163,6 +194,7 @@ class Differentiation {
       if (const std::uint32_t number = number_of(state_, *value))
         wrt.push_back(all.symbols[number]);
     std::vector<TensorSymbol> gradients;
+    const std::vector<std::size_t> on_tapes = values_on_tapes(all);
     if (!of.empty() && !wrt.empty()) gradients = gradient(graph, of, wrt, seeds);
     std::vector<TensorSymbol> outputs;
     std::size_t next = 0;
@@ -174,7 +206,18 @@ class Differentiation {
     }
     std::vector<bool> given = given_;
     given.resize(all.symbols.size(), true);
+    if (needs_more(on_tapes, values_on_tapes(all))) run_loops_again(given);
     return cut(all, given, outputs);
+  }
+
+  /// Makes the way back have tapes of its own, since those that were kept lack values.
+  void run_loops_again(std::vector<bool>& given) const {
+    for (const Step* step : part_.steps) {
+      const auto* work = std::get_if<std::shared_ptr<GraphWork>>(&step->work);
+      if (work == nullptr || !(*work)->has_tape) continue;
+      for (const Ref<Value>& output : step->hidden)
+        if (const std::uint32_t number = number_of(state_, *output)) given[number] = false;
+    }
   }
 
   static TensorForm row_major(const TensorForm& form) {

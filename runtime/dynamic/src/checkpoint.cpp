@@ -85,6 +85,7 @@ void State::drop_between(std::uint64_t first, std::span<const Ref<Value>> kept) 
       std::ranges::replace(step->outputs, one.get(), nullptr);
       return true;
     });
+    if (step->hidden.empty()) step->tapes.clear();
   }
 }
 

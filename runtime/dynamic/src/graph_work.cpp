@@ -58,6 +58,7 @@ GraphWork::GraphWork(SymbolicGraph of, std::vector<TensorSymbol> in, std::vector
       graph(std::move(of)),
       inputs(std::move(in)),
       outputs(in_own_memory(graph, out)),
+      asked(std::move(out)),
       has_functions(has_function(graph)),
       visible_outputs(outputs.size()) {
   graph.set_outputs(outputs);

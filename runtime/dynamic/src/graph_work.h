@@ -33,7 +33,9 @@ struct GraphWork {
   std::vector<TensorSymbol> inputs;
   /// The outputs, each in memory of its own: a symbol that one node writes whole.
   std::vector<TensorSymbol> outputs;
+  std::vector<TensorSymbol> asked;  ///< what was asked for: the outputs, or what they are copies of
   bool has_functions = false;  ///< it runs code of the caller's
+  bool has_tape = false;       ///< a gradient reads the tapes of its run
   /// None before the first run, and while it runs.
   std::unique_ptr<CompiledWork> compiled;
   std::size_t planned_bytes = 0;  ///< of memory; 0 before it is compiled

@@ -171,6 +171,9 @@ class GraphMaker {
         work->outputs);
     std::vector<TensorSymbol> outputs;
     for (const TensorSymbol output : work->outputs) outputs.push_back(symbols[output.index]);
+    // The gradient reads what hidden outputs are copies of.
+    for (std::size_t k = work->visible_outputs; k < outputs.size(); ++k)
+      outputs[k] = symbols[work->asked[k].index];
     return outputs;
   }
   std::vector<TensorSymbol> add(const std::vector<TensorSymbol>& inputs, const FunctionWork& work) {

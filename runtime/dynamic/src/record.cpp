@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fail.h"
+#include "gradient/tape_store.h"
 #include "state.h"
 
 namespace mote::trace {
@@ -140,10 +141,18 @@ Results State::run_graph(Lock& lock, const std::shared_ptr<GraphWork>& work,
     forms.push_back(kernels.form_of(work->graph.form(output)));
   const std::vector<Tensor> tensors = is_pending ? std::vector<Tensor>() : allocate(forms);
   const Kept stay(*this, inputs);
-  if (!is_pending) run_work(lock, *work, inputs, tensors);
+  std::vector<std::shared_ptr<const void>> tapes;
+  if (!is_pending && is_traced && work->has_tape) {
+    const TapeHold hold;
+    run_work(lock, *work, inputs, tensors);
+    tapes.assign(hold.stores().begin(), hold.stores().end());
+  } else if (!is_pending) {
+    run_work(lock, *work, inputs, tensors);
+  }
   Results results = make_values(forms, tensors, is_traced);
   if (is_traced || is_pending) {
     Step* step = make_step(work, inputs, results, is_traced, is_pending);
+    step->tapes = std::move(tapes);
     if (is_traced) pin_reads(*step, {.inputs = ~TensorMask{0}});
     hide(*step, std::span(results).subspan(work->visible_outputs));
     if (is_pending) limit_pending(lock);
@@ -192,8 +201,12 @@ void State::call_function(Lock& lock, const NamedFunction& function, std::span<V
 void State::run_work(Lock& lock, GraphWork& work, std::span<Value* const> inputs,
                      std::span<const Tensor> outputs) {
   std::vector<const Tensor*> given;
-  for (const Value* input : inputs)
+  std::vector<std::shared_ptr<const void>> tapes;  // another thread may free what has them
+  for (const Value* input : inputs) {
     given.push_back(input == nullptr || !input->tensor ? nullptr : &*input->tensor);
+    if (input != nullptr && input->hidden_by != nullptr)
+      tapes.insert(tapes.end(), input->hidden_by->tapes.begin(), input->hidden_by->tapes.end());
+  }
   RunningGraph running(work, *context);
   if (running.is_new()) graphs.limit_bytes();
   if (!work.has_functions) {

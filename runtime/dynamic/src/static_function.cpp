@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Static graphs in dynamic ones, and the other way round.
+// Static graphs in dynamic ones.
 #include <algorithm>
 #include <atomic>
 #include <utility>
 
+#include "control/splice.h"
 #include "fail.h"
+#include "gradient/tape.h"
 #include "mote/symbolic/control.h"
+#include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/gradient.h"
 #include "state.h"
 
@@ -50,13 +53,43 @@ SymbolicGraph with_inputs(const SymbolicGraph& graph, std::span<Value* const> va
   return changed.empty() ? complete : complete.with_forms(changed);
 }
 
-/// Returns the tensors between inputs and outputs that the gradient reads, by index; none of a
-/// graph with loops or branches, whose gradient changes what they compute.
-std::vector<std::uint32_t> read_by_gradient(const SymbolicGraph& graph,
-                                            std::span<Value* const> values) {
-  std::vector<std::uint32_t> read;
-  const auto is_control = [](const NodeInfo& node) { return node.kind == NodeKind::control; };
-  if (std::ranges::any_of(graph.nodes(), is_control)) return read;
+/// True if the graph has loops, branches or functions that keep something when it is
+/// differentiated.
+bool may_keep(const SymbolicGraph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const NodeInfo& node) {
+    const bool is_code = node.kind == NodeKind::function && node.function->keeping;
+    return !node.removed && (is_code || node.kind == NodeKind::control);
+  });
+}
+
+/// A graph, and the tensors between its inputs and outputs that the gradient reads.
+struct KeepingGraph {
+  SymbolicGraph graph;
+  std::vector<TensorSymbol> read;
+  bool has_tape = false;  ///< some of them are tokens
+};
+
+/// Returns the part of the graph that outputs and the tensors need.
+KeepingGraph way_forward(const SymbolicGraph& graph, const std::vector<TensorSymbol>& read) {
+  KeepingGraph made{SymbolicGraph(graph.name(), graph.registry()), {}, !read.empty()};
+  std::vector<TensorSymbol> symbols(graph.symbol_count());
+  for (const std::uint32_t k : input_indices(graph))
+    symbols[k] = made.graph.input(graph.symbols()[k].name, graph.symbols()[k].form);
+  std::vector<TensorSymbol> asked = graph.outputs();
+  asked.insert(asked.end(), read.begin(), read.end());
+  const std::vector<bool> needed = ancestors(graph, asked);
+  symbols = splice(
+      made.graph, graph, std::move(symbols), [&](std::uint32_t node) { return needed[node]; },
+      asked);
+  std::vector<TensorSymbol> outputs;
+  for (const TensorSymbol output : graph.outputs()) outputs.push_back(symbols[output.index]);
+  made.graph.set_outputs(outputs);
+  for (const TensorSymbol tensor : read) made.read.push_back(symbols[tensor.index]);
+  return made;
+}
+
+/// Adds what the gradient reads. Loops get tapes, whose tokens are such tensors.
+KeepingGraph with_read_tensors(SymbolicGraph graph, std::span<Value* const> values) {
   SymbolicGraph copy(graph);
   std::vector<TensorSymbol> of, wrt;
   for (const TensorSymbol output : copy.outputs())
@@ -64,22 +97,26 @@ std::vector<std::uint32_t> read_by_gradient(const SymbolicGraph& graph,
   const std::vector<TensorSymbol> inputs = inputs_of(copy);
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (values[k]->is_traced) wrt.push_back(inputs[k]);
-  if (of.empty() || wrt.empty()) return read;
+  if (of.empty() || wrt.empty()) return {std::move(graph), {}, false};
   std::vector<TensorSymbol> gradients;
   try {
+    const TrialScope trial;  // other functions will read the tapes
     gradients = gradient(copy, of, wrt);
   } catch (const StatusError& error) {
     if (error.status() != MOTE_UNSUPPORTED) throw;
-    return read;  // to ask for the gradient is the error
+    return {std::move(graph), {}, false};  // to ask for the gradient is the error
   }
+  std::vector<TensorSymbol> read;
   for (const SavedTensor& tensor : saved(copy, of, gradients)) {
     const SymbolInfo& info = copy.info(tensor.tensor);
     const bool is_read = std::ranges::any_of(tensor.readers, &SavedReader::reads_data);
     if (is_read && info.kind == SymbolOrigin::tensor && info.producer != kNoIndex &&
-        !graph.is_output(graph.at(tensor.tensor.index)))
-      read.push_back(tensor.tensor.index);
+        !copy.is_output(tensor.tensor))
+      read.push_back(tensor.tensor);
   }
-  return read;
+  if (may_keep(graph)) return way_forward(copy, read);
+  for (TensorSymbol& tensor : read) tensor = graph.at(tensor.index);
+  return {std::move(graph), std::move(read), false};
 }
 
 }  // namespace
@@ -127,11 +164,17 @@ std::vector<Variable> DynamicGraph::run(const StaticFunction& function,
     SymbolicGraph complete = with_inputs(graph, values);
     std::vector<TensorSymbol> outputs = complete.outputs();
     const std::size_t visible = outputs.size();
-    if (keeps)
-      for (const std::uint32_t k : read_by_gradient(complete, values))
-        outputs.push_back(complete.at(k));
+    bool has_tape = false;
+    if (keeps) {
+      KeepingGraph keeping = with_read_tensors(std::move(complete), values);
+      complete = std::move(keeping.graph);
+      has_tape = keeping.has_tape;
+      outputs = complete.outputs();
+      outputs.insert(outputs.end(), keeping.read.begin(), keeping.read.end());
+    }
     const std::vector<TensorSymbol> given = inputs_of(complete);
     auto work = std::make_shared<trace::GraphWork>(std::move(complete), given, outputs);
+    work->has_tape = has_tape;
     work->visible_outputs = visible;
     known = &state_->graphs.add(std::move(structure), {.work = std::move(work)});
   }
@@ -140,100 +183,6 @@ std::vector<Variable> DynamicGraph::run(const StaticFunction& function,
   for (const Ref<Value>& result : state_->run_graph(lock, work, values, is_traced))
     variables.push_back(state_->give(result));
   return variables;
-}
-
-namespace {
-
-using VariableFunction =
-    std::function<std::vector<Variable>(DynamicGraph& graph, std::span<const Variable> inputs)>;
-
-/// Returns the function of inputs and gradients of outputs that computes the gradients with respect
-/// to the inputs in `wanted`. Bit k of `given`: the gradient of output k is the next input.
-VariableFunction gradient_of(VariableFunction function, std::size_t input_count, TensorMask wanted,
-                             std::vector<bool> given) {
-  return [=](DynamicGraph& graph, std::span<const Variable> all) {
-    std::vector<Variable> inputs(all.begin(),
-                                 all.begin() + static_cast<std::ptrdiff_t>(input_count));
-    std::vector<Variable> wrt;
-    for (std::size_t k = 0; k < input_count; ++k) {
-      if (!is_in(wanted, k)) continue;
-      if (!inputs[k].is_traced()) inputs[k] = graph.variable(inputs[k].value());
-      wrt.push_back(inputs[k]);
-    }
-    const std::vector<Variable> outputs = function(graph, inputs);
-    std::vector<Variable> of;
-    for (std::size_t k = 0; k < outputs.size() && k < given.size(); ++k)
-      if (given[k]) of.push_back(outputs[k]);
-    return graph.backward(
-        of, wrt,
-        {.seeds = {all.begin() + static_cast<std::ptrdiff_t>(input_count), all.end()},
-         .is_traced = true});
-  };
-}
-
-void check_outputs(const std::string& name, std::span<const Variable> made,
-                   std::span<const Tensor> outputs) {
-  if (made.size() != outputs.size())
-    fail(name + ": it must return " + std::to_string(outputs.size()) + " variables, got " +
-         std::to_string(made.size()));
-  for (std::size_t k = 0; k < made.size(); ++k) {
-    const TensorForm form = made[k].form();
-    if (form.dtype != outputs[k].dtype() || form.shape != outputs[k].shape())
-      fail(name + ": output " + std::to_string(k) + " must be " + describe(outputs[k]) + ", got " +
-           to_string(form));
-  }
-}
-
-}  // namespace
-
-NamedFunction dynamic_function(std::string name, Context& context, VariableFunction function) {
-  const auto graph = std::make_shared<DynamicGraph>(context);
-  NamedFunction made;
-  made.name = name;
-  made.run = [=](std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
-    const trace::Tracing tracing;
-    std::vector<Variable> given;
-    for (const Tensor& input : inputs) given.push_back(graph->constant(input));
-    const std::vector<Variable> results = function(*graph, given);
-    check_outputs(name, results, outputs);
-    for (std::size_t k = 0; k < results.size(); ++k) copy(results[k].value(), outputs[k]);
-  };
-  made.gradient = [=, &context](SymbolicGraph& symbolic, const FunctionCall& call) {
-    std::vector<TensorSymbol> inputs(call.inputs.begin(), call.inputs.end());
-    std::vector<bool> given;
-    for (const TensorSymbol gradient : call.gradients) {
-      given.push_back(static_cast<bool>(gradient));
-      if (gradient) inputs.push_back(gradient);
-    }
-    std::vector<TensorSymbol> gradients(call.inputs.size());
-    std::vector<TensorSymbol> outputs;
-    TensorMask wanted = 0;
-    for (std::size_t k = 0; k < call.inputs.size(); ++k) {
-      // A view may repeat elements; its gradient does not.
-      const TensorForm& given_form = symbolic.form(call.inputs[k]);
-      const TensorForm form(given_form.dtype, given_form.shape,
-                            checked_strides(given_form.dtype, given_form.shape), given_form.device);
-      if (!is_in(call.wanted, k) || !is_real(form.dtype)) continue;
-      wanted |= mask_bit(k);
-      gradients[k] = symbolic.tensor(form);
-      outputs.push_back(gradients[k]);
-    }
-    symbolic.call(dynamic_function(name + ".grad", context,
-                                   gradient_of(function, call.inputs.size(), wanted, given)),
-                  inputs, outputs);
-    return gradients;
-  };
-  made.shapes = [=, &context](std::span<const TensorForm> inputs) {
-    DynamicGraph deferred(context, {.deferred = true});
-    std::vector<Variable> given;
-    for (const TensorForm& form : inputs)
-      given.push_back(deferred.zeros(
-          {form.dtype, form.shape, checked_strides(form.dtype, form.shape), form.device}));
-    std::vector<AxisList> shapes;
-    for (const Variable& output : function(deferred, given)) shapes.push_back(output.form().shape);
-    return shapes;
-  };
-  return made;
 }
 
 }  // namespace mote

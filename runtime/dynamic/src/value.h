@@ -119,6 +119,7 @@ struct Step {
   /// The steps whose hidden outputs it reads: a gradient with respect to what they read goes on
   /// through them.
   std::vector<Ref<Step>> sources;
+  std::vector<std::shared_ptr<const void>> tapes;  ///< of its run, which its gradient reads
   Step* previous = nullptr;  ///< in the list of all steps
   Step* next = nullptr;
   Step* next_dead = nullptr;  ///< in the list of those that go

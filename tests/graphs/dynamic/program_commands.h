@@ -142,11 +142,14 @@ class ProgramCommands : protected ProgramSlots {
       const std::vector<TensorForm> outputs{{form.dtype, form.shape}};
       return add(g_.call(square_function(), given, outputs).at(0), square, false);
     }
-    const Function which = rng_.pick({Function::sum, Function::product, Function::nested});
-    const Model made =
-        which == Function::product ? model_mul(square, model_add(a, a)) : model_add(square, a);
+    const Function which =
+        rng_.pick({Function::sum, Function::product, Function::loop, Function::nested});
+    const Model made = which == Function::product ? model_mul(square, model_add(a, a))
+                       : which == Function::loop  ? model_mul(square, a)
+                                                  : model_add(square, a);
     say((which == Function::nested ? "nested "
          : which == Function::sum  ? "static "
+         : which == Function::loop ? "loop "
                                    : "product ") +
         name(*x));
     add(g_.run(graph_function(which, dtype_, a->shape.size()), given).at(0), made, false);

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "mote/symbolic/control.h"
+
 namespace mote::test {
 namespace {
 
@@ -42,6 +44,25 @@ StaticFunction product_function(DType dtype, int rank) {
   SymbolicGraph graph("product");
   const TensorSymbol x = graph.input("x", {dtype, twos(rank)});
   graph.set_outputs({graph.add("mul", {graph.add("mul", {x, x}), graph.add("add", {x, x})})});
+  return StaticFunction(std::move(graph));
+}
+
+StaticFunction loop_function(DType dtype, int rank) {
+  SymbolicGraph body("times_x");
+  const TensorSymbol y = body.input("y", {dtype, twos(rank)});
+  const TensorSymbol x = body.input("x", {dtype, twos(rank)});
+  const TensorSymbol counter = body.input("counter", {DType::i64, {}});
+  Tensor two(DType::i64, {});
+  fill(two, 2);
+  const TensorSymbol next = body.add("mul", {y, x});
+  body.set_outputs({next, body.add("less", {counter, body.constant("two", two)})});
+  SymbolicGraph graph("cube");
+  const TensorSymbol in = graph.input("in", {dtype, twos(rank)});
+  // A loop carries one form; the input may be a view.
+  const TensorSymbol own = graph.tensor({dtype, twos(rank)});
+  graph.copy(in, own);
+  const NodeSymbol loop = graph.add_while(std::move(body), {own, own}, {.has_counter = true});
+  graph.set_outputs({graph.output(loop, 0)});
   return StaticFunction(std::move(graph));
 }
 

@@ -15,6 +15,8 @@ std::shared_ptr<const NamedFunction> square_function();
 StaticFunction static_function(DType dtype, int rank);
 /// x·x·(x + x), whose gradient reads two tensors of one form within it.
 StaticFunction product_function(DType dtype, int rank);
+/// x·x·x as a static graph with a loop, whose way back reads a tape.
+StaticFunction loop_function(DType dtype, int rank);
 /// x·x + x, computed on variables in a function of a static graph. The context must outlive it.
 StaticFunction nested_function(Context& context, DType dtype, int rank);
 

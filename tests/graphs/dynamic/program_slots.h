@@ -24,7 +24,7 @@ inline Context& program_context() {
 }
 
 /// The functions of all programs: what they are compiled to is found again.
-enum class Function { sum, product, nested };
+enum class Function { sum, product, loop, nested };
 inline const StaticFunction& graph_function(Function which, DType dtype, int rank) {
   static std::map<std::tuple<Function, DType, int>, StaticFunction> functions;
   const std::tuple key(which, dtype, rank);
@@ -32,6 +32,7 @@ inline const StaticFunction& graph_function(Function which, DType dtype, int ran
   if (known != functions.end()) return known->second;
   const auto make = [&] {
     if (which == Function::nested) return nested_function(program_context(), dtype, rank);
+    if (which == Function::loop) return loop_function(dtype, rank);
     return which == Function::sum ? static_function(dtype, rank) : product_function(dtype, rank);
   };
   return functions.emplace(key, make()).first->second;

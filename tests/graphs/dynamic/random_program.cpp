@@ -294,12 +294,22 @@ std::string shrunk_program(std::uint64_t seed) {
 }
 
 std::vector<std::string> counted_by_programs() {
-  return {"variable",        "constant",      "zeros",  "add",    "sub",        "mul",
-          "matmul",          "sum",           "neg",    "pool",   "call",       "static",
-          "product",         "nested",        "view",   "set",    "assign",     "run_to",
-          "update",          "in_place",      "free",   "detach", "look",       "backward",
-          "backward_traced", "backward_into", "random", "effect", "checkpoint", "memo_hit",
-          "computed_again"};
+  return {"variable",      "constant",
+          "zeros",         "add",
+          "sub",           "mul",
+          "matmul",        "sum",
+          "neg",           "pool",
+          "call",          "static",
+          "product",       "loop",
+          "nested",        "view",
+          "set",           "assign",
+          "run_to",        "update",
+          "in_place",      "free",
+          "detach",        "look",
+          "backward",      "backward_traced",
+          "backward_into", "random",
+          "effect",        "checkpoint",
+          "memo_hit",      "computed_again"};
 }
 
 }  // namespace mote::test

@@ -268,6 +268,20 @@ std::vector<TensorSymbol> SymbolicGraph::grow_control(NodeSymbol node,
   return made;
 }
 
+TensorSymbol SymbolicGraph::grow_function(NodeSymbol node, NamedFunction function) {
+  NodeInfo changed = nodes_[checked(node)];
+  if (changed.kind != NodeKind::function) fail_graph(text(node) + " calls no function");
+  changed.function = std::make_shared<const NamedFunction>(std::move(function));
+  SymbolInfo output;
+  output.form = forms_.of(TensorForm(DType::i64, {}));
+  output.producer = node.index;
+  changed.outputs.push_back(new_symbol(std::move(output)));
+  const TensorSymbol made = at(changed.outputs.back());
+  nodes_[node.index] = std::move(changed);
+  ++version_;
+  return made;
+}
+
 void SymbolicGraph::shrink_control(NodeSymbol node, std::shared_ptr<const ControlInfo> control,
                                    std::span<const std::size_t> dead) {
   NodeInfo changed = nodes_[checked(node)];

@@ -2,6 +2,7 @@
 #include "gradient/reverse.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "fail.h"
 #include "gradient/control_gradient.h"
@@ -179,6 +180,11 @@ void Reverse::walk(const ActiveNode& active, Cotangents& cotangents) {
   });
   for_bits(active.wanted,
            [&](std::size_t k) { call.targets[k] = cotangents.target(call.inputs[k]); });
+  const std::shared_ptr<const NamedFunction> function = graph_.nodes()[active.node].function;
+  if (call.given != 0 && function && function->keeping) {
+    call.outputs.push_back(graph_.grow_function(graph_.node_at(active.node), function->keeping()));
+    call.gradients.emplace_back();
+  }
   // A node may move while others are appended; the call has its tensors.
   const NodeInfo& of = graph_.nodes()[active.node];
   NodeInfo node;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "fail.h"
+#include "mote/base/error.h"
 #include "mote/graph/control.h"
 #include "mote/runtime/command.h"
 #include "mote/symbolic/control.h"
@@ -51,17 +52,80 @@ std::shared_ptr<TapeStore> TapeStore::of_run() {
   const std::lock_guard lock(all.mutex);
   std::shared_ptr<TapeStore>& store = all.by_owner[owner];
   if (store == nullptr) {
-    store = std::make_shared<TapeStore>();
+    store = TapeHold::new_store();
     at_end_of(owner, [owner] {
       Stores& known = stores();
+      std::shared_ptr<TapeStore> last;  // what it keeps goes without the lock
       const std::lock_guard again(known.mutex);
+      last = std::move(known.by_owner.at(owner));
       known.by_owner.erase(owner);
     });
   }
   return store;
 }
 
-TapeStore::~TapeStore() { count_bytes(-bytes_); }
+namespace {
+
+/// The stores that are held, by number.
+struct HeldStores {
+  std::mutex mutex;
+  std::uint64_t last = 0;
+  std::vector<std::uint64_t> unused;
+  std::unordered_map<std::uint64_t, std::weak_ptr<TapeStore>> by_number;
+};
+HeldStores& held_stores() {
+  static HeldStores& all = *new HeldStores;  // stores may go when the program ends
+  return all;
+}
+
+/// A token is a store's number times this and the number of a list, from 1.
+constexpr std::uint64_t kMaxLists = std::uint64_t{1} << 24U;
+
+thread_local TapeHold* hold_here = nullptr;
+
+}  // namespace
+
+TapeHold::TapeHold() : outer_(std::exchange(hold_here, this)) {}
+TapeHold::~TapeHold() { hold_here = outer_; }
+
+std::shared_ptr<TapeStore> TapeHold::new_store() {
+  if (hold_here == nullptr) return std::make_shared<TapeStore>();
+  return hold_here->stores_.emplace_back(TapeStore::held());
+}
+
+std::shared_ptr<TapeStore> TapeStore::held() {
+  auto store = std::make_shared<TapeStore>();
+  HeldStores& all = held_stores();
+  const std::lock_guard lock(all.mutex);
+  const std::uint64_t number = all.unused.empty() ? all.last + 1 : all.unused.back();
+  all.by_number[number] = store;
+  if (all.unused.empty())
+    all.last = number;
+  else
+    all.unused.pop_back();
+  store->number_ = number;
+  return store;
+}
+
+TapeStore::~TapeStore() {
+  count_bytes(-bytes_);
+  if (number_ == 0) return;
+  HeldStores& all = held_stores();
+  const std::lock_guard lock(all.mutex);
+  all.by_number.erase(number_);
+  all.unused.push_back(number_);
+}
+
+std::shared_ptr<TapeStore> TapeStore::other(double token) const {
+  const std::uint64_t number = static_cast<std::uint64_t>(token) / kMaxLists;
+  if (number == number_ || number == 0) return nullptr;
+  HeldStores& all = held_stores();
+  const std::lock_guard lock(all.mutex);
+  const auto known = all.by_number.find(number);
+  std::shared_ptr<TapeStore> store = known == all.by_number.end() ? nullptr : known->second.lock();
+  if (store == nullptr) fail_graph("tape: the run that made the token is forgotten", MOTE_FAILED);
+  return store;
+}
 
 Tensor TapeStore::kept(const Tensor& value) {
   Tensor own = plain_bytes(value.dl()) >= 0 ? Tensor(value.dtype(), value.shape()) : clone(value);
@@ -81,7 +145,7 @@ void TapeStore::free(Values& values) {
 }
 
 TapeStore::List& TapeStore::list_at(double token) {
-  const auto index = static_cast<std::size_t>(token);
+  const std::size_t index = static_cast<std::uint64_t>(token) % kMaxLists;
   if (index < 1 || index > lists_.size())
     fail_graph("tape: expected a token of 1 to " + std::to_string(lists_.size()) + ", got " +
                    std::to_string(token),
@@ -104,8 +168,26 @@ TapeStore::Entry& TapeStore::entry_at(double token, std::int64_t position,
 }
 
 double TapeStore::new_list() {
+  if (lists_.size() + 1 >= kMaxLists)
+    fail_graph("tape: a run has more than " + std::to_string(kMaxLists) + " lists", MOTE_FAILED);
   lists_.emplace_back();
-  return static_cast<double>(lists_.size());
+  return static_cast<double>(number_ * kMaxLists + lists_.size());
+}
+
+double TapeStore::keep_object(std::shared_ptr<const void> object) {
+  const std::lock_guard lock(mutex_);
+  const double token = new_list();
+  list_at(token).object = std::move(object);
+  return token;
+}
+
+std::shared_ptr<const void> TapeStore::object(double token, int readers) {
+  if (const auto of = other(token)) return of->object(token, readers);
+  const std::lock_guard lock(mutex_);
+  List& list = list_at(token);
+  if (list.object == nullptr) fail_graph("tape: what was kept was read before", MOTE_FAILED);
+  if (++list.object_reads < readers || number_ != 0) return list.object;
+  return std::exchange(list.object, nullptr);
 }
 
 double TapeStore::push(double token, std::span<const Tensor> values) {
@@ -156,12 +238,14 @@ void TapeStore::thin(List& list) {
 }
 
 std::int64_t TapeStore::count(double token) {
+  if (const auto of = other(token)) return of->count(token);
   const std::lock_guard lock(mutex_);
   return token == 0 ? 0 : list_at(token).count;
 }
 
 std::int64_t TapeStore::take(double token, std::int64_t end, int readers,
                              std::span<const Tensor> outputs) {
+  if (const auto of = other(token)) return of->take(token, end, readers, outputs);
   const std::lock_guard lock(mutex_);
   const std::vector<std::int64_t>& calls = list_at(token).calls;
   const std::int64_t k = std::ranges::lower_bound(calls, end) - calls.begin() - 1;
@@ -174,8 +258,11 @@ std::int64_t TapeStore::take(double token, std::int64_t end, int readers,
 
 void TapeStore::get(double token, std::int64_t position, const std::string& path, int readers,
                     std::span<const std::uint32_t> values, std::span<const Tensor> outputs) {
+  const auto of = other(token);
+  if (of && path == kValuesPath) return of->get(token, position, path, readers, values, outputs);
   const std::lock_guard lock(mutex_);
-  get(entry_at(token, position, path), path, readers, values, outputs);
+  Entry& entry = of ? of_others_[{token, position}] : entry_at(token, position, path);
+  get(entry, path, readers, values, outputs);
 }
 
 void TapeStore::get(Entry& entry, const std::string& path, int readers,
@@ -184,12 +271,13 @@ void TapeStore::get(Entry& entry, const std::string& path, int readers,
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const bool is_there =
         values[k] < of_path.tensors.size() && of_path.tensors[values[k]].data() != nullptr;
+    if (!is_there && path == kValuesPath) throw InternalError("tape: a value was not kept");
     if (is_there)
       copy_plainly(of_path.tensors[values[k]], outputs[k]);
     else
       fill(outputs[k], 0);
   }
-  if (++of_path.reads < readers) return;
+  if (++of_path.reads < readers || (number_ != 0 && path == kValuesPath)) return;
   free(of_path);
   entry.by_path.erase(path);
 }
@@ -197,8 +285,10 @@ void TapeStore::get(Entry& entry, const std::string& path, int readers,
 void TapeStore::add(double token, std::int64_t position, const std::string& path,
                     std::span<const std::uint32_t> values, std::span<const Tensor> terms) {
   static const Command sum("add");
+  const auto of = other(token);
   const std::lock_guard lock(mutex_);
-  Values& of_path = entry_at(token, position, path).by_path[path];
+  Entry& entry = of ? of_others_[{token, position}] : entry_at(token, position, path);
+  Values& of_path = entry.by_path[path];
   for (std::size_t k = 0; k < terms.size(); ++k) {
     if (of_path.tensors.size() <= values[k]) of_path.tensors.resize(values[k] + 1);
     Tensor& total = of_path.tensors[values[k]];

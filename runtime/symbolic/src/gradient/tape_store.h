@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entries of all tapes in one run, until the run ends.
+// The entries of all tapes in one run, until the run ends, or longer if somebody holds them: then
+// later runs find them by their tokens.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mote/runtime/tensor.h"
@@ -19,8 +21,12 @@ inline constexpr const char* kValuesPath = "v";
 
 class TapeStore {
  public:
-  /// Returns that of the run that calls the function in this thread.
+  /// Returns that of the run that calls the function in this thread. It finds what others hold too.
   static std::shared_ptr<TapeStore> of_run();
+
+  TapeStore() = default;
+  /// The values of a store that is held stay when they have been read.
+  static std::shared_ptr<TapeStore> held();
 
   /// Adds an entry to the list of a token, to a new one for 0. Returns the list's token.
   double push(double token, std::span<const Tensor> values);
@@ -39,6 +45,11 @@ class TapeStore {
   void add(double token, std::int64_t position, const std::string& path,
            std::span<const std::uint32_t> values, std::span<const Tensor> terms);
 
+  /// Keeps an object. Returns its token.
+  double keep_object(std::shared_ptr<const void> object);
+  /// Returns the object, which is given up when it was asked for `readers` times.
+  std::shared_ptr<const void> object(double token, int readers);
+
   ~TapeStore();
 
  private:
@@ -53,10 +64,14 @@ class TapeStore {
   struct List {
     std::vector<Entry> entries;
     std::vector<std::int64_t> calls;  ///< by entry, of a list that keep() makes
-    std::int64_t count = 0;           ///< of calls
-    std::int64_t stride = 1;          ///< the calls whose number it divides are kept
+    std::shared_ptr<const void> object = {};
+    int object_reads = 0;
+    std::int64_t count = 0;   ///< of calls
+    std::int64_t stride = 1;  ///< the calls whose number it divides are kept
   };
 
+  /// Returns the store that has the token's list, if it is another one, which is held.
+  std::shared_ptr<TapeStore> other(double token) const;
   double new_list();
   void thin(List& list);
   void get(Entry& entry, const std::string& path, int readers,
@@ -66,9 +81,30 @@ class TapeStore {
   Tensor kept(const Tensor& value);
   void free(Values& values);
 
+  std::uint64_t number_ = 0;  ///< of a store that is held; its tokens begin behind it
   std::mutex mutex_;
   std::vector<List> lists_;
+  /// The gradients that this run adds to entries of others.
+  std::map<std::pair<double, std::int64_t>, Entry> of_others_;
   std::int64_t bytes_ = 0;
+};
+
+/// While one exists, the tapes of runs in this thread are held, by it and by its copies of them.
+class TapeHold {
+ public:
+  TapeHold();
+  ~TapeHold();
+  TapeHold(const TapeHold&) = delete;
+  TapeHold& operator=(const TapeHold&) = delete;
+
+  /// The stores of the runs so far.
+  const std::vector<std::shared_ptr<TapeStore>>& stores() const { return stores_; }
+  /// Returns a new store for a run in this thread: one that is held, if there is a TapeHold.
+  static std::shared_ptr<TapeStore> new_store();
+
+ private:
+  TapeHold* outer_;
+  std::vector<std::shared_ptr<TapeStore>> stores_;
 };
 
 }  // namespace mote

@@ -101,6 +101,9 @@ struct NamedFunction {
   /// Output 0 may be in the memory of input 0, of which it changes a part; the function sees then
   /// that they have one address.
   bool is_in_place = false;
+  /// Returns the function that keeps what it computes for its gradient, if it can: it has one output
+  /// more, an i64[] that says where. The node gets it when it is differentiated.
+  std::function<NamedFunction()> keeping = {};
 };
 
 struct NodeInfo {
@@ -303,6 +306,8 @@ class SymbolicGraph {
   std::vector<TensorSymbol> grow_control(NodeSymbol node,
                                          std::shared_ptr<const ControlInfo> control,
                                          std::span<const TensorSymbol> inputs);
+  /// Gives a function's node another one that has one output more, an i64[], which is returned.
+  TensorSymbol grow_function(NodeSymbol node, NamedFunction function);
   /// Gives a loop a body that does not carry over the values of these numbers, which rise; nothing
   /// uses those outputs of the node.
   void shrink_control(NodeSymbol node, std::shared_ptr<const ControlInfo> control,
