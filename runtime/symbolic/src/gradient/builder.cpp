@@ -169,10 +169,26 @@ TensorSymbol GraphBuilder::try_view(TensorSymbol x, const ViewStep& step) {
   return graph_.view(x, step);
 }
 
+/// True if elements repeat, and axes were put in another order: with a place for each element a
+/// reshape would be no view, and the gradient has such places.
+static bool repeats_in_other_order(const SymbolicGraph& graph, TensorSymbol x) {
+  const TensorForm& form = graph.form(x);
+  bool repeats = false;
+  for (int axis = 0; axis < form.shape.size(); ++axis)
+    repeats = repeats || (form.shape[axis] > 1 && form.strides[axis] == 0);
+  for (; repeats && graph.info(x).kind == SymbolOrigin::view; x = graph.at(graph.info(x).base)) {
+    const ViewStep& step = graph.view_step(x);
+    if (step.kind == ViewKind::permute && !std::is_sorted(step.numbers.begin(), step.numbers.end()))
+      return true;
+  }
+  return false;
+}
+
 TensorSymbol GraphBuilder::reshaped(TensorSymbol x, const AxisList& shape) {
   if (this->shape(x) == shape) return x;
   const ViewStep step{ViewKind::reshape, shape};
-  if (const TensorSymbol view = try_view(x, step)) return view;
+  if (!repeats_in_other_order(graph_, x))
+    if (const TensorSymbol view = try_view(x, step)) return view;
   const TensorForm& of = form(x);
   return graph_.view(
       graph_.convert(x, {of.dtype, of.shape, checked_strides(of.dtype, of.shape), of.device}),
