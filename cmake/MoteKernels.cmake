@@ -22,6 +22,8 @@ endforeach()
 set(_mote_levels v0)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(_mote_levels v0 v3 v4)
+else()
+  set(MOTE_ONE_LEVEL ON)  # all kernels are compiled for it
 endif()
 if(DEFINED MOTE_FAST_LEVELS AND NOT DEFINED MOTE_GEN_LEVELS)
   set(MOTE_GEN_LEVELS ${MOTE_FAST_LEVELS})  # the old name; it goes with version 0.4
@@ -48,6 +50,9 @@ endfunction()
 # mote_gen_definitions(target level) defines the macros that the sources of gen kernels read.
 function(mote_gen_definitions target level)
   string(REPLACE "v" "" number ${level})
+  if(MOTE_ONE_LEVEL)
+    set(number 3)  # what x86-64 has from level 3 on is compiled too
+  endif()
   target_compile_definitions(${target} PRIVATE MOTE_LEVEL=_${level} MOTE_LEVEL_NUMBER=${number})
 endfunction()
 

@@ -127,7 +127,7 @@ void emit_kernel(Kernel& k) {
     k.wide = wide_versions(k, *s, gen);
     for (std::string* text : {&k.gen, &k.wide})
       if (!text->empty()) text->insert(0, emit_c_pair_helpers(calls));
-    k.dispatch = emit_c_dispatch(loops, gen, levels(k));
+    k.dispatch = emit_c_dispatch(loops, gen, levels(k), k.gen_function() + "_v0");
     k.text = emit_c_prototype(loops, gen);
   }
   k.text += emit_c(loops, options);

@@ -354,18 +354,29 @@ std::string schedule_text(const Schedule& s, const EmitOptions& options,
 namespace mote {
 
 std::string emit_c_dispatch(const LoopProgram& p, const EmitOptions& options,
-                            const std::vector<std::pair<int, std::string>>& levels) {
+                            const std::vector<std::pair<int, std::string>>& levels,
+                            const std::string& elsewhere) {
   const emit::Names names(p);
   std::string declarations;
   std::string calls;
-  for (const auto& [level, function] : levels) {
-    const std::string guard = level == 0 ? "" : "#ifdef MOTE_X86_LEVELS\n";
-    const std::string end = level == 0 ? "" : "#endif\n";
-    const std::string test = level == 0 ? "" : fmt::format("if (mote_level() >= {}) ", level);
+  const auto add = [&](const std::string& condition, const std::string& test,
+                       const std::string& function) {
+    const std::string guard = condition.empty() ? "" : "#if " + condition + "\n";
+    const std::string end = condition.empty() ? "" : "#endif\n";
     const std::string call = emit::wrap(
         fmt::format("  {}return {}({});", test, function, emit::argument_names(p, names)));
     declarations += fmt::format("{}{};\n{}", guard, emit::signature(p, names, function), end);
     calls += fmt::format("{}{}\n{}", guard, call, end);
+  };
+  for (const auto& [level, function] : levels) {
+    if (level > 0)
+      add("defined(MOTE_X86_LEVELS)", fmt::format("if (mote_level() >= {}) ", level), function);
+    else if (function == elsewhere)
+      add("", "", function);
+    else {
+      add("defined(MOTE_ONE_LEVEL)", "", elsewhere);
+      add("!defined(MOTE_ONE_LEVEL)", "", function);
+    }
   }
   return declarations + emit::signature(p, names, emit::function_name(p, options)) + " {\n" +
          calls + "}\n";

@@ -85,9 +85,11 @@ std::string emit_c_choice(const LoopProgram& whole, const PartialKernel& part);
 std::string emit_c_adapter(const PartialKernel& part, const LoopProgram& whole,
                            const std::string& function);
 /// Returns a function that calls the first of these functions whose level mote_level() reaches. The
-/// highest level comes first, 0 last; all except 0 stand under #ifdef MOTE_X86_LEVELS.
+/// highest level comes first, 0 last; all except 0 stand under #ifdef MOTE_X86_LEVELS. Under #ifdef
+/// MOTE_ONE_LEVEL, for other processors than x86-64, it calls the function `elsewhere`.
 std::string emit_c_dispatch(const LoopProgram& p, const EmitOptions& options,
-                            const std::vector<std::pair<int, std::string>>& levels);
+                            const std::vector<std::pair<int, std::string>>& levels,
+                            const std::string& elsewhere);
 /// The includes and helpers of gen kernels, including the reference's helpers.
 std::string emit_c_gen_includes();
 std::string emit_c_gen_prelude();
