@@ -352,5 +352,21 @@ TEST(RegressionPrograms, SumsInBlocksOfPositions) {
       "output y = sum[2, 3, 4](p)");
 }
 
+// ---- kernels of CUDA
+
+// A stage is divided with all names reserved that other stages have: what its parts keep between
+// them once got the name of another stage's accumulator.
+TEST(RegressionPrograms, NamesOfPartsAreThoseOfNoOtherStage) {
+  expect_agreement(
+      "input z f64[2]\n"
+      "input k f64[2, 3]\n"
+      "input l i64[3]\n"
+      "input m i64[2]\n"
+      "least = scatter[min](f64(1)[over 2, 3, 3], z to 0, 0, 0)\n"
+      "output f = max[0](least[0, 0, 0 over 3])[over 3]\n"
+      "sums = select[0](select_scatter[0, add](z, z, m), l)\n"
+      "output g = scatter[max](sums, max[1](k) to i0)");
+}
+
 }  // namespace
 }  // namespace mote::test

@@ -90,68 +90,70 @@ void Writer::loop(const Loop& l, const Facts& facts) {
       l.step == Expr(1) ? v + "++" : fmt::format("{} += {}", v, printer_.expr(l.step, facts).text);
   Facts inside = facts;
   inside.set_range(l.variable, l.begin, l.end);
-  const auto iterate = [&](const Body& of_loop, const Facts& of_iteration) {
-    line(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step));
-    ++indent_;
-    open_scope(l.variable, of_iteration);
-    body(of_loop, of_iteration);
-    --indent_;
-    line("}");
-  };
-  const auto in_two_forms = [&](const std::string& test, const auto& form, const auto& other) {
-    line(fmt::format("if ({}) {{", test));
-    ++indent_;
-    form();
-    --indent_;
-    line("} else {");
-    ++indent_;
-    other();
-    --indent_;
-    line("}");
-  };
-  const auto with_pragmas = [&](const Body& of_loop, const Facts& of_iteration) {
+  forms_of_loop(l, fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step),
+                inside);
+  for (const Accumulator& a : l.accumulators)
+    if (!accumulators_read_.contains(a.name)) line(fmt::format("(void){};", names_.result(a.name)));
+}
+
+void Writer::iterations(const Loop& l, const std::string& head, const Body& of_loop,
+                        const Facts& inside) {
+  line(head);
+  ++indent_;
+  open_scope(l.variable, inside);
+  body(of_loop, inside);
+  --indent_;
+  line("}");
+}
+
+/// Writes iterations that a compiler may run in vectors, which branches on the outputs of a call
+/// would keep it from: where there are some, calls that have all outputs get a form without.
+void Writer::iterations_in_vectors(const Loop& l, const std::string& head, const Body& of_loop,
+                                   const Facts& inside) {
+  const auto with_pragmas = [&](const Facts& facts) {
     loop_pragmas(l);
     printer_.set_in_vectors(l.kind == LoopKind::simd);
-    iterate(of_loop, of_iteration);
+    iterations(l, head, of_loop, facts);
     printer_.set_in_vectors(false);
   };
-  // Branches would keep a compiler from vectors.
-  const auto in_vectors = [&](const Body& of_loop) {
-    const std::set<Symbol> outputs = wanted_in(of_loop);
-    if (l.kind != LoopKind::simd || outputs.empty()) {
-      with_pragmas(of_loop, inside);
-      return;
-    }
-    Facts with_all = inside;
-    for (const Symbol output : outputs) with_all.set_lower(output, 1);
-    in_two_forms(
-        all_wanted_test(outputs), [&] { with_pragmas(of_loop, with_all); },
-        [&] { with_pragmas(of_loop, inside); });
-  };
+  const std::set<Symbol> outputs = wanted_in(of_loop);
+  if (l.kind != LoopKind::simd || outputs.empty()) {
+    with_pragmas(inside);
+    return;
+  }
+  Facts with_all = inside;
+  for (const Symbol output : outputs) with_all.set_lower(output, 1);
+  in_two_forms(
+      all_wanted_test(outputs), [&] { with_pragmas(with_all); }, [&] { with_pragmas(inside); });
+}
+
+/// Writes the loop with that head: in one form, or in two of which calls run one.
+void Writer::forms_of_loop(const Loop& l, const std::string& head, const Facts& inside) {
+  const auto in_order = [&] { iterations(l, head, l.body, inside); };
   if (const std::string test = test_of_all_rows(l); !test.empty()) {
     const auto with_all_rows = [&] {
       has_all_rows_ = true;
-      iterate(l.body, inside);
+      in_order();
       has_all_rows_ = false;
     };
-    in_two_forms(test, with_all_rows, [&] { iterate(l.body, inside); });
-  } else if (!l.adjacent_under.empty() || !l.adjacent_under_ones.empty()) {
-    // A single statement is written with 1 for the parameters; several may declare scalars, which
-    // are known by their statements.
-    Body adjacent = l.body;
-    if (l.body.size() == 1)
-      for (const Symbol one : l.adjacent_under_ones) substitute(adjacent, {{one, 1}});
-    const auto with_adjacent = [&] {
-      printer_.assume(l.adjacent_under);
-      in_vectors(l.body.size() == 1 ? adjacent : l.body);
-      printer_.assume({});
-    };
-    in_two_forms(adjacent_test(l), with_adjacent, [&] { iterate(l.body, inside); });
-  } else {
-    in_vectors(l.body);
+    in_two_forms(test, with_all_rows, in_order);
+    return;
   }
-  for (const Accumulator& a : l.accumulators)
-    if (!accumulators_read_.contains(a.name)) line(fmt::format("(void){};", names_.result(a.name)));
+  if (l.adjacent_under.empty() && l.adjacent_under_ones.empty()) {
+    iterations_in_vectors(l, head, l.body, inside);
+    return;
+  }
+  // A single statement is written with 1 for the parameters; several may declare scalars, which are
+  // known by their statements.
+  Body adjacent = l.body;
+  if (l.body.size() == 1)
+    for (const Symbol one : l.adjacent_under_ones) substitute(adjacent, {{one, 1}});
+  const auto with_adjacent = [&] {
+    printer_.assume(l.adjacent_under);
+    iterations_in_vectors(l, head, l.body.size() == 1 ? adjacent : l.body, inside);
+    printer_.assume({});
+  };
+  in_two_forms(adjacent_test(l), with_adjacent, in_order);
 }
 
 }  // namespace mote::emit

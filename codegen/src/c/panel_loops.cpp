@@ -157,20 +157,18 @@ void Writer::loops_in_one_run(const Loop& first, const std::string& test, const 
   names_.add_local(flat.name());
   Body body = row.body;
   substitute(body, {{first.variable, 0}, {row.variable, Expr(flat)}});
-  line(fmt::format("if ({}) {{", test));
-  ++indent_;
-  printer_.assume(row.adjacent_under);
-  loop({flat, first.begin * row.end, first.end * row.end, 1, {}, std::move(body), LoopKind::simd},
-       facts);
-  printer_.assume({});
-  --indent_;
-  line("} else {");
-  ++indent_;
-  apart_ = &first;
-  loop(first, facts);
-  apart_ = nullptr;
-  --indent_;
-  line("}");
+  const auto in_one_run = [&] {
+    printer_.assume(row.adjacent_under);
+    loop({flat, first.begin * row.end, first.end * row.end, 1, {}, std::move(body), LoopKind::simd},
+         facts);
+    printer_.assume({});
+  };
+  const auto row_by_row = [&] {
+    apart_ = &first;
+    loop(first, facts);
+    apart_ = nullptr;
+  };
+  in_two_forms(test, in_one_run, row_by_row);
 }
 
 }  // namespace mote::emit

@@ -280,17 +280,43 @@ std::string region_text(const LoopProgram& p, const std::string& function,
   return out + wrap("  return " + call + ";") + "\n}\n";
 }
 
-/// Returns the body of the function that makes the choices among versions, and calls `otherwise`
-/// for all other calls.
-std::string choosing_body(const LoopProgram& p, const std::string& choices,
-                          const std::string& otherwise, const std::string& opening) {
-  const std::string call = fmt::format("  return {}({});", otherwise, argument_names(p, Names(p)));
-  return " {\n" + opening + choices + wrap(call) + "\n}\n";
+/// Returns the function that makes the choices among versions, and calls `otherwise` for all other
+/// calls. `head` stands before its signature.
+std::string choosing_text(const std::string& head, const LoopProgram& p,
+                          const std::string& function, const std::string& opening,
+                          const std::string& choices, const std::string& otherwise) {
+  const Names names(p);
+  const std::string call = fmt::format("  return {}({});", otherwise, argument_names(p, names));
+  return head + signature(p, names, function) + " {\n" + opening + choices + wrap(call) + "\n}\n";
+}
+
+struct VersionText {
+  std::string head;  ///< before the signature
+  std::string function;
+  std::string opening;
+  bool joins_region = false;
+};
+
+std::string text_of(const LoopProgram& p, const VersionText& how, std::set<std::string>& calls) {
+  Names names(p);
+  Printer printer(p, names);
+  Writer writer(p, names, printer);
+  if (how.joins_region) writer.join_region();
+  const std::string body = writer.function_body();
+  printer.uses().add_functions_to(calls);
+  if (p.vector_bytes != 0) calls.insert("MOTE_VECTOR_BYTES");
+  return where_compiled(
+      p, how.head + signature(p, names, how.function) + " {\n" + how.opening + body + "}\n");
+}
+
+std::string comment_of(const LoopProgram& p, const EmitOptions& options) {
+  const Names names(p);
+  return header_comment(p, Printer(p, names), options.nullable);
 }
 
 /// Returns the versions as static functions; the function itself stands behind them, with the
 /// choice among them, or is the only version. The version for all other calls is compiled for its
-/// size, unless one region of threads holds the choice too.
+/// size.
 std::string schedule_text(const Schedule& s, const EmitOptions& options,
                           std::set<std::string>& calls) {
   std::vector<LoopProgram> programs;
@@ -304,48 +330,30 @@ std::string schedule_text(const Schedule& s, const EmitOptions& options,
   std::string out;
   std::string choices;
   std::string less_preferred;
-  for (std::size_t k = 0; k < programs.size(); ++k) {
+  for (std::size_t k = 0; k + 1 < programs.size(); ++k) {
     const Version& v = s.versions[k];
-    const bool is_last = k + 1 == programs.size();
-    if (is_last || has_step(v, StepKind::inward)) choices += std::exchange(less_preferred, "");
-    if (is_last && !options.otherwise.empty()) break;
-    const bool is_only = programs.size() == 1;
-    const std::string chooser = joins ? function + "_rounds" : function;
-    const std::string own = is_only   ? chooser
-                            : is_last ? function + "_any"
-                                      : function + "_" + v.name;
-    Names names(programs[k]);
-    Printer printer(programs[k], names);
-    std::string comment;
-    if (is_last && !joins) comment = header_comment(programs[k], printer, options.nullable);
-    Writer writer(programs[k], names, printer);
-    if (joins) writer.join_region();
-    const std::string body = writer.function_body();
-    printer.uses().add_functions_to(calls);
-    if (v.program.vector_bytes != 0) calls.insert("MOTE_VECTOR_BYTES");
-    const std::string head = is_only   ? (joins ? "static " : comment)
-                             : is_last ? "static MOTE_COLD "
-                                       : "static ";
-    out +=
-        where_compiled(v.program, head + signature(v.program, names, own) + " {\n" +
-                                      (is_only && !joins ? options.opening : "") + body + "}\n") +
-        (is_only && !joins ? "" : "\n");
-    if (is_last && !is_only)
-      out += (joins ? "static " : comment) + signature(last, names, chooser) +
-             choosing_body(last, choices, own, joins ? "" : options.opening) + (joins ? "\n" : "");
-    if (is_last) continue;
+    const std::string own = function + "_" + v.name;
+    out += text_of(programs[k], {"static ", own, "", joins}, calls) + "\n";
+    if (has_step(v, StepKind::inward)) choices += std::exchange(less_preferred, "");
+    const Names names(programs[k]);
     Conditions sizes = v.program.demands;
     if (!v.preferences.empty()) less_preferred += choice(v, sizes, names, own, calls);
     sizes.insert(sizes.end(), v.preferences.begin(), v.preferences.end());
     choices += choice(v, sizes, names, own, calls);
   }
-  if (!options.otherwise.empty()) {
-    const Names names(last);
-    return out + signature(last, names, options.otherwise) + ";\n" +
-           signature(last, names, function) +
-           choosing_body(last, choices, options.otherwise, options.opening);
-  }
-  return joins ? out + region_text(last, function, function + "_rounds", options, calls) : out;
+  choices += less_preferred;
+  if (!options.otherwise.empty())
+    return out + signature(last, Names(last), options.otherwise) + ";\n" +
+           choosing_text("", last, function, options.opening, choices, options.otherwise);
+  const std::string head = joins ? "static " : comment_of(last, options);
+  const std::string chooser = joins ? function + "_rounds" : function;
+  const std::string opening = joins ? "" : options.opening;
+  if (programs.size() == 1)
+    out += text_of(last, {head, chooser, opening, joins}, calls);
+  else
+    out += text_of(last, {"static MOTE_COLD\n", function + "_any", "", joins}, calls) + "\n" +
+           choosing_text(head, last, chooser, opening, choices, function + "_any");
+  return joins ? out + "\n" + region_text(last, function, chooser, options, calls) : out;
 }
 
 }  // namespace

@@ -96,6 +96,23 @@ class Writer {
   const std::string& vector_type(DType dtype);
   std::string register_name(const std::string& tensor, std::int64_t row, std::int64_t vector);
   std::string vector_type_definitions() const;
+  /// Writes `if (test) { form } else { other }`.
+  template <typename Form, typename Other>
+  void in_two_forms(const std::string& test, const Form& form, const Other& other) {
+    line("if (" + test + ") {");
+    ++indent_;
+    form();
+    --indent_;
+    line("} else {");
+    ++indent_;
+    other();
+    --indent_;
+    line("}");
+  }
+  void forms_of_loop(const Loop& l, const std::string& head, const Facts& inside);
+  void iterations(const Loop& l, const std::string& head, const Body& of_loop, const Facts& inside);
+  void iterations_in_vectors(const Loop& l, const std::string& head, const Body& of_loop,
+                             const Facts& inside);
   std::string adjacent_test(const Loop& l) const;
   std::string all_wanted_test(const std::set<Symbol>& outputs) const;
   void pragma(const std::string& text);

@@ -90,9 +90,9 @@ std::optional<Division> divided(const Stages& all, std::size_t stage) {
     if (!made && steps) made = SplitReduction{*steps, terms_of_iterations(all.stages[stage].body)};
   }
   if (!made) return std::nullopt;
-  std::erase_if(made->program.tensors,
-                [&](const TensorDecl& t) { return reserved.contains(t.name); });
   Division out{cut(made->program), made->terms};
+  std::erase_if(out.parts.program.tensors,
+                [&](const TensorDecl& t) { return reserved.contains(t.name); });
   verify(out.parts.program);
   return out;
 }

@@ -35,25 +35,26 @@ Stmt half(const Store& s, int which) {
 template <typename F>
 void fill_pairs(const PairLoop& pairs, const std::vector<LoopRange>& loops,
                 const Conditions& conditions, const Store& store, const F& fill) {
-  const auto with_range = [&](const auto& change) {
+  // The loop has all pairs, or those of a block.
+  const auto with = [&](const Expr& begin, const Expr& end) {
     std::vector<LoopRange> changed = loops;
-    change(*std::ranges::find(changed, pairs.variable, &LoopRange::variable));
+    LoopRange& l = *std::ranges::find(changed, pairs.variable, &LoopRange::variable);
+    const bool is_whole = l.begin == Expr(0) && l.end == ceil_div(pairs.terms, 2);
+    l.begin = is_whole ? begin : max(l.begin, begin);
+    l.end = is_whole ? end : min(l.end, end);
     return changed;
-  };
-  const auto end_at = [&](const Expr& end) {
-    return with_range([&](LoopRange& l) { l.end = min(l.end, end); });
   };
   if (std::ranges::any_of(conditions, [](const Condition& c) { return c.e.mentions(kHalf); })) {
     for (const int which : {0, 1})
-      fill(end_at((pairs.terms + 1 - which) / 2), at(conditions, {{kHalf, which}}),
+      fill(with(0, (pairs.terms + 1 - which) / 2), at(conditions, {{kHalf, which}}),
            Body{half(store, which)});
     return;
   }
   const DType dtype = store.value->dtype;
   const Store clear{store.tensor, store.index, constant(neutral(ReduceOp::sum, dtype), dtype)};
-  fill(end_at(pairs.terms / 2), conditions, Body{half(store, 0), half(store, 1)});
-  fill(with_range([&](LoopRange& l) { l.begin = max(l.begin, pairs.terms / 2); }), conditions,
-       Body{half(store, 0), half(clear, 1)});
+  const Expr whole = pairs.terms / 2;
+  fill(with(0, whole), conditions, Body{half(store, 0), half(store, 1)});
+  fill(with(whole, ceil_div(pairs.terms, 2)), conditions, Body{half(store, 0), half(clear, 1)});
 }
 
 }  // namespace
