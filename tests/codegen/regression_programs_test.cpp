@@ -352,6 +352,19 @@ TEST(RegressionPrograms, SumsInBlocksOfPositions) {
       "output y = sum[2, 3, 4](p)");
 }
 
+// Products of bytes are added in pairs, of which a condition may leave out one term.
+TEST(RegressionPrograms, PairsOfWhichOneTermIsLeftOut) {
+  for (const char* where : {"iota(i2 over M, N, K) <= iota(i0 over M, N, K)",
+                            "iota(i2 over M, N, K) <= iota(i1 over M, N, K)",
+                            "iota(i2 over M, N, K) < iota(3 over M, N, K)"})
+    expect_agreement(std::string("input a u8[M, K]\n"
+                                 "input b i8[K, N]\n"
+                                 "x = i32(a[i0, i2 over M, N, K])\n"
+                                 "z = i32(b[i2, i1 over M, N, K])\n"
+                                 "output y = sum[2](where(") +
+                     where + ", x * z, 0))");
+}
+
 // ---- kernels of CUDA
 
 // A stage is divided with all names reserved that other stages have: what its parts keep between

@@ -37,8 +37,7 @@ std::string reduction(ReduceOp op, DType dtype) {
   }
 }
 
-/// Returns true if a branch may leave out a store to the tensor. Compilers don't see that the same
-/// branch then leaves out its reads.
+/// Returns true if a branch may leave out a store to the tensor.
 bool is_stored_in_branch(const LoopProgram& p, const TensorDecl& t) {
   return std::ranges::any_of(references(p.body, t.name), [](const TensorReference& r) {
     return r.is_write() && std::ranges::any_of(r.path, [](const Stmt* s) {
@@ -143,8 +142,12 @@ void Writer::open_scope(Symbol variable, const Facts& facts) {
     }
     const std::string type = local_type(t, p_.native);
     if (is_on_stack(t)) {
-      const char* start = p_.vector_bytes != 0 && is_stored_in_branch(p_, t) ? " = {0}" : "";
-      line(fmt::format("{} {}[{}]{};", type, names_.tensor(t.name), *stack_size(t), start));
+      // Compilers don't see that a branch leaves out reads with the stores, nor that loops over one
+      // element fill it.
+      const bool seems_unset =
+          *stack_size(t) == 1 || (p_.vector_bytes != 0 && is_stored_in_branch(p_, t));
+      line(fmt::format("{} {}[{}]{};", type, names_.tensor(t.name), *stack_size(t),
+                       seems_unset ? " = {0}" : ""));
       continue;
     }
     std::string size;

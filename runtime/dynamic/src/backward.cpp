@@ -106,7 +106,7 @@ std::size_t pushed_values(const SymbolicGraph& graph) {
   return count;
 }
 
-/// Likewise, by node of the way forward.
+/// Returns how many values each node of the way forward pushes to tapes.
 std::vector<std::size_t> values_on_tapes(const PartGraph& part) {
   std::vector<std::size_t> counts(part.nodes);
   for (std::size_t k = 0; k < part.nodes; ++k)

@@ -69,7 +69,7 @@ struct DynamicCode {
 };
 using Code = std::shared_ptr<DynamicCode>;
 
-/// What a run of the code has computed, traced.
+/// The traced inputs and outputs of one run of the code.
 struct KeptTrace {
   std::vector<Variable> inputs, outputs;
 };
@@ -95,7 +95,7 @@ Tensor own_copy(const Tensor& x) {
   return own;
 }
 
-/// Likewise, and keeps the trace. The last output says where.
+/// Runs the code and keeps its trace; the last output says where.
 void run_and_keep(DynamicCode& code, std::span<const Tensor> inputs,
                   std::span<const Tensor> outputs) {
   const trace::Tracing tracing;
@@ -109,7 +109,7 @@ void run_and_keep(DynamicCode& code, std::span<const Tensor> inputs,
   outputs.back().set({}, static_cast<std::int64_t>(token));
 }
 
-/// What is asked of a gradient.
+/// The gradients that a node computes.
 struct Asked {
   std::size_t inputs;
   TensorMask wanted;

@@ -37,8 +37,8 @@ struct CachedGraph {
 
 class GraphCache {
  public:
-  /// Of the graphs with the most recent uses, so many are kept, and those whose planned memory
-  /// together has at most so many bytes; the last one always.
+  /// The cache keeps the `limit` most recently used graphs, or fewer where their planned memory
+  /// would have more than `bytes` bytes together; it always keeps the last one.
   GraphCache(std::size_t limit, std::size_t bytes) : limit_(limit), limit_bytes_(bytes) {}
 
   /// Returns the graph of the structure; null if there is none.

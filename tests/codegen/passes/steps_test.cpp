@@ -113,6 +113,12 @@ TEST(Steps, MakeAScheduleWithAVersionForAllOtherCalls) {
   EXPECT_EQ(plain.versions[0].program.vector_bytes, 0);
 }
 
+/// gcc says of an array of one element that it may be unset, which loops over a tile of one fill.
+TEST(Steps, GiveATileOfOneElementAValue) {
+  const Schedule s = schedule_by(compiled_op("sum"), parse_steps("inward c 1"));
+  EXPECT_NE(emit_c(s, {}).find("float sums[1] = {0};"), std::string::npos) << emit_c(s, {});
+}
+
 TEST(Steps, AreRefusedWithTheDependenceThatForbidsThem) {
   const LoopProgram p = running_sum();
   for (const char* step : {"simd n", "threads n", "inward n 4"})

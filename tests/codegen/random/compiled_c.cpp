@@ -99,13 +99,16 @@ int CBatch::add(const LoopProgram& checked) {
   const bool may_leave_out = !options.optional_outputs.empty();
   const LoopProgram p =
       may_leave_out ? compile_for_calls(checked.source, options.optional_outputs) : checked;
-  source_ += "\n" + emit_c(schedule(p, small_tiles(p)), gen) + "\n" + emit_c(p, options);
+  std::set<std::string> called;
+  gen.helpers = &called;
+  std::string text = emit_c(schedule(p, small_tiles(p)), gen) + "\n" + emit_c(p, options);
   Rng rng(static_cast<std::uint64_t>(count_));
   const std::vector<Step> steps = steps_of(draw_schedule(p, rng, kMaxStepsInC).version);
   EmitOptions drawn = gen;
   drawn.function = drawn_name(count_);
-  source_ += "\n/* " + to_string(steps) + " */\n" +
-             emit_c(schedule_by(p, steps, small_tiles(p)), drawn) + "\n" + emit_c_around(p, drawn);
+  text += "\n/* " + to_string(steps) + " */\n" +
+          emit_c(schedule_by(p, steps, small_tiles(p)), drawn) + "\n" + emit_c_around(p, drawn);
+  source_ += "\n" + emit_c_pair_helpers(called) + text;
   return count_++;
 }
 

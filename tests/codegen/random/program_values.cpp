@@ -247,8 +247,8 @@ Uop ProgramBuilder::make_param(const Uop& u) {
 
 Uop ProgramBuilder::make_stop(const Uop& u) { return stop_gradient(u); }
 
-// Makes a matrix product along the last axis of u: sum over k of u[…, k] * v[k, j]. Products of
-// integers are often those of bytes.
+// Makes a matrix product along the last axis of u: sum over k of u[…, k] * v[k, j]. Some are
+// products of bytes.
 Uop ProgramBuilder::make_product(const Uop& u) {
   if (u.rank() == 0 || u.rank() > 2 || u.dtype() == DType::boolean) return {};
   Extents wide = u.shape();
@@ -256,13 +256,15 @@ Uop ProgramBuilder::make_product(const Uop& u) {
   const Expr columns = some_extent();
   wide.push_back(columns);
   if (!fits(wide)) return {};
-  const bool is_of_bytes = is_integer(u.dtype()) && rng_.chance(60);
-  const auto factor = [&](const Uop& x) { return is_of_bytes ? cast(x, DType::i32) : x; };
-  const Uop v = like({inner, columns}, is_of_bytes ? DType::i8 : u.dtype());
+  const bool is_of_bytes = rng_.chance(is_integer(u.dtype()) ? 60 : 25);
+  const auto factor = [&](const Extents& shape, DType byte) {
+    return is_of_bytes ? cast(like(shape, byte), DType::i32) : like(shape, u.dtype());
+  };
   std::vector<Expr> from;
   for (int k = 0; k < u.rank(); ++k) from.push_back(Expr::loop(k));
-  const Uop left = read(factor(is_of_bytes ? cast(u, DType::u8) : u), wide, from);
-  const Uop right = read(factor(v), wide, {Expr::loop(u.rank() - 1), Expr::loop(u.rank())});
+  const Uop left = read(is_of_bytes ? factor(u.shape(), DType::u8) : u, wide, from);
+  const Uop right = read(factor({inner, columns}, DType::i8), wide,
+                         {Expr::loop(u.rank() - 1), Expr::loop(u.rank())});
   return reduced(ReduceOp::sum, left * right, {u.rank() - 1});
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <sstream>
@@ -40,6 +41,22 @@ bool gives_size(const Program& p, int input, int axis) {
   return false;
 }
 
+std::map<Symbol, std::int64_t> values_of(const Trial& t) {
+  std::map<Symbol, std::int64_t> values;
+  for (const auto& [name, size] : t.sizes) values.emplace(Symbol(SymbolKind::size, name), size);
+  for (const auto& [name, value] : t.params)
+    if (!value.is_real()) values.emplace(Symbol(SymbolKind::param, name), value.integer());
+  return values;
+}
+
+/// True if the sizes are equal that binding demands to be so.
+bool meets_constraints(const Program& p, const Trial& t) {
+  const std::map<Symbol, std::int64_t> values = values_of(t);
+  return std::ranges::all_of(p.constraints, [&](const Constraint& c) {
+    return evaluate(c.left, values) == evaluate(c.right, values);
+  });
+}
+
 std::string number_text(const Number& n) {
   return n.is_real() ? fmt::format("{:a}", n.real()) : std::to_string(n.integer());
 }
@@ -71,6 +88,9 @@ std::vector<Trial> make_trials(const Program& p, std::uint64_t seed, int count) 
         t.params.emplace(param.name, Number(rng.pick({0.5, 1e-5, -1.0, 0.1})));
       }
     }
+    // A drawn program demands no more than that two names of one size be equal.
+    if (!meets_constraints(p, t))
+      for (auto& [name, size] : t.sizes) size = 2;
     t.seed = rng.next() % 1000000;
     t.fill = k == 0 ? Fill::reals : rng.pick({Fill::integers, Fill::special, Fill::reals});
     trials.push_back(std::move(t));
@@ -79,10 +99,7 @@ std::vector<Trial> make_trials(const Program& p, std::uint64_t seed, int count) 
 }
 
 std::vector<Array> make_inputs(const Program& p, const Trial& t) {
-  std::map<Symbol, std::int64_t> values;
-  for (const auto& [name, size] : t.sizes) values.emplace(Symbol(SymbolKind::size, name), size);
-  for (const auto& [name, value] : t.params)
-    if (!value.is_real()) values.emplace(Symbol(SymbolKind::param, name), value.integer());
+  const std::map<Symbol, std::int64_t> values = values_of(t);
   std::vector<Array> inputs;
   for (int tensor = 0; tensor < static_cast<int>(p.inputs.size()); ++tensor) {
     const Uop& u = p.inputs[static_cast<std::size_t>(tensor)];
