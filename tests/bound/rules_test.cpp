@@ -161,6 +161,17 @@ TEST(BoundRules, ARemainderOfNanIsNan) {
   }
 }
 
+TEST(BoundRules, APowerOfNanMayBeOne) {
+  // pow(NaN, 0) and pow(1, NaN) are 1, and the exponent, or the base, may be that.
+  expect_unknown(ends("pow(x, exp(w) - exp(w))", {kNan}, {1}), 0);
+  expect_unknown(ends("pow(exp(w)/exp(w), x)", {kNan}, {1}), 0);
+  const Ends one = ends("pow(x, w)", {kNan}, {0});
+  EXPECT_LE(one.lo[0].real(), 1);
+  EXPECT_GE(one.hi[0].real(), 1);
+  for (const char* nan : {"pow(x, exp(w))", "pow(exp(w), x)"})
+    EXPECT_TRUE(std::isnan(ends(nan, {kNan}, {1}).lo[0].real())) << nan;
+}
+
 TEST(BoundRules, NanIsRequiredWhereItIsCertain) {
   const Ends e = ends("x + w", {kNan, kInf, kInf}, {1, -kInf, kInf});
   for (const std::size_t k : {0U, 1U}) {

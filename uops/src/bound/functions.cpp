@@ -211,7 +211,12 @@ Interval power(const Interval& a, const Interval& b, DType dtype, const Context&
   const Uop known = points || (a.lo >= 0 && negation(straddles && b.lo < 0)) ||
                     (whole && negation(straddles && b.lo < 0));
   const Uop nan = isnan(y.lo) || isnan(y.hi);
-  const Uop surely = isnan(a.lo) || isnan(b.lo) || points;
+  // pow(NaN, 0) and pow(1, NaN) are 1.
+  const auto has = [](const Interval& x, double value) {
+    return ne(x.lo, x.hi) && x.lo <= value && x.hi >= value;
+  };
+  const Uop surely =
+      (isnan(a.lo) && negation(has(b, 0))) || (isnan(b.lo) && negation(has(a, 1))) || points;
   return unless(is_indeterminate(a) || is_indeterminate(b) || negation(known || surely) ||
                     (nan && negation(surely)) || odd_power_of_zero(a, b),
                 y);
