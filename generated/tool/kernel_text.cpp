@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The catalogue's kernels as C. A real kernel has two variants behind one thunk: reference, and
-// gen, which is compiled once for each level of instruction sets. A kernel of integers has one, as
-// has one that returns random numbers.
+// The catalogue's kernels as C. A kernel has two variants behind one thunk: reference, and gen,
+// which is compiled once for each level of instruction sets. A kernel that returns random numbers
+// has the reference alone, as has one of integers that cannot run in vectors.
 #include "kernel_text.h"
 
 #include <fmt/format.h>
@@ -26,30 +26,27 @@ Part part_of(const Kernel& k) {
   return gradient_order(*k.record) > 0 ? Part::gradients : Part::ops;
 }
 
-/// True if the gen variant is compiled as a whole for one level only, as for gradients, to limit
-/// the build time and the library's size.
+/// True if the gen variant is compiled as a whole for one level only, to limit the build time and
+/// the library's size: gradients, and other dtypes than f32.
 bool has_one_level(const Kernel& k) {
-  return part_of(k) == Part::gradients ||
-         (k.instance.dtype != DType::f32 && k.instance.dtype != DType::f64);
+  return part_of(k) == Part::gradients || k.instance.dtype != DType::f32;
 }
 
 /// Returns the levels of x86-64 that a kernel is compiled for, each with the function that runs
 /// from there on; every machine of the build's architecture has level 0. 512-bit vectors are worth
-/// their build time for f32 and for products of bytes. 16-bit reals are worth it if the processor
-/// converts them, and bytes from AVX2 on: below that level, the reference runs.
+/// their build time for f32 and for products of bytes. Below the one level of a kernel, the
+/// reference runs.
 std::vector<std::pair<int, std::string>> levels(const Kernel& k) {
   const std::string gen = k.gen_function();
   if (!k.wide.empty()) return {{4, gen + "_v4"}, {3, gen + "_v3"}, {0, k.function}};
   if (has_one_level(k)) return {{3, gen + "_v3"}, {0, k.function}};
-  if (k.instance.dtype == DType::f32) return {{4, gen + "_v4"}, {3, gen + "_v3"}, {0, gen + "_v0"}};
-  return {{3, gen + "_v3"}, {0, gen + "_v0"}};
+  return {{4, gen + "_v4"}, {3, gen + "_v3"}, {0, gen + "_v0"}};
 }
 
 /// Returns the preprocessor condition under which the kernel is compiled in its shard; empty:
 /// always.
 std::string where_compiled(const Kernel& k) {
-  if (has_one_level(k)) return "MOTE_LEVEL_NUMBER == 3";
-  return k.instance.dtype == DType::f64 ? "MOTE_LEVEL_NUMBER <= 3" : "";
+  return has_one_level(k) ? "MOTE_LEVEL_NUMBER == 3" : "";
 }
 
 /// Returns the versions of a gradient of f32, or of integers, that have 64-byte vectors: those are
@@ -92,9 +89,9 @@ std::string contracts_text(const std::string& rows) {
 
 std::string row(const Kernel& k, std::string_view variant) {
   const bool gen = variant == kGen && !k.gen.empty();
-  const DType dtype = is_narrow(k.instance.dtype)    ? DType::f16
-                      : is_integer(k.instance.dtype) ? DType::f32  // sums of integers are exact
-                                                     : k.instance.dtype;
+  const DType dtype = is_narrow(k.instance.dtype) ? DType::f16
+                      : is_real(k.instance.dtype) ? k.instance.dtype
+                                                  : DType::f32;  // sums of integers are exact
   const std::string contract =
       !gen ? "reference"
            : fmt::format("gen_{}{}", name(dtype), may_multiply_padding(*k.record) ? "_padded" : "");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the float functions of fast kernels against the C library's in double: the greatest
 // error over f32, and NaN, infinities, zeros and denormals, on each level of instruction sets that
-// this machine has. A run tests every 997th float; with MOTE_EXHAUSTIVE=1 it tests all 2^32.
+// this machine has. Conversions to integers are compared with the reference's. A run tests every
+// 997th float; with MOTE_EXHAUSTIVE=1 it tests all 2^32.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -21,20 +22,28 @@
 namespace mote {
 namespace {
 
-using Kernel = int(const float*, const std::int64_t*, float*, const std::int64_t*, std::int64_t,
-                   std::int64_t, std::int64_t, std::int64_t);
+template <typename T>
+using KernelTo = int(const float*, const std::int64_t*, T*, const std::int64_t*, std::int64_t,
+                     std::int64_t, std::int64_t, std::int64_t);
+using Kernel = KernelTo<float>;
 
 }  // namespace
 }  // namespace mote
 
 extern "C" {
-mote::Kernel mote_exp_f32_fast_v0, mote_expm1_f32_fast_v0, mote_log_f32_fast_v0, mote_log1p_f32_fast_v0,
-    mote_tanh_f32_fast_v0, mote_erf_f32_fast_v0;
+mote::Kernel mote_exp_f32_fast_v0, mote_expm1_f32_fast_v0, mote_log_f32_fast_v0,
+    mote_log1p_f32_fast_v0, mote_tanh_f32_fast_v0, mote_erf_f32_fast_v0;
+mote::KernelTo<std::uint8_t> mote_cast_u8_f32, mote_cast_u8_f32_fast_v0;
+mote::KernelTo<std::int8_t> mote_cast_i8_f32, mote_cast_i8_f32_fast_v0;
+mote::KernelTo<std::int32_t> mote_cast_i32_f32, mote_cast_i32_f32_fast_v0;
 #ifdef MOTE_X86_LEVELS
-mote::Kernel mote_exp_f32_fast_v3, mote_expm1_f32_fast_v3, mote_log_f32_fast_v3, mote_log1p_f32_fast_v3,
-    mote_tanh_f32_fast_v3, mote_erf_f32_fast_v3;
-mote::Kernel mote_exp_f32_fast_v4, mote_expm1_f32_fast_v4, mote_log_f32_fast_v4, mote_log1p_f32_fast_v4,
-    mote_tanh_f32_fast_v4, mote_erf_f32_fast_v4;
+mote::KernelTo<std::uint8_t> mote_cast_u8_f32_fast_v3, mote_cast_u8_f32_fast_v4;
+mote::KernelTo<std::int8_t> mote_cast_i8_f32_fast_v3, mote_cast_i8_f32_fast_v4;
+mote::KernelTo<std::int32_t> mote_cast_i32_f32_fast_v3, mote_cast_i32_f32_fast_v4;
+mote::Kernel mote_exp_f32_fast_v3, mote_expm1_f32_fast_v3, mote_log_f32_fast_v3,
+    mote_log1p_f32_fast_v3, mote_tanh_f32_fast_v3, mote_erf_f32_fast_v3;
+mote::Kernel mote_exp_f32_fast_v4, mote_expm1_f32_fast_v4, mote_log_f32_fast_v4,
+    mote_log1p_f32_fast_v4, mote_tanh_f32_fast_v4, mote_erf_f32_fast_v4;
 #endif
 }
 
@@ -49,10 +58,12 @@ struct Compiled {
 };
 
 std::vector<Compiled> all_compiled() {
-  std::vector<Compiled> all = {
-      {"exp", 0, mote_exp_f32_fast_v0, std::exp},    {"expm1", 0, mote_expm1_f32_fast_v0, std::expm1},
-      {"log", 0, mote_log_f32_fast_v0, std::log},    {"log1p", 0, mote_log1p_f32_fast_v0, std::log1p},
-      {"tanh", 0, mote_tanh_f32_fast_v0, std::tanh}, {"erf", 0, mote_erf_f32_fast_v0, std::erf}};
+  std::vector<Compiled> all = {{"exp", 0, mote_exp_f32_fast_v0, std::exp},
+                               {"expm1", 0, mote_expm1_f32_fast_v0, std::expm1},
+                               {"log", 0, mote_log_f32_fast_v0, std::log},
+                               {"log1p", 0, mote_log1p_f32_fast_v0, std::log1p},
+                               {"tanh", 0, mote_tanh_f32_fast_v0, std::tanh},
+                               {"erf", 0, mote_erf_f32_fast_v0, std::erf}};
 #ifdef MOTE_X86_LEVELS
   const std::vector<Kernel*> v3 = {mote_exp_f32_fast_v3,  mote_expm1_f32_fast_v3,
                                    mote_log_f32_fast_v3,  mote_log1p_f32_fast_v3,
@@ -174,6 +185,48 @@ TEST(GenAccuracy, HoldsAtTheEdges) {
     measure(c, x, worst);
     EXPECT_LE(worst.error, declared(c.function)) << c.function << " at " << worst.at;
   }
+}
+
+/// Expects that the kernel converts all floats, and those around the limits, as the reference does.
+template <typename T>
+void expect_exact(const std::string& what, KernelTo<T>* reference, KernelTo<T>* kernel) {
+  const char* exhaustive = std::getenv("MOTE_EXHAUSTIVE");
+  const std::uint64_t step = exhaustive != nullptr && *exhaustive == '1' ? 1 : 997;
+  std::vector<float> x;
+  for (const float limit : {0.0F, 1.0F, 127.0F, 128.0F, 255.0F, 256.0F, 2147483648.0F})
+    for (const float near : {std::nextafter(limit, -1.0F), limit, limit + 0.5F,
+                             std::nextafter(limit, std::numeric_limits<float>::infinity())})
+      x.insert(x.end(), {near, -near});
+  for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << 32U);) {
+    for (; x.size() < 4096 && bits < (std::uint64_t{1} << 32U); bits += step)
+      x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+    std::vector<T> expected(x.size()), got(x.size());
+    const std::int64_t strides[] = {1, 1, 1, 1};
+    const auto count = static_cast<std::int64_t>(x.size());
+    ASSERT_EQ(reference(x.data(), strides, expected.data(), strides, 1, 1, 1, count), 0);
+    ASSERT_EQ(kernel(x.data(), strides, got.data(), strides, 1, 1, 1, count), 0);
+    for (std::size_t k = 0; k < x.size(); ++k)
+      ASSERT_EQ(got[k], expected[k]) << what << " of " << x[k];
+    x.clear();
+  }
+}
+
+TEST(GenAccuracy, ConversionsToIntegersAreExact) {
+  expect_exact("u8", mote_cast_u8_f32, mote_cast_u8_f32_fast_v0);
+  expect_exact("i8", mote_cast_i8_f32, mote_cast_i8_f32_fast_v0);
+  expect_exact("i32", mote_cast_i32_f32, mote_cast_i32_f32_fast_v0);
+#ifdef MOTE_X86_LEVELS
+  if (mote_level() >= 3) {
+    expect_exact("u8, level 3", mote_cast_u8_f32, mote_cast_u8_f32_fast_v3);
+    expect_exact("i8, level 3", mote_cast_i8_f32, mote_cast_i8_f32_fast_v3);
+    expect_exact("i32, level 3", mote_cast_i32_f32, mote_cast_i32_f32_fast_v3);
+  }
+  if (mote_level() >= 4) {
+    expect_exact("u8, level 4", mote_cast_u8_f32, mote_cast_u8_f32_fast_v4);
+    expect_exact("i8, level 4", mote_cast_i8_f32, mote_cast_i8_f32_fast_v4);
+    expect_exact("i32, level 4", mote_cast_i32_f32, mote_cast_i32_f32_fast_v4);
+  }
+#endif
 }
 
 }  // namespace

@@ -265,6 +265,40 @@ MOTE_BOUND int32_t mote_erf_most = 4;
   return (uint16_t)(x != x ? nan : h);
 }
 )"},
+    {.name = "mote_max_i32",
+     .storage = Storage::always_inline,
+     .function = R"(int32_t mote_max_i32(int32_t a, int32_t b) { return a > b ? a : b; }
+)"},
+    {.name = "mote_min_i32",
+     .storage = Storage::always_inline,
+     .function = R"(int32_t mote_min_i32(int32_t a, int32_t b) { return a < b ? a : b; }
+)"},
+    {.name = "mote_float_to_u8",
+     .storage = Storage::always_inline,
+     .head = "/* Truncate and saturate; NaN gives 0. */\n",
+     .function = R"(int32_t mote_float_to_u8(float a) {
+  const float b = a > 0.0f ? a : 0.0f;
+  return (int32_t)(b < 255.0f ? b : 255.0f);
+}
+)"},
+    {.name = "mote_float_to_i8",
+     .storage = Storage::always_inline,
+     .function = R"(int32_t mote_float_to_i8(float a) {
+  const float b = a > -128.0f ? a : -128.0f;
+  const int32_t c = (int32_t)(b < 127.0f ? b : 127.0f);
+  return a != a ? 0 : c;
+}
+)"},
+    {.name = "mote_float_to_i32",
+     .storage = Storage::always_inline,
+     .head = "/* The greatest float below 2^31 is 2147483520. */\n",
+     .function = R"(int32_t mote_float_to_i32(float a) {
+  const float b = a > -2147483648.0f ? a : -2147483648.0f;
+  const int32_t c = (int32_t)(b < 2147483520.0f ? b : 2147483520.0f);
+  const int32_t d = a >= 2147483648.0f ? INT32_MAX : c;
+  return a != a ? 0 : d;
+}
+)"},
 });
 
 }  // namespace

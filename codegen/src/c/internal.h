@@ -14,6 +14,7 @@
 
 #include "c/helpers.h"
 #include "c/uses.h"
+#include "ir/integer_range.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/walk.h"
 #include "mote/uops/map_ops.h"
@@ -52,6 +53,10 @@ Text binary(MapOp op, Text a, const Text& b, Uses& uses);
 Text float_unary(MapOp op, const Text& x, Uses& uses);
 Text float_binary(MapOp op, const Text& a, const Text& b, Uses& uses);
 /// Returns it in float if either argument is a float, otherwise as binary().
+/// Returns the operation on two integers of 32 bits whose result fits them: a sum, a difference, a
+/// product, a maximum or a minimum.
+Text short_binary(MapOp op, const Text& a, const Text& b, Uses& uses);
+bool is_short(const Text& t);  ///< true for an integer of at most 32 bits
 Text native_binary(MapOp op, const Text& a, const Text& b, Uses& uses);
 /// Returns true if the op compares a value with itself, which compilers warn of.
 bool is_self_comparison(MapOp op, const Text& a, const Text& b);
@@ -172,8 +177,12 @@ class Printer {
   void release_all() { held_.clear(); }
   /// States whether the text printed from now on stands in a loop that is run in vectors.
   void set_in_vectors(bool in_vectors) { in_vectors_ = in_vectors; }
-  /// Declares that a Let is kept in another type than its dtype's.
+  /// Declares that a Let, or an accumulator, is kept in another type than its dtype's.
   void set_local_type(const std::string& name, CType type) { local_types_[name] = type; }
+  /// Returns the type that a name, or an accumulator, of the dtype is kept in.
+  CType type_of_name(const std::string& name, DType dtype) const;
+  /// Remembers the range of the value of a Let.
+  void bind(const Let& let);
   const Names& names() const { return names_; }
   const LoopProgram& program() const { return p_; }
 
@@ -190,7 +199,7 @@ class Printer {
   Text load(const Atom& a, const Facts& facts) const;
   Text sum(const Expr& e, const Facts& facts) const;
   std::string comparison(const Condition& c, const Facts& facts) const;
-  Text operation(const value::Op& op, DType dtype, const Facts& facts) const;
+  Text operation(const Value& v, const Facts& facts) const;
   Text cast(const Value& x, DType to, const Facts& facts) const;
   Text guard(const value::Guard& g, const Facts& facts) const;
   Text parameter(const value::Param& p, DType dtype) const;
@@ -200,6 +209,10 @@ class Printer {
   Text choice(const Text& condition, const Text& a, const Text& b) const;
   Text where(const value::Op& op, const std::vector<Text>& args) const;
   Text argument(MapOp op, const Text& x) const;
+  std::optional<IntegerRange> range_of(const Value& v) const;
+  std::optional<bool> decided_by_range(const value::Op& op) const;
+  std::optional<Text> native_integer(MapOp op, const Text& a, const Text& b,
+                                     const std::optional<IntegerRange>& range) const;
 
   const LoopProgram& p_;
   const Names& names_;
@@ -216,6 +229,7 @@ class Printer {
   };
   std::vector<Held> held_;
   std::map<std::string, CType> local_types_;
+  std::map<std::string, std::optional<IntegerRange>> ranges_;  ///< of names so far
   mutable std::map<Expr, Expr> named_memo_;
 };
 

@@ -54,7 +54,21 @@ Text float_binary(MapOp op, const Text& a, const Text& b, Uses& uses) {
           CType::f32};
 }
 
+bool is_short(const Text& t) { return t.type == CType::i32 || t.type == CType::flag; }
+
+Text short_binary(MapOp op, const Text& a, const Text& b, Uses& uses) {
+  const MapOpInfo& row = info(op);
+  if (!row.infix)
+    return {call(fmt::format("mote_{}_i32", row.name), a, b, uses), kTight, CType::i32};
+  const Precedence own = row.infix->precedence;
+  const auto next = static_cast<Precedence>(own + 1);
+  return {fmt::format("{} {} {}", within(a, own), row.infix->symbol, operand(b, next)), own,
+          CType::i32};
+}
+
 Text native_binary(MapOp op, const Text& a, const Text& b, Uses& uses) {
+  if ((op == MapOp::max || op == MapOp::min) && is_short(a) && is_short(b))
+    return short_binary(op, a, b, uses);
   const bool real = is_real_type(a.type) && is_real_type(b.type);
   if (!real || (a.type != CType::f32 && b.type != CType::f32)) return binary(op, a, b, uses);
   return float_binary(op, as_float(a), as_float(b), uses);

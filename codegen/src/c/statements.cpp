@@ -79,10 +79,14 @@ void Writer::open_accumulator(const Accumulator& a) {
     return;
   }
   const std::string first = start(a.op, a.dtype);
-  if (a.dtype == DType::boolean)
+  if (a.dtype == DType::boolean) {
     line(fmt::format("bool {} = {};", name, first == "0" ? "false" : "true"));
-  else
+  } else if (short_extrema_.contains(a.name)) {
+    line(fmt::format("int32_t {} = {};", name, first));
+    printer_.set_local_type(a.name, CType::i32);
+  } else {
     line(fmt::format("{} {} = {};", number_type(a.dtype), name, first));
+  }
 }
 
 /// Returns the type of values of the dtype; a truth is kept as a number.
@@ -236,15 +240,17 @@ void Writer::fold(const Fold& f, const Facts& facts) {
   Text v = printer_.value(f.value, facts);
   const std::string& name = names_.local(f.accumulator);
   const bool real = is_real(f.value->dtype);
-  const CType kept = type_of_local(f.value->dtype, p_.native);
+  const CType kept = printer_.type_of_name(f.accumulator, f.value->dtype);
   if (kept == CType::f32) v = as_float(v);
   if (real && (f.op == ReduceOp::sum || f.op == ReduceOp::prod)) {
     line(fmt::format("{} {}= {};", name, f.op == ReduceOp::sum ? '+' : '*', v.text));
     return;
   }
   const bool truth = f.value->dtype == DType::boolean;
-  const Text old{name, kTight, real ? kept : truth ? CType::flag : CType::i64};
-  line(fmt::format("{} = {};", name, reduced(truth ? logical(f.op) : f.op, old, v).text));
+  const Text old{name, kTight, truth ? CType::flag : kept};
+  const Text next = reduced(truth ? logical(f.op) : f.op, old, v);
+  const bool is_wider = kept == CType::i32 && next.type == CType::i64;
+  line(fmt::format("{} = {};", name, is_wider ? "(int32_t)" + operand(next, kUnary) : next.text));
 }
 
 /// Returns the reduction of truths: the greatest is true if any is, the least if all are.
@@ -279,6 +285,11 @@ void Writer::let(const Let& l, const Facts& facts) {
     type = "double";
     printer_.set_local_type(l.name, CType::f64);
   }
+  if (p_.native && type == "int64_t" && v.type == CType::i32) {
+    type = "int32_t";
+    printer_.set_local_type(l.name, CType::i32);
+  }
+  printer_.bind(l);
   const std::string& name = names_.local(l.name);
   define(name, uses_begin, fmt::format("const {} {} = {};", type, name, v.text));
 }

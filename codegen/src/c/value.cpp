@@ -40,26 +40,6 @@ CType joined(CType a, CType b) {
   return a == CType::i64 || b == CType::i64 ? CType::i64 : CType::i32;
 }
 
-/// Returns the range of the 8 bits of an input, or of a bool, through casts that keep the value.
-std::optional<IntegerRange> byte_range(const Value& v, const LoopProgram& p) {
-  if (const auto* op = std::get_if<value::Op>(&v->kind)) {
-    if (op->op != MapOp::cast || !is_integer(v->dtype)) return std::nullopt;
-    if (op->args[0]->dtype == DType::boolean) return IntegerRange{0, 1};
-    const bool is_wide = v->dtype == DType::i64 || v->dtype == DType::i32;
-    return is_wide ? byte_range(op->args[0], p) : std::nullopt;
-  }
-  const auto* l = std::get_if<value::Load>(&v->kind);
-  if (!l || (v->dtype != DType::u8 && v->dtype != DType::i8)) return std::nullopt;
-  if (find_tensor(p, l->tensor)->role != TensorRole::input) return std::nullopt;
-  return integer_range(v->dtype);
-}
-
-/// Returns true for a bool as a number that is 0 or 1.
-bool is_truth(const Value& v, const LoopProgram& p) {
-  const auto range = byte_range(v, p);
-  return range && range->least == 0 && range->greatest == 1;
-}
-
 /// Returns op(x, c) if it is the same for every x of the range: compilers warn of such comparisons.
 std::optional<bool> decided(MapOp op, IntegerRange x, std::int64_t c) {
   const auto known = [](bool always, bool never) {
@@ -107,17 +87,6 @@ bool to_float(MapOp op, std::vector<Text>& args) {
   return true;
 }
 
-std::optional<bool> decided_by_range(const value::Op& op, const LoopProgram& p) {
-  if (op.args.size() != 2) return std::nullopt;
-  for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
-    const auto* c = std::get_if<value::Constant>(&op.args[1 - k]->kind);
-    if (!c || c->number.is_real()) continue;
-    if (const auto range = byte_range(op.args[k], p))
-      return decided(k == 0 ? op.op : mirrored(op.op), *range, c->number.integer());
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::string storage_type(DType dtype) { return std::string(info(dtype).c_type); }
@@ -162,6 +131,8 @@ Text Printer::cast(const Value& x, DType to, const Facts& facts) const {
       [[fallthrough]];
     case DType::i8:
     case DType::u8:
+      if (p_.native && t.type == CType::f32)
+        return {call(fmt::format("mote_float_to_{}", name(to)), t, uses_), kTight, CType::i32};
       if (from_real)
         return {call(fmt::format("mote_to_{}", name(to)), t, uses_), kTight, CType::i64};
       return {fmt::format("({}){}", storage_type(to), operand(t, kUnary)), kUnary, CType::i32};
@@ -202,16 +173,45 @@ Text Printer::where(const value::Op& op, const std::vector<Text>& args) const {
           kTight, type};
 }
 
-Text Printer::operation(const value::Op& op, DType dtype, const Facts& facts) const {
-  if (op.op == MapOp::cast) return cast(op.args[0], dtype, facts);
-  if (const auto known = decided_by_range(op, p_)) return {*known ? "1" : "0", kTight, CType::flag};
+std::optional<IntegerRange> Printer::range_of(const Value& v) const {
+  return mote::range_of(p_, v, [&](const std::string& name) {
+    const auto found = ranges_.find(name);
+    return found == ranges_.end() ? std::nullopt : found->second;
+  });
+}
+
+void Printer::bind(const Let& let) { ranges_[let.name] = range_of(let.value); }
+
+CType Printer::type_of_name(const std::string& name, DType dtype) const {
+  const auto kept = local_types_.find(name);
+  return kept != local_types_.end() ? kept->second : type_of_local(dtype, p_.native);
+}
+
+std::optional<bool> Printer::decided_by_range(const value::Op& op) const {
+  if (op.args.size() != 2) return std::nullopt;
+  for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
+    const auto* c = std::get_if<value::Constant>(&op.args[1 - k]->kind);
+    if (!c || c->number.is_real()) continue;
+    if (const auto range = range_of(op.args[k]))
+      return decided(k == 0 ? op.op : mirrored(op.op), *range, c->number.integer());
+  }
+  return std::nullopt;
+}
+
+Text Printer::operation(const Value& v, const Facts& facts) const {
+  const auto& op = std::get<value::Op>(v->kind);
+  if (op.op == MapOp::cast) return cast(op.args[0], v->dtype, facts);
+  if (const auto known = decided_by_range(op)) return {*known ? "1" : "0", kTight, CType::flag};
   const std::size_t start = uses_.mark();
   std::vector<Text> args = {value(op.args[0], facts)};
   const std::size_t behind_first = uses_.mark();
   for (std::size_t k = 1; k < op.args.size(); ++k) args.push_back(value(op.args[k], facts));
   const bool in_float = p_.native && is_in_float(op.arg_dtype) && to_float(op.op, args);
   if (op.op == MapOp::where) return where(op, args);
-  if (op.op == MapOp::bitwise_not && is_truth(op.args[0], p_))  // compilers warn of ~ of a truth
+  const auto is_truth = [](const std::optional<IntegerRange>& range) {
+    return range && range->least == 0 && range->greatest == 1;
+  };
+  if (op.op == MapOp::bitwise_not && is_truth(range_of(op.args[0])))  // compilers warn of ~ of it
     return {call("mote_not", as_number(args[0]), uses_), kTight, CType::i64};
   if (!p_.native || !is_in_float(op.arg_dtype))
     for (Text& t : args) t = argument(op.op, t);
@@ -223,8 +223,31 @@ Text Printer::operation(const value::Op& op, DType dtype, const Facts& facts) co
     if (!folded.reads_value) uses_.erase(start);
     return folded.text;
   }
-  return in_float ? float_binary(op.op, args[0], args[1], uses_)
-                  : binary(op.op, args[0], args[1], uses_);
+  if (in_float) return float_binary(op.op, args[0], args[1], uses_);
+  if (p_.native && !is_real(op.arg_dtype)) {
+    if (const auto text = native_integer(op.op, args[0], args[1], range_of(v))) return *text;
+  }
+  return binary(op.op, args[0], args[1], uses_);
+}
+
+/// Returns an operation on integers that vectors have many of: in 32 bits where all values fit, and
+/// without a branch. `range`: that of the result. Returns nullopt for any other.
+std::optional<Text> Printer::native_integer(MapOp op, const Text& a, const Text& b,
+                                            const std::optional<IntegerRange>& range) const {
+  const Text x = as_number(a);
+  const Text y = as_number(b);
+  const bool is_logical = op == MapOp::logical_and || op == MapOp::logical_or;
+  const bool reads_truths = a.type == CType::byte || b.type == CType::byte;
+  if (is_logical && in_vectors_ && reads_truths) {
+    const char* symbol = op == MapOp::logical_and ? "&" : "|";
+    return Text{fmt::format("({} {} {})", within(x, kTight), symbol, within(y, kTight)), kUnary,
+                CType::flag};
+  }
+  const bool is_sum = op == MapOp::add || op == MapOp::sub || op == MapOp::mul;
+  if ((!is_sum && op != MapOp::max && op != MapOp::min) || !is_short(x) || !is_short(y) ||
+      !fits_32_bits(range))
+    return std::nullopt;
+  return short_binary(op, x, y, uses_);
 }
 
 /// Returns an argument of an op's function: C++ has <math.h>'s functions for float too, and would
@@ -278,30 +301,27 @@ Text Printer::element_value(const TensorDecl& t, const std::vector<Expr>& index,
 
 Text Printer::value(const Value& v, const Facts& facts) const {
   return std::visit(
-      Overloaded{
-          [](const value::Constant& c) { return constant_text(c.number); },
-          [&](const value::Index& i) {
-            const Text t = expr(i.e, facts);
-            return is_real(v->dtype) ? Text{"(double)" + operand(t, kUnary), kUnary, CType::f64}
-                                     : t;
-          },
-          [&](const value::Param& p) { return parameter(p, v->dtype); },
-          [&](const value::Load& l) {
-            const TensorDecl* t = find_tensor(p_, l.tensor);
-            if (t == nullptr) throw InternalError("emit_c: unknown tensor " + l.tensor);
-            return element_value(*t, l.index, facts);
-          },
-          [&](const value::Op& op) { return operation(op, v->dtype, facts); },
-          [&](const value::Guard& g) { return guard(g, facts); },
-          [&](const value::Accumulated& a) {
-            return Text{read(names_.result(a.name)), kTight, type_of_local(v->dtype, p_.native)};
-          },
-          [&](const value::Named& b) {
-            const auto kept = local_types_.find(b.name);
-            return Text{
-                read(names_.local(b.name)), kTight,
-                kept != local_types_.end() ? kept->second : type_of_local(v->dtype, p_.native)};
-          }},
+      Overloaded{[](const value::Constant& c) { return constant_text(c.number); },
+                 [&](const value::Index& i) {
+                   const Text t = expr(i.e, facts);
+                   return is_real(v->dtype)
+                              ? Text{"(double)" + operand(t, kUnary), kUnary, CType::f64}
+                              : t;
+                 },
+                 [&](const value::Param& p) { return parameter(p, v->dtype); },
+                 [&](const value::Load& l) {
+                   const TensorDecl* t = find_tensor(p_, l.tensor);
+                   if (t == nullptr) throw InternalError("emit_c: unknown tensor " + l.tensor);
+                   return element_value(*t, l.index, facts);
+                 },
+                 [&](const value::Op& /*op*/) { return operation(v, facts); },
+                 [&](const value::Guard& g) { return guard(g, facts); },
+                 [&](const value::Accumulated& a) {
+                   return Text{read(names_.result(a.name)), kTight, type_of_name(a.name, v->dtype)};
+                 },
+                 [&](const value::Named& b) {
+                   return Text{read(names_.local(b.name)), kTight, type_of_name(b.name, v->dtype)};
+                 }},
       v->kind);
 }
 

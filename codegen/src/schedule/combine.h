@@ -25,10 +25,10 @@ inline std::optional<ScatterOp> combine_of(ReduceOp op) {
 }
 
 /// Returns true if lanes, or the elements of an array, can hold the accumulator: any order is
-/// allowed, no position is needed.
+/// allowed, no position is needed. Sums and products of integers wrap, so that all orders give one
+/// result.
 inline bool has_lanes(const Accumulator& a) {
-  const bool is_order = a.op == ReduceOp::max || a.op == ReduceOp::min;
-  return combine_of(a.op).has_value() && (is_real(a.dtype) || (is_order && is_integer(a.dtype)));
+  return combine_of(a.op).has_value() && a.dtype != DType::boolean;
 }
 
 }  // namespace mote

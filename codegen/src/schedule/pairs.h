@@ -10,10 +10,6 @@
 
 namespace mote {
 
-/// Returns the least and the greatest integer that the value may be, as far as dtypes and the
-/// limits of parameters say; nullopt if they do not, or if arithmetic may overflow 64 bits.
-std::optional<IntegerRange> range_of(const LoopProgram& p, const Value& v);
-
 /// Returns the reduction with half of the iterations of one loop, each of which has two terms: its
 /// operands depend on kHalf. Returns nullopt unless all terms are products of two operands that fit
 /// 16 bits, and if a condition that is the same for the whole tile depends on the loop; the result

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "ir/dependence.h"
+#include "ir/integer_range.h"
 #include "passes/conditions.h"
 #include "schedule/combine.h"
 #include "schedule/iterations.h"
@@ -187,12 +188,13 @@ void Tiler::move_loop(const Loop& loop, Body& out) {
   for (const Expr* e : {&loop.begin, &loop.end, &loop.step})
     if (e->has_load() || mentions_axis(*e))
       throw CannotTile{fmt::format("the limits of {} move", loop.variable.name())};
+  const std::set<std::string> in_32_bits = short_extrema(p_, loop.body);
   Body starts;
   for (const Accumulator& a : loop.accumulators) {
     if (!has_lanes(a))
-      throw CannotTile{fmt::format("{} is no sum or product of reals, max or min", a.name)};
-    starts.push_back(
-        {Store{array_for(a.name, a.dtype), position(), constant(neutral(a.op, a.dtype), a.dtype)}});
+      throw CannotTile{fmt::format("{} is no sum, product, max or min of numbers", a.name)};
+    starts.push_back({Store{array_for(a.name, a.dtype, in_32_bits.contains(a.name) ? 32 : 64),
+                            position(), constant(neutral(a.op, a.dtype), a.dtype)}});
   }
   if (!starts.empty()) out.push_back(over_tile(std::move(starts)));
   out.push_back({Loop{loop.variable, loop.begin, loop.end, loop.step, {}, distributed(loop.body)}});

@@ -7,7 +7,9 @@
 #include <set>
 #include <vector>
 
+#include "ir/dependence.h"
 #include "mote/codegen/emit_c.h"
+#include "mote/codegen/walk.h"
 
 namespace mote {
 namespace {
@@ -25,6 +27,15 @@ bool returns_what_it_draws(const Program& p) {
   return std::ranges::any_of(outputs, [&](const Uop& u) { return drawn.contains(u.id()); });
 }
 
+bool runs_in_vectors(const Version& v) {
+  bool found = v.program.vector_bytes != 0;
+  for_each(v.program.body, [&](const Stmt& s) {
+    const Loop* loop = as_loop(s);
+    found = found || (loop != nullptr && loop->kind == LoopKind::simd);
+  });
+  return found;
+}
+
 std::string contract_c(const std::string& name, const char* accumulator, std::size_t functions,
                        const char* form = "direct") {
   return fmt::format(
@@ -38,11 +49,9 @@ std::string contract_c(const std::string& name, const char* accumulator, std::si
 
 std::optional<Schedule> gen_schedule(const LoopProgram& loops, DType dtype,
                                      const ScheduleOptions& options) {
-  const bool is_short = dtype == DType::i8 || dtype == DType::u8;
-  if (!(is_real(dtype) || is_short) || returns_what_it_draws(*loops.source)) return std::nullopt;
+  if (returns_what_it_draws(*loops.source)) return std::nullopt;
   Schedule s = schedule(loops, options);
-  const auto is_tiled = [](const Version& v) { return v.program.vector_bytes != 0; };
-  if (is_short && std::ranges::none_of(s.versions, is_tiled)) return std::nullopt;
+  if (!is_real(dtype) && std::ranges::none_of(s.versions, runs_in_vectors)) return std::nullopt;
   return s;
 }
 
