@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -81,14 +80,16 @@ const mote_generated_kernel& reference_of(const mote_generated_kernel& k) {
 /// Integers that can run in vectors have kernels of their own.
 TEST(Generated, IntegersHaveGenKernels) {
   for (const char* op : {"add", "relu", "max", "equal", "sum", "reduce_max", "cumsum", "argmax",
-                         "max_pool2d", "transpose", "gather", "matmul"})
-    for (const DType dtype : {DType::i8, DType::u8, DType::i32, DType::i64}) {
-      const auto found = std::ranges::find_if(generated_kernels(), [&](const auto& k) {
-        return std::string_view(k.op) == op && k.variant == kGen && *parse_dtype(k.dtype) == dtype;
-      });
-      ASSERT_NE(found, generated_kernels().end()) << op;
-      EXPECT_NE(found->kernel.run, reference_of(*found).kernel.run) << op << " " << name(dtype);
+                         "max_pool2d", "transpose", "gather", "matmul", "logical_and"}) {
+    int kernels = 0;
+    for (const mote_generated_kernel& k : generated_kernels()) {
+      if (std::string_view(k.op) != op || k.variant != kGen || is_real(*parse_dtype(k.dtype)))
+        continue;
+      ++kernels;
+      EXPECT_NE(k.kernel.run, reference_of(k).kernel.run) << op << " " << k.dtype;
     }
+    EXPECT_GT(kernels, 0) << op;
+  }
 }
 
 TEST(Generated, EveryKernelIsFoundByItsKeys) {

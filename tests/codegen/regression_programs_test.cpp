@@ -365,6 +365,26 @@ TEST(RegressionPrograms, PairsOfWhichOneTermIsLeftOut) {
                      where + ", x * z, 0))");
 }
 
+// Maxima of bytes are kept in 32 bits, those of sums that may leave 32 bits are not.
+TEST(RegressionPrograms, MaximaInFewBits) {
+  for (const char* dtype : {"u8", "i8", "i32"})
+    for (const char* body : {"max[1](x)", "min[0](x)", "max[1](x + z)", "min[1](x * z - z)",
+                             "max[0](max[1](x + z) * 3)", "argmax[1](x - z)"})
+      expect_agreement(std::string("input x ") + dtype + "[N, M]\ninput z " + dtype +
+                       "[N, M]\noutput y = " + body);
+}
+
+// Both sides of a logical operation are read in vectors, also where the first decides.
+TEST(RegressionPrograms, LogicalOperationsOnElements) {
+  expect_agreement(
+      "input x bool[N, M]\n"
+      "input z bool[N, M]\n"
+      "input v f64[N, M]\n"
+      "output a = (x && z) || !x\n"
+      "output b = where(x || z[i0, i1 + 1 over N, M else 1], v, 2)\n"
+      "output c = (x && v > 0) != z");
+}
+
 // ---- kernels of CUDA
 
 // A stage is divided with all names reserved that other stages have: what its parts keep between

@@ -214,6 +214,23 @@ output y = sum[2](where()") + where +
   }
 }
 
+/// A maximum of integers is kept in 32 bits where all that it compares fits them.
+TEST(Schedule, MaximaOfIntegersThatFit32Bits) {
+  const auto text_of = [](const std::string& dtype, const std::string& body) {
+    return emit_c(scheduled(compile(program("op maxima\ninput x " + dtype + "[N, M]\ninput z " +
+                                            dtype + "[N, M]\noutput y = " + body + "\n"))),
+                  {});
+  };
+  const auto is_short = [&](const std::string& dtype, const std::string& body) {
+    return text_of(dtype, body).find("int32_t max = ") != std::string::npos;
+  };
+  EXPECT_TRUE(is_short("u8", "max[1](x)"));
+  EXPECT_TRUE(is_short("i32", "max[1](x)"));
+  EXPECT_TRUE(is_short("i8", "max[1](x * z)"));
+  EXPECT_FALSE(is_short("i32", "max[1](x + z)"));
+  EXPECT_FALSE(is_short("i64", "max[1](x)"));
+}
+
 /// Neither integers of unknown size, nor other terms than products of two, have pairs.
 TEST(Schedule, LeavesSumsThatAreNoPairs) {
   const auto sum_of_terms = [](const std::string& dtype, const std::string& term) {
