@@ -36,8 +36,14 @@ elseif(NOT MOTE_GEN_LEVELS STREQUAL "v0" AND NOT MOTE_GEN_LEVELS STREQUAL "${_mo
   message(FATAL_ERROR "MOTE_GEN_LEVELS is '${MOTE_GEN_LEVELS}', expected ${_mote_levels}")
 endif()
 function(mote_gen_options target level)
+  # Few processors of today have no more than v0 where there are further levels: small code there.
+  if(level STREQUAL "v0" AND "v3" IN_LIST MOTE_GEN_LEVELS)
+    set(optimised -Os)
+  else()
+    set(optimised -O2)
+  endif()
   target_compile_options(${target} PRIVATE
-    -O2 -fno-asynchronous-unwind-tables ${MOTE_REGISTERS_BY_FUNCTION} -ftree-vectorize -fwrapv -fno-math-errno -fno-trapping-math -ffp-contract=fast
+    ${optimised} -fno-asynchronous-unwind-tables ${MOTE_REGISTERS_BY_FUNCTION} -ftree-vectorize -fwrapv -fno-math-errno -fno-trapping-math -ffp-contract=fast
     $<$<C_COMPILER_ID:Clang,AppleClang>:-Wno-pass-failed>)
   if(NOT level STREQUAL "v0")
     target_compile_options(${target} PRIVATE -march=x86-64-${level})

@@ -370,8 +370,8 @@ TEST(RegressionPrograms, MaximaInFewBits) {
   for (const char* dtype : {"u8", "i8", "i32"})
     for (const char* body : {"max[1](x)", "min[0](x)", "max[1](x + z)", "min[1](x * z - z)",
                              "max[0](max[1](x + z) * 3)", "argmax[1](x - z)"})
-      expect_agreement(std::string("input x ") + dtype + "[N, M]\ninput z " + dtype +
-                       "[N, M]\noutput y = " + body);
+      expect_agreement(std::string("input x ") + dtype + "[C, C]\ninput z " + dtype +
+                       "[C, C]\noutput y = " + body);
 }
 
 // Both sides of a logical operation are read in vectors, also where the first decides.
@@ -380,8 +380,8 @@ TEST(RegressionPrograms, LogicalOperationsOnElements) {
       "input x bool[N, M]\n"
       "input z bool[N, M]\n"
       "input v f64[N, M]\n"
-      "output a = (x && z) || !x\n"
-      "output b = where(x || z[i0, i1 + 1 over N, M else 1], v, 2)\n"
+      "output a = (x && z) || (x != z)\n"
+      "output b = where(x || z[i0, i1 + 1 over N, M else true], v, 2)\n"
       "output c = (x && v > 0) != z");
 }
 

@@ -346,6 +346,12 @@ std::string emit_c_gen_includes() {
 #define MOTE_COLD
 #endif
 #endif
+/* Loops of few iterations are written out, so that arrays of constant size become registers. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define MOTE_PEELED __attribute__((optimize("peel-loops")))
+#else
+#define MOTE_PEELED
+#endif
 #ifndef MOTE_PARALLEL_ABOVE
 #define MOTE_PARALLEL_ABOVE 65536
 #endif

@@ -177,6 +177,8 @@ class Printer {
   void release_all() { held_.clear(); }
   /// States whether the text printed from now on stands in a loop that is run in vectors.
   void set_in_vectors(bool in_vectors) { in_vectors_ = in_vectors; }
+  /// Prints values that are these index expressions by the names of constants, from now on.
+  void set_constants(std::map<Expr, std::string> constants) { constants_ = std::move(constants); }
   /// Declares that a Let, or an accumulator, is kept in another type than its dtype's.
   void set_local_type(const std::string& name, CType type) { local_types_[name] = type; }
   /// Returns the type that a name, or an accumulator, of the dtype is kept in.
@@ -228,6 +230,7 @@ class Printer {
     std::string variable;
   };
   std::vector<Held> held_;
+  std::map<Expr, std::string> constants_;
   std::map<std::string, CType> local_types_;
   std::map<std::string, std::optional<IntegerRange>> ranges_;  ///< of names so far
   mutable std::map<Expr, Expr> named_memo_;

@@ -38,6 +38,32 @@ void Writer::limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts
   }
 }
 
+/// Computes, before a loop in vectors, the values of indices with quotients that it does not
+/// change: the compiler leaves divisions in a loop that may have no iterations.
+std::map<Expr, std::string> Writer::quotients_ahead(const Loop& l, const Facts& facts) {
+  std::map<Expr, std::string> constants;
+  if (l.kind != LoopKind::simd) return constants;
+  const auto can_be_ahead = [&](const Expr& e) {
+    bool has_quotient = false, is_defined = !e.has_load() && !e.mentions(l.variable);
+    (void)e.transform([&](const Atom& a) {
+      const bool divides = a.kind == Atom::Kind::div || a.kind == Atom::Kind::mod;
+      has_quotient = has_quotient || divides;
+      is_defined = is_defined && (!divides || facts.prove_positive(a.args[1]));
+      return rebuild(a);
+    });
+    return has_quotient && is_defined;
+  };
+  for (const Stmt& s : l.body)
+    for_each_value(s, [&](const Value& v) {
+      const auto* index = std::get_if<value::Index>(&v->kind);
+      if (index == nullptr || constants.contains(index->e) || !can_be_ahead(index->e)) return;
+      const std::string name = names_.fresh("constant");
+      line(fmt::format("const int64_t {} = {};", name, printer_.expr(index->e, facts).text));
+      constants.emplace(index->e, name);
+    });
+  return constants;
+}
+
 /// Returns the test whether the strides make the loop's iterations access adjacent elements.
 std::string Writer::adjacent_test(const Loop& l) const {
   std::string test;
@@ -88,10 +114,12 @@ void Writer::loop(const Loop& l, const Facts& facts) {
   const std::string end = limit(l.end, v + "_end", facts);
   const std::string step =
       l.step == Expr(1) ? v + "++" : fmt::format("{} += {}", v, printer_.expr(l.step, facts).text);
+  printer_.set_constants(quotients_ahead(l, facts));
   Facts inside = facts;
   inside.set_range(l.variable, l.begin, l.end);
   forms_of_loop(l, fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step),
                 inside);
+  printer_.set_constants({});
   for (const Accumulator& a : l.accumulators)
     if (!accumulators_read_.contains(a.name)) line(fmt::format("(void){};", names_.result(a.name)));
 }

@@ -336,7 +336,8 @@ std::string schedule_text(const Schedule& s, const EmitOptions& options,
   for (std::size_t k = 0; k + 1 < programs.size(); ++k) {
     const Version& v = s.versions[k];
     const std::string own = function + "_" + v.name;
-    out += text_of(programs[k], {"static ", own, "", joins}, calls) + "\n";
+    const char* head = has_step(v, StepKind::registers) ? "static MOTE_PEELED\n" : "static ";
+    out += text_of(programs[k], {head, own, "", joins}, calls) + "\n";
     if (has_step(v, StepKind::inward)) choices += std::exchange(less_preferred, "");
     const Names names(programs[k]);
     Conditions sizes = v.program.demands;

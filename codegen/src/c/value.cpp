@@ -303,7 +303,10 @@ Text Printer::value(const Value& v, const Facts& facts) const {
   return std::visit(
       Overloaded{[](const value::Constant& c) { return constant_text(c.number); },
                  [&](const value::Index& i) {
-                   const Text t = expr(i.e, facts);
+                   const auto known = constants_.find(i.e);
+                   const Text t = known == constants_.end()
+                                      ? expr(i.e, facts)
+                                      : Text{read(known->second), kTight, CType::i64};
                    return is_real(v->dtype)
                               ? Text{"(double)" + operand(t, kUnary), kUnary, CType::f64}
                               : t;

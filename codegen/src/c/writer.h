@@ -50,6 +50,7 @@ class Writer {
   /// Returns the limit of a loop: short text, or the name of a constant declared before the loop.
   std::string limit(const Expr& e, const std::string& hint, const Facts& facts);
   void limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts& facts);
+  std::map<Expr, std::string> quotients_ahead(const Loop& l, const Facts& facts);
   /// Declares the loop's accumulators, unless they stand before a branch around it.
   void open_accumulators(const Loop& l);
   void open_before_branch(const Body& b, std::size_t k);

@@ -10,6 +10,7 @@
 
 #include "ir/dependence.h"
 #include "ir/references.h"
+#include "mote/codegen/in_place.h"
 #include "mote/codegen/walk.h"
 #include "schedule/iterations.h"
 #include "schedule/nest.h"
@@ -60,7 +61,8 @@ class Taker {
       copy_ahead(body, taken.body);
       std::set<std::string> used = used_;
       const Symbol start = Tiler::fresh_variable(p_, v_.name() + "_tile", used);
-      Tiler tiler(p_, body, {{v_, loop_.begin, loop_.end, tile.most, start, Expr(start)}},
+      const Expr first = tile.is_whole ? min(Expr(start), loop_.end - tile.most) : Expr(start);
+      Tiler tiler(p_, body, {{v_, loop_.begin, loop_.end, tile.most, start, first, tile.is_whole}},
                   chain_.own, used_);
       std::vector<LoopRange> outer;
       for (const Loop* l : chain_.loops)
@@ -69,7 +71,8 @@ class Taker {
       inner.push_back({Loop{start, loop_.begin, loop_.end, tile.most, {}, tiler.distributed()}});
       inner = in_loops(outer, std::move(inner));
       std::ranges::move(inner, std::back_inserter(taken.body));
-      taken.step = {{StepKind::innermost, {{v_.name(), tile.most}}}, tiler.arrays()};
+      const StepKind kind = tile.is_whole ? StepKind::registers : StepKind::innermost;
+      taken.step = {{kind, {{v_.name(), tile.most}}}, tiler.arrays()};
       if (!copies_.empty())
         taken.step.effect += fmt::format("; copies {} ahead", fmt::join(copies_, ", "));
       return taken;
@@ -183,6 +186,19 @@ class Taker {
   std::vector<std::string> copies_;
 };
 
+/// Returns the pairs that a call of the program may let share memory.
+std::vector<InPlacePair> pairs_in_place(const LoopProgram& p) {
+  const auto inputs = std::ranges::count(p.tensors, TensorRole::input, &TensorDecl::role);
+  const auto outputs = std::ranges::count(p.tensors, TensorRole::output, &TensorDecl::role);
+  std::vector<InPlacePair> pairs;
+  for (int in = 0; in < inputs; ++in)
+    for (int out = 0; out < outputs; ++out) {
+      const InPlacePair pair(in, out);
+      if (!why_not_in_place(p, std::span(&pair, 1))) pairs.push_back(pair);
+    }
+  return pairs;
+}
+
 }  // namespace
 
 std::variant<Innermost, std::string> taken_innermost(LoopProgram& p, const SharedLoops& chain,
@@ -198,7 +214,17 @@ std::variant<Innermost, std::string> taken_innermost(LoopProgram& p, const Share
 Refusal put_innermost(LoopProgram& p, const Path& nest, Innermost& taken) {
   if (!are_compatible(p.strides, {taken.adjacent}))
     return "the version relies on adjacent elements along another axis";
+  const Body before = p.body;
+  const bool reads_again = taken.step.step.kind == StepKind::registers;
+  const std::vector<InPlacePair> in_place =
+      reads_again ? pairs_in_place(p) : std::vector<InPlacePair>();
   replace(p, nest, std::move(taken.body));
+  if (std::ranges::any_of(in_place, [&](const InPlacePair& pair) {
+        return why_not_in_place(p, std::span(&pair, 1)).has_value();
+      })) {
+    p.body = before;
+    return "a call in place would read what it has overwritten";
+  }
   add_missing(p.strides, {taken.adjacent});
   add_missing(p.demands, taken.demands);
   return std::nullopt;

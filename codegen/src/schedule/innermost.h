@@ -26,8 +26,9 @@ struct Innermost {
 inline constexpr std::int64_t kTile = 256;
 
 struct TileOfIterations {
-  std::int64_t most;   ///< an array has as many elements
-  std::int64_t least;  ///< the loop has at least as many iterations
+  std::int64_t most;      ///< an array has as many elements
+  std::int64_t least;     ///< the loop has at least as many iterations
+  bool is_whole = false;  ///< all elements are computed: the last tile overlaps the one before
 };
 
 /// `loop` is one of the chain, which is in p. Operands that the other loops do not change are
@@ -36,7 +37,8 @@ struct TileOfIterations {
 std::variant<Innermost, std::string> taken_innermost(LoopProgram& p, const SharedLoops& chain,
                                                      const Loop& loop, TileOfIterations tile);
 
-/// Puts what was taken in the place of the nest; or returns why not, with p as it was.
+/// Puts what was taken in the place of the nest; or returns why not, with p as it was: whole tiles
+/// read elements again that a call in place may have overwritten.
 Refusal put_innermost(LoopProgram& p, const Path& nest, Innermost& taken);
 
 }  // namespace mote

@@ -7,9 +7,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 #include "ir/dependence.h"
+#include "ir/integer_range.h"
 #include "mote/base/error.h"
 #include "passes/conditions.h"
 #include "schedule/innermost.h"
@@ -41,6 +43,13 @@ std::vector<std::string> names_of_loops(const LoopProgram& p, const std::vector<
 void mark_simd(Version& v, StepKind who, const ScheduleOptions& options, std::int64_t widest = -1) {
   for (const std::string& loop : names_of_loops(v.program, loops_of(v.program)))
     if (!take(v, {who, {{loop, widest}}}, options) && v.name.empty()) v.name = "simd_" + loop;
+}
+
+/// Runs the loops in vectors that have constant limits; the version asks for the strides.
+void mark_whole_loops(Version& v, const ScheduleOptions& options) {
+  for (const std::string& name : names_of_loops(v.program, loops_of(v.program)))
+    if (as_loop(at(v.program, *find_loop(v.program, name)))->end.constant())
+      (void)take(v, {StepKind::simd, {{name}}}, options);
 }
 
 // ---- threads: the outermost loops, including those under conditions.
@@ -113,9 +122,28 @@ bool move_inward(Version& v, const ScheduleOptions& options) {
 
 // ---- innermost: another loop than the last is the one of adjacent results.
 
+/// Returns the number of iterations whose sums a loop keeps in registers; 0 if there are none. Only
+/// f32 and integers have such versions, to limit the library's size.
+std::int64_t iterations_in_registers(const LoopProgram& p, const Body& body,
+                                     const ScheduleOptions& options) {
+  const std::set<std::string> in_32_bits = short_extrema(p, body);
+  unsigned words = 0;
+  bool all = true;
+  for_each(body, [&](const Stmt& s) {
+    const Loop* l = as_loop(s);
+    if (l == nullptr) return;
+    for (const Accumulator& a : l->accumulators) {
+      all = all && (a.dtype == DType::f32 || is_integer(a.dtype));
+      words += a.dtype == DType::f32 || in_32_bits.contains(a.name) ? 1 : 2;
+    }
+  });
+  return !all || words == 0 ? 0 : options.sums / static_cast<std::int64_t>(std::bit_ceil(words));
+}
+
 /// Takes a loop innermost in each nest at top level: the innermost that can be taken among those
 /// that demand sizes of 1, or among the others. Returns false if there is no nest for it.
-bool take_innermost(Version& v, const ScheduleOptions& options, bool demands_ones) {
+bool take_innermost(Version& v, const ScheduleOptions& options, bool demands_ones,
+                    bool in_registers) {
   bool found = false;
   for (const std::string& nest : names_of_loops(v.program, outermost_loops(v.program))) {
     LoopProgram& p = v.program;
@@ -125,7 +153,12 @@ bool take_innermost(Version& v, const ScheduleOptions& options, bool demands_one
     if (!chain) continue;
     for (auto loop = chain->loops.rbegin(); loop != chain->loops.rend(); ++loop) {
       const std::vector<TensorDecl> before = p.tensors;
-      auto taken = taken_innermost(p, *chain, **loop, {kTile, options.least_iterations});
+      const std::int64_t whole = iterations_in_registers(p, chain->loops.back()->body, options);
+      if (in_registers && whole < 2) break;
+      const TileOfIterations tile = in_registers
+                                        ? TileOfIterations{whole, whole, true}
+                                        : TileOfIterations{kTile, options.least_iterations};
+      auto taken = taken_innermost(p, *chain, **loop, tile);
       auto* inner = std::get_if<Innermost>(&taken);
       const bool is_wanted = inner != nullptr && demands_ones == (inner->demands.size() > 1);
       if (is_wanted && !put_innermost(p, path, *inner)) {
@@ -207,6 +240,7 @@ std::optional<Expr> extent_of(const LoopProgram& p, const std::string& name) {
 }
 
 void prefer_least(Version& v, const Expr& extent, std::int64_t least) {
+  if (const auto count = extent.constant(); count && *count >= least) return;
   const Condition condition{Condition::Kind::nonneg, extent - least};
   if (std::ranges::find(v.program.demands, condition) == v.program.demands.end() &&
       std::ranges::find(v.preferences, condition) == v.preferences.end())
@@ -292,13 +326,17 @@ std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>&
   }
   if (!found.empty()) return found;
   for (const bool demands_ones : {true, false}) {
-    Version other = start;
     if (is_tiled && !demands_ones) break;
-    if (!take_innermost(other, options, demands_ones)) continue;
-    other.name = demands_ones ? "innermost_of_ones" : "innermost";
-    mark_simd(other, StepKind::simd_if_adjacent, options);
-    share_outermost(other, options);
-    found.push_back(std::move(other));
+    for (const bool in_registers : {true, false}) {
+      Version other = start;
+      if (!take_innermost(other, options, demands_ones, in_registers)) continue;
+      other.name = in_registers ? "registers" : "innermost";
+      if (demands_ones) other.name += "_of_ones";
+      if (in_registers) mark_whole_loops(other, options);
+      mark_simd(other, StepKind::simd_if_adjacent, options);
+      share_outermost(other, options);
+      found.push_back(std::move(other));
+    }
   }
   return found;
 }

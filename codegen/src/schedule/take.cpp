@@ -66,7 +66,9 @@ Refusal take_innermost(LoopProgram& p, const Step& step, const ScheduleOptions& 
         "independent",
         as_loop(at(p, nest))->variable.name());
   const std::vector<TensorDecl> before = p.tensors;
-  auto taken = taken_innermost(p, *chain, *loop, {target.amount, options.least_iterations});
+  const bool is_whole = step.kind == StepKind::registers;
+  const std::int64_t least = is_whole ? target.amount : options.least_iterations;
+  auto taken = taken_innermost(p, *chain, *loop, {target.amount, least, is_whole});
   if (const auto* why = std::get_if<std::string>(&taken)) return *why;
   if (auto why = put_innermost(p, nest, std::get<Innermost>(taken))) {
     p.tensors = before;
@@ -146,6 +148,7 @@ Refusal taken(LoopProgram& p, const Step& step, const ScheduleOptions& options,
     case StepKind::inward:
       return move_inward(p, loop(), amount, effect);
     case StepKind::innermost:
+    case StepKind::registers:
       return take_innermost(p, step, options, effect);
     case StepKind::interchange:
       return interchange(p, loop());

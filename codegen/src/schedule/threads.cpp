@@ -14,21 +14,45 @@
 namespace mote {
 namespace {
 
-Expr iterations_of(const Loop& loop) {
-  const Expr extent = loop.end - loop.begin;
-  return mentions_loop(extent) || extent.has_load() ? Expr(1) : extent;
+/// Counts the iterations of loops, from an outer one to those in it. A loop over tiles counts with
+/// all iterations of its tiles, so that the loop over one of them, in it, counts as 1.
+class Work {
+ public:
+  void enter(const Loop& loop) {
+    const Expr extent = loop.end - loop.begin;
+    const auto count = extent.constant();
+    const bool is_of_tile = mentions_loop(extent) || (count && tiles_.contains(*count));
+    if (!is_of_tile && !extent.has_load()) iterations_ = iterations_ * extent;
+    if (const auto step = loop.step.constant(); step && *step > 1) tiles_.insert(*step);
+  }
+  const Expr& iterations() const { return iterations_; }
+
+ private:
+  Expr iterations_ = 1;
+  std::set<std::int64_t> tiles_;
+};
+
+int depth_of(const Body& body) {
+  int depth = 0;
+  for (const Stmt& s : body)
+    if (const Body* inner = nested_body(s))
+      depth = std::max(depth, depth_of(*inner) + (as_loop(s) != nullptr ? 1 : 0));
+  return depth;
 }
 
-/// Returns the number of iterations of the innermost loops below, along one branch of the tree.
-Expr work_in(const Body& body) {
+/// Counts the iterations of the innermost loops below, along the deepest branch of the tree.
+void add_work_in(const Body& body, Work& work) {
   const Loop* chosen = nullptr;
   for (const Stmt& s : body) {
     const Loop* loop = as_loop(s);
     if (loop != nullptr && loop->kind != LoopKind::unrolled &&
-        (chosen == nullptr || !holds_loop(chosen->body)))
+        (chosen == nullptr || !holds_loop(chosen->body) ||
+         depth_of(loop->body) > depth_of(chosen->body)))
       chosen = loop;
   }
-  return chosen == nullptr ? Expr(1) : iterations_of(*chosen) * work_in(chosen->body);
+  if (chosen == nullptr) return;
+  work.enter(*chosen);
+  add_work_in(chosen->body, work);
 }
 
 bool is_in_threads(const LoopProgram& p, const Path& path) {
@@ -64,21 +88,21 @@ bool holds_threads(const Loop& loop) {
 
 void mark_shared(LoopProgram& p, const Path& first, const std::vector<StepTarget>& loops,
                  const std::set<std::string>& own) {
-  Expr work = 1;
+  Work work;
   std::set<Symbol> variables;
   Path path = first;
   for (std::size_t k = 0; k < loops.size(); ++k) {
     if (k > 0) path.push_back(0);
-    work = work * iterations_of(*as_loop(at(p, path)));
+    work.enter(*as_loop(at(p, path)));
     variables.insert(as_loop(at(p, path))->variable);
   }
-  work = work * work_in(as_loop(at(p, path))->body);
+  add_work_in(as_loop(at(p, path))->body, work);
   for (TensorDecl& t : p.tensors)
     if (own.contains(t.name) && (!t.per || variables.contains(*t.per)))
       t.per = as_loop(at(p, path))->variable;
   Loop& outermost = *as_loop(at(p, first));
   mark_threads(outermost, loops.size());
-  outermost.work = work;
+  outermost.work = work.iterations();
 }
 
 Refusal share_among_threads(LoopProgram& p, const Path& first,

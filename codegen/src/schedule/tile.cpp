@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "ir/dependence.h"
 #include "ir/integer_range.h"
@@ -134,13 +135,23 @@ void Tiler::close(Body& group, Body& out) {
   group.clear();
 }
 
+bool Tiler::stores_arrays_only(const Body& body) const {
+  return std::ranges::all_of(accesses(body), [&](const Access& a) {
+    return !a.write || std::ranges::any_of(
+                           arrays_, [&](const auto& array) { return array.second == a.tensor; });
+  });
+}
+
 Stmt Tiler::over_tile(Body body) {
   rewrite_values(body, [this](const Value& value) { return on_arrays(value); });
+  const bool fills_arrays = stores_arrays_only(body);
   for (auto axis = axes_.rbegin(); axis != axes_.rend(); ++axis) {
     const TileAxis& a = *axis;
+    const bool is_whole = a.is_whole && fills_arrays;
     const Symbol v = symbol(a.variable.name());
-    substitute(body, {{a.variable, Expr(v)}});
+    substitute(body, {{a.variable, is_whole ? a.first + Expr(v) : Expr(v)}});
     Loop loop{v, Expr(a.start), min(Expr(a.start) + Expr(a.amount), a.end), 1, {}, std::move(body)};
+    if (is_whole) std::tie(loop.begin, loop.end) = std::pair(Expr(0), Expr(a.amount));
     body = {};
     body.push_back({std::move(loop)});
   }

@@ -25,6 +25,8 @@ struct TileAxis {
   std::int64_t amount;
   Symbol start;  ///< variable of the loop over tiles
   Expr first;    ///< the iteration that element 0 of a tile's arrays stands for
+  /// What fills arrays fills them all, from `first` on, so that its loops have constant limits.
+  bool is_whole = false;
 };
 
 /// Distributes the body of the innermost loop of a nest over tiles of its loops, the axes,
@@ -80,6 +82,7 @@ class Tiler {
   void close(Body& group, Body& out);
   Value on_arrays(const Value& v) const;
   Stmt on_arrays(const Stmt& s) const;
+  bool stores_arrays_only(const Body& body) const;
   bool is_still(const If& branch) const;
   If moved(const If& branch);
 

@@ -178,6 +178,7 @@ Schedule scheduled(const LoopProgram& p, bool may_multiply_padding) {
   options.block = 2;
   options.least_iterations = 1;
   options.rows = 2;
+  options.sums = 2;
   const Schedule small = schedule(p, options);
   verify(small);
   for (const Schedule* all : std::initializer_list<const Schedule*>{&s, &small})

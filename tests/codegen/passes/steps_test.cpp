@@ -53,8 +53,8 @@ TEST(Steps, ParsingSaysWhatItExpected) {
   const auto error = [](const char* text) { return error_of([&] { (void)parse_steps(text); }); };
   EXPECT_EQ(error("simd n, tiel m 8"),
             "schedule: line 1, column 9: unknown step 'tiel' (known: keep, scan, vectors, tile, "
-            "tile_window, tile_rows, slide, positions, jam, hoist, inward, innermost, interchange, "
-            "split, simd, simd_if_adjacent, simd_apart, threads, adjacent, repeat)");
+            "tile_window, tile_rows, slide, positions, jam, hoist, inward, innermost, registers, "
+            "interchange, split, simd, simd_if_adjacent, simd_apart, threads, adjacent, repeat)");
   EXPECT_EQ(error("split n"),
             "schedule: line 1, column 8: expected an amount, got the end of the text");
   EXPECT_EQ(error("split n 0"),
@@ -92,6 +92,25 @@ TEST(Steps, OfEveryVersionGiveItAgain) {
       }
     }
   EXPECT_GT(versions, 500U);
+}
+
+/// All of a tile is computed, also where it overlaps the one before, and each stores its own part.
+TEST(Steps, RegistersComputeWholeTiles) {
+  const std::string text = to_string(after(compiled_op("max_pool2d"), "registers c 4"));
+  EXPECT_NE(text.find("temporary maxs f32[4]"), std::string::npos) << text;
+  EXPECT_NE(text.find("demands C >= 4"), std::string::npos) << text;
+  EXPECT_NE(text.find("maxs[c3] max= x[n, c3 + min(c_tile, C - 4), "), std::string::npos) << text;
+  EXPECT_NE(text.find("for c4 in c_tile..min(c_tile + 4, C)"), std::string::npos) << text;
+}
+
+TEST(Steps, RegistersReadNothingThatACallInPlaceOverwrites) {
+  const LoopProgram p = compile(std::make_shared<const Program>(
+      parse_program("op shifted\ninput x f64[N, C, H, W]\n"
+                    "output y = x - max[3](x)[i0, i1, i2 over N, C, H, W]\n")));
+  EXPECT_NE(to_string(after(p, "innermost c 4")), "");
+  EXPECT_NE(refusal(p, "registers c 4").find("a call in place would read what it has overwritten"),
+            std::string::npos)
+      << refusal(p, "registers c 4");
 }
 
 TEST(Steps, ByHandReachLoopsThatNoVersionHas) {

@@ -153,7 +153,7 @@ void check_random_programs() {
   for (const Pass& pass : passes())
     expect_share(fmt::format("program changed by: {}", pass.name), session.stages(), pass.name,
                  count, count < 2000 ? 0 : 1);
-  for (const char* step : {"hoist", "tile_rows"})
+  for (const char* step : {"hoist", "tile_rows", "registers"})
     expect_share(std::string("schedule with the step: ") + step, session.stages(),
                  std::string("schedule ") + step, count, 0);
   for (const char* step : {"scan", "slide", "jam", "positions"})
@@ -169,9 +169,9 @@ void check_random_programs() {
   for (const char* word : {"split", "interchange", "inward", "simd", "threads", "scan"})
     for (const std::string what : {"step ", "refusal of "})
       expect_share(what + word, session.stages(), what + word, count, count < 500 ? 0 : 1);
-  for (const char* word : {"keep", "vectors", "tile", "tile_window", "innermost",
-                           "simd_if_adjacent", "simd_apart", "adjacent", "repeat", "tile_rows",
-                           "slide", "positions", "jam", "hoist"})
+  for (const char* word :
+       {"keep", "vectors", "tile", "tile_window", "innermost", "registers", "simd_if_adjacent",
+        "simd_apart", "adjacent", "repeat", "tile_rows", "slide", "positions", "jam", "hoist"})
     for (const std::string what : {"step ", "refusal of "})
       expect_share(what + word, session.stages(), what + word, count, 0);
 }

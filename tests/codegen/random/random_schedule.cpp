@@ -48,7 +48,7 @@ Step some_step(const LoopProgram& p, Rng& rng) {
                                   StepKind::inward,
                                   StepKind::inward,
                                   StepKind::innermost,
-                                  StepKind::innermost,
+                                  StepKind::registers,
                                   StepKind::tile,
                                   StepKind::tile,
                                   StepKind::tile_window,
@@ -79,6 +79,7 @@ Step some_step(const LoopProgram& p, Rng& rng) {
     case StepKind::split:
     case StepKind::inward:
     case StepKind::innermost:
+    case StepKind::registers:
     case StepKind::tile_rows:
     case StepKind::simd_apart:
       return {kind, {{loop, rng.below(4) + 1}}};
@@ -113,7 +114,8 @@ ScheduleOptions small_tiles(const LoopProgram& p) {
           .shapes = {{8, 1, 2}},
           .block = 2,
           .least_iterations = 1,
-          .rows = 2};
+          .rows = 2,
+          .sums = 4};
 }
 
 std::vector<Step> steps_of(const Version& v) {

@@ -59,6 +59,8 @@ struct ScheduleOptions {
   int least_iterations = 8;
   /// The rows of a reduction that are read side by side.
   int rows = 8;
+  /// The sums of 32 bits that a loop which is taken innermost keeps in registers.
+  int sums = 64;
 };
 
 /// Applies each step only if the dependences of the program allow it. Results differ from p's only
