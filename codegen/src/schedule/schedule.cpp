@@ -7,11 +7,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <bit>
 #include <functional>
 
 #include "ir/dependence.h"
-#include "ir/integer_range.h"
 #include "mote/base/error.h"
 #include "passes/conditions.h"
 #include "schedule/innermost.h"
@@ -32,26 +30,6 @@ constexpr std::int64_t kWideTile = 1024;
 /// The number of iterations of an innermost loop that one thread takes together.
 constexpr std::int64_t kChunk = 4096;
 
-std::vector<std::string> names_of_loops(const LoopProgram& p, const std::vector<Path>& paths) {
-  std::vector<std::string> names;
-  for (const Path& path : paths) names.push_back(as_loop(at(p, path))->variable.name());
-  return names;
-}
-
-/// Runs every loop in vectors that can; either the version or the loop asks for the strides.
-/// Reads may go on by `widest` elements from one iteration to the next, where it is given.
-void mark_simd(Version& v, StepKind who, const ScheduleOptions& options, std::int64_t widest = -1) {
-  for (const std::string& loop : names_of_loops(v.program, loops_of(v.program)))
-    if (!take(v, {who, {{loop, widest}}}, options) && v.name.empty()) v.name = "simd_" + loop;
-}
-
-/// Runs the loops in vectors that have constant limits; the version asks for the strides.
-void mark_whole_loops(Version& v, const ScheduleOptions& options) {
-  for (const std::string& name : names_of_loops(v.program, loops_of(v.program)))
-    if (as_loop(at(v.program, *find_loop(v.program, name)))->end.constant())
-      (void)take(v, {StepKind::simd, {{name}}}, options);
-}
-
 // ---- threads: the outermost loops, including those under conditions.
 
 /// Returns true if threads share parts of the loop: it is innermost, and may be long.
@@ -65,6 +43,17 @@ std::string loop_around(const LoopProgram& p, const std::string& loop) {
 }
 
 }  // namespace
+
+std::vector<std::string> names_of_loops(const LoopProgram& p, const std::vector<Path>& paths) {
+  std::vector<std::string> names;
+  for (const Path& path : paths) names.push_back(as_loop(at(p, path))->variable.name());
+  return names;
+}
+
+void mark_simd(Version& v, StepKind who, const ScheduleOptions& options, std::int64_t widest) {
+  for (const std::string& loop : names_of_loops(v.program, loops_of(v.program)))
+    if (!take(v, {who, {{loop, widest}}}, options) && v.name.empty()) v.name = "simd_" + loop;
+}
 
 void share_outermost(Version& v, const ScheduleOptions& options) {
   for (const std::string& first : names_of_loops(v.program, outermost_loops(v.program))) {
@@ -118,59 +107,6 @@ bool move_inward(Version& v, const ScheduleOptions& options) {
     if (!take(v, {StepKind::inward, {{loop.variable.name(), tile}}}, options)) return true;
   }
   return false;
-}
-
-// ---- innermost: another loop than the last is the one of adjacent results.
-
-/// Returns the number of iterations whose sums a loop keeps in registers; 0 if there are none. Only
-/// f32 and integers have such versions, to limit the library's size.
-std::int64_t iterations_in_registers(const LoopProgram& p, const Body& body,
-                                     const ScheduleOptions& options) {
-  const std::set<std::string> in_32_bits = short_extrema(p, body);
-  unsigned words = 0;
-  bool all = true;
-  for_each(body, [&](const Stmt& s) {
-    const Loop* l = as_loop(s);
-    if (l == nullptr) return;
-    for (const Accumulator& a : l->accumulators) {
-      all = all && (a.dtype == DType::f32 || is_integer(a.dtype));
-      words += a.dtype == DType::f32 || in_32_bits.contains(a.name) ? 1 : 2;
-    }
-  });
-  return !all || words == 0 ? 0 : options.sums / static_cast<std::int64_t>(std::bit_ceil(words));
-}
-
-/// Takes a loop innermost in each nest at top level: the innermost that can be taken among those
-/// that demand sizes of 1, or among the others. Returns false if there is no nest for it.
-bool take_innermost(Version& v, const ScheduleOptions& options, bool demands_ones,
-                    bool in_registers) {
-  bool found = false;
-  for (const std::string& nest : names_of_loops(v.program, outermost_loops(v.program))) {
-    LoopProgram& p = v.program;
-    const Path path = *find_loop(p, nest);
-    if (path.size() > 1) continue;
-    const auto chain = shared_loops(p, at(p, path));
-    if (!chain) continue;
-    for (auto loop = chain->loops.rbegin(); loop != chain->loops.rend(); ++loop) {
-      const std::vector<TensorDecl> before = p.tensors;
-      const std::int64_t whole = iterations_in_registers(p, chain->loops.back()->body, options);
-      if (in_registers && whole < 2) break;
-      const TileOfIterations tile = in_registers
-                                        ? TileOfIterations{whole, whole, true}
-                                        : TileOfIterations{kTile, options.least_iterations};
-      auto taken = taken_innermost(p, *chain, **loop, tile);
-      auto* inner = std::get_if<Innermost>(&taken);
-      const bool is_wanted = inner != nullptr && demands_ones == (inner->demands.size() > 1);
-      if (is_wanted && !put_innermost(p, path, *inner)) {
-        v.steps.push_back(inner->step);
-        found = true;
-        break;
-      }
-      p.tensors = before;
-      if (is_wanted) break;
-    }
-  }
-  return found;
 }
 
 // ---- versions
@@ -325,19 +261,7 @@ std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>&
     found.push_back(std::move(columns));
   }
   if (!found.empty()) return found;
-  for (const bool demands_ones : {true, false}) {
-    if (is_tiled && !demands_ones) break;
-    for (const bool in_registers : {true, false}) {
-      Version other = start;
-      if (!take_innermost(other, options, demands_ones, in_registers)) continue;
-      other.name = in_registers ? "registers" : "innermost";
-      if (demands_ones) other.name += "_of_ones";
-      if (in_registers) mark_whole_loops(other, options);
-      mark_simd(other, StepKind::simd_if_adjacent, options);
-      share_outermost(other, options);
-      found.push_back(std::move(other));
-    }
-  }
+  std::ranges::move(innermost_versions(start, options, is_tiled), std::back_inserter(found));
   return found;
 }
 
