@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ir/statement_parts.h"
+
 namespace mote {
 namespace {
 
@@ -13,14 +15,6 @@ bool starts_with(const Conditions& whole, const Conditions& prefix) {
 
 bool is_worth_a_name(const ValueNode& v) {
   return std::holds_alternative<value::Op>(v.kind) || std::holds_alternative<value::Guard>(v.kind);
-}
-
-Value* value_of(Stmt& s) {
-  if (auto* store = std::get_if<Store>(&s.kind)) return &store->value;
-  if (auto* reduce = std::get_if<StoreReduce>(&s.kind)) return &reduce->value;
-  if (auto* fold = std::get_if<Fold>(&s.kind)) return &fold->value;
-  if (auto* let = std::get_if<Let>(&s.kind)) return &let->value;
-  return nullptr;
 }
 
 Number zero(DType dtype) { return is_real(dtype) ? Number(0.0) : Number(std::int64_t{0}); }
