@@ -49,8 +49,8 @@ struct ScheduleOptions {
   /// Terms outside of a tensor may be computed as products with 0: the op has the form
   /// `padding_multiplied` (docs/bound.md).
   bool may_multiply_padding = false;
-  /// The tiles to make versions with, the widest first. With these, few registers are idle: the
-  /// others hold operands.
+  /// The tiles to make versions with, the widest first, as tools/search_tiles.py finds them: few
+  /// registers are idle, the others hold operands.
   std::vector<RegisterShape> shapes = {{64, 2, 8}, {32, 2, 6}, {16, 2, 6}};
   /// The iterations of the last loop but one that a block of a tile's sums has.
   std::int64_t block = 16;
