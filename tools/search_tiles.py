@@ -11,6 +11,7 @@ geometric mean, over the cases, of its time by that of the case's fastest tile. 
 in `ScheduleOptions::shapes` (codegen/include/mote/codegen/schedule.h); docs/speed.md has a dated result.
 """
 import argparse
+import datetime
 import json
 import math
 import pathlib
@@ -80,7 +81,7 @@ def main():
     parser.add_argument("--budget", default="100ms", help="time for each tile and case; default: 100ms")
     options = parser.parse_args()
     mote = str(options.build / "bin/mote")
-    print(f"{run('date', '-I').strip()}, `tools/search_tiles.py --budget {options.budget}`", flush=True)
+    print(f"{datetime.date.today()}, `tools/search_tiles.py --budget {options.budget}`", flush=True)
     for register_bytes, level, registers in LEVELS:
         compiler = flags_of(options.build, level)
         scores = {}

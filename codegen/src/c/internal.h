@@ -45,6 +45,8 @@ std::string operand(const Text& t, Precedence least);
 Text as_number(const Text& t);
 /// Returns a real or a number, converted to float.
 Text as_float(const Text& t);
+/// Returns `a op b`, of that type, with the parentheses that C or its compilers ask for.
+Text infix_text(const Infix& in, const Text& a, const Text& b, CType type);
 /// Returns an op, other than cast, of one and of two arguments. The functions that it calls are
 /// added to `uses`.
 Text unary(MapOp op, const Text& x, Uses& uses);
@@ -52,11 +54,12 @@ Text binary(MapOp op, Text a, const Text& b, Uses& uses);
 /// Returns the same in float, of floats; the ops without a real result as above.
 Text float_unary(MapOp op, const Text& x, Uses& uses);
 Text float_binary(MapOp op, const Text& a, const Text& b, Uses& uses);
-/// Returns it in float if either argument is a float, otherwise as binary().
 /// Returns the operation on two integers of 32 bits whose result fits them: a sum, a difference, a
 /// product, a maximum or a minimum.
 Text short_binary(MapOp op, const Text& a, const Text& b, Uses& uses);
 bool is_short(const Text& t);  ///< true for an integer of at most 32 bits
+/// Returns it in float if either argument is a float, in 32 bits if it is the maximum or minimum of
+/// two short integers, otherwise as binary().
 Text native_binary(MapOp op, const Text& a, const Text& b, Uses& uses);
 /// Returns true if the op compares a value with itself, which compilers warn of.
 bool is_self_comparison(MapOp op, const Text& a, const Text& b);
@@ -187,6 +190,7 @@ class Printer {
   void bind(const Let& let);
   const Names& names() const { return names_; }
   const LoopProgram& program() const { return p_; }
+  Target target() const { return target_; }
 
   /// Rank-0 temporaries are plain locals.
   static bool is_local(const TensorDecl& t) {

@@ -58,7 +58,9 @@ std::map<Expr, std::string> Writer::quotients_ahead(const Loop& l, const Facts& 
       const auto* index = std::get_if<value::Index>(&v->kind);
       if (index == nullptr || constants.contains(index->e) || !can_be_ahead(index->e)) return;
       const std::string name = names_.fresh("constant");
-      line(fmt::format("const int64_t {} = {};", name, printer_.expr(index->e, facts).text));
+      const std::size_t uses_begin = printer_.uses().mark();
+      const std::string text = printer_.expr(index->e, facts).text;
+      define(name, uses_begin, fmt::format("const int64_t {} = {};", name, text));
       constants.emplace(index->e, name);
     });
   return constants;

@@ -48,10 +48,7 @@ Text float_binary(MapOp op, const Text& a, const Text& b, Uses& uses) {
   const MapOpInfo& row = info(op);
   if (!row.c.native.empty()) return {call(row.c.native, a, b, uses), kTight, CType::f32};
   if (!row.infix || row.infix->precedence < kSum) return binary(op, a, b, uses);
-  const Precedence own = row.infix->precedence;
-  const auto next = static_cast<Precedence>(own + 1);
-  return {fmt::format("{} {} {}", within(a, own), row.infix->symbol, operand(b, next)), own,
-          CType::f32};
+  return infix_text(*row.infix, a, b, CType::f32);
 }
 
 bool is_short(const Text& t) { return t.type == CType::i32 || t.type == CType::flag; }
@@ -60,10 +57,7 @@ Text short_binary(MapOp op, const Text& a, const Text& b, Uses& uses) {
   const MapOpInfo& row = info(op);
   if (!row.infix)
     return {call(fmt::format("mote_{}_i32", row.name), a, b, uses), kTight, CType::i32};
-  const Precedence own = row.infix->precedence;
-  const auto next = static_cast<Precedence>(own + 1);
-  return {fmt::format("{} {} {}", within(a, own), row.infix->symbol, operand(b, next)), own,
-          CType::i32};
+  return infix_text(*row.infix, a, b, CType::i32);
 }
 
 Text native_binary(MapOp op, const Text& a, const Text& b, Uses& uses) {

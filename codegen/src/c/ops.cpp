@@ -29,20 +29,6 @@ std::optional<Infix> infix(MapOp op) {
   return info(op == MapOp::logical_xor ? MapOp::ne : op).infix;
 }
 
-Text infix_text(const Infix& in, const Text& a, const Text& b, CType type) {
-  const auto next = static_cast<Precedence>(in.precedence + 1);
-  const bool comparison = in.precedence == kRelation || in.precedence == kEquality;
-  // Compilers warn of a comparison of comparisons, of !a != b, and of && within || without
-  // parentheses.
-  const Precedence left = comparison ? kSum : in.precedence == kOr ? kEquality : in.precedence;
-  const Precedence right = comparison ? kSum : in.precedence == kOr ? kEquality : next;
-  const bool chain = in.precedence == kOr && a.precedence == kOr;
-  if (comparison && a.prefix == '!')
-    return {fmt::format("({}) {} {}", a.text, in.symbol, operand(b, right)), in.precedence, type};
-  return {fmt::format("{} {} {}", chain ? a.text : within(a, left), in.symbol, operand(b, right)),
-          in.precedence, type};
-}
-
 Text prefixed(std::string_view prefix, const Text& x, CType type) {
   return {std::string(prefix) + operand(x, kUnary), kUnary, type, prefix.front()};
 }
@@ -104,6 +90,20 @@ Text unary_real(MapOp op, const Text& x, Uses& uses) {
 }
 
 }  // namespace
+
+Text infix_text(const Infix& in, const Text& a, const Text& b, CType type) {
+  const auto next = static_cast<Precedence>(in.precedence + 1);
+  const bool comparison = in.precedence == kRelation || in.precedence == kEquality;
+  // Compilers warn of a comparison of comparisons, of !a != b, and of && within || without
+  // parentheses.
+  const Precedence left = comparison ? kSum : in.precedence == kOr ? kEquality : in.precedence;
+  const Precedence right = comparison ? kSum : in.precedence == kOr ? kEquality : next;
+  const bool chain = in.precedence == kOr && a.precedence == kOr;
+  if (comparison && a.prefix == '!')
+    return {fmt::format("({}) {} {}", a.text, in.symbol, operand(b, right)), in.precedence, type};
+  return {fmt::format("{} {} {}", chain ? a.text : within(a, left), in.symbol, operand(b, right)),
+          in.precedence, type};
+}
 
 Text as_number(const Text& t) {
   if (t.type == CType::byte) return {t.text + " != 0", kEquality, CType::flag};

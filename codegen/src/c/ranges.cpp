@@ -88,7 +88,7 @@ std::optional<Text> Printer::native_integer(MapOp op, const Text& a, const Text&
   }
   const bool is_sum = op == MapOp::add || op == MapOp::sub || op == MapOp::mul;
   if ((!is_sum && op != MapOp::max && op != MapOp::min) || !is_short(x) || !is_short(y) ||
-      !fits_32_bits(range))
+      !fits(range, DType::i32))
     return std::nullopt;
   return short_binary(op, x, y, uses_);
 }

@@ -69,7 +69,8 @@ Writer::Writer(const LoopProgram& p, Names& names, Printer& printer)
     : p_(p),
       names_(names),
       printer_(printer),
-      short_extrema_(p.native ? short_extrema(p, p.body) : std::set<std::string>()),
+      short_extrema_(p.native && printer.target() == Target::c ? short_extrema(p, p.body)
+                                                               : std::set<std::string>()),
       accumulators_read_(accumulators_read(p.body)),
       names_read_(names_read(p.body)) {
   for (const TensorDecl& t : p.tensors) {

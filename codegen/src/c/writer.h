@@ -156,7 +156,9 @@ class Writer {
   bool has_all_rows_ = false;    ///< the text is for tiles whose rows all stand under no guard
   std::map<std::string, std::string> vector_types_;  ///< by the type of an element
   std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::string> registers_;
-  std::set<std::string> short_extrema_;  ///< accumulators of native programs that fit 32 bits
+  /// Accumulators that are kept in 32 bits, of which vectors hold more; a thread of a GPU gains
+  /// nothing, and NVRTC takes more registers.
+  std::set<std::string> short_extrema_;
   std::set<std::string> accumulators_read_;
   std::set<std::string> names_read_;
 };

@@ -12,6 +12,15 @@ namespace {
 
 using Range = std::optional<IntegerRange>;
 
+}  // namespace
+
+bool fits(const Range& range, DType dtype) {
+  const IntegerRange all = integer_range(dtype);
+  return range && range->least >= all.least && range->greatest <= all.greatest;
+}
+
+namespace {
+
 Range hull(std::initializer_list<std::optional<std::int64_t>> values) {
   Range range;
   for (const auto& v : values) {
@@ -96,9 +105,7 @@ class Ranges {
     if (dtype == DType::boolean) return integer_range(dtype);
     if (op.op == MapOp::cast) {
       const Range range = of(op.args[0]);
-      const IntegerRange all = integer_range(dtype);
-      const bool fits = range && range->least >= all.least && range->greatest <= all.greatest;
-      return fits ? *range : all;
+      return fits(range, dtype) ? range : integer_range(dtype);
     }
     if (op.args.size() == 1) return of_unary(op);
     const std::size_t first = op.op == MapOp::where ? 1 : 0;
@@ -131,11 +138,6 @@ class Ranges {
 
 }  // namespace
 
-bool fits_32_bits(const Range& range) {
-  const IntegerRange all = integer_range(DType::i32);
-  return range && range->least >= all.least && range->greatest <= all.greatest;
-}
-
 Range range_of(const LoopProgram& p, const Value& v,
                const std::function<Range(const std::string&)>& range_of_name) {
   return Ranges(p, range_of_name).of(v);
@@ -153,18 +155,18 @@ Range range_of(const LoopProgram& p, const Value& v) {
 }
 
 std::set<std::string> short_extrema(const LoopProgram& p, const Body& body) {
-  std::set<std::string> fits, others;
+  std::set<std::string> known, others;
   for_each(body, [&](const Stmt& s) {
     const auto* fold = std::get_if<Fold>(&s.kind);
     if (fold == nullptr) return;
     const DType dtype = fold->value->dtype;
     const bool is_extremum = fold->op == ReduceOp::max || fold->op == ReduceOp::min;
     const bool is_short = is_integer(dtype) && dtype != DType::i64 && is_extremum;
-    const bool is_known = is_short && fits_32_bits(range_of(p, fold->value));
-    (is_known ? fits : others).insert(fold->accumulator);
+    const bool is_known = is_short && fits(range_of(p, fold->value), DType::i32);
+    (is_known ? known : others).insert(fold->accumulator);
   });
-  for (const std::string& name : others) fits.erase(name);
-  return fits;
+  for (const std::string& name : others) known.erase(name);
+  return known;
 }
 
 }  // namespace mote

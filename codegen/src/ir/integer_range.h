@@ -19,8 +19,8 @@ std::optional<IntegerRange> range_of(
     const std::function<std::optional<IntegerRange>(const std::string&)>& range_of_name);
 /// Does so with the ranges of the values that the program binds to names.
 std::optional<IntegerRange> range_of(const LoopProgram& p, const Value& v);
-/// Returns true if the range is known and in that of i32.
-bool fits_32_bits(const std::optional<IntegerRange>& range);
+/// Returns true if the range is known and in that of the dtype.
+bool fits(const std::optional<IntegerRange>& range, DType dtype);
 
 /// Returns the accumulators that are a maximum or a minimum of integers which all fit 32 bits, and
 /// so fit them too. All statements that fold into them must be in the body.

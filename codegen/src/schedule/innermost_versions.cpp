@@ -45,13 +45,14 @@ bool take_innermost(Version& v, const ScheduleOptions& options, bool demands_one
     if (path.size() > 1) continue;
     const auto chain = shared_loops(p, at(p, path));
     if (!chain) continue;
+    TileOfIterations tile = {kTile, options.least_iterations};
+    if (in_registers) {
+      const std::int64_t whole = iterations_in_registers(p, chain->loops.back()->body, options);
+      if (whole < 2) continue;
+      tile = {whole, whole, true};
+    }
     for (auto loop = chain->loops.rbegin(); loop != chain->loops.rend(); ++loop) {
       const std::vector<TensorDecl> before = p.tensors;
-      const std::int64_t whole = iterations_in_registers(p, chain->loops.back()->body, options);
-      if (in_registers && whole < 2) break;
-      const TileOfIterations tile = in_registers
-                                        ? TileOfIterations{whole, whole, true}
-                                        : TileOfIterations{kTile, options.least_iterations};
       auto taken = taken_innermost(p, *chain, **loop, tile);
       auto* inner = std::get_if<Innermost>(&taken);
       const bool is_wanted = inner != nullptr && demands_ones == (inner->demands.size() > 1);

@@ -214,6 +214,16 @@ output y = sum[2](where()") + where +
   }
 }
 
+/// The number of elements under a window does not change along the channels.
+TEST(Schedule, DivisionsStandBeforeALoopInVectorsThatDoesNotChangeThem) {
+  const std::string text = emit_c(scheduled(compiled_op("avg_pool2d")), {});
+  const std::size_t constant = text.find("const int64_t constant = ");
+  const std::size_t divided = text.find(" / (float)(double)constant;");
+  ASSERT_NE(constant, std::string::npos) << text;
+  ASSERT_NE(divided, std::string::npos) << text;
+  EXPECT_LT(constant, text.rfind("for (int64_t c", divided));
+}
+
 /// A maximum of integers is kept in 32 bits where all that it compares fits them.
 TEST(Schedule, MaximaOfIntegersThatFit32Bits) {
   const auto text_of = [](const std::string& dtype, const std::string& body) {

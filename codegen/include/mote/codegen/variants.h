@@ -13,7 +13,8 @@ namespace MOTE_API mote {
 /// Returns the schedule of the variant gen of a program whose main dtype is `dtype`; nullopt if it
 /// has none. Programs of reals have one, unless an output is made of random words other than by
 /// comparisons: such an output would be another number in other arithmetic, and every backend draws
-/// the same numbers. Programs of integers and of truths have one if some of it runs in vectors.
+/// the same numbers. Programs of integers and of truths have one if a loop of theirs runs in
+/// vectors.
 std::optional<Schedule> gen_schedule(const LoopProgram& loops, DType dtype,
                                      const ScheduleOptions& options = {});
 
