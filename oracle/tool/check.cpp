@@ -72,14 +72,20 @@ std::vector<Case> all_cases(const CheckArguments& options, const Backends& backe
   return all;
 }
 
-/// The given seed, that of the journal's campaign, or a random one.
+/// The given seed, that of the journal's campaign, that of MOTE_SEED in the environment, or a
+/// random one.
 std::uint64_t seed_of(const CheckArguments& options) {
+  const auto parsed = [](const std::string& text, const std::string& name) {
+    return parse_whole(name, text, 0, std::numeric_limits<std::uint64_t>::max());
+  };
   if (options.seed.empty() && !options.journal.empty()) {
     for (const char* of_worker : {"", ".0"})
       if (const auto begun = journal_seed(options.journal + of_worker)) return *begun;
   }
-  if (options.seed.empty()) return std::random_device{}();
-  return parse_whole("seed", options.seed, 0, std::numeric_limits<std::uint64_t>::max());
+  if (!options.seed.empty()) return parsed(options.seed, "seed");
+  if (const char* seed = std::getenv("MOTE_SEED"); seed != nullptr && *seed != '\0')
+    return parsed(seed, "MOTE_SEED");
+  return std::random_device{}();
 }
 
 CampaignOptions campaign_options(const CheckArguments& options, std::vector<Case> cases) {
@@ -249,7 +255,10 @@ void add_check(CLI::App& app, Action& action) {
       ->add_option("--count", options->count,
                    "that many random cases of each op, as far as a budget lasts")
       ->type_name("N");
-  command->add_option("--seed", options->seed, "of the random cases; default: another each time")
+  command
+      ->add_option(
+          "--seed", options->seed,
+          "of the random cases; default: the environment's MOTE_SEED, else another each time")
       ->type_name("S");
   add_list(*command, "--dtype", options->dtypes, "DTYPE",
            "only these element types; of a .mote file instead of its own")

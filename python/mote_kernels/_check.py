@@ -25,6 +25,16 @@ else:
 DEFAULT_BUDGET = 10.0
 
 
+def _default_seed() -> int:
+    """The environment's MOTE_SEED, or a random seed."""
+    given = os.environ.get("MOTE_SEED", "")
+    if not given:
+        return random.SystemRandom().randrange(1 << 32)
+    if not given.isdecimal() or int(given) >= 1 << 64:
+        raise Error(f"MOTE_SEED: expected a whole number from 0 to {(1 << 64) - 1}, got {given!r}")
+    return int(given)
+
+
 def check(
     fn: Callable[..., Any],
     op: str | Op,
@@ -63,7 +73,7 @@ def check(
     axis=-1 it is [R, N], with axis=0 [N, C].
 
     The end of the random cases: `budget` seconds (10; "2s" and "500ms" are texts of it) or `count`
-    cases. `cases` are texts of cases that run first, as a failure's replay line gives them.
+    cases, drawn by `seed`, else by MOTE_SEED of the environment, else at random. `cases` are texts of cases that run first, as a failure's replay line gives them.
 
     `arrays`: "numpy", "torch" or "jax"; by default what the function's code names. `device` moves
     torch's tensors. `grad=True` checks the gradients that torch's autograd, or JAX's, gives for
@@ -95,7 +105,7 @@ def check(
     label = name or name_of(fn)
     subject = Subject(fn, checked_op, label, contract, style, forward if grad else None)
     worker = _isolate.worker_of(fn, isolate, forward.text, grad, label, contract, style)
-    given_seed = random.SystemRandom().randrange(1 << 32) if seed is None else seed
+    given_seed = _default_seed() if seed is None else seed
     cases = list(cases)
     if budget is None and count is None and not cases:
         budget = DEFAULT_BUDGET

@@ -130,10 +130,10 @@ TEST(CudaLauncher, ALibraryTakesPointersOfTheGpuAndAStream) {
   expect(check(build("wrong", loop + "  if (I * J * K > 0 && L > 2) y[0] = 1;\n  return 0;\n")), 1,
          "expected");
   expect(check(build("fails", "  return 3;\n")), 1, "double_it: it returned 3");
-  const Result absent =
-      mote_run(fmt::format("check neg --dtype f32 --plugin '{}' --backend double_it --count 3",
-                           build("nowhere", loop + "  return 0;\n")),
-               "MOTE_CUDA_DRIVER=/nowhere/libcuda.so.1");
+  const Result absent = mote_run(
+      fmt::format("check neg --dtype f32 --plugin '{}' --backend double_it --count 30 --seed 1",
+                  build("nowhere", loop + "  return 0;\n")),
+      "MOTE_CUDA_DRIVER=/nowhere/libcuda.so.1");
   EXPECT_NE(absent.code, 0);
   EXPECT_NE(absent.out.find("no driver: /nowhere/libcuda.so.1"), std::string::npos) << absent.out;
 }

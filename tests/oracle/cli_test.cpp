@@ -214,6 +214,18 @@ TEST(Cli, APassIsZeroAndShowsTheTable) {
   EXPECT_NE(r.out.find("\npassed: "), std::string::npos) << r.out;
 }
 
+TEST(Cli, TheEnvironmentGivesASeed) {
+  const std::string arguments = "check gemm --count 3 " + plugin("gemm_correct");
+  const Result given = mote_run(arguments, "MOTE_SEED=7");
+  EXPECT_NE(given.out.find("mote check: seed 7, "), std::string::npos) << given.out;
+  const Result chosen = mote_run(arguments + " --seed 8", "MOTE_SEED=7");
+  EXPECT_NE(chosen.out.find("mote check: seed 8, "), std::string::npos) << chosen.out;
+  const Result wrong = mote_run(arguments, "MOTE_SEED=seven");
+  EXPECT_EQ(wrong.code, 4) << wrong.out;
+  EXPECT_NE(wrong.out.find("MOTE_SEED 'seven': expected a whole number"), std::string::npos)
+      << wrong.out;
+}
+
 TEST(Cli, AFailureIsOneAndItsReplayLineWorks) {
   const Result r = mote_run("check gemm --count 40 --seed 3 " + plugin("gemm_k_tail_late"));
   EXPECT_EQ(r.code, 1) << r.out;

@@ -207,6 +207,15 @@ def test_the_same_seed_gives_the_same_cases():
     assert shapes(5) == shapes(5) != shapes(6)
 
 
+def test_the_environment_gives_a_seed(monkeypatch):
+    monkeypatch.setenv("MOTE_SEED", "7")
+    assert mote.check(right.relu, "relu", count=1, isolate=False).seed == 7
+    assert mote.check(right.relu, "relu", count=1, isolate=False, seed=8).seed == 8
+    monkeypatch.setenv("MOTE_SEED", "seven")
+    with pytest.raises(mote.Error, match="MOTE_SEED: expected a whole number .* got 'seven'"):
+        mote.check(right.relu, "relu", count=1, isolate=False)
+
+
 def test_ctrl_c_keeps_what_was_found():
     calls = []
 
