@@ -123,7 +123,7 @@ void emit_kernel(Kernel& k) {
     k.gen = emit_c(*s, gen);
     k.wide = wide_versions(k, *s, gen);
     for (std::string* text : {&k.gen, &k.wide})
-      if (!text->empty()) text->insert(0, emit_c_pair_helpers(calls));
+      if (!text->empty()) text->insert(0, emit_c_rare_helpers(calls));
     k.dispatch = emit_c_dispatch(loops, gen, levels(k), k.gen_function() + "_v0");
     k.text = emit_c_prototype(loops, gen);
   }

@@ -3,7 +3,10 @@
 // own.
 #include "c/helpers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cctype>
 #include <initializer_list>
 #include <vector>
 
@@ -38,8 +41,9 @@ std::vector<Helper> joined(std::initializer_list<std::span<const Helper>> tables
 /// Returns the helpers of a target, each after those that it calls. CUDA has none for threads and
 /// memory of the host.
 const std::vector<Helper>& helpers_of(Target target) {
-  static const std::vector<Helper> c = joined(
-      {reference_helpers(), bound_helpers(), gen_helpers(), thread_helpers(), pair_helpers()});
+  static const std::vector<Helper> c =
+      joined({reference_helpers(), bound_helpers(), gen_helpers(), thread_helpers(), pair_helpers(),
+              transpose_helpers()});
   static const std::vector<Helper> cuda = [] {
     std::vector<Helper> all = joined({reference_helpers(), bound_helpers(), gen_helpers()});
     std::erase_if(all, [](const Helper& h) { return h.name == "mote_alloc"; });
@@ -91,11 +95,18 @@ std::string emit_c_prelude() { return emit::prelude(emit::reference_helpers()); 
 
 std::string emit_c_bound_prelude() { return emit::prelude(emit::bound_helpers()); }
 
-std::string emit_c_pair_helpers(const std::set<std::string>& names) {
+std::string emit_c_rare_helpers(const std::set<std::string>& names) {
   const auto is_called = [&](const emit::Helper& h) { return names.contains(std::string(h.name)); };
-  if (std::ranges::none_of(emit::pair_helpers(), is_called)) return "";
-  return "#ifndef MOTE_PAIR_HELPERS\n#define MOTE_PAIR_HELPERS\n" +
-         emit::prelude(emit::pair_helpers()) + "#endif\n\n";
+  const auto once = [](std::string guard, const std::string& text) {
+    std::ranges::transform(guard, guard.begin(), [](unsigned char c) { return std::toupper(c); });
+    return fmt::format("#ifndef {0}\n#define {0}\n{1}#endif\n\n", guard, text);
+  };
+  std::string out;
+  if (std::ranges::any_of(emit::pair_helpers(), is_called))
+    out += once("MOTE_PAIR_HELPERS", emit::prelude(emit::pair_helpers()));
+  for (const emit::Helper& h : emit::transpose_helpers())
+    if (is_called(h)) out += once(std::string(h.name), emit::text_of(h));
+  return out;
 }
 
 std::string emit_c_gen_prelude() {

@@ -32,7 +32,9 @@ std::span<const Helper> reference_helpers();  ///< those that all kernels may ca
 std::span<const Helper> bound_helpers();      ///< next_up, next_down, lowest_bit
 std::span<const Helper> gen_helpers();        ///< those of gen kernels alone
 std::span<const Helper> thread_helpers();     ///< those of gen kernels in C alone
-std::span<const Helper> pair_helpers();       ///< those of gen kernels that no prelude has
+// Those of gen kernels that no prelude has:
+std::span<const Helper> pair_helpers();
+std::span<const Helper> transpose_helpers();
 bool is_helper(const std::string& function);
 /// Returns the helpers with these names, and those that they call; other names do not count.
 std::string helpers_text(const std::set<std::string>& names, Target target = Target::c);

@@ -96,6 +96,10 @@ void Writer::loop(const Loop& l, const Facts& facts) {
     register_loops(l, facts);
     return;
   }
+  if (l.kind == LoopKind::transposed) {
+    transposed_loops(l, facts);
+    return;
+  }
   if (const auto chain = loops_over_panels(l); !chain.empty()) {
     loop_over_panels(chain, facts);
     return;

@@ -92,6 +92,7 @@ class Writer {
   std::string test_of_one_run(const Loop& first) const;
   void loops_in_one_run(const Loop& first, const std::string& test, const Facts& facts);
   void register_loops(const Loop& loop, const Facts& facts);
+  void transposed_loops(const Loop& l, const Facts& facts);
   void declare_registers(const TensorDecl& t);
   std::int64_t lanes_of(DType dtype) const;
   const std::string& vector_type(DType dtype);

@@ -134,6 +134,8 @@ std::string_view kind_text(LoopKind kind) {
       return "simd ";
     case LoopKind::unrolled:
       return "unrolled ";
+    case LoopKind::transposed:
+      return "transposed ";
     case LoopKind::grid:
       return "grid ";
     case LoopKind::warp:

@@ -38,12 +38,24 @@ Refusal take_by_hand(Version& v, const Step& step, const ScheduleOptions& option
   const auto around = threads_around(v.program, step.targets.front().name);
   if (auto why = take(v, step, options)) return why;
   for (const std::string& loop : around)
-    if (find_loop(v.program, loop) && !independent_iterations(v.program, at(v.program, *find_loop(v.program, loop))))
+    if (find_loop(v.program, loop) &&
+        !independent_iterations(v.program, at(v.program, *find_loop(v.program, loop))))
       return fmt::format(
           "the iterations of {}, which threads share, would not be known to be "
           "independent any more",
           loop);
   return std::nullopt;
+}
+
+/// Returns true if the text depends on the size of vectors.
+bool uses_vectors(const LoopProgram& p) {
+  bool found = std::ranges::any_of(
+      p.tensors, [](const TensorDecl& t) { return t.memory == TensorMemory::registers; });
+  for_each(p.body, [&](const Stmt& s) {
+    const Loop* loop = as_loop(s);
+    found = found || (loop != nullptr && loop->kind == LoopKind::transposed);
+  });
+  return found;
 }
 
 }  // namespace
@@ -58,10 +70,7 @@ Version scheduled_by(const LoopProgram& p, std::span<const Step> steps,
       why = why_dependent(v.program, at(v.program, *find_loop(v.program, step.targets[0].name)));
     throw Error(fmt::format("{}: step '{}' cannot be taken: {}", p.name, to_string(step), *why));
   }
-  const auto is_in_registers = [](const TensorDecl& t) {
-    return t.memory == TensorMemory::registers;
-  };
-  if (std::ranges::none_of(v.program.tensors, is_in_registers)) v.program.vector_bytes = 0;
+  if (!uses_vectors(v.program)) v.program.vector_bytes = 0;
   verify(v.program);
   return v;
 }

@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "ir/dependence.h"
+#include "ir/transposed.h"
 #include "mote/base/error.h"
 #include "passes/conditions.h"
 #include "schedule/innermost.h"
@@ -19,6 +21,7 @@
 #include "schedule/register_tile.h"
 #include "schedule/scan.h"
 #include "schedule/take.h"
+#include "schedule/transpose.h"
 #include "schedule/unit_strides.h"
 #include "schedule/versions.h"
 
@@ -239,6 +242,32 @@ std::vector<Version> slid(const Version& start, const ScheduleOptions& options) 
   return found;
 }
 
+/// The iterations of a block of a transposition: the lines that its squares touch stay in the
+/// cache.
+constexpr std::int64_t kTransposedBlock = 128;
+
+/// Returns the versions that copy by squares transposed in registers, for each processor.
+std::vector<Version> transposed(const Version& start, const ScheduleOptions& options) {
+  std::vector<Version> found;
+  const auto loop = loop_to_transpose(start.program);
+  if (!loop) return found;
+  std::set<int, std::greater<>> sizes;
+  for (const RegisterShape& shape : options.shapes) sizes.insert(shape.vector_bytes);
+  std::erase_if(sizes, [&](int bytes) {
+    return bytes / loop->element_bytes < 2 || bytes / loop->element_bytes > kMaxTransposedLanes;
+  });
+  for (const int bytes : sizes) {
+    Version v = start;
+    v.name = fmt::format("transpose_{}", bytes);
+    if (take(v, {StepKind::vectors, {{"", bytes}}}, options) ||
+        take(v, {StepKind::transpose, {{loop->name, kTransposedBlock}}}, options))
+      continue;
+    share_outermost(v, options);
+    found.push_back(std::move(v));
+  }
+  return found;
+}
+
 /// Returns the versions that rely on strides; `is_tiled`: others have tiles in registers.
 std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>& scans,
                                 const ScheduleOptions& options, bool is_tiled) {
@@ -278,6 +307,7 @@ Schedule schedule(const LoopProgram& p, const ScheduleOptions& options) {
   Schedule s{tiled(start, options)};
   const bool is_tiled = !s.versions.empty();
   std::ranges::move(slid(start, options), std::back_inserter(s.versions));
+  std::ranges::move(transposed(start, options), std::back_inserter(s.versions));
   Version lanes = start;
   (void)take(lanes, {StepKind::positions, {{"", -1}}}, options);
   for (Version& v : s.versions) prefer_whole_tiles(v, start.program);

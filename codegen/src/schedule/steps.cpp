@@ -40,6 +40,7 @@ constexpr std::array kForms = {
     StepForm{StepKind::inward, "inward", 1, true},
     StepForm{StepKind::innermost, "innermost", 1, true},
     StepForm{StepKind::registers, "registers", 1, true},
+    StepForm{StepKind::transpose, "transpose", 1, true},
     StepForm{StepKind::interchange, "interchange", 1, false},
     StepForm{StepKind::split, "split", 1, true},
     StepForm{StepKind::simd, "simd", 1, false},

@@ -19,6 +19,7 @@
 #include "schedule/register_tile.h"
 #include "schedule/scan.h"
 #include "schedule/slide.h"
+#include "schedule/transpose.h"
 #include "schedule/unit_strides.h"
 
 namespace mote {
@@ -150,6 +151,8 @@ Refusal taken(LoopProgram& p, const Step& step, const ScheduleOptions& options,
     case StepKind::innermost:
     case StepKind::registers:
       return take_innermost(p, step, options, effect);
+    case StepKind::transpose:
+      return transpose_squares(p, loop(), amount);
     case StepKind::interchange:
       return interchange(p, loop());
     case StepKind::split:

@@ -15,13 +15,15 @@ namespace mote {
 namespace {
 
 /// Counts the iterations of loops, from an outer one to those in it. A loop over tiles counts with
-/// all iterations of its tiles, so that the loop over one of them, in it, counts as 1.
+/// all iterations of its tiles, so that the loop over one of them, in it, counts as 1; so do the
+/// rows of a square, which a block of rows around it has counted.
 class Work {
  public:
   void enter(const Loop& loop) {
     const Expr extent = loop.end - loop.begin;
     const auto count = extent.constant();
-    const bool is_of_tile = mentions_loop(extent) || (count && tiles_.contains(*count));
+    const bool is_of_tile = mentions_loop(extent) || (count && tiles_.contains(*count)) ||
+                            loop.kind == LoopKind::transposed;
     if (!is_of_tile && !extent.has_load()) iterations_ = iterations_ * extent;
     if (const auto step = loop.step.constant(); step && *step > 1) tiles_.insert(*step);
   }

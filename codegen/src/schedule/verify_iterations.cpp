@@ -9,6 +9,7 @@
 
 #include "ir/dependence.h"
 #include "ir/references.h"
+#include "ir/transposed.h"
 #include "mote/base/error.h"
 #include "schedule/iterations.h"
 
@@ -77,6 +78,8 @@ void verify_iterations(const LoopProgram& p) {
     const Loop* loop = as_loop(s);
     if (loop == nullptr) return;
     if (loop->kind != LoopKind::serial && loop->kind != LoopKind::unrolled) verify_loop(p, s);
+    if (loop->kind == LoopKind::transposed && !transposed_square(p, *loop))
+      fail(p, fmt::format("transposed loop {} does not copy a square", loop->variable.name()));
     if (loop->kind == LoopKind::unrolled &&
         (loop->begin != Expr(0) || !loop->end.constant() || loop->step != Expr(1)))
       fail(p, fmt::format("unrolled loop {} has no constant limits from 0", loop->variable.name()));

@@ -57,6 +57,32 @@ bool hides(const Version& earlier, const Version& later) {
          earlier.program.vector_bytes <= later.program.vector_bytes;
 }
 
+TEST(Schedule, Transpose) { expect_golden_schedule(compiled_op("transpose")); }
+
+/// Each square is read, transposed and stored as a whole: its two loops can do nothing else.
+TEST(Schedule, ATransposedLoopCopiesASquare) {
+  const LoopProgram p =
+      scheduled_by(compiled_op("transpose"), parse_steps("vectors 16, transpose n 8")).program;
+  EXPECT_EQ(complaint(p), "");
+  const auto with_square = [&](const auto& change) {
+    LoopProgram changed = p;
+    const auto inner = [](Stmt& s) -> Stmt& { return std::get<Loop>(s.kind).body.front(); };
+    Stmt& rows = inner(inner(inner(inner(changed.body.front()))));
+    change(std::get<Loop>(rows.kind), std::get<Loop>(inner(rows).kind));
+    return complaint(changed);
+  };
+  const std::string no_square = kOurs + "transpose: transposed loop n_row does not copy a square";
+  EXPECT_EQ(with_square([](Loop& rows, Loop&) { rows.end = Expr(3); }), no_square);
+  EXPECT_EQ(with_square([](Loop&, Loop& lanes) { lanes.kind = LoopKind::serial; }), no_square);
+  EXPECT_EQ(with_square([](Loop&, Loop& lanes) {
+              auto& store = std::get<Store>(lanes.body.front().kind);
+              store.value = op_value(MapOp::neg, {store.value}, DType::f32, DType::f32);
+            }),
+            no_square);
+  EXPECT_EQ(with_square([](Loop& rows, Loop& lanes) { std::swap(rows.variable, lanes.variable); }),
+            kOurs + "transpose: transposed loop m_lane does not copy a square");
+}
+
 TEST(Schedule, NoVersionIsHiddenByAnEarlierOne) {
   std::size_t versions = 0;
   for (const OpRecord* record : generated_ops()) {

@@ -41,7 +41,8 @@ std::string refusal(const LoopProgram& p, const std::string& steps) {
 TEST(Steps, PrintWhatTheyParse) {
   const std::string text =
       "keep y, scan n, vectors 32, tile m 8 n 32, tile_window h 1 w 8, inward c 256, innermost c "
-      "16, interchange m, split n 4096, simd n, simd_if_adjacent n, threads m n c, adjacent n, "
+      "16, transpose n 128, interchange m, split n 4096, simd n, simd_if_adjacent n, threads m n "
+      "c, adjacent n, "
       "repeat x 0";
   EXPECT_EQ(to_string(parse_steps(text)), text);
   EXPECT_EQ(to_string(parse_steps("")), "");
@@ -54,7 +55,8 @@ TEST(Steps, ParsingSaysWhatItExpected) {
   EXPECT_EQ(error("simd n, tiel m 8"),
             "schedule: line 1, column 9: unknown step 'tiel' (known: keep, scan, vectors, tile, "
             "tile_window, tile_rows, slide, positions, jam, hoist, inward, innermost, registers, "
-            "interchange, split, simd, simd_if_adjacent, simd_apart, threads, adjacent, repeat)");
+            "transpose, interchange, split, simd, simd_if_adjacent, simd_apart, threads, adjacent, "
+            "repeat)");
   EXPECT_EQ(error("split n"),
             "schedule: line 1, column 8: expected an amount, got the end of the text");
   EXPECT_EQ(error("split n 0"),
@@ -111,6 +113,52 @@ TEST(Steps, RegistersReadNothingThatACallInPlaceOverwrites) {
   EXPECT_NE(refusal(p, "registers c 4").find("a call in place would read what it has overwritten"),
             std::string::npos)
       << refusal(p, "registers c 4");
+}
+
+/// Vectors lie along n in x and along m in y; what squares leave over is copied in loops.
+TEST(Steps, TransposeCopiesSquares) {
+  const std::string text =
+      to_string(after(compiled_op("transpose"), "vectors 16, transpose n 8, threads b n_start"));
+  EXPECT_NE(text.find("stride 1 of x, axis 2\nstride 1 of y, axis 2\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("for m_square in 0..M/4 {"), std::string::npos) << text;
+  EXPECT_NE(text.find("transposed for n_row in 0..4 {"), std::string::npos) << text;
+  EXPECT_NE(text.find("y[b, n_row + 4*n_square + n_start, m_lane + 4*m_square] = "
+                      "x[b, m_lane + 4*m_square, n_row + 4*n_square + n_start]"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("for m_lane2 in 4*(M/4)..M {"), std::string::npos) << text;
+  EXPECT_NE(text.find("for n_row3 in 4*(min(N - n_start, 8)/4)..min(N - n_start, 8) {"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Steps, TransposeDependsOnTheSizeOfVectors) {
+  const Schedule s =
+      schedule_by(compiled_op("transpose"), parse_steps("vectors 32, transpose n 128"));
+  const std::string text = emit_c(s, {});
+  EXPECT_NE(text.find("#if MOTE_VECTOR_BYTES == 32\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("mote_transpose_8x8_32(&x["), std::string::npos) << text;
+}
+
+TEST(Steps, TransposeIsForCopiesAlongTwoLoops) {
+  const LoopProgram p = compiled_op("transpose");
+  const auto why = [](const LoopProgram& of, const std::string& step) {
+    return refusal(of, "vectors 16, " + step);
+  };
+  EXPECT_EQ(why(p, "transpose m 8"),
+            "transpose: step 'transpose m 8' cannot be taken: adjacent elements of x lie along n");
+  EXPECT_EQ(why(p, "transpose n 6"),
+            "transpose: step 'transpose n 6' cannot be taken: expected a multiple of the 4 "
+            "elements of a vector, got 6");
+  EXPECT_EQ(refusal(p, "transpose n 8"),
+            "transpose: step 'transpose n 8' cannot be taken: expected vectors of 2 to 16 elements "
+            "before it, got 0");
+  EXPECT_EQ(why(compiled_op("flip"), "transpose n 8"),
+            "flip: step 'transpose n 8' cannot be taken: the last axes of the input and of the "
+            "output do not lie along two loops of the nest");
+  EXPECT_EQ(why(compiled_op("relu"), "transpose i 8"),
+            "relu: step 'transpose i 8' cannot be taken: its nest does not only copy an input to "
+            "an output");
 }
 
 TEST(Steps, ByHandReachLoopsThatNoVersionHas) {

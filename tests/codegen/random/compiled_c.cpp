@@ -108,7 +108,7 @@ int CBatch::add(const LoopProgram& checked) {
   drawn.function = drawn_name(count_);
   text += "\n/* " + to_string(steps) + " */\n" +
           emit_c(schedule_by(p, steps, small_tiles(p)), drawn) + "\n" + emit_c_around(p, drawn);
-  source_ += "\n" + emit_c_pair_helpers(called) + text;
+  source_ += "\n" + emit_c_rare_helpers(called) + text;
   return count_++;
 }
 

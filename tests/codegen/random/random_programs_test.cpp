@@ -171,7 +171,7 @@ void check_random_programs() {
       expect_share(what + word, session.stages(), what + word, count, count < 500 ? 0 : 1);
   for (const char* word :
        {"keep", "vectors", "tile", "tile_window", "innermost", "registers", "simd_if_adjacent",
-        "simd_apart", "adjacent", "repeat", "tile_rows", "slide", "positions", "jam", "hoist"})
+        "simd_apart", "transpose", "adjacent", "repeat", "tile_rows", "slide", "positions", "jam", "hoist"})
     for (const std::string what : {"step ", "refusal of "})
       expect_share(what + word, session.stages(), what + word, count, 0);
 }

@@ -62,6 +62,7 @@ Step some_step(const LoopProgram& p, Rng& rng) {
                                   StepKind::adjacent,
                                   StepKind::repeat,
                                   StepKind::vectors,
+                                  StepKind::transpose,
                                   StepKind::tile_rows,
                                   StepKind::slide,
                                   StepKind::positions,
@@ -83,6 +84,8 @@ Step some_step(const LoopProgram& p, Rng& rng) {
     case StepKind::tile_rows:
     case StepKind::simd_apart:
       return {kind, {{loop, rng.below(4) + 1}}};
+    case StepKind::transpose:
+      return {kind, {{loop, 8 * (rng.below(2) + 1)}}};
     case StepKind::tile:
     case StepKind::tile_window:
       return {kind, {{loop, rng.below(3) + 1}, {rng.pick(loops), 2 * (rng.below(2) + 1)}}};

@@ -95,7 +95,7 @@ std::string emit_c_gen_includes();
 std::string emit_c_gen_prelude();
 /// Returns the helpers that the prelude lacks, if a text that calls functions with these names
 /// needs them. They may be included repeatedly.
-std::string emit_c_pair_helpers(const std::set<std::string>& names);
+std::string emit_c_rare_helpers(const std::set<std::string>& names);
 /// Returns the static helper functions that kernels use (floor division, NaN-propagating max, …),
 /// to be written once per file; they need the includes of emit_c_includes().
 std::string emit_c_prelude();

@@ -99,10 +99,12 @@ struct Accumulator {
 
 /// The manner in which the iterations of a loop run; a schedule sets it.
 enum class LoopKind : std::uint8_t {
-  serial,    ///< in order
-  threads,   ///< shared among threads, with those of the loops of this kind directly below
-  simd,      ///< in vectors; accumulators are kept by lanes, in any order
-  unrolled,  ///< in order; the limits are constants, and the text has each iteration
+  serial,      ///< in order
+  threads,     ///< shared among threads, with those of the loops of this kind directly below
+  simd,        ///< in vectors; accumulators are kept by lanes, in any order
+  unrolled,    ///< in order; the limits are constants, and the text has each iteration
+  transposed,  ///< with the simd loop that is its body it copies a square, through vectors that are
+               ///< read along this loop and transposed in registers
   /// Shared among the blocks of threads of a GPU, with those of the loops of this kind directly
   /// below. All threads of a block run the statements of an iteration, apart from those in loops
   /// that they share.

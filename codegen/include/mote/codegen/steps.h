@@ -26,6 +26,7 @@ enum class StepKind : std::uint8_t {
   inward,            ///< `inward c 256`: c goes inside the loops that it holds, by tiles of 256
   innermost,         ///< `innermost c 256`: so does c of a nest, inside its other loops as well
   registers,         ///< `registers c 64`: the same by tiles of exactly 64, with sums in registers
+  transpose,         ///< `transpose n 128`: copies squares, of which vectors lie along n when read
   interchange,       ///< `interchange m`: m goes inside the loop directly below it
   split,             ///< `split n 4096`: n_start holds n, over 4096 iterations
   simd,              ///< `simd n`: n in vectors, for calls whose elements along it are adjacent
