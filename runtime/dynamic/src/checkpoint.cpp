@@ -89,14 +89,24 @@ void State::drop_between(std::uint64_t first, std::span<const Ref<Value>> kept) 
   }
 }
 
-/// Drops every other value that only gradients need, the oldest first, until enough is free.
+/// Drops every other value that only gradients need, the oldest first, then every other of those
+/// that are left, until enough is free.
 void State::limit_saved() {
   if (saved_bytes <= std::max(options.saved_bytes, saved_threshold)) return;
   const std::size_t least = options.saved_bytes - options.saved_bytes / 4;
+  for (std::size_t before = 0; saved_bytes > least && saved_bytes != before;) {
+    before = saved_bytes;
+    drop_every_other(least);
+  }
+  // The values that are left cannot be dropped: the search is made again when there are more.
+  saved_threshold = saved_bytes <= options.saved_bytes ? 0 : saved_bytes + saved_bytes / 4;
+}
+
+void State::drop_every_other(std::size_t least) {
   std::vector<Value*> candidates;
   for (Value* value = all_values; value != nullptr; value = value->next)
-    if (value->tensor && value->handles == 0 && value->producer && value->producer->is_traced &&
-        !value->producer->is_pending)
+    if (value->tensor && value->handles == 0 && value->held == 0 && value->producer &&
+        value->producer->is_traced && !value->producer->is_pending)
       candidates.push_back(value);
   std::ranges::reverse(candidates);
   bool drops = true;
@@ -105,8 +115,6 @@ void State::limit_saved() {
     if (drops) drop_memory(*this, *value);
     drops = !drops;
   }
-  // The values that are left cannot be dropped: the search is made again when there are more.
-  saved_threshold = saved_bytes <= options.saved_bytes ? 0 : saved_bytes + saved_bytes / 4;
 }
 
 }  // namespace mote::trace

@@ -205,6 +205,7 @@ std::vector<Variable> DynamicGraph::backward(std::span<const Variable> of,
   };
   const std::vector<Value*> from = values_of(of);
   const std::vector<Value*> to = values_of(wrt);
+  if (to.empty()) return {};
   std::vector<Value*> seeds(from.size());
   for (std::size_t k = 0; k < options.seeds.size(); ++k) {
     if (!options.seeds[k]) continue;
@@ -226,8 +227,10 @@ std::vector<Variable> DynamicGraph::backward(std::span<const Variable> of,
   std::vector<Variable> gradients = give_all(*state_, results);
   for (std::size_t k = 0; k < options.into.size(); ++k) {
     if (!options.into[k]) continue;
-    Variable sum = options.into[k];
-    sum += gradients[k];
+    static const Command add("add");
+    const Variable& sum = options.into[k];
+    Value* const terms[] = {state_->operand(&sum, "backward"), results[k].get()};
+    state_->run_to(lock, *sum.handle_, add, terms);
     gradients[k] = sum;
   }
   return gradients;

@@ -183,9 +183,22 @@ std::vector<Step*> State::missing(std::span<Value* const> wanted) {
   return steps;
 }
 
+/// Waits until some step is done, as this one that a thread runs. Fails if that thread waits, with
+/// others between, for a step that this thread runs.
+void State::wait_for(Lock& lock, Step& running) {
+  const std::thread::id self = std::this_thread::get_id();
+  if (running.runner == self) fail("a function looks at a value that it computes");
+  for (auto next = waiting.find(running.runner); next != waiting.end();
+       next = waiting.find(next->second->runner))
+    if (next->second->runner == self)
+      fail("functions in several threads look at values of each other: none can go on");
+  waiting[self] = Ref<Step>(&running);
+  ran.wait(lock);
+  waiting.erase(self);
+}
+
 void State::evaluate(Lock& lock, std::span<Value* const> wanted) {
-  std::vector<Ref<Value>> stay;
-  for (Value* value : wanted) stay.emplace_back(value);
+  const Kept stay(*this, wanted);  // another thread may free them while this one waits
   while (true) {
     std::vector<Step*> steps = missing(wanted);
     if (steps.empty()) return;
@@ -193,11 +206,10 @@ void State::evaluate(Lock& lock, std::span<Value* const> wanted) {
         steps, [](const Step* step) { return step->runner != std::thread::id{}; });
     if (running == steps.end()) {
       Evaluation(*this, std::move(steps), wanted).run(lock);
+      if (options.saved_bytes > 0) limit_saved();
       return;
     }
-    if ((*running)->runner == std::this_thread::get_id())
-      fail("a function looks at a value that it computes");
-    ran.wait(lock);
+    wait_for(lock, **running);
   }
 }
 

@@ -214,9 +214,11 @@ std::size_t KernelTable::unused_bytes() const {
   return bytes;
 }
 
+/// Forms that values have stay: two values of one form have the same one.
 void KernelTable::clear() {
   kernels_.clear();
-  forms_.clear();
+  std::erase_if(forms_, [](const auto& entry) { return entry.second.use_count() == 1; });
+  for (const auto& [hash, form] : forms_) form->unused.clear();
 }
 
 }  // namespace mote::trace

@@ -18,6 +18,13 @@ std::size_t hash_of(const Kernel& kernel, std::span<Value* const> inputs) {
   return hash;
 }
 
+/// True if a command can have the value as an input.
+bool is_named(const Value& value) {
+  return value.handles > 0 || value.is_memo_result ||
+         std::ranges::any_of(value.state->scalars,
+                             [&](const auto& one) { return one.second.get() == &value; });
+}
+
 }  // namespace
 
 const std::vector<Ref<Value>>* Memo::find(const Kernel& kernel, std::span<Value* const> inputs,
@@ -48,8 +55,11 @@ void Memo::add(const Ref<Kernel>& kernel, std::span<Value* const> inputs,
                        .is_traced = is_traced});
   const auto entry = entries_.begin();
   bytes_ += bytes;
-  for (const Ref<Value>& result : results)
-    if (result) result->state->pin(*result);
+  for (const Ref<Value>& result : results) {
+    if (!result) continue;
+    result->state->pin(*result);
+    result->is_memo_result = true;
+  }
   by_hash_.emplace(entry->hash, entry);
   for (Value* input : inputs) {
     entry->inputs.push_back(id_of(input));
@@ -60,7 +70,8 @@ void Memo::add(const Ref<Kernel>& kernel, std::span<Value* const> inputs,
   while (bytes_ > limit_) remove(std::prev(entries_.end()));
 }
 
-void Memo::remove(Entries::iterator entry) noexcept {
+/// Moves an entry to those that are dropped.
+void Memo::take_out(Entries::iterator entry, Entries& gone) noexcept {
   const auto erase_from = [&](auto& table, auto key) {
     auto [begin, end] = table.equal_range(key);
     while (begin != end) begin = begin->second == entry ? table.erase(begin) : std::next(begin);
@@ -68,16 +79,41 @@ void Memo::remove(Entries::iterator entry) noexcept {
   erase_from(by_hash_, entry->hash);
   for (const std::uint64_t input : entry->inputs) erase_from(by_input_, input);
   bytes_ -= entry->bytes;
-  Entries gone;  // it is out of the list before its results go, which may come here again
-  gone.splice(gone.begin(), entries_, entry);
-  for (const Ref<Value>& result : gone.front().results)
-    if (result) result->state->unpin(*result);
+  gone.splice(gone.end(), entries_, entry);
+}
+
+void Memo::take_out_readers(const Value& input, Entries& gone) noexcept {
+  for (auto found = by_input_.find(input.id); found != by_input_.end();
+       found = by_input_.find(input.id))
+    take_out(found->second, gone);
+}
+
+/// Drops the entries, and those that read only their results. No recursion, since they may be many.
+void Memo::drop(Entries& gone) noexcept {
+  for (const Entry& entry : gone) {
+    for (const Ref<Value>& result : entry.results) {
+      if (!result) continue;
+      result->is_memo_result = false;
+      if (result->is_in_memo && !is_named(*result)) take_out_readers(*result, gone);
+      result->state->unpin(*result);
+    }
+  }
+}
+
+void Memo::remove(Entries::iterator entry) noexcept {
+  Entries gone;
+  take_out(entry, gone);
+  drop(gone);
 }
 
 void Memo::forget(const Value& input) noexcept {
-  for (auto found = by_input_.find(input.id); found != by_input_.end();
-       found = by_input_.find(input.id))
-    remove(found->second);
+  Entries gone;
+  take_out_readers(input, gone);
+  drop(gone);
+}
+
+void Memo::forget_if_unnamed(const Value& input) noexcept {
+  if (!is_named(input)) forget(input);
 }
 
 void Memo::clear() noexcept {

@@ -16,7 +16,8 @@ namespace mote::trace {
 /// A value never changes and its number is never used again, so that an entry whose command and
 /// input numbers are equal has the results. Results that a gradient can be asked of are
 /// kept apart from those of a NoGradient. Entries go, the least recently used first, when results
-/// take more bytes than the limit, and when an input is gone.
+/// take more bytes than the limit, and when no variable, entry or kept constant has an input any
+/// more, so that no command can name it.
 class Memo {
  public:
   explicit Memo(std::size_t limit) : limit_(limit) {}
@@ -29,6 +30,8 @@ class Memo {
            std::span<const Ref<Value>> results, bool is_traced);
   /// Forgets the entries that read the value.
   void forget(const Value& input) noexcept;
+  /// Does that if no command can name the value any more.
+  void forget_if_unnamed(const Value& input) noexcept;
   void clear() noexcept;
 
   std::size_t hits() const { return hits_; }
@@ -47,6 +50,9 @@ class Memo {
   using Entries = std::list<Entry>;
 
   void remove(Entries::iterator entry) noexcept;
+  void take_out(Entries::iterator entry, Entries& gone) noexcept;
+  void take_out_readers(const Value& input, Entries& gone) noexcept;
+  void drop(Entries& gone) noexcept;
 
   std::size_t limit_;
   std::size_t bytes_ = 0;

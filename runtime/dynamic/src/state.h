@@ -10,11 +10,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "graph_cache.h"
@@ -172,7 +174,8 @@ struct State {
 
   // ---- what is pending or was dropped (evaluate.cpp)
 
-  /// Computes the values that have no memory.
+  void wait_for(Lock& lock, Step& running);
+  /// Computes the values that have no memory. Who needs them behind it keeps them meanwhile.
   void evaluate(Lock& lock, std::span<Value* const> wanted);
   void evaluate(Lock& lock, Value& wanted) {
     Value* const one = &wanted;
@@ -189,6 +192,8 @@ struct State {
   bool depends(Value& y, Value& x);
   void drop_between(std::uint64_t first, std::span<const Ref<Value>> kept);
   void limit_saved();
+  /// Stops when no more than `least` bytes are saved.
+  void drop_every_other(std::size_t least);
 
   DynamicStatistics statistics();
   std::uint64_t new_id() { return ++last_id; }
@@ -199,7 +204,8 @@ struct State {
   DynamicOptions options;
   std::unique_ptr<Pool, LetGo> pool;
   Allocator allocator;
-  std::condition_variable_any ran;  ///< steps that ran without the lock are done
+  std::condition_variable_any ran;               ///< steps that ran without the lock are done
+  std::map<std::thread::id, Ref<Step>> waiting;  ///< threads, and the steps that they wait for
   KernelTable kernels;
   GraphCache graphs;
   Memo memo;
@@ -228,11 +234,15 @@ class Kept {
     for (Value* value : values) {
       if (value == nullptr) continue;
       values_.emplace_back(value);
+      ++value->held;
       state_.pin(*value);
     }
   }
   ~Kept() {
-    for (const Ref<Value>& value : values_) state_.unpin(*value);
+    for (const Ref<Value>& value : values_) {
+      --value->held;
+      state_.unpin(*value);
+    }
   }
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;

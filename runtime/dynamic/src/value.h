@@ -53,9 +53,11 @@ struct Value {
   std::uint32_t refs = 0;
   std::uint32_t handles = 0;  ///< the variables whose value it is
   std::uint32_t pins = 0;     ///< the reads that need its elements: by gradients and pending steps
+  std::uint32_t held = 0;     ///< those of the pins that end soon: its memory must not go before
   std::uint32_t output = 0;   ///< which one of its step's
   bool is_traced = false;
-  bool is_in_memo = false;
+  bool is_in_memo = false;  ///< equal commands that read it are remembered
+  bool is_memo_result = false;
   bool is_own_memory = false;  ///< its tensor was made for its form
   SharedForm form;
   std::unique_ptr<Tensor> tensor;  ///< none: it is pending, or was dropped
@@ -120,7 +122,7 @@ struct Step {
   /// through them.
   std::vector<Ref<Step>> sources;
   std::vector<std::shared_ptr<const void>> tapes;  ///< of its run, which its gradient reads
-  Step* previous = nullptr;  ///< in the list of all steps
+  Step* previous = nullptr;                        ///< in the list of all steps
   Step* next = nullptr;
   Step* next_dead = nullptr;  ///< in the list of those that go
   std::uint64_t walk = 0;     ///< the last walk over the trace that came here

@@ -60,7 +60,8 @@ TensorForm Variable::form() const {
 Tensor Variable::value() const {
   trace::State& state = this->state("value");
   Lock lock(state.mutex);
-  const Ref<Value> value(state.current(*handle_));
+  Value* const value = state.current(*handle_);
+  const trace::Kept stays(state, std::span(&value, 1));
   state.evaluate(lock, *value);
   return *value->tensor;
 }
@@ -96,7 +97,8 @@ bool Variable::is_pending() const {
 Variable Variable::detach() const {
   trace::State& state = this->state("detach");
   Lock lock(state.mutex);
-  const Ref<Value> value(state.current(*handle_));
+  Value* const value = state.current(*handle_);
+  const trace::Kept stays(state, std::span(&value, 1));
   state.evaluate(lock, *value);
   return state.give(state.make_value(value->form, *value->tensor, false));
 }

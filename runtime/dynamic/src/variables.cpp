@@ -31,6 +31,7 @@ void State::set_value(Handle& handle, const Ref<Value>& value) {
   if (old == nullptr) return;
   if (--old->handles == 0) {
     if (old->tensor) saved_bytes += old->form->bytes;
+    if (old->is_in_memo) memo.forget_if_unnamed(*old);
     drop_memory_if_unneeded(*old);
   }
   if (--old->refs == 0) drop(old);

@@ -218,6 +218,38 @@ TEST_P(KeptInBothModes, MemoisationKnowsVersionsDtypesAndLayouts) {
   EXPECT_LE(memo.statistics().memo_bytes, 1000U);
 }
 
+/// A result would keep what it was computed from, which no equal command can name any more.
+TEST_P(KeptInBothModes, MemoisationKeepsNothingThatNoCommandCanName) {
+  DynamicGraph memo(context, {.deferred = is_deferred(), .memo_bytes = 1000});
+  const Variable x = memo.variable(all_of({1, 1000}, 1)), one = memo.variable(all_of({1000, 1}, 1));
+  for (int k = 0; k < 20; ++k) {
+    const Variable h = x * (1.0 + k);
+    EXPECT_EQ(elements_of(memo.run("matmul", {h, one})), (Numbers{1000.0 * (1 + k)}));
+  }
+  EXPECT_LE(memo.statistics().saved_bytes, 1000U);
+  // What is still named is found, also as the result of an equal command.
+  const auto hits = memo.statistics().memo_hits;
+  const Variable small = memo.variable(rising({2}));
+  const auto twice = [&] { return (small * small) + small; };
+  const Numbers first = elements_of(twice());
+  EXPECT_EQ(elements_of(twice()), first);
+  EXPECT_EQ(memo.statistics().memo_hits, hits + 2);
+}
+
+TEST_P(KeptInBothModes, ALimitOfWhatIsKeptHoldsWhereOnlyTheEndIsLookedAt) {
+  DynamicGraph limited(context, {.deferred = is_deferred(), .saved_bytes = 400});
+  const Variable x = limited.variable(rising({10}, 1)), same = g.variable(rising({10}, 1));
+  const auto chain = [](DynamicGraph& graph, Variable y) {
+    for (int k = 0; k < 50; ++k) y = graph.run("tanh", {y});
+    (void)y.value();
+    return y;
+  };
+  const Variable y = chain(limited, x), all = chain(g, same);
+  EXPECT_LE(limited.statistics().saved_bytes, 480U);  // a value more than the limit, while it runs
+  EXPECT_EQ(elements_of(limited.backward({y}, {x})[0]), elements_of(g.backward({all}, {same})[0]));
+  EXPECT_GT(limited.statistics().computed_again, 0U);
+}
+
 TEST(KeptForEqualCommands, AResultThatWasDroppedBecomesAVariablesValue) {
   Context context;
   DynamicGraph g(context, {.memo_bytes = 100000, .saved_bytes = 100});

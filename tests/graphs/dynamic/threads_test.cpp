@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <latch>
+#include <string>
 #include <thread>
 
 #include "graphs/dynamic/modes.h"
@@ -132,6 +135,149 @@ TEST_P(DynamicThreads, OthersGoOnWhileAFunctionRuns) {
     EXPECT_EQ(got[2], (Numbers{8, 36}));
     EXPECT_EQ(got[3], (Numbers{6}));
   }
+}
+
+/// y = x by the program's code, which calls `body` while it runs.
+std::shared_ptr<NamedFunction> copy_while(std::function<void()> body) {
+  auto made = std::make_shared<NamedFunction>();
+  made->name = "copy_while";
+  made->run = [body = std::move(body)](std::span<const Tensor> inputs,
+                                       std::span<const Tensor> outputs) {
+    body();
+    copy(inputs[0], outputs[0]);
+  };
+  return made;
+}
+
+const std::vector<TensorForm> kTwo{{DType::f64, {2}}};
+
+Variable call(DynamicGraph& g, const std::shared_ptr<NamedFunction>& function, const Variable& x) {
+  const std::vector<VariableRef> given{x};
+  return g.call(function, given, kTwo)[0];
+}
+
+/// Adding to a variable has too much pending, so it waits for the other thread's function, which
+/// uses the graph.
+TEST(DynamicThreadsDeferred, AGradientIsAddedWhileAFunctionUsesTheGraph) {
+  Context context;
+  DynamicGraph g(context, {.deferred = true, .pending_bytes = 40});
+  const Variable x = g.variable(rising({2}, 1));
+  const Variable z = x * x;
+  (void)z.value();
+  const Variable sum = g.constant(all_of({2}, 10));
+  std::latch runs(1), goes_on(1);
+  const Variable y = call(g, copy_while([&] {
+                            runs.count_down();
+                            goes_on.wait();
+                            (void)g.constant(all_of({2}, 1)).value();
+                          }),
+                          x);
+  std::vector<std::jthread> threads;
+  threads.emplace_back([&] { (void)y.value(); });
+  runs.wait();
+  threads.emplace_back([&] { (void)g.backward({z}, {x}, {.into = {sum}}); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  goes_on.count_down();
+  threads.clear();
+  EXPECT_EQ(elements_of(sum), (Numbers{12, 14}));
+}
+
+TEST(DynamicThreadsDeferred, AVariableIsFreedWhileAnotherThreadWaitsForItsValue) {
+  Context context;
+  DynamicGraph g(context, {.deferred = true});
+  std::latch runs(1), goes_on(1);
+  const Variable x = g.constant(all_of({2}, 2));
+  Variable freed = x * 2.0;
+  const Variable y = call(g, copy_while([&] {
+                            runs.count_down();
+                            goes_on.wait();
+                          }),
+                          x);
+  std::string error;
+  std::vector<std::jthread> threads;
+  threads.emplace_back([&] { (void)y.value(); });
+  runs.wait();
+  threads.emplace_back([&] {
+    try {
+      g.finish();
+    } catch (const std::exception& e) {
+      error = e.what();
+    }
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(elements_of(freed), (Numbers{4, 4}));
+  freed = {};
+  goes_on.count_down();
+  threads.clear();
+  EXPECT_EQ(error, "");
+}
+
+/// One thread finds that the other one waits for it. Then that one computes both values itself, of
+/// which each needs the other.
+TEST(DynamicThreadsDeferred, FunctionsThatWaitForEachOtherAreAnError) {
+  Context context;
+  DynamicGraph g(context, {.deferred = true});
+  std::atomic<int> begun = 0;
+  Variable y, z;
+  const auto looks_at = [&](const Variable& other) {
+    return copy_while([&] {
+      for (++begun; begun < 2;) std::this_thread::yield();
+      (void)other.value();
+    });
+  };
+  const Variable x = g.constant(all_of({2}, 1));
+  y = call(g, looks_at(z), x);
+  z = call(g, looks_at(y), x);
+  const auto error_at = [](const Variable& at, std::string& error) {
+    try {
+      (void)at.value();
+    } catch (const std::exception& e) {
+      error = e.what();
+    }
+  };
+  std::string errors[2];
+  {
+    const std::jthread one([&] { error_at(y, errors[0]); });
+    const std::jthread two([&] { error_at(z, errors[1]); });
+  }
+  const std::string both = errors[0] + "\n" + errors[1];
+  EXPECT_NE(both.find("a function looks at a value that it computes"), std::string::npos) << both;
+  EXPECT_NE(both.find("functions in several threads look at values of each other"),
+            std::string::npos)
+      << both;
+}
+
+/// A gradient's inputs stay while it runs the program's code, whatever else has to go.
+TEST(DynamicThreadsEager, WhatARunningGradientReadsIsNotDropped) {
+  Context context;
+  DynamicGraph g(context, {.saved_bytes = 800});
+  const auto f = std::make_shared<NamedFunction>();
+  f->name = "same";
+  f->run = [](std::span<const Tensor> in, std::span<const Tensor> out) { copy(in[0], out[0]); };
+  const auto back = [&](std::span<const Tensor> in, std::span<const Tensor> out) {
+    const Variable z = g.variable(all_of({100}, 3));
+    Variable q = z;
+    for (int k = 0; k < 20; ++k) q = g.run("tanh", {q}) * z;
+    copy(in[0], out[0]);
+  };
+  f->gradient = [&](SymbolicGraph& graph, const FunctionCall& call) {
+    const TensorSymbol gx = graph.tensor({DType::f64, {100}});
+    const std::vector<TensorSymbol> from{call.gradients[0]}, to{gx};
+    graph.call({.name = "back", .run = back}, from, to);
+    return to;
+  };
+  const Variable x = g.variable(all_of({100}, 0.5));
+  Variable y;
+  {
+    const Variable h = g.run("tanh", {x});
+    const std::vector<VariableRef> given{h};
+    const std::vector<TensorForm> forms{{DType::f64, {100}}};
+    y = g.call(f, given, forms)[0];
+  }
+  DynamicGraph plain(context);
+  const Variable same = plain.variable(all_of({100}, 0.5));
+  EXPECT_EQ(elements_of(g.backward({y}, {x})[0]),
+            elements_of(plain.backward({plain.run("tanh", {same})}, {same})[0]));
 }
 
 TEST_P(DynamicThreads, VariablesAreCopiedAndFreedAnywhere) {

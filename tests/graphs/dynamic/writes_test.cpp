@@ -165,6 +165,14 @@ TEST_F(InPlace, KeepsTheAddress) {
   EXPECT_EQ(x.version(), 1U);
 }
 
+TEST_F(InPlace, KeepsTheAddressAfterATrim) {
+  const Variable x = g.constant(rising({4}));
+  g.trim();
+  const void* before = x.value().data();
+  g.run_in_place(x, Command("neg"));
+  EXPECT_EQ(x.value().data(), before);
+}
+
 TEST_F(InPlace, NamesBothOps) {
   const Variable x = g.variable(rising({4}));
   const Variable y = x * x;
