@@ -53,6 +53,32 @@ void drop_memory(State& state, Value& value) {
   }
 }
 
+/// Drops the outputs of the step that only its gradient reads, and with all of these the tapes. An
+/// output that another step's gradient reads too stays.
+void drop_hidden(State& state, Step& step) {
+  std::erase_if(step.hidden, [&](const Ref<Value>& one) {
+    if (one->refs > 1) return false;
+    std::ranges::replace(step.outputs, one.get(), nullptr);
+    return true;
+  });
+  if (!step.hidden.empty()) return;
+  step.tapes.clear();
+  state.saved_bytes -= std::exchange(step.tape_bytes, 0);
+}
+
+/// Drops the step's tapes, if its loops can run again.
+void drop_tapes(State& state, Step& step) {
+  const auto is_lost = [](const Value* input) {
+    return input != nullptr && !input->tensor && steps_to(*input).empty();
+  };
+  const auto is_held = [](const Ref<Value>& output) { return output->held > 0; };
+  if (std::ranges::any_of(step.inputs, is_lost) || std::ranges::any_of(step.hidden, is_held))
+    return;
+  for (std::size_t k = 0; k < step.inputs.size(); ++k)
+    if (step.inputs[k] != nullptr && step.inputs[k]->tensor) set_pin(state, step, k, true);
+  drop_hidden(state, step);
+}
+
 }  // namespace
 
 /// Drops the values that were computed since, except those in `kept`: gradients compute them again.
@@ -79,18 +105,12 @@ void State::drop_between(std::uint64_t first, std::span<const Ref<Value>> kept) 
       step->pinned_outputs ^= mask_bit(k);
       unpin(*output);
     }
-    // An output that a gradient within the checkpoint reads stays.
-    std::erase_if(step->hidden, [&](const Ref<Value>& one) {
-      if (one->refs > 1) return false;
-      std::ranges::replace(step->outputs, one.get(), nullptr);
-      return true;
-    });
-    if (step->hidden.empty()) step->tapes.clear();
+    drop_hidden(*this, *step);
   }
 }
 
-/// Drops every other value that only gradients need, the oldest first, then every other of those
-/// that are left, until enough is free.
+/// Drops every other value and tape that only gradients need, the oldest first, then every other of
+/// those that are left, until enough is free.
 void State::limit_saved() {
   if (saved_bytes <= std::max(options.saved_bytes, saved_threshold)) return;
   const std::size_t least = options.saved_bytes - options.saved_bytes / 4;
@@ -112,8 +132,15 @@ void State::drop_every_other(std::size_t least) {
   bool drops = true;
   for (Value* value : candidates) {
     if (saved_bytes <= least) break;
-    if (drops) drop_memory(*this, *value);
-    drops = !drops;
+    if (std::exchange(drops, !drops)) drop_memory(*this, *value);
+  }
+  std::vector<Step*> with_tapes;
+  for (Step* step = steps; step != nullptr; step = step->next)
+    if (step->tape_bytes > 0 && step->is_traced && !step->is_pending) with_tapes.push_back(step);
+  std::ranges::reverse(with_tapes);
+  for (Step* step : with_tapes) {
+    if (saved_bytes <= least) break;
+    if (std::exchange(drops, !drops)) drop_tapes(*this, *step);
   }
 }
 

@@ -141,18 +141,20 @@ Results State::run_graph(Lock& lock, const std::shared_ptr<GraphWork>& work,
     forms.push_back(kernels.form_of(work->graph.form(output)));
   const std::vector<Tensor> tensors = is_pending ? std::vector<Tensor>() : allocate(forms);
   const Kept stay(*this, inputs);
-  std::vector<std::shared_ptr<const void>> tapes;
+  std::vector<std::shared_ptr<TapeStore>> tapes;
   if (!is_pending && is_traced && work->has_tape) {
     const TapeHold hold;
     run_work(lock, *work, inputs, tensors);
-    tapes.assign(hold.stores().begin(), hold.stores().end());
+    tapes = hold.stores();
   } else if (!is_pending) {
     run_work(lock, *work, inputs, tensors);
   }
   Results results = make_values(forms, tensors, is_traced);
   if (is_traced || is_pending) {
     Step* step = make_step(work, inputs, results, is_traced, is_pending);
+    for (const auto& tape : tapes) step->tape_bytes += static_cast<std::size_t>(tape->bytes());
     step->tapes = std::move(tapes);
+    saved_bytes += step->tape_bytes;
     if (is_traced) pin_reads(*step, {.inputs = ~TensorMask{0}});
     hide(*step, std::span(results).subspan(work->visible_outputs));
     if (is_pending) limit_pending(lock);
@@ -201,7 +203,7 @@ void State::call_function(Lock& lock, const NamedFunction& function, std::span<V
 void State::run_work(Lock& lock, GraphWork& work, std::span<Value* const> inputs,
                      std::span<const Tensor> outputs) {
   std::vector<const Tensor*> given;
-  std::vector<std::shared_ptr<const void>> tapes;  // another thread may free what has them
+  std::vector<std::shared_ptr<TapeStore>> tapes;  // another thread may free what has them
   for (const Value* input : inputs) {
     given.push_back(input == nullptr || !input->tensor ? nullptr : &*input->tensor);
     if (input != nullptr && input->hidden_by != nullptr)

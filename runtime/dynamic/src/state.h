@@ -222,7 +222,7 @@ struct State {
   std::size_t step_count = 0;
   std::size_t pending_steps = 0;
   std::size_t pending_bytes = 0;    ///< of the outputs of pending steps
-  std::size_t saved_bytes = 0;      ///< of values with memory that no variable has
+  std::size_t saved_bytes = 0;      ///< of values with memory that no variable has, and of tapes
   std::size_t saved_threshold = 0;  ///< fewer cannot be dropped
   std::size_t computed_again = 0;
 };

@@ -34,6 +34,8 @@ DynamicStatistics State::statistics() {
     const bool is_only_memo = in_memo.contains(value) && value->pins == 1;
     count(*value, is_only_memo ? found.memo_bytes : found.saved_bytes);
   }
+  for (const Step* step = steps; step != nullptr; step = step->next)
+    found.saved_bytes += step->tape_bytes;
   return found;
 }
 

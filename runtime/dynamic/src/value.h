@@ -20,6 +20,10 @@
 #include "mote/symbolic/symbolic_graph.h"
 #include "ref.h"
 
+namespace mote {
+class TapeStore;
+}
+
 namespace mote::trace {
 
 struct GraphWork;
@@ -121,8 +125,9 @@ struct Step {
   /// The steps whose hidden outputs it reads: a gradient with respect to what they read goes on
   /// through them.
   std::vector<Ref<Step>> sources;
-  std::vector<std::shared_ptr<const void>> tapes;  ///< of its run, which its gradient reads
-  Step* previous = nullptr;                        ///< in the list of all steps
+  std::vector<std::shared_ptr<TapeStore>> tapes;  ///< of its run, which its gradient reads
+  std::size_t tape_bytes = 0;
+  Step* previous = nullptr;  ///< in the list of all steps
   Step* next = nullptr;
   Step* next_dead = nullptr;  ///< in the list of those that go
   std::uint64_t walk = 0;     ///< the last walk over the trace that came here

@@ -260,6 +260,7 @@ void State::free_dead() noexcept {
       if (--input->refs == 0) input->next_dead = std::exchange(dead_values, input);
     }
     for (const Ref<Value>& one : step->hidden) one->hidden_by = nullptr;
+    saved_bytes -= step->tape_bytes;
     delete step;
   }
   is_freeing = false;

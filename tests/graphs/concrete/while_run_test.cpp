@@ -3,8 +3,11 @@
 // pictures.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cmath>
+#include <cstdint>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -86,6 +89,40 @@ TEST(While, AnErrorNamesTheLoopsAndTheGraphRunsAgain) {
                [&] { g.run(); });
   fails = false;
   g.run();
+}
+
+/// What functions keep for a run goes when that ends, also in a graph without loops.
+TEST(While, EachRunHasAnOwnerAndEnds) {
+  std::vector<std::uint64_t> owners, around, ended;
+  const auto note = [&](auto, auto) {
+    owners.push_back(loop_owner());
+    around.push_back(loop_owner_around());
+    at_end_of(loop_owner(), [&ended, owner = loop_owner()] { ended.push_back(owner); });
+  };
+  Graph inner;
+  inner.call(note, {}, {});
+  Graph outer;
+  outer.call(note, {}, {});
+  outer.call([&](auto, auto) { inner.run(); }, {}, {});
+  for (int k = 0; k < 2; ++k) outer.run();
+  ASSERT_EQ(owners.size(), 4U);
+  EXPECT_EQ(around, (std::vector<std::uint64_t>{0, owners[0], 0, owners[2]}));
+  EXPECT_EQ(ended, (std::vector<std::uint64_t>{owners[1], owners[0], owners[3], owners[2]}));
+  EXPECT_EQ(std::set(owners.begin(), owners.end()).size(), 4U);
+  EXPECT_EQ(loop_owner(), 0U);
+}
+
+TEST(While, FunctionsOnSeveralStreamsHaveTheRunsOwner) {
+  std::array<std::vector<std::uint64_t>, 2> owners;
+  Graph graph;
+  for (std::vector<std::uint64_t>& list : owners)
+    graph.call([&list](auto, auto) { list.push_back(loop_owner()); }, {}, {});
+  Context context;
+  graph.prepare({.context = &context, .streams = 2});
+  for (int k = 0; k < 2; ++k) graph.run();
+  EXPECT_EQ(owners[0], owners[1]);
+  EXPECT_NE(owners[0][0], owners[0][1]);
+  EXPECT_NE(owners[0][0], 0U);
 }
 
 TEST(While, AConditionThatThrowsNamesTheLoop) {

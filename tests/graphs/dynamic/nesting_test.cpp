@@ -327,6 +327,45 @@ TEST_F(TapesAcross, ATapeGoesWithWhatReadsIt) {
   }
 }
 
+/// The program's code in a loop runs another graph, whose tape no gradient reads when that is over.
+TEST_F(TapesAcross, ATapeOfWhatCodeRunsIsNotKept) {
+  SymbolicGraph other = loop_of(counted_square(calls), 5);
+  const TensorSymbol in = other.find("in"), out = other.outputs()[0];
+  const TensorSymbol slope = gradient(other, {out}, {in})[0];
+  Executable inner = compile(other, {.outputs = {slope}}, context);
+  NamedFunction runs_another = counted_square(calls);
+  runs_another.run = [&, square = runs_another.run](std::span<const Tensor> given,
+                                                    std::span<const Tensor> results) {
+    inner.run({{in, given[0]}});
+    square(given, results);
+  };
+  const auto tape_of = [&](const NamedFunction& body) {
+    const std::int64_t before = tape_bytes().now;
+    const Variable x = g.variable(all_of({2}, 1));
+    const Variable y = run(StaticFunction(loop_of(body, 3)), {x})[0];
+    return tape_bytes().now - before;
+  };
+  EXPECT_EQ(tape_of(runs_another), tape_of(counted_square(calls)));
+}
+
+TEST_F(TapesAcross, TapesCountAsSaved) {
+  const std::int64_t before = tape_bytes().now;
+  const StaticFunction f(loop_of(counted_square(calls), 5));
+  const auto slope_of = [&](DynamicGraph& graph) {
+    const Variable x = graph.variable(all_of({2}, 1));
+    Variable y = x;
+    for (int k = 0; k < 10; ++k) y = graph.run(f, {y})[0] * 1.0;
+    const auto tapes = static_cast<std::size_t>(tape_bytes().now - before);
+    EXPECT_GE(graph.statistics().saved_bytes, tapes);
+    EXPECT_LE(graph.statistics().saved_bytes, std::max<std::size_t>(1000, 2 * tapes));
+    const std::size_t limit = graph.options().saved_bytes;
+    if (limit > 0) EXPECT_LE(graph.statistics().saved_bytes, limit + 200);
+    return elements_of(graph.backward({y}, {x})[0]);
+  };
+  DynamicGraph limited(context, {.saved_bytes = 500});
+  EXPECT_EQ(slope_of(limited), slope_of(g));
+}
+
 /// x·x on variables, as a function node that counts its calls.
 NamedFunction counted_code(Context& context, const std::shared_ptr<int>& calls) {
   return dynamic_function("counted", context, [calls](DynamicGraph&, std::span<const Variable> in) {

@@ -14,11 +14,13 @@ namespace {
 // Of the function that runs in this thread.
 thread_local LoopCounters counters_here;
 thread_local std::uint64_t owner_here = 0;
+thread_local std::uint64_t around_here = 0;
 
 }  // namespace
 
 LoopCounters loop_counters() { return counters_here; }
 std::uint64_t loop_owner() { return owner_here; }
+std::uint64_t loop_owner_around() { return around_here; }
 
 namespace {
 
@@ -63,13 +65,15 @@ LoopOwner::~LoopOwner() {
 }
 
 LoopScope::LoopScope(LoopCounters counters, std::uint64_t owner)
-    : counters_(counters_here), owner_(owner_here) {
+    : counters_(counters_here), owner_(owner_here), around_(around_here) {
   counters_here = counters;
+  if (owner != owner_here) around_here = owner_here;
   owner_here = owner;
 }
 LoopScope::~LoopScope() {
   counters_here = counters_;
   owner_here = owner_;
+  around_here = around_;
 }
 
 void graph::set_counters(LoopCounters counters) { counters_here = counters; }

@@ -34,11 +34,13 @@ std::shared_ptr<Plan> serial_plan(const Plan& plan) {
 }
 
 void find_controls(Plan& plan) {
-  for (std::uint32_t k = 0; k < plan.steps.size(); ++k)
-    if (control_of(plan.steps[k].operation->node()) != nullptr) {
-      plan.has_controls = true;
-      if (plan.is_loop) plan.controls.push_back(k);
-    }
+  for (std::uint32_t k = 0; k < plan.steps.size(); ++k) {
+    const NodeRecord& node = plan.steps[k].operation->node();
+    plan.has_functions = plan.has_functions || std::holds_alternative<FunctionNode>(node.work);
+    if (control_of(node) == nullptr) continue;
+    plan.has_controls = true;
+    if (plan.is_loop) plan.controls.push_back(k);
+  }
 }
 
 namespace {

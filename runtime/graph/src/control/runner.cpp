@@ -64,6 +64,7 @@ void Runner::begin(Frame& frame) {
   frame.run->cancelled_up_to = &root_.prepared.cancelled_up_to;
   frame.run->number = start_.number;
   frame.run->counters = counters_;
+  frame.run->own.reset();
   frame.run->owner = owner_;
 }
 

@@ -95,6 +95,7 @@ std::shared_ptr<RunState> begin_run(Graph::State& state, std::shared_ptr<const P
     state.trace->runs.emplace_back().spans.resize(run->plan->nodes.size());
     run->spans = state.trace->runs.back().spans.data();
   }
+  if (run->plan->has_functions) run->owner = run->own.emplace().number();
   run->number = ++p.runs;
   p.runs_begun.store(run->number, std::memory_order_relaxed);
   return run;

@@ -2,6 +2,7 @@
 // A run in the caller's thread: a loop over the nodes of one stream on the host.
 #include <chrono>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "control/runner.h"
@@ -64,6 +65,9 @@ void run_loop(Graph::State& state, const std::shared_ptr<Plan>& of) {
   if (p.runner != nullptr) [[unlikely]]
     return run_controls(state, of);
   const Plan& plan = *of;
+  std::optional<LoopOwner> owner;
+  std::optional<LoopScope> scope;
+  if (plan.has_functions) scope.emplace(LoopCounters(), owner.emplace().number());
   const std::uint64_t number = ++p.runs;
   p.runs_begun.store(number, std::memory_order_relaxed);
   if (state.trace == nullptr) [[likely]]

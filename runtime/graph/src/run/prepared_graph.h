@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "mote/graph/control.h"
 #include "mote/graph/picture.h"
 #include "mote/graph/schedule.h"
 #include "mote/runtime/device.h"
@@ -55,6 +56,7 @@ struct Plan {
   /// The positions of loops and case..of among the steps, rising, if is_loop.
   std::vector<std::uint32_t> controls;
   bool has_controls = false;
+  bool has_functions = false;
   std::vector<Action> actions;
   std::vector<Event> events;
   /// The placeholders that it needs, each with a node that does.
@@ -100,6 +102,7 @@ struct RunState {
   std::shared_ptr<const Plan> plan;
   std::shared_ptr<std::vector<BoundOperation>> operations;
   GraphTrace::Span* spans = nullptr;  ///< of the plan's nodes, if the run is traced
+  std::optional<LoopOwner> own;       ///< unless the run is a part of another one
   LoopCounters counters;              ///< of the loops around
   std::uint64_t owner = 0;            ///< loop_owner()
 

@@ -85,11 +85,12 @@ thread_local TapeHold* hold_here = nullptr;
 
 }  // namespace
 
-TapeHold::TapeHold() : outer_(std::exchange(hold_here, this)) {}
+TapeHold::TapeHold() : outer_(std::exchange(hold_here, this)), owner_(loop_owner()) {}
 TapeHold::~TapeHold() { hold_here = outer_; }
 
 std::shared_ptr<TapeStore> TapeHold::new_store() {
-  if (hold_here == nullptr) return std::make_shared<TapeStore>();
+  if (hold_here == nullptr || loop_owner_around() != hold_here->owner_)
+    return std::make_shared<TapeStore>();
   return hold_here->stores_.emplace_back(TapeStore::held());
 }
 
@@ -105,6 +106,11 @@ std::shared_ptr<TapeStore> TapeStore::held() {
     all.unused.pop_back();
   store->number_ = number;
   return store;
+}
+
+std::int64_t TapeStore::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
 }
 
 TapeStore::~TapeStore() {

@@ -50,6 +50,9 @@ class TapeStore {
   /// Returns the object, which is given up when it was asked for `readers` times.
   std::shared_ptr<const void> object(double token, int readers);
 
+  /// Returns the bytes of the values that are kept.
+  std::int64_t bytes() const;
+
   ~TapeStore();
 
  private:
@@ -82,14 +85,15 @@ class TapeStore {
   void free(Values& values);
 
   std::uint64_t number_ = 0;  ///< of a store that is held; its tokens begin behind it
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<List> lists_;
   /// The gradients that this run adds to entries of others.
   std::map<std::pair<double, std::int64_t>, Entry> of_others_;
   std::int64_t bytes_ = 0;
 };
 
-/// While one exists, the tapes of runs in this thread are held, by it and by its copies of them.
+/// While one exists, the tapes of runs in this thread are held, by it and by its copies of them;
+/// those of runs that functions of these runs make are not.
 class TapeHold {
  public:
   TapeHold();
@@ -104,6 +108,7 @@ class TapeHold {
 
  private:
   TapeHold* outer_;
+  std::uint64_t owner_;  ///< the run that this one is made in
   std::vector<std::shared_ptr<TapeStore>> stores_;
 };
 

@@ -27,6 +27,8 @@ LoopCounters loop_counters();
 /// Returns a number that stands for the run that calls the function in this thread, or for the
 /// evaluation that does; 0 outside of both. No two have one number.
 std::uint64_t loop_owner();
+/// Returns the number of the run or evaluation whose function called that one; 0 if none did.
+std::uint64_t loop_owner_around();
 /// Calls the function when that run or evaluation is over; it must not throw.
 void at_end_of(std::uint64_t owner, std::function<void()> function);
 
@@ -41,6 +43,7 @@ class LoopScope {
  private:
   LoopCounters counters_;
   std::uint64_t owner_;
+  std::uint64_t around_;
 };
 /// A run or an evaluation, as long as it lives.
 class LoopOwner {
