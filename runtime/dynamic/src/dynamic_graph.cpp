@@ -274,6 +274,11 @@ DynamicStatistics DynamicGraph::statistics() const {
   return state_->statistics();
 }
 
+std::vector<KeptMemory> DynamicGraph::memory() const {
+  const Lock lock(state_->mutex);
+  return state_->kept_memory();
+}
+
 void DynamicGraph::trim() {
   const Lock lock(state_->mutex);
   state_->memo.clear();

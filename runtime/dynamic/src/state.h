@@ -196,6 +196,7 @@ struct State {
   void drop_every_other(std::size_t least);
 
   DynamicStatistics statistics();
+  std::vector<KeptMemory> kept_memory();
   std::uint64_t new_id() { return ++last_id; }
 
   std::atomic<std::uint32_t> owners{1};
@@ -226,6 +227,9 @@ struct State {
   std::size_t saved_threshold = 0;  ///< fewer cannot be dropped
   std::size_t computed_again = 0;
 };
+
+/// Returns the command, function, view or graph of the step, for messages.
+std::string text_of(const Step& step);
 
 /// Keeps values and their memory as long as it exists, while the lock may be given up.
 class Kept {

@@ -21,14 +21,6 @@ bool is_alone(const Value& value) {
          value.tensor->raw().storage->foreign == nullptr;
 }
 
-std::string text_of(const Step& step) {
-  if (const auto* kernel = std::get_if<Ref<Kernel>>(&step.work))
-    return to_string((*kernel)->command);
-  if (const auto* function = std::get_if<FunctionWork>(&step.work)) return function->function->name;
-  if (const auto* view = std::get_if<ViewStep>(&step.work)) return name(view->kind);
-  return std::holds_alternative<Conversion>(step.work) ? "a conversion" : "a graph";
-}
-
 bool share_elements(const Tensor& a, const Tensor& b) {
   if (a.raw().storage != b.raw().storage && a.owns_memory() && b.owns_memory()) return false;
   const auto places = [](const Tensor& x) {

@@ -49,6 +49,22 @@ TEST_F(Kept, CountsAfterEachFree) {
   EXPECT_EQ(counts(), "0 0 0, 0");
 }
 
+TEST_F(Kept, SaysWhyMemoryIsKept) {
+  const Variable x = g.variable(rising({2, 3}));
+  Variable y;
+  {
+    const Variable h = x * 2.0;
+    y = g.run("tanh", {h * x});
+  }
+  std::vector<std::string> lines;
+  for (const KeptMemory& one : g.memory())
+    lines.push_back(one.form + " " + std::to_string(one.bytes) + ": " + one.reason);
+  EXPECT_EQ(lines,
+            (std::vector<std::string>{
+                "f64[2,3] 48: a variable has it", "f64[2,3] 48: the gradient of mul reads it",
+                "f64[] 8: the gradient of mul reads it", "f64[2,3] 48: a variable has it"}));
+}
+
 TEST_F(Kept, CountsAfterEachDetach) {
   const Variable x = g.variable(rising({4}));
   Variable a = x * x;

@@ -85,9 +85,15 @@ struct DynamicStatistics {
   std::size_t computed_again = 0;   ///< steps that ran again because their values had been dropped
 };
 
-/// Returns what was asked for, for people: counts, and a line for each value that has memory, with
-/// the reason.
+/// Returns a line for each count, for people.
 std::string to_text(const DynamicStatistics& statistics);
+
+/// Memory that values share, and why it is kept.
+struct KeptMemory {
+  std::string form;    ///< `f32[2,3]`, of one of the values
+  std::size_t bytes;   ///< of that value, or of a tape
+  std::string reason;  ///< "a variable has it", "the gradient of tanh reads it", …
+};
 
 /// While one exists, no graph remembers what is run in this thread: results are constants. A
 /// variable of DynamicGraph::variable() that is written to is one with respect to which gradients
@@ -194,6 +200,9 @@ class DynamicGraph {
   /// Computes everything pending that a variable has.
   void finish();
   DynamicStatistics statistics() const;
+  /// Returns all memory that values and tapes have, the latest value first, each once, with the
+  /// first reason of: a variable, a gradient or pending command that reads it, equal commands.
+  std::vector<KeptMemory> memory() const;
   /// Gives back memory that is free, and forgets what was compiled and what is kept for equal
   /// commands.
   void trim();
