@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "mote/runtime/tensor.h"
@@ -72,6 +73,67 @@ TEST(Elements, ACopyWithinADtypeKeepsEveryBit) {
   std::uint32_t result = 0;
   copy(Tensor::over(&payload, DType::f32, {1}), Tensor::over(&result, DType::f32, {1}));
   EXPECT_EQ(result, payload);
+}
+
+/// Returns the bytes of element `index` of x.
+std::string bytes_at(const Tensor& x, const AxisList& index) {
+  std::int64_t offset = 0;
+  for (int axis = 0; axis < x.rank(); ++axis) offset += index[axis] * x.strides()[axis];
+  const auto size = static_cast<std::int64_t>(size_of(x.dtype()));
+  return {static_cast<const char*>(x.data()) + offset * size, static_cast<std::size_t>(size)};
+}
+
+/// Calls visit(index) for every index of the shape.
+template <typename Visit>
+void each_index(const AxisList& shape, const Visit& visit) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) count *= extent;
+  for (std::int64_t k = 0; k < count; ++k) {
+    AxisList index = shape;
+    std::int64_t rest = k;
+    for (int axis = static_cast<int>(shape.size()) - 1; axis >= 0; --axis) {
+      index[axis] = rest % shape[axis];
+      rest /= shape[axis];
+    }
+    visit(index);
+  }
+}
+
+/// Copies between layouts go by squares, with rests on both sides, batches, gaps and reversed axes.
+TEST(Elements, CopiesBetweenLayoutsKeepEveryBit) {
+  struct Layouts {
+    AxisList shape, order_of_x;
+    int gap_axis = -1, reversed_axis = -1;
+  };
+  for (const Layouts& l :
+       {Layouts{{130, 150}, {1, 0}}, Layouts{{16, 1024}, {1, 0}}, Layouts{{17, 31, 33}, {0, 2, 1}},
+        Layouts{{5, 40, 3, 41}, {0, 2, 3, 1}}, Layouts{{3, 20, 4, 70}, {3, 1, 0, 2}},
+        Layouts{{130, 150}, {1, 0}, 0}, Layouts{{130, 150}, {1, 0}, 1},
+        Layouts{{4, 65, 66}, {0, 2, 1}, -1, 0}, Layouts{{130, 150}, {1, 0}, -1, 1}}) {
+    for (const DType dtype : {DType::u8, DType::f16, DType::f32, DType::i64, DType::boolean}) {
+      AxisList memory_shape = l.shape;
+      for (int k = 0; k < static_cast<int>(l.shape.size()); ++k)
+        memory_shape[static_cast<int>(l.order_of_x[k])] = l.shape[k];
+      if (l.gap_axis >= 0) memory_shape[l.gap_axis] *= 2;
+      const Tensor memory(dtype, memory_shape);
+      auto* bytes = static_cast<std::uint8_t*>(memory.data());
+      const auto size = static_cast<std::int64_t>(size_of(dtype));
+      for (std::int64_t k = 0; k < memory.element_count() * size; ++k)
+        bytes[k] = static_cast<std::uint8_t>(dtype == DType::boolean ? k % 3 % 2 : k * 7 + k / 251);
+      Tensor x = memory;
+      if (l.gap_axis >= 0) x = x.slice(l.gap_axis, 0, memory_shape[l.gap_axis] / 2, 2);
+      x = x.permute(l.order_of_x);
+      if (l.reversed_axis >= 0)
+        x = x.slice(l.reversed_axis, x.extent(l.reversed_axis) - 1, x.extent(l.reversed_axis), -1);
+      const Tensor y(dtype, x.shape());
+      copy(x, y);
+      std::int64_t wrong = 0;
+      each_index(x.shape(), [&](const AxisList& index) {
+        wrong += bytes_at(x, index) != bytes_at(y, index) ? 1 : 0;
+      });
+      EXPECT_EQ(wrong, 0) << to_string(x.form()) << " " << to_string(x.strides());
+    }
+  }
 }
 
 TEST(Elements, FillReachesEveryElementAndNoGap) {

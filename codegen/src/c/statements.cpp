@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "c/writer.h"
+#include "ir/transposed.h"
 #include "mote/base/error.h"
 #include "mote/base/overloaded.h"
 
@@ -149,10 +150,19 @@ std::string Writer::stored(const Text& t, const TensorDecl& to, std::size_t uses
   }
 }
 
+/// Returns an input's element of 16 bits that is stored as it is, without its value.
+std::optional<std::string> Writer::stored_bits(const Store& s, const Facts& facts) const {
+  const auto* load = std::get_if<value::Load>(&s.value->kind);
+  if (!moves_bits() || load == nullptr || !is_narrow(s.value->dtype) || !is_copy(p_, s))
+    return std::nullopt;
+  return printer_.element(*find_tensor(p_, load->tensor), load->index, facts);
+}
+
 void Writer::store(const Store& s, const Facts& facts, const Declaration* declaration) {
   const TensorDecl& t = *find_tensor(p_, s.tensor);
   const std::size_t uses_begin = printer_.uses().mark();
-  const std::string right = stored(printer_.value(s.value, facts), t, uses_begin);
+  const std::optional<std::string> bits = stored_bits(s, facts);
+  const std::string right = bits ? *bits : stored(printer_.value(s.value, facts), t, uses_begin);
   const std::string left = target(t, s.index, facts);
   if (declaration == nullptr) {
     line(fmt::format("{} = {};", left, right));

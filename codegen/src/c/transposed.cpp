@@ -19,8 +19,21 @@
 namespace mote::emit {
 namespace {
 
-std::string function_of(std::int64_t rows, std::size_t element_bytes) {
-  return fmt::format("mote_transpose_{0}x{0}_{1}", rows, 8 * element_bytes);
+/// The elements of a square; truths that are read may be any byte.
+struct Elements {
+  int bytes;
+  bool is_truth = false;
+};
+constexpr std::array kElements = {Elements{1}, Elements{1, true}, Elements{2}, Elements{4},
+                                  Elements{8}};
+
+Elements elements_of(DType dtype) {
+  return {static_cast<int>(size_of(dtype)), dtype == DType::boolean};
+}
+
+std::string function_of(std::int64_t rows, const Elements& of) {
+  return fmt::format("mote_transpose_{0}x{0}_{1}", rows,
+                     of.is_truth ? "bool" : std::to_string(8 * of.bytes));
 }
 
 /// Returns the lanes of rows a and b (those of b count on from a's) of which row `half` of a pair
@@ -48,7 +61,7 @@ std::string exchange_text(int rows, int width) {
       rows, width, row("r[i]", 0), row(fmt::format("r[i + {}]", width).c_str(), 1));
 }
 
-std::string text_of(int rows, int element_bytes) {
+std::string text_of(int rows, const Elements& of) {
   std::string exchanges;
   for (int width = rows / 2; width > 0; width /= 2) exchanges += exchange_text(rows, width);
   return fmt::format(
@@ -62,10 +75,10 @@ std::string text_of(int rows, int element_bytes) {
       "  for (int i = 0; i < {0}; i++) r[i] = *(const row *)((const char *)x + i * x_row * {4});\n"
       "{5}"
       "#pragma GCC unroll {0}\n"
-      "  for (int i = 0; i < {0}; i++) *(row *)((char *)y + i * y_row * {4}) = r[i];\n"
+      "  for (int i = 0; i < {0}; i++) *(row *)((char *)y + i * y_row * {4}) = {6};\n"
       "}}\n",
-      rows, 8 * element_bytes, function_of(rows, static_cast<std::size_t>(element_bytes)),
-      rows * element_bytes, element_bytes, exchanges);
+      rows, 8 * of.bytes, function_of(rows, of), rows * of.bytes, of.bytes, exchanges,
+      of.is_truth ? "(row)(r[i] != 0) & 1" : "r[i]");
 }
 
 }  // namespace
@@ -73,9 +86,9 @@ std::string text_of(int rows, int element_bytes) {
 std::span<const Helper> transpose_helpers() {
   static const std::vector<std::pair<std::string, std::string>> texts = [] {
     std::vector<std::pair<std::string, std::string>> all;
-    for (const int bytes : {1, 2, 4, 8})
+    for (const Elements& of : kElements)
       for (int rows = 2; rows <= kMaxTransposedLanes; rows *= 2)
-        all.emplace_back(function_of(rows, static_cast<std::size_t>(bytes)), text_of(rows, bytes));
+        all.emplace_back(function_of(rows, of), text_of(rows, of));
     return all;
   }();
   static const std::vector<Helper> helpers = [] {
@@ -98,7 +111,7 @@ void Writer::transposed_loops(const Loop& l, const Facts& facts) {
   };
   const std::string& x = square->load->tensor;
   const std::string& y = square->store->tensor;
-  const std::string function = function_of(square->size, size_of(find_tensor(p_, x)->dtype));
+  const std::string function = function_of(square->size, elements_of(find_tensor(p_, x)->dtype));
   printer_.uses().call(function);
   line(fmt::format("{}(&{}, {}, &{}, {});", function, element(x, square->load->index),
                    printer_.named_stride(x, square->lane_axis), element(y, square->store->index),

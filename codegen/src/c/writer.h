@@ -40,6 +40,8 @@ class Writer {
   virtual void loop_pragmas(const Loop& l);
   /// Returns true if the temporary of an iteration is an array on the stack, not in memory that all
   /// threads have together.
+  /// True if a copy of 16-bit reals need not convert them, which also keeps the bits of NaN.
+  virtual bool moves_bits() const { return p_.native; }
   virtual bool is_on_stack(const TensorDecl& t) const { return stack_size(t).has_value(); }
 
   void line(const std::string& text);
@@ -126,6 +128,7 @@ class Writer {
   void rows_ahead(const Loop& unrolled, const std::set<Symbol>& changing, const Facts& facts);
   void open_accumulator(const Accumulator& a);
   void branch(const If& i, const Facts& facts);
+  std::optional<std::string> stored_bits(const Store& s, const Facts& facts) const;
   void store(const Store& s, const Facts& facts, const Declaration* declaration);
   std::string target(const TensorDecl& t, const std::vector<Expr>& index, const Facts& facts) const;
   void store_reduce(const StoreReduce& s, const Facts& facts);

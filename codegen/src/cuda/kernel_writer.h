@@ -25,6 +25,7 @@ class KernelWriter : public Writer {
   void loop_pragmas(const Loop& l) override;
   void barrier() override { line("__syncthreads();"); }
   bool is_on_stack(const TensorDecl& /*t*/) const override { return false; }
+  bool moves_bits() const override { return false; }
 
   /// Returns the number of iterations of each loop: short text, or a constant declared here.
   std::vector<std::string> extents(const std::vector<cuda::TileAxis>& axes, const Facts& facts);

@@ -9,6 +9,7 @@
 #include "mote/runtime/status.h"
 #include "mote/runtime/tensor.h"
 #include "tensor/lines.h"
+#include "tensor/transposed_copy.h"
 #include "tensor/view.h"
 
 namespace mote {
@@ -58,6 +59,7 @@ void move_line(const std::byte* x, std::int64_t x_step, std::byte* y, std::int64
     std::memcpy(y, x, static_cast<std::size_t>(count) * Size);
     return;
   }
+#pragma GCC unroll 4
   for (std::int64_t k = 0; k < count; ++k) std::memcpy(y + k * y_step, x + k * x_step, Size);
 }
 
@@ -77,6 +79,7 @@ Line line_of(DType from, DType to) {
 
 /// Copies; x must have y's shape, and memory must not overlap, except element by element.
 void copy_lines(const Tensor& x, const Tensor& y) {
+  if (x.dtype() == y.dtype() && copy_transposed(x, y)) return;
   each_line(x, y, line_of(x.dtype(), y.dtype()));
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,42 +18,58 @@ inline AxisStrides strides_in(const Tensor& x) {
   return strides;
 }
 
+/// The axes of two tensors of one shape, in the order of y's memory, with as few as the strides
+/// allow; one axis at least. The tensors have elements.
+struct JointViews {
+  JointViews(const Tensor& x, const Tensor& y)
+      : axes{.rank = y.rank(), .extents = {}}, strides{strides_in(y), strides_in(x)} {
+    std::ranges::copy(y.shape(), axes.extents.begin());
+    order_axes(axes, strides);
+    if (merge_axes(axes, strides, 0, axes.rank) == 0) axes = {.rank = 1, .extents = {1}};
+  }
+
+  /// Calls visit(x_offset, y_offset), in elements, for each index of the first axes.
+  template <typename Visit>
+  void each_offset(int rank, const Visit& visit) const {
+    std::array<std::int64_t, kMaxAxes> index{};
+    while (true) {
+      std::int64_t x_offset = 0;
+      std::int64_t y_offset = 0;
+      for (std::size_t axis = 0; axis < static_cast<std::size_t>(rank); ++axis) {
+        y_offset += index[axis] * strides[0][axis];
+        x_offset += index[axis] * strides[1][axis];
+      }
+      visit(x_offset, y_offset);
+      int axis = rank - 1;
+      for (; axis >= 0; --axis) {
+        const auto a = static_cast<std::size_t>(axis);
+        if (++index[a] < axes.extents[a]) break;
+        index[a] = 0;
+      }
+      if (axis < 0) return;
+    }
+  }
+
+  JointAxes axes;
+  std::array<AxisStrides, 2> strides;  ///< of y, of x
+};
+
 /// Calls line(from, x_step, to, y_step, count) along the innermost axis, for every index of the
 /// others; steps are in bytes. There are as few lines as the strides allow, and none without
 /// elements.
 template <typename Line>
 void each_line(const Tensor& x, const Tensor& y, const Line& line) {
   if (y.element_count() == 0) return;
-  JointAxes axes{.rank = y.rank(), .extents = {}};
-  std::ranges::copy(y.shape(), axes.extents.begin());
-  std::array<AxisStrides, 2> views = {strides_in(y), strides_in(x)};
-  order_axes(axes, views);
-  if (merge_axes(axes, views, 0, axes.rank) == 0) axes = {.rank = 1, .extents = {1}};
-
+  const JointViews views(x, y);
   const auto x_size = static_cast<std::int64_t>(size_of(x.dtype()));
   const auto y_size = static_cast<std::int64_t>(size_of(y.dtype()));
   const auto* from = static_cast<const std::byte*>(x.data());
   auto* to = static_cast<std::byte*>(y.data());
-  const int inner = axes.rank - 1;
-  const auto last = static_cast<std::size_t>(inner);
-  std::array<std::int64_t, kMaxAxes> index{};
-  while (true) {
-    std::int64_t x_offset = 0;
-    std::int64_t y_offset = 0;
-    for (std::size_t axis = 0; axis < last; ++axis) {
-      y_offset += index[axis] * views[0][axis];
-      x_offset += index[axis] * views[1][axis];
-    }
-    line(from + x_offset * x_size, views[1][last] * x_size, to + y_offset * y_size,
-         views[0][last] * y_size, axes.extents[last]);
-    int axis = inner - 1;
-    for (; axis >= 0; --axis) {
-      const auto a = static_cast<std::size_t>(axis);
-      if (++index[a] < axes.extents[a]) break;
-      index[a] = 0;
-    }
-    if (axis < 0) return;
-  }
+  const auto last = static_cast<std::size_t>(views.axes.rank - 1);
+  views.each_offset(views.axes.rank - 1, [&](std::int64_t x_offset, std::int64_t y_offset) {
+    line(from + x_offset * x_size, views.strides[1][last] * x_size, to + y_offset * y_size,
+         views.strides[0][last] * y_size, views.axes.extents[last]);
+  });
 }
 
 }  // namespace mote
