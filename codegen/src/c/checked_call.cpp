@@ -6,37 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 namespace mote::emit {
 namespace {
-
-bool is_in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-/// Returns the C text without its strings.
-std::string without_strings(const std::string& text) {
-  std::string out;
-  bool is_inside = false;
-  for (std::size_t k = 0; k < text.size(); ++k) {
-    if (is_inside && text[k] == '\\') {
-      ++k;
-      continue;
-    }
-    if (text[k] == '"') is_inside = !is_inside;
-    if (!is_inside) out += text[k];
-  }
-  return out;
-}
-
-bool is_read_in(const std::string& text, const std::string& name) {
-  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
-    const std::size_t end = at + name.size();
-    if ((at == 0 || !is_in_word(text[at - 1])) && (end == text.size() || !is_in_word(text[end])))
-      return true;
-  }
-  return false;
-}
 
 const uop::Input& input_of(const Program& source, int k) {
   return std::get<uop::Input>(source.inputs[static_cast<std::size_t>(k)].node().kind);
@@ -73,7 +46,7 @@ class CheckedCall {
     };
     if (!options_.gen.empty()) call("if (run == 2) ", options_.gen);
     call("", function_name(p_, options_));
-    std::string body = opening(steps_, calls);
+    std::string body = opening(steps_, calls, uses());
     if (room_ > 0) body.insert(0, fmt::format("  int64_t mote_room[{}];\n", room_));
     if (options_.gen.empty()) body.insert(0, "  (void)run;\n");
     return fmt::format("static mote_status {}_checked(const mote_call *call, int run) {{\n{}}}\n",
@@ -122,7 +95,8 @@ class CheckedCall {
     }
   }
   std::string extent(int input, int axis) const {
-    return fmt::format("{}.extents[{}]", names_.tensor(input_of(source_, input).name), axis);
+    return fmt::format("{}.extents[{}]",
+                       printer_.read(names_.tensor(input_of(source_, input).name)), axis);
   }
   void sizes() {
     for (const SizeRule& rule : source_.size_rules) {
@@ -146,11 +120,11 @@ class CheckedCall {
     for (const Argument& a : arguments(p_)) {
       if (!items.empty()) items += ", ";
       if (a.kind == Argument::Kind::size) {
-        items += names_.size(a.name);
+        items += printer_.read(names_.size(a.name));
       } else if (a.kind == Argument::Kind::param) {
-        items += names_.param(a.name);
+        items += printer_.read(names_.param(a.name));
       } else {
-        const std::string& t = names_.tensor(a.name);
+        const std::string& t = printer_.read(names_.tensor(a.name));
         items +=
             t + ".data" + (find_tensor(p_, a.name)->shape.empty() ? "" : ", " + t + ".strides");
       }
@@ -171,19 +145,14 @@ class CheckedCall {
 
 }  // namespace
 
-std::string opening(const std::vector<Step>& steps, std::string rest) {
-  std::string read = without_strings(rest);
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-    std::string text = step->value;
-    if (!text.ends_with('\n')) {
-      const bool is_read = !step->name.empty() && is_read_in(read, step->name);
-      const std::string name = is_read ? fmt::format("const {} {} = ", step->type, step->name) : "";
-      text = wrap("  " + name + text + ";") + "\n";
-    }
-    rest.insert(0, text);
-    read += without_strings(text);
+std::string opening(const std::vector<Step>& steps, const std::string& rest, const Uses& uses) {
+  std::string out;
+  for (const Step& step : steps) {
+    const bool is_read = !step.name.empty() && uses.reads(step.name);
+    const std::string name = is_read ? fmt::format("const {} {} = ", step.type, step.name) : "";
+    out += step.value.ends_with('\n') ? step.value : wrap("  " + name + step.value + ";") + "\n";
   }
-  return rest;
+  return out + rest;
 }
 
 std::string quoted(const std::string& text) {

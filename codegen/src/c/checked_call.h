@@ -17,8 +17,9 @@ struct Step {
   std::string type, name, value;
 };
 
-/// Returns the steps in front of `rest`. A value that nothing reads gets no name.
-std::string opening(const std::vector<Step>& steps, std::string rest);
+/// Returns the steps in front of `rest`. A value that no text reads gets no name: `uses` is the log
+/// of the steps and of the rest.
+std::string opening(const std::vector<Step>& steps, const std::string& rest, const Uses& uses);
 /// Returns the text as a C string.
 std::string quoted(const std::string& text);
 /// Returns the axes of the input that may repeat: bit k is axis k.

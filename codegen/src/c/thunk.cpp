@@ -173,7 +173,7 @@ std::string Thunk::checks(const std::string& signature) {
   return fmt::format(
       "static MOTE_COLD mote_status {0}_call(const mote_call *call, int run) {{\n{1}{2}"
       "  return thunk.status != MOTE_OK || !run ? thunk.status : {0}_checked(call, run);\n}}\n",
-      function_, begin, opening(steps_, after));
+      function_, begin, opening(steps_, after, uses()));
 }
 
 std::string Thunk::text(std::set<std::string>& calls) {

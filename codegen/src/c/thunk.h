@@ -46,7 +46,7 @@ class Thunk {
   std::vector<Expr> divisors_in(const Expr& e) const;
   bool is_new(const Expr& e, int least);
   bool is_index(const std::string& param) const;
-  std::string view(const TensorDecl& t) const { return "&" + names_.tensor(t.name); }
+  std::string view(const TensorDecl& t) const { return "&" + printer_.read(names_.tensor(t.name)); }
   const TensorDecl& tensor(const std::string& name) const { return *find_tensor(p_, name); }
 
   const LoopProgram& p_;

@@ -83,7 +83,7 @@ void Thunk::sizes() {
       std::string items;
       for (const auto& [input, axis] : rule.candidates)
         items += fmt::format("{}{}.extents[{}]", items.empty() ? "" : ", ",
-                             names_.tensor(input_name(input)), axis);
+                             printer_.read(names_.tensor(input_name(input))), axis);
       step("int64_t", size,
            fmt::format("mote_thunk_broadcast({}, (const int64_t[]){{{}}})", rule.candidates.size(),
                        items));
