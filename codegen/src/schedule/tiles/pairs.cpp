@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/pairs.h"
+#include "schedule/tiles/pairs.h"
 
 #include <algorithm>
 #include <array>

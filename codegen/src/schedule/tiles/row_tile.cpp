@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/row_tile.h"
+#include "schedule/tiles/row_tile.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,8 +8,8 @@
 
 #include "ir/dependence.h"
 #include "mote/codegen/walk.h"
-#include "schedule/nest_tiler.h"
-#include "schedule/row_segments.h"
+#include "schedule/tiles/nest_tiler.h"
+#include "schedule/tiles/row_segments.h"
 
 namespace mote {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "schedule/panels.h"
+#include "schedule/tiles/panels.h"
 
 namespace mote {
 
@@ -34,7 +34,8 @@ SharedLoops chain_of(const RowLoop& rows, const std::vector<Loop>& loops);
 
 class ProductFinder {
  public:
-  /// `names` are bound in an iteration, so that no operand may read them; those in `used` are taken.
+  /// `names` are bound in an iteration, so that no operand may read them; those in `used` are
+  /// taken.
   ProductFinder(LoopProgram& p, const RowLoop& rows, std::set<std::string> names,
                 std::set<std::string>& used)
       : p_(p), rows_(rows), names_(std::move(names)), used_(used) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/nest.h"
+#include "schedule/tiles/nest.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/nest_tiler.h"
+#include "schedule/tiles/nest_tiler.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,8 +10,8 @@
 #include "ir/dependence.h"
 #include "mote/codegen/walk.h"
 #include "schedule/combine.h"
-#include "schedule/panels.h"
-#include "schedule/reduction_loops.h"
+#include "schedule/tiles/panels.h"
+#include "schedule/tiles/reduction_loops.h"
 
 namespace mote {
 namespace {
