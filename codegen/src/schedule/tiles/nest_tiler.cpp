@@ -184,8 +184,8 @@ void NestTiler::move_loop(const Loop& loop, Body& out) {
 Value NestTiler::term_of(const TiledReduction& r, std::size_t k,
                          const std::map<std::string, Value>& operands) {
   const Value term = rewrite(r.shared.terms[k], [&](const Value& v) {
-    const auto* bound = std::get_if<value::Named>(&v->kind);
-    const auto operand = bound == nullptr ? operands.end() : operands.find(bound->name);
+    const auto* named = std::get_if<value::Named>(&v->kind);
+    const auto operand = named == nullptr ? operands.end() : operands.find(named->name);
     return operand == operands.end() ? v : operand->second;
   });
   if (!r.pairs) return term;

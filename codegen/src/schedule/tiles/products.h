@@ -21,7 +21,7 @@ struct Product {
   TiledReduction reduction;
 };
 
-/// The loop whose iterations are rows, and its place.
+/// The loop whose iterations are rows, and the loops around it.
 struct RowLoop {
   const Loop& loop;
   std::vector<const Loop*> around;  ///< the loops around it, outermost first
