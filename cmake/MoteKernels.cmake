@@ -164,13 +164,13 @@ function(mote_add_kernels target)
   target_link_libraries(${target}_mote PRIVATE mote::tool)
 
   set(reference ${folder}/mote_kernels_0.c ${folder}/mote_gradients_0.c)
-  set(gen ${folder}/mote_fast_0.c)
-  set(gen_gradients ${folder}/mote_fast_gradients_0.c)
+  set(gen ${folder}/mote_gen_0.c)
+  set(gen_gradients ${folder}/mote_gen_gradients_0.c)
   set(tables ${folder}/dispatch.c ${folder}/registry.c ${folder}/ops.c ${folder}/library.c)
   add_custom_command(
     OUTPUT ${folder}/stamp
     BYPRODUCTS ${reference} ${gen} ${gen_gradients} ${tables} ${folder}/plugin.c ${folder}/${target}.h
-               ${folder}/mote_helpers.h ${folder}/mote_fast_helpers.h
+               ${folder}/mote_helpers.h ${folder}/mote_gen_helpers.h
     COMMAND ${target}_generator --shards 1 --gen-shards 1 --gradient-shards 1 --library ${target} ${folder}
     COMMAND ${CMAKE_COMMAND} -E touch ${folder}/stamp
     DEPENDS ${target}_generator

@@ -44,7 +44,7 @@ def run(*command):
 def flags_of(build, level):
     """Returns the compiler and the options that a level's kernels are compiled with."""
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        if f"mote_gen_{level}.dir/" in entry["command"] and "mote_fast_0.c" in entry["command"]:
+        if f"mote_gen_{level}.dir/" in entry["command"] and "mote_gen_0.c" in entry["command"]:
             words = [w for w in shlex.split(entry["command"]) if not w.endswith("ccache")]
             include = pathlib.Path(__file__).resolve().parents[1] / "uops/base/include"
             return [words[0], f"-I{include}"] + [w for w in words[1:] if re.match(r"-[OfmD]", w)]

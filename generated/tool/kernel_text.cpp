@@ -145,16 +145,16 @@ std::string helpers_text() {
 }
 
 std::string gen_helpers_text() {
-  return "/* Helpers of the fast kernels, " + kGeneratedByMote +
+  return "/* Helpers of the gen kernels, " + kGeneratedByMote +
          ". Each\n"
          " * file is compiled for several levels of instruction sets: MOTE_LEVEL is what the names "
          "of\n"
          " * its functions end with, MOTE_LEVEL_NUMBER the level. */\n"
-         "#ifndef MOTE_FAST_HELPERS_H\n#define MOTE_FAST_HELPERS_H\n\n" +
+         "#ifndef MOTE_GEN_HELPERS_H\n#define MOTE_GEN_HELPERS_H\n\n" +
          emit_c_gen_includes() +
          "\n#define MOTE_JOINED(name, level) name##level\n"
          "#define MOTE_JOIN(name, level) MOTE_JOINED(name, level)\n"
-         "#define MOTE_FAST(name) MOTE_JOIN(name, MOTE_LEVEL)\n\n" +
+         "#define MOTE_GEN(name) MOTE_JOIN(name, MOTE_LEVEL)\n\n" +
          emit_c_gen_prelude() + "\n#endif\n";
 }
 
@@ -168,11 +168,11 @@ std::string shard_text(const std::vector<Kernel>& kernels, Part part, int shard,
 }
 
 std::string gen_shard_text(const std::vector<Kernel>& kernels, Part part, int shard, int shards) {
-  std::string out = generated_head("Fast kernels") + "#include \"mote_fast_helpers.h\"\n";
+  std::string out = generated_head("Gen kernels") + "#include \"mote_gen_helpers.h\"\n";
   for (const Kernel& k : kernels) {
     if (k.gen.empty() || part_of(k) != part || shard_of(*k.record, shards) != shard) continue;
     const std::string condition = where_compiled(k);
-    out += fmt::format("\n#define {0} MOTE_FAST({0})\n", k.gen_function());
+    out += fmt::format("\n#define {0} MOTE_GEN({0})\n", k.gen_function());
     out += condition.empty() ? k.gen : fmt::format("#if {}\n{}#endif\n", condition, k.gen);
     if (!k.wide.empty()) out += fmt::format("#if MOTE_LEVEL_NUMBER == 4\n{}#endif\n", k.wide);
   }
@@ -180,7 +180,7 @@ std::string gen_shard_text(const std::vector<Kernel>& kernels, Part part, int sh
 }
 
 std::string dispatch_text(const std::vector<Kernel>& kernels) {
-  std::string out = generated_head("Which compilation of a fast kernel this machine can run") +
+  std::string out = generated_head("Which compilation of a gen kernel this machine can run") +
                     "#include <stdint.h>\n\n#include \"mote/generated/level.h\"\n";
   for (const Kernel& k : kernels)
     if (!k.gen.empty()) out += "\n" + k.dispatch;

@@ -33,7 +33,7 @@ std::string library_text(const std::string& library, std::size_t kernels, std::s
 }
 
 std::string plugin_text(const std::string& library, std::size_t kernels) {
-  return generated_head("The fast kernels of " + library + " as a backend") +
+  return generated_head("The gen kernels of " + library + " as a backend") +
          fmt::format(
              "#include <string.h>\n\n#include \"{0}.h\"\n\n"
              "static mote_kernel kernels[{1}];\n"

@@ -82,17 +82,17 @@ int write_all(const std::vector<Kernel>& kernels, const Options& options) {
     written += write_if_changed(options.folder / file, text) ? 1 : 0;
   };
   put("mote_helpers.h", helpers_text());
-  put("mote_fast_helpers.h", gen_helpers_text());
+  put("mote_gen_helpers.h", gen_helpers_text());
   for (int shard = 0; shard < options.shards; ++shard)
     put(fmt::format("mote_kernels_{}.c", shard),
         shard_text(kernels, Part::ops, shard, options.shards));
   for (int shard = 0; shard < options.gen_shards; ++shard)
-    put(fmt::format("mote_fast_{}.c", shard),
+    put(fmt::format("mote_gen_{}.c", shard),
         gen_shard_text(kernels, Part::ops, shard, options.gen_shards));
   for (int shard = 0; shard < options.gradient_shards; ++shard) {
     put(fmt::format("mote_gradients_{}.c", shard),
         shard_text(kernels, Part::gradients, shard, options.gradient_shards));
-    put(fmt::format("mote_fast_gradients_{}.c", shard),
+    put(fmt::format("mote_gen_gradients_{}.c", shard),
         gen_shard_text(kernels, Part::gradients, shard, options.gradient_shards));
   }
   put("dispatch.c", dispatch_text(kernels));

@@ -19,7 +19,7 @@ Shape padded_shape() {
   return shape;
 }
 
-/// Pads x: `place` is the index that each axis reads, text over {0}, the position along it, and
+/// Pads x: `location` is the index that each axis reads, text over {0}, the position along it, and
 /// {1}, its extent.
 ProgramSpec pad(const Instance& instance, const char* location, bool constant) {
   const Uop x = input("x", instance.dtype, {"I", "J", "K", "L"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the float functions of fast kernels against the C library's in double: the greatest
+// Measures the float functions of gen kernels against the C library's in double: the greatest
 // error over f32, and NaN, infinities, zeros and denormals, on each level of instruction sets that
 // this machine has. Conversions to integers are compared with the reference's. A run tests every
 // 997th float; with MOTE_EXHAUSTIVE=1 it tests all 2^32.

@@ -86,7 +86,7 @@ Outputs one_hot(const Call& c) {
 }
 
 /// Returns the name of the op that combines by the node's reduction.
-std::string joining(const Call& c, const std::string& op) {
+std::string combining(const Call& c, const std::string& op) {
   const std::string reduction = c.text("reduction", "none");
   return reduction == "none" ? op : fmt::format("{}_{}", op, reduction);
 }
@@ -107,7 +107,7 @@ Outputs scatter_elements(const Call& c) {
   }
   const Array flat = around_axis(x, axis), to = around_axis(index, axis);
   const Array from = around_axis(updates, axis);
-  const std::string op = joining(c, "scatter_elements");
+  const std::string op = combining(c, "scatter_elements");
   return {reshaped(c.kernels().run(op, x.dtype, {&flat, &to, &from}), x.shape)};
 }
 
@@ -129,7 +129,7 @@ Outputs scatter_nd(const Call& c) {
   const std::int64_t rows = volume(index.shape, 0, index.shape.size() - 1);
   const Array table = reshaped(x, shape), to = reshaped(index, {rows, index.shape.back()});
   const Array from = reshaped(c.in(2), {rows, row});
-  const std::string op = joining(c, "scatter_nd");
+  const std::string op = combining(c, "scatter_nd");
   return {reshaped(c.kernels().run(op, x.dtype, {&table, &to, &from}), x.shape)};
 }
 

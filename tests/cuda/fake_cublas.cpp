@@ -237,7 +237,7 @@ FAKE_EXPORT int cublasLtMatmulAlgoGetHeuristic(Handle*, MatmulDesc* m, Layout* a
   *returned = 0;
   if (requested < 1) return kInvalidValue;
   if (const int status = check_product(*m, *a, *b, *c, *d)) return status;
-  // Where sums in parts may be joined in another type, what would be chosen is of no use.
+  // Where sums in parts may be combined in another type, what would be chosen is of no use.
   if ((p->reductions & ~std::uint32_t{cublas::kReduceInComputeType}) != 0)
     return cublas::kNotSupported;
   if (p->workspace < kWorkspace) return cublas::kNotSupported;

@@ -287,7 +287,7 @@ TEST(CudaGpu, PassesTheOracle) {
 
 /// The cases are one of f32 and one for tensor cores; for such sizes a GPU takes tiles of 128 x
 /// 128.
-TEST(CudaGpu, ComputesWideTiles) {
+TEST(CudaGpu, ComputesPipelinedTiles) {
   const test::TemporaryFolder folder;
   const std::string cases = folder.write("wide.cases",
                                          "matmul a=f32[97,96,8] b=f32[1,8,96] fill=uniform:1\n"

@@ -279,8 +279,8 @@ TEST_P(Recorded, TilesAreInSharedMemory) {
 }
 
 /// GPUs that are newer than NVRTC get PTX, which the driver compiles. It may fuse a product into a
-/// sum unless PTX states the rounding of both, which the oracle variant always does.
-TEST(Nvrtc, MakesPtxThatLeavesNoRoundingOfTheOracleToTheDriver) {
+/// sum unless PTX states the rounding of both, which the reference variant always does.
+TEST(Nvrtc, MakesPtxThatLeavesNoRoundingOfTheReferenceToTheDriver) {
   if (nvrtc() == nullptr) GTEST_SKIP() << "no NVRTC here";
   constexpr int kNewest = kArchitectures.back();
   const std::string gemm = "gemm";

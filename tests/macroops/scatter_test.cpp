@@ -83,7 +83,7 @@ TEST(ScatterElements, NanPropagatesInMaxAndMin) {
   }
 }
 
-TEST(ScatterElements, BoolsAreSetOrJoinedByMaxAndMin) {
+TEST(ScatterElements, BoolsAreSetOrCombinedByMaxAndMin) {
   const Array x = boolean({1, 2, 1}, {0, 1}), index = i64({1, 2, 1}, {0, 1});
   const Array updates = boolean({1, 2, 1}, {1, 0});
   EXPECT_EQ(run("scatter_elements", {x, index, updates}), boolean({1, 2, 1}, {1, 0}));

@@ -72,7 +72,7 @@ output p = argmax[0](x)
 }
 
 /// Counts steps in regions that leave elements out: reductions, or values that are stored.
-std::int64_t thin_steps(const blocks::Plan& plan, bool stores) {
+std::int64_t masked_steps(const blocks::Plan& plan, bool stores) {
   std::int64_t count = 0;
   for (const blocks::Stage& stage : plan.stages)
     for (const blocks::Region& region : stage.regions)
@@ -105,7 +105,7 @@ output a = any[1](where(even, x > 0, false))
   trial.seed = 5;
   const std::vector<Array> inputs = stored(test::make_inputs(*program, trial));
   const blocks::Plan mask = blocks::make_plan(*program, blocks::find_masks(*program));
-  EXPECT_EQ(thin_steps(mask, false), 6);
+  EXPECT_EQ(masked_steps(mask, false), 6);
   EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", 2}}), "");
   EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", 41}}), "");
   EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", 0}}), "");
@@ -122,7 +122,7 @@ output s = sum[1](where(iota(i1 over A, B) == iota(i0 over A, B), x, 0))
   trial.fill = test::Fill::reals;
   trial.seed = 7;
   const blocks::Plan mask = blocks::make_plan(*program, blocks::find_masks(*program));
-  EXPECT_EQ(thin_steps(mask, false), 1);
+  EXPECT_EQ(masked_steps(mask, false), 1);
   EXPECT_EQ(compare_with_evaluate(program, stored(test::make_inputs(*program, trial)), {}), "");
 }
 
@@ -157,8 +157,8 @@ output y = sum[2](where(far, e[i0, i2 over T, E, S]*v[i2, i1 over T, E, S], 0))
   trial.seed = 11;
   const std::vector<Array> inputs = stored(test::make_inputs(*program, trial));
   const blocks::Plan mask = blocks::make_plan(*program, blocks::find_masks(*program));
-  EXPECT_EQ(thin_steps(mask, false), 4);  // score, most, total, y
-  EXPECT_EQ(thin_steps(mask, true), 1);   // e
+  EXPECT_EQ(masked_steps(mask, false), 4);  // score, most, total, y
+  EXPECT_EQ(masked_steps(mask, true), 1);   // e
   for (const std::int64_t width : {0, 1, 2, 41})
     EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", Number(width)}}), "") << width;
 }
@@ -177,7 +177,7 @@ output column = sum[0](score)
   trial.fill = test::Fill::reals;
   trial.seed = 13;
   const blocks::Plan mask = blocks::make_plan(*program, blocks::find_masks(*program));
-  EXPECT_EQ(thin_steps(mask, false), 1);  // y
+  EXPECT_EQ(masked_steps(mask, false), 1);  // y
   EXPECT_EQ(compare_with_evaluate(program, stored(test::make_inputs(*program, trial)), {}), "");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests program files in place of ops: their fast kernels as the backend gen, other element types
+// Tests program files in place of ops: their gen kernels as the backend gen, other element types
 // than their own, plug-ins around functions for them, and the reference's results by `mote run`.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -221,11 +221,11 @@ void Writer::store_reduce(const StoreReduce& s, const Facts& facts) {
   if (has_operator)
     line(fmt::format("{} {}= {};", left, s.op == ScatterOp::add ? '+' : '*', v.text));
   else
-    line(fmt::format("{} = {};", left, stored(joined(s.op, old, v, t.dtype), t, uses_begin)));
+    line(fmt::format("{} = {};", left, stored(combined(s.op, old, v, t.dtype), t, uses_begin)));
 }
 
 /// Returns the new value of the element.
-Text Writer::joined(ScatterOp op, const Text& old, const Text& v, DType dtype) const {
+Text Writer::combined(ScatterOp op, const Text& old, const Text& v, DType dtype) const {
   const bool truth = dtype == DType::boolean;
   switch (op) {
     case ScatterOp::add:

@@ -136,7 +136,7 @@ class Writer {
   void fold_position(const Fold& f, const Facts& facts);
   void let(const Let& l, const Facts& facts);
   std::string stored(const Text& t, const TensorDecl& to, std::size_t uses_begin) const;
-  Text joined(ScatterOp op, const Text& old, const Text& v, DType dtype) const;
+  Text combined(ScatterOp op, const Text& old, const Text& v, DType dtype) const;
   Text reduced(ReduceOp op, const Text& a, const Text& b) const;
   static ReduceOp logical(ReduceOp op);
 

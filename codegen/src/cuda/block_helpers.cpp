@@ -34,7 +34,7 @@ MOTE_DEVICE T @(T a) {
 
 std::string block_helpers(std::set<std::string>& names) {
   struct Kind {
-    const char *name, *type, *joined;
+    const char *name, *type, *combined;
     const char* calls = nullptr;
   };
   static constexpr std::array<Kind, 8> kKinds = {
@@ -47,7 +47,7 @@ std::string block_helpers(std::set<std::string>& names) {
        {"mote_block_max", "double", "mote_max(a, b)", "mote_max"},
        {"mote_block_min", "double", "mote_min(a, b)", "mote_min"}}};
   std::string out;
-  for (const auto& [name, type, joined, calls] : kKinds) {
+  for (const auto& [name, type, combined, calls] : kKinds) {
     if (!names.contains(name)) continue;
     if (calls != nullptr) names.insert(calls);
     out += "\n";
@@ -60,7 +60,7 @@ std::string block_helpers(std::set<std::string>& names) {
       else if (kBlock[k] == 'T' && is_letter)
         out += type;
       else if (kBlock[k] == 'J' && is_letter)
-        out += joined;
+        out += combined;
       else
         out += kBlock[k];
     }

@@ -170,7 +170,7 @@ class Distribution {
     stores.body.assign(loop.body.begin(), first);
     folds.body.assign(first, loop.body.end());
     const Effects before = effects_of(stores.body), after = effects_of(folds.body);
-    if (!outer_folds(stores).empty() || share_any(before.bound, after.used)) return std::nullopt;
+    if (!outer_folds(stores).empty() || share_any(before.declared, after.used)) return std::nullopt;
     if (!stores_by_iteration(stores)) return std::nullopt;
     const Symbol variable(SymbolKind::loop, fresh(loop.variable.name()));
     rewrite_exprs(folds.body, [&](const Expr& e) {

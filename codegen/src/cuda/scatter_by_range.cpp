@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // In: statements at top level; out: nests that scatter, with loops around them whose iterations are
-// independent. For `for i { t = place[i]; for d { y[t, d] op= v } }`:
+// independent. For `for i { t = index[i]; for d { y[t, d] op= v } }`:
 //
-//   for s in 0..ranges, d { for i { t = place[i]; if s*range <= t < (s + 1)*range {
+//   for s in 0..ranges, d { for i { t = index[i]; if s*range <= t < (s + 1)*range {
 //     y[t, d] op= v } } }
 //
 // Each element of y is combined in the order of i, as before. Every output range goes over all of

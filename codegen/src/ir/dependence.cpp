@@ -51,7 +51,7 @@ class EffectsOf {
  private:
   void add(const Stmt& s, bool is_nested) {
     if (const Loop* loop = as_loop(s))
-      for (const Accumulator& a : loop->accumulators) e_.bound.insert(a.name);
+      for (const Accumulator& a : loop->accumulators) e_.declared.insert(a.name);
     for_each_own_expr(s, [&](const Expr& e) { add(e); });
     if (const Value* v = value_of(s)) add(*v);
     if (const auto* store = std::get_if<Store>(&s.kind)) write(store->tensor);
@@ -60,7 +60,7 @@ class EffectsOf {
       if (is_nested)
         nested_.insert(let->name);
       else
-        e_.bound.insert(let->name);
+        e_.declared.insert(let->name);
     }
     if (const Body* body = nested_body(s))
       for (const Stmt& inner : *body) add(inner, true);
@@ -140,14 +140,14 @@ Effects united(Effects a, Effects b) {
   };
   unite(a.touched, b.touched);
   unite(a.written, b.written);
-  unite(a.bound, b.bound);
+  unite(a.declared, b.declared);
   unite(a.used, b.used);
   return a;
 }
 
 bool are_independent(const Effects& a, const Effects& b) {
   return !intersect(a.written, b.touched) && !intersect(b.written, a.touched) &&
-         !intersect(a.bound, b.used) && !intersect(b.bound, a.used);
+         !intersect(a.declared, b.used) && !intersect(b.declared, a.used);
 }
 
 std::vector<const Loop*> threads_chain(const Loop& first) {

@@ -22,8 +22,8 @@ std::vector<PlacedAccess> placed_accesses(const Body& body);
 struct Effects {
   std::set<std::string> touched;  ///< tensors read or written
   std::set<std::string> written;
-  std::set<std::string> bound;  ///< names and accumulators declared
-  std::set<std::string> used;   ///< names and accumulators read, without nested Lets
+  std::set<std::string> declared;  ///< names and accumulators declared
+  std::set<std::string> used;      ///< names and accumulators read, without nested Lets
 };
 Effects effects_of(std::span<const Stmt> body);
 Effects united(Effects a, Effects b);

@@ -36,7 +36,7 @@ bool stays_in_iteration(const TensorReference& r, const Expr& index, const Loop&
   return std::ranges::any_of(r.path, [&](const Stmt* s) {
     const Loop* inner = as_loop(*s);
     return inner != nullptr && index == Expr(inner->variable) &&
-           runs_over_chunk(*inner, loop, facts);
+           runs_over_part(*inner, loop, facts);
   });
 }
 

@@ -91,7 +91,7 @@ class Ranges {
                    [&](const value::Op& op) { return of_op(op, v->dtype); },
                    [&](const value::Guard& g) { return of_guard(g); },
                    [](const value::Accumulated&) { return Range(); },
-                   [&](const value::Named& bound) { return range_of_name_(bound.name); }},
+                   [&](const value::Named& named) { return range_of_name_(named.name); }},
         v->kind);
   }
 
@@ -145,12 +145,12 @@ Range range_of(const LoopProgram& p, const Value& v,
 
 Range range_of(const LoopProgram& p, const Value& v) {
   return range_of(p, v, [&](const std::string& name) {
-    Value bound;  // names are bound once in a program
+    Value value;  // names are bound once in a program
     for_each(p.body, [&](const Stmt& s) {
       const auto* let = std::get_if<Let>(&s.kind);
-      if (let != nullptr && let->name == name) bound = let->value;
+      if (let != nullptr && let->name == name) value = let->value;
     });
-    return bound == nullptr ? std::nullopt : range_of(p, bound);
+    return value == nullptr ? std::nullopt : range_of(p, value);
   });
 }
 

@@ -10,10 +10,10 @@
 namespace mote {
 namespace {
 
-/// Adds to the element the iteration of `outer`, a loop over chunks, whose chunk holds the
-/// element's value of the loop that runs over a chunk; returns false if there is none.
-bool choose_chunk(const Loop& outer, std::span<const Stmt* const> path,
-                  std::map<Symbol, Expr>& element, Facts& facts) {
+/// Adds to the element the iteration of `outer`, a loop over parts, whose part holds the
+/// element's value of the loop that runs over a part; returns false if there is none.
+bool choose_part(const Loop& outer, std::span<const Stmt* const> path,
+                 std::map<Symbol, Expr>& element, Facts& facts) {
   for (const Stmt* s : path) {
     const Loop* inner = as_loop(*s);
     if (inner == nullptr || inner->begin != Expr(outer.variable)) continue;
@@ -154,7 +154,7 @@ std::set<Symbol> variables_of(std::span<const Stmt* const> path) {
   return variables;
 }
 
-bool runs_over_chunk(const Loop& inner, const Loop& outer, const Facts& facts) {
+bool runs_over_part(const Loop& inner, const Loop& outer, const Facts& facts) {
   const Expr start(outer.variable);
   return inner.begin == start && facts.prove_nonneg(start + outer.step - inner.end);
 }
@@ -174,7 +174,7 @@ bool runs_for(std::span<const Stmt* const> path, std::map<Symbol, Expr> element,
   for (const Stmt* s : path) {
     if (const Loop* l = as_loop(*s)) {
       if (l->step != Expr(1)) {
-        if (!choose_chunk(*l, path, element, facts)) return false;
+        if (!choose_part(*l, path, element, facts)) return false;
         continue;
       }
       const auto at = element.find(l->variable);

@@ -45,14 +45,14 @@ std::set<Symbol> variables_of(std::span<const Stmt* const> path);
 
 /// Returns true if the inner loop runs over the range that begins at the outer one's variable, and
 /// not beyond the start of the outer one's next iteration.
-bool runs_over_chunk(const Loop& inner, const Loop& outer, const Facts& facts);
+bool runs_over_part(const Loop& inner, const Loop& outer, const Facts& facts);
 
 /// Returns the facts that hold at the reference.
 Facts facts_at(const TensorReference& r, Facts facts);
 
 /// Returns true if the loops and branches of the path run for the values of their variables in
 /// `element`: the values are in range and the conditions hold. Each value must be given, other than
-/// those of loops over chunks, which loops over a chunk in the path determine.
+/// those of loops over parts, which loops over a part in the path determine.
 bool runs_for(std::span<const Stmt* const> path, std::map<Symbol, Expr> element, Facts facts);
 
 /// Returns true if the store, whose index is plain variables and constants, has stored the element

@@ -51,7 +51,7 @@ void visit_store(const std::string& tensor, const std::vector<Expr>& index, cons
 
 void add_names(const Stmt& s, std::set<std::string>& out) {
   for_each_value(s, [&out](const Value& v) {
-    if (const auto* bound = std::get_if<value::Named>(&v->kind)) out.insert(bound->name);
+    if (const auto* named = std::get_if<value::Named>(&v->kind)) out.insert(named->name);
   });
   for_each_expr(s, [&out](const Expr& e) {
     for_each_load(e, [&out](const Atom& a) {

@@ -202,9 +202,9 @@ bool reads(const Stmt& s, const std::string& tensor) {
 }
 
 /// Replaces the only store of a scalar by a Let, if all its readers come after it in the same body,
-/// and adds the scalar's name to `bound`.
+/// and adds the scalar's name to `named`.
 void bind_scalars(Body& body, const std::map<std::string, int>& scalars,
-                  std::set<std::string>& bound) {
+                  std::set<std::string>& named) {
   std::map<std::string, int> later;  // accesses in the statements after
   for (std::size_t k = body.size(); k-- > 0;) {
     const auto* store = std::get_if<Store>(&body[k].kind);
@@ -215,23 +215,23 @@ void bind_scalars(Body& body, const std::map<std::string, int>& scalars,
     if (scalar != scalars.end() && later[scalar->first] == scalar->second &&
         !reads(body[k], scalar->first)) {
       body[k] = {Let{scalar->first, store->value}};
-      bound.insert(scalar->first);
+      named.insert(scalar->first);
     }
-    if (Body* nested = nested_body(body[k])) bind_scalars(*nested, scalars, bound);
+    if (Body* nested = nested_body(body[k])) bind_scalars(*nested, scalars, named);
   }
 }
 
 void name_scalars(LoopProgram& p) {
   const std::map<std::string, int> scalars = bindable_scalars(p);
   if (scalars.empty()) return;
-  std::set<std::string> bound;
-  bind_scalars(p.body, scalars, bound);
-  if (bound.empty()) return;
+  std::set<std::string> named;
+  bind_scalars(p.body, scalars, named);
+  if (named.empty()) return;
   rewrite_values(p.body, [&](const Value& v) {
     const auto* l = std::get_if<value::Load>(&v->kind);
-    return l && bound.count(l->tensor) ? named_value(l->tensor, v->dtype) : v;
+    return l && named.count(l->tensor) ? named_value(l->tensor, v->dtype) : v;
   });
-  std::erase_if(p.tensors, [&](const TensorDecl& t) { return bound.count(t.name) > 0; });
+  std::erase_if(p.tensors, [&](const TensorDecl& t) { return named.count(t.name) > 0; });
 }
 
 void drop_untouched(LoopProgram& p) {

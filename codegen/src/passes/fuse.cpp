@@ -128,7 +128,7 @@ class Fuser {
     const Body& body = chain.back()->body;
     if (!chain.back()->accumulators.empty()) return false;
     const std::set<std::string> written = tensors_written(body);
-    const std::set<std::string> own = effects_of(body).bound;
+    const std::set<std::string> own = effects_of(body).declared;
     bool legal = true;
     for_each(body, [&](const Stmt& s) {
       if (nested_body(s)) return;

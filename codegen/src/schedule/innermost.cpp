@@ -13,8 +13,8 @@
 #include "mote/codegen/in_place.h"
 #include "mote/codegen/walk.h"
 #include "schedule/iterations.h"
-#include "schedule/nest.h"
 #include "schedule/tile.h"
+#include "schedule/tiles/nest.h"
 #include "schedule/unit_strides.h"
 
 namespace mote {

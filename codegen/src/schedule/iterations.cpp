@@ -120,11 +120,11 @@ class Iterations {
 
   /// Replaces the variable of an inner loop over a part of this loop's range by this loop's
   /// variable plus an offset.
-  Expr from_chunk(const TensorReference& r, const Expr& index, Facts* facts) const {
+  Expr from_part(const TensorReference& r, const Expr& index, Facts* facts) const {
     std::map<Symbol, Expr> offsets;
     for (const Stmt* s : r.path) {
       const Loop* inner = as_loop(*s);
-      if (inner == nullptr || !runs_over_chunk(*inner, loop_, base_)) continue;
+      if (inner == nullptr || !runs_over_part(*inner, loop_, base_)) continue;
       const Symbol offset(SymbolKind::loop, inner->variable.name() + " offset");
       offsets.emplace(inner->variable, Expr(loop_.variable) + Expr(offset));
       if (facts != nullptr) facts->set_range(offset, 0, loop_.step);
@@ -177,7 +177,7 @@ class Iterations {
     std::optional<Along> first;
     bool moves = false;
     for (const TensorReference* r : touched) {
-      const auto a = along(from_chunk(*r, r->index[axis], nullptr), loop_.variable, outer_);
+      const auto a = along(from_part(*r, r->index[axis], nullptr), loop_.variable, outer_);
       if (!a || (first && (a->factor != first->factor || a->fixed != first->fixed))) return false;
       if (!first) first = a;
       moves = moves || a->moving != Expr(0);
@@ -188,7 +188,7 @@ class Iterations {
     }
     return std::ranges::all_of(touched, [&](const TensorReference* r) {
       Facts facts = facts_at(*r, base_);
-      const Expr index = from_chunk(*r, r->index[axis], &facts);
+      const Expr index = from_part(*r, r->index[axis], &facts);
       const Expr moving = along(index, loop_.variable, outer_)->moving;
       const Expr gap = first->factor * loop_.step;
       const bool up = facts.prove_nonneg(moving) && facts.prove_positive(gap - moving);

@@ -133,7 +133,7 @@ class Keeper {
   void take(Loop& folds, Fold& fold, const Loop& stores, Store& store,
             const std::vector<Expr>& index, const Value& part, const Value& stored) {
     const std::string name = fresh_name(p_, "kept");
-    const Value bound = named_value(name, part->dtype);
+    const Value named = named_value(name, part->dtype);
     const auto there = [&](const Expr& e) {
       return e.substitute({{folds.variable, Expr(stores.variable)}});
     };
@@ -141,10 +141,10 @@ class Keeper {
     store.value =
         rewrite_exprs(replaced(stored, part, load_value(store.tensor, index, part->dtype)), there);
     Fold sum = fold;
-    sum.value = replaced(fold.value, part, bound);
+    sum.value = replaced(fold.value, part, named);
     Body body;
     body.push_back({Let{name, part}});
-    body.push_back({Store{store.tensor, index, bound}});
+    body.push_back({Store{store.tensor, index, named}});
     body.push_back({std::move(sum)});
     folds.body = std::move(body);
   }

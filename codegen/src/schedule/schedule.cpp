@@ -18,9 +18,9 @@
 #include "schedule/iterations.h"
 #include "schedule/keep.h"
 #include "schedule/paths.h"
-#include "schedule/register_tile.h"
 #include "schedule/scan.h"
 #include "schedule/take.h"
+#include "schedule/tiles/register_tile.h"
 #include "schedule/transpose.h"
 #include "schedule/unit_strides.h"
 #include "schedule/versions.h"
@@ -29,9 +29,9 @@ namespace mote {
 namespace {
 
 /// The elements of a tile whose rows are read once: longer parts of a row are read faster.
-constexpr std::int64_t kWideTile = 1024;
+constexpr std::int64_t kLongTile = 1024;
 /// The number of iterations of an innermost loop that one thread takes together.
-constexpr std::int64_t kChunk = 4096;
+constexpr std::int64_t kPart = 4096;
 
 // ---- threads: the outermost loops, including those under conditions.
 
@@ -68,7 +68,7 @@ void share_outermost(Version& v, const ScheduleOptions& options) {
     for (const Loop* loop : shared->loops) threads.targets.push_back({loop->variable.name()});
     const std::string last = threads.targets.back().name;
     if (is_shared_by_parts(*shared->loops.back()) && shared->own.empty() &&
-        !take(v, {StepKind::split, {{last, kChunk}}}, options))
+        !take(v, {StepKind::split, {{last, kPart}}}, options))
       threads.targets.back().name = loop_around(p, last);
     mark_shared(p, path, threads.targets, shared->own);
     v.steps.push_back({std::move(threads), ""});
@@ -106,7 +106,7 @@ bool move_inward(Version& v, const ScheduleOptions& options) {
     const bool only_nests = loop.body.size() == 1 && as_loop(loop.body[0]) != nullptr &&
                             as_loop(loop.body[0])->accumulators.empty();
     if (!holds_loop(loop.body) || only_nests || !runs_over_last_axis(v.program, loop)) continue;
-    const std::int64_t tile = passes_over_rows(loop.body) > 1 ? kTile : kWideTile;
+    const std::int64_t tile = passes_over_rows(loop.body) > 1 ? kTile : kLongTile;
     if (!take(v, {StepKind::inward, {{loop.variable.name(), tile}}}, options)) return true;
   }
   return false;

@@ -11,8 +11,8 @@
 #include "mote/codegen/walk.h"
 #include "passes/conditions.h"
 #include "schedule/iterations.h"
-#include "schedule/nest.h"
 #include "schedule/tile.h"
+#include "schedule/tiles/nest.h"
 
 namespace mote {
 namespace {
@@ -47,8 +47,9 @@ class Slider {
       for (const auto& [parameter, value] : known_)
         taken.demands.push_back({Condition::Kind::zero, Expr(parameter) - value});
       taken.demands.push_back({Condition::Kind::nonneg, loop_.end - loop_.begin - tile.least});
-      taken.step.effect = fmt::format("{} by {} inside {}, by tiles of {}: {}", v_.name(), stride_,
-                               turned_.empty() ? "its window" : turned_, tile.most, tiler.arrays());
+      taken.step.effect =
+          fmt::format("{} by {} inside {}, by tiles of {}: {}", v_.name(), stride_,
+                      turned_.empty() ? "its window" : turned_, tile.most, tiler.arrays());
       return taken;
     } catch (const CannotTile&) {
       return std::nullopt;

@@ -16,9 +16,9 @@
 #include "schedule/jam.h"
 #include "schedule/keep.h"
 #include "schedule/positions.h"
-#include "schedule/register_tile.h"
 #include "schedule/scan.h"
 #include "schedule/slide.h"
+#include "schedule/tiles/register_tile.h"
 #include "schedule/transpose.h"
 #include "schedule/unit_strides.h"
 

@@ -159,11 +159,11 @@ Stmt Tiler::over_tile(Body body) {
 }
 
 Value Tiler::on_arrays(const Value& v) const {
-  const auto* bound = std::get_if<value::Named>(&v->kind);
+  const auto* named = std::get_if<value::Named>(&v->kind);
   const auto* folded = std::get_if<value::Accumulated>(&v->kind);
   const auto* loaded = std::get_if<value::Load>(&v->kind);
-  if (bound == nullptr && folded == nullptr && loaded == nullptr) return v;
-  const auto found = arrays_.find(bound != nullptr    ? bound->name
+  if (named == nullptr && folded == nullptr && loaded == nullptr) return v;
+  const auto found = arrays_.find(named != nullptr    ? named->name
                                   : folded != nullptr ? folded->name
                                                       : loaded->tensor);
   return found == arrays_.end() ? v : load_value(found->second, position(), v->dtype);

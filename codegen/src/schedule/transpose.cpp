@@ -14,8 +14,8 @@
 #include "ir/transposed.h"
 #include "mote/base/dtype.h"
 #include "schedule/iterations.h"
-#include "schedule/nest.h"
 #include "schedule/tile.h"
+#include "schedule/tiles/nest.h"
 #include "schedule/unit_strides.h"
 
 namespace mote {

@@ -41,10 +41,10 @@ struct Step {
   Location result;             ///< the array for nodes that take in blocks
   std::vector<Location> args;  ///< source of a Reindex; source and index of a Select; base and x of
                                ///< a scatter; the index if the step locates
-  FusedLoop* loop = nullptr;  ///< the loop of a tree, whose operands are the arguments
-  std::uint32_t numbers = 0;  ///< bit k: operand k of the tree is a number
-  bool widens = false;        ///< it converts the value of an array
-  int positions = -1;         ///< index into reads; of a scatter or masked Reduce: in the result
+  FusedLoop* loop = nullptr;   ///< the loop of a tree, whose operands are the arguments
+  std::uint32_t numbers = 0;   ///< bit k: operand k of the tree is a number
+  bool widens = false;         ///< it converts the value of an array
+  int positions = -1;          ///< index into reads; of a scatter or masked Reduce: in the result
   int located = -1;  ///< number of the positions of a SelectScatter, which an earlier step makes
   bool locates = false;  ///< it is that earlier step
   bool gathers = false;  ///< it reads the array's elements at `positions`
@@ -104,7 +104,7 @@ struct Plan {
 
 /// All nodes that may be masked.
 Masks find_masks(const Program& program);
-/// The plan with masked regions for `thins`.
+/// The plan with masked regions for the nodes of `masks`.
 Plan make_plan(const Program& program, const Masks& masks = {});
 
 }  // namespace mote::blocks

@@ -31,7 +31,7 @@ inline bool same_shape(const Uop& a, const Uop& b) { return a.shape() == b.shape
 
 class Schedule {
  public:
-  /// Masks the nodes of `thins`, or all that may be masked if it is null.
+  /// Masks the nodes of `masks`, or all that may be masked if it is null.
   Schedule(const Program& program, const Masks* masks);
 
   const std::vector<Uop>& order() const { return order_; }  ///< operands first

@@ -134,7 +134,7 @@ FunctionReport check_function(const std::string& op, const TypedFunction& functi
   require_arguments(op, resolved, function);
   require_name(options.name);
   const std::optional<Replay> replay = asked_replay(op, resolved, options.name);
-  if (replay && !replay->mine) return {true, 0, "not judged: " + replay->not_mine};
+  if (replay && !replay->only) return {true, 0, "not judged: " + replay->of_another};
   const Subject subject = subject_of(op, resolved, function, options);
   mote_backend backend = *subject.backend;
   backend.name = options.name.c_str();
@@ -146,7 +146,7 @@ FunctionReport check_function(const std::string& op, const TypedFunction& functi
   for (const std::string& text : options.cases) campaign.cases.push_back(parse_case(text));
   campaign.count = options.count;
   if (replay) {  // no other case of the function runs, and it is not shrunk
-    campaign.cases = {*replay->mine};
+    campaign.cases = {*replay->only};
     campaign.count = 0;
     campaign.shrink_s = 0;
   }

@@ -33,19 +33,19 @@ std::optional<Replay> asked_replay(const std::string& op, const Resolved& resolv
   if (text == nullptr || *text == '\0') return std::nullopt;
   Replay replay;
   try {
-    replay.mine = parse_case(text);
+    replay.only = parse_case(text);
   } catch (const Error& e) {
     throw Error(fmt::format("{}: {}", kReplayVariable, e.what()));
   }
-  const Case& c = *replay.mine;
+  const Case& c = *replay.only;
   if (c.target->text() == op && is_same_instance(c, resolved) &&
       (c.backend.empty() || c.backend == name))
     return replay;
-  replay.not_mine = fmt::format("{} is a case of {}{}{}", kReplayVariable, c.target->text(),
-                                c.backend.empty() ? "" : " on ", c.backend);
+  replay.of_another = fmt::format("{} is a case of {}{}{}", kReplayVariable, c.target->text(),
+                                  c.backend.empty() ? "" : " on ", c.backend);
   if (c.target->text() == op && (c.backend.empty() || c.backend == name))
-    replay.not_mine += " in another dtype or with other inputs";
-  replay.mine.reset();
+    replay.of_another += " in another dtype or with other inputs";
+  replay.only.reset();
   return replay;
 }
 

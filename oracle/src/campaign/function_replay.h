@@ -15,8 +15,8 @@ namespace mote {
 inline constexpr const char* kReplayVariable = "MOTE_REPLAY";
 
 struct Replay {
-  std::optional<Case> mine;   ///< the only case to run
-  std::string not_mine = {};  ///< otherwise: what the case is for
+  std::optional<Case> only;     ///< the only case to run
+  std::string of_another = {};  ///< otherwise: what the case is for
 };
 
 /// The replay that $MOTE_REPLAY requests from a check of the function `name` against an op; nullopt

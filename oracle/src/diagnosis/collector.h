@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of alternatives that alternatives.cpp, other_places.cpp and other_values.cpp fill.
+// The list of alternatives that alternatives.cpp, other_locations.cpp and other_values.cpp fill.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The place of an element in a tensor from its place in a view, as index expressions.
+// Derives the index of an element in a tensor from its index in a view, as index expressions.
 #pragma once
 
 #include <vector>

@@ -26,9 +26,10 @@ namespace {
 
 constexpr std::int32_t kAreYouThere = -1;  ///< replaces the process to wait for
 
+/// The two ends of a socket between a process and one that it starts.
 struct Pair {
-  int mine = -1;
-  int theirs = -1;
+  int parent_end = -1;
+  int child_end = -1;
 };
 
 bool make_pair(Pair& pair) {
@@ -81,15 +82,15 @@ ZygoteReply receive_reply(int socket, int& file) {
 void spawn_worker(int socket, const char* library, const Arena& arena, const Served& served) {
   Pair pair;
   if (!make_pair(pair)) return send_reply(socket, {-errno, 0}, -1);
-  const pid_t child = served.fork_process != nullptr ? served.fork_process(pair.theirs) : fork();
+  const pid_t child = served.fork_process != nullptr ? served.fork_process(pair.child_end) : fork();
   if (child == 0) {
     close(socket);
-    close(pair.mine);
-    serve(pair.theirs, library, arena, served.backend);
+    close(pair.parent_end);
+    serve(pair.child_end, library, arena, served.backend);
   }
-  close(pair.theirs);
-  send_reply(socket, {child < 0 ? -errno : child, 0}, child < 0 ? -1 : pair.mine);
-  close(pair.mine);
+  close(pair.child_end);
+  send_reply(socket, {child < 0 ? -errno : child, 0}, child < 0 ? -1 : pair.parent_end);
+  close(pair.parent_end);
 }
 
 /// Opens the process as a file that can be waited for; negative if the system has no such files.
@@ -155,12 +156,12 @@ Zygote::Zygote(const Arena& arena) {
   std::fflush(stdout);
   const pid_t parent = getpid();
   process_ = fork_alone([&] {
-    close(pair.mine);
-    fork_on_demand(pair.theirs, parent, arena);
+    close(pair.parent_end);
+    fork_on_demand(pair.child_end, parent, arena);
   });
   const int failed = errno;
-  close(pair.theirs);
-  socket_ = pair.mine;
+  close(pair.child_end);
+  socket_ = pair.parent_end;
   if (process_ > 0) return;
   close(socket_);
   throw Error(std::string("isolation: no process can be forked: ") + std::strerror(failed));
@@ -169,9 +170,9 @@ Zygote::Zygote(const Arena& arena) {
 Zygote::Zygote(const Arena& arena, const Starter& starter, double start_s) {
   Pair pair;
   if (!make_pair(pair)) throw Error(std::string("isolation: no socket: ") + std::strerror(errno));
-  process_ = starter.start({pair.theirs, arena.file(), arena.base()});
-  close(pair.theirs);
-  socket_ = pair.mine;
+  process_ = starter.start({pair.child_end, arena.file(), arena.base()});
+  close(pair.child_end);
+  socket_ = pair.parent_end;
   ZygoteQuestion q;
   q.ended = kAreYouThere;
   send(socket_, &q, sizeof q, MSG_NOSIGNAL);

@@ -92,7 +92,7 @@ std::span<const TimedCase> timed_cases() { return kCases; }
 
 const char* limits_of(std::string_view backend) {
   if (backend == "cublas" || backend == "cublas_tf32")
-    return "sums in parts are joined in the compute type; 32 MiB of workspace at most; the "
+    return "sums in parts are combined in the compute type; 32 MiB of workspace at most; the "
            "heuristic's best";
   if (backend == "cudnn" || backend == "cudnn_tf32")
     return "deterministic algorithms alone, none by FFT or Winograd's; 256 MiB of workspace at "

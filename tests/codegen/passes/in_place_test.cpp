@@ -87,7 +87,7 @@ std::vector<InPlacePair> pairs_of(const OpRecord& record, const Instance& instan
   return pairs;
 }
 
-/// The test covers the compiled loops of every instance, and each version of its fast variant.
+/// The test covers the compiled loops of every instance, and each version of its variant gen.
 TEST(InPlace, TheCatalogueDeclaresOnlyWhatIsSafe) {
   int checked = 0;
   for (const OpRecord& record : catalogue()) {

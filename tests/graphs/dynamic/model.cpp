@@ -13,7 +13,7 @@ bool model_no_gradient = false;
 
 namespace {
 
-constexpr double kMost = 1e5;
+constexpr double kMax = 1e5;
 
 std::int64_t size_of_shape(const AxisList& shape) {
   std::int64_t count = 1;
@@ -24,7 +24,7 @@ std::int64_t size_of_shape(const AxisList& shape) {
 Model make(const AxisList& shape, std::vector<double> elements, std::vector<Model> inputs,
            ModelGradient gradient) {
   for (const double x : elements)
-    if (std::abs(x) > kMost) throw ModelTooLarge();
+    if (std::abs(x) > kMax) throw ModelTooLarge();
   Model made = model_leaf(shape, std::move(elements), false);
   const auto is_traced = [](const Model& input) { return input->is_traced; };
   if (model_no_gradient || std::ranges::none_of(inputs, is_traced)) return made;

@@ -13,7 +13,7 @@ namespace mote::test {
 namespace {
 
 constexpr int kPrograms = 3000;
-constexpr int kMostDifferences = 3;
+constexpr int kMaxDifferences = 3;
 /// So many programs do all that there is to do.
 constexpr int kAllKinds = 1000;
 
@@ -25,7 +25,7 @@ TEST(RandomPrograms, DoWhatTheModelSays) {
   say_seed_on_crash("\ncrashed in a random program: MOTE_DYNAMIC_PROGRAMS=1 MOTE_SEED=");
   ProgramCounts counts;
   int differences = 0;
-  for (int k = 0; k < count && differences < kMostDifferences; ++k) {
+  for (int k = 0; k < count && differences < kMaxDifferences; ++k) {
     current_seed = first + static_cast<std::uint64_t>(k);
     if (program_difference(current_seed, counts)) {
       ADD_FAILURE() << "MOTE_DYNAMIC_PROGRAMS=1 MOTE_SEED=" << current_seed << "\n"

@@ -42,7 +42,7 @@ void run_to_of(DynamicGraph& g, const Variable& output, const Command& command,
       return g.run_to(output, command, {x[0], x[1]});
     case 3:
       return g.run_to(output, command, {x[0], x[1], x[2]});
-    case kMostInputs:
+    case kMaxInputs:
       return g.run_to(output, command, {x[0], x[1], x[2], x[3]});
     default:
       throw Error("run_to_of: too many inputs");
@@ -58,7 +58,7 @@ void run_in_place_of(DynamicGraph& g, const Variable& x, const Command& command,
       return g.run_in_place(x, command, {others[0]});
     case 2:
       return g.run_in_place(x, command, {others[0], others[1]});
-    case kMostInputs - 1:
+    case kMaxInputs - 1:
       return g.run_in_place(x, command, {others[0], others[1], others[2]});
     default:
       throw Error("run_in_place_of: too many inputs");

@@ -11,7 +11,7 @@
 namespace mote::test {
 
 /// The most inputs of a command that run_to_of() and run_in_place_of() take.
-inline constexpr std::size_t kMostInputs = 4;
+inline constexpr std::size_t kMaxInputs = 4;
 
 /// DynamicGraph::run_to() and run_in_place() for a list whose length is not known before.
 void run_to_of(DynamicGraph& g, const Variable& output, const Command& command,

@@ -229,7 +229,7 @@ void DynamicRun::run_command(const NodeInfo& node) {
   const std::vector<Variable> inputs = inputs_of(node);
   const std::vector<VariableRef> given = references(inputs);
   const std::optional<DType> dtype = instance_of(graph_, node);
-  if (!inputs.empty() && inputs[0] && inputs.size() <= kMostInputs &&
+  if (!inputs.empty() && inputs[0] && inputs.size() <= kMaxInputs &&
       rng_.chance(habits_.rewrites) && rewrite(node, inputs))
     return;
   std::vector<Variable> results;

@@ -188,7 +188,7 @@ struct Stmt {
 
 enum class TensorRole : std::uint8_t { input, output, temporary };
 
-/// The place where the elements of a temporary are kept.
+/// The memory in which the elements of a temporary are kept.
 enum class TensorMemory : std::uint8_t {
   automatic,  ///< the stack if its size is known and small, otherwise memory from the heap
   registers,  ///< vector registers: its shape is constant, and only unrolled and simd loops touch

@@ -27,9 +27,4 @@ std::string gen_accuracy_c();
 std::string gen_contract_c(const std::string& name, DType dtype, bool may_multiply_padding = false);
 std::string reference_contract_c(const std::string& name);
 
-[[deprecated("the old name of reference_contract_c; it goes with version 0.3")]] inline std::string
-oracle_contract_c(const std::string& name) {
-  return reference_contract_c(name);
-}
-
 }  // namespace mote

@@ -68,7 +68,7 @@ std::string plugin_to_name(std::string_view backend);
 /// Says why a backend of a known name cannot be used: "backend gen is not on this machine: …".
 std::string absence(const Backends& backends, const std::string& name);
 
-/// Compiles the fast kernels of program files and adds them as entries of the backend gen, one
+/// Compiles the gen kernels of program files and adds them as entries of the backend gen, one
 /// entry a file. A file that cannot be compiled is added to the problems, with the reason.
 void add_program_kernels(Backends& backends, const std::vector<ProgramKernels>& files,
                          Isolation* isolation = nullptr);

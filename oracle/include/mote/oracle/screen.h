@@ -11,7 +11,6 @@
 namespace MOTE_API mote {
 
 constexpr std::size_t kMaxColumns = 100;  ///< the maximum of a report, however wide the screen
-constexpr std::size_t kMostColumns = kMaxColumns;  ///< the old name; it goes with version 0.3
 
 struct Screen {
   std::size_t columns = kMaxColumns;

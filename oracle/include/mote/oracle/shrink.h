@@ -29,7 +29,6 @@ struct ShrinkLimits {
 
 /// Elements of larger inputs are not cleared one by one.
 constexpr std::int64_t kMaxToClear = 1024;
-constexpr std::int64_t kMostToClear = kMaxToClear;  ///< the old name; it goes with version 0.3
 
 struct Shrunk {
   Case smallest;

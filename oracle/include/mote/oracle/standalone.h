@@ -17,7 +17,5 @@ namespace MOTE_API mote {
 /// fails.
 std::string standalone_c(const Case& c, const mote_backend& backend);
 constexpr std::int64_t kMaxStandalone = 200'000;
-constexpr std::int64_t kMostStandalone =
-    kMaxStandalone;  ///< the old name; it goes with version 0.3
 
 }  // namespace mote

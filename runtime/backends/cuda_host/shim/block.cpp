@@ -244,7 +244,8 @@ std::string Block::come_to_warp(unsigned mask, int line) {
   if ((mask & ~there) != 0 || (mask & w.ended) != 0)
     return "gives a mask with lanes that are not there in line " + std::to_string(line);
   if (w.arrived != 0 && (w.mask != mask || w.line != line))
-    return "is in line " + std::to_string(line) + " with another mask, or at another place, than " +
+    return "is in line " + std::to_string(line) +
+           " with another mask, or at another location, than " +
            "lanes of its warp that wait in line " + std::to_string(w.line);
   w.mask = mask;
   w.line = line;

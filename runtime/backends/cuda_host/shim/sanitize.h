@@ -19,7 +19,7 @@ namespace mote::shim {
 inline char fibres_left = 0;
 
 #if defined(__SANITIZE_THREAD__)
-/// Orders the caller's work so far before the work of threads that wait for `place`.
+/// Orders the caller's work so far before the work of threads that wait for `location`.
 inline void has_come(void* location) { __tsan_release(location); }
 inline void has_waited(void* location) { __tsan_acquire(location); }
 
@@ -39,8 +39,8 @@ class Unseen {
   Unseen& operator=(const Unseen&) = delete;
 };
 #else
-inline void has_come(void* /*place*/) {}
-inline void has_waited(void* /*place*/) {}
+inline void has_come(void* /*location*/) {}
+inline void has_waited(void* /*location*/) {}
 
 struct Unseen {
   Unseen() {}   // NOLINT(modernize-use-equals-default): its variables count as used

@@ -216,7 +216,7 @@ double TapeStore::keep(double token, std::int64_t checkpoints, std::span<const T
   if (call % list.stride != 0) return token;
   const auto most = static_cast<std::size_t>(checkpoints > 0 ? checkpoints : 2 * list.stride);
   if (list.entries.size() == most) {
-    thin(list);
+    halve(list);
     if (call % list.stride != 0) return token;
   }
   Entry entry;
@@ -228,7 +228,7 @@ double TapeStore::keep(double token, std::int64_t checkpoints, std::span<const T
 }
 
 /// Frees every other entry.
-void TapeStore::thin(List& list) {
+void TapeStore::halve(List& list) {
   list.stride *= 2;
   std::size_t count = 0;
   for (std::size_t k = 0; k < list.entries.size(); ++k) {

@@ -76,7 +76,7 @@ class TapeStore {
   /// Returns the store that has the token's list, if it is another one, which is held.
   std::shared_ptr<TapeStore> other(double token) const;
   double new_list();
-  void thin(List& list);
+  void halve(List& list);
   void get(Entry& entry, const std::string& path, int readers,
            std::span<const std::uint32_t> values, std::span<const Tensor> outputs);
   List& list_at(double token);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides whether two strided views of one memory share a byte, by their places alone.
+// Decides whether two strided views of one memory share a byte, by their locations alone.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@
 
 namespace MOTE_API mote {
 
-/// The places of a view's elements: at first + stride[0]·i[0] + stride[1]·i[1] + …, in bytes, each
-/// of `element_bytes` bytes. `first` counts from any origin that is common to the views compared.
+/// The locations of a view's elements: at first + stride[0]·i[0] + stride[1]·i[1] + …, in bytes,
+/// each of `element_bytes` bytes. `first` counts from any origin that is common to the views
+/// compared.
 struct ViewPlaces {
   ViewPlaces() = default;
   ViewPlaces(const TensorForm& form, std::int64_t first_byte);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/products.h"
+#include "schedule/tiles/products.h"
 
 #include <algorithm>
 
 #include "ir/dependence.h"
 #include "mote/codegen/walk.h"
-#include "schedule/row_segments.h"
 #include "schedule/tile.h"
+#include "schedule/tiles/row_segments.h"
 
 namespace mote {
 namespace {

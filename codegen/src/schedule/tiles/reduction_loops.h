@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "schedule/panels.h"
+#include "schedule/tiles/panels.h"
 
 namespace mote {
 

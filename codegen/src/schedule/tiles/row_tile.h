@@ -5,7 +5,7 @@
 #pragma once
 
 #include "mote/codegen/schedule.h"
-#include "schedule/products.h"
+#include "schedule/tiles/products.h"
 
 namespace mote {
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "ir/dependence.h"
-#include "schedule/nest_tiler.h"
-#include "schedule/reduction_loops.h"
+#include "schedule/tiles/nest_tiler.h"
+#include "schedule/tiles/reduction_loops.h"
 
 namespace mote {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/reduction_loops.h"
+#include "schedule/tiles/reduction_loops.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/panels.h"
+#include "schedule/tiles/panels.h"
 
 #include <algorithm>
 

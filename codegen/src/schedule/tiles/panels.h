@@ -11,7 +11,7 @@
 
 #include "mote/codegen/schedule.h"
 #include "schedule/iterations.h"
-#include "schedule/operands.h"
+#include "schedule/tiles/operands.h"
 
 namespace mote {
 

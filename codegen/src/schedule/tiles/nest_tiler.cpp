@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/nest_tiler.h"
+#include "schedule/tiles/nest_tiler.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,8 +10,8 @@
 #include "ir/dependence.h"
 #include "mote/codegen/walk.h"
 #include "schedule/combine.h"
-#include "schedule/panels.h"
-#include "schedule/reduction_loops.h"
+#include "schedule/tiles/panels.h"
+#include "schedule/tiles/reduction_loops.h"
 
 namespace mote {
 namespace {
@@ -184,8 +184,8 @@ void NestTiler::move_loop(const Loop& loop, Body& out) {
 Value NestTiler::term_of(const TiledReduction& r, std::size_t k,
                          const std::map<std::string, Value>& operands) {
   const Value term = rewrite(r.shared.terms[k], [&](const Value& v) {
-    const auto* bound = std::get_if<value::Named>(&v->kind);
-    const auto operand = bound == nullptr ? operands.end() : operands.find(bound->name);
+    const auto* named = std::get_if<value::Named>(&v->kind);
+    const auto operand = named == nullptr ? operands.end() : operands.find(named->name);
     return operand == operands.end() ? v : operand->second;
   });
   if (!r.pairs) return term;

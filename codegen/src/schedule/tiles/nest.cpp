@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/nest.h"
+#include "schedule/tiles/nest.h"
 
 #include <algorithm>
 #include <map>
@@ -19,18 +19,18 @@ bool add_range(const Loop& loop, ReductionNest& nest) {
 }
 
 /// Replaces names that a Let of the body binds.
-Value unbound(const Value& v, const std::map<std::string, Value>& bound) {
+Value substituted(const Value& v, const std::map<std::string, Value>& lets) {
   return rewrite(v, [&](const Value& node) {
-    const auto* b = std::get_if<value::Named>(&node->kind);
-    const auto found = b == nullptr ? bound.end() : bound.find(b->name);
-    return found == bound.end() ? node : found->second;
+    const auto* named = std::get_if<value::Named>(&node->kind);
+    const auto found = named == nullptr ? lets.end() : lets.find(named->name);
+    return found == lets.end() ? node : found->second;
   });
 }
 
-bool names_in_indices(const Value& v, const std::map<std::string, Value>& bound) {
+bool names_in_indices(const Value& v, const std::map<std::string, Value>& lets) {
   bool found = false;
   (void)rewrite_exprs(v, [&](const Expr& e) {
-    for_each_load(e, [&](const Atom& a) { found = found || bound.contains(a.tensor); });
+    for_each_load(e, [&](const Atom& a) { found = found || lets.contains(a.tensor); });
     return e;
   });
   return found;
@@ -38,17 +38,17 @@ bool names_in_indices(const Value& v, const std::map<std::string, Value>& bound)
 
 /// Collects the folds of a body; false if it does anything else.
 bool find_folds(const Body& body, std::vector<Fold>& folds) {
-  std::map<std::string, Value> bound;
+  std::map<std::string, Value> lets;
   for (const Stmt& s : body) {
     const auto* let = std::get_if<Let>(&s.kind);
     const auto* fold = std::get_if<Fold>(&s.kind);
     if (let == nullptr && fold == nullptr) return false;
     const Value& v = let != nullptr ? let->value : fold->value;
-    if (names_in_indices(v, bound)) return false;
+    if (names_in_indices(v, lets)) return false;
     if (let != nullptr)
-      bound.emplace(let->name, unbound(v, bound));
+      lets.emplace(let->name, substituted(v, lets));
     else if (combine_of(fold->op))
-      folds.push_back({fold->accumulator, fold->op, unbound(v, bound), fold->position});
+      folds.push_back({fold->accumulator, fold->op, substituted(v, lets), fold->position});
     else
       return false;
   }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "schedule/nest.h"
+#include "schedule/tiles/nest.h"
 
 namespace mote {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/pairs.h"
+#include "schedule/tiles/pairs.h"
 
 #include <algorithm>
 #include <array>
@@ -23,10 +23,10 @@ std::optional<std::int64_t> size_in_sixteen_bits(const LoopProgram& p, const Val
 }
 
 const SharedOperand* operand_in(const TiledReduction& r, const Value& v) {
-  const auto* bound = std::get_if<value::Named>(&v->kind);
-  if (bound == nullptr) return nullptr;
+  const auto* named = std::get_if<value::Named>(&v->kind);
+  if (named == nullptr) return nullptr;
   for (std::size_t k = 0; k < r.shared.operands.size(); ++k)
-    if (bound->name == operand_name(k)) return &r.shared.operands[k];
+    if (named->name == operand_name(k)) return &r.shared.operands[k];
   return nullptr;
 }
 

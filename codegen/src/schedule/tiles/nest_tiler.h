@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "schedule/panels.h"
-#include "schedule/row_segments.h"
 #include "schedule/tile.h"
+#include "schedule/tiles/panels.h"
+#include "schedule/tiles/row_segments.h"
 
 namespace mote {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "schedule/panels.h"
+#include "schedule/tiles/panels.h"
 
 namespace mote {
 
@@ -21,7 +21,7 @@ struct Product {
   TiledReduction reduction;
 };
 
-/// The loop whose iterations are rows, and its place.
+/// The loop whose iterations are rows, and the loops around it.
 struct RowLoop {
   const Loop& loop;
   std::vector<const Loop*> around;  ///< the loops around it, outermost first
@@ -34,7 +34,8 @@ SharedLoops chain_of(const RowLoop& rows, const std::vector<Loop>& loops);
 
 class ProductFinder {
  public:
-  /// `names` are bound in an iteration, so that no operand may read them; those in `used` are taken.
+  /// `names` are bound in an iteration, so that no operand may read them; those in `used` are
+  /// taken.
   ProductFinder(LoopProgram& p, const RowLoop& rows, std::set<std::string> names,
                 std::set<std::string>& used)
       : p_(p), rows_(rows), names_(std::move(names)), used_(used) {}

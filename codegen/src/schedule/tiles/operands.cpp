@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/operands.h"
+#include "schedule/tiles/operands.h"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "schedule/nest.h"
+#include "schedule/tiles/nest.h"
 
 namespace mote {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the nests and their axes, and puts the loops over tiles around what NestTiler makes of the
 // body.
-#include "schedule/register_tile.h"
+#include "schedule/tiles/register_tile.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,11 +13,11 @@
 #include "mote/codegen/passes.h"
 #include "mote/codegen/walk.h"
 #include "schedule/iterations.h"
-#include "schedule/nest_tiler.h"
-#include "schedule/operands.h"
-#include "schedule/pairs.h"
 #include "schedule/paths.h"
-#include "schedule/row_tile.h"
+#include "schedule/tiles/nest_tiler.h"
+#include "schedule/tiles/operands.h"
+#include "schedule/tiles/pairs.h"
+#include "schedule/tiles/row_tile.h"
 #include "schedule/unit_strides.h"
 
 namespace mote {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/row_tile.h"
+#include "schedule/tiles/row_tile.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,8 +8,8 @@
 
 #include "ir/dependence.h"
 #include "mote/codegen/walk.h"
-#include "schedule/nest_tiler.h"
-#include "schedule/row_segments.h"
+#include "schedule/tiles/nest_tiler.h"
+#include "schedule/tiles/row_segments.h"
 
 namespace mote {
 namespace {
@@ -72,7 +72,7 @@ class RowTiler {
     return array;
   }
 
-  /// Makes temporaries that a row fills arrays with a place for each row of a tile.
+  /// Gives temporaries that a row fills a location for each row of a tile.
   void give_each_row_its_own(Body& body, const std::set<std::string>& own) {
     if (is_name_in_index(body, own)) throw CannotTile{"a row's temporary is an index"};
     for (const std::string& name : own) {
@@ -134,13 +134,13 @@ class RowTiler {
   /// Makes names that one part gives a value and another reads arrays over the rows.
   void carry_names() {
     for (std::size_t from = 0; from < parts_.size(); ++from) {
-      const std::set<std::string> bound = names_bound(parts_[from].statements);
+      const std::set<std::string> names = names_bound(parts_[from].statements);
       std::map<std::string, std::string> arrays;
       for (std::size_t to = from + 1; to < parts_.size(); ++to) {
-        if (is_name_in_index(parts_[to].statements, bound)) throw CannotTile{"a name is an index"};
+        if (is_name_in_index(parts_[to].statements, names)) throw CannotTile{"a name is an index"};
         rewrite_values(parts_[to].statements, [&](const Value& v) {
           const std::string* name = name_of(v);
-          if (name == nullptr || !bound.contains(*name)) return v;
+          if (name == nullptr || !names.contains(*name)) return v;
           if (!arrays.contains(*name)) {
             arrays[*name] = add_array(*name, v->dtype, {});
             parts_[from].statements.push_back({Store{arrays[*name], {row()}, v}});
@@ -152,7 +152,7 @@ class RowTiler {
   }
 
   static const std::string* name_of(const Value& v) {
-    if (const auto* bound = std::get_if<value::Named>(&v->kind)) return &bound->name;
+    if (const auto* named = std::get_if<value::Named>(&v->kind)) return &named->name;
     if (const auto* folded = std::get_if<value::Accumulated>(&v->kind)) return &folded->name;
     return nullptr;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/row_segments.h"
+#include "schedule/tiles/row_segments.h"
 
 namespace mote {
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "mote/base/dtype.h"
-#include "schedule/panels.h"
+#include "schedule/tiles/panels.h"
 
 namespace mote {
 
