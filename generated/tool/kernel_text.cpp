@@ -71,11 +71,20 @@ void fill_in(EmitOptions& options, const Kernel& k) {
   options.optional_outputs = k.record->optional_outputs;
 }
 
-/// Returns the contracts that the rows name. Sums of 16-bit reals are kept in float.
-std::string contracts_text(const std::string& rows) {
+/// Returns the name of the contract of the kernel's variant.
+std::string contract_of(const Kernel& k, std::string_view variant) {
+  if (variant != kGen || k.gen.empty()) return "reference";
+  const DType dtype = is_narrow(k.instance.dtype) ? DType::f16
+                      : is_real(k.instance.dtype) ? k.instance.dtype
+                                                  : DType::f32;  // sums of integers are exact
+  return fmt::format("gen_{}{}", name(dtype), may_multiply_padding(*k.record) ? "_padded" : "");
+}
+
+/// Returns the contracts of these names. Sums of 16-bit reals are kept in float.
+std::string contracts_text(const std::set<std::string>& contracts) {
   std::string out = gen_accuracy_c();
   const auto add = [&](const std::string& contract, const std::string& text) {
-    if (rows.find("&" + contract + ",") != std::string::npos) out += text;
+    if (contracts.contains(contract)) out += text;
   };
   add("reference", reference_contract_c("reference"));
   add("gen_f32", gen_contract_c("gen_f32", DType::f32));
@@ -89,18 +98,12 @@ std::string contracts_text(const std::string& rows) {
 
 std::string row(const Kernel& k, std::string_view variant) {
   const bool gen = variant == kGen && !k.gen.empty();
-  const DType dtype = is_narrow(k.instance.dtype) ? DType::f16
-                      : is_real(k.instance.dtype) ? k.instance.dtype
-                                                  : DType::f32;  // sums of integers are exact
-  const std::string contract =
-      !gen ? "reference"
-           : fmt::format("gen_{}{}", name(dtype), may_multiply_padding(*k.record) ? "_padded" : "");
   return fmt::format(
       "    {{\"{0}\", \"{1}\", \"{2}\", {3:#x}u, {4:#x}u, {5:#x}u,\n"
       "     {{sizeof(mote_kernel), \"{0}\", &{6}, {7}_can_run, NULL, {8}_run, "
       "{8}_run_checked}}}},\n",
       k.record->name, variant, name(k.instance.dtype), k.instance.input_mask, k.read_mask,
-      k.output_mask, contract, k.function, gen ? k.gen_function() : k.function);
+      k.output_mask, contract_of(k, variant), k.function, gen ? k.gen_function() : k.function);
 }
 
 }  // namespace
@@ -160,9 +163,12 @@ std::string gen_helpers_text() {
 
 std::string shard_text(const std::vector<Kernel>& kernels, Part part, int shard, int shards) {
   std::string out;
-  for (const Kernel& k : kernels)
-    if (part_of(k) == part && shard_of(*k.record, shards) == shard) out += "\n" + k.text;
-  const bool has_optional = out.find("mote_thunk_wanted(") != std::string::npos;
+  bool has_optional = false;  // outputs
+  for (const Kernel& k : kernels) {
+    if (part_of(k) != part || shard_of(*k.record, shards) != shard) continue;
+    out += "\n" + k.text;
+    has_optional = has_optional || !k.record->optional_outputs.empty();
+  }
   return generated_head("Kernels") + "#include \"mote_helpers.h\"\n" +
          (has_optional ? "#include \"mote/base/thunk_outputs.h\"\n" : "") + out;
 }
@@ -191,14 +197,18 @@ std::string registry_text(const std::vector<Kernel>& kernels, const std::string&
   std::string out = generated_head("The registry of the generated kernels") +
                     "#include \"mote/base/registry.h\"\n\n";
   std::string rows;
+  std::set<std::string> contracts;
   for (std::size_t first = 0; first < kernels.size();) {
     std::size_t end = first;
     while (end < kernels.size() && kernels[end].record == kernels[first].record) ++end;
     for (const std::string_view variant : {kGen, kReference})
-      for (std::size_t k = first; k < end; ++k) rows += row(kernels[k], variant);
+      for (std::size_t k = first; k < end; ++k) {
+        rows += row(kernels[k], variant);
+        contracts.insert(contract_of(kernels[k], variant));
+      }
     first = end;
   }
-  out += contracts_text(rows);
+  out += contracts_text(contracts);
   for (const Kernel& k : kernels) {
     constexpr const char* kRuns =
         "mote_status {0}_run(const mote_call *call, void *stream);\n"

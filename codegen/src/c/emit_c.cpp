@@ -331,7 +331,9 @@ std::string emit_c_includes() {
 }
 
 std::string emit_c_prototype(const LoopProgram& p, const EmitOptions& options) {
-  return emit::signature(p, emit::Names(p), emit::function_name(p, options)) + ";\n";
+  const std::string function = emit::function_name(p, options);
+  return emit::signature(p, emit::Names(p), options.is_pointer ? "(*" + function + ")" : function) +
+         ";\n";
 }
 
 }  // namespace mote

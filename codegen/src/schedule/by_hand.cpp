@@ -35,9 +35,11 @@ std::vector<std::string> threads_around(const LoopProgram& p, const std::string&
 /// Takes the step, unless it leaves a loop that threads share without a proof that its iterations
 /// are independent; then v is not as it was.
 Refusal take_by_hand(Version& v, const Step& step, const ScheduleOptions& options) {
-  const auto around = threads_around(v.program, step.targets.front().name);
+  std::vector<std::string> shared = threads_around(v.program, step.targets.front().name);
+  if (step.kind == StepKind::threads)
+    for (const StepTarget& target : step.targets) shared.push_back(target.name);
   if (auto why = take(v, step, options)) return why;
-  for (const std::string& loop : around)
+  for (const std::string& loop : shared)
     if (find_loop(v.program, loop) &&
         !independent_iterations(v.program, at(v.program, *find_loop(v.program, loop))))
       return fmt::format(

@@ -23,12 +23,28 @@ Refusal why_not_serial(const Stmt& s) {
   return why;
 }
 
+namespace {
+
+/// Returns true for a loop over lanes, whose vectors are kept or exchanged in registers.
+bool is_over_lanes(const LoopProgram& p, const Path& path) {
+  for (std::size_t depth = 1; depth < path.size(); ++depth) {
+    const Path above(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(depth));
+    const Loop* loop = as_loop(at(p, above));
+    if (loop != nullptr && (loop->kind == LoopKind::unrolled || loop->kind == LoopKind::transposed))
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 /// Turns the loop into one over parts of its range that holds one over the iterations of a part.
 Refusal split(LoopProgram& p, const Path& path, std::int64_t amount) {
   Stmt& s = at(p, path);
   Loop& loop = *as_loop(s);
   if (loop.step != Expr(1)) return "its step is not 1";
   if (loop.kind != LoopKind::serial && loop.kind != LoopKind::simd) return "it has a kind already";
+  if (is_over_lanes(p, path)) return "it runs over the lanes of registers";
   if (!loop.accumulators.empty())
     return fmt::format("it folds into {}, which each part would begin anew",
                        loop.accumulators.front().name);

@@ -150,9 +150,14 @@ std::int64_t bytes_of_element(const LoopProgram& p, const Copy& copy) {
 
 Refusal transpose_squares(LoopProgram& p, const Path& loop, std::int64_t block) {
   const Path nest = {loop.front()};
+  if (as_loop(at(p, nest)) == nullptr) return "its nest is under a condition";
   if (auto why = why_not_serial(at(p, nest))) return why;
   const auto found = copy_of(p, at(p, nest));
-  if (const auto* why = std::get_if<std::string>(&found)) return *why;
+  if (const auto* why = std::get_if<std::string>(&found)) {
+    if (*why != kDependent) return *why;
+    const std::string dependence = why_dependent(p, at(p, nest));
+    return dependence.empty() ? "its nest is no loop of independent iterations" : dependence;
+  }
   const auto& copy = std::get<Copy>(found);
   if (copy.read != as_loop(at(p, loop)))
     return fmt::format("adjacent elements of {} lie along {}", copy.load->tensor,

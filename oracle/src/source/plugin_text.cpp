@@ -136,6 +136,7 @@ struct Thunks {
   std::string text;
   std::string helpers;
   std::string prefix;  ///< the prefix of the names of the kernel's can_run and run
+  bool has_optional;   ///< outputs
 };
 
 Thunks thunks_around(const Resolved& op, const PluginOptions& options) {
@@ -154,13 +155,11 @@ Thunks thunks_around(const Resolved& op, const PluginOptions& options) {
       how.optional_outputs.push_back(output);
   how.nullable = how.optional_outputs;
   for (const std::string& input : optional_inputs(op, calls)) how.nullable.push_back(input);
-  Thunks thunks{
-      .text = emit_c_around(whole, how) + "\n", .helpers = {}, .prefix = options.function};
-  if (options.pointer) {
-    const std::string prototype = "int " + options.function + "(";
-    thunks.text.replace(thunks.text.find(prototype), prototype.size(),
-                        "int (*" + options.function + ")(");
-  }
+  how.is_pointer = options.pointer;
+  Thunks thunks{.text = emit_c_around(whole, how) + "\n",
+                .helpers = {},
+                .prefix = options.function,
+                .has_optional = !how.optional_outputs.empty()};
   for (const PartialCall& call : calls) {
     EmitOptions own = how;
     own.function += "_called_" + call.suffix;
@@ -201,10 +200,9 @@ std::string plugin_around(const Resolved& op, const PluginOptions& options) {
       options.accumulator.empty() ? usual_accumulator(*op.program) : options.accumulator);
   const std::string name = op.record != nullptr ? op.record->name : op.program->name;
   const Thunks thunks = thunks_around(op, options);
-  const bool has_optional = thunks.text.find("mote_thunk_wanted(") != std::string::npos;
   std::string text = fmt::format(
       "{}#include <stdio.h>\n\n#include \"mote/base/thunk.h\"\n{}\n{}{}{}", head_comment(options),
-      has_optional ? "#include \"mote/base/thunk_outputs.h\"\n" : "", thunks.helpers,
+      thunks.has_optional ? "#include \"mote/base/thunk_outputs.h\"\n" : "", thunks.helpers,
       thunks.helpers.empty() ? "" : "\n", thunks.text);
   std::string can_run = thunks.prefix + "_can_run";
   if (options.row_major) {

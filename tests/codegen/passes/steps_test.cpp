@@ -9,6 +9,7 @@
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/optional_outputs.h"
 #include "mote/codegen/schedule.h"
+#include "mote/codegen/walk.h"
 #include "mote/macroops/catalogue.h"
 #include "pass_testing.h"
 
@@ -130,6 +131,40 @@ TEST(Steps, TransposeCopiesSquares) {
   EXPECT_NE(text.find("for n_row3 in 4*(min(N - n_start, 8)/4)..min(N - n_start, 8) {"),
             std::string::npos)
       << text;
+}
+
+/// Returns the variable of the last loop in vectors.
+std::string last_lanes(const LoopProgram& p) {
+  std::string name;
+  for_each(p.body, [&](const Stmt& s) {
+    const auto* loop = std::get_if<Loop>(&s.kind);
+    if (loop != nullptr && loop->kind == LoopKind::simd) name = loop->variable.name();
+  });
+  return name;
+}
+
+TEST(Steps, LanesOfRegistersAreNotSplit) {
+  for (const auto& [op, steps] : {std::pair{"matmul", "vectors 16, tile m 2 n 4"},
+                                  {"transpose", "vectors 16, transpose n 8"}}) {
+    const LoopProgram p = compiled_op(op);
+    const std::string split = "split " + last_lanes(after(p, steps)) + " 2";
+    EXPECT_EQ(refusal(p, std::string(steps) + ", " + split),
+              fmt::format("{}: step '{}' cannot be taken: it runs over the lanes of registers", op,
+                          split));
+  }
+}
+
+/// Each thread of both loops would have an array that the iterations of the inner one share.
+TEST(Steps, ThreadsAreRefusedWhereTheyLoseAProof) {
+  const LoopProgram p = compile(std::make_shared<const Program>(
+      parse_program("op regression\ninput a u8[M, K]\ninput b i8[K, N]\n"
+                    "v1 = i32(a[i0, i2 over M, N, K])*i32(b[i2, i1 over M, N, K])\n"
+                    "output y = sum[2](where(iota(i2 over M, N, K) <= iota(i1 over M, N, K), v1, "
+                    "0))\n")));
+  const std::string why = refusal(p, "inward m 3, split m3 3, threads m_tile n");
+  EXPECT_NE(why.find("step 'threads m_tile n' cannot be taken: the iterations of m_tile"),
+            std::string::npos)
+      << why;
 }
 
 TEST(Steps, TransposeDependsOnTheSizeOfVectors) {

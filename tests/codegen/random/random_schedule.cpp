@@ -141,6 +141,8 @@ DrawnSchedule draw_schedule(const LoopProgram& p, Rng& rng, int most) {
     try {
       drawn.version = scheduled_by(p, parse_steps(to_string(steps)), small_tiles(p));
       drawn.taken.insert(word_of(step));
+    } catch (const InternalError& e) {
+      throw InternalError(fmt::format("{} (steps: {})", e.what(), to_string(steps)));
     } catch (const Error& e) {
       const std::string what = e.what();
       const std::string head =

@@ -37,6 +37,7 @@ struct EmitOptions {
   std::string opening = {};
   /// The inputs and outputs that the header comment says may be NULL.
   std::vector<std::string> nullable = {};
+  bool is_pointer = false;  ///< prototypes declare a pointer to the function
   /// Receives the names of the functions that the text calls, the helpers among them.
   std::set<std::string>* helpers = nullptr;
 };
