@@ -362,7 +362,7 @@ TEST_F(TapesAcross, DynamicCodeInAStaticFunctionIsNotRunAgain) {
       EXPECT_EQ(elements_of(g.backward({y}, {x})[0]), (Numbers{slope, slope}));
     EXPECT_EQ(*calls, count);
   }
-  // Without a loop too.
+  // The same holds without a loop.
   SymbolicGraph graph("code");
   const TensorSymbol in = graph.input("in", {DType::f64, {2}});
   const TensorSymbol out = graph.tensor({DType::f64, {2}});

@@ -53,7 +53,7 @@ class TapeStore {
   ~TapeStore();
 
  private:
-  /// Under one path.
+  /// The values under one path.
   struct Values {
     std::vector<Tensor> tensors;  ///< those that are there have data
     int reads = 0;
