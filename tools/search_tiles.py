@@ -4,8 +4,8 @@
 
     tools/search_tiles.py [BUILD] [--budget TIME]
 
-BUILD is a build folder (build/release). Every tile of so many vectors by so many rows that the registers
-hold is emitted as C (`mote emit OP --schedule`), compiled as the library's kernels are, and measured
+BUILD is a build folder (build/release). Every tile of vectors by rows that the registers hold is
+emitted as C (`mote emit OP --schedule`), compiled as the library's kernels are, and measured
 against all others by `mote bench`, in interleaved rounds on the same tensors. The score of a tile is the
 geometric mean, over the cases, of its time by that of the case's fastest tile. The best of each size stand
 in `ScheduleOptions::shapes` (codegen/include/mote/codegen/schedule.h); docs/speed.md has a dated result.

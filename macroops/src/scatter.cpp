@@ -8,18 +8,18 @@
 namespace mote {
 namespace {
 
-struct Join {
+struct Method {
   ScatterOp op;
   const char* suffix;
   const char* text;  ///< the effect of writing {1} to {0}
 };
-constexpr Join kSet = {ScatterOp::set, "", "{0} = {1}"};
-constexpr Join kAdd = {ScatterOp::add, "_add", "{0} += {1}"};
-constexpr Join kJoins[] = {kSet,
-                           kAdd,
-                           {ScatterOp::mul, "_mul", "{0} *= {1}"},
-                           {ScatterOp::max, "_max", "{0} = max({0}, {1})"},
-                           {ScatterOp::min, "_min", "{0} = min({0}, {1})"}};
+constexpr Method kSet = {ScatterOp::set, "", "{0} = {1}"};
+constexpr Method kAdd = {ScatterOp::add, "_add", "{0} += {1}"};
+constexpr Method kMethods[] = {kSet,
+                               kAdd,
+                               {ScatterOp::mul, "_mul", "{0} *= {1}"},
+                               {ScatterOp::max, "_max", "{0} = max({0}, {1})"},
+                               {ScatterOp::min, "_min", "{0} = min({0}, {1})"}};
 
 /// Ignores an element of index and updates for which x has no row or column.
 ProgramSpec scatter_elements(const Instance& instance, ScatterOp op) {
@@ -97,20 +97,20 @@ std::string policy_of(ScatterOp op) {
   }
 }
 
-OpRecord scattering(const std::string& name, const Join& join, const char* location,
+OpRecord scattering(const std::string& name, const Method& method, const char* location,
                     const char* update, const std::string& more, const std::string& source,
                     ProgramSpec (*define)(const Instance&, ScatterOp)) {
-  const bool arithmetic = join.op == ScatterOp::add || join.op == ScatterOp::mul;
-  return {.name = name + join.suffix,
+  const bool arithmetic = method.op == ScatterOp::add || method.op == ScatterOp::mul;
+  return {.name = name + method.suffix,
           .family = "index",
-          .equation = "y = x, then " + fmt::format(fmt::runtime(join.text), location, update),
+          .equation = "y = x, then " + fmt::format(fmt::runtime(method.text), location, update),
           .inputs = {{"x"}, {"index"}, {"updates"}},
           .dtypes = arithmetic ? dtypes::kNumber : dtypes::kAll,
           .params = {},
           .in_place = {{0, 0}},
-          .policy = policy_of(join.op) + more,
+          .policy = policy_of(method.op) + more,
           .source = source,
-          .define = [define, op = join.op](const Instance& i) { return define(i, op); }};
+          .define = [define, op = method.op](const Instance& i) { return define(i, op); }};
 }
 
 OpRecord max_unpool2d_record() {
@@ -133,13 +133,13 @@ OpRecord max_unpool2d_record() {
 
 std::vector<OpRecord> scatter_ops() {
   std::vector<OpRecord> records = {max_unpool2d_record()};
-  for (const Join& join : kJoins) {
+  for (const Method& method : kMethods) {
     records.push_back(scattering(
-        "scatter_elements", join, "y[r, index[r, i, c], c]", "updates[r, i, c]",
+        "scatter_elements", method, "y[r, index[r, i, c], c]", "updates[r, i, c]",
         "; index may be smaller than x on the other axes; what it has beyond x writes nothing",
         "ONNX opset 18 ScatterElements", scatter_elements));
     records.push_back(scattering(
-        "scatter_nd", join, "y[index[i, 0], index[i, 1], index[i, 2], s]", "updates[i, s]",
+        "scatter_nd", method, "y[index[i, 0], index[i, 1], index[i, 2], s]", "updates[i, s]",
         "; x begins with three indexed axes: fewer than three columns of index count from the "
         "last, the other axes having extent 1; of more columns the last three count",
         "ONNX opset 18 ScatterND", scatter_nd));

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <map>
+#include <string>
 #include <vector>
 
 #include "mote/base/dtype.h"
@@ -24,7 +25,14 @@ std::string text_of(const GradientOrder& row) {
 }  // namespace
 
 std::string gradient_orders_markdown() {
-  const std::vector<DType> dtypes = {DType::f32, DType::f64, DType::f16, DType::bf16};
+  std::vector<DType> dtypes;
+  std::string head, rule;
+  for (const DType dtype : all_dtypes()) {
+    if (!is_real(dtype)) continue;
+    dtypes.push_back(dtype);
+    head += fmt::format("| {} ", name(dtype));
+    rule += "|---";
+  }
   std::map<std::string, std::map<DType, std::string>> rows;
   for (const GradientOrder& row : gradient_orders()) rows[row.op][row.dtype] = text_of(row);
   // Ops with equal entries share a line.
@@ -43,8 +51,8 @@ std::string gradient_orders_markdown() {
       "gradient in a symbolic graph ([graphs.md](graphs.md)), by kernels and by rules in terms of "
       "other ops; \"in f32\": what has no kernel for 16 bits is computed in f32. Asking for one "
       "order more is an error that names the op, the path, and what would provide it. An empty "
-      "entry is a dtype that the op does not have.\n\n"
-      "| f32 | f64 | f16 | bf16 | ops |\n|---|---|---|---|---|\n";
+      "entry is a dtype that the op does not have.\n\n" +
+      head + "| ops |\n" + rule + "|---|\n";
   for (const auto& [line, ops] : lines)
     text += fmt::format("| {} | {} |\n", fmt::join(line, " | "), fmt::join(ops, ", "));
   return text;

@@ -25,6 +25,9 @@ _NAMES = {
     (_INT, 64): "i64", (_INT, 32): "i32", (_INT, 8): "i8", (_UINT, 8): "u8", (_BOOL, 8): "bool",
 }
 _CODES = {name: code for code, name in _NAMES.items()}
+#: The reals of 16 bits.
+NARROW = tuple(name for (code, bits), name in _NAMES.items()
+               if code in (_FLOAT, _BFLOAT) and bits == 16)
 _NUMPY = {
     "f64": "float64", "f32": "float32", "f16": "float16", "i64": "int64", "i32": "int32",
     "i8": "int8", "u8": "uint8", "bool": "bool_",

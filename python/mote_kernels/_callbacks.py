@@ -16,7 +16,7 @@ _raised = threading.local()
 
 
 def done(status: int) -> None:
-    """As checked(); if Python's code has failed in this call, its own exception is raised."""
+    """Checks as checked() does; if Python's code has failed in this call, raises its own exception."""
     if status == OK:
         return
     exception = getattr(_raised, "exception", None)

@@ -35,7 +35,7 @@ def refuse_within_worker(fn: Callable[..., Any]) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """Where a function is found again: a module's name or a script's path, and names in it."""
+    """The location of a function: a module's name or a script's path, and names in it."""
 
     module: str
     script: str
@@ -44,7 +44,7 @@ class Place:
 
 @dataclasses.dataclass(frozen=True)
 class Worker:
-    """What a worker needs to know; all of it is text and numbers."""
+    """The data that a worker needs; all of it is text and numbers."""
 
     place: Place
     op: str
@@ -85,7 +85,7 @@ def find(names: tuple[str, ...], module: Any) -> Any:
 
 
 def place_of(fn: Callable[..., Any]) -> Place | str:
-    """Where a worker finds the function, or why it cannot."""
+    """Returns where a worker finds the function, or why it cannot."""
     module_name = getattr(fn, "__module__", None)
     qualified = getattr(fn, "__qualname__", None)
     if not module_name or not qualified:

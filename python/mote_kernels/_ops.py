@@ -86,7 +86,7 @@ def _described(name: str) -> Op:
 
 
 def _folder() -> pathlib.Path:
-    """Where program texts are kept as files: workers and replay lines read them by their path."""
+    """Returns the folder of program texts, which workers and replay lines read by their path."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(tempfile.gettempdir(), f"{os.getuid()}")
     folder = pathlib.Path(base) / "mote-python"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

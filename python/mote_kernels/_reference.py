@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from ._arrays import Tensor, to_numpy
+from ._arrays import NARROW, Tensor, to_numpy
 from ._door import Error, Texts, Unsupported, checked, ffi, lib, text
 from ._lazy import Lazy
 from ._ops import Op, op_of
@@ -31,7 +31,7 @@ class Bound:
     upper: np.ndarray
 
     def holds(self, got: Any) -> np.ndarray:
-        """For each element, whether it lies in the interval; NaN does where both ends are NaN."""
+        """Returns for each element whether it lies in the interval; NaN does where both ends are NaN."""
         values = to_numpy(got)
         same_nan = np.isnan(self.lower) & np.isnan(self.upper) & np.isnan(values) \
             if np.issubdtype(values.dtype, np.floating) else False
@@ -59,7 +59,7 @@ class _Call:
         self.handle = ffi.gc(made[0], lib.mote_py_call_free)
 
     def _accumulator(self) -> str:
-        narrow = any(t is not None and t.dtype in ("f16", "bf16") for t in self._tensors)
+        narrow = any(t is not None and t.dtype in NARROW for t in self._tensors)
         return "f32" if narrow else "native"
 
     def output(self, values: int, k: int) -> np.ndarray:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a check found."""
+"""The results of a check."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Failure:
         self.case: str = of["smallest"].partition(" backend=")[0]
         self.first: str = of["first"].partition(" backend=")[0]
         diagnosis = of["diagnosis"]
-        #: What kind of error it is, and how that was seen: "missing term: …"; "" if nothing fits.
+        #: The kind of error, and how that was seen: "missing term: …"; "" if nothing fits.
         self.diagnosis: str = ": ".join(filter(None, (diagnosis["kind"], diagnosis["text"])))
         #: A condition on sizes, parameters or data under which it fails: "K % 8 != 0"; or "".
         self.condition: str = diagnosis["condition"]

@@ -16,7 +16,7 @@ _KINDS = inspect.Parameter
 
 @dataclasses.dataclass
 class Signature:
-    """What a call of the function gets, in order."""
+    """The arguments of a call of the function, in order."""
 
     op: Op
     slots: list[tuple[str, str, Any]]  #: role (input, output, param, axis), name, its Parameter

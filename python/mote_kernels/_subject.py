@@ -20,14 +20,13 @@ from ._signature import Signature, kind_of, signature_of
 
 _ACCUMULATORS = {"native": 0, "f32": 1, "f64": 2}
 _INDICES = {"any": 0, "valid": 1, "not_negative": 2, "valid_not_negative": 3}
-_NARROW = ("f16", "bf16")
 _TF32_BITS = 11
 _IN_PLACE_NONE = 0
 
 
 @dataclasses.dataclass(frozen=True)
 class Contract:
-    """What a kernel promises about its numbers; the bound follows from it (docs/bound.md)."""
+    """The promises of a kernel about its numbers; the bound follows from it (docs/bound.md)."""
 
     accumulator: str | None = None  #: native, f32 or f64; None: f32 for 16 bits, else native
     tf32: bool = False  #: operands of products that are summed keep 11 bits
@@ -62,7 +61,7 @@ class Contract:
 
 @dataclasses.dataclass(frozen=True)
 class Style:
-    """How a function is called."""
+    """The manner in which a function is called."""
 
     arrays: str | None = None  #: numpy, torch or jax; None: what its code names
     axis: int | None = None  #: of an op with one: -1, 0 or 1
@@ -150,7 +149,7 @@ class Subject:
         tensors = [call.inputs[k] for k in range(call.input_count)]
         tensors += [call.outputs[k] for k in range(call.output_count)]
         present = [t for t in tensors if t != ffi.NULL]
-        own = any(_arrays.dtype_name(t.dtype) in _NARROW for t in present)
+        own = any(_arrays.dtype_name(t.dtype) in _arrays.NARROW for t in present)
         if not self._any_dtype and own != narrow:
             return "another kernel of the function has this dtype"
         if self.forward is None and (why := self._inputs_refused(call)):

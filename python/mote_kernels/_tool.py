@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run(*arguments: str) -> str:
-    """What the tool prints, in a process of its own. Raises Error with its message."""
+    """Returns what the tool prints, in a process of its own. Raises Error with its message."""
     done = subprocess.run([sys.executable, "-m", "mote_kernels", *arguments], capture_output=True,
                           text=True, check=False)
     if done.returncode != 0:
@@ -42,5 +42,5 @@ def emit(op: "str | Op", lang: str = "c", *, dtype: str | None = None, grad: boo
 
 
 def explain(op: "str | Op", stage: str = "fused", *, grad: bool = False) -> str:
-    """How the op's kernel comes about: stage "uops", "loops", "fused", "schedule", "bound", …"""
+    """Returns how the op's kernel comes about: stage "uops", "loops", "fused", "schedule", "bound", …"""
     return run("explain", op_of(op).text, "--stage", stage, *(["--grad"] if grad else []))

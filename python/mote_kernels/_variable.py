@@ -98,7 +98,7 @@ class Variable:
         return int(self.item())
 
     def __bool__(self) -> bool:
-        """Whether the one element is not 0: `while loss > 0.1:`."""
+        """Returns True if the one element is not 0: `while loss > 0.1:`."""
         return self.item() != 0
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> "np.ndarray":

@@ -40,7 +40,7 @@ def context() -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Statistics:
-    """What a dynamic graph consists of, and why values keep their memory."""
+    """The contents of a dynamic graph, and the reasons why values keep their memory."""
 
     variables: int  #: those that the program has
     values: int  #: tensors that the graph knows, with memory or without

@@ -168,7 +168,7 @@ class Graph:
         return Executable(self, list(outputs), streams)
 
     def plan(self, outputs: Sequence[Symbol], *, streams: int = 1, format: str = "text") -> str:
-        """What compile() would plan, which takes no memory: as "text", "json" or "svg"."""
+        """Returns what compile() would plan, which takes no memory: as "text", "json" or "svg"."""
         formats = [f for f in _FORMATS if f != "dot"]
         if format not in formats:
             raise Error(f"plan: expected {', '.join(formats)}, got {format!r}")
@@ -220,7 +220,7 @@ class Executable:
         return Tensor(made[0], self)
 
     def report(self, format: str = "text") -> str:
-        """What was planned, as "text", "json", "svg" (memory over time) or "dot"."""
+        """Returns the plan, as "text", "json", "svg" (memory over time) or "dot"."""
         if format not in _FORMATS:
             raise Error(f"report: expected {', '.join(_FORMATS)}, got {format!r}")
         pointer = ffi.new("const char**")

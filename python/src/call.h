@@ -23,7 +23,7 @@ struct Call {
 /// Brings the tensors to the ranks of the op by the rules of run(), and computes the reference. A
 /// null input is left out. Throws Error or StatusError, as run() does.
 Call call_of(const std::string& command, const std::vector<const Tensor*>& inputs);
-/// The elements in row-major order, with another shape of as many elements.
+/// Returns the elements in row-major order; tensor_of_dense() gives them another shape.
 Dense dense_of(const Tensor& x);
 Tensor tensor_of_dense(const Dense& x, const AxisList& shape);
 

@@ -54,7 +54,7 @@ typedef struct mote_py_options {
    * it finds in the environment variable MOTE_WORKER. 0 words: the backend runs in this process. */
   int32_t worker_words;
   const char* const* worker;
-  /* What a report says how to run a case again; "{case}" stands for the text of the case. */
+  /* The command by which a report says a case is run again; "{case}" stands for the case's text. */
   const char* replay;
   /* Called before and after each case, in the thread that checks; a result other than 0 ends the
    * campaign. May be NULL. */

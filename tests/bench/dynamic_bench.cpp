@@ -86,7 +86,7 @@ void backward_known(benchmark::State& state) {
   for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(g.backward({last}, {first}));
 }
 
-/// Both ways, on values that are made anew.
+/// Runs both ways, on values that are made anew.
 void chain_step(benchmark::State& state) {
   Context context;
   DynamicGraph g(context);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures a graph's run in addition to what its nodes do: chains of 1,000 empty functions, of
 // empty kernels and of additions of one element, each compared with the same calls without a
-// graph; a loop of as many empty iterations; and the gain of a second stream for two independent
+// graph; a loop of 1,000 empty iterations; and the gain of a second stream for two independent
 // branches of conv2d, one thread for each kernel.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -40,7 +40,7 @@ void empty_functions_in_graph(benchmark::State& state) {
   for ([[maybe_unused]] auto _ : state) g.run();
 }
 
-/// A loop of as many iterations, with nothing in them.
+/// Runs a loop of kNodes iterations, with nothing in them.
 void empty_iterations(benchmark::State& state) {
   Graph g;
   WhileLoop loop;

@@ -21,7 +21,7 @@ struct Result {
   std::array<int, 3> reserved;
 };
 
-/// The catalogue's convolution of as many axes.
+/// Returns the catalogue's convolution of the same number of axes.
 std::string op_of(const ConvolutionDesc& c) { return "conv" + std::to_string(c.pads.size()) + "d"; }
 Params params_of(const ConvolutionDesc& c) {
   Params params =

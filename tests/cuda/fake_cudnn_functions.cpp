@@ -39,7 +39,7 @@ bool is_vector(const TensorDesc& v, const TensorDesc& x) {
 }
 Tensor as_vector(const TensorDesc& v, In data) { return read(v, data).reshape({v.dims[1]}); }
 
-/// The catalogue's pool of as many axes.
+/// Returns the catalogue's pool of the same number of axes.
 std::string op_of(const PoolingDesc& p) {
   return (p.mode == kMax ? "max_pool" : "avg_pool") + std::to_string(p.taps.size()) + "d";
 }

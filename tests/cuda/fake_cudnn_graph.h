@@ -55,7 +55,7 @@ Dims rows_of(int mode, const Dims& x);
 /// convolution and its bias; attention, whose softmax's sums are stored, and whose heads are of
 /// eights; or the gradient of that.
 bool is_known(const BackendDesc& graph);
-/// Whether some tensor of the graph has 16 bits.
+/// Returns true if some tensor of the graph has 16 bits.
 bool is_narrow(const BackendDesc& graph);
 /// Runs the graph's operations in order, with the data of tensors by their ids.
 void run_graph(const BackendDesc& graph, const std::map<std::int64_t, void*>& data);

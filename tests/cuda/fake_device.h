@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fake driver and the fake libraries share: calls that fail on demand, and memory.
+// Declares the parts that the fake driver and the fake libraries share: calls that fail on demand,
+// and memory.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +19,11 @@ int counted();
 int counted_in_process();
 /// The same for a call that wants a context too.
 int counted_in_context();
-/// Whether these bytes are the fake GPU's memory.
+/// Returns true if these bytes are the fake GPU's memory.
 bool is_allocated(std::uint64_t at, std::size_t bytes);
-/// The same of workspace, which the libraries want aligned to 256.
+/// Returns true if these bytes may be workspace, which the libraries want aligned to 256.
 bool is_workspace(const void* at, std::size_t bytes);
-/// Whether the stream was made and is not destroyed yet; the default one always is there.
+/// Returns true if the stream was made and is not destroyed yet; the default one always exists.
 bool is_stream(const void* stream);
 /// Descriptors that are made and not destroyed count as left behind.
 void count_descriptor(int more);

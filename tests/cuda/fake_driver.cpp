@@ -50,7 +50,7 @@ struct Function {
   const Module* module;
   void (*call)(void**);
 };
-/// As the driver aligns what it allocates.
+/// The unit of memory, which is aligned as the driver aligns allocations.
 struct alignas(256) Block {
   std::array<char, 256> bytes;
 };

@@ -10,6 +10,7 @@ void fake_cuda_fail(int call, int status);
 int fake_cuda_calls();
 /// Allocations and streams that are not given back, and contexts that are still current.
 int fake_cuda_live();
-/// Whether it was making a context current that failed: then nothing can be given back either.
+/// Returns true if it was making a context current that failed: then nothing can be given back
+/// either.
 int fake_cuda_failed_to_enter();
 }

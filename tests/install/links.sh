@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # links.sh: checks that targets of the pages of this tree exist: relative links, and paths in `code` that begin
-# with a folder of the tree. Each folder of sources has a README, and each word in `code` of its lines "Read
-# first …" that is a file's name exists there.
+# with a folder of the tree. Each folder of sources has a README with a line "Read first …", and each word in
+# `code` of that line that is a file's name exists there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 status=0
@@ -31,12 +31,16 @@ done < <(pages)
 
 while read -r folder; do
   [[ -e $folder/README.md ]] || missing "$folder" README.md
-done < <(find {uops,codegen,oracle}/src runtime -mindepth 1 -maxdepth 1 -type d)
+done < <(find {uops,codegen,oracle}/src runtime runtime/{backends,files} runtime/symbolic/src -mindepth 1 -maxdepth 1 -type d
+         printf '%s\n' generated/{tool,bounds} oracle/tool)
 
-for page in {uops,codegen,oracle}/src/*/README.md; do
+for page in {uops,codegen,oracle,runtime/symbolic}/src/*/README.md codegen/src/schedule/*/README.md \
+            runtime/{backends,files}/*/README.md generated/{tool,bounds}/README.md oracle/tool/README.md; do
   folder=$(dirname "$page")
+  grep -qE '^- Read (first|in) ' "$page" || missing "$page" "a line 'Read first …'"
   while read -r word; do
-    exists "$folder/$word*" || exists "*/include/mote/*/$word" || exists "*/include/$word" || exists "$folder/../$word" ||
+    exists "$folder/$word*" || exists "*/include/mote/*/$word" || exists "*/include/$word" ||
+      exists "$folder/../$word" || exists "$folder/../../$word" ||
       missing "$page" "$word"
   done < <(grep -oP '^- Read first .*' "$page" | grep -oP '`\K[a-z_/.]+(?=`)' || true)
 done

@@ -21,7 +21,7 @@ for name in mote mote_npz mote_compiler mote_oracle; do
   check "SONAME of $file" "$(readelf -d "$file" | sed -n 's/.*SONAME.*\[\(.*\)\].*/\1/p')" "lib$name.so.0.3"
   others="$(nm --dynamic --defined-only --demangle "$file" | cut -d' ' -f3- |
     grep -vE '^(mote_|mote::|(typeinfo|typeinfo name|vtable) for mote::)' | head -5 || true)"
-  check "what $file exports beside mote's" "$others" ""
+  check "what $file exports in addition to mote's" "$others" ""
 done
 check "whether libmote.so exports run()" \
   "$(nm --dynamic --defined-only --demangle "$lib/libmote.so" | grep -c ' mote::PreparedCommand::run()$')" 1

@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
   options.nondeterministic = 0;
   options.row_major = 1;
   s = mote_check_function("sqrt", (mote_function)does_nothing, &options, NULL);
-  expect("nobody wants the report", s, MOTE_FAILED, NULL, "");
+  expect("a call without a report", s, MOTE_FAILED, NULL, "");
   snprintf(path, sizeof path, "%s/gemm_k_tail.so", argv[1]);
   s = mote_check_library(path, "gemm", &options, &report);
   expect("a library with a bug", s, MOTE_FAILED, report, "gemm on gemm_k_tail");

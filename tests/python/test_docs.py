@@ -20,7 +20,7 @@ BLOCK = re.compile(r"^```(python-console|python)\n(.*?)^```$", re.MULTILINE | re
 
 
 def printed(example, names):
-    """What a session prints for one statement."""
+    """Returns what a session prints for one statement."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         try:

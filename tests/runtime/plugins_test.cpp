@@ -69,7 +69,7 @@ TEST(Plugins, OneThatIsNoGoodDoesNotStopTheRest) {
   fs::create_directory(folder);
   std::ofstream(folder / "a_text.so") << "not a library";
   fs::copy_file(plugin("negates_1"), folder / "b.so", fs::copy_options::overwrite_existing);
-  std::ofstream(folder / "readme.txt") << "nobody looks at this";
+  std::ofstream(folder / "readme.txt") << "no plug-in either";
   const std::string locations =
       folder.string() + ":" + plugin("other_abi") + "::" + plugin("negates_2");
   setenv("MOTE_PLUGIN_PATH", locations.c_str(), 1);

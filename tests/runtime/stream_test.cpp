@@ -249,7 +249,7 @@ TEST(Stream, DestructionWaitsForTheWork) {
     a.record(event);
     b.wait(event);
     b.enqueue([&] { ++runs; });
-    a.enqueue([] { throw std::runtime_error("nobody asks"); });
+    a.enqueue([] { throw std::runtime_error("no caller asks for this"); });
   }
   EXPECT_EQ(runs, 51);
 }

@@ -232,7 +232,8 @@ MOTE_BOUND int32_t mote_erf_most = 4;
   const uint32_t bits = magnitude >= 0x0f800000u ? magnitude | 0x7f800000u : number;
   return mote_float(bits | (uint32_t)(h & 0x8000u) << 16);
 }
-)"},
+)",
+     .is_one_instruction = true},
     {.name = "mote_float_to_f16",
      .storage = Storage::always_inline,
      .calls = {"mote_float", "mote_bits"},
@@ -246,7 +247,8 @@ MOTE_BOUND int32_t mote_erf_most = 4;
   h = bits > 0x7f800000u ? 0x7e00u : h;
   return (uint16_t)(h | (mote_bits(x) >> 16 & 0x8000u));
 }
-)"},
+)",
+     .is_one_instruction = true},
     {.name = "mote_float_from_bf16",
      .storage = Storage::always_inline,
      .calls = {"mote_float"},
@@ -264,7 +266,8 @@ MOTE_BOUND int32_t mote_erf_most = 4;
   const uint32_t nan = (bits >> 16 & 0x8000u) | 0x7fc0u;
   return (uint16_t)(x != x ? nan : h);
 }
-)"},
+)",
+     .is_one_instruction = true},
     {.name = "mote_max_i32",
      .storage = Storage::always_inline,
      .function = R"(int32_t mote_max_i32(int32_t a, int32_t b) { return a > b ? a : b; }

@@ -15,12 +15,6 @@
 namespace mote::emit {
 namespace {
 
-/// Returns true for helpers that mote_cuda.h has as one instruction of a GPU.
-bool is_one_instruction(const Helper& helper) {
-  return helper.name == "mote_float_from_f16" || helper.name == "mote_float_to_f16" ||
-         helper.name == "mote_float_to_bf16";
-}
-
 std::string_view specifiers(Storage storage, Target target) {
   switch (storage) {
     case Storage::static_inline:
@@ -64,7 +58,7 @@ std::string text_of(const Helper& helper, Target target) {
   std::string out(helper.head);
   out += specifiers(helper.storage, target);
   out += helper.function;
-  if (target != Target::cuda || !is_one_instruction(helper)) return out;
+  if (target != Target::cuda || !helper.is_one_instruction) return out;
   return "#if defined(MOTE_CUDA_HOST)\n" + out + "#endif\n";
 }
 

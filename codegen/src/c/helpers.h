@@ -25,6 +25,7 @@ struct Helper {
   std::array<std::string_view, 3> calls = {};  ///< the other helpers that it calls
   std::string_view head = {};                  ///< lines before it, such as a comment
   std::string_view function = {};              ///< from its type on
+  bool is_one_instruction = false;             ///< mote_cuda.h has it as one of a GPU
 };
 
 std::string text_of(const Helper& helper, Target target = Target::c);
@@ -32,7 +33,7 @@ std::span<const Helper> reference_helpers();  ///< those that all kernels may ca
 std::span<const Helper> bound_helpers();      ///< next_up, next_down, lowest_bit
 std::span<const Helper> gen_helpers();        ///< those of gen kernels alone
 std::span<const Helper> thread_helpers();     ///< those of gen kernels in C alone
-// Those of gen kernels that no prelude has:
+// The next two list those of gen kernels that no prelude has.
 std::span<const Helper> pair_helpers();
 std::span<const Helper> transpose_helpers();
 bool is_helper(const std::string& function);

@@ -157,8 +157,8 @@ int axis_along(const std::vector<Expr>& index, Symbol v) {
   return static_cast<int>(along - index.begin());
 }
 
-/// Puts the loop, whose vectors these are, in steps of as many iterations as 16 bytes hold of the
-/// widest elements.
+/// Puts the loop, whose vectors these are, in steps of the number of the widest elements that 16
+/// bytes hold.
 void take_by_vectors(Loop& loop, const std::vector<RowVector>& vectors, RowVectors& out,
                      Rewriting& make) {
   int widest = 1;

@@ -99,7 +99,7 @@ class FusedBody {
 
   std::vector<int> became_;      ///< by id: the id of the loop that it is a part of, or itself
   std::vector<std::size_t> at_;  ///< by id: its position in the body
-  /// By id: a statement before it that must stay before it, and one after it that must stay after
+  /// By id, a statement before it that must stay before it, and one after it that must stay after
   /// it; -1: none is known. A dependence on a part is a dependence on the whole.
   std::vector<int> blocks_left_, blocks_right_;
   /// The results of every_toucher_has, until the next merge.

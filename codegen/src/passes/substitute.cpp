@@ -129,7 +129,7 @@ class Substituter {
     });
   }
 
-  /// How a tensor is touched. Replacing moves reads, with their indices, and removes a tensor.
+  /// The accesses of a tensor. Replacing moves reads, with their indices, and removes a tensor.
   struct Indices {
     std::vector<Expr> first;
     int writes = 0;

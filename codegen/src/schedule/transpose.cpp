@@ -104,7 +104,7 @@ class SquareMaker {
     return Tiler::fresh_variable(p_, loop.variable.name() + suffix, used_);
   }
 
-  /// Returns the number of iterations that squares take, of so many.
+  /// Returns the number of iterations, of all, that squares take.
   Expr in_squares(const Expr& all) const { return all / Expr(lanes_) * Expr(lanes_); }
 
   /// Returns the copy in two loops of their own.

@@ -80,8 +80,8 @@ void order_loops(Region& region);
 /// Lets results of steps share blocks if one is read for the last time before the other begins;
 /// returns the number of blocks.
 int share_blocks(std::vector<Step>& steps);
-/// The number of elements of that shape that are taken at a time: whole rows of as many of the last
-/// axes as a block holds, and whole vectors, if they nearly fill it. Rows are then reduced several
+/// The number of elements of that shape that are taken at a time: whole rows of those last axes
+/// that a block holds, and whole vectors, if they nearly fill it. Rows are then reduced several
 /// at a time, and none in parts.
 std::int64_t block_of(const Extents& shape);
 

@@ -11,8 +11,7 @@
 namespace mote::blocks {
 
 /// Computes y[to(k)] = op(y[to(k)], x[k]), one element after another; elements that are out of
-/// range are dropped. The stretches give the positions of as many elements; y and x have that
-/// dtype.
+/// range are dropped. The stretches give a position for each element of x; y and x have that dtype.
 void scatter_onto(ScatterOp op, DType dtype, Cell* y, const Operand& x,
                   std::span<const Stretch> to);
 

@@ -26,7 +26,7 @@ struct Stream {
   double seconds = 0;
   JournalStream done = {};  ///< the cases of an earlier run of the campaign
   bool settled = false;     ///< every backend has failed, or takes none
-  /// By backend: how many declined draws had no replacement; only for backends that took none.
+  /// The number of declined draws without replacement, of each backend that took no draw.
   std::map<std::string, std::int64_t> fruitless = {};
 
   bool ended() const { return !accepted && declined >= kDeclinesThatEndAStream; }

@@ -118,9 +118,8 @@ std::optional<std::vector<Dense>> finite_ends(const Observed& of) {
 }
 
 double least_normal(DType dtype) {
-  return dtype == DType::f16   ? 0x1p-14
-         : dtype == DType::f64 ? std::numeric_limits<double>::min()
-                               : static_cast<double>(std::numeric_limits<float>::min());
+  const RealFormat format = real_format(dtype);
+  return std::ldexp(1.0, format.least_exponent + format.precision - 1);
 }
 
 void add_denormals(std::vector<Hypothesis>& all, DType dtype) {

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kLargestExtent = 1025;
 constexpr double kMaxCaseWork = 300'000;
 constexpr double kMaxFarWork = 20'000;
-/// For cases with a long axis, the maximum work of the other axes, and the maximum of the long one
+/// The maximum work of the other axes in cases with a long axis, and the maximum of the long one
 /// itself: the work of a scan is the square of its length, but each of its steps is short.
 constexpr double kMaxLongWork = 100'000;
 constexpr double kMaxScanWork[] = {1'250'000, 5'000'000, 21'000'000, 70'000'000};

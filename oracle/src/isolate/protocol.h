@@ -41,17 +41,17 @@ enum class Phase : std::uint32_t { asked, running, returned };
 struct Reply {
   bool fault = false;  ///< a signal that ends the process
   Phase phase = Phase::asked;
-  // For a fault.
+  // These fields describe a fault.
   std::int32_t signal = 0;
   std::int32_t code = 0;  ///< si_code: positive if the operating system raised it
   bool wrote = false;     ///< the access was a write
   void* address = nullptr;
-  // For load, describe, choose and run.
+  // These fields answer load, describe, choose and run.
   mote_status status = MOTE_OK;
   std::int32_t kernel_index = -1;
   std::size_t workspace = 0;
   std::size_t described = 0;  ///< bytes of text
-  // For run.
+  // These fields answer run.
   std::uint32_t mode_before = 0;  ///< MXCSR without its flags, and the rounding mode
   std::uint32_t mode_after = 0;
   std::int32_t threads_before = 0;

@@ -24,9 +24,9 @@ struct Comparison {
   /// elements by it, as one that multiplies padded rows but skips rows of padding. Needed only if
   /// the form's intervals refuse an element; empty: the contract names no form.
   std::function<const std::vector<Interval>&()> of_definition;
-  /// For a gradient, the intervals with nothing known where an infinity enters
-  /// (Contract::open_infinities). Needed only if an element that the others refuse is not finite,
-  /// or should not be.
+  /// The intervals of a gradient with nothing known where an infinity enters
+  /// (Contract::open_infinities). They are needed only if an element that the others refuse is not
+  /// finite, or should not be.
   std::function<const std::vector<Interval>&()> at_infinities;
   std::string damage;  ///< a write near the elements, or to an input; empty: none
   Verdict damage_verdict = Verdict::out_of_bounds;

@@ -26,8 +26,8 @@ struct Prepared::State {
     std::shared_ptr<const BoundOf> bound;
     std::vector<Interval> intervals;
   };
-  /// For the contract of the latest kernel: by the form that it names, by the definition, and by
-  /// that with nothing known at infinities.
+  /// The intervals for the contract of the latest kernel: by the form that it names, by the
+  /// definition, and by that with nothing known at infinities.
   Bounded of_form, of_definition, of_infinities;
 
   /// Buffers from `region`, which gets each tensor of the case with its number, inputs first.

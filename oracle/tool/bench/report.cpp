@@ -31,7 +31,7 @@ bool is_wrong(const ResultAgreement& agreement, const PreparedSubject& s) {
          agreement.wrong.end();
 }
 
-/// From the fastest on; the best is the fastest whose results are not wrong.
+/// Returns the lines from the fastest on; the best is the fastest whose results are not wrong.
 std::vector<BenchLine> lines_of(const BenchReport& r) {
   std::vector<BenchLine> lines;
   for (const PreparedSubject& s : r.measured.subjects)
@@ -77,7 +77,7 @@ std::string ratio_text(const BenchLine& l) {
   return "refused";
 }
 
-/// Why a comparison is refused; empty if none is.
+/// Returns why a comparison is refused; empty if none is.
 std::string refused_text(const std::vector<BenchLine>& lines) {
   std::string text;
   const auto best = std::ranges::find(lines, true, &BenchLine::is_best);

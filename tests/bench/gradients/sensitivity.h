@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far rounding may move a sum of a graph's gradients, to first order. Each node's outputs are
-// off from what the node's exact op gives by at most the bound of that op for the values that were
-// there; the gradient of the sum with respect to the output says what the sum makes of it.
+// Computes how far rounding may move a sum of a graph's gradients, to first order. Each node's
+// outputs are off from what the node's exact op gives by at most the bound of that op for the
+// values that were there; the gradient of the sum with respect to the output says what the sum
+// makes of it.
 #pragma once
 
 #include <optional>

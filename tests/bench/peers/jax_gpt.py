@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures JAX on a training step of the small GPT of tests/graphs/networks/transformer.cpp.
 
-Prints JSON: the bytes that XLA takes beside arguments and results, and the seconds of compiling.
+Prints JSON: the bytes that XLA takes in addition to arguments and results, and the seconds of compiling.
 Prints {"skipped": ...} where jax is missing.
 """
 

@@ -72,7 +72,7 @@ def judge_directions(arrays, mine, exact, factor):
 
 
 def judge_elements(arrays, exact, factor, narrow):
-    """As judge_directions, for the bounds of each element; `narrow` are the bounds in f64."""
+    """Judges by the bounds of each element as judge_directions does; `narrow` are the bounds in f64."""
     share = 0.0
     for name, g in exact.items():
         low, high = arrays["low." + name], arrays["high." + name]

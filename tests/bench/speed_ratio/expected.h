@@ -34,7 +34,7 @@ SpeedRatios parse_ratios(std::string_view text);
 /// The ratios of the file; nullopt if there is none.
 std::optional<SpeedRatios> read_ratios(const std::string& path);
 
-/// How the ratio of one sitting compares with the recorded one. Intervals that have a number in
+/// The change of the ratio of one sitting from the recorded one. Intervals that have a number in
 /// common do not tell the two apart.
 enum class SpeedChange { none, slower, faster };
 SpeedChange change(const tool::Median& measured, const tool::Median& recorded);

@@ -4,7 +4,7 @@
 // that was recorded on this processor. No slack is chosen. A sitting measures a case on new memory
 // and gives the median of its rounds. kSittings of them, minutes apart, give the recorded interval,
 // which holds the median of sittings with 99% (the ranks of the sign test). A case fails if the
-// intervals of as many new sittings lie wholly above that one; the first that does not ends its
+// intervals of kSittings new sittings lie wholly above that one; the first that does not ends its
 // measurement.
 //
 //   mote_speed_ratio FOLDER [--record] [OP...]

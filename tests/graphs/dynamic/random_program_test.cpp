@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kPrograms = 3000;
 constexpr int kMaxDifferences = 3;
-/// So many programs do all that there is to do.
+/// The number of programs that together do all that there is to do.
 constexpr int kAllKinds = 1000;
 
 TEST(RandomPrograms, DoWhatTheModelSays) {

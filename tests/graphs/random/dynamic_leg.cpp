@@ -118,7 +118,7 @@ bool writes_parts(const SymbolicGraph& graph) {
   });
 }
 
-/// As bit_difference(), but zeros are equal: to add 0 makes +0 of -0.
+/// Compares as bit_difference() does, except that zeros are equal: to add 0 makes +0 of -0.
 std::optional<std::string> number_difference(const Tensor& expected, const Tensor& got) {
   if (!bit_difference(expected, got)) return std::nullopt;
   const Tensor zero(got.dtype(), {});

@@ -14,7 +14,8 @@ namespace mote::test {
 
 /// "dynamic deferred=1 memo=4096 …".
 std::string some_dynamic_leg(Rng& rng);
-/// For a graph of exact ops on integers: gradients are equal whatever the order of sums.
+/// Returns a leg for a graph of exact ops on integers: gradients are equal whatever the order of
+/// sums.
 std::string some_exact_dynamic_leg(Rng& rng);
 std::optional<std::string> check_dynamic(const GraphSubject& subject,
                                          const std::map<std::string, std::string>& settings,

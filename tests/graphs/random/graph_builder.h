@@ -36,7 +36,7 @@ class GraphBuilder {
   Rng& rng() { return rng_; }
   bool has_exact_reals() const { return has_exact_reals_; }
   const std::vector<TensorSymbol>& values() const { return values_; }
-  /// How many loops and branches the graph is in.
+  /// The number of loops and branches that the graph is in.
   int depth() const { return depth_; }
   void set_depth(int depth) { depth_ = depth; }
 

@@ -15,7 +15,7 @@ namespace mote::test {
 
 class GraphSubject {
  public:
-  /// Beside the outputs, a few other symbols are asked for, drawn from the data's seed.
+  /// Asks for the outputs and a few other symbols, which are drawn from the data's seed.
   GraphSubject(const SymbolicGraph& graph, const GraphData& data);
 
   /// The graph; its outputs are those of the given one and the symbols that are asked for too.

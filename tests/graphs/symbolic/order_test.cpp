@@ -185,7 +185,7 @@ TEST(EvaluationOrder, LeastIsNeverAboveTheOthers) {
 }
 
 TEST(EvaluationOrder, TakesNoQuadraticTime) {
-  // A chain, a wide graph whose nodes share one operand, and a node with as many predecessors.
+  // A chain, a wide graph whose nodes share one operand, and a node that has kNodes predecessors.
   constexpr int kNodes = 100000;
   SymbolicGraph chain;
   TensorSymbol x = chain.input("x", row_of(1));

@@ -34,7 +34,7 @@ constexpr std::uint64_t kMaxGraphs = 1000;
 constexpr unsigned kMaxSeconds = 300;
 /// The number of graphs that must pass with no defect.
 constexpr std::uint64_t kRightGraphs = 60;
-/// So many programs follow each graph.
+/// The number of programs that follow each graph.
 constexpr std::uint64_t kPrograms = 4;
 
 struct Kill {

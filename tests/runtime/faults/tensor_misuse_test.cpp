@@ -42,7 +42,7 @@ TEST(Misuse, Construction) {
          (void)Tensor(DType::f32, {kGreatestMagnitude, 2});
        }},
       {"overflow in bytes", [] { (void)Tensor(DType::f64, {kGreatestMagnitude / 4}); }},
-      {"overflow beside 0",
+      {"overflow next to 0",
        [] {
          (void)Tensor(DType::u8, {0, kGreatestMagnitude, kGreatestMagnitude});
        }},

@@ -19,9 +19,16 @@ constexpr bool in_order() {
 }
 static_assert(in_order());
 
-constexpr std::array<DType, 9> kAll = {DType::f32,  DType::f64, DType::f16,
-                                       DType::bf16, DType::i32, DType::i64,
-                                       DType::i8,   DType::u8,  DType::boolean};
+/// The dtypes by kind, each kind in the order of the table.
+constexpr auto kAll = [] {
+  std::array<DType, kDTypes.size()> all{};
+  std::size_t count = 0;
+  for (const auto kind :
+       {DTypeInfo::Kind::real, DTypeInfo::Kind::integer, DTypeInfo::Kind::boolean})
+    for (const DTypeInfo& e : kDTypes)
+      if (e.kind == kind) all[count++] = e.dtype;
+  return all;
+}();
 
 const DTypeInfo& checked(DType dtype) {
   const auto at = static_cast<std::size_t>(dtype);

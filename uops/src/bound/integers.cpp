@@ -15,17 +15,8 @@ constexpr int kAll = 64;         ///< nothing is known
 constexpr int kOfPosition = 48;  ///< positions and sizes of tensors are less than 2^48
 
 int bits_of(DType dtype) {
-  switch (dtype) {
-    case DType::boolean:
-      return 1;
-    case DType::u8:
-    case DType::i8:
-      return 8;
-    case DType::i32:
-      return 32;
-    default:
-      return kAll;
-  }
+  if (is_integer(dtype)) return static_cast<int>(8 * size_of(dtype));
+  return is_real(dtype) ? kAll : 1;
 }
 
 int bits_of(std::int64_t v) {

@@ -157,13 +157,13 @@ Interval whole_sum(const uop::Reduce& r, const Interval& x, DType dtype) {
   return y;
 }
 
-using Join = std::function<Uop(ScatterOp, const Uop& base, const Uop& x)>;
+using Combine = std::function<Uop(ScatterOp, const Uop& base, const Uop& x)>;
 
 /// Returns the interval of a scatter by add: a sum of the base and of the values that arrived.
-Interval scattered_sum(const Join& join, const Interval& base, const Interval& x,
+Interval scattered_sum(const Combine& combine, const Interval& base, const Interval& x,
                        const Context& c) {
   const Terms b = as_terms(base, c), t = as_terms(x, c);
-  const auto sum = [&](const Uop& p, const Uop& q) { return join(ScatterOp::add, p, q); };
+  const auto sum = [&](const Uop& p, const Uop& q) { return combine(ScatterOp::add, p, q); };
   Interval y;
   y.nonnegative = base.nonnegative && x.nonnegative;
   y.lo = sum(b.ends.lo, t.ends.lo);
@@ -171,16 +171,16 @@ Interval scattered_sum(const Join& join, const Interval& base, const Interval& x
   y.hi = point ? y.lo : sum(b.ends.hi, t.ends.hi);
   y.sum = Pending{sum(b.sum.count, t.sum.count), sum(b.sum.magnitude, t.sum.magnitude), Uop()};
   if (b.sum.grid.id() != nullptr && t.sum.grid.id() != nullptr)
-    y.sum->grid = join(ScatterOp::min, b.sum.grid, t.sum.grid);
+    y.sum->grid = combine(ScatterOp::min, b.sum.grid, t.sum.grid);
   return y;
 }
 
 /// Returns the interval of a scatter by mul: a product of factors in any order.
-Interval scattered_product(const Join& join, const Interval& given_base, const Interval& given_x,
-                           DType dtype, const Context& c) {
+Interval scattered_product(const Combine& combine, const Interval& given_base,
+                           const Interval& given_x, DType dtype, const Context& c) {
   const Format f = accumulator_of(dtype, c.contract), own = format_of(dtype, c.contract);
   const bool converts = f.precision < own.precision;
-  const auto times = [&](const Uop& p, const Uop& q) { return join(ScatterOp::mul, p, q); };
+  const auto times = [&](const Uop& p, const Uop& q) { return combine(ScatterOp::mul, p, q); };
   const auto [base, base_slack] = factors_of(given_base, own);
   const auto [x, x_slack] = factors_of(given_x, own);
   const auto most = [](const Interval& v) { return max(abs(v.lo), abs(v.hi)); };
@@ -189,7 +189,7 @@ Interval scattered_product(const Join& join, const Interval& given_base, const I
   const auto factors = [](const Uop& v, double each) {
     return where(eq(v, v), each, number(each));
   };
-  const Uop count = join(ScatterOp::add, factors(base.lo, 0), factors(x.lo, 1));
+  const Uop count = combine(ScatterOp::add, factors(base.lo, 0), factors(x.lo, 1));
   Uop share = count * (roundings_of_factor(converts) * f.unit + 0x1p-51);
   if (const double slack = std::max(base_slack, x_slack); slack > 0)
     share = share + (count + 1) * slack;
@@ -204,12 +204,12 @@ Interval scattered_product(const Join& join, const Interval& given_base, const I
   return unless(unknown && ne(count, 0), y);
 }
 
-Interval scattered(const Join& join, ScatterOp op, const Interval& base, const Interval& x,
+Interval scattered(const Combine& combine, ScatterOp op, const Interval& base, const Interval& x,
                    bool real) {
   Interval y;
-  y.lo = join(op, base.lo, x.lo);
+  y.lo = combine(op, base.lo, x.lo);
   const bool certain = base.certain() && x.certain();
-  y.hi = certain ? y.lo : join(op, base.hi, x.hi);
+  y.hi = certain ? y.lo : combine(op, base.hi, x.hi);
   y.bits = std::max(base.bits, x.bits);
   y.sign_of_zero = op == ScatterOp::set && base.sign_of_zero && x.sign_of_zero;
   y.nonnegative = base.nonnegative && x.nonnegative;
@@ -217,7 +217,7 @@ Interval scattered(const Join& join, ScatterOp op, const Interval& base, const I
   const auto flag = [](const Interval& v) {
     return where(is_indeterminate(v), number(1), number(0));
   };
-  const Uop unknown = join(ScatterOp::max, flag(base), flag(x)) > 0;
+  const Uop unknown = combine(ScatterOp::max, flag(base), flag(x)) > 0;
   return unless(unknown && negation(isnan(y.lo)), y);
 }
 
@@ -253,7 +253,7 @@ Interval scatter_rule(const Uop& node, const std::vector<Interval>& args, const 
   const auto* s = std::get_if<uop::Scatter>(&kind);
   const auto* along = s ? nullptr : &std::get<uop::SelectScatter>(kind);
   const ScatterOp op = s ? s->op : along->op;
-  const Join join = [&](ScatterOp with, const Uop& base, const Uop& x) {
+  const Combine combine = [&](ScatterOp with, const Uop& base, const Uop& x) {
     if (along) return select_scatter(with, base, x, along->axis, args[2].lo);
     std::vector<IndexText> to;
     for (const Expr& e : s->to) to.emplace_back(e);
@@ -261,11 +261,11 @@ Interval scatter_rule(const Uop& node, const std::vector<Interval>& args, const 
   };
   const auto result = [&]() -> Interval {
     if (real && op == ScatterOp::add)
-      return scattered_sum(join, maybe_stored(args[0], dtype, c), maybe_stored(args[1], dtype, c),
-                           c);
+      return scattered_sum(combine, maybe_stored(args[0], dtype, c),
+                           maybe_stored(args[1], dtype, c), c);
     const Interval base = settled(args[0], dtype, c), x = settled(args[1], dtype, c);
-    if (real && op == ScatterOp::mul) return scattered_product(join, base, x, dtype, c);
-    return scattered(join, op, base, x, real);
+    if (real && op == ScatterOp::mul) return scattered_product(combine, base, x, dtype, c);
+    return scattered(combine, op, base, x, real);
   };
   const Interval y = result();
   const bool settled_enough = !along || args[2].certain();

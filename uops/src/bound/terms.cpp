@@ -42,9 +42,9 @@ void mark_inner(const std::vector<Uop>& order, std::unordered_set<const UopNode*
   }
 }
 
-template <typename Join>
-Pending joined(const Pending& p, const Pending& q, const Join& join) {
-  Pending y{join(p.count, q.count), join(p.magnitude, q.magnitude), Uop()};
+template <typename Combine>
+Pending combined(const Pending& p, const Pending& q, const Combine& combine) {
+  Pending y{combine(p.count, q.count), combine(p.magnitude, q.magnitude), Uop()};
   const bool have_grids = p.grid.id() != nullptr && q.grid.id() != nullptr;
   if (have_grids) y.grid = min(p.grid, q.grid);
   return y;
@@ -112,10 +112,10 @@ Pending SummedProducts::find(const Uop& u, const std::function<const Interval&(c
   const auto* m = std::get_if<uop::Map>(&u.node().kind);
   if (!m || m->op == MapOp::neg) return terms_of(of[0], at, c);
   if (m->op != MapOp::where)
-    return joined(terms_of(of[0], at, c), terms_of(of[1], at, c),
-                  [](const Uop& p, const Uop& q) { return p + q; });
+    return combined(terms_of(of[0], at, c), terms_of(of[1], at, c),
+                    [](const Uop& p, const Uop& q) { return p + q; });
   const Interval& condition = at(of[0]);
-  return joined(terms_of(of[1], at, c), terms_of(of[2], at, c), [&](const Uop& p, const Uop& q) {
+  return combined(terms_of(of[1], at, c), terms_of(of[2], at, c), [&](const Uop& p, const Uop& q) {
     const Uop chosen = where(condition.lo, p, q);
     if (condition.certain()) return chosen;
     const Uop most = max(p, q);  // if this is NaN, nothing is known

@@ -122,7 +122,7 @@ class Evaluator {
     for_each_index(value(s.x).shape, [&](const Index& i) {
       Index j;
       for (const Expr& e : s.to) j.push_back(index_value(e, i));
-      join(s.op, y, j, at(s.x, i));
+      combine(s.op, y, j, at(s.x, i));
     });
   }
   void write(const uop::SelectScatter& s, Array& y) const {
@@ -130,10 +130,10 @@ class Evaluator {
     for_each_index(value(s.x).shape, [&](const Index& i) {
       Index j = i;
       j[static_cast<std::size_t>(s.axis)] = at(s.index, i).integer();
-      join(s.op, y, j, at(s.x, i));
+      combine(s.op, y, j, at(s.x, i));
     });
   }
-  static void join(ScatterOp op, Array& y, const Index& j, const Number& x) {
+  static void combine(ScatterOp op, Array& y, const Index& j, const Number& x) {
     if (!inside(j, y.shape)) return;
     Number& old = y.values[row_major(j, y.shape)];
     old = apply(op, old, x, y.dtype);

@@ -97,16 +97,16 @@ Number apply(MapOp op, std::span<const Number> args, DType dtype, DType to) {
 }
 
 Number apply(ScatterOp op, const Number& old, const Number& x, DType dtype) {
-  const auto joined = [&](MapOp map) { return apply(map, std::vector{old, x}, dtype, dtype); };
+  const auto combined = [&](MapOp map) { return apply(map, std::vector{old, x}, dtype, dtype); };
   switch (op) {
     case ScatterOp::add:
-      return joined(MapOp::add);
+      return combined(MapOp::add);
     case ScatterOp::mul:
-      return joined(MapOp::mul);
+      return combined(MapOp::mul);
     case ScatterOp::max:
-      return joined(MapOp::max);
+      return combined(MapOp::max);
     case ScatterOp::min:
-      return joined(MapOp::min);
+      return combined(MapOp::min);
     case ScatterOp::set:
       return x;
   }

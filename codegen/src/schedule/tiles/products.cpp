@@ -11,7 +11,7 @@
 namespace mote {
 namespace {
 
-/// Returns true if the tile of rows has the same terms but for a part at each end, and the same
+/// Returns true if the tile of rows has the same terms apart from a part at each end, and the same
 /// vectors.
 bool have_segments(const RowLoop& rows, const TiledReduction& r, Symbol vector,
                    const Conditions& of_vector) {

@@ -82,7 +82,7 @@ struct OpRecord {
   std::vector<Form> forms = {};  ///< other than the definition
   /// Outputs that a call may leave out, though not all outputs at once.
   std::vector<std::string> optional_outputs = {};
-  /// For a gradient, its inputs that are outputs of its op, rounded to their dtype.
+  /// The inputs of a gradient that are outputs of its op, rounded to their dtype.
   std::vector<std::string> given_outputs = {};
 };
 

@@ -31,7 +31,7 @@ struct CaseTensor {
   std::vector<std::int64_t> shape;
   CaseLayout layout;
   bool left_out = false;  ///< an output that the call does not ask for
-  /// For an output: the input whose memory and layout it takes; empty: none.
+  /// The input whose memory and layout an output takes; empty: none.
   std::string in_place = {};
 };
 

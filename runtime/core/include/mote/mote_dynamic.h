@@ -37,7 +37,8 @@ typedef struct mote_dynamic_options {
   int32_t deferred;
   int32_t reserved;
   size_t pending_bytes; /* pending values that need more are computed; 0: 1 GiB */
-  /* Results are kept, up to so many bytes, for equal commands on the same values; 0: none. */
+  /* The number of bytes up to which results are kept for equal commands on the same values; 0: none
+   * are kept. */
   size_t memo_bytes;
   /* Values that only gradients need and that take more are dropped, and computed again by
    * mote_dynamic_backward(); 0: none. */

@@ -96,9 +96,9 @@ typedef struct mote_while_options {
   int32_t has_counter; /* the body's last input is an i64[]: the number of the iteration, from 0 */
   int32_t has_limit;
   int64_t limit; /* of iterations, if has_limit; one more is an error */
-  /* What is kept for the gradient. 0: of each iteration what the gradient reads. -1: what some
-   * iterations begin with, about the square root of their number; n: of at most n of them. Those
-   * between are computed again. */
+  /* The values that are kept for the gradient. 0: those of each iteration that the gradient reads.
+   * -1: those with which some iterations begin, about the square root of their number; n: those of
+   * at most n of them. The iterations between are computed again. */
   int64_t checkpoints;
 } mote_while_options;
 MOTE_API mote_status mote_symbolic_add_while(mote_symbolic* graph, const mote_symbolic* body,
@@ -366,12 +366,12 @@ MOTE_API mote_status mote_graph_run_on(mote_graph* graph, mote_stream* stream);
 MOTE_API mote_status mote_graph_cancel(mote_graph* graph);
 /* Returns the graph in Graphviz's language, valid until the next call for this graph. */
 MOTE_API mote_status mote_graph_dot(mote_graph* graph, const char** text);
-/* As mote_executable_trace(). */
+/* Does for a graph what mote_executable_trace() does. */
 MOTE_API mote_status mote_graph_trace(mote_graph* graph, int32_t on);
 /* Returns the runs since then in the Trace Event Format, valid until the next call for this graph.
  */
 MOTE_API mote_status mote_graph_trace_text(mote_graph* graph, const char** text);
-/* As mote_executable_autotune(); the graph must have a context. */
+/* Does for a graph, which must have a context, what mote_executable_autotune() does. */
 MOTE_API mote_status mote_graph_autotune(mote_graph* graph, const mote_tuning_options* options,
                                          size_t* commands);
 typedef struct mote_graph_statistics {

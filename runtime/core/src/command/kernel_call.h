@@ -26,7 +26,7 @@ struct FittedCall {
 FittedCall fit_call(const Command& command, const CallTensors& tensors, std::span<KernelView> views,
                     std::span<AxisStrides> scratch);
 
-/// As many DLTensors as the call has operands; as many pointers as it has inputs and outputs,
+/// The room of one call: a DLTensor for each operand, and a pointer for each input and output,
 /// including those left out.
 struct CallRoom {
   std::span<const DLTensor*> inputs;

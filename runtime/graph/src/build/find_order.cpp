@@ -140,7 +140,7 @@ class OrderFinder {
     memories_[{on.device_type, on.device_id, own ? tensor.root : kNone}].access(
         all_, checked_, index, writes, edges_);
   }
-  /// What a sub-graph does to memory that it did not get from the graph around it.
+  /// Adds the accesses of a sub-graph to memory that it did not get from the graph around it.
   void access_all(const Graph::State& sub, std::uint32_t node) {
     for (const NodeRecord& inner : sub.nodes)
       if (!inner.removed)

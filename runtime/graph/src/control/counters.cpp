@@ -11,7 +11,7 @@
 namespace mote {
 namespace {
 
-// Of the function that runs in this thread.
+// The counters and the owner of the function that runs in this thread.
 thread_local LoopCounters counters_here;
 thread_local std::uint64_t owner_here = 0;
 thread_local std::uint64_t around_here = 0;

@@ -73,7 +73,7 @@ class Runner {
   Start start_;
   std::vector<Frame> frames_;
   std::vector<std::int64_t> counters_;  ///< of the loops under way
-  /// What the functions are given.
+  /// The tensors that the functions are given.
   std::unordered_map<const ControlWork*, std::vector<Tensor>> reads_;
 };
 

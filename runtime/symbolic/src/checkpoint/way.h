@@ -13,15 +13,15 @@ namespace mote {
 
 struct ForwardWay {
   std::vector<std::uint32_t> nodes;     ///< the forward nodes, in their order
-  std::vector<std::uint32_t> position;  ///< by node: its place in `nodes`; kNoIndex: way back
-  /// By symbol, for roots: true if it may be computed again.
+  std::vector<std::uint32_t> position;  ///< of each node in `nodes`; kNoIndex: way back
+  /// True for each symbol that is a root and may be computed again.
   std::vector<bool> may_recompute;
-  /// By symbol, for roots: true if a node of the way back reads it.
+  /// True for each symbol that is a root and that a node of the way back reads.
   std::vector<bool> read_back;
-  /// By symbol, for roots that forward nodes write: the last position that reads it; its writer's
-  /// if none does.
+  /// The last position that reads each symbol that is a root and that forward nodes write; its
+  /// writer's if none does.
   std::vector<std::uint32_t> last_read;
-  std::vector<std::size_t> bytes;  ///< by symbol, for roots
+  std::vector<std::size_t> bytes;  ///< of each symbol that is a root
 };
 
 ForwardWay find_way(const SymbolicGraph& graph, std::span<const TensorSymbol> losses,

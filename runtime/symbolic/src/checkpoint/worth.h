@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a checkpoint is worth its work: the bytes of planned memory, and the time of a step.
+// Decides whether a checkpoint is worth its work, by the bytes of planned memory and the time of a
+// step.
 #pragma once
 
 #include <cstdint>

@@ -29,14 +29,14 @@ enum class Owner : std::uint8_t {
 struct DeviceBlocks {
   DLDevice device{kDLCPU, 0};
   MemoryProblem problem = {};
-  std::vector<std::uint32_t> first = {};  ///< by block: the first step that writes it
-  /// By block: the last step that uses it; the number of steps: an output.
+  std::vector<std::uint32_t> first = {};  ///< the first step that writes each block
+  /// The last step that uses each block; the number of steps: an output.
   std::vector<std::uint32_t> last = {};
 };
 
 struct Blocks {
-  std::vector<Owner> owner;  ///< by symbol, for roots
-  /// By symbol: the block of a root of the plan, among those of its device.
+  std::vector<Owner> owner;  ///< of each symbol that is a root
+  /// The block of each symbol that is a root of the plan, among those of its device.
   std::vector<std::uint32_t> block;
   std::vector<DeviceBlocks> devices;  ///< the host first, then others as steps meet them
 };

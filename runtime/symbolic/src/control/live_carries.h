@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the values that a loop carries over are needed.
+// Finds which of the values that a loop carries over are needed.
 #pragma once
 
 #include <vector>

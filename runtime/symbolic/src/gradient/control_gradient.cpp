@@ -24,7 +24,7 @@ namespace {
 
 // ---- case..of
 
-/// What the way back of a case..of computes, and its inputs.
+/// The branches of the way back of a case..of, and their inputs.
 class BranchesBack {
  public:
   BranchesBack(const SymbolicGraph& graph, const NodeInfo& node, const GradientCall& call)

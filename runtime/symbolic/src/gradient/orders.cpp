@@ -32,8 +32,8 @@ std::vector<GradientOrder> gradient_orders(const Registry& registry) {
     const OpFacts& facts = ops.facts(op);
     const GeneratedKernels* kernels = generated.find(op);
     if (facts.base || kernels == nullptr) continue;
-    for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
-      if (!has_kernel(kernels, dtype)) continue;
+    for (const DType dtype : all_dtypes()) {
+      if (!is_real(dtype) || !has_kernel(kernels, dtype)) continue;
       GradientOrder row{.op = registry.name(op), .dtype = dtype};
       row.is_zero = facts.flow.from == 0 && !facts.row;
       row.order = order_of(ops, facts, row.op, dtype);

@@ -56,7 +56,7 @@ class TapeStore {
   ~TapeStore();
 
  private:
-  /// Under one path.
+  /// The values under one path.
   struct Values {
     std::vector<Tensor> tensors;  ///< those that are there have data
     int reads = 0;

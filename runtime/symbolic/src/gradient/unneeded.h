@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a graph that was added since a moment, and the removal of what of it nothing needs.
+// The part of a graph that was added since a moment, and the removal of its nodes that nothing
+// needs.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ namespace {
 /// bits loses its sign then.
 bool holds(DType to, DType from) {
   if (to == from) return true;
-  if (from == DType::f16 || from == DType::bf16) return false;
+  if (is_narrow(from)) return false;
   const DTypeInfo& a = info(from);
   const DTypeInfo& b = info(to);
   if (a.kind == DTypeInfo::Kind::boolean || b.kind == DTypeInfo::Kind::boolean) return false;

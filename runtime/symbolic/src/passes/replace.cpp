@@ -43,7 +43,8 @@ class Replacer {
             return is_in_backends(*command, options_.context);
           }))
         asked.push_back(&pattern);
-    // From the end, so that the longest chain that ends in a node is tried before its parts.
+    // Nodes are tried from the end, so that the longest chain that ends in a node comes before its
+    // parts.
     std::vector<std::uint32_t> order = topological_order(graph_);
     for (auto node = order.rbegin(); node != order.rend(); ++node)
       for (const Pattern* pattern : asked)

@@ -40,7 +40,7 @@ struct GradientRequest {
   std::string name;  ///< name of the result; empty: "<program>.grad"
 };
 
-/// How a tensor is needed: only its shape is, if a size follows from nothing else.
+/// The part of a tensor that is needed: its shape alone, if a size follows from nothing else.
 enum class Need : std::uint8_t { none, shape, value };
 
 struct Gradient {

@@ -17,7 +17,7 @@
 namespace MOTE_API mote {
 
 namespace text {
-/// How tightly the text of an expression binds, the loosest first.
+/// The precedence of an expression's text, the lowest first.
 enum Precedence : std::uint8_t {
   kTernary,
   kOr,
@@ -37,7 +37,7 @@ struct Infix {
   text::Precedence precedence;
 };
 
-/// How C computes an op. An empty name says that there is no such function.
+/// The functions by which C computes an op. An empty name says that there is no such function.
 struct CForms {
   std::string_view real = {};     ///< the function of doubles: "fabs"
   std::string_view integer = {};  ///< the helper for int64_t: "mote_abs"

@@ -122,7 +122,7 @@ enum class MapOp : std::uint8_t {
   where
 };
 enum class ReduceOp : std::uint8_t { sum, prod, max, min, argmax, argmin, any, all };
-/// How a scatter combines a written value with the previous one.
+/// The function by which a scatter combines a written value with the previous one.
 enum class ScatterOp : std::uint8_t { add, mul, max, min, set };
 
 std::string_view name(MapOp op);  ///< as in program text: "neg", …, "lt", "logical_and", "where"

@@ -33,9 +33,9 @@ struct MemoryPlanOptions {
   std::uint64_t steps = 0;
 };
 
-/// The places of all blocks.
+/// The locations of all blocks.
 struct MemoryPlan {
-  /// By block; a multiple of its alignment. A block of no bytes is at 0.
+  /// The offset of each block, a multiple of its alignment. A block of no bytes is at 0.
   std::vector<std::uint64_t> offsets;
   /// The bytes of the region: the greatest end of a block.
   std::uint64_t total = 0;

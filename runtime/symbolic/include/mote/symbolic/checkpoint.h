@@ -46,7 +46,7 @@ struct CheckpointOptions {
   std::size_t budget = 0;  ///< for `budget`
   /// Symbols that are never computed again.
   std::vector<TensorSymbol> keep = {};
-  /// For `cheap`: the context in which the graph will run. The graph is run with and without the
+  /// The context in which the graph will run, for `cheap`: the graph is run with and without the
   /// checkpoint, 8 times each in turn, on made-up inputs; null: time is not measured.
   Context* context = nullptr;
 };

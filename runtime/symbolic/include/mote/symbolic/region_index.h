@@ -40,9 +40,9 @@ class RegionCoordinates {
 
 class RegionIndex {
  public:
-  /// For slices of that tensor.
+  /// Makes an index of slices of that tensor.
   explicit RegionIndex(const TensorForm& tensor) : coordinates_(tensor) {}
-  /// For any regions, by their first and last elements alone.
+  /// Makes an index of any regions, by their first and last elements alone.
   RegionIndex() : RegionIndex(TensorForm(DType::f32, {})) {}
 
   void add(const ViewRegion& region, std::uint32_t entry);

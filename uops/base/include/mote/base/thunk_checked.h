@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Provides the parts of a thunk that call the typed function, for a call that was checked: nothing
- * is checked again (C99). */
+ * is checked again (C99). It is the end of mote/base/thunk.h, which includes it. */
 #ifndef MOTE_BASE_THUNK_CHECKED_H
 #define MOTE_BASE_THUNK_CHECKED_H
 
-#include "mote/base/thunk.h"
+#ifndef MOTE_BASE_THUNK_H
+#error "include mote/base/thunk.h, which includes this"
+#endif
 
 /* A tensor of a call that was checked: extents and strides at the rank that the op gives it. */
 typedef struct mote_operand {
