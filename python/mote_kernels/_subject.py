@@ -199,14 +199,12 @@ class Subject:
             self.stopped = True
             lib.mote_py_interrupt()
             return OUT_OF_MEMORY
-        except MemoryError:
-            return OUT_OF_MEMORY
         except BaseException as e:  # noqa: BLE001: whatever the function raises is its failure
             self._note(call, e)
             return FAILED
 
     def _note(self, call: Any, error: BaseException) -> None:
-        message = f"{type(error).__name__}: {error}".replace("\n", " ")
+        message = f"{type(error).__name__}: {error}".replace("\n", " ").removesuffix(": ")
         frames = traceback.extract_tb(error.__traceback__)
         own = os.path.dirname(__file__)
         outside = [f for f in frames if os.path.dirname(f.filename) != own] or list(frames)
