@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 from . import _isolate
 from ._door import Error, Texts, checked, ffi, lib
-from ._grad import gradient_of
+from ._grad import gradient_of, kind_of_grad
 from ._lazy import Lazy
 from ._ops import Op, op_of
 from ._result import Result
@@ -101,7 +101,7 @@ def check(
         raise Error(f"{checked_op.name}: form: expected {', '.join(known)}, got {form!r}")
     contract = Contract(accumulator, tf32, form, dict(accuracy or {}), flushes_denormals,
                         deterministic, ignores_nan or grad, indices)
-    style = Style(arrays or ("torch" if grad else None), axis, row_major, empty, grad, device)
+    style = Style(kind_of_grad(fn, forward, arrays) if grad else arrays, axis, row_major, empty, grad, device)
     label = name or name_of(fn)
     subject = Subject(fn, checked_op, label, contract, style, forward if grad else None)
     worker = _isolate.worker_of(fn, isolate, forward.text, grad, label, contract, style)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import dis
 import inspect
 import sys
 from typing import Any, Callable
@@ -153,8 +154,11 @@ def signature_of(fn: Callable[..., Any], op: Op) -> Signature:
     return binder.signature
 
 
-def kind_of(fn: Callable[..., Any]) -> str:
-    """The arrays that a function wants: "torch", "jax" or "numpy", by what its code names."""
+def kind_of(fn: Callable[..., Any], differentiable: bool = False) -> str:
+    """The arrays that a function wants: "torch", "jax" or "numpy", by what its code names.
+
+    differentiable: a function whose code names no package does not want NumPy's arrays.
+    """
     root = (getattr(type(fn), "__module__", "") or "").partition(".")[0]
     if root in ("jaxlib", "jax"):
         return "jax"
@@ -173,7 +177,7 @@ def kind_of(fn: Callable[..., Any]) -> str:
     # Its code names no package, as in x.sum(dim=-1): its module may use only one of them.
     roots = {value.__name__.partition(".")[0] for value in getattr(inner, "__globals__", {}).values()
              if inspect.ismodule(value)}
-    used = roots & {"numpy", "torch", "jax"}
+    used = roots & ({"torch", "jax"} if differentiable else {"numpy", "torch", "jax"})
     return used.pop() if len(used) == 1 else "numpy"
 
 
@@ -187,16 +191,22 @@ def _packages(code: Any, names: dict[str, Any], seen: "set[Any] | None" = None) 
         return set()
     seen.add(code)
     found: set[str] = set()
-    for name in code.co_names:
+    for name in _named(code):
         value = names.get(name)
         if inspect.isfunction(value) and value.__globals__ is names:
             found |= _packages(value.__code__, names, seen)
         module = getattr(value, "__name__", None) if inspect.ismodule(value) else getattr(
             value, "__module__", None)
-        if value is None and name in ("torch", "jax"):
-            module = name
+        if value is None and name.partition(".")[0] in ("torch", "jax"):
+            module = name  # an import within the function
         found.add((module or "").partition(".")[0] if isinstance(module, str) else "")
     for constant in code.co_consts:
         if inspect.iscode(constant):
             found |= _packages(constant, names, seen)
     return found
+
+
+def _named(code: Any) -> "set[str]":
+    """The globals and imports that code names; attributes, as tanh of np.tanh, are not among them."""
+    return {step.argval for step in dis.get_instructions(code)
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "IMPORT_NAME")}
