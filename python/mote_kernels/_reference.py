@@ -101,10 +101,6 @@ def _split(op: Op, args: tuple[Any, ...],
         else:
             raise Error(f"{op.name}: it has no input or parameter {name!r}, only "
                         f"{', '.join([*names, *sorted(known)])}")
-    axis = params.get("axis")
-    if axis is not None and axis < 0:
-        first = next(x for x in inputs.values() if x is not None)
-        params["axis"] = axis + len(first.shape)
     return [inputs.get(n) for n in names], params
 
 
@@ -113,7 +109,8 @@ class Reference:
 
     Calling it computes: `mote.reference("softmax")(x, axis=1)`. Arrays are of any library that has
     DLPack; results are NumPy's (a tuple if there are several outputs). Any ranks that the runtime
-    takes are right: leading axes are a batch, operands broadcast.
+    takes are right: leading axes are a batch, operands broadcast. Without `axis` an op that works
+    along one takes its last axis but one, that of N in [R, N, C]; a negative axis counts from the end.
     """
 
     def __init__(self, op: "str | Op") -> None:
@@ -143,7 +140,10 @@ class Reference:
 
 
 def reference(op: "str | Op") -> Reference:
-    """The reference of an op, to be called on arrays."""
+    """The reference of an op, to be called on arrays: `mote.reference("softmax")(x, axis=-1)`.
+
+    Without `axis` an op that works along an axis takes its last axis but one.
+    """
     return Reference(op)
 
 
