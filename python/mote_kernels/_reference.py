@@ -153,11 +153,15 @@ def assert_close(got: Any, op: "str | Op", *inputs: Any, contract: Contract | No
 
     `got` is an array, or a tuple of the op's outputs (None: not judged). It is
     `torch.testing.assert_close` without a tolerance: the bound follows from the op, the data and the
-    contract (by default sums in the inputs' dtype, in f32 for 16 bits).
+    contract (by default sums in the inputs' dtype, in f32 for 16 bits). Raises Error if there is
+    nothing to judge, and for other dtypes and shapes than the op's.
     """
     of = op_of(op)
-    call = _Call(of, inputs, named, contract or Contract(accumulator, tf32))
     outputs = got if isinstance(got, (tuple, list)) else (got,)
+    if all(y is None for y in outputs):
+        names = ", ".join(y.name for y in of.outputs)
+        raise Error(f"{of.name}: got: expected an array of {names}, got none")
+    call = _Call(of, inputs, named, contract or Contract(accumulator, tf32))
     said = call.judge(tuple(outputs))
     if said:
         raise AssertionError(f"{of.name}: elements outside of the bound\n{said.rstrip()}")

@@ -133,3 +133,10 @@ def test_without_an_axis_it_is_the_op_s_own():
     softmax = mote.reference("softmax")
     np.testing.assert_array_equal(softmax(x), softmax(x, axis=0))  # the second last of [R, N, C]
     assert "its last axis but one" in mote.reference.__doc__
+
+
+def test_nothing_to_judge_is_an_error():
+    x = RANDOM.standard_normal((2, 3)).astype(np.float32)
+    for got in (None, (), (None,)):
+        with pytest.raises(mote.Error, match="softmax: got: expected an array of y, got none"):
+            mote.assert_close(got, "softmax", x, axis=1)
