@@ -6,7 +6,7 @@ from __future__ import annotations
 import numbers
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
-from ._arrays import Tensor, dl_dtype, dtype_name, numpy_dtype
+from ._arrays import Tensor, as_asked, dl_dtype, dtype_name, numpy_dtype
 from ._callbacks import done
 from ._commands import command
 from ._door import Error, ffi, lib
@@ -102,8 +102,7 @@ class Variable:
         return self.item() != 0
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> "np.ndarray":
-        array = self.numpy()
-        return array if dtype is None and not copy else array.astype(dtype or array.dtype)
+        return as_asked(self.numpy(), dtype, copy)
 
     def __dlpack__(self, **keywords: Any) -> Any:
         return self.value().__dlpack__(**keywords)

@@ -207,7 +207,7 @@ class Executable:
     def __call__(self, **inputs: Any) -> tuple[Tensor, ...]:
         """Binds the inputs, runs, and returns the outputs: tensors in the plan's memory.
 
-        Their elements stay until the next run.
+        Their elements stay until the next run, and longer in copies: `np.array(y)`.
         """
         for name, value in inputs.items():
             self.bind(name, value)

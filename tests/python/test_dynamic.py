@@ -489,3 +489,13 @@ c = g.constant(fixed)
 print(z.numpy().shape)
 """)
     assert (done.returncode, done.stdout, done.stderr) == (0, "(3,)\n", "")
+
+
+def test_copies_of_a_value_are_copies():
+    g = d.Graph()
+    v = g.variable(np.float32([1, 2]))
+    assert np.shares_memory(np.asarray(v), v.numpy())
+    for copy in (np.array(v), np.array(v, copy=True), np.from_dlpack(v, copy=True)):
+        assert not np.shares_memory(copy, v.numpy())
+    with pytest.raises(ValueError, match="without a copy"):
+        np.array(v, np.float64, copy=False)

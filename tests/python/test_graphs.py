@@ -106,3 +106,20 @@ def test_mistakes_say_what_was_expected():
         g.sofmax(x)
     with pytest.raises(mote.Error, match="x"):
         g.compile([g.relu(x)])()
+
+
+def test_copies_of_outputs_stay():
+    g = Graph()
+    x = g.input("x", "f32", (2,))
+    run = g.compile([g.relu(x)])
+    (y,) = run(x=np.float32([1, 2]))
+    copies = [np.array(y), np.array(y, copy=True), np.array(y, np.float32),
+              np.from_dlpack(y, copy=True)]
+    view = np.asarray(y)
+    run(x=np.float32([5, 6]))
+    for copy in copies:
+        np.testing.assert_array_equal(copy, np.float32([1, 2]))
+    np.testing.assert_array_equal(view, np.float32([5, 6]))
+    assert np.shares_memory(view, np.array(y, copy=False))
+    with pytest.raises(ValueError, match="expected float64, got float32, .* without a copy"):
+        np.array(y, np.float64, copy=False)
