@@ -219,10 +219,13 @@ class Variable:
 
     # ---- gradients
 
-    def backward(self, wrt: Sequence["Variable"], *, seed: "Variable | None" = None,
-                 into: Sequence["Variable | None"] | None = None,
+    def backward(self, wrt: "Variable | Sequence[Variable]", *, seed: "Variable | None" = None,
+                 into: "Variable | Sequence[Variable | None] | None" = None,
                  traced: bool = False) -> "tuple[Variable, ...]":
-        """The gradient of this variable with respect to each of `wrt` (Graph.backward)."""
+        """The gradient of this variable with respect to each of `wrt` (Graph.backward).
+
+            (gw,) = loss.backward(w)
+        """
         return self.graph.backward([self], wrt, seeds=None if seed is None else [seed], into=into,
                                    traced=traced)
 

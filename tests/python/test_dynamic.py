@@ -499,3 +499,14 @@ def test_copies_of_a_value_are_copies():
         assert not np.shares_memory(copy, v.numpy())
     with pytest.raises(ValueError, match="without a copy"):
         np.array(v, np.float64, copy=False)
+
+
+def test_a_gradient_with_respect_to_one_variable_needs_no_list(g):
+    v = g.variable(np.float64([1, 2, 3]))
+    (gv,) = (v * v).backward(v)
+    np.testing.assert_array_equal(gv.numpy(), [2, 4, 6])
+    into = g.variable(np.float64([1, 1, 1]))
+    (v * v).backward(v, into=into)
+    np.testing.assert_array_equal(into.numpy(), [3, 5, 7])
+    (gv,) = g.backward(v * v, v, seeds=g.constant(np.float64([1, 0, 1])))
+    np.testing.assert_array_equal(gv.numpy(), [2, 0, 6])
