@@ -14,6 +14,7 @@ from ._door import Error, Texts, checked, ffi, lib
 from ._grad import gradient_of, kind_of_grad
 from ._lazy import Lazy
 from ._ops import Op, op_of
+from ._replay import OPTIONS, replay_line
 from ._result import Result
 from ._subject import Contract, Style, Subject
 
@@ -93,6 +94,7 @@ def check(
     Ctrl-C ends the check and returns what was found. Raises Error for an unknown op, dtype or form,
     and if the function's parameters do not fit the op.
     """
+    given = {option: value for option, value in locals().items() if option in OPTIONS}
     _isolate.refuse_within_worker(fn)
     forward = op_of(op)
     checked_op = gradient_of(fn, forward) if grad else forward
@@ -118,7 +120,7 @@ def check(
     options.warm_up_s = -1 if warm_up is None else warm_up
     options.seed = given_seed
     options.max_failures = max_failures or 0
-    subject.replay = _replay(label, forward, grad, axis)
+    subject.replay = replay_line(check, name_of(fn), forward, given)
     options.replay = keep.text(subject.replay)
     return _run(subject, options, keep, worker, given_seed)
 
@@ -173,11 +175,6 @@ def _dtypes(op: Op, dtypes: Sequence[str] | None) -> Sequence[str]:
     if dtypes is not None:
         return list(dtypes)
     return ["f32"] if "f32" in op.dtypes else [op.dtypes[0]]
-
-
-def _replay(label: str, op: Op, grad: bool, axis: int | None) -> str:
-    more = (f", axis={axis}" if axis is not None else "") + (", grad=True" if grad else "")
-    return f"mote.check({label}, {op.text!r}{more}, cases=['{{case}}'])"
 
 
 def name_of(fn: Callable[..., Any]) -> str:

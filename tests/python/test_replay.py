@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replay lines: each runs its case again, by the same contract, and gives the same verdict."""
+
+import numpy as np
+import pytest
+
+import mote_kernels as mote
+
+
+def doubled(a, b):
+    return 2 * (a @ b)
+
+
+def run_again(failure, **names):
+    """Evaluates the replay line, as a person pastes it."""
+    return eval(failure.replay, {"mote": mote, "np": np} | names)
+
+
+@pytest.mark.parametrize("options", [
+    {"tf32": True}, {"accumulator": "f64"}, {"ignores_nan": True, "flushes_denormals": True},
+    {"accuracy": {"exp": 4}, "deterministic": False, "indices": "valid"},
+    {"arrays": "numpy", "isolate": False, "empty": True, "row_major": True, "timeout": 9.0},
+])
+def test_a_replay_line_has_all_that_the_verdict_follows_from(options):
+    f = mote.check(doubled, "matmul", count=4, seed=1, **options).failure
+    said = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    assert f.replay == f"mote.check(doubled, 'matmul', {said}, cases=['{f.case}'])"
+    assert run_again(f, doubled=doubled).failure.case == f.case
+
+
+def test_a_replay_line_names_no_option_that_is_the_default():
+    f = mote.check(doubled, "matmul", count=4, seed=1, max_failures=2, tf32=False).failure
+    assert f.replay == f"mote.check(doubled, 'matmul', cases=['{f.case}'])"
+
+
+def test_a_name_of_the_report_is_no_name_of_the_function():
+    f = mote.check(doubled, "matmul", count=4, seed=1, name="twice").failure
+    assert "matmul: twice: FAILED" in str(f._result)
+    assert run_again(f, doubled=doubled).failure.case == f.case
