@@ -95,6 +95,7 @@ def check(
     and if the function's parameters do not fit the op.
     """
     given = {option: value for option, value in locals().items() if option in OPTIONS}
+    fn = _isolate.kernel_of(fn)
     _isolate.refuse_within_worker(fn)
     forward = op_of(op)
     checked_op = gradient_of(fn, forward) if grad else forward

@@ -37,3 +37,16 @@ def test_a_name_of_the_report_is_no_name_of_the_function():
     f = mote.check(doubled, "matmul", count=4, seed=1, name="twice").failure
     assert "matmul: twice: FAILED" in str(f._result)
     assert run_again(f, doubled=doubled).failure.case == f.case
+
+
+@mote.kernel_test("relu", count=4, seed=1)
+def relu(x):
+    return np.maximum(x, 0)
+
+
+def test_a_kernel_test_is_checked_as_its_function():
+    r = mote.check(relu, "exp", count=4, seed=1)
+    assert r.isolated and r.failure.replay.startswith("mote.check(relu, 'exp', cases=")
+    assert run_again(r.failure, relu=relu).failure.case == r.failure.case
+    with pytest.raises(mote.Error, match="add: the function takes no input b"):
+        mote.check(relu, "add", count=4)
