@@ -15,7 +15,7 @@ from ._grad import gradient_of, kind_of_grad
 from ._lazy import Lazy
 from ._ops import Op, op_of
 from ._replay import OPTIONS, replay_line
-from ._result import Result
+from ._result import NotRun, Result
 from ._subject import Contract, Style, Subject
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ def check(
     """
     given = {option: value for option, value in locals().items() if option in OPTIONS}
     fn = _isolate.kernel_of(fn)
-    _isolate.refuse_within_worker(fn)
+    if _isolate.is_importing():
+        return NotRun()
     forward = op_of(op)
     checked_op = gradient_of(fn, forward) if grad else forward
     known = checked_op.forms or ("direct",)
@@ -148,9 +149,15 @@ def _run(subject: Subject, options: Any, keep: Texts, worker: "_isolate.Worker |
             if handle[0] == ffi.NULL:
                 raise
         except Error as e:
-            if worker is not None and "isolation" in str(e):
-                raise Error(f"{e}: {worker.what()}; isolate=False runs it in this process") from None
-            raise
+            if worker is None or "isolation" not in str(e):
+                raise
+            absence = _isolate.absence_in(worker.absent(errors))
+            if absence and not worker.is_asked_for:
+                options.worker_words = 0
+                return _run(subject, options, keep, None, seed)
+            why = f"a worker cannot find the function: {absence}" if absence else (
+                f"{e}: {worker.what()}")
+            raise Error(f"{why}; isolate=False runs it in this process") from None
         if worker is not None:
             subject.errors.update(_isolate.errors_in(errors))
     return Result(handle[0], subject, seed, interrupted or subject.stopped, worker is not None)

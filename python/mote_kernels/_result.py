@@ -199,6 +199,25 @@ class Result:
         return self._report(_HTML)
 
 
+class NotRun(Result):
+    """What mote.check returns in a worker that imports a script for another function: a pass."""
+
+    def __init__(self) -> None:
+        self.seed, self.interrupted, self.isolated = 0, False, True
+        self.rows: list[Any] = []
+        self.failures: list[Failure] = []
+
+    @property
+    def passed(self) -> bool:
+        return True
+
+    def _report(self, format_: int) -> str:
+        return ""
+
+    def __str__(self) -> str:
+        return "not run: this is a worker, which looks for another function"
+
+
 def _number(of: Any) -> float:
     return float(of) if isinstance(of, str) else of
 

@@ -100,3 +100,78 @@ def test_ctrl_c_in_a_terminal_returns_what_was_found(isolate, tmp_path):
     out, err = process.communicate(timeout=30)
     assert process.returncode == 0, err
     assert "judged, interrupted" in out and "not finished" in out, out + err
+
+
+def test_a_script_may_check_two_functions(scripts):
+    done = scripts(SCRIPT + """
+def exp(x):
+    return np.exp(x)
+
+def relu(x):
+    return -np.maximum(x, 0)
+
+r = mote.check(exp, "exp", count=20, seed=1)
+assert r.failure is None and len(r.failures) == 0 and r
+print(r, r.isolated)
+r = mote.check(relu, "relu", count=20, seed=1)
+print(r.passed, r.isolated)
+""")
+    assert done.stderr == ""
+    first, second, third = done.stdout.splitlines()
+    assert first.startswith("relu: relu: passed (") and first.endswith("True")
+    assert second.startswith("exp: exp: passed (") and second.endswith("True")
+    assert third == "False True"
+
+
+def test_a_script_has_its_arguments_in_workers(scripts):
+    done = scripts("import argparse\nparser = argparse.ArgumentParser()\n"
+                   "parser.add_argument('--count', required=True)\n"
+                   "print('once', parser.parse_args().count)\n" + SCRIPT, "--count", "20")
+    assert done.stderr == ""
+    once, line = done.stdout.splitlines()
+    assert once == "once 20" and line.endswith("True")
+
+
+GUARDED = SCRIPT.replace("\ndef relu", "\nif __name__ == '__main__':\n  def relu").replace(
+    "\n    return", "\n      return").replace("\nr =", "\n  r =").replace("\nprint", "\n  print")
+
+
+def test_a_function_that_a_worker_cannot_find_runs_in_this_process(scripts):
+    done = scripts(GUARDED)
+    assert done.stderr == "" and done.stdout.startswith("relu: relu: passed (")
+    assert done.stdout.endswith("False\n")
+    done = scripts(GUARDED.replace("seed=1", "seed=1, isolate=True"))
+    assert "a worker cannot find the function: relu is not in" in done.stderr
+    assert "isolate=False runs it in this process" in done.stderr
+
+
+@pytest.mark.parametrize("text", [SCRIPT, GUARDED])
+def test_a_module_that_is_run_by_m(text, tmp_path):
+    package = tmp_path / "own"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "run.py").write_text(text)
+    done = subprocess.run([sys.executable, "-m", "own.run"], cwd=tmp_path, capture_output=True,
+                          text=True, timeout=120)
+    assert done.stderr == "" and done.stdout.endswith(f"{text is SCRIPT}\n"), done.stdout
+
+
+def test_static_methods_and_class_methods_run_in_workers(scripts):
+    done = scripts("""
+import numpy as np
+import mote_kernels as mote
+
+class Kernels:
+    @staticmethod
+    def relu(x):
+        return np.maximum(x, 0)
+
+    @classmethod
+    def exp(cls, x):
+        return np.exp(x)
+
+for fn, op in ((Kernels.relu, "relu"), (Kernels.exp, "exp")):
+    r = mote.check(fn, op, count=20, seed=1)
+    print(r.passed, r.isolated)
+""")
+    assert done.stderr == "" and done.stdout == "True True\n" * 2
