@@ -91,6 +91,9 @@ def check(
     have f32 by default), `tf32`, `form` (another formula of the op), `accuracy` ({"exp": 4}: ulps),
     `deterministic`, `ignores_nan`, `flushes_denormals`, `indices` ("any", "valid", "not_negative").
 
+    A failure is made smaller for at most `shrink` seconds (20), and then diagnosed for as many;
+    with 0 it is neither. `timeout` is that of a call in a worker, `warm_up` what the first has more.
+
     Ctrl-C ends the check and returns what was found. Raises Error for an unknown op, dtype or form,
     and if the function's parameters do not fit the op.
     """

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from ._arrays import Tensor
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 _INPUT, _EXPECTED, _GOT, _LOWER, _UPPER = range(5)
 _TEXT, _HTML = 1, 2
-_RUN_FAILED = "run returned status 4: "
+_RUN_FAILED = re.compile("run returned status [14]: ")
 
 
 @dataclasses.dataclass
@@ -56,7 +57,7 @@ class Failure:
             Difference(d["tensor"], tuple(d["index"]), _number(d["expected"]), _number(d["got"]),
                        tuple(map(_number, d["allowed"])) if "allowed" in d else None)
             for d in of["differences"]]
-        message = self.reason.removeprefix(_RUN_FAILED)
+        message = _RUN_FAILED.sub("", self.reason, count=1)
         #: The traceback of the exception on the smallest case; "" if the function raised none.
         self.traceback: str = result.subject.errors.get(message, "")
         if self.traceback:
@@ -174,7 +175,7 @@ class Result:
         if self.interrupted:
             cases += ", interrupted"
         if self.failures:
-            blocks = [self._report(_TEXT).rstrip().replace(_RUN_FAILED, "raised ")]
+            blocks = [_RUN_FAILED.sub("raised ", self._report(_TEXT).rstrip())]
             blocks += [f.traceback.rstrip() for f in self.failures if f.traceback]
             return f"{head}FAILED ({cases}, seed {self.seed})\n" + "\n".join(blocks)
         if self.judged == 0:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import re
 import sys
 import traceback
 from typing import Any, Callable
 
 from . import _arrays
-from ._door import FAILED, OK, OUT_OF_MEMORY, UNSUPPORTED, Error, Texts, ffi, lib, text
+from ._door import FAILED, INVALID, OK, OUT_OF_MEMORY, UNSUPPORTED, Error, Texts, ffi, lib, text
 from ._ops import Op
 from ._signature import Signature, kind_of, signature_of
 
@@ -201,7 +202,7 @@ class Subject:
             return OUT_OF_MEMORY
         except BaseException as e:  # noqa: BLE001: whatever the function raises is its failure
             self._note(call, e)
-            return FAILED
+            return FAILED if _stays(e) else INVALID
 
     def _note(self, call: Any, error: BaseException) -> None:
         message = f"{type(error).__name__}: {error}".replace("\n", " ").removesuffix(": ")
@@ -284,6 +285,23 @@ class Subject:
             got = list(getattr(value, "shape", ()))
             raise TypeError(f"{name}: the function returned the shape {got}, expected {list(seen)}")
         return value.reshape(shape)
+
+
+def _stays(error: BaseException) -> bool:
+    """True if later calls in this process may fail for this error's sake: one of a GPU.
+
+    A worker is ended by the status FAILED, and kept by another, as a new one may take seconds.
+    """
+    return re.search(r"CUDA|\bHIP\b|cudaError|AcceleratorError",
+                     f"{type(error).__name__}: {str_of(error)}") is not None
+
+
+def str_of(error: BaseException) -> str:
+    """The exception's text, if it has one."""
+    try:
+        return str(error)
+    except Exception as e:  # noqa: BLE001: its own mistake
+        return f"(its text raised {type(e).__name__})"
 
 
 def _params(call: Any) -> dict[str, Any]:

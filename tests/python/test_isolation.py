@@ -40,6 +40,32 @@ def test_an_exception_brings_its_traceback_from_the_worker():
     assert f.inputs["x"].size in (3, 4)
 
 
+def processes_of(fn, folder, monkeypatch):
+    """How many runs it has had, and in how many processes."""
+    monkeypatch.setenv("MOTE_TEST_PROCESSES", str(folder / "processes"))
+    assert mote.check(fn, "relu", count=10, seed=1).failure.traceback
+    noted = (folder / "processes").read_text().split()
+    return len(noted), len(set(noted))
+
+
+def test_an_exception_does_not_end_its_worker(tmp_path, monkeypatch):
+    """A new worker may take seconds: of a module that starts threads, as JAX's runtime does."""
+    runs, processes = processes_of(isolated.raises_and_notes_its_process, tmp_path, monkeypatch)
+    assert runs > 20 and processes < 10
+
+
+def test_an_error_that_a_gpu_keeps_ends_its_worker(tmp_path, monkeypatch):
+    runs, processes = processes_of(isolated.raises_as_a_gpu_does, tmp_path, monkeypatch)
+    assert processes > runs / 4
+
+
+@pytest.mark.parametrize("isolate", [True, False])
+def test_shrink_limits_the_diagnosis_too(isolate):
+    begin = time.monotonic()
+    r = mote.check(isolated.takes_its_time, "relu", count=3, seed=1, shrink=0.5, isolate=isolate)
+    assert r.failure is not None and time.monotonic() - begin < 6
+
+
 def test_a_write_outside_is_found():
     f = mote.check(isolated.writes_before, "relu", count=30, seed=1).failure
     assert f.verdict in ("out of bounds", "crashed"), f.verdict
