@@ -24,6 +24,7 @@ _INDICES = {"any": 0, "valid": 1, "not_negative": 2, "valid_not_negative": 3}
 _NARROW = ("f16", "bf16")
 _TF32_BITS = 11
 _IN_PLACE_NONE = 0
+_MESSAGE_BYTES = 900  #: a call's message and a worker's reply have room for these
 
 
 @dataclasses.dataclass(frozen=True)
@@ -205,12 +206,8 @@ class Subject:
             return FAILED if _stays(e) else INVALID
 
     def _note(self, call: Any, error: BaseException) -> None:
-        message = f"{type(error).__name__}: {error}".replace("\n", " ").removesuffix(": ")
-        frames = traceback.extract_tb(error.__traceback__)
-        own = os.path.dirname(__file__)
-        outside = [f for f in frames if os.path.dirname(f.filename) != own] or list(frames)
-        full = "Traceback (most recent call last):\n" + "".join(traceback.format_list(outside))
-        full += "".join(traceback.format_exception_only(type(error), error))
+        message = _in_one_line(error)
+        full = _traceback(error)
         self.errors[message] = full
         if self.error_file and len(self.errors) < 100:
             with open(self.error_file, "a", encoding="utf-8") as file:
@@ -302,6 +299,31 @@ def str_of(error: BaseException) -> str:
         return str(error)
     except Exception as e:  # noqa: BLE001: its own mistake
         return f"(its text raised {type(e).__name__})"
+
+
+def _in_one_line(error: BaseException) -> str:
+    """The exception as a call's message, by which its traceback is found again."""
+    line = " ".join(f"{type(error).__name__}: {str_of(error)}".split("\n")).removesuffix(": ")
+    data = line.replace("\0", "\\0").encode("utf-8", "backslashreplace")
+    if len(data) <= _MESSAGE_BYTES:
+        return data.decode()
+    return data[:_MESSAGE_BYTES].decode("utf-8", "ignore") + "…"
+
+
+def _traceback(error: BaseException) -> str:
+    """The traceback with those of its causes, without this package's frames."""
+    of = traceback.TracebackException.from_exception(error)
+    _drop_own_frames(of)
+    return "".join(of.format())
+
+
+def _drop_own_frames(of: traceback.TracebackException) -> None:
+    own = os.path.dirname(__file__)
+    outside = [f for f in of.stack if os.path.dirname(f.filename) != own]
+    of.stack = traceback.StackSummary.from_list(outside or list(of.stack))
+    for other in (of.__cause__, of.__context__, *(getattr(of, "exceptions", None) or ())):
+        if other is not None:
+            _drop_own_frames(other)
 
 
 def _params(call: Any) -> dict[str, Any]:
