@@ -14,7 +14,7 @@ from ._door import Error, Texts, checked, ffi, lib
 from ._grad import gradient_of, kind_of_grad
 from ._lazy import Lazy
 from ._ops import Op, op_of
-from ._replay import OPTIONS, replay_line
+from ._replay import OPTIONS, replay_line, with_own_path
 from ._result import NotRun, Result
 from ._subject import Contract, Style, Subject
 
@@ -113,7 +113,7 @@ def check(
     subject = Subject(fn, checked_op, label, contract, style, forward if grad else None)
     worker = _isolate.worker_of(fn, isolate, forward.text, grad, label, contract, style)
     given_seed = _default_seed() if seed is None else seed
-    cases = list(cases)
+    cases = [with_own_path(case, checked_op) for case in cases]
     if budget is None and count is None and not cases:
         budget = DEFAULT_BUDGET
     keep = Texts()

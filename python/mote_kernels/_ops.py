@@ -85,12 +85,23 @@ def _described(name: str) -> Op:
               tuple(d["forms"]))
 
 
+_FOLDER = "mote-python"
+
+
 def _folder() -> pathlib.Path:
     """Where program texts are kept as files: workers and replay lines read them by their path."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(tempfile.gettempdir(), f"{os.getuid()}")
-    folder = pathlib.Path(base) / "mote-python"
+    folder = pathlib.Path(base) / _FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
+
+
+def _own_path(name: str) -> str:
+    """Another user's file of a program text, as a replay line names it, is this user's."""
+    path = pathlib.Path(name)
+    if path.parent.name == _FOLDER and not path.exists() and (own := _folder() / path.name).exists():
+        return str(own)
+    return name
 
 
 def op(program: str) -> Op:
@@ -101,7 +112,7 @@ def op(program: str) -> Op:
     """
     stripped = program.strip()
     if "\n" not in stripped and not re.match(r"op\s", stripped):
-        return _described(program)
+        return _described(_own_path(program))
     name = re.search(r"^\s*op\s+(\w+)", program, flags=re.MULTILINE)
     digest = hashlib.sha256(program.encode()).hexdigest()[:12]
     path = _folder() / f"{name.group(1) if name else 'op'}-{digest}.mote"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Callable, Mapping
 
 from ._ops import Op
@@ -13,6 +14,13 @@ OPTIONS = (
     "ignores_nan", "flushes_denormals", "indices", "empty", "row_major", "device", "timeout",
     "warm_up",
 )
+
+
+def with_own_path(case: str, op: Op) -> str:
+    """The case with the path of the op's file here, if it names that file in another folder."""
+    path, blank, rest = case.strip().partition(" ")
+    same = op.is_file and os.path.basename(path) == os.path.basename(op.text)
+    return op.text + blank + rest if same else case
 
 
 def replay_line(check: Callable[..., Any], function: str, op: Op, given: Mapping[str, Any]) -> str:

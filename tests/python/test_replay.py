@@ -50,3 +50,26 @@ def test_a_kernel_test_is_checked_as_its_function():
     assert run_again(r.failure, relu=relu).failure.case == r.failure.case
     with pytest.raises(mote.Error, match="add: the function takes no input b"):
         mote.check(relu, "add", count=4)
+
+
+DOUBLE = """
+op double "y[i] = 2 x[i]"
+input x f32[N]
+output y = x + x
+"""
+
+
+def test_a_replay_line_of_one_s_own_op_holds_for_another_user(monkeypatch, tmp_path):
+    def triple(x):
+        return x * 3
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "theirs"))
+    theirs = mote.check(triple, mote.op(DOUBLE), count=4, seed=1).failure
+    assert str(tmp_path) in theirs.replay
+    (tmp_path / "theirs").rename(tmp_path / "gone")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "mine"))
+    own = mote.op(DOUBLE)
+    r = mote.check(triple, own, cases=[theirs.case])
+    assert r.judged == 1 and own.text in r.failure.case
+    again = run_again(theirs, triple=triple)
+    assert again.failure.case == r.failure.case
