@@ -13,6 +13,7 @@ from . import _isolate
 from ._door import Error, Texts, checked, ffi, lib
 from ._grad import gradient_of, kind_of_grad
 from ._lazy import Lazy
+from ._mistakes import check_environment, check_function
 from ._ops import Op, op_of
 from ._replay import OPTIONS, replay_line, with_own_path
 from ._result import NotRun, Result
@@ -95,29 +96,33 @@ def check(
     with 0 it is neither. `timeout` is that of a call in a worker, `warm_up` what the first has more.
 
     Ctrl-C ends the check and returns what was found. Raises Error for an unknown op, dtype or form,
-    and if the function's parameters do not fit the op.
+    if the function's parameters do not fit the op, and if this Python lacks what the arrays need.
     """
     given = {option: value for option, value in locals().items() if option in OPTIONS}
     fn = _isolate.kernel_of(fn)
     if _isolate.is_importing():
         return NotRun()
     forward = op_of(op)
+    check_function(fn, forward)
     checked_op = gradient_of(fn, forward) if grad else forward
     known = checked_op.forms or ("direct",)
     if form not in known:
         raise Error(f"{checked_op.name}: form: expected {', '.join(known)}, got {form!r}")
     contract = Contract(accumulator, tf32, form, dict(accuracy or {}), flushes_denormals,
                         deterministic, ignores_nan or grad, indices)
-    style = Style(kind_of_grad(fn, forward, arrays) if grad else arrays, axis, row_major, empty, grad, device)
+    kind = kind_of_grad(fn, forward, arrays) if grad else arrays
+    style = Style(kind, axis, row_major, empty, grad, device)
     label = name or name_of(fn)
     subject = Subject(fn, checked_op, label, contract, style, forward if grad else None)
+    dtypes = _dtypes(forward, dtypes)
+    cases = [with_own_path(case, checked_op) for case in cases]
+    check_environment(forward, subject.kind, dtypes, cases, device)
     worker = _isolate.worker_of(fn, isolate, forward.text, grad, label, contract, style)
     given_seed = _default_seed() if seed is None else seed
-    cases = [with_own_path(case, checked_op) for case in cases]
     if budget is None and count is None and not cases:
         budget = DEFAULT_BUDGET
     keep = Texts()
-    options = _options(keep, checked_op, _dtypes(forward, dtypes), cases, subject.dropped)
+    options = _options(keep, checked_op, dtypes, cases, subject.dropped)
     options.budget_s = -1 if budget is None else seconds(budget)
     options.count = -1 if count is None else count
     options.shrink_s = -1 if shrink is None else shrink

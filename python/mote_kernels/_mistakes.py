@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mistakes in the arguments of mote.check, found before anything runs: they are no kernel's failure."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from typing import Any, Sequence
+
+from ._arrays import numpy_dtype
+from ._door import Error
+from ._ops import Op
+
+_LIBRARIES = {"torch": "PyTorch", "jax": "JAX"}
+
+
+def check_function(fn: Any, op: Op) -> None:
+    if not callable(fn):
+        raise Error(f"{op.name}: fn: expected a function, got {fn!r} of type {type(fn).__name__}")
+
+
+def check_environment(op: Op, kind: str, dtypes: Sequence[str], cases: Sequence[str],
+                      device: str | None) -> None:
+    """Raises Error if this Python lacks what arrays of that kind and those dtypes need."""
+    if kind in _LIBRARIES and sys.modules.get(kind) is None and (
+            importlib.util.find_spec(kind) is None):
+        raise Error(f"{op.name}: arrays: {kind!r} needs {_LIBRARIES[kind]}, which is not installed")
+    if device is not None:
+        _check_device(op, kind, device)
+    if kind != "torch" and ("bf16" in dtypes or any("=bf16[" in case for case in cases)):
+        numpy_dtype("bf16")
+    jax = sys.modules.get("jax")
+    wide = [name for name in dtypes if name in ("f64", "i64")]
+    if kind == "jax" and jax is not None and wide and not jax.config.jax_enable_x64:
+        raise Error(f"{op.name}: dtypes: JAX has {wide[0]} only if jax_enable_x64 is set")
+
+
+def _check_device(op: Op, kind: str, device: str) -> None:
+    if kind != "torch":
+        raise Error(f"{op.name}: device: expected arrays of torch, got device={device!r} and arrays "
+                    f"of {kind}")
+    import torch
+
+    try:
+        is_cuda = torch.device(device).type == "cuda"
+    except RuntimeError as e:
+        raise Error(f"{op.name}: device: {e}") from None
+    if is_cuda and not torch.cuda.is_available():
+        raise Error(f"{op.name}: device: expected one that PyTorch has here, got {device!r}")
