@@ -13,7 +13,7 @@ from . import _isolate
 from ._door import Error, Texts, checked, ffi, lib
 from ._grad import gradient_of, kind_of_grad
 from ._lazy import Lazy
-from ._mistakes import check_environment, check_function
+from ._mistakes import check_environment, check_function, check_some_run
 from ._ops import Op, op_of
 from ._replay import OPTIONS, replay_line, with_own_path
 from ._result import NotRun, Result
@@ -121,9 +121,11 @@ def check(
     given_seed = _default_seed() if seed is None else seed
     if budget is None and count is None and not cases:
         budget = DEFAULT_BUDGET
+    budget_s = None if budget is None else seconds(budget)
+    check_some_run(checked_op, dtypes, cases, budget_s, count)
     keep = Texts()
     options = _options(keep, checked_op, dtypes, cases, subject.dropped)
-    options.budget_s = -1 if budget is None else seconds(budget)
+    options.budget_s = -1 if budget_s is None else budget_s
     options.count = -1 if count is None else count
     options.shrink_s = -1 if shrink is None else shrink
     options.limit_s = timeout or -1

@@ -9,7 +9,7 @@ from typing import Any, Sequence
 
 from ._arrays import numpy_dtype
 from ._door import Error
-from ._ops import Op
+from ._ops import Op, op as op_named
 
 _LIBRARIES = {"torch": "PyTorch", "jax": "JAX"}
 
@@ -17,6 +17,24 @@ _LIBRARIES = {"torch": "PyTorch", "jax": "JAX"}
 def check_function(fn: Any, op: Op) -> None:
     if not callable(fn):
         raise Error(f"{op.name}: fn: expected a function, got {fn!r} of type {type(fn).__name__}")
+
+
+def check_some_run(op: Op, dtypes: Sequence[str], cases: Sequence[str], budget: float | None,
+                   count: int | None) -> None:
+    """Raises Error if no case can be judged, and for cases of other ops."""
+    if dtypes and op.dtypes and not set(dtypes) & set(op.dtypes):
+        raise Error(f"{op.name}: dtypes: expected some of {', '.join(op.dtypes)}, "
+                    f"got {', '.join(dtypes)}")
+    for case in cases:
+        other = case.split(maxsplit=1)[0] if case.strip() else ""
+        if other != op.text and (other := op_named(other)).name != op.name:
+            raise Error(f"{op.name}: cases: expected cases of {op.name}, got one of {other.name}")
+    if cases:
+        return
+    if count is not None and count < 1:
+        raise Error(f"{op.name}: count: expected 1 or more, got {count}")
+    if budget is not None and budget <= 0:
+        raise Error(f"{op.name}: budget: expected more than 0 seconds, got {budget:g}")
 
 
 def check_environment(op: Op, kind: str, dtypes: Sequence[str], cases: Sequence[str],

@@ -24,6 +24,7 @@ _INDICES = {"any": 0, "valid": 1, "not_negative": 2, "valid_not_negative": 3}
 _NARROW = ("f16", "bf16")
 _TF32_BITS = 11
 _IN_PLACE_NONE = 0
+OTHER_KERNEL = "another kernel of the function has this dtype"
 _MESSAGE_BYTES = 900  #: a call's message and a worker's reply have room for these
 
 
@@ -154,7 +155,7 @@ class Subject:
         present = [t for t in tensors if t != ffi.NULL]
         own = any(_arrays.dtype_name(t.dtype) in _NARROW for t in present)
         if not self._any_dtype and own != narrow:
-            return "another kernel of the function has this dtype"
+            return OTHER_KERNEL
         if self.forward is None and (why := self._inputs_refused(call)):
             return why
         if not self.style.empty and any(0 in t.shape[0:t.ndim] for t in present):

@@ -45,3 +45,33 @@ def test_jax_without_64_bits():
 
     mistake("relu: dtypes: JAX has f64 only if jax_enable_x64 is set", fn=jax.nn.relu,
             dtypes=["f64"])
+
+
+def test_no_case_that_could_run():
+    mistake("softmax: dtypes: expected some of f32, f64, f16, bf16, got i32", op="softmax", axis=-1,
+            dtypes=["i32"])
+    mistake("relu: count: expected 1 or more, got 0", count=0)
+    mistake("relu: budget: expected more than 0 seconds, got 0", count=None, budget=0)
+    mistake("relu: cases: expected cases of relu, got one of exp",
+            cases=["exp x=f32[1,1,1,1] fill=index:0"])
+    case = "relu x=f32[1,1,1,1] fill=index:0"
+    assert mote.check(relu, "relu", count=0, cases=[case], isolate=False).judged == 1
+
+
+def test_the_reason_for_no_case_and_for_declined_ones():
+    r = mote.check(relu, "softmax", axis=-1, cases=["softmax x=f32[2,3,4] fill=index:0"])
+    assert str(r) == "softmax: relu: no case was judged: axis=-1: C is 4"
+    assert r.declined == {"axis=-1: C is 4": 1}
+    r = mote.check(np.maximum, "max", count=60, seed=5)
+    assert "its contract does not let y take the memory" not in str(r)
+
+
+def test_the_reason_that_is_shown_is_the_most_frequent():
+    def gemm(a, b, alpha):
+        return (a.dtype.type(alpha) * (a @ b)).astype(a.dtype)
+
+    r = mote.check(gemm, "gemm", count=80, seed=1)
+    most = max(r.declined, key=r.declined.get)
+    assert f"{sum(r.declined.values())} declined: {most}" in str(r), str(r)
+    assert all("another kernel" not in reason for reason in r.declined)
+    assert list(r.declined.values()) == sorted(r.declined.values(), reverse=True)
