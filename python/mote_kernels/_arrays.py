@@ -39,8 +39,19 @@ def dtype_name(dl: Any) -> str:
         raise Error(f"dtype: mote has none with code {dl.code} and {dl.bits} bits") from None
 
 
+def known_dtype(name: Any) -> str:
+    """The name of a dtype. Raises Error, with mote's name of NumPy's dtype, if it is none of mote's."""
+    if isinstance(name, str) and name in _CODES:
+        return name
+    other = getattr(name, "name", None) or getattr(name, "__name__", name)
+    ours = [own for own, numpys in (*_NUMPY.items(), ("bf16", "bfloat16"), ("bool", "bool"))
+            if str(other).removeprefix("torch.") == numpys]
+    said = f": {ours[0]} is its name" if ours else ""
+    raise Error(f"dtype: expected {', '.join(_CODES)}, got {name!r}{said}")
+
+
 def dl_dtype(name: str) -> Any:
-    code, bits = _CODES[name]
+    code, bits = _CODES[known_dtype(name)]
     return {"code": code, "bits": bits, "lanes": 1}
 
 

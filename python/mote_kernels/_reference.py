@@ -7,6 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from ._arrays import Tensor, to_numpy
+from ._commands import command_text
 from ._door import Error, Texts, Unsupported, checked, ffi, lib, text
 from ._lazy import Lazy
 from ._ops import Op, op_of
@@ -50,7 +51,7 @@ class _Call:
         handles = ffi.new("const mote_tensor*[]", max(1, len(inputs)))
         for k, t in enumerate(self._tensors):
             handles[k] = ffi.NULL if t is None else t.handle
-        command = " ".join([op.text, *(f"{k}={v}" for k, v in params.items())])
+        command = command_text(op.text, params)
         made = ffi.new("mote_py_call**")
         c = ffi.NULL
         if contract is not None:
