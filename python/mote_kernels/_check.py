@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 import random
 import re
@@ -10,10 +11,12 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 from . import _isolate
+from ._arrays import known_dtype
 from ._door import Error, Texts, checked, ffi, lib
 from ._grad import gradient_of, kind_of_grad
 from ._lazy import Lazy
-from ._mistakes import check_environment, check_function, check_some_run
+from ._mistakes import (MOST_SEED, check_environment, check_function, check_numbers,
+                        check_some_run)
 from ._ops import Op, op_of
 from ._replay import OPTIONS, replay_line, with_own_path
 from ._result import NotRun, Result
@@ -32,21 +35,21 @@ def _default_seed() -> int:
     given = os.environ.get("MOTE_SEED", "")
     if not given:
         return random.SystemRandom().randrange(1 << 32)
-    if not given.isdecimal() or int(given) >= 1 << 64:
-        raise Error(f"MOTE_SEED: expected a whole number from 0 to {(1 << 64) - 1}, got {given!r}")
+    if not given.isdecimal() or int(given) > MOST_SEED:
+        raise Error(f"MOTE_SEED: expected a whole number from 0 to {MOST_SEED}, got {given!r}")
     return int(given)
 
 
 def check(
     fn: Callable[..., Any],
-    op: str | Op,
+    op: str | os.PathLike[str] | Op,
     *,
     axis: int | None = None,
-    dtypes: Sequence[str] | None = None,
+    dtypes: str | Sequence[str] | None = None,
     budget: float | str | None = None,
     count: int | None = None,
     seed: int | None = None,
-    cases: Iterable[str] = (),
+    cases: str | Iterable[str] = (),
     arrays: str | None = None,
     isolate: bool | None = None,
     grad: bool = False,
@@ -75,7 +78,8 @@ def check(
     axis=-1 it is [R, N], with axis=0 [N, C].
 
     The end of the random cases: `budget` seconds (10; "2s" and "500ms" are texts of it) or `count`
-    cases, drawn by `seed`, else by MOTE_SEED of the environment, else at random. `cases` are texts of cases that run first, as a failure's replay line gives them.
+    cases, drawn by `seed`, else by MOTE_SEED of the environment, else at random. `cases` are texts of
+    cases that run first, as a failure's replay line gives them.
 
     `arrays`: "numpy", "torch" or "jax"; by default what the function's code names. `device` moves
     torch's tensors. `grad=True` checks the gradients that torch's autograd, or JAX's, gives for
@@ -104,6 +108,8 @@ def check(
         return NotRun()
     forward = op_of(op)
     check_function(fn, forward)
+    check_numbers(forward, seed=seed, count=count, max_failures=max_failures, shrink=shrink,
+                  timeout=timeout, warm_up=warm_up, accuracy=accuracy)
     checked_op = gradient_of(fn, forward) if grad else forward
     known = checked_op.forms or ("direct",)
     if form not in known:
@@ -115,10 +121,11 @@ def check(
     label = name or name_of(fn)
     subject = Subject(fn, checked_op, label, contract, style, forward if grad else None)
     dtypes = _dtypes(forward, dtypes)
+    cases = [cases] if isinstance(cases, str) else cases
     cases = [with_own_path(case, checked_op) for case in cases]
     check_environment(forward, subject.kind, dtypes, cases, device)
     worker = _isolate.worker_of(fn, isolate, forward.text, grad, label, contract, style)
-    given_seed = _default_seed() if seed is None else seed
+    given_seed = _default_seed() if seed is None else int(seed)
     if budget is None and count is None and not cases:
         budget = DEFAULT_BUDGET
     budget_s = None if budget is None else seconds(budget)
@@ -188,10 +195,9 @@ def _options(keep: Texts, op: Op, dtypes: Sequence[str], cases: list[str],
 
 
 def _dtypes(op: Op, dtypes: Sequence[str] | None) -> Sequence[str]:
-    if isinstance(dtypes, str):
-        return [dtypes]
     if dtypes is not None:
-        return list(dtypes)
+        given = [dtypes] if isinstance(dtypes, str) else dtypes
+        return [known_dtype(dtype) for dtype in given]
     return ["f32"] if "f32" in op.dtypes else [op.dtypes[0]]
 
 
@@ -207,9 +213,10 @@ _UNITS = {"ms": 1e-3, "s": 1, "min": 60, "m": 60, "h": 3600}
 
 def seconds(of: float | str) -> float:
     """Seconds of a number or of a text: 2, "2s", "500ms", "1min"."""
-    if not isinstance(of, str):
+    if isinstance(of, numbers.Real):
         return float(of)
-    match = re.fullmatch(r"\s*([\d.]+)\s*(ms|s|min|m|h)?\s*", of)
+    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(ms|s|min|m|h)?\s*", of) if isinstance(
+        of, str) else None
     if match is None:
         raise Error(f"budget: expected seconds as in 2, '2s' or '500ms', got {of!r}")
     return float(match.group(1)) * _UNITS[match.group(2) or "s"]

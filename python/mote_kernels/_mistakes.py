@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import numbers
 import sys
 from typing import Any, Sequence
 
@@ -11,12 +12,29 @@ from ._arrays import numpy_dtype
 from ._door import Error
 from ._ops import Op, op as op_named
 
+MOST_SEED = (1 << 64) - 1
 _LIBRARIES = {"torch": "PyTorch", "jax": "JAX"}
 
 
 def check_function(fn: Any, op: Op) -> None:
     if not callable(fn):
         raise Error(f"{op.name}: fn: expected a function, got {fn!r} of type {type(fn).__name__}")
+
+
+def check_numbers(op: Op, *, seed: Any, count: Any, max_failures: Any,
+                  accuracy: Any, **seconds: Any) -> None:
+    """Raises Error for options that are no numbers, or out of range."""
+    for name, value in (("count", count), ("max_failures", max_failures)):
+        if value is not None and not isinstance(value, numbers.Integral):
+            raise Error(f"{op.name}: {name}: expected a whole number, got {value!r}")
+    if seed is not None and not (isinstance(seed, numbers.Integral) and 0 <= seed <= MOST_SEED):
+        raise Error(f"{op.name}: seed: expected a whole number from 0 to {MOST_SEED}, got {seed!r}")
+    for name, value in seconds.items():
+        if value is not None and not isinstance(value, numbers.Real):
+            raise Error(f"{op.name}: {name}: expected a number of seconds, got {value!r}")
+    if accuracy is not None and not (isinstance(accuracy, dict) and all(
+            isinstance(ulps, numbers.Real) for ulps in accuracy.values())):
+        raise Error(f"{op.name}: accuracy: expected ulps as numbers by function, got {accuracy!r}")
 
 
 def check_some_run(op: Op, dtypes: Sequence[str], cases: Sequence[str], budget: float | None,

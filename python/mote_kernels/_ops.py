@@ -13,7 +13,7 @@ import re
 import tempfile
 from typing import Any
 
-from ._door import checked, ffi, lib, text
+from ._door import Error, checked, ffi, lib, text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,12 +104,17 @@ def _own_path(name: str) -> str:
     return name
 
 
-def op(program: str) -> Op:
+def op(program: str | os.PathLike[str]) -> Op:
     """An op by its name ("softmax"), by the path of a program file, or by the program's text.
 
     A text has several lines or begins with "op "; docs/language.md describes it. Raises Error for an
     unknown op, with similar names, and for a text that does not parse, with its line.
     """
+    if isinstance(program, os.PathLike):
+        return _described(_own_path(os.fspath(program)))
+    if not isinstance(program, str):
+        raise Error("op: expected a name, a path, a program's text or an Op, "
+                    f"got {program!r} of type {type(program).__name__}")
     stripped = program.strip()
     if "\n" not in stripped and not re.match(r"op\s", stripped):
         return _described(_own_path(program))
@@ -123,7 +128,7 @@ def op(program: str) -> Op:
     return _described(str(path))
 
 
-def op_of(given: "str | Op") -> Op:
+def op_of(given: "str | os.PathLike[str] | Op") -> Op:
     return given if isinstance(given, Op) else op(given)
 
 

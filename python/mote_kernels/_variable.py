@@ -21,8 +21,9 @@ class Variable:
     """A tensor of a dynamic graph, which ops take and give: it has a value, which never changes.
 
     To write to a variable (`w -= 0.1 * gw`, `w[0] = 1`, `assign`, `set`) gives it another value, so
-    that whatever needs the old one still finds it. `+ - * / @ **`, comparisons and `abs` run ops, with
-    NumPy's broadcasting; a number is one of the variable's dtype, an array is a constant. Ops by name
+    that whatever needs the old one still finds it. `+ - * / @ **`, `< <= > >=` and `abs` run ops,
+    with NumPy's broadcasting (`==` and `!=` say whether it is the same variable: the ops are `equal`
+    and `not_equal`); a number is one of the variable's dtype, an array is a constant. Ops by name
     are functions of mote_kernels.dynamic. Errors of shapes and dtypes are mote's Error, with the op.
     """
 

@@ -75,3 +75,40 @@ def test_the_reason_that_is_shown_is_the_most_frequent():
     assert f"{sum(r.declined.values())} declined: {most}" in str(r), str(r)
     assert all("another kernel" not in reason for reason in r.declined)
     assert list(r.declined.values()) == sorted(r.declined.values(), reverse=True)
+
+
+@pytest.mark.parametrize("given", [3, None, np.float32])
+def test_what_is_no_op(given):
+    mistake("op: expected a name, a path, a program's text or an Op, got ", op=given)
+    with pytest.raises(mote.Error, match="op: expected a name"):
+        mote.op(given)
+
+
+def test_an_op_may_be_a_path(tmp_path):
+    path = tmp_path / "double.mote"
+    path.write_text('op double "y[i] = 2 x[i]"\ninput x f32[N]\noutput y = x + x\n')
+    assert mote.op(path).name == mote.op(str(path)).name == "double"
+    r = mote.check(lambda x: 2 * x, pathlib.Path(path), count=3, seed=1)
+    assert r.passed
+
+
+def test_values_of_other_kinds():
+    mistake("dtype: expected f64, .*, got .*float32.*: f32 is its name", dtypes=[np.float32])
+    mistake("dtype: expected f64, .*, got 'float32': f32 is its name", dtypes="float32")
+    for budget in ("1.2.3s", "", "s", "."):
+        mistake(r"budget: expected seconds as in 2, '2s' or '500ms', got ", budget=budget)
+    mistake(r"budget: expected seconds as in 2, '2s' or '500ms', got \[2\]", budget=[2])
+    for seed in (-1, "x", 1 << 64, 1.5):
+        mistake(f"relu: seed: expected a whole number from 0 to {(1 << 64) - 1}, got {seed!r}",
+                seed=seed)
+    for count in ("5", 1.5):
+        mistake(f"relu: count: expected a whole number, got {count!r}", count=count)
+    mistake("relu: accuracy: expected ulps as numbers by function, got {'exp': '4'}",
+            accuracy={"exp": "4"})
+    mistake("relu: shrink: expected a number of seconds, got 'long'", shrink="long")
+
+
+def test_a_case_alone_needs_no_list():
+    r = mote.check(relu, "relu", cases="relu x=f32[1,1,1,1] fill=index:0", isolate=False)
+    assert r.passed and r.judged == 1
+    assert mote.check(relu, "relu", count=np.int64(3), seed=np.uint32(1), isolate=False).seed == 1
