@@ -17,8 +17,8 @@ DEVICE = "cpu" if os.environ.get("TRITON_INTERPRET") == "1" else "cuda"
 @triton.jit
 def softmax_rows(y, x, x_row, x_column, y_row, y_column, columns, BLOCK: tl.constexpr,
                  MASKED: tl.constexpr):
-    row = tl.program_id(0)
-    at = tl.arange(0, BLOCK)
+    row = tl.program_id(0).to(tl.int64)  # row * x_row may exceed 2**31
+    at = tl.arange(0, BLOCK).to(tl.int64)
     inside = at < columns if MASKED else at < BLOCK
     values = tl.load(x + row * x_row + at * x_column, mask=at < columns,
                      other=-float("inf") if MASKED else 0.0)
@@ -49,8 +49,11 @@ if __name__ == "__main__":
     import mote_kernels as mote
 
     on = None if DEVICE == "cpu" else DEVICE
-    options = {"axis": -1, "device": on, "isolate": False, "count": 20 if on is None else 500}
-    print(mote.check(softmax, "softmax", **options))
+    options = {"axis": -1, "device": on, "isolate": False, "count": 20 if on is None else 500,
+               "seed": 1}
+    # Rows that lie further apart than 2**31 elements from first to last; no others are in memory.
+    far = "softmax x=f32[150,3,1]:gap0x16777216 fill=uniform:1"
+    print(mote.check(softmax, "softmax", cases=[far], **options))
     # The interpreter is slow: the first case is given, and not made smaller.
     print(mote.check(softmax_without_mask, "softmax", cases=["softmax x=f32[2,3,1] fill=uniform:1"],
                      max_failures=1, shrink=0, **options))

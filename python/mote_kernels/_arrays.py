@@ -42,8 +42,19 @@ def dtype_name(dl: Any) -> str:
         raise Error(f"dtype: mote has none with code {dl.code} and {dl.bits} bits") from None
 
 
+def known_dtype(name: Any) -> str:
+    """The name of a dtype. Raises Error, with mote's name of NumPy's dtype, if it is none of mote's."""
+    if isinstance(name, str) and name in _CODES:
+        return name
+    other = getattr(name, "name", None) or getattr(name, "__name__", name)
+    ours = [own for own, numpys in (*_NUMPY.items(), ("bf16", "bfloat16"), ("bool", "bool"))
+            if str(other).removeprefix("torch.") == numpys]
+    said = f": {ours[0]} is its name" if ours else ""
+    raise Error(f"dtype: expected {', '.join(_CODES)}, got {name!r}{said}")
+
+
 def dl_dtype(name: str) -> Any:
-    code, bits = _CODES[name]
+    code, bits = _CODES[known_dtype(name)]
     return {"code": code, "bits": bits, "lanes": 1}
 
 
@@ -171,6 +182,16 @@ def _form(array: np.ndarray) -> str:
     return f"{array.dtype}{list(array.shape)}"
 
 
+def as_asked(array: np.ndarray, dtype: Any, copy: bool | None) -> np.ndarray:
+    """What __array__ returns: the array, or a copy if one is asked for or its dtype needs it."""
+    if dtype is None or array.dtype == dtype:
+        return array.copy() if copy else array
+    if copy is False:
+        raise ValueError(f"array: expected {np.dtype(dtype)}, got {array.dtype}, which is not "
+                         "converted without a copy")
+    return array.astype(dtype)
+
+
 _held: dict[int, Any] = {}
 
 
@@ -264,14 +285,23 @@ class Tensor:
         dl = self.handle.dl
         return _memory(dl, numpy_dtype(dtype_name(dl.dtype)), self)
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        return self.numpy() if dtype is None else self.numpy().astype(dtype)
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """For NumPy: `np.asarray(t)` is over the tensor's memory, `np.array(t)` is a copy."""
+        return as_asked(self.numpy(), dtype, copy)
 
-    def __dlpack__(self, *, stream: Any = None, **_: Any) -> Any:
+    def _copied(self) -> "Tensor":
+        made, dl = ffi.new("mote_tensor**"), self.handle.dl
+        checked(lib.mote_tensor_create(dl.dtype, dl.ndim, list(self.shape), made))
+        copy = Tensor(made[0])
+        checked(lib.mote_tensor_copy(self.handle, copy.handle))
+        return copy
+
+    def __dlpack__(self, *, stream: Any = None, copy: bool | None = None, **_: Any) -> Any:
         from ._capsule import capsule_of
 
         managed = ffi.new("DLManagedTensor**")
-        checked(lib.mote_tensor_to_dlpack(self.handle, managed))
+        of = self._copied() if copy else self
+        checked(lib.mote_tensor_to_dlpack(of.handle, managed))
         return capsule_of(managed[0])
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 import random
 import re
@@ -10,11 +11,15 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 from . import _isolate
+from ._arrays import known_dtype
 from ._door import Error, Texts, checked, ffi, lib
-from ._grad import gradient_of
+from ._grad import gradient_of, kind_of_grad
 from ._lazy import Lazy
+from ._mistakes import (MOST_SEED, check_environment, check_function, check_numbers,
+                        check_some_run)
 from ._ops import Op, op_of
-from ._result import Result
+from ._replay import OPTIONS, replay_line, with_own_path
+from ._result import NotRun, Result
 from ._subject import Contract, Style, Subject
 
 if TYPE_CHECKING:
@@ -30,21 +35,21 @@ def _default_seed() -> int:
     given = os.environ.get("MOTE_SEED", "")
     if not given:
         return random.SystemRandom().randrange(1 << 32)
-    if not given.isdecimal() or int(given) >= 1 << 64:
-        raise Error(f"MOTE_SEED: expected a whole number from 0 to {(1 << 64) - 1}, got {given!r}")
+    if not given.isdecimal() or int(given) > MOST_SEED:
+        raise Error(f"MOTE_SEED: expected a whole number from 0 to {MOST_SEED}, got {given!r}")
     return int(given)
 
 
 def check(
     fn: Callable[..., Any],
-    op: str | Op,
+    op: str | os.PathLike[str] | Op,
     *,
     axis: int | None = None,
-    dtypes: Sequence[str] | None = None,
+    dtypes: str | Sequence[str] | None = None,
     budget: float | str | None = None,
     count: int | None = None,
     seed: int | None = None,
-    cases: Iterable[str] = (),
+    cases: str | Iterable[str] = (),
     arrays: str | None = None,
     isolate: bool | None = None,
     grad: bool = False,
@@ -73,7 +78,8 @@ def check(
     axis=-1 it is [R, N], with axis=0 [N, C].
 
     The end of the random cases: `budget` seconds (10; "2s" and "500ms" are texts of it) or `count`
-    cases, drawn by `seed`, else by MOTE_SEED of the environment, else at random. `cases` are texts of cases that run first, as a failure's replay line gives them.
+    cases, drawn by `seed`, else by MOTE_SEED of the environment, else at random. `cases` are texts of
+    cases that run first, as a failure's replay line gives them.
 
     `arrays`: "numpy", "torch" or "jax"; by default what the function's code names. `device` moves
     torch's tensors. `grad=True` checks the gradients that torch's autograd, or JAX's, gives for
@@ -90,35 +96,50 @@ def check(
     have f32 by default), `tf32`, `form` (another formula of the op), `accuracy` ({"exp": 4}: ulps),
     `deterministic`, `ignores_nan`, `flushes_denormals`, `indices` ("any", "valid", "not_negative").
 
+    A failure is made smaller for at most `shrink` seconds (20), and then diagnosed for as many;
+    with 0 it is neither. `timeout` is that of a call in a worker, `warm_up` what the first has more.
+
     Ctrl-C ends the check and returns what was found. Raises Error for an unknown op, dtype or form,
-    and if the function's parameters do not fit the op.
+    if the function's parameters do not fit the op, and if this Python lacks what the arrays need.
     """
-    _isolate.refuse_within_worker(fn)
+    given = {option: value for option, value in locals().items() if option in OPTIONS}
+    fn = _isolate.kernel_of(fn)
+    if _isolate.is_importing():
+        return NotRun()
     forward = op_of(op)
+    check_function(fn, forward)
+    check_numbers(forward, seed=seed, count=count, max_failures=max_failures, shrink=shrink,
+                  timeout=timeout, warm_up=warm_up, accuracy=accuracy)
     checked_op = gradient_of(fn, forward) if grad else forward
     known = checked_op.forms or ("direct",)
     if form not in known:
         raise Error(f"{checked_op.name}: form: expected {', '.join(known)}, got {form!r}")
     contract = Contract(accumulator, tf32, form, dict(accuracy or {}), flushes_denormals,
                         deterministic, ignores_nan or grad, indices)
-    style = Style(arrays or ("torch" if grad else None), axis, row_major, empty, grad, device)
+    kind = kind_of_grad(fn, forward, arrays) if grad else arrays
+    style = Style(kind, axis, row_major, empty, grad, device)
     label = name or name_of(fn)
     subject = Subject(fn, checked_op, label, contract, style, forward if grad else None)
+    dtypes = _dtypes(forward, dtypes)
+    cases = [cases] if isinstance(cases, str) else cases
+    cases = [with_own_path(case, checked_op) for case in cases]
+    check_environment(forward, subject.kind, dtypes, cases, device)
     worker = _isolate.worker_of(fn, isolate, forward.text, grad, label, contract, style)
-    given_seed = _default_seed() if seed is None else seed
-    cases = list(cases)
+    given_seed = _default_seed() if seed is None else int(seed)
     if budget is None and count is None and not cases:
         budget = DEFAULT_BUDGET
+    budget_s = None if budget is None else seconds(budget)
+    check_some_run(checked_op, dtypes, cases, budget_s, count)
     keep = Texts()
-    options = _options(keep, checked_op, _dtypes(forward, dtypes), cases, subject.dropped)
-    options.budget_s = -1 if budget is None else seconds(budget)
+    options = _options(keep, checked_op, dtypes, cases, subject.dropped)
+    options.budget_s = -1 if budget_s is None else budget_s
     options.count = -1 if count is None else count
     options.shrink_s = -1 if shrink is None else shrink
     options.limit_s = timeout or -1
     options.warm_up_s = -1 if warm_up is None else warm_up
     options.seed = given_seed
     options.max_failures = max_failures or 0
-    subject.replay = _replay(label, forward, grad, axis)
+    subject.replay = replay_line(check, name_of(fn), forward, given)
     options.replay = keep.text(subject.replay)
     return _run(subject, options, keep, worker, given_seed)
 
@@ -145,9 +166,15 @@ def _run(subject: Subject, options: Any, keep: Texts, worker: "_isolate.Worker |
             if handle[0] == ffi.NULL:
                 raise
         except Error as e:
-            if worker is not None and "isolation" in str(e):
-                raise Error(f"{e}: {worker.what()}; isolate=False runs it in this process") from None
-            raise
+            if worker is None or "isolation" not in str(e):
+                raise
+            absence = _isolate.absence_in(worker.absent(errors))
+            if absence and not worker.is_asked_for:
+                options.worker_words = 0
+                return _run(subject, options, keep, None, seed)
+            why = f"a worker cannot find the function: {absence}" if absence else (
+                f"{e}: {worker.what()}")
+            raise Error(f"{why}; isolate=False runs it in this process") from None
         if worker is not None:
             subject.errors.update(_isolate.errors_in(errors))
     return Result(handle[0], subject, seed, interrupted or subject.stopped, worker is not None)
@@ -168,16 +195,10 @@ def _options(keep: Texts, op: Op, dtypes: Sequence[str], cases: list[str],
 
 
 def _dtypes(op: Op, dtypes: Sequence[str] | None) -> Sequence[str]:
-    if isinstance(dtypes, str):
-        return [dtypes]
     if dtypes is not None:
-        return list(dtypes)
+        given = [dtypes] if isinstance(dtypes, str) else dtypes
+        return [known_dtype(dtype) for dtype in given]
     return ["f32"] if "f32" in op.dtypes else [op.dtypes[0]]
-
-
-def _replay(label: str, op: Op, grad: bool, axis: int | None) -> str:
-    more = (f", axis={axis}" if axis is not None else "") + (", grad=True" if grad else "")
-    return f"mote.check({label}, {op.text!r}{more}, cases=['{{case}}'])"
 
 
 def name_of(fn: Callable[..., Any]) -> str:
@@ -192,9 +213,10 @@ _UNITS = {"ms": 1e-3, "s": 1, "min": 60, "m": 60, "h": 3600}
 
 def seconds(of: float | str) -> float:
     """Seconds of a number or of a text: 2, "2s", "500ms", "1min"."""
-    if not isinstance(of, str):
+    if isinstance(of, numbers.Real):
         return float(of)
-    match = re.fullmatch(r"\s*([\d.]+)\s*(ms|s|min|m|h)?\s*", of)
+    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(ms|s|min|m|h)?\s*", of) if isinstance(
+        of, str) else None
     if match is None:
         raise Error(f"budget: expected seconds as in 2, '2s' or '500ms', got {of!r}")
     return float(match.group(1)) * _UNITS[match.group(2) or "s"]

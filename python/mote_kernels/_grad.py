@@ -7,9 +7,9 @@ import functools
 from typing import Any, Callable
 
 from . import _arrays
-from ._door import checked, ffi, lib, text
+from ._door import Error, checked, ffi, lib, text
 from ._ops import Op, op as op_named
-from ._signature import signature_of
+from ._signature import kind_of, signature_of
 
 
 @functools.lru_cache(maxsize=None)
@@ -22,6 +22,15 @@ def gradient_op(forward: Op, without: tuple[str, ...]) -> Op:
     finally:
         lib.mote_py_text_free(pointer[0])
     return op_named(program)
+
+
+def kind_of_grad(fn: Callable[..., Any], op: Op, arrays: str | None) -> str:
+    """The arrays of a function that autograd differentiates: "torch" or "jax"."""
+    kind = arrays or kind_of(fn, differentiable=True)
+    if kind == "numpy":
+        raise Error(f"{op.name}: grad: expected a function of torch's or JAX's arrays, which "
+                    "autograd differentiates (arrays='torch' and arrays='jax' say so), got one of NumPy's")
+    return kind
 
 
 def gradient_of(fn: Callable[..., Any], forward: Op) -> Op:
@@ -118,4 +127,4 @@ def _by_jax(subject: Any, values: dict[str, Any], seeds: list[Any],
     return list(backward(tuple(jnp.reshape(s, y.shape) for s, y in zip(seeds, outputs))))
 
 
-__all__ = ["gradient_of", "run_backward"]
+__all__ = ["gradient_of", "kind_of_grad", "run_backward"]

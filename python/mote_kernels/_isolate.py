@@ -9,28 +9,61 @@ which a fork would lack.
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
+import inspect
 import json
 import os
 import pathlib
 import sys
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 from ._door import Error
 from ._subject import Contract, Style
 
 MAIN = "__main__"
-#: Set in a worker while it imports the function.
-IMPORTING = "MOTE_WORKER_IMPORTS"
 
 
 class Reached(BaseException):
-    """Ends the import of a script in a worker where the script checks the function."""
+    """Ends the import in a worker where what is imported checks something and the function exists."""
 
 
-def refuse_within_worker(fn: Callable[..., Any]) -> None:
-    if os.environ.get(IMPORTING):
-        raise Reached(getattr(fn, "__qualname__", ""))
+class Absent(ImportError):
+    """The function is not in what the worker has imported."""
+
+
+#: In a worker while it imports: whether the function exists, and whether a check was left out.
+_exists: Callable[[], bool] | None = None
+_skipped = False
+
+
+@contextlib.contextmanager
+def importing(exists: Callable[[], bool]) -> Iterator[None]:
+    """A scope in which checks end the import once `exists()`, and else check nothing."""
+    global _exists
+    _exists = exists
+    try:
+        yield
+    except Reached:
+        pass
+    finally:
+        _exists = None
+
+
+def is_importing() -> bool:
+    """True in a worker that imports and has not met the function yet. Raises Reached if it has."""
+    global _skipped
+    if _exists is None:
+        return False
+    if _exists():
+        raise Reached
+    _skipped = True
+    return True
+
+
+def has_skipped() -> bool:
+    """True if the import went on after a check that was not run."""
+    return _skipped
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +73,7 @@ class Place:
     module: str
     script: str
     names: tuple[str, ...]
+    line: int = 0  #: where its code begins, if it has any: a name may be that of several functions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,14 +86,21 @@ class Worker:
     label: str
     contract: Contract
     style: Style
+    is_asked_for: bool  #: isolate=True: it is an error if it cannot find the function
 
     def what(self) -> str:
         return f"the worker that imports {'.'.join(self.place.names)} from " + (
             self.place.script or self.place.module)
 
+    def absent(self, errors: str) -> str:
+        """The file in which the process says why it has not found the function."""
+        return errors + ".absent"
+
     def command(self, errors: str) -> list[str]:
         """The command line of the process; tracebacks of exceptions go to the file `errors`."""
-        spec = dataclasses.asdict(self) | {"path": _search_path(), "errors": errors}
+        spec = dataclasses.asdict(self) | {
+            "path": _search_path(), "errors": errors, "absent": self.absent(errors),
+            "arguments": sys.argv}
         code = ("import sys, json; spec = json.loads(sys.argv[1]); sys.path[:] = spec['path']; "
                 "from mote_kernels._worker import main; main(spec)")
         flags = [f"-W{w}" for w in sys.warnoptions]
@@ -77,11 +118,18 @@ def kernel_of(value: Any) -> Any:
     return getattr(value, "__mote_kernel__", value)
 
 
-def find(names: tuple[str, ...], module: Any) -> Any:
+def line_of(fn: Any) -> int:
+    """The line where the function's code begins; 0: it has none that Python sees."""
+    return getattr(getattr(inspect.unwrap(fn), "__code__", None), "co_firstlineno", 0)
+
+
+def find(names: tuple[str, ...], module: Any, line: int = 0) -> Any:
+    """The function of that name and, unless it is 0, of that line; None: there is none."""
     value = module
     for name in names:
         value = getattr(value, name, None)
-    return kernel_of(value)
+    value = kernel_of(value)
+    return value if value is not None and line in (0, line_of(value)) else None
 
 
 def place_of(fn: Callable[..., Any]) -> Place | str:
@@ -92,17 +140,20 @@ def place_of(fn: Callable[..., Any]) -> Place | str:
         return "it has no name in a module"
     names = tuple(qualified.split("."))
     module = sys.modules.get(module_name)
-    if "<locals>" in names or module is None or find(names, module) is not fn:
+    found = find(names, module)
+    if "<locals>" in names or module is None or not (
+            found is fn or (inspect.ismethod(found) and found == fn)):
         return f"{qualified} is not found by that name in the module {module_name}"
+    line = line_of(fn)
     if module_name != MAIN:
-        return Place(module_name, "", names)
+        return Place(module_name, "", names, line)
     script = getattr(module, "__file__", None)
     if not script or not os.path.isfile(script):
         return "the main module is no file (a notebook, an interactive session)"
     spec = getattr(module, "__spec__", None)
     if spec is not None and spec.name:  # python -m
-        return Place(spec.name, "", names)
-    return Place("", os.path.abspath(script), names)
+        return Place(spec.name, "", names, line)
+    return Place("", os.path.abspath(script), names, line)
 
 
 def worker_of(fn: Callable[..., Any], isolate: bool | None, op: str, grad: bool, label: str,
@@ -115,7 +166,7 @@ def worker_of(fn: Callable[..., Any], isolate: bool | None, op: str, grad: bool,
         if isolate is None:
             return None
         raise Error(f"isolate: a worker cannot import the function: {place}")
-    return Worker(place, op, grad, label, contract, style)
+    return Worker(place, op, grad, label, contract, style, isolate is True)
 
 
 def errors_in(path: str) -> dict[str, str]:
@@ -125,3 +176,12 @@ def errors_in(path: str) -> dict[str, str]:
             return dict(ast.literal_eval(line) for line in file if line.endswith("\n"))
     except FileNotFoundError:
         return {}
+
+
+def absence_in(path: str) -> str:
+    """Why the worker has not found the function; "" if it has."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""

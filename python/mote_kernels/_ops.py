@@ -13,7 +13,7 @@ import re
 import tempfile
 from typing import Any
 
-from ._door import checked, ffi, lib, text
+from ._door import Error, checked, ffi, lib, text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,23 +85,39 @@ def _described(name: str) -> Op:
               tuple(d["forms"]))
 
 
+_FOLDER = "mote-python"
+
+
 def _folder() -> pathlib.Path:
     """Returns the folder of program texts, which workers and replay lines read by their path."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(tempfile.gettempdir(), f"{os.getuid()}")
-    folder = pathlib.Path(base) / "mote-python"
+    folder = pathlib.Path(base) / _FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 
 
-def op(program: str) -> Op:
+def _own_path(name: str) -> str:
+    """Another user's file of a program text, as a replay line names it, is this user's."""
+    path = pathlib.Path(name)
+    if path.parent.name == _FOLDER and not path.exists() and (own := _folder() / path.name).exists():
+        return str(own)
+    return name
+
+
+def op(program: str | os.PathLike[str]) -> Op:
     """An op by its name ("softmax"), by the path of a program file, or by the program's text.
 
     A text has several lines or begins with "op "; docs/language.md describes it. Raises Error for an
     unknown op, with similar names, and for a text that does not parse, with its line.
     """
+    if isinstance(program, os.PathLike):
+        return _described(_own_path(os.fspath(program)))
+    if not isinstance(program, str):
+        raise Error("op: expected a name, a path, a program's text or an Op, "
+                    f"got {program!r} of type {type(program).__name__}")
     stripped = program.strip()
     if "\n" not in stripped and not re.match(r"op\s", stripped):
-        return _described(program)
+        return _described(_own_path(program))
     name = re.search(r"^\s*op\s+(\w+)", program, flags=re.MULTILINE)
     digest = hashlib.sha256(program.encode()).hexdigest()[:12]
     path = _folder() / f"{name.group(1) if name else 'op'}-{digest}.mote"
@@ -112,7 +128,7 @@ def op(program: str) -> Op:
     return _described(str(path))
 
 
-def op_of(given: "str | Op") -> Op:
+def op_of(given: "str | os.PathLike[str] | Op") -> Op:
     return given if isinstance(given, Op) else op(given)
 
 

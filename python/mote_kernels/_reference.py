@@ -7,6 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from ._arrays import NARROW, Tensor, to_numpy
+from ._commands import command_text
 from ._door import Error, Texts, Unsupported, checked, ffi, lib, text
 from ._lazy import Lazy
 from ._ops import Op, op_of
@@ -50,7 +51,7 @@ class _Call:
         handles = ffi.new("const mote_tensor*[]", max(1, len(inputs)))
         for k, t in enumerate(self._tensors):
             handles[k] = ffi.NULL if t is None else t.handle
-        command = " ".join([op.text, *(f"{k}={v}" for k, v in params.items())])
+        command = command_text(op.text, params)
         made = ffi.new("mote_py_call**")
         c = ffi.NULL
         if contract is not None:
@@ -101,10 +102,6 @@ def _split(op: Op, args: tuple[Any, ...],
         else:
             raise Error(f"{op.name}: it has no input or parameter {name!r}, only "
                         f"{', '.join([*names, *sorted(known)])}")
-    axis = params.get("axis")
-    if axis is not None and axis < 0:
-        first = next(x for x in inputs.values() if x is not None)
-        params["axis"] = axis + len(first.shape)
     return [inputs.get(n) for n in names], params
 
 
@@ -113,7 +110,8 @@ class Reference:
 
     Calling it computes: `mote.reference("softmax")(x, axis=1)`. Arrays are of any library that has
     DLPack; results are NumPy's (a tuple if there are several outputs). Any ranks that the runtime
-    takes are right: leading axes are a batch, operands broadcast.
+    takes are right: leading axes are a batch, operands broadcast. Without `axis` an op that works
+    along one takes its last axis but one, that of N in [R, N, C]; a negative axis counts from the end.
     """
 
     def __init__(self, op: "str | Op") -> None:
@@ -143,7 +141,10 @@ class Reference:
 
 
 def reference(op: "str | Op") -> Reference:
-    """The reference of an op, to be called on arrays."""
+    """The reference of an op, to be called on arrays: `mote.reference("softmax")(x, axis=-1)`.
+
+    Without `axis` an op that works along an axis takes its last axis but one.
+    """
     return Reference(op)
 
 
@@ -153,11 +154,15 @@ def assert_close(got: Any, op: "str | Op", *inputs: Any, contract: Contract | No
 
     `got` is an array, or a tuple of the op's outputs (None: not judged). It is
     `torch.testing.assert_close` without a tolerance: the bound follows from the op, the data and the
-    contract (by default sums in the inputs' dtype, in f32 for 16 bits).
+    contract (by default sums in the inputs' dtype, in f32 for 16 bits). Raises Error if there is
+    nothing to judge, and for other dtypes and shapes than the op's.
     """
     of = op_of(op)
-    call = _Call(of, inputs, named, contract or Contract(accumulator, tf32))
     outputs = got if isinstance(got, (tuple, list)) else (got,)
+    if all(y is None for y in outputs):
+        names = ", ".join(y.name for y in of.outputs)
+        raise Error(f"{of.name}: got: expected an array of {names}, got none")
+    call = _Call(of, inputs, named, contract or Contract(accumulator, tf32))
     said = call.judge(tuple(outputs))
     if said:
         raise AssertionError(f"{of.name}: elements outside of the bound\n{said.rstrip()}")

@@ -6,17 +6,20 @@ from __future__ import annotations
 import dataclasses
 import html
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from ._arrays import Tensor
 from ._door import INVALID, UNSUPPORTED, checked, ffi, lib, text
+from ._subject import OTHER_KERNEL
 
 if TYPE_CHECKING:
     import numpy as np
 
 _INPUT, _EXPECTED, _GOT, _LOWER, _UPPER = range(5)
 _TEXT, _HTML = 1, 2
-_RUN_FAILED = "run returned status 4: "
+_NOT_IN_PLACE = "its contract does not let "  #: of cases in place, which no function here takes
+_RUN_FAILED = re.compile("run returned status [14]: ")
 
 
 @dataclasses.dataclass
@@ -56,7 +59,7 @@ class Failure:
             Difference(d["tensor"], tuple(d["index"]), _number(d["expected"]), _number(d["got"]),
                        tuple(map(_number, d["allowed"])) if "allowed" in d else None)
             for d in of["differences"]]
-        message = self.reason.removeprefix(_RUN_FAILED)
+        message = _RUN_FAILED.sub("", self.reason, count=1)
         #: The traceback of the exception on the smallest case; "" if the function raised none.
         self.traceback: str = result.subject.errors.get(message, "")
         if self.traceback:
@@ -130,12 +133,13 @@ class Result:
 
     @property
     def declined(self) -> dict[str, int]:
-        """The cases that the function does not take, by reason."""
+        """The cases that the function does not take, by reason, the most frequent first."""
         reasons: dict[str, int] = {}
         for row in self.rows:
             for declined in row["declined"]:
-                reasons[declined["reason"]] = reasons.get(declined["reason"], 0) + declined["count"]
-        return reasons
+                reason = _without_internal(declined["reason"])
+                reasons[reason] = reasons.get(reason, 0) + declined["count"]
+        return dict(sorted(reasons.items(), key=lambda item: -item[1]))
 
     @property
     def passed(self) -> bool:
@@ -174,18 +178,19 @@ class Result:
         if self.interrupted:
             cases += ", interrupted"
         if self.failures:
-            blocks = [self._report(_TEXT).rstrip().replace(_RUN_FAILED, "raised ")]
+            blocks = [_RUN_FAILED.sub("raised ", self._report(_TEXT).rstrip())]
             blocks += [f.traceback.rstrip() for f in self.failures if f.traceback]
             return f"{head}FAILED ({cases}, seed {self.seed})\n" + "\n".join(blocks)
         if self.judged == 0:
             return f"{head}no case was judged{self._why()}"
-        declined = sum(self.declined.values())
-        more = f", {declined} declined: {next(iter(self.declined))}" if declined else ""
+        reasons = {why: n for why, n in self.declined.items() if not why.startswith(_NOT_IN_PLACE)}
+        more = f", {sum(reasons.values())} declined: {next(iter(reasons))}" if reasons else ""
         return f"{head}{'passed' if self.passed else 'not finished'} ({cases}{more}, seed {self.seed})"
 
     def _why(self) -> str:
-        reasons = [row["reason"] for row in self.rows if row["reason"]]
-        return f": {reasons[0]}" if reasons else ""
+        reasons = list(self.declined)
+        reasons += [_without_internal(row["reason"]) for row in self.rows if row["reason"]]
+        return f": {reasons[0]}" if reasons else ": none was drawn that the function takes"
 
     def __repr__(self) -> str:
         return f"<mote result: {str(self).splitlines()[0]}>"
@@ -197,6 +202,30 @@ class Result:
     def html(self) -> str:
         """The report's page, which needs no other file."""
         return self._report(_HTML)
+
+
+class NotRun(Result):
+    """What mote.check returns in a worker that imports a script for another function: a pass."""
+
+    def __init__(self) -> None:
+        self.seed, self.interrupted, self.isolated = 0, False, True
+        self.rows: list[Any] = []
+        self.failures: list[Failure] = []
+
+    @property
+    def passed(self) -> bool:
+        return True
+
+    def _report(self, format_: int) -> str:
+        return ""
+
+    def __str__(self) -> str:
+        return "not run: this is a worker, which looks for another function"
+
+
+def _without_internal(reason: str) -> str:
+    """The reason without that of the other kernel that a function is, for 16 bits or for others."""
+    return "; ".join(part for part in reason.split("; ") if part != OTHER_KERNEL)
 
 
 def _number(of: Any) -> float:

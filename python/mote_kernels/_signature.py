@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import dis
 import inspect
 import sys
 from typing import Any, Callable
@@ -19,7 +20,8 @@ class Signature:
     """The arguments of a call of the function, in order."""
 
     op: Op
-    slots: list[tuple[str, str, Any]]  #: role (input, output, param, axis), name, its Parameter
+    #: role (input, output, param, axis, kept: its default stays), name, its Parameter
+    slots: list[tuple[str, str, Any]]
     all_params: bool = False  #: it takes every parameter by name (**kwargs)
     outputs: tuple[str, ...] = ()  #: outputs that it writes
 
@@ -45,32 +47,47 @@ class Signature:
     def arguments(self, inputs: dict[str, Any], outputs: dict[str, Any], params: dict[str, Any],
                   axis: int) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of a call; inputs and outputs that it lacks are None."""
-        families = self.op.families()
         positional: list[Any] = []
         named: dict[str, Any] = {}
-        for role, name, parameter in self.slots:
-            if role == "input":
-                value = inputs.get(name)
-                has_default = parameter is not None and parameter.default is not _KINDS.empty
-                if value is None and has_default:
-                    value = parameter.default
-            elif role == "output":
-                value = outputs.get(name)
-            elif role == "axis":
-                value = axis
-            else:
-                members = families.get(name)
-                value = tuple(params[m] for m in members) if members else params[name]
-            by_name = parameter is not None and (
-                parameter.kind == _KINDS.KEYWORD_ONLY or
-                (role != "input" and parameter.kind != _KINDS.POSITIONAL_ONLY))
-            if by_name:
-                named[parameter.name] = value
-            else:
+        places = self._places()
+        for k, (role, name, parameter) in enumerate(self.slots):
+            if role == "kept" and k >= places:
+                continue
+            value = self._value(role, name, parameter, inputs, outputs, params, axis)
+            if k < places:
                 positional.append(value)
+            else:
+                named[parameter.name] = value
         if self.all_params:
             named.update((k, v) for k, v in params.items() if k not in named)
         return positional, named
+
+    def _places(self) -> int:
+        """How many slots are given by position: up to the last input that can be, if none is kept."""
+        places = 0
+        for k, (role, _, parameter) in enumerate(self.slots):
+            if role == "kept" or (parameter is not None and parameter.kind == _KINDS.KEYWORD_ONLY):
+                break
+            places = k + 1 if role == "input" else places
+        for k, (_, _, parameter) in enumerate(self.slots):
+            if parameter is None or parameter.kind == _KINDS.POSITIONAL_ONLY:
+                places = max(places, k + 1)
+        return places
+
+    def _value(self, role: str, name: str, parameter: Any, inputs: dict[str, Any],
+               outputs: dict[str, Any], params: dict[str, Any], axis: int) -> Any:
+        if role == "input":
+            value = inputs.get(name)
+            has_default = parameter is not None and parameter.default is not _KINDS.empty
+            return parameter.default if value is None and has_default else value
+        if role == "output":
+            return outputs.get(name)
+        if role == "axis":
+            return axis
+        if role == "kept":
+            return parameter.default
+        members = self.op.families().get(name)
+        return tuple(params[m] for m in members) if members else params[name]
 
 
 def _parameters(fn: Callable[..., Any]) -> list[inspect.Parameter] | None:
@@ -88,8 +105,8 @@ def _output_of(name: str, op: Op) -> str | None:
 
 
 class _Binder:
-    def __init__(self, fn: Callable[..., Any], op: Op) -> None:
-        self.fn, self.op = fn, op
+    def __init__(self, op: Op, not_outputs: frozenset[str] = frozenset()) -> None:
+        self.op, self.not_outputs = op, not_outputs
         self.signature = Signature(op, [])
         self.left = [x.name for x in op.inputs]
 
@@ -114,16 +131,23 @@ class _Binder:
             slots.append(("param", p.name, p))
         elif p.name in ("axis", "dim") and self.op.axis is not None:
             slots.append(("axis", p.name, p))
-        elif (output := _output_of(p.name, self.op)) is not None:
+        elif p.name not in self.not_outputs and (
+                output := _output_of(p.name, self.op)) is not None:
             slots.append(("output", output, p))
             self.signature.outputs += (output,)
         elif p.default is not _KINDS.empty or p.kind == _KINDS.KEYWORD_ONLY:
             if p.default is _KINDS.empty:
                 raise Error(self.misfit(f"nothing is known about its parameter {p.name}"))
+            if p.kind != _KINDS.KEYWORD_ONLY:
+                slots.append(("kept", p.name, p))
         elif self.left:
             self.take_input(p)
         else:
             raise Error(self.misfit(f"it has no input for the parameter {p.name}"))
+
+    def missing(self) -> list[str]:
+        """The inputs that the op needs and no parameter takes."""
+        return [x.name for x in self.op.inputs if x.name in self.left and not x.optional]
 
     def misfit(self, what: str) -> str:
         inputs = ", ".join(x.name + ("?" if x.optional else "") for x in self.op.inputs)
@@ -138,23 +162,40 @@ def signature_of(fn: Callable[..., Any], op: Op) -> Signature:
 
     A parameter with the name of an op's input, output ("out" if there is one) or parameter is that;
     others take the inputs that are left, in order. An optional input whose parameter has no default
-    is always given. A parameter with a default that the op does not know keeps it. Raises Error if an input is left over or a parameter has no meaning.
+    is always given. A parameter with a default that the op does not know keeps it. If inputs are left
+    over, parameters with names of outputs take them. Raises Error if an input is left over still, or
+    a parameter has no meaning.
     """
-    binder = _Binder(fn, op)
     parameters = _parameters(fn)
+    binder = _bound(op, parameters, frozenset())
+    if binder.missing():
+        # As in `lambda x, y: x + y`, where y is no output that is written but the second input.
+        named = [p.name for p in parameters or [] if p.default is _KINDS.empty
+                 and p.kind in (_KINDS.POSITIONAL_ONLY, _KINDS.POSITIONAL_OR_KEYWORD)
+                 and p.name in [y.name for y in op.outputs]]
+        other = _bound(op, parameters, frozenset(named[:len(binder.missing())]))
+        binder = binder if other.missing() else other
+    if missing := binder.missing():
+        raise Error(binder.misfit(f"the function takes no input {', '.join(missing)}"))
+    return binder.signature
+
+
+def _bound(op: Op, parameters: list[inspect.Parameter] | None,
+           not_outputs: frozenset[str]) -> _Binder:
+    binder = _Binder(op, not_outputs)
     if parameters is None:
         while binder.left:
             binder.take_input(None)
     for p in parameters or []:
         binder.take(p)
-    missing = [x.name for x in op.inputs if x.name in binder.left and not x.optional]
-    if missing:
-        raise Error(binder.misfit(f"the function takes no input {', '.join(missing)}"))
-    return binder.signature
+    return binder
 
 
-def kind_of(fn: Callable[..., Any]) -> str:
-    """The arrays that a function wants: "torch", "jax" or "numpy", by what its code names."""
+def kind_of(fn: Callable[..., Any], differentiable: bool = False) -> str:
+    """The arrays that a function wants: "torch", "jax" or "numpy", by what its code names.
+
+    differentiable: a function whose code names no package does not want NumPy's arrays.
+    """
     root = (getattr(type(fn), "__module__", "") or "").partition(".")[0]
     if root in ("jaxlib", "jax"):
         return "jax"
@@ -173,7 +214,7 @@ def kind_of(fn: Callable[..., Any]) -> str:
     # Its code names no package, as in x.sum(dim=-1): its module may use only one of them.
     roots = {value.__name__.partition(".")[0] for value in getattr(inner, "__globals__", {}).values()
              if inspect.ismodule(value)}
-    used = roots & {"numpy", "torch", "jax"}
+    used = roots & ({"torch", "jax"} if differentiable else {"numpy", "torch", "jax"})
     return used.pop() if len(used) == 1 else "numpy"
 
 
@@ -187,16 +228,22 @@ def _packages(code: Any, names: dict[str, Any], seen: "set[Any] | None" = None) 
         return set()
     seen.add(code)
     found: set[str] = set()
-    for name in code.co_names:
+    for name in _named(code):
         value = names.get(name)
         if inspect.isfunction(value) and value.__globals__ is names:
             found |= _packages(value.__code__, names, seen)
         module = getattr(value, "__name__", None) if inspect.ismodule(value) else getattr(
             value, "__module__", None)
-        if value is None and name in ("torch", "jax"):
-            module = name
+        if value is None and name.partition(".")[0] in ("torch", "jax"):
+            module = name  # an import within the function
         found.add((module or "").partition(".")[0] if isinstance(module, str) else "")
     for constant in code.co_consts:
         if inspect.iscode(constant):
             found |= _packages(constant, names, seen)
     return found
+
+
+def _named(code: Any) -> "set[str]":
+    """The globals and imports that code names; attributes, as tanh of np.tanh, are not among them."""
+    return {step.argval for step in dis.get_instructions(code)
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "IMPORT_NAME")}

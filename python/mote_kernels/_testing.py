@@ -8,6 +8,7 @@ import inspect
 import zlib
 from typing import Any, Callable
 
+from ._door import Error
 from ._ops import Op
 
 
@@ -18,25 +19,31 @@ def kernel_test(op: "str | Op", **options: Any) -> Callable[[Callable[..., Any]]
         def my_layer_norm(x, gamma, beta, eps): ...
 
     `options` are those of mote.check. Its name need not begin with test. Called with arrays it is
-    the function itself. The seed follows from the test's name, so that runs are repeatable;
+    the function itself. It may be a method of a test class, or a static one. The seed follows from the test's name, so that runs are repeatable;
     `--mote-seed N` gives another one, `--mote-budget 30s` another budget to all of them.
     """
 
-    def decorate(fn: Callable[..., Any]) -> Any:
+    def decorate(given: Any) -> Any:
+        is_static = isinstance(given, staticmethod)
+        fn = given.__func__ if is_static else given
+        first = next(iter(inspect.signature(fn).parameters), "") if inspect.isroutine(fn) else ""
+        is_method = first == "self" and not is_static
+
         @functools.wraps(fn)
         def test(*args: Any, **named: Any) -> Any:
             __tracebackhide__ = True
             request = named.get("request")
-            if args or set(named) != {"request"} or not hasattr(request, "config"):
+            if len(args) != is_method or set(named) != {"request"} or not hasattr(request, "config"):
                 return fn(*args, **named)
-            run(fn, op, options, request)
+            run(fn.__get__(args[0]) if is_method else fn, op, options, request)
             return None
 
         del test.__wrapped__  # pytest would take its parameters for fixtures
         test.__mote_kernel__ = fn
+        names = ["self", "request"] if is_method else ["request"]
         test.__signature__ = inspect.Signature(
-            [inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD)])
-        return test
+            [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names])
+        return staticmethod(test) if is_static else test
 
     return decorate
 
@@ -57,7 +64,13 @@ def run(fn: Callable[..., Any], op: "str | Op", options: dict[str, Any], request
     options.setdefault("seed", zlib.crc32(request.node.nodeid.encode()))
     if seed is not None:
         options["seed"] = seed
-    result = check(fn, op, **options)
+    mistake = ""
+    try:
+        result = check(fn, op, **options)
+    except Error as e:  # frames of this package would say no more
+        mistake = str(e)
+    if mistake:
+        pytest.fail(mistake, pytrace=False)
     if result.interrupted:
         raise KeyboardInterrupt(str(result))
     if not result.passed:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numbers
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
-from ._arrays import Tensor, dl_dtype, dtype_name, numpy_dtype
+from ._arrays import Tensor, as_asked, dl_dtype, dtype_name, numpy_dtype
 from ._callbacks import done
 from ._commands import command
 from ._door import Error, ffi, lib
@@ -21,8 +21,9 @@ class Variable:
     """A tensor of a dynamic graph, which ops take and give: it has a value, which never changes.
 
     To write to a variable (`w -= 0.1 * gw`, `w[0] = 1`, `assign`, `set`) gives it another value, so
-    that whatever needs the old one still finds it. `+ - * / @ **`, comparisons and `abs` run ops, with
-    NumPy's broadcasting; a number is one of the variable's dtype, an array is a constant. Ops by name
+    that whatever needs the old one still finds it. `+ - * / @ **`, `< <= > >=` and `abs` run ops,
+    with NumPy's broadcasting (`==` and `!=` say whether it is the same variable: the ops are `equal`
+    and `not_equal`); a number is one of the variable's dtype, an array is a constant. Ops by name
     are functions of mote_kernels.dynamic. Errors of shapes and dtypes are mote's Error, with the op.
     """
 
@@ -102,8 +103,7 @@ class Variable:
         return self.item() != 0
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> "np.ndarray":
-        array = self.numpy()
-        return array if dtype is None and not copy else array.astype(dtype or array.dtype)
+        return as_asked(self.numpy(), dtype, copy)
 
     def __dlpack__(self, **keywords: Any) -> Any:
         return self.value().__dlpack__(**keywords)
@@ -220,10 +220,13 @@ class Variable:
 
     # ---- gradients
 
-    def backward(self, wrt: Sequence["Variable"], *, seed: "Variable | None" = None,
-                 into: Sequence["Variable | None"] | None = None,
+    def backward(self, wrt: "Variable | Sequence[Variable]", *, seed: "Variable | None" = None,
+                 into: "Variable | Sequence[Variable | None] | None" = None,
                  traced: bool = False) -> "tuple[Variable, ...]":
-        """The gradient of this variable with respect to each of `wrt` (Graph.backward)."""
+        """The gradient of this variable with respect to each of `wrt` (Graph.backward).
+
+            (gw,) = loss.backward(w)
+        """
         return self.graph.backward([self], wrt, seeds=None if seed is None else [seed], into=into,
                                    traced=traced)
 

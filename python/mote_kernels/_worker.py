@@ -6,14 +6,15 @@ Nothing here is for users; mote.check launches it (_isolate.py).
 
 from __future__ import annotations
 
-import importlib
+import contextlib
+import importlib.util
 import os
 import sys
 import threading
 import traceback
 import types
 import warnings
-from typing import Any, NoReturn
+from typing import Any, Callable, NoReturn
 
 from . import _isolate
 from ._door import ffi, lib
@@ -31,31 +32,57 @@ def _threads() -> int:
         return 1
 
 
-def _script(path: str) -> types.ModuleType:
-    """Runs a script up to where it checks; `if __name__ == "__main__"` is not entered."""
+def _script(path: str) -> tuple[types.ModuleType, Callable[[], None]]:
+    """A script as a module, and what runs it; `if __name__ == "__main__"` is not entered."""
     module = types.ModuleType("__mp_main__")
     module.__file__ = path
     sys.modules["__mp_main__"] = module
-    sys.argv = [path]
     with open(path, "rb") as file:
         code = compile(file.read(), path, "exec")
-    try:
-        exec(code, module.__dict__)
-    except _isolate.Reached:
-        pass
-    return module
+    return module, lambda: exec(code, module.__dict__)
+
+
+def _module(name: str) -> tuple[types.ModuleType, Callable[[], None]]:
+    """A module that is not imported yet, and what imports it; it stays if that is ended early."""
+    spec = importlib.util.find_spec(name)  # imports its packages, one of which may import it
+    if name in sys.modules:
+        return sys.modules[name], lambda: None
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    package, _, own = name.rpartition(".")
+    if package:
+        setattr(sys.modules[package], own, module)
+    return module, lambda: spec.loader.exec_module(module)
 
 
 def _function(place: dict[str, Any]) -> Any:
-    os.environ[_isolate.IMPORTING] = "1"
-    try:
-        module = _script(place["script"]) if place["script"] else importlib.import_module(
-            place["module"])
-    finally:
-        del os.environ[_isolate.IMPORTING]
-    fn = _isolate.find(tuple(place["names"]), module)
+    """Imports up to a check at which the function exists; what it prints is dropped."""
+    names, line = tuple(place["names"]), place["line"]
+    found: list[types.ModuleType] = []
+
+    def function() -> Any:
+        return _isolate.find(names, found[0], line) if found else None
+
+    with (_isolate.importing(lambda: function() is not None), open(os.devnull, "w") as nowhere,
+          contextlib.redirect_stdout(nowhere)):
+        try:
+            module, run = _script(place["script"]) if place["script"] else _module(place["module"])
+            found.append(module)
+            run()
+        except SystemExit as e:
+            if function() is None:
+                raise _isolate.Absent(f"the import ended with the exit code {e.code}") from None
+        except Exception as e:
+            if not _isolate.has_skipped():
+                raise
+            if function() is None:  # code after a check that was not run missed its result
+                raise _isolate.Absent(f"{type(e).__name__}: {e}") from e
+    fn = function()
     if fn is None:
-        raise ImportError(f"{'.'.join(place['names'])} is not in {module.__name__}")
+        raise _isolate.Absent(f"{'.'.join(names)} is not in {place['script'] or place['module']} "
+                              "when it is imported")
     return fn
 
 
@@ -73,9 +100,14 @@ def main(spec: dict[str, Any]) -> NoReturn:
 
     np.seterr(all="ignore")  # cases overflow, and have NaN
     os.environ["MOTE_WORKER_ERRORS"] = spec["errors"]
+    sys.argv = spec["arguments"]
     before = _threads()  # NumPy has been imported: its BLAS starts threads, and ends them to fork
     try:
         subject = _subject(spec)
+    except _isolate.Absent as e:
+        with open(spec["absent"], "w", encoding="utf-8") as file:
+            file.write(str(e))
+        os._exit(1)
     except BaseException:  # noqa: BLE001: the process that checks says the rest
         traceback.print_exc()
         os._exit(1)

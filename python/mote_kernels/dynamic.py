@@ -160,16 +160,19 @@ class Graph:
 
     # ---- gradients
 
-    def backward(self, of: Sequence[Variable], wrt: Sequence[Variable], *,
-                 seeds: Sequence[Variable | None] | None = None,
-                 into: Sequence[Variable | None] | None = None,
+    def backward(self, of: Variable | Sequence[Variable], wrt: Variable | Sequence[Variable], *,
+                 seeds: Variable | Sequence[Variable | None] | None = None,
+                 into: Variable | Sequence[Variable | None] | None = None,
                  traced: bool = False) -> tuple[Variable, ...]:
         """The gradient of sum_k <seeds[k], of[k]> with respect to each of `wrt`, of its form.
 
+        A variable stands for a list of one; the result is a tuple always.
         No seed stands for ones. `into` are variables that gradients are added to; what nothing
         depends on gets zeros. With `traced` gradients can be differentiated again. Raises Error if one
         of `wrt` is a constant or was computed from constants, and Unsupported if an op has no gradient.
         """
+        of, wrt = _listed(of), _listed(wrt)
+        seeds, into = (None if v is None else _listed(v) for v in (seeds, into))
         for name, given, expected in (("seeds", seeds, of), ("into", into, wrt)):
             if given is not None and len(given) != len(expected):
                 raise Error(f"backward: {name} must have {len(expected)} entries, got {len(given)}")
@@ -220,6 +223,11 @@ class Graph:
     def trim(self) -> None:
         """Gives free memory back, and forgets what is compiled and kept for equal ops."""
         done(lib.mote_dynamic_trim(self.handle))
+
+
+def _listed(variables: Any) -> list[Any]:
+    """The variables; one alone is not taken for the sequence of its rows."""
+    return [variables] if isinstance(variables, Variable) else list(variables)
 
 
 def _handles(variables: Iterable[Variable | None]) -> list[Any]:

@@ -11,10 +11,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+import numbers
+from typing import TYPE_CHECKING, Any, Sequence
 
-from ._arrays import Tensor, dl_dtype, dtype_name
+from ._arrays import Tensor, dl_dtype, dtype_name, numpy_dtype
+from ._commands import command_text
 from ._door import Error, checked, ffi, lib, text
+from ._lazy import Lazy
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = Lazy("numpy")  # an import of this package does not wait for it
 
 _NO_SYMBOL = {"graph": 0, "index": 0xFFFFFFFF}
 _FORMATS = {"text": 0, "json": 1, "svg": 2, "dot": 3}
@@ -36,7 +44,13 @@ def _options(outputs: "list[Symbol]", streams: int) -> tuple[Any, Any]:
 
 
 class Symbol:
-    """A tensor of a graph, without data. `+ - * / @` add nodes."""
+    """A tensor of a graph, without data.
+
+    `+ - * / @ **`, `< <= > >=` and `abs` add nodes, with NumPy's broadcasting; a number is one of the
+    symbol's dtype, an array is a constant. `==` and `!=` say whether it is the same object.
+    """
+
+    __array_ufunc__ = None  # NumPy's operators leave `array + symbol` to the symbol
 
     def __init__(self, graph: "Graph", of: Any) -> None:
         self.graph = graph
@@ -56,20 +70,24 @@ class Symbol:
     def shape(self) -> tuple[int, ...]:
         return self._form()[1]
 
-    def __add__(self, other: "Symbol") -> "Symbol":
-        return self.graph.apply("add", self, other)
+    def _operand(self, value: Any) -> Any:
+        """A number as a constant of this symbol's dtype, an array as one of its own."""
+        if isinstance(value, Symbol):
+            return value
+        if isinstance(value, numbers.Real):
+            made = np.asarray(value, numpy_dtype(self.dtype))
+            if made.dtype.kind in "iub" and made != value:
+                raise Error(f"{self.dtype}: expected a whole number, got {value!r}")
+            return self.graph.constant(made)
+        if hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
+            return self.graph.constant(value)
+        return NotImplemented
 
-    def __sub__(self, other: "Symbol") -> "Symbol":
-        return self.graph.apply("sub", self, other)
+    def __neg__(self) -> "Symbol":
+        return self.graph.apply("neg", self)
 
-    def __mul__(self, other: "Symbol") -> "Symbol":
-        return self.graph.apply("mul", self, other)
-
-    def __truediv__(self, other: "Symbol") -> "Symbol":
-        return self.graph.apply("div", self, other)
-
-    def __matmul__(self, other: "Symbol") -> "Symbol":
-        return self.graph.apply("matmul", self, other)
+    def __abs__(self) -> "Symbol":
+        return self.graph.apply("abs", self)
 
     def reshape(self, *shape: int) -> "Symbol":
         return self._view("reshape", len(shape), list(shape))
@@ -95,6 +113,30 @@ class Symbol:
     def __repr__(self) -> str:
         dtype, shape = self._form()
         return f"<mote symbol {dtype}{list(shape)}>"
+
+
+def _add_operators() -> None:
+    """Binary operators, with a number or an array on either side."""
+
+    def operator(op: str, is_reflected: bool) -> Any:
+        def run(self: Symbol, other: Any) -> Any:
+            operand = self._operand(other)
+            if operand is NotImplemented:
+                return operand
+            x, y = (operand, self) if is_reflected else (self, operand)
+            return self.graph.apply(op, x, y)
+        return run
+
+    for name, op in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"),
+                     ("pow", "pow"), ("matmul", "matmul")):
+        setattr(Symbol, f"__{name}__", operator(op, False))
+        setattr(Symbol, f"__r{name}__", operator(op, True))
+    for name, op in (("lt", "less"), ("le", "less_or_equal"), ("gt", "greater"),
+                     ("ge", "greater_or_equal")):
+        setattr(Symbol, f"__{name}__", operator(op, False))
+
+
+_add_operators()
 
 
 class Graph:
@@ -133,13 +175,9 @@ class Graph:
 
         None leaves an optional input out. A parameter that is a list is stride0, stride1, …
         """
-        words = [op]
-        for name, value in params.items():
-            many = isinstance(value, (tuple, list))
-            words += [f"{name}{k}={v}" for k, v in enumerate(value)] if many else [f"{name}={value}"]
         given = [_NO_SYMBOL if x is None else x.c for x in inputs]
         made = ffi.new("mote_symbol[]", outputs)
-        checked(lib.mote_symbolic_apply(self.handle, " ".join(words).encode(), given, len(given),
+        checked(lib.mote_symbolic_apply(self.handle, command_text(op, params).encode(), given, len(given),
                                         made, outputs))
         symbols = tuple(Symbol(self, made[k]) for k in range(outputs))
         return symbols[0] if outputs == 1 else symbols
@@ -207,7 +245,7 @@ class Executable:
     def __call__(self, **inputs: Any) -> tuple[Tensor, ...]:
         """Binds the inputs, runs, and returns the outputs: tensors in the plan's memory.
 
-        Their elements stay until the next run.
+        Their elements stay until the next run, and longer in copies: `np.array(y)`.
         """
         for name, value in inputs.items():
             self.bind(name, value)

@@ -6,6 +6,7 @@ Nothing is shared between tests, so they run under pytest-xdist in any order.
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 
@@ -19,8 +20,10 @@ def pytest_addoption(parser: Any) -> None:
 
 def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> Any:
     """Collects kernel tests whatever their names."""
+    obj = obj.__func__ if isinstance(obj, staticmethod) else obj
     if getattr(obj, "__mote_kernel__", None) is None:
         return None
-    if getattr(obj, "__module__", None) != collector.obj.__name__:
+    module = collector.obj
+    if inspect.ismodule(module) and getattr(obj, "__module__", None) != module.__name__:
         return None  # imported from another test file, which has it
     return list(collector._genfunctions(name, obj))

@@ -44,7 +44,8 @@ typedef struct mote_py_options {
   const mote_py_extent* extents;
   size_t extent_count;
   double budget_s;   /* seconds of random cases; negative: no limit */
-  double shrink_s;   /* seconds for each failure; negative: the oracle's default */
+  double shrink_s;   /* seconds to shrink each failure, and again to diagnose it; negative: the
+                      * oracle's default */
   double limit_s;    /* seconds of a call in a worker; not positive: the oracle's default */
   double warm_up_s;  /* more seconds of the first call in a worker; negative: the default */
   int64_t count;     /* random cases; negative: no limit */

@@ -45,8 +45,9 @@ Outcome judged(bool fails) {
 WhereItFails found(const std::string& text, const Truth& fails) {
   const Case smallest = shrink(parse_case(text), fails).smallest;
   const Judge judge = [&](const Case& c) { return judged(fails(c)); };
+  const Deadline never(std::numeric_limits<double>::infinity());
   return find_condition({smallest, judged(true), false, contents_of(smallest)},
-                        samples(smallest, judge), judge);
+                        samples(smallest, judge, never), judge, never);
 }
 
 /// Draws cases from another seed than the samples, also with the given sizes.

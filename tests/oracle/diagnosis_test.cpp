@@ -46,6 +46,24 @@ Diagnosis diagnosed_in_worker(const std::string& name, const std::string& text) 
   return diagnosed(name, *plugin.backends.at(0), text, options);
 }
 
+TEST(Diagnosis, EndsWhenItsTimeIsOver) {
+  const Backends backends = find_backends({mutant("softmax_max_from_0")});
+  const mote_backend& backend =
+      *select_backends(backends, {"softmax_max_from_0"}).chosen.at(0).backend;
+  int runs = 0;
+  const auto judge = [&](const Case& c) {
+    ++runs;
+    return Prepared(c, {}).run(backend);
+  };
+  const Case c = parse_case("softmax x=f32[1,2,1] fill=negative:6993");
+  const Outcome outcome = judge(c);
+  ASSERT_TRUE(is_failure(outcome.verdict));
+  const Diagnosis d = diagnose(c, outcome, judge, 0);
+  EXPECT_EQ(d.runs, 0);
+  EXPECT_EQ(d.condition, "");
+  EXPECT_LT(runs, 10);
+}
+
 /// There is one row of each kind; all rows with MOTE_EXHAUSTIVE, which the preset nightly sets.
 TEST(Diagnosis, SaysWhatAMutantDoes) {
   struct Row {

@@ -2,6 +2,7 @@
 """Kernels that break rules, for workers: a module that imports nothing but NumPy."""
 
 import ctypes
+import os
 import time
 
 import numpy as np
@@ -39,3 +40,20 @@ def exp_by_shape(x):
 
 
 _kept = {}
+
+
+def raises_and_notes_its_process(x):
+    with open(os.environ["MOTE_TEST_PROCESSES"], "a") as file:
+        file.write(f"{os.getpid()}\n")
+    raise ValueError("always")
+
+
+def raises_as_a_gpu_does(x):
+    with open(os.environ["MOTE_TEST_PROCESSES"], "a") as file:
+        file.write(f"{os.getpid()}\n")
+    raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+
+def takes_its_time(x):
+    time.sleep(0.03)
+    return x + 1

@@ -489,3 +489,24 @@ c = g.constant(fixed)
 print(z.numpy().shape)
 """)
     assert (done.returncode, done.stdout, done.stderr) == (0, "(3,)\n", "")
+
+
+def test_copies_of_a_value_are_copies():
+    g = d.Graph()
+    v = g.variable(np.float32([1, 2]))
+    assert np.shares_memory(np.asarray(v), v.numpy())
+    for copy in (np.array(v), np.array(v, copy=True), np.from_dlpack(v, copy=True)):
+        assert not np.shares_memory(copy, v.numpy())
+    with pytest.raises(ValueError, match="without a copy"):
+        np.array(v, np.float64, copy=False)
+
+
+def test_a_gradient_with_respect_to_one_variable_needs_no_list(g):
+    v = g.variable(np.float64([1, 2, 3]))
+    (gv,) = (v * v).backward(v)
+    np.testing.assert_array_equal(gv.numpy(), [2, 4, 6])
+    into = g.variable(np.float64([1, 1, 1]))
+    (v * v).backward(v, into=into)
+    np.testing.assert_array_equal(into.numpy(), [3, 5, 7])
+    (gv,) = g.backward(v * v, v, seeds=g.constant(np.float64([1, 0, 1])))
+    np.testing.assert_array_equal(gv.numpy(), [2, 0, 6])

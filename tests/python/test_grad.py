@@ -3,11 +3,12 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import mote_kernels as mote
 
-OPTIONS = {"grad": True, "arrays": "jax", "count": 12, "seed": 1, "flushes_denormals": True}
+OPTIONS = {"grad": True, "count": 12, "seed": 1, "flushes_denormals": True}
 
 
 def softmax(x):
@@ -46,3 +47,23 @@ def test_a_wrong_backward_is_found():
     f = r.failure
     assert f is not None and set(f.expected) == {"gx"}, str(r)
     assert {"gy", "x"} == set(f.inputs)
+
+
+def test_functions_that_autograd_cannot_differentiate_are_an_error():
+    def tanh_of_numpy(x):
+        return np.tanh(x)
+
+    expected = "tanh: grad: expected a function of torch's or JAX's arrays, .* got one of NumPy's"
+    with pytest.raises(mote.Error, match=expected):
+        mote.check(tanh_of_numpy, "tanh", **OPTIONS)
+    with pytest.raises(mote.Error, match=expected):
+        mote.check(tanh, "tanh", arrays="numpy", **OPTIONS)
+
+
+def test_the_library_may_be_imported_in_the_function():
+    def tanh(x):
+        import jax.numpy
+
+        return jax.numpy.tanh(x)
+
+    assert mote.check(tanh, "tanh", **OPTIONS).passed

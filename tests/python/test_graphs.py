@@ -106,3 +106,58 @@ def test_mistakes_say_what_was_expected():
         g.sofmax(x)
     with pytest.raises(mote.Error, match="x"):
         g.compile([g.relu(x)])()
+
+
+def test_copies_of_outputs_stay():
+    g = Graph()
+    x = g.input("x", "f32", (2,))
+    run = g.compile([g.relu(x)])
+    (y,) = run(x=np.float32([1, 2]))
+    copies = [np.array(y), np.array(y, copy=True), np.array(y, np.float32),
+              np.from_dlpack(y, copy=True)]
+    view = np.asarray(y)
+    run(x=np.float32([5, 6]))
+    for copy in copies:
+        np.testing.assert_array_equal(copy, np.float32([1, 2]))
+    np.testing.assert_array_equal(view, np.float32([5, 6]))
+    assert np.shares_memory(view, np.array(y, copy=False))
+    with pytest.raises(ValueError, match="expected float64, got float32, .* without a copy"):
+        np.array(y, np.float64, copy=False)
+
+
+def test_operators_take_numbers_and_arrays_as_those_of_variables_do():
+    g = Graph()
+    x = g.input("x", "f32", (3,))
+    value = np.float32([1, -2, 3])
+    of = [lambda x: x * 2, lambda x: 2 * x, lambda x: x * np.float32(2), lambda x: np.float32(2) * x,
+          lambda x: 1 - x, lambda x: x - 1, lambda x: 1 / x, lambda x: x / 4, lambda x: 1 + x,
+          lambda x: -x, lambda x: abs(x), lambda x: x**2, lambda x: x + np.float32([1, 2, 3]),
+          lambda x: np.float32([1, 2, 3]) + x, lambda x: x < 2, lambda x: 2 <= x,
+          lambda x: x > 0, lambda x: x >= x, lambda x: x @ np.ones((3, 2), np.float32)]
+    for k, (got, f) in enumerate(zip(g.compile([f(x) for f in of])(x=value), of)):
+        np.testing.assert_array_equal(got.numpy(), f(value), f"operator {k}")
+    i = g.input("i", "i32", (2,))
+    (got,) = g.compile([i * 3])(i=np.int32([1, 2]))
+    assert got.dtype == "i32" and got.numpy().tolist() == [3, 6]
+    with pytest.raises(mote.Error, match="i32: expected a whole number, got 2.5"):
+        i * 2.5
+    with pytest.raises(TypeError, match="unsupported operand"):
+        x * None
+    assert x != i and len({x, i}) == 2
+
+
+def test_parameters_that_are_truths():
+    g = Graph()
+    x = g.input("x", "f32", (3,))
+    (got,) = g.compile([g.cumsum(x.reshape(3, 1), axis=0, exclusive=True)])(x=np.float32([1, 2, 3]))
+    assert got.numpy().ravel().tolist() == [0, 1, 3]
+    y = mote.reference("cumsum")(np.float32([[1, 2, 3]]), axis=1, exclusive=True)
+    assert y.tolist() == [[0, 1, 3]]
+
+
+def test_a_dtype_by_another_name_is_an_error_that_names_ours():
+    for name in ("float32", np.float32, np.dtype(np.float32)):
+        with pytest.raises(mote.Error, match="dtype: expected f64, f32, .*, got .*float32.*f32"):
+            Graph().input("x", name, (2,))
+    with pytest.raises(mote.Error, match="dtype: expected f64, f32, .*, got 'complex'$"):
+        mote.dynamic.Graph().zeros((2,), "complex")

@@ -40,6 +40,32 @@ def test_an_exception_brings_its_traceback_from_the_worker():
     assert f.inputs["x"].size in (3, 4)
 
 
+def processes_of(fn, folder, monkeypatch):
+    """How many runs it has had, and in how many processes."""
+    monkeypatch.setenv("MOTE_TEST_PROCESSES", str(folder / "processes"))
+    assert mote.check(fn, "relu", count=10, seed=1).failure.traceback
+    noted = (folder / "processes").read_text().split()
+    return len(noted), len(set(noted))
+
+
+def test_an_exception_does_not_end_its_worker(tmp_path, monkeypatch):
+    """A new worker may take seconds: of a module that starts threads, as JAX's runtime does."""
+    runs, processes = processes_of(isolated.raises_and_notes_its_process, tmp_path, monkeypatch)
+    assert runs > 20 and processes < 10
+
+
+def test_an_error_that_a_gpu_keeps_ends_its_worker(tmp_path, monkeypatch):
+    runs, processes = processes_of(isolated.raises_as_a_gpu_does, tmp_path, monkeypatch)
+    assert processes > runs / 4
+
+
+@pytest.mark.parametrize("isolate", [True, False])
+def test_shrink_limits_the_diagnosis_too(isolate):
+    begin = time.monotonic()
+    r = mote.check(isolated.takes_its_time, "relu", count=3, seed=1, shrink=0.5, isolate=isolate)
+    assert r.failure is not None and time.monotonic() - begin < 6
+
+
 def test_a_write_outside_is_found():
     f = mote.check(isolated.writes_before, "relu", count=30, seed=1).failure
     assert f.verdict in ("out of bounds", "crashed"), f.verdict
@@ -100,3 +126,78 @@ def test_ctrl_c_in_a_terminal_returns_what_was_found(isolate, tmp_path):
     out, err = process.communicate(timeout=30)
     assert process.returncode == 0, err
     assert "judged, interrupted" in out and "not finished" in out, out + err
+
+
+def test_a_script_may_check_two_functions(scripts):
+    done = scripts(SCRIPT + """
+def exp(x):
+    return np.exp(x)
+
+def relu(x):
+    return -np.maximum(x, 0)
+
+r = mote.check(exp, "exp", count=20, seed=1)
+assert r.failure is None and len(r.failures) == 0 and r
+print(r, r.isolated)
+r = mote.check(relu, "relu", count=20, seed=1)
+print(r.passed, r.isolated)
+""")
+    assert done.stderr == ""
+    first, second, third = done.stdout.splitlines()
+    assert first.startswith("relu: relu: passed (") and first.endswith("True")
+    assert second.startswith("exp: exp: passed (") and second.endswith("True")
+    assert third == "False True"
+
+
+def test_a_script_has_its_arguments_in_workers(scripts):
+    done = scripts("import argparse\nparser = argparse.ArgumentParser()\n"
+                   "parser.add_argument('--count', required=True)\n"
+                   "print('once', parser.parse_args().count)\n" + SCRIPT, "--count", "20")
+    assert done.stderr == ""
+    once, line = done.stdout.splitlines()
+    assert once == "once 20" and line.endswith("True")
+
+
+GUARDED = SCRIPT.replace("\ndef relu", "\nif __name__ == '__main__':\n  def relu").replace(
+    "\n    return", "\n      return").replace("\nr =", "\n  r =").replace("\nprint", "\n  print")
+
+
+def test_a_function_that_a_worker_cannot_find_runs_in_this_process(scripts):
+    done = scripts(GUARDED)
+    assert done.stderr == "" and done.stdout.startswith("relu: relu: passed (")
+    assert done.stdout.endswith("False\n")
+    done = scripts(GUARDED.replace("seed=1", "seed=1, isolate=True"))
+    assert "a worker cannot find the function: relu is not in" in done.stderr
+    assert "isolate=False runs it in this process" in done.stderr
+
+
+@pytest.mark.parametrize("text", [SCRIPT, GUARDED])
+def test_a_module_that_is_run_by_m(text, tmp_path):
+    package = tmp_path / "own"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "run.py").write_text(text)
+    done = subprocess.run([sys.executable, "-m", "own.run"], cwd=tmp_path, capture_output=True,
+                          text=True, timeout=120)
+    assert done.stderr == "" and done.stdout.endswith(f"{text is SCRIPT}\n"), done.stdout
+
+
+def test_static_methods_and_class_methods_run_in_workers(scripts):
+    done = scripts("""
+import numpy as np
+import mote_kernels as mote
+
+class Kernels:
+    @staticmethod
+    def relu(x):
+        return np.maximum(x, 0)
+
+    @classmethod
+    def exp(cls, x):
+        return np.exp(x)
+
+for fn, op in ((Kernels.relu, "relu"), (Kernels.exp, "exp")):
+    r = mote.check(fn, op, count=20, seed=1)
+    print(r.passed, r.isolated)
+""")
+    assert done.stderr == "" and done.stdout == "True True\n" * 2

@@ -44,3 +44,52 @@ def test_xdist_runs_them_in_any_order(pytester):
     result = pytester.runpytest_subprocess("-n", "2", "--mote-budget", "1s", "-p",
                                            "mote_kernels.pytest_plugin")
     result.assert_outcomes(passed=5, failed=1)
+
+
+CLASSES = """
+import numpy as np
+import mote_kernels as mote
+
+class TestKernels:
+    factor = 1
+
+    @mote.kernel_test("relu", count=10)
+    def of_instance(self, x):
+        return np.maximum(x, 0) * x.dtype.type(self.factor)
+
+    @staticmethod
+    @mote.kernel_test("relu", count=10)
+    def outside(x):
+        return np.maximum(x, 1)
+
+    @mote.kernel_test("relu", count=10)
+    @staticmethod
+    def inside(x):
+        return np.maximum(x, 0)
+
+    def test_they_are_still_functions(self):
+        assert self.of_instance(np.float32([-1, 1])).tolist() == [0, 1]
+        assert self.inside(np.float32([-1, 1])).tolist() == [0, 1]
+        assert self.outside(np.float32([-1, 1])).tolist() == [1, 1]
+
+class TestMore(TestKernels):
+    factor = 2
+"""
+
+
+def test_methods_of_classes_are_tests(pytester):
+    pytester.makepyfile(test_classes=CLASSES)
+    result = pytester.runpytest_subprocess("-p", "mote_kernels.pytest_plugin", "-v")
+    result.stdout.fnmatch_lines([
+        "*TestKernels::of_instance PASSED*", "*TestKernels::outside FAILED*",
+        "*TestKernels::inside PASSED*", "*TestMore::of_instance FAILED*"])
+    result.assert_outcomes(passed=4, failed=4)
+    result.stdout.fnmatch_lines(["*relu: TestKernels.outside: FAILED (*"])
+
+
+def test_a_mistake_in_a_kernel_test_is_one_line(pytester):
+    pytester.makepyfile(test_mistake=TESTS.replace('"softmax", axis', '"sofmax", axis'))
+    result = pytester.runpytest_subprocess("-p", "mote_kernels.pytest_plugin", "-k", "softmax")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["unknown op 'sofmax': did you mean softmax?*"])
+    assert len(result.outlines) < 20 and "another exception" not in result.stdout.str()

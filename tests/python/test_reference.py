@@ -119,3 +119,24 @@ def test_texts_of_the_tool():
     with pytest.raises(mote.Error, match="softmax"):
         mote.emit("sofmax")
     assert "softmax" in mote.ops() and len(mote.ops()) > 100
+
+
+@pytest.mark.parametrize("axis", [-3, 2])
+def test_an_axis_that_is_none_is_an_error_with_the_range(axis):
+    x = RANDOM.standard_normal((2, 3)).astype(np.float32)
+    with pytest.raises(mote.Error, match=rf"softmax: axis must be in -2..1, got {axis} "):
+        mote.reference("softmax")(x, axis=axis)
+
+
+def test_without_an_axis_it_is_the_op_s_own():
+    x = RANDOM.standard_normal((2, 3)).astype(np.float32)
+    softmax = mote.reference("softmax")
+    np.testing.assert_array_equal(softmax(x), softmax(x, axis=0))  # the second last of [R, N, C]
+    assert "its last axis but one" in mote.reference.__doc__
+
+
+def test_nothing_to_judge_is_an_error():
+    x = RANDOM.standard_normal((2, 3)).astype(np.float32)
+    for got in (None, (), (None,)):
+        with pytest.raises(mote.Error, match="softmax: got: expected an array of y, got none"):
+            mote.assert_close(got, "softmax", x, axis=1)

@@ -56,7 +56,7 @@ void explain(Failure& failure, Verdict verdict, const ShrinkLimits& limits,
     failure.diagnosis.kind = std::string(name(verdict));
     failure.diagnosis.text = failure.outcome.reason;
   } else if (limits.seconds > 0) {
-    failure.diagnosis = diagnose(failure.smallest, failure.outcome, outcome_of);
+    failure.diagnosis = diagnose(failure.smallest, failure.outcome, outcome_of, limits.seconds);
   }
   if (verdict != Verdict::failed || !sparsest) return;
   failure.sparsest_text = differences_text(outcome_of(*sparsest), 1);

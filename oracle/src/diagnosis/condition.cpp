@@ -102,9 +102,9 @@ Parts cover(const Case& smallest, const Sides& sides) {
 /// Runs fresh cases around a condition.
 class Tester {
  public:
-  Tester(const Case& smallest, const Judge& judge)
+  Tester(const Case& smallest, const Judge& judge, const Deadline& deadline)
       : smallest_(smallest),
-        sampler_(judge, kMaxFreshWork),
+        sampler_(judge, kMaxFreshWork, deadline),
         most_of_one_(std::max(kMaxOfOne, 2 * work_of(smallest))) {}
 
   const std::vector<Sample>& samples() const { return sampler_.all; }
@@ -119,7 +119,7 @@ class Tester {
           drawn ? forced(*drawn, parts, std::nullopt, b) : std::nullopt;
       if (!inside) continue;
       judge(*inside);
-      for (std::size_t k = 0; k < parts.size(); ++k)
+      for (std::size_t k = 0; k < parts.size() && !is_spent(); ++k)
         both_sides(*inside, parts, k, b + kBases * round);
     }
     corners(parts, round);
@@ -186,6 +186,7 @@ class Tester {
         all.push_back(
             with_param(from, p.name, p.is_integer ? Number(std::int64_t{0}) : Number(0.0)));
       for (std::optional<Case>& c : all) {
+        if (is_spent()) return;
         if (c && c->set.empty()) c->fill.seed = round;
         if (c) c = forced(*std::move(c), parts, std::nullopt, round);
         if (c) judge(*c);
@@ -270,8 +271,9 @@ Parts tested_parts(const Parts& parts, std::span<const Sample> fresh) {
 
 class Finder {
  public:
-  Finder(const Sample& smallest, std::vector<Sample> all, const Judge& judge)
-      : smallest_(smallest), all_(std::move(all)), tester_(smallest.of, judge) {}
+  Finder(const Sample& smallest, std::vector<Sample> all, const Judge& judge,
+         const Deadline& deadline)
+      : smallest_(smallest), all_(std::move(all)), tester_(smallest.of, judge, deadline) {}
 
   WhereItFails run() {
     for (std::uint64_t round = 0; round < kRounds && !tester_.is_spent(); ++round) {
@@ -351,8 +353,9 @@ class Finder {
 
 }  // namespace
 
-WhereItFails find_condition(const Sample& smallest, std::vector<Sample> all, const Judge& judge) {
-  return Finder(smallest, std::move(all), judge).run();
+WhereItFails find_condition(const Sample& smallest, std::vector<Sample> all, const Judge& judge,
+                            const Deadline& deadline) {
+  return Finder(smallest, std::move(all), judge, deadline).run();
 }
 
 }  // namespace mote::diagnosis

@@ -177,9 +177,10 @@ std::optional<Found> best(std::vector<Candidate> all, std::vector<Observed>& cas
 }  // namespace
 
 Diagnosis diagnose(const Case& smallest, const Outcome& outcome,
-                   const std::function<Outcome(const Case&)>& judge) {
+                   const std::function<Outcome(const Case&)>& judge, double seconds) {
+  const Deadline deadline(seconds), of_condition(seconds / 2);
   Diagnosis d;
-  const std::vector<Sample> all = samples(smallest, judge);
+  const std::vector<Sample> all = samples(smallest, judge, of_condition);
   for (const Sample& s : all) {
     ++d.runs;
     d.failed += s.failed() ? 1 : 0;
@@ -187,7 +188,7 @@ Diagnosis diagnose(const Case& smallest, const Outcome& outcome,
     d.random_failed += s.drawn && s.failed() ? 1 : 0;
   }
   WhereItFails condition =
-      find_condition({smallest, outcome, false, contents_of(smallest)}, all, judge);
+      find_condition({smallest, outcome, false, contents_of(smallest)}, all, judge, of_condition);
   d.condition = std::move(condition.text);
   d.condition_is_necessary = condition.necessary;
   d.condition_is_exact = condition.exact;
@@ -196,7 +197,7 @@ Diagnosis diagnose(const Case& smallest, const Outcome& outcome,
   std::optional<Found> found = by_offset(smallest, judge);
   if (!found) found = by_verdict(smallest, outcome, judge);
   if (!found) {
-    FailingCases failing(smallest, outcome, all, judge);
+    FailingCases failing(smallest, outcome, all, judge, deadline);
     std::vector<Observed> cases = failing.first();
     bool some_are_drawn = failing.some_are_drawn();
     const auto next = [&] { return failing.next(); };

@@ -32,8 +32,13 @@ bool is_finite(const std::vector<Contents>& of) {
 bool is_heavy(const Case& c) { return multiply_adds(*c.program, c.binding) > kHeavyWork; }
 
 FailingCases::FailingCases(const Case& smallest, const Outcome& outcome,
-                           const std::vector<Sample>& samples, const Judge& judge)
-    : smallest_(smallest), ones_(to_draft(smallest).ones), outcome_(outcome), judge_(judge) {
+                           const std::vector<Sample>& samples, const Judge& judge,
+                           const Deadline& deadline)
+    : smallest_(smallest),
+      ones_(to_draft(smallest).ones),
+      outcome_(outcome),
+      judge_(judge),
+      deadline_(deadline) {
   for (const Sample& s : samples)
     if (is_alike(s.of, s.outcome)) alike_.push_back(&s);
   const auto others = std::stable_partition(
@@ -64,7 +69,7 @@ std::optional<Observed> FailingCases::next() {
     const Sample& s = *alike_[static_cast<std::size_t>(--drawn_)];
     if (auto o = observe(s.of, s.outcome)) return o;
   }
-  while (fresh_ < kMaxFresh && drawn_fresh_ < kMaxDrawnFresh) {
+  while (fresh_ < kMaxFresh && drawn_fresh_ < kMaxDrawnFresh && !deadline_.is_over()) {
     const std::uint64_t k = kFirstFresh + drawn_fresh_++;
     const Case c =
         k % 2 == 0 ? drawn_with_inputs_of(smallest_, k) : drawn_with_sizes_of(smallest_, k);

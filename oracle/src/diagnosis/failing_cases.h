@@ -26,12 +26,12 @@ bool is_heavy(const Case& c);
 class FailingCases {
  public:
   FailingCases(const Case& smallest, const Outcome& outcome, const std::vector<Sample>& samples,
-               const Judge& judge);
+               const Judge& judge, const Deadline& deadline);
 
   /// The smallest and the first kCases - 1 of the others; empty if the reference cannot compute the
   /// smallest.
   std::vector<Observed> first();
-  /// A larger case; nullopt if none of some drawn ones fails.
+  /// A larger case; nullopt if none of some drawn ones fails, or the time is over.
   std::optional<Observed> next();
   bool some_are_drawn() const { return drawn_ > 0; }
 
@@ -44,6 +44,7 @@ class FailingCases {
   const std::set<std::pair<int, int>> ones_;  ///< the same as in Draft
   const Outcome& outcome_;
   const Judge& judge_;
+  const Deadline deadline_;
   std::vector<const Sample*> alike_;  ///< drawn ones first, and then in the order above
   std::ptrdiff_t drawn_ = 0;          ///< drawn ones that are not yet used from the end
   std::ptrdiff_t used_ = 0;           ///< used from the beginning

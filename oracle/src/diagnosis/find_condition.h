@@ -4,6 +4,7 @@
 // passing cases.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -25,10 +26,25 @@ struct Sample {
 
 using Judge = std::function<Outcome(const Case&)>;
 
-/// Runs cases until the limit of their work, or of the time that crashes take, is reached.
+/// The time after which no further case is run.
+class Deadline {
+ public:
+  explicit Deadline(double seconds) : seconds_(seconds) {}
+  bool is_over() const {
+    return std::chrono::duration<double>(Clock::now() - begin_).count() >= seconds_;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin_ = Clock::now();
+  double seconds_;
+};
+
+/// Runs cases until the limit of their work, of the time that crashes take, or of time is reached.
 class Sampler {
  public:
-  Sampler(const Judge& judge, double most_work) : judge_(judge), most_work_(most_work) {}
+  Sampler(const Judge& judge, double most_work, const Deadline& deadline)
+      : judge_(judge), most_work_(most_work), deadline_(deadline) {}
 
   /// The judged case; nullptr if it was not judged: it does not fit, was declined, or cannot tell a
   /// right kernel from a wrong one.
@@ -40,6 +56,7 @@ class Sampler {
  private:
   const Judge& judge_;
   double most_work_;
+  Deadline deadline_;
   double work_ = 0;
   int ended_ = 0;
 };
@@ -48,7 +65,7 @@ class Sampler {
 double work_of(const Case& c);
 
 /// Judged cases: the smallest with one size, parameter or layout changed, and drawn ones.
-std::vector<Sample> samples(const Case& smallest, const Judge& judge);
+std::vector<Sample> samples(const Case& smallest, const Judge& judge, const Deadline& deadline);
 
 /// The k-th case drawn for the op, dtype and backend.
 Case drawn_like(const Case& smallest, std::uint64_t k);
@@ -95,6 +112,7 @@ struct WhereItFails {
 
 /// Tests each part of the condition on fresh cases on both sides of it, where the other parts hold.
 /// A refuted part is dropped, and these cases become samples for another condition.
-WhereItFails find_condition(const Sample& smallest, std::vector<Sample> all, const Judge& judge);
+WhereItFails find_condition(const Sample& smallest, std::vector<Sample> all, const Judge& judge,
+                            const Deadline& deadline);
 
 }  // namespace mote::diagnosis

@@ -130,7 +130,9 @@ const Sample* Sampler::add(const Case& c, bool drawn) {
   return &all.back();
 }
 
-bool Sampler::is_spent() const { return work_ > most_work_ || ended_ > kMaxEnded; }
+bool Sampler::is_spent() const {
+  return work_ > most_work_ || ended_ > kMaxEnded || deadline_.is_over();
+}
 
 namespace {
 
@@ -171,14 +173,15 @@ Case drawn_with_sizes_of(const Case& smallest, std::uint64_t k) {
   return like(draft, c).value_or(c);
 }
 
-std::vector<Sample> samples(const Case& smallest, const Judge& judge) {
-  Sampler sampler(judge, kMaxWork);
+std::vector<Sample> samples(const Case& smallest, const Judge& judge, const Deadline& deadline) {
+  Sampler sampler(judge, kMaxWork, deadline);
   vary_sizes(sampler, smallest);
   vary_equal_sizes(sampler, smallest);
   vary_params(sampler, smallest);
   vary_layouts(sampler, smallest);
   vary_fill(sampler, smallest);
-  for (std::uint64_t k = 0; k < kDrawn; ++k) sampler.add(drawn_like(smallest, k), true);
+  for (std::uint64_t k = 0; k < kDrawn && !sampler.is_spent(); ++k)
+    sampler.add(drawn_like(smallest, k), true);
   vary_dtype(sampler, smallest);
   return std::move(sampler.all);
 }

@@ -69,7 +69,8 @@ struct CampaignOptions {
   std::string journal;
   std::string corpus;               ///< a folder to which new failures are added; empty: none
   std::optional<int> max_failures;  ///< stop after that many different failures
-  std::optional<double> shrink_s;  ///< the maximum time to shrink a failure; default: ShrinkLimits'
+  /// The maximum time to shrink a failure, and again to diagnose it; default: ShrinkLimits'.
+  std::optional<double> shrink_s;
   CaseRunOptions run;
   /// Called before and after each case.
   std::function<void(const CampaignProgress&)> progress = {};

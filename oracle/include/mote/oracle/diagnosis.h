@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,11 @@ struct Diagnosis {
 };
 
 /// Diagnoses `smallest`, which fails with that outcome; `judge` runs a case on the subject. The
-/// result is a pure function of the cases if the subject is one.
+/// result is a pure function of the cases if the subject is one, unless the time is over first: no
+/// further case is drawn after that many seconds, half of them for the condition.
 Diagnosis diagnose(const Case& smallest, const Outcome& outcome,
-                   const std::function<Outcome(const Case&)>& judge);
+                   const std::function<Outcome(const Case&)>& judge,
+                   double seconds = std::numeric_limits<double>::infinity());
 
 /// The lines for the terminal: the diagnosis, how often, and where.
 std::string diagnosis_text(const Diagnosis& d);
