@@ -3,9 +3,11 @@
 // for each set of shapes that it has met.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -68,11 +70,13 @@ struct Executable::State {
   void check_all_bound() const;
   [[noreturn]] void refuse_sharing(std::uint32_t output, std::uint32_t other) const;
   void compile_for(const SymbolicGraph& graph);
+  void make_current(CompiledGraph* compiled);
   void learn_shapes();
   void change_shapes();
   CompiledGraph& compiled() const;
   const CompileReport& report() const;
   void run();
+  void cancel();
   Tensor output(TensorSymbol symbol) const;
 
   struct Shapes {
@@ -116,11 +120,26 @@ struct Executable::State {
   std::optional<LargestShapes> largest;  ///< if CompileOptions::largest are given
   std::vector<Shapes> shapes;
   CompileReport known;               ///< until the shapes of all inputs are known
+  std::mutex current_lock;           ///< held to change `current`, and by cancel()
   CompiledGraph* current = nullptr;  ///< null until then
   std::map<std::uint32_t, Bound> bound;
   std::vector<std::uint32_t> changed;  ///< what was bound since check_bound()
-  bool is_other_shape = false;  ///< an input is bound that does not fit the current shapes
+  bool is_other_shape = false;         ///< an input is bound that does not fit the current shapes
   std::uint64_t runs = 0;
+  std::atomic<bool> in_use{false};
+  std::atomic<bool> is_cancelled{false};  ///< since the last run began
+};
+
+/// Takes an executable for one call. Throws StatusError if another call has it.
+class InUse {
+ public:
+  InUse(Executable::State& state, const char* op);
+  ~InUse() { state_.in_use.store(false, std::memory_order_release); }
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+
+ private:
+  Executable::State& state_;
 };
 
 }  // namespace mote

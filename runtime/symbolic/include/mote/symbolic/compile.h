@@ -115,6 +115,8 @@ std::string to_json(const CompileReport& report);
 /// Draws memory over time, as SVG.
 std::string to_svg(const CompileReport& report);
 
+/// One thread uses an executable at a time: a call while another thread is in one, or from a
+/// function that a run calls, is refused with MOTE_INVALID. cancel() may come from any thread.
 class Executable {
  public:
   Executable(Executable&&) noexcept;
@@ -136,7 +138,7 @@ class Executable {
   /// Returns the symbol's tensor, which is valid until the next run. Throws StatusError for a
   /// symbol that was not asked for.
   Tensor output(TensorSymbol symbol) const;
-  /// Makes a run in another thread end before its next node, with an error.
+  /// Makes a run in another thread end before its next node, with an error: MOTE_FAILED.
   void cancel();
 
   /// Returns what was done for the shapes of the last run, or for the largest ones, or the graph's,
