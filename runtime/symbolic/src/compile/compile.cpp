@@ -217,6 +217,8 @@ class Compiler {
 
   void build(bool is_plan = false) {
     BuiltGraph built = build_graph(graph_, layout_, now_, arenas_, is_plan);
+    if (!options_.bound.empty() && !is_plan)
+      compiled_->constants = constant_memory(graph_, layout_, built);
     compiled_->arenas = arenas_;
     compiled_->graph = std::move(built.graph);
     for (std::uint32_t k = 0; k < source_.symbol_count(); ++k)

@@ -12,17 +12,9 @@
 
 #include "device_index.h"
 #include "fail.h"
-#include "mote/base/dlpack.h"
 
 namespace mote {
 namespace {
-
-/// Returns the bytes of the tensor.
-Executable::State::Extent extent_of(std::uint32_t symbol, const Tensor& tensor) {
-  const std::span<std::byte> bytes = memory_of(tensor.dl());
-  const auto low = reinterpret_cast<std::uintptr_t>(bytes.data());
-  return {tensor.device(), low, low + bytes.size(), symbol};
-}
 
 std::vector<TensorSymbol> symbols_in(const SymbolicGraph& graph,
                                      const std::vector<TensorSymbol>& symbols) {
@@ -176,7 +168,7 @@ void Executable::State::bind(TensorSymbol symbol, const Tensor& tensor) {
   } else {
     is_other_shape = true;
   }
-  bound.insert_or_assign(symbol.index, Bound{tensor, extent_of(symbol.index, tensor)});
+  bound.insert_or_assign(symbol.index, Bound{tensor, extent_of(tensor, symbol.index)});
 }
 
 /// Gives the inputs that have no shape yet those of the tensors that are bound to them.
@@ -213,6 +205,7 @@ void Executable::State::change_shapes() {
     make_current(met->compiled.get());
   }
   for (const auto& [symbol, memory] : bound) {
+    changed.push_back(symbol);  // other memory is planned now
     const Tensor& tensor = memory.tensor;
     if (tensor.form() != current->bindable.at(symbol).form)
       refuse(symbol, " must be " + to_string(current->bindable.at(symbol).form) + ", got " +

@@ -126,7 +126,8 @@ class Executable {
   /// Binds inputs and bound outputs for the next runs. Inputs may have other shapes or strides than
   /// the graph's: the next run compiles for them (SymbolicGraph::with_forms()), or takes what was
   /// compiled for them before. Throws StatusError for another dtype, and for an extent that is
-  /// larger than CompileOptions::largest has it.
+  /// larger than CompileOptions::largest has it. The run is refused if the memory is what it writes
+  /// itself: that of its other outputs, planned memory; or, of a bound output, that of a constant.
   void bind(TensorSymbol symbol, const Tensor& tensor);
   /// Runs with what is bound. Throws StatusError if an input is not bound, if shapes do not fit, or
   /// if a node fails; then the next run is whole again.
