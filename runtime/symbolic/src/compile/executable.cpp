@@ -52,6 +52,10 @@ SymbolicGraph at_largest(const SymbolicGraph& graph,
     if (info.form->dtype != form.dtype)
       fail_graph("compile: the largest form of " + graph.text(symbol) + " must be of " +
                  std::string(name(info.form->dtype)) + ", got " + to_string(form));
+    const auto is_it = [&](const auto& other) { return other.first == symbol; };
+    if (const auto first = std::ranges::find_if(largest, is_it); first->second != form)
+      fail_graph("compile: " + graph.text(symbol) +
+                 " has two largest forms: " + to_string(first->second) + " and " + to_string(form));
     if (!info.has_form)
       complete.set_form(complete.at(symbol.index), form);
     else
