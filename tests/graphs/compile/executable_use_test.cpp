@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call at a time uses an executable; cancel() may come from any thread.
+// One call at a time uses an executable; cancel() may come from any thread. Outputs are there after
+// a run.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <future>
+#include <stdexcept>
 #include <thread>
 
 #include "graphs/symbolic/error_of.h"
@@ -113,6 +115,43 @@ TEST(ExecutableUse, CancelsWhileShapesChange) {
   cancels.join();
   e.run({{x, filled(3, 0)}});
   EXPECT_EQ(e.output(y).real_at({2}), 1);
+}
+
+TEST(ExecutableUse, AnOutputIsReadAfterARun) {
+  bool fails = true;
+  CodeThenExp of(
+      [&] {
+        if (fails) throw std::runtime_error("not yet");
+      },
+      2);
+  Executable& e = *of.executable;
+  const auto expect_refused = [&] {
+    const std::string error = error_of([&] { e.output(of.z); });
+    EXPECT_NE(error.find("has no value: no run with these shapes has ended well"),
+              std::string::npos)
+        << error;
+  };
+  expect_refused();
+  e.bind(of.x, filled(4, 0));
+  expect_refused();
+  EXPECT_NE(error_of([&] { e.run(); }), "");
+  expect_refused();
+  fails = false;
+  e.run();
+  EXPECT_EQ(e.output(of.z).real_at({0}), 1);
+  e.bind(of.x, filled(5, 0));  // the run before is still the last one
+  EXPECT_EQ(e.output(of.z).shape(), (AxisList{4}));
+  fails = true;
+  EXPECT_NE(error_of([&] { e.run(); }), "");
+  expect_refused();
+}
+
+/// The concrete graph may be run by itself.
+TEST(ExecutableUse, AnOutputIsReadAfterARunOfTheConcreteGraph) {
+  CodeThenExp of([] {}, 1);
+  of.executable->bind(of.x, filled(4, 0));
+  of.executable->graph().run();
+  EXPECT_EQ(of.executable->output(of.z).real_at({0}), 1);
 }
 
 }  // namespace

@@ -228,7 +228,13 @@ void Executable::State::run() {
       if (s.compiled.get() == current) s.last_run = ++runs;
   if (is_cancelled.load(std::memory_order_relaxed))
     fail_graph("executable of " + source.name() + ": cancelled before its first node", MOTE_FAILED);
-  current->graph.run();
+  try {
+    current->graph.run();
+  } catch (...) {
+    current->failed = current->graph.statistics().runs;
+    throw;
+  }
+  current->has_run = true;
 }
 
 /// A graph that is compiled for other shapes takes the place of the current one under the lock, so
@@ -255,6 +261,8 @@ Tensor Executable::State::output(TensorSymbol symbol) const {
   const CompiledGraph& of = compiled();
   const auto found = of.outputs.find(symbol.index);
   if (found == of.outputs.end()) refuse(symbol.index, " was not asked for when it was compiled");
+  if (!of.has_run && of.graph.statistics().runs <= of.failed)
+    refuse(symbol.index, " has no value: no run with these shapes has ended well");
   return of.graph.memory(found->second);
 }
 

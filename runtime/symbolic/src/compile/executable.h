@@ -71,6 +71,8 @@ struct CompiledGraph {
   std::vector<Tensor> arenas;                    ///< one of bytes for each device of the layout
   std::vector<ConstantMemory> constants;         ///< if there are bound outputs
   Graph graph;
+  bool has_run = false;    ///< run() has ended well
+  std::size_t failed = 0;  ///< the graph's runs up to the last that run() saw fail
   CompileReport report;
 };
 

@@ -137,7 +137,7 @@ class Executable {
     run(std::span(bindings.begin(), bindings.size()));
   }
   /// Returns the symbol's tensor, which is valid until the next run. Throws StatusError for a
-  /// symbol that was not asked for.
+  /// symbol that was not asked for, and if no run with these shapes has ended well.
   Tensor output(TensorSymbol symbol) const;
   /// Makes a run in another thread end before its next node, with an error: MOTE_FAILED.
   void cancel();
