@@ -92,6 +92,7 @@ GraphStatistics Graph::statistics() const {
   GraphStatistics statistics;
   statistics.prepared = p.chosen + (p.plans ? p.plans->made() : 0);
   statistics.sub_graphs = state_->subs.size();
+  statistics.runs = p.runs;
   if (!p.is_current) {
     const ScheduleProblem problem = graph::problem_of(*state_);
     statistics.nodes = problem.node_count();

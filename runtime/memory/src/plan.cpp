@@ -79,6 +79,9 @@ void search_all(const std::vector<Part>& parts, std::vector<Greedy>& found, std:
 }  // namespace
 
 MemoryPlan plan_memory(const MemoryProblem& problem, const MemoryPlanOptions& options) {
+  if (options.planner > MemoryPlanner::seed || options.effort > MemoryEffort::thorough)
+    throw Error("plan_memory: planner " + std::to_string(static_cast<int>(options.planner)) +
+                " with effort " + std::to_string(static_cast<int>(options.effort)) + " is none");
   std::vector<Part> parts = memory::parts_of(problem);
   MemoryPlan plan;
   plan.bound = bound_of(parts);

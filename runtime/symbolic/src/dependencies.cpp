@@ -149,7 +149,11 @@ std::vector<bool> ancestors_of(const SymbolicGraph& graph, const IndexLists& bef
 IndexLists::IndexLists(std::size_t count,
                        std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs)
     : begins_(count + 1), entries_(pairs.size()) {
-  for (const auto& [index, entry] : pairs) ++begins_[index + 1];
+  for (const auto& [index, entry] : pairs) {
+    if (index >= count)
+      fail_graph("there is no list " + std::to_string(index) + " of " + std::to_string(count));
+    ++begins_[index + 1];
+  }
   for (std::size_t k = 0; k < count; ++k) begins_[k + 1] += begins_[k];
   std::vector<std::size_t> next(begins_.begin(), begins_.end() - 1);
   for (const auto& [index, entry] : pairs) entries_[next[index]++] = entry;
@@ -192,9 +196,21 @@ std::vector<std::uint32_t> order_of_addition(const SymbolicGraph& graph, const I
   return order;
 }
 
+void check_predecessors(const SymbolicGraph& graph, const IndexLists& before) {
+  if (before.size() != graph.node_count())
+    fail_graph("topological_order: expected the predecessors of " +
+               std::to_string(graph.node_count()) + " nodes, got " + std::to_string(before.size()));
+  for (std::uint32_t node = 0; node < before.size(); ++node)
+    for (const std::uint32_t writer : before[node])
+      if (writer >= before.size())
+        fail_graph("topological_order: node " + std::to_string(writer) +
+                   " is not there, the graph has " + std::to_string(before.size()));
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> topological_order(const SymbolicGraph& graph, const IndexLists& before) {
+  check_predecessors(graph, before);
   if (std::vector<std::uint32_t> order = order_of_addition(graph, before); !order.empty())
     return order;
   Pairs reversed;

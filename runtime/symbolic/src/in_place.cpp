@@ -6,6 +6,7 @@
 
 #include "mote/runtime/catalogue.h"
 #include "mote/symbolic/dependencies.h"
+#include "order/root_uses.h"
 
 namespace mote {
 namespace {
@@ -123,6 +124,7 @@ std::vector<NodeInPlacePair> in_place_pairs(const SymbolicGraph& graph,
 std::vector<NodeInPlacePair> in_place_pairs(const SymbolicGraph& graph,
                                             std::span<const std::uint32_t> order,
                                             std::span<const TensorSymbol> bound) {
+  check_order(graph, order, "in_place_pairs");
   std::vector<std::size_t> location(graph.node_count());
   for (std::size_t k = 0; k < order.size(); ++k) location[order[k]] = k;
   const DoneBefore happens_before = [&](std::uint32_t a, std::uint32_t b) {

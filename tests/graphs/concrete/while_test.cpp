@@ -198,5 +198,35 @@ TEST(While, RunsWithOtherMemoryAfterBind) {
   }
 }
 
+/// Once each iteration has run, flag 0 is 0 or flag 1 is 1: the inner branch says which one counts.
+TEST(While, ABranchOfTheBodyChoosesTheCondition) {
+  Graph g;
+  Graph body, none, some;
+  const Tensor counter = integer(0);
+  const GraphTensor count = body.tensor(counter, "count");
+  const GraphTensor stop = body.constant(integer(0)), go = body.constant(integer(1));
+  std::string log;
+  none.call([&](auto, auto) { log += "n"; }, {}, {});
+  some.call([&](auto, auto) { log += "s"; }, {}, {});
+  std::vector<GraphBranch> branches;
+  branches.push_back({.graph = std::move(none)});
+  branches.push_back({.graph = std::move(some)});
+  const GraphNode which =
+      body.add_case_of(std::move(branches), {.function =
+                                                 [](LoopCounters, std::span<const Tensor> reads) {
+                                                   return reads[0].integer_at({}) < 3 ? 1 : 0;
+                                                 },
+                                             .reads = {count}});
+  const GraphTensor chosen = body.choice({.first = {stop, stop, go}, .by = which}, "chosen");
+  const GraphTensor again = body.choice({.cycle = {chosen}}, "again");
+  body.call([&](auto, auto) { log += "b"; }, {}, {});
+  g.add_while(std::move(body), {.condition = again, .counter = count, .limit = 9}, {});
+  for (int run = 0; run < 2; ++run) {
+    log.clear();
+    g.run();
+    EXPECT_EQ(log, "sbsbsbn");
+  }
+}
+
 }  // namespace
 }  // namespace mote

@@ -116,6 +116,31 @@ TensorSymbol iterations_left(SymbolicGraph& body, TensorSymbol end, TensorSymbol
   return body.add("min", {left, positive});
 }
 
+/// Returns a graph that passes its input on.
+SymbolicGraph passing(const TensorForm& form, const char* name) {
+  SymbolicGraph g(name);
+  g.set_outputs({g.input("go", form)});
+  return g;
+}
+
+/// Returns the condition as what a branch or a loop of the body gives.
+TensorSymbol given_inside(GraphBuilder& inner, TensorSymbol left, TensorSymbol go) {
+  SymbolicGraph& body = inner.graph();
+  const TensorForm form = body.form(go);
+  if (inner.rng().chance(50)) {
+    const TensorSymbol index =
+        body.add("max", {body.add("min", {left, integer(body, 1)}), integer(body, 0)});
+    std::vector<CaseBranch> branches;
+    branches.emplace_back(passing(form, "end"), std::vector{go});
+    branches.emplace_back(passing(form, "go_on"), std::vector{go});
+    return body.output(body.add_case_of(index, std::move(branches)), 0);
+  }
+  SymbolicGraph again = passing(form, "again");
+  const TensorSymbol counter = again.input("counter", {DType::i64, {}});
+  again.set_outputs({again.outputs()[0], again.add("sub", {integer(again, 1), counter})});
+  return body.output(body.add_while(again, std::vector{go}, {.has_counter = true}), 0);
+}
+
 /// Values that a sub-graph gets: at least one, at most three.
 std::vector<TensorSymbol> some_values(GraphBuilder& b, const NodeChoice& choice) {
   std::vector<TensorSymbol> values;
@@ -165,6 +190,8 @@ bool add_loop(GraphBuilder& b, const NodeChoice& choice) {
   } else {
     outputs.push_back(left);
   }
+  if (inner.depth() < kDeepest && inner.rng().chance(20))
+    outputs.back() = given_inside(inner, left, outputs.back());
   body.set_outputs(outputs);
   const std::size_t count = input_indices(body).size() - 1;
   std::vector<TensorSymbol> symbols = carried;

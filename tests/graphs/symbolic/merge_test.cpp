@@ -2,6 +2,9 @@
 // The pass merge.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+
 #include "pass_case.h"
 
 namespace mote {
@@ -211,6 +214,27 @@ TEST(Merge, TakesNoQuadraticTime) {
   for (int k = 0; k < 3000; ++k) y = g.add("add", {g.add("sin", {y}), g.add("sin", {y})});
   g.set_outputs({y});
   EXPECT_EQ(apply_and_compare(g, {"merge"}), "merge: 3000 nodes removed");
+}
+
+TEST(Merge, EqualNodesInAChainOfOrderTakeNoQuadraticTime) {
+  const auto seconds = [](int n) {
+    SymbolicGraph g;
+    const TensorSymbol x = g.input("x", {DType::f32, {4}});
+    NodeSymbol last;
+    for (int k = 0; k < n; ++k) {
+      const NodeSymbol node = g.producer(g.add("tanh", {x}));
+      if (last) g.order(last, node);
+      last = node;
+    }
+    g.set_outputs({g.output(last, 0)});
+    const auto begin = std::chrono::steady_clock::now();
+    apply_passes(g, std::vector<std::string>{"merge"});
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  double ratio = 100;  // of ten times as many nodes
+  for (int round = 0; round < 5 && ratio > 20; ++round)
+    ratio = std::min(ratio, seconds(20000) / seconds(2000));
+  EXPECT_LT(ratio, 40);
 }
 
 }  // namespace

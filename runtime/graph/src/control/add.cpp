@@ -164,9 +164,31 @@ bool meet(const Graph::State& inside, std::uint32_t condition, std::uint32_t wri
   return false;
 }
 
-/// Adds the nodes that write the condition to those that are evaluated.
+/// Lists the nodes after which it is known where a tensor is: those by which it, and what it is
+/// chosen among, is chosen.
+void add_choosers(const Graph::State& inside, std::uint32_t tensor,
+                  std::vector<std::uint32_t>& nodes) {
+  std::vector<bool> is_reached(inside.tensors.size());
+  std::vector<std::uint32_t> open;
+  const auto reach = [&](std::uint32_t t) {
+    const std::uint32_t root = inside.tensors[t].root;
+    if (inside.tensors[root].choice != nullptr && !is_reached[root]) open.push_back(root);
+    is_reached[root] = true;
+  };
+  for (reach(tensor); !open.empty();) {
+    const graph::ChoiceRecord& choice = *inside.tensors[open.back()].choice;
+    open.pop_back();
+    if (choice.by != kNone && std::ranges::find(nodes, choice.by) == nodes.end())
+      nodes.push_back(choice.by);
+    for (const auto* list : {&choice.first, &choice.cycle})
+      for (const std::uint32_t among : *list) reach(among);
+  }
+}
+
+/// Adds the nodes that write the condition, or choose its memory, to those that are evaluated.
 void evaluate_condition(const Graph::State& inside, ControlWork& work) {
   if (work.tensor == kNone) return;
+  add_choosers(inside, work.tensor, work.evaluated);
   for (const graph::NodeRecord& node : inside.nodes) {
     bool writes_it = false;
     if (!node.removed)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -180,6 +181,9 @@ CheckpointReport checkpoint(SymbolicGraph& graph, std::span<const TensorSymbol> 
                             const CheckpointOptions& options) {
   if (graph.output_indices().empty())
     fail_graph("checkpoint: " + graph.name() + " has no outputs, so that nothing would be kept");
+  if (options.policy > CheckpointPolicy::cheap)
+    fail_graph("checkpoint: policy " + std::to_string(static_cast<int>(options.policy)) +
+               " is none");
   if (options.policy == CheckpointPolicy::binomial && options.slots < 1)
     fail_graph("checkpoint: slots must be at least 1, got " + std::to_string(options.slots));
   return detail::change_whole(graph, [&] {
@@ -191,16 +195,23 @@ CheckpointReport checkpoint(SymbolicGraph& graph, std::span<const TensorSymbol> 
 
 std::uint64_t binomial_steps(std::uint64_t n, std::uint64_t slots) {
   if (n <= 1) return n;
+  __extension__ using Wide = unsigned __int128;
   // With c states, the one at the start included, `repeats` is the least r with n <= C(c + r, c).
-  const std::uint64_t c = slots + 1;
-  std::uint64_t repeats = 0;
-  std::uint64_t reach = 1;
+  const Wide c = Wide{std::min(slots, n - 1)} + 1;  // more states than steps are of no use
+  Wide repeats = 0;
+  Wide reach = 1;
+  if (c == 1) {
+    repeats = Wide{n} - 1;
+    reach = n;
+  }
   while (reach < n) {
     ++repeats;
     reach = reach * (c + repeats) / repeats;
   }
   // r*n - C(c + r, c + 1) steps advance, and each layer runs once more with its way back.
-  return repeats * n - reach * repeats / (c + 1) + n;
+  const Wide steps = repeats * n - reach * repeats / (c + 1) + n;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  return steps > kMost ? kMost : static_cast<std::uint64_t>(steps);
 }
 
 }  // namespace mote

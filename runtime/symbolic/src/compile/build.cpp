@@ -231,9 +231,11 @@ class GraphBuilder {
       for (std::size_t k = 0; k < control.results.size(); ++k)
         builder.give(inputs[k], chosen(graph, choice_of(control.results[k], location),
                                        sub.graph.symbols()[inputs[k]].name));
-      made.condition = builder.tensor_of(sub.graph.output_indices().back());
     }
     builder.add_steps();
+    // An inner loop or branch may give it, whose result there is once it was added.
+    if (node.control->is_loop)
+      made.condition = builder.tensor_of(sub.graph.output_indices().back());
     graph.run_one_by_one();
     made.branch.graph = std::move(graph);
     return made;

@@ -87,6 +87,9 @@ class Compiler {
   void check_options() const {
     if (options_.streams < 1)
       fail_graph("compile: streams must be at least 1, got " + std::to_string(options_.streams));
+    if (options_.memory > MemoryMode::separate)
+      fail_graph("compile: memory mode " + std::to_string(static_cast<int>(options_.memory)) +
+                 " is none");
     for (const TensorSymbol symbol : options_.bound) {
       const SymbolInfo& info = source_.info(symbol);
       const SymbolOrigin kind = source_.symbols()[info.root].kind;
@@ -217,6 +220,8 @@ class Compiler {
 
   void build(bool is_plan = false) {
     BuiltGraph built = build_graph(graph_, layout_, now_, arenas_, is_plan);
+    if (!options_.bound.empty() && !is_plan)
+      compiled_->constants = constant_memory(graph_, layout_, built);
     compiled_->arenas = arenas_;
     compiled_->graph = std::move(built.graph);
     for (std::uint32_t k = 0; k < source_.symbol_count(); ++k)

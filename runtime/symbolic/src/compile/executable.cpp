@@ -5,24 +5,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <mutex>
 #include <span>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "device_index.h"
 #include "fail.h"
-#include "mote/base/dlpack.h"
 
 namespace mote {
 namespace {
-
-/// Returns the bytes of the tensor.
-Executable::State::Extent extent_of(std::uint32_t symbol, const Tensor& tensor) {
-  const std::span<std::byte> bytes = memory_of(tensor.dl());
-  const auto low = reinterpret_cast<std::uintptr_t>(bytes.data());
-  return {tensor.device(), low, low + bytes.size(), symbol};
-}
 
 std::vector<TensorSymbol> symbols_in(const SymbolicGraph& graph,
                                      const std::vector<TensorSymbol>& symbols) {
@@ -60,6 +52,10 @@ SymbolicGraph at_largest(const SymbolicGraph& graph,
     if (info.form->dtype != form.dtype)
       fail_graph("compile: the largest form of " + graph.text(symbol) + " must be of " +
                  std::string(name(info.form->dtype)) + ", got " + to_string(form));
+    const auto is_it = [&](const auto& other) { return other.first == symbol; };
+    if (const auto first = std::ranges::find_if(largest, is_it); first->second != form)
+      fail_graph("compile: " + graph.text(symbol) +
+                 " has two largest forms: " + to_string(first->second) + " and " + to_string(form));
     if (!info.has_form)
       complete.set_form(complete.at(symbol.index), form);
     else
@@ -114,10 +110,20 @@ void Executable::State::compile_for(const SymbolicGraph& graph) {
   with.bound = symbols_in(graph, options.bound);
   std::optional<LargestShapes>* of_largest = options.largest.empty() ? nullptr : &largest;
   std::unique_ptr<CompiledGraph> compiled = compile_shapes(graph, with, *context, of_largest);
-  if (shapes.size() >= std::max<std::size_t>(options.kept_shapes, 1))
-    shapes.erase(std::ranges::min_element(shapes, {}, &Shapes::last_run));
+  shapes.reserve(shapes.size() + 1);
+  std::unique_ptr<CompiledGraph> evicted;  // its end may wait for runs, and cancel() must not
+  if (shapes.size() >= std::max<std::size_t>(options.kept_shapes, 1)) {
+    const auto oldest = std::ranges::min_element(shapes, {}, &Shapes::last_run);
+    evicted = std::move(oldest->compiled);
+    shapes.erase(oldest);
+  }
   shapes.push_back({std::move(forms), std::move(compiled)});
-  current = shapes.back().compiled.get();
+  make_current(shapes.back().compiled.get());
+}
+
+void Executable::State::make_current(CompiledGraph* compiled) {
+  const std::lock_guard lock(current_lock);
+  current = compiled;
 }
 
 void Executable::State::check(TensorSymbol symbol) const {
@@ -166,63 +172,7 @@ void Executable::State::bind(TensorSymbol symbol, const Tensor& tensor) {
   } else {
     is_other_shape = true;
   }
-  bound.insert_or_assign(symbol.index, Bound{tensor, extent_of(symbol.index, tensor)});
-}
-
-/// Checks that each output that the caller binds shares memory with nothing else that is bound, as
-/// far as it was bound since the last check.
-void Executable::State::check_bound() {
-  for (const std::uint32_t output : current->bound_outputs)
-    if (!bound.contains(output)) refuse(output, " is a bound output and has no memory");
-  constexpr std::size_t kFew = 8;
-  if (current->bound_outputs.empty()) {
-    changed.clear();
-    return;
-  }
-  if (changed.size() > kFew) {
-    check_all_bound();
-  } else {
-    const auto is_output = [&](std::uint32_t symbol) {
-      return std::ranges::find(current->bound_outputs, symbol) != current->bound_outputs.end();
-    };
-    for (const std::uint32_t symbol : changed) {
-      const Extent& extent = bound.at(symbol).extent;
-      const bool is_written = is_output(symbol);
-      for (const auto& [other, memory] : bound) {
-        if (other == symbol || !memory.extent.meets(extent)) continue;
-        if (is_written) refuse_sharing(symbol, other);
-        if (is_output(other)) refuse_sharing(other, symbol);
-      }
-    }
-  }
-  changed.clear();
-}
-
-/// Does the same for all. Of what begins before a tensor, that which ends last meets it if anything
-/// does.
-void Executable::State::check_all_bound() const {
-  const std::unordered_set<std::uint32_t> written(current->bound_outputs.begin(),
-                                                  current->bound_outputs.end());
-  std::vector<Extent> extents;
-  for (const auto& [symbol, memory] : bound)
-    if (memory.extent.low < memory.extent.high) extents.push_back(memory.extent);
-  std::sort(extents.begin(), extents.end());
-  const Extent* last = nullptr;         // of those before, the one that ends last
-  const Extent* last_output = nullptr;  // likewise, of outputs
-  for (const Extent& extent : extents) {
-    const bool is_output = written.contains(extent.symbol);
-    if (is_output && last != nullptr && last->meets(extent))
-      refuse_sharing(extent.symbol, last->symbol);
-    if (last_output != nullptr && last_output->meets(extent))
-      refuse_sharing(last_output->symbol, extent.symbol);
-    if (last == nullptr || !last->ends_after(extent)) last = &extent;
-    if (is_output && (last_output == nullptr || !last_output->ends_after(extent)))
-      last_output = &extent;
-  }
-}
-
-void Executable::State::refuse_sharing(std::uint32_t output, std::uint32_t other) const {
-  refuse(output, " shares memory with " + source.text(other) + ", and is written");
+  bound.insert_or_assign(symbol.index, Bound{tensor, extent_of(tensor, symbol.index)});
 }
 
 /// Gives the inputs that have no shape yet those of the tensors that are bound to them.
@@ -256,9 +206,10 @@ void Executable::State::change_shapes() {
       if (now[k] != inputs[k].second) changed.emplace_back(first.at(inputs[k].first), now[k]);
     compile_for(first.with_forms(changed));
   } else {
-    current = met->compiled.get();
+    make_current(met->compiled.get());
   }
   for (const auto& [symbol, memory] : bound) {
+    changed.push_back(symbol);  // other memory is planned now
     const Tensor& tensor = memory.tensor;
     if (tensor.form() != current->bindable.at(symbol).form)
       refuse(symbol, " must be " + to_string(current->bindable.at(symbol).form) + ", got " +
@@ -269,12 +220,29 @@ void Executable::State::change_shapes() {
 }
 
 void Executable::State::run() {
+  is_cancelled.store(false, std::memory_order_relaxed);
   if (current == nullptr || is_other_shape) change_shapes();
   if (!changed.empty()) check_bound();
   if (shapes.size() > 1)
     for (Shapes& s : shapes)
       if (s.compiled.get() == current) s.last_run = ++runs;
-  current->graph.run();
+  if (is_cancelled.load(std::memory_order_relaxed))
+    fail_graph("executable of " + source.name() + ": cancelled before its first node", MOTE_FAILED);
+  try {
+    current->graph.run();
+  } catch (...) {
+    current->failed = current->graph.statistics().runs;
+    throw;
+  }
+  current->has_run = true;
+}
+
+/// A graph that is compiled for other shapes takes the place of the current one under the lock, so
+/// that this one is there while it is cancelled.
+void Executable::State::cancel() {
+  const std::lock_guard lock(current_lock);
+  is_cancelled.store(true, std::memory_order_relaxed);
+  if (current != nullptr) current->graph.cancel();
 }
 
 /// Returns what was compiled last.
@@ -293,6 +261,8 @@ Tensor Executable::State::output(TensorSymbol symbol) const {
   const CompiledGraph& of = compiled();
   const auto found = of.outputs.find(symbol.index);
   if (found == of.outputs.end()) refuse(symbol.index, " was not asked for when it was compiled");
+  if (!of.has_run && of.graph.statistics().runs <= of.failed)
+    refuse(symbol.index, " has no value: no run with these shapes has ended well");
   return of.graph.memory(found->second);
 }
 
@@ -306,18 +276,39 @@ Executable::State& Executable::state() const {
   return *state_;
 }
 
-void Executable::bind(TensorSymbol symbol, const Tensor& tensor) { state().bind(symbol, tensor); }
-void Executable::run() { state().run(); }
+InUse::InUse(Executable::State& state, const char* op) : state_(state) {
+  if (state_.in_use.exchange(true, std::memory_order_acquire))
+    fail_graph("executable of " + state_.source.name() + ": " + op +
+               ": another call uses the executable, in another thread or around this one: it is "
+               "running (each thread may compile its own)");
+}
+
+void Executable::bind(TensorSymbol symbol, const Tensor& tensor) {
+  const InUse use(state(), "bind");
+  state_->bind(symbol, tensor);
+}
+void Executable::run() {
+  const InUse use(state(), "run");
+  state_->run();
+}
 void Executable::run(std::span<const TensorBinding> bindings) {
-  for (const auto& [symbol, tensor] : bindings) state().bind(symbol, tensor);
-  state().run();
+  const InUse use(state(), "run");
+  for (const auto& [symbol, tensor] : bindings) state_->bind(symbol, tensor);
+  state_->run();
 }
-Tensor Executable::output(TensorSymbol symbol) const { return state().output(symbol); }
-void Executable::cancel() {
-  if (CompiledGraph* current = state().current) current->graph.cancel();
+Tensor Executable::output(TensorSymbol symbol) const {
+  const InUse use(state(), "output");
+  return state_->output(symbol);
 }
-const CompileReport& Executable::report() const { return state().report(); }
-Graph& Executable::graph() { return state().compiled().graph; }
+void Executable::cancel() { state().cancel(); }
+const CompileReport& Executable::report() const {
+  const InUse use(state(), "report");
+  return state_->report();
+}
+Graph& Executable::graph() {
+  const InUse use(state(), "graph");
+  return state_->compiled().graph;
+}
 
 CompileReport plan_graph(const SymbolicGraph& graph, const CompileOptions& options,
                          Context& context) {

@@ -3,20 +3,58 @@
 // for each set of shapes that it has met.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "compile/build.h"
 #include "compile/layout.h"
 #include "mote/symbolic/compile.h"
 #include "packed_graph.h"
 
 namespace mote {
+
+/// The bytes of a tensor, in the order of their devices and addresses.
+struct MemoryExtent {
+  DLDevice device;
+  std::uintptr_t low, high;
+  std::uint32_t symbol;  ///< of what is bound
+
+  bool is_empty() const { return low >= high; }
+  bool meets(const MemoryExtent& other) const {
+    return is_on_same_device(other) && !is_empty() && !other.is_empty() && low < other.high &&
+           other.low < high;
+  }
+  bool ends_after(const MemoryExtent& other) const {
+    return is_on_same_device(other) && high > other.high;
+  }
+  bool is_on_same_device(const MemoryExtent& other) const {
+    return device.device_type == other.device.device_type &&
+           device.device_id == other.device.device_id;
+  }
+  friend bool operator<(const MemoryExtent& a, const MemoryExtent& b) {
+    return std::tuple(a.device.device_type, a.device.device_id, a.low) <
+           std::tuple(b.device.device_type, b.device.device_id, b.low);
+  }
+};
+MemoryExtent extent_of(const Tensor& tensor, std::uint32_t symbol = kNoIndex);
+
+/// Memory of one or several constants that meet each other.
+struct ConstantMemory {
+  MemoryExtent extent;
+  std::string name;  ///< of one of them
+};
+/// Returns the memory of all constants of the graph and of the graphs in it, in order. None meets
+/// another one.
+std::vector<ConstantMemory> constant_memory(const SymbolicGraph& graph, const GraphLayout& layout,
+                                            const BuiltGraph& built);
 
 /// An input, or an output whose memory the caller binds.
 struct Bindable {
@@ -31,7 +69,10 @@ struct CompiledGraph {
   std::vector<std::uint32_t> bound_outputs;
   std::map<std::uint32_t, GraphTensor> outputs;  ///< by index of the graph that was compiled
   std::vector<Tensor> arenas;                    ///< one of bytes for each device of the layout
+  std::vector<ConstantMemory> constants;         ///< if there are bound outputs
   Graph graph;
+  bool has_run = false;    ///< run() has ended well
+  std::size_t failed = 0;  ///< the graph's runs up to the last that run() saw fail
   CompileReport report;
 };
 
@@ -65,14 +106,19 @@ struct Executable::State {
   void check_size(std::uint32_t symbol, const TensorForm& form) const;
   const TensorForm* bindable_form(std::uint32_t symbol) const;
   void check_bound();
+  void check_bound_outputs() const;
   void check_all_bound() const;
+  void check_arenas(std::uint32_t symbol) const;
+  void check_constants(std::uint32_t output) const;
   [[noreturn]] void refuse_sharing(std::uint32_t output, std::uint32_t other) const;
   void compile_for(const SymbolicGraph& graph);
+  void make_current(CompiledGraph* compiled);
   void learn_shapes();
   void change_shapes();
   CompiledGraph& compiled() const;
   const CompileReport& report() const;
   void run();
+  void cancel();
   Tensor output(TensorSymbol symbol) const;
 
   struct Shapes {
@@ -81,30 +127,9 @@ struct Executable::State {
     std::uint64_t last_run = 0;
   };
 
-  /// The bytes of a tensor that is bound, in the order of their devices and addresses.
-  struct Extent {
-    DLDevice device;
-    std::uintptr_t low, high;
-    std::uint32_t symbol;
-
-    bool meets(const Extent& other) const {
-      return is_on_same_device(other) && low < other.high && other.low < high;
-    }
-    bool ends_after(const Extent& other) const {
-      return is_on_same_device(other) && high > other.high;
-    }
-    bool is_on_same_device(const Extent& other) const {
-      return device.device_type == other.device.device_type &&
-             device.device_id == other.device.device_id;
-    }
-    friend bool operator<(const Extent& a, const Extent& b) {
-      return std::tuple(a.device.device_type, a.device.device_id, a.low) <
-             std::tuple(b.device.device_type, b.device.device_id, b.low);
-    }
-  };
   struct Bound {
     Tensor tensor;
-    Extent extent;
+    MemoryExtent extent;
   };
 
   std::uint32_t identity;  ///< of the graph that was compiled
@@ -116,11 +141,26 @@ struct Executable::State {
   std::optional<LargestShapes> largest;  ///< if CompileOptions::largest are given
   std::vector<Shapes> shapes;
   CompileReport known;               ///< until the shapes of all inputs are known
+  std::mutex current_lock;           ///< held to change `current`, and by cancel()
   CompiledGraph* current = nullptr;  ///< null until then
   std::map<std::uint32_t, Bound> bound;
   std::vector<std::uint32_t> changed;  ///< what was bound since check_bound()
-  bool is_other_shape = false;  ///< an input is bound that does not fit the current shapes
+  bool is_other_shape = false;         ///< an input is bound that does not fit the current shapes
   std::uint64_t runs = 0;
+  std::atomic<bool> in_use{false};
+  std::atomic<bool> is_cancelled{false};  ///< since the last run began
+};
+
+/// Takes an executable for one call. Throws StatusError if another call has it.
+class InUse {
+ public:
+  InUse(Executable::State& state, const char* op);
+  ~InUse() { state_.in_use.store(false, std::memory_order_release); }
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+
+ private:
+  Executable::State& state_;
 };
 
 }  // namespace mote

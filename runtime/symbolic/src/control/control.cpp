@@ -19,17 +19,35 @@ std::vector<std::uint32_t> input_indices(const SymbolicGraph& graph) {
   return inputs;
 }
 
+namespace {
+
+void check_graph(const ControlInfo& control, std::size_t k) {
+  if (k >= control.graphs.size())
+    fail_graph("a loop or case..of: it has " + std::to_string(control.graphs.size()) +
+               " graphs, asked for " + std::to_string(k));
+}
+
+const ControlInfo& control_of(const NodeInfo& node) {
+  if (node.control == nullptr) fail_graph("the node is no loop and no case..of");
+  return *node.control;
+}
+
+}  // namespace
+
 std::size_t input_count(const ControlInfo& control, std::size_t k) {
+  check_graph(control, k);
   return input_indices(control.graphs[k]).size() - (control.has_counter ? 1 : 0);
 }
 
 std::size_t result_count(const ControlInfo& control) {
+  if (control.graphs.empty()) fail_graph("a loop or case..of: it has no graphs");
   const std::size_t outputs = control.graphs[0].output_indices().size();
-  return control.is_loop ? outputs - 1 : outputs;
+  return control.is_loop && outputs > 0 ? outputs - 1 : outputs;
 }
 
 std::size_t first_input(const NodeInfo& node, std::size_t k) {
-  const ControlInfo& control = *node.control;
+  const ControlInfo& control = control_of(node);
+  check_graph(control, k);
   if (control.is_loop) return 0;
   std::size_t first = 1 + result_count(control);
   for (std::size_t j = 0; j < k; ++j) first += input_count(control, j);
@@ -122,6 +140,8 @@ void give_forms(SymbolicGraph& sub, const SymbolicGraph& around,
 }  // namespace
 
 void check_control(const SymbolicGraph& graph, const NodeInfo& node) {
+  if (node.kind != NodeKind::control) fail_graph("the node is no loop and no case..of");
+  if (node.control == nullptr) fail_graph("a loop or case..of has no graphs");
   const ControlInfo& control = *node.control;
   if (control.graphs.empty()) fail_graph("a case..of has no branches");
   if (control.is_loop)
@@ -214,6 +234,9 @@ NodeSymbol SymbolicGraph::add_case_of(TensorSymbol index, std::vector<CaseBranch
   control->is_loop = false;
   node.inputs.push_back(checked(index));
   ShortList replaced = checked_inputs(otherwise);
+  for (std::size_t k = 0; k < branches.size(); ++k)
+    if (branches[k].graph == nullptr)
+      fail_graph("case..of: branch " + std::to_string(k) + " has no graph");
   const std::size_t count = branches[0].graph->output_indices().size();
   if (replaced.size() > count)
     fail_graph("case..of has " + std::to_string(count) + " outputs, but " +
@@ -285,13 +308,20 @@ TensorSymbol SymbolicGraph::grow_function(NodeSymbol node, NamedFunction functio
 void SymbolicGraph::shrink_control(NodeSymbol node, std::shared_ptr<const ControlInfo> control,
                                    std::span<const std::size_t> dead) {
   NodeInfo changed = nodes_[checked(node)];
+  check_control(*this, changed);
   changed.control = std::move(control);
+  for (std::size_t k = 0; k < dead.size(); ++k)
+    if (dead[k] >= changed.outputs.size() || (k > 0 && dead[k] <= dead[k - 1]))
+      fail_graph(text(node) + ": value " + std::to_string(dead[k]) + " of " +
+                 std::to_string(changed.outputs.size()) + " cannot be dropped here");
+  std::vector<std::uint32_t> dropped;
   for (std::size_t n = dead.size(); n-- > 0;) {
-    symbols_[changed.outputs[dead[n]]].producer = kNoIndex;
+    dropped.push_back(changed.outputs[dead[n]]);
     changed.inputs.erase(changed.inputs.data() + dead[n], changed.inputs.data() + dead[n] + 1);
     changed.outputs.erase(changed.outputs.data() + dead[n], changed.outputs.data() + dead[n] + 1);
   }
   check_control(*this, changed);
+  for (const std::uint32_t symbol : dropped) symbols_[symbol].producer = kNoIndex;
   nodes_[node.index] = std::move(changed);
   ++version_;
 }
@@ -300,6 +330,9 @@ void SymbolicGraph::set_control(NodeSymbol node, std::shared_ptr<const ControlIn
   NodeInfo changed = nodes_[checked(node)];
   changed.control = control;
   check_control(*this, changed);
+  if (result_count(*control) != changed.outputs.size())
+    fail_graph(text(node) + ": expected " + std::to_string(changed.outputs.size()) +
+               " values, got " + std::to_string(result_count(*control)));
   nodes_[node.index].control = std::move(control);
   ++version_;
 }

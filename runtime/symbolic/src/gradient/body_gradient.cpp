@@ -33,7 +33,8 @@ std::uint32_t without_repeats(const SymbolicGraph& graph, std::uint32_t symbol) 
 
 }  // namespace
 
-BodyGradient::BodyGradient(const ControlInfo& control, TensorMask given, TensorMask wanted)
+BodyGradient::BodyGradient(const ControlInfo& control, const WideMask& given,
+                           const WideMask& wanted)
     : control_(control), body_(control.graphs[0]), inputs_(input_indices(body_)), joint_(body_) {
   const std::size_t carried = result_count(control_);
   if (const std::optional<std::uint32_t> push = push_of(body_)) {

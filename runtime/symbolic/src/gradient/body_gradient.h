@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "gradient/tape.h"
-#include "mote/base/tensor_mask.h"
+#include "gradient/wide_mask.h"
 #include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
 
@@ -21,7 +21,7 @@ class BodyGradient {
  public:
   /// `given` has the outputs of the loop whose gradients come, `wanted` its inputs whose gradients
   /// are asked for. Throws StatusError if one cannot be computed.
-  BodyGradient(const ControlInfo& control, TensorMask given, TensorMask wanted);
+  BodyGradient(const ControlInfo& control, const WideMask& given, const WideMask& wanted);
 
   const std::vector<std::size_t>& real() const { return real_; }    ///< of the carried inputs
   const std::vector<std::size_t>& added() const { return added_; }  ///< of the other inputs

@@ -18,7 +18,7 @@ using SymbolList = std::vector<TensorSymbol>;
 
 }  // namespace
 
-CheckpointedLoop::CheckpointedLoop(const ControlInfo& control, TensorMask wanted)
+CheckpointedLoop::CheckpointedLoop(const ControlInfo& control, const WideMask& wanted)
     : control_(control), body_(control.graphs[0]), inputs_(input_indices(body_)) {
   if (const std::optional<std::uint32_t> keep = keep_of(body_)) {
     const auto token = std::ranges::find(body_.output_indices(), body_.nodes()[*keep].outputs[0]);
@@ -42,8 +42,8 @@ void CheckpointedLoop::find_kept() {
   ControlInfo again;
   again.graphs.push_back(part());
   again.has_counter = true;
-  TensorMask all = 0;
-  for (std::size_t k = 0; k < input_count(again, 0); ++k) all |= mask_bit(k);
+  WideMask all;
+  for (std::size_t k = 0; k < input_count(again, 0); ++k) all.add(k);
   try {
     const TrialScope trial;
     const BodyGradient way(again, all, all);
@@ -140,10 +140,10 @@ SymbolicGraph CheckpointedLoop::back() const {
   const std::size_t shift = result_count(control_) - carried();
   for (std::size_t k = 0; k < real_.size(); ++k) {
     call.gradients[real_[k]] = seeds[k];
-    call.given |= mask_bit(real_[k]);
-    call.wanted |= mask_bit(real_[k]);
+    call.given.add(real_[k]);
+    call.wanted.add(real_[k]);
   }
-  for (const std::size_t k : added_) call.wanted |= mask_bit(k - shift);
+  for (const std::size_t k : added_) call.wanted.add(k - shift);
   const SymbolList gradients = loop_gradient(back, again.index, call, sums);
   SymbolList outputs;
   for (const std::size_t k : real_) outputs.push_back(gradients[k]);

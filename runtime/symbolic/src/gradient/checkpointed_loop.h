@@ -10,13 +10,14 @@
 
 #include "gradient/gradient_call.h"
 #include "gradient/tape.h"
+#include "gradient/wide_mask.h"
 #include "mote/symbolic/control.h"
 
 namespace mote {
 
 class CheckpointedLoop {
  public:
-  CheckpointedLoop(const ControlInfo& control, TensorMask wanted);
+  CheckpointedLoop(const ControlInfo& control, const WideMask& wanted);
 
   const std::vector<std::size_t>& real() const { return real_; }    ///< of the carried inputs
   const std::vector<std::size_t>& added() const { return added_; }  ///< of the other inputs

@@ -173,9 +173,6 @@ std::vector<TensorSymbol> loop_gradient(SymbolicGraph& graph, std::uint32_t inde
 
 std::string why_no_control_gradient(GraphBuilder& builder, const NodeInfo& node,
                                     const GradientCall& call) {
-  constexpr std::size_t kMaxInputs = 64;  // TensorMask
-  if (node.inputs.size() > kMaxInputs || node.outputs.size() > kMaxInputs)
-    return "it has more than " + std::to_string(kMaxInputs) + " inputs or outputs";
   if (node.control->is_loop)
     if (std::string reason = why_not_checkpointed(*node.control, call); !reason.empty())
       return reason;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gradient/builder.h"
+#include "gradient/wide_mask.h"
 
 namespace mote {
 
@@ -18,13 +19,16 @@ struct GradientCall {
   std::vector<TensorSymbol> inputs;
   std::vector<TensorSymbol> outputs;
   std::vector<TensorSymbol> gradients;  ///< of outputs; empty where none comes
-  TensorMask given = 0;                 ///< the outputs whose gradient comes
-  TensorMask wanted = 0;                ///< the inputs whose gradient is asked for
+  WideMask given;                       ///< the outputs whose gradient comes
+  WideMask wanted;                      ///< the inputs whose gradient is asked for
   std::vector<TensorSymbol> targets;    ///< of inputs; empty where it may be any symbol
 };
 
-/// Returns the outputs and inputs of a node between which a gradient may flow.
-NodeFlow flow_of(GraphBuilder& builder, const NodeInfo& node);
+/// The outputs and inputs of a node between which a gradient may flow.
+struct NodeFlow {
+  WideMask from, to;
+};
+NodeFlow flow_of(GraphBuilder& builder, std::uint32_t node);
 
 /// Returns the dtype T of the call: that of the first tensor that has it.
 DType instance_of(GraphBuilder& builder, const GradientCall& call);

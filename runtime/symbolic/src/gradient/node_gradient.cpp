@@ -12,11 +12,10 @@
 namespace mote {
 namespace {
 
-TensorMask real_symbols(const SymbolicGraph& graph, std::span<const std::uint32_t> indices) {
-  TensorMask mask = 0;
+WideMask real_symbols(const SymbolicGraph& graph, std::span<const std::uint32_t> indices) {
+  WideMask mask;
   for (std::size_t k = 0; k < indices.size(); ++k)
-    if (indices[k] != kNoIndex && is_real(graph.symbols()[indices[k]].form->dtype))
-      mask |= mask_bit(k);
+    if (indices[k] != kNoIndex && is_real(graph.symbols()[indices[k]].form->dtype)) mask.add(k);
   return mask;
 }
 
@@ -85,7 +84,7 @@ std::vector<TensorSymbol> function_gradient(GraphBuilder& builder, const NamedFu
       function.gradient(builder.graph(), {.inputs = call.inputs,
                                           .outputs = call.outputs,
                                           .gradients = call.gradients,
-                                          .wanted = call.wanted});
+                                          .wanted = call.wanted.first()});
   if (gradients.size() > call.inputs.size())
     fail_graph("gradient of function " + function.name + ": it has " +
                std::to_string(call.inputs.size()) + " inputs, got " +
@@ -134,24 +133,34 @@ Way find_way(GraphBuilder& builder, const GradientCall& call, DType dtype) {
   return {Way::Kind::none, 0, kernel.reason + ", and " + reason};
 }
 
-NodeFlow flow_of(GraphBuilder& builder, const NodeInfo& node) {
+namespace {
+
+/// Refuses a command or a function of which a TensorMask does not hold all tensors.
+void check_count(const SymbolicGraph& graph, std::uint32_t index) {
+  const NodeInfo& node = graph.nodes()[index];
+  const std::size_t count = std::max(node.inputs.size(), node.outputs.size());
+  if (count <= kMaxMasked) return;
+  fail_graph("gradient: " +
+                 (node.kind == NodeKind::function ? "the function " + node.function->name
+                                                  : graph.text(graph.node_at(index))) +
+                 " has " + std::to_string(count) + " inputs or outputs, expected at most " +
+                 std::to_string(kMaxMasked),
+             MOTE_UNSUPPORTED);
+}
+
+}  // namespace
+
+NodeFlow flow_of(GraphBuilder& builder, std::uint32_t index) {
+  const SymbolicGraph& graph = builder.graph();
+  const NodeInfo& node = graph.nodes()[index];
   if (node.removed || node.kind == NodeKind::fill) return {};
-  constexpr std::size_t kMaxTensors = 64;  // of a TensorMask
-  if (node.kind == NodeKind::function &&
-      std::max(node.inputs.size(), node.outputs.size()) > kMaxTensors)
-    fail_graph("gradient: the function " + node.function->name + " has " +
-                   std::to_string(std::max(node.inputs.size(), node.outputs.size())) +
-                   " inputs or outputs, expected at most " + std::to_string(kMaxTensors),
-               MOTE_UNSUPPORTED);
-  NodeFlow flow{~TensorMask{0}, ~TensorMask{0}};
-  if (node.kind == NodeKind::command) {
-    const OpFacts& facts = builder.ops().facts(*node.command);
-    flow = facts.flow;
-    if (has_no_curvature(facts, node)) flow = {~TensorMask{0}, facts.base->gradients()};
-  }
-  flow.from &= real_symbols(builder.graph(), node.outputs);
-  flow.to &= real_symbols(builder.graph(), node.inputs);
-  return flow;
+  if (node.kind == NodeKind::function || node.kind == NodeKind::command) check_count(graph, index);
+  NodeFlow flow{real_symbols(graph, node.outputs), real_symbols(graph, node.inputs)};
+  if (node.kind != NodeKind::command) return flow;
+  const OpFacts& facts = builder.ops().facts(*node.command);
+  OpFlow of_op = facts.flow;
+  if (has_no_curvature(facts, node)) of_op = {~TensorMask{0}, facts.base->gradients()};
+  return {WideMask(flow.from.first() & of_op.from), WideMask(flow.to.first() & of_op.to)};
 }
 
 std::string why_not(GraphBuilder& builder, const NodeInfo& node, const GradientCall& call) {

@@ -70,8 +70,8 @@ std::optional<GradientRow> OpTable::row(const Column<OpGradient>& column, OpId o
   return GradientRow(**found, *gradient, generated_.find(*gradient));
 }
 
-NodeFlow OpTable::flow(OpId op, const OpFacts& facts) const {
-  constexpr NodeFlow all{~TensorMask{0}, ~TensorMask{0}};
+OpFlow OpTable::flow(OpId op, const OpFacts& facts) const {
+  constexpr OpFlow all{~TensorMask{0}, ~TensorMask{0}};
   if (facts.passing != Passing::no) return all;
   if (facts.base) {
     const TensorMask gradients = facts.base->gradients();
@@ -80,7 +80,7 @@ NodeFlow OpTable::flow(OpId op, const OpFacts& facts) const {
   }
   if (facts.row) return {facts.row->row->from, facts.row->row->to};
   const bool* zero = zero_.find(op);
-  return zero != nullptr && *zero ? NodeFlow{} : all;
+  return zero != nullptr && *zero ? OpFlow{} : all;
 }
 
 const OpFacts& OpTable::facts(OpId op) {

@@ -12,8 +12,8 @@
 
 namespace mote {
 
-/// The outputs and inputs of a node between which a gradient may flow.
-struct NodeFlow {
+/// The outputs and inputs of an op between which a gradient may flow.
+struct OpFlow {
   TensorMask from = 0;
   TensorMask to = 0;
 };
@@ -50,7 +50,7 @@ struct OpFacts {
   std::optional<GradientRow> base;  ///< the row of which the op is the gradient
   const OpRule* base_rule = nullptr;
   Passing passing = Passing::no;
-  NodeFlow flow;
+  OpFlow flow;
 };
 
 class OpTable {
@@ -62,7 +62,7 @@ class OpTable {
 
  private:
   std::optional<GradientRow> row(const Column<OpGradient>& column, OpId op) const;
-  NodeFlow flow(OpId op, const OpFacts& facts) const;
+  OpFlow flow(OpId op, const OpFacts& facts) const;
 
   const Registry& registry_;
   Column<OpGradient> gradient_;

@@ -3,21 +3,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "fail.h"
 #include "gradient/control_gradient.h"
 
 namespace mote {
-namespace {
-
-template <typename Function>
-void for_bits(TensorMask mask, const Function& function) {
-  for (std::size_t k = 0; mask != 0; ++k, mask >>= 1U)
-    if ((mask & 1U) != 0) function(k);
-}
-
-}  // namespace
-
 Reverse::Reverse(GraphBuilder& builder, std::vector<std::uint32_t> nodes, std::uint32_t boundary)
     : builder_(builder),
       graph_(builder.graph()),
@@ -31,14 +22,14 @@ void Reverse::find_active(std::span<const TensorSymbol> of, std::span<const Tens
   std::vector<ActiveNode> candidates;
   for (const std::uint32_t index : nodes_) {
     const NodeInfo& node = graph_.nodes()[index];
-    const NodeFlow flow = flow_of(builder_, node);
-    TensorMask wanted = 0;
-    for_bits(flow.to, [&](std::size_t k) {
-      if (varied.overlaps(node.inputs[k])) wanted |= mask_bit(k);
+    const NodeFlow flow = flow_of(builder_, index);
+    WideMask wanted;
+    flow.to.each([&](std::size_t k) {
+      if (varied.overlaps(node.inputs[k])) wanted.add(k);
     });
-    if (wanted == 0 || flow.from == 0) continue;
-    for_bits(flow.from, [&](std::size_t k) { varied.add(node.outputs[k]); });
-    candidates.push_back({index, flow.from, wanted});
+    if (wanted.is_empty() || flow.from.is_empty()) continue;
+    flow.from.each([&](std::size_t k) { varied.add(node.outputs[k]); });
+    candidates.push_back({index, flow.from, std::move(wanted)});
   }
   ElementSet useful(regions_);
   for (const TensorSymbol symbol : of) {
@@ -46,16 +37,16 @@ void Reverse::find_active(std::span<const TensorSymbol> of, std::span<const Tens
     if (reached_.back()) useful.add(symbol.index);
   }
   for (std::size_t n = candidates.size(); n-- > 0;) {
-    ActiveNode active = candidates[n];
+    ActiveNode active = std::move(candidates[n]);
     const NodeInfo& node = graph_.nodes()[active.node];
-    TensorMask given = 0;
-    for_bits(active.given, [&](std::size_t k) {
-      if (useful.overlaps(node.outputs[k])) given |= mask_bit(k);
+    WideMask given;
+    active.given.each([&](std::size_t k) {
+      if (useful.overlaps(node.outputs[k])) given.add(k);
     });
-    if (given == 0) continue;
-    active.given = given;
-    for_bits(active.wanted, [&](std::size_t k) { useful.add(node.inputs[k]); });
-    active_.push_back(active);
+    if (given.is_empty()) continue;
+    active.given = std::move(given);
+    active.wanted.each([&](std::size_t k) { useful.add(node.inputs[k]); });
+    active_.push_back(std::move(active));
   }
   std::ranges::reverse(active_);
 }
@@ -106,7 +97,7 @@ std::vector<std::uint32_t> Reverse::way_to(std::span<const TensorSymbol> of, std
     ElementSet given(regions_);
     bool is_end = false;
     std::uint32_t first = kNoIndex;
-    for_bits(active_[n].given, [&](std::size_t k) {
+    active_[n].given.each([&](std::size_t k) {
       given.add(node.outputs[k]);
       if (first == kNoIndex) first = node.outputs[k];
       is_end = is_end || overlaps_any(of, node.outputs[k]);
@@ -115,7 +106,7 @@ std::vector<std::uint32_t> Reverse::way_to(std::span<const TensorSymbol> of, std
     if (is_end) break;
     const auto reads = [&](const ActiveNode& next) {
       bool found = false;
-      for_bits(next.wanted, [&](std::size_t k) {
+      next.wanted.each([&](std::size_t k) {
         found = found || given.overlaps(graph_.nodes()[next.node].inputs[k]);
       });
       return found;
@@ -132,13 +123,13 @@ std::vector<std::uint32_t> Reverse::way_from(std::span<const TensorSymbol> wrt,
   for (++n; n-- > 0;) {
     const NodeInfo& node = graph_.nodes()[active_[n].node];
     bool is_link = way.empty();
-    for_bits(active_[n].given, [&](std::size_t k) {
+    active_[n].given.each([&](std::size_t k) {
       is_link = is_link || overlaps_any(std::vector{graph_.at(way.back())}, node.outputs[k]);
     });
     if (!is_link) continue;
     std::uint32_t last = kNoIndex;
     bool is_end = false;
-    for_bits(active_[n].wanted, [&](std::size_t k) {
+    active_[n].wanted.each([&](std::size_t k) {
       if (is_end) return;
       last = node.inputs[k];
       is_end = overlaps_any(wrt, last);
@@ -173,15 +164,14 @@ std::string Reverse::path(std::size_t failing, std::span<const TensorSymbol> of,
 /// Computes the gradients of a node's inputs from those of its outputs.
 void Reverse::walk(const ActiveNode& active, Cotangents& cotangents) {
   GradientCall call = call_of(active);
-  call.given = 0;
-  for_bits(active.given, [&](std::size_t k) {
+  call.given = {};
+  active.given.each([&](std::size_t k) {
     call.gradients[k] = cotangents.of(call.outputs[k]);
-    if (call.gradients[k]) call.given |= mask_bit(k);
+    if (call.gradients[k]) call.given.add(k);
   });
-  for_bits(active.wanted,
-           [&](std::size_t k) { call.targets[k] = cotangents.target(call.inputs[k]); });
+  active.wanted.each([&](std::size_t k) { call.targets[k] = cotangents.target(call.inputs[k]); });
   const std::shared_ptr<const NamedFunction> function = graph_.nodes()[active.node].function;
-  if (call.given != 0 && function && function->keeping) {
+  if (!call.given.is_empty() && function && function->keeping) {
     call.outputs.push_back(graph_.grow_function(graph_.node_at(active.node), function->keeping()));
     call.gradients.emplace_back();
   }
@@ -192,10 +182,10 @@ void Reverse::walk(const ActiveNode& active, Cotangents& cotangents) {
   node.command = of.command;
   node.function = of.function;
   std::vector<TensorSymbol> gradients(call.inputs.size());
-  if (call.given != 0)
+  if (!call.given.is_empty())
     gradients = node.kind == NodeKind::control ? control_gradient(builder_, active.node, call)
                                                : node_gradient(builder_, node, call);
-  for_bits(active.wanted, [&](std::size_t k) {
+  active.wanted.each([&](std::size_t k) {
     TensorSymbol gradient = gradients[k];
     if (!gradient) {
       gradient = builder_.filled(0, builder_.form(call.inputs[k]));
@@ -213,7 +203,7 @@ std::vector<TensorSymbol> Reverse::run(std::span<const TensorSymbol> of,
   for (std::size_t k = 0; k < of.size(); ++k)
     if (reached_[k]) cotangents.expect(of[k]);
   for (const ActiveNode& active : active_)
-    for_bits(active.wanted, [&](std::size_t k) {
+    active.wanted.each([&](std::size_t k) {
       cotangents.expect(graph_.at(graph_.nodes()[active.node].inputs[k]));
     });
   for (std::size_t k = 0; k < of.size(); ++k) {

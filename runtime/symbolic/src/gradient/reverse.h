@@ -14,8 +14,8 @@ namespace mote {
 /// A node that gradients flow through.
 struct ActiveNode {
   std::uint32_t node;
-  TensorMask given;   ///< outputs whose gradients come
-  TensorMask wanted;  ///< inputs whose gradients are needed
+  WideMask given;   ///< outputs whose gradients come
+  WideMask wanted;  ///< inputs whose gradients are needed
 };
 
 class Reverse {

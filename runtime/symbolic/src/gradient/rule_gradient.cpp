@@ -58,11 +58,11 @@ std::optional<GradientCall> inner_call(GraphBuilder& builder, const GradientCall
     if (kind == Kind::output) inner.outputs[of] = call.inputs[k];
     if (kind == Kind::gradient && call.inputs[k]) {
       inner.gradients[of] = call.inputs[k];
-      inner.given |= mask_bit(of);
+      inner.given.add(of);
     }
   }
   for (std::size_t n = 0; n < row.outputs.size(); ++n)
-    if (is_in(call.given, n)) inner.wanted |= mask_bit(row.outputs[n]);
+    if (is_in(call.given, n)) inner.wanted.add(row.outputs[n]);
   const GradientRow& base = *builder.ops().facts(*inner.command).base;
   for (std::size_t k = 0; k < inner.inputs.size(); ++k) {
     if (inner.inputs[k] || op.inputs[k].optional != 0) continue;
@@ -83,7 +83,7 @@ bool holds_for(const OpRule& rule, const GradientCall& call) {
 std::string why_no_rule_for(const GradientCall& call, const OpRule& rule, const GradientRow& row) {
   const std::string op = row.row->op;
   if (!holds_for(rule, call)) return "";
-  const bool only_gradients = (call.wanted & ~row.gradients()) == 0;
+  const bool only_gradients = (call.wanted.first() & ~row.gradients()) == 0;
   if (only_gradients && rule.tangent != Tangent::none) return "";
   if (rule.curvature == Curvature::none) return "no rule gives the curvature of " + op;
   return "";
@@ -136,10 +136,11 @@ void add_bilinear_curvature(GraphBuilder& builder, const GradientCall& call, con
 std::vector<TensorSymbol> by_rule(GraphBuilder& builder, const GradientCall& call,
                                   const OpRule& rule, const GradientRow& row) {
   if (!holds_for(rule, call)) return formula_gradient(builder, call, row, rule.otherwise);
-  const TensorMask of_gradients = call.wanted & row.gradients();
-  const bool needs_formula = rule.tangent == Tangent::formula ||
-                             (rule.curvature == Curvature::formula &&
-                              (of_gradients != call.wanted || rule.tangent == Tangent::none));
+  const TensorMask of_gradients = call.wanted.first() & row.gradients();
+  const bool needs_formula =
+      rule.tangent == Tangent::formula ||
+      (rule.curvature == Curvature::formula &&
+       (of_gradients != call.wanted.first() || rule.tangent == Tangent::none));
   if (needs_formula) return formula_gradient(builder, call, row, rule.formula);
   std::vector<TensorSymbol> gradients(call.inputs.size());
   if (of_gradients != 0) {
@@ -162,7 +163,8 @@ bool has_tangent(GraphBuilder& builder, const GradientCall& call) {
     return false;
   // A bilinear op's own kernels are those that backends make fast.
   if (facts.base_rule->curvature == Curvature::bilinear) return true;
-  return (call.wanted & ~facts.base->gradients()) == 0 && facts.base_rule->tangent != Tangent::none;
+  return (call.wanted.first() & ~facts.base->gradients()) == 0 &&
+         facts.base_rule->tangent != Tangent::none;
 }
 
 std::string why_no_rule(GraphBuilder& builder, const GradientCall& call) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "fail.h"
 #include "mote/runtime/tensor.h"
 #include "mote/symbolic/order.h"
 
@@ -58,8 +59,28 @@ std::uint64_t peak_bytes(const RootUses& uses, std::span<const std::uint32_t> or
   return peak;
 }
 
+void check_order(const SymbolicGraph& graph, std::span<const std::uint32_t> order, const char* op) {
+  const auto refuse = [&](const std::string& what) {
+    fail_graph(std::string(op) + ": the order is none of " + graph.name() + ": " + what);
+  };
+  std::vector<bool> is_there(graph.node_count());
+  for (const std::uint32_t node : order) {
+    if (node >= is_there.size())
+      refuse("node " + std::to_string(node) + " is not there, the graph has " +
+             std::to_string(is_there.size()));
+    if (graph.nodes()[node].removed) refuse(graph.text(graph.node_at(node)) + " was removed");
+    if (is_there[node]) refuse(graph.text(graph.node_at(node)) + " is there twice");
+    is_there[node] = true;
+  }
+  const auto nodes = static_cast<std::size_t>(
+      std::ranges::count_if(graph.nodes(), [](const NodeInfo& node) { return !node.removed; }));
+  if (order.size() != nodes)
+    refuse("expected all " + std::to_string(nodes) + " nodes, got " + std::to_string(order.size()));
+}
+
 std::uint64_t peak_bytes(const SymbolicGraph& graph, std::span<const std::uint32_t> order,
                          std::span<const TensorSymbol> bound) {
+  check_order(graph, order, "peak_bytes");
   return peak_bytes(RootUses(graph, bound), order);
 }
 
@@ -76,6 +97,8 @@ bool is_forced(std::span<const std::uint32_t> order, const IndexLists& before) {
 
 std::vector<std::uint32_t> evaluation_order(const SymbolicGraph& graph, EvaluationOrder which,
                                             std::span<const TensorSymbol> bound) {
+  if (which > EvaluationOrder::greedy)
+    fail_graph("evaluation order " + std::to_string(static_cast<int>(which)) + " is none");
   const IndexLists before = predecessors(graph);
   std::vector<std::uint32_t> program = topological_order(graph);
   if (which == EvaluationOrder::program || is_forced(program, before)) return program;

@@ -27,6 +27,9 @@ std::vector<std::uint32_t> depth_first_order(const SymbolicGraph& graph, const R
 std::vector<std::uint32_t> greedy_order(const SymbolicGraph& graph, const RootUses& uses,
                                         const IndexLists& before,
                                         std::span<const std::uint32_t> ties);
+/// Throws StatusError unless the order has each node of the graph once.
+void check_order(const SymbolicGraph& graph, std::span<const std::uint32_t> order, const char* op);
+
 std::uint64_t peak_bytes(const RootUses& uses, std::span<const std::uint32_t> order);
 
 }  // namespace mote

@@ -79,7 +79,7 @@ class Merger {
     for (const std::uint32_t input : node.inputs)
       if (input != kNoIndex) equal_.leader(input);
     if (!may_be_merged(node)) return;
-    const std::size_t hash = hash_of(node);
+    const std::size_t hash = hash_of(k);
     const std::uint32_t same =
         by_hash_.find(hash, [&](std::uint32_t entry) { return is_same(k, classes_[entry]); });
     if (same == kNoIndex) {
@@ -93,7 +93,8 @@ class Merger {
       if (node.outputs[o] != kNoIndex) equal_.join(node.outputs[o], first.outputs[o]);
   }
 
-  std::size_t hash_of(const NodeInfo& node) {
+  std::size_t hash_of(std::uint32_t k) {
+    const NodeInfo& node = graph_.nodes()[k];
     std::size_t hash = static_cast<std::size_t>(node.kind);
     if (node.command) hash = mixed(hash, node.command->hash());
     hash = mixed(hash, std::bit_cast<std::uint64_t>(node.value));
@@ -101,6 +102,10 @@ class Merger {
       hash = mixed(hash, input == kNoIndex ? input : equal_.leader(input));
     for (const std::uint32_t output : node.outputs)
       hash = mixed(hash, output == kNoIndex ? output : mote::hash_of(symbol(output).form));
+    std::size_t earlier = 0;  // these stand in any order
+    for (const std::uint32_t before : node.after) earlier += mixed(0, before);
+    hash = mixed(hash, earlier);
+    for (const std::uint32_t after : later_[k]) hash = mixed(hash, after);
     return hash;
   }
 

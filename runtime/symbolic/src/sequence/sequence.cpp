@@ -122,6 +122,9 @@ class SequenceMaker {
       : graph_(graph), kind_(kind_of(cell)), options_(options), is_lstm_(cell == Cell::lstm) {}
 
   Sequence make(TensorSymbol x, const std::vector<CellWeights>& weights) {
+    if (options_.direction > Direction::both)
+      fail_graph("sequence: expected a direction of 0 to 2, got " +
+                 std::to_string(static_cast<int>(options_.direction)));
     check_x(x);
     if (weights.empty() || weights.size() % directions() != 0)
       fail("weights", directions() == 1 ? "one set for each layer" : "two sets for each layer",

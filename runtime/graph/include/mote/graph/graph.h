@@ -130,6 +130,7 @@ struct GraphStatistics {
   /// The number of kernels chosen since the graph was made: one for nodes of one command whose
   /// tensors have the same forms.
   std::size_t prepared = 0;
+  std::size_t runs = 0;        ///< that have begun, of the whole or of parts
   std::size_t sub_graphs = 0;  ///< bodies of loops and branches, at any depth
 };
 

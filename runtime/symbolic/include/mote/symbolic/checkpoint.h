@@ -67,7 +67,7 @@ CheckpointReport checkpoint(SymbolicGraph& graph, std::span<const TensorSymbol> 
                             const CheckpointOptions& options);
 
 /// Returns how many times a step forward is computed for a chain of n steps with that many slots,
-/// at the least (revolve), the first time included.
+/// at the least (revolve), the first time included; 2^64 - 1 stands for more than that.
 std::uint64_t binomial_steps(std::uint64_t n, std::uint64_t slots);
 
 }  // namespace mote

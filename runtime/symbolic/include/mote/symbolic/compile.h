@@ -115,6 +115,8 @@ std::string to_json(const CompileReport& report);
 /// Draws memory over time, as SVG.
 std::string to_svg(const CompileReport& report);
 
+/// One thread uses an executable at a time: a call while another thread is in one, or from a
+/// function that a run calls, is refused with MOTE_INVALID. cancel() may come from any thread.
 class Executable {
  public:
   Executable(Executable&&) noexcept;
@@ -124,7 +126,8 @@ class Executable {
   /// Binds inputs and bound outputs for the next runs. Inputs may have other shapes or strides than
   /// the graph's: the next run compiles for them (SymbolicGraph::with_forms()), or takes what was
   /// compiled for them before. Throws StatusError for another dtype, and for an extent that is
-  /// larger than CompileOptions::largest has it.
+  /// larger than CompileOptions::largest has it. The run is refused if the memory is what it writes
+  /// itself: that of its other outputs, planned memory; or, of a bound output, that of a constant.
   void bind(TensorSymbol symbol, const Tensor& tensor);
   /// Runs with what is bound. Throws StatusError if an input is not bound, if shapes do not fit, or
   /// if a node fails; then the next run is whole again.
@@ -134,9 +137,9 @@ class Executable {
     run(std::span(bindings.begin(), bindings.size()));
   }
   /// Returns the symbol's tensor, which is valid until the next run. Throws StatusError for a
-  /// symbol that was not asked for.
+  /// symbol that was not asked for, and if no run with these shapes has ended well.
   Tensor output(TensorSymbol symbol) const;
-  /// Makes a run in another thread end before its next node, with an error.
+  /// Makes a run in another thread end before its next node, with an error: MOTE_FAILED.
   void cancel();
 
   /// Returns what was done for the shapes of the last run, or for the largest ones, or the graph's,

@@ -38,7 +38,8 @@ using DoneBefore = std::function<bool(std::uint32_t a, std::uint32_t b)>;
 std::vector<NodeInPlacePair> in_place_pairs(const SymbolicGraph& graph,
                                             const DoneBefore& happens_before,
                                             std::span<const TensorSymbol> bound = {});
-/// Lists the pairs for nodes that run one after the other in this order.
+/// Lists the pairs for nodes that run one after the other in this order. Throws StatusError if it
+/// has not each node once.
 std::vector<NodeInPlacePair> in_place_pairs(const SymbolicGraph& graph,
                                             std::span<const std::uint32_t> order,
                                             std::span<const TensorSymbol> bound = {});

@@ -29,7 +29,8 @@ std::vector<std::uint32_t> evaluation_order(const SymbolicGraph& graph, Evaluati
 
 /// Returns the most bytes that are alive at once if the nodes are evaluated in this order, each
 /// root whole, from the first node that uses it to the last. An output stays alive to the end;
-/// inputs, constants and bound outputs take none. Nothing is in place.
+/// inputs, constants and bound outputs take none. Nothing is in place. Throws StatusError if the
+/// order has not each node once.
 std::uint64_t peak_bytes(const SymbolicGraph& graph, std::span<const std::uint32_t> order,
                          std::span<const TensorSymbol> bound = {});
 
