@@ -273,6 +273,7 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The extent of each axis."""
         return tuple(self.handle.dl.shape[0:self.handle.dl.ndim])
 
     @property

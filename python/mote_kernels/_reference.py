@@ -118,10 +118,18 @@ class Reference:
         self.op = op_of(op)
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
+        """The reference's outputs, each rounded once to its dtype.
+
+        `named` are parameters of the op, inputs by name, and `axis`. Raises Error for an input or a
+        parameter that is missing or unknown, and for dtypes, shapes and axes that the op does not take.
+        """
         return self._outputs(_Call(self.op, inputs, named, None), _EXPECTED)
 
     def bound(self, *inputs: Any, contract: Contract | None = None, **named: Any) -> Any:
-        """The Bound of each output for a kernel with that contract; a tuple if there are several."""
+        """The Bound of each output for a kernel with that contract; a tuple if there are several.
+
+        Raises Error as a call does, and for a contract with unknown words.
+        """
         call = _Call(self.op, inputs, named, contract or Contract())
         bounds = []
         for k in range(len(self.op.outputs)):
@@ -155,7 +163,7 @@ def assert_close(got: Any, op: "str | Op", *inputs: Any, contract: Contract | No
     `got` is an array, or a tuple of the op's outputs (None: not judged). It is
     `torch.testing.assert_close` without a tolerance: the bound follows from the op, the data and the
     contract (by default sums in the inputs' dtype, in f32 for 16 bits). Raises Error if there is
-    nothing to judge, and for other dtypes and shapes than the op's.
+    nothing to judge, for other dtypes and shapes of `got` than the op's, and as Reference does.
     """
     of = op_of(op)
     outputs = got if isinstance(got, (tuple, list)) else (got,)

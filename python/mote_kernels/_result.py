@@ -68,22 +68,27 @@ class Failure:
 
     @property
     def inputs(self) -> dict[str, np.ndarray]:
+        """The inputs of the smallest case."""
         return self._tensors(_INPUT)
 
     @property
     def expected(self) -> dict[str, np.ndarray]:
+        """What the reference gives for them."""
         return self._tensors(_EXPECTED)
 
     @property
     def got(self) -> dict[str, np.ndarray]:
+        """What the function gave; empty if it raised or crashed."""
         return self._tensors(_GOT)
 
     @property
     def lower(self) -> dict[str, np.ndarray]:
+        """The least that each element may be; outputs that must be exact are left out."""
         return self._tensors(_LOWER)
 
     @property
     def upper(self) -> dict[str, np.ndarray]:
+        """The greatest that each element may be; outputs that must be exact are left out."""
         return self._tensors(_UPPER)
 
     def _tensors(self, values: int) -> dict[str, np.ndarray]:
@@ -143,6 +148,7 @@ class Result:
 
     @property
     def passed(self) -> bool:
+        """No case failed, at least one was judged, and nothing interrupted the check."""
         return not self.failures and self.judged > 0 and not self.interrupted
 
     @property
@@ -154,6 +160,7 @@ class Result:
         return self.passed
 
     def replay_of(self, case: str) -> str:
+        """The line of Python that runs this case again."""
         return self.subject.replay.replace("{case}", case)
 
     def json(self) -> str:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-import re
 import sys
-import traceback
 from typing import Any, Callable
 
 from . import _arrays
 from ._door import FAILED, INVALID, OK, OUT_OF_MEMORY, UNSUPPORTED, Error, Texts, ffi, lib, text
+from ._exceptions import in_one_line, stays, traceback_of
 from ._ops import Op
 from ._signature import Signature, kind_of, signature_of
 
@@ -24,7 +23,6 @@ _INDICES = {"any": 0, "valid": 1, "not_negative": 2, "valid_not_negative": 3}
 _TF32_BITS = 11
 _IN_PLACE_NONE = 0
 OTHER_KERNEL = "another kernel of the function has this dtype"
-_MESSAGE_BYTES = 900  #: a call's message and a worker's reply have room for these
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +39,7 @@ class Contract:
     indices: str = "any"
 
     def to_c(self, keep: Texts, accumulator: str) -> Any:
+        """The mote_contract, whose memory `keep` has. Raises Error for unknown words."""
         c = keep.keep(ffi.new("mote_contract*"))
         c.size = ffi.sizeof("mote_contract")
         if accumulator not in _ACCUMULATORS:
@@ -203,11 +202,10 @@ class Subject:
             return OUT_OF_MEMORY
         except BaseException as e:  # noqa: BLE001: whatever the function raises is its failure
             self._note(call, e)
-            return FAILED if _stays(e) else INVALID
+            return FAILED if stays(e) else INVALID
 
     def _note(self, call: Any, error: BaseException) -> None:
-        message = _in_one_line(error)
-        full = _traceback(error)
+        message, full = in_one_line(error), traceback_of(error)
         self.errors[message] = full
         if self.error_file and len(self.errors) < 100:
             with open(self.error_file, "a", encoding="utf-8") as file:
@@ -282,48 +280,6 @@ class Subject:
             got = list(getattr(value, "shape", ()))
             raise TypeError(f"{name}: the function returned the shape {got}, expected {list(seen)}")
         return value.reshape(shape)
-
-
-def _stays(error: BaseException) -> bool:
-    """True if later calls in this process may fail for this error's sake: one of a GPU.
-
-    A worker is ended by the status FAILED, and kept by another, as a new one may take seconds.
-    """
-    return re.search(r"CUDA|\bHIP\b|cudaError|AcceleratorError",
-                     f"{type(error).__name__}: {str_of(error)}") is not None
-
-
-def str_of(error: BaseException) -> str:
-    """The exception's text, if it has one."""
-    try:
-        return str(error)
-    except Exception as e:  # noqa: BLE001: its own mistake
-        return f"(its text raised {type(e).__name__})"
-
-
-def _in_one_line(error: BaseException) -> str:
-    """The exception as a call's message, by which its traceback is found again."""
-    line = " ".join(f"{type(error).__name__}: {str_of(error)}".split("\n")).removesuffix(": ")
-    data = line.replace("\0", "\\0").encode("utf-8", "backslashreplace")
-    if len(data) <= _MESSAGE_BYTES:
-        return data.decode()
-    return data[:_MESSAGE_BYTES].decode("utf-8", "ignore") + "…"
-
-
-def _traceback(error: BaseException) -> str:
-    """The traceback with those of its causes, without this package's frames."""
-    of = traceback.TracebackException.from_exception(error)
-    _drop_own_frames(of)
-    return "".join(of.format())
-
-
-def _drop_own_frames(of: traceback.TracebackException) -> None:
-    own = os.path.dirname(__file__)
-    outside = [f for f in of.stack if os.path.dirname(f.filename) != own]
-    of.stack = traceback.StackSummary.from_list(outside or list(of.stack))
-    for other in (of.__cause__, of.__context__, *(getattr(of, "exceptions", None) or ())):
-        if other is not None:
-            _drop_own_frames(other)
 
 
 def _params(call: Any) -> dict[str, Any]:

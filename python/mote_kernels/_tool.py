@@ -33,7 +33,10 @@ def run(*arguments: str) -> str:
 
 def emit(op: "str | Op", lang: str = "c", *, dtype: str | None = None, grad: bool = False,
          variant: str | None = None, standalone: bool = False) -> str:
-    """The source of the op's kernel: lang "c" or "cuda", variant "reference" or "gen"."""
+    """The source of the op's kernel: lang "c" or "cuda", variant "reference" or "gen".
+
+    Raises Error for an unknown op, language, dtype or variant, and if the op has no such kernel.
+    """
     words = ["emit", op_of(op).text, "--lang", lang]
     words += ["--dtype", dtype] if dtype else []
     words += ["--variant", variant] if variant else []
@@ -42,5 +45,8 @@ def emit(op: "str | Op", lang: str = "c", *, dtype: str | None = None, grad: boo
 
 
 def explain(op: "str | Op", stage: str = "fused", *, grad: bool = False) -> str:
-    """Returns how the op's kernel comes about: stage "uops", "loops", "fused", "schedule", "bound", …"""
+    """Returns how the op's kernel comes about: stage "uops", "loops", "fused", "schedule", "bound", …
+
+    Raises Error for an unknown op or stage, with those that there are.
+    """
     return run("explain", op_of(op).text, "--stage", stage, *(["--grad"] if grad else []))

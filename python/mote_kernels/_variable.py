@@ -49,6 +49,7 @@ class Variable:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The extent of each axis."""
         return self._form()[1]
 
     @property

@@ -215,6 +215,7 @@ class Graph:
         done(lib.mote_dynamic_finish(self.handle))
 
     def statistics(self) -> Statistics:
+        """How many variables, values and steps there are now, and what memory they have."""
         found = ffi.new("mote_dynamic_statistics*")
         found.size = ffi.sizeof("mote_dynamic_statistics")
         done(lib.mote_dynamic_get_statistics(self.handle, found))

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 else:
     np = Lazy("numpy")  # an import of this package does not wait for it
 
+__all__ = ["Executable", "Graph", "Symbol"]
+
 _NO_SYMBOL = {"graph": 0, "index": 0xFFFFFFFF}
 _FORMATS = {"text": 0, "json": 1, "svg": 2, "dot": 3}
 
@@ -64,10 +66,12 @@ class Symbol:
 
     @property
     def dtype(self) -> str:
+        """mote's name: "f32"."""
         return self._form()[0]
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The extent of each axis."""
         return self._form()[1]
 
     def _operand(self, value: Any) -> Any:
@@ -90,18 +94,23 @@ class Symbol:
         return self.graph.apply("abs", self)
 
     def reshape(self, *shape: int) -> "Symbol":
+        """The same elements in another shape."""
         return self._view("reshape", len(shape), list(shape))
 
     def permute(self, *order: int) -> "Symbol":
+        """The view whose axis k is axis order[k]."""
         return self._view("permute", len(order), list(order))
 
     def broadcast_to(self, *shape: int) -> "Symbol":
+        """The view that repeats axes of extent 1, and adds leading ones."""
         return self._view("broadcast_to", len(shape), list(shape))
 
     def slice(self, axis: int, begin: int, count: int, step: int = 1) -> "Symbol":
+        """The view of `count` indices of an axis: begin, begin + step, …"""
         return self._view("slice", axis, begin, count, step)
 
     def select(self, axis: int, index: int) -> "Symbol":
+        """The view of one index of an axis, without that axis."""
         return self._view("select", axis, index)
 
     def _view(self, name: str, *arguments: Any) -> "Symbol":
@@ -157,6 +166,10 @@ class Graph:
         return cls(_handle=handle[0])
 
     def input(self, name: str, dtype: str, shape: Sequence[int]) -> Symbol:
+        """Adds an input, by whose name an array is bound: `g.input("x", "f32", (8, 6))`.
+
+        Raises Error for a name that the graph has already, and for an unknown dtype.
+        """
         made = ffi.new("mote_symbol*")
         checked(lib.mote_symbolic_input(self.handle, name.encode(), dl_dtype(dtype), len(shape),
                                         list(shape), made))
@@ -188,6 +201,7 @@ class Graph:
         return lambda *inputs, **params: self.apply(op, *inputs, **params)
 
     def find(self, name: str) -> Symbol:
+        """The tensor of that name. Raises Error if there is none."""
         made = ffi.new("mote_symbol*")
         checked(lib.mote_symbolic_find(self.handle, name.encode(), made))
         return Symbol(self, made[0])

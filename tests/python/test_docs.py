@@ -7,6 +7,7 @@ A session is a block ```python-console; "..." stands for anything. A block ```py
 
 import contextlib
 import doctest
+import inspect
 import io
 import os
 import pathlib
@@ -64,3 +65,27 @@ def test_sessions_print_what_the_page_shows(page, tmp_path, monkeypatch):
         path.write_text(new)
     assert not wrong, "\n".join(wrong)
     assert any(b[1] == "python-console" for b in blocks)
+
+
+def undocumented(of, name):
+    """The public members of a class or module that are mote's and have no docstring."""
+    for member, value in vars(of).items():
+        value = getattr(value, "fget", None) or getattr(value, "__func__", value)
+        is_own = getattr(value, "__module__", "").startswith("mote_kernels")
+        if inspect.ismodule(of) and member not in of.__all__:
+            continue
+        if member.startswith("_") or not is_own:
+            continue
+        if inspect.isclass(value) and inspect.ismodule(of):
+            yield from undocumented(value, member)
+        if (inspect.isclass(value) or inspect.isfunction(value)) and not value.__doc__:
+            yield f"{name}.{member}"
+
+
+def test_public_members_have_docstrings():
+    import mote_kernels
+    from mote_kernels import dynamic, graphs
+
+    lacking = [*undocumented(mote_kernels, "mote"), *undocumented(dynamic, "dynamic"),
+               *undocumented(graphs, "graphs")]
+    assert lacking == []

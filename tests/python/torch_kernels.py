@@ -26,6 +26,11 @@ def conv2d(x, w, bias, stride, pads, dilation, groups):
     return F.conv2d(x, w, bias, stride, 0, dilation, groups)
 
 
+def conv2d_of_dense(x, w, bias, stride, pads, dilation, groups):
+    """PyTorch 2.15's conv2d in bf16 is wrong for channels last and a transposed weight in groups."""
+    return conv2d(x.contiguous(), w.contiguous(), bias, stride, pads, dilation, groups)
+
+
 def layer_norm(x, gamma, beta, eps):
     return F.layer_norm(x, gamma.shape, gamma, beta, eps)
 
@@ -94,7 +99,7 @@ BOTH = {"dtypes": ["f32", "bf16"], "accumulator": "native"}
 ONEDNN = {"flushes_denormals": True, "ignores_nan": True}
 RIGHT = [
     (softmax, "softmax", {"axis": -1} | BOTH), (log_softmax, "log_softmax", {"axis": -1} | BOTH),
-    (logsumexp, "logsumexp", {"axis": -1}), (matmul, "matmul", BOTH | ONEDNN),
+    (logsumexp, "logsumexp", {"axis": -1} | BOTH), (matmul, "matmul", BOTH | ONEDNN),
     (layer_norm, "layer_norm", BOTH | {"form": "one_pass"}), (relu, "relu", BOTH),
     (leaky_relu, "leaky_relu", BOTH),
     (silu, "silu", BOTH), (sigmoid, "sigmoid", BOTH), (tanh, "tanh", BOTH), (exp, "exp", BOTH),
@@ -102,6 +107,7 @@ RIGHT = [
     (total, "sum", {"axis": -1} | BOTH), (mean, "mean", {"axis": -1} | BOTH),
     (greatest, "reduce_max", {"axis": -1} | BOTH), (first_greatest, "argmax", {"axis": -1} | BOTH),
     (conv2d, "conv2d", {"form": "padding_multiplied"}),
+    (conv2d_of_dense, "conv2d", BOTH | ONEDNN | {"dtypes": ["bf16"], "form": "padding_multiplied"}),
 ]
 
 
