@@ -45,7 +45,7 @@ def emit(op: "str | Op", lang: str = "c", *, dtype: str | None = None, grad: boo
 
 
 def explain(op: "str | Op", stage: str = "fused", *, grad: bool = False) -> str:
-    """Returns how the op's kernel comes about: stage "uops", "loops", "fused", "schedule", "bound", …
+    """Returns how the op's kernel is made: stage "uops", "loops", "fused", "schedule", "bound", …
 
     Raises Error for an unknown op or stage, with those that there are.
     """

@@ -72,7 +72,7 @@ summary passed "doctor=passed;$judged;benchmark=passed" 3
 grep -q '"type":"result","exit":0' "$folder/results/oracle_cuda_f32.json"
 grep -q '"name":"oracle_cuda_f32".*"judged":[1-9]' "$folder/results/summary.json"
 grep -q '"vendor":"cublas","vendor_limits":"' "$folder/results/summary.json"
-grep -q 'cublas: sums in parts are joined in the compute type' "$folder/results/summary.txt"
+grep -q 'cublas: sums in parts are combined in the compute type' "$folder/results/summary.txt"
 grep -q 'oracle_cudnn: missing: cudnn is not installed' "$folder/results/summary.txt"
 grep -q 'a fake GPU' "$folder/results/summary.txt"
 grep -q '"driver":"version 7"' "$folder/results/summary.json"

@@ -221,7 +221,7 @@ TEST(Cli, TheEnvironmentGivesASeed) {
   const Result chosen = mote_run(arguments + " --seed 8", "MOTE_SEED=7");
   EXPECT_NE(chosen.out.find("mote check: seed 8, "), std::string::npos) << chosen.out;
   const Result wrong = mote_run(arguments, "MOTE_SEED=seven");
-  EXPECT_EQ(wrong.code, 4) << wrong.out;
+  EXPECT_EQ(wrong.code, 2) << wrong.out;
   EXPECT_NE(wrong.out.find("MOTE_SEED 'seven': expected a whole number"), std::string::npos)
       << wrong.out;
 }
