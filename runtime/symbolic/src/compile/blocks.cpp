@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compile/stream_bounds.h"
 #include "device_index.h"
 #include "fail.h"
 #include "mote/runtime/tensor.h"
@@ -228,7 +229,8 @@ class BlockFinder {
       }
       if (on.last[b] == steps_.steps.size()) std::ranges::fill(life.read, 0xFFFFFFFF);
     }
-    on.problem.interference = Interference::of_streams(lives);
+    on.problem.interference =
+        Interference::of_streams(lives, stream_bounds(schedule_, before, lives, on.problem.blocks));
   }
 
   const SymbolicGraph& graph_;
