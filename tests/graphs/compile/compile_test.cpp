@@ -413,6 +413,77 @@ TEST(Compile, TakesTensorsWithoutElements) {
   }
 }
 
+TEST(Compile, APartWithoutElementsIsReadThoughNoNodeWrites) {
+  SymbolicGraph g("part");
+  const TensorSymbol p = g.tensor({DType::f32, {4}});
+  const TensorSymbol y = g.add("exp", {g.slice(p, 0, 2, 0)});
+  g.set_outputs({y});
+  Context context;
+  for (const int streams : {1, 2}) {
+    Executable run = compile(g, {.streams = streams}, context);
+    run.run();
+    EXPECT_EQ(run.output(y).shape(), AxisList({0}));
+  }
+}
+
+TEST(Compile, WhatNoNodeWritesIsNotRead) {
+  SymbolicGraph g("dead");
+  const TensorSymbol x = g.input("x", {DType::f32, {4}});
+  const TensorSymbol y = g.add("relu", {x});
+  const TensorSymbol z = g.add("exp", {y});
+  g.rename(y, "y");
+  g.rename(z, "z");
+  g.set_outputs({z});
+  g.remove(g.producer(y));
+  Context context;
+  const auto error = [&](const auto& call) { return test::error_of(call); };
+  const std::string unwritten = "node 1 'z' (exp) reads y, which no node writes";
+  EXPECT_NE(error([&] { compile(g, {}, context); }).find(unwritten), std::string::npos);
+  EXPECT_NE(error([&] { plan_graph(g, {.streams = 2}, context); }).find(unwritten),
+            std::string::npos);
+  g.remove(y);
+  const std::string removed = "symbol y was removed, and node 1 'z' (exp) reads it";
+  EXPECT_NE(error([&] {
+              evaluate(g, {{x, numbered(g, x)}}, {z});
+            }).find(removed),
+            std::string::npos);
+  EXPECT_NE(error([&] { g.add("exp", {y}); }).find(removed), std::string::npos);
+}
+
+TEST(Compile, TensorsLargerThanAnyMemoryAreRefused) {
+  SymbolicGraph g("large");
+  const TensorSymbol x = g.input("x", {DType::f32, {1000000000, 1000000000}});
+  g.set_outputs({g.add("relu", {x})});
+  Context context;
+  const auto plan = [&](const SymbolicGraph& of) {
+    return test::error_of([&] { plan_graph(of, {.memory = MemoryMode::separate}, context); });
+  };
+  EXPECT_NE(plan(g).find("x is f32[1000000000,1000000000], of 4000000000000000000 bytes, expected "
+                         "at most 281474976710656"),
+            std::string::npos)
+      << plan(g);
+  SymbolicGraph many("many");
+  TensorSymbol y = many.input("y", {DType::f32, {1 << 23, 1 << 23}});
+  for (int k = 0; k < 3; ++k) y = many.add("exp", {y});
+  many.set_outputs({y});
+  EXPECT_NE(plan(many).find("compile: many needs 844424930131968 bytes, expected at most"),
+            std::string::npos)
+      << plan(many);
+}
+
+TEST(Compile, AReportHasNamesOnOneLine) {
+  SymbolicGraph g("a\nb");
+  const TensorSymbol x = g.input("x\n1", {DType::f32, {4}});
+  const TensorSymbol y = g.add("relu", {x});
+  g.rename(y, "y\r2");
+  g.set_outputs({y});
+  Context context;
+  const CompileReport report = plan_graph(g, {}, context);
+  EXPECT_EQ(to_text(report).rfind("a\\nb: 1 node", 0), 0U) << to_text(report);
+  EXPECT_NE(to_text(report).find("nodes 0..1: y\\x0d2\n"), std::string::npos) << to_text(report);
+  EXPECT_NE(to_svg(report).find("64 bytes, bound 64</text>"), std::string::npos);
+}
+
 /// A chain of sums, and its gradient, in which each value lives until the way back.
 struct Residual {
   explicit Residual(int length) {
