@@ -107,5 +107,45 @@ TEST(Interference, StreamsShareOnlyAfterAnEvent) {
   EXPECT_TRUE(relation.between(2, 3));
 }
 
+/// Blocks in a line of time, of two streams that wait for each other at every hundredth operation.
+std::pair<std::vector<StreamLife>, std::vector<Lifetime>> lives_in_rounds(std::uint32_t count,
+                                                                          std::uint32_t length) {
+  std::pair<std::vector<StreamLife>, std::vector<Lifetime>> made;
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const std::uint32_t operation = k / 2, synced = operation / 100 * 100;
+    const bool is_second = k % 2 == 1;
+    const std::uint32_t last = operation + 1 + k % length;
+    made.first.push_back({{is_second ? synced : operation, is_second ? operation : synced},
+                          {is_second ? 0 : last, is_second ? last : 0}});
+    made.second.push_back({synced, last + 1});
+  }
+  return made;
+}
+
+TEST(Interference, BoundsOfLivesLeaveOutNoPair) {
+  const auto [lives, bounds] = lives_in_rounds(2000, 30);
+  const Interference all = Interference::of_streams(lives);
+  const Interference some = Interference::of_streams(lives, bounds);
+  EXPECT_FALSE(some.timed());
+  for (std::uint32_t a = 0; a < lives.size(); ++a) {
+    EXPECT_EQ(all.order(a), some.order(a));
+    EXPECT_TRUE(std::ranges::equal(all.neighbours(a), some.neighbours(a))) << a;
+  }
+  EXPECT_EQ(message([&] {
+              Interference::of_streams(lives, std::vector<Lifetime>{{0, 1}});
+            }),
+            "interference: 1 bounds are given for 2000 blocks");
+}
+
+TEST(Interference, ManyPairsOnStreamsAreThoseOfTheBounds) {
+  const auto [lives, bounds] = lives_in_rounds(12000, 12000);
+  const Interference some = Interference::of_streams(lives, bounds);
+  ASSERT_TRUE(some.timed());
+  const auto [fewer, fewer_bounds] = lives_in_rounds(1000, 12000);
+  const Interference exact = Interference::of_streams(fewer);
+  for (std::uint32_t a = 0; a < fewer.size(); ++a)
+    for (const std::uint32_t b : exact.neighbours(a)) EXPECT_TRUE(some.between(a, b));
+}
+
 }  // namespace
 }  // namespace mote

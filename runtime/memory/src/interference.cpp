@@ -97,7 +97,9 @@ Interference Interference::of_pairs(std::size_t blocks, std::span<const Pair> pa
   return result;
 }
 
-Interference Interference::of_streams(std::span<const StreamLife> lives) {
+namespace {
+
+void check_lives(std::span<const StreamLife> lives) {
   require_countable(lives.size());
   for (std::size_t block = 0; block < lives.size(); ++block)
     if (lives[block].born.size() != lives[0].born.size() ||
@@ -106,11 +108,53 @@ Interference Interference::of_streams(std::span<const StreamLife> lives) {
                   std::to_string(lives[block].born.size()) + " and " +
                   std::to_string(lives[block].read.size()) + " numbers of streams, expected " +
                   std::to_string(lives[0].born.size()));
+}
+
+/// Calls function(a, b) for each pair of blocks whose lifetimes meet, until it returns false;
+/// returns whether it never did.
+template <typename Function>
+bool each_meeting(std::span<const Lifetime> lifetimes, const Function& function) {
+  std::vector<std::uint32_t> by_begin(lifetimes.size());
+  std::iota(by_begin.begin(), by_begin.end(), 0U);
+  std::ranges::stable_sort(by_begin, {}, [&](std::uint32_t b) { return lifetimes[b].begin; });
+  std::vector<std::uint32_t> alive;
+  for (const std::uint32_t block : by_begin) {
+    std::erase_if(alive,
+                  [&](std::uint32_t b) { return lifetimes[b].end <= lifetimes[block].begin; });
+    for (const std::uint32_t other : alive)
+      if (!function(block, other)) return false;
+    alive.push_back(block);
+  }
+  return true;
+}
+
+}  // namespace
+
+Interference Interference::of_streams(std::span<const StreamLife> lives) {
+  check_lives(lives);
   std::vector<Pair> pairs;
   for (std::uint32_t a = 0; a < lives.size(); ++a)
     for (std::uint32_t b = a + 1; b < lives.size(); ++b)
       if (!dead_before(lives[a], lives[b]) && !dead_before(lives[b], lives[a]))
         pairs.emplace_back(a, b);
+  return of_pairs(lives.size(), pairs, clock_sums(lives));
+}
+
+Interference Interference::of_streams(std::span<const StreamLife> lives,
+                                      std::vector<Lifetime> bounds) {
+  check_lives(lives);
+  if (bounds.size() != lives.size())
+    throw Error("interference: " + std::to_string(bounds.size()) + " bounds are given for " +
+                std::to_string(lives.size()) + " blocks");
+  Interference timed = of_lifetimes(std::move(bounds));
+  std::size_t left = kMostPairs;
+  std::vector<Pair> pairs;
+  const bool are_few = each_meeting(timed.lifetimes(), [&](std::uint32_t a, std::uint32_t b) {
+    if (!dead_before(lives[a], lives[b]) && !dead_before(lives[b], lives[a]))
+      pairs.emplace_back(a, b);
+    return left-- > 0;
+  });
+  if (!are_few) return timed;
   return of_pairs(lives.size(), pairs, clock_sums(lives));
 }
 

@@ -100,7 +100,7 @@ std::string memory_picture(const MemoryProblem& problem, const MemoryPlan& plan)
                     attribute("height", kHeight + kTop + kLeft) +
                     " font-family=\"sans-serif\" font-size=\"12\">\n<text x=\"8\" y=\"18\">" +
                     std::to_string(plan.total) + " bytes, bound " + std::to_string(plan.bound) +
-                    " (" + escaped(plan.planner) + ")</text>\n";
+                    (plan.planner.empty() ? "" : " (" + escaped(plan.planner) + ")") + "</text>\n";
   for (std::uint32_t k = 0; k < columns.size(); ++k) {
     // Hues a golden angle apart, so that neighbours differ.
     const std::uint32_t hue = k * 137U % 360U;

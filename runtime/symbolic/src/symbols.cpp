@@ -76,8 +76,17 @@ std::uint32_t SymbolicGraph::checked(TensorSymbol symbol) const {
                name_);
   if (symbol.index >= symbols_.size())
     fail_graph(name_ + " has no symbol " + std::to_string(symbol.index));
-  if (symbols_[symbol.index].removed) fail_graph("symbol " + text(symbol) + " was removed");
+  if (symbols_[symbol.index].removed)
+    fail_graph("symbol " + text(symbol) + " was removed" + reader_of(symbol.index));
   return symbol.index;
+}
+
+/// Returns ", and node 7 'h' (matmul) reads it", or nothing.
+std::string SymbolicGraph::reader_of(std::uint32_t symbol) const {
+  for (std::uint32_t k = 0; k < nodes_.size(); ++k)
+    if (!nodes_[k].removed && std::ranges::find(nodes_[k].inputs, symbol) != nodes_[k].inputs.end())
+      return ", and " + text(node_at(k)) + " reads it";
+  return "";
 }
 
 std::uint32_t SymbolicGraph::new_symbol(SymbolInfo info) {

@@ -42,8 +42,8 @@ TEST(GraphC, EdgesFollowFromMemory) {
     ASSERT_EQ(mote_graph_copy(c.graph, c.y, c.z, &nodes[2]), MOTE_OK) << mote_last_error();
     ASSERT_EQ(mote_graph_fill(c.graph, c.y, 8, nullptr), MOTE_OK) << mote_last_error();
     ASSERT_EQ(c.add_neg(c.z, c.x, &nodes[3]), MOTE_OK) << mote_last_error();
-    EXPECT_EQ(nodes[2], 2U);
-    EXPECT_EQ(nodes[3], 4U);
+    EXPECT_EQ(nodes[2], nodes[0] + 2);
+    EXPECT_EQ(nodes[3], nodes[0] + 4);
     ASSERT_EQ(mote_graph_find_order(c.graph), MOTE_OK) << mote_last_error();
     for (int round = 0; round < 2; ++round) {
       ASSERT_EQ(mote_graph_run(c.graph), MOTE_OK) << mote_last_error();
@@ -116,6 +116,26 @@ TEST(GraphC, AFunctionMayFailOrCancel) {
   EXPECT_EQ(mote_graph_run(c.graph), MOTE_OK) << mote_last_error();
   EXPECT_EQ(elements(c.z), std::vector<double>(4, -2));
   EXPECT_EQ(work.calls, 3);
+}
+
+/// A node's handle is of its graph alone.
+TEST(GraphC, NodesOfAnotherGraphAreRefused) {
+  const Concrete a, b;
+  mote_graph_node of_a[2] = {}, of_b[2] = {};
+  for (int k = 0; k < 2; ++k) {
+    ASSERT_EQ(mote_graph_fill(a.graph, a.x, 1, &of_a[k]), MOTE_OK);
+    ASSERT_EQ(mote_graph_fill(b.graph, b.x, 2, &of_b[k]), MOTE_OK);
+  }
+  const auto expect_refused = [](mote_status status) {
+    EXPECT_EQ(status, MOTE_INVALID);
+    EXPECT_NE(std::strstr(mote_last_error(), "is of another graph"), nullptr) << mote_last_error();
+  };
+  expect_refused(mote_graph_order(b.graph, of_a[1], of_a[0]));
+  expect_refused(mote_graph_order(b.graph, of_b[0], of_a[1]));
+  expect_refused(mote_graph_remove(b.graph, of_a[0]));
+  expect_refused(mote_graph_run_part(b.graph, &of_a[0], 1, nullptr, 0));
+  EXPECT_EQ(mote_graph_order(b.graph, of_b[0], of_b[1]), MOTE_OK) << mote_last_error();
+  EXPECT_EQ(mote_graph_run(b.graph), MOTE_OK) << mote_last_error();
 }
 
 }  // namespace

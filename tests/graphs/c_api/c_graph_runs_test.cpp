@@ -77,6 +77,10 @@ TEST(GraphRunsC, APartRunsTheNodesBetween) {
   EXPECT_EQ(elements(n.w), Numbers(4, -1));
   const mote_graph_node none = 77;
   EXPECT_EQ(mote_graph_run_part(n.graph, &none, 1, nullptr, 0), MOTE_INVALID);
+  EXPECT_NE(std::strstr(mote_last_error(), "node 77 is of another graph, or of none"), nullptr)
+      << mote_last_error();
+  const mote_graph_node beyond = n.to_y + 77;
+  EXPECT_EQ(mote_graph_run_part(n.graph, &beyond, 1, nullptr, 0), MOTE_INVALID);
   EXPECT_NE(std::strstr(mote_last_error(), "has 3 nodes, got 77"), nullptr) << mote_last_error();
 }
 

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+
 #include "graphs/compile/numbered.h"
 #include "graphs/symbolic/error_of.h"
 #include "mote/runtime/status.h"
@@ -408,6 +411,123 @@ TEST(Compile, TakesTensorsWithoutElements) {
     EXPECT_EQ(run.output(y).shape(), AxisList({0, 3, 8}));
     EXPECT_EQ(run.output(part).shape(), AxisList({0, 1, 8}));
   }
+}
+
+TEST(Compile, APartWithoutElementsIsReadThoughNoNodeWrites) {
+  SymbolicGraph g("part");
+  const TensorSymbol p = g.tensor({DType::f32, {4}});
+  const TensorSymbol y = g.add("exp", {g.slice(p, 0, 2, 0)});
+  g.set_outputs({y});
+  Context context;
+  for (const int streams : {1, 2}) {
+    Executable run = compile(g, {.streams = streams}, context);
+    run.run();
+    EXPECT_EQ(run.output(y).shape(), AxisList({0}));
+  }
+}
+
+TEST(Compile, WhatNoNodeWritesIsNotRead) {
+  SymbolicGraph g("dead");
+  const TensorSymbol x = g.input("x", {DType::f32, {4}});
+  const TensorSymbol y = g.add("relu", {x});
+  const TensorSymbol z = g.add("exp", {y});
+  g.rename(y, "y");
+  g.rename(z, "z");
+  g.set_outputs({z});
+  g.remove(g.producer(y));
+  Context context;
+  const auto error = [&](const auto& call) { return test::error_of(call); };
+  const std::string unwritten = "node 1 'z' (exp) reads y, which no node writes";
+  EXPECT_NE(error([&] { compile(g, {}, context); }).find(unwritten), std::string::npos);
+  EXPECT_NE(error([&] { plan_graph(g, {.streams = 2}, context); }).find(unwritten),
+            std::string::npos);
+  g.remove(y);
+  const std::string removed = "symbol y was removed, and node 1 'z' (exp) reads it";
+  EXPECT_NE(error([&] {
+              evaluate(g, {{x, numbered(g, x)}}, {z});
+            }).find(removed),
+            std::string::npos);
+  EXPECT_NE(error([&] { g.add("exp", {y}); }).find(removed), std::string::npos);
+}
+
+TEST(Compile, TensorsLargerThanAnyMemoryAreRefused) {
+  SymbolicGraph g("large");
+  const TensorSymbol x = g.input("x", {DType::f32, {1000000000, 1000000000}});
+  g.set_outputs({g.add("relu", {x})});
+  Context context;
+  const auto plan = [&](const SymbolicGraph& of) {
+    return test::error_of([&] { plan_graph(of, {.memory = MemoryMode::separate}, context); });
+  };
+  EXPECT_NE(plan(g).find("x is f32[1000000000,1000000000], of 4000000000000000000 bytes, expected "
+                         "at most 281474976710656"),
+            std::string::npos)
+      << plan(g);
+  SymbolicGraph many("many");
+  TensorSymbol y = many.input("y", {DType::f32, {1 << 23, 1 << 23}});
+  for (int k = 0; k < 3; ++k) y = many.add("exp", {y});
+  many.set_outputs({y});
+  EXPECT_NE(plan(many).find("compile: many needs 844424930131968 bytes, expected at most"),
+            std::string::npos)
+      << plan(many);
+}
+
+TEST(Compile, AReportHasNamesOnOneLine) {
+  SymbolicGraph g("a\nb");
+  const TensorSymbol x = g.input("x\n1", {DType::f32, {4}});
+  const TensorSymbol y = g.add("relu", {x});
+  g.rename(y, "y\r2");
+  g.set_outputs({y});
+  Context context;
+  const CompileReport report = plan_graph(g, {}, context);
+  EXPECT_EQ(to_text(report).rfind("a\\nb: 1 node", 0), 0U) << to_text(report);
+  EXPECT_NE(to_text(report).find("nodes 0..1: y\\x0d2\n"), std::string::npos) << to_text(report);
+  EXPECT_NE(to_svg(report).find("64 bytes, bound 64</text>"), std::string::npos);
+}
+
+/// A chain of sums, and its gradient, in which each value lives until the way back.
+struct Residual {
+  explicit Residual(int length) {
+    TensorSymbol y = x;
+    for (int k = 0; k < length; ++k) y = g.add("add", {g.add("tanh", {y}), y});
+    outputs = gradient(g, {y}, {x});
+    outputs.push_back(y);
+    g.set_outputs(outputs);
+  }
+  SymbolicGraph g{"residual"};
+  TensorSymbol x = g.input("x", {DType::f32, {4}});
+  std::vector<TensorSymbol> outputs;
+};
+
+TEST(Compile, ManyTensorsOnStreamsHaveNoConflict) {
+  const Residual r(1500);
+  Context context;
+  const std::vector<TensorBinding> bindings = {{r.x, numbered(r.g, r.x)}};
+  const std::vector<Tensor> expected = evaluate(r.g, bindings, r.outputs);
+  Executable run = compile(r.g, {.streams = 2, .in_place = false}, context);
+  EXPECT_EQ(run.report().streams, 2);
+  // What is kept for the way back is most of it; lifetimes on one line of time waste little.
+  const std::size_t on_one = plan_graph(r.g, {.in_place = false}, context).arena_bytes;
+  EXPECT_LT(on_one, run.report().separate_bytes * 3 / 4);
+  EXPECT_LT(run.report().arena_bytes, on_one * 5 / 4);
+  for (int again = 0; again < 5; ++again) {
+    run.run(bindings);
+    for (std::size_t k = 0; k < expected.size(); ++k)
+      EXPECT_EQ(bits(run.output(r.outputs[k])), bits(expected[k]));
+  }
+}
+
+TEST(Compile, PlanningOnStreamsTakesNoQuadraticTime) {
+  Context context;
+  const auto seconds = [&](int length) {
+    const Residual r(length);
+    const auto begin = std::chrono::steady_clock::now();
+    plan_graph(r.g, {.streams = 2}, context);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  double ratio = 100;  // of eight times as many nodes
+  for (int round = 0; round < 5 && ratio > 16; ++round)
+    ratio = std::min(ratio, seconds(8000) / seconds(1000));
+  EXPECT_LT(ratio, 30);
 }
 
 TEST(WithForms, WhatDoesNotFollowIsAnErrorThatNamesTheSymbol) {

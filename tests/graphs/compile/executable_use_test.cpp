@@ -16,7 +16,7 @@ namespace {
 
 using test::error_of;
 
-Tensor filled(std::int64_t extent, double value) {
+Tensor row_of(std::int64_t extent, double value) {
   const Tensor x(DType::f32, {extent});
   fill(x, value);
   return x;
@@ -58,9 +58,9 @@ TEST(ExecutableUse, ASecondThreadIsRefusedWhileARunIsUnderWay) {
         },
         kept);
     Executable& e = *of.executable;
-    std::thread runs([&] { e.run({{of.x, filled(4, 0)}}); });
+    std::thread runs([&] { e.run({{of.x, row_of(4, 0)}}); });
     began.get_future().wait();
-    const Tensor longer = filled(5, 1);
+    const Tensor longer = row_of(5, 1);
     const std::vector<std::pair<std::string, std::function<void()>>> calls = {
         {"run", [&] { e.run({{of.x, longer}}); }}, {"run", [&] { e.run(); }},
         {"bind", [&] { e.bind(of.x, longer); }},   {"output", [&] { e.output(of.z); }},
@@ -76,7 +76,7 @@ TEST(ExecutableUse, ASecondThreadIsRefusedWhileARunIsUnderWay) {
 }
 
 TEST(ExecutableUse, CodeThatARunCallsIsRefused) {
-  const Tensor longer = filled(5, 1);
+  const Tensor longer = row_of(5, 1);
   std::function<void()> act;
   CodeThenExp of([&] { act(); }, 1);
   Executable& e = *of.executable;
@@ -88,11 +88,11 @@ TEST(ExecutableUse, CodeThatARunCallsIsRefused) {
       {"bind", [&] { e.bind(of.x, longer); }}};
   for (const auto& [op, call] : calls) {
     act = call;
-    const std::string error = error_of([&] { e.run({{of.x, filled(4, 0)}}); });
+    const std::string error = error_of([&] { e.run({{of.x, row_of(4, 0)}}); });
     EXPECT_NE(error.find("executable of guarded: " + op + kRefusal), std::string::npos) << error;
   }
   act = [] {};
-  e.run({{of.x, filled(4, 0)}});
+  e.run({{of.x, row_of(4, 0)}});
   EXPECT_EQ(e.output(of.z).real_at({3}), 1);
 }
 
@@ -108,12 +108,12 @@ TEST(ExecutableUse, CancelsWhileShapesChange) {
     while (!stops) e.cancel();
   });
   for (int k = 0; k < 2000; ++k) {
-    const std::string error = error_of([&] { e.run({{x, filled(1 + k % 7, 0)}}); });
+    const std::string error = error_of([&] { e.run({{x, row_of(1 + k % 7, 0)}}); });
     EXPECT_TRUE(error.empty() || error.find("cancelled before") != std::string::npos) << error;
   }
   stops = true;
   cancels.join();
-  e.run({{x, filled(3, 0)}});
+  e.run({{x, row_of(3, 0)}});
   EXPECT_EQ(e.output(y).real_at({2}), 1);
 }
 
@@ -132,14 +132,14 @@ TEST(ExecutableUse, AnOutputIsReadAfterARun) {
         << error;
   };
   expect_refused();
-  e.bind(of.x, filled(4, 0));
+  e.bind(of.x, row_of(4, 0));
   expect_refused();
   EXPECT_NE(error_of([&] { e.run(); }), "");
   expect_refused();
   fails = false;
   e.run();
   EXPECT_EQ(e.output(of.z).real_at({0}), 1);
-  e.bind(of.x, filled(5, 0));  // the run before is still the last one
+  e.bind(of.x, row_of(5, 0));  // the run before is still the last one
   EXPECT_EQ(e.output(of.z).shape(), (AxisList{4}));
   fails = true;
   EXPECT_NE(error_of([&] { e.run(); }), "");
@@ -149,7 +149,7 @@ TEST(ExecutableUse, AnOutputIsReadAfterARun) {
 /// The concrete graph may be run by itself.
 TEST(ExecutableUse, AnOutputIsReadAfterARunOfTheConcreteGraph) {
   CodeThenExp of([] {}, 1);
-  of.executable->bind(of.x, filled(4, 0));
+  of.executable->bind(of.x, row_of(4, 0));
   of.executable->graph().run();
   EXPECT_EQ(of.executable->output(of.z).real_at({0}), 1);
 }

@@ -34,7 +34,7 @@ std::string products(int count) {
   return text;
 }
 
-std::string loop_of(int count) {
+std::string loop_with(int count) {
   return "graph g(x f32[2]" + weights(count, " f32[2]") + ") -> (y)\n  y = while (x" +
          weights(count) + ") counter {\n    graph step(s0 f32[2]" + weights(count, " f32[2]") +
          ", c i64[]) -> (s" + std::to_string(count) +
@@ -42,7 +42,7 @@ std::string loop_of(int count) {
          "  }\n";
 }
 
-std::string case_of(int count) {
+std::string case_with(int count) {
   return "graph g(x f32[2], k i64[]" + weights(count, " f32[2]") +
          ") -> (y)\n  y = case (k) else (x) of (x" + weights(count) +
          ") {\n    graph branch(s0 f32[2]" + weights(count, " f32[2]") + ") -> (s" +
@@ -65,13 +65,13 @@ double gradient_at(const std::string& text, int count, int at) {
 TEST(ManyValues, ALoopWithMoreThanAMaskHolds) {
   for (const int count : {3, 62, 63, 64, 65, 150})
     for (const int at : {0, count / 2, count - 1})
-      EXPECT_EQ(gradient_at(loop_of(count), count, at), 6) << count << " weights, weight " << at;
+      EXPECT_EQ(gradient_at(loop_with(count), count, at), 6) << count << " weights, weight " << at;
 }
 
 TEST(ManyValues, ACaseOfWithMoreThanAMaskHolds) {
   for (const int count : {3, 60, 61, 62, 64, 150})
     for (const int at : {0, count / 2, count - 1})
-      EXPECT_EQ(gradient_at(case_of(count), count, at), 3) << count << " weights, weight " << at;
+      EXPECT_EQ(gradient_at(case_with(count), count, at), 3) << count << " weights, weight " << at;
 }
 
 /// Each value is carried: a'[k] = a[k] * a[k + 1].

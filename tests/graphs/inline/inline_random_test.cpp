@@ -24,6 +24,19 @@ std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
   return value == nullptr ? otherwise : std::stoull(value);
 }
 
+/// A graph in which arithmetic is exact, with respect to all its real inputs.
+InlinedCase exact_case(std::uint64_t seed) {
+  InlinedCase c;
+  c.g = random_exact_graph(seed);
+  for (const auto& [symbol, value] : input_values(c.g, {FillName::uniform, seed})) {
+    c.bindings.emplace_back(c.g.at(symbol), value);
+    if (is_real(value.dtype())) c.wrt.push_back(c.g.at(symbol));
+  }
+  for (const TensorSymbol y : c.g.outputs())
+    if (is_real(c.g.form(y).dtype) && c.g.form(y).is_row_major()) c.of.push_back(y);
+  return c;
+}
+
 TEST(InlinedRandomGraphs, AreWithinTheirBound) {
   const std::uint64_t first = number_of("MOTE_SEED", std::random_device{}() % 1000000000);
   const std::uint64_t count = number_of("MOTE_RANDOM_GRAPHS", kRandomGraphs);
@@ -57,16 +70,9 @@ TEST(InlinedRandomGraphs, HaveTheGradientOfTheirUops) {
   const std::uint64_t first = number_of("MOTE_SEED", std::random_device{}() % 1000000000);
   const std::uint64_t count = number_of("MOTE_RANDOM_GRAPHS", kRandomGraphs);
   std::cout << count << " random graphs from MOTE_SEED=" << first << "\n";
-  std::uint64_t compared = 0, without = 0;
+  std::uint64_t compared = 0, forward = 0, without = 0;
   for (std::uint64_t seed = first; seed < first + count && !testing::Test::HasFailure(); ++seed) {
-    InlinedCase c;
-    c.g = random_exact_graph(seed);
-    for (const auto& [symbol, value] : input_values(c.g, {FillName::uniform, seed})) {
-      c.bindings.emplace_back(c.g.at(symbol), value);
-      if (is_real(value.dtype())) c.wrt.push_back(c.g.at(symbol));
-    }
-    for (const TensorSymbol y : c.g.outputs())
-      if (is_real(c.g.form(y).dtype) && c.g.form(y).is_row_major()) c.of.push_back(y);
+    InlinedCase c = exact_case(seed);
     if (c.of.empty() || c.wrt.empty()) {
       ++without;
       continue;
@@ -75,11 +81,15 @@ TEST(InlinedRandomGraphs, HaveTheGradientOfTheirUops) {
     try {
       expect_gradients(c, Agreement::where_bounded);
       ++compared;
+      InlinedCase again = exact_case(seed);
+      forward += expect_forward_mode(again) ? 1 : 0;
     } catch (const Error& e) {  // a program that is too deep, say
       std::cout << "seed " << seed << ": " << e.what() << "\n";
     }
   }
-  std::cout << compared << " compared, " << without << " have nothing real\n";
+  std::cout << compared << " compared, " << forward << " of them forwards too, " << without
+            << " have nothing real\n";
+  EXPECT_TRUE(forward > 0 || count < kRandomGraphs);
   EXPECT_GE(2 * (compared + without), count);
 }
 

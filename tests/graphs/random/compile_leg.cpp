@@ -221,6 +221,13 @@ std::optional<std::string> check_compiled(const GraphSubject& subject, const Sym
     return *found + "\n" + to_text(executable.report());
   std::vector<Tensor> values;
   for (const TensorSymbol output : graph.outputs()) values.push_back(executable.output(output));
+  if (auto found = subject.difference(values)) return found;
+  if (!has_several_streams(executable.report())) return std::nullopt;
+  GraphTrace trace;
+  executable.graph().trace_to(&trace);
+  executable.run();
+  executable.graph().trace_to(nullptr);
+  if (has_overlapped(trace)) ++counts["run on several streams at once"];
   return subject.difference(values);
 }
 

@@ -39,6 +39,12 @@ void add_features_of_control(const NodeInfo& node, Features& found, int depth) {
   if (depth > 1) found.insert(control.is_loop ? "loop inside" : "branches inside");
   if (depth > 2) found.insert("three levels");
   if (control.has_counter) found.insert("loop with a counter");
+  const SymbolicGraph& body = control.graphs[0];
+  if (control.is_loop) {
+    const std::uint32_t by = body.symbols()[body.output_indices().back()].producer;
+    if (by != kNoIndex && body.nodes()[by].kind == NodeKind::control)
+      found.insert("loop whose condition a loop or branches give");
+  }
   const std::string& name = control.graphs[0].name();
   if (name.starts_with("times_")) found.insert("loop: " + name);
   if (!control.is_loop && node.inputs[1] == kNoIndex)
@@ -184,6 +190,7 @@ std::vector<std::string> graph_features() {
           "branches inside",
           "three levels",
           "loop with a counter",
+          "loop whose condition a loop or branches give",
           "loop: times_0",
           "loop: times_1",
           "loop: times_2",

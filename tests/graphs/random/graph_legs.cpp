@@ -177,6 +177,7 @@ std::vector<std::string> counted_by_legs() {
                                     "compiled in place",
                                     "compiled with shared memory",
                                     "compiled for several streams",
+                                    "run on several streams at once",
                                     "compiled with bound outputs",
                                     "compiled with poison",
                                     "compiled with a fill of zeros",

@@ -105,4 +105,18 @@ bool has_several_streams(const CompileReport& report) {
   return std::ranges::any_of(report.nodes, [](const CompiledNode& n) { return !n.waits.empty(); });
 }
 
+bool has_overlapped(const GraphTrace& trace) {
+  for (const GraphTrace::Run& run : trace.runs) {
+    std::vector<GraphTrace::Span> spans = run.spans;
+    std::ranges::sort(spans, {}, &GraphTrace::Span::begin);
+    const GraphTrace::Span* last = nullptr;  // of those that began before, the one that ends last
+    for (const GraphTrace::Span& span : spans) {
+      if (span.end < 0) continue;
+      if (last != nullptr && last->stream != span.stream && span.begin < last->end) return true;
+      if (last == nullptr || span.end > last->end) last = &span;
+    }
+  }
+  return false;
+}
+
 }  // namespace mote::test

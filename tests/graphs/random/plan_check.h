@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "mote/graph/picture.h"
 #include "mote/symbolic/compile.h"
 
 namespace mote::test {
@@ -26,5 +27,7 @@ std::optional<std::string> race(Executable& executable);
 bool has_shared_memory(const CompileReport& report);
 /// True if nodes of several streams wait for each other.
 bool has_several_streams(const CompileReport& report);
+/// True if two nodes on different streams ran at one time.
+bool has_overlapped(const GraphTrace& trace);
 
 }  // namespace mote::test

@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <stdexcept>
 
 #include "gradient_support.h"
 #include "mote/runtime/infer.h"
 #include "mote/runtime/status.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/evaluate.h"
+#include "mote/symbolic/text.h"
 
 namespace mote {
 namespace {
@@ -250,6 +252,49 @@ TEST(Gradient, ChecksItsArguments) {
   SymbolicGraph other;
   EXPECT_NE(error_of([&] { gradient(other, {f}, {x}); }).find("belongs to another graph"),
             std::string::npos);
+}
+
+/// What the program's code throws, after it has appended nodes, and after the way back of a loop
+/// was added, which changes the loop.
+TEST(Gradient, AfterAFailureTheGraphIsAsItWas) {
+  SymbolicGraph g = parse_graph(R"(graph g(x f32[2], n i64[]) -> (y)
+  p = tensor f32[2]
+  y = while (p, x) counter {
+    graph body(a f32[2], b f32[2], c i64[]) -> (d, left)
+      d = mul(a, b)
+      two = constant i64[] [2]
+      left = sub(two, c)
+  }
+)");
+  int kind = 0;
+  NamedFunction code{.name = "code", .run = [](auto, auto) {}};
+  code.gradient = [&](SymbolicGraph& graph, const FunctionCall& call) -> std::vector<TensorSymbol> {
+    const TensorSymbol made = graph.add("exp", {call.gradients[0]});
+    if (kind == 0) throw std::runtime_error("not this way");
+    if (kind == 1) return {graph.add("add", {made, made}), made};
+    throw 5;
+  };
+  const TensorSymbol x = g.find("x");
+  g.call(code, std::vector{x}, std::vector{g.find("p")});
+  const std::size_t symbols = g.symbol_count(), nodes = g.node_count();
+  const std::uint64_t version = g.version();
+  const auto expect_same = [&] {
+    EXPECT_EQ(g.symbol_count(), symbols);
+    EXPECT_EQ(g.node_count(), nodes);
+    EXPECT_EQ(g.version(), version);
+    EXPECT_EQ(g.info(g.producer(g.find("y"))).outputs.size(), 1U);
+    verify(g);
+  };
+  EXPECT_THROW(gradient(g, {g.find("y")}, {x}), std::runtime_error);
+  expect_same();
+  kind = 1;
+  EXPECT_THROW(gradient(g, {g.find("y")}, {x}), StatusError);
+  expect_same();
+  kind = 2;
+  EXPECT_THROW(gradient(g, {g.find("y")}, {x}), int);
+  expect_same();
+  EXPECT_THROW(jvp(g, {g.find("y")}, {x}, {x}), int);
+  expect_same();
 }
 
 }  // namespace

@@ -137,5 +137,29 @@ TEST(VectorGradient, OfAConcatenationIsSummedAndThenCut) {
   EXPECT_EQ(numbers(values[1]), (Numbers{33, 33}));
 }
 
+/// Windows that lie in the padding whole have no element: the change of what they give is 0.
+TEST(ForwardMode, OfAMaxPoolWithWindowsInThePadding) {
+  for (const char* op : {"max_pool2d", "max_pool2d_with_indices"}) {
+    SymbolicGraph g;
+    const TensorSymbol x = g.input("x", {DType::f64, {1, 1, 2, 2}});
+    const TensorSymbol t = g.input("t", {DType::f64, {1, 1, 2, 2}});
+    const std::string pool = std::string(op) + " kernel0=1 kernel1=2 pads0=1 pads2=1";
+    const TensorSymbol y = g.add(pool, {x});
+    const TensorSymbol change = jvp(g, {y}, {x}, {t})[0];
+    verify(g);
+    const auto values =
+        evaluate(g, {{x, real({1, 2, 8, 4}, {1, 1, 2, 2})}, {t, real({3, 5, 7, 9}, {1, 1, 2, 2})}},
+                 {change});
+    EXPECT_EQ(numbers(values[0]), (Numbers{0, 5, 7, 0})) << op;
+  }
+  // Dilation leaves out the only element between two in the padding.
+  SymbolicGraph g;
+  const TensorSymbol x = g.input("x", {DType::f64, {1, 1, 1, 3}});
+  const TensorSymbol y = g.add("max_pool2d kernel0=2 kernel1=1 dilation0=2 pads0=1 pads2=1", {x});
+  const TensorSymbol change = jvp(g, {y}, {x}, {x})[0];
+  EXPECT_EQ(numbers(evaluate(g, {{x, real({1, 2, 3}, {1, 1, 1, 3})}}, {change})[0]),
+            (Numbers{0, 0, 0}));
+}
+
 }  // namespace
 }  // namespace mote

@@ -80,7 +80,8 @@ TEST(Numbers, KindsAreThoseThatThereAre) {
     checkpoint(c.g, std::vector{c.z}, {.policy = static_cast<CheckpointPolicy>(99)});
   });
   const TensorSymbol s = c.g.input("s", {DType::f32, {2, 3, 4}});
-  expect_refused("expected a cell of 0 to 2, got 99", [&] { sequence(c.g, static_cast<Cell>(99), s, {{}}); });
+  expect_refused("expected a cell of 0 to 2, got 99",
+                 [&] { sequence(c.g, static_cast<Cell>(99), s, {{}}); });
   expect_refused("expected a direction of 0 to 2, got 99", [&] {
     sequence(c.g, Cell::rnn, s, {{}}, {.direction = static_cast<Direction>(99)});
   });

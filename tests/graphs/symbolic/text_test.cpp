@@ -281,5 +281,24 @@ TEST(Text, TimeIsInProportionToTheNodes) {
   EXPECT_LT(best, 30);  // a quadratic one takes 100 times as long
 }
 
+/// The lines of the example in text.h that need no other graph.
+TEST(Text, TheExampleOfTheHeaderReads) {
+  const SymbolicGraph g = parse_graph(R"(
+    graph mlp(x f32[32,784], w f32[784,10], s f32[?], e f32[8,4,5,5]) -> (r)
+      h = matmul(x, w)                          # a node and its outputs; _ is one that is left out
+      y, mask = dropout(e, ratio=0.1, seed=7)   # parameters by name; axis=1; dtype=f16 where the
+      n = softmax(h, axis=1)                    # dtype does not follow from inputs
+      v = n.slice(0, 0, 16, 1)
+      p = tensor f32[4,4]
+      z = zeros f32[4,4]:1,4
+      c = constant f32[2] [1, -nan]
+      q = copy(x, f16[32,784])
+      k = fill(f32[4], 1.5)
+      @step: p <- relu(z) recompute 2 after h
+      r = add(n, s) after @step
+  )");
+  EXPECT_EQ(g.outputs().size(), 1U);
+}
+
 }  // namespace
 }  // namespace mote

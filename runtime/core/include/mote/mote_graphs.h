@@ -317,7 +317,8 @@ MOTE_API mote_status mote_executable_autotune(mote_executable* executable,
 /* ---- graphs of operations on tensors (mote/graph/graph.h) ---- */
 
 typedef struct mote_graph mote_graph;
-/* A node of such a graph; nodes are numbered from 0 as they are added. */
+/* A node of such a graph, and of no other: the low 24 bits are its number, from 0 as nodes are
+ * added, the high ones a mark of the graph. */
 typedef uint32_t mote_graph_node;
 
 /* Creates a graph on at most `streams` streams. context may be NULL for one stream. */

@@ -25,10 +25,20 @@ std::vector<GraphTensor> added(mote_graph& graph, Handle* const* tensors, std::s
   return list;
 }
 
+/// Checks that a handle can hold the number of one more node.
+mote_graph& with_room(mote_graph& graph) {
+  if (graph.nodes.size() >> mote_graph::kNumberBits != 0)
+    throw StatusError(MOTE_UNSUPPORTED,
+                      "graph: it has too many nodes: " + std::to_string(graph.nodes.size()));
+  return graph;
+}
+
 void keep(mote_graph& graph, GraphNode node, mote_graph_node* number) {
   graph.is_prepared = false;
-  if (number != nullptr) *number = static_cast<mote_graph_node>(graph.nodes.size());
+  const std::size_t count = graph.nodes.size();
   graph.nodes.push_back(node);
+  if (number != nullptr)
+    *number = graph.mark << mote_graph::kNumberBits | static_cast<mote_graph_node>(count);
 }
 
 }  // namespace
@@ -75,7 +85,7 @@ mote_status mote_graph_add(mote_graph* graph, const mote_command* command,
                            mote_tensor* const* outputs, size_t output_count,
                            mote_graph_node* node) {
   return guarded(__func__, [&] {
-    mote_graph& to = given(graph, "graph");
+    mote_graph& to = with_room(given(graph, "graph"));
     const Command& what = given(command, "command").command;
     check_count(what.definition(), input_count, what.definition().input_count, "inputs");
     check_count(what.definition(), output_count, what.definition().output_count, "outputs");
@@ -88,7 +98,7 @@ mote_status mote_graph_add(mote_graph* graph, const mote_command* command,
 mote_status mote_graph_copy(mote_graph* graph, const mote_tensor* x, mote_tensor* y,
                             mote_graph_node* node) {
   return guarded(__func__, [&] {
-    mote_graph& to = given(graph, "graph");
+    mote_graph& to = with_room(given(graph, "graph"));
     const GraphTensor from = added(to, tensor_of(x));
     keep(to, to.graph.copy(from, added(to, tensor_of(y))), node);
   });
@@ -97,7 +107,7 @@ mote_status mote_graph_copy(mote_graph* graph, const mote_tensor* x, mote_tensor
 mote_status mote_graph_fill(mote_graph* graph, mote_tensor* y, double value,
                             mote_graph_node* node) {
   return guarded(__func__, [&] {
-    mote_graph& to = given(graph, "graph");
+    mote_graph& to = with_room(given(graph, "graph"));
     keep(to, to.graph.fill(added(to, tensor_of(y)), value), node);
   });
 }
@@ -107,7 +117,7 @@ mote_status mote_graph_call(mote_graph* graph, mote_status (*work)(void* argumen
                             mote_tensor* const* writes, size_t write_count, mote_graph_node* node) {
   return guarded(__func__, [&] {
     if (work == nullptr) throw StatusError(MOTE_INVALID, "work is NULL");
-    mote_graph& to = given(graph, "graph");
+    mote_graph& to = with_room(given(graph, "graph"));
     const std::vector<GraphTensor> read = added(to, reads, read_count, "reads");
     const std::vector<GraphTensor> written = added(to, writes, write_count, "writes");
     const auto call = [work, argument](std::span<const Tensor>, std::span<const Tensor>) {

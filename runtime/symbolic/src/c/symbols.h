@@ -2,6 +2,7 @@
 // The handles of mote/mote_graphs.h, and lists of symbols.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,10 +40,18 @@ struct mote_graph {
   mote::Graph graph;
   mote::GraphOptions options;
   std::vector<mote::GraphNode> nodes;
+  std::uint32_t mark = next_mark();  ///< the high bits of its nodes' handles, not 0
   std::vector<Placeholder> placeholders;
   std::map<Ends, mote::GraphPart> parts;
   bool is_prepared = false;
   std::string text;
+
+  static constexpr unsigned kNumberBits = 24;
+  static std::uint32_t next_mark() {
+    static std::atomic<std::uint32_t> last{0};
+    constexpr std::uint32_t kMarks = (1U << (32U - kNumberBits)) - 1;
+    return 1 + last++ % kMarks;
+  }
 
   /// Returns the tensor of the graph that stands for this one; none if it is no placeholder.
   std::optional<mote::GraphTensor> placeholder(const mote::Tensor& tensor) const {
@@ -87,10 +96,15 @@ AxisList axes_of(std::int32_t rank, const T* values, const char* what) {
 
 /// Throws StatusError if the graph has no such node.
 inline GraphNode node_of(const mote_graph& graph, mote_graph_node node) {
-  if (node >= graph.nodes.size())
+  const std::uint32_t number = node & ((1U << mote_graph::kNumberBits) - 1);
+  if (node >> mote_graph::kNumberBits != graph.mark)
+    throw StatusError(MOTE_INVALID, "graph: node " + std::to_string(number) +
+                                        " is of another graph, or of none (" +
+                                        std::to_string(node) + ")");
+  if (number >= graph.nodes.size())
     throw StatusError(MOTE_INVALID, "graph: it has " + std::to_string(graph.nodes.size()) +
-                                        " nodes, got " + std::to_string(node));
-  return graph.nodes[node];
+                                        " nodes, got " + std::to_string(number));
+  return graph.nodes[number];
 }
 
 /// Returns the value as the C++ enum, whose values are those of the C one from 0 to `last`.

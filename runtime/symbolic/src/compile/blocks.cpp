@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compile/stream_bounds.h"
 #include "device_index.h"
 #include "fail.h"
 #include "mote/runtime/tensor.h"
@@ -161,7 +162,18 @@ class BlockFinder {
           root, [&](Block block) { use_block(block, step, writes); },
           [&](std::uint32_t other) { use(other, step, false); });
     const Block block = block_of(symbol);
+    if (block.index != kNoIndex && !writes) check_written(block, symbol, step);
     if (block.index != kNoIndex) use_block(block, step, writes);
+  }
+
+  /// A node that reads comes after those that write. What has no element needs none that writes.
+  void check_written(Block block, std::uint32_t symbol, std::uint32_t step) const {
+    if (blocks_.devices[block.device].first[block.index] != kNoIndex ||
+        element_count(graph_.symbols()[symbol].form) == 0 ||
+        steps_.steps[step].kind != StepKind::node)
+      return;
+    fail_graph(graph_.text(graph_.node_at(steps_.steps[step].index)) + " reads " +
+               graph_.text(graph_.at(symbol)) + ", which no node writes");
   }
 
   void use_block(Block block, std::uint32_t step, bool writes) {
@@ -228,7 +240,8 @@ class BlockFinder {
       }
       if (on.last[b] == steps_.steps.size()) std::ranges::fill(life.read, 0xFFFFFFFF);
     }
-    on.problem.interference = Interference::of_streams(lives);
+    on.problem.interference =
+        Interference::of_streams(lives, stream_bounds(schedule_, before, lives, on.problem.blocks));
   }
 
   const SymbolicGraph& graph_;

@@ -19,6 +19,9 @@ struct BuiltGraph {
   std::vector<GraphTensor> tensors;  ///< by symbol; a default one where the graph does not use it
 };
 
+/// The most bytes of a tensor, and of a plan: more have no addresses of their own, even nowhere.
+inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 48;
+
 /// Returns a tensor at an address that no memory of a process or a device has; numbers give
 /// different ones.
 Tensor nowhere(const TensorForm& form, std::size_t number);

@@ -52,6 +52,10 @@ class Compiler {
     find_asked();
     run_passes();
     layout_ = lay_out(graph_, bound_now_, options_, &context_);
+    if (planned_bytes(layout_) > static_cast<std::uint64_t>(kMostBytes))
+      fail_graph("compile: " + source_.name() + " needs " + std::to_string(planned_bytes(layout_)) +
+                     " bytes, expected at most " + std::to_string(kMostBytes),
+                 MOTE_OUT_OF_MEMORY);
     for (std::size_t d = 0; d < layout_.plans.size(); ++d)
       arenas_.push_back(nowhere({DType::u8,
                                  {static_cast<std::int64_t>(layout_.plans[d].total)},
@@ -108,6 +112,12 @@ class Compiler {
     for (std::uint32_t k = 0; k < source_.symbol_count(); ++k) {
       if (source_.symbols()[k].removed) continue;
       const TensorForm& form = source_.form(source_.at(k));
+      const std::int64_t bytes = checked_span(form.dtype, form.shape, form.strides);
+      if (bytes > kMostBytes)
+        fail_graph("compile: " + source_.text(source_.at(k)) + " is " + to_string(form) + ", of " +
+                       std::to_string(bytes) + " bytes, expected at most " +
+                       std::to_string(kMostBytes),
+                   MOTE_OUT_OF_MEMORY);
       if (!form.is_on_host() && !Device::of(form.device))
         fail_graph("compile: " + source_.text(source_.at(k)) + " is " + to_string(form) +
                        ", on a device that no plug-in that was loaded offers",

@@ -27,6 +27,22 @@ std::string device_text(DLDevice device) {
 
 bool is_host(DLDevice device) { return device.device_type == kDLCPU; }
 
+/// Returns the text on one line: a name may hold any characters.
+std::string one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    constexpr const char* kDigits = "0123456789abcdef";
+    if (c == '\n')
+      line += "\\n";
+    else if (code < 0x20 || code == 0x7f)
+      (line += "\\x") += {kDigits[code >> 4U], kDigits[code & 15U]};
+    else
+      line += c;
+  }
+  return line;
+}
+
 /// Returns where the device's memory begins in a picture, which has that of the host at the bottom
 /// and those of devices above it.
 std::size_t first_byte(const CompileReport& report, DLDevice device) {
@@ -57,10 +73,10 @@ const char* name(EvaluationOrder order) {
 
 std::string to_text(const CompileReport& report) {
   std::ostringstream text;
-  text << report.graph << ": " << counted(report.nodes.size(), "node") << ", order "
+  text << one_line(report.graph) << ": " << counted(report.nodes.size(), "node") << ", order "
        << name(report.order) << ", " << counted(static_cast<std::size_t>(report.streams), "stream")
        << ", " << counted(report.events, "event") << "\n";
-  for (const std::string& pass : report.passes) text << "  pass " << pass << "\n";
+  for (const std::string& pass : report.passes) text << "  pass " << one_line(pass) << "\n";
   text << "  memory " << report.arena_bytes << " bytes, " << std::fixed << std::setprecision(3)
        << ratio(report.arena_bytes, report.lower_bound) << " of the lower bound "
        << report.lower_bound << "; " << report.separate_bytes << " without sharing; "
@@ -70,7 +86,8 @@ std::string to_text(const CompileReport& report) {
          << ratio(on.arena_bytes, on.lower_bound) << " of the lower bound " << on.lower_bound
          << "\n";
   for (const std::string& input : report.unknown)
-    text << "  the shape of " << input << " is not known yet: what depends on it is not planned\n";
+    text << "  the shape of " << one_line(input)
+         << " is not known yet: what depends on it is not planned\n";
   if (report.has_control)
     text << "  copied between iterations and out of branches: " << report.copied_bytes
          << " bytes\n";
@@ -78,14 +95,14 @@ std::string to_text(const CompileReport& report) {
     const CompiledNode& node = report.nodes[k];
     text << "  " << std::setw(4) << k << " ";
     if (report.streams > 1) text << "stream " << node.stream << " ";
-    text << node.text << (node.in_place ? "  in place" : "");
+    text << one_line(node.text) << (node.in_place ? "  in place" : "");
     for (const std::uint32_t wait : node.waits) text << "  after " << wait;
     text << "\n";
   }
   for (const CompiledBlock& block : report.blocks)
     text << "  bytes " << (is_host(block.device) ? "" : device_text(block.device) + " ")
          << block.offset << ".." << block.offset + block.bytes << ", nodes " << block.first << ".."
-         << block.last << ": " << block.name << "\n";
+         << block.last << ": " << one_line(block.name) << "\n";
   return std::move(text).str();
 }
 

@@ -2,6 +2,7 @@
 // gradient() and jvp(): their checks, and the walks that they are.
 #include "mote/symbolic/gradient.h"
 
+#include "borrow.h"
 #include "fail.h"
 #include "gradient/reverse.h"
 #include "gradient/tape.h"
@@ -44,6 +45,32 @@ TensorSymbol or_zeros(SymbolicGraph& graph, TensorSymbol gradient, TensorSymbol 
   return graph.zeros(zero);
 }
 
+/// Appends the changes of `of`, which are jvp()'s.
+std::vector<TensorSymbol> changes_of(SymbolicGraph& graph, std::span<const TensorSymbol> of,
+                                     std::span<const TensorSymbol> wrt,
+                                     std::span<const TensorSymbol> tangents) {
+  const Added added(graph);
+  GraphBuilder builder(graph);
+  // J^T u is linear in u, so that its gradient J t is the same for all u. Nothing reads u but
+  // kernels that could do without.
+  std::vector<TensorSymbol> u;
+  for (const TensorSymbol symbol : of) u.push_back(or_zeros(graph, {}, symbol));
+  const std::vector<TensorSymbol> back =
+      Reverse(builder, topological_order(graph), 0).run(of, u, wrt);
+  std::vector<TensorSymbol> results;
+  std::vector<TensorSymbol> seeds;
+  for (std::size_t k = 0; k < back.size(); ++k) {
+    if (!back[k] || !tangents[k]) continue;
+    results.push_back(back[k]);
+    seeds.push_back(tangents[k]);
+  }
+  std::vector<TensorSymbol> changes =
+      differentiate_new(builder, added.first_symbol(), added.first_node(), results, seeds, u);
+  for (std::size_t k = 0; k < of.size(); ++k) changes[k] = or_zeros(graph, changes[k], of[k]);
+  added.remove_unneeded(graph, changes);
+  return changes;
+}
+
 }  // namespace
 
 std::vector<TensorSymbol> gradient(SymbolicGraph& graph, std::span<const TensorSymbol> of,
@@ -53,13 +80,16 @@ std::vector<TensorSymbol> gradient(SymbolicGraph& graph, std::span<const TensorS
   check_real(graph, wrt, "x");
   if (!seeds.empty()) check_given(graph, of, seeds, "seed", false);
   const GradientScope scope;
-  const Added added(graph);
-  GraphBuilder builder(graph);
-  std::vector<TensorSymbol> gradients =
-      Reverse(builder, topological_order(graph), 0).run(of, seeds, wrt);
-  for (std::size_t k = 0; k < wrt.size(); ++k) gradients[k] = or_zeros(graph, gradients[k], wrt[k]);
-  added.remove_unneeded(graph, gradients);
-  return gradients;
+  return detail::change_whole(graph, [&] {
+    const Added added(graph);
+    GraphBuilder builder(graph);
+    std::vector<TensorSymbol> gradients =
+        Reverse(builder, topological_order(graph), 0).run(of, seeds, wrt);
+    for (std::size_t k = 0; k < wrt.size(); ++k)
+      gradients[k] = or_zeros(graph, gradients[k], wrt[k]);
+    added.remove_unneeded(graph, gradients);
+    return gradients;
+  });
 }
 
 std::vector<TensorSymbol> gradient(SymbolicGraph& graph, std::initializer_list<TensorSymbol> of,
@@ -76,32 +106,7 @@ std::vector<TensorSymbol> jvp(SymbolicGraph& graph, std::span<const TensorSymbol
   check_real(graph, wrt, "x");
   check_given(graph, wrt, tangents, "tangent", true);
   const GradientScope scope;
-  const Added added(graph);
-  GraphBuilder builder(graph);
-  // J^T u is linear in u, so that its gradient J t is the same for all u. Nothing reads u but
-  // kernels that could do without.
-  std::vector<TensorSymbol> u;
-  for (const TensorSymbol symbol : of) u.push_back(or_zeros(graph, {}, symbol));
-  std::vector<TensorSymbol> changes(of.size());
-  try {
-    const std::vector<TensorSymbol> back =
-        Reverse(builder, topological_order(graph), 0).run(of, u, wrt);
-    std::vector<TensorSymbol> results;
-    std::vector<TensorSymbol> seeds;
-    for (std::size_t k = 0; k < back.size(); ++k) {
-      if (!back[k] || !tangents[k]) continue;
-      results.push_back(back[k]);
-      seeds.push_back(tangents[k]);
-    }
-    changes =
-        differentiate_new(builder, added.first_symbol(), added.first_node(), results, seeds, u);
-  } catch (const StatusError&) {
-    added.remove_unneeded(graph, {});
-    throw;
-  }
-  for (std::size_t k = 0; k < of.size(); ++k) changes[k] = or_zeros(graph, changes[k], of[k]);
-  added.remove_unneeded(graph, changes);
-  return changes;
+  return detail::change_whole(graph, [&] { return changes_of(graph, of, wrt, tangents); });
 }
 
 std::vector<TensorSymbol> jvp(SymbolicGraph& graph, std::initializer_list<TensorSymbol> of,

@@ -152,9 +152,40 @@ class TangentOf {
     const TensorSymbol change = call_.gradients[0];
     const std::int64_t count = element_count(builder_.form(change));
     const std::int64_t results = element_count(builder_.form(indices));
-    const TensorSymbol picked = builder_.op("gather", {builder_.reshaped(change, {1, count, 1}),
-                                                       builder_.reshaped(indices, {results})});
-    return builder_.reshaped(picked, builder_.shape(call_.inputs[gy_slot]));
+    const AxisList shape = builder_.shape(call_.inputs[gy_slot]);
+    const TensorSymbol picked =
+        builder_.reshaped(builder_.op("gather", {builder_.reshaped(change, {1, count, 1}),
+                                                 builder_.reshaped(indices, {results})}),
+                          shape);
+    if (!has_empty_window(builder_.shape(own(Kind::input, 0)), shape)) return picked;
+    // There the index is -1, which stands for the last element.
+    const TensorSymbol is_empty = builder_.op("less", {indices, builder_.number(0, indices)});
+    return builder_.op("where", {is_empty, builder_.number(0, picked), picked});
+  }
+
+  std::int64_t param(const std::string& name) const {
+    for (const mote_param& param : call_.command->params())
+      if (name == param.name) return param.integer;
+    const mote_op_definition& op = call_.command->definition();
+    for (std::int32_t k = 0; k < op.param_count; ++k)
+      if (name == op.params[k].name) return static_cast<std::int64_t>(op.params[k].default_value);
+    throw InternalError(name + " is no parameter of " + op.name);
+  }
+
+  /// True if a window of the pool lies in the padding whole.
+  bool has_empty_window(const AxisList& x, const AxisList& y) const {
+    for (int axis = 0; axis < 2; ++axis) {
+      const std::string of = std::to_string(axis);
+      const std::int64_t kernel = param("kernel" + of), stride = param("stride" + of);
+      const std::int64_t dilation = param("dilation" + of), pad = param("pads" + of);
+      const std::int64_t extent = x[x.size() - 2 + axis];
+      for (std::int64_t window = 0; window < y[y.size() - 2 + axis]; ++window) {
+        const std::int64_t begin = window * stride - pad;
+        const std::int64_t skipped = begin < 0 ? (-begin + dilation - 1) / dilation : 0;
+        if (skipped >= kernel || begin + skipped * dilation >= extent) return true;
+      }
+    }
+    return false;
   }
 
   /// A place of y is a product, or the greatest or least, of the element of x and of updates.

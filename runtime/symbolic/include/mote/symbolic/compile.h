@@ -144,9 +144,10 @@ class Executable {
 
   /// Returns what was done for the shapes of the last run, or for the largest ones, or the graph's,
   /// if there was none. Where some are not known yet it says which, and what is planned already.
+  /// The reference is valid until a run with other shapes (CompileOptions::kept_shapes).
   const CompileReport& report() const;
   /// Returns the concrete graph of these shapes, for its picture, its trace and to tune it. Throws
-  /// StatusError where some are not known yet.
+  /// StatusError where some are not known yet. The reference is valid as report()'s is.
   Graph& graph();
 
   struct State;  ///< for functions of this library

@@ -25,9 +25,10 @@ namespace MOTE_API mote {
 /// copies to or from them, or through ops that the registry marks so ("zero_gradient").
 /// An op has the gradient that the registry names; a gradient without a kernel for the dtype is
 /// computed by other ops where a rule is known, and for reals of 16 bits in f32. Throws
-/// StatusError, before anything is appended: MOTE_INVALID if a symbol is no real tensor, or a seed
-/// has another form than its symbol; MOTE_UNSUPPORTED, with the node and the path, if the gradient
-/// of a node between `of` and `wrt` cannot be computed.
+/// StatusError: MOTE_INVALID if a symbol is no real tensor, or a seed has another form than its
+/// symbol; MOTE_UNSUPPORTED, with the node and the path, if the gradient of a node between `of` and
+/// `wrt` cannot be computed. What a function's gradient (NamedFunction) throws is thrown as it is.
+/// After any error the graph is as it was.
 std::vector<TensorSymbol> gradient(SymbolicGraph& graph, std::span<const TensorSymbol> of,
                                    std::span<const TensorSymbol> wrt,
                                    std::span<const TensorSymbol> seeds = {});

@@ -101,8 +101,8 @@ struct NamedFunction {
   /// Output 0 may be in the memory of input 0, of which it changes a part; the function sees then
   /// that they have one address.
   bool is_in_place = false;
-  /// Returns the function that keeps what it computes for its gradient, if it can: it has one output
-  /// more, an i64[] that says where. The node gets it when it is differentiated.
+  /// Returns the function that keeps what it computes for its gradient, if it can: it has one
+  /// output more, an i64[] that says where. The node gets it when it is differentiated.
   std::function<NamedFunction()> keeping = {};
 };
 
@@ -122,9 +122,9 @@ struct NodeInfo {
   std::string name;  ///< empty if it has none
 };
 
-/// A loop keeps for its gradient the values of each iteration that the gradient reads; or, of about as
-/// many iterations as the square root of their number, the values that they begin with, from which the
-/// iterations between them are computed again.
+/// A loop keeps for its gradient the values of each iteration that the gradient reads; or, of about
+/// as many iterations as the square root of their number, the values that they begin with, from
+/// which the iterations between them are computed again.
 inline constexpr std::int64_t kKeepEach = 0;
 inline constexpr std::int64_t kKeepSquareRoot = -1;
 
@@ -326,6 +326,7 @@ class SymbolicGraph {
 
   std::uint32_t checked(TensorSymbol symbol) const;
   std::uint32_t checked(NodeSymbol node) const;
+  std::string reader_of(std::uint32_t symbol) const;
   std::uint32_t new_symbol(SymbolInfo info);
   NodeSymbol new_node(NodeInfo info);
   NodeSymbol add_control(NodeInfo node);

@@ -3,10 +3,10 @@
 // in the same order, the same views, constants, order-only edges and outputs; that graph prints as
 // the same text.
 //
-//   graph mlp(x f32[32,784], w f32[784,10], t i64[32], s f32[?]) -> (r)
+//   graph mlp(x f32[32,784], w f32[784,10], s f32[?], e f32[8,4,5,5]) -> (r)
 //     h = matmul(x, w)                          # a node and its outputs; _ is one that is left out
-//     y, mask = dropout(h, ratio=0.1, seed=7)   # parameters by name; axis=1; dtype=f16 where the
-//     n = softmax(y, axis=1)                    # dtype does not follow from inputs
+//     y, mask = dropout(e, ratio=0.1, seed=7)   # parameters by name; axis=1; dtype=f16 where the
+//     n = softmax(h, axis=1)                    # dtype does not follow from inputs
 //     v = n.slice(0, 0, 16, 1)                  # views: slice, select, permute, broadcast, reshape
 //     p = tensor f32[4,4]                       # for nodes to write with <-, whole or by views
 //     z = zeros f32[4,4]:1,4@2:0                # strides that are not row-major, and a device
