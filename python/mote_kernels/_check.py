@@ -18,7 +18,7 @@ from ._lazy import Lazy
 from ._mistakes import (MOST_SEED, check_environment, check_function, check_numbers,
                         check_some_run)
 from ._ops import Op, op_of
-from ._replay import OPTIONS, replay_line, with_own_path
+from ._replay import OPTIONS, dtypes_in, replay_line, with_own_path
 from ._result import NotRun, Result
 from ._subject import Contract, Style, Subject
 
@@ -79,7 +79,8 @@ def check(
 
     The end of the random cases: `budget` seconds (10; "2s" and "500ms" are texts of it) or `count`
     cases, drawn by `seed`, else by MOTE_SEED of the environment, else at random. `cases` are texts of
-    cases that run first, as a failure's replay line gives them.
+    cases that run first, as a failure's replay line gives them. `dtypes` are f32 (or the op's first)
+    by default, and those of `cases`.
 
     `arrays`: "numpy", "torch" or "jax"; by default what the function's code names. `device` moves
     torch's tensors. `grad=True` checks the gradients that torch's autograd, or JAX's, gives for
@@ -120,13 +121,14 @@ def check(
     style = Style(kind, axis, row_major, empty, grad, device)
     label = name or name_of(fn)
     subject = Subject(fn, checked_op, label, contract, style, forward if grad else None)
-    dtypes = _dtypes(forward, dtypes)
     cases = [cases] if isinstance(cases, str) else cases
     cases = [with_own_path(case, checked_op) for case in cases]
+    are_drawn = not cases or budget is not None or count is not None
+    dtypes = _dtypes(forward, dtypes, cases, are_drawn)
     check_environment(forward, subject.kind, dtypes, cases, device)
     worker = _isolate.worker_of(fn, isolate, forward.text, grad, label, contract, style)
     given_seed = _default_seed() if seed is None else int(seed)
-    if budget is None and count is None and not cases:
+    if are_drawn and budget is None and count is None:
         budget = DEFAULT_BUDGET
     budget_s = None if budget is None else seconds(budget)
     check_some_run(checked_op, dtypes, cases, budget_s, count)
@@ -194,11 +196,15 @@ def _options(keep: Texts, op: Op, dtypes: Sequence[str], cases: list[str],
     return options
 
 
-def _dtypes(op: Op, dtypes: Sequence[str] | None) -> Sequence[str]:
+def _dtypes(op: Op, dtypes: str | Sequence[str] | None, cases: Sequence[str],
+            are_drawn: bool) -> list[str]:
+    """The given dtypes; else those of the cases and, if others are drawn, that of these."""
     if dtypes is not None:
         given = [dtypes] if isinstance(dtypes, str) else dtypes
         return [known_dtype(dtype) for dtype in given]
-    return ["f32"] if "f32" in op.dtypes else [op.dtypes[0]]
+    named = [dtype for case in cases for dtype in dtypes_in(case, op)]
+    drawn = "f32" if "f32" in op.dtypes else op.dtypes[0]
+    return list(dict.fromkeys([drawn, *named] if are_drawn or not named else named))
 
 
 def name_of(fn: Callable[..., Any]) -> str:

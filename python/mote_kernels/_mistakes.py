@@ -11,6 +11,7 @@ from typing import Any, Sequence
 from ._arrays import numpy_dtype
 from ._door import Error
 from ._ops import Op, op as op_named
+from ._replay import dtypes_in
 
 MOST_SEED = (1 << 64) - 1
 _LIBRARIES = {"torch": "PyTorch", "jax": "JAX"}
@@ -47,6 +48,10 @@ def check_some_run(op: Op, dtypes: Sequence[str], cases: Sequence[str], budget: 
         other = case.split(maxsplit=1)[0] if case.strip() else ""
         if other != op.text and (other := op_named(other)).name != op.name:
             raise Error(f"{op.name}: cases: expected cases of {op.name}, got one of {other.name}")
+        named = dtypes_in(case, op)
+        if dtypes and named and not set(named) & set(dtypes):
+            raise Error(f"{op.name}: cases: expected cases in {', '.join(dtypes)}, "
+                        f"got one in {named[0]}")
     if cases:
         return
     if count is not None and count < 1:

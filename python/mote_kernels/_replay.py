@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, Callable, Mapping
 
 from ._ops import Op
@@ -21,6 +22,11 @@ def with_own_path(case: str, op: Op) -> str:
     path, blank, rest = case.strip().partition(" ")
     same = op.is_file and os.path.basename(path) == os.path.basename(op.text)
     return op.text + blank + rest if same else case
+
+
+def dtypes_in(case: str, op: Op) -> list[str]:
+    """The dtypes of the op that the case's tensors have, one of which is that of its instance."""
+    return [dtype for dtype in re.findall(r"=(\w+)\[", case) if dtype in op.dtypes]
 
 
 def replay_line(check: Callable[..., Any], function: str, op: Op, given: Mapping[str, Any]) -> str:

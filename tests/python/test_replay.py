@@ -73,3 +73,18 @@ def test_a_replay_line_of_one_s_own_op_holds_for_another_user(monkeypatch, tmp_p
     assert r.judged == 1 and own.text in r.failure.case
     again = run_again(theirs, triple=triple)
     assert again.failure.case == r.failure.case
+
+
+@pytest.mark.parametrize("dtype", ["f64", "f16", "bf16", "i32"])
+def test_a_replay_line_runs_a_case_of_any_dtype(dtype):
+    f = mote.check(doubled, "matmul", count=4, seed=1, dtypes=[dtype], isolate=False).failure
+    again = run_again(f, doubled=doubled)
+    assert again.judged == 1 and again.failure.case == f.case, str(again)
+
+
+def test_random_cases_keep_their_dtypes_beside_given_ones():
+    case = "matmul a=f64[1,1,1,1] b=f64[1,1,1,1] fill=index:0"
+    r = mote.check(doubled, "matmul", count=4, seed=1, cases=[case], shrink=0, isolate=False)
+    assert {row["dtype"] for row in r.rows} == {"f32", "f64"}
+    with pytest.raises(mote.Error, match="matmul: cases: expected cases in f32, got one in f64"):
+        mote.check(doubled, "matmul", dtypes=["f32"], cases=[case])

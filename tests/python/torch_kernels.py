@@ -26,11 +26,6 @@ def conv2d(x, w, bias, stride, pads, dilation, groups):
     return F.conv2d(x, w, bias, stride, 0, dilation, groups)
 
 
-def conv2d_of_dense(x, w, bias, stride, pads, dilation, groups):
-    """PyTorch 2.15's conv2d in bf16 is wrong for channels last and a transposed weight in groups."""
-    return conv2d(x.contiguous(), w.contiguous(), bias, stride, pads, dilation, groups)
-
-
 def layer_norm(x, gamma, beta, eps):
     return F.layer_norm(x, gamma.shape, gamma, beta, eps)
 
@@ -94,8 +89,9 @@ def first_greatest(x):
 BOTH = {"dtypes": ["f32", "bf16"], "accumulator": "native"}
 # What PyTorch 2.15 does on a CPU and a contract declares: its product in bf16 (oneDNN) takes denormals as
 # 0 and lets a row's NaN into the next row; layer_norm squares large numbers (NaN for one element of 2e19).
-# gelu is not among the right ones: an infinity in bf16 gives NaN, and its erf has errors of up to 1.5e-7,
-# whatever the result is.
+# conv2d in bf16 is not among the right ones: at two threads it gives numbers that nothing wrote where the
+# weight is channels last (`conv2d x=bf16[1,1,4,6] w=bf16[1,1,2,6]:nhwc b=bf16[1] stride=1,2`). Nor is gelu:
+# an infinity in bf16 gives NaN, and its erf has errors of up to 1.5e-7, whatever the result is.
 ONEDNN = {"flushes_denormals": True, "ignores_nan": True}
 RIGHT = [
     (softmax, "softmax", {"axis": -1} | BOTH), (log_softmax, "log_softmax", {"axis": -1} | BOTH),
@@ -107,7 +103,6 @@ RIGHT = [
     (total, "sum", {"axis": -1} | BOTH), (mean, "mean", {"axis": -1} | BOTH),
     (greatest, "reduce_max", {"axis": -1} | BOTH), (first_greatest, "argmax", {"axis": -1} | BOTH),
     (conv2d, "conv2d", {"form": "padding_multiplied"}),
-    (conv2d_of_dense, "conv2d", BOTH | ONEDNN | {"dtypes": ["bf16"], "form": "padding_multiplied"}),
 ]
 
 
