@@ -79,7 +79,7 @@ static void operations(mote_tensor* x, mote_tensor* y) {
   expect(mote_graph_add(graph, neg, reads, 1, &y, 1, NULL) == MOTE_OK, "a command's node");
   reads[0] = y;
   expect(mote_graph_call(graph, add_one, &calls, reads, 1, NULL, 0, &last) == MOTE_OK, "a call");
-  expect(last == 2 && mote_graph_find_order(graph) == MOTE_OK, "edges");
+  expect((last & 0xffffff) == 2 && mote_graph_find_order(graph) == MOTE_OK, "edges");
   expect(mote_graph_run(graph) == MOTE_OK && first(y) == -4 && calls == 1, "the graph's run");
   expect(mote_plan_memory(blocks, 2, offsets, &total, NULL) == MOTE_OK && total == 64, "a plan");
   expect(mote_graph_order(graph, 0, 9) == MOTE_INVALID, "a node that is not there");
