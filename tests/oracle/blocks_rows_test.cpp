@@ -73,7 +73,7 @@ std::vector<MapOp> functions_left(const Program& program, bool holds) {
   return left;
 }
 
-TEST(BlockRows, NobodyComputesTheOtherBranch) {
+TEST(BlockRows, TheOtherBranchIsNotComputed) {
   using enum MapOp;
   const Program program = *decidable_program();
   EXPECT_EQ(functions_left(program, true), (std::vector<MapOp>{sqrt, exp, log}));

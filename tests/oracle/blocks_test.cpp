@@ -137,7 +137,7 @@ TEST(Blocks, KnowHowFewElementsCount) {
 }
 
 /// No window reads some of the scores: neither their sums nor the stored values are computed.
-TEST(Blocks, LeaveOutWhatNobodyLooksAt) {
+TEST(Blocks, LeaveOutUnreadValues) {
   const auto program = std::make_shared<const Program>(parse_program(R"(op scores
 param width int = 2
 input q f32[T, D]

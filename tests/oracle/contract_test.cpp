@@ -340,7 +340,7 @@ std::string refusal(const char* op, const std::function<void(mote_contract&)>& c
   return "";
 }
 
-TEST(Contract, AFunctionThatNobodyKnowsIsSaid) {
+TEST(Contract, AnUnknownFunctionIsSaid) {
   static constexpr mote_accuracy kUnknown = {"expp", 1, 0, 0};
   const std::string text = refusal("softmax", [](mote_contract& c) {
     c.function_count = 1;

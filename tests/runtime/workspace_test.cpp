@@ -155,7 +155,7 @@ TEST(Workspace, AKernelThatWritesBeyondWhatItAskedForFails) {
   EXPECT_EQ(fake.runs, 9);
 }
 
-TEST(Workspace, WhereNobodyElseTakesTheCallItSaysWhy) {
+TEST(Workspace, WhereNoOtherKernelTakesTheCallItSaysWhy) {
   static const char* const axes[] = {"I"};
   static const mote_op_tensor tensor = {"t", "T", 0, 1, axes, 0, 1, nullptr};
   static const mote_op_definition definition =

@@ -126,11 +126,22 @@ Expr Printer::named(const Expr& e) const {
   return out;
 }
 
-Text Printer::expr(const Expr& e, const Facts& facts) const {
-  if (sizes_.empty()) return sum(e, facts);
+const Expr& Printer::printed(const Expr& e) const {
+  if (sizes_.empty()) return e;
   auto found = named_memo_.find(e);
   if (found == named_memo_.end()) found = named_memo_.emplace(e, named(e)).first;
-  return sum(found->second, facts);
+  return found->second;
+}
+
+Text Printer::expr(const Expr& e, const Facts& facts) const { return sum(printed(e), facts); }
+
+bool Printer::is_polynomial(const Expr& e) const {
+  return std::ranges::all_of(printed(e).terms(), [&](const Term& t) {
+    return std::ranges::all_of(t.atoms, [&](const Atom& a) {
+      return a.kind == Atom::Kind::symbol ||
+             (a.kind == Atom::Kind::load && find_tensor(p_, a.tensor) == nullptr);
+    });
+  });
 }
 
 Text Printer::sum(const Expr& e, const Facts& facts) const {

@@ -141,6 +141,8 @@ class Printer {
   Printer(const LoopProgram& p, const Names& names, Target target = Target::c);
 
   Text expr(const Expr& e, const Facts& facts) const;
+  /// Returns true if the text has sums and products alone: no quotients, calls or elements.
+  bool is_polynomial(const Expr& e) const;
   Text conditions(const Conditions& c, Facts& facts) const;  ///< adds them to the facts
   /// Returns true for conditions on the outputs of a call that hold by the facts.
   static bool are_known(const Conditions& conditions, const Facts& facts);
@@ -199,6 +201,7 @@ class Printer {
 
  private:
   Expr named(const Expr& e) const;
+  const Expr& printed(const Expr& e) const;  ///< named(e), computed once
   Text product(const Term& t, const Facts& facts) const;
   Text atom(const Atom& a, const Facts& facts) const;
   Text quotient(const Atom& a, const Facts& facts) const;

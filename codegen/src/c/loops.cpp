@@ -10,13 +10,13 @@
 
 namespace mote::emit {
 
-std::string Writer::limit(const Expr& e, const std::string& hint, const Facts& facts) {
+Text Writer::limit(const Expr& e, const std::string& hint, const Facts& facts) {
   if (const auto known = limits_.find(&e); known != limits_.end()) return known->second;
-  const std::string text = printer_.expr(e, facts).text;
-  if (text.find_first_of("(/%[") == std::string::npos) return text;
+  const Text text = printer_.expr(e, facts);
+  if (printer_.is_polynomial(e)) return text;
   const std::string name = names_.fresh(hint);
-  line(fmt::format("const int64_t {} = {};", name, text));
-  return name;
+  line(fmt::format("const int64_t {} = {};", name, text.text));
+  return {name};
 }
 
 /// Computes, before a loop, the limits of the loops in it that neither it nor they change.
@@ -116,8 +116,8 @@ void Writer::loop(const Loop& l, const Facts& facts) {
   std::set<Symbol> changing = {l.variable};
   limits_ahead(l.body, changing, facts);
   const std::string& v = names_.symbol(l.variable);
-  const std::string begin = limit(l.begin, v + "_begin", facts);
-  const std::string end = limit(l.end, v + "_end", facts);
+  const std::string begin = limit(l.begin, v + "_begin", facts).text;
+  const std::string end = limit(l.end, v + "_end", facts).text;
   const std::string step =
       l.step == Expr(1) ? v + "++" : fmt::format("{} += {}", v, printer_.expr(l.step, facts).text);
   printer_.set_constants(quotients_ahead(l, facts));

@@ -98,8 +98,8 @@ void Writer::threads_loops(const Loop& first, const Facts& facts) {
   Facts inside = facts;
   for (const Loop* l : chain) {
     const std::string& v = names_.symbol(l->variable);
-    const std::string begin = limit(l->begin, v + "_begin", inside);
-    const std::string end = limit(l->end, v + "_end", inside);
+    const std::string begin = limit(l->begin, v + "_begin", inside).text;
+    const std::string end = limit(l->end, v + "_end", inside).text;
     const std::string step = l->step == Expr(1)
                                  ? v + "++"
                                  : fmt::format("{} += {}", v, printer_.expr(l->step, inside).text);
@@ -350,7 +350,7 @@ std::string schedule_text(const Schedule& s, const EmitOptions& options,
     return out + signature(last, Names(last), options.otherwise) + ";\n" +
            choosing_text("", last, function, options.opening, choices, options.otherwise);
   const std::string head = joins ? "static " : comment_of(last, options);
-  const std::string chooser = joins ? function + "_rounds" : function;
+  const std::string chooser = joins ? function + "_iterations" : function;
   const std::string opening = joins ? "" : options.opening;
   if (programs.size() == 1)
     out += text_of(last, {head, chooser, opening, joins}, calls);

@@ -215,7 +215,8 @@ void Writer::store_reduce(const StoreReduce& s, const Facts& facts) {
   const Text old = printer_.element_value(t, s.index, facts);
   const bool in_float = p_.native && old.type == CType::f32;
   if (in_float) v = as_float(v);
-  const bool in_c = (in_float || old.type == CType::f64) && old.text == left;
+  const bool is_converted = is_narrow(t.dtype) && t.role != TensorRole::temporary;
+  const bool in_c = (in_float || old.type == CType::f64) && !is_converted;
   const bool has_operator = in_c && (s.op == ScatterOp::add || s.op == ScatterOp::mul);
   if (has_operator || s.op == ScatterOp::set) printer_.uses().erase(behind_value);
   if (has_operator)

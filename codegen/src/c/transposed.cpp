@@ -65,9 +65,9 @@ std::string text_of(int rows, const Elements& of) {
   std::string exchanges;
   for (int width = rows / 2; width > 0; width /= 2) exchanges += exchange_text(rows, width);
   return fmt::format(
-      "/* y[i, k] = x[k, i] for i, k in 0..{0}; the rows of x and of y are so many elements apart, "
-      "of\n"
-      " * {1} bits. */\n"
+      "/* y[i, k] = x[k, i] for i, k in 0..{0}, elements of {1} bits; rows are x_row and y_row "
+      "elements\n"
+      " * apart. */\n"
       "static inline void {2}(const void *x, int64_t x_row, void *y, int64_t y_row) {{\n"
       "  typedef uint{1}_t row __attribute__((vector_size({3}), aligned({4}), may_alias));\n"
       "  row r[{0}];\n"

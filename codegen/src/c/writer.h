@@ -50,7 +50,7 @@ class Writer {
   /// Declares the temporaries of one iteration of a loop.
   void open_scope(Symbol variable, const Facts& facts);
   /// Returns the limit of a loop: short text, or the name of a constant declared before the loop.
-  std::string limit(const Expr& e, const std::string& hint, const Facts& facts);
+  Text limit(const Expr& e, const std::string& hint, const Facts& facts);
   void limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts& facts);
   std::map<Expr, std::string> quotients_ahead(const Loop& l, const Facts& facts);
   /// Declares the loop's accumulators, unless they stand before a branch around it.
@@ -149,7 +149,7 @@ class Writer {
   std::set<std::string> declared_;       ///< rank-0 temporaries that a store declares
   std::vector<const TensorDecl*> heap_;  ///< temporaries of rank 1 or more
   std::set<std::string> opened_;  ///< accumulators that stand before the branch with their loop
-  std::map<const Expr*, std::string> limits_;  ///< limits of later loops, computed already
+  std::map<const Expr*, Text> limits_;  ///< limits of later loops, computed already
   /// The constants, defined already, that a row of a later unrolled loop reads.
   struct RowAhead {
     std::string guard;  ///< whether the row's statements are executed; empty if it is not computed

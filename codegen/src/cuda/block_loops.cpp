@@ -75,7 +75,7 @@ void KernelWriter::nest_loop(const Loop& l, const Facts& facts) {
     const Text first = printer_.expr(l.begin, facts);
     begin = by_warps ? within(first, kSum) + " + " + begin : first.text;
   }
-  const std::string end = limit(l.end, v + "_end", facts);
+  const std::string end = limit(l.end, v + "_end", facts).text;
   const std::string step = by_warps ? v + " += blockDim.x / 32" : v + "++";
   line(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step));
   Facts inside = facts;
@@ -99,7 +99,8 @@ void KernelWriter::shared_loop(const Loop& l, const Share& share, const Facts& f
   if (!from_0)
     line(fmt::format("const int64_t {} = {};", first, printer_.expr(l.begin, facts).text));
   std::string begin = from_0 ? "" : first + " + ";
-  const std::string end = limit(l.end, v + "_end", facts);
+  const Text limit_text = limit(l.end, v + "_end", facts);
+  const std::string& end = limit_text.text;
   Facts inside = facts;
   inside.set_range(each.variable, l.begin, l.end);
   if (simd != nullptr) {
@@ -110,7 +111,7 @@ void KernelWriter::shared_loop(const Loop& l, const Share& share, const Facts& f
     vector_accesses(each, elements, inside);
     --indent_;
     line("}");
-    std::string count = end.find(' ') == std::string::npos ? end : "(" + end + ")";
+    std::string count = within(limit_text, kUnary);
     if (!from_0) count = fmt::format("({} - {})", count, first);
     begin += fmt::format("{0} / {1} * {1} + ", count, elements);
   }

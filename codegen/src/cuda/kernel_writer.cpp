@@ -53,7 +53,7 @@ void KernelWriter::grid_loop(const Loop& loop, const Share& share, const Facts& 
   const std::string scale = loop.step == Expr(1) ? "" : " * " + within(step, kUnary);
   const Text begin = printer_.expr(loop.begin, facts);
   const std::string offset = loop.begin == Expr(0) ? "" : within(begin, kSum) + " + ";
-  const std::string end = limit(loop.end, v + "_end", facts);
+  const std::string end = limit(loop.end, v + "_end", facts).text;
   line(fmt::format("for (int64_t {0} = {1}{4}{2}; {0} < {3}; {0} += {5}{2}) {{", v, offset, scale,
                    end, share.who, share.count));
 }
@@ -63,8 +63,7 @@ std::vector<std::string> KernelWriter::extents(const std::vector<cuda::TileAxis>
   std::vector<std::string> all;
   for (const cuda::TileAxis& a : axes) {
     const Expr count = facts.simplify(max(0, ceil_div(a.end - a.begin, a.step)));
-    const std::string text = limit(count, names_.symbol(a.variable) + "_count", facts);
-    all.push_back(text.find(' ') == std::string::npos ? text : "(" + text + ")");
+    all.push_back(within(limit(count, names_.symbol(a.variable) + "_count", facts), kUnary));
   }
   return all;
 }
@@ -76,9 +75,9 @@ std::vector<std::string> KernelWriter::digits(const std::vector<cuda::TileAxis>&
   std::string below;  // iterations of the loops further in
   for (std::size_t k = axes.size(); k-- > 0;) {
     const cuda::TileAxis& a = axes[k];
-    const bool several = below.find(" * ") != std::string::npos;
+    const bool is_product = k + 2 < axes.size();
     std::string digit = flat;
-    if (!below.empty()) digit += " / " + (several ? "(" + below + ")" : below);
+    if (!below.empty()) digit += " / " + (is_product ? "(" + below + ")" : below);
     if (k > 0) digit += " % " + extents[k];
     if (a.step != Expr(1)) digit += " * " + within(printer_.expr(a.step, facts), kUnary);
     if (a.begin != Expr(0)) digit = within(printer_.expr(a.begin, facts), kSum) + " + " + digit;

@@ -52,13 +52,14 @@ std::string TileWriter::is_vector_along(const value::Load& load, const TileGroup
                     " == " + count;
     count = count == "1" ? g.extents[axis] : g.extents[axis] + " * " + count;
   }
-  std::string others;
+  std::vector<std::string> others;
   for (std::size_t k = 0; k < load.index.size(); ++k)
     if (load.index[k] != Expr(0) && !own.contains(k))
-      others += (others.empty() ? "" : " | ") + printer_.named_stride(load.tensor, k);
+      others.push_back(printer_.named_stride(load.tensor, k));
   if (others.empty()) return side_by_side;
-  if (others.find(' ') != std::string::npos) others = "(" + others + ")";
-  return fmt::format("{} && {} % {} == 0", side_by_side, others, elements);
+  std::string bits = fmt::format("{}", fmt::join(others, " | "));
+  if (others.size() > 1) bits = "(" + bits + ")";
+  return fmt::format("{} && {} % {} == 0", side_by_side, bits, elements);
 }
 
 /// Returns the name of a constant: true if vector accesses stage the operand; empty: never.

@@ -17,7 +17,7 @@
 namespace mote::trace {
 namespace {
 
-/// So many kernels are kept that no step uses.
+/// The number of kernels that are kept although no step uses them.
 constexpr std::size_t kKeptKernels = 4096;
 
 bool fits(const Kernel& kernel, const Command& command, std::span<Value* const> inputs,

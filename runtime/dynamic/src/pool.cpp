@@ -11,7 +11,7 @@ namespace {
 
 /// The smallest block, and the bytes in front of each in which its class is stored.
 constexpr std::size_t kHeader = kAlignment;
-/// So many free bytes are kept in any case; beyond, no more than were ever used at once.
+/// The free bytes that are kept in any case; beyond, no more than were ever used at once.
 constexpr std::size_t kKeptBytes = std::size_t{64} << 20U;
 
 /// Returns the number of the smallest class whose blocks have that many bytes. Class 8·e + m has

@@ -59,7 +59,7 @@ TEST(VectorGradient, OfPartsThatAreWrittenAndReadInParts) {
   EXPECT_EQ(got[1], -3 * log + -3 * log);
 }
 
-TEST(VectorGradient, OfAnElementThatNobodyReadsIsZero) {
+TEST(VectorGradient, OfAnUnreadElementIsZero) {
   // y1 = log(x1), f = y1^2 + y1. NNC leaves the other element undefined.
   SymbolicGraph g;
   const TensorSymbol x = g.input("x", {DType::f64, {2}});

@@ -90,7 +90,7 @@ NodeSymbol layer_norm_in(SymbolicGraph& g) {
   return g.add_node(Command("layer_norm_with_statistics", {}), std::vector{x, gamma, beta});
 }
 
-TEST(Prune, LeavesOutOptionalOutputsThatNobodyReads) {
+TEST(Prune, LeavesOutUnreadOptionalOutputs) {
   SymbolicGraph g;
   const NodeSymbol node = layer_norm_in(g);
   g.set_outputs({g.output(node, 0)});

@@ -112,7 +112,7 @@ TEST(Text, NamesOfAnyBytesReadBack) {
   expect_round_trip(g);
 }
 
-TEST(Text, SymbolsWithoutNamesGetNamesThatNobodyHas) {
+TEST(Text, SymbolsWithoutNamesGetUnusedNames) {
   SymbolicGraph g;
   const TensorSymbol x = g.input("t1", {DType::f32, {2}});
   const TensorSymbol y = g.add("relu", {x});

@@ -117,7 +117,7 @@ TEST(Verify, FindsElementsThatAreWrittenTwice) {
             "(fill)");
 }
 
-TEST(Verify, FindsElementsThatNobodyWrites) {
+TEST(Verify, FindsUnwrittenElements) {
   Sound s;
   s.g.remove(s.second);
   EXPECT_EQ(s.error(), "node 3 't5' (add) reads p, of which some elements are not written");
@@ -125,7 +125,7 @@ TEST(Verify, FindsElementsThatNobodyWrites) {
   EXPECT_EQ(s.error(), "node 3 't5' (add) reads p, of which some elements are not written");
 }
 
-TEST(Verify, FindsAnOutputThatNobodyWrites) {
+TEST(Verify, FindsAnUnwrittenOutput) {
   Sound s;
   s.g.set_outputs({s.g.tensor({DType::f32, {4}}, "q")});
   EXPECT_EQ(s.error(), "output q, of which some elements are not written");

@@ -16,9 +16,9 @@
 namespace mote {
 namespace {
 
-/// Below as many bytes the lines that are read are still in the cache when they are needed again.
+/// Tensors smaller than this many bytes stay in the cache, so the lines that were read are still there.
 constexpr std::int64_t kLeastBytes = 1 << 14;
-/// Squares in vector registers have so many rows.
+/// The number of rows of a square in vector registers.
 constexpr std::int64_t kLeastExtent = 16;
 
 /// Returns a dtype of the size whose elements the kernel moves as they are.

@@ -39,13 +39,13 @@ namespace MOTE_API mote {
 
 struct DynamicOptions {
   /// Commands are not run when they are given but when a value that depends on them is looked at:
-  /// then all that it depends on is compiled as one graph, with the same bits. Commands whose
-  /// values nobody looks at are never run.
+  /// then all that it depends on is compiled as one graph, with the same bits. A command whose
+  /// values are never looked at is never run.
   bool deferred = false;
   /// In deferred mode, everything that a variable has is computed when pending values would need
   /// more bytes than this.
   std::size_t pending_bytes = std::size_t{1} << 30U;
-  /// Results are kept, up to so many bytes, and returned for an equal command on the same values.
+  /// Results are kept, up to this many bytes, and returned for an equal command on the same values.
   /// The least recently used ones go first; results of random ops are never kept. 0: none.
   std::size_t memo_bytes = 0;
   /// If values that only gradients need take more bytes than this, some of them are dropped, and
