@@ -17,11 +17,11 @@ struct Kernel {
   TensorMask read_mask = 0;    ///< inputs of the record whose data it reads
   TensorMask output_mask = 0;  ///< outputs of the record that it has
   std::string text = {};       ///< the reference and the thunk
-  std::string gen = {};       ///< the variant gen; empty: the reference is as good
+  std::string gen = {};        ///< the variant gen; empty: the reference is as good
   std::string wide = {};       ///< a gradient's versions with 64-byte vectors; empty: it has none
   std::string dispatch = {};   ///< chooses among the gen one's compilations
 
-  std::string gen_function() const { return function + "_fast"; }
+  std::string gen_function() const { return function + "_gen"; }
 };
 
 /// Fills in the texts of one kernel.

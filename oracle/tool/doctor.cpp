@@ -117,7 +117,7 @@ Finding problem_finding(const std::string& problem) {
                         : "build it again for this machine, or take it out of the folder"};
 }
 
-Finding location_finding(const PluginPlace& location, std::size_t count) {
+Finding location_finding(const PluginLocation& location, std::size_t count) {
   Finding f{.name = "plugin_folder", .details = {{"path", location.path}, {"libraries", count}}};
   std::error_code failed;
   if (!fs::is_regular_file(location.path, failed)) fs::directory_iterator(location.path, failed);
@@ -170,7 +170,7 @@ void add_absent(const std::vector<std::string>& here, std::vector<Finding>& all)
 
 void look_at_plugins(std::vector<Finding>& all) {
   bool ours_named = false;  // one of mote's own folders is enough
-  for (const PluginPlace& location : plugin_places()) {
+  for (const PluginLocation& location : plugin_locations()) {
     if (!location.is_given && ours_named && !fs::exists(location.path)) continue;
     all.push_back(location_finding(location, plugins_at(location.path).size()));
     ours_named = ours_named || !location.is_given;

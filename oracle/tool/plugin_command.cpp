@@ -32,7 +32,7 @@ bool is_in_build() {
 /// The folder of mote's headers; empty if there is none.
 std::string headers_of_mote() {
   if (is_in_build() && has_headers(MOTE_SOURCE_HEADERS)) return MOTE_SOURCE_HEADERS;
-  for (const PluginPlace& location : plugin_places()) {
+  for (const PluginLocation& location : plugin_locations()) {
     if (location.is_given) continue;
     const fs::path folder = (fs::path(location.path) / "../../../include").lexically_normal();
     if (has_headers(folder)) return folder;
@@ -54,7 +54,7 @@ std::string include_options() {
 
 /// The options that link the launcher, which lies next to the folder of plug-ins.
 std::string launcher_options() {
-  for (const PluginPlace& location : plugin_places()) {
+  for (const PluginLocation& location : plugin_locations()) {
     const fs::path file = (fs::path(location.path) / "../cuda_launcher.so").lexically_normal();
     std::error_code ignored;
     if (!fs::exists(file, ignored)) continue;

@@ -187,7 +187,7 @@ void array_read(benchmark::State& state) {
 
 void attribute_lookup(benchmark::State& state) {
   const std::array<OpId, 256> ops = some_ops();
-  Column<Definition> column = Registry::global().column<Definition>(kDefinition);
+  Column<Definition> column = Registry::global().column(kDefinition);
   benchmark::DoNotOptimize(column);
   std::size_t k = 0;
   for ([[maybe_unused]] auto _ : state) {

@@ -88,20 +88,19 @@ TEST(Command, AMistakeIsOneLine) {
 
 TEST(Catalogue, EveryOpIsRegisteredWithItsAttributes) {
   const Registry& registry = Registry::global();
-  const Column<Definition> definitions = registry.column<Definition>(kDefinition);
+  const Column<Definition> definitions = registry.column(kDefinition);
   for (std::int32_t k = 0; k < mote_op_count; ++k) {
     const OpId op = registry.get(mote_ops[k].name);
     EXPECT_EQ(definitions.at(op), &mote_ops[k]);
   }
-  EXPECT_EQ(registry.column<InPlacePairs>(kInPlace).at(registry.get("softmax")),
-            InPlacePairs({{0, 0}}));
+  EXPECT_EQ(registry.column(kInPlace).at(registry.get("softmax")), InPlacePairs({{0, 0}}));
   EXPECT_FALSE(registry.members("elementwise").empty());
 }
 
 TEST(Catalogue, BatchAxesAreThoseThatNothingMixes) {
   const auto batch = [](const char* op, int input) {
     const Registry& registry = Registry::global();
-    return registry.column<Definition>(kDefinition).at(registry.get(op))->inputs[input].batch;
+    return registry.column(kDefinition).at(registry.get(op))->inputs[input].batch;
   };
   EXPECT_EQ(batch("relu", 0), 0b1111U);
   EXPECT_EQ(batch("softmax", 0), 0b101U);  // [R, N, C]

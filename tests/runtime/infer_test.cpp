@@ -119,7 +119,7 @@ TEST(Infer, TheDtypeMayBeTheCallers) {
   static const mote_op_tensor y = {"y", "T", 0, 1, axes, 0, 0, nullptr};
   static const mote_op_definition definition = test::plain_definition("draw", {&x, 1}, {&y, 1});
   Registry registry;
-  register_op("draw", registry).set<Definition>(kDefinition, &definition);
+  register_op("draw", registry).set(kDefinition, &definition);
   const Command draw("draw", {}, std::nullopt, registry);
   const Tensor index = meta({3}, DType::i64);
   EXPECT_EQ(to_string(infer(draw, {&index}, DType::f64)[0]), "f64[3]");
@@ -153,7 +153,7 @@ TEST(Infer, AnOpOfSomeonesOwnHasItToo) {
   definition.param_count = 1;
   definition.params = &least;
   Registry registry;
-  const Registration mine = register_op("mine", registry).set<Definition>(kDefinition, &definition);
+  const Registration mine = register_op("mine", registry).set(kDefinition, &definition);
   const auto of = [&](const AxisList& shape) {
     const Tensor tensor = meta(shape);
     return to_string(infer(Command("mine", {}, std::nullopt, registry), {&tensor})[0]);
@@ -164,7 +164,7 @@ TEST(Infer, AnOpOfSomeonesOwnHasItToo) {
   expect_error(MOTE_INVALID, "mine: axis 1 of x must be 2*M + 1, got 8", [&] { of({10, 8}); });
   expect_error(MOTE_INVALID, "mine: axis 1 of x must be 2*M + 1, got 0", [&] { of({10, 0}); });
   // The op has its own function, since the programs are not sufficient.
-  registry.set<InferShapes>(mine.id(), kInfer, [](const Command&, auto inputs, auto) {
+  registry.set(mine.id(), kInfer, [](const Command&, auto inputs, auto) {
     return std::vector<TensorForm>{{inputs[0]->dtype, {42}}};
   });
   EXPECT_EQ(of({10, 8}), "f32[42]");
@@ -180,7 +180,7 @@ void infer_axis(const char* text, const mote_size_step* program, std::int64_t k 
   definition.param_count = 1;
   definition.params = &one;
   Registry registry;
-  register_op("odd", registry).set<Definition>(kDefinition, &definition);
+  register_op("odd", registry).set(kDefinition, &definition);
   const Tensor tensor = meta({3});
   const std::vector<Setting> settings = {{"k", k}};
   infer(Command("odd", settings, std::nullopt, registry), {&tensor});
@@ -236,7 +236,7 @@ TEST(Infer, ComputeAllocatesTheOutputs) {
 
 TEST(Gradients, AreAttributes) {
   const Registry& registry = Registry::global();
-  const Column<OpGradient> gradients = registry.column<OpGradient>(kGradient);
+  const Column<OpGradient> gradients = registry.column(kGradient);
   const OpGradient conv = gradients.at(registry.get("conv2d"));
   EXPECT_STREQ(conv->gradient, "conv2d.grad");
   EXPECT_EQ(conv->from, 0b1U);
@@ -247,7 +247,7 @@ TEST(Gradients, AreAttributes) {
   const OpGradient softmax = gradients.at(registry.get("softmax"));
   EXPECT_EQ(softmax->outputs, 0b1U);  // it reads y instead of x
   EXPECT_EQ(gradients.find(registry.get("argmax")), nullptr);
-  const Column<Definition> definitions = registry.column<Definition>(kDefinition);
+  const Column<Definition> definitions = registry.column(kDefinition);
   for (std::int32_t k = 0; k < mote_op_gradient_count; ++k) {
     const mote_op_gradient& g = mote_op_gradients[k];
     const mote_op_definition& d = *definitions.at(registry.get(g.gradient));

@@ -16,26 +16,36 @@ namespace {
 using test::expect_error;
 using InPlace = std::vector<std::pair<int, int>>;
 
+constexpr OpAttribute<int> kEarlyArity{"early.arity"};
+constexpr OpAttribute<InPlace> kPairs{"in_place"};
+constexpr OpAttribute<std::string> kDoc{"doc"};
+constexpr OpAttribute<int> kArity{"arity"};
+constexpr OpAttribute<int> kCost{"cost"};
+constexpr OpAttribute<double> kRealCost{"cost"};
+constexpr OpAttribute<bool> kPointwise{"pointwise"};
+constexpr OpAttribute<int> kValue{"value"};
+constexpr OpAttribute<int> kLast{"last"};
+
 /// Is registered before main, by this translation unit.
 [[maybe_unused]] const OpId kEarly =
-    register_op("early.op").alias("EarlyOp").set<int>("early.arity", 2).id();
+    register_op("early.op").alias("EarlyOp").set(kEarlyArity, 2).id();
 
 TEST(Registry, AStaticRegistrationIsThere) {
   Registry& global = Registry::global();
   EXPECT_EQ(global.get("EarlyOp"), kEarly);
-  EXPECT_EQ(*global.column<int>("early.arity").find(kEarly), 2);
+  EXPECT_EQ(*global.column(kEarlyArity).find(kEarly), 2);
 }
 
 TEST(Registry, AttributesOfAnyTypeFromAnyPlace) {
   Registry registry;
-  register_op("exp", registry).set<InPlace>("in_place", {{0, 0}}).set<std::string>("doc", "e^x");
-  const OpId add = register_op("add", registry).set<InPlace>("in_place", {{0, 0}, {1, 0}}).id();
-  register_op("add", registry).set<int>("arity", 2);  // elsewhere, later
-  const Column<InPlace> in_place = registry.column<InPlace>("in_place");
+  register_op("exp", registry).set(kPairs, {{0, 0}}).set(kDoc, "e^x");
+  const OpId add = register_op("add", registry).set(kPairs, {{0, 0}, {1, 0}}).id();
+  register_op("add", registry).set(kArity, 2);  // elsewhere, later
+  const Column<InPlace> in_place = registry.column(kPairs);
   EXPECT_EQ(in_place.at(add).size(), 2U);
   EXPECT_EQ(in_place.at(registry.get("exp")), InPlace({{0, 0}}));
-  EXPECT_EQ(registry.column<int>("arity").at(add), 2);
-  EXPECT_EQ(registry.column<int>("arity").find(registry.get("exp")), nullptr);
+  EXPECT_EQ(registry.column(kArity).at(add), 2);
+  EXPECT_EQ(registry.column(kArity).find(registry.get("exp")), nullptr);
   EXPECT_EQ(registry.size(), 2U);
   EXPECT_EQ(registry.names(), std::vector<std::string>({"exp", "add"}));
   EXPECT_EQ(registry.attributes(), std::vector<std::string>({"arity", "doc", "in_place"}));
@@ -44,32 +54,32 @@ TEST(Registry, AttributesOfAnyTypeFromAnyPlace) {
 TEST(Registry, TheHighestLevelHolds) {
   Registry registry;
   const OpId op = registry.add("matmul");
-  const Column<int> cost = registry.column<int>("cost");
-  registry.set(op, "cost", 1, 10);
+  const Column<int> cost = registry.column(kCost);
+  registry.set(op, kCost, 1, 10);
   const int* first = cost.find(op);
-  registry.set(op, "cost", 3, 20);
-  registry.set(op, "cost", 2, 15);  // later, but lower
+  registry.set(op, kCost, 3, 20);
+  registry.set(op, kCost, 2, 15);  // later, but lower
   EXPECT_EQ(cost.at(op), 3);
   EXPECT_EQ(*first, 1);  // a value that was read before is still there
   expect_error(MOTE_INVALID, "attribute cost of op matmul is set twice at level 10",
-               [&] { registry.set(op, "cost", 7); });
-  expect_error(MOTE_INVALID, "set twice at level 15", [&] { registry.set(op, "cost", 7, 15); });
+               [&] { registry.set(op, kCost, 7); });
+  expect_error(MOTE_INVALID, "set twice at level 15", [&] { registry.set(op, kCost, 7, 15); });
   EXPECT_EQ(cost.at(op), 3);
 }
 
 TEST(Registry, AGroupsAttributesReachItsMembersOldAndNew) {
   Registry registry;
   const OpId exp = register_op("exp", registry).include("elementwise").id();
-  registry.set_group<bool>("elementwise", "pointwise", true);
+  registry.set_group("elementwise", kPointwise, true);
   const OpId log = register_op("log", registry).include("elementwise").include("elementwise").id();
   const OpId sum = registry.add("sum");
-  const Column<bool> pointwise = registry.column<bool>("pointwise");
+  const Column<bool> pointwise = registry.column(kPointwise);
   EXPECT_TRUE(pointwise.at(exp));
   EXPECT_TRUE(pointwise.at(log));
   EXPECT_EQ(pointwise.find(sum), nullptr);
   EXPECT_EQ(registry.members("elementwise"), std::vector<OpId>({exp, log}));
   EXPECT_TRUE(registry.members("none").empty());
-  registry.set(log, "pointwise", false, kDefaultLevel + 1);
+  registry.set(log, kPointwise, false, kDefaultLevel + 1);
   EXPECT_FALSE(pointwise.at(log));
 }
 
@@ -97,26 +107,27 @@ TEST(Registry, LookupErrorsNameWhatIsNear) {
                [&] { (void)registry.get("conv2d"); });
   EXPECT_FALSE(registry.find("conv2d"));
   expect_error(MOTE_INVALID, "op softmax has no attribute cost",
-               [&] { (void)registry.column<int>("cost").at(0); });
+               [&] { (void)registry.column(kCost).at(0); });
   expect_error(MOTE_INVALID, "op id 5, there are 1 ops", [&] { (void)registry.name(5); });
-  expect_error(MOTE_INVALID, "op id 5, there are 1 ops", [&] { registry.set(5, "cost", 1); });
-  EXPECT_EQ(registry.column<int>("cost").find(UINT32_MAX), nullptr);
+  expect_error(MOTE_INVALID, "op id 5, there are 1 ops", [&] { registry.set(5, kCost, 1); });
+  EXPECT_EQ(registry.column(kCost).find(UINT32_MAX), nullptr);
 }
 
 TEST(Registry, AnAttributeHasOneType) {
   Registry registry;
-  const OpId op = register_op("exp", registry).set<int>("cost", 1).id();
+  const OpId op = register_op("exp", registry).set(kCost, 1).id();
   expect_error(MOTE_INVALID, "attribute cost is of type int, asked for as double",
-               [&] { (void)registry.column<double>("cost"); });
+               [&] { (void)registry.column(kRealCost); });
   expect_error(MOTE_INVALID, "attribute cost is of type int, asked for as double",
-               [&] { registry.set(op, "cost", 1.0, 99); });
-  expect_error(MOTE_INVALID, "an attribute needs a name", [&] { registry.set(op, "", 1); });
+               [&] { registry.set(op, kRealCost, 1.0, 99); });
+  expect_error(MOTE_INVALID, "an attribute needs a name",
+               [&] { registry.set(op, OpAttribute<int>{""}, 1); });
 }
 
 TEST(Registry, ManyOpsMayComeLateWhileOthersRead) {
   Registry registry;
   constexpr int kOps = 2000;
-  const Column<int> value = registry.column<int>("value");
+  const Column<int> value = registry.column(kValue);
   std::atomic<bool> done = false;
   std::atomic<int> wrong = 0;
   std::vector<std::thread> readers;
@@ -133,8 +144,8 @@ TEST(Registry, ManyOpsMayComeLateWhileOthersRead) {
     writers.emplace_back([&, w] {
       for (int k = w; k < kOps; k += 2) {
         const OpId op = registry.add("op" + std::to_string(k));
-        registry.set(op, "value", 2 * static_cast<int>(op));
-        registry.set(op, "value", 2 * static_cast<int>(op) + 1, kDefaultLevel + 1);
+        registry.set(op, kValue, 2 * static_cast<int>(op));
+        registry.set(op, kValue, 2 * static_cast<int>(op) + 1, kDefaultLevel + 1);
       }
     });
   for (std::thread& t : writers) t.join();
@@ -148,8 +159,8 @@ TEST(Registry, ManyOpsMayComeLateWhileOthersRead) {
 TEST(Registry, OpsEndAt65536) {
   Registry registry;
   for (std::size_t k = 0; k < kMaxOps; ++k) registry.add("op" + std::to_string(k));
-  registry.set(static_cast<OpId>(kMaxOps - 1), "last", 1);
-  EXPECT_EQ(registry.column<int>("last").at(static_cast<OpId>(kMaxOps - 1)), 1);
+  registry.set(static_cast<OpId>(kMaxOps - 1), kLast, 1);
+  EXPECT_EQ(registry.column(kLast).at(static_cast<OpId>(kMaxOps - 1)), 1);
   expect_error(MOTE_INVALID, "there are 65536 ops already", [&] { registry.add("one more"); });
 }
 

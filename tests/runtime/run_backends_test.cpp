@@ -163,7 +163,7 @@ struct Wide {
                                    .programs = nullptr};
     tensors.assign(64, tensor);
     definition = test::plain_definition("wide", tensors, tensors);
-    register_op("wide", registry).set<Definition>(kDefinition, &definition);
+    register_op("wide", registry).set(kDefinition, &definition);
   }
 
   const char* axes[2] = {"I", "J"};

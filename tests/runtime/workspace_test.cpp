@@ -161,7 +161,7 @@ TEST(Workspace, WhereNoOtherKernelTakesTheCallItSaysWhy) {
   static const mote_op_definition definition =
       test::plain_definition("hungry", {&tensor, 1}, {&tensor, 1});
   Registry registry;
-  register_op("hungry", registry).set<Definition>(kDefinition, &definition);
+  register_op("hungry", registry).set(kDefinition, &definition);
   FakeBackend<1> fake("hungry");
   fake.wants = 5000;
   const Tensor x(DType::f32, {3});

@@ -37,8 +37,8 @@ constexpr std::array kGenHelpers = std::to_array<Helper>({
     {.name = "mote_minf",
      .storage = Storage::always_inline,
      .head =
-         R"(/* The lesser; a NaN in either argument wins. A reduction's result so far is a: it meets a min and
- * a choice only, the comparison of b goes on beside. */
+         R"(/* Returns the lesser; a NaN in either argument wins. a is a reduction's result so far: it waits for
+ * a min and a choice only, and b is compared at the same time. */
 )",
      .function = R"(float mote_minf(float a, float b) {
   const float least = b < a ? b : a;
@@ -96,11 +96,11 @@ constexpr std::array kGenHelpers = std::to_array<Helper>({
      .storage = Storage::always_inline,
      .calls = {"mote_float", "mote_bits", "mote_expm1_near"},
      .head = R"(/* exp(x): x = n ln(2) + r; 2^n in two factors, so that both are normal numbers. */
-MOTE_BOUND int32_t mote_exp_most = 89, mote_exp_least = -104;
+MOTE_LIMIT int32_t mote_exp_max = 89, mote_exp_min = -104;
 )",
      .function = R"(float mote_expf(float x) {
-  float t = x > (float)mote_exp_most ? (float)mote_exp_most : x;
-  t = t < (float)mote_exp_least ? (float)mote_exp_least : t;
+  float t = x > (float)mote_exp_max ? (float)mote_exp_max : x;
+  t = t < (float)mote_exp_min ? (float)mote_exp_min : t;
   const float shifted = t * 1.44269504f + 12583166.0f; /* n + 254 in the lowest bits */
   const float n = shifted - 12583166.0f;
   const float r = t - n * 0.693359375f - n * -2.12194440e-4f;
@@ -113,11 +113,11 @@ MOTE_BOUND int32_t mote_exp_most = 89, mote_exp_least = -104;
      .storage = Storage::always_inline,
      .calls = {"mote_float", "mote_bits", "mote_expm1_near"},
      .head = R"(/* exp(x) - 1, as 2^n (exp(r) - 1) + (2^n - 1). */
-MOTE_BOUND int32_t mote_expm1_most = 89, mote_expm1_least = -30;
+MOTE_LIMIT int32_t mote_expm1_max = 89, mote_expm1_min = -30;
 )",
      .function = R"(float mote_expm1f(float x) {
-  float t = x > (float)mote_expm1_most ? (float)mote_expm1_most : x;
-  t = t < (float)mote_expm1_least ? (float)mote_expm1_least : t;
+  float t = x > (float)mote_expm1_max ? (float)mote_expm1_max : x;
+  t = t < (float)mote_expm1_min ? (float)mote_expm1_min : t;
   const float shifted = t * 1.44269504f + 12583038.0f; /* n + 126 in the lowest bits */
   const float n = shifted - 12583038.0f;
   const float r = t - n * 0.693359375f - n * -2.12194440e-4f;
@@ -191,11 +191,11 @@ MOTE_BOUND int32_t mote_expm1_most = 89, mote_expm1_least = -30;
      .storage = Storage::always_inline,
      .calls = {"mote_expm1_bounded"},
      .head = R"(/* tanh(x) = (exp(2x) - 1) / (exp(2x) + 1). */
-MOTE_BOUND int32_t mote_tanh_most = 10;
+MOTE_LIMIT int32_t mote_tanh_max = 10;
 )",
      .function = R"(float mote_tanhf(float x) {
   const float a = fabsf(x);
-  const float e = mote_expm1_bounded(2.0f * (a > (float)mote_tanh_most ? (float)mote_tanh_most : a));
+  const float e = mote_expm1_bounded(2.0f * (a > (float)mote_tanh_max ? (float)mote_tanh_max : a));
   return copysignf(e / (e + 2.0f), x);
 }
 )"},
@@ -203,11 +203,11 @@ MOTE_BOUND int32_t mote_tanh_most = 10;
      .storage = Storage::always_inline,
      .calls = {"mote_expm1_bounded"},
      .head = R"(/* erf(x) = 1 - exp(x q(x)), x q(x) = log(erfc(x)). */
-MOTE_BOUND int32_t mote_erf_most = 4;
+MOTE_LIMIT int32_t mote_erf_max = 4;
 )",
      .function = R"(float mote_erff(float x) {
   float a = fabsf(x);
-  a = a > (float)mote_erf_most ? (float)mote_erf_most : a;
+  a = a > (float)mote_erf_max ? (float)mote_erf_max : a;
   float q = -1.1932727e-6f;
   q = q * a + 2.135433e-5f;
   q = q * a - 0.00016747986f;
@@ -335,12 +335,12 @@ std::string emit_c_gen_includes() {
 
 #ifdef __GNUC__
 #define MOTE_INLINE static inline __attribute__((always_inline))
-/* What an argument is limited by. Of a constant gcc makes comparisons and a path of its own, of a
- * variable whose value it can't count on a min or max. */
-#define MOTE_BOUND __attribute__((weak, visibility("hidden")))
+/* The limits of an argument are weak variables, since gcc turns a limit that is constant into a
+ * branch, and one that it does not know into a min or max. */
+#define MOTE_LIMIT __attribute__((weak, visibility("hidden")))
 #else
 #define MOTE_INLINE static inline
-#define MOTE_BOUND static
+#define MOTE_LIMIT static
 #endif
 #ifndef MOTE_COLD
 #ifdef __GNUC__

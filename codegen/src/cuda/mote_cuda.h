@@ -34,7 +34,7 @@ typedef unsigned long long uint64_t;
 
 #define MOTE_DEVICE static __device__ inline
 #define MOTE_INLINE MOTE_DEVICE
-#define MOTE_BOUND static constexpr
+#define MOTE_LIMIT static constexpr
 
 #if defined(__CUDACC__)
 // An integer argument becomes a double, as in C; CUDA could not choose between float and double.

@@ -100,7 +100,7 @@ Backends find_backends(const std::vector<std::string>& named_libraries, Isolatio
     if (!is_loaded(backends, library)) add(backends, load(library, isolation), path);
   }
   backends.all.push_back({&gen_backend(), "", "built in"});
-  for (const PluginPlace& location : plugin_places()) {
+  for (const PluginLocation& location : plugin_locations()) {
     for (const std::string& path : plugins_at(location.path)) {
       if (is_loaded(backends, path)) continue;
       try {

@@ -250,7 +250,7 @@ void build(const std::string& path, const fs::path& folder, const fs::path& libr
 }  // namespace
 
 std::string beside_plugins(const std::string& name, std::vector<std::string>* tried) {
-  for (const PluginPlace& location : plugin_places()) {
+  for (const PluginLocation& location : plugin_locations()) {
     const fs::path file = (fs::path(location.path) / ".." / name).lexically_normal();
     if (std::error_code failed; fs::exists(file, failed)) return file;
     if (tried != nullptr) tried->push_back(file);

@@ -89,8 +89,7 @@ GradientReads find_reads(const Kernel& kernel, TensorMask wanted, TensorMask ask
 GradientReads find_reads(const Kernel& kernel, TensorMask wanted) {
   GradientReads reads = find_reads(kernel, wanted, ~TensorMask{0});
   const Registry& registry = kernel.command.registry();
-  const bool is_gradient =
-      registry.column<OpGradient>(kGradientOf).find(kernel.command.op()) != nullptr;
+  const bool is_gradient = registry.column(kGradientOf).find(kernel.command.op()) != nullptr;
   if (!reads.flows || (kernel.outputs.size() == 1 && !is_gradient)) return reads;
   for (std::size_t k = 0; k < kernel.outputs.size(); ++k) {
     for (std::size_t n = 0; n < kernel.inputs.size(); ++n) {
@@ -188,7 +187,7 @@ BoundCall* KernelTable::in_place(Kernel& kernel, std::size_t k) {
   if (known != kernel.in_place.end()) return known->second ? &*known->second : nullptr;
   std::optional<BoundCall>& call = kernel.in_place.emplace_back(k, std::nullopt).second;
   const InPlacePairs* promised =
-      kernel.command.registry().column<InPlacePairs>(kInPlace).find(kernel.command.op());
+      kernel.command.registry().column(kInPlace).find(kernel.command.op());
   const std::pair<int, int> pair{static_cast<int>(k), 0};
   if (promised == nullptr || std::ranges::find(*promised, pair) == promised->end() ||
       kernel.inputs[k] != kernel.outputs[0])

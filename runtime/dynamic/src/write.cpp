@@ -23,11 +23,11 @@ bool is_alone(const Value& value) {
 
 bool share_elements(const Tensor& a, const Tensor& b) {
   if (a.raw().storage != b.raw().storage && a.owns_memory() && b.owns_memory()) return false;
-  const auto places = [](const Tensor& x) {
+  const auto locations = [](const Tensor& x) {
     return ViewPlaces(x.form(),
                       static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(x.data())));
   };
-  return share_bytes(places(a), places(b));
+  return share_bytes(locations(a), locations(b));
 }
 
 /// Returns what needs the elements of the value's memory, for messages; empty if nothing does.
@@ -221,8 +221,8 @@ namespace {
 
 /// The steps between two values of a variable.
 struct History {
-  static constexpr std::size_t kMostSteps = 64;
-  std::array<Ref<Step>, kMostSteps> steps;
+  static constexpr std::size_t kMaxSteps = 64;
+  std::array<Ref<Step>, kMaxSteps> steps;
   std::size_t count = 0;
   bool is_private = false;  ///< no gradient with respect to anything but the old value needs them
   bool may_become_private = false;  ///< it would be if no variable had values between the two
@@ -247,7 +247,7 @@ History history_of(const Value& now, const Value& old) noexcept {
       h.may_become_private = h.may_become_private || input->handles > 0;
       const auto end = h.steps.begin() + h.count;
       if (std::find(h.steps.begin(), end, input->producer) != end) continue;
-      if (h.count == History::kMostSteps) return h;
+      if (h.count == History::kMaxSteps) return h;
       h.steps[h.count++] = input->producer;
     }
   }

@@ -19,7 +19,7 @@ class InPlaceFinder {
         happens_before_(happens_before),
         read_(readers(graph)),
         written_(writers(graph)),
-        promises_(graph.registry().column<InPlacePairs>(kInPlace)),
+        promises_(graph.registry().column(kInPlace)),
         is_kept_(graph.symbol_count()),
         is_bound_(graph.symbol_count()) {
     for (const std::uint32_t output : graph.output_indices())

@@ -38,12 +38,10 @@ void register_fold_pairs(Registry& registry) {
   const auto& pairs = exported<mote_op_definition[2]>(exact_ops(), "fold_pairs_ops");
   const OpGradient row = &exported<mote_op_gradient>(exact_ops(), "fold_pairs_gradient");
   register_op("fold_pairs", registry)
-      .set<Definition>(kDefinition, &pairs[0])
-      .set<InferShapes>(kInfer, infer_by_definition(pairs[0]))
-      .set<OpGradient>(kGradient, row);
-  register_op("fold_pairs.grad", registry)
-      .set<Definition>(kDefinition, &pairs[1])
-      .set<OpGradient>(kGradientOf, row);
+      .set(kDefinition, &pairs[0])
+      .set(kInfer, infer_by_definition(pairs[0]))
+      .set(kGradient, row);
+  register_op("fold_pairs.grad", registry).set(kDefinition, &pairs[1]).set(kGradientOf, row);
 }
 
 Context& exact_context() {

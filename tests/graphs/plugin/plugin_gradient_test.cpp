@@ -128,17 +128,17 @@ TEST(PluginGradient, TheTextReadsBack) {
 TEST(PluginGradient, AnOpThatSaysNothingHasNone) {
   exact_context();
   Registry& registry = Registry::global();
-  const Definition cube = registry.column<Definition>(kDefinition).at(registry.get("cube"));
+  const Definition cube = registry.column(kDefinition).at(registry.get("cube"));
   static mote_op_definition named;
   named = *cube;
   named.name = "mute_cube";
-  register_op("mute_cube").set<Definition>(kDefinition, &named);
+  register_op("mute_cube").set(kDefinition, &named);
   SymbolicGraph g;
   const TensorSymbol x = g.input("x", {DType::f32, {2}});
   const TensorSymbol y = g.add("mute_cube", {x});
   const std::string error = test::error_of([&] { gradient(g, {y}, {x}); });
   EXPECT_NE(error.find("no gradient of mute_cube is registered"), std::string::npos) << error;
-  register_op("mute_cube").set<bool>(kZeroGradient, true);
+  register_op("mute_cube").set(kZeroGradient, true);
   const TensorSymbol zero = gradient(g, {y}, {x}).front();
   EXPECT_EQ(g.info(g.root(zero)).producer, kNoIndex);
 }

@@ -18,6 +18,9 @@ namespace {
 
 using test::exact_context;
 
+constexpr OpAttribute<int> kProductsOf{"products"};
+constexpr NodeAttribute<std::int64_t> kProducts{"products"};
+
 std::vector<std::string> apply_to(SymbolicGraph& g, const std::vector<std::string>& names) {
   std::vector<std::string> texts;
   for (const PassReport& report :
@@ -46,9 +49,9 @@ TEST(PluginPass, OpsOfTheGroupRandomAreNeverMerged) {
   exact_context();
   Registry& registry = Registry::global();
   static mote_op_definition named;
-  named = *registry.column<Definition>(kDefinition).at(registry.get("cube"));
+  named = *registry.column(kDefinition).at(registry.get("cube"));
   named.name = "drawn_cube";
-  register_op("drawn_cube").include("random").set<Definition>(kDefinition, &named);
+  register_op("drawn_cube").include("random").set(kDefinition, &named);
   SymbolicGraph g("drawn");
   const TensorSymbol x = g.input("x", {DType::f32, {2}});
   g.set_outputs({g.add("drawn_cube", {x}), g.add("drawn_cube", {x})});
@@ -76,12 +79,12 @@ TEST(PluginPass, AReplacementMakesThePluginsOp) {
 
 TEST(PluginPass, AUsersPassReadsAnAttributeOfThePluginsOps) {
   exact_context();
-  register_op("cube").set<int>("products", 2);
+  register_op("cube").set(kProductsOf, 2);
   register_pass({.name = "count_products",
                  .summary = "Counts the products of each node.",
-                 .provided = {"products"},
+                 .provided = {std::string(kProducts.name)},
                  .run = [](SymbolicGraph& graph, const PassOptions&) {
-                   const Column<int> of_op = graph.registry().column<int>("products");
+                   const Column<int> of_op = graph.registry().column(kProductsOf);
                    std::vector<std::int64_t> counts(graph.node_count());
                    for (const std::uint32_t node : topological_order(graph)) {
                      const NodeInfo& info = graph.nodes()[node];
@@ -90,7 +93,7 @@ TEST(PluginPass, AUsersPassReadsAnAttributeOfThePluginsOps) {
                      const TensorForm& form = graph.symbols()[info.outputs[0]].form;
                      counts[node] = *products * element_count(form);
                    }
-                   graph.attributes().set_nodes("products", std::move(counts));
+                   graph.attributes().set(kProducts, std::move(counts));
                    return std::string();
                  }});
   SymbolicGraph g("counted");
@@ -98,7 +101,7 @@ TEST(PluginPass, AUsersPassReadsAnAttributeOfThePluginsOps) {
   const TensorSymbol y = g.add("cube", {x});
   g.set_outputs({g.add("neg", {y})});
   EXPECT_EQ(apply_to(g, {"count_products"}), std::vector<std::string>({"count_products: nothing"}));
-  const auto& counts = g.attributes().nodes<std::int64_t>("products");
+  const auto& counts = g.attributes().at(kProducts);
   EXPECT_EQ(*counts.find(g.producer(y).index), 24);
   EXPECT_EQ(*counts.find(g.producer(g.outputs()[0]).index), 0);
 }
@@ -121,7 +124,7 @@ TEST(PluginOrder, TwoLibrariesInEitherOrder) {
     apply_passes(g, default_passes(), {.verify = true});
     texts.push_back(to_text(g));
     for (const char* op : {"cube", "fold_pairs", "add"})
-      EXPECT_NE(registry.column<Definition>(kDefinition).at(registry.get(op)), nullptr);
+      EXPECT_NE(registry.column(kDefinition).at(registry.get(op)), nullptr);
   }
   EXPECT_EQ(texts[0], texts[1]);
   EXPECT_NE(texts[0].find("fold_pairs.grad("), std::string::npos) << texts[0];

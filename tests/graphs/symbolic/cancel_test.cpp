@@ -168,14 +168,14 @@ TEST(Cancel, OpsThatALibrarySaysAreTheirOwnInverse) {
   const TensorSymbol x = g.input("x", {DType::f64, {3}});
   g.set_outputs({g.add("exp", {g.add("recip", {g.add("recip", {x})})})});
   EXPECT_EQ(apply_and_compare(g, {"cancel"}), "cancel: nothing");  // 1/(1/x) rounds twice
-  registry.set<bool>(registry.get("recip"), kInvolution, false);
+  registry.set(registry.get("recip"), kInvolution, false);
   EXPECT_EQ(apply_and_compare(g, {"cancel"}), "cancel: nothing");
-  registry.set<bool>(registry.get("abs"), kInvolution, true);  // it is not, so the pass shows
+  registry.set(registry.get("abs"), kInvolution, true);  // it is not, so the pass shows
   SymbolicGraph f;
   f.set_outputs({f.add("exp", {f.add("abs", {f.add("abs", {f.input("x", {DType::f64, {3}})})})})});
   EXPECT_EQ(apply_passes(f, std::vector<std::string>{"cancel"}).front().text,
             "cancel: 1 node undone");
-  registry.set<bool>(registry.get("abs"), kInvolution, false, kDefaultLevel + 1);
+  registry.set(registry.get("abs"), kInvolution, false, kDefaultLevel + 1);
 }
 
 TEST(Cancel, AnOutputStaysATensorOfItsOwn) {

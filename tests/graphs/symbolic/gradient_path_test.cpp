@@ -19,16 +19,16 @@ class WithOwnOp : public testing::Test {
   WithOwnOp() {
     register_catalogue(registry_);
     const Registry& global = Registry::global();
-    const Definition neg = global.column<Definition>(kDefinition).at(global.get("neg"));
+    const Definition neg = global.column(kDefinition).at(global.get("neg"));
     for (mote_op_definition* op : {&triple_, &triple_grad_}) *op = *neg;
     triple_.name = "triple";
     triple_grad_.name = "triple.grad";
-    registry_.set<Definition>(registry_.add("triple"), kDefinition, &triple_);
+    registry_.set(registry_.add("triple"), kDefinition, &triple_);
   }
   /// Registers the op of the gradient, as a plug-in does.
   void add_gradient() {
-    registry_.set<Definition>(registry_.add("triple.grad"), kDefinition, &triple_grad_);
-    registry_.set<OpGradient>(registry_.get("triple"), kGradient, &row_);
+    registry_.set(registry_.add("triple.grad"), kDefinition, &triple_grad_);
+    registry_.set(registry_.get("triple"), kGradient, &row_);
   }
 
   Registry registry_;
@@ -77,7 +77,7 @@ TEST_F(WithOwnOp, TakesTheGradientThatAPlugInRegisters) {
 }
 
 TEST_F(WithOwnOp, PassesNothingIfItIsMarkedSo) {
-  registry_.set<bool>(registry_.get("triple"), kZeroGradient, true);
+  registry_.set(registry_.get("triple"), kZeroGradient, true);
   SymbolicGraph g("own", registry_);
   const TensorSymbol x = g.input("x", {DType::f64, {2}});
   const TensorSymbol y = g.add(Command("triple", {}, std::nullopt, registry_), {x});

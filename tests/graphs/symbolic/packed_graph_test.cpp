@@ -81,10 +81,11 @@ TEST(PackedGraph, HasFunctionsAttributesAndLateForms) {
   const TensorSymbol z = g.tensor({DType::f32, {4}}, "z");
   g.call({"twice", [](std::span<const Tensor>, std::span<const Tensor>) {}}, std::vector{y},
          std::vector{z});
-  g.attributes().set("depth", 7);
+  constexpr GraphAttribute<int> kDepth{"depth"};
+  g.attributes().set(kDepth, 7);
   SymbolicGraph h = PackedGraph(g).graph();
   EXPECT_EQ(difference(g, h), "");
-  EXPECT_EQ(h.attributes().at<int>("depth"), 7);
+  EXPECT_EQ(h.attributes().at(kDepth), 7);
   h.set_form(h.at(x.index), {DType::f32, {4}});
   EXPECT_EQ(to_string(h.form(h.at(y.index))), "f32[4]");
   EXPECT_FALSE(g.info(y).has_form);

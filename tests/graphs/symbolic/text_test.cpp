@@ -178,7 +178,7 @@ const mote_op_definition& converter() {
 
 TEST(Text, TheDtypeStandsThereWhereNoInputHasIt) {
   Registry registry;
-  register_op("my.slice", registry).set<Definition>(kDefinition, &converter());
+  register_op("my.slice", registry).set(kDefinition, &converter());
   SymbolicGraph g("g", registry);
   const TensorSymbol x = g.input("x", {DType::i64, {3}});
   const Command command("my.slice", {}, std::nullopt, registry);

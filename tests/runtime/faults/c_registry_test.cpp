@@ -155,7 +155,8 @@ TEST(CRegistry, AGroupsAttributeIsItsMembers) {
   ASSERT_EQ(mote_op_members("elementwise", nullptr, 0, &count), MOTE_OK);
   EXPECT_GT(count, 20U);
   // C++ reads the same value.
-  const auto column = mote::Registry::global().column<std::shared_ptr<const void>>("c_shared");
+  const auto column =
+      mote::Registry::global().column(OpAttribute<std::shared_ptr<const void>>{"c_shared"});
   EXPECT_EQ(column.at(op).get(), &shared);
 }
 

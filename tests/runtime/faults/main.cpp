@@ -36,7 +36,7 @@ TEST(FailingHeap, TheSharedRegistryIsWholeAfterRefusals) {
   EXPECT_GT(refusals, 10);
   const mote::Registry& registry = mote::Registry::global();
   EXPECT_EQ(registry.size(), static_cast<std::size_t>(mote_op_count));
-  const auto definitions = registry.column<mote::Definition>(mote::kDefinition);
+  const auto definitions = registry.column(mote::kDefinition);
   for (mote::OpId op = 0; op < registry.size(); ++op)
     EXPECT_EQ(registry.name(op), definitions.at(op)->name);
 }

@@ -128,18 +128,18 @@ TEST(FailingHeap, Attributes) {
       },
       [](const std::unique_ptr<Registry>& registry) {
         // Each is set once: a retry does not set a value again that an earlier attempt set.
-        if (registry->column<Text>("note").find(0) == nullptr)
-          registry->set<Text>(0, "note", "text of an attribute that is long", 20);
-        if (registry->column<int>("cost").find(1) == nullptr)
-          registry->set_group<int>("group", "cost", 7);
+        if (registry->column(OpAttribute<Text>{"note"}).find(0) == nullptr)
+          registry->set(0, OpAttribute<Text>{"note"}, "text of an attribute that is long", 20);
+        if (registry->column(OpAttribute<int>{"cost"}).find(1) == nullptr)
+          registry->set_group("group", OpAttribute<int>{"cost"}, 7);
       },
       [](const std::unique_ptr<Registry>& registry) {
-        EXPECT_EQ(registry->column<int>("cost").at(0), 7);
-        EXPECT_EQ(registry->column<int>("cost").at(1), 7);
-        EXPECT_EQ(registry->column<Text>("note").at(0).size(), 33U);
+        EXPECT_EQ(registry->column(OpAttribute<int>{"cost"}).at(0), 7);
+        EXPECT_EQ(registry->column(OpAttribute<int>{"cost"}).at(1), 7);
+        EXPECT_EQ(registry->column(OpAttribute<Text>{"note"}).at(0).size(), 33U);
         const OpId late = registry->add("third");
         registry->include(late, "group");
-        EXPECT_EQ(registry->column<int>("cost").at(late), 7);
+        EXPECT_EQ(registry->column(OpAttribute<int>{"cost"}).at(late), 7);
       });
 }
 
@@ -148,21 +148,21 @@ TEST(FailingHeap, AnOpJoinsAGroupWithAllItsAttributesOrNot) {
       [] {
         auto registry = std::make_unique<Registry>();
         registry->add("op");
-        registry->set_group<int>("group", "first", 1);
-        registry->set_group<int>("group", "second", 2);
+        registry->set_group("group", OpAttribute<int>{"first"}, 1);
+        registry->set_group("group", OpAttribute<int>{"second"}, 2);
         return registry;
       },
       [](const std::unique_ptr<Registry>& registry) {
         try {
           registry->include(0, "group");
         } catch (...) {
-          EXPECT_EQ(registry->column<int>("first").find(0), nullptr);
+          EXPECT_EQ(registry->column(OpAttribute<int>{"first"}).find(0), nullptr);
           throw;
         }
       },
       [](const std::unique_ptr<Registry>& registry) {
-        EXPECT_EQ(registry->column<int>("first").at(0), 1);
-        EXPECT_EQ(registry->column<int>("second").at(0), 2);
+        EXPECT_EQ(registry->column(OpAttribute<int>{"first"}).at(0), 1);
+        EXPECT_EQ(registry->column(OpAttribute<int>{"second"}).at(0), 2);
       });
 }
 
@@ -173,7 +173,7 @@ TEST(FailingHeap, LookupOfNamesNearOthers) {
   survive_each_allocation([&] {
     EXPECT_EQ(registry.get("softmax"), 0U);
     expect_mistake([&] { (void)registry.get("sotfmax"); });
-    expect_mistake([&] { (void)registry.column<int>("cost").at(1); });
+    expect_mistake([&] { (void)registry.column(OpAttribute<int>{"cost"}).at(1); });
     expect_mistake([&] { (void)registry.name(7); });
   });
 }
@@ -191,8 +191,8 @@ TEST(FailingHeap, ALibraryIsRegisteredAgainWhereItStopped) {
       [&](const std::unique_ptr<Registry>& registry) { register_library(library, *registry); },
       [&](const std::unique_ptr<Registry>& registry) {
         EXPECT_EQ(registry->size(), 3U);
-        EXPECT_EQ(registry->column<Definition>(kDefinition).at(2), &mote_ops[2]);
-        EXPECT_FALSE(registry->column<GeneratedKernels>(kGenerated).at(2).empty());
+        EXPECT_EQ(registry->column(kDefinition).at(2), &mote_ops[2]);
+        EXPECT_FALSE(registry->column(kGenerated).at(2).empty());
         expect_mistake([&] { register_library(library, *registry); });  // it is registered already
       });
 }

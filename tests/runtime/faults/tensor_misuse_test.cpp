@@ -287,10 +287,12 @@ TEST(Misuse, RegistryOfOps) {
   Registry registry;
   const OpId op = registry.add("op");
   registry.alias(op, "alias");
-  registry.set<int>(op, "cost", 1);
-  registry.set_group<int>("group", "weight", 1);
+  constexpr OpAttribute<int> kCost{"cost"};
+  constexpr OpAttribute<int> kWeight{"weight"};
+  registry.set(op, kCost, 1);
+  registry.set_group("group", kWeight, 1);
   const OpId none = std::numeric_limits<OpId>::max();
-  const Column<int> cost = registry.column<int>("cost");
+  const Column<int> cost = registry.column(kCost);
   const std::string far(100000, 'x');
   expect_refused({
       {"no name", [&] { registry.add(""); }},
@@ -302,20 +304,21 @@ TEST(Misuse, RegistryOfOps) {
       {"alias of none", [&] { registry.alias(none, "a"); }},
       {"alias without a name", [&] { registry.alias(op, ""); }},
       {"include", [&] { registry.include(none, "group"); }},
-      {"set", [&] { registry.set<int>(none, "cost", 1); }},
-      {"set nothing", [&] { registry.set<int>(op, "", 1); }},
-      {"set twice", [&] { registry.set<int>(op, "cost", 1); }},
-      {"another type", [&] { registry.set<double>(op, "cost", 1); }},
-      {"a group twice", [&] { registry.set_group<int>("group", "weight", 2); }},
-      {"a group's type", [&] { registry.set_group<double>("group", "weight", 2, 11); }},
-      {"a column's type", [&] { (void)registry.column<double>("cost"); }},
-      {"is_set", [&] { (void)registry.is_set(none, "cost"); }},
-      {"attribute", [&] { (void)registry.column<int>("weight").at(op); }},
+      {"set", [&] { registry.set(none, kCost, 1); }},
+      {"set nothing", [&] { registry.set(op, OpAttribute<int>{""}, 1); }},
+      {"set twice", [&] { registry.set(op, kCost, 1); }},
+      {"another type", [&] { registry.set(op, OpAttribute<double>{"cost"}, 1); }},
+      {"a group twice", [&] { registry.set_group("group", kWeight, 2); }},
+      {"a group's type",
+       [&] { registry.set_group("group", OpAttribute<double>{"weight"}, 2, 11); }},
+      {"a column's type", [&] { (void)registry.column(OpAttribute<double>{"cost"}); }},
+      {"is_set", [&] { (void)registry.is_set(none, kCost); }},
+      {"attribute", [&] { (void)registry.column(kWeight).at(op); }},
       {"attribute of none", [&] { (void)cost.at(none); }},
   });
   EXPECT_EQ(cost.find(none), nullptr);
   registry.include(op, "group");  // the refused call has left no trace
-  EXPECT_EQ(registry.column<int>("weight").at(op), 1);
+  EXPECT_EQ(registry.column(kWeight).at(op), 1);
 }
 
 /// Registers a library of one op, y = op(x), which `change` makes invalid.

@@ -36,13 +36,13 @@ TextCursor::TextCursor(std::string_view text, std::string subject, std::size_t l
   }
 }
 
-TextCursor::Place TextCursor::place(std::size_t position) const {
+TextCursor::Location TextCursor::location(std::size_t position) const {
   const auto line = std::upper_bound(lines_.begin(), lines_.end(), position) - 1;
   return {static_cast<int>(line - lines_.begin()) + 1, static_cast<int>(position - *line) + 1};
 }
 
 std::string TextCursor::message(std::size_t position, const std::string& text) const {
-  const Place p = place(position);
+  const Location p = location(position);
   return subject_ + ": line " + std::to_string(p.line) + ", column " + std::to_string(p.column) +
          ": " + text;
 }

@@ -56,14 +56,14 @@ std::string_view ProgramCursor::slice(std::string_view stops) {
 ParsedExpr ProgramCursor::index(std::string_view stops) {
   const std::size_t start = position();
   const std::string_view text = slice(stops);
-  const Place p = place(start);
+  const Location p = location(start);
   return build(start, [&] { return parse_expr(text, p.line, p.column); });
 }
 
 Axis ProgramCursor::axis() {
   const std::size_t start = position();
   const std::string_view text = slice(",");
-  const Place p = place(start);
+  const Location p = location(start);
   return build(start, [&] { return parse_axis(text, p.line, p.column); });
 }
 

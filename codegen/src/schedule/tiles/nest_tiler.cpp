@@ -112,24 +112,23 @@ Stmt NestTiler::over_registers(Body body, Conditions guard) {
 
 /// Returns the parts of a reduction's range that all rows of a tile have, or only some; nullopt if
 /// all rows have the whole range.
-std::optional<RowSegments> NestTiler::segments_of(const TiledReduction& r) const {
+std::optional<RowRanges> NestTiler::ranges_of(const TiledReduction& r) const {
   if (!tile_.row_start || r.shared.row_conditions.empty()) return std::nullopt;
   const Expr start(rows().start);
-  const auto s = row_segments(rows_first(r).front(), r.shared.row_conditions,
-                              {rows().variable, start, start + (rows().amount - 1)});
+  const auto s = row_ranges(rows_first(r).front(), r.shared.row_conditions,
+                            {rows().variable, start, start + (rows().amount - 1)});
   if (!s) throw CannotTile{"rows leave out terms along several axes"};
   return s;
 }
 
 /// Returns the terms that only some rows of the tile have, which are added to the arrays of sums
 /// row by row.
-Stmt NestTiler::terms_of_some(const TiledReduction& r, const RowSegments& segments,
-                              const Body& terms) {
+Stmt NestTiler::terms_of_some(const TiledReduction& r, const RowRanges& ranges, const Body& terms) {
   const Symbol row = symbol(rows().variable.name());
   const std::vector<LoopRange> loops = rows_first(r);
   const LoopRange& range = loops.front();
-  const RowSegments own =
-      *row_segments(range, r.shared.row_conditions, {rows().variable, Expr(row), Expr(row)});
+  const RowRanges own =
+      *row_ranges(range, r.shared.row_conditions, {rows().variable, Expr(row), Expr(row)});
   Loop all{row, rows().start, min(Expr(rows().start) + rows().amount, rows().end), 1, {}, {}};
   const auto add = [&](const Expr& begin, const Expr& end) {
     std::vector<LoopRange> part = loops;
@@ -144,8 +143,8 @@ Stmt NestTiler::terms_of_some(const TiledReduction& r, const RowSegments& segmen
     std::ranges::move(in_own_loops(part, under(r.shared.other_conditions, std::move(lanes))),
                       std::back_inserter(all.body));
   };
-  add(own.begin, min(segments.all_begin, own.end));
-  add(max(own.begin, max(segments.all_begin, segments.all_end)), own.end);
+  add(own.begin, min(ranges.all_begin, own.end));
+  add(max(own.begin, max(ranges.all_begin, ranges.all_end)), own.end);
   return {std::move(all)};
 }
 
@@ -246,11 +245,11 @@ void NestTiler::add_sums(const TiledReduction& r, Body& out) {
     of_tile[0] = of_tile[0].substitute({{start, Expr(rows().start)}});
     out.push_back(over_registers({{Store{array, here, load_value(all, of_tile, dtype)}}}));
   }
-  const auto segments = segments_of(r);
+  const auto ranges = ranges_of(r);
   std::vector<LoopRange> inner = loops.inner;
-  if (segments) {
+  if (ranges) {
     inner = rows_first(r);
-    inner.front() = {symbol(inner.front().variable.name()), segments->all_begin, segments->all_end};
+    inner.front() = {symbol(inner.front().variable.name()), ranges->all_begin, ranges->all_end};
     for (Body& body : terms)
       substitute(body, {{rows_first(r).front().variable, Expr(inner.front().variable)}});
   }
@@ -267,7 +266,7 @@ void NestTiler::add_sums(const TiledReduction& r, Body& out) {
   add_registers(ends, of_tile);
   if (!is_blocked) {
     std::ranges::move(of_tile, std::back_inserter(out));
-    if (segments) out.push_back(terms_of_some(r, *segments, std::move(some)));
+    if (ranges) out.push_back(terms_of_some(r, *ranges, std::move(some)));
     return;
   }
   substitute(of_tile, {{rows().start, Expr(start)}});

@@ -9,7 +9,7 @@
 
 #include "schedule/tile.h"
 #include "schedule/tiles/panels.h"
-#include "schedule/tiles/row_segments.h"
+#include "schedule/tiles/row_ranges.h"
 
 namespace mote {
 
@@ -51,8 +51,8 @@ class NestTiler : public Tiler {
   const TileAxis& vector() const { return axes()[1]; }
   Body in_own_loops(const std::vector<LoopRange>& loops, Body body);
   Stmt over_registers(Body body, Conditions guard = {});
-  std::optional<RowSegments> segments_of(const TiledReduction& r) const;
-  Stmt terms_of_some(const TiledReduction& r, const RowSegments& segments, const Body& terms);
+  std::optional<RowRanges> ranges_of(const TiledReduction& r) const;
+  Stmt terms_of_some(const TiledReduction& r, const RowRanges& ranges, const Body& terms);
   struct NewTensor {
     DType dtype;
     std::vector<Expr> shape;

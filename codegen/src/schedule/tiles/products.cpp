@@ -6,7 +6,7 @@
 #include "ir/dependence.h"
 #include "mote/codegen/walk.h"
 #include "schedule/tile.h"
-#include "schedule/tiles/row_segments.h"
+#include "schedule/tiles/row_ranges.h"
 
 namespace mote {
 namespace {
@@ -28,7 +28,7 @@ bool have_segments(const RowLoop& rows, const TiledReduction& r, Symbol vector,
   };
   const auto moving = std::ranges::find_if(r.nest.loops, moves);
   return moving != r.nest.loops.end() && std::none_of(moving + 1, r.nest.loops.end(), moves) &&
-         row_segments(*moving, conditions, span).has_value();
+         row_ranges(*moving, conditions, span).has_value();
 }
 
 }  // namespace

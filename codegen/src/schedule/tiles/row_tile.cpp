@@ -9,7 +9,7 @@
 #include "ir/dependence.h"
 #include "mote/codegen/walk.h"
 #include "schedule/tiles/nest_tiler.h"
-#include "schedule/tiles/row_segments.h"
+#include "schedule/tiles/row_ranges.h"
 
 namespace mote {
 namespace {

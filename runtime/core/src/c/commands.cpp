@@ -17,7 +17,7 @@ namespace {
 /// Throws if there are more parameters than the op has, so that no list is read beyond that.
 void check_param_count(const char* op, std::size_t count) {
   const Registry& registry = Registry::global();
-  const Definition& d = registry.column<Definition>(kDefinition).at(registry.get(op));
+  const Definition& d = registry.column(kDefinition).at(registry.get(op));
   check_count(*d, count, d->param_count, "parameters");
 }
 

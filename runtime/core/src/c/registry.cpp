@@ -54,9 +54,9 @@ OpId checked_op(mote_op_id op) {
 }
 
 template <typename T>
-const T* attribute_of(const char* name, const char* attribute) {
+const T* attribute_of(const char* name, const OpAttribute<T>& attribute) {
   const Registry& registry = Registry::global();
-  return registry.column<T>(attribute).find(registry.get(&given(name, "name")));
+  return registry.column(attribute).find(registry.get(&given(name, "name")));
 }
 
 /// Calls set(value) with a value that is released with the registry, or not at all if set throws.
@@ -84,7 +84,7 @@ void hand_over(void* value, void (*release)(void*), const Set& set) {
 const mote_column* column_of(const std::string& attribute) {
   static std::mutex mutex;
   static std::map<std::string, mote_column> columns;
-  Column<CValue> column = Registry::global().column<CValue>(attribute);
+  Column<CValue> column = Registry::global().column(OpAttribute<CValue>{attribute});
   const std::lock_guard lock(mutex);
   return &columns.try_emplace(attribute, mote_column{column}).first->second;
 }
@@ -97,7 +97,7 @@ using namespace mote::c;  // NOLINT
 
 mote_status mote_op_find(const char* name, const mote_op_definition** definition) {
   return guarded(__func__, [&] {
-    const auto* found = attribute_of<Definition>(name, kDefinition);
+    const auto* found = attribute_of(name, kDefinition);
     if (found == nullptr) throw StatusError(MOTE_INVALID, std::string(name) + " has no definition");
     given(definition, "definition") = *found;
   });
@@ -105,7 +105,7 @@ mote_status mote_op_find(const char* name, const mote_op_definition** definition
 
 mote_status mote_op_find_gradient(const char* name, const mote_op_gradient** gradient) {
   return guarded(__func__, [&] {
-    const auto* found = attribute_of<OpGradient>(name, kGradient);
+    const auto* found = attribute_of(name, kGradient);
     given(gradient, "gradient") = found != nullptr ? *found : nullptr;
   });
 }
@@ -161,8 +161,9 @@ mote_status mote_op_set(mote_op_id op, const char* attribute, void* value, void 
   return guarded(__func__, [&] {
     const OpId id = checked_op(op);
     const char* name = &given(attribute, "attribute");
-    hand_over(value, release,
-              [&](CValue v) { Registry::global().set<CValue>(id, name, std::move(v), level); });
+    hand_over(value, release, [&](CValue v) {
+      Registry::global().set(id, OpAttribute<CValue>{name}, std::move(v), level);
+    });
   });
 }
 
@@ -172,7 +173,7 @@ mote_status mote_group_set(const char* group, const char* attribute, void* value
     const char* members = &given(group, "group");
     const char* name = &given(attribute, "attribute");
     hand_over(value, release, [&](CValue v) {
-      Registry::global().set_group<CValue>(members, name, std::move(v), level);
+      Registry::global().set_group(members, OpAttribute<CValue>{name}, std::move(v), level);
     });
   });
 }

@@ -100,12 +100,11 @@ Command::Command(std::string_view op, std::span<const Setting> settings, std::op
                  const Registry& registry)
     : registry_(&registry),
       op_(registry.get(op)),
-      definition_(registry.column<Definition>(kDefinition).at(op_)),
+      definition_(registry.column(kDefinition).at(op_)),
       axis_(axis),
       pointwise_(mote::is_pointwise(*definition_)),
       hash_(0) {
-  if (const auto* kernels = registry.column<GeneratedKernels>(kGenerated).find(op_))
-    generated_ = *kernels;
+  if (const auto* kernels = registry.column(kGenerated).find(op_)) generated_ = *kernels;
   check_known(*definition_, settings);
   for (const mote_op_param& p : params_of(*definition_))
     if (const auto param = param_of(*definition_, p, settings)) params_.push_back(*param);

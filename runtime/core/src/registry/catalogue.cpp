@@ -45,8 +45,9 @@ bool is_gradient(std::string_view op) { return op.ends_with(".grad"); }
 
 /// Sets the attribute unless an earlier attempt, or the program, has registered it at this level.
 template <typename T>
-void set_once(Registry& registry, OpId op, const char* attribute, T value) {
-  if (!registry.is_set(op, attribute)) registry.set<T>(op, attribute, std::move(value));
+void set_once(Registry& registry, OpId op, const OpAttribute<T>& attribute,
+              std::type_identity_t<T> value) {
+  if (!registry.is_set(op, attribute)) registry.set(op, attribute, std::move(value));
 }
 
 /// Registers an op's attributes. The definition comes last: if it is present, the op is complete.
@@ -56,10 +57,10 @@ void register_generated(Registry& registry, OpId id, const mote_op_definition& o
   for (std::int32_t k = 0; k < op.pair_count; ++k)
     pairs.emplace_back(op.in_place[k].input, op.in_place[k].output);
   registry.include(id, is_gradient(op.name) ? kGradients : op.family);
-  set_once<InferShapes>(registry, id, kInfer, infer_by_definition(op));
-  set_once<InPlacePairs>(registry, id, kInPlace, std::move(pairs));
-  set_once<GeneratedKernels>(registry, id, kGenerated, generated_of(kernels, op.name));
-  registry.set<Definition>(id, kDefinition, &op);
+  set_once(registry, id, kInfer, infer_by_definition(op));
+  set_once(registry, id, kInPlace, std::move(pairs));
+  set_once(registry, id, kGenerated, generated_of(kernels, op.name));
+  registry.set(id, kDefinition, &op);
 }
 
 /// Marks the ops through which no gradient flows. mote-gen writes the gradient of every op that has
@@ -70,13 +71,13 @@ void mark_without_gradient(const mote_kernel_library& library, Registry& registr
   for (const mote_op_gradient& g : gradients_of(library)) differentiated.insert(g.op);
   for (const mote_op_definition& op : ops_of(library))
     if (!is_gradient(op.name) && !differentiated.contains(op.name))
-      set_once<bool>(registry, registry.get(op.name), kZeroGradient, true);
+      set_once(registry, registry.get(op.name), kZeroGradient, true);
 }
 
 /// Throws StatusError if an op with another definition has one of the names, or if the whole
 /// library is registered already.
 void check_new(const mote_kernel_library& library, const Registry& registry) {
-  const Column<Definition> definitions = registry.column<Definition>(kDefinition);
+  const Column<Definition> definitions = registry.column(kDefinition);
   const char* there = nullptr;
   bool all = true;
   for (const mote_op_definition& op : ops_of(library)) {
@@ -98,7 +99,7 @@ void check_new(const mote_kernel_library& library, const Registry& registry) {
 void register_library(const mote_kernel_library& library, Registry& registry) {
   check_library(library);
   check_new(library, registry);
-  const Column<Definition> definitions = registry.column<Definition>(kDefinition);
+  const Column<Definition> definitions = registry.column(kDefinition);
   for (const mote_op_definition& op : ops_of(library)) {
     const OpId id = registry.add(op.name);
     if (definitions.find(id) == nullptr) register_generated(registry, id, op, kernels_of(library));
@@ -106,8 +107,8 @@ void register_library(const mote_kernel_library& library, Registry& registry) {
   mark_without_gradient(library, registry);
   // "gradient" comes last: if all ops have it, the library is registered.
   for (const mote_op_gradient& g : gradients_of(library)) {
-    set_once<OpGradient>(registry, registry.add(g.gradient), kGradientOf, &g);
-    set_once<OpGradient>(registry, registry.add(g.op), kGradient, &g);
+    set_once(registry, registry.add(g.gradient), kGradientOf, &g);
+    set_once(registry, registry.add(g.op), kGradient, &g);
   }
 }
 

@@ -310,7 +310,7 @@ InferShapes infer_by_definition(const mote_op_definition& definition) {
 
 std::vector<TensorForm> infer(const Command& command, std::span<const TensorForm* const> inputs,
                               std::optional<DType> dtype) {
-  const InferShapes* own = command.registry().column<InferShapes>(kInfer).find(command.op());
+  const InferShapes* own = command.registry().column(kInfer).find(command.op());
   if (own == nullptr) return infer_by_definition(command.definition())(command, inputs, dtype);
   return (*own)(command, inputs, dtype);
 }

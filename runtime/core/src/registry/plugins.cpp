@@ -88,7 +88,7 @@ std::vector<const mote_backend*> load_backends(const std::string& path, Probe pr
 
 std::vector<std::string> load_found_backends(Probe probe) {
   std::vector<std::string> problems;
-  for (const PluginPlace& location : plugin_places())
+  for (const PluginLocation& location : plugin_locations())
     for (const std::string& path : plugins_at(location.path)) try {
         loaded().add(path, probe);
       } catch (const Error& error) {

@@ -237,7 +237,7 @@ void Registry::include(OpId op, std::string_view group) {
   g.members.push_back(op);
 }
 
-bool Registry::is_set(OpId op, std::string_view attribute, int level) const {
+bool Registry::has_level(OpId op, std::string_view attribute, int level) const {
   const std::shared_lock lock(state_->mutex);
   state_->check(op);
   const auto cells = state_->columns.find(attribute);

@@ -41,7 +41,7 @@ std::optional<Reason> malformation(const StreamSchedule& s) {
       return Reason{number("node", node) + " is on " + number("stream", s.stream[node]) +
                     ", there are " + std::to_string(s.stream_count())};
     if (s.position[node] != lengths[s.stream[node]]++)
-      return Reason{number("node", node) + " is not at its place in its stream"};
+      return Reason{number("node", node) + " is not at its position in its stream"};
   }
   for (const std::uint32_t node : s.events)
     if (node >= count)
@@ -74,7 +74,8 @@ graph::Clocks clocks_of(const StreamSchedule& s) {
 
 HappensBefore::HappensBefore(const StreamSchedule& s) : streams_(s.stream_count()) {
   if (const std::optional<Reason> reason = malformation(s)) graph::refuse_schedule(reason->text);
-  for (std::size_t n = 0; n < s.node_count(); ++n) places_.push_back({s.stream[n], s.position[n]});
+  for (std::size_t n = 0; n < s.node_count(); ++n)
+    locations_.push_back({s.stream[n], s.position[n]});
   clocks_ = clocks_of(s).take();
 }
 

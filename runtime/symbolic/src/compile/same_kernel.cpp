@@ -84,8 +84,7 @@ bool may_be_in_place(const SymbolicGraph& graph, std::uint32_t node, std::uint32
     return info.function->is_in_place && info.inputs[0] == from && info.outputs[0] == to;
   if (info.kind != NodeKind::command || graph.symbols()[from].form != graph.symbols()[to].form)
     return false;
-  const InPlacePairs* promised =
-      graph.registry().column<InPlacePairs>(kInPlace).find(info.command->op());
+  const InPlacePairs* promised = graph.registry().column(kInPlace).find(info.command->op());
   if (promised == nullptr) return false;
   for (const auto& [input, output] : *promised) {
     const NodeInPlacePair pair{node, static_cast<std::uint32_t>(input),

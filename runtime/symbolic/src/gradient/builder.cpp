@@ -35,7 +35,7 @@ const Command& GraphBuilder::command_without(const std::string& op, const Comman
   for (const Command& c : known)
     if (c.axis() == axis) return c;
   const Registry& registry = graph_.registry();
-  const Definition definition = registry.column<Definition>(kDefinition).at(registry.get(op));
+  const Definition definition = registry.column(kDefinition).at(registry.get(op));
   std::vector<Setting> settings = settings_for(*definition, other);
   std::erase_if(settings, [&](const Setting& s) { return s.name == param; });
   return known.emplace_back(op, settings, axis, registry);

@@ -55,11 +55,11 @@ TensorMask GradientRow::gradients() const {
 
 OpTable::OpTable(const Registry& registry)
     : registry_(registry),
-      gradient_(registry.column<OpGradient>(kGradient)),
-      gradient_of_(registry.column<OpGradient>(kGradientOf)),
-      generated_(registry.column<GeneratedKernels>(kGenerated)),
-      definition_(registry.column<Definition>(kDefinition)),
-      zero_(registry.column<bool>(kZeroGradient)) {}
+      gradient_(registry.column(kGradient)),
+      gradient_of_(registry.column(kGradientOf)),
+      generated_(registry.column(kGenerated)),
+      definition_(registry.column(kDefinition)),
+      zero_(registry.column(kZeroGradient)) {}
 
 /// Returns nothing for an op without a row, and for one whose gradient is not defined.
 std::optional<GradientRow> OpTable::row(const Column<OpGradient>& column, OpId op) const {

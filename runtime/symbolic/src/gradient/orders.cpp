@@ -26,7 +26,7 @@ int order_of(OpTable& ops, const OpFacts& facts, std::string_view op, DType dtyp
 
 std::vector<GradientOrder> gradient_orders(const Registry& registry) {
   OpTable ops(registry);
-  const auto generated = registry.column<GeneratedKernels>(kGenerated);
+  const auto generated = registry.column(kGenerated);
   std::vector<GradientOrder> rows;
   for (OpId op = 0; op < registry.size(); ++op) {
     const OpFacts& facts = ops.facts(op);

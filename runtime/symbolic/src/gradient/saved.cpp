@@ -11,7 +11,7 @@ namespace mote {
 
 bool reads_data(const SymbolicGraph& graph, const NodeInfo& node, std::size_t input) {
   if (node.kind != NodeKind::command) return true;
-  const OpGradient* row = graph.registry().column<OpGradient>(kGradientOf).find(node.command->op());
+  const OpGradient* row = graph.registry().column(kGradientOf).find(node.command->op());
   return row == nullptr || is_in((*row)->reads, input);
 }
 

@@ -47,7 +47,7 @@ class Canceller {
   explicit Canceller(SymbolicGraph& graph)
       : graph_(graph),
         equal_(graph),
-        involutions_(graph.registry().column<bool>(kInvolution)),
+        involutions_(graph.registry().column(kInvolution)),
         is_ordered_(graph.node_count()) {
     for (std::uint32_t k = 0; k < graph.node_count(); ++k)
       for (const std::uint32_t before : graph.nodes()[k].after)

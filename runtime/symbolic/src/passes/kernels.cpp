@@ -44,7 +44,7 @@ bool has_generated_kernel(const SymbolicGraph& graph, const NodeInfo& node) {
 
 std::vector<bool> random_ops(const Registry& registry) {
   std::vector<bool> is_random(registry.size());
-  const Column<OpGradient> gradients = registry.column<OpGradient>(kGradient);
+  const Column<OpGradient> gradients = registry.column(kGradient);
   for (const OpId op : registry.members("random")) {
     is_random[op] = true;
     const OpGradient* gradient = gradients.find(op);

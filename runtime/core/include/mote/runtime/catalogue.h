@@ -18,10 +18,10 @@ namespace MOTE_API mote {
 
 /// "definition": the op's definition, which run() obeys. An op of a plug-in has one too.
 using Definition = const mote_op_definition*;
-inline constexpr const char* kDefinition = "definition";
+inline constexpr OpAttribute<Definition> kDefinition{"definition"};
 /// "in_place": the (input, output) pairs that may share memory.
 using InPlacePairs = std::vector<std::pair<int, int>>;
-inline constexpr const char* kInPlace = "in_place";
+inline constexpr OpAttribute<InPlacePairs> kInPlace{"in_place"};
 
 /// "generated": the kernels made at build time, one for each dtype of the instance and mask of
 /// inputs (bit k: input k is present).
@@ -33,19 +33,19 @@ struct GeneratedKernel {
   const mote_kernel* reference;
 };
 using GeneratedKernels = std::vector<GeneratedKernel>;
-inline constexpr const char* kGenerated = "generated";
+inline constexpr OpAttribute<GeneratedKernels> kGenerated{"generated"};
 
 /// "gradient": the op that is the gradient of this one, and the tensors that it takes and gives.
 /// Ops through which no gradient flows have none, and neither do gradients whose own gradients have
 /// no generated kernels.
 using OpGradient = const mote_op_gradient*;
-inline constexpr const char* kGradient = "gradient";
+inline constexpr OpAttribute<OpGradient> kGradient{"gradient"};
 /// "gradient_of": the row of which this op is the gradient. Its mask `reads` tells the inputs whose
 /// data a kernel reads from those of which only the shape is needed.
-inline constexpr const char* kGradientOf = "gradient_of";
-/// "zero_gradient": true (a bool) for an op through which no gradient flows by its definition, such
+inline constexpr OpAttribute<OpGradient> kGradientOf{"gradient_of"};
+/// "zero_gradient": true for an op through which no gradient flows by its definition, such
 /// as a comparison. An op that has neither this nor a gradient is one whose gradient is not known.
-inline constexpr const char* kZeroGradient = "zero_gradient";
+inline constexpr OpAttribute<bool> kZeroGradient{"zero_gradient"};
 /// The group of all ops that are gradients.
 inline constexpr const char* kGradients = "gradients";
 

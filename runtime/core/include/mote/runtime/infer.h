@@ -14,6 +14,7 @@
 #include "mote/base/dtype.h"
 #include "mote/base/export.h"
 #include "mote/runtime/command.h"
+#include "mote/runtime/registry.h"
 #include "mote/runtime/tensor_form.h"
 
 namespace MOTE_API mote {
@@ -22,7 +23,7 @@ namespace MOTE_API mote {
 /// has; null stands for one that is left out. `dtype` is that of the instance if no input has it.
 using InferShapes = std::function<std::vector<TensorForm>(
     const Command& command, std::span<const TensorForm* const> inputs, std::optional<DType> dtype)>;
-inline constexpr const char* kInfer = "infer";
+inline constexpr OpAttribute<InferShapes> kInfer{"infer"};
 
 /// Returns the shape inference that follows from the definition's sizes of axes: each extent of an
 /// input is an equation, which is solved for a size that it mentions linearly once the others are

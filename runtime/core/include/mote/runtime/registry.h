@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <typeindex>
 #include <utility>
 #include <vector>
@@ -66,6 +67,13 @@ class AnyColumn {
 
 class Registry;
 
+/// The name of an attribute of ops, and the type of its values:
+/// constexpr OpAttribute<double> kCost{"cost"}.
+template <typename T>
+struct OpAttribute {
+  std::string_view name;
+};
+
 /// The values of one attribute. A reference to a value stays valid as long as the registry.
 template <typename T>
 class Column {
@@ -116,21 +124,26 @@ class Registry {
   /// error, or if memory runs out, nothing has been registered, for a group for none of its
   /// members.
   template <typename T>
-  void set(OpId op, std::string_view attribute, T value, int level = kDefaultLevel) {
-    store(op, attribute, typeid(T), std::make_shared<const T>(std::move(value)), level);
+  void set(OpId op, const OpAttribute<T>& attribute, std::type_identity_t<T> value,
+           int level = kDefaultLevel) {
+    store(op, attribute.name, typeid(T), std::make_shared<const T>(std::move(value)), level);
   }
   template <typename T>
-  void set_group(std::string_view group, std::string_view attribute, T value,
-                 int level = kDefaultLevel) {
-    store_group(group, attribute, typeid(T), std::make_shared<const T>(std::move(value)), level);
+  void set_group(std::string_view group, const OpAttribute<T>& attribute,
+                 std::type_identity_t<T> value, int level = kDefaultLevel) {
+    store_group(group, attribute.name, typeid(T), std::make_shared<const T>(std::move(value)),
+                level);
   }
   /// True if the attribute was registered at that level, for the op or a group of it.
-  bool is_set(OpId op, std::string_view attribute, int level = kDefaultLevel) const;
+  template <typename T>
+  bool is_set(OpId op, const OpAttribute<T>& attribute, int level = kDefaultLevel) const {
+    return has_level(op, attribute.name, level);
+  }
   /// Returns the attribute's column; empty if nothing has been registered yet. Later registrations
   /// appear in it.
   template <typename T>
-  Column<T> column(std::string_view attribute) const {
-    return {*this, any_column(attribute, typeid(T))};
+  Column<T> column(const OpAttribute<T>& attribute) const {
+    return {*this, any_column(attribute.name, typeid(T))};
   }
 
  private:
@@ -138,6 +151,7 @@ class Registry {
   using Value = std::shared_ptr<const void>;
 
   const detail::AnyColumn& any_column(std::string_view attribute, std::type_index type) const;
+  bool has_level(OpId op, std::string_view attribute, int level) const;
   void store(OpId op, std::string_view attribute, std::type_index type, Value value, int level);
   void store_group(std::string_view group, std::string_view attribute, std::type_index type,
                    Value value, int level);
@@ -156,7 +170,7 @@ const T& Column<T>::at(OpId op) const {
 }
 
 /// A chain of registrations:
-/// register_op("relu").alias("Relu").include("elementwise").set<InPlace>("in_place", {{0, 0}});
+/// register_op("relu").alias("Relu").include("elementwise").set(kInPlace, {{0, 0}});
 class Registration {
  public:
   Registration(Registry& registry, OpId op) : registry_(&registry), op_(op) {}
@@ -170,8 +184,9 @@ class Registration {
     return *this;
   }
   template <typename T>
-  Registration& set(std::string_view attribute, T value, int level = kDefaultLevel) {
-    registry_->set<T>(op_, attribute, std::move(value), level);
+  Registration& set(const OpAttribute<T>& attribute, std::type_identity_t<T> value,
+                    int level = kDefaultLevel) {
+    registry_->set(op_, attribute, std::move(value), level);
     return *this;
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of a graph's nodes on streams, as a value: it knows nodes and edges, no tensors. Nodes
-// and predecessors -> for each node its stream, its place there and what it waits for.
+// and predecessors -> for each node its stream, its position there and what it waits for.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ struct ScheduleProblem {
 struct StreamSchedule {
   std::vector<std::uint32_t> order;     ///< all nodes, such that each edge leads forward
   std::vector<std::uint32_t> stream;    ///< the stream of each node
-  std::vector<std::uint32_t> position;  ///< the place of each node in its stream, from 0
+  std::vector<std::uint32_t> position;  ///< the position of each node in its stream, from 0
   std::vector<std::uint16_t> devices;   ///< the device of each stream
   /// Node n waits for the events waits[wait_begin[n]] to waits[wait_begin[n + 1] - 1].
   std::vector<std::size_t> wait_begin = {0};
@@ -75,7 +75,7 @@ class HappensBefore {
 
   /// True if node a is done before node b begins, in every run. Takes O(1).
   bool operator()(std::uint32_t a, std::uint32_t b) const {
-    return places_[a].position < clocks_[b * streams_ + places_[a].stream];
+    return locations_[a].position < clocks_[b * streams_ + locations_[a].stream];
   }
   /// Returns how many nodes of the stream are done before node b begins.
   std::uint32_t done(std::uint32_t stream, std::uint32_t b) const {
@@ -83,13 +83,13 @@ class HappensBefore {
   }
 
  private:
-  struct Place {
+  struct Location {
     std::uint32_t stream;
     std::uint32_t position;
   };
 
   std::size_t streams_;
-  std::vector<Place> places_;
+  std::vector<Location> locations_;
   /// The number of nodes of each stream that are done before a node begins.
   std::vector<std::uint32_t> clocks_;
 };

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes of a graph (NNVM's): values of any type, of the graph, of its symbols or of its nodes,
 // by name. A value of symbols or nodes is a column, indexed as they are. An attribute that is set
-// for a structure cannot be read once the structure has changed.
+// for a structure cannot be read once the structure has changed. A key holds the name, the type and
+// the bearer, so that these stand in one line of a program:
 //
-//   g.attributes().set_nodes("cost", std::vector<double>{…});
-//   const IndexColumn<double>& cost = g.attributes().nodes<double>("cost");
-//   if (const double* ns = cost.find(node)) …
+//   constexpr NodeAttribute<double> kCost{"cost"};
+//   g.attributes().set(kCost, {1.5, 2});                        // of nodes 0 and 1
+//   const IndexColumn<double>& cost = g.attributes().at(kCost);
+//   if (const double* ns = cost.find(node.index)) …
 #pragma once
 
 #include <cstdint>
@@ -34,6 +36,20 @@ enum class AttributeLife : std::uint8_t {
   structure,  ///< until the graph's version() changes, unless the pass that changes it keeps it
   graph       ///< as long as the graph: a symbol or node that stays keeps its index and its value
 };
+
+/// The name of an attribute, the type of its values and their bearer. Attributes of two keys with
+/// the same name are one attribute, which has the type and bearer with which it was set.
+template <typename T, AttributeOf Of>
+struct AttributeKey {
+  std::string_view name;
+  AttributeLife life = AttributeLife::structure;  ///< of the values that are set with this key
+};
+template <typename T>
+using GraphAttribute = AttributeKey<T, AttributeOf::graph>;
+template <typename T>
+using SymbolAttribute = AttributeKey<T, AttributeOf::symbols>;
+template <typename T>
+using NodeAttribute = AttributeKey<T, AttributeOf::nodes>;
 
 /// The values of one attribute by the index of symbols or nodes.
 template <typename T>
@@ -119,33 +135,31 @@ class ConstAttributes {
   // changed since it was set; the message names the pass that provides it.
   /// Returns null if it is not set.
   template <typename T>
-  const T* find(std::string_view name) const {
-    return value_of<T>(find_any(name, AttributeOf::graph, typeid(T)));
+  const T* find(const GraphAttribute<T>& key) const {
+    return value_of<T>(find_any(key.name, AttributeOf::graph, typeid(T)));
   }
   template <typename T>
-  const T* find(TensorSymbol symbol, std::string_view name) const {
+  const T* find(TensorSymbol symbol, const SymbolAttribute<T>& key) const {
     check(symbol);
-    const auto* column = value_of<IndexColumn<T>>(find_any(name, AttributeOf::symbols, typeid(T)));
-    return column == nullptr ? nullptr : column->find(symbol.index);
+    return find_in_column(key, symbol.index);
   }
   template <typename T>
-  const T* find(NodeSymbol node, std::string_view name) const {
+  const T* find(NodeSymbol node, const NodeAttribute<T>& key) const {
     check(node);
-    const auto* column = value_of<IndexColumn<T>>(find_any(name, AttributeOf::nodes, typeid(T)));
-    return column == nullptr ? nullptr : column->find(node.index);
+    return find_in_column(key, node.index);
   }
   // These throw StatusError if it is not set, too.
   template <typename T>
-  const T& at(std::string_view name) const {
-    return *value_of<T>(&at_any(name, AttributeOf::graph, typeid(T)));
+  const T& at(const GraphAttribute<T>& key) const {
+    return *value_of<T>(&at_any(key.name, AttributeOf::graph, typeid(T)));
   }
   template <typename T>
-  const IndexColumn<T>& symbols(std::string_view name) const {
-    return *value_of<IndexColumn<T>>(&at_any(name, AttributeOf::symbols, typeid(T)));
+  const IndexColumn<T>& at(const SymbolAttribute<T>& key) const {
+    return *value_of<IndexColumn<T>>(&at_any(key.name, AttributeOf::symbols, typeid(T)));
   }
   template <typename T>
-  const IndexColumn<T>& nodes(std::string_view name) const {
-    return *value_of<IndexColumn<T>>(&at_any(name, AttributeOf::nodes, typeid(T)));
+  const IndexColumn<T>& at(const NodeAttribute<T>& key) const {
+    return *value_of<IndexColumn<T>>(&at_any(key.name, AttributeOf::nodes, typeid(T)));
   }
 
  protected:
@@ -156,6 +170,11 @@ class ConstAttributes {
   template <typename Held>
   static Held* value_of(detail::AnyAttribute* any) {
     return any == nullptr ? nullptr : &static_cast<detail::HeldAttribute<Held>*>(any)->value;
+  }
+  template <typename T, AttributeOf Of>
+  const T* find_in_column(const AttributeKey<T, Of>& key, std::uint32_t index) const {
+    const auto* column = value_of<IndexColumn<T>>(find_any(key.name, Of, typeid(T)));
+    return column == nullptr ? nullptr : column->find(index);
   }
   void check(TensorSymbol symbol) const;
   void check(NodeSymbol node) const;
@@ -173,32 +192,28 @@ class ConstAttributes {
 class Attributes : public ConstAttributes {
  public:
   template <typename T>
-  void set(std::string_view name, T value, AttributeLife life = AttributeLife::structure) {
-    store<T>(name, AttributeOf::graph, std::move(value), life);
+  void set(const GraphAttribute<T>& key, std::type_identity_t<T> value) {
+    store<T>(key, std::move(value));
   }
-  /// Sets the values of symbols 0, 1, …
+  /// Sets the values of symbols or nodes 0, 1, …
   template <typename T>
-  void set_symbols(std::string_view name, std::vector<T> values,
-                   AttributeLife life = AttributeLife::structure) {
-    store_column<T>(name, AttributeOf::symbols, std::move(values), life);
+  void set(const SymbolAttribute<T>& key, std::type_identity_t<std::vector<T>> values) {
+    store<T>(key, IndexColumn<T>(std::move(values)));
   }
   template <typename T>
-  void set_nodes(std::string_view name, std::vector<T> values,
-                 AttributeLife life = AttributeLife::structure) {
-    store_column<T>(name, AttributeOf::nodes, std::move(values), life);
+  void set(const NodeAttribute<T>& key, std::type_identity_t<std::vector<T>> values) {
+    store<T>(key, IndexColumn<T>(std::move(values)));
   }
   /// Sets the value of one symbol; others that are out of date are lost.
   template <typename T>
-  void set(TensorSymbol symbol, std::string_view name, T value,
-           AttributeLife life = AttributeLife::structure) {
+  void set(TensorSymbol symbol, const SymbolAttribute<T>& key, std::type_identity_t<T> value) {
     check(symbol);
-    store_one<T>(name, AttributeOf::symbols, symbol.index, std::move(value), life);
+    store_one(key, symbol.index, std::move(value));
   }
   template <typename T>
-  void set(NodeSymbol node, std::string_view name, T value,
-           AttributeLife life = AttributeLife::structure) {
+  void set(NodeSymbol node, const NodeAttribute<T>& key, std::type_identity_t<T> value) {
     check(node);
-    store_one<T>(name, AttributeOf::nodes, node.index, std::move(value), life);
+    store_one(key, node.index, std::move(value));
   }
   void drop(std::string_view name);
 
@@ -214,27 +229,21 @@ class Attributes : public ConstAttributes {
     else if constexpr (detail::PointsToShared<T>::value)
       detail::refuse_attribute(name, typeid(T), "a copy would share what it points to");
   }
-  template <typename T, typename Held>
-  void store(std::string_view name, AttributeOf of, Held value, AttributeLife life) {
-    check_copies<T>(name);
+  template <typename T, AttributeOf Of, typename Held>
+  void store(const AttributeKey<T, Of>& key, Held value) {
+    check_copies<T>(key.name);
     if constexpr (std::is_copy_constructible_v<T>)
-      put(name, std::make_unique<detail::HeldAttribute<Held>>(of, typeid(T), std::move(value)),
-          life);
+      put(key.name, std::make_unique<detail::HeldAttribute<Held>>(Of, typeid(T), std::move(value)),
+          key.life);
   }
-  template <typename T>
-  void store_column(std::string_view name, AttributeOf of, std::vector<T> values,
-                    AttributeLife life) {
-    store<T>(name, of, IndexColumn<T>(std::move(values)), life);
-  }
-  template <typename T>
-  void store_one(std::string_view name, AttributeOf of, std::uint32_t index, T value,
-                 AttributeLife life) {
-    check_copies<T>(name);
+  template <typename T, AttributeOf Of>
+  void store_one(const AttributeKey<T, Of>& key, std::uint32_t index, T value) {
+    check_copies<T>(key.name);
     if constexpr (std::is_copy_constructible_v<T>) {
-      if (!has(name)) store_column<T>(name, of, {}, life);
-      detail::AnyAttribute& any = at_any(name, of, typeid(T));
+      if (!has(key.name)) store<T>(key, IndexColumn<T>());
+      detail::AnyAttribute& any = at_any(key.name, Of, typeid(T));
       value_of<IndexColumn<T>>(&any)->set(index, std::move(value));
-      any.life = life;
+      any.life = key.life;
     }
   }
   void put(std::string_view name, std::unique_ptr<detail::AnyAttribute> value, AttributeLife life);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "mote/base/export.h"
+#include "mote/runtime/registry.h"
 #include "mote/symbolic/symbolic_graph.h"
 
 namespace MOTE_API mote {
@@ -70,7 +71,7 @@ const PassDefinition& find_pass(std::string_view name);
 
 /// "involution": true (a bool) for an op f of one input and one output with f(f(x)) = x, bit for
 /// bit. The pass cancel knows it of the catalogue's ops.
-inline constexpr const char* kInvolution = "involution";
+inline constexpr OpAttribute<bool> kInvolution{"involution"};
 
 /// The passes that compile() runs, in this order.
 std::vector<std::string> default_passes();

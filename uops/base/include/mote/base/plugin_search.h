@@ -11,14 +11,14 @@
 
 namespace MOTE_API mote {
 
-struct PluginPlace {
+struct PluginLocation {
   std::string path;      ///< a file or folder; it need not exist
   bool is_given = true;  ///< by the environment
 };
-std::vector<PluginPlace> plugin_places();
+std::vector<PluginLocation> plugin_locations();
 /// Returns the libraries at a location: the file, or the folder's *.so by name. None if nothing is
 /// there.
-std::vector<std::string> plugins_at(const std::string& place);
+std::vector<std::string> plugins_at(const std::string& location);
 
 /// Returns true if both names are of one file.
 bool is_same_file(const std::string& a, const std::string& b);

@@ -55,11 +55,11 @@ class TextCursor {
   [[noreturn]] void expected(std::string_view what);
 
  protected:
-  struct Place {
+  struct Location {
     int line;
     int column;
   };
-  Place place(std::size_t position) const;
+  Location location(std::size_t position) const;
 
   std::string text_;
   std::size_t at_ = 0;

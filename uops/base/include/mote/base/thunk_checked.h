@@ -42,12 +42,12 @@ static inline mote_operand mote_operand_of(const DLTensor* t, int rank, uint32_t
   return operand;
 }
 
-/* Returns a parameter of a call that was checked, or NULL; it is likely to be at that place or
+/* Returns a parameter of a call that was checked, or NULL; it is likely to be at that index or
  * before it. */
-static inline const mote_param* mote_checked_param(const mote_call* call, int32_t place,
+static inline const mote_param* mote_checked_param(const mote_call* call, int32_t index,
                                                    const char* name) {
   const int32_t count = call->param_count;
-  int32_t k = place < count ? place : count - 1;
+  int32_t k = index < count ? index : count - 1;
   for (int32_t n = 0; n < count; n++) {
     if (strcmp(call->params[k].name, name) == 0) return &call->params[k];
     k = k > 0 ? k - 1 : count - 1;
@@ -55,15 +55,15 @@ static inline const mote_param* mote_checked_param(const mote_call* call, int32_
   return NULL;
 }
 
-static inline int64_t mote_checked_integer(const mote_call* call, int32_t place, const char* name,
+static inline int64_t mote_checked_integer(const mote_call* call, int32_t index, const char* name,
                                            int64_t otherwise) {
-  const mote_param* param = mote_checked_param(call, place, name);
+  const mote_param* param = mote_checked_param(call, index, name);
   return param != NULL ? param->integer : otherwise;
 }
 
-static inline double mote_checked_real(const mote_call* call, int32_t place, const char* name,
+static inline double mote_checked_real(const mote_call* call, int32_t index, const char* name,
                                        double otherwise) {
-  const mote_param* param = mote_checked_param(call, place, name);
+  const mote_param* param = mote_checked_param(call, index, name);
   if (param == NULL) return otherwise;
   return param->is_real ? param->real : (double)param->integer;
 }

@@ -22,13 +22,13 @@ std::optional<Expr> greatest_in(const Expr& e, const Span& span);
 
 /// The parts of a range for a tile of rows: begin..all_begin and all_end..end have terms of some
 /// rows, all_begin..all_end have those of all rows. Any of them may be empty.
-struct RowSegments {
+struct RowRanges {
   Expr begin, all_begin, all_end, end;
 };
 
 /// The conditions leave terms of some rows out. Returns nullopt if one is not linear in the rows
 /// and, with a factor of 1 or -1, in the range's variable.
-std::optional<RowSegments> row_segments(const LoopRange& range, const Conditions& conditions,
-                                        const Span& rows);
+std::optional<RowRanges> row_ranges(const LoopRange& range, const Conditions& conditions,
+                                    const Span& rows);
 
 }  // namespace mote

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/tiles/row_segments.h"
+#include "schedule/tiles/row_ranges.h"
 
 namespace mote {
 
@@ -10,9 +10,9 @@ std::optional<Expr> greatest_in(const Expr& e, const Span& span) {
   return linear->rest + *factor * (*factor > 0 ? span.last : span.first);
 }
 
-std::optional<RowSegments> row_segments(const LoopRange& range, const Conditions& conditions,
-                                        const Span& rows) {
-  RowSegments s{range.begin, range.begin, range.end, range.end};
+std::optional<RowRanges> row_ranges(const LoopRange& range, const Conditions& conditions,
+                                    const Span& rows) {
+  RowRanges s{range.begin, range.begin, range.end, range.end};
   for (const Condition& c : conditions) {
     const auto linear = linear_in(c.e, range.variable);
     if (c.kind != Condition::Kind::nonneg || !linear || linear->rest.mentions(range.variable))
