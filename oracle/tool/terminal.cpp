@@ -57,6 +57,13 @@ Screen screen_of_output(const std::string& color) {
           color == "always" || (color == "auto" && has_colours())};
 }
 
+std::string progress_bar(std::size_t done, std::size_t all) {
+  constexpr std::size_t kWidth = 20;
+  const std::size_t filled = done * kWidth / all;
+  return fmt::format("[{}{}] {} of {}", std::string(filled, '#'), std::string(kWidth - filled, '.'),
+                     done + 1, all);
+}
+
 StatusLine::StatusLine(bool wanted)
     : wanted_(wanted && isatty(STDERR_FILENO) != 0 && variable("TERM") != "dumb"),
       columns_(std::max<std::size_t>(columns_of_file(STDERR_FILENO), 20) - 1) {}

@@ -2,6 +2,7 @@
 // Describes standard output and standard error: their width, and whether they show colours.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "mote/oracle/screen.h"
@@ -13,6 +14,9 @@ namespace mote::tool {
 /// them, and otherwise a terminal has colours, unless $TERM is dumb or $CLICOLOR is 0. Throws Error
 /// for another word.
 Screen screen_of_output(const std::string& color);
+
+/// Returns a bar of the items so far, and the number of the one that runs: "[####......] 5 of 10".
+std::string progress_bar(std::size_t done, std::size_t all);
 
 /// A line on standard error that is overwritten again and again, if that is a terminal.
 class StatusLine {

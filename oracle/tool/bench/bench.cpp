@@ -133,14 +133,6 @@ std::optional<BenchReport> bench_case(const Case& c, const std::vector<BackendEn
   return report;
 }
 
-/// A bar of the cases so far: "[####......] 4 of 10".
-std::string bar(std::size_t done, std::size_t all) {
-  constexpr std::size_t kWidth = 20;
-  const std::size_t filled = done * kWidth / all;
-  return fmt::format("[{}{}] {} of {}", std::string(filled, '#'), std::string(kWidth - filled, '.'),
-                     done + 1, all);
-}
-
 int bench(const BenchArguments& options) {
   const auto threads = static_cast<int>(parse_whole("threads", options.threads, 1, most_threads()));
   const double seconds = parse_seconds("budget", options.budget);
@@ -168,7 +160,7 @@ int bench(const BenchArguments& options) {
   int code = kNothingJudged;
   for (std::size_t k = 0; k < cases.size(); ++k) {
     const auto report =
-        bench_case(cases[k], selection.chosen, machine, seconds, bar(k, cases.size()), status);
+        bench_case(cases[k], selection.chosen, machine, seconds, progress_bar(k, cases.size()), status);
     status.clear();
     if (!report) {
       fmt::print(stderr, "mote: interrupted\n");

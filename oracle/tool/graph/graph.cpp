@@ -128,9 +128,10 @@ int run(const GraphArguments& options) {
   for (const auto& [symbol, tensor] : graph_inputs(graph, options.inputs, options.seed))
     executable.bind(symbol, tensor);
   StatusLine status(!options.json);
-  for (int k = 0; k < options.repeat; ++k) {
+  const auto runs = static_cast<std::size_t>(options.repeat);
+  for (std::size_t k = 0; k < runs; ++k) {
+    if (status.is_due()) status.show(progress_bar(k, runs) + ": running");
     executable.run();
-    if (status.is_due()) status.show(fmt::format("run {} of {}", k + 1, options.repeat));
   }
   status.clear();
   if (!options.trace.empty()) {
@@ -158,8 +159,7 @@ int check(const GraphArguments& options) {
   const std::vector<GraphSetting> settings = graph_settings(std::max(options.streams, 1));
   StatusLine status(!options.json);
   const auto watch = [&](std::size_t k) {
-    if (status.is_due())
-      status.show(fmt::format("setting {} of {}: {}", k + 1, settings.size(), settings[k].text));
+    if (status.is_due()) status.show(progress_bar(k, settings.size()) + ": " + settings[k].text);
   };
   const std::vector<TensorBinding> inputs = graph_inputs(graph, options.inputs, options.seed);
   const auto found = check_graph(graph, inputs, settings, context, watch);

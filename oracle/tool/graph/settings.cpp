@@ -8,6 +8,7 @@
 
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/evaluate.h"
+#include "mote/symbolic/pass.h"
 
 namespace mote::tool {
 namespace {
@@ -68,26 +69,61 @@ std::vector<TensorSymbol> all_values(const SymbolicGraph& graph) {
 
 }  // namespace
 
-std::vector<GraphSetting> graph_settings(int streams) {
+namespace {
+
+std::string text_of_streams(int streams) {
+  return fmt::format("{} stream{}", streams, streams == 1 ? "" : "s");
+}
+
+/// Appends the ways to share memory: in place or not, planned or separate, and the orders.
+void append_memory(std::vector<GraphSetting>& settings, int streams) {
   constexpr std::array orders = {EvaluationOrder::least, EvaluationOrder::program,
                                  EvaluationOrder::depth_first, EvaluationOrder::greedy};
   constexpr std::array names = {"least", "program", "depth_first", "greedy"};
+  for (const bool in_place : {true, false})
+    for (const MemoryMode memory : {MemoryMode::planned, MemoryMode::separate})
+      for (std::size_t order = 0; order < orders.size(); ++order) {
+        if (memory == MemoryMode::separate && (in_place || order > 0)) continue;
+        settings.push_back(
+            {fmt::format("{}, {}, {}, order {}", text_of_streams(streams),
+                         in_place ? "in place" : "not in place",
+                         memory == MemoryMode::planned ? "planned" : "separate", names[order]),
+             {.streams = streams,
+              .in_place = in_place,
+              .order = orders[order],
+              .memory = memory,
+              .poison = true}});
+      }
+}
+
+/// Appends the planners that compile() does not take by itself.
+void append_planners(std::vector<GraphSetting>& settings, int streams) {
+  const auto append = [&](const char* name, const MemoryPlanOptions& plan) {
+    settings.push_back({fmt::format("{}, planner {}", text_of_streams(streams), name),
+                        {.streams = streams, .poison = true, .plan = plan}});
+  };
+  append("packing, fast", {.effort = MemoryEffort::fast});
+  append("seed", {.planner = MemoryPlanner::seed});
+}
+
+void append_passes(std::vector<GraphSetting>& settings) {
+  const auto append = [&](const std::string& name, std::vector<std::string> passes) {
+    settings.push_back({name, {.poison = true, .passes = std::move(passes)}});
+  };
+  append("no pass", {});
+  for (const std::string& pass : default_passes())
+    append(fmt::format("pass {} alone", pass), {pass});
+}
+
+}  // namespace
+
+std::vector<GraphSetting> graph_settings(int streams) {
   std::vector<GraphSetting> settings;
-  for (int k = 1; k <= streams; ++k)
-    for (const bool in_place : {true, false})
-      for (const MemoryMode memory : {MemoryMode::planned, MemoryMode::separate})
-        for (std::size_t order = 0; order < orders.size(); ++order) {
-          if (memory == MemoryMode::separate && (in_place || order > 0)) continue;
-          settings.push_back(
-              {fmt::format("{} stream{}, {}, {}, order {}", k, k == 1 ? "" : "s",
-                           in_place ? "in place" : "not in place",
-                           memory == MemoryMode::planned ? "planned" : "separate", names[order]),
-               {.streams = k,
-                .in_place = in_place,
-                .order = orders[order],
-                .memory = memory,
-                .poison = true}});
-        }
+  for (int k = 1; k <= streams; ++k) {
+    append_memory(settings, k);
+    append_planners(settings, k);
+  }
+  append_passes(settings);
   return settings;
 }
 

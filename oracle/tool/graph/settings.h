@@ -19,8 +19,9 @@ struct GraphSetting {
   CompileOptions options;
 };
 
-/// All combinations of streams 1 to `streams`, in place or not, planned or separate memory, the
-/// orders of evaluation, with poison.
+/// Returns, for streams 1 to `streams`, all combinations of in place or not, planned or separate
+/// memory and the orders of evaluation, and the other planners; then no pass and each default pass
+/// alone. All are with poison.
 std::vector<GraphSetting> graph_settings(int streams);
 
 /// The first difference of a compiled graph from its reference.

@@ -232,6 +232,50 @@ MOTE_API mote_status mote_symbolic_checkpoint(mote_symbolic* graph, const mote_s
 MOTE_API mote_status mote_symbolic_apply_passes(mote_symbolic* graph, const char* const* names,
                                                 size_t count);
 
+/* ---- passes and replacements of the program's own (mote/symbolic/pass.h, replace.h) ---- */
+
+/* Lists the nodes in an order in which they can run, each by the first symbol that it writes, and
+ * sets `count` to their number. `symbols` may be NULL, else it has room for `room` symbols. */
+MOTE_API mote_status mote_symbolic_nodes(const mote_symbolic* graph, mote_symbol* symbols,
+                                         size_t room, size_t* count);
+/* Returns the command of the node that writes the symbol, "softmax axis=1"; NULL if the node is
+ * none, as a copy or a loop. The text is valid until the next call for this graph. */
+MOTE_API mote_status mote_symbolic_node_command(mote_symbolic* graph, mote_symbol written,
+                                                const char** command);
+/* Lists the inputs of the node that writes the symbol, as mote_symbolic_nodes() lists nodes. */
+MOTE_API mote_status mote_symbolic_node_inputs(const mote_symbolic* graph, mote_symbol written,
+                                               mote_symbol* inputs, size_t room, size_t* count);
+/* Makes all that reads `from`, and the graph's outputs, read `to`, of the same form. */
+MOTE_API mote_status mote_symbolic_replace_uses(mote_symbolic* graph, mote_symbol from,
+                                                mote_symbol to);
+/* Removes the node that writes the symbol. Nothing may read what it writes. */
+MOTE_API mote_status mote_symbolic_remove(mote_symbolic* graph, mote_symbol written);
+
+typedef struct mote_pass {
+  size_t size;         /* sizeof(mote_pass) */
+  const char* name;    /* a verb, by which it is asked for; it is copied */
+  const char* summary; /* a sentence that says what it does; it is copied; may be NULL */
+  /* Changes the graph by the functions of this interface; `graph` is valid until it returns. If it
+   * returns another status than MOTE_OK, that is the error of the call which ran the pass, with
+   * the message of mote_last_error(), and the graph is as it was. */
+  mote_status (*run)(void* argument, mote_symbolic* graph);
+  void* argument; /* must be valid as long as the program */
+} mote_pass;
+/* Adds a pass for mote_symbolic_apply_passes() and mote_compile_options. */
+MOTE_API mote_status mote_register_pass(const mote_pass* pass);
+
+typedef struct mote_replacement {
+  size_t size;      /* sizeof(mote_replacement) */
+  const char* name; /* all texts are copied */
+  /* The commands that are replaced, as the text of a graph with one output. */
+  const char* pattern;
+  const char* by;     /* one command, as the text of a graph with the same inputs and output */
+  int32_t is_exact;   /* not 0: results are equal bit for bit, so that compiling uses it */
+  const char* reason; /* why it is exact, or where results differ; may be NULL */
+} mote_replacement;
+/* Adds a row to the table of the pass "replace". */
+MOTE_API mote_status mote_register_replacement(const mote_replacement* replacement);
+
 /* ---- executables (mote/symbolic/compile.h) ---- */
 
 /* The order of nodes. All but MOTE_ORDER_PROGRAM are chosen to need little memory. */

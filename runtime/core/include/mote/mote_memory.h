@@ -45,6 +45,23 @@ MOTE_API mote_status mote_plan_memory_with(const mote_memory_block* blocks, size
 MOTE_API mote_status mote_check_memory_plan(const mote_memory_block* blocks, size_t count,
                                             const uint64_t* offsets, uint64_t total);
 
+/* Reads blocks in MiniMalloc's CSV format, and sets `count` to their number. `blocks` and `offsets`
+ * may be NULL, else they have room for `room` entries; offsets are 0 if the text has none, and
+ * `has_offsets`, which may be NULL, is then set to 0, else to 1. */
+MOTE_API mote_status mote_memory_from_csv(const char* text, mote_memory_block* blocks,
+                                          uint64_t* offsets, size_t room, size_t* count,
+                                          int32_t* has_offsets);
+/* Writes that format. `offsets` may be NULL. `text` gets at most `room` bytes, its 0 at the end
+ * included, and may be NULL; `size` gets the number of bytes that all of it needs. */
+MOTE_API mote_status mote_memory_to_csv(const mote_memory_block* blocks, size_t count,
+                                        const uint64_t* offsets, char* text, size_t room,
+                                        size_t* size);
+/* Draws the blocks as SVG, time from left to right and offsets upwards, and gives the text as
+ * mote_memory_to_csv() does. */
+MOTE_API mote_status mote_memory_to_svg(const mote_memory_block* blocks, size_t count,
+                                        const uint64_t* offsets, char* text, size_t room,
+                                        size_t* size);
+
 #ifdef __cplusplus
 }
 #endif

@@ -179,13 +179,8 @@ mote_status mote_symbolic_set_outputs(mote_symbolic* graph, const mote_symbol* o
 
 mote_status mote_symbolic_outputs(const mote_symbolic* graph, mote_symbol* outputs, size_t room,
                                   size_t* count) {
-  return guarded(__func__, [&] {
-    auto& result = given(count, "count");
-    const std::vector<TensorSymbol> list = given(graph, "graph").graph.outputs();
-    if (outputs != nullptr)
-      for (std::size_t k = 0; k < std::min(room, list.size()); ++k) outputs[k] = handle_of(list[k]);
-    result = list.size();
-  });
+  return guarded(
+      __func__, [&] { give_symbols(given(graph, "graph").graph.outputs(), outputs, room, count); });
 }
 
 mote_status mote_symbolic_rename(mote_symbolic* graph, mote_symbol symbol, const char* name) {

@@ -15,14 +15,6 @@ using namespace mote::c;  // NOLINT
 
 namespace {
 
-/// Returns the node that writes exactly this symbol.
-NodeSymbol writer_of(const SymbolicGraph& graph, mote_symbol symbol) {
-  const NodeSymbol node = graph.producer(symbol_of(symbol));
-  if (!node)
-    throw StatusError(MOTE_INVALID, "no node writes " + graph.text(symbol_of(symbol)) + " whole");
-  return node;
-}
-
 std::vector<TensorSymbol> all_given(const mote_symbol* symbols, std::size_t count,
                                     const char* what) {
   std::vector<TensorSymbol> list = symbols_of(symbols, count, what);

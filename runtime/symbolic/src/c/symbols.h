@@ -2,6 +2,7 @@
 // The handles of mote/mote_graphs.h, and lists of symbols.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -72,6 +73,14 @@ namespace mote::c {
 inline TensorSymbol symbol_of(mote_symbol symbol) { return {symbol.graph, symbol.index}; }
 inline mote_symbol handle_of(TensorSymbol symbol) { return {symbol.graph, symbol.index}; }
 
+/// Returns the node that writes exactly this symbol; throws StatusError if none does.
+inline NodeSymbol writer_of(const SymbolicGraph& graph, mote_symbol symbol) {
+  const NodeSymbol node = graph.producer(symbol_of(symbol));
+  if (!node)
+    throw StatusError(MOTE_INVALID, "no node writes " + graph.text(symbol_of(symbol)) + " whole");
+  return node;
+}
+
 /// Throws StatusError if the list is null and has entries.
 inline std::vector<TensorSymbol> symbols_of(const mote_symbol* symbols, std::size_t count,
                                             const char* what) {
@@ -79,6 +88,14 @@ inline std::vector<TensorSymbol> symbols_of(const mote_symbol* symbols, std::siz
   std::vector<TensorSymbol> list;
   for (const mote_symbol symbol : std::span(symbols, count)) list.push_back(symbol_of(symbol));
   return list;
+}
+
+/// Sets the count, and gives as many of the symbols as there is room for.
+inline void give_symbols(std::span<const TensorSymbol> all, mote_symbol* symbols, std::size_t room,
+                         std::size_t* count) {
+  given(count, "count") = all.size();
+  if (symbols == nullptr) return;
+  for (std::size_t k = 0; k < std::min(room, all.size()); ++k) symbols[k] = handle_of(all[k]);
 }
 
 /// Throws StatusError unless there are `rank` entries, at most MOTE_MAX_AXES.
