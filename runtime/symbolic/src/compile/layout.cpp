@@ -182,7 +182,15 @@ std::uint64_t planned_bytes(const GraphLayout& layout) {
 
 GraphLayout lay_out(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
                     const CompileOptions& options, Context* context) {
-  return LayoutMaker(graph, bound, options, context).make();
+  GraphLayout layout = LayoutMaker(graph, bound, options, context).make();
+  if (options.order != EvaluationOrder::least || options.memory != MemoryMode::planned)
+    return layout;
+  // The order was chosen by what is alive at once on one stream, without what is in place.
+  CompileOptions as_given = options;
+  as_given.order = EvaluationOrder::program;
+  if (layout.controls.empty() && layout.order == topological_order(graph)) return layout;
+  GraphLayout given = LayoutMaker(graph, bound, as_given, context).make();
+  return planned_bytes(given) < planned_bytes(layout) ? std::move(given) : std::move(layout);
 }
 
 GraphLayout lay_out_body(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
