@@ -2,6 +2,7 @@
 #include "gradient/checkpointed_loop.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "control/live_carries.h"
@@ -16,10 +17,19 @@ namespace {
 
 using SymbolList = std::vector<TensorSymbol>;
 
+// These belong to the gradient that this thread builds.
+thread_local std::map<std::shared_ptr<const ControlInfo>, std::vector<bool>> kept_values;
+
 }  // namespace
 
-CheckpointedLoop::CheckpointedLoop(const ControlInfo& control, const WideMask& wanted)
-    : control_(control), body_(control.graphs[0]), inputs_(input_indices(body_)) {
+void forget_kept_values() { kept_values.clear(); }
+
+CheckpointedLoop::CheckpointedLoop(std::shared_ptr<const ControlInfo> control,
+                                   const WideMask& wanted)
+    : owner_(std::move(control)),
+      control_(*owner_),
+      body_(control_.graphs[0]),
+      inputs_(input_indices(body_)) {
   if (const std::optional<std::uint32_t> keep = keep_of(body_)) {
     const auto token = std::ranges::find(body_.output_indices(), body_.nodes()[*keep].outputs[0]);
     keep_ = keep;
@@ -35,10 +45,32 @@ CheckpointedLoop::CheckpointedLoop(const ControlInfo& control, const WideMask& w
   find_kept();
 }
 
-/// Finds which carried values a part of the loop must begin with, for all gradients that its inputs
-/// may have.
+/// Finds which carried values a part of the loop must begin with.
 void CheckpointedLoop::find_kept() {
-  kept_.assign(carried(), true);
+  if (read_kept()) return;
+  const auto known = kept_values.find(owner_);
+  kept_ = known != kept_values.end() ? known->second
+                                     : kept_values.emplace(owner_, needed_by_parts()).first->second;
+}
+
+/// Reads which values are kept off the node that keeps them. False if there is none yet, or if it
+/// keeps others than carried inputs in their order.
+bool CheckpointedLoop::read_kept() {
+  if (!keep_) return false;
+  kept_.assign(carried(), false);
+  const ShortList& values = body_.nodes()[*keep_].inputs;
+  std::size_t next = 0;
+  for (std::size_t v = 1; v < values.size(); ++v) {
+    while (next < carried() && inputs_[next] != values[v]) ++next;
+    if (next == carried()) return false;
+    kept_[next++] = true;
+  }
+  return true;
+}
+
+/// Returns which carried values a part of the loop must begin with, for all gradients that its
+/// inputs may have.
+std::vector<bool> CheckpointedLoop::needed_by_parts() const {
   ControlInfo again;
   again.graphs.push_back(part());
   again.has_counter = true;
@@ -49,10 +81,12 @@ void CheckpointedLoop::find_kept() {
     const BodyGradient way(again, all, all);
     std::vector<bool> used(carried() + 1);
     used.back() = true;  // the token
-    kept_ = live_carries(*way.recorded(), std::move(used));
-    kept_.pop_back();
+    std::vector<bool> needed = live_carries(*way.recorded(), std::move(used));
+    needed.pop_back();
+    return needed;
   } catch (const StatusError& e) {
-    if (e.status() != MOTE_UNSUPPORTED) throw;  // some of these have no gradient: all is kept
+    if (e.status() != MOTE_UNSUPPORTED) throw;
+    return std::vector<bool>(carried(), true);  // some of these have no gradient: all is kept
   }
 }
 

@@ -17,7 +17,7 @@ namespace mote {
 
 class CheckpointedLoop {
  public:
-  CheckpointedLoop(const ControlInfo& control, const WideMask& wanted);
+  CheckpointedLoop(std::shared_ptr<const ControlInfo> control, const WideMask& wanted);
 
   const std::vector<std::size_t>& real() const { return real_; }    ///< of the carried inputs
   const std::vector<std::size_t>& added() const { return added_; }  ///< of the other inputs
@@ -35,8 +35,11 @@ class CheckpointedLoop {
   const TensorForm& form(std::size_t k) const { return body_.symbols()[inputs_[k]].form; }
   std::size_t carried() const { return token_ ? *token_ : result_count(control_); }
   void find_kept();
+  bool read_kept();
+  std::vector<bool> needed_by_parts() const;
   SymbolicGraph part() const;
 
+  std::shared_ptr<const ControlInfo> owner_;
   const ControlInfo& control_;
   const SymbolicGraph& body_;
   std::vector<std::uint32_t> inputs_;
@@ -46,5 +49,9 @@ class CheckpointedLoop {
   std::vector<std::size_t> real_, added_;
   std::vector<bool> kept_;  ///< by carried value: whether the way back begins with it
 };
+
+/// Forgets which values parts of loops begin with: it is found once for each loop that a gradient
+/// meets, although all loops around that one ask for it.
+void forget_kept_values();
 
 }  // namespace mote

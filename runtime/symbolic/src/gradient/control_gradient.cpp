@@ -151,11 +151,27 @@ std::vector<TensorSymbol> add_back(SymbolicGraph& graph, std::uint32_t index,
   return gradients;
 }
 
+// The gradient of a node that this thread builds has been tried, with all that the node holds.
+thread_local int tried_around = 0;
+
+/// As long as it lives, the gradients of what nodes hold are known to exist.
+class TriedScope {
+ public:
+  TriedScope() { ++tried_around; }
+  ~TriedScope() { --tried_around; }
+  TriedScope(const TriedScope&) = delete;
+  TriedScope& operator=(const TriedScope&) = delete;
+};
+
 /// Returns the reason why a loop with checkpoints has no gradient; empty if it may have one.
 std::string why_not_checkpointed(const ControlInfo& control, const GradientCall& call) {
   if (control.checkpoints == kKeepEach) return "";
-  const std::optional<std::size_t> token = CheckpointedLoop(control, call.wanted).token();
-  if (!token || !is_in(call.given, *token)) return "";
+  const SymbolicGraph& body = control.graphs[0];
+  const std::optional<std::uint32_t> keep = keep_of(body);
+  if (!keep) return "";
+  const auto token = std::ranges::find(body.output_indices(), body.nodes()[*keep].outputs[0]);
+  if (!is_in(call.given, static_cast<std::size_t>(token - body.output_indices().begin())))
+    return "";
   return "it is a loop with checkpoints, whose gradient has none itself "
          "(WhileOptions::checkpoints)";
 }
@@ -168,7 +184,7 @@ std::vector<TensorSymbol> loop_gradient(SymbolicGraph& graph, std::uint32_t inde
   const std::shared_ptr<const ControlInfo> control = graph.nodes()[index].control;
   if (control->checkpoints == kKeepEach)
     return add_back(graph, index, call, BodyGradient(*control, call.given, call.wanted), sums);
-  return add_back(graph, index, call, CheckpointedLoop(*control, call.wanted), sums);
+  return add_back(graph, index, call, CheckpointedLoop(control, call.wanted), sums);
 }
 
 std::string why_no_control_gradient(GraphBuilder& builder, const NodeInfo& node,
@@ -176,14 +192,15 @@ std::string why_no_control_gradient(GraphBuilder& builder, const NodeInfo& node,
   if (node.control->is_loop)
     if (std::string reason = why_not_checkpointed(*node.control, call); !reason.empty())
       return reason;
-  if (TrialScope::is_in_one()) return "";  // then the trial says it
+  // The trial of the node around says it: each graph is tried once, however deep it is.
+  if (TrialScope::is_in_one() || tried_around > 0) return "";
   try {
     const TrialScope trial;
     if (node.control->is_loop) {
       if (node.control->checkpoints == kKeepEach)
         const BodyGradient way(*node.control, call.given, call.wanted);
       else
-        CheckpointedLoop(*node.control, call.wanted).back();
+        CheckpointedLoop(node.control, call.wanted).back();
     } else {
       const BranchesBack way(builder.graph(), node, call);
       for (std::size_t g = 0; g < node.control->graphs.size(); ++g) way.branch(g);
@@ -197,6 +214,7 @@ std::string why_no_control_gradient(GraphBuilder& builder, const NodeInfo& node,
 
 std::vector<TensorSymbol> control_gradient(GraphBuilder& builder, std::uint32_t index,
                                            const GradientCall& call) {
+  const TriedScope tried;
   const NodeInfo node = builder.graph().nodes()[index];
   return node.control->is_loop ? loop_gradient(builder.graph(), index, call, {})
                                : branches_gradient(builder.graph(), node, call);

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "gradient/checkpointed_loop.h"
 #include "gradient/tape_parts.h"
 #include "gradient/tape_store.h"
 
@@ -293,7 +294,9 @@ std::shared_ptr<Tape> tape_of(const NodeInfo& node) {
 GradientScope::GradientScope() {
   if (gradients_here++ == 0) gradient_number = ++last_gradient;
 }
-GradientScope::~GradientScope() { --gradients_here; }
+GradientScope::~GradientScope() {
+  if (--gradients_here == 0) forget_kept_values();
+}
 
 TrialScope::TrialScope() { ++trials_here; }
 TrialScope::~TrialScope() { --trials_here; }
