@@ -66,6 +66,39 @@ TEST(Tape, KeepsAPartOfATensorIfOnlyThatIsRead) {
   EXPECT_EQ(bytes("exp"), 5 * 8 * 4);
 }
 
+/// h is an input of a branch whose gradient does not read it.
+TEST(Tape, KeepsNothingForABranchOrALoopThatDoesNotReadIt) {
+  const auto bytes = [](const std::string& inside, const std::string& unread) {
+    const std::string text =
+        "graph g(x f32[8], w f32[8]) -> (y)\n  y = while (x, w) counter {\n"
+        "    graph step(x f32[8], w f32[8], c i64[]) -> (y, left)\n"
+        "      n = constant i64[] [5]\n      left = sub(n, c)\n"
+        "      two = constant i64[] [2]\n      k = mod(c, two)\n"
+        "      h = neg(x)\n      m = add(x, w)\n" +
+        inside + "  }\n";
+    std::string of = text;
+    of.replace(of.find("UNREAD"), 6, unread);
+    SymbolicGraph g = parse_graph(of);
+    const Inputs inputs = {{"x", vector(-2, 8)}, {"w", vector(-1, 8)}};
+    g.set_outputs(gradient(g, Symbols{g.find("y")}, Symbols{g.find("x"), g.find("w")}));
+    values_of(g, inputs);
+    return most_bytes(g, inputs);
+  };
+  const std::string branches =
+      "      y = case (k) of (h) {\n        graph a(h f32[8]) -> (y)\n          y = UNREAD\n"
+      "      } of (m) {\n        graph b(m f32[8]) -> (y)\n          y = mul(m, m)\n      }\n";
+  EXPECT_EQ(bytes(branches, "neg(h)"), 5 * 8 * 4);
+  EXPECT_EQ(bytes(branches, "mul(h, h)"), 5 * 2 * 8 * 4);
+  // A loop that adds h, or multiplies with it: its carried m is kept by its own tape then.
+  const std::string loop =
+      "      y = while (m, h) counter {\n        graph inner(m f32[8], h f32[8], c i64[]) -> (y, "
+      "go)\n          one = constant i64[] [1]\n          go = sub(one, c)\n"
+      "          y = UNREAD\n      }\n";
+  constexpr std::int64_t kTokens = 5 * 8;
+  EXPECT_EQ(bytes(loop, "add(m, h)"), kTokens);
+  EXPECT_EQ(bytes(loop, "mul(m, h)"), kTokens + 5 * 2 * 8 * 4);
+}
+
 TEST(Tape, NothingIsComputedAgain) {
   for (const bool asks_again : {false, true}) {
     std::int64_t forward = 0, back = 0;

@@ -51,6 +51,7 @@ BodyGradient::BodyGradient(const ControlInfo& control, const WideMask& given,
     if (is_in(wanted, k) && is_real(form(k).dtype)) added_.push_back(k);
   differentiate();
   find_kept();
+  find_rest();
 }
 
 /// Adds an input to the joint graph, whose name may have to be another.
@@ -164,6 +165,23 @@ void BodyGradient::find_kept() {
   for (const auto& [root, read] : read_) keep(root, read);
 }
 
+/// True for what is computed again, and for what the gradients need.
+bool BodyGradient::is_in_way_back(std::uint32_t node) const {
+  return again_[node] || (node >= first_node_ && needed_[node]);
+}
+
+void BodyGradient::find_rest() {
+  std::vector<bool> is_read(joint_.symbol_count());
+  for (const TensorSymbol gradient : gradients_) is_read[joint_.info(gradient).root] = true;
+  for (std::uint32_t k = 0; k < joint_.node_count(); ++k) {
+    if (!is_in_way_back(k)) continue;
+    for (const std::uint32_t input : joint_.nodes()[k].inputs)
+      if (input != kNoIndex) is_read[joint_.symbols()[input].root] = true;
+  }
+  for (std::size_t k = result_count(control_); k < input_count(control_, 0); ++k)
+    if (is_read[inputs_[k]]) rest_.push_back(k);
+}
+
 std::shared_ptr<ControlInfo> BodyGradient::recorded() const {
   SymbolicGraph body(body_.name(), body_.registry());
   const std::size_t carried = token_ ? *token_ : result_count(control_);
@@ -220,7 +238,7 @@ SymbolicGraph BodyGradient::back() const {
     symbols[sums_[k].index] = back.input("sum" + std::to_string(added_[k]), joint_.form(sums_[k]));
   const TensorSymbol left = back.input("left", {DType::i64, {}});
   const TensorSymbol token = back.input("tape", {DType::f64, {}});
-  for (std::size_t k = result_count(control_); k < input_count(control_, 0); ++k)
+  for (const std::size_t k : rest_)
     symbols[inputs_[k]] = back.input("x" + std::to_string(k), form(k));
   const TensorSymbol now = back.add("sub", {left, integer_one(back)});
   if (control_.has_counter) symbols[inputs_.back()] = now;
@@ -230,8 +248,7 @@ SymbolicGraph BodyGradient::back() const {
   }
   take_off(back, token, now, symbols);
   symbols = splice(
-      back, joint_, std::move(symbols),
-      [&](std::uint32_t node) { return again_[node] || (node >= first_node_ && needed_[node]); },
+      back, joint_, std::move(symbols), [&](std::uint32_t node) { return is_in_way_back(node); },
       gradients_);
   Symbols outputs;
   for (const TensorSymbol gradient : gradients_) outputs.push_back(symbols[gradient.index]);

@@ -25,6 +25,8 @@ class BodyGradient {
 
   const std::vector<std::size_t>& real() const { return real_; }    ///< of the carried inputs
   const std::vector<std::size_t>& added() const { return added_; }  ///< of the other inputs
+  /// The inputs that the loop does not carry over and that the way back reads.
+  const std::vector<std::size_t>& rest() const { return rest_; }
   const std::shared_ptr<Tape>& tape() const { return tape_; }
 
   /// The loop with a body that keeps what the way back reads: the last input that it carries over
@@ -34,7 +36,7 @@ class BodyGradient {
   std::optional<std::size_t> token() const { return token_; }
 
   /// The body of the way back. Its inputs: the gradients of real(), the sums of added(), the number
-  /// of iterations left, the token, and what the loop does not carry over.
+  /// of iterations left, the token, and rest().
   SymbolicGraph back() const;
 
  private:
@@ -47,6 +49,8 @@ class BodyGradient {
   TensorSymbol new_input(const std::string& name, const TensorForm& form);
   void differentiate();
   void find_kept();
+  void find_rest();
+  bool is_in_way_back(std::uint32_t node) const;
   void note_read(std::uint32_t symbol, bool reads_data);
   bool is_made_forward(std::uint32_t root) const;
   bool is_at_hand(std::uint32_t symbol) const;
@@ -61,7 +65,7 @@ class BodyGradient {
   std::optional<std::size_t> token_;   ///< the carried input that is the token, if there is one
   std::optional<std::uint32_t> push_;  ///< the node that pushes then
   std::shared_ptr<Tape> tape_;
-  std::vector<std::size_t> real_, added_;
+  std::vector<std::size_t> real_, added_, rest_;
   SymbolicGraph joint_;
   std::uint32_t first_node_ = 0;  ///< of the way back, in joint_
   std::vector<TensorSymbol> seeds_, sums_, gradients_;

@@ -40,13 +40,10 @@ CheckpointedLoop::CheckpointedLoop(std::shared_ptr<const ControlInfo> control,
   }
   for (std::size_t k = 0; k < carried(); ++k)
     if (is_real(form(k).dtype)) real_.push_back(k);
-  for (std::size_t k = result_count(control_); k < input_count(control_, 0); ++k)
+  for (std::size_t k = result_count(control_); k < input_count(control_, 0); ++k) {
+    rest_.push_back(k);
     if (is_in(wanted, k) && is_real(form(k).dtype)) added_.push_back(k);
-  find_kept();
-}
-
-/// Finds which carried values a part of the loop must begin with.
-void CheckpointedLoop::find_kept() {
+  }
   if (read_kept()) return;
   const auto known = kept_values.find(owner_);
   kept_ = known != kept_values.end() ? known->second
@@ -147,15 +144,14 @@ SymbolicGraph CheckpointedLoop::part() const {
 
 SymbolicGraph CheckpointedLoop::back() const {
   SymbolicGraph back(body_.name() + "_back", body_.registry());
-  SymbolList seeds, sums, inputs, rest;
+  SymbolList seeds, sums, inputs, given;
   for (const std::size_t k : real_)
     seeds.push_back(back.input("g" + std::to_string(k), plain(form(k))));
   for (const std::size_t k : added_)
     sums.push_back(back.input("sum" + std::to_string(k), plain(form(k))));
   const TensorSymbol left = back.input("left", {DType::i64, {}});
   const TensorSymbol token = back.input("tape", {DType::f64, {}});
-  for (std::size_t k = result_count(control_); k < input_count(control_, 0); ++k)
-    rest.push_back(back.input("x" + std::to_string(k), form(k)));
+  for (const std::size_t k : rest_) given.push_back(back.input("x" + std::to_string(k), form(k)));
   const TensorSymbol start = back.tensor({DType::i64, {}});
   SymbolList taken = {start};
   for (std::size_t k = 0; k < carried(); ++k) {
@@ -163,7 +159,7 @@ SymbolicGraph CheckpointedLoop::back() const {
     if (kept_[k]) taken.push_back(inputs.back());
   }
   back.call(tape_take(tape_), SymbolList{token, left}, taken);
-  inputs.insert(inputs.end(), rest.begin(), rest.end());
+  inputs.insert(inputs.end(), given.begin(), given.end());
   inputs.insert(inputs.end(), {start, left});
   const NodeSymbol again = back.add_while(part(), inputs, {.has_counter = true});
   // The sums go on from one part to the next, so that each is summed in the order of iterations.
