@@ -299,10 +299,27 @@ ControlLayout lay_out_branches(const NodeInfo& node, const CompileOptions& optio
   return layout;
 }
 
+bool is_known(const SymbolicGraph& graph) {
+  return std::ranges::all_of(graph.symbols(),
+                             [](const SymbolInfo& info) { return info.removed || info.has_form; });
+}
+
+/// Nothing is planned inside before the shapes there are known.
+ControlLayout lay_out_results(const NodeInfo& node) {
+  const SymbolicGraph& first = node.control->graphs[0];
+  ControlLayout layout;
+  for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
+    layout.slots.push_back(first.symbols()[first.output_indices()[k]].form);
+    layout.results.push_back({.first = {}, .cycle = {{Kind::slot, k}}});
+  }
+  return layout;
+}
+
 }  // namespace
 
 ControlLayout lay_out_control(const NodeInfo& node, const CompileOptions& options,
                               Context* context) {
+  if (!std::ranges::all_of(node.control->graphs, is_known)) return lay_out_results(node);
   return node.control->is_loop ? LoopLayout(*node.control, options, context).make()
                                : lay_out_branches(node, options, context);
 }
