@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "control/counters.h"
+#include "mote/runtime/error_under_way.h"
 
 namespace mote {
 namespace graph {

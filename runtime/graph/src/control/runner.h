@@ -77,8 +77,6 @@ class Runner {
   std::unordered_map<const ControlWork*, std::vector<Tensor>> reads_;
 };
 
-/// The status and the text of the exception under way.
-std::pair<mote_status, std::string> error_under_way();
 /// Finds the loops and branches among the steps.
 void find_controls(Plan& plan);
 /// Returns "graph: where: error", with one "graph: " at the beginning.

@@ -11,10 +11,22 @@
 #include "mote/base/dlpack.h"
 #include "mote/memory/plan.h"
 #include "mote/runtime/device.h"
+#include "mote/runtime/error_under_way.h"
 #include "mote/symbolic/control.h"
 
 namespace mote {
 namespace {
+
+/// Runs the function; what it throws names it.
+void run_named(const NamedFunction& function, std::span<const Tensor> reads,
+               std::span<const Tensor> writes) {
+  try {
+    function.run(reads, writes);
+  } catch (...) {
+    const auto [status, what] = error_under_way();
+    throw StatusError(status, function.name + ": " + what);
+  }
+}
 
 class GraphBuilder {
  public:
@@ -167,7 +179,12 @@ class GraphBuilder {
         built_.graph.fill(outputs[0], node.value, options);
         return;
       case NodeKind::function:
-        built_.graph.call(node.function->run, inputs, outputs, options);
+        built_.graph.call(
+            [function = node.function](std::span<const Tensor> reads,
+                                       std::span<const Tensor> writes) {
+              run_named(*function, reads, writes);
+            },
+            inputs, outputs, options);
         return;
       case NodeKind::control:
         return add_control(index, options);
