@@ -21,8 +21,11 @@ namespace {
 /// Marks a part that is differentiated.
 constexpr std::uint64_t kDifferentiated = 1;
 
+/// True if the value has memory, or will have it. What a checkpoint dropped will have none, unless
+/// a variable has it.
 bool is_available(const Value& value) {
-  return value.tensor != nullptr || (value.producer && value.producer->is_pending);
+  if (value.tensor != nullptr) return true;
+  return value.producer && value.producer->is_pending && (!value.is_dropped || value.handles > 0);
 }
 
 /// Finds the traced steps that lie between the values.
