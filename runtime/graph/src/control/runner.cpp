@@ -178,6 +178,7 @@ bool Runner::enter(Frame& frame, const Step& step) {
     sub.prepared.variables.is_stale = true;
   }
   if (work.is_loop) {
+    for (const std::uint64_t clock : work.starts) root_.prepared.clocks->at(clock).now = 0;
     counters_.push_back(0);
     set_counters(counters_);
     begin_iteration(frames_.back());
@@ -213,6 +214,7 @@ void Runner::finish_plan() {
   if (!frame.work->is_loop) return leave(frame.branch + 1);
   if (frame.is_asked) {
     ++counters_.back();
+    for (const std::uint64_t clock : frame.work->counts) ++root_.prepared.clocks->at(clock).now;
     return begin_iteration(frame);
   }
   if (is_cancelled()) refuse("cancelled", MOTE_FAILED);
@@ -228,6 +230,10 @@ void Runner::leave(std::int64_t result) {
   const NodeRecord& node = *frames_.back().node;
   const std::int64_t begun = frames_.back().begun;
   if (frames_.back().work->is_loop) {
+    for (const std::uint64_t clock : frames_.back().work->starts) {
+      Clock& ended = root_.prepared.clocks->at(clock);
+      ended.at_end = ended.now;
+    }
     counters_.pop_back();
     set_counters(counters_);
   }

@@ -21,9 +21,9 @@ std::uint64_t bytes_of(const TensorForm& form) {
 
 /// The origin of an output of a sub-graph.
 struct Source {
-  enum class Kind : std::uint8_t { input, constant, root };
+  enum class Kind : std::uint8_t { input, constant, root, inner };
   Kind kind = Kind::root;
-  std::uint32_t index = 0;              ///< the number of the input, or the symbol
+  std::uint32_t index = 0;              ///< the number of the input, or the symbol, or the output
   std::optional<ViewRegion> part = {};  ///< the part of it; none: all
 };
 
@@ -41,10 +41,16 @@ class Sources {
   Sources(SymbolicGraph& graph, bool has_counter)
       : graph_(graph), inputs_(input_indices(graph)), has_counter_(has_counter) {}
 
-  std::vector<Source> find(std::size_t count) {
+  /// `through`: those that go on through a loop inside stay where that one has them.
+  std::vector<Source> find(std::size_t count,
+                           const std::vector<std::optional<CarriedOn>>& through = {}) {
     std::vector<Source> sources;
     std::vector<TensorSymbol> outputs = graph_.outputs();
     for (std::size_t k = 0; k < count; ++k) {
+      if (k < through.size() && through[k]) {
+        sources.push_back({Source::Kind::inner, static_cast<std::uint32_t>(k)});
+        continue;
+      }
       const Source source = source_of(outputs[k].index);
       if (source.kind == Source::Kind::root) outputs[k] = graph_.at(source.index);
       sources.push_back(source);
@@ -118,29 +124,83 @@ struct Ring {
 
 class LoopLayout {
  public:
-  LoopLayout(const ControlInfo& control, const CompileOptions& options, Context* context)
-      : control_(control), options_(options), context_(context) {}
+  LoopLayout(const ControlInfo& control, const CompileOptions& options, Context* context,
+             ValueClocks clocks)
+      : control_(control),
+        options_(options),
+        context_(context),
+        clocks_(std::move(clocks)),
+        through_(carried_through(control)) {}
 
   ControlLayout make() {
     SubLayout& body = layout_.subs.emplace_back();
     body.graph = control_.graphs[0];
     const std::size_t count = result_count(control_);
     Sources finder(body.graph, control_.has_counter);
-    sources_ = finder.find(count);
+    sources_ = finder.find(count, through_);
     layout_.copied_bytes = finder.copied_bytes();
+    const LoopClocks inner = set_clocks();
     for (std::uint32_t k = 0; k < count; ++k) follow(k);
-    for (const Ring& ring : rings_) body.roots.push_back({ring.root, {}});
+    for (const Ring& ring : rings_) body.roots.push_back({ring.root, {}, clock_of(ring)});
     body.layout = std::make_shared<GraphLayout>(
-        lay_out_body(body.graph, symbols_of(body.roots), options_, context_));
+        lay_out_body(body.graph, symbols_of(body.roots), options_, context_, inner));
     layout_.copied_bytes += body.layout->copied_bytes;
     enlarge(layout_.arenas, *body.layout);
-    for (std::size_t r = 0; r < rings_.size(); ++r) add_slots(rings_[r], body.roots[r].slots);
+    for (std::size_t r = 0; r < rings_.size(); ++r)
+      add_slots(rings_[r], body.roots[r].slots, body.roots[r].clock != 0);
+    for (std::uint32_t k = 0; k < count; ++k)
+      if (through_[k]) lend_slots(k);
     for (std::uint32_t k = 0; k < count; ++k) layout_.results.push_back(locations(k));
     return std::move(layout_);
   }
 
  private:
   std::uint32_t carried_count() const { return static_cast<std::uint32_t>(sources_.size()); }
+
+  /// Gives values that go on through loops inside a clock, unless they have that of a loop around.
+  /// Returns the clocks of the loops inside.
+  LoopClocks set_clocks() {
+    LoopClocks inner;
+    is_started_.resize(through_.size());
+    for (std::uint32_t k = 0; k < through_.size(); ++k) {
+      if (!through_[k]) {
+        if (const auto known = clocks_.find(k); known != clocks_.end())
+          layout_.counts.push_back(known->second);
+        continue;
+      }
+      if (!clocks_.contains(k)) {
+        clocks_[k] = new_clock();
+        is_started_[k] = true;
+        layout_.starts.push_back(clocks_[k]);
+      }
+      inner[through_[k]->node][through_[k]->output] = clocks_[k];
+    }
+    return inner;
+  }
+
+  /// The clock of the only value of the ring that a loop around carries through this one; 0: none.
+  std::uint64_t clock_of(const Ring& ring) const {
+    const auto known = clocks_.find(ring.oldest.front());
+    return known == clocks_.end() ? 0 : known->second;
+  }
+
+  /// Takes the slots of the loop inside that value k goes through.
+  void lend_slots(std::uint32_t k) {
+    SubLayout& body = layout_.subs[0];
+    const auto [node, output] = *through_[k];
+    const ControlLayout& inner = body.layout->controls.at(node);
+    for (const ResultLocation& at : inner.results[output].cycle) {
+      const std::uint32_t slot = new_slot(inner.slots[at.index], !is_started_[k]);
+      body.lent.push_back({node, at.index, slot});
+      slots_through_[k].push_back(slot);
+    }
+  }
+
+  std::uint32_t new_slot(const TensorForm& form, bool is_lent) {
+    layout_.slots.push_back(form);
+    layout_.is_lent.push_back(is_lent);
+    return static_cast<std::uint32_t>(layout_.slots.size() - 1);
+  }
 
   /// The way from a carried input back to what it was: the inputs that it has been.
   struct Way {
@@ -212,12 +272,10 @@ class LoopLayout {
     return std::ranges::none_of(ring.oldest, is_condition);
   }
 
-  void add_slots(const Ring& ring, std::vector<std::uint32_t>& slots) {
+  void add_slots(const Ring& ring, std::vector<std::uint32_t>& slots, bool are_lent) {
     const std::uint32_t count = ring.delay + (replaces_oldest(ring) ? 0 : 1);
-    for (std::uint32_t k = 0; k < count; ++k) {
-      slots.push_back(static_cast<std::uint32_t>(layout_.slots.size()));
-      layout_.slots.push_back(layout_.subs[0].graph.symbols()[ring.root].form);
-    }
+    for (std::uint32_t k = 0; k < count; ++k)
+      slots.push_back(new_slot(layout_.subs[0].graph.symbols()[ring.root].form, are_lent));
   }
 
   ResultLocations locations(std::uint32_t k) const {
@@ -227,7 +285,11 @@ class LoopLayout {
       (j < way.again ? result.first : result.cycle)
           .push_back({Kind::input, way.inputs[j], 0, way.parts[j]});
     if (way.again < way.inputs.size()) return result;
-    if (way.end.kind == Source::Kind::input) {
+    if (const auto known = clocks_.find(k); known != clocks_.end()) result.clock = known->second;
+    if (way.end.kind == Source::Kind::inner) {
+      for (const std::uint32_t slot : slots_through_.at(k))
+        result.cycle.push_back({Kind::slot, slot});
+    } else if (way.end.kind == Source::Kind::input) {
       result.cycle.push_back({Kind::input, way.end.index, 0, way.parts.back()});
     } else if (way.end.kind == Source::Kind::constant) {
       result.cycle.push_back({Kind::constant, way.end.index, 0, way.parts.back()});
@@ -243,6 +305,10 @@ class LoopLayout {
   const ControlInfo& control_;
   const CompileOptions& options_;
   Context* context_;
+  ValueClocks clocks_;  ///< of the values that go through loops, this one or one inside
+  std::vector<std::optional<CarriedOn>> through_;  ///< by value
+  std::vector<bool> is_started_;                   ///< by value: its clock is this loop's
+  std::map<std::uint32_t, std::vector<std::uint32_t>> slots_through_;
   ControlLayout layout_;
   std::vector<Source> sources_;
   std::vector<Ring> rings_;
@@ -317,10 +383,10 @@ ControlLayout lay_out_results(const NodeInfo& node) {
 
 }  // namespace
 
-ControlLayout lay_out_control(const NodeInfo& node, const CompileOptions& options,
-                              Context* context) {
+ControlLayout lay_out_control(const NodeInfo& node, const CompileOptions& options, Context* context,
+                              const ValueClocks& clocks) {
   if (!std::ranges::all_of(node.control->graphs, is_known)) return lay_out_results(node);
-  return node.control->is_loop ? LoopLayout(*node.control, options, context).make()
+  return node.control->is_loop ? LoopLayout(*node.control, options, context, clocks).make()
                                : lay_out_branches(node, options, context);
 }
 
