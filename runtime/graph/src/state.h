@@ -88,8 +88,9 @@ struct ControlWork {
   std::vector<std::uint32_t> evaluated;
   std::uint32_t counter = kNone;
   std::int64_t limit = kNoLimit;
-  bool must_run = false;                      ///< a branch
-  std::vector<std::uint64_t> starts, counts;  ///< clocks
+  bool must_run = false;                           ///< a branch
+  std::vector<std::uint64_t> starts;               ///< clocks
+  std::vector<std::vector<std::uint64_t>> counts;  ///< clocks, by sub-graph; fewer: none
 };
 struct ControlNode {
   std::shared_ptr<const ControlWork> work;

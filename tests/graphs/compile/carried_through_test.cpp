@@ -134,6 +134,59 @@ TEST(CarriedThrough, TheLoopsBeginAnewInALoopAround) {
     }
 }
 
+/// Iteration c takes the branch c mod 4 - 1: none, one that computes x, one that passes it on, one
+/// that computes it from x twice. Another result of theirs is not carried.
+TEST(CarriedThrough, BranchesThatComputeOrPassOnCopyNothing) {
+  for (const char* const function : kFunctions)
+    for (const std::string around : {"", "deep"})
+      for (std::int64_t n = 0; n <= 9; ++n) {
+        std::string text =
+            "graph g(x f32[3], w f32[3], n i64[]) -> (z, y, t)\n"
+            "  y, t = while (x, w, n, w) counter {\n"
+            "    graph outer(x f32[3], t f32[3], n i64[], w f32[3], c i64[]) -> (y, u, left)\n"
+            "      left = sub(n, c)\n      four = constant i64[] [4]\n"
+            "      one = constant i64[] [1]\n      m = mod(c, four)\n      k = sub(m, one)\n"
+            "      y, s = case (k) else (x, w) of (x, w) {\n"
+            "        graph once(x f32[3], w f32[3]) -> (y, v)\n          y = FUNCTION\n"
+            "          v = add(y, w)\n"
+            "      } of (w, x) {\n        graph same(w f32[3], x f32[3]) -> (x, v)\n"
+            "          v = neg(x)\n"
+            "      } of (x, x) {\n        graph twice(x f32[3], w f32[3]) -> (y, v)\n"
+            "          y = add(x, w)\n          v = mul(y, x)\n      }\n"
+            "      u = sub(s, y)\n  }\n  z = neg(y)\n";
+        text.replace(text.find("FUNCTION"), 8, function);
+        if (around == "deep") {  // one loop more around, each iteration of which has three
+          text.replace(text.find("  y, t = while (x, w, n, w) counter {\n"), 38,
+                       "  y, t = while (x, w, n, w) counter {\n"
+                       "  graph most(x f32[3], t f32[3], n i64[], w f32[3], c i64[]) -> (y, t2, "
+                       "left)\n      left = sub(n, c)\n      three = constant i64[] [3]\n"
+                       "  y, t2 = while (x, t, three, w) counter {\n");
+          text.replace(text.find("  z = neg(y)"), 12, "  }\n  z = neg(y)");
+        }
+        const SymbolicGraph g = parse_graph(text);
+        const Inputs inputs = {{"x", vector(1, 3)}, {"w", vector(-1.5, 3)}, {"n", integer(n)}};
+        EXPECT_EQ(check_all_ways(g, inputs, text), 0U);
+      }
+}
+
+/// Each branch computes x, from what is no x: the first iteration does not read where it was.
+TEST(CarriedThrough, BranchesThatMustRun) {
+  for (const std::int64_t n : {1, 2, 3, 4}) {
+    const std::string text =
+        "graph g(x f32[3], w f32[3], n i64[]) -> (y)\n"
+        "  y = while (x, w, n) counter {\n"
+        "    graph outer(x f32[3], w f32[3], n i64[], c i64[]) -> (y, left)\n"
+        "      left = sub(n, c)\n      two = constant i64[] [2]\n      k = mod(c, two)\n"
+        "      y = case (k) of (w) {\n        graph a(w f32[3]) -> (y)\n          y = neg(w)\n"
+        "      } of (w, x) {\n        graph b(w f32[3], x f32[3]) -> (y)\n"
+        "          y = mul(w, x)\n      }\n  }\n";
+    const SymbolicGraph g = parse_graph(text);
+    EXPECT_EQ(
+        check_all_ways(g, {{"x", vector(1, 3)}, {"w", vector(-1.5, 3)}, {"n", integer(n)}}, text),
+        0U);
+  }
+}
+
 /// The outer loop reads the value before, or gives the result twice, or later: it is copied then.
 TEST(CarriedThrough, WhatIsReadElsewhereIsCopied) {
   for (const std::string uses : {"y = add(i, x)", "y = sub(i, i)"})

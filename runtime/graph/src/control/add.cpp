@@ -225,7 +225,7 @@ GraphNode Graph::add_while(Graph body, const WhileLoop& loop, std::span<const Ou
   evaluate_condition(inside, work);
   work.limit = loop.limit;
   work.starts = loop.starts;
-  work.counts = loop.counts;
+  work.counts = {loop.counts};
   if (loop.counter != GraphTensor{}) {
     work.counter = inside.index_of(loop.counter, kOp);
     const TensorForm& form = inside.tensors[work.counter].form->form;
@@ -263,6 +263,7 @@ GraphNode Graph::add_case_of(std::vector<GraphBranch> branches, const CaseOf& ch
   }
   work.function = choice.function;
   work.must_run = choice.must_run;
+  work.counts = choice.counts;
   work.reads = indices(*state_, choice.reads, kOp);
   for (const std::uint32_t t : work.reads) operands.read(t);
   for (const GraphBranch& branch : branches) {

@@ -128,7 +128,8 @@ void check_clocks(const Graph::State& state) {
       check(choice->clock, [&] { return state.text_of_tensor(t); });
   for (const NodeRecord& node : state.nodes)
     if (const ControlWork* work = node.removed ? nullptr : control_of(node))
-      for (const std::uint64_t clock : work->counts) check(clock, [&] { return text_of(node); });
+      for (const std::vector<std::uint64_t>& clocks : work->counts)
+        for (const std::uint64_t clock : clocks) check(clock, [&] { return text_of(node); });
 }
 
 }  // namespace

@@ -208,13 +208,24 @@ void Runner::begin_iteration(Frame& frame) {
   begin_plan(frame, false);
 }
 
+/// Makes the clocks go on that count what has run.
+void Runner::count_on(const Frame& frame) {
+  const auto branch = static_cast<std::size_t>(frame.branch);
+  if (branch >= frame.work->counts.size()) return;
+  for (const std::uint64_t clock : frame.work->counts[branch])
+    ++root_.prepared.clocks->at(clock).now;
+}
+
 /// Goes on after a plan of the innermost sub-graph is done.
 void Runner::finish_plan() {
   Frame& frame = frames_.back();
-  if (!frame.work->is_loop) return leave(frame.branch + 1);
+  if (!frame.work->is_loop) {
+    count_on(frame);
+    return leave(frame.branch + 1);
+  }
   if (frame.is_asked) {
     ++counters_.back();
-    for (const std::uint64_t clock : frame.work->counts) ++root_.prepared.clocks->at(clock).now;
+    count_on(frame);
     return begin_iteration(frame);
   }
   if (is_cancelled()) refuse("cancelled", MOTE_FAILED);

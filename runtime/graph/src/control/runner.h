@@ -57,6 +57,7 @@ class Runner {
   bool enter(Frame& frame, const Step& step);
   void begin_plan(Frame& frame, bool is_rest);
   void begin_iteration(Frame& frame);
+  void count_on(const Frame& frame);
   void finish_plan();
   void leave(std::int64_t result);
   static void set_result(Frame& frame, const NodeRecord& node, std::int64_t result);

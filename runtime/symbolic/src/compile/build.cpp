@@ -304,7 +304,7 @@ class GraphBuilder {
                                      .counter = graphs[0].counter,
                                      .limit = node.control->limit,
                                      .starts = control.starts,
-                                     .counts = control.counts},
+                                     .counts = control.counts.at(0)},
                                     graphs[0].branch.tensors, options);
     } else {
       std::vector<GraphBranch> branches;
@@ -314,7 +314,9 @@ class GraphBuilder {
           node.inputs.begin() + 1,
           node.inputs.begin() + 1 + static_cast<std::ptrdiff_t>(node.outputs.size()), is_left_out);
       made = built_.graph.add_case_of(
-          std::move(branches), {.index = tensor(node.inputs[0]), .must_run = must_run}, options);
+          std::move(branches),
+          {.index = tensor(node.inputs[0]), .must_run = must_run, .counts = control.counts},
+          options);
     }
     std::vector<GraphTensor> slots;
     for (std::size_t k = 0; k < control.slots.size(); ++k)

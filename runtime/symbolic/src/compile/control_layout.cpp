@@ -162,10 +162,11 @@ class LoopLayout {
   LoopClocks set_clocks() {
     LoopClocks inner;
     is_started_.resize(through_.size());
+    layout_.counts.emplace_back();
     for (std::uint32_t k = 0; k < through_.size(); ++k) {
       if (!through_[k]) {
         if (const auto known = clocks_.find(k); known != clocks_.end())
-          layout_.counts.push_back(known->second);
+          layout_.counts[0].push_back(known->second);
         continue;
       }
       if (!clocks_.contains(k)) {
@@ -329,8 +330,30 @@ std::uint32_t slot_of_root(ControlLayout& layout, SubLayout& branch, std::uint32
   return slot;
 }
 
+/// Gives result k, which a loop around carries through the branches, two slots of that loop. The
+/// value before is in one of them, or where the loop began.
+void go_on_through(ControlLayout& layout, const NodeInfo& node, std::uint32_t k,
+                   std::uint64_t clock) {
+  const auto other = static_cast<std::uint32_t>(layout.slots.size());
+  layout.slots.push_back(layout.slots[k]);
+  layout.is_lent.resize(layout.slots.size());
+  layout.is_lent[k] = layout.is_lent[other] = true;
+  ResultLocations& result = layout.results[k];
+  result = {.first = {{Kind::slot, k}}, .cycle = {{Kind::slot, k}, {Kind::slot, other}}};
+  result.clock = clock;
+  if (node.inputs[1 + k] != kNoIndex) result.first = {{Kind::input, 1 + k}};
+  for (std::size_t g = 0; g < node.control->graphs.size(); ++g) {
+    const SymbolicGraph& branch = node.control->graphs[g];
+    const std::vector<std::uint32_t> inputs = input_indices(branch);
+    const auto at = std::ranges::find(inputs, branch.output_indices()[k]);
+    if (at == inputs.end()) continue;
+    const auto input = first_input(node, g) + static_cast<std::size_t>(at - inputs.begin());
+    result.first = {{Kind::input, static_cast<std::uint32_t>(input)}};
+  }
+}
+
 ControlLayout lay_out_branches(const NodeInfo& node, const CompileOptions& options,
-                               Context* context) {
+                               Context* context, const ValueClocks& clocks) {
   const ControlInfo& control = *node.control;
   const std::size_t count = result_count(control);
   ControlLayout layout;
@@ -342,6 +365,8 @@ ControlLayout lay_out_branches(const NodeInfo& node, const CompileOptions& optio
         has_other ? ResultLocation{Kind::input, static_cast<std::uint32_t>(1 + k)}
                   : ResultLocation{Kind::slot, static_cast<std::uint32_t>(k)});
   }
+  for (const auto& [k, clock] : clocks) go_on_through(layout, node, k, clock);
+  layout.counts.resize(control.graphs.size());
   for (std::uint32_t g = 0; g < control.graphs.size(); ++g) {
     SubLayout& branch = layout.subs.emplace_back();
     branch.graph = control.graphs[g];
@@ -349,6 +374,14 @@ ControlLayout lay_out_branches(const NodeInfo& node, const CompileOptions& optio
     const std::vector<Source> sources = finder.find(count);
     for (std::uint32_t k = 0; k < count; ++k) {
       const auto& [kind, index, part] = sources[k];
+      if (const std::uint64_t clock = layout.results[k].clock; clock != 0) {
+        if (kind != Source::Kind::root) continue;
+        branch.roots.push_back({index, {}, clock});
+        for (const ResultLocation& at : layout.results[k].cycle)
+          branch.roots.back().slots.push_back(at.index);
+        layout.counts[g].push_back(clock);
+        continue;
+      }
       ResultLocation location{Kind::input, static_cast<std::uint32_t>(first_input(node, g)) + index,
                               0, part};
       if (kind == Source::Kind::constant) location = {Kind::constant, index, g, part};
@@ -387,7 +420,7 @@ ControlLayout lay_out_control(const NodeInfo& node, const CompileOptions& option
                               const ValueClocks& clocks) {
   if (!std::ranges::all_of(node.control->graphs, is_known)) return lay_out_results(node);
   return node.control->is_loop ? LoopLayout(*node.control, options, context, clocks).make()
-                               : lay_out_branches(node, options, context);
+                               : lay_out_branches(node, options, context, clocks);
 }
 
 }  // namespace mote

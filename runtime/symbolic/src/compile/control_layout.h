@@ -78,8 +78,9 @@ struct InnerArena {
 struct ControlLayout {
   std::vector<SubLayout> subs;
   std::vector<TensorForm> slots;
-  std::vector<bool> is_lent;  ///< by slot: it is one of the loop around; none: no slot is
-  std::vector<std::uint64_t> starts, counts;  ///< clocks of a loop
+  std::vector<bool> is_lent;          ///< by slot: it is one of the loop around; none: no slot is
+  std::vector<std::uint64_t> starts;  ///< clocks of a loop
+  std::vector<std::vector<std::uint64_t>> counts;  ///< clocks, by graph; fewer: none
   std::vector<ResultLocations> results;  ///< by output; of a loop also where its carried inputs are
   std::vector<InnerArena> arenas;
   std::uint64_t copied_bytes = 0;          ///< in each iteration, or in the branch with the most

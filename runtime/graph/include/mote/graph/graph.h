@@ -96,6 +96,8 @@ struct CaseOf {
   BranchFunction function = {};         ///< in place of the tensor
   std::vector<GraphTensor> reads = {};  ///< what the function gets
   bool must_run = false;                ///< a negative index is an error
+  /// By branch: clocks that go on by 1 when it has run (WhileLoop::starts).
+  std::vector<std::vector<std::uint64_t>> counts = {};
 };
 
 class Graph;
