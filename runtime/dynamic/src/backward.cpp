@@ -143,7 +143,7 @@ class Differentiation {
   }
 
   Results run(Lock& lock, bool is_traced) {
-    const CachedGraph& cached = graph();
+    CachedGraph& cached = graph();
     const std::shared_ptr<GraphWork> work = cached.work;
     state_.computed_again += cached.again;
     const std::vector<Ref<Value>> owned = inputs_of(state_, cached, part_, seeds_);
@@ -153,7 +153,7 @@ class Differentiation {
   }
 
  private:
-  const CachedGraph& graph() {
+  CachedGraph& graph() {
     Structure structure = part_.structure;
     structure.push_back(kDifferentiated);
     structure.push_back(of_.size());
@@ -171,7 +171,7 @@ class Differentiation {
         bits |= static_cast<std::uint64_t>(given_[b]) << (b - k);
       structure.push_back(bits);
     }
-    if (const CachedGraph* known = state_.graphs.find(structure)) return *known;
+    if (CachedGraph* known = state_.graphs.find(structure)) return *known;
     CachedGraph made = differentiate();
     made.named = functions_of(part_);
     return state_.graphs.add(std::move(structure), std::move(made));

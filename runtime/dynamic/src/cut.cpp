@@ -180,21 +180,26 @@ CachedGraph cut(const PartGraph& from, const std::vector<bool>& given,
   return cut;
 }
 
-std::vector<Ref<Value>> inputs_of(State& state, const CachedGraph& graph, const Part& part,
+std::vector<Ref<Value>> inputs_of(State& state, CachedGraph& graph, const Part& part,
                                   std::span<Value* const> seeds) {
+  if (graph.forms.empty()) {
+    std::vector<SharedForm> forms;
+    for (const TensorSymbol input : graph.work->inputs)
+      forms.push_back(state.kernels.form_of(graph.work->graph.form(input)));
+    graph.forms = std::move(forms);
+  }
   std::vector<Ref<Value>> inputs;
+  inputs.reserve(graph.inputs.size());
   for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
     const std::size_t number = graph.inputs[k];
-    const TensorForm& form = graph.work->graph.form(graph.work->inputs[k]);
+    const SharedForm& form = graph.forms[k];
     if (number == 0) {
-      const SharedForm shared = state.kernels.form_of(form);
-      inputs.push_back(state.make_value(shared, state.allocate(*shared), false));
+      inputs.push_back(state.make_value(form, state.allocate(*form), false));
       continue;
     }
     Value& value =
         number < part.values.size() ? *part.values[number] : *seeds[number - part.values.size()];
-    inputs.push_back(value.form->form == form ? Ref<Value>(&value)
-                                              : state.convert(value, state.kernels.form_of(form)));
+    inputs.push_back(value.form == form ? Ref<Value>(&value) : state.convert(value, form));
   }
   return inputs;
 }
