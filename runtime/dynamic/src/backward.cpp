@@ -98,18 +98,23 @@ std::vector<Value*> in_both(std::span<Value* const> of, std::span<Value* const> 
   return both;
 }
 
-/// Returns how many values loops in the graph push to tapes.
+/// Returns a number that stands for what loops in the graph push to tapes, and when; 0: nothing.
 std::size_t pushed_values(const SymbolicGraph& graph) {
-  std::size_t count = 0;
+  std::size_t hash = 0;
+  const auto add = [&](std::size_t number) { hash = hash * 1000003 + number + 1; };
   for (const NodeInfo& node : graph.nodes())
     if (!node.removed && node.kind == NodeKind::control)
-      for (const SymbolicGraph& inside : node.control->graphs) count += pushed_values(inside);
-  if (const std::optional<std::uint32_t> push = push_of(graph))
-    count += graph.nodes()[*push].inputs.size();
-  return count;
+      for (const SymbolicGraph& inside : node.control->graphs)
+        if (const std::size_t pushed = pushed_values(inside)) add(pushed);
+  if (const std::optional<std::uint32_t> push = push_of(graph)) {
+    add(graph.nodes()[*push].inputs.size());
+    for (const KeptIf& rule : rules_of(graph.nodes()[*push]))
+      for (const std::uint32_t number : {rule.value, rule.decision, rule.branch}) add(number);
+  }
+  return hash;
 }
 
-/// Returns how many values each node of the way forward pushes to tapes.
+/// Returns for each node of the way forward a number that stands for what it pushes to tapes.
 std::vector<std::size_t> values_on_tapes(const PartGraph& part) {
   std::vector<std::size_t> counts(part.nodes);
   for (std::size_t k = 0; k < part.nodes; ++k)
@@ -119,7 +124,7 @@ std::vector<std::size_t> values_on_tapes(const PartGraph& part) {
   return counts;
 }
 
-/// True if a loop that had a tape pushes more than it did.
+/// True if a loop that had a tape pushes other values than it did, or at other times.
 bool needs_more(const std::vector<std::size_t>& before, const std::vector<std::size_t>& now) {
   for (std::size_t k = 0; k < before.size(); ++k)
     if (before[k] > 0 && now[k] != before[k]) return true;

@@ -87,8 +87,9 @@ TEST(Tape, KeepsNothingForABranchOrALoopThatDoesNotReadIt) {
   const std::string branches =
       "      y = case (k) of (h) {\n        graph a(h f32[8]) -> (y)\n          y = UNREAD\n"
       "      } of (m) {\n        graph b(m f32[8]) -> (y)\n          y = mul(m, m)\n      }\n";
-  EXPECT_EQ(bytes(branches, "neg(h)"), 5 * 8 * 4);
-  EXPECT_EQ(bytes(branches, "mul(h, h)"), 5 * 2 * 8 * 4);
+  // The second branch runs twice.
+  EXPECT_EQ(bytes(branches, "neg(h)"), 2 * 8 * 4);
+  EXPECT_EQ(bytes(branches, "mul(h, h)"), 5 * 8 * 4);
   // A loop that adds h, or multiplies with it: its carried m is kept by its own tape then.
   const std::string loop =
       "      y = while (m, h) counter {\n        graph inner(m f32[8], h f32[8], c i64[]) -> (y, "
@@ -97,6 +98,36 @@ TEST(Tape, KeepsNothingForABranchOrALoopThatDoesNotReadIt) {
   constexpr std::int64_t kTokens = 5 * 8;
   EXPECT_EQ(bytes(loop, "add(m, h)"), kTokens);
   EXPECT_EQ(bytes(loop, "mul(m, h)"), kTokens + 5 * 2 * 8 * 4);
+}
+
+/// Iteration c takes the branch c mod 3 - 1: h is kept only where branch 0 runs, and m where branch
+/// 1 does, but m always if something else reads it.
+TEST(Tape, KeepsWhatABranchReadsOnlyWhereItRuns) {
+  const auto bytes = [](std::int64_t n, const std::string& result) {
+    const std::string text =
+        "graph g(x f32[8], w f32[8]) -> (y)\n  y = while (x, w) counter {\n"
+        "    graph step(x f32[8], w f32[8], c i64[]) -> (y, left)\n"
+        "      n = constant i64[] [" +
+        std::to_string(n) +
+        "]\n      left = sub(n, c)\n      three = constant i64[] [3]\n"
+        "      one = constant i64[] [1]\n      r = mod(c, three)\n      k = sub(r, one)\n"
+        "      h = neg(x)\n      m = add(x, w)\n"
+        "      z = case (k) else (x) of (h) {\n        graph a(h f32[8]) -> (y)\n"
+        "          y = mul(h, h)\n      } of (m, h) {\n        graph b(m f32[8], h f32[8]) -> (y)\n"
+        "          s = mul(m, m)\n          y = add(s, h)\n      }\n      y = " +
+        result + "\n  }\n";
+    SymbolicGraph g = parse_graph(text);
+    const Inputs inputs = {{"x", vector(-1, 8)}, {"w", vector(-0.5, 8)}};
+    g.set_outputs(gradient(g, Symbols{g.find("y")}, Symbols{g.find("x"), g.find("w")}));
+    values_of(g, inputs);
+    return most_bytes(g, inputs);
+  };
+  constexpr std::int64_t kValue = 8 * 4;
+  for (const std::int64_t n : {0, 1, 2, 3}) {
+    const std::int64_t first = (n + 1) / 3, second = n / 3;  // how often each branch runs
+    EXPECT_EQ(bytes(n, "neg(z)"), (first + second) * kValue) << n;
+    EXPECT_EQ(bytes(n, "mul(z, m)"), (first + 2 * n) * kValue) << n;
+  }
 }
 
 TEST(Tape, NothingIsComputedAgain) {

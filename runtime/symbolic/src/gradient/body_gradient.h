@@ -7,7 +7,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gradient/tape.h"
@@ -44,6 +46,8 @@ class BodyGradient {
     std::vector<std::uint32_t> symbols = {};  ///< without repeats
     std::vector<std::uint32_t> shapes = {};   ///< of which only the shape is needed
   };
+  /// A branch of the way back that reads a root: by what decision, and its number.
+  using Reader = std::pair<std::uint32_t, std::uint32_t>;
 
   const TensorForm& form(std::size_t k) const { return body_.symbols()[inputs_[k]].form; }
   TensorSymbol new_input(const std::string& name, const TensorForm& form);
@@ -52,6 +56,8 @@ class BodyGradient {
   void find_rest();
   bool is_in_way_back(std::uint32_t node) const;
   void note_read(std::uint32_t symbol, bool reads_data);
+  void note_reads(const NodeInfo& node);
+  std::vector<KeptIf> rules(std::vector<std::uint32_t>& decisions) const;
   bool is_made_forward(std::uint32_t root) const;
   bool is_at_hand(std::uint32_t symbol) const;
   void compute_again(std::uint32_t symbol);
@@ -72,9 +78,11 @@ class BodyGradient {
   std::vector<bool> needed_;  ///< by node: the gradients need it
   std::vector<bool> again_;   ///< by node: it is part of the way back too
   IndexLists written_;
-  std::map<std::uint32_t, Read> read_;      ///< by root of the way forward: what the way back reads
-  std::vector<std::uint32_t> pushed_;       ///< symbols, in the order of the tape
-  std::vector<std::uint32_t> kept_;         ///< those that the way back takes off
+  std::map<std::uint32_t, Read> read_;  ///< by root of the way forward: what the way back reads
+  std::set<std::uint32_t> always_;      ///< roots that more than branches read
+  std::map<std::uint32_t, std::set<Reader>> readers_;  ///< of other roots
+  std::vector<std::uint32_t> pushed_;                  ///< symbols, in the order of the tape
+  std::vector<std::uint32_t> kept_;                    ///< those that the way back takes off
   std::vector<std::uint32_t> only_shapes_;  ///< symbols of which only the shape is needed
 };
 
