@@ -16,11 +16,18 @@
 #include "mote/symbolic/evaluate.h"
 #include "mote/symbolic/gradient.h"
 #include "mote/symbolic/text.h"
+#include "runtime/expect_error.h"
 
 namespace mote {
 namespace {
 
 using namespace test;
+
+Tensor scalar_of_f64(double value) {
+  Tensor x(DType::f64, AxisList{});
+  x.set({}, value);
+  return x;
+}
 
 TEST(Tape, KeepsWhatTheGradientOfTheBodyReadsAndNoMore) {
   // These are the values of the body, apart from the weight, that its gradient reads.
@@ -128,6 +135,28 @@ TEST(Tape, KeepsWhatABranchReadsOnlyWhereItRuns) {
     EXPECT_EQ(bytes(n, "neg(z)"), (first + second) * kValue) << n;
     EXPECT_EQ(bytes(n, "mul(z, m)"), (first + 2 * n) * kValue) << n;
   }
+}
+
+TEST(Tape, RulesForMoreThanThereIsAreErrorsInWords) {
+  const auto push = [](const std::string& rules) {
+    return parse_graph(
+        "graph g(x f64[], v f64[], k i64[]) -> (t)\n  t = tensor f64[]\n  t <- "
+        "function \"tape push 1" +
+        rules + "\"(x, v, k)\n");
+  };
+  for (const std::string rules : {" if", " if 0", " if 0 0", " if 0 0 x", " unless 0 0 0"})
+    EXPECT_THROW(push(rules), StatusError) << rules;
+  for (const std::string rules : {" if 1 0 0", " if 0 2 0", " if 65535 65535 0"}) {
+    const SymbolicGraph g = push(rules);
+    EXPECT_EQ(to_text(parse_graph(to_text(g))), to_text(g));
+    const Inputs inputs = {{"x", scalar_of_f64(0)}, {"v", scalar_of_f64(1)}, {"k", integer(0)}};
+    expect_error(MOTE_INVALID, "tape push: its rules are for",
+                 [&] { evaluate(g, bindings_of(g, inputs), g.outputs()); });
+  }
+  const SymbolicGraph g = push(" if 0 0 0");
+  EXPECT_EQ(
+      values_of(g, {{"x", scalar_of_f64(0)}, {"v", scalar_of_f64(1)}, {"k", integer(0)}}).size(),
+      1U);
 }
 
 TEST(Tape, NothingIsComputedAgain) {
