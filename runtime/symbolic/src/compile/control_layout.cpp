@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compile/layout.h"
+#include "compile/result_sources.h"
 #include "compile/same_kernel.h"
 #include "device_index.h"
 #include "mote/symbolic/dependencies.h"
@@ -14,89 +15,6 @@ namespace mote {
 namespace {
 
 using Kind = ResultLocation::Kind;
-
-std::uint64_t bytes_of(const TensorForm& form) {
-  return static_cast<std::uint64_t>(element_count(form)) * size_of(form.dtype);
-}
-
-/// The origin of an output of a sub-graph.
-struct Source {
-  enum class Kind : std::uint8_t { input, constant, root, inner };
-  Kind kind = Kind::root;
-  std::uint32_t index = 0;              ///< the number of the input, or the symbol, or the output
-  std::optional<ViewRegion> part = {};  ///< the part of it; none: all
-};
-
-/// Returns the part of a part.
-std::optional<ViewRegion> part_of(const std::optional<ViewRegion>& outer,
-                                  const std::optional<ViewRegion>& inner) {
-  if (!outer || !inner) return outer ? outer : inner;
-  return ViewRegion{inner->form, outer->offset + inner->offset};
-}
-
-/// Finds where outputs come from, and gives a tensor of their own to those that a loop or branch
-/// inside gives.
-class Sources {
- public:
-  Sources(SymbolicGraph& graph, bool has_counter)
-      : graph_(graph), inputs_(input_indices(graph)), has_counter_(has_counter) {}
-
-  /// `through`: those that go on through a loop inside stay where that one has them.
-  std::vector<Source> find(std::size_t count,
-                           const std::vector<std::optional<CarriedOn>>& through = {}) {
-    std::vector<Source> sources;
-    std::vector<TensorSymbol> outputs = graph_.outputs();
-    for (std::size_t k = 0; k < count; ++k) {
-      if (k < through.size() && through[k]) {
-        sources.push_back({Source::Kind::inner, static_cast<std::uint32_t>(k)});
-        continue;
-      }
-      const Source source = source_of(outputs[k].index);
-      if (source.kind == Source::Kind::root) outputs[k] = graph_.at(source.index);
-      sources.push_back(source);
-    }
-    graph_.set_outputs(outputs);
-    return sources;
-  }
-  std::uint64_t copied_bytes() const { return copied_; }
-
- private:
-  Source source_of(std::uint32_t symbol) {
-    const SymbolInfo& info = graph_.symbols()[symbol];
-    const SymbolInfo& root = graph_.symbols()[info.root];
-    std::optional<ViewRegion> part;
-    if (info.offset != 0 || info.form != root.form) part = {info.form, info.offset};
-    if (root.kind == SymbolOrigin::constant) return {Source::Kind::constant, info.root, part};
-    if (root.kind == SymbolOrigin::input) {
-      const auto at =
-          static_cast<std::size_t>(std::ranges::find(inputs_, info.root) - inputs_.begin());
-      if (has_counter_ && at + 1 == inputs_.size()) return copied(symbol);
-      return {Source::Kind::input, static_cast<std::uint32_t>(at), part};
-    }
-    if (writers(graph_)[info.root].empty()) {  // zeros, or no elements
-      const TensorSymbol own = graph_.tensor(info.form);
-      graph_.fill(own, 0);
-      return {Source::Kind::root, own.index};
-    }
-    // What an inner loop gives may be at one of several locations.
-    if (root.producer != kNoIndex && graph_.nodes()[root.producer].kind == NodeKind::control)
-      return copied(symbol);
-    return {Source::Kind::root, info.root, part};
-  }
-
-  Source copied(std::uint32_t symbol) {
-    const TensorForm form = graph_.symbols()[symbol].form;
-    const TensorSymbol own = graph_.tensor(form);
-    graph_.copy(graph_.at(symbol), own);
-    copied_ += bytes_of(form);
-    return {Source::Kind::root, own.index};
-  }
-
-  SymbolicGraph& graph_;
-  std::vector<std::uint32_t> inputs_;
-  bool has_counter_;
-  std::uint64_t copied_ = 0;
-};
 
 /// Makes the arenas as large as the graph inside needs them.
 void enlarge(std::vector<InnerArena>& arenas, const GraphLayout& inside) {
@@ -136,7 +54,7 @@ class LoopLayout {
     SubLayout& body = layout_.subs.emplace_back();
     body.graph = control_.graphs[0];
     const std::size_t count = result_count(control_);
-    Sources finder(body.graph, control_.has_counter);
+    ResultSources finder(body.graph, control_.has_counter);
     sources_ = finder.find(count, through_);
     layout_.copied_bytes = finder.copied_bytes();
     const LoopClocks inner = set_clocks();
@@ -207,7 +125,7 @@ class LoopLayout {
   struct Way {
     std::vector<std::uint32_t> inputs;
     std::size_t again = 0;  ///< where a circle begins; the number of inputs if there is none
-    Source end;             ///< if there is none
+    ResultSource end;       ///< if there is none
     /// The part of each of `inputs` that k is, and last that of the end.
     std::vector<std::optional<ViewRegion>> parts = {{}};
   };
@@ -222,7 +140,7 @@ class LoopLayout {
       way.inputs.push_back(k);
       way.end = sources_[k];
       way.parts.push_back(part_of(way.end.part, way.parts.back()));
-      if (way.end.kind != Source::Kind::input || way.end.index >= carried_count()) break;
+      if (way.end.kind != ResultSource::Kind::input || way.end.index >= carried_count()) break;
       k = way.end.index;
     }
     way.again = way.inputs.size();
@@ -231,7 +149,7 @@ class LoopLayout {
 
   void follow(std::uint32_t k) {
     const Way way = way_of(k);
-    if (way.again < way.inputs.size() || way.end.kind != Source::Kind::root) return;
+    if (way.again < way.inputs.size() || way.end.kind != ResultSource::Kind::root) return;
     auto ring = std::ranges::find(rings_, way.end.index, &Ring::root);
     if (ring == rings_.end()) ring = rings_.insert(ring, {.root = way.end.index, .oldest = {}});
     const auto delay = static_cast<std::uint32_t>(way.inputs.size());
@@ -287,12 +205,12 @@ class LoopLayout {
           .push_back({Kind::input, way.inputs[j], 0, way.parts[j]});
     if (way.again < way.inputs.size()) return result;
     if (const auto known = clocks_.find(k); known != clocks_.end()) result.clock = known->second;
-    if (way.end.kind == Source::Kind::inner) {
+    if (way.end.kind == ResultSource::Kind::inner) {
       for (const std::uint32_t slot : slots_through_.at(k))
         result.cycle.push_back({Kind::slot, slot});
-    } else if (way.end.kind == Source::Kind::input) {
+    } else if (way.end.kind == ResultSource::Kind::input) {
       result.cycle.push_back({Kind::input, way.end.index, 0, way.parts.back()});
-    } else if (way.end.kind == Source::Kind::constant) {
+    } else if (way.end.kind == ResultSource::Kind::constant) {
       result.cycle.push_back({Kind::constant, way.end.index, 0, way.parts.back()});
     } else {
       const auto& roots = layout_.subs[0].roots;
@@ -311,7 +229,7 @@ class LoopLayout {
   std::vector<bool> is_started_;                   ///< by value: its clock is this loop's
   std::map<std::uint32_t, std::vector<std::uint32_t>> slots_through_;
   ControlLayout layout_;
-  std::vector<Source> sources_;
+  std::vector<ResultSource> sources_;
   std::vector<Ring> rings_;
 };
 
@@ -370,12 +288,12 @@ ControlLayout lay_out_branches(const NodeInfo& node, const CompileOptions& optio
   for (std::uint32_t g = 0; g < control.graphs.size(); ++g) {
     SubLayout& branch = layout.subs.emplace_back();
     branch.graph = control.graphs[g];
-    Sources finder(branch.graph, false);
-    const std::vector<Source> sources = finder.find(count);
+    ResultSources finder(branch.graph, false);
+    const std::vector<ResultSource> sources = finder.find(count);
     for (std::uint32_t k = 0; k < count; ++k) {
       const auto& [kind, index, part] = sources[k];
       if (const std::uint64_t clock = layout.results[k].clock; clock != 0) {
-        if (kind != Source::Kind::root) continue;
+        if (kind != ResultSource::Kind::root) continue;
         branch.roots.push_back({index, {}, clock});
         for (const ResultLocation& at : layout.results[k].cycle)
           branch.roots.back().slots.push_back(at.index);
@@ -384,8 +302,8 @@ ControlLayout lay_out_branches(const NodeInfo& node, const CompileOptions& optio
       }
       ResultLocation location{Kind::input, static_cast<std::uint32_t>(first_input(node, g)) + index,
                               0, part};
-      if (kind == Source::Kind::constant) location = {Kind::constant, index, g, part};
-      if (kind == Source::Kind::root)
+      if (kind == ResultSource::Kind::constant) location = {Kind::constant, index, g, part};
+      if (kind == ResultSource::Kind::root)
         location = {Kind::slot, slot_of_root(layout, branch, k, index, part.has_value()), 0, part};
       layout.results[k].first.push_back(std::move(location));
     }
