@@ -23,7 +23,8 @@ struct Limits {
 
 Limits limits_of(const Loop& l);
 
-struct Range {
+/// The range of a loop; uops has a Range of another kind.
+struct LoopRange {
   Symbol variable;
   Expr begin;
   Expr end;
@@ -32,7 +33,7 @@ struct Range {
 /// An access with the ranges of the loops around it, the outermost first.
 struct Ranged {
   std::vector<Expr> index;
-  std::vector<Range> ranges;
+  std::vector<LoopRange> ranges;
 };
 
 /// The accesses of one tensor.
