@@ -79,8 +79,8 @@ TEST(Coverage, SaysWhatIsExecutedDeclinedAndLeft) {
   count_cells(counted, {{"row-major"}, {"-"}}, passed());
   count_cells(counted, {{"permuted", "gaps"}, {"-"}}, declined());
   const Coverage c = make_coverage("neg", DType::f32, "mine", counted);
-  EXPECT_EQ(c.executed, (std::vector<Cell>{{"row-major", "-"}}));
-  EXPECT_EQ(c.declined, (std::vector<Cell>{{"permuted", "-"}, {"gaps", "-"}}));
+  EXPECT_EQ(c.executed, (std::vector<CoverageCell>{{"row-major", "-"}}));
+  EXPECT_EQ(c.declined, (std::vector<CoverageCell>{{"permuted", "-"}, {"gaps", "-"}}));
   EXPECT_EQ(cells_text(c.untested, c.of), "offset; repeats; in place");
   const CoverageSum sum = sum_of({c});
   EXPECT_EQ(sum.cells(), 6);
@@ -121,13 +121,13 @@ TEST(Coverage, AKindOfCallThatIsNeverTakenIsRuledOut) {
   count_cells(counted, {{"row-major"}, {"alpha=0", "no c"}}, declined());
   count_cells(counted, {{"gaps"}, {"alpha=1", "c"}}, declined());
   const Coverage c = make_coverage("gemm", DType::f32, "mine", counted, false);
-  const auto is_ruled_out = [&](const Cell& cell) {
+  const auto is_ruled_out = [&](const CoverageCell& cell) {
     return std::ranges::count(c.ruled_out, cell) == 1;
   };
   EXPECT_TRUE(is_ruled_out({"row-major", "c"}));
   EXPECT_TRUE(is_ruled_out({"in place", "alpha=1"}));
   EXPECT_FALSE(is_ruled_out({"row-major", "alpha=0"}));
-  EXPECT_EQ(std::ranges::count(c.declined, Cell{"row-major", "alpha=0"}), 1);
+  EXPECT_EQ(std::ranges::count(c.declined, CoverageCell{"row-major", "alpha=0"}), 1);
   EXPECT_FALSE(is_ruled_out({"gaps", "alpha=1"}));
 }
 
@@ -140,7 +140,7 @@ TEST(Coverage, ReasonsAreTheSameButForSizes) {
 
 TEST(Coverage, CellsInFewWords) {
   const CaseFeatures of{{"row-major", "gaps", "offset"}, {"a=0", "a=1", "b=0", "b=1"}};
-  const auto text = [&](const std::vector<Cell>& cells) { return cells_text(cells, of); };
+  const auto text = [&](const std::vector<CoverageCell>& cells) { return cells_text(cells, of); };
   EXPECT_EQ(text({}), "");
   EXPECT_EQ(text({{"gaps", "a=1"}, {"gaps", "b=1"}, {"offset", "b=0"}}),
             "gaps with a=1, b=1; offset with b=0");

@@ -125,12 +125,11 @@ std::string Writer::stored(const Text& t, const TensorDecl& to, std::size_t uses
                ? t.text
                : fmt::format("({}){}", local_type(to, p_.native), operand(as_number(t), kUnary));
   if (is_narrow(to.dtype)) return call(fmt::format("mote_to_{}", name(to.dtype)), t, uses);
+  if (is_integer(to.dtype) && size_of(to.dtype) < 4)
+    return fmt::format("({}){}", storage_type(to.dtype), operand(as_number(t), kUnary));
   switch (to.dtype) {
     case DType::f32:
       return t.type == CType::f32 ? t.text : "(float)" + operand(t, kUnary);
-    case DType::i8:
-    case DType::u8:
-      return fmt::format("({}){}", storage_type(to.dtype), operand(as_number(t), kUnary));
     case DType::i32: {
       const bool narrow = t.type == CType::i32 || t.type == CType::flag;
       return narrow ? t.text : "(int32_t)" + operand(t, kUnary);

@@ -77,6 +77,13 @@ Text Printer::cast(const Value& x, DType to, const Facts& facts) const {
     const Text bits{call(fmt::format("mote_to_{}", name(to)), real, uses_)};
     return {call(fmt::format("mote_from_{}", name(to)), bits, uses_), kTight, CType::f64};
   }
+  if (is_integer(to) && !is_wide(to)) {
+    if (to == DType::i32 && !from_real && (t.type == CType::i32 || t.type == CType::flag)) return t;
+    if (p_.native && t.type == CType::f32)
+      return {call(fmt::format("mote_float_to_{}", name(to)), t, uses_), kTight, CType::i32};
+    if (from_real) return {call(fmt::format("mote_to_{}", name(to)), t, uses_), kTight, CType::i64};
+    return {fmt::format("({}){}", storage_type(to), operand(t, kUnary)), kUnary, CType::i32};
+  }
   switch (to) {
     case DType::f64:
       if (p_.native && t.type == CType::f32)
@@ -88,16 +95,6 @@ Text Printer::cast(const Value& x, DType to, const Facts& facts) const {
       const char* through = from_real || is_short ? "(float)" : "(float)(double)";
       return {through + operand(t, kUnary), kUnary, CType::f32};
     }
-    case DType::i32:
-      if (!from_real && (t.type == CType::i32 || t.type == CType::flag)) return t;
-      [[fallthrough]];
-    case DType::i8:
-    case DType::u8:
-      if (p_.native && t.type == CType::f32)
-        return {call(fmt::format("mote_float_to_{}", name(to)), t, uses_), kTight, CType::i32};
-      if (from_real)
-        return {call(fmt::format("mote_to_{}", name(to)), t, uses_), kTight, CType::i64};
-      return {fmt::format("({}){}", storage_type(to), operand(t, kUnary)), kUnary, CType::i32};
     case DType::i64:
       return from_real ? Text{call("mote_to_i64", t, uses_), kTight, CType::i64} : t;
     default:

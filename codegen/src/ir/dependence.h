@@ -9,6 +9,12 @@
 
 namespace mote {
 
+/// The values of a loop's variable.
+struct LoopRange {
+  Symbol variable;
+  Expr begin, end;
+};
+
 /// An access with the loops and conditions below some statement that enclose it, outermost first.
 struct PlacedAccess {
   Access access;

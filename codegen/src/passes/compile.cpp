@@ -11,7 +11,7 @@
 namespace mote {
 namespace {
 
-constexpr std::array<Pass, 16> kPasses = {{
+constexpr auto kPasses = std::to_array<Pass>({
     {"unguard", unguard},
     {"split", split},
     {"fuse", fuse},
@@ -28,10 +28,11 @@ constexpr std::array<Pass, 16> kPasses = {{
     {"dead-code", eliminate_dead_code},
     {"defer", defer},
     {"coalesce", coalesce},
-}};
+});
 
-/// The number of passes after which it is known which temporaries keep a tensor. The other passes
-/// run only on programs that are not lowered again.
+/// The number of passes after which it is known which temporaries keep a tensor: those up to the
+/// first dead-code. A pass that is added above it changes the number. The other passes run only on
+/// programs that are not lowered again.
 constexpr std::size_t kPassesThatDecide = 8;
 
 constexpr bool kVerify =

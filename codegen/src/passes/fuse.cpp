@@ -14,7 +14,7 @@ namespace mote {
 namespace {
 
 void add_ranges(Facts& facts, const Ranged& a, const std::map<Symbol, Expr>& env) {
-  for (const Range& range : a.ranges)
+  for (const LoopRange& range : a.ranges)
     facts.set_range(range.variable, range.begin.substitute(env), range.end.substitute(env));
 }
 

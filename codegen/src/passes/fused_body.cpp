@@ -24,7 +24,7 @@ Ranged ranged(PlacedAccess&& a) {
 
 void substitute(Ranged& a, const std::map<Symbol, Expr>& env) {
   for (Expr& e : a.index) e = e.substitute(env);
-  for (Range& range : a.ranges) {
+  for (LoopRange& range : a.ranges) {
     range.begin = range.begin.substitute(env);
     range.end = range.end.substitute(env);
   }

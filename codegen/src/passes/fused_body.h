@@ -23,16 +23,10 @@ struct Limits {
 
 Limits limits_of(const Loop& l);
 
-struct Range {
-  Symbol variable;
-  Expr begin;
-  Expr end;
-};
-
 /// An access with the ranges of the loops around it, the outermost first.
 struct Ranged {
   std::vector<Expr> index;
-  std::vector<Range> ranges;
+  std::vector<LoopRange> ranges;
 };
 
 /// The accesses of one tensor.

@@ -22,7 +22,8 @@ bool is_costly(const Value& v) {
   for_each_value(v, [&](const Value& node) {
     const auto* op = std::get_if<value::Op>(&node->kind);
     if (op == nullptr) return;
-    found = found || (op->op >= MapOp::exp && op->op <= MapOp::erf) || op->op == MapOp::pow;
+    const bool is_root = op->op == MapOp::sqrt || op->op == MapOp::rsqrt;
+    found = found || (is_transcendental(op->op) && !is_root);
   });
   return found;
 }

@@ -37,7 +37,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 /// A position of a stream.
 struct Draw {
-  Stream& stream;
+  CaseStream& stream;
   std::uint64_t position;
 };
 
@@ -117,12 +117,12 @@ class Campaign {
         seconds_since(start_) + options_.budget_s.value_or(std::numeric_limits<double>::infinity());
     if (options_.budget_s) progress_.until_s = until;
     const auto is_over = [&] { return stopped() || seconds_since(start_) >= until; };
-    while (Stream* next = is_over() ? nullptr : schedule.next()) advance(*next);
+    while (CaseStream* next = is_over() ? nullptr : schedule.next()) advance(*next);
     result_.ended_early = schedule.ended_early();
   }
 
   /// Runs the stream's next case, unless an earlier run of the campaign did.
-  void advance(Stream& stream) {
+  void advance(CaseStream& stream) {
     const std::uint64_t position = stream.position++;
     if (const auto was = stream.done.accepted.find(position); was != stream.done.accepted.end())
       return stream.count(was->second);
@@ -142,7 +142,7 @@ class Campaign {
 
   /// Draws another case if no backend could have one of its kind: valid indices along an axis
   /// without elements.
-  Case draw(const Stream& stream, std::uint64_t position) const {
+  Case draw(const CaseStream& stream, std::uint64_t position) const {
     constexpr std::uint64_t kMaxDraws = 64;
     const auto can_take = [&](const Case& c, const BackendEntry& e) {
       return has_kernel(e, *c.target) &&
@@ -247,7 +247,7 @@ class Campaign {
         return false;
       }
     };
-    const Stream& stream = draw.stream;
+    const CaseStream& stream = draw.stream;
     auto other = another_draw(
         {stream.target, stream.dtype, options_.seed, draw.position, options_.extents}, takes);
     fruitless = other ? INT64_MIN : fruitless + 1;
@@ -316,7 +316,8 @@ class Campaign {
         std::chrono::duration<double>(content.seconds));
   }
 
-  /// Runs the case, and again if an earlier case had left something behind that ended its worker.
+  /// Runs the case, and again if an earlier case had left something behind that ended its
+  /// worker.
   Outcome run_on(Prepared& prepared, const BackendEntry& e) {
     Outcome outcome = prepared.run(*e.backend, e.plugin);
     if (outcome.earlier_case.empty()) return outcome;

@@ -22,9 +22,9 @@ CaseSchedule::CaseSchedule(const CampaignOptions& options, const Targets& target
     : options_(options), tally_(tally) {
   for (const auto& target : targets) {
     if (!offers(options_.backends, *target)) continue;
-    std::vector<Stream>& streams = ops_.emplace_back();
+    std::vector<CaseStream>& streams = ops_.emplace_back();
     for (const DType dtype : dtypes_of(options_, *target)) {
-      Stream& stream = streams.emplace_back(Stream{target, dtype});
+      CaseStream& stream = streams.emplace_back(CaseStream{target, dtype});
       if (const auto was = done.find({target->text(), dtype}); was != done.end())
         stream.done = std::move(was->second);
       stream.seconds = stream.done.seconds;
@@ -32,10 +32,10 @@ CaseSchedule::CaseSchedule(const CampaignOptions& options, const Targets& target
   }
 }
 
-Stream* CaseSchedule::next() { return options_.count ? next_of_count() : next_of_budget(); }
+CaseStream* CaseSchedule::next() { return options_.count ? next_of_count() : next_of_budget(); }
 
 /// Takes op by op, or a few cases of each in turn if the time may end before the count.
-Stream* CaseSchedule::next_of_count() {
+CaseStream* CaseSchedule::next_of_count() {
   const auto count = static_cast<std::uint64_t>(*options_.count);
   const std::uint64_t together = options_.budget_s ? kTogether : std::max(count, kTogether);
   while (true) {
@@ -58,7 +58,7 @@ Stream* CaseSchedule::next_of_count() {
 /// Deals the cases of each dtype that are below the op's count. Each op and dtype begins with
 /// another shard, so that few cases keep all shards busy; a few consecutive cases go to one shard,
 /// since a backend may compile something for them.
-void CaseSchedule::deal(std::vector<Stream>& streams) {
+void CaseSchedule::deal(std::vector<CaseStream>& streams) {
   const auto count = static_cast<std::uint64_t>(*options_.count);
   const std::uint64_t together = options_.budget_s ? kTogether : std::max(count, kTogether);
   for (std::uint64_t position = dealt_from_;
@@ -71,10 +71,10 @@ void CaseSchedule::deal(std::vector<Stream>& streams) {
   }
 }
 
-Stream* CaseSchedule::next_of_budget() {
+CaseStream* CaseSchedule::next_of_budget() {
   if (failed_ != tally_.failed() || only_declined_) note_settled();
   failed_ = tally_.failed();
-  Stream* stream = ended_early_ ? nullptr : least_served();
+  CaseStream* stream = ended_early_ ? nullptr : least_served();
   while (stream != nullptr && !is_ours(stream->position)) ++stream->position;
   return stream;
 }
@@ -84,8 +84,8 @@ Stream* CaseSchedule::next_of_budget() {
 void CaseSchedule::note_settled() {
   ended_early_ = tally_.failed() > 0;
   only_declined_ = ended_early_;
-  for (std::vector<Stream>& streams : ops_) {
-    for (Stream& s : streams) {
+  for (std::vector<CaseStream>& streams : ops_) {
+    for (CaseStream& s : streams) {
       s.settled = std::ranges::all_of(options_.backends, [&](const BackendEntry& e) {
         return !has_kernel(e, *s.target) || is_settled(s, e);
       });
@@ -100,7 +100,7 @@ bool CaseSchedule::is_ours(std::uint64_t number) const {
 }
 
 /// True if its cases were declined for long, or all backends that take them hang.
-bool CaseSchedule::is_over(const Stream& stream) const {
+bool CaseSchedule::is_over(const CaseStream& stream) const {
   return stream.ended() || std::ranges::all_of(options_.backends, [&](const BackendEntry& e) {
            return !has_kernel(e, *stream.target) ||
                   hangs_too_often(tally_, stream.target->text(), e);
@@ -108,32 +108,32 @@ bool CaseSchedule::is_over(const Stream& stream) const {
 }
 
 /// True if more cases on that backend are of no use: one has failed, or it takes none.
-bool CaseSchedule::is_settled(const Stream& stream, const BackendEntry& e) const {
+bool CaseSchedule::is_settled(const CaseStream& stream, const BackendEntry& e) const {
   const Row* row = tally_.row(stream.target->text(), stream.dtype, e.name());
   if (row == nullptr) return false;
   return row->failures() > 0 || (row->count(Verdict::declined) >= kDeclinesThatEndAStream &&
                                  row->count(Verdict::declined) == row->cases());
 }
 
-std::vector<Stream*> CaseSchedule::live_streams(std::vector<Stream>& streams) const {
-  std::vector<Stream*> live;
-  for (Stream& s : streams) {
+std::vector<CaseStream*> CaseSchedule::live_streams(std::vector<CaseStream>& streams) const {
+  std::vector<CaseStream*> live;
+  for (CaseStream& s : streams) {
     if (!is_over(s) && !(only_declined_ && s.settled)) live.push_back(&s);
   }
   return live;
 }
 
-Stream* CaseSchedule::least_served() {
-  Stream* next = nullptr;
+CaseStream* CaseSchedule::least_served() {
+  CaseStream* next = nullptr;
   double least = 0;
-  for (std::vector<Stream>& streams : ops_) {
-    const std::vector<Stream*> live = live_streams(streams);
+  for (std::vector<CaseStream>& streams : ops_) {
+    const std::vector<CaseStream*> live = live_streams(streams);
     if (live.empty()) continue;
     double seconds = 0;
-    for (const Stream& s : streams) seconds += s.seconds;
+    for (const CaseStream& s : streams) seconds += s.seconds;
     if (next != nullptr && seconds >= least) continue;
     least = seconds;
-    next = *std::ranges::min_element(live, {}, &Stream::seconds);
+    next = *std::ranges::min_element(live, {}, &CaseStream::seconds);
   }
   return next;
 }

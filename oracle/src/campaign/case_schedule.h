@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "campaign/case_stream.h"
 #include "campaign/plan.h"
-#include "campaign/stream.h"
 #include "campaign/tally.h"
 
 namespace mote {
@@ -31,32 +31,32 @@ class CaseSchedule {
                Done done);
 
   /// The stream whose case at `position` is next, valid until the next call; null if none is left.
-  Stream* next();
+  CaseStream* next();
   /// True if every backend has failed in all that it takes.
   bool ended_early() const { return ended_early_; }
 
  private:
   struct Next {
-    Stream* stream;
+    CaseStream* stream;
     std::uint64_t position;
   };
 
-  Stream* next_of_count();
-  Stream* next_of_budget();
-  void deal(std::vector<Stream>& streams);
+  CaseStream* next_of_count();
+  CaseStream* next_of_budget();
+  void deal(std::vector<CaseStream>& streams);
   void note_settled();
   bool is_ours(std::uint64_t number) const;
-  bool is_over(const Stream& stream) const;
-  bool is_settled(const Stream& stream, const BackendEntry& e) const;
-  std::vector<Stream*> live_streams(std::vector<Stream>& streams) const;
-  Stream* least_served();
+  bool is_over(const CaseStream& stream) const;
+  bool is_settled(const CaseStream& stream, const BackendEntry& e) const;
+  std::vector<CaseStream*> live_streams(std::vector<CaseStream>& streams) const;
+  CaseStream* least_served();
 
   const CampaignOptions& options_;
   const Tally& tally_;
-  std::vector<std::vector<Stream>> ops_;  ///< the streams of each op, one for each dtype
-  std::deque<Next> dealt_;                ///< the next cases, with a count
-  std::uint64_t dealt_from_ = 0;          ///< the position that is dealt for all ops
-  std::size_t dealt_op_ = 0;              ///< the next op
+  std::vector<std::vector<CaseStream>> ops_;  ///< the streams of each op, one for each dtype
+  std::deque<Next> dealt_;                    ///< the next cases, with a count
+  std::uint64_t dealt_from_ = 0;              ///< the position that is dealt for all ops
+  std::size_t dealt_op_ = 0;                  ///< the next op
   std::int64_t failed_ = -1;    ///< the number of failures at the last search for settled streams
   bool only_declined_ = false;  ///< only streams that were always declined are left
   bool ended_early_ = false;

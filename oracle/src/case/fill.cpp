@@ -254,8 +254,8 @@ decltype(auto) Filler::with_integers(F&& f) const {
   const auto of_dtype = [&](auto value_of) {
     return f([this, value_of](std::int64_t linear) {
       const std::int64_t value = value_of(linear);
-      if (dtype_ == DType::u8) return std::abs(value);
-      return dtype_ == DType::boolean ? value & 1 : value;
+      if (dtype_ == DType::boolean) return value & 1;
+      return integer_range(dtype_).least == 0 ? std::abs(value) : value;
     });
   };
   if (is_whole(kind_)) return with_whole(of_dtype);

@@ -68,8 +68,8 @@ Palette palette_of(std::uint64_t draw, DType dtype) {
   return palettes[draw % palettes.size()];
 }
 
-Runs runs_of(std::uint64_t draw, const FilledTensor& tensor) {
-  Runs runs;
+FillRuns runs_of(std::uint64_t draw, const FilledTensor& tensor) {
+  FillRuns runs;
   runs.stream = mix(draw);
   runs.every = std::array<std::uint64_t, 4>{1, 1, 2, 3}[mix(draw + 2) % 4];
   runs.own_values = mix(draw + 1) % 2 == 0;
@@ -82,7 +82,7 @@ Runs runs_of(std::uint64_t draw, const FilledTensor& tensor) {
   return runs;
 }
 
-std::optional<double> Runs::at(std::int64_t linear) const {
+std::optional<double> FillRuns::at(std::int64_t linear) const {
   const std::array values = {-kInfinity, -kInfinity, -kInfinity, -kInfinity, kInfinity,
                              kNaN,       0.0,        -0.0,       1.5,        -2.5};
   const std::int64_t row = linear / (inner * extent) * inner + linear % inner;

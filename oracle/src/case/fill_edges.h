@@ -30,7 +30,7 @@ Palette palette_of(std::uint64_t draw, DType dtype);
 /// The elements of `runs`: along one axis, in some or all rows, a prefix, a suffix or a piece has
 /// one value; in half of the tensors each row has its own. A run has at least 16 elements if the
 /// axis is that long, or is the whole row.
-struct Runs {
+struct FillRuns {
   std::int64_t inner = 1;   ///< the distance between neighbours along the axis
   std::int64_t extent = 1;  ///< the extent of the axis
   std::uint64_t every = 1;  ///< one row in this number has a run
@@ -39,7 +39,7 @@ struct Runs {
   /// The value of the element's run, if it is in one.
   std::optional<double> at(std::int64_t linear) const;
 };
-Runs runs_of(std::uint64_t draw, const FilledTensor& tensor);
+FillRuns runs_of(std::uint64_t draw, const FilledTensor& tensor);
 
 /// The magnitudes of `range`. One tensor of a case has them, or all, or the others have those they
 /// are divided by.
@@ -63,7 +63,7 @@ Magnitudes magnitudes_of(std::uint64_t case_draw, bool chosen, DType dtype);
 struct FillEdges {
   bool ties = false;  ///< if not, a tensor of that kind holds small whole numbers
   Palette palette;
-  Runs runs;
+  FillRuns runs;
   Magnitudes magnitudes;
 };
 /// The draw for a tensor with its own `stream`; nullptr for other kinds.

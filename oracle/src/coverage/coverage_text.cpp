@@ -19,9 +19,9 @@ using OrderedJson = nlohmann::ordered_json;
 constexpr std::size_t kRowsShown = 5;
 constexpr std::size_t kTextShown = 90;  ///< the maximum number of characters of a row's cells
 
-OrderedJson by_layout(const std::vector<Cell>& cells) {
+OrderedJson by_layout(const std::vector<CoverageCell>& cells) {
   OrderedJson all = OrderedJson::object();
-  for (const Cell& c : cells) all[c.layout].push_back(c.value);
+  for (const CoverageCell& c : cells) all[c.layout].push_back(c.value);
   return all;
 }
 
@@ -33,9 +33,9 @@ std::string cut(const std::string& text) {
 
 }  // namespace
 
-std::string cells_text(const std::vector<Cell>& cells, const CaseFeatures& of) {
+std::string cells_text(const std::vector<CoverageCell>& cells, const CaseFeatures& of) {
   if (cells.size() == of.layouts.size() * of.values.size()) return "all";
-  const std::set<Cell> left(cells.begin(), cells.end());
+  const std::set<CoverageCell> left(cells.begin(), cells.end());
   const auto has = [&](const std::string& layout, const std::string& value) {
     return left.contains({layout, value});
   };

@@ -66,7 +66,7 @@ void node_features(const Uop& u, std::set<std::string>& found) {
     if (m->op == MapOp::where) found.insert("where");
     if (m->op == MapOp::cast) found.insert("cast");
     if (m->op == MapOp::div) found.insert("division");
-    if (m->op >= MapOp::sqrt && m->op <= MapOp::erf) found.insert("transcendental");
+    if (is_transcendental(m->op)) found.insert("transcendental");
   }
   if (const auto* s = std::get_if<uop::Select>(&kind)) {
     const bool position = std::holds_alternative<uop::Iota>(s->index.node().kind);

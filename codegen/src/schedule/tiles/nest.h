@@ -7,15 +7,10 @@
 #include <optional>
 #include <vector>
 
+#include "ir/dependence.h"
 #include "schedule/iterations.h"
 
 namespace mote {
-
-/// The values of a loop's variable.
-struct LoopRange {
-  Symbol variable;
-  Expr begin, end;
-};
 
 /// Returns the operands of a minimum or maximum, or the expression itself.
 std::vector<Expr> arms(const Expr& e, Atom::Kind kind);

@@ -34,10 +34,10 @@ std::vector<std::string> optional_tensor_values(const Target& target);
 /// legal cases with all other parameters at their defaults.
 CaseFeatures possible_features(const Target& target, DType dtype);
 
-struct Cell {
+struct CoverageCell {
   std::string layout;
   std::string value;
-  auto operator<=>(const Cell&) const = default;
+  auto operator<=>(const CoverageCell&) const = default;
 };
 struct CellCount {
   std::int64_t cases = 0;
@@ -45,21 +45,21 @@ struct CellCount {
   std::int64_t declined = 0;         ///< cases that the backend declined
   std::int64_t declined_by_run = 0;  ///< declined cases that can_run had accepted
 };
-using CellCounts = std::map<Cell, CellCount>;
+using CellCounts = std::map<CoverageCell, CellCount>;
 
 /// The cells of one op, dtype and backend.
 struct Coverage {
   std::string op;
   DType dtype = DType::f32;
   std::string backend;
-  CaseFeatures of;                  ///< the cells are their product
-  std::vector<Cell> executed = {};  ///< cells with a judged case
-  std::vector<Cell> declined = {};  ///< cells with only declined cases, or ruled out
+  CaseFeatures of;                          ///< the cells are their product
+  std::vector<CoverageCell> executed = {};  ///< cells with a judged case
+  std::vector<CoverageCell> declined = {};  ///< cells with only declined cases, or ruled out
   /// The declined cells that are ruled out before any call: can_run declined every case of the op
   /// and dtype, or every case with (or without) an optional tensor; or the contract lets no output
   /// take an input's memory.
-  std::vector<Cell> ruled_out = {};
-  std::vector<Cell> untested = {};  ///< the other cells
+  std::vector<CoverageCell> ruled_out = {};
+  std::vector<CoverageCell> untested = {};  ///< the other cells
 };
 
 /// Adds a case's cells.
@@ -81,7 +81,7 @@ struct CoverageSum {
 CoverageSum sum_of(const std::vector<Coverage>& coverage);
 
 /// Lists cells in few words: "in place; groups=4; gaps with pad0=1, pad1=1".
-std::string cells_text(const std::vector<Cell>& cells, const CaseFeatures& of);
+std::string cells_text(const std::vector<CoverageCell>& cells, const CaseFeatures& of);
 /// The sum, and the rows with the most untested cells.
 std::string coverage_text(const std::vector<Coverage>& coverage, const Screen& screen = {});
 /// One line of JSON a row.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "control/counters.h"
+#include "mote/base/element_types.h"
 #include "mote/runtime/error_under_way.h"
 
 namespace mote {
@@ -276,19 +277,12 @@ std::int64_t Runner::ask(const Graph::State& state, const ControlWork& work) {
 }
 
 std::int64_t Runner::integer_at(DType dtype, const void* data) {
-  switch (dtype) {
-    case DType::boolean:
-    case DType::u8:
-      return *static_cast<const std::uint8_t*>(data);
-    case DType::i8:
-      return *static_cast<const std::int8_t*>(data);
-    case DType::i32:
-      return *static_cast<const std::int32_t*>(data);
-    case DType::i64:
-      return *static_cast<const std::int64_t*>(data);
-    default:
+  return with_dtype(dtype, [&]<DType D>() -> std::int64_t {
+    if constexpr (is_real(D))
       throw InternalError("graph: a decision has another dtype");
-  }
+    else
+      return load_from<D>(data);
+  });
 }
 
 /// Rethrows the exception under way, with the loops and branches that it came from.

@@ -32,7 +32,7 @@ class BlockFinder {
     for (const SharedPair& pair : pairs)
       same_[find_same(pair.output)] = find_same(graph_.symbols()[pair.input].root);
     for (std::uint32_t k = 0; k < steps_.steps.size(); ++k) {
-      if (steps_.steps[k].kind == StepKind::node) use_control(k);
+      if (steps_.steps[k].kind == RunStepKind::node) use_control(k);
       for (const std::uint32_t symbol : outputs_of(graph_, steps_.steps[k])) use(symbol, k, true);
       for (const std::uint32_t symbol : inputs_of(graph_, steps_.steps[k])) use(symbol, k, false);
     }
@@ -174,7 +174,7 @@ class BlockFinder {
   void check_written(Block block, std::uint32_t symbol, std::uint32_t step) const {
     if (blocks_.devices[block.device].first[block.index] != kNoIndex ||
         element_count(graph_.symbols()[symbol].form) == 0 ||
-        steps_.steps[step].kind != StepKind::node)
+        steps_.steps[step].kind != RunStepKind::node)
       return;
     fail_graph(graph_.text(graph_.node_at(steps_.steps[step].index)) + " reads " +
                graph_.text(graph_.at(symbol)) + ", which no node writes");

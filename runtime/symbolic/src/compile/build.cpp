@@ -44,7 +44,7 @@ class GraphBuilder {
   }
 
   BuiltGraph build(std::span<const std::uint32_t> kept) {
-    for (const Step& step : steps_.steps) add(step);
+    for (const RunStep& step : steps_.steps) add(step);
     for (const std::uint32_t symbol : kept) tensor(symbol);
     return std::move(built_);
   }
@@ -58,7 +58,7 @@ class GraphBuilder {
   }
   /// Adds the steps of a body or a branch, in their order.
   void add_steps() {
-    for (const Step& step : steps_.steps) add(step);
+    for (const RunStep& step : steps_.steps) add(step);
     const std::vector<GraphNode> nodes = built_.graph.nodes();
     const ScheduleProblem& p = steps_.problem;
     for (std::size_t k = 0; k < nodes.size(); ++k)
@@ -134,16 +134,16 @@ class GraphBuilder {
     return list;
   }
 
-  void add(const Step& step) {
+  void add(const RunStep& step) {
     switch (step.kind) {
-      case StepKind::zeros:
+      case RunStepKind::zeros:
         built_.graph.fill(tensor(step.index), 0, {.name = "zeros of " + name_of(step.index)});
         return;
-      case StepKind::poison:
-      case StepKind::death:
+      case RunStepKind::poison:
+      case RunStepKind::death:
         add_poison(step.index);
         return;
-      case StepKind::node:
+      case RunStepKind::node:
         add_node(step.index);
         return;
     }

@@ -282,21 +282,22 @@ class Compiler {
     for (const SharedPair& pair : layout_.pairs) in_place[pair.node] = true;
     compiled_->report.nodes.reserve(layout_.steps.steps.size());
     for (std::uint32_t k = 0; k < layout_.steps.steps.size(); ++k) {
-      const Step& step = layout_.steps.steps[k];
+      const RunStep& step = layout_.steps.steps[k];
       CompiledNode node;
-      node.text = step.kind == StepKind::node ? std::move(texts[step.index]) : fill_text(step);
+      node.text = step.kind == RunStepKind::node ? std::move(texts[step.index]) : fill_text(step);
       node.stream = static_cast<int>(layout_.schedule.stream[k]);
       for (std::size_t w = layout_.schedule.wait_begin[k]; w < layout_.schedule.wait_begin[k + 1];
            ++w)
         node.waits.push_back(layout_.schedule.events[layout_.schedule.waits[w]]);
-      node.in_place = step.kind == StepKind::node && in_place[step.index];
+      node.in_place = step.kind == RunStepKind::node && in_place[step.index];
       compiled_->report.nodes.push_back(std::move(node));
     }
   }
 
-  std::string fill_text(const Step& step) const {
-    return std::string(step.kind == StepKind::zeros ? "zeros" : "poison") + " of " +
-           graph_.text(graph_.at(step.index)) + (step.kind == StepKind::death ? " at its end" : "");
+  std::string fill_text(const RunStep& step) const {
+    return std::string(step.kind == RunStepKind::zeros ? "zeros" : "poison") + " of " +
+           graph_.text(graph_.at(step.index)) +
+           (step.kind == RunStepKind::death ? " at its end" : "");
   }
 
   const SymbolicGraph& source_;

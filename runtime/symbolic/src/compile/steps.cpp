@@ -10,13 +10,13 @@
 
 namespace mote {
 
-std::span<const std::uint32_t> inputs_of(const SymbolicGraph& graph, const Step& step) {
-  if (step.kind != StepKind::node) return {};
+std::span<const std::uint32_t> inputs_of(const SymbolicGraph& graph, const RunStep& step) {
+  if (step.kind != RunStepKind::node) return {};
   return graph.nodes()[step.index].inputs;
 }
 
-std::span<const std::uint32_t> outputs_of(const SymbolicGraph& graph, const Step& step) {
-  if (step.kind != StepKind::node) return {&step.index, 1};
+std::span<const std::uint32_t> outputs_of(const SymbolicGraph& graph, const RunStep& step) {
+  if (step.kind != RunStepKind::node) return {&step.index, 1};
   return graph.nodes()[step.index].outputs;
 }
 
@@ -64,11 +64,11 @@ class StepMaker {
   }
 
   /// Returns how the symbol's root is filled before a node uses it, if it is.
-  std::optional<StepKind> fill_of(std::uint32_t root) const {
+  std::optional<RunStepKind> fill_of(std::uint32_t root) const {
     if (written_[root].empty()) return std::nullopt;
     const bool is_zeros = graph_.symbols()[root].kind == SymbolOrigin::zeros;
-    if (is_zeros && needs_fill(graph_, root, written_[root])) return StepKind::zeros;
-    if (!poisoned_.empty() && poisoned_[root]) return StepKind::poison;
+    if (is_zeros && needs_fill(graph_, root, written_[root])) return RunStepKind::zeros;
+    if (!poisoned_.empty() && poisoned_[root]) return RunStepKind::poison;
     return std::nullopt;
   }
 
@@ -77,7 +77,7 @@ class StepMaker {
     if (symbol == kNoIndex) return;
     const std::uint32_t root = graph_.symbols()[symbol].root;
     if (fill_[root] == kNoIndex) {
-      const std::optional<StepKind> kind = fill_of(root);
+      const std::optional<RunStepKind> kind = fill_of(root);
       if (!kind) return;
       fill_[root] = static_cast<std::uint32_t>(steps_.steps.size());
       push({.kind = *kind, .index = root}, {});
@@ -92,7 +92,7 @@ class StepMaker {
     for (const std::uint32_t output : graph_.nodes()[node].outputs) use(output, needed);
     for (const std::uint32_t before : before_[node]) needed.push_back(steps_.position[before]);
     steps_.position[node] = static_cast<std::uint32_t>(steps_.steps.size());
-    push({.kind = StepKind::node, .index = node}, needed);
+    push({.kind = RunStepKind::node, .index = node}, needed);
     if (!dying_.empty()) end_lives(node);
   }
 
@@ -121,10 +121,10 @@ class StepMaker {
         ended.push_back(root);
     });
     for (const std::uint32_t root : ended)
-      push({.kind = StepKind::death, .index = root}, users_[root]);
+      push({.kind = RunStepKind::death, .index = root}, users_[root]);
   }
 
-  void push(const Step& step, std::span<const std::uint32_t> needed) {
+  void push(const RunStep& step, std::span<const std::uint32_t> needed) {
     steps_.problem.predecessors.insert(steps_.problem.predecessors.end(), needed.begin(),
                                        needed.end());
     steps_.problem.begin.push_back(steps_.problem.predecessors.size());
@@ -135,10 +135,10 @@ class StepMaker {
 
   /// Returns the number of the device that the step's work is given to: that of its first tensor
   /// that is not on the host. Functions, poison, loops and branches run on the host.
-  std::uint16_t device_of(const Step& step) {
-    if (step.kind == StepKind::poison || step.kind == StepKind::death) return 0;
+  std::uint16_t device_of(const RunStep& step) {
+    if (step.kind == RunStepKind::poison || step.kind == RunStepKind::death) return 0;
     const NodeKind kind =
-        step.kind == StepKind::node ? graph_.nodes()[step.index].kind : NodeKind::fill;
+        step.kind == RunStepKind::node ? graph_.nodes()[step.index].kind : NodeKind::fill;
     if (kind == NodeKind::function || kind == NodeKind::control) return 0;
     for (const auto symbols : {inputs_of(graph_, step), outputs_of(graph_, step)})
       for (const std::uint32_t symbol : symbols) {

@@ -12,7 +12,7 @@
 
 namespace mote {
 
-enum class StepKind : std::uint8_t {
+enum class RunStepKind : std::uint8_t {
   node,
   zeros,
   poison,  ///< before a node writes the root
@@ -20,13 +20,13 @@ enum class StepKind : std::uint8_t {
 };
 
 /// One step of a run: a node of the symbolic graph, or the fill of a root with zeros or poison.
-struct Step {
-  StepKind kind = StepKind::node;
+struct RunStep {
+  RunStepKind kind = RunStepKind::node;
   std::uint32_t index = kNoIndex;  ///< the node, or the root that is filled
 };
 
 struct Steps {
-  std::vector<Step> steps;              ///< each after all that it depends on
+  std::vector<RunStep> steps;           ///< each after all that it depends on
   std::vector<std::uint32_t> position;  ///< by node: its step; kNoIndex if removed
   /// The steps' predecessors, and their devices, if one is not the host: 0 is the host.
   ScheduleProblem problem;
@@ -42,8 +42,8 @@ Steps make_steps(const SymbolicGraph& graph, std::span<const std::uint32_t> orde
                  const std::vector<bool>& poisoned, const std::vector<bool>& dying);
 
 /// The symbols that a step reads and writes; they lie in the graph or in the step.
-std::span<const std::uint32_t> inputs_of(const SymbolicGraph& graph, const Step& step);
-std::span<const std::uint32_t> outputs_of(const SymbolicGraph& graph, const Step& step);
+std::span<const std::uint32_t> inputs_of(const SymbolicGraph& graph, const RunStep& step);
+std::span<const std::uint32_t> outputs_of(const SymbolicGraph& graph, const RunStep& step);
 
 /// Returns true if some element of a root of kind zeros may stay as it begins: the symbols that
 /// nodes write do not fill it.

@@ -17,7 +17,7 @@ namespace mote {
 /// hundred.
 constexpr std::int64_t kDeclinesThatEndAStream = 15;
 
-struct Stream {
+struct CaseStream {
   std::shared_ptr<const Target> target;
   DType dtype;
   std::uint64_t position = 0;
