@@ -75,7 +75,9 @@ function(mote_component name)
     target_link_options(mote_${name}_shared PRIVATE -Wl,-z,pack-relative-relocs)
   endif()
   set(exports ${PROJECT_SOURCE_DIR}/cmake/install/exports.map)
-  target_link_options(mote_${name}_shared PRIVATE -Wl,--version-script=${exports})
+  # A library calls its own functions directly, and has no section that nothing refers to.
+  target_link_options(mote_${name}_shared PRIVATE
+    -Wl,--version-script=${exports} -Wl,-Bsymbolic-functions -Wl,--gc-sections)
   if(MOTE_SANITIZE)  # the program provides the sanitizer's runtime
     target_link_options(mote_${name}_shared PRIVATE -fsanitize=${MOTE_SANITIZE})
   else()

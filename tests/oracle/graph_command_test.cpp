@@ -168,9 +168,9 @@ TEST(GraphCommand, ATraceHasEachNode) {
 
 TEST(GraphCommand, TheExamplesPassTheCheck) {
   EXPECT_EQ(good_graph("check " + kMlp + " --grad loss --streams 2"),
-            "passed: mlp: 18 settings give the bits of the nodes run one by one\n");
+            "passed: mlp: 28 settings give the bits of the nodes run one by one\n");
   const json line = json::parse(good_graph("check " + kBlock + " --grad y --json"));
-  EXPECT_EQ(line, json({{"graph", "attention_block"}, {"settings", 9}, {"passed", true}}));
+  EXPECT_EQ(line, json({{"graph", "attention_block"}, {"settings", 17}, {"passed", true}}));
 }
 
 TEST(GraphCommand, DotIsAGraphOfAllNodes) {

@@ -16,8 +16,12 @@ std::string within(const Text& t, Precedence least) {
   return t.precedence < least ? "(" + t.text + ")" : t.text;
 }
 
+char leading_minus(const Text& t, Precedence least) {
+  return t.prefix == '-' && t.precedence >= least ? '-' : '\0';
+}
+
 std::string operand(const Text& t, Precedence least) {
-  return t.text.starts_with('-') ? "(" + t.text + ")" : within(t, least);
+  return t.prefix == '-' ? "(" + t.text + ")" : within(t, least);
 }
 
 std::string integer_text(std::int64_t v) {
@@ -38,6 +42,24 @@ std::string real_text(double v) {
 
 std::string literal(const Number& n) {
   return n.is_real() ? real_text(n.real()) : integer_text(n.integer());
+}
+
+namespace {
+
+Text signed_literal(std::string text, bool has_minus, CType type) {
+  return {std::move(text), has_minus ? kUnary : kTight, type, has_minus ? '-' : '\0'};
+}
+
+}  // namespace
+
+Text integer_literal(std::int64_t v, CType type) {
+  const bool is_named = v == std::numeric_limits<std::int64_t>::min() ||
+                        v == std::numeric_limits<std::int32_t>::min();
+  return signed_literal(integer_text(v), v < 0 && !is_named, type);
+}
+
+Text real_literal(double v, CType type) {
+  return signed_literal(real_text(v), std::signbit(v) && !std::isnan(v), type);
 }
 
 namespace {
@@ -146,24 +168,26 @@ bool Printer::is_polynomial(const Expr& e) const {
 
 Text Printer::sum(const Expr& e, const Facts& facts) const {
   if (const auto c = e.constant()) {
-    const std::string text = integer_text(*c);
-    return {text, text.starts_with('-') ? kUnary : kTight};
+    return integer_literal(*c, CType::i64);
   }
   if (e.terms().size() == 1 && e.terms()[0].coefficient > 0) return product(e.terms()[0], facts);
   std::string out;
+  char first = '\0';
   for (const bool negative : {false, true}) {
     for (const Term& t : e.terms()) {
       if ((t.coefficient < 0) != negative) continue;
       Term absolute = t;
       if (negative) absolute.coefficient = -absolute.coefficient;
       const std::string text = within(product(absolute, facts), kProduct);
-      if (out.empty())
-        out = negative ? "-" + text : text;
-      else
+      if (!out.empty())
         out += (negative ? " - " : " + ") + text;
+      else if (negative)
+        out = (first = '-') + text;
+      else
+        out = text;
     }
   }
-  return {out, kSum};
+  return {out, kSum, CType::i64, first};
 }
 
 Text Printer::product(const Term& t, const Facts& facts) const {
@@ -227,7 +251,9 @@ std::optional<Text> Printer::strided(const TensorDecl& t, std::size_t axis, cons
   const std::string stride = p_.native ? named_stride(t.name, axis)
                                        : fmt::format("{}[{}]", read(names_.strides(t.name)), axis);
   if (index == Expr(1)) return Text{stride};
-  return Text{within(part, stands_alone(index) ? kUnary : kProduct) + " * " + stride, kProduct};
+  const Precedence least = stands_alone(index) ? kUnary : kProduct;
+  return Text{within(part, least) + " * " + stride, kProduct, CType::i64,
+              leading_minus(part, least)};
 }
 
 std::string Printer::element(const TensorDecl& t, const std::vector<Expr>& index,
@@ -245,7 +271,9 @@ std::string Printer::element(const TensorDecl& t, const std::vector<Expr>& index
     const auto moved = outside ? strided(t, k, index[k], facts) : expr(index[k], facts);
     if (!moved) continue;
     const Text& part = *moved;
-    offset = offset.text.empty() ? part : Text{offset.text + " + " + operand(part, kProduct), kSum};
+    offset = offset.text.empty() ? part
+                                 : Text{offset.text + " + " + operand(part, kProduct), kSum,
+                                        CType::i64, offset.prefix};
   }
   return fmt::format("{}[{}]", read(names_.tensor(t.name)),
                      offset.text.empty() ? "0" : offset.text);

@@ -32,12 +32,15 @@ struct Text {
   std::string text;
   Precedence precedence = kTight;
   CType type = CType::i64;
-  char prefix = '\0';                             ///< the operator, if it is a unary one's result
+  char prefix =
+      '\0';  ///< the operator of a unary one's result, or a minus that the text begins with
   std::optional<double> constant = std::nullopt;  ///< the value of a real number in text
 };
 
 /// Returns the text, in parentheses if it binds less tightly than `least`.
 std::string within(const Text& t, Precedence least);
+/// Returns '-' if the text, written by within(), begins with a minus, else 0.
+char leading_minus(const Text& t, Precedence least);
 /// Returns the text as a right operand, or an argument of unary minus: a leading minus gets
 /// parentheses too.
 std::string operand(const Text& t, Precedence least);
@@ -77,7 +80,11 @@ std::string float_text(float v);  ///< shortest text that reads back as v
 inline bool is_real_type(CType t) { return t == CType::f32 || t == CType::f64; }
 std::string real_text(double v);           ///< shortest text that reads back as v
 std::string integer_text(std::int64_t v);  ///< INT64_C(…) where an int would not hold it
-std::string literal(const Number& n);      ///< either
+std::string literal(const Number& n);
+/// Returns the texts above as values of a C type: a minus is a unary operator.
+Text integer_literal(std::int64_t v, CType type);
+Text real_literal(double v, CType type);
+Text float_literal(float v);  ///< either
 /// Returns the C type of an element: "float", "double", "int32_t" …; "uint16_t" for reals of 16
 /// bits.
 std::string storage_type(DType dtype);

@@ -17,11 +17,15 @@ std::string float_text(float v) {
   return text + (text.find_first_of(".e") == std::string::npos ? ".0f" : "f");
 }
 
+Text float_literal(float v) {
+  const bool has_minus = std::signbit(v) && !std::isnan(v);
+  return {float_text(v), has_minus ? kUnary : kTight, CType::f32, has_minus ? '-' : '\0'};
+}
+
 Text as_float(const Text& t) {
   if (t.type == CType::f32) return t;
   if (t.constant) {
-    const std::string text = float_text(static_cast<float>(*t.constant));
-    return {text, text.starts_with('-') ? kUnary : kTight, CType::f32};
+    return float_literal(static_cast<float>(*t.constant));
   }
   return {"(float)" + operand(t, kUnary), kUnary, CType::f32};
 }

@@ -101,14 +101,15 @@ Text infix_text(const Infix& in, const Text& a, const Text& b, CType type) {
   const bool chain = in.precedence == kOr && a.precedence == kOr;
   if (comparison && a.prefix == '!')
     return {fmt::format("({}) {} {}", a.text, in.symbol, operand(b, right)), in.precedence, type};
-  return {fmt::format("{} {} {}", chain ? a.text : within(a, left), in.symbol, operand(b, right)),
-          in.precedence, type};
+  const Precedence least = chain ? a.precedence : left;
+  return {fmt::format("{} {} {}", within(a, least), in.symbol, operand(b, right)), in.precedence,
+          type, leading_minus(a, least)};
 }
 
 Text as_number(const Text& t) {
   if (t.type == CType::byte) return {t.text + " != 0", kEquality, CType::flag};
   if (t.type != CType::truth) return t;
-  return {within(t, kEquality) + " ? 1 : 0", kTernary, CType::flag};
+  return {within(t, kEquality) + " ? 1 : 0", kTernary, CType::flag, leading_minus(t, kEquality)};
 }
 
 Text binary(MapOp op, Text a, const Text& b, Uses& uses) {

@@ -227,13 +227,13 @@ class RegisterWriter {
     if (op == nullptr) throw InternalError("emit_c: a value has no form in vectors");
     std::vector<Text> args;
     for (const Value& a : op->args) args.push_back(vector(a, row, lane));
-    if (op->op == MapOp::neg) return {"-" + operand(args.at(0), kUnary), kUnary};
+    if (op->op == MapOp::neg) return {"-" + operand(args.at(0), kUnary), kUnary, CType::i64, '-'};
     const auto& infix = info(op->op).infix;
     if (!infix) throw InternalError("emit_c: an op has no form in vectors");
     const auto next = static_cast<Precedence>(infix->precedence + 1);
     return {fmt::format("{} {} {}", within(args.at(0), infix->precedence), infix->symbol,
                         operand(args.at(1), next)),
-            infix->precedence};
+            infix->precedence, CType::i64, leading_minus(args.at(0), infix->precedence)};
   }
 
   Writer& w_;

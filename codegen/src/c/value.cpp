@@ -24,13 +24,13 @@ CType type_of_storage(DType dtype) {
 }
 
 Text constant_text(const Number& n) {
-  const std::string text = literal(n);
   const bool fits = !n.is_real() && n.integer() >= std::numeric_limits<std::int32_t>::min() &&
                     n.integer() <= std::numeric_limits<std::int32_t>::max();
-  const Precedence precedence = text.starts_with('-') ? kUnary : kTight;
-  if (!n.is_real()) return {text, precedence, fits ? CType::i32 : CType::i64};
-  if (!std::isfinite(n.real())) return {text, precedence, CType::f32};  // INFINITY is a float in C
-  return {text, precedence, CType::f64, '\0', n.real()};
+  if (!n.is_real()) return integer_literal(n.integer(), fits ? CType::i32 : CType::i64);
+  if (!std::isfinite(n.real())) return real_literal(n.real(), CType::f32);  // a float in C
+  Text text = real_literal(n.real(), CType::f64);
+  text.constant = n.real();
+  return text;
 }
 
 /// Returns the type in C of an operation of two operands.
@@ -98,7 +98,8 @@ Text Printer::cast(const Value& x, DType to, const Facts& facts) const {
     case DType::i64:
       return from_real ? Text{call("mote_to_i64", t, uses_), kTight, CType::i64} : t;
     default:
-      return {within(t, kSum) + (from_real ? " != 0.0" : " != 0"), kEquality, CType::flag};
+      return {within(t, kSum) + (from_real ? " != 0.0" : " != 0"), kEquality, CType::flag,
+              leading_minus(t, kSum)};
   }
 }
 
@@ -109,7 +110,7 @@ Text Printer::choice(const Text& condition, const Text& a, const Text& b) const 
   const Text y = as_number(b);
   const std::string test = within(condition, kEquality);
   return {fmt::format("{} ? {} : {}", test, within(x, kOr), within(y, kTernary)), kTernary,
-          joined(x.type, y.type)};
+          joined(x.type, y.type), leading_minus(condition, kEquality)};
 }
 
 /// Returns the choice between two values. In vectors, a function's arguments are read in all lanes:

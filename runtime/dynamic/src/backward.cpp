@@ -21,8 +21,11 @@ namespace {
 /// Marks a part that is differentiated.
 constexpr std::uint64_t kDifferentiated = 1;
 
+/// True if the value has memory, or will have it. What a checkpoint dropped will have none, unless
+/// a variable has it.
 bool is_available(const Value& value) {
-  return value.tensor != nullptr || (value.producer && value.producer->is_pending);
+  if (value.tensor != nullptr) return true;
+  return value.producer && value.producer->is_pending && (!value.is_dropped || value.handles > 0);
 }
 
 /// Finds the traced steps that lie between the values.
@@ -95,18 +98,23 @@ std::vector<Value*> in_both(std::span<Value* const> of, std::span<Value* const> 
   return both;
 }
 
-/// Returns how many values loops in the graph push to tapes.
+/// Returns a number that stands for what loops in the graph push to tapes, and when; 0: nothing.
 std::size_t pushed_values(const SymbolicGraph& graph) {
-  std::size_t count = 0;
+  std::size_t hash = 0;
+  const auto add = [&](std::size_t number) { hash = hash * 1000003 + number + 1; };
   for (const NodeInfo& node : graph.nodes())
     if (!node.removed && node.kind == NodeKind::control)
-      for (const SymbolicGraph& inside : node.control->graphs) count += pushed_values(inside);
-  if (const std::optional<std::uint32_t> push = push_of(graph))
-    count += graph.nodes()[*push].inputs.size();
-  return count;
+      for (const SymbolicGraph& inside : node.control->graphs)
+        if (const std::size_t pushed = pushed_values(inside)) add(pushed);
+  if (const std::optional<std::uint32_t> push = push_of(graph)) {
+    add(graph.nodes()[*push].inputs.size());
+    for (const KeptIf& rule : rules_of(graph.nodes()[*push]))
+      for (const std::uint32_t number : {rule.value, rule.decision, rule.branch}) add(number);
+  }
+  return hash;
 }
 
-/// Returns how many values each node of the way forward pushes to tapes.
+/// Returns for each node of the way forward a number that stands for what it pushes to tapes.
 std::vector<std::size_t> values_on_tapes(const PartGraph& part) {
   std::vector<std::size_t> counts(part.nodes);
   for (std::size_t k = 0; k < part.nodes; ++k)
@@ -116,7 +124,7 @@ std::vector<std::size_t> values_on_tapes(const PartGraph& part) {
   return counts;
 }
 
-/// True if a loop that had a tape pushes more than it did.
+/// True if a loop that had a tape pushes other values than it did, or at other times.
 bool needs_more(const std::vector<std::size_t>& before, const std::vector<std::size_t>& now) {
   for (std::size_t k = 0; k < before.size(); ++k)
     if (before[k] > 0 && now[k] != before[k]) return true;
@@ -140,7 +148,7 @@ class Differentiation {
   }
 
   Results run(Lock& lock, bool is_traced) {
-    const CachedGraph& cached = graph();
+    CachedGraph& cached = graph();
     const std::shared_ptr<GraphWork> work = cached.work;
     state_.computed_again += cached.again;
     const std::vector<Ref<Value>> owned = inputs_of(state_, cached, part_, seeds_);
@@ -150,7 +158,7 @@ class Differentiation {
   }
 
  private:
-  const CachedGraph& graph() {
+  CachedGraph& graph() {
     Structure structure = part_.structure;
     structure.push_back(kDifferentiated);
     structure.push_back(of_.size());
@@ -168,7 +176,7 @@ class Differentiation {
         bits |= static_cast<std::uint64_t>(given_[b]) << (b - k);
       structure.push_back(bits);
     }
-    if (const CachedGraph* known = state_.graphs.find(structure)) return *known;
+    if (CachedGraph* known = state_.graphs.find(structure)) return *known;
     CachedGraph made = differentiate();
     made.named = functions_of(part_);
     return state_.graphs.add(std::move(structure), std::move(made));

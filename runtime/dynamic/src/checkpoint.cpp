@@ -105,8 +105,11 @@ void State::drop_between(std::uint64_t first, std::span<const Ref<Value>> kept) 
       step->pinned_outputs ^= mask_bit(k);
       unpin(*output);
     }
+    for (Value* output : step->outputs)
+      if (output != nullptr && step->is_pending) output->is_dropped = true;
     drop_hidden(*this, *step);
   }
+  for (const Ref<Value>& one : kept) one->is_dropped = false;
 }
 
 /// Drops every other value and tape that only gradients need, the oldest first, then every other of

@@ -103,6 +103,39 @@ Needed find_needed(const SymbolicGraph& graph, std::vector<std::uint32_t>& numbe
   }
 }
 
+/// Returns the needed nodes in an order in which what is computed again comes right before the
+/// node of the way back that reads it first.
+std::vector<std::uint32_t> late_order(const PartGraph& from, const Needed& needed) {
+  const SymbolicGraph& graph = from.graph;
+  const IndexLists written = writers(graph);
+  std::vector<std::uint32_t> order;
+  std::vector<bool> is_done(graph.node_count());
+  std::vector<std::pair<std::uint32_t, bool>> open;  // a node, and whether what it reads is done
+  const auto add = [&](std::uint32_t last) {
+    open.emplace_back(last, false);
+    while (!open.empty()) {
+      const auto [node, is_ready] = open.back();
+      open.pop_back();
+      if (is_done[node] || !needed.nodes[node]) continue;
+      if (is_ready) {
+        is_done[node] = true;
+        order.push_back(node);
+        continue;
+      }
+      open.emplace_back(node, true);
+      const auto before = [&](std::uint32_t other) { open.emplace_back(other, false); };
+      for (const std::uint32_t other : graph.nodes()[node].after) before(other);
+      for (const std::uint32_t input : graph.nodes()[node].inputs)
+        if (input != kNoIndex) std::ranges::for_each(written[graph.symbols()[input].root], before);
+    }
+  };
+  const std::vector<std::uint32_t> all = topological_order(graph);
+  for (const std::uint32_t node : all)
+    if (node >= from.nodes) add(node);
+  for (const std::uint32_t node : all) add(node);
+  return order;
+}
+
 }  // namespace
 
 CachedGraph cut(const PartGraph& from, const std::vector<bool>& given,
@@ -130,30 +163,43 @@ CachedGraph cut(const PartGraph& from, const std::vector<bool>& given,
     inputs.push_back(symbols[root]);
     cut.inputs.push_back(0);
   }
-  symbols = splice(
-      made, graph, std::move(symbols), [&](std::uint32_t node) { return needed.nodes[node]; },
-      outputs);
+  if (cut.again == 0 || from.nodes == graph.node_count()) {
+    symbols = splice(
+        made, graph, std::move(symbols), [&](std::uint32_t node) { return needed.nodes[node]; },
+        outputs);
+  } else {
+    const std::vector<std::uint32_t> order = late_order(from, needed);
+    symbols = splice(made, graph, std::move(symbols), order, outputs);
+    // The way forward may become a part of the same graph: no pass makes one node of both.
+    for (std::uint32_t k = 0; k < order.size(); ++k)
+      if (order[k] < from.nodes) made.mark_recomputed(made.node_at(k), 1);
+  }
   std::vector<TensorSymbol> asked;
   for (const TensorSymbol output : outputs) asked.push_back(symbols[output.index]);
   cut.work = std::make_shared<GraphWork>(std::move(made), std::move(inputs), std::move(asked));
   return cut;
 }
 
-std::vector<Ref<Value>> inputs_of(State& state, const CachedGraph& graph, const Part& part,
+std::vector<Ref<Value>> inputs_of(State& state, CachedGraph& graph, const Part& part,
                                   std::span<Value* const> seeds) {
+  if (graph.forms.empty()) {
+    std::vector<SharedForm> forms;
+    for (const TensorSymbol input : graph.work->inputs)
+      forms.push_back(state.kernels.form_of(graph.work->graph.form(input)));
+    graph.forms = std::move(forms);
+  }
   std::vector<Ref<Value>> inputs;
+  inputs.reserve(graph.inputs.size());
   for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
     const std::size_t number = graph.inputs[k];
-    const TensorForm& form = graph.work->graph.form(graph.work->inputs[k]);
+    const SharedForm& form = graph.forms[k];
     if (number == 0) {
-      const SharedForm shared = state.kernels.form_of(form);
-      inputs.push_back(state.make_value(shared, state.allocate(*shared), false));
+      inputs.push_back(state.make_value(form, state.allocate(*form), false));
       continue;
     }
     Value& value =
         number < part.values.size() ? *part.values[number] : *seeds[number - part.values.size()];
-    inputs.push_back(value.form->form == form ? Ref<Value>(&value)
-                                              : state.convert(value, state.kernels.form_of(form)));
+    inputs.push_back(value.form == form ? Ref<Value>(&value) : state.convert(value, form));
   }
   return inputs;
 }

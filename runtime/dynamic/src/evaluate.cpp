@@ -110,11 +110,11 @@ class Evaluation {
     state_.call(kernel, std::span<Value* const>(inputs.begin(), inputs.size()), outputs);
   }
 
-  const CachedGraph& graph() {
+  CachedGraph& graph() {
     Structure structure = part_.structure;
     structure.push_back(kEvaluated);
     structure.insert(structure.end(), outputs_.begin(), outputs_.end());
-    if (const CachedGraph* known = state_.graphs.find(structure)) return *known;
+    if (CachedGraph* known = state_.graphs.find(structure)) return *known;
     const PartGraph all = symbolic(part_);
     std::vector<TensorSymbol> asked;
     for (const std::uint32_t number : outputs_) asked.push_back(all.symbols[number]);
@@ -124,7 +124,7 @@ class Evaluation {
   }
 
   void run_graph(Lock& lock, std::span<const Tensor> tensors) {
-    const CachedGraph& cached = graph();
+    CachedGraph& cached = graph();
     const std::shared_ptr<GraphWork> work = cached.work;
     const std::vector<Ref<Value>> owned = inputs_of(state_, cached, part_);
     std::vector<Value*> inputs;

@@ -23,7 +23,7 @@ void describe(const ViewStep& view, Structure& structure) {
     structure.push_back(static_cast<std::uint64_t>(number));
 }
 
-const CachedGraph* GraphCache::find(const Structure& structure) {
+CachedGraph* GraphCache::find(const Structure& structure) {
   const auto [begin, end] = by_hash_.equal_range(hash_of(structure));
   for (auto known = begin; known != end; ++known) {
     if (known->second->structure != structure) continue;
@@ -33,7 +33,7 @@ const CachedGraph* GraphCache::find(const Structure& structure) {
   return nullptr;
 }
 
-const CachedGraph& GraphCache::add(Structure structure, CachedGraph graph) {
+CachedGraph& GraphCache::add(Structure structure, CachedGraph graph) {
   const std::size_t hash = hash_of(structure);
   entries_.push_front({hash, std::move(structure), std::move(graph)});
   by_hash_.emplace(hash, entries_.begin());

@@ -30,7 +30,8 @@ struct CachedGraph {
   std::shared_ptr<GraphWork> work;
   /// Numbers of values in the walk that made the structure; 0: only the shape is needed.
   std::vector<std::uint32_t> inputs = {};
-  std::size_t again = 0;  ///< nodes that compute values anew that had been dropped
+  std::size_t again = 0;               ///< nodes that compute values anew that had been dropped
+  std::vector<SharedForm> forms = {};  ///< of the inputs, once they were asked for
   /// The objects that the structure names by their addresses, which no others may get.
   std::vector<std::shared_ptr<const void>> named = {};
 };
@@ -42,8 +43,8 @@ class GraphCache {
   GraphCache(std::size_t limit, std::size_t bytes) : limit_(limit), limit_bytes_(bytes) {}
 
   /// Returns the graph of the structure; null if there is none.
-  const CachedGraph* find(const Structure& structure);
-  const CachedGraph& add(Structure structure, CachedGraph graph);
+  CachedGraph* find(const Structure& structure);
+  CachedGraph& add(Structure structure, CachedGraph graph);
   /// Forgets graphs until the others keep within the bytes, once one of them was compiled.
   void limit_bytes() noexcept;
   std::size_t bytes() const noexcept;

@@ -49,7 +49,7 @@ CachedGraph cut(const PartGraph& from, const std::vector<bool>& given,
 /// Returns the values of the graph's inputs: those of the part with these numbers, and behind them
 /// the seeds. A tensor of which only the shape is needed has elements that nothing has written; a
 /// view that repeats elements may be wanted in memory of its own.
-std::vector<Ref<Value>> inputs_of(State& state, const CachedGraph& graph, const Part& part,
+std::vector<Ref<Value>> inputs_of(State& state, CachedGraph& graph, const Part& part,
                                   std::span<Value* const> seeds = {});
 
 /// Returns the functions of the part, which a cached graph keeps so that their addresses stay

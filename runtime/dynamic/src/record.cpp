@@ -6,6 +6,7 @@
 
 #include "fail.h"
 #include "gradient/tape_store.h"
+#include "mote/runtime/error_under_way.h"
 #include "state.h"
 
 namespace mote::trace {
@@ -196,7 +197,12 @@ void State::call_function(Lock& lock, const NamedFunction& function, std::span<V
   std::vector<Tensor> given;
   for (const Value* input : inputs) given.push_back(input == nullptr ? Tensor() : *input->tensor);
   const Unlocked unlocked(lock);
-  function.run(given, outputs);
+  try {
+    function.run(given, outputs);
+  } catch (...) {
+    const auto [status, what] = error_under_way();
+    fail("function " + function.name + ": " + what, status);
+  }
 }
 
 /// Runs a graph on values with memory, without the lock if it runs the caller's code.

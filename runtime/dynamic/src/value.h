@@ -63,6 +63,7 @@ struct Value {
   bool is_in_memo = false;  ///< equal commands that read it are remembered
   bool is_memo_result = false;
   bool is_own_memory = false;  ///< its tensor was made for its form
+  bool is_dropped = false;     ///< gradients compute it again, although it is still pending
   SharedForm form;
   std::unique_ptr<Tensor> tensor;  ///< none: it is pending, or was dropped
   Ref<Step> producer;              ///< none: it is given, or what it came from does not matter

@@ -38,6 +38,7 @@ struct ChoiceRecord {
 
   std::vector<std::uint32_t> first, cycle;
   std::uint32_t by = kNone;  ///< the node; kNone: the loop around
+  std::uint64_t clock = 0;   ///< not 0: the position is what it shows
 };
 
 struct TensorRecord {
@@ -87,7 +88,9 @@ struct ControlWork {
   std::vector<std::uint32_t> evaluated;
   std::uint32_t counter = kNone;
   std::int64_t limit = kNoLimit;
-  bool must_run = false;  ///< a branch
+  bool must_run = false;                           ///< a branch
+  std::vector<std::uint64_t> starts;               ///< clocks
+  std::vector<std::vector<std::uint64_t>> counts;  ///< clocks, by sub-graph; fewer: none
 };
 struct ControlNode {
   std::shared_ptr<const ControlWork> work;

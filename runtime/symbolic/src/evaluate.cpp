@@ -11,6 +11,7 @@
 #include "mote/base/dtype.h"
 #include "mote/graph/control.h"
 #include "mote/runtime/device.h"
+#include "mote/runtime/error_under_way.h"
 #include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
 
@@ -159,8 +160,9 @@ class Evaluator {
           return node.control->is_loop ? run_while(node, inputs, outputs)
                                        : run_case_of(node, inputs, outputs);
       }
-    } catch (const StatusError& e) {
-      throw StatusError(e.status(), graph_.text(graph_.node_at(index)) + ": " + e.what());
+    } catch (...) {
+      const auto [status, what] = error_under_way();
+      throw StatusError(status, graph_.text(graph_.node_at(index)) + ": " + what);
     }
   }
 

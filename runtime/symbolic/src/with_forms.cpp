@@ -9,6 +9,7 @@
 #include "device_index.h"
 #include "fail.h"
 #include "gradient/tape.h"
+#include "mote/runtime/error_under_way.h"
 #include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/symbolic_graph.h"
@@ -207,11 +208,22 @@ class FormChanger {
     }
   }
 
+  std::vector<AxisList> shapes_of(const NodeInfo& node, std::span<const TensorForm> inputs) const {
+    try {
+      return node.function->shapes(inputs);
+    } catch (...) {
+      const auto [status, what] = error_under_way();
+      fail_graph("other shapes for " + source_.name() + ": those that function " +
+                     node.function->name + " gives: " + what,
+                 status);
+    }
+  }
+
   void infer_function(const NodeInfo& node) {
     std::vector<TensorForm> forms;
     for (const std::uint32_t input : node.inputs)
       forms.push_back(input == kNoIndex ? TensorForm() : *graph_.symbols_[input].form);
-    const std::vector<AxisList> shapes = node.function->shapes(forms);
+    const std::vector<AxisList> shapes = shapes_of(node, forms);
     for (std::size_t k = 0; k < std::min(shapes.size(), node.outputs.size()); ++k)
       if (node.outputs[k] != kNoIndex) set_output(node.outputs[k], shapes[k]);
   }

@@ -16,11 +16,18 @@
 #include "mote/symbolic/evaluate.h"
 #include "mote/symbolic/gradient.h"
 #include "mote/symbolic/text.h"
+#include "runtime/expect_error.h"
 
 namespace mote {
 namespace {
 
 using namespace test;
+
+Tensor scalar_of_f64(double value) {
+  Tensor x(DType::f64, AxisList{});
+  x.set({}, value);
+  return x;
+}
 
 TEST(Tape, KeepsWhatTheGradientOfTheBodyReadsAndNoMore) {
   // These are the values of the body, apart from the weight, that its gradient reads.
@@ -64,6 +71,92 @@ TEST(Tape, KeepsAPartOfATensorIfOnlyThatIsRead) {
   };
   EXPECT_EQ(bytes("neg"), 5 * 2 * 4);
   EXPECT_EQ(bytes("exp"), 5 * 8 * 4);
+}
+
+/// h is an input of a branch whose gradient does not read it.
+TEST(Tape, KeepsNothingForABranchOrALoopThatDoesNotReadIt) {
+  const auto bytes = [](const std::string& inside, const std::string& unread) {
+    const std::string text =
+        "graph g(x f32[8], w f32[8]) -> (y)\n  y = while (x, w) counter {\n"
+        "    graph step(x f32[8], w f32[8], c i64[]) -> (y, left)\n"
+        "      n = constant i64[] [5]\n      left = sub(n, c)\n"
+        "      two = constant i64[] [2]\n      k = mod(c, two)\n"
+        "      h = neg(x)\n      m = add(x, w)\n" +
+        inside + "  }\n";
+    std::string of = text;
+    of.replace(of.find("UNREAD"), 6, unread);
+    SymbolicGraph g = parse_graph(of);
+    const Inputs inputs = {{"x", vector(-2, 8)}, {"w", vector(-1, 8)}};
+    g.set_outputs(gradient(g, Symbols{g.find("y")}, Symbols{g.find("x"), g.find("w")}));
+    values_of(g, inputs);
+    return most_bytes(g, inputs);
+  };
+  const std::string branches =
+      "      y = case (k) of (h) {\n        graph a(h f32[8]) -> (y)\n          y = UNREAD\n"
+      "      } of (m) {\n        graph b(m f32[8]) -> (y)\n          y = mul(m, m)\n      }\n";
+  // The second branch runs twice.
+  EXPECT_EQ(bytes(branches, "neg(h)"), 2 * 8 * 4);
+  EXPECT_EQ(bytes(branches, "mul(h, h)"), 5 * 8 * 4);
+  // A loop that adds h, or multiplies with it: its carried m is kept by its own tape then.
+  const std::string loop =
+      "      y = while (m, h) counter {\n        graph inner(m f32[8], h f32[8], c i64[]) -> (y, "
+      "go)\n          one = constant i64[] [1]\n          go = sub(one, c)\n"
+      "          y = UNREAD\n      }\n";
+  constexpr std::int64_t kTokens = 5 * 8;
+  EXPECT_EQ(bytes(loop, "add(m, h)"), kTokens);
+  EXPECT_EQ(bytes(loop, "mul(m, h)"), kTokens + 5 * 2 * 8 * 4);
+}
+
+/// Iteration c takes the branch c mod 3 - 1: h is kept only where branch 0 runs, and m where branch
+/// 1 does, but m always if something else reads it.
+TEST(Tape, KeepsWhatABranchReadsOnlyWhereItRuns) {
+  const auto bytes = [](std::int64_t n, const std::string& result) {
+    const std::string text =
+        "graph g(x f32[8], w f32[8]) -> (y)\n  y = while (x, w) counter {\n"
+        "    graph step(x f32[8], w f32[8], c i64[]) -> (y, left)\n"
+        "      n = constant i64[] [" +
+        std::to_string(n) +
+        "]\n      left = sub(n, c)\n      three = constant i64[] [3]\n"
+        "      one = constant i64[] [1]\n      r = mod(c, three)\n      k = sub(r, one)\n"
+        "      h = neg(x)\n      m = add(x, w)\n"
+        "      z = case (k) else (x) of (h) {\n        graph a(h f32[8]) -> (y)\n"
+        "          y = mul(h, h)\n      } of (m, h) {\n        graph b(m f32[8], h f32[8]) -> (y)\n"
+        "          s = mul(m, m)\n          y = add(s, h)\n      }\n      y = " +
+        result + "\n  }\n";
+    SymbolicGraph g = parse_graph(text);
+    const Inputs inputs = {{"x", vector(-1, 8)}, {"w", vector(-0.5, 8)}};
+    g.set_outputs(gradient(g, Symbols{g.find("y")}, Symbols{g.find("x"), g.find("w")}));
+    values_of(g, inputs);
+    return most_bytes(g, inputs);
+  };
+  constexpr std::int64_t kValue = 8 * 4;
+  for (const std::int64_t n : {0, 1, 2, 3}) {
+    const std::int64_t first = (n + 1) / 3, second = n / 3;  // how often each branch runs
+    EXPECT_EQ(bytes(n, "neg(z)"), (first + second) * kValue) << n;
+    EXPECT_EQ(bytes(n, "mul(z, m)"), (first + 2 * n) * kValue) << n;
+  }
+}
+
+TEST(Tape, RulesForMoreThanThereIsAreErrorsInWords) {
+  const auto push = [](const std::string& rules) {
+    return parse_graph(
+        "graph g(x f64[], v f64[], k i64[]) -> (t)\n  t = tensor f64[]\n  t <- "
+        "function \"tape push 1" +
+        rules + "\"(x, v, k)\n");
+  };
+  for (const std::string rules : {" if", " if 0", " if 0 0", " if 0 0 x", " unless 0 0 0"})
+    EXPECT_THROW(push(rules), StatusError) << rules;
+  for (const std::string rules : {" if 1 0 0", " if 0 2 0", " if 65535 65535 0"}) {
+    const SymbolicGraph g = push(rules);
+    EXPECT_EQ(to_text(parse_graph(to_text(g))), to_text(g));
+    const Inputs inputs = {{"x", scalar_of_f64(0)}, {"v", scalar_of_f64(1)}, {"k", integer(0)}};
+    expect_error(MOTE_INVALID, "tape push: its rules are for",
+                 [&] { evaluate(g, bindings_of(g, inputs), g.outputs()); });
+  }
+  const SymbolicGraph g = push(" if 0 0 0");
+  EXPECT_EQ(
+      values_of(g, {{"x", scalar_of_f64(0)}, {"v", scalar_of_f64(1)}, {"k", integer(0)}}).size(),
+      1U);
 }
 
 TEST(Tape, NothingIsComputedAgain) {

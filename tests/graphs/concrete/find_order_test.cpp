@@ -2,7 +2,6 @@
 // Tests the edges that follow from memory: against the definition on random views, and their cost.
 #include <gtest/gtest.h>
 
-#include <ctime>
 #include <random>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "graphs/concrete/counting.h"
 #include "mote/graph/graph.h"
 #include "mote/runtime/overlap.h"
+#include "support/cpu_time.h"
 
 namespace mote {
 namespace {
@@ -146,9 +146,7 @@ double seconds_for(int nodes) {
     g.call(nothing, last, std::span(&y, 1));
     last = {last[1], y};
   }
-  const std::clock_t start = std::clock();
-  g.find_order();
-  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  return test::cpu_seconds([&] { g.find_order(); });
 }
 
 TEST(FindOrder, AHundredThousandNodesInOneArenaAreNotQuadratic) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "codegen/random/rng.h"
 #include "graphs/dynamic/modes.h"
@@ -313,6 +314,20 @@ TEST_P(KeptInBothModes, AnErrorIsReportedWhereTheValueIsLookedAt) {
   const std::string error = test::error_of(act);
   EXPECT_NE(error.find("failing: it does"), std::string::npos) << error;
   EXPECT_EQ(test::error_of(act), error) << "and again";
+  EXPECT_EQ(elements_of(x * x), (Numbers{0, 1, 4}));
+}
+
+TEST_P(KeptInBothModes, AnErrorOfAFunctionNamesIt) {
+  const auto failing = std::make_shared<NamedFunction>();
+  failing->name = "look";
+  failing->run = [](std::span<const Tensor>, std::span<const Tensor>) {
+    throw std::out_of_range("row 3 of 3");
+  };
+  const Variable x = g.variable(rising({3}));
+  const std::vector<VariableRef> given{x};
+  const std::vector<TensorForm> forms{{DType::f64, {3}}};
+  const std::string error = test::error_of([&] { g.call(failing, given, forms)[0].value(); });
+  EXPECT_NE(error.find("look: row 3 of 3"), std::string::npos) << error;
   EXPECT_EQ(elements_of(x * x), (Numbers{0, 1, 4}));
 }
 

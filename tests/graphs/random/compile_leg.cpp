@@ -201,6 +201,18 @@ std::string some_compile_settings(Rng& rng) {
   return leg;
 }
 
+/// P13: an order that is chosen never needs more memory than the given one.
+std::optional<std::string> needless_memory(const SymbolicGraph& graph, const CompileReport& report,
+                                           CompileOptions options, Counts& counts) {
+  if (options.order != EvaluationOrder::least) return std::nullopt;
+  options.order = EvaluationOrder::program;
+  const std::size_t given = plan_graph(graph, options, shared_context()).arena_bytes;
+  if (report.arena_bytes < given) ++counts["planned in fewer bytes by another order"];
+  if (report.arena_bytes <= given) return std::nullopt;
+  return "the order least needs " + std::to_string(report.arena_bytes) +
+         " bytes, that of the program " + std::to_string(given);
+}
+
 std::optional<std::string> check_compiled(const GraphSubject& subject, const SymbolicGraph& graph,
                                           const std::map<std::string, std::string>& settings,
                                           Counts& counts) {
@@ -210,6 +222,7 @@ std::optional<std::string> check_compiled(const GraphSubject& subject, const Sym
   for (const TensorSymbol bound : options.bound)
     executable.bind(bound, memory_of_form(graph.form(bound)));
   if (auto found = misplaced(executable.report())) return found;
+  if (auto found = needless_memory(graph, executable.report(), options, counts)) return found;
   if (setting(settings, "runs", "1") == "2") {
     const GraphData other{subject.data().fill, subject.data().seed + 1};
     executable.run(inputs_of(graph, graph, other));

@@ -9,6 +9,7 @@
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/evaluate.h"
 #include "mote/symbolic/gradient.h"
+#include "support/cpu_time.h"
 
 namespace mote {
 namespace {
@@ -162,9 +163,7 @@ double seconds_of_chain(int n) {
   const TensorSymbol x = g.input("x", {DType::f32, {4}});
   TensorSymbol y = x;
   for (int k = 0; k < n; ++k) y = g.add("mul", {y, k % 2 == 0 ? x : y});
-  const std::clock_t begin = std::clock();
-  gradient(g, {y}, {x});
-  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  return test::cpu_seconds([&] { gradient(g, {y}, {x}); });
 }
 
 TEST(Gradient, OfAChainTakesLinearTime) {

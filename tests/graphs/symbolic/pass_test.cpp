@@ -10,6 +10,9 @@
 namespace mote {
 namespace {
 
+constexpr NodeAttribute<int> kDepth{"depth"};
+constexpr GraphAttribute<int> kLongest{"longest"};
+
 /// The passes of these tests, registered once: each writes its name to the journal.
 class PassTest : public testing::Test {
  protected:
@@ -26,15 +29,15 @@ class PassTest : public testing::Test {
       for (const std::uint32_t node : topological_order(g, before))
         for (const std::uint32_t writer : before[node])
           depth[node] = std::max(depth[node], depth[writer] + 1);
-      g.attributes().set_nodes("depth", depth);
+      g.attributes().set(kDepth, std::move(depth));
       return std::string();
     });
     add("test_longest", {"depth"}, {"longest"}, {}, [](SymbolicGraph& g) {
       int longest = 0;
-      const IndexColumn<int>& depth = g.attributes().nodes<int>("depth");
+      const IndexColumn<int>& depth = g.attributes().at(kDepth);
       for (std::uint32_t k = 0; k < g.node_count(); ++k)
         if (const int* of = depth.find(k)) longest = std::max(longest, *of + 1);
-      g.attributes().set("longest", longest);
+      g.attributes().set(kLongest, longest);
       return "longest path " + std::to_string(longest);
     });
     const auto append = [](SymbolicGraph& g) {
@@ -99,7 +102,7 @@ class PassTest : public testing::Test {
 TEST_F(PassTest, ProvidersRunFirst) {
   EXPECT_EQ(apply({"test_longest", "test_depth"}),
             (std::vector<std::string>{"test_depth: nothing", "test_longest: longest path 2"}));
-  EXPECT_EQ(g_.attributes().at<int>("longest"), 2);
+  EXPECT_EQ(g_.attributes().at(kLongest), 2);
   EXPECT_EQ(journal(), (std::vector<std::string>{"test_depth", "test_longest"}));
 }
 
@@ -107,7 +110,7 @@ TEST_F(PassTest, AChangeOfTheStructureMakesAProviderRunOnceMore) {
   apply({"test_depth", "test_append", "test_longest"});
   EXPECT_EQ(journal(),
             (std::vector<std::string>{"test_depth", "test_append", "test_depth", "test_longest"}));
-  EXPECT_EQ(g_.attributes().at<int>("longest"), 3);
+  EXPECT_EQ(g_.attributes().at(kLongest), 3);
 }
 
 TEST_F(PassTest, WhatAPassDoesNotKeepIsOutOfDate) {
@@ -117,7 +120,7 @@ TEST_F(PassTest, WhatAPassDoesNotKeepIsOutOfDate) {
             "symbolic graph: the pass test_longest requires the attribute depth of net, which the "
             "pass test_depth provides: apply it too");
   try {
-    g_.attributes().nodes<int>("depth");
+    g_.attributes().at(kDepth);
     ADD_FAILURE() << "it can be read";
   } catch (const StatusError& e) {
     EXPECT_NE(std::string(e.what()).find("the pass test_depth provides it"), std::string::npos)
@@ -128,9 +131,9 @@ TEST_F(PassTest, WhatAPassDoesNotKeepIsOutOfDate) {
 TEST_F(PassTest, WhatAPassKeepsCanBeRead) {
   apply({"test_depth", "test_append_kept"});
   EXPECT_TRUE(g_.attributes().has("depth"));
-  EXPECT_EQ(*g_.attributes().nodes<int>("depth").find(1), 1);
+  EXPECT_EQ(*g_.attributes().at(kDepth).find(1), 1);
   apply({"test_longest"});
-  EXPECT_EQ(g_.attributes().at<int>("longest"), 2);
+  EXPECT_EQ(g_.attributes().at(kLongest), 2);
 }
 
 TEST_F(PassTest, WhatWasOutOfDateIsNotKept) {

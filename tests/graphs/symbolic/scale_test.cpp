@@ -4,30 +4,24 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/symbolic_graph.h"
+#include "support/cpu_time.h"
 
 namespace mote {
 namespace {
 
 constexpr double kMaxRatio = 40;
 
-double seconds(const std::function<void()>& call) {
-  const auto begin = std::chrono::steady_clock::now();
-  call();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 /// Expects that call(10 n) takes not much more than ten times as long as call(n). The best of
 /// five rounds counts, since others use the machine too.
 void expect_linear(const std::function<void(std::int64_t)>& call, std::int64_t n) {
   double best = std::numeric_limits<double>::infinity();
   for (int round = 0; round < 5 && best > kMaxRatio / 2; ++round) {
-    const double few = seconds([&] { call(n); });
-    best = std::min(best, seconds([&] { call(10 * n); }) / few);
+    const double few = test::cpu_seconds([&] { call(n); });
+    best = std::min(best, test::cpu_seconds([&] { call(10 * n); }) / few);
   }
   EXPECT_LT(best, kMaxRatio);
 }

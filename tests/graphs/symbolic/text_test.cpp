@@ -5,12 +5,12 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
 #include <limits>
 
 #include "mote/base/philox.h"
 #include "same_graph.h"
+#include "support/cpu_time.h"
 #include "support/golden.h"
 
 namespace mote {
@@ -267,10 +267,7 @@ double seconds_of(std::size_t n) {
   for (std::size_t k = 0; k < n; ++k)
     text += "  h" + std::to_string(k) + " = add(" + (k == 0 ? "x" : "h" + std::to_string(k - 1)) +
             ", x)\n";
-  const auto begin = std::chrono::steady_clock::now();
-  const SymbolicGraph g = parse_graph(text);
-  EXPECT_EQ(to_text(g), text);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return test::cpu_seconds([&] { EXPECT_EQ(to_text(parse_graph(text)), text); });
 }
 
 TEST(Text, TimeIsInProportionToTheNodes) {

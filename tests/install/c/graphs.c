@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Uses graphs from C99: a symbolic graph with its gradient, an executable, a graph of operations on
- * tensors, a plan of memory. */
+ * tensors with a loop in a branch, a plan of memory. */
 #include <stdio.h>
 #include <string.h>
 
@@ -58,6 +58,48 @@ static void square(mote_context* context, DLDataType f32, const mote_tensor* thr
   mote_executable_free(run);
 }
 
+static mote_status thrice(void* argument, const int64_t* counters, size_t count,
+                          int64_t* decision) {
+  (void)argument;
+  *decision = count == 1 && counters[0] < 3;
+  return MOTE_OK;
+}
+
+/* y becomes -y in each of three iterations, unless a branch of none is chosen. */
+static void control(mote_tensor* y) {
+  mote_graph *graph = NULL, *body = NULL, *branch = NULL;
+  mote_command* neg = NULL;
+  const mote_tensor* reads[1];
+  mote_graph_branch branches[1];
+  mote_loop_options loop;
+  mote_choice_options choice;
+  mote_graph_node node = 0;
+
+  reads[0] = y;
+  memset(&loop, 0, sizeof(loop));
+  loop.size = sizeof(loop);
+  loop.decide = thrice;
+  memset(&choice, 0, sizeof(choice));
+  choice.size = sizeof(choice);
+  choice.decide = thrice; /* outside of loops it says 0: the first branch */
+  expect(mote_command_parse("neg", &neg) == MOTE_OK, "a command");
+  expect(mote_graph_create(NULL, 1, &graph) == MOTE_OK, "a graph");
+  expect(mote_graph_create(NULL, 1, &body) == MOTE_OK, "a body");
+  expect(mote_graph_create(NULL, 1, &branch) == MOTE_OK, "a branch");
+  expect(mote_graph_add(body, neg, reads, 1, &y, 1, NULL) == MOTE_OK, "the body's node");
+  expect(mote_graph_add_while(branch, body, NULL, 0, &loop, &node) == MOTE_OK, "a loop");
+  branches[0].graph = branch;
+  branches[0].tensors = NULL;
+  branches[0].tensor_count = 0;
+  expect(mote_graph_add_case_of(graph, branches, 1, &choice, &node) == MOTE_OK, "a case..of");
+  mote_graph_free(body);
+  mote_graph_free(branch);
+  expect(mote_tensor_fill_real(y, 5) == MOTE_OK, "fill y");
+  expect(mote_graph_run(graph) == MOTE_OK && first(y) == -5, "three iterations");
+  mote_graph_free(graph);
+  mote_command_free(neg);
+}
+
 static mote_status add_one(void* value) {
   *(int*)value += 1;
   return MOTE_OK;
@@ -100,6 +142,7 @@ int main(void) {
   expect(mote_tensor_fill_real(x, 3) == MOTE_OK, "fill x");
   square(context, f32, x);
   operations(x, y);
+  control(y);
   mote_tensor_free(y);
   mote_tensor_free(x);
   mote_context_free(context);

@@ -156,7 +156,7 @@ TEST(CRegistry, AGroupsAttributeIsItsMembers) {
   EXPECT_GT(count, 20U);
   // C++ reads the same value.
   const auto column =
-      mote::Registry::global().column(OpAttribute<std::shared_ptr<const void>>{"c_shared"});
+      mote::Registry::global().column(mote::OpAttribute<std::shared_ptr<const void>>{"c_shared"});
   EXPECT_EQ(column.at(op).get(), &shared);
 }
 

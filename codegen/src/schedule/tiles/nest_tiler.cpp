@@ -196,6 +196,16 @@ Value NestTiler::term_of(const TiledReduction& r, std::size_t k,
 /// integers with 0 are 0.
 bool NestTiler::skips_terms(const TiledReduction& r) const { return tile_.skips_terms && !r.pairs; }
 
+/// The statements of a tile's sums: lists of bodies, one for all sums, or one for each where a call
+/// may leave out an output.
+struct NestTiler::TileSums {
+  bool is_blocked;
+  Symbol start;  ///< the first row of the tile
+  Expr all_rows;
+  std::vector<Body> zeros = std::vector<Body>(1), starts = zeros, terms = zeros, ends = zeros;
+  Body some = {};  ///< the terms that only some rows have
+};
+
 /// Appends the sums of a tile; sums in blocks go into the body of a tile of columns.
 void NestTiler::add_sums(const TiledReduction& r, Body& out) {
   const BlockedLoops loops = blocked_loops(r);
@@ -208,74 +218,95 @@ void NestTiler::add_sums(const TiledReduction& r, Body& out) {
     const SharedOperand& o = r.shared.operands[k];
     operands[operand_name(k)] = is_direct(r, o) ? o.value : copied(r, o, locations);
   }
+  TileSums sums{is_blocked, is_blocked ? symbol(rows().variable.name() + "_tile") : rows().start,
+                ceil_div(rows().end - rows().begin, rows().amount) * rows().amount};
+  add_statements(r, operands, sums, out);
+  const auto ranges = ranges_of(r);
+  Body of_tile = tile_of_sums(r, loops, ranges, sums);
+  if (is_blocked) {
+    add_blocks(loops, std::move(sums), std::move(of_tile), std::move(block));
+    return;
+  }
+  std::ranges::move(of_tile, std::back_inserter(out));
+  if (ranges) out.push_back(terms_of_some(r, *ranges, std::move(sums.some)));
+}
+
+/// Makes the statements of all sums. Appends those that read sums in blocks where they are wanted.
+void NestTiler::add_statements(const TiledReduction& r,
+                               const std::map<std::string, Value>& operands, TileSums& sums,
+                               Body& out) {
   // A call that lacks an output leaves out the statements of the sums that only that output needs.
   const bool is_one = program().source->outputs.size() == 1;
   const std::vector<Expr> here = {kRow, kLane};
-  const Symbol start = is_blocked ? symbol(rows().variable.name() + "_tile") : rows().start;
-  const std::vector<Expr> in_all = {Expr(start) - rows().begin + Expr(kRow), kLane};
-  const Expr all_rows = ceil_div(rows().end - rows().begin, rows().amount) * rows().amount;
-  std::vector<Body> zeros(1), starts(1), terms(1), ends(1);
-  Body some;
+  const std::vector<Expr> in_all = {Expr(sums.start) - rows().begin + Expr(kRow), kLane};
+  const int bits = r.pairs ? 32 : 64;
   for (std::size_t k = 0; k < r.nest.folds.size(); ++k) {
     const Fold& fold = r.nest.folds[k];
     const DType dtype = fold.value->dtype;
     const Value term = term_of(r, k, operands);
     if (!is_one && k > 0)
-      for (std::vector<Body>* bodies : {&zeros, &starts, &terms, &ends}) bodies->emplace_back();
-    const int bits = r.pairs ? 32 : 64;
-    const std::string sums =
-        add_tensor(fold.accumulator,
-                   {dtype, amounts(), is_blocked ? start : per(), TensorMemory::registers, bits});
+      for (std::vector<Body>* bodies : {&sums.zeros, &sums.starts, &sums.terms, &sums.ends})
+        bodies->emplace_back();
+    const std::string in_registers = add_tensor(
+        fold.accumulator,
+        {dtype, amounts(), sums.is_blocked ? sums.start : per(), TensorMemory::registers, bits});
     const std::string& array = array_for(fold.accumulator, dtype, bits);
     const Value zero = constant(neutral(fold.op, dtype), dtype);
-    terms.back().push_back({StoreReduce{sums, here, *combine_of(fold.op), term}});
-    some.push_back({StoreReduce{array, here, *combine_of(fold.op), term}});
-    if (!is_blocked) {
-      starts.back().push_back({Store{sums, here, zero}});
-      ends.back().push_back({Store{array, here, load_value(sums, here, dtype)}});
+    sums.terms.back().push_back({StoreReduce{in_registers, here, *combine_of(fold.op), term}});
+    sums.some.push_back({StoreReduce{array, here, *combine_of(fold.op), term}});
+    if (!sums.is_blocked) {
+      sums.starts.back().push_back({Store{in_registers, here, zero}});
+      sums.ends.back().push_back({Store{array, here, load_value(in_registers, here, dtype)}});
       continue;
     }
-    const std::string all = add_tensor(
-        "all_" + fold.accumulator,
-        {dtype, {all_rows, Expr(vector().amount)}, vector().start, TensorMemory::automatic, bits});
-    zeros.back().push_back({Store{all, here, zero}});
-    starts.back().push_back({Store{sums, here, load_value(all, in_all, dtype)}});
-    ends.back().push_back({Store{all, in_all, load_value(sums, here, dtype)}});
+    const std::string all =
+        add_tensor("all_" + fold.accumulator, {dtype,
+                                               {sums.all_rows, Expr(vector().amount)},
+                                               vector().start,
+                                               TensorMemory::automatic,
+                                               bits});
+    sums.zeros.back().push_back({Store{all, here, zero}});
+    sums.starts.back().push_back({Store{in_registers, here, load_value(all, in_all, dtype)}});
+    sums.ends.back().push_back({Store{all, in_all, load_value(in_registers, here, dtype)}});
     std::vector<Expr> of_tile = in_all;
-    of_tile[0] = of_tile[0].substitute({{start, Expr(rows().start)}});
+    of_tile[0] = of_tile[0].substitute({{sums.start, Expr(rows().start)}});
     out.push_back(over_registers({{Store{array, here, load_value(all, of_tile, dtype)}}}));
   }
-  const auto ranges = ranges_of(r);
+}
+
+/// Returns the statements of a tile: its sums start, the loops add their terms, and its sums end.
+Body NestTiler::tile_of_sums(const TiledReduction& r, const BlockedLoops& loops,
+                             const std::optional<RowRanges>& ranges, TileSums& sums) {
   std::vector<LoopRange> inner = loops.inner;
   if (ranges) {
     inner = rows_first(r);
     inner.front() = {symbol(inner.front().variable.name()), ranges->all_begin, ranges->all_end};
-    for (Body& body : terms)
+    for (Body& body : sums.terms)
       substitute(body, {{rows_first(r).front().variable, Expr(inner.front().variable)}});
   }
   const auto add_registers = [&](std::vector<Body>& bodies, Body& to) {
     for (Body& body : bodies) to.push_back(over_registers(std::move(body)));
   };
   Body of_tile, of_term;
-  add_registers(starts, of_tile);
-  for (Body& body : terms)
+  add_registers(sums.starts, of_tile);
+  for (Body& body : sums.terms)
     of_term.push_back(
         over_registers(std::move(body), skips_terms(r) ? r.shared.row_conditions : Conditions{}));
   std::ranges::move(in_loops(inner, under(r.shared.other_conditions, std::move(of_term))),
                     std::back_inserter(of_tile));
-  add_registers(ends, of_tile);
-  if (!is_blocked) {
-    std::ranges::move(of_tile, std::back_inserter(out));
-    if (ranges) out.push_back(terms_of_some(r, *ranges, std::move(some)));
-    return;
-  }
-  substitute(of_tile, {{rows().start, Expr(start)}});
+  add_registers(sums.ends, of_tile);
+  return of_tile;
+}
+
+/// Puts the tiles of all rows into the loops over blocks, in front of the rows.
+void NestTiler::add_blocks(const BlockedLoops& loops, TileSums sums, Body of_tile, Body block) {
+  substitute(of_tile, {{rows().start, Expr(sums.start)}});
   TileAxis axis = rows();
-  axis.start = start;
+  axis.start = sums.start;
   std::ranges::move(tiles(axis, {}, std::move(of_tile)), std::back_inserter(block));
-  for (Body& body : zeros)
+  for (Body& body : sums.zeros)
     std::ranges::move(
-        in_own_loops({{kRow, 0, all_rows}, {kLane, 0, vector().amount}}, std::move(body)),
+        in_own_loops({{kRow, 0, sums.all_rows}, {kLane, 0, vector().amount}}, std::move(body)),
         std::back_inserter(before_rows_));
   for (auto l = loops.blocks.rbegin(); l != loops.blocks.rend(); ++l) {
     Loop around = *l;

@@ -83,7 +83,13 @@ class NestTiler : public Tiler {
   static Value term_of(const TiledReduction& r, std::size_t k,
                        const std::map<std::string, Value>& operands);
   bool skips_terms(const TiledReduction& r) const;
+  struct TileSums;
   void add_sums(const TiledReduction& r, Body& out);
+  void add_statements(const TiledReduction& r, const std::map<std::string, Value>& operands,
+                      TileSums& sums, Body& out);
+  Body tile_of_sums(const TiledReduction& r, const BlockedLoops& loops,
+                    const std::optional<RowRanges>& ranges, TileSums& sums);
+  void add_blocks(const BlockedLoops& loops, TileSums sums, Body of_tile, Body block);
 
   /// The row and the lane of a tile, until a loop over them gives them a name.
   inline static const Symbol kRow{SymbolKind::loop, "tile row"};

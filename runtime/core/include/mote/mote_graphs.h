@@ -432,6 +432,64 @@ typedef struct mote_graph_statistics {
 MOTE_API mote_status mote_graph_get_statistics(mote_graph* graph,
                                                mote_graph_statistics* statistics);
 
+/* A placeholder of a graph that a loop or a branch runs, and the tensor of the graph around whose
+ * memory it has. Both have one form. Other tensors of the two graphs share memory by their
+ * addresses. */
+typedef struct mote_outer_tensor {
+  const mote_tensor* outer;
+  const mote_tensor* inner;
+} mote_outer_tensor;
+/* Code of the caller's that decides: whether a loop goes on (0: it ends), or which branch runs (a
+ * negative number: none). It gets the numbers of the iterations of all loops around it, the
+ * outermost first, and in a loop last that loop's own. The status that it returns is the node's
+ * error. */
+typedef mote_status (*mote_graph_decision)(void* argument, const int64_t* counters,
+                                           size_t counter_count, int64_t* decision);
+/* In each iteration of a loop the evaluated nodes of the body run, and those before them; then it
+ * is asked whether to go on; then the other nodes run. The nodes that write `condition` are
+ * evaluated too. */
+typedef struct mote_loop_options {
+  size_t size; /* sizeof(mote_loop_options), set by the caller */
+  /* A bool or an integer of one element that nodes of the body use: the loop ends when it is 0.
+   * NULL: `decide` says so, after it was given `argument`. */
+  const mote_tensor* condition;
+  mote_graph_decision decide;
+  void* argument;
+  const mote_graph_node* evaluated; /* of the body */
+  size_t evaluated_count;
+  /* An i64[] that nodes of the body use, which gets the number of each iteration; may be NULL. */
+  const mote_tensor* counter;
+  int32_t has_limit;
+  int64_t limit; /* of iterations, if has_limit; one more is an error */
+} mote_loop_options;
+/* Adds a loop. The body stays the caller's: the loop has a copy of its nodes and edges. What is
+ * carried over from one iteration to the next is what the body writes where it reads it again. */
+MOTE_API mote_status mote_graph_add_while(mote_graph* graph, const mote_graph* body,
+                                          const mote_outer_tensor* tensors, size_t tensor_count,
+                                          const mote_loop_options* options, mote_graph_node* node);
+/* A branch of a case..of. */
+typedef struct mote_graph_branch {
+  const mote_graph* graph;
+  const mote_outer_tensor* tensors;
+  size_t tensor_count;
+} mote_graph_branch;
+typedef struct mote_choice_options {
+  size_t size; /* sizeof(mote_choice_options), set by the caller */
+  /* An integer of one element of the graph around, or a bool: the number of the branch. NULL:
+   * `decide` says it, after it was given `argument`; it may look at the tensors `reads`. */
+  const mote_tensor* index;
+  mote_graph_decision decide;
+  void* argument;
+  const mote_tensor* const* reads;
+  size_t read_count;
+  int32_t must_run; /* a negative number is an error */
+} mote_choice_options;
+/* Adds a node that runs one of the branches, or none. A number that is no branch's is an error,
+ * unless it is negative. The branches stay the caller's. */
+MOTE_API mote_status mote_graph_add_case_of(mote_graph* graph, const mote_graph_branch* branches,
+                                            size_t branch_count, const mote_choice_options* options,
+                                            mote_graph_node* node);
+
 #ifdef __cplusplus
 }
 #endif

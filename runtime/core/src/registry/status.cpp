@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <exception>
+#include <new>
+
+#include "mote/runtime/error_under_way.h"
 
 namespace mote {
 namespace {
@@ -29,5 +33,19 @@ std::string one_line(const std::string& text) {
 
 StatusError::StatusError(mote_status status, const std::string& what)
     : Error(one_line(what)), status_(status) {}
+
+std::pair<mote_status, std::string> error_under_way() {
+  try {
+    throw;
+  } catch (const StatusError& e) {
+    return {e.status(), e.what()};
+  } catch (const std::bad_alloc&) {
+    return {MOTE_OUT_OF_MEMORY, "there is no memory"};
+  } catch (const std::exception& e) {
+    return {MOTE_FAILED, e.what()};
+  } catch (...) {
+    return {MOTE_FAILED, "it threw what is no std::exception"};
+  }
+}
 
 }  // namespace mote

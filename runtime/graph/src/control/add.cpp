@@ -136,7 +136,8 @@ bool meet(const Graph::State& inside, std::uint32_t condition, std::uint32_t wri
   std::array<const graph::ChoiceRecord*, 2> choices = {};
   for (std::size_t k = 0; k < 2; ++k) {
     choices[k] = inside.tensors[roots[k]].choice.get();
-    if (choices[k] != nullptr && choices[k]->by != kNone) choices[k] = nullptr;
+    if (choices[k] != nullptr && (choices[k]->by != kNone || choices[k]->clock != 0))
+      choices[k] = nullptr;
   }
   const auto share = [&](std::uint32_t a, std::uint32_t b) {
     bool found = false;
@@ -223,6 +224,8 @@ GraphNode Graph::add_while(Graph body, const WhileLoop& loop, std::span<const Ou
   for (const GraphNode& node : loop.evaluated) work.evaluated.push_back(inside.index_of(node, kOp));
   evaluate_condition(inside, work);
   work.limit = loop.limit;
+  work.starts = loop.starts;
+  work.counts = {loop.counts};
   if (loop.counter != GraphTensor{}) {
     work.counter = inside.index_of(loop.counter, kOp);
     const TensorForm& form = inside.tensors[work.counter].form->form;
@@ -260,6 +263,7 @@ GraphNode Graph::add_case_of(std::vector<GraphBranch> branches, const CaseOf& ch
   }
   work.function = choice.function;
   work.must_run = choice.must_run;
+  work.counts = choice.counts;
   work.reads = indices(*state_, choice.reads, kOp);
   for (const std::uint32_t t : work.reads) operands.read(t);
   for (const GraphBranch& branch : branches) {
@@ -279,6 +283,7 @@ GraphTensor Graph::choice(const TensorChoice& choice, std::string_view name) {
   graph::ChoiceRecord record;
   record.first = indices(*state_, choice.first, "choice");
   record.cycle = indices(*state_, choice.cycle, "choice");
+  record.clock = choice.clock;
   std::vector<std::uint32_t> all = record.first;
   all.insert(all.end(), record.cycle.begin(), record.cycle.end());
   if (all.empty()) refuse("choice: '" + std::string(name) + "' is among no tensors");

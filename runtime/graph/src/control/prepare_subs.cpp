@@ -117,6 +117,21 @@ void point_choices(Graph::State& state) {
   }
 }
 
+/// Throws unless each clock that is asked for has a loop that starts it.
+void check_clocks(const Graph::State& state) {
+  const auto check = [&](std::uint64_t clock, const auto& text) {
+    if (clock != 0 && !state.prepared.clocks->contains(clock))
+      refuse(text() + " asks for clock " + std::to_string(clock) + ", which no loop starts");
+  };
+  for (std::uint32_t t = 0; t < state.tensors.size(); ++t)
+    if (const auto& choice = state.tensors[t].choice)
+      check(choice->clock, [&] { return state.text_of_tensor(t); });
+  for (const NodeRecord& node : state.nodes)
+    if (const ControlWork* work = node.removed ? nullptr : control_of(node))
+      for (const std::vector<std::uint64_t>& clocks : work->counts)
+        for (const std::uint64_t clock : clocks) check(clock, [&] { return text_of(node); });
+}
+
 }  // namespace
 
 void prepare_sub_graphs(Graph::State& state) {
@@ -125,6 +140,14 @@ void prepare_sub_graphs(Graph::State& state) {
   p.runner.reset();
   find_variables(state, {});
   p.results.assign(state.nodes.size(), 0);
+  p.clocks = std::make_shared<Clocks>();
+  for (const SubLocation& location : p.subs) {
+    const ControlWork& work = *control_of(location.around->nodes[location.node]);
+    for (const std::uint64_t clock : work.starts) p.clocks->emplace(clock, Clock());
+    location.state->prepared.clocks = p.clocks;
+  }
+  check_clocks(state);
+  for (const SubLocation& location : p.subs) check_clocks(*location.state);
   for (const SubLocation& location : p.subs) {
     follow_links(location);
     point_choices(*location.state);

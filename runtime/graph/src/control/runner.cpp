@@ -8,6 +8,7 @@
 
 #include "control/counters.h"
 #include "mote/base/element_types.h"
+#include "mote/runtime/error_under_way.h"
 
 namespace mote {
 namespace graph {
@@ -178,6 +179,7 @@ bool Runner::enter(Frame& frame, const Step& step) {
     sub.prepared.variables.is_stale = true;
   }
   if (work.is_loop) {
+    for (const std::uint64_t clock : work.starts) root_.prepared.clocks->at(clock).now = 0;
     counters_.push_back(0);
     set_counters(counters_);
     begin_iteration(frames_.back());
@@ -207,12 +209,24 @@ void Runner::begin_iteration(Frame& frame) {
   begin_plan(frame, false);
 }
 
+/// Makes the clocks go on that count what has run.
+void Runner::count_on(const Frame& frame) {
+  const auto branch = static_cast<std::size_t>(frame.branch);
+  if (branch >= frame.work->counts.size()) return;
+  for (const std::uint64_t clock : frame.work->counts[branch])
+    ++root_.prepared.clocks->at(clock).now;
+}
+
 /// Goes on after a plan of the innermost sub-graph is done.
 void Runner::finish_plan() {
   Frame& frame = frames_.back();
-  if (!frame.work->is_loop) return leave(frame.branch + 1);
+  if (!frame.work->is_loop) {
+    count_on(frame);
+    return leave(frame.branch + 1);
+  }
   if (frame.is_asked) {
     ++counters_.back();
+    count_on(frame);
     return begin_iteration(frame);
   }
   if (is_cancelled()) refuse("cancelled", MOTE_FAILED);
@@ -228,6 +242,10 @@ void Runner::leave(std::int64_t result) {
   const NodeRecord& node = *frames_.back().node;
   const std::int64_t begun = frames_.back().begun;
   if (frames_.back().work->is_loop) {
+    for (const std::uint64_t clock : frames_.back().work->starts) {
+      Clock& ended = root_.prepared.clocks->at(clock);
+      ended.at_end = ended.now;
+    }
     counters_.pop_back();
     set_counters(counters_);
   }

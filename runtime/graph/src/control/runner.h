@@ -57,6 +57,7 @@ class Runner {
   bool enter(Frame& frame, const Step& step);
   void begin_plan(Frame& frame, bool is_rest);
   void begin_iteration(Frame& frame);
+  void count_on(const Frame& frame);
   void finish_plan();
   void leave(std::int64_t result);
   static void set_result(Frame& frame, const NodeRecord& node, std::int64_t result);
@@ -77,8 +78,6 @@ class Runner {
   std::unordered_map<const ControlWork*, std::vector<Tensor>> reads_;
 };
 
-/// The status and the text of the exception under way.
-std::pair<mote_status, std::string> error_under_way();
 /// Finds the loops and branches among the steps.
 void find_controls(Plan& plan);
 /// Returns "graph: where: error", with one "graph: " at the beginning.

@@ -118,6 +118,17 @@ void point_node(Graph::State& state, VariableNode& node) {
 
 }  // namespace
 
+namespace {
+
+std::int64_t position_of(const PreparedGraph& p, const ChoiceRecord& choice) {
+  const bool is_own = choice.by == kNone;
+  if (choice.clock == 0) return is_own ? p.iteration : p.results[choice.by];
+  const Clock& clock = p.clocks->at(choice.clock);
+  return is_own ? clock.now : clock.at_end;
+}
+
+}  // namespace
+
 void refresh(Graph::State& state) {
   PreparedGraph& p = state.prepared;
   Variables& v = p.variables;
@@ -127,8 +138,7 @@ void refresh(Graph::State& state) {
   for (const std::uint32_t root : v.roots) {
     const TensorRecord& record = state.tensors[root];
     if (record.choice == nullptr) continue;  // its sub-graph's entry has pointed it
-    const std::int64_t position =
-        record.choice->by == kNone ? p.iteration : p.results[record.choice->by];
+    const std::int64_t position = position_of(p, *record.choice);
     const std::uint32_t chosen = record.choice->at(position);
     if (chosen == kNone)
       refuse("the choice " + state.text_of_tensor(root) + " has no tensor for position " +

@@ -14,14 +14,17 @@ namespace mote::graph {
 namespace {
 
 /// Returns the uses of each root, in the plan's order.
-std::map<std::uint32_t, std::vector<TensorUse>> uses_of(const Graph::State& state,
-                                                        const Plan& plan) {
-  std::map<std::uint32_t, std::vector<TensorUse>> uses;
+std::vector<std::vector<TensorUse>> uses_of(const Graph::State& state, const Plan& plan) {
+  std::vector<std::vector<TensorUse>> uses(state.tensors.size());
   for (const std::uint32_t k : plan.schedule.order)
     each_operand(state.nodes[plan.nodes[k]], [&](std::uint32_t t, bool writes) {
-      each_memory(state, t, [&](std::uint32_t memory) {
+      const auto add = [&](std::uint32_t memory) {
         uses[state.tensors[memory].root].push_back({k, memory, writes});
-      });
+      };
+      if (state.root_of(t).kind != TensorKind::choice)
+        add(t);
+      else
+        each_memory(state, t, add);
     });
   return uses;
 }
@@ -55,8 +58,10 @@ class Written {
 }  // namespace
 
 void check_producers(const Graph::State& state, const Plan& whole, const HappensBefore& before) {
-  for (const auto& [root, uses] : uses_of(state, whole)) {
-    if (state.tensors[root].kind != TensorKind::intermediate) continue;
+  const std::vector<std::vector<TensorUse>> by_root = uses_of(state, whole);
+  for (std::uint32_t root = 0; root < by_root.size(); ++root) {
+    const std::vector<TensorUse>& uses = by_root[root];
+    if (uses.empty() || state.tensors[root].kind != TensorKind::intermediate) continue;
     Written written;
     for (std::uint32_t u = 0; u < uses.size(); ++u) {
       const TensorUse& use = uses[u];
@@ -119,7 +124,8 @@ void each_meeting(const std::vector<MemoryExtent>& a, std::int64_t longest, cons
 }  // namespace
 
 Sharing::Sharing(const Graph::State& state, const Plan& whole) : uses(uses_of(state, whole)) {
-  for (const auto& [root, of_root] : uses) {
+  for (std::uint32_t root = 0; root < uses.size(); ++root) {
+    if (uses[root].empty()) continue;
     if (state.tensors[root].kind == TensorKind::placeholder) {
       placeholders.push_back(root);
       continue;
@@ -138,7 +144,7 @@ void check_sharing(Graph::State& state, bool all) {
   const auto check = [&](std::uint32_t a, std::uint32_t b) {
     if (!on_one_device(state.tensors[a], state.tensors[b])) return;
     if (!p.before) p.before.emplace(p.whole->schedule);
-    check_pair(state, *p.whole, *p.before, sharing.uses.at(a), sharing.uses.at(b));
+    check_pair(state, *p.whole, *p.before, sharing.uses[a], sharing.uses[b]);
   };
   std::vector<MemoryExtent> bound, rebound;
   std::int64_t longest = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run in the caller's thread: a loop over the nodes of one stream on the host.
 #include <chrono>
-#include <new>
 #include <optional>
 #include <utility>
 
 #include "control/runner.h"
+#include "mote/runtime/error_under_way.h"
 #include "state.h"
 
 namespace mote::graph {
@@ -30,20 +30,6 @@ void loop(const Plan& plan, std::uint64_t number, const std::atomic<std::uint64_
 }
 
 }  // namespace
-
-std::pair<mote_status, std::string> error_under_way() {
-  try {
-    throw;
-  } catch (const StatusError& e) {
-    return {e.status(), e.what()};
-  } catch (const std::bad_alloc&) {
-    return {MOTE_OUT_OF_MEMORY, "there is no memory"};
-  } catch (const std::exception& e) {
-    return {MOTE_FAILED, e.what()};
-  } catch (...) {
-    return {MOTE_FAILED, "it threw what is no std::exception"};
-  }
-}
 
 void rethrow_of(const NodeRecord& node) {
   const auto [status, what] = error_under_way();

@@ -132,6 +132,13 @@ struct GivenRun {
   std::vector<Stream*> own;  ///< the graph's streams that it uses
 };
 
+/// A count of iterations that goes on while loops inside of another one end and begin.
+struct Clock {
+  std::int64_t now = 0;
+  std::int64_t at_end = 0;  ///< when the loop that starts it ended last
+};
+using Clocks = std::map<std::uint64_t, Clock>;
+
 struct PreparedGraph {
   bool is_current = false;  ///< nothing was added, removed or ordered since
   bool has_given_schedule = false;
@@ -152,6 +159,7 @@ struct PreparedGraph {
   SubPlans sub_plans;                 ///< of a body or a branch
   std::int64_t iteration = 0;         ///< of the loop that this is the body of
   std::vector<std::int64_t> results;  ///< by node: the position of choices by it
+  std::shared_ptr<Clocks> clocks;     ///< of the outermost graph, which its sub-graphs share
   std::vector<Link> variable_links;   ///< of a sub-graph
   std::vector<SubLocation> subs;      ///< of the outermost graph, those around others first
   std::shared_ptr<Runner> runner;     ///< of the outermost graph

@@ -28,7 +28,7 @@ struct MemoryExtent {
 struct Sharing {
   Sharing(const Graph::State& state, const Plan& whole);
 
-  std::map<std::uint32_t, std::vector<TensorUse>> uses;  ///< by root, in the plan's order
+  std::vector<std::vector<TensorUse>> uses;  ///< by root, in the plan's order
   std::vector<std::uint32_t> placeholders;
   std::vector<MemoryExtent> fixed;  ///< of all other roots, by their lowest byte
   std::int64_t longest = 0;         ///< the most bytes of these

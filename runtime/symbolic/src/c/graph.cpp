@@ -1,47 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of mote/mote_graphs.h that make graphs of operations on tensors.
+#include "c/graph_nodes.h"
 #include "c/objects.h"
 #include "c/symbols.h"
 
 using namespace mote;     // NOLINT: C functions follow
 using namespace mote::c;  // NOLINT
-
-namespace {
-
-/// Adds the tensor, or returns the placeholder that it is.
-GraphTensor added(mote_graph& graph, const Tensor& tensor) {
-  const std::optional<GraphTensor> placeholder = graph.placeholder(tensor);
-  return placeholder ? *placeholder : graph.graph.tensor(tensor);
-}
-
-/// Adds a tensor for each of the list; a default one stands for NULL.
-template <typename Handle>
-std::vector<GraphTensor> added(mote_graph& graph, Handle* const* tensors, std::size_t count,
-                               const char* what) {
-  if (count > 0) given(tensors, what);
-  std::vector<GraphTensor> list;
-  for (Handle* tensor : std::span(tensors, count))
-    list.push_back(tensor == nullptr ? GraphTensor{} : added(graph, tensor_of(tensor)));
-  return list;
-}
-
-/// Checks that a handle can hold the number of one more node.
-mote_graph& with_room(mote_graph& graph) {
-  if (graph.nodes.size() >> mote_graph::kNumberBits != 0)
-    throw StatusError(MOTE_UNSUPPORTED,
-                      "graph: it has too many nodes: " + std::to_string(graph.nodes.size()));
-  return graph;
-}
-
-void keep(mote_graph& graph, GraphNode node, mote_graph_node* number) {
-  graph.is_prepared = false;
-  const std::size_t count = graph.nodes.size();
-  graph.nodes.push_back(node);
-  if (number != nullptr)
-    *number = graph.mark << mote_graph::kNumberBits | static_cast<mote_graph_node>(count);
-}
-
-}  // namespace
 
 mote_status mote_graph_create(mote_context* context, int32_t streams, mote_graph** graph) {
   return guarded(__func__, [&] {

@@ -9,6 +9,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "c/guard.h"
@@ -43,6 +45,9 @@ struct mote_graph {
   std::vector<mote::GraphNode> nodes;
   std::uint32_t mark = next_mark();  ///< the high bits of its nodes' handles, not 0
   std::vector<Placeholder> placeholders;
+  /// What was added for tensors, by their first element. The graph keeps their memory.
+  std::unordered_map<const void*, std::vector<std::pair<mote::TensorForm, mote::GraphTensor>>>
+      tensors;
   std::map<Ends, mote::GraphPart> parts;
   bool is_prepared = false;
   std::string text;
@@ -59,6 +64,14 @@ struct mote_graph {
     for (const Placeholder& known : placeholders)
       if (known.tensor.data() == tensor.data() && known.tensor.form() == tensor.form())
         return known.in_graph;
+    return std::nullopt;
+  }
+  /// Returns what was added for the tensor, or for one of the same memory and form.
+  std::optional<mote::GraphTensor> known(const mote::Tensor& tensor) const {
+    const auto there = tensors.find(tensor.data());
+    if (there == tensors.end()) return std::nullopt;
+    for (const auto& [form, in_graph] : there->second)
+      if (form == tensor.form()) return in_graph;
     return std::nullopt;
   }
   /// Prepares the graph unless nothing was changed since it was.

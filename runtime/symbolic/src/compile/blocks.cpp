@@ -129,6 +129,10 @@ class BlockFinder {
     }
     control.slot_blocks.clear();
     for (std::size_t k = 0; k < control.slots.size(); ++k) {
+      if (is_lent(control, k)) {
+        control.slot_blocks.push_back(kNoIndex);
+        continue;
+      }
       const Block block = new_block(control.slots[k].device, bytes_of(control.slots[k]),
                                     "result " + std::to_string(k) + " of " + name);
       control.slot_blocks.push_back(block.index);
@@ -147,7 +151,7 @@ class BlockFinder {
         static_cast<std::size_t>(std::ranges::find(info.outputs, output) - info.outputs.begin());
     for (const auto* locations : {&control.results[k].first, &control.results[k].cycle})
       for (const ResultLocation& location : *locations) {
-        if (location.kind == ResultLocation::Kind::slot)
+        if (location.kind == ResultLocation::Kind::slot && !is_lent(control, location.index))
           block(Block{number_of(control.slots[location.index].device),
                       control.slot_blocks[location.index]});
         if (location.kind == ResultLocation::Kind::input) symbol(info.inputs[location.index]);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -11,10 +12,22 @@
 #include "mote/base/dlpack.h"
 #include "mote/memory/plan.h"
 #include "mote/runtime/device.h"
+#include "mote/runtime/error_under_way.h"
 #include "mote/symbolic/control.h"
 
 namespace mote {
 namespace {
+
+/// Runs the function; what it throws names it.
+void run_named(const NamedFunction& function, std::span<const Tensor> reads,
+               std::span<const Tensor> writes) {
+  try {
+    function.run(reads, writes);
+  } catch (...) {
+    const auto [status, what] = error_under_way();
+    throw StatusError(status, function.name + ": " + what);
+  }
+}
 
 class GraphBuilder {
  public:
@@ -39,6 +52,10 @@ class GraphBuilder {
   Graph& graph() { return built_.graph; }
   /// Makes the symbol that tensor.
   void give(std::uint32_t symbol, GraphTensor tensor) { built_.tensors[symbol] = tensor; }
+  /// Makes a slot of a loop inside the memory of one of the loop around.
+  void lend(std::uint32_t node, std::uint32_t slot, const Tensor& memory) {
+    lent_.insert_or_assign({node, slot}, memory);
+  }
   /// Adds the steps of a body or a branch, in their order.
   void add_steps() {
     for (const Step& step : steps_.steps) add(step);
@@ -167,7 +184,12 @@ class GraphBuilder {
         built_.graph.fill(outputs[0], node.value, options);
         return;
       case NodeKind::function:
-        built_.graph.call(node.function->run, inputs, outputs, options);
+        built_.graph.call(
+            [function = node.function](std::span<const Tensor> reads,
+                                       std::span<const Tensor> writes) {
+              run_named(*function, reads, writes);
+            },
+            inputs, outputs, options);
         return;
       case NodeKind::control:
         return add_control(index, options);
@@ -190,7 +212,16 @@ class GraphBuilder {
     return graph.choice(choice, name);
   }
 
-  Inside inside(const NodeInfo& node, const ControlLayout& control, std::size_t g) {
+  /// Returns the memory of a slot of a loop or a case..of.
+  Tensor slot_memory(std::uint32_t node, std::size_t slot) const {
+    const ControlLayout& control = layout_.controls.at(node);
+    if (is_lent(control, slot)) return lent_.at({node, static_cast<std::uint32_t>(slot)});
+    return in_block(control.slot_blocks[slot], control.slots[slot]);
+  }
+
+  Inside inside(std::uint32_t index, std::size_t g) {
+    const NodeInfo& node = symbolic_.nodes()[index];
+    const ControlLayout& control = layout_.controls.at(index);
     const SubLayout& sub = control.subs[g];
     std::vector<std::byte*> memory;
     for (const DeviceBlocks& on : sub.layout->blocks.devices) {
@@ -202,7 +233,9 @@ class GraphBuilder {
     Graph& graph = builder.graph();
     std::vector<GraphTensor> slots;
     for (std::size_t k = 0; k < control.slots.size(); ++k)
-      slots.push_back(graph.tensor(in_block(control.slot_blocks[k], control.slots[k])));
+      slots.push_back(graph.tensor(slot_memory(index, k)));
+    for (const SubLayout::Lent& lent : sub.lent)
+      builder.lend(lent.node, lent.inner, slot_memory(index, lent.slot));
     const std::vector<std::uint32_t> inputs = input_indices(sub.graph);
     const std::size_t first = first_input(node, g);
     std::vector<GraphTensor> given;  // the node's inputs of this graph
@@ -219,6 +252,7 @@ class GraphBuilder {
     for (const SubLayout::Root& root : sub.roots) {
       TensorChoice choice;
       for (const std::uint32_t slot : root.slots) choice.cycle.push_back(slots[slot]);
+      choice.clock = root.clock;
       builder.give(root.symbol, chosen(graph, choice, sub.graph.text(sub.graph.at(root.symbol))));
     }
     if (node.control->is_loop) {
@@ -254,6 +288,7 @@ class GraphBuilder {
     TensorChoice choice;
     for (const ResultLocation& at : locations.first) choice.first.push_back(location(at));
     for (const ResultLocation& at : locations.cycle) choice.cycle.push_back(location(at));
+    choice.clock = locations.clock;
     return choice;
   }
 
@@ -261,14 +296,15 @@ class GraphBuilder {
     const NodeInfo& node = symbolic_.nodes()[index];
     const ControlLayout& control = layout_.controls.at(index);
     std::vector<Inside> graphs;
-    for (std::size_t g = 0; g < control.subs.size(); ++g)
-      graphs.push_back(inside(node, control, g));
+    for (std::size_t g = 0; g < control.subs.size(); ++g) graphs.push_back(inside(index, g));
     GraphNode made;
     if (node.control->is_loop) {
       made = built_.graph.add_while(std::move(graphs[0].branch.graph),
                                     {.condition = graphs[0].condition,
                                      .counter = graphs[0].counter,
-                                     .limit = node.control->limit},
+                                     .limit = node.control->limit,
+                                     .starts = control.starts,
+                                     .counts = control.counts.at(0)},
                                     graphs[0].branch.tensors, options);
     } else {
       std::vector<GraphBranch> branches;
@@ -278,11 +314,13 @@ class GraphBuilder {
           node.inputs.begin() + 1,
           node.inputs.begin() + 1 + static_cast<std::ptrdiff_t>(node.outputs.size()), is_left_out);
       made = built_.graph.add_case_of(
-          std::move(branches), {.index = tensor(node.inputs[0]), .must_run = must_run}, options);
+          std::move(branches),
+          {.index = tensor(node.inputs[0]), .must_run = must_run, .counts = control.counts},
+          options);
     }
     std::vector<GraphTensor> slots;
     for (std::size_t k = 0; k < control.slots.size(); ++k)
-      slots.push_back(built_.graph.tensor(in_block(control.slot_blocks[k], control.slots[k])));
+      slots.push_back(built_.graph.tensor(slot_memory(index, k)));
     const auto whole = [&](const ResultLocation& at) {
       if (at.kind == ResultLocation::Kind::input) return tensor(node.inputs[at.index]);
       if (at.kind == ResultLocation::Kind::slot) return slots[at.index];
@@ -294,7 +332,10 @@ class GraphBuilder {
     };
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
       TensorChoice choice = choice_of(control.results[k], location);
-      choice.by = made;
+      // A value that goes on in the next iteration around is where its clock says at any time.
+      const bool goes_on = choice.clock != 0 &&
+                           std::ranges::find(control.starts, choice.clock) == control.starts.end();
+      if (!goes_on) choice.by = made;
       give(node.outputs[k], chosen(built_.graph, choice, name_of(node.outputs[k])));
     }
   }
@@ -304,6 +345,7 @@ class GraphBuilder {
   const Steps& steps_;
   const Blocks& blocks_;
   std::vector<std::byte*> memory_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Tensor> lent_;  ///< by node and slot
   bool is_nowhere_;
   BuiltGraph built_;
 };

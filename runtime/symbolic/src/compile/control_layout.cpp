@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compile/layout.h"
+#include "compile/result_sources.h"
 #include "compile/same_kernel.h"
 #include "device_index.h"
 #include "mote/symbolic/dependencies.h"
@@ -14,83 +15,6 @@ namespace mote {
 namespace {
 
 using Kind = ResultLocation::Kind;
-
-std::uint64_t bytes_of(const TensorForm& form) {
-  return static_cast<std::uint64_t>(element_count(form)) * size_of(form.dtype);
-}
-
-/// The origin of an output of a sub-graph.
-struct Source {
-  enum class Kind : std::uint8_t { input, constant, root };
-  Kind kind = Kind::root;
-  std::uint32_t index = 0;              ///< the number of the input, or the symbol
-  std::optional<ViewRegion> part = {};  ///< the part of it; none: all
-};
-
-/// Returns the part of a part.
-std::optional<ViewRegion> part_of(const std::optional<ViewRegion>& outer,
-                                  const std::optional<ViewRegion>& inner) {
-  if (!outer || !inner) return outer ? outer : inner;
-  return ViewRegion{inner->form, outer->offset + inner->offset};
-}
-
-/// Finds where outputs come from, and gives a tensor of their own to those that a loop or branch
-/// inside gives.
-class Sources {
- public:
-  Sources(SymbolicGraph& graph, bool has_counter)
-      : graph_(graph), inputs_(input_indices(graph)), has_counter_(has_counter) {}
-
-  std::vector<Source> find(std::size_t count) {
-    std::vector<Source> sources;
-    std::vector<TensorSymbol> outputs = graph_.outputs();
-    for (std::size_t k = 0; k < count; ++k) {
-      const Source source = source_of(outputs[k].index);
-      if (source.kind == Source::Kind::root) outputs[k] = graph_.at(source.index);
-      sources.push_back(source);
-    }
-    graph_.set_outputs(outputs);
-    return sources;
-  }
-  std::uint64_t copied_bytes() const { return copied_; }
-
- private:
-  Source source_of(std::uint32_t symbol) {
-    const SymbolInfo& info = graph_.symbols()[symbol];
-    const SymbolInfo& root = graph_.symbols()[info.root];
-    std::optional<ViewRegion> part;
-    if (info.offset != 0 || info.form != root.form) part = {info.form, info.offset};
-    if (root.kind == SymbolOrigin::constant) return {Source::Kind::constant, info.root, part};
-    if (root.kind == SymbolOrigin::input) {
-      const auto at =
-          static_cast<std::size_t>(std::ranges::find(inputs_, info.root) - inputs_.begin());
-      if (has_counter_ && at + 1 == inputs_.size()) return copied(symbol);
-      return {Source::Kind::input, static_cast<std::uint32_t>(at), part};
-    }
-    if (writers(graph_)[info.root].empty()) {  // zeros, or no elements
-      const TensorSymbol own = graph_.tensor(info.form);
-      graph_.fill(own, 0);
-      return {Source::Kind::root, own.index};
-    }
-    // What an inner loop gives may be at one of several locations.
-    if (root.producer != kNoIndex && graph_.nodes()[root.producer].kind == NodeKind::control)
-      return copied(symbol);
-    return {Source::Kind::root, info.root, part};
-  }
-
-  Source copied(std::uint32_t symbol) {
-    const TensorForm form = graph_.symbols()[symbol].form;
-    const TensorSymbol own = graph_.tensor(form);
-    graph_.copy(graph_.at(symbol), own);
-    copied_ += bytes_of(form);
-    return {Source::Kind::root, own.index};
-  }
-
-  SymbolicGraph& graph_;
-  std::vector<std::uint32_t> inputs_;
-  bool has_counter_;
-  std::uint64_t copied_ = 0;
-};
 
 /// Makes the arenas as large as the graph inside needs them.
 void enlarge(std::vector<InnerArena>& arenas, const GraphLayout& inside) {
@@ -118,23 +42,32 @@ struct Ring {
 
 class LoopLayout {
  public:
-  LoopLayout(const ControlInfo& control, const CompileOptions& options, Context* context)
-      : control_(control), options_(options), context_(context) {}
+  LoopLayout(const ControlInfo& control, const CompileOptions& options, Context* context,
+             ValueClocks clocks)
+      : control_(control),
+        options_(options),
+        context_(context),
+        clocks_(std::move(clocks)),
+        through_(carried_through(control)) {}
 
   ControlLayout make() {
     SubLayout& body = layout_.subs.emplace_back();
     body.graph = control_.graphs[0];
     const std::size_t count = result_count(control_);
-    Sources finder(body.graph, control_.has_counter);
-    sources_ = finder.find(count);
+    ResultSources finder(body.graph, control_.has_counter);
+    sources_ = finder.find(count, through_);
     layout_.copied_bytes = finder.copied_bytes();
+    const LoopClocks inner = set_clocks();
     for (std::uint32_t k = 0; k < count; ++k) follow(k);
-    for (const Ring& ring : rings_) body.roots.push_back({ring.root, {}});
+    for (const Ring& ring : rings_) body.roots.push_back({ring.root, {}, clock_of(ring)});
     body.layout = std::make_shared<GraphLayout>(
-        lay_out_body(body.graph, symbols_of(body.roots), options_, context_));
+        lay_out_body(body.graph, symbols_of(body.roots), options_, context_, inner));
     layout_.copied_bytes += body.layout->copied_bytes;
     enlarge(layout_.arenas, *body.layout);
-    for (std::size_t r = 0; r < rings_.size(); ++r) add_slots(rings_[r], body.roots[r].slots);
+    for (std::size_t r = 0; r < rings_.size(); ++r)
+      add_slots(rings_[r], body.roots[r].slots, body.roots[r].clock != 0);
+    for (std::uint32_t k = 0; k < count; ++k)
+      if (through_[k]) lend_slots(k);
     for (std::uint32_t k = 0; k < count; ++k) layout_.results.push_back(locations(k));
     return std::move(layout_);
   }
@@ -142,11 +75,57 @@ class LoopLayout {
  private:
   std::uint32_t carried_count() const { return static_cast<std::uint32_t>(sources_.size()); }
 
+  /// Gives values that go on through loops inside a clock, unless they have that of a loop around.
+  /// Returns the clocks of the loops inside.
+  LoopClocks set_clocks() {
+    LoopClocks inner;
+    is_started_.resize(through_.size());
+    layout_.counts.emplace_back();
+    for (std::uint32_t k = 0; k < through_.size(); ++k) {
+      if (!through_[k]) {
+        if (const auto known = clocks_.find(k); known != clocks_.end())
+          layout_.counts[0].push_back(known->second);
+        continue;
+      }
+      if (!clocks_.contains(k)) {
+        clocks_[k] = new_clock();
+        is_started_[k] = true;
+        layout_.starts.push_back(clocks_[k]);
+      }
+      inner[through_[k]->node][through_[k]->output] = clocks_[k];
+    }
+    return inner;
+  }
+
+  /// The clock of the only value of the ring that a loop around carries through this one; 0: none.
+  std::uint64_t clock_of(const Ring& ring) const {
+    const auto known = clocks_.find(ring.oldest.front());
+    return known == clocks_.end() ? 0 : known->second;
+  }
+
+  /// Takes the slots of the loop inside that value k goes through.
+  void lend_slots(std::uint32_t k) {
+    SubLayout& body = layout_.subs[0];
+    const auto [node, output] = *through_[k];
+    const ControlLayout& inner = body.layout->controls.at(node);
+    for (const ResultLocation& at : inner.results[output].cycle) {
+      const std::uint32_t slot = new_slot(inner.slots[at.index], !is_started_[k]);
+      body.lent.push_back({node, at.index, slot});
+      slots_through_[k].push_back(slot);
+    }
+  }
+
+  std::uint32_t new_slot(const TensorForm& form, bool is_lent) {
+    layout_.slots.push_back(form);
+    layout_.is_lent.push_back(is_lent);
+    return static_cast<std::uint32_t>(layout_.slots.size() - 1);
+  }
+
   /// The way from a carried input back to what it was: the inputs that it has been.
   struct Way {
     std::vector<std::uint32_t> inputs;
     std::size_t again = 0;  ///< where a circle begins; the number of inputs if there is none
-    Source end;             ///< if there is none
+    ResultSource end;       ///< if there is none
     /// The part of each of `inputs` that k is, and last that of the end.
     std::vector<std::optional<ViewRegion>> parts = {{}};
   };
@@ -161,7 +140,7 @@ class LoopLayout {
       way.inputs.push_back(k);
       way.end = sources_[k];
       way.parts.push_back(part_of(way.end.part, way.parts.back()));
-      if (way.end.kind != Source::Kind::input || way.end.index >= carried_count()) break;
+      if (way.end.kind != ResultSource::Kind::input || way.end.index >= carried_count()) break;
       k = way.end.index;
     }
     way.again = way.inputs.size();
@@ -170,7 +149,7 @@ class LoopLayout {
 
   void follow(std::uint32_t k) {
     const Way way = way_of(k);
-    if (way.again < way.inputs.size() || way.end.kind != Source::Kind::root) return;
+    if (way.again < way.inputs.size() || way.end.kind != ResultSource::Kind::root) return;
     auto ring = std::ranges::find(rings_, way.end.index, &Ring::root);
     if (ring == rings_.end()) ring = rings_.insert(ring, {.root = way.end.index, .oldest = {}});
     const auto delay = static_cast<std::uint32_t>(way.inputs.size());
@@ -212,12 +191,10 @@ class LoopLayout {
     return std::ranges::none_of(ring.oldest, is_condition);
   }
 
-  void add_slots(const Ring& ring, std::vector<std::uint32_t>& slots) {
+  void add_slots(const Ring& ring, std::vector<std::uint32_t>& slots, bool are_lent) {
     const std::uint32_t count = ring.delay + (replaces_oldest(ring) ? 0 : 1);
-    for (std::uint32_t k = 0; k < count; ++k) {
-      slots.push_back(static_cast<std::uint32_t>(layout_.slots.size()));
-      layout_.slots.push_back(layout_.subs[0].graph.symbols()[ring.root].form);
-    }
+    for (std::uint32_t k = 0; k < count; ++k)
+      slots.push_back(new_slot(layout_.subs[0].graph.symbols()[ring.root].form, are_lent));
   }
 
   ResultLocations locations(std::uint32_t k) const {
@@ -227,9 +204,13 @@ class LoopLayout {
       (j < way.again ? result.first : result.cycle)
           .push_back({Kind::input, way.inputs[j], 0, way.parts[j]});
     if (way.again < way.inputs.size()) return result;
-    if (way.end.kind == Source::Kind::input) {
+    if (const auto known = clocks_.find(k); known != clocks_.end()) result.clock = known->second;
+    if (way.end.kind == ResultSource::Kind::inner) {
+      for (const std::uint32_t slot : slots_through_.at(k))
+        result.cycle.push_back({Kind::slot, slot});
+    } else if (way.end.kind == ResultSource::Kind::input) {
       result.cycle.push_back({Kind::input, way.end.index, 0, way.parts.back()});
-    } else if (way.end.kind == Source::Kind::constant) {
+    } else if (way.end.kind == ResultSource::Kind::constant) {
       result.cycle.push_back({Kind::constant, way.end.index, 0, way.parts.back()});
     } else {
       const auto& roots = layout_.subs[0].roots;
@@ -243,8 +224,12 @@ class LoopLayout {
   const ControlInfo& control_;
   const CompileOptions& options_;
   Context* context_;
+  ValueClocks clocks_;  ///< of the values that go through loops, this one or one inside
+  std::vector<std::optional<CarriedOn>> through_;  ///< by value
+  std::vector<bool> is_started_;                   ///< by value: its clock is this loop's
+  std::map<std::uint32_t, std::vector<std::uint32_t>> slots_through_;
   ControlLayout layout_;
-  std::vector<Source> sources_;
+  std::vector<ResultSource> sources_;
   std::vector<Ring> rings_;
 };
 
@@ -263,8 +248,30 @@ std::uint32_t slot_of_root(ControlLayout& layout, SubLayout& branch, std::uint32
   return slot;
 }
 
+/// Gives result k, which a loop around carries through the branches, two slots of that loop. The
+/// value before is in one of them, or where the loop began.
+void go_on_through(ControlLayout& layout, const NodeInfo& node, std::uint32_t k,
+                   std::uint64_t clock) {
+  const auto other = static_cast<std::uint32_t>(layout.slots.size());
+  layout.slots.push_back(layout.slots[k]);
+  layout.is_lent.resize(layout.slots.size());
+  layout.is_lent[k] = layout.is_lent[other] = true;
+  ResultLocations& result = layout.results[k];
+  result = {.first = {{Kind::slot, k}}, .cycle = {{Kind::slot, k}, {Kind::slot, other}}};
+  result.clock = clock;
+  if (node.inputs[1 + k] != kNoIndex) result.first = {{Kind::input, 1 + k}};
+  for (std::size_t g = 0; g < node.control->graphs.size(); ++g) {
+    const SymbolicGraph& branch = node.control->graphs[g];
+    const std::vector<std::uint32_t> inputs = input_indices(branch);
+    const auto at = std::ranges::find(inputs, branch.output_indices()[k]);
+    if (at == inputs.end()) continue;
+    const auto input = first_input(node, g) + static_cast<std::size_t>(at - inputs.begin());
+    result.first = {{Kind::input, static_cast<std::uint32_t>(input)}};
+  }
+}
+
 ControlLayout lay_out_branches(const NodeInfo& node, const CompileOptions& options,
-                               Context* context) {
+                               Context* context, const ValueClocks& clocks) {
   const ControlInfo& control = *node.control;
   const std::size_t count = result_count(control);
   ControlLayout layout;
@@ -276,17 +283,27 @@ ControlLayout lay_out_branches(const NodeInfo& node, const CompileOptions& optio
         has_other ? ResultLocation{Kind::input, static_cast<std::uint32_t>(1 + k)}
                   : ResultLocation{Kind::slot, static_cast<std::uint32_t>(k)});
   }
+  for (const auto& [k, clock] : clocks) go_on_through(layout, node, k, clock);
+  layout.counts.resize(control.graphs.size());
   for (std::uint32_t g = 0; g < control.graphs.size(); ++g) {
     SubLayout& branch = layout.subs.emplace_back();
     branch.graph = control.graphs[g];
-    Sources finder(branch.graph, false);
-    const std::vector<Source> sources = finder.find(count);
+    ResultSources finder(branch.graph, false);
+    const std::vector<ResultSource> sources = finder.find(count);
     for (std::uint32_t k = 0; k < count; ++k) {
       const auto& [kind, index, part] = sources[k];
+      if (const std::uint64_t clock = layout.results[k].clock; clock != 0) {
+        if (kind != ResultSource::Kind::root) continue;
+        branch.roots.push_back({index, {}, clock});
+        for (const ResultLocation& at : layout.results[k].cycle)
+          branch.roots.back().slots.push_back(at.index);
+        layout.counts[g].push_back(clock);
+        continue;
+      }
       ResultLocation location{Kind::input, static_cast<std::uint32_t>(first_input(node, g)) + index,
                               0, part};
-      if (kind == Source::Kind::constant) location = {Kind::constant, index, g, part};
-      if (kind == Source::Kind::root)
+      if (kind == ResultSource::Kind::constant) location = {Kind::constant, index, g, part};
+      if (kind == ResultSource::Kind::root)
         location = {Kind::slot, slot_of_root(layout, branch, k, index, part.has_value()), 0, part};
       layout.results[k].first.push_back(std::move(location));
     }
@@ -299,12 +316,29 @@ ControlLayout lay_out_branches(const NodeInfo& node, const CompileOptions& optio
   return layout;
 }
 
+bool is_known(const SymbolicGraph& graph) {
+  return std::ranges::all_of(graph.symbols(),
+                             [](const SymbolInfo& info) { return info.removed || info.has_form; });
+}
+
+/// Nothing is planned inside before the shapes there are known.
+ControlLayout lay_out_results(const NodeInfo& node) {
+  const SymbolicGraph& first = node.control->graphs[0];
+  ControlLayout layout;
+  for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
+    layout.slots.push_back(first.symbols()[first.output_indices()[k]].form);
+    layout.results.push_back({.first = {}, .cycle = {{Kind::slot, k}}});
+  }
+  return layout;
+}
+
 }  // namespace
 
-ControlLayout lay_out_control(const NodeInfo& node, const CompileOptions& options,
-                              Context* context) {
-  return node.control->is_loop ? LoopLayout(*node.control, options, context).make()
-                               : lay_out_branches(node, options, context);
+ControlLayout lay_out_control(const NodeInfo& node, const CompileOptions& options, Context* context,
+                              const ValueClocks& clocks) {
+  if (!std::ranges::all_of(node.control->graphs, is_known)) return lay_out_results(node);
+  return node.control->is_loop ? LoopLayout(*node.control, options, context, clocks).make()
+                               : lay_out_branches(node, options, context, clocks);
 }
 
 }  // namespace mote

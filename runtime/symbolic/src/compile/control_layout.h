@@ -16,6 +16,7 @@
 #include <optional>
 #include <vector>
 
+#include "compile/through_loops.h"
 #include "mote/symbolic/compile.h"
 #include "mote/symbolic/control.h"
 #include "mote/symbolic/view.h"
@@ -42,6 +43,7 @@ struct ResultLocation {
 /// TensorChoice.
 struct ResultLocations {
   std::vector<ResultLocation> first, cycle;
+  std::uint64_t clock = 0;  ///< not 0: the position is what it shows
 };
 
 /// A body or a branch.
@@ -51,10 +53,18 @@ struct SubLayout {
   struct Root {
     std::uint32_t symbol;
     std::vector<std::uint32_t> slots;
+    std::uint64_t clock = 0;  ///< not 0: by what it shows, in place of the iteration
+  };
+  /// A slot of this loop that is one of an inner loop, too.
+  struct Lent {
+    std::uint32_t node;   ///< the inner loop
+    std::uint32_t inner;  ///< its slot
+    std::uint32_t slot;
   };
   SymbolicGraph graph;  ///< with copies, where a result is what a loop or branch inside gives
   std::shared_ptr<GraphLayout> layout;
   std::vector<Root> roots;
+  std::vector<Lent> lent;
 };
 
 /// The memory of one device that the tensors in a loop or a case..of take while it runs: the most
@@ -68,14 +78,23 @@ struct InnerArena {
 struct ControlLayout {
   std::vector<SubLayout> subs;
   std::vector<TensorForm> slots;
+  std::vector<bool> is_lent;          ///< by slot: it is one of the loop around; none: no slot is
+  std::vector<std::uint64_t> starts;  ///< clocks of a loop
+  std::vector<std::vector<std::uint64_t>> counts;  ///< clocks, by graph; fewer: none
   std::vector<ResultLocations> results;  ///< by output; of a loop also where its carried inputs are
   std::vector<InnerArena> arenas;
   std::uint64_t copied_bytes = 0;          ///< in each iteration, or in the branch with the most
   std::vector<std::uint32_t> slot_blocks;  ///< by slot, among those of its device
 };
 
-/// Lays out the graphs of a node, each on one stream.
-ControlLayout lay_out_control(const NodeInfo& node, const CompileOptions& options,
-                              Context* context);
+/// True if the slot is one of the loop around.
+inline bool is_lent(const ControlLayout& control, std::size_t slot) {
+  return slot < control.is_lent.size() && control.is_lent[slot];
+}
+
+/// Lays out the graphs of a node, each on one stream. `clocks` has those of the values that a loop
+/// around carries through it.
+ControlLayout lay_out_control(const NodeInfo& node, const CompileOptions& options, Context* context,
+                              const ValueClocks& clocks = {});
 
 }  // namespace mote

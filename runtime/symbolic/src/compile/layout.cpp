@@ -22,7 +22,8 @@ class LayoutMaker {
   }
 
   /// `first`: a symbol; what computes it comes first.
-  GraphLayout make(std::optional<TensorSymbol> first = std::nullopt) {
+  GraphLayout make(std::optional<TensorSymbol> first = std::nullopt,
+                   const LoopClocks& clocks = {}) {
     layout_.order = evaluation_order(graph_, options_.order, bound_symbols_);
     if (first) {
       is_first_ = ancestors(graph_, std::span(&*first, 1));
@@ -31,7 +32,10 @@ class LayoutMaker {
     }
     for (const std::uint32_t node : layout_.order) {
       if (graph_.nodes()[node].kind != NodeKind::control) continue;
-      ControlLayout control = lay_out_control(graph_.nodes()[node], options_, context_);
+      const auto through = clocks.find(node);
+      ControlLayout control =
+          lay_out_control(graph_.nodes()[node], options_, context_,
+                          through == clocks.end() ? ValueClocks() : through->second);
       layout_.copied_bytes += control.copied_bytes;
       layout_.controls.emplace(node, std::move(control));
     }
@@ -182,16 +186,25 @@ std::uint64_t planned_bytes(const GraphLayout& layout) {
 
 GraphLayout lay_out(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
                     const CompileOptions& options, Context* context) {
-  return LayoutMaker(graph, bound, options, context).make();
+  GraphLayout layout = LayoutMaker(graph, bound, options, context).make();
+  if (options.order != EvaluationOrder::least || options.memory != MemoryMode::planned)
+    return layout;
+  // The order was chosen by what is alive at once on one stream, without what is in place.
+  CompileOptions as_given = options;
+  as_given.order = EvaluationOrder::program;
+  if (layout.controls.empty() && layout.order == topological_order(graph)) return layout;
+  GraphLayout given = LayoutMaker(graph, bound, as_given, context).make();
+  return planned_bytes(given) < planned_bytes(layout) ? std::move(given) : std::move(layout);
 }
 
 GraphLayout lay_out_body(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
-                         const CompileOptions& options, Context* context) {
+                         const CompileOptions& options, Context* context,
+                         const LoopClocks& clocks) {
   CompileOptions inside = options;
   inside.streams = 1;
   std::optional<TensorSymbol> condition;
   if (!graph.output_indices().empty()) condition = graph.outputs().back();
-  return LayoutMaker(graph, bound, inside, context).make(condition);
+  return LayoutMaker(graph, bound, inside, context).make(condition, clocks);
 }
 
 std::optional<GraphLayout> lay_out_within(const GraphLayout& largest, const SymbolicGraph& graph,

@@ -39,9 +39,11 @@ GraphLayout lay_out(const SymbolicGraph& graph, std::span<const std::uint32_t> b
                     const CompileOptions& options, Context* context);
 
 /// Lays out a body of a loop or a branch, on one stream. Its last output, if it has more than are
-/// bound, is a condition: what computes it comes first.
+/// bound, is a condition: what computes it comes first. `clocks` are those of values that it
+/// carries through loops inside.
 GraphLayout lay_out_body(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
-                         const CompileOptions& options, Context* context);
+                         const CompileOptions& options, Context* context,
+                         const LoopClocks& clocks = {});
 
 /// Lays out the graph in the order and at the offsets of `largest`, the layout of the same graph
 /// for larger shapes. Returns nothing if the passes made another graph of it, or if its tensors do

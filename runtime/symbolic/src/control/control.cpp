@@ -71,23 +71,24 @@ bool is_decision(const TensorForm& form) {
 
 void check_decision(const SymbolicGraph& graph, std::uint32_t symbol, const char* what) {
   const SymbolInfo& info = graph.symbols()[symbol];
+  if (!info.has_form && !is_real(info.form->dtype)) return;
   if (!info.has_form || !is_decision(info.form))
     fail_graph(std::string(what) + " " + graph.text(graph.at(symbol)) +
                " must be a bool or an integer of one element, got " + to_string(info.form));
 }
 
-/// Throws unless both symbols have one form.
+/// Throws unless both symbols have one form, as far as it is known yet.
 void check_same(const SymbolicGraph& of, std::uint32_t symbol, const SymbolicGraph& other,
                 std::uint32_t to, const std::string& what) {
   const SymbolInfo& a = of.symbols()[symbol];
   const SymbolInfo& b = other.symbols()[to];
-  if (!a.has_form || !b.has_form)
-    fail_graph(what + ": the shape of " +
-               (a.has_form ? other.text(other.at(to)) : of.text(of.at(symbol))) +
-               " is not known yet");
-  if (a.form != b.form)
-    fail_graph(what + ": " + of.text(of.at(symbol)) + " is " + to_string(a.form) + ", but " +
-               other.text(other.at(to)) + " is " + to_string(b.form));
+  const bool are_known = a.has_form && b.has_form;
+  if (are_known ? a.form == b.form : a.form->dtype == b.form->dtype) return;
+  const auto text_of = [](const SymbolInfo& info) {
+    return info.has_form ? to_string(info.form) : std::string(name(info.form->dtype)) + "[?]";
+  };
+  fail_graph(what + ": " + of.text(of.at(symbol)) + " is " + text_of(a) + ", but " +
+             other.text(other.at(to)) + " is " + text_of(b));
 }
 
 void check_loop(const ControlInfo& control) {
@@ -128,16 +129,40 @@ void check_branches(const ControlInfo& control) {
   }
 }
 
-/// Gives the inputs of a sub-graph that have no shape those of the node's.
+/// Gives the inputs of a sub-graph that have no shape those of the node's, as far as these are
+/// known.
 void give_forms(SymbolicGraph& sub, const SymbolicGraph& around,
                 std::span<const std::uint32_t> given) {
   const std::vector<std::uint32_t> inputs = input_indices(sub);
   for (std::size_t k = 0; k < std::min(inputs.size(), given.size()); ++k)
-    if (!sub.symbols()[inputs[k]].has_form && given[k] != kNoIndex)
+    if (!sub.symbols()[inputs[k]].has_form && given[k] != kNoIndex &&
+        around.symbols()[given[k]].has_form)
       sub.set_form(sub.at(inputs[k]), around.form(around.at(given[k])));
 }
 
 }  // namespace
+
+SharedForm result_form(const ControlInfo& control, std::size_t k, bool& is_known) {
+  for (const SymbolicGraph& sub : control.graphs) {
+    const SymbolInfo& output = sub.symbols()[sub.output_indices()[k]];
+    if ((is_known = output.has_form)) return output.form;
+  }
+  const SymbolicGraph& first = control.graphs[0];
+  if (!control.is_loop) return first.symbols()[first.output_indices()[k]].form;
+  // What is carried over has the form that it begins with.
+  const SymbolInfo& input = first.symbols()[input_indices(first)[k]];
+  is_known = input.has_form;
+  return input.form;
+}
+
+std::shared_ptr<const ControlInfo> with_later_forms(const SymbolicGraph& graph,
+                                                    const NodeInfo& node) {
+  auto control = std::make_shared<ControlInfo>(*node.control);
+  for (std::size_t g = 0; g < control->graphs.size(); ++g)
+    give_forms(control->graphs[g], graph,
+               std::span(node.inputs.data() + first_input(node, g), input_count(*control, g)));
+  return control;
+}
 
 void check_control(const SymbolicGraph& graph, const NodeInfo& node) {
   if (node.kind != NodeKind::control) fail_graph("the node is no loop and no case..of");
@@ -194,7 +219,7 @@ NodeSymbol SymbolicGraph::add_control(NodeInfo node) {
   try {
     for (std::size_t k = node.outputs.size(); k < count; ++k) {
       SymbolInfo output;
-      output.form = first.symbols()[first.output_indices()[k]].form;
+      output.form = result_form(*node.control, k, output.has_form);
       node.outputs.push_back(new_symbol(std::move(output)));
     }
     return new_node(std::move(node));

@@ -18,10 +18,9 @@ class Splicer {
     symbols_.resize(from.symbol_count());
   }
 
-  std::vector<TensorSymbol> run(const std::function<bool(std::uint32_t)>& takes,
+  std::vector<TensorSymbol> run(std::span<const std::uint32_t> nodes,
                                 std::span<const TensorSymbol> asked) {
-    for (const std::uint32_t node : topological_order(from_))
-      if (takes(node)) add(node);
+    for (const std::uint32_t node : nodes) add(node);
     for (const TensorSymbol one : asked) symbol(one.index);
     return std::move(symbols_);
   }
@@ -89,6 +88,7 @@ class Splicer {
     for (const std::uint32_t before : node.after)
       if (nodes_[before]) to_.order(nodes_[before], made);
     if (!node.name.empty()) to_.rename(made, node.name);
+    if (node.recomputed != 0) to_.mark_recomputed(made, node.recomputed);
   }
 
   SymbolicGraph& to_;
@@ -112,7 +112,16 @@ std::vector<TensorSymbol> splice(SymbolicGraph& to, const SymbolicGraph& from,
                                  std::vector<TensorSymbol> symbols,
                                  const std::function<bool(std::uint32_t)>& takes,
                                  std::span<const TensorSymbol> asked) {
-  return Splicer(to, from, std::move(symbols)).run(takes, asked);
+  std::vector<std::uint32_t> nodes = topological_order(from);
+  std::erase_if(nodes, [&](std::uint32_t node) { return !takes(node); });
+  return splice(to, from, std::move(symbols), nodes, asked);
+}
+
+std::vector<TensorSymbol> splice(SymbolicGraph& to, const SymbolicGraph& from,
+                                 std::vector<TensorSymbol> symbols,
+                                 std::span<const std::uint32_t> nodes,
+                                 std::span<const TensorSymbol> asked) {
+  return Splicer(to, from, std::move(symbols)).run(nodes, asked);
 }
 
 }  // namespace mote

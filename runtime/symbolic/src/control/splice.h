@@ -18,6 +18,13 @@ namespace mote {
 std::vector<TensorSymbol> splice(SymbolicGraph& to, const SymbolicGraph& from,
                                  std::span<const TensorSymbol> given);
 
+/// Adds only these nodes, in their order, which must be a topological one. `symbols` and `asked` as
+/// below.
+std::vector<TensorSymbol> splice(SymbolicGraph& to, const SymbolicGraph& from,
+                                 std::vector<TensorSymbol> symbols,
+                                 std::span<const std::uint32_t> nodes,
+                                 std::span<const TensorSymbol> asked);
+
 /// Adds only the nodes that `takes` says. `symbols` has by index what stands for symbols of `from`,
 /// which must include whatever the others write; `asked` are symbols of `from` that are needed too.
 std::vector<TensorSymbol> splice(SymbolicGraph& to, const SymbolicGraph& from,

@@ -51,6 +51,7 @@ BodyGradient::BodyGradient(const ControlInfo& control, const WideMask& given,
     if (is_in(wanted, k) && is_real(form(k).dtype)) added_.push_back(k);
   differentiate();
   find_kept();
+  find_rest();
 }
 
 /// Adds an input to the joint graph, whose name may have to be another.
@@ -127,6 +128,49 @@ void BodyGradient::note_read(std::uint32_t symbol, bool reads_data) {
   if (std::ranges::find(list, read_one) == list.end()) list.push_back(read_one);
 }
 
+/// Notes what a node of the way back reads: a branch its own inputs, if it runs.
+void BodyGradient::note_reads(const NodeInfo& node) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == kNoIndex) continue;
+    note_read(node.inputs[i], reads_data(joint_, node, i));
+  }
+  std::vector<std::optional<std::uint32_t>> branch(node.inputs.size());
+  const auto is_known_forward = [&](std::uint32_t symbol) {
+    const SymbolInfo& root = joint_.symbols()[joint_.symbols()[symbol].root];
+    return root.form->is_on_host() &&
+           (root.kind != SymbolOrigin::tensor || is_made_forward(joint_.symbols()[symbol].root));
+  };
+  const bool is_case =
+      node.kind == NodeKind::control && !node.control->is_loop && is_known_forward(node.inputs[0]);
+  for (std::uint32_t g = 0; is_case && g < node.control->graphs.size(); ++g)
+    for (std::size_t k = 0; k < input_count(*node.control, g); ++k)
+      branch[first_input(node, g) + k] = g;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == kNoIndex) continue;
+    const std::uint32_t root = joint_.symbols()[node.inputs[i]].root;
+    if (branch[i])
+      readers_[root].emplace(node.inputs[0], *branch[i]);
+    else
+      always_.insert(root);
+  }
+}
+
+/// Returns when values that only branches read are kept, and appends the decisions.
+std::vector<KeptIf> BodyGradient::rules(std::vector<std::uint32_t>& decisions) const {
+  std::vector<KeptIf> rules;
+  for (std::uint32_t v = 0; v < pushed_.size(); ++v) {
+    const std::uint32_t root = joint_.symbols()[pushed_[v]].root;
+    const auto readers = readers_.find(root);
+    if (readers == readers_.end() || always_.contains(root)) continue;
+    for (const auto& [decision, branch] : readers->second) {
+      auto at = std::ranges::find(decisions, decision);
+      if (at == decisions.end()) at = decisions.insert(at, decision);
+      rules.push_back({v, static_cast<std::uint32_t>(at - decisions.begin()), branch});
+    }
+  }
+  return rules;
+}
+
 /// Keeps the symbols of a root that are read, or all of it if it has no more elements.
 void BodyGradient::keep(std::uint32_t root, const Read& read) {
   std::int64_t count = 0;
@@ -151,17 +195,47 @@ void BodyGradient::find_kept() {
   needed_ = ancestors(joint_, gradients_);
   again_.resize(joint_.node_count());
   if (push_) {
-    const ShortList& inputs = body_.nodes()[*push_].inputs;
-    pushed_.assign(inputs.begin() + 1, inputs.end());
+    const NodeInfo& push = body_.nodes()[*push_];
+    const std::uint32_t* const values = push.inputs.begin() + 1;
+    const std::uint32_t* const decisions =
+        values + pushed_count(rules_of(push), push.inputs.size());
+    pushed_.assign(values, decisions);
+    std::vector<bool> is_ruled(pushed_.size());
+    for (const KeptIf& rule : rules_of(push)) {
+      is_ruled[rule.value] = true;
+      readers_[joint_.symbols()[pushed_[rule.value]].root].emplace(decisions[rule.decision],
+                                                                   rule.branch);
+    }
+    for (std::size_t k = 0; k < pushed_.size(); ++k)
+      if (!is_ruled[k]) always_.insert(joint_.symbols()[pushed_[k]].root);
   }
   for (std::uint32_t k = first_node_; k < joint_.node_count(); ++k) {
     const NodeInfo& node = joint_.nodes()[k];
     if (node.removed || !needed_[k]) continue;
-    for (std::size_t i = 0; i < node.inputs.size(); ++i)
-      note_read(node.inputs[i], reads_data(joint_, node, i));
+    note_reads(node);
   }
-  for (const TensorSymbol gradient : gradients_) note_read(gradient.index, true);
+  for (const TensorSymbol gradient : gradients_) {
+    note_read(gradient.index, true);
+    always_.insert(joint_.info(gradient).root);
+  }
   for (const auto& [root, read] : read_) keep(root, read);
+}
+
+/// True for what is computed again, and for what the gradients need.
+bool BodyGradient::is_in_way_back(std::uint32_t node) const {
+  return again_[node] || (node >= first_node_ && needed_[node]);
+}
+
+void BodyGradient::find_rest() {
+  std::vector<bool> is_read(joint_.symbol_count());
+  for (const TensorSymbol gradient : gradients_) is_read[joint_.info(gradient).root] = true;
+  for (std::uint32_t k = 0; k < joint_.node_count(); ++k) {
+    if (!is_in_way_back(k)) continue;
+    for (const std::uint32_t input : joint_.nodes()[k].inputs)
+      if (input != kNoIndex) is_read[joint_.symbols()[input].root] = true;
+  }
+  for (std::size_t k = result_count(control_); k < input_count(control_, 0); ++k)
+    if (is_read[inputs_[k]]) rest_.push_back(k);
 }
 
 std::shared_ptr<ControlInfo> BodyGradient::recorded() const {
@@ -180,7 +254,10 @@ std::shared_ptr<ControlInfo> BodyGradient::recorded() const {
   Symbols asked = joint_.outputs();
   if (token_) asked.erase(asked.begin() + static_cast<std::ptrdiff_t>(*token_));
   const std::size_t outputs = asked.size();
+  std::vector<std::uint32_t> decisions;
+  std::vector<KeptIf> kept_if = rules(decisions);
   for (const std::uint32_t symbol : pushed_) asked.push_back(joint_.at(symbol));
+  for (const std::uint32_t symbol : decisions) asked.push_back(joint_.at(symbol));
   symbols = splice(
       body, joint_, std::move(symbols),
       [&](std::uint32_t node) { return node < first_node_ && node != push_; }, asked);
@@ -188,7 +265,8 @@ std::shared_ptr<ControlInfo> BodyGradient::recorded() const {
   for (std::size_t k = 0; k < asked.size(); ++k)
     (k < outputs ? made : values).push_back(symbols[asked[k].index]);
   const TensorSymbol next = body.tensor({DType::f64, {}});
-  body.call(tape_push(tape_), values, Symbols{next, body.tensor({DType::i64, {}})});
+  body.call(tape_push(tape_, std::move(kept_if)), values,
+            Symbols{next, body.tensor({DType::i64, {}})});
   made.insert(made.end() - 1, next);
   body.set_outputs(made);
   auto control = std::make_shared<ControlInfo>(control_);
@@ -220,7 +298,7 @@ SymbolicGraph BodyGradient::back() const {
     symbols[sums_[k].index] = back.input("sum" + std::to_string(added_[k]), joint_.form(sums_[k]));
   const TensorSymbol left = back.input("left", {DType::i64, {}});
   const TensorSymbol token = back.input("tape", {DType::f64, {}});
-  for (std::size_t k = result_count(control_); k < input_count(control_, 0); ++k)
+  for (const std::size_t k : rest_)
     symbols[inputs_[k]] = back.input("x" + std::to_string(k), form(k));
   const TensorSymbol now = back.add("sub", {left, integer_one(back)});
   if (control_.has_counter) symbols[inputs_.back()] = now;
@@ -230,8 +308,7 @@ SymbolicGraph BodyGradient::back() const {
   }
   take_off(back, token, now, symbols);
   symbols = splice(
-      back, joint_, std::move(symbols),
-      [&](std::uint32_t node) { return again_[node] || (node >= first_node_ && needed_[node]); },
+      back, joint_, std::move(symbols), [&](std::uint32_t node) { return is_in_way_back(node); },
       gradients_);
   Symbols outputs;
   for (const TensorSymbol gradient : gradients_) outputs.push_back(symbols[gradient.index]);

@@ -81,8 +81,17 @@ class GraphBuilder {
  private:
   const Command& parsed(const std::string& text);
 
+  /// What was inferred last.
+  struct Inferred {
+    std::optional<Command> command;
+    std::vector<std::optional<TensorForm>> inputs;
+    std::optional<DType> dtype;
+    std::vector<TensorForm> outputs;
+  };
+
   SymbolicGraph& graph_;
   OpTable ops_;
+  mutable Inferred last_;
   std::unordered_map<std::string, Command> commands_;
   std::unordered_map<std::string, std::unordered_map<Command, std::deque<Command>>> alike_;
   std::map<std::string, TensorSymbol> scalars_;

@@ -2,6 +2,7 @@
 #include "gradient/checkpointed_loop.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "control/live_carries.h"
@@ -16,10 +17,19 @@ namespace {
 
 using SymbolList = std::vector<TensorSymbol>;
 
+// These belong to the gradient that this thread builds.
+thread_local std::map<std::shared_ptr<const ControlInfo>, std::vector<bool>> kept_values;
+
 }  // namespace
 
-CheckpointedLoop::CheckpointedLoop(const ControlInfo& control, const WideMask& wanted)
-    : control_(control), body_(control.graphs[0]), inputs_(input_indices(body_)) {
+void forget_kept_values() { kept_values.clear(); }
+
+CheckpointedLoop::CheckpointedLoop(std::shared_ptr<const ControlInfo> control,
+                                   const WideMask& wanted)
+    : owner_(std::move(control)),
+      control_(*owner_),
+      body_(control_.graphs[0]),
+      inputs_(input_indices(body_)) {
   if (const std::optional<std::uint32_t> keep = keep_of(body_)) {
     const auto token = std::ranges::find(body_.output_indices(), body_.nodes()[*keep].outputs[0]);
     keep_ = keep;
@@ -30,15 +40,34 @@ CheckpointedLoop::CheckpointedLoop(const ControlInfo& control, const WideMask& w
   }
   for (std::size_t k = 0; k < carried(); ++k)
     if (is_real(form(k).dtype)) real_.push_back(k);
-  for (std::size_t k = result_count(control_); k < input_count(control_, 0); ++k)
+  for (std::size_t k = result_count(control_); k < input_count(control_, 0); ++k) {
+    rest_.push_back(k);
     if (is_in(wanted, k) && is_real(form(k).dtype)) added_.push_back(k);
-  find_kept();
+  }
+  if (read_kept()) return;
+  const auto known = kept_values.find(owner_);
+  kept_ = known != kept_values.end() ? known->second
+                                     : kept_values.emplace(owner_, needed_by_parts()).first->second;
 }
 
-/// Finds which carried values a part of the loop must begin with, for all gradients that its inputs
-/// may have.
-void CheckpointedLoop::find_kept() {
-  kept_.assign(carried(), true);
+/// Reads which values are kept off the node that keeps them. False if there is none yet, or if it
+/// keeps others than carried inputs in their order.
+bool CheckpointedLoop::read_kept() {
+  if (!keep_) return false;
+  kept_.assign(carried(), false);
+  const ShortList& values = body_.nodes()[*keep_].inputs;
+  std::size_t next = 0;
+  for (std::size_t v = 1; v < values.size(); ++v) {
+    while (next < carried() && inputs_[next] != values[v]) ++next;
+    if (next == carried()) return false;
+    kept_[next++] = true;
+  }
+  return true;
+}
+
+/// Returns which carried values a part of the loop must begin with, for all gradients that its
+/// inputs may have.
+std::vector<bool> CheckpointedLoop::needed_by_parts() const {
   ControlInfo again;
   again.graphs.push_back(part());
   again.has_counter = true;
@@ -49,10 +78,12 @@ void CheckpointedLoop::find_kept() {
     const BodyGradient way(again, all, all);
     std::vector<bool> used(carried() + 1);
     used.back() = true;  // the token
-    kept_ = live_carries(*way.recorded(), std::move(used));
-    kept_.pop_back();
+    std::vector<bool> needed = live_carries(*way.recorded(), std::move(used));
+    needed.pop_back();
+    return needed;
   } catch (const StatusError& e) {
-    if (e.status() != MOTE_UNSUPPORTED) throw;  // some of these have no gradient: all is kept
+    if (e.status() != MOTE_UNSUPPORTED) throw;
+    return std::vector<bool>(carried(), true);  // some of these have no gradient: all is kept
   }
 }
 
@@ -113,15 +144,14 @@ SymbolicGraph CheckpointedLoop::part() const {
 
 SymbolicGraph CheckpointedLoop::back() const {
   SymbolicGraph back(body_.name() + "_back", body_.registry());
-  SymbolList seeds, sums, inputs, rest;
+  SymbolList seeds, sums, inputs, given;
   for (const std::size_t k : real_)
     seeds.push_back(back.input("g" + std::to_string(k), plain(form(k))));
   for (const std::size_t k : added_)
     sums.push_back(back.input("sum" + std::to_string(k), plain(form(k))));
   const TensorSymbol left = back.input("left", {DType::i64, {}});
   const TensorSymbol token = back.input("tape", {DType::f64, {}});
-  for (std::size_t k = result_count(control_); k < input_count(control_, 0); ++k)
-    rest.push_back(back.input("x" + std::to_string(k), form(k)));
+  for (const std::size_t k : rest_) given.push_back(back.input("x" + std::to_string(k), form(k)));
   const TensorSymbol start = back.tensor({DType::i64, {}});
   SymbolList taken = {start};
   for (std::size_t k = 0; k < carried(); ++k) {
@@ -129,7 +159,7 @@ SymbolicGraph CheckpointedLoop::back() const {
     if (kept_[k]) taken.push_back(inputs.back());
   }
   back.call(tape_take(tape_), SymbolList{token, left}, taken);
-  inputs.insert(inputs.end(), rest.begin(), rest.end());
+  inputs.insert(inputs.end(), given.begin(), given.end());
   inputs.insert(inputs.end(), {start, left});
   const NodeSymbol again = back.add_while(part(), inputs, {.has_counter = true});
   // The sums go on from one part to the next, so that each is summed in the order of iterations.

@@ -17,10 +17,12 @@ namespace mote {
 
 class CheckpointedLoop {
  public:
-  CheckpointedLoop(const ControlInfo& control, const WideMask& wanted);
+  CheckpointedLoop(std::shared_ptr<const ControlInfo> control, const WideMask& wanted);
 
   const std::vector<std::size_t>& real() const { return real_; }    ///< of the carried inputs
   const std::vector<std::size_t>& added() const { return added_; }  ///< of the other inputs
+  /// The inputs that the loop does not carry over.
+  const std::vector<std::size_t>& rest() const { return rest_; }
   const std::shared_ptr<Tape>& tape() const { return tape_; }
   /// The position of the token among the outputs of the loop as it is; none if it has no tape yet.
   std::optional<std::size_t> token() const { return token_; }
@@ -28,23 +30,29 @@ class CheckpointedLoop {
   /// The loop with a body that keeps, now and then, what it begins with.
   std::shared_ptr<ControlInfo> recorded() const;
   /// The body of the way back. Its inputs: the gradients of real(), the sums of added(), the number
-  /// of iterations left, the token, and what the loop does not carry over.
+  /// of iterations left, the token, and rest().
   SymbolicGraph back() const;
 
  private:
   const TensorForm& form(std::size_t k) const { return body_.symbols()[inputs_[k]].form; }
   std::size_t carried() const { return token_ ? *token_ : result_count(control_); }
-  void find_kept();
+  bool read_kept();
+  std::vector<bool> needed_by_parts() const;
   SymbolicGraph part() const;
 
+  std::shared_ptr<const ControlInfo> owner_;
   const ControlInfo& control_;
   const SymbolicGraph& body_;
   std::vector<std::uint32_t> inputs_;
   std::optional<std::size_t> token_;
   std::optional<std::uint32_t> keep_;  ///< the node that keeps then
   std::shared_ptr<Tape> tape_;
-  std::vector<std::size_t> real_, added_;
+  std::vector<std::size_t> real_, added_, rest_;
   std::vector<bool> kept_;  ///< by carried value: whether the way back begins with it
 };
+
+/// Forgets which values parts of loops begin with: it is found once for each loop that a gradient
+/// meets, although all loops around that one ask for it.
+void forget_kept_values();
 
 }  // namespace mote

@@ -18,6 +18,7 @@
 #include "gradient/plain.h"
 #include "gradient/tape.h"
 #include "mote/symbolic/control.h"
+#include "mote/symbolic/dependencies.h"
 
 namespace mote {
 namespace {
@@ -37,8 +38,12 @@ class BranchesBack {
   const std::vector<std::size_t>& given() const { return given_; }
   const std::vector<std::size_t>& wanted() const { return wanted_; }
 
-  /// Branch g: its own inputs, then the seeds.
-  SymbolicGraph branch(std::size_t g) const {
+  /// A branch of the way back. Its inputs: those of the branch that it reads, then the seeds.
+  struct Branch {
+    SymbolicGraph graph;
+    std::vector<std::size_t> read;
+  };
+  Branch branch(std::size_t g) const {
     SymbolicGraph back(control_.graphs[g].name() + "_back", graph_.registry());
     const std::vector<std::uint32_t> inputs = input_indices(control_.graphs[g]);
     std::vector<TensorSymbol> own;
@@ -49,6 +54,7 @@ class BranchesBack {
     for (const std::size_t k : given_)
       seeds.push_back(back.input("s" + std::to_string(k), plain(graph_.form(call_.outputs[k]))));
     const std::vector<TensorSymbol> made = splice(back, control_.graphs[g], own);
+    const auto first_node = static_cast<std::uint32_t>(back.node_count());
     std::vector<TensorSymbol> of, wrt;
     for (const std::size_t k : given_) of.push_back(made[control_.graphs[g].output_indices()[k]]);
     const std::size_t first = first_input(node_, g);
@@ -62,10 +68,51 @@ class BranchesBack {
       outputs.push_back(is_own(k) ? gradients[next++]
                                   : back.zeros(plain(graph_.form(call_.inputs[k]))));
     back.set_outputs(outputs);
-    return back;
+    return without_unread(back, first_node, own);
   }
 
  private:
+  /// Leaves out what the outputs do not need: nodes that compute the branch again, and inputs.
+  /// Functions from `first_node` on may add to tapes: they stay.
+  static Branch without_unread(const SymbolicGraph& back, std::uint32_t first_node,
+                               const std::vector<TensorSymbol>& own) {
+    std::vector<TensorSymbol> asked = back.outputs();
+    std::vector<bool> stays(back.node_count());
+    for (std::uint32_t k = first_node; k < back.node_count(); ++k) {
+      const NodeInfo& node = back.nodes()[k];
+      stays[k] = !node.removed && node.kind == NodeKind::function;
+      if (!stays[k]) continue;
+      for (const std::uint32_t input : node.inputs)
+        if (input != kNoIndex) asked.push_back(back.at(input));
+    }
+    const std::vector<bool> needed = ancestors(back, asked);
+    std::vector<bool> is_read(back.symbol_count());
+    for (const TensorSymbol symbol : asked) is_read[back.info(symbol).root] = true;
+    for (std::uint32_t k = 0; k < back.node_count(); ++k) {
+      stays[k] = stays[k] || needed[k];
+      if (!stays[k]) continue;
+      for (const std::uint32_t input : back.nodes()[k].inputs)
+        if (input != kNoIndex) is_read[back.symbols()[input].root] = true;
+    }
+    Branch slim{SymbolicGraph(back.name(), back.registry()), {}};
+    std::vector<TensorSymbol> symbols(back.symbol_count());
+    const std::vector<std::uint32_t> inputs = input_indices(back);
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      const SymbolInfo& info = back.symbols()[inputs[k]];
+      if (k < own.size() && !is_read[inputs[k]]) continue;
+      if (k < own.size()) slim.read.push_back(k);
+      symbols[inputs[k]] = slim.graph.input(info.name, info.form);
+    }
+    const std::vector<TensorSymbol> outputs = back.outputs();
+    symbols = splice(
+        slim.graph, back, std::move(symbols), [&](std::uint32_t node) { return stays[node]; },
+        outputs);
+    std::vector<TensorSymbol> given;
+    for (const TensorSymbol output : outputs) given.push_back(symbols[output.index]);
+    slim.graph.set_outputs(given);
+    return slim;
+  }
+
   const SymbolicGraph& graph_;
   const NodeInfo& node_;
   const GradientCall& call_;
@@ -82,12 +129,11 @@ std::vector<TensorSymbol> branches_gradient(SymbolicGraph& graph, const NodeInfo
   for (const std::size_t k : way.given()) seeds.push_back(as_plain(graph, call.gradients[k]));
   std::vector<CaseBranch> branches;
   for (std::size_t g = 0; g < node.control->graphs.size(); ++g) {
-    const std::size_t first = first_input(node, g);
-    std::vector<TensorSymbol> inputs(
-        call.inputs.begin() + static_cast<std::ptrdiff_t>(first),
-        call.inputs.begin() + static_cast<std::ptrdiff_t>(first + input_count(*node.control, g)));
+    BranchesBack::Branch branch = way.branch(g);
+    std::vector<TensorSymbol> inputs;
+    for (const std::size_t k : branch.read) inputs.push_back(call.inputs[first_input(node, g) + k]);
     inputs.insert(inputs.end(), seeds.begin(), seeds.end());
-    branches.emplace_back(way.branch(g), std::move(inputs));
+    branches.emplace_back(std::move(branch.graph), std::move(inputs));
   }
   // If no branch runs, what stands for output k is that output.
   std::vector<TensorSymbol> otherwise;
@@ -139,9 +185,7 @@ std::vector<TensorSymbol> add_back(SymbolicGraph& graph, std::uint32_t index,
   const TensorSymbol count = graph.tensor({DType::i64, {}});
   graph.call(tape_count(way.tape()), std::vector{token}, std::vector{count});
   inputs.insert(inputs.end(), {count, token});
-  inputs.insert(inputs.end(),
-                call.inputs.begin() + static_cast<std::ptrdiff_t>(call.outputs.size()),
-                call.inputs.end());
+  for (const std::size_t k : way.rest()) inputs.push_back(call.inputs[k]);
   const NodeSymbol back = graph.add_while(way.back(), inputs);
   std::vector<TensorSymbol> gradients(call.inputs.size());
   for (std::size_t k = 0; k < way.real().size(); ++k)
@@ -151,11 +195,27 @@ std::vector<TensorSymbol> add_back(SymbolicGraph& graph, std::uint32_t index,
   return gradients;
 }
 
+// The gradient of a node that this thread builds has been tried, with all that the node holds.
+thread_local int tried_around = 0;
+
+/// As long as it lives, the gradients of what nodes hold are known to exist.
+class TriedScope {
+ public:
+  TriedScope() { ++tried_around; }
+  ~TriedScope() { --tried_around; }
+  TriedScope(const TriedScope&) = delete;
+  TriedScope& operator=(const TriedScope&) = delete;
+};
+
 /// Returns the reason why a loop with checkpoints has no gradient; empty if it may have one.
 std::string why_not_checkpointed(const ControlInfo& control, const GradientCall& call) {
   if (control.checkpoints == kKeepEach) return "";
-  const std::optional<std::size_t> token = CheckpointedLoop(control, call.wanted).token();
-  if (!token || !is_in(call.given, *token)) return "";
+  const SymbolicGraph& body = control.graphs[0];
+  const std::optional<std::uint32_t> keep = keep_of(body);
+  if (!keep) return "";
+  const auto token = std::ranges::find(body.output_indices(), body.nodes()[*keep].outputs[0]);
+  if (!is_in(call.given, static_cast<std::size_t>(token - body.output_indices().begin())))
+    return "";
   return "it is a loop with checkpoints, whose gradient has none itself "
          "(WhileOptions::checkpoints)";
 }
@@ -168,7 +228,7 @@ std::vector<TensorSymbol> loop_gradient(SymbolicGraph& graph, std::uint32_t inde
   const std::shared_ptr<const ControlInfo> control = graph.nodes()[index].control;
   if (control->checkpoints == kKeepEach)
     return add_back(graph, index, call, BodyGradient(*control, call.given, call.wanted), sums);
-  return add_back(graph, index, call, CheckpointedLoop(*control, call.wanted), sums);
+  return add_back(graph, index, call, CheckpointedLoop(control, call.wanted), sums);
 }
 
 std::string why_no_control_gradient(GraphBuilder& builder, const NodeInfo& node,
@@ -176,14 +236,15 @@ std::string why_no_control_gradient(GraphBuilder& builder, const NodeInfo& node,
   if (node.control->is_loop)
     if (std::string reason = why_not_checkpointed(*node.control, call); !reason.empty())
       return reason;
-  if (TrialScope::is_in_one()) return "";  // then the trial says it
+  // The trial of the node around says it: each graph is tried once, however deep it is.
+  if (TrialScope::is_in_one() || tried_around > 0) return "";
   try {
     const TrialScope trial;
     if (node.control->is_loop) {
       if (node.control->checkpoints == kKeepEach)
         const BodyGradient way(*node.control, call.given, call.wanted);
       else
-        CheckpointedLoop(*node.control, call.wanted).back();
+        CheckpointedLoop(node.control, call.wanted).back();
     } else {
       const BranchesBack way(builder.graph(), node, call);
       for (std::size_t g = 0; g < node.control->graphs.size(); ++g) way.branch(g);
@@ -197,6 +258,7 @@ std::string why_no_control_gradient(GraphBuilder& builder, const NodeInfo& node,
 
 std::vector<TensorSymbol> control_gradient(GraphBuilder& builder, std::uint32_t index,
                                            const GradientCall& call) {
+  const TriedScope tried;
   const NodeInfo node = builder.graph().nodes()[index];
   return node.control->is_loop ? loop_gradient(builder.graph(), index, call, {})
                                : branches_gradient(builder.graph(), node, call);

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "fail.h"
 #include "gradient/control_gradient.h"
+#include "mote/runtime/error_under_way.h"
 
 namespace mote {
 Reverse::Reverse(GraphBuilder& builder, std::vector<std::uint32_t> nodes, std::uint32_t boundary)
@@ -71,10 +73,27 @@ GradientCall Reverse::call_of(const ActiveNode& active) const {
   return call;
 }
 
+/// Returns code(), whose errors name the node if it may run code of the caller's.
+template <typename Code>
+auto Reverse::within(std::uint32_t node, const Code& code) const {
+  const NodeKind kind = graph_.nodes()[node].kind;
+  if (kind != NodeKind::function && kind != NodeKind::control) return code();
+  const std::string text = graph_.text(graph_.node_at(node));
+  try {
+    return code();
+  } catch (...) {
+    constexpr std::string_view kLayer = "symbolic graph: ";
+    auto [status, what] = error_under_way();
+    if (what.starts_with(kLayer)) what.erase(0, kLayer.size());
+    fail_graph("gradient of " + text + ": " + what, status);
+  }
+}
+
 void Reverse::check(std::span<const TensorSymbol> of, std::span<const TensorSymbol> wrt) const {
   for (std::size_t n = 0; n < active_.size(); ++n) {
     const NodeInfo& node = graph_.nodes()[active_[n].node];
-    const std::string reason = why_not(builder_, node, call_of(active_[n]));
+    const std::string reason =
+        within(active_[n].node, [&] { return why_not(builder_, node, call_of(active_[n])); });
     if (!reason.empty())
       fail_graph("gradient: " + graph_.text(graph_.node_at(active_[n].node)) +
                      " has no gradient: " + reason + "; it is on the path " + path(n, of, wrt),
@@ -183,8 +202,10 @@ void Reverse::walk(const ActiveNode& active, Cotangents& cotangents) {
   node.function = of.function;
   std::vector<TensorSymbol> gradients(call.inputs.size());
   if (!call.given.is_empty())
-    gradients = node.kind == NodeKind::control ? control_gradient(builder_, active.node, call)
-                                               : node_gradient(builder_, node, call);
+    gradients = within(active.node, [&] {
+      return node.kind == NodeKind::control ? control_gradient(builder_, active.node, call)
+                                            : node_gradient(builder_, node, call);
+    });
   active.wanted.each([&](std::size_t k) {
     TensorSymbol gradient = gradients[k];
     if (!gradient) {

@@ -39,6 +39,8 @@ class Reverse {
   std::vector<std::uint32_t> way_from(std::span<const TensorSymbol> wrt, std::size_t n) const;
   std::string path(std::size_t failing, std::span<const TensorSymbol> of,
                    std::span<const TensorSymbol> wrt) const;
+  template <typename Code>
+  auto within(std::uint32_t node, const Code& code) const;
   void walk(const ActiveNode& active, Cotangents& cotangents);
 
   GraphBuilder& builder_;

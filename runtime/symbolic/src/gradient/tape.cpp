@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gradient/tape.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <utility>
 
+#include "gradient/checkpointed_loop.h"
 #include "gradient/tape_parts.h"
 #include "gradient/tape_store.h"
+#include "mote/runtime/status.h"
 
 namespace mote {
 
@@ -69,9 +72,22 @@ std::string name_of(std::string_view function, const Tape& tape, const std::stri
 /// The function that pushes, so that a loop that is differentiated again has the same tape.
 struct Push {
   std::shared_ptr<Tape> tape;
+  std::vector<KeptIf> rules;
+
+  /// Returns which values are kept.
+  std::vector<bool> kept(std::size_t count, Tensors decisions) const {
+    std::vector<bool> are_kept(count, true);
+    for (const KeptIf& rule : rules) are_kept[rule.value] = false;
+    for (const KeptIf& rule : rules)
+      if (decisions[rule.decision].reshape({}).integer_at({}) == rule.branch)
+        are_kept[rule.value] = true;
+    return are_kept;
+  }
   void operator()(Tensors inputs, Tensors outputs) const {
     const std::shared_ptr<TapeStore> store = TapeStore::of_run();
-    const double token = store->push(inputs[0].real_at({}), inputs.subspan(1));
+    const std::size_t count = pushed_count(rules, inputs.size());
+    const double token = store->push(inputs[0].real_at({}), inputs.subspan(1, count),
+                                     kept(count, inputs.subspan(1 + count)));
     outputs[0].set({}, token);
     if (outputs.size() > 1) outputs[1].set({}, store->count(token) - 1);
   }
@@ -224,10 +240,30 @@ NamedFunction add_function(const TapePart& part) {
 
 std::shared_ptr<Tape> new_tape() { return std::make_shared<Tape>(); }
 
-NamedFunction tape_push(std::shared_ptr<Tape> tape) {
+std::size_t pushed_count(std::span<const KeptIf> rules, std::size_t inputs) {
+  std::size_t decisions = 0, values = 0;
+  for (const KeptIf& rule : rules) {
+    decisions = std::max<std::size_t>(decisions, rule.decision + 1);
+    values = std::max<std::size_t>(values, rule.value + 1);
+  }
+  if (inputs < 1 + decisions + values)
+    throw StatusError(MOTE_INVALID, "tape push: its rules are for " + std::to_string(values) +
+                                        " values and " + std::to_string(decisions) +
+                                        " decisions, got a token and " +
+                                        std::to_string(inputs - std::min<std::size_t>(inputs, 1)) +
+                                        " more inputs");
+  return inputs - 1 - decisions;
+}
+
+NamedFunction tape_push(std::shared_ptr<Tape> tape, std::vector<KeptIf> rules) {
+  std::string name = name_of(kTapePush, *tape);
+  if (!rules.empty()) name += " " + std::string(kTapeIf);
+  for (const KeptIf& rule : rules)
+    name += " " + std::to_string(rule.value) + " " + std::to_string(rule.decision) + " " +
+            std::to_string(rule.branch);
   return {
-      .name = name_of(kTapePush, *tape),
-      .run = Push{tape},
+      .name = std::move(name),
+      .run = Push{tape, std::move(rules)},
       .gradient = [tape](SymbolicGraph& graph,
                          const FunctionCall& call) { return gradient_of_push(graph, tape, call); },
       .shapes =
@@ -285,6 +321,10 @@ NamedFunction tape_take(std::shared_ptr<Tape> tape) {
 std::optional<std::uint32_t> keep_of(const SymbolicGraph& body) { return node_of<Keep>(body); }
 std::optional<std::uint32_t> push_of(const SymbolicGraph& body) { return node_of<Push>(body); }
 
+const std::vector<KeptIf>& rules_of(const NodeInfo& push) {
+  return push.function->run.target<Push>()->rules;
+}
+
 std::shared_ptr<Tape> tape_of(const NodeInfo& node) {
   if (const Keep* keep = node.function->run.target<Keep>()) return keep->tape;
   return node.function->run.target<Push>()->tape;
@@ -293,7 +333,9 @@ std::shared_ptr<Tape> tape_of(const NodeInfo& node) {
 GradientScope::GradientScope() {
   if (gradients_here++ == 0) gradient_number = ++last_gradient;
 }
-GradientScope::~GradientScope() { --gradients_here; }
+GradientScope::~GradientScope() {
+  if (--gradients_here == 0) forget_kept_values();
+}
 
 TrialScope::TrialScope() { ++trials_here; }
 TrialScope::~TrialScope() { --trials_here; }

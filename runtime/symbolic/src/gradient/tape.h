@@ -26,9 +26,15 @@ namespace mote {
 class Tape;
 std::shared_ptr<Tape> new_tape();
 
-/// Reads a token and values, and writes the token of the list with them at its end, and their
-/// position, an i64[].
-NamedFunction tape_push(std::shared_ptr<Tape> tape);
+/// A value is kept only if a decision is that branch; of several rules for a value, one must hold.
+struct KeptIf {
+  std::uint32_t value;
+  std::uint32_t decision;  ///< the number of the input behind the values that has it
+  std::uint32_t branch;
+};
+/// Reads a token, values and the decisions of rules, and writes the token of the list with the
+/// values at its end, and their position, an i64[].
+NamedFunction tape_push(std::shared_ptr<Tape> tape, std::vector<KeptIf> rules = {});
 /// Reads a token, and writes how many entries its list has, an i64[].
 NamedFunction tape_count(std::shared_ptr<Tape> tape);
 /// Reads a token and a position, and writes values of that entry: those of these numbers.
@@ -45,6 +51,11 @@ NamedFunction tape_take(std::shared_ptr<Tape> tape);
 std::optional<std::uint32_t> keep_of(const SymbolicGraph& body);
 /// The node of a body that pushes; none if the body has no tape.
 std::optional<std::uint32_t> push_of(const SymbolicGraph& body);
+/// The rules of a node that pushes.
+const std::vector<KeptIf>& rules_of(const NodeInfo& push);
+/// Returns the number of values among so many inputs of a node that pushes. Throws StatusError if
+/// the rules are for more.
+std::size_t pushed_count(std::span<const KeptIf> rules, std::size_t inputs);
 /// The tape of a node that keeps or pushes.
 std::shared_ptr<Tape> tape_of(const NodeInfo& node);
 

@@ -58,6 +58,29 @@ std::optional<TapePart> read_part(const std::shared_ptr<Tape>& tape,
   return part;
 }
 
+/// Reads rules: a value, a decision and a branch each.
+std::optional<std::vector<KeptIf>> read_rules(std::span<const std::string> words) {
+  std::vector<std::uint32_t> numbers;
+  for (const std::string& word : words) {
+    const std::optional<std::uint64_t> number = tape_number(word);
+    if (!number || *number > 0xFFFF) return std::nullopt;
+    numbers.push_back(static_cast<std::uint32_t>(*number));
+  }
+  if (numbers.empty() || numbers.size() % 3 != 0) return std::nullopt;
+  std::vector<KeptIf> rules;
+  for (std::size_t k = 0; k < numbers.size(); k += 3)
+    rules.push_back({numbers[k], numbers[k + 1], numbers[k + 2]});
+  return rules;
+}
+
+std::optional<NamedFunction> read_push(const std::shared_ptr<Tape>& tape,
+                                       std::span<const std::string> words) {
+  if (words.empty()) return tape_push(tape);
+  if (words[0] != kTapeIf) return std::nullopt;
+  std::optional<std::vector<KeptIf>> rules = read_rules(words.subspan(1));
+  return rules ? std::optional(tape_push(tape, std::move(*rules))) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<NamedFunction> tape_function(std::string_view name, Tapes& tapes) {
@@ -79,7 +102,7 @@ std::optional<NamedFunction> tape_function(std::string_view name, Tapes& tapes) 
       if (!most || *most == 0 || *most > 0x7FFFFFFF) return std::nullopt;
       return tape_keep(tape, static_cast<std::int64_t>(*most));
     }
-    if (function == kTapePush) return is_alone ? std::optional(tape_push(tape)) : std::nullopt;
+    if (function == kTapePush) return read_push(tape, std::span(words).subspan(1));
     if (function == kTapeCount) return is_alone ? std::optional(tape_count(tape)) : std::nullopt;
     const std::optional<TapePart> part = read_part(tape, std::span(words).subspan(1));
     if (!part) return std::nullopt;

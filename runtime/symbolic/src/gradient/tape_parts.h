@@ -23,6 +23,7 @@ inline constexpr std::string_view kTapeAdd = "tape add";
 inline constexpr std::string_view kTapeKeep = "tape keep";
 inline constexpr std::string_view kTapeTake = "tape take";
 inline constexpr std::string_view kTapeSquareRoot = "sqrt";
+inline constexpr std::string_view kTapeIf = "if";
 
 class Tape {
  public:

@@ -196,12 +196,14 @@ std::shared_ptr<const void> TapeStore::object(double token, int readers) {
   return std::exchange(list.object, nullptr);
 }
 
-double TapeStore::push(double token, std::span<const Tensor> values) {
+double TapeStore::push(double token, std::span<const Tensor> values,
+                       const std::vector<bool>& are_kept) {
   const std::lock_guard lock(mutex_);
   if (token == 0) token = new_list();
   Entry entry;
   Values& pushed = entry.by_path[kValuesPath];
-  for (const Tensor& value : values) pushed.tensors.push_back(kept(value));
+  for (std::size_t k = 0; k < values.size(); ++k)
+    pushed.tensors.push_back(are_kept[k] ? kept(values[k]) : Tensor());
   List& list = list_at(token);
   list.entries.push_back(std::move(entry));
   ++list.count;
@@ -277,7 +279,8 @@ void TapeStore::get(Entry& entry, const std::string& path, int readers,
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const bool is_there =
         values[k] < of_path.tensors.size() && of_path.tensors[values[k]].data() != nullptr;
-    if (!is_there && path == kValuesPath) throw InternalError("tape: a value was not kept");
+    if (values[k] >= of_path.tensors.size() && path == kValuesPath)
+      throw InternalError("tape: a value was not kept");
     if (is_there)
       copy_plainly(of_path.tensors[values[k]], outputs[k]);
     else

@@ -29,7 +29,8 @@ class TapeStore {
   static std::shared_ptr<TapeStore> held();
 
   /// Adds an entry to the list of a token, to a new one for 0. Returns the list's token.
-  double push(double token, std::span<const Tensor> values);
+  /// Values that are not to be kept leave their numbers: get() gives 0 for them.
+  double push(double token, std::span<const Tensor> values, const std::vector<bool>& are_kept);
   /// Likewise, but the list has at most that number of entries, evenly spread, or about the square
   /// root of the calls (kKeepSquareRoot); the values of other calls are freed, or are never kept.
   double keep(double token, std::int64_t checkpoints, std::span<const Tensor> values);

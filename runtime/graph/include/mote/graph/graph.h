@@ -84,6 +84,9 @@ struct WhileLoop {
   std::vector<GraphNode> evaluated = {};  ///< these, and all before them, run before it is asked
   GraphTensor counter = {};               ///< an i64[] that gets the number of each iteration
   std::int64_t limit = kNoLimit;          ///< of iterations; one more is an error
+  /// Clocks that show 0 when the loop begins, each of this loop alone: any other numbers than 0.
+  std::vector<std::uint64_t> starts = {};
+  std::vector<std::uint64_t> counts = {};  ///< clocks that go on by 1 after each iteration
 };
 
 /// A choice among branches. All handles are of the graph that the node is in.
@@ -93,6 +96,8 @@ struct CaseOf {
   BranchFunction function = {};         ///< in place of the tensor
   std::vector<GraphTensor> reads = {};  ///< what the function gets
   bool must_run = false;                ///< a negative index is an error
+  /// By branch: clocks that go on by 1 when it has run (WhileLoop::starts).
+  std::vector<std::vector<std::uint64_t>> counts = {};
 };
 
 class Graph;
@@ -109,6 +114,10 @@ struct TensorChoice {
   /// that it ran, or 1 more than the index of the branch (0 if none ran). A default one stands for
   /// the loop that this graph is the body of: the position is the number of the iteration.
   GraphNode by = {};
+  /// Not 0: the position is what this clock shows; with `by`, what it showed when that loop, which
+  /// starts it, ended. So an inner loop goes on where it was in the iteration before of an outer
+  /// one.
+  std::uint64_t clock = 0;
 };
 
 struct GraphOptions {

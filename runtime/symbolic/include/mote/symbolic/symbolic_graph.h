@@ -317,6 +317,7 @@ class SymbolicGraph {
 
  private:
   friend class FormChanger;
+  friend class LaterForms;
   friend class PackedGraph;
   friend class detail::Borrower;
   friend class detail::DependencyCache;

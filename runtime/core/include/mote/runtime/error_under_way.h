@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a caller's code threw, as the runtime's errors say it.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "mote/base/export.h"
+#include "mote/runtime/status.h"
+
+namespace MOTE_API mote {
+
+/// Returns the status and the text of the exception that is handled now, of whatever type it is.
+std::pair<mote_status, std::string> error_under_way();
+
+}  // namespace mote

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile/through_loops.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+
+#include "mote/symbolic/dependencies.h"
+
+namespace mote {
+namespace {
+
+/// What a body uses its tensors for.
+class Body {
+ public:
+  explicit Body(const ControlInfo& loop)
+      : graph_(loop.graphs[0]),
+        inputs_(input_indices(graph_)),
+        written_(writers(graph_)),
+        reads_(graph_.symbol_count()),
+        given_(graph_.symbol_count()) {
+    for (const NodeInfo& node : graph_.nodes())
+      if (!node.removed)
+        for (const std::uint32_t input : node.inputs)
+          if (input != kNoIndex) ++reads_[root_of(input)];
+    for (const std::uint32_t output : graph_.output_indices()) ++given_[root_of(output)];
+  }
+
+  /// True if the body computes value k anew, and carries over nothing else of it or of the value
+  /// before.
+  bool computes(std::uint32_t k) const {
+    const std::uint32_t symbol = output(k);
+    return is_carried_alone(k) && graph_.symbols()[symbol].kind == SymbolOrigin::tensor &&
+           !written_[symbol].empty() && producer(symbol) == nullptr;
+  }
+
+  /// Returns the inner loop or case..of that value k may go through.
+  std::optional<CarriedOn> inner(std::uint32_t k) const {
+    const std::uint32_t symbol = output(k);
+    const NodeInfo* node = producer(symbol);
+    if (!is_carried_alone(k) || node == nullptr) return std::nullopt;
+    const auto at = static_cast<std::uint32_t>(std::ranges::find(node->outputs, symbol) -
+                                               node->outputs.begin());
+    // Only that node reads the value before: a loop as its own, a case..of in any branch.
+    const auto reads = std::ranges::count(node->inputs, inputs_[k]);
+    if (reads != reads_[inputs_[k]]) return std::nullopt;
+    const bool takes_it = node->control->is_loop
+                              ? node->inputs[at] == inputs_[k] && reads == 1
+                              : node->inputs[0] != inputs_[k] && branches_go_on(*node, at, k);
+    if (!takes_it) return std::nullopt;
+    return CarriedOn{graph_.symbols()[symbol].producer, at};
+  }
+
+  const ControlInfo& inside(const CarriedOn& on) const { return *graph_.nodes()[on.node].control; }
+
+ private:
+  std::uint32_t root_of(std::uint32_t symbol) const { return graph_.symbols()[symbol].root; }
+  std::uint32_t output(std::uint32_t k) const { return graph_.output_indices()[k]; }
+  /// The loop or case..of that gives the symbol; null if it is none.
+  const NodeInfo* producer(std::uint32_t symbol) const {
+    const std::uint32_t node = graph_.symbols()[symbol].producer;
+    const bool is_control = node != kNoIndex && graph_.nodes()[node].kind == NodeKind::control;
+    return is_control ? &graph_.nodes()[node] : nullptr;
+  }
+  /// True if each branch gives value k as it was, or computes it, and one computes it.
+  bool branches_go_on(const NodeInfo& node, std::uint32_t at, std::uint32_t k) const {
+    const std::uint32_t other = node.inputs[1 + at];
+    if (other != kNoIndex && other != inputs_[k]) return false;
+    bool computes = false;
+    for (std::size_t g = 0; g < node.control->graphs.size(); ++g) {
+      const SymbolicGraph& branch = node.control->graphs[g];
+      const std::uint32_t given = branch.output_indices()[at];
+      if (branch.symbols()[given].kind == SymbolOrigin::input) {
+        const std::vector<std::uint32_t> inputs = input_indices(branch);
+        const auto n = static_cast<std::size_t>(std::ranges::find(inputs, given) - inputs.begin());
+        if (node.inputs[first_input(node, g) + n] != inputs_[k]) return false;
+        continue;
+      }
+      if (!is_computed_alone(branch, given)) return false;
+      computes = true;
+    }
+    return computes;
+  }
+  /// True if commands of the graph write the symbol, a whole tensor that it gives once.
+  static bool is_computed_alone(const SymbolicGraph& graph, std::uint32_t symbol) {
+    const SymbolInfo& info = graph.symbols()[symbol];
+    const auto is_given = [&](std::uint32_t output) {
+      return graph.symbols()[output].root == symbol;
+    };
+    const bool is_inner =
+        info.producer != kNoIndex && graph.nodes()[info.producer].kind == NodeKind::control;
+    return info.kind == SymbolOrigin::tensor && !is_inner && !writers(graph)[symbol].empty() &&
+           std::ranges::count_if(graph.output_indices(), is_given) == 1;
+  }
+  /// True if the value is a whole tensor that is given once, and the value before is not given.
+  bool is_carried_alone(std::uint32_t k) const {
+    return root_of(output(k)) == output(k) && given_[output(k)] == 1 && given_[inputs_[k]] == 0;
+  }
+
+  const SymbolicGraph& graph_;
+  std::vector<std::uint32_t> inputs_;
+  IndexLists written_;
+  std::vector<std::ptrdiff_t> reads_, given_;  ///< by root: how often
+};
+
+/// True if value k of the loop goes on, at last through a loop that computes it.
+bool goes_on(const ControlInfo& loop, std::uint32_t k) {
+  const Body body(loop);
+  if (body.computes(k)) return true;
+  const std::optional<CarriedOn> on = body.inner(k);
+  if (!on) return false;
+  const ControlInfo& inside = body.inside(*on);
+  return !inside.is_loop || goes_on(inside, on->output);
+}
+
+}  // namespace
+
+std::vector<std::optional<CarriedOn>> carried_through(const ControlInfo& loop) {
+  const Body body(loop);
+  std::vector<std::optional<CarriedOn>> values(result_count(loop));
+  for (std::uint32_t k = 0; k < values.size(); ++k) {
+    values[k] = body.inner(k);
+    if (!values[k]) continue;
+    const ControlInfo& inside = body.inside(*values[k]);
+    if (inside.is_loop && !goes_on(inside, values[k]->output)) values[k].reset();
+  }
+  return values;
+}
+
+std::uint64_t new_clock() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace mote
