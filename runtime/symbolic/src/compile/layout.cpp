@@ -192,7 +192,7 @@ GraphLayout lay_out(const SymbolicGraph& graph, std::span<const std::uint32_t> b
   // The order was chosen by what is alive at once on one stream, without what is in place.
   CompileOptions as_given = options;
   as_given.order = EvaluationOrder::program;
-  if (layout.controls.empty() && layout.order == topological_order(graph)) return layout;
+  if (layout.controls.empty() && std::ranges::is_sorted(layout.order)) return layout;
   GraphLayout given = LayoutMaker(graph, bound, as_given, context).make();
   return planned_bytes(given) < planned_bytes(layout) ? std::move(given) : std::move(layout);
 }
