@@ -69,8 +69,7 @@ bool is_linear(int nodes, int times, bool with_bytes, Context& context) {
   const double limit = 1.2 * times;
   double time = std::numeric_limits<double>::infinity();
   double bytes = 0;
-  constexpr int kMaxRounds = 20;
-  for (int round = 0; round < kMaxRounds && time > limit; ++round) {
+  for (int round = 0; round < 5 && time > limit; ++round) {
     const ChainCost one = chain_cost(nodes, true, context);
     const ChainCost more = chain_cost(times * nodes, true, context);
     time = std::min(time, more.seconds() / one.seconds());
