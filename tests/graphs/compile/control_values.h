@@ -14,6 +14,12 @@ inline Tensor scalar(double value) {
   return x;
 }
 
+inline Tensor scalar_of_f64(double value) {
+  Tensor x(DType::f64, AxisList{});
+  x.set({}, value);
+  return x;
+}
+
 inline Tensor integer(std::int64_t value) {
   Tensor x(DType::i64, AxisList{});
   x.set({}, value);

@@ -23,7 +23,7 @@ namespace {
 
 using namespace test;
 
-/// What a caller's code may throw, and what the error is then.
+/// Code of a caller's that throws, with the error that follows.
 struct Thrown {
   std::function<void()> act;
   mote_status status;

@@ -23,12 +23,6 @@ namespace {
 
 using namespace test;
 
-Tensor real(double value) {
-  Tensor x(DType::f64, AxisList{});
-  x.set({}, value);
-  return x;
-}
-
 /// The graph's outputs, and the derivatives of the first one.
 struct ValuesAndGradients {
   Numbers values, gradients;
@@ -55,8 +49,8 @@ TEST(KnownLoops, PowersByAWhile) {
 )";
   for (const std::int64_t n : {0, 1, 2, 7}) {
     const auto e = static_cast<double>(n);
-    const auto all =
-        all_of(text, {"x", "y"}, {{"x", real(0.75)}, {"y", real(2)}, {"n", integer(n)}});
+    const auto all = all_of(
+        text, {"x", "y"}, {{"x", scalar_of_f64(0.75)}, {"y", scalar_of_f64(2)}, {"n", integer(n)}});
     EXPECT_EQ(all.values, (Numbers{0.75 * std::pow(2, e)}));
     EXPECT_EQ(all.gradients, (Numbers{std::pow(2, e), 0.75 * e * std::pow(2, e - 1)}));
   }
@@ -81,7 +75,8 @@ TEST(KnownLoops, AWhileWithinAWhileWhoseConditionReadsBothCounters) {
   for (const std::int64_t n : {0, 1, 2, 4}) {
     const auto e = static_cast<double>(n * (n + 1) / 2);
     const auto all =
-        all_of(text, {"x", "w"}, {{"x", real(1.5)}, {"w", real(0.5)}, {"n", integer(n)}});
+        all_of(text, {"x", "w"},
+               {{"x", scalar_of_f64(1.5)}, {"w", scalar_of_f64(0.5)}, {"n", integer(n)}});
     EXPECT_EQ(all.values, (Numbers{1.5 * std::pow(0.5, e)}));
     EXPECT_EQ(all.gradients, (Numbers{std::pow(0.5, e), 1.5 * e * std::pow(0.5, e - 1)}));
   }
@@ -121,8 +116,8 @@ TEST(KnownLoops, ACaseOfWithinAWhileScaledBeforeAndAfter) {
       by_x = 4 * (k == 0 ? half_by_x * kW : half_by_x);
       by_w = 4 * (k == 0 ? half_by_w * kW + half : k == 1 ? half_by_w + 1 : half_by_w);
     }
-    const auto all =
-        all_of(text, {"x", "w"}, {{"x", real(kX)}, {"w", real(kW)}, {"n", integer(n)}});
+    const auto all = all_of(
+        text, {"x", "w"}, {{"x", scalar_of_f64(kX)}, {"w", scalar_of_f64(kW)}, {"n", integer(n)}});
     EXPECT_EQ(all.values, (Numbers{y})) << n;
     EXPECT_EQ(all.gradients, (Numbers{by_x, by_w})) << n;
   }
@@ -163,8 +158,48 @@ TEST(KnownLoops, PiecesOfLinesAndTheirDerivative) {
   }
 }
 
-/// z <- log(z·y), five times, as long as z·y is above 1: the derivative by the recurrence
-/// z' <- z'/z + 1/y.
+/// A number, and a bound on the error of the double that the graph computes for it.
+struct Enclosed {
+  long double value, error;
+};
+
+/// Returns a result that errors of the operands change by at most `passed_on`, and that is rounded
+/// so many times, each by at most half an ulp. One more covers the errors of long double.
+Enclosed rounded(long double value, long double passed_on, int times) {
+  const long double half_ulp = std::numeric_limits<double>::epsilon() / 2;
+  return {value, passed_on + static_cast<long double>(times + 1) * half_ulp *
+                                 (std::abs(value) + passed_on)};
+}
+
+Enclosed product(const Enclosed& a, const Enclosed& b) {
+  const long double passed_on =
+      std::abs(a.value) * b.error + std::abs(b.value) * a.error + a.error * b.error;
+  return rounded(a.value * b.value, passed_on, 1);
+}
+
+Enclosed sum(const Enclosed& a, const Enclosed& b) {
+  return rounded(a.value + b.value, a.error + b.error, 1);
+}
+
+/// Returns a/b for b > 0; a kernel may multiply by the reciprocal, which rounds twice.
+Enclosed quotient(const Enclosed& a, const Enclosed& b) {
+  const long double least = b.value - b.error;
+  const long double passed_on = (a.error + std::abs(a.value / b.value) * b.error) / least;
+  return rounded(a.value / b.value, passed_on, 2);
+}
+
+/// Returns log(x), of which libm's error is below an ulp: two roundings.
+Enclosed logarithm(const Enclosed& x) {
+  return rounded(std::log(x.value), x.error / (x.value - x.error), 2);
+}
+
+void expect_enclosed(double got, const Enclosed& expected, std::int64_t n) {
+  EXPECT_LE(std::abs(static_cast<long double>(got) - expected.value), expected.error)
+      << got << " after " << n;
+}
+
+/// z <- log(z·y), as long as z·y is above 1. The way back is g <- g·y/(z·y), and y's gradient is
+/// the sum of g·z/(z·y).
 TEST(KnownLoops, LogarithmsAndTheirDerivative) {
   const char* const text = R"(graph g(x f64[], y f64[], n i64[]) -> (z)
   z = while (x, y, n) counter {
@@ -174,21 +209,24 @@ TEST(KnownLoops, LogarithmsAndTheirDerivative) {
       next = log(p)
   }
 )";
+  const Enclosed y = {7.5L, 0};
   for (const std::int64_t n : {0, 1, 5}) {
-    long double z = 1, by_y = 0, by_x = 1;
+    std::vector<Enclosed> z = {{1, 0}}, p;
     for (std::int64_t c = 0; c < n; ++c) {
-      by_y = by_y / z + 1 / 7.5L;
-      by_x /= z;
-      z = std::log(z * 7.5L);
+      p.push_back(product(z.back(), y));
+      z.push_back(logarithm(p.back()));
     }
-    const auto all =
-        all_of(text, {"x", "y"}, {{"x", real(1)}, {"y", real(7.5)}, {"n", integer(n)}});
-    // Each of the 4 n operations of either way rounds once, or is a logarithm of 1 ulp; none of the
-    // factors between is above 1/log(7.5).
-    const double allowed = 8.0 * static_cast<double>(n) * std::numeric_limits<double>::epsilon();
-    EXPECT_NEAR(all.values[0], static_cast<double>(z), allowed * static_cast<double>(z));
-    EXPECT_NEAR(all.gradients[0], static_cast<double>(by_x), allowed);
-    EXPECT_NEAR(all.gradients[1], static_cast<double>(by_y), allowed);
+    Enclosed by_x = {1, 0}, by_y = {0, 0};
+    for (auto c = static_cast<std::size_t>(n); c-- > 0;) {
+      const Enclosed by_p = quotient(by_x, p[c]);
+      by_x = product(by_p, y);
+      by_y = sum(by_y, product(by_p, z[c]));
+    }
+    const auto all = all_of(
+        text, {"x", "y"}, {{"x", scalar_of_f64(1)}, {"y", scalar_of_f64(7.5)}, {"n", integer(n)}});
+    expect_enclosed(all.values[0], z.back(), n);
+    expect_enclosed(all.gradients[0], by_x, n);
+    expect_enclosed(all.gradients[1], by_y, n);
   }
 }
 

@@ -23,12 +23,6 @@ namespace {
 
 using namespace test;
 
-Tensor scalar_of_f64(double value) {
-  Tensor x(DType::f64, AxisList{});
-  x.set({}, value);
-  return x;
-}
-
 TEST(Tape, KeepsWhatTheGradientOfTheBodyReadsAndNoMore) {
   // These are the values of the body, apart from the weight, that its gradient reads.
   SymbolicGraph body = parse_graph(

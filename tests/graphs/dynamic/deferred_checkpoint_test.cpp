@@ -69,7 +69,7 @@ TEST(DeferredCheckpoint, KeepsTheEndsOfSegmentsAndOneSegment) {
     EXPECT_GE(plain.bytes, (count * count - 1) * kValue) << n;
     EXPECT_LE(kept.bytes, (2 * count + 2) * kValue) << n;
     EXPECT_EQ(plain.computed_again, 0U);
-    // Each layer's product and tanh, at most once, in no segment but for the gradient.
+    // The product and the tanh of each layer are computed again at most once.
     EXPECT_GT(kept.computed_again, 0U);
     EXPECT_LE(kept.computed_again, 2 * count * count) << n;
   }

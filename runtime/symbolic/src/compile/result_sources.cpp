@@ -57,7 +57,7 @@ ResultSource ResultSources::source_of(std::uint32_t symbol) {
     graph_.fill(own, 0);
     return {SourceKind::root, own.index};
   }
-  // What an inner loop gives may be at one of several locations.
+  // A result of an inner loop may be at one of several locations.
   if (root.producer != kNoIndex && graph_.nodes()[root.producer].kind == NodeKind::control)
     return copied(symbol);
   return {SourceKind::root, info.root, part};

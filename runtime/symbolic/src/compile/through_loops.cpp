@@ -10,7 +10,7 @@
 namespace mote {
 namespace {
 
-/// What a body uses its tensors for.
+/// Tells which tensors a body reads, gives and computes.
 class Body {
  public:
   explicit Body(const ControlInfo& loop)

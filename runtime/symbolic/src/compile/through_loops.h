@@ -28,7 +28,7 @@ std::vector<std::optional<CarriedOn>> carried_through(const ControlInfo& loop);
 
 /// The clocks of a loop's values that the loop around carries through it, by value.
 using ValueClocks = std::map<std::uint32_t, std::uint64_t>;
-/// The same of the loops in a graph, by node.
+/// The clocks of the values of a graph's loops, by the loop's node.
 using LoopClocks = std::map<std::uint32_t, ValueClocks>;
 
 /// Returns a clock that no other loop has.

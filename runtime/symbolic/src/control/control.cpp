@@ -149,7 +149,7 @@ SharedForm result_form(const ControlInfo& control, std::size_t k, bool& is_known
   }
   const SymbolicGraph& first = control.graphs[0];
   if (!control.is_loop) return first.symbols()[first.output_indices()[k]].form;
-  // What is carried over has the form that it begins with.
+  // A carried value keeps the form that it begins with.
   const SymbolInfo& input = first.symbols()[input_indices(first)[k]];
   is_known = input.has_form;
   return input.form;

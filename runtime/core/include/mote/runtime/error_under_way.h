@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a caller's code threw, as the runtime's errors say it.
+// Turns what a caller's code threw into a status and a text for the runtime's errors.
 #pragma once
 
 #include <string>
