@@ -20,36 +20,11 @@ namespace {
 
 using namespace test;
 
-Numbers numbers_of(const std::vector<Tensor>& tensors) {
-  Numbers numbers;
-  for (const Tensor& tensor : tensors) append(numbers, tensor);
-  return numbers;
-}
-
-/// Expects the values of the nodes run one by one from each way to compile the graph, run twice.
-/// Returns the bytes that one copies.
+/// Runs the graph in all ways. Returns the bytes that a compiled one copies.
 std::size_t check_all_ways(const SymbolicGraph& g, const Inputs& inputs, const std::string& what) {
-  const std::vector<TensorBinding> bindings = bindings_of(g, inputs);
-  const Numbers expected = numbers_of(evaluate(g, bindings, g.outputs()));
-  Context context({.workers = 2});
+  SCOPED_TRACE(what);
   std::size_t copied = 0;
-  for (const bool in_place : {true, false})
-    for (const bool poison : {false, true})
-      for (const int streams : {1, 2})
-        for (const MemoryMode memory : {MemoryMode::planned, MemoryMode::separate}) {
-          Executable e = compile(
-              g, {.streams = streams, .in_place = in_place, .memory = memory, .poison = poison},
-              context);
-          copied = e.report().copied_bytes;
-          for (int run = 0; run < 2; ++run) {
-            e.run(bindings);
-            std::vector<Tensor> got;
-            for (const TensorSymbol output : g.outputs()) got.push_back(e.output(output));
-            EXPECT_EQ(numbers_of(got), expected)
-                << what << ", in place " << in_place << ", poison " << poison << ", streams "
-                << streams << ", separate " << (memory == MemoryMode::separate) << ", run " << run;
-          }
-        }
+  run_all_ways(g, inputs, &copied);
   return copied;
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "graphs/compile/control_values.h"
+#include "graphs/compile/loop_values.h"
 #include "mote/symbolic/compile.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/evaluate.h"
@@ -24,43 +25,13 @@ using test::kPower;
 using test::scalar;
 using test::vector;
 
-/// Runs the graph as it is, evaluated and compiled, with several settings; all must agree in bits.
-/// Returns the outputs.
-std::vector<Tensor> run_all_ways(const std::string& text,
-                                 const std::vector<std::pair<std::string, Tensor>>& inputs,
+/// Runs the graph of the text, which must be read back as it is printed, in all ways.
+std::vector<Tensor> run_all_ways(const std::string& text, const test::Inputs& inputs,
                                  std::size_t* copied = nullptr) {
   const SymbolicGraph g = parse_graph(text);
   verify(g);
   EXPECT_EQ(to_text(parse_graph(to_text(g))), to_text(g));
-  std::vector<TensorBinding> bindings;
-  for (const auto& [name, value] : inputs) bindings.emplace_back(g.find(name), value);
-  const std::vector<Tensor> expected = evaluate(g, bindings, g.outputs());
-  Context context({.workers = 2});
-  for (const bool in_place : {true, false})
-    for (const bool poison : {false, true})
-      for (const int streams : {1, 2})
-        for (const MemoryMode memory : {MemoryMode::planned, MemoryMode::separate}) {
-          Executable e = compile(
-              g, {.streams = streams, .in_place = in_place, .memory = memory, .poison = poison},
-              context);
-          if (copied != nullptr) *copied = e.report().copied_bytes;
-          for (int run = 0; run < 2; ++run) {
-            e.run(bindings);
-            for (std::size_t k = 0; k < expected.size(); ++k) {
-              const Tensor got = e.output(g.outputs()[k]);
-              const std::int64_t count = expected[k].element_count();
-              for (std::int64_t i = 0; i < count; ++i) {
-                const double a = expected[k].reshape({count}).real_at({i});
-                const double b = clone(got).reshape({count}).real_at({i});
-                EXPECT_TRUE(a == b || (std::isnan(a) && std::isnan(b)))
-                    << "output " << k << "[" << i << "] is " << b << " instead of " << a
-                    << ", in place " << in_place << ", poison " << poison << ", streams " << streams
-                    << ", separate " << (memory == MemoryMode::separate) << ", run " << run;
-              }
-            }
-          }
-        }
-  return expected;
+  return test::run_all_ways(g, inputs, copied);
 }
 
 TEST(Control, PowersByALoop) {

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "mote/symbolic/compile.h"
 #include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/evaluate.h"
@@ -21,6 +24,38 @@ void append(Numbers& numbers, const Tensor& x) {
   const std::int64_t count = x.element_count();
   const Tensor flat = clone(x).reshape({count});
   for (std::int64_t k = 0; k < count; ++k) numbers.push_back(flat.real_at({k}));
+}
+
+std::vector<Tensor> run_all_ways(const SymbolicGraph& g, const Inputs& inputs,
+                                 std::size_t* copied) {
+  const std::vector<TensorBinding> bindings = bindings_of(g, inputs);
+  const std::vector<Tensor> expected = evaluate(g, bindings, g.outputs());
+  Context context({.workers = 2});
+  for (const bool in_place : {true, false})
+    for (const bool poison : {false, true})
+      for (const int streams : {1, 2})
+        for (const MemoryMode memory : {MemoryMode::planned, MemoryMode::separate}) {
+          Executable e = compile(
+              g, {.streams = streams, .in_place = in_place, .memory = memory, .poison = poison},
+              context);
+          if (copied != nullptr) *copied = e.report().copied_bytes;
+          for (int run = 0; run < 2; ++run) {
+            e.run(bindings);
+            for (std::size_t k = 0; k < expected.size(); ++k) {
+              const Tensor got = e.output(g.outputs()[k]);
+              const std::int64_t count = expected[k].element_count();
+              for (std::int64_t i = 0; i < count; ++i) {
+                const double a = expected[k].reshape({count}).real_at({i});
+                const double b = clone(got).reshape({count}).real_at({i});
+                EXPECT_TRUE(a == b || (std::isnan(a) && std::isnan(b)))
+                    << "output " << k << "[" << i << "] is " << b << " instead of " << a
+                    << ", in place " << in_place << ", poison " << poison << ", streams " << streams
+                    << ", separate " << (memory == MemoryMode::separate) << ", run " << run;
+              }
+            }
+          }
+        }
+  return expected;
 }
 
 Numbers values_of(const SymbolicGraph& g, const Inputs& inputs) {

@@ -2,6 +2,7 @@
 // Values, derivatives and the bytes of tapes of graphs with loops, and such graphs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -22,6 +23,10 @@ void append(Numbers& numbers, const Tensor& x);
 /// Returns the values of the graph's outputs, evaluated. The graph is compiled, and read back from
 /// its text, too: the values must be equal.
 Numbers values_of(const SymbolicGraph& g, const Inputs& inputs);
+/// Evaluates the graph, and compiles it with several settings and runs each twice: all must agree
+/// in bits. Returns the outputs; `copied` gets the bytes that a compiled one copies.
+std::vector<Tensor> run_all_ways(const SymbolicGraph& g, const Inputs& inputs,
+                                 std::size_t* copied = nullptr);
 /// Returns the derivatives of `of`, of that order, with respect to x, each time of their sum.
 Numbers derivative(const std::string& text, const std::string& of, const std::string& x, int order,
                    const Inputs& inputs);
