@@ -179,12 +179,12 @@ Text Printer::sum(const Expr& e, const Facts& facts) const {
       Term absolute = t;
       if (negative) absolute.coefficient = -absolute.coefficient;
       const std::string text = within(product(absolute, facts), kProduct);
-      if (!out.empty())
+      if (!out.empty()) {
         out += (negative ? " - " : " + ") + text;
-      else if (negative)
-        out = (first = '-') + text;
-      else
-        out = text;
+      } else {
+        if (negative) first = '-';
+        out = negative ? "-" + text : text;
+      }
     }
   }
   return {out, kSum, CType::i64, first};

@@ -32,8 +32,7 @@ struct Text {
   std::string text;
   Precedence precedence = kTight;
   CType type = CType::i64;
-  char prefix =
-      '\0';  ///< the operator of a unary one's result, or a minus that the text begins with
+  char prefix = '\0';  ///< the operator of a unary operation, or a minus at the text's start
   std::optional<double> constant = std::nullopt;  ///< the value of a real number in text
 };
 
@@ -80,11 +79,11 @@ std::string float_text(float v);  ///< shortest text that reads back as v
 inline bool is_real_type(CType t) { return t == CType::f32 || t == CType::f64; }
 std::string real_text(double v);           ///< shortest text that reads back as v
 std::string integer_text(std::int64_t v);  ///< INT64_C(…) where an int would not hold it
-std::string literal(const Number& n);
+std::string literal(const Number& n);      ///< either
 /// Returns the texts above as values of a C type: a minus is a unary operator.
 Text integer_literal(std::int64_t v, CType type);
 Text real_literal(double v, CType type);
-Text float_literal(float v);  ///< either
+Text float_literal(float v);
 /// Returns the C type of an element: "float", "double", "int32_t" …; "uint16_t" for reals of 16
 /// bits.
 std::string storage_type(DType dtype);
