@@ -85,10 +85,12 @@ std::string kernel_text(const Resolved& resolved, const EmitArguments& options) 
   if (resolved.record != nullptr || resolved.other_dtype) how.function = kernel_function(resolved);
   how.standalone = options.standalone;
   const LoopProgram loops = compile(resolved.program);
-  const CudaVariant variant = plain                     ? CudaVariant::reference
-                              : options.variant == kGen ? CudaVariant::gen
-                                                        : CudaVariant::tf32;
-  const CudaProgram program = cuda_program(loops, variant, how);
+  const CudaVariant variant = options.variant == "tf32" ? CudaVariant::tf32
+                              : plain && !options.steps ? CudaVariant::reference
+                                                        : CudaVariant::gen;
+  const CudaProgram program =
+      options.steps ? cuda_program_by(loops, parse_steps(*options.steps), variant, how)
+                    : cuda_program(loops, variant, how);
   if (variant == CudaVariant::tf32 && !program.rounds_to_tf32())
     throw Error(options.op + ": no product of it is one of tf32 (--variant gen has all kernels)");
   return emit_cuda(program, options.standalone);
@@ -144,8 +146,6 @@ int emit(const EmitArguments& options) {
     throw Error(fmt::format("unknown language '{}' (known: c, cuda)", options.language));
   }
   check_variant(options);
-  if (options.steps && options.language == "cuda")
-    throw Error("--schedule: only of C, got --lang cuda");
   std::optional<DType> dtype;
   if (!options.dtype.empty()) dtype = require_dtype(options.dtype);
   const Resolved resolved = resolve_without(options.op, dtype, options.without, options.order);
@@ -181,7 +181,7 @@ void add_emit(CLI::App& app, Action& action) {
       ->add_option(
           "--schedule", options->steps,
           "steps on the loops, of variant gen, as `mote explain OP --stage schedule` prints "
-          "them: 'split n 64, threads n_start'")
+          "them (with --lang cuda those of a GPU): 'split n 64, threads n_start'")
       ->type_name("STEPS");
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
       ->delimiter(',');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: a stage of a program; out: kernels with the arguments that they read. The C emitter writes
+// In: a stage after its steps; out: a kernel with the arguments that it reads. The C emitter writes
 // the text of their indices, values and statements.
 #include "kernel_text.h"
 
@@ -13,9 +13,6 @@
 #include "kernel_writer.h"
 #include "mote/codegen/walk.h"
 #include "pipelined_tiles.h"
-#include "row_vectors.h"
-#include "rows.h"
-#include "share_rows.h"
 #include "tile_writer.h"
 
 namespace mote::cuda {
@@ -78,21 +75,23 @@ std::string head(const std::string& function, const std::vector<Parameter>& take
 }
 
 /// Returns a comment that says what a thread or a block computes.
-std::string workers_comment(const Stage& stage, const emit::Names& names, bool by_block,
-                            const std::vector<KnownStride>& strides, bool by_vectors = false) {
-  if (stage.in_order) return "/* One thread does it all, in order. */\n";
+std::string workers_comment(const StageForm& form, const emit::Names& names) {
+  if (form.stage.in_order) return "/* One thread does it all, in order. */\n";
   std::string variables;
-  for (const Loop* loop : first_of_threads(stage.body))
+  for (const Loop* loop : first_of_threads(form.stage.body))
     for (const Loop* l : threads_chain(*loop))
       if (l->end != Expr(1))
         variables += (variables.empty() ? " for each " : ", ") + names.symbol(l->variable);
   std::string where;
-  for (const KnownStride& k : strides)
+  for (const KnownStride& k : form.strides)
     where += fmt::format("{}{}[{}]", where.empty() ? ", where 1 is " : ", ",
                          names.strides(k.tensor), k.axis);
-  const char* how = by_vectors ? ", whose threads move 16 bytes at a time" : "";
+  const auto* rows = std::get_if<CudaPerBlock>(&form.worker);
+  const bool by_vectors = rows != nullptr && !rows->vectors.empty();
   return emit::wrap(fmt::format("/* {} {}{}{}{}. */", variables.empty() ? "One" : "A",
-                                by_block ? "block" : "thread", variables, how, where)) +
+                                rows != nullptr ? "block" : "thread", variables,
+                                by_vectors ? ", whose threads move 16 bytes at a time" : "",
+                                where)) +
          "\n";
 }
 
@@ -136,89 +135,47 @@ std::string tiles_comment(const TileForm& form, const emit::Names& names) {
          "\n";
 }
 
-CudaKernel tile_kernel(const LoopProgram& part, const TileForm& form, const std::string& function) {
-  const CudaPerTile tiles{
-      .rows = extent(form.rows),
-      .columns = extent(form.columns),
-      .side = form.side(),
-      .operands = form.is_pipelined ? vector_operands(form) : std::vector<VectorOperand>{},
-      .rounds_to_tf32 = form.fragments == DType::f32};
-  CudaKernel k{
-      function, tiles,
-      extent(form.batch) * ceil_div(tiles.rows, tiles.side) * ceil_div(tiles.columns, tiles.side)};
-  emit::Names names(part);
-  emit::Printer printer(part, names, emit::Target::cuda);
-  const std::string body = emit::TileWriter(part, form, names, printer).kernel_body();
-  finish(k, part, printer, tiles_comment(form, names), body);
-  return k;
+/// Returns what distinguishes the function of the kernel from others of its stage.
+std::string suffix_of(const StageForm& form) {
+  if (const auto* tiles = std::get_if<CudaPerTile>(&form.worker))
+    return tiles->is_pipelined() ? "_pipelined_tiles" : "_tiles";
+  if (const auto* rows = std::get_if<CudaPerBlock>(&form.worker))
+    return rows->vectors.empty() ? "_rows" : "_row_vectors";
+  return std::holds_alternative<CudaPerVector>(form.worker) ? "_vectors" : "";
+}
+
+std::string vectors_comment(const LoopProgram& loops, const CudaPerVector& vectors,
+                            const emit::Names& names) {
+  std::string tensors;
+  for (const std::string& tensor : vectors.tensors)
+    tensors += (tensors.empty() ? "" : ", ") + names.tensor(tensor);
+  return emit::wrap(
+             fmt::format("/* A thread for {} elements side by side, where {} have no gaps. */",
+                         *as_loop(loops.body.back())->step.constant(), tensors)) +
+         "\n";
 }
 
 }  // namespace
 
-std::vector<CudaKernel> tile_kernels(const LoopProgram& all, const Stage& stage,
-                                     const std::string& function, CudaVariant variant) {
-  LoopProgram part = all;
-  part.body = stage.body;
-  std::vector<CudaKernel> made;
-  const auto form = tile_form(part, part.body, variant == CudaVariant::tf32);
-  if (!form) return made;
-  if (const auto pipelined = pipelined_form(part, *form))
-    made.push_back(tile_kernel(part, *pipelined, function + "_pipelined_tiles"));
-  made.push_back(tile_kernel(part, *form, function + "_tiles"));
-  return made;
-}
-
-CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string& function) {
-  LoopProgram part = all;
-  part.body = stage.body;
-  emit::Names names(part);
-  emit::Printer printer(part, names, emit::Target::cuda);
-  const std::string body = emit::KernelWriter(part, names, printer).kernel_body();
-  CudaKernel k{function, CudaPerThread(), stage.iterations};
-  if (stage.in_order) k.worker = CudaInOrder();
-  finish(k, part, printer, workers_comment(stage, names, false, {}),
-         stage.in_order ? "  if (mote_thread() != 0) return;\n" + body : body);
-  return k;
-}
-
-std::vector<CudaKernel> row_kernels(const LoopProgram& all, const Stage& stage,
-                                    const std::string& function, const RowKernels& wanted) {
-  LoopProgram part = all;
-  part.body = stage.body;
-  part = share_rows(part, *stage.rows);
-  const auto vectors = wanted.by_vectors ? vectorise_rows(part) : std::nullopt;
-  std::vector<CudaKernel> made;
-  const auto make = [&](const LoopProgram& p, const std::string& suffix,
-                        std::vector<VectorRow> rows) {
-    const bool by_vectors = !rows.empty();
-    CudaKernel k{function + suffix,
-                 CudaPerBlock{longest_row(stage.body), wanted.is_map, std::move(rows)},
-                 stage.iterations, *stage.rows};
-    emit::Names names(p);
-    emit::Printer printer(p, names, emit::Target::cuda);
-    const std::string body = emit::KernelWriter(p, names, printer).kernel_body();
-    finish(k, p, printer, workers_comment(stage, names, true, k.strides, by_vectors), body);
-    made.push_back(std::move(k));
-  };
-  if (vectors) make(vectors->program, "_row_vectors", vectors->rows);
-  if (wanted.by_elements) make(part, "_rows", {});
-  return made;
-}
-
-CudaKernel vector_kernel(const VectorForm& form, const std::string& function) {
-  const LoopProgram& part = form.program;
-  emit::Names names(part);
-  emit::Printer printer(part, names, emit::Target::cuda);
-  CudaKernel k{function, CudaPerVector{form.vector_tensors(), form.extents},
-               ceil_div(form.iterations(), form.elements)};
-  std::string tensors;
-  for (const std::string& tensor : form.vector_tensors())
-    tensors += (tensors.empty() ? "" : ", ") + names.tensor(tensor);
-  const std::string comment =
-      emit::wrap(fmt::format("/* A thread for {} elements side by side, where {} have no gaps. */",
-                             form.elements, tensors));
-  const std::string body = emit::KernelWriter(part, names, printer).kernel_body();
-  finish(k, part, printer, comment + "\n", body);
+CudaKernel kernel_of(const StageForm& form, const std::string& function) {
+  const LoopProgram& loops = form.loops;
+  CudaKernel k{function + suffix_of(form), form.worker, form.iterations, form.strides};
+  k.steps = form.steps;
+  emit::Names names(loops);
+  emit::Printer printer(loops, names, emit::Target::cuda);
+  if (const CudaPerTile* tile = k.per_tile()) {
+    auto tiles = tile_form(loops, loops.body, tile->rounds_to_tf32);
+    if (tile->is_pipelined()) tiles = pipelined_form(loops, *tiles);
+    const std::string body = emit::TileWriter(loops, *tiles, names, printer).kernel_body();
+    finish(k, loops, printer, tiles_comment(*tiles, names), body);
+    return k;
+  }
+  const std::string body = emit::KernelWriter(loops, names, printer).kernel_body();
+  if (const CudaPerVector* vectors = k.per_vector())
+    finish(k, loops, printer, vectors_comment(loops, *vectors, names), body);
+  else
+    finish(k, loops, printer, workers_comment(form, names),
+           k.is_in_order() ? "  if (mote_thread() != 0) return;\n" + body : body);
   return k;
 }
 

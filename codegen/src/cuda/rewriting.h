@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -32,8 +33,13 @@ class Rewriting {
   }
   Symbol variable(const std::string& hint) { return {SymbolKind::loop, fresh(hint)}; }
 
-  /// Returns a size of that value, by its name.
-  Expr size(const std::string& hint, const Expr& value) {
+  /// Returns a size of that value, by its name. The values of a program's sizes mention no names of
+  /// others.
+  Expr size(const std::string& hint, const Expr& of) {
+    std::map<Symbol, Expr> named;
+    for (const NamedSize& s : source_.sizes)
+      named.emplace(Symbol(SymbolKind::size, s.name), s.value);
+    const Expr value = of.substitute(named);
     const auto known = std::ranges::find(source_.sizes, value, &NamedSize::value);
     if (known != source_.sizes.end()) return Expr::size(known->name);
     source_.sizes.push_back({fresh(hint), value});

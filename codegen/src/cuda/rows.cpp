@@ -2,6 +2,8 @@
 // Finds the loops that can run as the variant gen's kernels of a block for each iteration.
 #include "rows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ir/dependence.h"
@@ -27,20 +29,21 @@ bool is_at_own_location(const Loop& loop) {
   });
 }
 
-/// Returns true if the threads of a block can share the loop, or the nest of loops, `s` of p.
-bool is_shareable(const LoopProgram& p, const Stmt& s) {
+/// Returns the loop of the nest `s` of p, as a statement, that the threads of a block cannot share;
+/// null if they can share all of them.
+const Stmt* not_shareable(const LoopProgram& p, const Stmt& s) {
   const std::vector<const Loop*> nest = nest_of(*as_loop(s));
-  if (holds_loop(nest.back()->body) || !outer_folds(*nest.front()).empty()) return false;
-  if (!std::ranges::all_of(nest.front()->accumulators, has_lanes)) return false;
-  if (nest.size() > 1 && !is_at_own_location(*nest.back())) return false;
+  if (holds_loop(nest.back()->body) || !outer_folds(*nest.front()).empty()) return &s;
+  if (!std::ranges::all_of(nest.front()->accumulators, has_lanes)) return &s;
+  if (nest.size() > 1 && !is_at_own_location(*nest.back())) return &s;
   const Stmt* at = &s;
   for (const Loop* loop : nest) {
     const auto own = independent_iterations(p, *at);
-    if (!own || !own->empty() || loop->step != Expr(1)) return false;
-    if (loop != nest.front() && (loop->begin.has_load() || loop->end.has_load())) return false;
+    if (!own || !own->empty() || loop->step != Expr(1)) return at;
+    if (loop != nest.front() && (loop->begin.has_load() || loop->end.has_load())) return at;
     at = &loop->body.front();
   }
-  return true;
+  return nullptr;
 }
 
 /// Returns the statement that is the innermost loop of the nest.
@@ -64,11 +67,13 @@ class RowStrides {
   RowStrides(const LoopProgram& p, bool reduces) : p_(p), reduces_(!reduces) {}
 
   bool add(const Body& body) {
-    return std::ranges::all_of(body, [&](const Stmt& s) { return add(s); });
+    return std::ranges::all_of(body, [&](const Stmt& s) { return add(s) || stopped_at(s); });
   }
   std::optional<std::vector<KnownStride>> result() const {
     return reduces_ ? std::optional(all_) : std::nullopt;
   }
+  /// Returns the statement at which the last add() failed; null if there is none.
+  const Stmt* obstacle() const { return obstacle_; }
 
  private:
   bool add(const Stmt& s) {
@@ -77,7 +82,7 @@ class RowStrides {
       return is_uniform(branch->conditions) && add(branch->body);
     const Loop* inner = as_loop(s);
     if (inner == nullptr) return true;
-    if (!is_shareable(p_, s)) return false;
+    if (const Stmt* loop = not_shareable(p_, s)) return stopped_at(*loop);
     reduces_ = reduces_ || !inner->accumulators.empty();
     const auto strides = unit_strides(p_, innermost(s));
     if (!strides || !are_compatible(all_, *strides)) return false;
@@ -86,9 +91,15 @@ class RowStrides {
     return true;
   }
 
+  bool stopped_at(const Stmt& s) {
+    if (obstacle_ == nullptr) obstacle_ = &s;
+    return false;
+  }
+
   const LoopProgram& p_;
   std::vector<KnownStride> all_;
   bool reduces_;
+  const Stmt* obstacle_ = nullptr;
 };
 
 }  // namespace
@@ -107,6 +118,22 @@ std::optional<std::vector<KnownStride>> strides_of_rows(const LoopProgram& p, co
                                                         bool reduces) {
   RowStrides strides(p, reduces);
   return strides.add(loop.body) ? strides.result() : std::nullopt;
+}
+
+std::string why_no_rows(const LoopProgram& p, const Loop& loop) {
+  RowStrides strides(p, false);
+  (void)strides.add(loop.body);
+  const Stmt* s = strides.obstacle();
+  if (s == nullptr) return "";
+  if (const Loop* inner = as_loop(*s)) {
+    for (const Accumulator& a : inner->accumulators)
+      if (!has_lanes(a)) return fmt::format("the threads of a block cannot combine {}", a.name);
+    std::string why = inner->accumulators.empty() ? why_dependent(p, *s) : "";
+    if (!why.empty()) return why;
+  }
+  std::string text = to_string(*s);
+  text.resize(std::min(text.size(), text.find('\n')));
+  return fmt::format("the threads of a block cannot share `{}`", text);
 }
 
 std::optional<Expr> longest_row(const Body& stage) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "mote/codegen/loops.h"
@@ -20,6 +21,9 @@ std::vector<const Loop*> nest_of(const Loop& loop);
 /// `reduces` asks for one.
 std::optional<std::vector<KnownStride>> strides_of_rows(const LoopProgram& p, const Loop& loop,
                                                         bool reduces = true);
+/// Returns why the threads of a block cannot share each loop in `loop`, whose loops need not
+/// reduce: the dependence that forbids it, or the statement.
+std::string why_no_rows(const LoopProgram& p, const Loop& loop);
 
 /// Returns the number of elements of the longest innermost loop whose length is the same in every
 /// iteration; nullopt if none is known.

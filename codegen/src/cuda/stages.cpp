@@ -134,8 +134,11 @@ class Cut {
     for (const Loop* loop : shared.loops)
       iterations = iterations * max(0, ceil_div(loop->end - loop->begin, loop->step));
     const Symbol last = shared.loops.back()->variable;
+    const auto is_shared = [&](Symbol v) {
+      return std::ranges::find(shared.loops, v, &Loop::variable) != shared.loops.end();
+    };
     for (TensorDecl& t : program().tensors)
-      if (shared.own.contains(t.name) && !t.per) t.per = last;
+      if (t.per ? is_shared(*t.per) : shared.own.contains(t.name)) t.per = last;
     mark_threads(first, shared.loops.size());
     first.work = iterations;
   }
@@ -221,26 +224,5 @@ class Cut {
 }  // namespace
 
 Stages cut(const LoopProgram& p) { return Cut(p).run(); }
-
-std::optional<Stage> along_rows(const LoopProgram& p, const Stage& stage) {
-  LoopProgram alone = p;
-  alone.body = stage.body;
-  Loop* first = alone.body.empty() ? nullptr : as_loop(alone.body.back());
-  if (first == nullptr || first->kind != LoopKind::threads) return std::nullopt;
-  const std::size_t depth = threads_chain(*first).size();
-  if (depth < 2) return std::nullopt;
-  mark_threads(*first, depth - 1);
-  Stage out{{}, false, 1};
-  const Loop* inner = first;
-  for (std::size_t k = 0; k + 1 < depth; ++k) {
-    if (k > 0) inner = as_loop(inner->body.front());
-    out.iterations = out.iterations * max(0, ceil_div(inner->end - inner->begin, inner->step));
-  }
-  if (holds_loop(as_loop(inner->body.front())->body)) return std::nullopt;
-  first->work = out.iterations;
-  out.rows = strides_of_rows(alone, *inner, false);
-  out.body = std::move(alone.body);
-  return out.rows ? std::optional(std::move(out)) : std::nullopt;
-}
 
 }  // namespace mote::cuda

@@ -30,10 +30,6 @@ struct Division {
   Expr terms;  ///< the maximum number of terms that an iteration of the stage goes over
 };
 
-/// Returns the stage with the innermost of its shared loops as a row that a block goes along;
-/// nullopt if it is the only one, or not a row.
-std::optional<Stage> along_rows(const LoopProgram& p, const Stage& stage);
-
 /// Splits long reductions of the stage, and scatters by output range, for more threads than it has
 /// iterations; nullopt if it has none.
 std::optional<Division> divided(const Stages& all, std::size_t stage);

@@ -49,6 +49,12 @@ constexpr std::array kForms = {
     StepForm{StepKind::threads, "threads", kAny, false},
     StepForm{StepKind::adjacent, "adjacent", 1, false},
     StepForm{StepKind::repeat, "repeat", 1, true},
+    StepForm{StepKind::distribute, "distribute", 0, false},
+    StepForm{StepKind::parts, "parts", 1, false},
+    StepForm{StepKind::grid, "grid", kAny, false},
+    StepForm{StepKind::row_vectors, "row_vectors", 1, false},
+    StepForm{StepKind::thread_vectors, "thread_vectors", 1, false},
+    StepForm{StepKind::block_tile, "block_tile", 1, true},
 };
 
 const StepForm& form_of(StepKind kind) { return *std::ranges::find(kForms, kind, &StepForm::kind); }

@@ -168,8 +168,9 @@ Refusal taken(LoopProgram& p, const Step& step, const ScheduleOptions& options,
       return rely_on_adjacent(p, name);
     case StepKind::repeat:
       return repeat(p, name, amount);
+    default:
+      return "it is unknown";
   }
-  return "it is unknown";
 }
 
 bool names_loops(const Step& step) {
@@ -180,6 +181,7 @@ bool names_loops(const Step& step) {
 }  // namespace
 
 Refusal take(Version& v, const Step& step, const ScheduleOptions& options) {
+  if (is_for_gpu(step.kind)) return "only a GPU's schedule has it";
   if (names_loops(step))
     for (const StepTarget& t : step.targets)
       if (!find_loop(v.program, t.name)) return no_loop(v.program, t.name);

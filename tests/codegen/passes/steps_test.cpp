@@ -44,7 +44,7 @@ TEST(Steps, PrintWhatTheyParse) {
       "keep y, scan n, vectors 32, tile m 8 n 32, tile_window h 1 w 8, inward c 256, innermost c "
       "16, transpose n 128, interchange m, split n 4096, simd n, simd_if_adjacent n, threads m n "
       "c, adjacent n, "
-      "repeat x 0";
+      "repeat x 0, distribute, parts r, grid r c, row_vectors r, thread_vectors r, block_tile r 64";
   EXPECT_EQ(to_string(parse_steps(text)), text);
   EXPECT_EQ(to_string(parse_steps("")), "");
   const std::vector<Step> tile = {{StepKind::tile, {{"m", 8}, {"n", 32}}}};
@@ -57,7 +57,7 @@ TEST(Steps, ParsingSaysWhatItExpected) {
             "schedule: line 1, column 9: unknown step 'tiel' (known: keep, scan, vectors, tile, "
             "tile_window, tile_rows, slide, positions, jam, hoist, inward, innermost, registers, "
             "transpose, interchange, split, simd, simd_if_adjacent, simd_apart, threads, adjacent, "
-            "repeat)");
+            "repeat, distribute, parts, grid, row_vectors, thread_vectors, block_tile)");
   EXPECT_EQ(error("split n"),
             "schedule: line 1, column 8: expected an amount, got the end of the text");
   EXPECT_EQ(error("split n 0"),

@@ -7,6 +7,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "mote/base/error.h"
 #include "mote/codegen/emit_cuda.h"
@@ -149,6 +152,88 @@ std::optional<Mismatch> check_schedule(Prepared& prepared) {
   return found;
 }
 
+/// Adds the sizes and tensors of a kernel; returns false if it has another size of the same name.
+bool add_declarations(LoopProgram& all, const LoopProgram& kernel) {
+  Program source = *all.source;
+  for (const NamedSize& size : kernel.source->sizes) {
+    const auto known = std::ranges::find(source.sizes, size.name, &NamedSize::name);
+    if (known == source.sizes.end())
+      source.sizes.push_back(size);
+    else if (known->value != size.value)
+      return false;
+  }
+  all.source = std::make_shared<const Program>(std::move(source));
+  for (const TensorDecl& t : kernel.tensors)
+    if (find_tensor(all, t.name) == nullptr) all.tensors.push_back(t);
+  return true;
+}
+
+void rename_loops(Body& body, const std::map<Symbol, Symbol>& renamed) {
+  for (Stmt& s : body) {
+    if (auto* branch = std::get_if<If>(&s.kind)) rename_loops(branch->body, renamed);
+    auto* loop = std::get_if<Loop>(&s.kind);
+    if (loop == nullptr) continue;
+    loop->variable = renamed.at(loop->variable);
+    rename_loops(loop->body, renamed);
+  }
+}
+
+/// Gives the loops' variables names that no other kernel of the sequence has.
+void rename_loops(LoopProgram& kernel, const std::string& suffix) {
+  std::map<Symbol, Symbol> renamed;
+  for_each(kernel.body, [&](const Stmt& s) {
+    if (const auto* loop = std::get_if<Loop>(&s.kind))
+      renamed.emplace(loop->variable, Symbol(SymbolKind::loop, loop->variable.name() + suffix));
+  });
+  substitute(kernel.body, {renamed.begin(), renamed.end()});
+  rename_loops(kernel.body, renamed);
+  for (TensorDecl& t : kernel.tensors)
+    if (t.per && renamed.contains(*t.per)) t.per = renamed.at(*t.per);
+}
+
+/// Returns the loops of the first kernel of each stage, one after the other; nullopt if kernels
+/// declare different things by one name, or a tensor has other axes in one.
+std::optional<LoopProgram> in_sequence(const CudaProgram& program) {
+  LoopProgram all = *program.kernels.front().loops;
+  all.body.clear();
+  all.strides.clear();
+  std::erase_if(all.tensors, [](const TensorDecl& t) { return t.role == TensorRole::temporary; });
+  std::set<std::string> bound;  // each stage that reads a name binds it
+  int stage = 0;
+  for (const CudaKernel& k : program.kernels) {
+    if (std::exchange(stage, k.stage) == k.stage) continue;
+    if (k.per_vector() != nullptr && k.per_vector()->extents.size() > 1) return std::nullopt;
+    LoopProgram kernel = *k.loops;
+    rename_loops(kernel, fmt::format("_of_{}", stage));
+    if (!add_declarations(all, kernel)) return std::nullopt;
+    for (const Stmt& s : kernel.body) {
+      const auto* let = std::get_if<Let>(&s.kind);
+      if (let == nullptr || bound.insert(let->name).second) all.body.push_back(s);
+    }
+  }
+  return all;
+}
+
+/// Checks schedules of a GPU that were drawn: each kernel, and all of them in sequence.
+std::optional<Mismatch> check_drawn_cuda(Prepared& prepared) {
+  std::optional<Mismatch> found;
+  for (int k = 0; k < prepared.schedules && !found; ++k) {
+    Rng rng(prepared.trials.front().seed * 37 + static_cast<std::uint64_t>(k));
+    const DrawnCuda drawn = draw_cuda(*prepared.final, rng, kMaxSteps);
+    for (const std::string& word : drawn.taken) prepared.stages.insert("CUDA step " + word);
+    for (const std::string& word : drawn.refused) prepared.stages.insert("CUDA refusal of " + word);
+    const std::string stage =
+        "CUDA steps " + to_string(std::span(drawn.program.kernels.front().steps));
+    for (const CudaKernel& kernel : drawn.program.kernels)
+      if (!found) found = verified(stage, *kernel.loops);
+    const auto all = in_sequence(drawn.program);
+    const bool reorders = drawn.taken.contains("parts") || drawn.taken.contains("scan");
+    if (!found && all && !reads_an_output(*all))
+      found = check_stage(prepared, stage, *all, reorders);
+  }
+  return found;
+}
+
 /// Checks the loops of the CUDA kernels. Those of one stage compute the whole program.
 std::optional<Mismatch> check_cuda(Prepared& prepared) {
   std::optional<Mismatch> found;
@@ -203,6 +288,7 @@ std::optional<Mismatch> check_stages(const Program& p, const std::vector<Trial>&
     if (!found) found = check_schedule(prepared);
     if (!found) found = check_drawn_schedules(prepared);
     if (!found) found = check_cuda(prepared);
+    if (!found) found = check_drawn_cuda(prepared);
   } catch (const std::exception& e) {
     if (!found) found = Mismatch{"compile", e.what(), "", {}, {}, {}, std::nullopt};
   }

@@ -166,12 +166,20 @@ void check_random_programs() {
   for (const char* kernel : {"cuda rows", "cuda rows by vectors", "cuda vectors"})
     expect_share(std::string("kernel: ") + kernel, session.stages(), kernel, count,
                  count < 500 ? 0 : 1);
+  for (const char* word :
+       {"parts", "grid", "row_vectors", "thread_vectors", "block_tile", "threads"})
+    for (const std::string what : {"CUDA step ", "CUDA refusal of "})
+      expect_share(what + word, session.stages(), what + word, count, count < 500 ? 0 : 1);
+  for (const char* word :
+       {"distribute", "keep", "scan", "positions", "hoist", "split", "interchange", "inward"})
+    for (const std::string what : {"CUDA step ", "CUDA refusal of "})
+      expect_share(what + word, session.stages(), what + word, count, 0);
   for (const char* word : {"split", "interchange", "inward", "simd", "threads", "scan"})
     for (const std::string what : {"step ", "refusal of "})
       expect_share(what + word, session.stages(), what + word, count, count < 500 ? 0 : 1);
-  for (const char* word :
-       {"keep", "vectors", "tile", "tile_window", "innermost", "registers", "simd_if_adjacent",
-        "simd_apart", "transpose", "adjacent", "repeat", "tile_rows", "slide", "positions", "jam", "hoist"})
+  for (const char* word : {"keep", "vectors", "tile", "tile_window", "innermost", "registers",
+                           "simd_if_adjacent", "simd_apart", "transpose", "adjacent", "repeat",
+                           "tile_rows", "slide", "positions", "jam", "hoist"})
     for (const std::string what : {"step ", "refusal of "})
       expect_share(what + word, session.stages(), what + word, count, 0);
 }

@@ -110,6 +110,43 @@ std::string word_of(const Step& step) {
   return text.substr(0, text.find(' '));
 }
 
+/// Throws InternalError if the refusal does not name the op, the step and a reason.
+void check_refusal(const LoopProgram& p, const Step& step, const std::string& what) {
+  const std::string head = fmt::format("{}: step '{}' cannot be taken: ", p.name, to_string(step));
+  if (!what.starts_with(head) || what.size() == head.size())
+    throw InternalError("a refusal that does not name its step and a reason: " + what);
+}
+
+/// Returns a step on loops that a GPU's schedule may begin with.
+Step some_first_step(const LoopProgram& p, Rng& rng) {
+  const StepKind kind =
+      rng.pick({StepKind::keep, StepKind::scan, StepKind::positions, StepKind::hoist,
+                StepKind::split, StepKind::interchange, StepKind::inward});
+  if (kind == StepKind::keep) return {kind, {{rng.pick(tensors_of(p, TensorRole::output))}}};
+  if (kind == StepKind::positions || kind == StepKind::hoist) return {kind, {{"", -1}}};
+  const bool has_amount = kind == StepKind::split || kind == StepKind::inward;
+  return {kind, {{rng.pick(loops_of(p)), has_amount ? rng.below(4) + 1 : -1}}};
+}
+
+/// Returns a step of a GPU on the loops of one of the kernels.
+Step some_cuda_step(const CudaProgram& program, Rng& rng) {
+  const LoopProgram& p =
+      *program
+           .kernels[static_cast<std::size_t>(rng.below(static_cast<int>(program.kernels.size())))]
+           .loops;
+  const StepKind kind =
+      rng.pick({StepKind::distribute, StepKind::parts, StepKind::grid, StepKind::grid,
+                StepKind::row_vectors, StepKind::row_vectors, StepKind::thread_vectors,
+                StepKind::block_tile, StepKind::block_tile, StepKind::threads});
+  if (kind == StepKind::distribute) return {kind, {{""}}};
+  const std::vector<std::string> loops = loops_of(p);
+  if (loops.empty()) return {kind, {}};
+  const std::string loop = rng.chance(70) ? loops.front() : rng.pick(loops);
+  if (kind == StepKind::grid || kind == StepKind::threads) return {kind, some_chain(p, loop, rng)};
+  if (kind == StepKind::block_tile) return {kind, {{loop, rng.chance(50) ? 64 : 128}}};
+  return {kind, {{loop}}};
+}
+
 }  // namespace
 
 ScheduleOptions small_tiles(const LoopProgram& p) {
@@ -144,11 +181,7 @@ DrawnSchedule draw_schedule(const LoopProgram& p, Rng& rng, int most) {
     } catch (const InternalError& e) {
       throw InternalError(fmt::format("{} (steps: {})", e.what(), to_string(steps)));
     } catch (const Error& e) {
-      const std::string what = e.what();
-      const std::string head =
-          fmt::format("{}: step '{}' cannot be taken: ", p.name, to_string(step));
-      if (!what.starts_with(head) || what.size() == head.size())
-        throw InternalError("a refusal that does not name its step and a reason: " + what);
+      check_refusal(p, step, e.what());
       drawn.refused.insert(word_of(step));
       continue;
     }
@@ -156,6 +189,30 @@ DrawnSchedule draw_schedule(const LoopProgram& p, Rng& rng, int most) {
     drawn.reorders = drawn.reorders || step.kind == StepKind::tile ||
                      step.kind == StepKind::tile_rows || step.kind == StepKind::tile_window ||
                      drawn.version.steps.back().effect.find(", backwards") != std::string::npos;
+  }
+  return drawn;
+}
+
+DrawnCuda draw_cuda(const LoopProgram& p, Rng& rng, int most, const EmitOptions& options) {
+  DrawnCuda drawn{cuda_program_by(p, {}, CudaVariant::gen, options), {}, {}};
+  std::vector<Step> steps;
+  const int first = rng.chance(50) ? rng.below(3) : 0;
+  for (int k = 0; k < most; ++k) {
+    if (k < first && loops_of(p).empty()) continue;
+    const Step step = k < first ? some_first_step(p, rng) : some_cuda_step(drawn.program, rng);
+    if (step.targets.empty()) continue;
+    std::vector<Step> next = steps;
+    next.push_back(step);
+    try {
+      drawn.program = cuda_program_by(p, parse_steps(to_string(next)), CudaVariant::gen, options);
+      steps = std::move(next);
+      drawn.taken.insert(word_of(step));
+    } catch (const InternalError& e) {
+      throw InternalError(fmt::format("{} (CUDA steps: {})", e.what(), to_string(next)));
+    } catch (const Error& e) {
+      check_refusal(p, step, e.what());
+      drawn.refused.insert(word_of(step));
+    }
   }
   return drawn;
 }

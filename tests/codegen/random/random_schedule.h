@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "mote/codegen/emit_cuda.h"
 #include "mote/codegen/schedule.h"
 #include "rng.h"
 
@@ -18,8 +19,8 @@ struct DrawnSchedule {
   bool reorders = false;          ///< a step changed the order of sums
 };
 
-/// Tiles in registers are small, so that sizes of trials are enough for them. Half of the programs may
-/// multiply padding.
+/// Tiles in registers are small, so that sizes of trials are enough for them. Half of the programs
+/// may multiply padding.
 ScheduleOptions small_tiles(const LoopProgram& p);
 
 /// Tries up to `most` steps, one behind the other. Each try takes
@@ -28,5 +29,14 @@ ScheduleOptions small_tiles(const LoopProgram& p);
 DrawnSchedule draw_schedule(const LoopProgram& p, Rng& rng, int most);
 
 std::vector<Step> steps_of(const Version& v);
+
+struct DrawnCuda {
+  CudaProgram program;            ///< after all steps that were taken
+  std::set<std::string> taken;    ///< their words
+  std::set<std::string> refused;  ///< the words of those that were not
+};
+
+/// Tries up to `most` steps of a GPU's schedule behind a few on loops, as draw_schedule() does.
+DrawnCuda draw_cuda(const LoopProgram& p, Rng& rng, int most, const EmitOptions& options = {});
 
 }  // namespace mote::test

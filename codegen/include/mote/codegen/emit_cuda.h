@@ -10,12 +10,14 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "mote/base/export.h"
 #include "mote/codegen/emit_c.h"
+#include "mote/codegen/steps.h"
 
 namespace MOTE_API mote {
 
@@ -95,6 +97,8 @@ struct CudaKernel {
   /// and then says nothing.
   Expr iterations;
   std::vector<KnownStride> strides = {};  ///< the strides that the kernel is for
+  /// The steps that lead to its loops: on the program's loops, then on those of its stage.
+  std::vector<Step> steps = {};
   /// Kernels of one stage are alternatives: the first is launched whose strides and worker suit the
   /// call. The last one of a stage suits all calls.
   int stage = 0;
@@ -160,11 +164,19 @@ enum class CudaVariant : std::uint8_t { reference, gen, tf32 };
 /// _2 … appended if there are several) and `optional_outputs` count.
 CudaProgram cuda_program(const LoopProgram& p, CudaVariant variant,
                          const EmitOptions& options = {});
+/// Takes the steps on the loops of compile(), in order: those of loops first (keep, scan,
+/// positions, hoist, split, interchange, inward), then those of a GPU, which name the launch by one
+/// of its loops; a launch without steps has a thread for each iteration. A kernel that asks for
+/// strides, addresses or sizes is followed by one of threads for all other calls. `variant` is gen
+/// or tf32. Throws Error that names the op and the step, with the dependence that forbids it if
+/// there is one.
+CudaProgram cuda_program_by(const LoopProgram& p, std::span<const Step> steps, CudaVariant variant,
+                            const EmitOptions& options = {});
 /// Returns the program's kernels and those of the program that may be launched in its place.
 std::vector<const CudaKernel*> all_kernels(const CudaProgram& program);
 /// Returns the comment and the kernels.
 std::string to_string(const CudaProgram& program);
-/// Returns the loops of each kernel, under its name.
+/// Returns the steps and loops of each kernel, under its name.
 std::string loops_text(const CudaProgram& program);
 /// Returns the functions with these names, and those that they call, to be placed before kernels.
 /// Other names do not count.

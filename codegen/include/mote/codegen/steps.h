@@ -35,7 +35,17 @@ enum class StepKind : std::uint8_t {
   threads,   ///< `threads m n`: threads share the iterations of m and of n directly below it
   adjacent,  ///< `adjacent n`: only for calls whose elements along n are adjacent
   repeat,    ///< `repeat x 1`: only for calls whose x repeats along its axis 1
+  // The steps of a GPU's schedule alone, behind those of loops. `threads` is one of them too.
+  distribute,      ///< `distribute`: the steps that iterations hold become loops of their own
+  parts,           ///< `parts r`: the loops of the launch that holds r in parts, a launch each
+  grid,            ///< `grid r c`: a block takes each iteration of r and of c directly below it
+  row_vectors,     ///< `row_vectors r`: in r, the threads of a block move 16 bytes at a time
+  thread_vectors,  ///< `thread_vectors r`: from r on, a thread takes 16 bytes of elements
+  block_tile,      ///< `block_tile r 64`: from r on, a block takes 64 by 64 of the products
 };
+
+/// Returns true for a step that only a GPU's schedule has.
+constexpr bool is_for_gpu(StepKind kind) { return kind >= StepKind::distribute; }
 
 /// A loop by its variable, or a tensor by its name, and a number of iterations (of repeat an axis);
 /// -1 if the step takes none. The name is empty in a step that is taken wherever it can be.

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes the steps of a GPU's schedule that a person names. In: loops and steps; out: a kernel for
+// each stage, or two where one makes demands on calls.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "c/writer.h"
+#include "distribute.h"
+#include "ir/dependence.h"
+#include "kernel_text.h"
+#include "mote/base/error.h"
+#include "mote/codegen/emit_cuda.h"
+#include "passes/leave_out.h"
+#include "program_parts.h"
+#include "schedule/iterations.h"
+#include "stage_form.h"
+
+namespace mote {
+namespace cuda {
+namespace {
+
+/// Returns true for a step on loops whose result a GPU's stages can be cut from: it gives no loop a
+/// kind, and asks nothing of a call.
+bool is_on_loops(StepKind kind) {
+  switch (kind) {
+    case StepKind::keep:
+    case StepKind::scan:
+    case StepKind::positions:
+    case StepKind::hoist:
+    case StepKind::split:
+    case StepKind::interchange:
+    case StepKind::inward:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// The stages of a program, each with the steps that were taken on it.
+class StagesByHand {
+ public:
+  StagesByHand(LoopProgram loops, CudaVariant variant)
+      : loops_(std::move(loops)), variant_(variant) {
+    std::set<Symbol> shared;
+    for (const Stmt& s : loops_.body)
+      if (const auto chain = shared_loops(loops_, s))
+        for (const Loop* loop : chain->loops) shared.insert(loop->variable);
+    // Only threads have memory of their own, not the iterations of a loop in one.
+    for (TensorDecl& t : loops_.tensors)
+      if (t.per && !shared.contains(*t.per)) t.per = std::nullopt;
+  }
+
+  void take(const Step& step) {
+    if (auto why = taken(step))
+      throw Error(
+          fmt::format("{}: step '{}' cannot be taken: {}", loops_.name, to_string(step), *why));
+    steps_.push_back(step);
+  }
+
+  CudaProgram program(const std::string& function, std::vector<Step> before) {
+    if (!is_cut_) cut_stages();
+    cut_.program.is_part = loops_.is_part || is_divided_ || forms_.size() > 1;
+    CudaProgram out;
+    out.comment = comment_of(cut_.program, forms_.size(), variant_);
+    out.sizes = sizes_;
+    out.temporaries = temporaries_of(cut_.program);
+    before.insert(before.end(), steps_.begin(), steps_.end());
+    for (std::size_t k = 0; k < forms_.size(); ++k) {
+      const std::string own = function + (forms_.size() > 1 ? fmt::format("_{}", k + 1) : "");
+      std::vector<CudaKernel> made = {kernel_of(complete(forms_[k]), own)};
+      if (makes_demands(forms_[k]))
+        made.push_back(kernel_of(complete(start_of(cut_.program, cut_.stages[k])), own));
+      for (CudaKernel& kernel : made) {
+        kernel.stage = static_cast<int>(k) + 1;
+        kernel.steps = before;
+        out.kernels.push_back(std::move(kernel));
+      }
+    }
+    return out;
+  }
+
+ private:
+  Refusal taken(const Step& step) {
+    if (step.kind == StepKind::distribute) return distribute();
+    if (!is_for_gpu(step.kind) && step.kind != StepKind::threads)
+      return is_on_loops(step.kind) ? "steps on loops come before those of a GPU"
+                                    : "a GPU's schedule does not have it";
+    if (!is_cut_) cut_stages();
+    const std::string& loop = step.targets.front().name;
+    const auto stage =
+        std::ranges::find_if(forms_, [&](const StageForm& f) { return holds(f, loop); });
+    if (stage == forms_.end())
+      return fmt::format("there is no loop {} (loops: {})", loop, fmt::join(names(), ", "));
+    if (step.kind != StepKind::parts) return cuda::take(*stage, step, variant_);
+    return divide(static_cast<std::size_t>(stage - forms_.begin()));
+  }
+
+  Refusal distribute() {
+    if (is_cut_) return "it comes before steps that name a launch";
+    auto made = distributed(loops_, Steps::nests);
+    if (!made) return "no iterations have memory of their own and hold a nest of loops";
+    loops_ = *std::move(made);
+    return std::nullopt;
+  }
+
+  /// Puts the parts of a stage in its place.
+  Refusal divide(std::size_t stage) {
+    if (!forms_[stage].steps.empty())
+      return fmt::format("step '{}' was taken before it", to_string(forms_[stage].steps.back()));
+    auto division = divided(cut_, stage);
+    if (!division)
+      return "it has no reduction to split, no scatter, and no steps that can be launches of their "
+             "own";
+    std::ranges::move(add_declarations(cut_.program, division->parts.program),
+                      std::back_inserter(sizes_));
+    std::vector<StageForm> parts;
+    for (const Stage& part : division->parts.stages)
+      parts.push_back(start_of(division->parts.program, part));
+    const auto at = static_cast<std::ptrdiff_t>(stage);
+    forms_.erase(forms_.begin() + at);
+    forms_.insert(forms_.begin() + at, parts.begin(), parts.end());
+    cut_.stages.erase(cut_.stages.begin() + at);
+    cut_.stages.insert(cut_.stages.begin() + at, division->parts.stages.begin(),
+                       division->parts.stages.end());
+    // Names that are given from here on differ from those of the parts.
+    cut_.program.body.clear();
+    for (const Stage& s : cut_.stages)
+      cut_.program.body.insert(cut_.program.body.end(), s.body.begin(), s.body.end());
+    is_divided_ = true;
+    return std::nullopt;
+  }
+
+  void cut_stages() {
+    cut_ = cut(loops_);
+    for (const Stage& s : cut_.stages) forms_.push_back(start_of(cut_.program, s));
+    is_cut_ = true;
+  }
+
+  /// Returns the form with all declarations of the program, also those of other stages' parts.
+  StageForm complete(StageForm form) const {
+    form.loops.is_part = cut_.program.is_part;
+    return form;
+  }
+
+  static bool makes_demands(const StageForm& form) {
+    const auto* rows = std::get_if<CudaPerBlock>(&form.worker);
+    return !form.strides.empty() || (rows != nullptr && !rows->vectors.empty()) ||
+           std::holds_alternative<CudaPerVector>(form.worker) ||
+           std::holds_alternative<CudaPerTile>(form.worker);
+  }
+
+  static bool holds(const StageForm& form, const std::string& loop) {
+    bool found = false;
+    for_each(form.stage.body, [&](const Stmt& s) {
+      found = found || (as_loop(s) != nullptr && as_loop(s)->variable.name() == loop);
+    });
+    return found;
+  }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const StageForm& f : forms_)
+      for_each(f.stage.body, [&](const Stmt& s) {
+        if (as_loop(s) != nullptr) all.push_back(as_loop(s)->variable.name());
+      });
+    return all;
+  }
+
+  LoopProgram loops_;
+  CudaVariant variant_;
+  std::vector<Step> steps_;
+  bool is_cut_ = false, is_divided_ = false;
+  Stages cut_;
+  std::vector<StageForm> forms_;  ///< one for each of the stages
+  std::vector<NamedSize> sizes_;  ///< those of the parts
+};
+
+}  // namespace
+}  // namespace cuda
+
+CudaProgram cuda_program_by(const LoopProgram& p, std::span<const Step> steps, CudaVariant variant,
+                            const EmitOptions& options) {
+  if (variant == CudaVariant::reference)
+    throw Error(fmt::format("{}: a schedule is of variant gen or tf32, got reference", p.name));
+  const auto rest =
+      std::ranges::find_if_not(steps, [](const Step& s) { return cuda::is_on_loops(s.kind); });
+  const std::vector<Step> first(steps.begin(), rest);
+  LoopProgram loops = leave_out(scheduled_by(p, first).program, options.optional_outputs);
+  const std::string function = emit::function_name(loops, options);
+  cuda::StagesByHand stages(std::move(loops), variant);
+  for (auto step = rest; step != steps.end(); ++step) stages.take(*step);
+  return stages.program(function, first);
+}
+
+}  // namespace mote

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides which kernels a program has: for each stage the alternatives, each by the steps that lead
+// to it. In: loops; out: kernels, with what a host needs to launch them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "c/writer.h"
+#include "distribute.h"
+#include "ir/dependence.h"
+#include "kernel_text.h"
+#include "mote/codegen/emit_cuda.h"
+#include "passes/leave_out.h"
+#include "program_parts.h"
+#include "schedule/iterations.h"
+#include "schedule/keep.h"
+#include "stage_form.h"
+
+namespace mote {
+namespace cuda {
+namespace {
+
+/// The options for the kernels of one stage, and their position.
+struct Making {
+  CudaVariant variant;
+  std::vector<Step> steps;  ///< those that led to the stage
+  /// True in a program that was distributed: rows are long wherever it is launched, also rows of
+  /// temporaries alone, which need no strides.
+  bool distributed = false;
+  int stage = 0;
+  std::optional<int> part = std::nullopt;
+};
+
+/// Returns true if one of the tensors may repeat, so that it has gaps.
+bool repeats_any(const LoopProgram& p, const CudaPerVector& vectors) {
+  return std::ranges::any_of(p.source->inputs, [&](const Uop& u) {
+    const auto& input = std::get<uop::Input>(u.node().kind);
+    return std::ranges::find(vectors.tensors, input.name) != vectors.tensors.end() &&
+           std::ranges::find(input.broadcast, true) != input.broadcast.end();
+  });
+}
+
+/// Makes the kernels of one stage.
+class Alternatives {
+ public:
+  Alternatives(const LoopProgram& p, const Stage& stage, std::string function, Making making)
+      : start_(start_of(p, stage)), function_(std::move(function)), making_(std::move(making)) {}
+
+  std::vector<CudaKernel> run() {
+    const LoopProgram& p = start_.loops;
+    const Stage& stage = start_.stage;
+    const bool has_long_rows = making_.distributed || making_.part;
+    const bool demands = stage.rows && !stage.rows->empty();
+    const auto grid = step_of_shared(StepKind::grid, stage);
+    const std::string first = grid ? grid->targets.front().name : "";
+    if (p.native && !making_.part && grid)
+      for (const int side : {kCudaPipelinedTile, kCudaTile})
+        add({{StepKind::block_tile, {{first, side}}}});
+    if (stage.rows && p.native && (demands || !making_.part))
+      add({*grid, {StepKind::row_vectors, {{first}}}});
+    if (stage.rows && (has_long_rows || demands)) add({*grid});
+    const bool by_vectors = p.native && grid && add({{StepKind::thread_vectors, {{first}}}});
+    // Blocks take rows where threads would compute each element's index.
+    if (p.native && !stage.rows && (!by_vectors || repeats_any(p, *all_.back().per_vector())))
+      add_rows_of_elements();
+    if (!has_long_rows || !stage.rows || demands) {
+      const auto threads = step_of_shared(StepKind::threads, stage);
+      add(threads ? std::vector{*threads} : std::vector<Step>());
+    }
+    return std::move(all_);
+  }
+
+ private:
+  /// Adds the kernel after these steps, unless one of them cannot be taken.
+  bool add(const std::vector<Step>& steps) {
+    StageForm form = start_;
+    for (const Step& step : steps)
+      if (take(form, step, making_.variant)) return false;
+    CudaKernel made = kernel_of(form, function_);
+    made.steps.insert(made.steps.begin(), making_.steps.begin(), making_.steps.end());
+    made.stage = making_.stage;
+    made.part = making_.part;
+    all_.push_back(std::move(made));
+    return true;
+  }
+
+  /// Adds the kernel in which a block goes along the innermost of the shared loops, if that holds
+  /// no loop.
+  void add_rows_of_elements() {
+    const auto rows = step_of_shared(StepKind::grid, start_.stage, 1);
+    const std::vector<const Loop*> first = first_of_threads(start_.stage.body);
+    if (!rows || holds_loop(threads_chain(*first.front()).back()->body)) return;
+    add({*rows, {StepKind::row_vectors, {rows->targets.front()}}});
+  }
+
+  StageForm start_;
+  std::string function_;
+  Making making_;
+  std::vector<CudaKernel> all_;
+};
+
+/// Returns the first loop of the stage.
+std::string first_loop(const Stage& stage) {
+  std::string first;
+  for_each(stage.body, [&](const Stmt& s) {
+    if (first.empty() && as_loop(s) != nullptr) first = as_loop(s)->variable.name();
+  });
+  return first;
+}
+
+/// Adds the stage in parts after its kernels, if those have no tiles.
+void add_parts(CudaProgram& out, std::vector<CudaKernel>& whole, Stages& all, std::size_t stage,
+               const std::string& own, const Making& of_stage) {
+  if (!all.program.native || std::ranges::any_of(whole, &CudaKernel::has_tiles)) return;
+  const auto division = divided(all, stage);
+  if (!division) return;
+  for (CudaKernel& k : whole) k.terms = division->terms;
+  Making making = of_stage;
+  making.steps.push_back({StepKind::parts, {{first_loop(all.stages[stage])}}});
+  const auto& parts = division->parts.stages;
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    making.part = static_cast<int>(k) + 1;
+    auto made = Alternatives(division->parts.program, parts[k],
+                             fmt::format("{}_part{}", own, *making.part), making)
+                    .run();
+    if (k == 0)
+      made.front().text =
+          fmt::format("/* Where few threads would have much to do, {}: */\n\n",
+                      parts.size() > 1 ? fmt::format("the same in {} parts", parts.size())
+                                       : std::string("in its place")) +
+          made.front().text;
+    std::ranges::move(made, std::back_inserter(whole));
+  }
+  // The next stage in parts has names of its own.
+  std::ranges::move(add_declarations(all.program, division->parts.program),
+                    std::back_inserter(out.sizes));
+}
+
+CudaProgram kernels_of(const LoopProgram& p, const std::string& function,
+                       const Making& of_program) {
+  Stages cut = cuda::cut(p);
+  Stages with_parts = cut;
+  cut.program.is_part = p.is_part || cut.stages.size() > 1;
+  CudaProgram out;
+  out.comment = comment_of(cut.program, cut.stages.size(), of_program.variant);
+  for (std::size_t k = 0; k < cut.stages.size(); ++k) {
+    const std::string own = function + (cut.stages.size() > 1 ? fmt::format("_{}", k + 1) : "");
+    Making making = of_program;
+    making.stage = static_cast<int>(k) + 1;
+    auto made = Alternatives(cut.program, cut.stages[k], own, making).run();
+    if (!making.distributed) add_parts(out, made, with_parts, k, own, making);
+    std::ranges::move(made, std::back_inserter(out.kernels));
+  }
+  out.temporaries = temporaries_of(with_parts.program);
+  return out;
+}
+
+/// Returns the distributed program if it has tiles; without them it has no advantage.
+std::optional<CudaProgram> distributed_kernels(const LoopProgram& p, const std::string& function,
+                                               Making making) {
+  const auto parts = p.native ? distributed(p, Steps::nests) : std::nullopt;
+  if (!parts) return std::nullopt;
+  making.distributed = true;
+  making.steps.push_back({StepKind::distribute, {{""}}});
+  CudaProgram out = kernels_of(*parts, function + "_parts", making);
+  if (std::ranges::none_of(out.kernels, &CudaKernel::has_tiles)) return std::nullopt;
+  out.comment = emit::wrap(fmt::format("/* The same as {} stages, launched one after the other, "
+                                       "with memory for what all iterations "
+                                       "keep. */",
+                                       out.kernels.back().stage)) +
+                "\n";
+  return out;
+}
+
+}  // namespace
+
+std::vector<CudaTemporary> temporaries_of(const LoopProgram& p) {
+  std::vector<CudaTemporary> all;
+  for (const TensorDecl& t : p.tensors) {
+    if (t.role != TensorRole::temporary || t.shape.empty()) continue;
+    const bool in_float = p.native && emit::is_in_float(t.dtype);
+    const std::size_t bytes = t.dtype == DType::boolean ? 1 : in_float ? 4 : 8;
+    all.push_back({t.name, bytes, t.shape, t.per.has_value()});
+  }
+  return all;
+}
+
+std::vector<NamedSize> add_declarations(LoopProgram& p, const LoopProgram& parts) {
+  const auto before = static_cast<std::ptrdiff_t>(p.source->sizes.size());
+  std::vector<NamedSize> added(parts.source->sizes.begin() + before, parts.source->sizes.end());
+  p.source = parts.source;
+  for (const TensorDecl& t : parts.tensors) {
+    const auto known = std::ranges::find(p.tensors, t.name, &TensorDecl::name);
+    if (known == p.tensors.end())
+      p.tensors.push_back(t);
+    else if (known->shape.empty())
+      *known = t;  // a scalar within the stage may be memory between its parts
+  }
+  return added;
+}
+
+}  // namespace cuda
+
+CudaProgram cuda_program(const LoopProgram& p, CudaVariant variant, const EmitOptions& options) {
+  LoopProgram native = p;
+  cuda::Making making{variant, {}};
+  if (variant != CudaVariant::reference) {
+    native.native = true;
+    for (TakenStep& taken : keep_in_outputs(native)) making.steps.push_back(std::move(taken.step));
+  }
+  const LoopProgram loops = leave_out(std::move(native), options.optional_outputs);
+  const std::string function = emit::function_name(loops, options);
+  CudaProgram out = cuda::kernels_of(loops, function, making);
+  if (auto parts = cuda::distributed_kernels(loops, function, making))
+    out.distributed.push_back(*std::move(parts));
+  return out;
+}
+
+}  // namespace mote

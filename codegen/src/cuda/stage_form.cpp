@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: a stage and a step; out: its loops after it, and who takes an iteration. Each step is a pass
+// in a file of its own; what it demands of a call is collected here.
+#include "stage_form.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/dependence.h"
+#include "pipelined_tiles.h"
+#include "row_vectors.h"
+#include "rows.h"
+#include "schedule/iterations.h"
+#include "share_rows.h"
+#include "tiles.h"
+#include "vector_access.h"
+
+namespace mote::cuda {
+namespace {
+
+/// Returns the loops that the workers of a stage with that body share, outermost first.
+std::vector<const Loop*> shared_by_workers(const Body& body) {
+  const std::vector<const Loop*> first = first_of_threads(body);
+  return first.empty() ? std::vector<const Loop*>() : threads_chain(*first.front());
+}
+
+Loop* first_of_shared(Body& body) {
+  for (Stmt& s : body) {
+    Loop* loop = as_loop(s);
+    if (loop != nullptr && loop->kind == LoopKind::threads) return loop;
+    Body* nested = nested_body(s);
+    if (Loop* found = nested != nullptr ? first_of_shared(*nested) : nullptr) return found;
+  }
+  return nullptr;
+}
+
+/// Returns a refusal if iterations have memory of their own: only single threads can have some.
+Refusal why_own_memory(const StageForm& form) {
+  const std::vector<const Loop*> chain = shared_by_workers(form.stage.body);
+  for (const TensorDecl& t : form.loops.tensors)
+    if (t.per && !chain.empty() && *t.per == chain.back()->variable)
+      return fmt::format("each iteration of {} has {} for itself", t.per->name(), t.name);
+  return std::nullopt;
+}
+
+/// Leaves the first `count` of the shared loops to the workers, and the others to each iteration.
+Refusal share_first(StageForm& form, std::size_t count) {
+  const std::vector<const Loop*> chain = shared_by_workers(form.stage.body);
+  if (count == chain.size()) return std::nullopt;
+  if (auto why = why_own_memory(form)) return why;
+  Expr iterations = 1;
+  for (std::size_t k = 0; k < count; ++k)
+    iterations = iterations * max(0, ceil_div(chain[k]->end - chain[k]->begin, chain[k]->step));
+  Loop& first = *first_of_shared(form.stage.body);
+  mark_threads(first, count);
+  first.work = form.iterations = form.stage.iterations = iterations;
+  form.loops.body = form.stage.body;
+  form.stage.rows = std::nullopt;
+  return std::nullopt;
+}
+
+/// Returns why the workers of the stage do not share the loop: the dependence that forbids it, or
+/// the loops that they share.
+std::string why_not_shared(const StageForm& form, const std::string& loop) {
+  std::string why;
+  for_each(form.loops.body, [&](const Stmt& s) {
+    const Loop* found = as_loop(s);
+    if (found != nullptr && found->variable.name() == loop) why = why_dependent(form.loops, s);
+  });
+  if (!why.empty()) return why;
+  std::string shared;
+  for (const Loop* l : shared_by_workers(form.stage.body))
+    shared += (shared.empty() ? "" : ", ") + l->variable.name();
+  return fmt::format("expected the first of the loops that can be shared ({}), got {}",
+                     shared.empty() ? "none" : shared, loop);
+}
+
+/// Shares the loops that the step names, which must be the stage's from the first on.
+Refusal share(StageForm& form, const Step& step) {
+  const std::vector<const Loop*> chain = shared_by_workers(form.stage.body);
+  for (std::size_t k = 0; k < step.targets.size(); ++k)
+    if (k >= chain.size() || chain[k]->variable.name() != step.targets[k].name)
+      return why_not_shared(form, step.targets[k].name);
+  return share_first(form, step.targets.size());
+}
+
+Refusal give_rows_to_blocks(StageForm& form, const Step& step) {
+  if (auto why = share(form, step)) return why;
+  if (auto why = why_own_memory(form)) return why;
+  const Loop& iteration = *shared_by_workers(form.loops.body).back();
+  const bool reduces = form.stage.rows.has_value();
+  auto strides = reduces ? form.stage.rows : strides_of_rows(form.loops, iteration, false);
+  if (!strides) return why_no_rows(form.loops, iteration);
+  form.worker =
+      CudaPerBlock{longest_row(form.stage.body), accumulators_declared(iteration.body).empty()};
+  form.loops = share_rows(form.loops, *strides);
+  form.strides = std::move(*strides);
+  return std::nullopt;
+}
+
+Refusal move_rows_by_vectors(StageForm& form) {
+  auto* rows = std::get_if<CudaPerBlock>(&form.worker);
+  if (rows == nullptr) return "no block takes an iteration (step grid)";
+  if (!rows->vectors.empty()) return "blocks move 16 bytes at a time already";
+  auto vectors = vectorise_rows(form.loops);
+  if (!vectors) return "no loop of a block goes over adjacent elements alone, at its own index";
+  rows->vectors = std::move(vectors->rows);
+  form.loops = std::move(vectors->program);
+  return std::nullopt;
+}
+
+Refusal move_by_vectors(StageForm& form) {
+  auto vectors = vectorise_elements(form.loops, form.stage.body);
+  if (!vectors)
+    return "its iterations do more than to compute elements at their own index from others there, "
+           "and "
+           "from scalars";
+  form.worker = CudaPerVector{vectors->vector_tensors(), vectors->extents};
+  form.iterations = ceil_div(vectors->iterations(), vectors->elements);
+  form.loops = std::move(vectors->program);
+  return std::nullopt;
+}
+
+Refusal take_tiles(StageForm& form, std::int64_t side, CudaVariant variant) {
+  if (side != kCudaTile && side != kCudaPipelinedTile)
+    return fmt::format("expected {} or {} rows, got {}", kCudaTile, kCudaPipelinedTile, side);
+  auto tiles = tile_form(form.loops, form.stage.body, variant == CudaVariant::tf32);
+  if (!tiles) return "its loops are no sum of products of rows with columns";
+  if (side == kCudaPipelinedTile) {
+    tiles = pipelined_form(form.loops, *tiles);
+    if (!tiles)
+      return "copies ahead are for elements in memory, under no condition, with one loop each for "
+             "rows, columns and the sum";
+  }
+  form.worker = CudaPerTile{
+      .rows = extent(tiles->rows),
+      .columns = extent(tiles->columns),
+      .side = tiles->side(),
+      .operands = tiles->is_pipelined ? vector_operands(*tiles) : std::vector<VectorOperand>{},
+      .rounds_to_tf32 = tiles->fragments == DType::f32};
+  form.iterations = extent(tiles->batch) * ceil_div(extent(tiles->rows), tiles->side()) *
+                    ceil_div(extent(tiles->columns), tiles->side());
+  return std::nullopt;
+}
+
+/// Returns a refusal if another step has given the stage to its workers.
+Refusal why_taken(const StageForm& form) {
+  if (form.steps.empty()) return std::nullopt;
+  return fmt::format("step '{}' was taken before it", to_string(form.steps.back()));
+}
+
+Refusal taken(StageForm& form, const Step& step, CudaVariant variant) {
+  if (step.kind == StepKind::row_vectors) return move_rows_by_vectors(form);
+  if (auto why = why_taken(form)) return why;
+  switch (step.kind) {
+    case StepKind::threads:
+      return share(form, step);
+    case StepKind::grid:
+      return give_rows_to_blocks(form, step);
+    case StepKind::thread_vectors:
+      return move_by_vectors(form);
+    case StepKind::block_tile:
+      return take_tiles(form, step.targets.front().amount, variant);
+    default:
+      return "steps on loops come before those of a GPU";
+  }
+}
+
+}  // namespace
+
+StageForm start_of(const LoopProgram& all, const Stage& stage) {
+  StageForm form{all, stage, CudaPerThread(), stage.iterations};
+  form.loops.body = stage.body;
+  if (stage.in_order) form.worker = CudaInOrder();
+  return form;
+}
+
+Refusal take(StageForm& form, const Step& step, CudaVariant variant) {
+  StageForm next = form;
+  if (auto why = taken(next, step, variant)) return why;
+  next.steps.push_back(step);
+  form = std::move(next);
+  return std::nullopt;
+}
+
+std::optional<Step> step_of_shared(StepKind kind, const Stage& stage, std::size_t left) {
+  const std::vector<const Loop*> chain = shared_by_workers(stage.body);
+  if (chain.size() <= left) return std::nullopt;
+  Step step{kind, {}};
+  for (std::size_t k = 0; k + left < chain.size(); ++k)
+    step.targets.push_back({chain[k]->variable.name()});
+  return step;
+}
+
+}  // namespace mote::cuda
