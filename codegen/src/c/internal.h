@@ -91,6 +91,8 @@ std::string storage_type(DType dtype);
 std::string local_type(DType dtype, bool native);
 /// Returns the C type in which a temporary's elements are kept.
 std::string local_type(const TensorDecl& t, bool native);
+/// Returns the bytes of that type.
+std::size_t bytes_of_local(const TensorDecl& t, bool native);
 CType type_of_local(DType dtype, bool native);
 /// Returns true for reals that native arithmetic computes in float: f32, f16 and bf16.
 constexpr bool is_in_float(DType dtype) { return is_real(dtype) && dtype != DType::f64; }

@@ -63,6 +63,11 @@ std::string local_type(const TensorDecl& t, bool native) {
                               : fmt::format("int{}_t", t.integer_bits);
 }
 
+std::size_t bytes_of_local(const TensorDecl& t, bool native) {
+  if (is_real(t.dtype)) return native && is_in_float(t.dtype) ? sizeof(float) : sizeof(double);
+  return t.dtype == DType::boolean ? sizeof(bool) : static_cast<std::size_t>(t.integer_bits / 8);
+}
+
 CType type_of_local(DType dtype, bool native) {
   if (is_real(dtype)) return native && is_in_float(dtype) ? CType::f32 : CType::f64;
   return dtype == DType::boolean ? CType::flag : CType::i64;

@@ -17,7 +17,6 @@
 #include "mote/codegen/emit_cuda.h"
 #include "passes/leave_out.h"
 #include "program_parts.h"
-#include "schedule/iterations.h"
 #include "stage_form.h"
 
 namespace mote {
@@ -45,15 +44,7 @@ bool is_on_loops(StepKind kind) {
 class StagesByHand {
  public:
   StagesByHand(LoopProgram loops, CudaVariant variant)
-      : loops_(std::move(loops)), variant_(variant) {
-    std::set<Symbol> shared;
-    for (const Stmt& s : loops_.body)
-      if (const auto chain = shared_loops(loops_, s))
-        for (const Loop* loop : chain->loops) shared.insert(loop->variable);
-    // Only threads have memory of their own, not the iterations of a loop in one.
-    for (TensorDecl& t : loops_.tensors)
-      if (t.per && !shared.contains(*t.per)) t.per = std::nullopt;
-  }
+      : loops_(std::move(loops)), variant_(variant) {}
 
   void take(const Step& step) {
     if (auto why = taken(step))

@@ -51,7 +51,7 @@ std::vector<Parameter> parameters(const LoopProgram& p, const emit::Names& names
   for (const TensorDecl& t : p.tensors) {
     if (t.role != TensorRole::temporary || t.shape.empty()) continue;
     all.push_back({{Kind::temporary, t.name},
-                   emit::local_type(t.dtype, p.native) + " *",
+                   emit::local_type(t, p.native) + " *",
                    !t.per ? names.tensor(t.name) : names.slab(t.name)});
   }
   return all;

@@ -112,7 +112,7 @@ void KernelWriter::grid_loops(const Loop& first, const Share& share, const Facts
   Facts inside = facts;
   for (const Loop* loop : chain) inside.set_range(loop->variable, loop->begin, loop->end);
   ++indent_;
-  open_scope(chain.back()->variable, inside);
+  for (const Loop* loop : chain) open_scope(loop->variable, inside);
   body(chain.back()->body, inside);
   --indent_;
   line("}");

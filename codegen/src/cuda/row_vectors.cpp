@@ -22,7 +22,7 @@ namespace {
 
 int bytes_of(const TensorDecl& t) {
   if (t.role != TensorRole::temporary) return static_cast<int>(size_of(t.dtype));
-  return t.dtype == DType::boolean ? 1 : emit::is_in_float(t.dtype) ? 4 : 8;
+  return static_cast<int>(emit::bytes_of_local(t, true));
 }
 
 bool mentions(const std::vector<Expr>& index, Symbol v) {

@@ -180,9 +180,7 @@ std::vector<CudaTemporary> temporaries_of(const LoopProgram& p) {
   std::vector<CudaTemporary> all;
   for (const TensorDecl& t : p.tensors) {
     if (t.role != TensorRole::temporary || t.shape.empty()) continue;
-    const bool in_float = p.native && emit::is_in_float(t.dtype);
-    const std::size_t bytes = t.dtype == DType::boolean ? 1 : in_float ? 4 : 8;
-    all.push_back({t.name, bytes, t.shape, t.per.has_value()});
+    all.push_back({t.name, emit::bytes_of_local(t, p.native), t.shape, t.per.has_value()});
   }
   return all;
 }

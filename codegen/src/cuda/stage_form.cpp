@@ -38,18 +38,18 @@ Loop* first_of_shared(Body& body) {
 
 /// Returns a refusal if iterations have memory of their own: only single threads can have some.
 Refusal why_own_memory(const StageForm& form) {
-  const std::vector<const Loop*> chain = shared_by_workers(form.stage.body);
-  for (const TensorDecl& t : form.loops.tensors)
-    if (t.per && !chain.empty() && *t.per == chain.back()->variable)
-      return fmt::format("each iteration of {} has {} for itself", t.per->name(), t.name);
+  for (const Access& a : accesses(form.loops.body)) {
+    const TensorDecl* t = find_tensor(form.loops, a.tensor);
+    if (t != nullptr && t->per)
+      return fmt::format("each iteration of {} has {} for itself", t->per->name(), t->name);
+  }
   return std::nullopt;
 }
 
 /// Leaves the first `count` of the shared loops to the workers, and the others to each iteration.
-Refusal share_first(StageForm& form, std::size_t count) {
+void share_first(StageForm& form, std::size_t count) {
   const std::vector<const Loop*> chain = shared_by_workers(form.stage.body);
-  if (count == chain.size()) return std::nullopt;
-  if (auto why = why_own_memory(form)) return why;
+  if (count == chain.size()) return;
   Expr iterations = 1;
   for (std::size_t k = 0; k < count; ++k)
     iterations = iterations * max(0, ceil_div(chain[k]->end - chain[k]->begin, chain[k]->step));
@@ -58,7 +58,6 @@ Refusal share_first(StageForm& form, std::size_t count) {
   first.work = form.iterations = form.stage.iterations = iterations;
   form.loops.body = form.stage.body;
   form.stage.rows = std::nullopt;
-  return std::nullopt;
 }
 
 /// Returns why the workers of the stage do not share the loop: the dependence that forbids it, or
@@ -83,7 +82,8 @@ Refusal share(StageForm& form, const Step& step) {
   for (std::size_t k = 0; k < step.targets.size(); ++k)
     if (k >= chain.size() || chain[k]->variable.name() != step.targets[k].name)
       return why_not_shared(form, step.targets[k].name);
-  return share_first(form, step.targets.size());
+  share_first(form, step.targets.size());
+  return std::nullopt;
 }
 
 Refusal give_rows_to_blocks(StageForm& form, const Step& step) {

@@ -117,7 +117,8 @@ class Cut {
         lets_.push_back(*let);
         continue;
       }
-      const auto shared = is_in_branch_only(inner) ? std::nullopt : shared_loops(program(), inner);
+      auto shared = is_in_branch_only(inner) ? std::nullopt : shared_loops(program(), inner);
+      if (shared) leave_loops_in_iterations(*shared);
       std::optional<std::vector<KnownStride>> rows;
       if (shared && program().native && shared->own.empty())
         rows = strides_of_rows(program(), *shared->loops.back());
@@ -129,16 +130,22 @@ class Cut {
     }
   }
 
+  /// Shares no loop in iterations that have memory of their own: a tile's array is one.
+  void leave_loops_in_iterations(SharedLoops& shared) {
+    for (const TensorDecl& t : program().tensors) {
+      const auto with_own = std::ranges::find_if(
+          shared.loops, [&](const Loop* loop) { return t.per == loop->variable; });
+      if (with_own != shared.loops.end()) shared.loops.erase(with_own + 1, shared.loops.end());
+    }
+  }
+
   void mark(const SharedLoops& shared, Loop& first) {
     Expr iterations = 1;
     for (const Loop* loop : shared.loops)
       iterations = iterations * max(0, ceil_div(loop->end - loop->begin, loop->step));
     const Symbol last = shared.loops.back()->variable;
-    const auto is_shared = [&](Symbol v) {
-      return std::ranges::find(shared.loops, v, &Loop::variable) != shared.loops.end();
-    };
     for (TensorDecl& t : program().tensors)
-      if (t.per ? is_shared(*t.per) : shared.own.contains(t.name)) t.per = last;
+      if (shared.own.contains(t.name) && !t.per) t.per = last;
     mark_threads(first, shared.loops.size());
     first.work = iterations;
   }

@@ -91,11 +91,12 @@ bool sums_products(const Uop& x) {
 
 }  // namespace
 
-OpInstance::OpInstance(const OpRecord& record, const Instance& instance)
+OpInstance::OpInstance(const OpRecord& record, const Instance& instance, MakeCuda make)
     : record_(record),
       instance_(instance),
       program_(instantiate(record, instance)),
-      function_("mote_" + instance_name(record, instance)) {
+      function_("mote_" + instance_name(record, instance)),
+      make_(std::move(make)) {
   for (const Uop& u : program_->inputs) {
     const auto at = std::ranges::find(record.inputs, input_name(u), &InputDecl::name);
     positions_.push_back(static_cast<int>(at - record.inputs.begin()));
@@ -109,7 +110,7 @@ const CudaProgram& OpInstance::source(Variant variant) const {
     options.function = function_;
     options.optional_outputs = record_.optional_outputs;
     const LoopProgram loops = compile_for_calls(program_, record_.optional_outputs);
-    sources_[at] = cuda_program(loops, draws(*program_) ? Variant::reference : variant, options);
+    sources_[at] = make_(loops, draws(*program_) ? Variant::reference : variant, options);
   });
   return sources_[at];
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -19,10 +20,14 @@ namespace mote::cuda {
 
 using Variant = CudaVariant;
 
+/// Makes the kernels of a variant from the loops.
+using MakeCuda =
+    std::function<CudaProgram(const LoopProgram&, Variant, const EmitOptions& options)>;
+
 /// One instance of an op.
 class OpInstance {
  public:
-  OpInstance(const OpRecord& record, const Instance& instance);
+  OpInstance(const OpRecord& record, const Instance& instance, MakeCuda make = cuda_program);
 
   const OpRecord& record() const { return record_; }
   const Instance& instance() const { return instance_; }
@@ -42,6 +47,7 @@ class OpInstance {
   std::shared_ptr<const Program> program_;
   std::string function_;
   std::vector<int> positions_;
+  MakeCuda make_;
   mutable std::array<std::once_flag, 3> once_;
   mutable std::array<CudaProgram, 3> sources_;
 };

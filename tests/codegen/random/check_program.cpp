@@ -86,21 +86,33 @@ std::optional<Mismatch> verified(const std::string& stage, const LoopProgram& lo
   return std::nullopt;
 }
 
-std::optional<Mismatch> check_stage(const Prepared& prepared, const std::string& stage,
-                                    const LoopProgram& loops, bool only_exact = false) {
-  if (auto wrong = verified(stage, loops)) return wrong;
+/// Compares the results of `run` with the expected ones, for each trial, or for those whose results
+/// are exact; a trial for which it returns none does not count.
+std::optional<Mismatch> check_runs(
+    const Prepared& prepared, const std::string& stage, bool only_exact,
+    const std::function<std::optional<std::vector<Array>>(std::size_t)>& run) {
   for (std::size_t t = 0; t < prepared.trials.size(); ++t) {
     if (only_exact && !is_exact(prepared, t)) continue;
     const Trial& trial = prepared.trials[t];
     try {
-      if (!meets_demands(loops, binding_of(prepared, t))) continue;
-      const std::vector<Array> got = interpret(loops, prepared.inputs[t], trial.params);
-      if (auto m = compare(*prepared.program, stage, trial, prepared.expected[t], got)) return m;
+      const auto got = run(t);
+      if (!got) continue;
+      if (auto m = compare(*prepared.program, stage, trial, prepared.expected[t], *got)) return m;
     } catch (const std::exception& e) {
       return Mismatch{stage, e.what(), "", {}, {}, {}, trial};
     }
   }
   return std::nullopt;
+}
+
+std::optional<Mismatch> check_stage(const Prepared& prepared, const std::string& stage,
+                                    const LoopProgram& loops, bool only_exact = false) {
+  if (auto wrong = verified(stage, loops)) return wrong;
+  return check_runs(prepared, stage, only_exact,
+                    [&](std::size_t t) -> std::optional<std::vector<Array>> {
+                      if (!meets_demands(loops, binding_of(prepared, t))) return std::nullopt;
+                      return interpret(loops, prepared.inputs[t], prepared.trials[t].params);
+                    });
 }
 
 bool reads_an_output(const LoopProgram& p) {
@@ -295,26 +307,20 @@ std::optional<Mismatch> check_stages(const Program& p, const std::vector<Trial>&
   return found;
 }
 
+std::optional<Mismatch> check_gen(const Prepared& prepared, const std::string& stage,
+                                  const std::function<std::vector<Array>(std::size_t)>& run) {
+  return check_runs(prepared, stage, true, run);
+}
+
 std::optional<Mismatch> check_c(const Prepared& prepared, const CBatch& batch, int k) {
-  for (std::size_t t = 0; t < prepared.trials.size(); ++t) {
-    const Trial& trial = prepared.trials[t];
-    try {
-      const std::vector<Array> got = batch.run(k, *prepared.program, prepared.inputs[t], trial);
-      if (auto m = compare(*prepared.program, "c", trial, prepared.expected[t], got)) return m;
-      if (!is_exact(prepared, t)) continue;
-      const std::vector<Array> gen =
-          batch.run(k, *prepared.program, prepared.inputs[t], trial, CVariant::gen);
-      if (auto m = compare(*prepared.program, "gen", trial, prepared.expected[t], gen)) return m;
-      const std::vector<Array> drawn =
-          batch.run(k, *prepared.program, prepared.inputs[t], trial, CVariant::drawn);
-      if (auto m =
-              compare(*prepared.program, "gen by drawn steps", trial, prepared.expected[t], drawn))
-        return m;
-    } catch (const std::exception& e) {
-      return Mismatch{"c", e.what(), "", {}, {}, {}, trial};
-    }
-  }
-  return std::nullopt;
+  const auto runs = [&](CVariant variant) {
+    return [&batch, &prepared, k, variant](std::size_t t) {
+      return batch.run(k, *prepared.program, prepared.inputs[t], prepared.trials[t], variant);
+    };
+  };
+  if (auto m = check_runs(prepared, "c", false, runs(CVariant::reference))) return m;
+  if (auto m = check_gen(prepared, "gen", runs(CVariant::gen))) return m;
+  return check_gen(prepared, "gen by drawn steps", runs(CVariant::drawn));
 }
 
 std::optional<Mismatch> check_program(const Program& p, const std::vector<Trial>& trials,

@@ -49,6 +49,10 @@ struct Prepared {
 /// Checks all stages except the C; on success `prepared` holds the input of run_c.
 std::optional<Mismatch> check_stages(const Program& p, const std::vector<Trial>& trials,
                                      const CheckOptions& options, Prepared& prepared);
+/// Compares the results of `run` with the expected ones, for each trial whose results are exact in
+/// f32 in any order of sums. `stage` begins with "gen": zeros of either sign are alike.
+std::optional<Mismatch> check_gen(const Prepared& prepared, const std::string& stage,
+                                  const std::function<std::vector<Array>(std::size_t)>& run);
 /// Checks program k of a compiled batch against the expected results.
 std::optional<Mismatch> check_c(const Prepared& prepared, const CBatch& batch, int k);
 

@@ -35,40 +35,6 @@ std::string text_of(const fs::path& file) {
   return text.str();
 }
 
-/// Calls with the first `inputs` tensors to read, and the other requested ones (bit k: output k) to
-/// write.
-void call(mote_status (*kernel)(const mote_call*, void*), const Program& p,
-          std::vector<TensorMemory>& memory, std::size_t inputs, const Trial& t,
-          std::uint64_t asked) {
-  std::vector<DLTensor> views;
-  for (TensorMemory& m : memory) views.push_back(m.view());
-  std::vector<const DLTensor*> in;
-  std::vector<DLTensor*> out;
-  for (std::size_t v = 0; v < views.size(); ++v)
-    v < inputs ? in.push_back(&views[v])
-               : out.push_back((asked >> (v - inputs) & 1U) != 0 ? &views[v] : nullptr);
-  std::vector<mote_param> params;
-  for (const auto& [name, value] : t.params) {
-    const bool real = value.is_real();
-    params.push_back({name.c_str(), real, real ? 0 : value.integer(), real ? value.real() : 0});
-  }
-  std::string message(512, '\0');
-  mote_call call{};
-  call.size = sizeof(mote_call);
-  call.op = p.name.c_str();
-  call.input_count = static_cast<std::int32_t>(in.size());
-  call.output_count = static_cast<std::int32_t>(out.size());
-  call.param_count = static_cast<std::int32_t>(params.size());
-  call.inputs = in.data();
-  call.outputs = out.data();
-  call.params = params.data();
-  call.message = message.data();
-  call.message_bytes = message.size();
-  if (const mote_status status = kernel(&call, nullptr); status != MOTE_OK)
-    throw Error(
-        fmt::format("the kernel returned {}: {}", static_cast<int>(status), message.c_str()));
-}
-
 }  // namespace
 
 CBatch::CBatch() {
@@ -138,26 +104,7 @@ std::vector<Array> CBatch::run(int k, const Program& p, const std::vector<Array>
   using Kernel = mote_status (*)(const mote_call*, void*);
   const auto kernel = reinterpret_cast<Kernel>(dlsym(library_, name.c_str()));
   if (kernel == nullptr) throw Error("the library has no function " + name);
-  std::vector<std::vector<std::int64_t>> shapes;
-  for (const Array& a : inputs) shapes.push_back(a.shape);
-  const Binding binding = mote::bind(p, shapes, t.params);
-
-  Rng rng(t.seed * 7 + 3);
-  std::vector<TensorMemory> memory;
-  for (const Array& a : inputs) memory.emplace_back(a, rng);
-  for (std::size_t o = 0; o < p.outputs.size(); ++o)
-    memory.emplace_back(Array{p.outputs[o].value.dtype(), binding.outputs[o], {}}, rng);
-  const std::uint64_t all = (std::uint64_t{1} << p.outputs.size()) - 1;
-  const std::uint64_t some =
-      t.seed % 3 == 0 ? all : (t.seed / 3 * 0x9e3779b97f4a7c15U >> 32U) & all;
-  for (const std::uint64_t asked : {some, all & ~some})
-    if (asked != 0) call(kernel, p, memory, inputs.size(), t, asked);
-  std::vector<Array> results;
-  for (std::size_t m = 0; m < memory.size(); ++m) {
-    memory[m].check_untouched(m < inputs.size());
-    if (m >= inputs.size()) results.push_back(memory[m].values());
-  }
-  return results;
+  return run_on_memory(p, inputs, t, [&](const mote_call& call) { return kernel(&call, nullptr); });
 }
 
 }  // namespace mote::test

@@ -2,6 +2,8 @@
 // Strided memory of one tensor: writes and reads its values, and proves that nothing else changed.
 #include "tensor_memory.h"
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <numeric>
 
@@ -92,6 +94,68 @@ void TensorMemory::check_untouched(bool is_input) const {
     if (!written[k] && bytes_[k] != initial_[k])
       throw Error(is_input ? "the kernel wrote to an input"
                            : "the kernel wrote between or behind the elements of an output");
+}
+
+namespace {
+
+/// Calls with the first `inputs` tensors to read, and the other requested ones (bit k: output k) to
+/// write.
+void call(const std::function<mote_status(const mote_call&)>& kernel, const Program& p,
+          std::vector<TensorMemory>& memory, std::size_t inputs, const Trial& t,
+          std::uint64_t asked) {
+  std::vector<DLTensor> views;
+  for (TensorMemory& m : memory) views.push_back(m.view());
+  std::vector<const DLTensor*> in;
+  std::vector<DLTensor*> out;
+  for (std::size_t v = 0; v < views.size(); ++v)
+    v < inputs ? in.push_back(&views[v])
+               : out.push_back((asked >> (v - inputs) & 1U) != 0 ? &views[v] : nullptr);
+  std::vector<mote_param> params;
+  for (const auto& [name, value] : t.params) {
+    const bool real = value.is_real();
+    params.push_back({name.c_str(), real, real ? 0 : value.integer(), real ? value.real() : 0});
+  }
+  std::string message(512, '\0');
+  mote_call call{};
+  call.size = sizeof(mote_call);
+  call.op = p.name.c_str();
+  call.input_count = static_cast<std::int32_t>(in.size());
+  call.output_count = static_cast<std::int32_t>(out.size());
+  call.param_count = static_cast<std::int32_t>(params.size());
+  call.inputs = in.data();
+  call.outputs = out.data();
+  call.params = params.data();
+  call.message = message.data();
+  call.message_bytes = message.size();
+  if (const mote_status status = kernel(call); status != MOTE_OK)
+    throw Error(
+        fmt::format("the kernel returned {}: {}", static_cast<int>(status), message.c_str()));
+}
+
+}  // namespace
+
+std::vector<Array> run_on_memory(const Program& p, const std::vector<Array>& inputs, const Trial& t,
+                                 const std::function<mote_status(const mote_call&)>& kernel) {
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const Array& a : inputs) shapes.push_back(a.shape);
+  const Binding binding = mote::bind(p, shapes, t.params);
+
+  Rng rng(t.seed * 7 + 3);
+  std::vector<TensorMemory> memory;
+  for (const Array& a : inputs) memory.emplace_back(a, rng);
+  for (std::size_t o = 0; o < p.outputs.size(); ++o)
+    memory.emplace_back(Array{p.outputs[o].value.dtype(), binding.outputs[o], {}}, rng);
+  const std::uint64_t all = (std::uint64_t{1} << p.outputs.size()) - 1;
+  const std::uint64_t some =
+      t.seed % 3 == 0 ? all : (t.seed / 3 * 0x9e3779b97f4a7c15U >> 32U) & all;
+  for (const std::uint64_t asked : {some, all & ~some})
+    if (asked != 0) call(kernel, p, memory, inputs.size(), t, asked);
+  std::vector<Array> results;
+  for (std::size_t m = 0; m < memory.size(); ++m) {
+    memory[m].check_untouched(m < inputs.size());
+    if (m >= inputs.size()) results.push_back(memory[m].values());
+  }
+  return results;
 }
 
 }  // namespace mote::test

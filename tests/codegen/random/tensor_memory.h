@@ -4,11 +4,14 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "mote/base/dlpack.h"
+#include "mote/base/kernel.h"
 #include "mote/uops/evaluate.h"
 #include "rng.h"
+#include "trial.h"
 
 namespace mote::test {
 
@@ -30,5 +33,11 @@ class TensorMemory {
   std::vector<std::byte> bytes_, initial_;
   std::size_t first_ = 0;  ///< offset in bytes of element 0, 0, …
 };
+
+/// Calls the kernel on these inputs, which lie in memory with strides drawn from the trial's seed,
+/// and returns the outputs: by one call, or by two that ask for some outputs each. Throws Error if
+/// the kernel refuses, or writes outside of an output's elements.
+std::vector<Array> run_on_memory(const Program& p, const std::vector<Array>& inputs, const Trial& t,
+                                 const std::function<mote_status(const mote_call&)>& kernel);
 
 }  // namespace mote::test

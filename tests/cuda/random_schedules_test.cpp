@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs random programs on the shim by random steps of a GPU's schedule, with the threads in several
+// orders. MOTE_RANDOM_CUDA is the number of programs, MOTE_RANDOM_SCHEDULES that of the schedules
+// of each, MOTE_SEED the first seed.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "check_program.h"
+#include "cuda/plan.h"
+#include "cuda_host/host_library.h"
+#include "mote/macroops/program_record.h"
+#include "random_program.h"
+#include "random_run.h"
+#include "random_schedule.h"
+#include "tensor_memory.h"
+
+namespace mote {
+namespace {
+
+using namespace test;
+
+constexpr int kBatch = 20;    // programs that are compiled together
+constexpr int kTrials = 4;    // of each program
+constexpr int kMaxSteps = 8;  // that are tried for one schedule
+
+int number_from(const char* variable, int otherwise) {
+  const std::string value = environment(variable);
+  return value.empty() ? otherwise : std::stoi(value);
+}
+
+/// A program, and its kernels by steps that were drawn.
+struct Subject {
+  std::uint64_t seed = 0;
+  Prepared prepared;
+  std::unique_ptr<OpRecord> record;
+  std::unique_ptr<cuda::OpInstance> instance;
+
+  const CudaProgram& kernels() const { return instance->source(cuda::Variant::gen); }
+  std::string steps() const { return to_string(kernels().kernels.front().steps); }
+};
+
+/// Draws the schedule; `word_counts` gets the steps that were taken.
+Subject subject_of(const Program& p, std::uint64_t seed, int schedule,
+                   std::map<std::string, int>& word_counts) {
+  Subject s;
+  s.seed = seed;
+  s.prepared.program = std::make_shared<const Program>(p);
+  s.prepared.trials = make_trials(p, seed, kTrials);
+  for (Trial& t : s.prepared.trials) {
+    t.fill = Fill::integers;  // most results are exact then, and are compared
+    s.prepared.inputs.push_back(make_inputs(p, t));
+    s.prepared.expected.push_back(evaluate(p, s.prepared.inputs.back(), t.params));
+  }
+  s.record = std::make_unique<OpRecord>(program_record(p.name, to_string(p), {}));
+  s.record->name = fmt::format("{}_{}", p.name, schedule);
+  if (p.outputs.size() > 1)
+    for (const Output& o : p.outputs) s.record->optional_outputs.push_back(o.name);
+  const auto drawn = [&word_counts, seed, schedule](const LoopProgram& loops, CudaVariant /*gen*/,
+                                                    const EmitOptions& options) {
+    Rng rng(seed * 41 + static_cast<std::uint64_t>(schedule));
+    DrawnCuda made = draw_cuda(loops, rng, kMaxSteps, options);
+    for (const std::string& word : made.taken) ++word_counts[word];
+    return made.program;
+  };
+  s.instance = std::make_unique<cuda::OpInstance>(*s.record, instances(*s.record).front(), drawn);
+  return s;
+}
+
+/// Compiles the kernels of all subjects into one library.
+cuda_host::HostLibrary library_of(const std::vector<Subject>& subjects) {
+  std::vector<std::string> functions;
+  std::set<std::string> helpers;
+  std::string texts;
+  for (const Subject& s : subjects)
+    for (const CudaKernel* k : all_kernels(s.kernels())) {
+      functions.push_back(k->function);
+      helpers.insert(k->helpers.begin(), k->helpers.end());
+      texts += k->text;
+    }
+  const std::string source = cuda_host::host_source(functions, cuda_helpers(helpers) + texts);
+  return cuda_host::compile_for_host(source, [&] { return source; });
+}
+
+mote_status refused(const mote_call& call, const std::string& why) {
+  fmt::format_to_n(call.message, static_cast<std::ptrdiff_t>(call.message_bytes) - 1, "{}", why);
+  return MOTE_FAILED;
+}
+
+/// Launches the kernels of the call, on small blocks, whose threads take turns by the seed.
+mote_status run(const Subject& s, const cuda_host::HostLibrary& library, const mote_call& call,
+                std::uint64_t seed, std::map<std::string, int>& workers) {
+  backend::Check refusal;
+  const cuda::Plan plan(call, *s.instance, cuda::Variant::gen, true, cuda_host::kGrid, refusal);
+  if (refusal) return refused(call, refusal->text);
+  std::vector<void*> data;
+  for (const cuda::TensorView& view : plan.views()) data.push_back(view.data);
+  struct alignas(64) Line {
+    unsigned char bytes[64];
+  };
+  std::vector<Line> workspace(plan.workspace_bytes() / sizeof(Line) + 1);
+  for (Line& line : workspace) std::fill_n(line.bytes, sizeof line.bytes, 0xff);  // NaNs
+  shim::Options options;
+  options.order = shim::Order::random;
+  options.seed = seed;
+  for (cuda::Launch& launch : plan.launches(data, workspace.data())) {
+    const std::string error = cuda_host::run_launch(library, launch, options);
+    if (!error.empty()) return refused(call, launch.kernel->function + ": " + error);
+    ++workers[fmt::format("worker {}", launch.kernel->worker.index())];
+  }
+  return MOTE_OK;
+}
+
+TEST(CudaRandomSchedules, ComputeWhatTheProgramSays) {
+  setenv("MOTE_CACHE", MOTE_CUDA_CACHE, 1);
+  const int count = number_from("MOTE_RANDOM_CUDA", 60);
+  const int schedules = number_from("MOTE_RANDOM_SCHEDULES", 2);
+  const std::uint64_t first = first_seed();
+  std::cout << count << " random programs, " << schedules
+            << " schedules each, from MOTE_SEED=" << first << "\n";
+  std::map<std::string, int> counts;
+  for (int done = 0; done < count && !HasFailure(); done += kBatch) {
+    std::vector<Subject> subjects;
+    for (int k = done; k < std::min(count, done + kBatch); ++k)
+      for (int schedule = 0; schedule < schedules; ++schedule) {
+        const std::uint64_t seed = first + static_cast<std::uint64_t>(k);
+        subjects.push_back(subject_of(random_program(seed), seed, schedule, counts));
+      }
+    const cuda_host::HostLibrary library = library_of(subjects);
+    for (const Subject& s : subjects) {
+      const auto m = check_gen(s.prepared, "gen on the shim", [&](std::size_t t) {
+        const Trial& trial = s.prepared.trials[t];
+        return run_on_memory(
+            *s.prepared.program, s.prepared.inputs[t], trial,
+            [&](const mote_call& call) { return run(s, library, call, trial.seed, counts); });
+      });
+      if (m)
+        ADD_FAILURE() << "MOTE_RANDOM_CUDA=1 MOTE_SEED=" << s.seed << ", steps " << s.steps()
+                      << ": " << to_string(*m) << "\n"
+                      << to_string(*s.prepared.program);
+    }
+  }
+  for (const auto& [what, times] : counts) std::cout << fmt::format("  {:6}  {}\n", times, what);
+  for (const char* step : {"parts", "grid", "threads"})
+    EXPECT_GT(counts[step], count < 50 ? -1 : 0) << "no schedule has a step " << step;
+}
+
+}  // namespace
+}  // namespace mote
