@@ -86,9 +86,9 @@ TEST(CudaStages, KernelsOfEveryOpAreLegalAndNeedTheirBarriers) {
         cuda_program(compile_for_calls(instantiate(*record, instance), record->optional_outputs),
                      CudaVariant::gen, options);
     for (const CudaKernel* kernel : all_kernels(program)) {
-      EXPECT_NO_THROW(verify(*kernel->loops)) << to_string(*kernel->loops);
+      EXPECT_NO_THROW(verify(kernel->loops())) << to_string(kernel->loops());
       for (int k = 0; kernel->per_block() != nullptr; ++k, ++barriers) {
-        LoopProgram without = *kernel->loops;
+        LoopProgram without = kernel->loops();
         int at = k;
         if (!remove_barrier(without.body, at)) break;
         try {

@@ -45,7 +45,7 @@ std::string refusal(const LoopProgram& p, const std::string& steps) {
 /// too has further names.
 std::string without_numbers(const CudaKernel& k) {
   std::string text;
-  for (const Stmt& s : k.loops->body) text += to_string(s);
+  for (const Stmt& s : k.loops().body) text += to_string(s);
   return std::regex_replace(text, std::regex("[_0-9]*\\b"), "");
 }
 
@@ -60,7 +60,7 @@ TEST(CudaSteps, OfEveryKernelGiveItAgain) {
         compile_for_calls(instantiate(*record, instance), record->optional_outputs);
     const CudaProgram program = cuda_program(p, CudaVariant::gen, options);
     for (const CudaKernel* kernel : all_kernels(program)) {
-      const std::string steps = to_string(kernel->steps);
+      const std::string steps = to_string(steps_of(*kernel->version));
       const CudaProgram again = cuda_program_by(p, parse_steps(steps), CudaVariant::gen, options);
       EXPECT_TRUE(std::ranges::any_of(again.kernels,
                                       [&](const CudaKernel& k) {

@@ -27,7 +27,7 @@ const CudaKernel& tiles_of(const CudaProgram& program) {
 TEST(CudaTiles, OfAProductWithWhatFollowsIt) {
   const CudaProgram program = cuda_program(compiled(kProduct), CudaVariant::gen);
   const CudaKernel& kernel = tiles_of(program);
-  EXPECT_TRUE(kernel.strides.empty());
+  EXPECT_TRUE(kernel.strides().empty());
   const std::map<Symbol, std::int64_t> sizes = {{Symbol(SymbolKind::size, "M"), 65},
                                                 {Symbol(SymbolKind::size, "N"), 129}};
   EXPECT_EQ(evaluate(kernel.per_tile()->rows, sizes), 65);

@@ -60,9 +60,9 @@ output y = x - sum[1 keep](x)
   EXPECT_TRUE(vectors.is_by_block() && rows.is_by_block() && !plain.is_by_block());
   EXPECT_TRUE(vectors.stage == rows.stage && rows.stage == plain.stage);
   const std::vector<KnownStride> strides = {{"x", 1, 1}, {"y", 1, 1}};
-  EXPECT_EQ(vectors.strides, strides);
-  EXPECT_EQ(rows.strides, strides);
-  EXPECT_TRUE(plain.strides.empty());
+  EXPECT_TRUE(std::ranges::equal(vectors.strides(), strides));
+  EXPECT_TRUE(std::ranges::equal(rows.strides(), strides));
+  EXPECT_TRUE(plain.strides().empty());
   ASSERT_TRUE(vectors.per_block() && rows.per_block());
   ASSERT_EQ(vectors.per_block()->vectors.size(), 2U);
   for (const VectorRow& row : vectors.per_block()->vectors) {

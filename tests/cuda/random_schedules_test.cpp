@@ -44,8 +44,9 @@ struct Subject {
   std::unique_ptr<OpRecord> record;
   std::unique_ptr<cuda::OpInstance> instance;
 
+  std::shared_ptr<std::vector<Step>> steps;
+
   const CudaProgram& kernels() const { return instance->source(cuda::Variant::gen); }
-  std::string steps() const { return to_string(kernels().kernels.front().steps); }
 };
 
 /// Draws the schedule; `word_counts` gets the steps that were taken.
@@ -64,11 +65,14 @@ Subject subject_of(const Program& p, std::uint64_t seed, int schedule,
   s.record->name = fmt::format("{}_{}", p.name, schedule);
   if (p.outputs.size() > 1)
     for (const Output& o : p.outputs) s.record->optional_outputs.push_back(o.name);
-  const auto drawn = [&word_counts, seed, schedule](const LoopProgram& loops, CudaVariant /*gen*/,
-                                                    const EmitOptions& options) {
+  s.steps = std::make_shared<std::vector<Step>>();
+  const auto drawn = [&word_counts, seed, schedule, steps = s.steps](const LoopProgram& loops,
+                                                                     CudaVariant /*gen*/,
+                                                                     const EmitOptions& options) {
     Rng rng(seed * 41 + static_cast<std::uint64_t>(schedule));
     DrawnCuda made = draw_cuda(loops, rng, kMaxSteps, options);
     for (const std::string& word : made.taken) ++word_counts[word];
+    *steps = made.steps;
     return made.program;
   };
   s.instance = std::make_unique<cuda::OpInstance>(*s.record, instances(*s.record).front(), drawn);
@@ -143,8 +147,8 @@ TEST(CudaRandomSchedules, ComputeWhatTheProgramSays) {
             [&](const mote_call& call) { return run(s, library, call, trial.seed, counts); });
       });
       if (m)
-        ADD_FAILURE() << "MOTE_RANDOM_CUDA=1 MOTE_SEED=" << s.seed << ", steps " << s.steps()
-                      << ": " << to_string(*m) << "\n"
+        ADD_FAILURE() << "MOTE_RANDOM_CUDA=1 MOTE_SEED=" << s.seed << ", steps "
+                      << to_string(*s.steps) << ": " << to_string(*m) << "\n"
                       << to_string(*s.prepared.program);
     }
   }

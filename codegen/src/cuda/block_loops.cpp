@@ -135,9 +135,9 @@ void KernelWriter::vector_accesses(const Loop& each, std::int64_t elements, cons
   for (const cuda::RowVector& vector : *vectors) {
     const TensorDecl& t = *find_tensor(p_, vector.tensor);
     const bool is_temporary = t.role == TensorRole::temporary;
-    types.push_back(fmt::format(
-        "mote_vector<{}, {}>",
-        is_temporary ? local_type(t, p_.native) : storage_type(t.dtype), elements));
+    types.push_back(fmt::format("mote_vector<{}, {}>",
+                                is_temporary ? local_type(t, p_.native) : storage_type(t.dtype),
+                                elements));
     held.push_back(vector_name(vector.tensor, ++numbers[vector.tensor]));
     Facts under = facts;
     conditions.push_back(

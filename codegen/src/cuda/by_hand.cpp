@@ -43,32 +43,29 @@ bool is_on_loops(StepKind kind) {
 /// The stages of a program, each with the steps that were taken on it.
 class StagesByHand {
  public:
-  StagesByHand(LoopProgram loops, CudaVariant variant)
-      : loops_(std::move(loops)), variant_(variant) {}
+  StagesByHand(Version v, CudaVariant variant)
+      : loops_(std::move(v.program)), variant_(variant), steps_(std::move(v.steps)) {}
 
   void take(const Step& step) {
     if (auto why = taken(step))
       throw Error(
           fmt::format("{}: step '{}' cannot be taken: {}", loops_.name, to_string(step), *why));
-    steps_.push_back(step);
   }
 
-  CudaProgram program(const std::string& function, std::vector<Step> before) {
+  CudaProgram program(const std::string& function) {
     if (!is_cut_) cut_stages();
     cut_.program.is_part = loops_.is_part || is_divided_ || forms_.size() > 1;
     CudaProgram out;
     out.comment = comment_of(cut_.program, forms_.size(), variant_);
     out.sizes = sizes_;
     out.temporaries = temporaries_of(cut_.program);
-    before.insert(before.end(), steps_.begin(), steps_.end());
     for (std::size_t k = 0; k < forms_.size(); ++k) {
       const std::string own = function + (forms_.size() > 1 ? fmt::format("_{}", k + 1) : "");
       std::vector<CudaKernel> made = {kernel_of(complete(forms_[k]), own)};
       if (makes_demands(forms_[k]))
-        made.push_back(kernel_of(complete(start_of(cut_.program, cut_.stages[k])), own));
+        made.push_back(kernel_of(complete(start_of(cut_.program, cut_.stages[k], steps_)), own));
       for (CudaKernel& kernel : made) {
         kernel.stage = static_cast<int>(k) + 1;
-        kernel.steps = before;
         out.kernels.push_back(std::move(kernel));
       }
     }
@@ -77,7 +74,7 @@ class StagesByHand {
 
  private:
   Refusal taken(const Step& step) {
-    if (step.kind == StepKind::distribute) return distribute();
+    if (step.kind == StepKind::distribute) return distribute(step);
     if (!is_for_gpu(step.kind) && step.kind != StepKind::threads)
       return is_on_loops(step.kind) ? "steps on loops come before those of a GPU"
                                     : "a GPU's schedule does not have it";
@@ -88,30 +85,31 @@ class StagesByHand {
     if (stage == forms_.end())
       return fmt::format("there is no loop {} (loops: {})", loop, fmt::join(names(), ", "));
     if (step.kind != StepKind::parts) return cuda::take(*stage, step, variant_);
-    return divide(static_cast<std::size_t>(stage - forms_.begin()));
+    return divide(static_cast<std::size_t>(stage - forms_.begin()), step);
   }
 
-  Refusal distribute() {
+  Refusal distribute(const Step& step) {
     if (is_cut_) return "it comes before steps that name a launch";
     auto made = distributed(loops_, Steps::nests);
     if (!made) return "no iterations have memory of their own and hold a nest of loops";
     loops_ = *std::move(made);
+    steps_.push_back({step, ""});
     return std::nullopt;
   }
 
   /// Puts the parts of a stage in its place.
-  Refusal divide(std::size_t stage) {
-    if (!forms_[stage].steps.empty())
-      return fmt::format("step '{}' was taken before it", to_string(forms_[stage].steps.back()));
+  Refusal divide(std::size_t stage, const Step& step) {
+    if (auto why = why_taken(forms_[stage])) return why;
     auto division = divided(cut_, stage);
     if (!division)
       return "it has no reduction to split, no scatter, and no steps that can be launches of their "
              "own";
     std::ranges::move(add_declarations(cut_.program, division->parts.program),
                       std::back_inserter(sizes_));
+    steps_.push_back({step, ""});
     std::vector<StageForm> parts;
     for (const Stage& part : division->parts.stages)
-      parts.push_back(start_of(division->parts.program, part));
+      parts.push_back(start_of(division->parts.program, part, steps_));
     const auto at = static_cast<std::ptrdiff_t>(stage);
     forms_.erase(forms_.begin() + at);
     forms_.insert(forms_.begin() + at, parts.begin(), parts.end());
@@ -128,19 +126,19 @@ class StagesByHand {
 
   void cut_stages() {
     cut_ = cut(loops_);
-    for (const Stage& s : cut_.stages) forms_.push_back(start_of(cut_.program, s));
+    for (const Stage& s : cut_.stages) forms_.push_back(start_of(cut_.program, s, steps_));
     is_cut_ = true;
   }
 
-  /// Returns the form with all declarations of the program, also those of other stages' parts.
+  /// Returns the form, which says whether other stages store and read its tensors as well.
   StageForm complete(StageForm form) const {
-    form.loops.is_part = cut_.program.is_part;
+    form.version.program.is_part = cut_.program.is_part;
     return form;
   }
 
   static bool makes_demands(const StageForm& form) {
     const auto* rows = std::get_if<CudaPerBlock>(&form.worker);
-    return !form.strides.empty() || (rows != nullptr && !rows->vectors.empty()) ||
+    return !form.loops().strides.empty() || (rows != nullptr && !rows->vectors.empty()) ||
            std::holds_alternative<CudaPerVector>(form.worker) ||
            std::holds_alternative<CudaPerTile>(form.worker);
   }
@@ -164,7 +162,7 @@ class StagesByHand {
 
   LoopProgram loops_;
   CudaVariant variant_;
-  std::vector<Step> steps_;
+  std::vector<TakenStep> steps_;  ///< those on loops, and those that made the stages
   bool is_cut_ = false, is_divided_ = false;
   Stages cut_;
   std::vector<StageForm> forms_;  ///< one for each of the stages
@@ -180,12 +178,12 @@ CudaProgram cuda_program_by(const LoopProgram& p, std::span<const Step> steps, C
     throw Error(fmt::format("{}: a schedule is of variant gen or tf32, got reference", p.name));
   const auto rest =
       std::ranges::find_if_not(steps, [](const Step& s) { return cuda::is_on_loops(s.kind); });
-  const std::vector<Step> first(steps.begin(), rest);
-  LoopProgram loops = leave_out(scheduled_by(p, first).program, options.optional_outputs);
-  const std::string function = emit::function_name(loops, options);
-  cuda::StagesByHand stages(std::move(loops), variant);
+  Version v = scheduled_by(p, std::vector<Step>(steps.begin(), rest));
+  v.program = leave_out(std::move(v.program), options.optional_outputs);
+  const std::string function = emit::function_name(v.program, options);
+  cuda::StagesByHand stages(std::move(v), variant);
   for (auto step = rest; step != steps.end(); ++step) stages.take(*step);
-  return stages.program(function, first);
+  return stages.program(function);
 }
 
 }  // namespace mote

@@ -73,8 +73,8 @@ std::string to_string(const CudaProgram& program) {
 std::string loops_text(const CudaProgram& program) {
   std::string out;
   for (const CudaKernel* k : all_kernels(program))
-    out += fmt::format("{}kernel {}\n  steps: {}\n{}", out.empty() ? "" : "\n", k->function,
-                       k->steps.empty() ? "none" : to_string(k->steps), to_string(*k->loops));
+    out += fmt::format("{}kernel {}\n{}{}", out.empty() ? "" : "\n", k->function,
+                       steps_text(*k->version), to_string(k->loops()));
   return out;
 }
 

@@ -83,7 +83,7 @@ std::string workers_comment(const StageForm& form, const emit::Names& names) {
       if (l->end != Expr(1))
         variables += (variables.empty() ? " for each " : ", ") + names.symbol(l->variable);
   std::string where;
-  for (const KnownStride& k : form.strides)
+  for (const KnownStride& k : form.loops().strides)
     where += fmt::format("{}{}[{}]", where.empty() ? ", where 1 is " : ", ",
                          names.strides(k.tensor), k.axis);
   const auto* rows = std::get_if<CudaPerBlock>(&form.worker);
@@ -113,7 +113,6 @@ void finish(CudaKernel& k, const LoopProgram& part, const emit::Printer& printer
   std::vector<Parameter> taken;
   for (const Parameter& parameter : parameters(part, printer.names()))
     if (printer.uses().reads(parameter.name)) taken.push_back(parameter);
-  k.loops = std::make_shared<const LoopProgram>(with_own_tensors(part));
   printer.uses().add_functions_to(k.helpers);
   for (const Parameter& parameter : taken) k.arguments.push_back(parameter.argument);
   k.text = comment + head(k.function, taken) + body + "}\n";
@@ -136,12 +135,12 @@ std::string tiles_comment(const TileForm& form, const emit::Names& names) {
 }
 
 /// Returns what distinguishes the function of the kernel from others of its stage.
-std::string suffix_of(const StageForm& form) {
+std::string name_of(const StageForm& form) {
   if (const auto* tiles = std::get_if<CudaPerTile>(&form.worker))
-    return tiles->is_pipelined() ? "_pipelined_tiles" : "_tiles";
+    return tiles->is_pipelined() ? "pipelined_tiles" : "tiles";
   if (const auto* rows = std::get_if<CudaPerBlock>(&form.worker))
-    return rows->vectors.empty() ? "_rows" : "_row_vectors";
-  return std::holds_alternative<CudaPerVector>(form.worker) ? "_vectors" : "";
+    return rows->vectors.empty() ? "rows" : "row_vectors";
+  return std::holds_alternative<CudaPerVector>(form.worker) ? "vectors" : "";
 }
 
 std::string vectors_comment(const LoopProgram& loops, const CudaPerVector& vectors,
@@ -158,9 +157,11 @@ std::string vectors_comment(const LoopProgram& loops, const CudaPerVector& vecto
 }  // namespace
 
 CudaKernel kernel_of(const StageForm& form, const std::string& function) {
-  const LoopProgram& loops = form.loops;
-  CudaKernel k{function + suffix_of(form), form.worker, form.iterations, form.strides};
-  k.steps = form.steps;
+  const LoopProgram& loops = form.loops();
+  const std::string name = name_of(form);
+  CudaKernel k{function + (name.empty() ? "" : "_") + name, form.worker, form.iterations};
+  k.version =
+      std::make_shared<const Version>(Version{name, form.version.steps, with_own_tensors(loops)});
   emit::Names names(loops);
   emit::Printer printer(loops, names, emit::Target::cuda);
   if (const CudaPerTile* tile = k.per_tile()) {

@@ -25,7 +25,7 @@ namespace {
 /// The options for the kernels of one stage, and their position.
 struct Making {
   CudaVariant variant;
-  std::vector<Step> steps;  ///< those that led to the stage
+  std::vector<TakenStep> steps;  ///< those that led to the stage
   /// True in a program that was distributed: rows are long wherever it is launched, also rows of
   /// temporaries alone, which need no strides.
   bool distributed = false;
@@ -46,10 +46,12 @@ bool repeats_any(const LoopProgram& p, const CudaPerVector& vectors) {
 class Alternatives {
  public:
   Alternatives(const LoopProgram& p, const Stage& stage, std::string function, Making making)
-      : start_(start_of(p, stage)), function_(std::move(function)), making_(std::move(making)) {}
+      : start_(start_of(p, stage, making.steps)),
+        function_(std::move(function)),
+        making_(std::move(making)) {}
 
   std::vector<CudaKernel> run() {
-    const LoopProgram& p = start_.loops;
+    const LoopProgram& p = start_.loops();
     const Stage& stage = start_.stage;
     const bool has_long_rows = making_.distributed || making_.part;
     const bool demands = stage.rows && !stage.rows->empty();
@@ -79,7 +81,6 @@ class Alternatives {
     for (const Step& step : steps)
       if (take(form, step, making_.variant)) return false;
     CudaKernel made = kernel_of(form, function_);
-    made.steps.insert(made.steps.begin(), making_.steps.begin(), making_.steps.end());
     made.stage = making_.stage;
     made.part = making_.part;
     all_.push_back(std::move(made));
@@ -118,7 +119,7 @@ void add_parts(CudaProgram& out, std::vector<CudaKernel>& whole, Stages& all, st
   if (!division) return;
   for (CudaKernel& k : whole) k.terms = division->terms;
   Making making = of_stage;
-  making.steps.push_back({StepKind::parts, {{first_loop(all.stages[stage])}}});
+  making.steps.push_back({{StepKind::parts, {{first_loop(all.stages[stage])}}}, ""});
   const auto& parts = division->parts.stages;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     making.part = static_cast<int>(k) + 1;
@@ -163,7 +164,7 @@ std::optional<CudaProgram> distributed_kernels(const LoopProgram& p, const std::
   const auto parts = p.native ? distributed(p, Steps::nests) : std::nullopt;
   if (!parts) return std::nullopt;
   making.distributed = true;
-  making.steps.push_back({StepKind::distribute, {{""}}});
+  making.steps.push_back({{StepKind::distribute, {{""}}}, ""});
   CudaProgram out = kernels_of(*parts, function + "_parts", making);
   if (std::ranges::none_of(out.kernels, &CudaKernel::has_tiles)) return std::nullopt;
   out.comment = emit::wrap(fmt::format("/* The same as {} stages, launched one after the other, "
@@ -206,7 +207,7 @@ CudaProgram cuda_program(const LoopProgram& p, CudaVariant variant, const EmitOp
   cuda::Making making{variant, {}};
   if (variant != CudaVariant::reference) {
     native.native = true;
-    for (TakenStep& taken : keep_in_outputs(native)) making.steps.push_back(std::move(taken.step));
+    making.steps = keep_in_outputs(native);
   }
   const LoopProgram loops = leave_out(std::move(native), options.optional_outputs);
   const std::string function = emit::function_name(loops, options);

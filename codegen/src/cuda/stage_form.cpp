@@ -4,6 +4,7 @@
 #include "stage_form.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -38,8 +39,8 @@ Loop* first_of_shared(Body& body) {
 
 /// Returns a refusal if iterations have memory of their own: only single threads can have some.
 Refusal why_own_memory(const StageForm& form) {
-  for (const Access& a : accesses(form.loops.body)) {
-    const TensorDecl* t = find_tensor(form.loops, a.tensor);
+  for (const Access& a : accesses(form.version.program.body)) {
+    const TensorDecl* t = find_tensor(form.version.program, a.tensor);
     if (t != nullptr && t->per)
       return fmt::format("each iteration of {} has {} for itself", t->per->name(), t->name);
   }
@@ -56,7 +57,7 @@ void share_first(StageForm& form, std::size_t count) {
   Loop& first = *first_of_shared(form.stage.body);
   mark_threads(first, count);
   first.work = form.iterations = form.stage.iterations = iterations;
-  form.loops.body = form.stage.body;
+  form.version.program.body = form.stage.body;
   form.stage.rows = std::nullopt;
 }
 
@@ -64,9 +65,10 @@ void share_first(StageForm& form, std::size_t count) {
 /// the loops that they share.
 std::string why_not_shared(const StageForm& form, const std::string& loop) {
   std::string why;
-  for_each(form.loops.body, [&](const Stmt& s) {
+  for_each(form.version.program.body, [&](const Stmt& s) {
     const Loop* found = as_loop(s);
-    if (found != nullptr && found->variable.name() == loop) why = why_dependent(form.loops, s);
+    if (found != nullptr && found->variable.name() == loop)
+      why = why_dependent(form.version.program, s);
   });
   if (!why.empty()) return why;
   std::string shared;
@@ -89,47 +91,56 @@ Refusal share(StageForm& form, const Step& step) {
 Refusal give_rows_to_blocks(StageForm& form, const Step& step) {
   if (auto why = share(form, step)) return why;
   if (auto why = why_own_memory(form)) return why;
-  const Loop& iteration = *shared_by_workers(form.loops.body).back();
+  const Loop& iteration = *shared_by_workers(form.version.program.body).back();
   const bool reduces = form.stage.rows.has_value();
-  auto strides = reduces ? form.stage.rows : strides_of_rows(form.loops, iteration, false);
-  if (!strides) return why_no_rows(form.loops, iteration);
+  auto strides =
+      reduces ? form.stage.rows : strides_of_rows(form.version.program, iteration, false);
+  if (!strides) return why_no_rows(form.version.program, iteration);
   form.worker =
       CudaPerBlock{longest_row(form.stage.body), accumulators_declared(iteration.body).empty()};
-  form.loops = share_rows(form.loops, *strides);
-  form.strides = std::move(*strides);
+  form.version.program = share_rows(form.version.program, *strides);
   return std::nullopt;
 }
 
-Refusal move_rows_by_vectors(StageForm& form) {
+Refusal move_rows_by_vectors(StageForm& form, std::string& effect) {
   auto* rows = std::get_if<CudaPerBlock>(&form.worker);
   if (rows == nullptr) return "no block takes an iteration (step grid)";
   if (!rows->vectors.empty()) return "blocks move 16 bytes at a time already";
-  auto vectors = vectorise_rows(form.loops);
+  auto vectors = vectorise_rows(form.version.program);
   if (!vectors) return "no loop of a block goes over adjacent elements alone, at its own index";
   rows->vectors = std::move(vectors->rows);
-  form.loops = std::move(vectors->program);
+  for (const VectorRow& row : rows->vectors)
+    effect += fmt::format("{}{} of {}", effect.empty() ? "" : ", ", row.elements, row.tensor);
+  form.version.program = std::move(vectors->program);
   return std::nullopt;
 }
 
-Refusal move_by_vectors(StageForm& form) {
-  auto vectors = vectorise_elements(form.loops, form.stage.body);
+Refusal move_by_vectors(StageForm& form, std::string& effect) {
+  auto vectors = vectorise_elements(form.version.program, form.stage.body);
   if (!vectors)
     return "its iterations do more than to compute elements at their own index from others there, "
            "and "
            "from scalars";
   form.worker = CudaPerVector{vectors->vector_tensors(), vectors->extents};
+  effect = fmt::format("{} of {}", vectors->elements, fmt::join(vectors->vector_tensors(), ", "));
   form.iterations = ceil_div(vectors->iterations(), vectors->elements);
-  form.loops = std::move(vectors->program);
+  form.version.program = std::move(vectors->program);
   return std::nullopt;
 }
 
-Refusal take_tiles(StageForm& form, std::int64_t side, CudaVariant variant) {
+std::string variables(const std::vector<TileAxis>& axes) {
+  std::string out;
+  for (const TileAxis& a : axes) out += (out.empty() ? "" : " ") + a.variable.name();
+  return out;
+}
+
+Refusal take_tiles(StageForm& form, std::int64_t side, CudaVariant variant, std::string& effect) {
   if (side != kCudaTile && side != kCudaPipelinedTile)
     return fmt::format("expected {} or {} rows, got {}", kCudaTile, kCudaPipelinedTile, side);
-  auto tiles = tile_form(form.loops, form.stage.body, variant == CudaVariant::tf32);
+  auto tiles = tile_form(form.version.program, form.stage.body, variant == CudaVariant::tf32);
   if (!tiles) return "its loops are no sum of products of rows with columns";
   if (side == kCudaPipelinedTile) {
-    tiles = pipelined_form(form.loops, *tiles);
+    tiles = pipelined_form(form.version.program, *tiles);
     if (!tiles)
       return "copies ahead are for elements in memory, under no condition, with one loop each for "
              "rows, columns and the sum";
@@ -140,19 +151,14 @@ Refusal take_tiles(StageForm& form, std::int64_t side, CudaVariant variant) {
       .side = tiles->side(),
       .operands = tiles->is_pipelined ? vector_operands(*tiles) : std::vector<VectorOperand>{},
       .rounds_to_tf32 = tiles->fragments == DType::f32};
+  effect = fmt::format("rows {}, columns {}", variables(tiles->rows), variables(tiles->columns));
   form.iterations = extent(tiles->batch) * ceil_div(extent(tiles->rows), tiles->side()) *
                     ceil_div(extent(tiles->columns), tiles->side());
   return std::nullopt;
 }
 
-/// Returns a refusal if another step has given the stage to its workers.
-Refusal why_taken(const StageForm& form) {
-  if (form.steps.empty()) return std::nullopt;
-  return fmt::format("step '{}' was taken before it", to_string(form.steps.back()));
-}
-
-Refusal taken(StageForm& form, const Step& step, CudaVariant variant) {
-  if (step.kind == StepKind::row_vectors) return move_rows_by_vectors(form);
+Refusal taken(StageForm& form, const Step& step, CudaVariant variant, std::string& effect) {
+  if (step.kind == StepKind::row_vectors) return move_rows_by_vectors(form, effect);
   if (auto why = why_taken(form)) return why;
   switch (step.kind) {
     case StepKind::threads:
@@ -160,9 +166,9 @@ Refusal taken(StageForm& form, const Step& step, CudaVariant variant) {
     case StepKind::grid:
       return give_rows_to_blocks(form, step);
     case StepKind::thread_vectors:
-      return move_by_vectors(form);
+      return move_by_vectors(form, effect);
     case StepKind::block_tile:
-      return take_tiles(form, step.targets.front().amount, variant);
+      return take_tiles(form, step.targets.front().amount, variant, effect);
     default:
       return "steps on loops come before those of a GPU";
   }
@@ -170,17 +176,24 @@ Refusal taken(StageForm& form, const Step& step, CudaVariant variant) {
 
 }  // namespace
 
-StageForm start_of(const LoopProgram& all, const Stage& stage) {
-  StageForm form{all, stage, CudaPerThread(), stage.iterations};
-  form.loops.body = stage.body;
+Refusal why_taken(const StageForm& form) {
+  if (form.version.steps.size() == form.steps_before) return std::nullopt;
+  return fmt::format("step '{}' was taken before it", to_string(form.version.steps.back().step));
+}
+
+StageForm start_of(const LoopProgram& all, const Stage& stage, std::vector<TakenStep> before) {
+  const std::size_t steps = before.size();
+  StageForm form{{"", std::move(before), all}, stage, CudaPerThread(), stage.iterations, steps};
+  form.version.program.body = stage.body;
   if (stage.in_order) form.worker = CudaInOrder();
   return form;
 }
 
 Refusal take(StageForm& form, const Step& step, CudaVariant variant) {
   StageForm next = form;
-  if (auto why = taken(next, step, variant)) return why;
-  next.steps.push_back(step);
+  std::string effect;
+  if (auto why = taken(next, step, variant, effect)) return why;
+  next.version.steps.push_back({step, std::move(effect)});
   form = std::move(next);
   return std::nullopt;
 }

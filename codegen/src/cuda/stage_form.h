@@ -13,20 +13,24 @@ namespace mote::cuda {
 
 /// A stage as one kernel runs it.
 struct StageForm {
-  LoopProgram loops;  ///< the declarations, and the stage's loops
+  Version version;  ///< the declarations, and the stage's loops, with the steps so far
   /// The stage whose loops of kind threads are those that the workers share, before blocks take
   /// them.
   Stage stage;
   CudaWorker worker;
-  Expr iterations;                        ///< the number of workers that have something to do
-  std::vector<KnownStride> strides = {};  ///< strides that must be as they say
-  std::vector<Step> steps = {};
+  Expr iterations;           ///< the number of workers that have something to do
+  std::size_t steps_before;  ///< the number of steps that led to the stage
+
+  const LoopProgram& loops() const { return version.program; }
 };
 
-/// Returns the stage as it was cut: a thread takes each of its iterations, or one thread takes all.
-/// `all` holds the declarations that the stage's statements mention.
-StageForm start_of(const LoopProgram& all, const Stage& stage);
+/// Returns the stage as it was cut, after the steps `before`: a thread takes each of its
+/// iterations, or one thread takes all. `all` holds the declarations that the stage's statements
+/// mention.
+StageForm start_of(const LoopProgram& all, const Stage& stage, std::vector<TakenStep> before);
 
+/// Returns a refusal if a step has given the stage to its workers.
+Refusal why_taken(const StageForm& form);
 /// Takes the step, or returns why it cannot be taken; then the form is as it was. In the variant
 /// tf32, tiles of f32 are rounded.
 Refusal take(StageForm& form, const Step& step, CudaVariant variant);

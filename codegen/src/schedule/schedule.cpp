@@ -327,6 +327,21 @@ void verify(const Schedule& s) {
   for (const Version& v : s.versions) verify(v.program);
 }
 
+std::vector<Step> steps_of(const Version& v) {
+  std::vector<Step> steps;
+  for (const TakenStep& taken : v.steps) steps.push_back(taken.step);
+  return steps;
+}
+
+std::string steps_text(const Version& v) {
+  if (v.steps.empty()) return "";
+  std::string out = fmt::format("  steps: {}\n", to_string(steps_of(v)));
+  for (const TakenStep& taken : v.steps)
+    if (!taken.effect.empty())
+      out += fmt::format("  {}: {}\n", to_string(taken.step), taken.effect);
+  return out;
+}
+
 std::string to_string(const Schedule& s) {
   std::string out;
   for (const Version& v : s.versions) {
@@ -340,13 +355,7 @@ std::string to_string(const Schedule& s) {
     out +=
         fmt::format("{}version {}, {}\n", out.empty() ? "" : "\n", v.name.empty() ? "any" : v.name,
                     strides.empty() ? "for all other calls" : "where " + strides);
-    std::vector<Step> steps;
-    for (const TakenStep& taken : v.steps) steps.push_back(taken.step);
-    if (!steps.empty()) out += fmt::format("  steps: {}\n", to_string(steps));
-    for (const TakenStep& taken : v.steps)
-      if (!taken.effect.empty())
-        out += fmt::format("  {}: {}\n", to_string(taken.step), taken.effect);
-    out += to_string(v.program);
+    out += steps_text(v) + to_string(v.program);
   }
   return out;
 }

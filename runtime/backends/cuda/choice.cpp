@@ -97,7 +97,7 @@ bool Plan::has_tiles_for(const CudaKernel& kernel) const {
 }
 
 bool Plan::has_strides_of(const CudaKernel& kernel) const {
-  return std::ranges::all_of(kernel.strides, [&](const KnownStride& k) {
+  return std::ranges::all_of(kernel.strides(), [&](const KnownStride& k) {
     return views_[tensor_at(k.tensor)].strides[static_cast<std::size_t>(k.axis)] == k.stride;
   });
 }

@@ -206,7 +206,7 @@ void rename_loops(LoopProgram& kernel, const std::string& suffix) {
 /// Returns the loops of the first kernel of each stage, one after the other; nullopt if kernels
 /// declare different things by one name, or a tensor has other axes in one.
 std::optional<LoopProgram> in_sequence(const CudaProgram& program) {
-  LoopProgram all = *program.kernels.front().loops;
+  LoopProgram all = program.kernels.front().loops();
   all.body.clear();
   all.strides.clear();
   std::erase_if(all.tensors, [](const TensorDecl& t) { return t.role == TensorRole::temporary; });
@@ -215,7 +215,7 @@ std::optional<LoopProgram> in_sequence(const CudaProgram& program) {
   for (const CudaKernel& k : program.kernels) {
     if (std::exchange(stage, k.stage) == k.stage) continue;
     if (k.per_vector() != nullptr && k.per_vector()->extents.size() > 1) return std::nullopt;
-    LoopProgram kernel = *k.loops;
+    LoopProgram kernel = k.loops();
     rename_loops(kernel, fmt::format("_of_{}", stage));
     if (!add_declarations(all, kernel)) return std::nullopt;
     for (const Stmt& s : kernel.body) {
@@ -234,10 +234,9 @@ std::optional<Mismatch> check_drawn_cuda(Prepared& prepared) {
     const DrawnCuda drawn = draw_cuda(*prepared.final, rng, kMaxSteps);
     for (const std::string& word : drawn.taken) prepared.stages.insert("CUDA step " + word);
     for (const std::string& word : drawn.refused) prepared.stages.insert("CUDA refusal of " + word);
-    const std::string stage =
-        "CUDA steps " + to_string(std::span(drawn.program.kernels.front().steps));
+    const std::string stage = "CUDA steps " + to_string(drawn.steps);
     for (const CudaKernel& kernel : drawn.program.kernels)
-      if (!found) found = verified(stage, *kernel.loops);
+      if (!found) found = verified(stage, kernel.loops());
     const auto all = in_sequence(drawn.program);
     const bool reorders = drawn.taken.contains("parts") || drawn.taken.contains("scan");
     if (!found && all && !reads_an_output(*all))
@@ -254,13 +253,13 @@ std::optional<Mismatch> check_cuda(Prepared& prepared) {
     if (const CudaPerBlock* rows = k->per_block())
       prepared.stages.insert(rows->vectors.empty() ? "cuda rows" : "cuda rows by vectors");
     if (k->per_vector() != nullptr) prepared.stages.insert("cuda vectors");
-    if (found || reads_an_output(*k->loops)) continue;
+    if (found || reads_an_output(k->loops())) continue;
     // Vectors lie in tensors of one axis, whose extents are not those of the inputs.
     const bool is_flat = k->per_vector() != nullptr && k->per_vector()->extents.size() > 1;
-    if (k->loops->is_part || is_flat)
-      found = verified("cuda " + k->function, *k->loops);
+    if (k->loops().is_part || is_flat)
+      found = verified("cuda " + k->function, k->loops());
     else
-      found = check_stage(prepared, "cuda " + k->function, *k->loops);
+      found = check_stage(prepared, "cuda " + k->function, k->loops());
   }
   return found;
 }

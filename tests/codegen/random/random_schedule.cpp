@@ -130,10 +130,8 @@ Step some_first_step(const LoopProgram& p, Rng& rng) {
 
 /// Returns a step of a GPU on the loops of one of the kernels.
 Step some_cuda_step(const CudaProgram& program, Rng& rng) {
-  const LoopProgram& p =
-      *program
-           .kernels[static_cast<std::size_t>(rng.below(static_cast<int>(program.kernels.size())))]
-           .loops;
+  const CudaKernel kernel = rng.pick(program.kernels);
+  const LoopProgram& p = kernel.loops();
   const StepKind kind =
       rng.pick({StepKind::distribute, StepKind::parts, StepKind::grid, StepKind::grid,
                 StepKind::row_vectors, StepKind::row_vectors, StepKind::thread_vectors,
@@ -156,12 +154,6 @@ ScheduleOptions small_tiles(const LoopProgram& p) {
           .least_iterations = 1,
           .rows = 2,
           .sums = 4};
-}
-
-std::vector<Step> steps_of(const Version& v) {
-  std::vector<Step> steps;
-  for (const TakenStep& taken : v.steps) steps.push_back(taken.step);
-  return steps;
 }
 
 DrawnSchedule draw_schedule(const LoopProgram& p, Rng& rng, int most) {
@@ -194,18 +186,17 @@ DrawnSchedule draw_schedule(const LoopProgram& p, Rng& rng, int most) {
 }
 
 DrawnCuda draw_cuda(const LoopProgram& p, Rng& rng, int most, const EmitOptions& options) {
-  DrawnCuda drawn{cuda_program_by(p, {}, CudaVariant::gen, options), {}, {}};
-  std::vector<Step> steps;
+  DrawnCuda drawn{cuda_program_by(p, {}, CudaVariant::gen, options), {}, {}, {}};
   const int first = rng.chance(50) ? rng.below(3) : 0;
   for (int k = 0; k < most; ++k) {
     if (k < first && loops_of(p).empty()) continue;
     const Step step = k < first ? some_first_step(p, rng) : some_cuda_step(drawn.program, rng);
     if (step.targets.empty()) continue;
-    std::vector<Step> next = steps;
+    std::vector<Step> next = drawn.steps;
     next.push_back(step);
     try {
       drawn.program = cuda_program_by(p, parse_steps(to_string(next)), CudaVariant::gen, options);
-      steps = std::move(next);
+      drawn.steps = std::move(next);
       drawn.taken.insert(word_of(step));
     } catch (const InternalError& e) {
       throw InternalError(fmt::format("{} (CUDA steps: {})", e.what(), to_string(next)));

@@ -28,10 +28,9 @@ ScheduleOptions small_tiles(const LoopProgram& p);
 /// reason.
 DrawnSchedule draw_schedule(const LoopProgram& p, Rng& rng, int most);
 
-std::vector<Step> steps_of(const Version& v);
-
 struct DrawnCuda {
   CudaProgram program;            ///< after all steps that were taken
+  std::vector<Step> steps;        ///< these steps
   std::set<std::string> taken;    ///< their words
   std::set<std::string> refused;  ///< the words of those that were not
 };

@@ -96,9 +96,11 @@ struct CudaKernel {
   /// The number of workers that have something to do, over sizes and parameters; it may hold loads,
   /// and then says nothing.
   Expr iterations;
-  std::vector<KnownStride> strides = {};  ///< the strides that the kernel is for
-  /// The steps that lead to its loops: on the program's loops, then on those of its stage.
-  std::vector<Step> steps = {};
+  /// The loops that the text was written from, with the steps that lead to them: on the program's
+  /// loops, then on those of its stage. Those of a kernel of tiles are its stage's: threads share
+  /// iterations, which the text gives to blocks by tiles. The name distinguishes the kernel's
+  /// function from others of its stage.
+  std::shared_ptr<const Version> version = nullptr;
   /// Kernels of one stage are alternatives: the first is launched whose strides and worker suit the
   /// call. The last one of a stage suits all calls.
   int stage = 0;
@@ -109,12 +111,15 @@ struct CudaKernel {
   /// In a stage that has parts, the number of terms that one iteration goes over in order.
   std::optional<Expr> terms = std::nullopt;
   std::vector<CudaArgument> arguments = {};
-  /// The loops that the text was written from. Those of a kernel of tiles are its stage's: threads
-  /// share iterations, which the text gives to blocks by tiles.
-  std::shared_ptr<const LoopProgram> loops = nullptr;
   std::string text = {};               ///< the function, with its comment
   std::set<std::string> helpers = {};  ///< names of the functions that it calls
 
+  const LoopProgram& loops() const { return version->program; }
+  /// Returns the strides that a call must have; a kernel of vectors asks for none beyond its
+  /// `extents`, over which it sees each tensor as one axis.
+  std::span<const KnownStride> strides() const {
+    return per_vector() != nullptr ? std::span<const KnownStride>() : loops().strides;
+  }
   bool is_in_order() const { return std::holds_alternative<CudaInOrder>(worker); }
   const CudaPerVector* per_vector() const { return std::get_if<CudaPerVector>(&worker); }
   const CudaPerBlock* per_block() const { return std::get_if<CudaPerBlock>(&worker); }

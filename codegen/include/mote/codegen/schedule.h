@@ -31,6 +31,9 @@ struct Version {
 
 /// Returns true if the version has a step of that kind.
 bool has_step(const Version& v, StepKind kind);
+std::vector<Step> steps_of(const Version& v);
+/// Returns the steps on one line, and what each did besides on lines of their own.
+std::string steps_text(const Version& v);
 
 /// The versions, in the order in which they are tried.
 struct Schedule {
