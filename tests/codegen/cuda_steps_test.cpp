@@ -120,5 +120,75 @@ TEST(CudaSteps, AreRefusedWithTheReason) {
   EXPECT_THROW(cuda_program_by(softmax, {}, CudaVariant::reference), Error);
 }
 
+// ---- wrong schedules
+
+/// Returns the statements of that kind, in order.
+template <typename T>
+std::vector<T*> all_of(Body& body) {
+  std::vector<T*> found;
+  for (Stmt& s : body) {
+    if (auto* one = std::get_if<T>(&s.kind)) found.push_back(one);
+    Body* nested = std::holds_alternative<Loop>(s.kind) ? &std::get<Loop>(s.kind).body
+                   : std::holds_alternative<If>(s.kind) ? &std::get<If>(s.kind).body
+                                                        : nullptr;
+    if (nested == nullptr) continue;
+    for (T* one : all_of<T>(*nested)) found.push_back(one);
+  }
+  return found;
+}
+
+Loop& loop_over(LoopProgram& p, const std::string& variable) {
+  for (Loop* l : all_of<Loop>(p.body))
+    if (l->variable.name() == variable) return *l;
+  throw Error("no loop " + variable);
+}
+
+/// Returns what verify() says of the loops, or what the interpreter does; empty if they are right.
+std::string found_wrong(const LoopProgram& p) {
+  std::vector<Number> values;
+  for (int k = 0; k < 14; ++k) values.emplace_back(0.5 * k - 2);
+  const std::vector<Array> inputs = {{DType::f32, {2, 7}, values}};
+  try {
+    verify(p);
+    return interpret(p, inputs, {}) == evaluate(*p.source, inputs, {}) ? "" : "other results";
+  } catch (const InternalError& e) {
+    return e.what();
+  }
+}
+
+/// Each edit is one that a wrong step might make of these loops, which are right.
+TEST(CudaSteps, ThatAreWrongAreFound) {
+  const CudaProgram program = by(compiled("op rows\ninput x f32[R, N]\n"
+                                          "output y = exp(x - sum[1 keep](x))/max[1 keep](x)\n"),
+                                 "grid r, row_vectors r");
+  const LoopProgram right = program.kernels.front().loops();
+  ASSERT_EQ(found_wrong(right), "");
+  const std::string last = "n3";
+  using Edit = std::function<void(LoopProgram&)>;
+  const std::vector<std::pair<std::string, Edit>> edits = {
+      {"the tail of a row is dropped",
+       [&](LoopProgram& p) {
+         Loop& row = loop_over(p, last + "_start");
+         row.end = row.end - 3;
+       }},
+      {"a vector goes beyond the row",
+       [&](LoopProgram& p) { loop_over(p, last).end = loop_over(p, last).begin + 4; }},
+      {"vectors overlap", [&](LoopProgram& p) { loop_over(p, last + "_start").step = 3; }},
+      {"a barrier that only some threads reach",
+       [&](LoopProgram& p) { loop_over(p, last + "_start").body.push_back({Barrier{}}); }},
+      {"blocks share a reduction",
+       [&](LoopProgram& p) { loop_over(p, "n_start").kind = LoopKind::grid; }},
+      {"all threads store",
+       [&](LoopProgram& p) { loop_over(p, last + "_start").kind = LoopKind::serial; }},
+      {"rows are not given to blocks",
+       [&](LoopProgram& p) { loop_over(p, "r").kind = LoopKind::serial; }},
+  };
+  for (const auto& [what, edit] : edits) {
+    LoopProgram wrong = right;
+    edit(wrong);
+    EXPECT_NE(found_wrong(wrong), "") << what << "\n" << to_string(wrong);
+  }
+}
+
 }  // namespace
 }  // namespace mote
