@@ -32,21 +32,32 @@ def run(*arguments: str) -> str:
 
 
 def emit(op: "str | Op", lang: str = "c", *, dtype: str | None = None, grad: bool = False,
-         variant: str | None = None, standalone: bool = False) -> str:
+         variant: str | None = None, standalone: bool = False, schedule: str | None = None) -> str:
     """The source of the op's kernel: lang "c" or "cuda", variant "reference" or "gen".
 
-    Raises Error for an unknown op, language, dtype or variant, and if the op has no such kernel.
+    `schedule` has steps on the loops of the variant gen, as `explain` prints them at the stage
+    "schedule": "split n 64, threads n_start", or of CUDA "grid r c, row_vectors r".
+
+    Raises Error for an unknown op, language, dtype or variant, if the op has no such kernel, and
+    for a step that cannot be taken, with the dependence that forbids it.
     """
     words = ["emit", op_of(op).text, "--lang", lang]
     words += ["--dtype", dtype] if dtype else []
     words += ["--variant", variant] if variant else []
+    words += ["--schedule", schedule] if schedule is not None else []
     words += ["--grad"] if grad else []
     return run(*words, *(["--standalone"] if standalone else []))
 
 
-def explain(op: "str | Op", stage: str = "fused", *, grad: bool = False) -> str:
+def explain(op: "str | Op", stage: str = "fused", *, lang: str = "c", dtype: str | None = None,
+            grad: bool = False) -> str:
     """Returns how the op's kernel is made: stage "uops", "loops", "fused", "schedule", "bound", …
 
-    Raises Error for an unknown op or stage, with those that there are.
+    `lang` is that of the stage "schedule": the versions in "c", or the kernels in "cuda".
+
+    Raises Error for an unknown op, dtype or language, and for an unknown stage with those that
+    there are.
     """
-    return run("explain", op_of(op).text, "--stage", stage, *(["--grad"] if grad else []))
+    words = ["explain", op_of(op).text, "--stage", stage, "--lang", lang]
+    words += ["--dtype", dtype] if dtype else []
+    return run(*words, *(["--grad"] if grad else []))

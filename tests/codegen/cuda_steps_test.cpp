@@ -182,6 +182,7 @@ TEST(CudaSteps, ThatAreWrongAreFound) {
        [&](LoopProgram& p) { loop_over(p, last + "_start").kind = LoopKind::serial; }},
       {"rows are not given to blocks",
        [&](LoopProgram& p) { loop_over(p, "r").kind = LoopKind::serial; }},
+      {"a stride is forgotten", [](LoopProgram& p) { p.strides.clear(); }},
   };
   for (const auto& [what, edit] : edits) {
     LoopProgram wrong = right;

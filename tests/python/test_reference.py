@@ -116,6 +116,12 @@ def test_texts_of_the_tool():
     assert "mote_softmax_f32" in mote.emit("softmax")
     assert "__global__" in mote.emit("softmax", "cuda")
     assert "for " in mote.explain("softmax")
+    kernels = mote.explain("softmax", "schedule", lang="cuda", dtype="f16")
+    assert "steps: grid r c, row_vectors r\n" in kernels
+    text = mote.emit("softmax", "cuda", dtype="f16", schedule="grid r c, row_vectors r")
+    assert "mote_softmax_f16_row_vectors(" in text
+    with pytest.raises(mote.Error, match="step 'grid n' cannot be taken: iterations of n fold into max"):
+        mote.emit("softmax", "cuda", schedule="grid n")
     with pytest.raises(mote.Error, match="softmax"):
         mote.emit("sofmax")
     assert "softmax" in mote.ops() and len(mote.ops()) > 100

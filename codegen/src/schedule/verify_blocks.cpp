@@ -12,6 +12,7 @@
 #include "mote/codegen/walk.h"
 #include "schedule/block_accesses.h"
 #include "schedule/iterations.h"
+#include "schedule/unit_strides.h"
 
 namespace mote {
 namespace {
@@ -122,7 +123,16 @@ class BlockVerifier {
             s, "it stands in a loop within a block");
       check(!is_of_warp || accesses_of(p_, s).stored.empty(), s,
             "all threads of a warp store the same element");
+      check(inner == nullptr || inner->kind != LoopKind::simd || is_over_adjacent(s), s,
+            "a thread moves several elements at once, which are not known to be adjacent");
     }
+  }
+
+  bool is_over_adjacent(const Stmt& simd) const {
+    const auto needed = unit_strides(p_, simd);
+    return needed && std::ranges::all_of(*needed, [&](const KnownStride& k) {
+             return std::ranges::find(p_.strides, k) != p_.strides.end();
+           });
   }
 
   /// Adds the accesses of a statement to those since the last barrier.
