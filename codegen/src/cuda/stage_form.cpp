@@ -118,9 +118,8 @@ Refusal move_rows_by_vectors(StageForm& form, std::string& effect) {
 Refusal move_by_vectors(StageForm& form, std::string& effect) {
   auto vectors = vectorise_elements(form.version.program, form.stage.body);
   if (!vectors)
-    return "its iterations do more than to compute elements at their own index from others there, "
-           "and "
-           "from scalars";
+    return "its iterations do more than compute elements from scalars and from others at their own "
+           "index";
   form.worker = CudaPerVector{vectors->vector_tensors(), vectors->extents};
   effect = fmt::format("{} of {}", vectors->elements, fmt::join(vectors->vector_tensors(), ", "));
   form.iterations = ceil_div(vectors->iterations(), vectors->elements);
