@@ -236,6 +236,14 @@ TEST(RegressionPrograms, SelectByDataThatIsComputed) {
 
 // ---- found by random programs
 
+/// A minimum of bytes that a tile of its own holds.
+TEST(RegressionPrograms, ExtremaOfWhatATileHolds) {
+  expect_agreement(
+      "input x u8[A, B, C]\n"
+      "output e = min[1](select_scatter[1, add](u8(2)[over A, 1, C], x, "
+      "iota((i2 + 1)/2 over A, B, C)))");
+}
+
 // The branch around the loop of a sum hid the sum's name from the statement that reads it.
 TEST(RegressionPrograms, SumUnderABranchIsReadBehindIt) {
   expect_agreement(

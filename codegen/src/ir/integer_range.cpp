@@ -97,7 +97,8 @@ class Ranges {
 
  private:
   Range of_load(const value::Load& load, DType dtype) const {
-    const bool is_given = find_tensor(p_, load.tensor)->role == TensorRole::input;
+    const TensorDecl* t = find_tensor(p_, load.tensor);  // null: an array of a tile under way
+    const bool is_given = t != nullptr && t->role == TensorRole::input;
     return is_given ? Range(integer_range(dtype)) : std::nullopt;
   }
 
