@@ -177,6 +177,7 @@ bool add_declarations(LoopProgram& all, const LoopProgram& kernel) {
   all.source = std::make_shared<const Program>(std::move(source));
   for (const TensorDecl& t : kernel.tensors)
     if (find_tensor(all, t.name) == nullptr) all.tensors.push_back(t);
+  all.strides.insert(all.strides.end(), kernel.strides.begin(), kernel.strides.end());
   return true;
 }
 
