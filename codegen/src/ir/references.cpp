@@ -31,6 +31,26 @@ bool choose_part(const Loop& outer, std::span<const Stmt* const> path,
   return false;
 }
 
+/// An index that consists of at most one variable that a loop changes, and of what does not change.
+struct Moving {
+  std::optional<Symbol> variable;
+  Expr rest;
+};
+
+/// Returns the parts of the index in an iteration of the loops with those variables; nullopt for
+/// any other index.
+std::optional<Moving> moving_in(const Expr& index, const std::set<Symbol>& fixed) {
+  if (index.has_load()) return std::nullopt;
+  Moving m{std::nullopt, index};
+  for (const Symbol s : index.symbols()) {
+    if (s.kind() != SymbolKind::loop || fixed.contains(s)) continue;
+    const auto linear = linear_in(index, s);
+    if (m.variable || !linear || linear->factor != Expr(1)) return std::nullopt;
+    m = {s, linear->rest};
+  }
+  return m;
+}
+
 class Collector {
  public:
   /// Collects the references to one tensor, or to all (null).
@@ -163,6 +183,9 @@ Facts facts_at(const TensorReference& r, Facts facts) {
   for (const Stmt* s : r.path) {
     if (const Loop* l = as_loop(*s)) {
       facts.set_range(l->variable, l->begin, l->end);
+      if (const auto step = l->step.constant(); step && *step > 1)
+        facts.assume_nonneg(l->begin + (ceil_div(l->end - l->begin, *step) - 1) * *step -
+                            Expr(l->variable));
     } else {
       facts = assuming(facts, std::get<If>(s->kind).conditions);
     }
@@ -195,19 +218,19 @@ bool runs_for(std::span<const Stmt* const> path, std::map<Symbol, Expr> element,
 bool is_stored_in_iteration_of(const TensorReference& read, const TensorReference& store,
                                const Facts& facts) {
   if (store.kind != TensorReference::Kind::store || !precedes(store, read)) return false;
-  std::set<Symbol> seen;
   const std::size_t depth = shared_depth(read.path, store.path);
   const std::span<const Stmt* const> path(store.path);
   const std::set<Symbol> shared = variables_of(path.first(depth));
   std::map<Symbol, Expr> element;
   for (std::size_t k = 0; k < store.index.size(); ++k) {
-    const Expr& stored = store.index[k];
-    const auto v = stored.as_symbol();
-    const bool is_plain = v && v->kind() == SymbolKind::loop && seen.insert(*v).second;
-    if (!is_plain && !stored.constant()) return false;
     if (read.index[k].has_load()) return false;
-    if ((!is_plain || shared.contains(*v)) && read.index[k] != stored) return false;
-    if (is_plain) element.emplace(*v, read.index[k]);
+    const auto moving = moving_in(store.index[k], shared);
+    if (!moving) return false;
+    if (!moving->variable) {
+      if (read.index[k] != store.index[k]) return false;
+    } else if (!element.emplace(*moving->variable, read.index[k] - moving->rest).second) {
+      return false;
+    }
   }
   return runs_for(path.subspan(depth), element, facts_at(read, facts));
 }

@@ -55,9 +55,9 @@ Facts facts_at(const TensorReference& r, Facts facts);
 /// those of loops over parts, which loops over a part in the path determine.
 bool runs_for(std::span<const Stmt* const> path, std::map<Symbol, Expr> element, Facts facts);
 
-/// Returns true if the store, whose index is plain variables and constants, has stored the element
-/// that `read` reads in the same iteration of all loops that enclose both: it precedes the read and
-/// runs for that element.
+/// Returns true if the store, each of whose indices adds at most one variable to what does not
+/// change in an iteration of all loops that enclose both, has stored the element that `read` reads
+/// in the same iteration: it precedes the read and runs for that element.
 bool is_stored_in_iteration_of(const TensorReference& read, const TensorReference& store,
                                const Facts& facts);
 

@@ -177,11 +177,14 @@ class Iterations {
     std::optional<Along> first;
     bool moves = false;
     for (const TensorReference* r : touched) {
-      const auto a = along(from_part(*r, r->index[axis], nullptr), loop_.variable, outer_);
-      if (!a || (first && (a->factor != first->factor || a->fixed != first->fixed))) return false;
-      if (!first) first = a;
-      moves = moves || a->moving != Expr(0);
+      const Expr index = from_part(*r, r->index[axis], nullptr);
+      const auto a = along(index, loop_.variable, outer_);
+      if (a ? first && (a->factor != first->factor || a->fixed != first->fixed) : index.has_load())
+        return false;
+      if (a && !first) first = a;
+      moves = moves || !a || a->moving != Expr(0);
     }
+    if (!first) return false;
     if (!moves) {
       const Facts facts = facts_at(*touched.front(), base_);
       return facts.prove_positive(first->factor) || facts.prove_positive(-first->factor);
@@ -189,7 +192,7 @@ class Iterations {
     return std::ranges::all_of(touched, [&](const TensorReference* r) {
       Facts facts = facts_at(*r, base_);
       const Expr index = from_part(*r, r->index[axis], &facts);
-      const Expr moving = along(index, loop_.variable, outer_)->moving;
+      const Expr moving = index - first->factor * Expr(loop_.variable) - first->fixed;
       const Expr gap = first->factor * loop_.step;
       const bool up = facts.prove_nonneg(moving) && facts.prove_positive(gap - moving);
       return up || (facts.prove_nonneg(-moving) && facts.prove_positive(moving - gap));
@@ -208,22 +211,9 @@ class Iterations {
     return std::ranges::all_of(touched, [&](const TensorReference* read) {
       if (read->kind == TensorReference::Kind::store) return true;
       return std::ranges::any_of(touched, [&](const TensorReference* store) {
-        return is_stored_in_iteration_of(*read, *store, base_) ||
-               is_stored_in_iteration_of(from_start(t, *read, *store),
-                                         from_start(t, *store, *store), base_);
+        return is_stored_in_iteration_of(*read, *store, base_);
       });
     });
-  }
-
-  /// Adds the start of the loop's iteration to the indices that are relative to it in the store to
-  /// a tile, so that these are the loop variable again.
-  static TensorReference from_start(const TensorDecl& t, TensorReference r,
-                                    const TensorReference& store) {
-    if (!t.per) return r;
-    const Symbol start = *t.per;
-    for (std::size_t axis = 0; axis < r.index.size(); ++axis)
-      if (store.index[axis].mentions(start)) r.index[axis] = r.index[axis] + Expr(start);
-    return r;
   }
 
   const LoopProgram& p_;
