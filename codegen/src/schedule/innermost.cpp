@@ -36,14 +36,19 @@ class Taker {
           if (const auto size = linear->factor.as_symbol();
               size && size->kind() == SymbolKind::size)
             ones_.emplace(*size, 1);
+    const auto runs_once = [&](const Loop& l) {
+      return l.begin == Expr(0) && l.end.substitute(ones_) == Expr(1);
+    };
     for_each(body, [&](const Stmt& s) {
       const Loop* l = as_loop(s);
       if (l == nullptr) return;
-      if (l->begin == Expr(0) && l->end.substitute(ones_) == Expr(1))
+      if (runs_once(*l))
         zeros_.emplace(l->variable, 0);
       else
         inner_.insert(l->variable);
     });
+    for (const Loop* l : chain.loops)
+      if (l->variable != v_ && runs_once(*l)) zeros_.emplace(l->variable, 0);
   }
 
   std::variant<Innermost, std::string> run(TileOfIterations tile) {
@@ -66,7 +71,8 @@ class Taker {
                   chain_.own, used_);
       std::vector<LoopRange> outer;
       for (const Loop* l : chain_.loops)
-        if (l->variable != v_) outer.push_back({l->variable, l->begin, l->end});
+        if (l->variable != v_ && !zeros_.contains(l->variable))
+          outer.push_back({l->variable, l->begin, l->end});
       Body inner;
       inner.push_back({Loop{start, loop_.begin, loop_.end, tile.most, {}, tiler.distributed()}});
       inner = in_loops(outer, std::move(inner));

@@ -30,20 +30,6 @@ namespace {
 
 /// The elements of a tile whose rows are read once: longer parts of a row are read faster.
 constexpr std::int64_t kLongTile = 1024;
-/// The number of iterations of an innermost loop that one thread takes together.
-constexpr std::int64_t kPart = 4096;
-
-// ---- threads: the outermost loops, including those under conditions.
-
-/// Returns true if threads share parts of the loop: it is innermost, and may be long.
-bool is_shared_by_parts(const Loop& loop) { return !holds_loop(loop.body) && loop.step == Expr(1); }
-
-/// Returns the variable of the loop whose body holds the loop.
-std::string loop_around(const LoopProgram& p, const std::string& loop) {
-  Path path = *find_loop(p, loop);
-  path.pop_back();
-  return as_loop(at(p, path))->variable.name();
-}
 
 }  // namespace
 
@@ -56,23 +42,6 @@ std::vector<std::string> names_of_loops(const LoopProgram& p, const std::vector<
 void mark_simd(Version& v, StepKind who, const ScheduleOptions& options, std::int64_t widest) {
   for (const std::string& loop : names_of_loops(v.program, loops_of(v.program)))
     if (!take(v, {who, {{loop, widest}}}, options) && v.name.empty()) v.name = "simd_" + loop;
-}
-
-void share_outermost(Version& v, const ScheduleOptions& options) {
-  for (const std::string& first : names_of_loops(v.program, outermost_loops(v.program))) {
-    LoopProgram& p = v.program;
-    const Path path = *find_loop(p, first);
-    const auto shared = shared_loops(p, at(p, path));
-    if (!shared) continue;
-    Step threads{StepKind::threads, {}};
-    for (const Loop* loop : shared->loops) threads.targets.push_back({loop->variable.name()});
-    const std::string last = threads.targets.back().name;
-    if (is_shared_by_parts(*shared->loops.back()) && shared->own.empty() &&
-        !take(v, {StepKind::split, {{last, kPart}}}, options))
-      threads.targets.back().name = loop_around(p, last);
-    mark_shared(p, path, threads.targets, shared->own);
-    v.steps.push_back({std::move(threads), ""});
-  }
 }
 
 Version native(const LoopProgram& p) {

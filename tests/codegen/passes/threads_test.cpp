@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests which loops of a schedule threads share, and how their work is counted.
+#include <algorithm>
+
+#include "pass_testing.h"
+
+namespace mote {
+namespace {
+
+using namespace test;
+
+const Version& version_of(const Schedule& s, const std::string& name) {
+  return *std::ranges::find(s.versions, name, &Version::name);
+}
+
+/// Returns the outermost loops that run on one thread.
+std::string on_one_thread(const Version& v) {
+  std::string loops;
+  for (const Stmt& s : v.program.body)
+    if (const auto* l = std::get_if<Loop>(&s.kind); l && l->kind != LoopKind::threads)
+      loops += l->variable.name() + " ";
+  return loops;
+}
+
+/// Returns the last step, which shares the loops of the last nest.
+std::string last_step(const Version& v) { return to_string(v.steps.back().step); }
+
+/// The sums of a tile's blocks lie in an array, all of whose rows it fills first: those behind the
+/// last result too.
+TEST(Threads, ShareTilesWhoseSumsAreInBlocks) {
+  for (const char* op : {"conv2d.grad", "conv3d.grad"}) {
+    const Schedule s = schedule(compiled_op(op), {.may_multiply_padding = true});
+    for (const char* name : {"tile_64", "tile_32", "tile_16"})
+      EXPECT_EQ(on_one_thread(version_of(s, name)), "") << op << " " << name;
+  }
+}
+
+/// A tile of rows reads its own rows only, and the last one again where it has fewer.
+TEST(Threads, ShareTilesThatRepeatTheLastRow) {
+  for (const char* op : {"gru_cell.grad", "lstm_cell.grad"}) {
+    const Schedule s = schedule(compiled_op(op));
+    EXPECT_EQ(on_one_thread(version_of(s, "tile_64")), "") << op;
+  }
+}
+
+TEST(Threads, LeaveALoopWhoseLimitsDoNotDependOnItToEachThread) {
+  const Schedule pools = schedule(compiled_op("max_pool2d"));
+  EXPECT_EQ(last_step(version_of(pools, "registers")), "threads n oh");
+  EXPECT_EQ(last_step(version_of(pools, "")), "threads n c oh");
+  const Schedule s = schedule(compiled_op("conv2d"), {.may_multiply_padding = true});
+  EXPECT_EQ(last_step(version_of(s, "tile_64")), "threads n co_outer oh ow_tile")
+      << "an iteration is long";
+}
+
+/// A loop over a size that must be 1 is none: those below it are shared too.
+TEST(Threads, ShareLoopsBelowASizeOfOne) {
+  const Schedule s = schedule(compiled_op("conv2d"), {.may_multiply_padding = true});
+  EXPECT_EQ(last_step(version_of(s, "registers_of_ones")), "threads n oh");
+  EXPECT_EQ(last_step(version_of(s, "innermost_of_ones")), "threads n oh");
+}
+
+/// A negative test: each iteration reads what the one before has stored.
+TEST(Threads, ShareNoIterationsThatReadOneAnother) {
+  const Version any = schedule(running_sum()).versions.back();
+  EXPECT_NE(on_one_thread(any), "");
+}
+
+}  // namespace
+}  // namespace mote
