@@ -14,13 +14,27 @@
 namespace mote {
 namespace {
 
+/// Returns the limit without the parts that change with loops, if others are left: the `kind` of
+/// them is a limit too.
+Expr unchanging(const Expr& limit, Atom::Kind kind) {
+  const Atom* atom = limit.as_atom();
+  if (atom == nullptr || atom->kind != kind) return limit;
+  std::optional<Expr> rest;
+  for (const Expr& e : atom->args)
+    if (!mentions_loop(e))
+      rest = !rest ? e : kind == Atom::Kind::min ? min(*rest, e) : max(*rest, e);
+  return rest.value_or(limit);
+}
+
 /// Counts the iterations of loops, from an outer one to those in it. A loop over tiles counts with
 /// all iterations of its tiles, so that the loop over one of them, in it, counts as 1; so do the
-/// rows of a square, which a block of rows around it has counted.
+/// rows of a square, which a block of rows around it has counted. A loop along a window counts as
+/// if no part of the window lay outside.
 class Work {
  public:
   void enter(const Loop& loop) {
-    const Expr extent = loop.end - loop.begin;
+    const Expr extent =
+        unchanging(loop.end, Atom::Kind::min) - unchanging(loop.begin, Atom::Kind::max);
     const auto count = extent.constant();
     const bool is_of_tile = mentions_loop(extent) || (count && tiles_.contains(*count)) ||
                             loop.kind == LoopKind::transposed;
@@ -42,16 +56,26 @@ int depth_of(const Body& body) {
   return depth;
 }
 
-/// Counts the iterations of the innermost loops below, along the deepest branch of the tree.
-void add_work_in(const Body& body, Work& work) {
-  const Loop* chosen = nullptr;
+/// Appends the loops in the body that are in no other loop of it.
+void add_loops_of(const Body& body, std::vector<const Loop*>& loops) {
   for (const Stmt& s : body) {
     const Loop* loop = as_loop(s);
-    if (loop != nullptr && loop->kind != LoopKind::unrolled &&
-        (chosen == nullptr || !holds_loop(chosen->body) ||
-         depth_of(loop->body) > depth_of(chosen->body)))
-      chosen = loop;
+    if (loop != nullptr && loop->kind != LoopKind::unrolled)
+      loops.push_back(loop);
+    else if (const Body* branch = loop == nullptr ? nested_body(s) : nullptr)
+      add_loops_of(*branch, loops);
   }
+}
+
+/// Counts the iterations of the innermost loops below, along the deepest branch of the tree.
+void add_work_in(const Body& body, Work& work) {
+  std::vector<const Loop*> loops;
+  add_loops_of(body, loops);
+  const Loop* chosen = nullptr;
+  for (const Loop* loop : loops)
+    if (chosen == nullptr || !holds_loop(chosen->body) ||
+        depth_of(loop->body) > depth_of(chosen->body))
+      chosen = loop;
   if (chosen == nullptr) return;
   work.enter(*chosen);
   add_work_in(chosen->body, work);

@@ -65,5 +65,14 @@ TEST(Threads, ShareNoIterationsThatReadOneAnother) {
   EXPECT_NE(on_one_thread(any), "");
 }
 
+/// The tiles of gx. Loops under a condition count, and one along a window counts as if no tap lay
+/// outside.
+TEST(Threads, WorkIsThatOfTheDeepestLoops) {
+  const Schedule s = schedule(compiled_op("conv2d.grad"), {.may_multiply_padding = true});
+  const Version& tiles = version_of(s, "tile_64");
+  EXPECT_EQ(std::get<Loop>(tiles.program.body.at(1).kind).work.to_string(),
+            "CG*CO*H*KH*KW*N*W*$groups");
+}
+
 }  // namespace
 }  // namespace mote
