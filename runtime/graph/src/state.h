@@ -122,6 +122,24 @@ struct Ancestor {
   std::size_t tensors, nodes, parts;
 };
 
+/// True if a graph has, or had, some of these: most have none, and need no look at each tensor and
+/// node.
+struct RareContents {
+  bool choices = false, placeholders = false, intermediates = false;
+  bool controls = false, functions = false;
+  bool weights = false;  ///< of nodes
+
+  void note(TensorKind kind) {
+    choices = choices || kind == TensorKind::choice;
+    placeholders = placeholders || kind == TensorKind::placeholder;
+    intermediates = intermediates || kind == TensorKind::intermediate;
+  }
+  void note(const NodeWork& work) {
+    controls = controls || std::holds_alternative<ControlNode>(work);
+    functions = functions || std::holds_alternative<FunctionNode>(work);
+  }
+};
+
 using Edge = std::pair<std::uint32_t, std::uint32_t>;
 
 /// Throws StatusError "graph: what".
@@ -171,7 +189,8 @@ struct Graph::State {
   graph::SharedValues<graph::GraphForm, TensorForm> forms;
   graph::SharedValues<Command> commands;
   std::deque<graph::TensorRecord> tensors;
-  bool is_on_host = true;                                     ///< all tensors are
+  bool is_on_host = true;  ///< all tensors are
+  graph::RareContents rare;
   std::map<std::uint32_t, std::vector<std::uint32_t>> views;  ///< of placeholders
   std::deque<graph::NodeRecord> nodes;                        ///< work under way refers to them
   std::vector<graph::Edge> edges;                             ///< from first to second
@@ -204,10 +223,19 @@ class InUse {
   Graph::State& state_;
 };
 
+/// Calls use(tensor) for each tensor with memory of its own that a choice, or a view of one, may
+/// be.
+void each_chosen(const Graph::State& state, std::uint32_t tensor,
+                 const std::function<void(std::uint32_t)>& use);
 /// Calls use(tensor) for each tensor with memory of its own that a tensor may be: itself, or, of a
 /// choice or a view of one, those that are chosen among.
-void each_memory(const Graph::State& state, std::uint32_t tensor,
-                 const std::function<void(std::uint32_t)>& use);
+template <typename Use>
+void each_memory(const Graph::State& state, std::uint32_t tensor, const Use& use) {
+  if (state.root_of(tensor).kind == TensorKind::choice)
+    each_chosen(state, tensor, use);
+  else
+    use(tensor);
+}
 /// A body or a branch, and where it is.
 struct SubLocation {
   Graph::State* state;
@@ -224,7 +252,8 @@ Graph::State* adopt(Graph::State& state, std::unique_ptr<Graph::State> sub);
 
 /// Returns the nodes that were not removed, in the order of addition.
 std::vector<std::uint32_t> live_nodes(const Graph::State& state);
-/// Returns the problem of nodes() and the edges between them.
+/// Returns the problem of the live nodes and the edges between them.
+ScheduleProblem problem_of(const Graph::State& state, const std::vector<std::uint32_t>& live);
 ScheduleProblem problem_of(const Graph::State& state);
 /// Returns the live nodes of a part, in the order of addition.
 std::vector<std::uint32_t> nodes_of(const Graph::State& state, const PartRecord& part);

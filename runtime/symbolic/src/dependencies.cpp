@@ -15,6 +15,7 @@ namespace mote {
 namespace {
 
 using Cache = detail::DependencyCache;
+using detail::RootUsers;
 using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 /// Regions of roots, with an entry for each.
@@ -30,8 +31,10 @@ void add_region(RootRegions& regions, const SymbolicGraph& graph, std::uint32_t 
 /// The writes of roots that are written by views.
 RootRegions partial_writes(const SymbolicGraph& graph) {
   RootRegions regions;
-  for (std::uint32_t node = 0; node < graph.node_count(); ++node)
-    for (const std::uint32_t output : graph.nodes()[node].outputs)
+  if (!Cache::may_write_views(graph)) return regions;
+  const auto nodes = detail::node_table(graph);
+  for (std::uint32_t node = 0; node < nodes->size(); ++node)
+    for (const std::uint32_t output : nodes->outputs(node))
       if (output != kNoIndex && graph.symbols()[output].root != output)
         add_region(regions, graph, output, node);
   return regions;
@@ -52,48 +55,60 @@ void for_writers(const SymbolicGraph& graph, const RootRegions& partial, std::ui
   });
 }
 
-/// Lists (root, node) for the inputs or outputs of each node.
-IndexLists users(const SymbolicGraph& graph, ShortList NodeInfo::*tensors) {
-  Pairs pairs;
+/// Lists the nodes that have each root among their inputs, and those that have it among their
+/// outputs.
+RootUsers users_of(const SymbolicGraph& graph) {
+  Pairs read, written;
+  read.reserve(graph.node_count());
+  written.reserve(graph.node_count());
   std::vector<std::uint32_t> roots;
-  for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
+  const auto list = [&](std::span<const std::uint32_t> symbols, std::uint32_t node, Pairs& pairs) {
     roots.clear();
-    for (const std::uint32_t symbol : graph.nodes()[node].*tensors)
+    for (const std::uint32_t symbol : symbols)
       if (symbol != kNoIndex) roots.push_back(graph.symbols()[symbol].root);
     std::ranges::sort(roots);
     roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
     for (const std::uint32_t root : roots) pairs.emplace_back(root, node);
+  };
+  const auto nodes = detail::node_table(graph);
+  for (std::uint32_t node = 0; node < nodes->size(); ++node) {
+    list(nodes->inputs(node), node, read);
+    list(nodes->outputs(node), node, written);
   }
-  return {graph.symbol_count(), pairs};
+  return {{graph.symbol_count(), read}, {graph.symbol_count(), written}};
+}
+
+std::shared_ptr<const RootUsers> shared_users(const SymbolicGraph& graph) {
+  return Cache::get(graph, &Cache::users, [&] { return users_of(graph); });
 }
 
 IndexLists predecessors_of(const SymbolicGraph& graph, bool with_order) {
   const RootRegions partial = partial_writes(graph);
   IndexLists lists;
+  lists.reserve(graph.node_count());
   std::vector<std::uint32_t> before;
-  for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
-    const NodeInfo& info = graph.nodes()[node];
+  const auto nodes = detail::node_table(graph);
+  with_order = with_order && Cache::has_order(graph);
+  for (std::uint32_t node = 0; node < nodes->size(); ++node) {
     before.clear();
-    if (with_order) before.assign(info.after.begin(), info.after.end());
-    for (const std::uint32_t input : info.inputs) {
+    if (with_order) {
+      const ShortList& after = graph.nodes()[node].after;
+      before.assign(after.begin(), after.end());
+    }
+    for (const std::uint32_t input : nodes->inputs(node)) {
       if (input != kNoIndex)
         for_writers(graph, partial, input, [&](std::uint32_t writer) { before.push_back(writer); });
     }
     std::ranges::sort(before);
     before.erase(std::unique(before.begin(), before.end()), before.end());
-    std::erase_if(before, [&](std::uint32_t writer) { return graph.nodes()[writer].removed; });
+    std::erase_if(before, [&](std::uint32_t writer) { return nodes->is_removed(writer); });
     lists.add_list(before);
   }
   return lists;
 }
 
-std::shared_ptr<const IndexLists> known_predecessors(const SymbolicGraph& graph) {
-  return Cache::get(graph, &Cache::predecessors, [&] { return predecessors_of(graph, true); });
-}
-std::shared_ptr<const IndexLists> known_data_predecessors(const SymbolicGraph& graph) {
-  const bool has_order =
-      std::ranges::any_of(graph.nodes(), [](const NodeInfo& node) { return !node.after.empty(); });
-  if (!has_order) return known_predecessors(graph);
+std::shared_ptr<const IndexLists> shared_data_predecessors(const SymbolicGraph& graph) {
+  if (!Cache::has_order(graph)) return detail::shared_predecessors(graph);
   return Cache::get(graph, &Cache::data_predecessors,
                     [&] { return predecessors_of(graph, false); });
 }
@@ -159,25 +174,83 @@ IndexLists::IndexLists(std::size_t count,
   for (const auto& [index, entry] : pairs) entries_[next[index]++] = entry;
 }
 
+void IndexLists::reserve(std::size_t lists) {
+  begins_.reserve(lists + 1);
+  entries_.reserve(lists);
+}
+
 void IndexLists::add_list(std::span<const std::uint32_t> entries) {
   if (begins_.empty()) begins_.push_back(0);
   entries_.insert(entries_.end(), entries.begin(), entries.end());
   begins_.push_back(entries_.size());
 }
 
-IndexLists readers(const SymbolicGraph& graph) {
-  return *Cache::get(graph, &Cache::readers, [&] { return users(graph, &NodeInfo::inputs); });
+namespace detail {
+
+std::shared_ptr<const IndexLists> shared_predecessors(const SymbolicGraph& graph) {
+  return Cache::get(graph, &Cache::predecessors, [&] { return predecessors_of(graph, true); });
 }
-IndexLists writers(const SymbolicGraph& graph) {
-  return *Cache::get(graph, &Cache::writers, [&] { return users(graph, &NodeInfo::outputs); });
+std::shared_ptr<const IndexLists> shared_readers(const SymbolicGraph& graph) {
+  const std::shared_ptr<const RootUsers> users = shared_users(graph);
+  return {users, &users->readers};
+}
+std::shared_ptr<const IndexLists> shared_writers(const SymbolicGraph& graph) {
+  const std::shared_ptr<const RootUsers> users = shared_users(graph);
+  return {users, &users->writers};
+}
+std::shared_ptr<const std::vector<std::uint32_t>> shared_order(const SymbolicGraph& graph) {
+  return Cache::get(graph, &Cache::order,
+                    [&] { return topological_order(graph, *shared_predecessors(graph)); });
 }
 
-IndexLists predecessors(const SymbolicGraph& graph) { return *known_predecessors(graph); }
-IndexLists data_predecessors(const SymbolicGraph& graph) { return *known_data_predecessors(graph); }
+NodeTable::NodeTable(const SymbolicGraph& graph) {
+  const std::size_t count = graph.node_count();
+  begins_.reserve(count + 1);
+  operands_.reserve(3 * count);
+  for (auto* numbers : {&input_counts_, &ops_}) numbers->reserve(count);
+  kinds_.reserve(count);
+  is_removed_.reserve(count);
+  begins_.push_back(0);
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const NodeInfo& node = graph.nodes()[k];
+    for (const ShortList* symbols : {&node.inputs, &node.outputs})
+      operands_.insert(operands_.end(), symbols->begin(), symbols->end());
+    begins_.push_back(operands_.size());
+    input_counts_.push_back(static_cast<std::uint32_t>(node.inputs.size()));
+    kinds_.push_back(node.kind);
+    is_removed_.push_back(node.removed);
+    const bool is_command = node.kind == NodeKind::command && !node.removed;
+    ops_.push_back(is_command ? node.command->op() : kNoIndex);
+    if (node.removed) continue;
+    if (node.kind == NodeKind::control) controls_.push_back(k);
+    if (node.kind == NodeKind::function) functions_.push_back(k);
+  }
+}
+
+std::shared_ptr<const NodeTable> node_table(const SymbolicGraph& graph) {
+  return Cache::get(graph, &Cache::nodes, [&] { return NodeTable(graph); });
+}
+
+std::vector<bool> ordered_nodes(const SymbolicGraph& graph) {
+  std::vector<bool> is_ordered(graph.node_count());
+  if (!Cache::has_order(graph)) return is_ordered;
+  for (std::uint32_t k = 0; k < graph.node_count(); ++k)
+    for (const std::uint32_t before : graph.nodes()[k].after)
+      is_ordered[k] = is_ordered[before] = true;
+  return is_ordered;
+}
+
+}  // namespace detail
+
+IndexLists readers(const SymbolicGraph& graph) { return *detail::shared_readers(graph); }
+IndexLists writers(const SymbolicGraph& graph) { return *detail::shared_writers(graph); }
+IndexLists predecessors(const SymbolicGraph& graph) { return *detail::shared_predecessors(graph); }
+IndexLists data_predecessors(const SymbolicGraph& graph) {
+  return *shared_data_predecessors(graph);
+}
 
 std::vector<std::uint32_t> topological_order(const SymbolicGraph& graph) {
-  return *Cache::get(graph, &Cache::order,
-                     [&] { return topological_order(graph, *known_predecessors(graph)); });
+  return *detail::shared_order(graph);
 }
 
 namespace {
@@ -187,8 +260,9 @@ namespace {
 std::vector<std::uint32_t> order_of_addition(const SymbolicGraph& graph, const IndexLists& before) {
   std::vector<std::uint32_t> order;
   order.reserve(graph.node_count());
-  for (std::uint32_t node = 0; node < graph.node_count(); ++node) {
-    if (graph.nodes()[node].removed) continue;
+  const auto nodes = detail::node_table(graph);
+  for (std::uint32_t node = 0; node < nodes->size(); ++node) {
+    if (nodes->is_removed(node)) continue;
     for (const std::uint32_t writer : before[node])
       if (writer >= node) return {};
     order.push_back(node);
@@ -241,14 +315,14 @@ std::vector<std::uint32_t> topological_order(const SymbolicGraph& graph, const I
 }
 
 std::vector<bool> ancestors(const SymbolicGraph& graph, std::span<const TensorSymbol> of) {
-  return ancestors_of(graph, *known_predecessors(graph), of);
+  return ancestors_of(graph, *detail::shared_predecessors(graph), of);
 }
 std::vector<bool> data_ancestors(const SymbolicGraph& graph, std::span<const TensorSymbol> of) {
-  return ancestors_of(graph, *known_data_predecessors(graph), of);
+  return ancestors_of(graph, *shared_data_predecessors(graph), of);
 }
 
 std::vector<bool> descendants(const SymbolicGraph& graph, std::span<const TensorSymbol> of) {
-  const std::shared_ptr<const IndexLists> known = known_predecessors(graph);
+  const std::shared_ptr<const IndexLists> known = detail::shared_predecessors(graph);
   const IndexLists& before = *known;
   std::vector<bool> found(graph.node_count());
   std::vector<bool> is_whole(graph.symbol_count());

@@ -3,7 +3,9 @@
 #include "mote/symbolic/in_place.h"
 
 #include <algorithm>
+#include <memory>
 
+#include "dependency_cache.h"
 #include "mote/runtime/catalogue.h"
 #include "mote/symbolic/dependencies.h"
 #include "order/root_uses.h"
@@ -17,16 +19,17 @@ class InPlaceFinder {
                 std::span<const TensorSymbol> bound)
       : graph_(graph),
         happens_before_(happens_before),
-        read_(readers(graph)),
-        written_(writers(graph)),
+        nodes_(detail::node_table(graph)),
+        shared_read_(detail::shared_readers(graph)),
+        shared_written_(detail::shared_writers(graph)),
         promises_(graph.registry().column(kInPlace)),
         is_kept_(graph.symbol_count()),
         is_bound_(graph.symbol_count()) {
     for (const std::uint32_t output : graph.output_indices())
       is_kept_[graph.symbols()[output].root] = true;
     // What a loop or a case..of gives may be where its inputs are.
-    for (const NodeInfo& node : graph.nodes()) {
-      if (node.removed || node.kind != NodeKind::control) continue;
+    for (const std::uint32_t k : nodes_->controls()) {
+      const NodeInfo& node = graph.nodes()[k];
       for (const std::uint32_t input : node.inputs)
         if (input != kNoIndex) is_kept_[graph.symbols()[input].root] = true;
       for (const std::uint32_t output : node.outputs) is_kept_[output] = true;
@@ -35,15 +38,14 @@ class InPlaceFinder {
   }
 
   std::vector<NodeInPlacePair> find() {
-    for (std::uint32_t node = 0; node < graph_.node_count(); ++node)
-      if (graph_.nodes()[node].kind == NodeKind::command && !graph_.nodes()[node].removed)
-        find_pairs(node);
+    for (std::uint32_t node = 0; node < nodes_->size(); ++node)
+      if (nodes_->op(node) != kNoIndex) find_pairs(node);
     return std::move(pairs_);
   }
 
  private:
   void find_pairs(std::uint32_t node) {
-    const InPlacePairs* promised = promises_.find(graph_.nodes()[node].command->op());
+    const InPlacePairs* promised = promises_.find(nodes_->op(node));
     if (promised == nullptr) return;
     const std::size_t begin = pairs_.size();
     for (const auto& [input, output] : *promised) {
@@ -59,15 +61,16 @@ class InPlaceFinder {
   }
 
   bool is_allowed(const NodeInPlacePair& pair) const {
-    const NodeInfo& node = graph_.nodes()[pair.node];
-    if (pair.input >= node.inputs.size() || pair.output >= node.outputs.size()) return false;
-    const std::uint32_t x = node.inputs[pair.input];
-    const std::uint32_t y = node.outputs[pair.output];
+    const std::span<const std::uint32_t> inputs = nodes_->inputs(pair.node);
+    const std::span<const std::uint32_t> outputs = nodes_->outputs(pair.node);
+    if (pair.input >= inputs.size() || pair.output >= outputs.size()) return false;
+    const std::uint32_t x = inputs[pair.input];
+    const std::uint32_t y = outputs[pair.output];
     if (x == kNoIndex || y == kNoIndex) return false;
     const SymbolInfo& to = graph_.symbols()[y];
     if (to.kind != SymbolOrigin::tensor || is_bound_[y]) return false;
     return is_whole(x) && graph_.symbols()[x].has_form && graph_.symbols()[x].form == to.form &&
-           is_free(graph_.symbols()[x].root) && is_only_input(node, pair.input) &&
+           is_free(graph_.symbols()[x].root) && is_only_input(inputs, pair.input) &&
            is_last_user(graph_.symbols()[x].root, pair.node);
   }
 
@@ -86,11 +89,10 @@ class InPlaceFinder {
     return is_ours && !is_kept_[root] && !is_bound_[root];
   }
 
-  bool is_only_input(const NodeInfo& node, std::uint32_t k) const {
-    const std::uint32_t root = graph_.symbols()[node.inputs[k]].root;
-    for (std::size_t other = 0; other < node.inputs.size(); ++other)
-      if (other != k && node.inputs[other] != kNoIndex &&
-          graph_.symbols()[node.inputs[other]].root == root)
+  bool is_only_input(std::span<const std::uint32_t> inputs, std::uint32_t k) const {
+    const std::uint32_t root = graph_.symbols()[inputs[k]].root;
+    for (std::size_t other = 0; other < inputs.size(); ++other)
+      if (other != k && inputs[other] != kNoIndex && graph_.symbols()[inputs[other]].root == root)
         return false;
     return true;
   }
@@ -105,8 +107,10 @@ class InPlaceFinder {
 
   const SymbolicGraph& graph_;
   const DoneBefore& happens_before_;
-  IndexLists read_;
-  IndexLists written_;
+  std::shared_ptr<const detail::NodeTable> nodes_;
+  std::shared_ptr<const IndexLists> shared_read_, shared_written_;
+  const IndexLists& read_ = *shared_read_;
+  const IndexLists& written_ = *shared_written_;
   Column<InPlacePairs> promises_;
   std::vector<bool> is_kept_;
   std::vector<bool> is_bound_;

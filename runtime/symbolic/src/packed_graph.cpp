@@ -64,7 +64,7 @@ void PackedGraph::pack_nodes(const SymbolicGraph& graph) {
     std::uint32_t work = kNoIndex;
     if (info.command) {
       const auto [at, is_new] =
-          known.emplace(info.command.get(), static_cast<std::uint32_t>(commands_.size()));
+          known.try_emplace(info.command.get(), static_cast<std::uint32_t>(commands_.size()));
       if (is_new) commands_.push_back(info.command);
       work = at->second;
     } else if (info.function) {

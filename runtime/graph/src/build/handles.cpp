@@ -78,6 +78,7 @@ Graph::State::State(const State& other)
       commands(other.commands),
       tensors(other.tensors),
       is_on_host(other.is_on_host),
+      rare(other.rare),
       views(other.views),
       nodes(other.nodes),
       edges(other.edges),

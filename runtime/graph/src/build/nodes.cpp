@@ -47,6 +47,7 @@ GraphNode add_node(const std::unique_ptr<Graph::State>& state, const char* op, c
           refuse(graph::text_of(node) + " writes the constant " + state->text_of_tensor(memory));
       });
   state->nodes.push_back(std::move(node));
+  state->rare.note(state->nodes.back().work);
   state->prepared.is_current = false;
   return {state->id, state->nodes.back().index};
 }

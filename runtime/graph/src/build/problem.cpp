@@ -95,7 +95,10 @@ std::optional<Device> device_of(const Graph::State& state, const NodeRecord& nod
 }
 
 ScheduleProblem problem_of(const Graph::State& state) {
-  const std::vector<std::uint32_t> nodes = live_nodes(state);
+  return problem_of(state, live_nodes(state));
+}
+
+ScheduleProblem problem_of(const Graph::State& state, const std::vector<std::uint32_t>& nodes) {
   std::vector<std::uint32_t> local(state.nodes.size(), kNone);
   for (std::uint32_t k = 0; k < nodes.size(); ++k) local[nodes[k]] = k;
   ScheduleProblem problem;
@@ -114,13 +117,17 @@ ScheduleProblem problem_of(const Graph::State& state) {
   std::map<std::pair<int, int>, std::uint16_t> numbers = {{{kDLCPU, 0}, std::uint16_t{0}}};
   bool is_measured = false;
   bool all_measured = true;
+  if (state.is_on_host) problem.devices.assign(nodes.size(), 0);
+  if (state.is_on_host && !state.rare.weights) return problem;
   for (const std::uint32_t n : nodes) {
-    const std::optional<Device> on = device_of(state, state.nodes[n]);
-    const std::pair<int, int> key =
-        on ? std::pair<int, int>(on->dl().device_type, on->dl().device_id)
-           : std::pair<int, int>(kDLCPU, 0);
-    problem.devices.push_back(
-        numbers.try_emplace(key, static_cast<std::uint16_t>(numbers.size())).first->second);
+    if (!state.is_on_host) {
+      const std::optional<Device> on = device_of(state, state.nodes[n]);
+      const std::pair<int, int> key =
+          on ? std::pair<int, int>(on->dl().device_type, on->dl().device_id)
+             : std::pair<int, int>(kDLCPU, 0);
+      problem.devices.push_back(
+          numbers.try_emplace(key, static_cast<std::uint16_t>(numbers.size())).first->second);
+    }
     if (!std::holds_alternative<CommandNode>(state.nodes[n].work)) continue;
     is_measured = is_measured || state.nodes[n].weight > 0;
     all_measured = all_measured && state.nodes[n].weight > 0;

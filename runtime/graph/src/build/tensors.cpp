@@ -29,6 +29,7 @@ std::uint32_t add_tensor(Graph::State& state, TensorRecord record) {
   if (record.kind != TensorKind::view) record.root = index;
   const bool is_on_host = record.form->form.is_on_host();
   state.tensors.push_back(std::move(record));
+  state.rare.note(state.tensors.back().kind);
   if (!is_on_host) state.is_on_host = false;
   return index;
 }

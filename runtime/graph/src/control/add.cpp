@@ -119,6 +119,7 @@ GraphNode add_control(Graph::State& state, ControlWork work, const Operands& ope
         refuse(graph::text_of(node) + " writes the constant " + state.text_of_tensor(memory));
     });
   state.nodes.push_back(std::move(node));
+  state.rare.note(state.nodes.back().work);
   state.prepared.is_current = false;
   return {state.id, state.nodes.back().index};
 }
@@ -307,6 +308,7 @@ GraphTensor Graph::choice(const TensorChoice& choice, std::string_view name) {
   made.choice = std::make_shared<const graph::ChoiceRecord>(std::move(record));
   made.name = name;
   state_->tensors.push_back(std::move(made));
+  state_->rare.choices = true;
   return {state_->id, static_cast<std::uint32_t>(state_->tensors.size() - 1)};
 }
 

@@ -111,7 +111,7 @@ void find_sub_variables(const SubLocation& location) {
 
 /// Points choices where they are first, so that kernels can be chosen.
 void point_choices(Graph::State& state) {
-  for (std::uint32_t t = 0; t < state.tensors.size(); ++t) {
+  for (std::uint32_t t = 0; state.rare.choices && t < state.tensors.size(); ++t) {
     const ChoiceRecord* choice = state.tensors[t].choice.get();
     if (choice != nullptr) point_tensor(state, t, state.tensors[choice->at(0)]);
   }
@@ -123,9 +123,10 @@ void check_clocks(const Graph::State& state) {
     if (clock != 0 && !state.prepared.clocks->contains(clock))
       refuse(text() + " asks for clock " + std::to_string(clock) + ", which no loop starts");
   };
-  for (std::uint32_t t = 0; t < state.tensors.size(); ++t)
+  for (std::uint32_t t = 0; state.rare.choices && t < state.tensors.size(); ++t)
     if (const auto& choice = state.tensors[t].choice)
       check(choice->clock, [&] { return state.text_of_tensor(t); });
+  if (!state.rare.controls) return;
   for (const NodeRecord& node : state.nodes)
     if (const ControlWork* work = node.removed ? nullptr : control_of(node))
       for (const std::vector<std::uint64_t>& clocks : work->counts)

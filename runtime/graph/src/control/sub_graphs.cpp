@@ -55,9 +55,8 @@ void copy_sub_graphs(Graph::State& to, const Graph::State& from) {
   for (const std::unique_ptr<Graph::State>& sub : to.subs) point(*sub);
 }
 
-void each_memory(const Graph::State& state, std::uint32_t tensor,
+void each_chosen(const Graph::State& state, std::uint32_t tensor,
                  const std::function<void(std::uint32_t)>& use) {
-  if (state.root_of(tensor).kind != TensorKind::choice) return use(tensor);
   std::vector<std::uint32_t> open = {state.tensors[tensor].root};
   std::vector<std::uint32_t> seen;
   while (!open.empty()) {

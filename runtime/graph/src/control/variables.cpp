@@ -40,7 +40,7 @@ void find_variables(Graph::State& state, std::vector<bool> is_root) {
   Variables& v = state.prepared.variables;
   v = {};
   is_root.resize(state.tensors.size());
-  for (std::uint32_t t = 0; t < state.tensors.size(); ++t)
+  for (std::uint32_t t = 0; state.rare.choices && t < state.tensors.size(); ++t)
     if (state.tensors[t].kind == TensorKind::choice) is_root[t] = true;
   for (std::uint32_t t = 0; t < is_root.size(); ++t)
     if (is_root[t]) v.roots.push_back(t);

@@ -147,7 +147,7 @@ void bind_node(Graph::State& state, std::uint32_t index) {
 }
 
 std::shared_ptr<Plan> plan_of(Graph::State& state, std::vector<std::uint32_t> nodes,
-                              StreamSchedule schedule) {
+                              StreamSchedule schedule, const Plan::Placeholders* placeholders) {
   auto plan = std::make_shared<Plan>();
   plan->nodes = std::move(nodes);
   plan->schedule = std::move(schedule);
@@ -157,7 +157,7 @@ std::shared_ptr<Plan> plan_of(Graph::State& state, std::vector<std::uint32_t> no
     if (s.position[k] == 0)
       plan->devices[s.stream[k]] = device_of(state, state.nodes[plan->nodes[k]]);
   std::vector<bool> is_control(plan->nodes.size());
-  for (std::uint32_t k = 0; k < plan->nodes.size(); ++k)
+  for (std::uint32_t k = 0; state.rare.controls && k < plan->nodes.size(); ++k)
     is_control[k] = control_of(state.nodes[plan->nodes[k]]) != nullptr;
   const ActionList list(*plan, is_control);
   plan->is_loop = s.stream_count() <= 1 && (plan->devices.empty() || !plan->devices.front());
@@ -169,8 +169,9 @@ std::shared_ptr<Plan> plan_of(Graph::State& state, std::vector<std::uint32_t> no
   for (std::uint32_t k = 0; k < s.node_count(); ++k)
     plan->steps[first[s.stream[k]] + s.position[k]] = {
         &(*state.prepared.operations)[plan->nodes[k]], k};
-  find_placeholders(state, *plan);
-  find_controls(*plan);
+  if (state.rare.placeholders && placeholders == nullptr) find_placeholders(state, *plan);
+  if (placeholders != nullptr) plan->placeholders = *placeholders;
+  if (state.rare.controls || state.rare.functions) find_controls(*plan);
   return plan;
 }
 
@@ -183,8 +184,8 @@ void prepare(Graph::State& state, const GraphOptions& options, const StreamSched
 
 void prepare_one(Graph::State& state, const GraphOptions& options, const StreamSchedule* given) {
   wait_to_change(state, "prepare");
-  const ScheduleProblem problem = problem_of(state);
   const std::vector<std::uint32_t> nodes = live_nodes(state);
+  const ScheduleProblem problem = problem_of(state, nodes);
   StreamSchedule schedule = schedule_for(state, problem, nodes, options, given);
   PreparedGraph& p = state.prepared;
   p.is_current = false;
@@ -200,19 +201,21 @@ void prepare_one(Graph::State& state, const GraphOptions& options, const StreamS
   p.bound.clear();
   p.before.reset();
   p.sharing.reset();
+  Plan::Placeholders placeholders;
   for (const std::uint32_t n : nodes) {
     bind_node(state, n);
+    if (!state.rare.placeholders) continue;
     each_operand(state.nodes[n], [&](std::uint32_t t, bool) {
       const std::uint32_t root = state.tensors[t].root;
       if (state.tensors[root].kind != TensorKind::placeholder) return;
       std::vector<std::uint32_t>& users = p.users[root];
+      if (users.empty()) placeholders.emplace_back(root, n);
       if (users.empty() || users.back() != n) users.push_back(n);
     });
   }
-  std::shared_ptr<Plan> whole = plan_of(state, nodes, std::move(schedule));
-  const bool has_intermediates = std::ranges::any_of(
-      state.tensors, [](const TensorRecord& t) { return t.kind == TensorKind::intermediate; });
-  if (has_intermediates) {
+  std::shared_ptr<Plan> whole =
+      plan_of(state, nodes, std::move(schedule), state.rare.choices ? nullptr : &placeholders);
+  if (state.rare.intermediates) {
     p.before.emplace(whole->schedule);
     check_producers(state, *whole, *p.before);
   }

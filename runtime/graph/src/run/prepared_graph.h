@@ -59,8 +59,9 @@ struct Plan {
   bool has_functions = false;
   std::vector<Action> actions;
   std::vector<Event> events;
-  /// The placeholders that it needs, each with a node that does.
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> placeholders;
+  /// Placeholders that are needed, each with the first node that does.
+  using Placeholders = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  Placeholders placeholders;
 };
 
 /// The plans of a sub-graph: a body has the evaluated nodes and the rest, a branch has a first one
@@ -187,8 +188,10 @@ void bind_node(Graph::State& state, std::uint32_t node);
 void check_sharing(Graph::State& state, bool all);
 /// Throws StatusError if a node may read an intermediate tensor before one wrote it.
 void check_producers(const Graph::State& state, const Plan& whole, const HappensBefore& before);
+/// `placeholders`: those of the nodes, if they were found already.
 std::shared_ptr<Plan> plan_of(Graph::State& state, std::vector<std::uint32_t> nodes,
-                              StreamSchedule schedule);
+                              StreamSchedule schedule,
+                              const Plan::Placeholders* placeholders = nullptr);
 /// Returns the schedule of some of the plan's nodes (graph numbers, rising): the same streams, and
 /// the order that the plan guarantees.
 StreamSchedule restriction(const Plan& whole, const HappensBefore& before,

@@ -33,6 +33,7 @@ std::size_t tune_graph(Graph::State& state, Context& context, const TuningOption
   for (NodeRecord& node : state.nodes) {
     if (node.removed || !std::holds_alternative<CommandNode>(node.work)) continue;
     const TuningEntry& entry = tune_node(state, node, context, options);
+    state.rare.weights = true;
     node.weight = std::ranges::min_element(entry.timings, {}, &Timing::nanoseconds)->nanoseconds;
     ++asked;
   }

@@ -19,6 +19,7 @@ class BlockFinder {
         steps_(steps),
         schedule_(schedule),
         controls_(controls),
+        nodes_(detail::node_table(graph)),
         same_(graph.symbol_count()) {
     blocks_.owner.assign(graph.symbol_count(), Owner::plan);
     blocks_.block.assign(graph.symbol_count(), kNoIndex);
@@ -33,8 +34,8 @@ class BlockFinder {
       same_[find_same(pair.output)] = find_same(graph_.symbols()[pair.input].root);
     for (std::uint32_t k = 0; k < steps_.steps.size(); ++k) {
       if (steps_.steps[k].kind == RunStepKind::node) use_control(k);
-      for (const std::uint32_t symbol : outputs_of(graph_, steps_.steps[k])) use(symbol, k, true);
-      for (const std::uint32_t symbol : inputs_of(graph_, steps_.steps[k])) use(symbol, k, false);
+      for (const std::uint32_t symbol : outputs_of(*nodes_, steps_.steps[k])) use(symbol, k, true);
+      for (const std::uint32_t symbol : inputs_of(*nodes_, steps_.steps[k])) use(symbol, k, false);
     }
     for (const std::uint32_t symbol : kept) keep(symbol);
     for (std::size_t d = 0; d < blocks_.devices.size(); ++d)
@@ -252,6 +253,7 @@ class BlockFinder {
   const Steps& steps_;
   const StreamSchedule& schedule_;
   std::map<std::uint32_t, ControlLayout>& controls_;
+  std::shared_ptr<const detail::NodeTable> nodes_;
   std::vector<std::uint32_t> same_;                  ///< a forest: roots that share memory in place
   std::vector<std::vector<std::vector<Use>>> uses_;  ///< by device and block, on several streams
   Blocks blocks_;

@@ -128,10 +128,10 @@ class GraphBuilder {
         form.shape, form.strides, form.device);
   }
 
-  std::vector<GraphTensor> tensors(std::span<const std::uint32_t> symbols) {
-    std::vector<GraphTensor> list;
+  /// Makes it the list of the symbols' tensors.
+  void list_tensors(std::span<const std::uint32_t> symbols, std::vector<GraphTensor>& list) {
+    list.clear();
     for (const std::uint32_t symbol : symbols) list.push_back(tensor(symbol));
-    return list;
   }
 
   void add(const RunStep& step) {
@@ -166,9 +166,11 @@ class GraphBuilder {
 
   void add_node(std::uint32_t index) {
     const NodeInfo& node = symbolic_.nodes()[index];
-    const std::vector<GraphTensor> inputs = tensors(node.inputs);
-    const std::vector<GraphTensor> outputs =
-        node.kind == NodeKind::control ? std::vector<GraphTensor>{} : tensors(node.outputs);
+    std::vector<GraphTensor>& inputs = inputs_;
+    std::vector<GraphTensor>& outputs = outputs_;
+    list_tensors(node.inputs, inputs);
+    outputs.clear();
+    if (node.kind != NodeKind::control) list_tensors(node.outputs, outputs);
     NodeOptions options{.name = node.name};
     if (options.name.empty())
       for (const std::uint32_t output : node.outputs)
@@ -347,6 +349,7 @@ class GraphBuilder {
   std::vector<std::byte*> memory_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Tensor> lent_;  ///< by node and slot
   bool is_nowhere_;
+  std::vector<GraphTensor> inputs_, outputs_;  ///< of the node that is added; they keep their room
   BuiltGraph built_;
 };
 

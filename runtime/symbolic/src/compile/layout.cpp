@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compile/same_kernel.h"
+#include "dependency_cache.h"
 #include "device_index.h"
 #include "mote/memory/check.h"
 #include "mote/symbolic/dependencies.h"
@@ -30,8 +31,7 @@ class LayoutMaker {
       std::ranges::stable_partition(layout_.order,
                                     [&](std::uint32_t node) { return is_first_[node]; });
     }
-    for (const std::uint32_t node : layout_.order) {
-      if (graph_.nodes()[node].kind != NodeKind::control) continue;
+    for (const std::uint32_t node : controls()) {
       const auto through = clocks.find(node);
       ControlLayout control =
           lay_out_control(graph_.nodes()[node], options_, context_,
@@ -43,6 +43,15 @@ class LayoutMaker {
     for (const DeviceBlocks& on : layout_.blocks.devices)
       layout_.plans.push_back(plan_memory(on.problem, options_.plan));
     return std::move(layout_);
+  }
+
+  /// Returns the loops and branches, in the order of evaluation.
+  std::vector<std::uint32_t> controls() const {
+    std::vector<std::uint32_t> nodes;
+    if (detail::node_table(graph_)->controls().empty()) return nodes;
+    for (const std::uint32_t node : layout_.order)
+      if (graph_.nodes()[node].kind == NodeKind::control) nodes.push_back(node);
+    return nodes;
   }
 
   std::optional<GraphLayout> make_within(const GraphLayout& largest) {

@@ -2,22 +2,24 @@
 #include "compile/steps.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
+#include "dependency_cache.h"
 #include "device_index.h"
 #include "mote/symbolic/dependencies.h"
 
 namespace mote {
 
-std::span<const std::uint32_t> inputs_of(const SymbolicGraph& graph, const RunStep& step) {
+std::span<const std::uint32_t> inputs_of(const detail::NodeTable& nodes, const RunStep& step) {
   if (step.kind != RunStepKind::node) return {};
-  return graph.nodes()[step.index].inputs;
+  return nodes.inputs(step.index);
 }
 
-std::span<const std::uint32_t> outputs_of(const SymbolicGraph& graph, const RunStep& step) {
+std::span<const std::uint32_t> outputs_of(const detail::NodeTable& nodes, const RunStep& step) {
   if (step.kind != RunStepKind::node) return {&step.index, 1};
-  return graph.nodes()[step.index].outputs;
+  return nodes.outputs(step.index);
 }
 
 bool needs_fill(const SymbolicGraph& graph, std::uint32_t root,
@@ -40,8 +42,9 @@ class StepMaker {
         order_(order),
         poisoned_(poisoned),
         dying_(dying),
-        before_(predecessors(graph)),
-        written_(writers(graph)),
+        nodes_(detail::node_table(graph)),
+        shared_before_(detail::shared_predecessors(graph)),
+        shared_written_(detail::shared_writers(graph)),
         fill_(graph.symbol_count(), kNoIndex) {
     steps_.position.assign(graph.node_count(), kNoIndex);
   }
@@ -88,8 +91,8 @@ class StepMaker {
   void add(std::uint32_t node) {
     std::vector<std::uint32_t>& needed = needed_;
     needed.clear();
-    for (const std::uint32_t input : graph_.nodes()[node].inputs) use(input, needed);
-    for (const std::uint32_t output : graph_.nodes()[node].outputs) use(output, needed);
+    for (const std::uint32_t input : nodes_->inputs(node)) use(input, needed);
+    for (const std::uint32_t output : nodes_->outputs(node)) use(output, needed);
     for (const std::uint32_t before : before_[node]) needed.push_back(steps_.position[before]);
     steps_.position[node] = static_cast<std::uint32_t>(steps_.steps.size());
     push({.kind = RunStepKind::node, .index = node}, needed);
@@ -138,9 +141,9 @@ class StepMaker {
   std::uint16_t device_of(const RunStep& step) {
     if (step.kind == RunStepKind::poison || step.kind == RunStepKind::death) return 0;
     const NodeKind kind =
-        step.kind == RunStepKind::node ? graph_.nodes()[step.index].kind : NodeKind::fill;
+        step.kind == RunStepKind::node ? nodes_->kind(step.index) : NodeKind::fill;
     if (kind == NodeKind::function || kind == NodeKind::control) return 0;
-    for (const auto symbols : {inputs_of(graph_, step), outputs_of(graph_, step)})
+    for (const auto symbols : {inputs_of(*nodes_, step), outputs_of(*nodes_, step)})
       for (const std::uint32_t symbol : symbols) {
         if (symbol == kNoIndex) continue;
         const TensorForm& form = graph_.symbols()[symbol].form;
@@ -161,8 +164,10 @@ class StepMaker {
   std::span<const std::uint32_t> order_;
   const std::vector<bool>& poisoned_;
   const std::vector<bool>& dying_;
-  IndexLists before_;
-  IndexLists written_;
+  std::shared_ptr<const detail::NodeTable> nodes_;
+  std::shared_ptr<const IndexLists> shared_before_, shared_written_;
+  const IndexLists& before_ = *shared_before_;
+  const IndexLists& written_ = *shared_written_;
   std::vector<std::uint32_t> fill_;
   std::vector<std::uint32_t> needed_;              ///< of the node that is added; it keeps its room
   std::vector<std::vector<std::uint32_t>> users_;  ///< by root that dies: the steps so far

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "dependency_cache.h"
 #include "mote/graph/schedule.h"
 #include "mote/symbolic/symbolic_graph.h"
 
@@ -41,9 +42,9 @@ struct Steps {
 Steps make_steps(const SymbolicGraph& graph, std::span<const std::uint32_t> order,
                  const std::vector<bool>& poisoned, const std::vector<bool>& dying);
 
-/// The symbols that a step reads and writes; they lie in the graph or in the step.
-std::span<const std::uint32_t> inputs_of(const SymbolicGraph& graph, const RunStep& step);
-std::span<const std::uint32_t> outputs_of(const SymbolicGraph& graph, const RunStep& step);
+/// The symbols that a step reads and writes; they lie in the table or in the step.
+std::span<const std::uint32_t> inputs_of(const detail::NodeTable& nodes, const RunStep& step);
+std::span<const std::uint32_t> outputs_of(const detail::NodeTable& nodes, const RunStep& step);
 
 /// Returns true if some element of a root of kind zeros may stay as it begins: the symbols that
 /// nodes write do not fill it.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dependency_cache.h"
 #include "mote/symbolic/dependencies.h"
 
 namespace mote {
@@ -40,7 +41,8 @@ SymbolicGraph body_without(const ControlInfo& control, const std::vector<bool>& 
   for (std::uint32_t k = 0; k < body.node_count(); ++k)
     if (!body.nodes()[k].removed && !needed[k] && !has_effects(body.nodes()[k]))
       body.remove(body.node_at(k));
-  // Symbols that only these nodes used go too; views stand behind the symbols that they are views of.
+  // Symbols that only these nodes used go too; views stand behind the symbols that they are views
+  // of.
   std::vector<bool> used(body.symbol_count());
   for (const NodeInfo& node : body.nodes()) {
     if (node.removed) continue;
@@ -107,10 +109,7 @@ std::size_t remove_dead_carries(SymbolicGraph& graph) {
     const NodeInfo& node = graph.nodes()[k];
     return !node.removed && node.kind == NodeKind::control && node.control->is_loop;
   };
-  std::vector<std::uint32_t> loops;
-  for (std::uint32_t k = 0; k < graph.node_count(); ++k)
-    if (is_loop(k)) loops.push_back(k);
-  if (loops.empty()) return 0;
+  if (std::ranges::none_of(detail::node_table(graph)->controls(), is_loop)) return 0;
   std::vector<std::uint32_t> order = topological_order(graph);
   std::erase_if(order, [&](std::uint32_t k) { return !is_loop(k); });
   std::size_t count = 0;

@@ -115,6 +115,7 @@ TensorSymbol GraphBuilder::filled(double value, const TensorForm& form) {
 }
 
 TensorSymbol GraphBuilder::sum(std::span<const TensorSymbol> terms, TensorSymbol target) {
+  if (terms.size() == 1) return terms.front() ? into(target, terms.front()) : TensorSymbol{};
   std::vector<TensorSymbol> there;
   for (const TensorSymbol term : terms)
     if (term) there.push_back(term);

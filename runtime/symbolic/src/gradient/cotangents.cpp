@@ -149,6 +149,7 @@ TensorSymbol Cotangents::of(TensorSymbol symbol) {
   if (found == roots_.end()) return {};
   Slot& whole = found->second.whole;
   if (!whole.value && !whole.terms.empty()) whole.value = builder_.sum(whole.terms);
+  if (whole.value) whole.terms = {};
   const TensorSymbol part = whole.value ? seen_as(symbol, whole.value) : TensorSymbol{};
   if (!found->second.parts) return part;
   std::vector<TensorSymbol> terms = {part};

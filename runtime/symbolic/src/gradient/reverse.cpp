@@ -53,24 +53,22 @@ void Reverse::find_active(std::span<const TensorSymbol> of, std::span<const Tens
   std::ranges::reverse(active_);
 }
 
-GradientCall Reverse::call_of(const ActiveNode& active) const {
+void Reverse::set_call(GradientCall& call, const ActiveNode& active) const {
   const NodeInfo& node = graph_.nodes()[active.node];
-  GradientCall call;
   call.command = node.command.get();
-  const auto symbols = [&](std::span<const std::uint32_t> indices, std::int32_t count) {
-    std::vector<TensorSymbol> list(std::max(indices.size(), static_cast<std::size_t>(count)));
+  const auto set = [&](std::vector<TensorSymbol>& list, std::span<const std::uint32_t> indices,
+                       std::int32_t count) {
+    list.assign(std::max(indices.size(), static_cast<std::size_t>(count)), TensorSymbol{});
     for (std::size_t k = 0; k < indices.size(); ++k)
       if (indices[k] != kNoIndex) list[k] = graph_.at(indices[k]);
-    return list;
   };
   const bool is_command = node.kind == NodeKind::command;
-  call.inputs = symbols(node.inputs, is_command ? call.command->definition().input_count : 0);
-  call.outputs = symbols(node.outputs, is_command ? call.command->definition().output_count : 0);
-  call.gradients.resize(call.outputs.size());
-  call.targets.resize(call.inputs.size());
+  set(call.inputs, node.inputs, is_command ? call.command->definition().input_count : 0);
+  set(call.outputs, node.outputs, is_command ? call.command->definition().output_count : 0);
+  call.gradients.assign(call.outputs.size(), TensorSymbol{});
+  call.targets.assign(call.inputs.size(), TensorSymbol{});
   call.given = active.given;
   call.wanted = active.wanted;
-  return call;
 }
 
 /// Returns code(), whose errors name the node if it may run code of the caller's.
@@ -90,10 +88,12 @@ auto Reverse::within(std::uint32_t node, const Code& code) const {
 }
 
 void Reverse::check(std::span<const TensorSymbol> of, std::span<const TensorSymbol> wrt) const {
+  GradientCall call;
   for (std::size_t n = 0; n < active_.size(); ++n) {
     const NodeInfo& node = graph_.nodes()[active_[n].node];
+    set_call(call, active_[n]);
     const std::string reason =
-        within(active_[n].node, [&] { return why_not(builder_, node, call_of(active_[n])); });
+        within(active_[n].node, [&] { return why_not(builder_, node, call); });
     if (!reason.empty())
       fail_graph("gradient: " + graph_.text(graph_.node_at(active_[n].node)) +
                      " has no gradient: " + reason + "; it is on the path " + path(n, of, wrt),
@@ -182,7 +182,8 @@ std::string Reverse::path(std::size_t failing, std::span<const TensorSymbol> of,
 
 /// Computes the gradients of a node's inputs from those of its outputs.
 void Reverse::walk(const ActiveNode& active, Cotangents& cotangents) {
-  GradientCall call = call_of(active);
+  GradientCall& call = call_;
+  set_call(call, active);
   call.given = {};
   active.given.each([&](std::size_t k) {
     call.gradients[k] = cotangents.of(call.outputs[k]);

@@ -32,7 +32,8 @@ class Reverse {
 
  private:
   void find_active(std::span<const TensorSymbol> of, std::span<const TensorSymbol> wrt);
-  GradientCall call_of(const ActiveNode& active) const;
+  /// Makes it the call of the node; lists keep their memory.
+  void set_call(GradientCall& call, const ActiveNode& active) const;
   void check(std::span<const TensorSymbol> of, std::span<const TensorSymbol> wrt) const;
   bool overlaps_any(std::span<const TensorSymbol> symbols, std::uint32_t symbol) const;
   std::vector<std::uint32_t> way_to(std::span<const TensorSymbol> of, std::size_t n) const;
@@ -48,6 +49,7 @@ class Reverse {
   std::vector<std::uint32_t> nodes_;
   SymbolRegions regions_;
   std::vector<ActiveNode> active_;  ///< in topological order
+  GradientCall call_;               ///< of the node that is walked
   std::vector<bool> reached_;       ///< of `of`: whether it depends on `wrt`, or overlaps it
 };
 

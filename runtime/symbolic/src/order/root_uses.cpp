@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dependency_cache.h"
 #include "fail.h"
 #include "mote/runtime/tensor.h"
 #include "mote/symbolic/order.h"
@@ -99,7 +100,8 @@ std::vector<std::uint32_t> evaluation_order(const SymbolicGraph& graph, Evaluati
                                             std::span<const TensorSymbol> bound) {
   if (which > EvaluationOrder::greedy)
     fail_graph("evaluation order " + std::to_string(static_cast<int>(which)) + " is none");
-  const IndexLists before = predecessors(graph);
+  const std::shared_ptr<const IndexLists> known = detail::shared_predecessors(graph);
+  const IndexLists& before = *known;
   std::vector<std::uint32_t> program = topological_order(graph);
   if (which == EvaluationOrder::program || is_forced(program, before)) return program;
   const RootUses uses(graph, bound);

@@ -2,11 +2,11 @@
 // The driver of passes: a graph and names -> the order in which passes run, their reports, and
 // which attributes may still be read.
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <vector>
 
 #include "borrow.h"
+#include "dependency_cache.h"
 #include "fail.h"
 #include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
@@ -125,7 +125,8 @@ class PassDriver {
   /// changed.
   std::size_t run_inside(SymbolicGraph& graph, const PassDefinition& pass) {
     std::size_t count = 0;
-    for (const std::uint32_t k : control_nodes(graph)) {
+    const auto nodes = detail::node_table(graph);  // the loop changes the graph
+    for (const std::uint32_t k : nodes->controls()) {
       std::shared_ptr<ControlInfo> changed;
       const std::shared_ptr<const ControlInfo> control = graph.nodes()[k].control;
       for (std::size_t g = 0; g < control->graphs.size(); ++g) {
@@ -142,22 +143,6 @@ class PassDriver {
     return count;
   }
 
-  /// Returns the loops and branches. Those of the whole graph are looked for again only where it has
-  /// changed: each pass asks, and most graphs have none.
-  std::vector<std::uint32_t> control_nodes(const SymbolicGraph& graph) {
-    const bool is_whole = &graph == &graph_;
-    if (is_whole && controls_version_ == graph.version()) return controls_;
-    std::vector<std::uint32_t> found;
-    for (std::uint32_t k = 0; k < graph.node_count(); ++k)
-      if (!graph.nodes()[k].removed && graph.nodes()[k].kind == NodeKind::control)
-        found.push_back(k);
-    if (is_whole) {
-      controls_ = found;
-      controls_version_ = graph.version();
-    }
-    return found;
-  }
-
   void verify_as(const std::string& when) const {
     try {
       verify(graph_);
@@ -172,8 +157,6 @@ class PassDriver {
   std::vector<const PassDefinition*> open_;
   std::set<const PassDefinition*> checked_;
   std::vector<const PassDefinition*> early_;
-  std::vector<std::uint32_t> controls_;  ///< of the graph of that version
-  std::optional<std::uint64_t> controls_version_;
   std::vector<PassReport> reports_;
 };
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <optional>
 
+#include "dependency_cache.h"
 #include "mote/symbolic/dependencies.h"
 #include "passes/registered.h"
 #include "passes/substitute.h"
@@ -48,15 +49,14 @@ class Canceller {
       : graph_(graph),
         equal_(graph),
         involutions_(graph.registry().column(kInvolution)),
-        is_ordered_(graph.node_count()) {
-    for (std::uint32_t k = 0; k < graph.node_count(); ++k)
-      for (const std::uint32_t before : graph.nodes()[k].after)
-        is_ordered_[k] = is_ordered_[before] = true;
-  }
+        by_op_(graph.registry().size()),
+        is_ordered_(detail::ordered_nodes(graph)) {}
 
   std::string cancel() {
     std::vector<std::uint32_t> removed;
+    const auto nodes = detail::node_table(graph_);
     for (const std::uint32_t node : topological_order(graph_)) {
+      if (!may_cancel(*nodes, node)) continue;
       const std::optional<std::uint32_t> origin = origin_of(node);
       if (!origin) continue;
       equal_.add(graph_.nodes()[node].outputs.front(), *origin);
@@ -71,6 +71,20 @@ class Canceller {
  private:
   const SymbolInfo& symbol(std::uint32_t k) const { return graph_.symbols()[k]; }
 
+  /// False if the node surely neither moves its input nor undoes what its input is, by its op.
+  bool may_cancel(const detail::NodeTable& nodes, std::uint32_t node) {
+    if (nodes.kind(node) == NodeKind::copy) return true;
+    if (nodes.op(node) == kNoIndex) return false;
+    Answer& known = by_op_[nodes.op(node)];
+    if (known == Answer::open) {
+      const Command& command = *graph_.nodes()[node].command;
+      const std::string_view op = command.definition().name;
+      known = op.starts_with("cast_") || op == "transpose" || is_own_inverse(command) ? Answer::yes
+                                                                                      : Answer::no;
+    }
+    return known == Answer::yes;
+  }
+
   /// A node that moves elements: from which symbol, and in which order of axes.
   struct Move {
     std::uint32_t source;
@@ -83,12 +97,13 @@ class Canceller {
     const std::uint32_t x = node.inputs.front();
     if (x == kNoIndex || node.outputs.front() == kNoIndex || !symbol(x).has_form)
       return std::nullopt;
-    Order order = identity(symbol(x).form->shape.size());
-    if (node.kind == NodeKind::copy) return Move{x, order};
+    const int rank = symbol(x).form->shape.size();
+    if (node.kind == NodeKind::copy) return Move{x, identity(rank)};
     if (node.kind != NodeKind::command || node.command->axis()) return std::nullopt;
     const std::string_view op = node.command->definition().name;
-    if (op.starts_with("cast_") && node.command->is_pointwise()) return Move{x, order};
-    if (op != "transpose" || order.size() < 2) return std::nullopt;
+    if (op.starts_with("cast_") && node.command->is_pointwise()) return Move{x, identity(rank)};
+    if (op != "transpose" || rank < 2) return std::nullopt;
+    Order order = identity(rank);
     std::swap(order[order.size() - 1], order[order.size() - 2]);
     return Move{x, order};
   }
@@ -195,6 +210,8 @@ class Canceller {
   SymbolicGraph& graph_;
   Substitution equal_;
   Column<bool> involutions_;
+  enum class Answer : std::uint8_t { open, no, yes };
+  std::vector<Answer> by_op_;     ///< may_cancel() of commands
   std::vector<bool> is_ordered_;  ///< by node: order() names it
 };
 

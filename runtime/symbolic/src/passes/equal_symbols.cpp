@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "dependency_cache.h"
+
 namespace mote {
 namespace {
 
@@ -47,10 +49,11 @@ std::size_t hash_of(const TensorForm& form) {
 }
 
 EqualSymbols::EqualSymbols(const SymbolicGraph& graph)
-    : graph_(graph), is_written_(graph.symbol_count()), leaders_(graph.symbol_count(), kNoIndex) {
-  for (const NodeInfo& node : graph.nodes())
-    for (const std::uint32_t output : node.outputs)
-      if (output != kNoIndex) is_written_[graph.symbols()[output].root] = true;
+    : graph_(graph), leaders_(graph.symbol_count(), kNoIndex) {}
+
+bool EqualSymbols::is_written(std::uint32_t root) {
+  if (written_ == nullptr) written_ = detail::shared_writers(graph_);
+  return !(*written_)[root].empty();
 }
 
 std::uint32_t EqualSymbols::leader(std::uint32_t symbol) {
@@ -72,7 +75,7 @@ std::uint32_t EqualSymbols::leader(std::uint32_t symbol) {
 std::uint32_t EqualSymbols::leader_of_constant(std::uint32_t symbol) {
   const SymbolInfo& info = graph_.symbols()[symbol];
   const bool is_constant = info.kind == SymbolOrigin::constant;
-  if (!is_constant && (info.kind != SymbolOrigin::zeros || is_written_[symbol])) return symbol;
+  if (!is_constant && (info.kind != SymbolOrigin::zeros || is_written(symbol))) return symbol;
   const auto value = [&](std::uint32_t k) -> const Tensor& { return graph_.value(graph_.at(k)); };
   const std::size_t hash = mixed(hash_of(info.form), is_constant ? sample_of(value(symbol)) : 0);
   const std::uint32_t same = constants_.find(hash, [&](std::uint32_t k) {

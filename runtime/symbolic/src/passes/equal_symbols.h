@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/symbolic_graph.h"
 #include "passes/hash_index.h"
 
@@ -25,12 +27,14 @@ class EqualSymbols {
   void join(std::uint32_t root, std::uint32_t other) { leaders_[root] = leader(other); }
 
  private:
+  bool is_written(std::uint32_t root);
   std::uint32_t leader_of_constant(std::uint32_t symbol);
   std::uint32_t leader_of_view(std::uint32_t view);
   bool is_same_location(std::uint32_t a, std::uint32_t b) const;
 
   const SymbolicGraph& graph_;
-  std::vector<bool> is_written_;        ///< by root: nodes write to it
+  /// The nodes that write each root, once it is asked for. The graph does not change meanwhile.
+  std::shared_ptr<const IndexLists> written_;
   std::vector<std::uint32_t> leaders_;  ///< by symbol; kNoIndex: not asked for yet
   HashIndex views_;                     ///< leaders that are views
   HashIndex constants_;

@@ -5,9 +5,11 @@
 // need no memory ahead. Random ops, functions, recomputed nodes and nodes that order() names are
 // left alone, and so is a node that fails: it fails when the graph runs.
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 
+#include "dependency_cache.h"
 #include "mote/runtime/status.h"
 #include "mote/symbolic/dependencies.h"
 #include "passes/kernels.h"
@@ -22,22 +24,19 @@ class Folder {
   Folder(SymbolicGraph& graph, const PassOptions& options)
       : graph_(graph),
         options_(options),
+        nodes_(detail::node_table(graph)),
         is_random_(random_ops(graph.registry())),
         is_output_(graph.symbol_count()),
-        is_written_(graph.symbol_count()),
-        is_ordered_(graph.node_count()) {
+        is_ordered_(detail::ordered_nodes(graph)) {
     for (const std::uint32_t output : graph.output_indices()) is_output_[output] = true;
-    for (std::uint32_t k = 0; k < graph.node_count(); ++k) {
-      const NodeInfo& node = graph.nodes()[k];
-      for (const std::uint32_t output : node.outputs)
-        if (output != kNoIndex) is_written_[graph.symbols()[output].root] = true;
-      for (const std::uint32_t before : node.after) is_ordered_[k] = is_ordered_[before] = true;
-    }
   }
 
   std::string fold() {
+    const auto may_be_known = [&](std::uint32_t symbol) { return this->may_be_known(symbol); };
     for (const std::uint32_t node : topological_order(graph_))
-      if (may_be_folded(node) && compute(node)) folded_.push_back(node);
+      if (std::ranges::all_of(nodes_->inputs(node), may_be_known) && may_be_folded(node) &&
+          compute(node))
+        folded_.push_back(node);
     if (folded_.empty()) return "";
     for (const std::uint32_t node : folded_) {
       const ShortList outputs = graph_.nodes()[node].outputs;
@@ -89,12 +88,17 @@ class Folder {
     return value;
   }
 
-  std::optional<Tensor> root_value(std::uint32_t root) const {
+  bool is_written(std::uint32_t root) {
+    if (written_ == nullptr) written_ = detail::shared_writers(graph_);
+    return !(*written_)[root].empty();
+  }
+
+  std::optional<Tensor> root_value(std::uint32_t root) {
     const SymbolInfo& info = graph_.symbols()[root];
     if (info.kind == SymbolOrigin::constant) return graph_.value(graph_.at(root));
     if (!info.has_form || !is_plain(info.form) || !is_small(info.form)) return std::nullopt;
     std::optional<double> filled;
-    if (info.kind == SymbolOrigin::zeros && !is_written_[root]) filled = 0;
+    if (info.kind == SymbolOrigin::zeros && !is_written(root)) filled = 0;
     if (info.kind == SymbolOrigin::tensor && info.producer != kNoIndex &&
         graph_.nodes()[info.producer].kind == NodeKind::fill)
       filled = graph_.nodes()[info.producer].value;
@@ -102,6 +106,15 @@ class Folder {
     Tensor tensor(info.form->dtype, info.form->shape);
     fill(tensor, *filled);
     return tensor;
+  }
+
+  /// False if the symbol's value is surely not known: a node writes it that is not computed.
+  bool may_be_known(std::uint32_t symbol) const {
+    if (symbol == kNoIndex) return true;
+    const SymbolInfo& root = graph_.symbols()[graph_.symbols()[symbol].root];
+    return root.kind != SymbolOrigin::input &&
+           (root.producer == kNoIndex || nodes_->kind(root.producer) == NodeKind::fill ||
+            values_.contains(graph_.symbols()[symbol].root));
   }
 
   /// Computes the node's outputs if its inputs are known.
@@ -157,11 +170,14 @@ class Folder {
 
   SymbolicGraph& graph_;
   const PassOptions& options_;
+  std::shared_ptr<const detail::NodeTable> nodes_;
   std::vector<bool> is_random_;                       ///< by op
   std::vector<bool> is_output_;                       ///< by symbol
-  std::vector<bool> is_written_;                      ///< by root
   std::vector<bool> is_ordered_;                      ///< by node: order() names it
   std::unordered_map<std::uint32_t, Tensor> values_;  ///< by root, as far as they are known
+  /// The nodes that write each root, once it is asked for: nothing changes while nodes are
+  /// computed.
+  std::shared_ptr<const IndexLists> written_;
   std::vector<std::uint32_t> folded_;
   std::vector<std::uint32_t> results_;
 };

@@ -2,6 +2,8 @@
 // Numbers that are found by hashes, in one array: the caller knows what each number stands for.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -25,11 +27,11 @@ class HashIndex {
 
   /// Makes room for that many entries.
   void reserve(std::size_t count) {
-    while (2 * count > slots_.size()) grow();
+    if (2 * count > slots_.size()) grow_to(std::bit_ceil(2 * count));
   }
 
   void add(std::size_t hash, std::uint32_t entry) {
-    if (2 * (count_ + 1) > slots_.size()) grow();
+    if (2 * (count_ + 1) > slots_.size()) grow_to(2 * slots_.size());
     put({mark_of(hash), entry});
     ++count_;
   }
@@ -50,9 +52,9 @@ class HashIndex {
     while (slots_[at].entry != kNoIndex) at = next(at);
     slots_[at] = slot;
   }
-  void grow() {
+  void grow_to(std::size_t slots) {
     constexpr std::size_t kLeast = 16;
-    std::vector<Slot> before(slots_.empty() ? kLeast : 2 * slots_.size());
+    std::vector<Slot> before(std::max(kLeast, slots));
     before.swap(slots_);
     for (const Slot& slot : before)
       if (slot.entry != kNoIndex) put(slot);

@@ -9,6 +9,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "dependency_cache.h"
 #include "mote/symbolic/dependencies.h"
 #include "passes/equal_symbols.h"
 #include "passes/hash_index.h"
@@ -30,7 +31,8 @@ class Merger {
         is_output_(graph.symbol_count()) {
     for (const std::uint32_t output : graph.output_indices()) is_output_[output] = true;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
-    for (std::uint32_t node = 0; node < graph.node_count(); ++node)
+    const bool has_order = detail::DependencyCache::has_order(graph);
+    for (std::uint32_t node = 0; has_order && node < graph.node_count(); ++node)
       for (const std::uint32_t before : graph.nodes()[node].after) pairs.emplace_back(before, node);
     later_ = IndexLists(graph.node_count(), pairs);
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "control/live_carries.h"
+#include "dependency_cache.h"
 #include "mote/symbolic/dependencies.h"
 #include "passes/kernels.h"
 #include "passes/registered.h"
@@ -38,8 +39,9 @@ class Pruner {
     find_needed();
     keep_order();
     std::size_t nodes = 0;
-    for (std::uint32_t node = 0; node < graph_.node_count(); ++node) {
-      if (graph_.nodes()[node].removed || needed_[node]) continue;
+    const auto all = detail::node_table(graph_);  // the loop changes the graph
+    for (std::uint32_t node = 0; node < all->size(); ++node) {
+      if (needed_[node] || all->is_removed(node)) continue;
       graph_.remove(graph_.node_at(node));
       ++nodes;
     }
@@ -49,13 +51,15 @@ class Pruner {
   void find_needed() {
     std::vector<TensorSymbol> asked = graph_.outputs();
     std::vector<std::uint32_t> effects;
-    for (std::uint32_t k = 0; k < graph_.node_count(); ++k) {
-      const NodeInfo& node = graph_.nodes()[k];
-      if (!has_effects(node)) continue;
-      effects.push_back(k);
-      for (const std::uint32_t input : node.inputs)
-        if (input != kNoIndex) asked.push_back(graph_.at(input));
-    }
+    const auto all = detail::node_table(graph_);
+    for (const auto* nodes : {&all->controls(), &all->functions()})
+      for (const std::uint32_t k : *nodes) {
+        const NodeInfo& node = graph_.nodes()[k];
+        if (!has_effects(node)) continue;
+        effects.push_back(k);
+        for (const std::uint32_t input : node.inputs)
+          if (input != kNoIndex) asked.push_back(graph_.at(input));
+      }
     needed_ = data_ancestors(graph_, asked);
     for (const std::uint32_t node : effects) needed_[node] = true;
   }
@@ -63,7 +67,8 @@ class Pruner {
   /// Makes a node that came after one that is removed come after what that one came after.
   void keep_order() {
     const auto is_gone = [&](std::uint32_t node) { return !needed_[node]; };
-    if (std::ranges::none_of(graph_.nodes(), [&](const NodeInfo& node) {
+    if (!detail::DependencyCache::has_order(graph_) ||
+        std::ranges::none_of(graph_.nodes(), [&](const NodeInfo& node) {
           return std::ranges::any_of(node.after, is_gone);
         }))
       return;
@@ -139,9 +144,10 @@ class Pruner {
         symbol = graph_.symbols()[symbol].base;
       }
     };
-    for (const NodeInfo& node : graph_.nodes()) {
-      for (const std::uint32_t input : node.inputs) use(input);
-      for (const std::uint32_t output : node.outputs) use(output);
+    const auto nodes = detail::node_table(graph_);
+    for (std::uint32_t k = 0; k < nodes->size(); ++k) {
+      for (const std::uint32_t input : nodes->inputs(k)) use(input);
+      for (const std::uint32_t output : nodes->outputs(k)) use(output);
     }
     for (const std::uint32_t output : graph_.output_indices()) use(output);
     std::size_t count = 0;

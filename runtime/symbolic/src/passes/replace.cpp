@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "dependency_cache.h"
 #include "fail.h"
 #include "mote/symbolic/dependencies.h"
 #include "passes/kernels.h"
@@ -19,20 +20,7 @@ namespace {
 class Replacer {
  public:
   Replacer(SymbolicGraph& graph, const PassOptions& options)
-      : graph_(graph),
-        options_(options),
-        uses_(graph.symbol_count()),
-        is_ordered_(graph.node_count()) {
-    for (std::uint32_t k = 0; k < graph.node_count(); ++k) {
-      const NodeInfo& node = graph.nodes()[k];
-      for (const std::uint32_t before : node.after) is_ordered_[k] = is_ordered_[before] = true;
-      for (const std::uint32_t input : node.inputs)
-        if (input != kNoIndex) ++uses_[graph.symbols()[input].root];
-    }
-    for (const SymbolInfo& symbol : graph.symbols())
-      if (!symbol.removed && symbol.kind == SymbolOrigin::view) ++uses_[symbol.root];
-    for (const std::uint32_t output : graph.output_indices()) ++uses_[graph.symbols()[output].root];
-  }
+      : graph_(graph), options_(options), is_ordered_(detail::ordered_nodes(graph)) {}
 
   std::string replace() {
     std::map<std::string, std::size_t> counts;
@@ -46,9 +34,11 @@ class Replacer {
     // Nodes are tried from the end, so that the longest chain that ends in a node comes before its
     // parts.
     std::vector<std::uint32_t> order = topological_order(graph_);
+    const auto nodes = detail::node_table(graph_);  // the loop changes the graph
     for (auto node = order.rbegin(); node != order.rend(); ++node)
       for (const Pattern* pattern : asked)
-        if (!graph_.nodes()[*node].removed && replace(*node, *pattern))
+        if (nodes->op(*node) == pattern->last_op() && !graph_.nodes()[*node].removed &&
+            replace(*node, *pattern))
           ++counts[pattern->row().name];
     std::vector<std::string> texts;
     for (const auto& [name, count] : counts) texts.push_back(std::to_string(count) + " by " + name);
@@ -56,11 +46,25 @@ class Replacer {
   }
 
  private:
+  /// Counts the uses of each root, when the first node may be the last one of a pattern.
+  void count_uses() {
+    if (!uses_.empty()) return;
+    uses_.resize(graph_.symbol_count());
+    for (const NodeInfo& node : graph_.nodes())
+      for (const std::uint32_t input : node.inputs)
+        if (input != kNoIndex) ++uses_[graph_.symbols()[input].root];
+    for (const SymbolInfo& symbol : graph_.symbols())
+      if (!symbol.removed && symbol.kind == SymbolOrigin::view) ++uses_[symbol.root];
+    for (const std::uint32_t output : graph_.output_indices())
+      ++uses_[graph_.symbols()[output].root];
+  }
+
   bool replace(std::uint32_t node, const Pattern& pattern) {
     const NodeInfo& last = graph_.nodes()[node];
     if (last.kind != NodeKind::command || last.command->op() != pattern.last_op()) return false;
     if (!options_.inexact && !is_exact(pattern.row(), last)) return false;
     const auto match = pattern.match(graph_, node);
+    if (match) count_uses();
     if (!match || !is_closed(*match, node)) return false;
     const std::optional<Command> command = pattern.command(graph_, *match);
     if (!command) return false;

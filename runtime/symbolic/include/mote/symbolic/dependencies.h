@@ -19,6 +19,8 @@ class IndexLists {
   /// Makes the lists of `count` indices from pairs (index, entry), entries in the order of the
   /// pairs.
   IndexLists(std::size_t count, std::span<const std::pair<std::uint32_t, std::uint32_t>> pairs);
+  /// Takes the memory of that many lists of about one entry.
+  void reserve(std::size_t lists);
   /// Adds the list of the next index.
   void add_list(std::span<const std::uint32_t> entries);
 
