@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "measures.h"
+#include "mote/symbolic/checkpoint.h"
 #include "mote/symbolic/compile.h"
 #include "mote/symbolic/gradient.h"
 #include "peak_heap.h"
@@ -89,6 +90,18 @@ ChainCost chain_cost(int nodes, bool with_gradient, Context& context) {
   chain_times(nodes, with_gradient, context);
   cost.peak = stop_counting();
   return cost;
+}
+
+double budget_seconds(int nodes, std::size_t part, Context& context) {
+  SymbolicGraph g("chain");
+  const TensorSymbol first = g.input("x", {DType::f32, {16, 16}});
+  TensorSymbol x = first;
+  for (int k = 0; k < nodes; ++k) x = g.add("tanh", {x});
+  g.set_outputs({x, gradient(g, {x}, {first})[0]});
+  const std::size_t budget = plan_graph(g, {}, context).arena_bytes / part;
+  const double start = cpu_seconds();
+  checkpoint(g, std::vector{x}, {.policy = CheckpointPolicy::budget, .budget = budget});
+  return cpu_seconds() - start;
 }
 
 double dispatch_nanoseconds(Context& context) {

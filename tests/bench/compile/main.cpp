@@ -92,6 +92,15 @@ bool is_small(Context& context) {
   return ok;
 }
 
+/// A budget of a fiftieth of the memory for a chain of 10,000 nodes is met within a second.
+bool is_quick_with_budget(Context& context) {
+  constexpr double kMaxSeconds = 1;
+  double seconds = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < 5 && seconds > kMaxSeconds; ++round)
+    seconds = std::min(seconds, budget_seconds(10000, 50, context));
+  return is_within("s to fit 10000 nodes into a budget", seconds, kMaxSeconds);
+}
+
 /// A least-cut checkpoint takes at most 3 % more time, and needs fewer bytes if it does anything.
 bool is_cheap(Context& context) {
   constexpr double kMaxTime = 1.03;
@@ -139,6 +148,7 @@ int gate() {
   bool ok = is_linear(2048, 8, true, context);
   ok = is_linear(10000, 10, false, context) && ok;
   ok = is_small(context) && ok;
+  ok = is_quick_with_budget(context) && ok;
   ok = is_cheap(context) && ok;
   ok = is_good_loop(context) && ok;
   for (const NetworkMemory& m : network_memory(context))

@@ -20,6 +20,9 @@ struct ChainCost {
   double seconds() const { return build + gradient + compile; }
 };
 ChainCost chain_cost(int nodes, bool with_gradient, Context& context);
+/// Returns the seconds, of the process on the CPU, in which a chain with its gradient is fitted
+/// into that part of the memory that it needs.
+double budget_seconds(int nodes, std::size_t part, Context& context);
 
 /// A network's memory, compiled for one stream.
 struct NetworkMemory {

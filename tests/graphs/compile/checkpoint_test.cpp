@@ -147,6 +147,24 @@ TEST(Checkpoint, ABudgetIsKeptOrTheLeastIsSaid) {
   }
 }
 
+// What is chosen is what trying all of them would choose: the fewest nodes that are computed again
+// are those of the fewest values more than the budget leaves out.
+TEST(Checkpoint, ABudgetOnALongChainIsUsedWell) {
+  constexpr int kLayers = 3000;
+  const std::size_t value = kWidth * sizeof(float);
+  for (const std::size_t values : {2000U, 500U, 150U}) {
+    Chain chain(kLayers);
+    const CheckpointReport report =
+        checkpoint(chain.g, std::vector{chain.loss},
+                   {.policy = CheckpointPolicy::budget, .budget = values * value});
+    const std::size_t needed = planned_values(chain.g);
+    EXPECT_LE(needed, values) << report.text;
+    EXPECT_GT(needed, values / 2) << report.text;
+    EXPECT_EQ(report.most_runs, 2U) << report.text;
+    EXPECT_LE(report.copies, kLayers - values / 2) << report.text;
+  }
+}
+
 /// Layers of tanh, dropout and a batch norm that takes its statistics from the batch.
 struct Noisy {
   SymbolicGraph g{"noisy"};

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "borrow.h"
@@ -37,19 +38,41 @@ std::string name(const Attempt& attempt) {
 }
 
 /// Returns the cuts that are estimated to need the fewest bytes.
-Cuts best_cuts(const SymbolicGraph& graph, const ForwardWay& way) {
+Cuts best_cuts(const Segmenter& segmenter, const ForwardWay& way) {
   const auto most =
       static_cast<std::size_t>(4 * std::ceil(std::sqrt(static_cast<double>(way.nodes.size()) + 1)));
   Cuts best;
-  std::size_t least = estimated_bytes(graph, way, best);
+  std::size_t least = segmenter.bytes(best);
   for (std::size_t segments = 2; segments <= most; ++segments) {
-    Cuts cuts = cut_evenly(graph, way, segments);
-    const std::size_t bytes = estimated_bytes(graph, way, cuts);
+    Cuts cuts = segmenter.cut_evenly(segments);
+    const std::size_t bytes = segmenter.bytes(cuts);
     if (bytes >= least) continue;
     least = bytes;
     best = std::move(cuts);
   }
   return best;
+}
+
+/// Makes the copies of an attempt. Returns the number of segments.
+std::size_t recompute(SymbolicGraph& graph, const ForwardWay& way, const Attempt& attempt,
+                      Copies& copies) {
+  if (attempt.policy == CheckpointPolicy::cheap) {
+    recompute_cheaply(graph, way, copies);
+    return 1;
+  }
+  if (attempt.policy == CheckpointPolicy::binomial) {
+    const Cuts cuts = chain_cuts(graph, way);
+    if (cuts.empty() && way.nodes.size() > 1)
+      fail_graph("checkpoint: the way forward of " + graph.name() +
+                 " is no chain: no position of it is crossed by one value alone");
+    recompute_binomially(graph, way, cuts, static_cast<std::uint64_t>(attempt.slots), copies);
+    return cuts.size() + 1;
+  }
+  const Segmenter segmenter(graph, way);
+  const Cuts cuts =
+      attempt.segments == 0 ? best_cuts(segmenter, way) : segmenter.cut_evenly(attempt.segments);
+  recompute_segments(graph, way, cuts, copies);
+  return cuts.size() + 1;
 }
 
 CheckpointReport apply(SymbolicGraph& graph, std::span<const TensorSymbol> losses,
@@ -58,22 +81,7 @@ CheckpointReport apply(SymbolicGraph& graph, std::span<const TensorSymbol> losse
   Copies copies(graph, way);
   CheckpointReport report;
   report.forward_nodes = way.nodes.size();
-  report.segments = 1;
-  if (attempt.policy == CheckpointPolicy::cheap) {
-    recompute_cheaply(graph, way, copies);
-  } else if (attempt.policy == CheckpointPolicy::binomial) {
-    const Cuts cuts = chain_cuts(graph, way);
-    if (cuts.empty() && way.nodes.size() > 1)
-      fail_graph("checkpoint: the way forward of " + graph.name() +
-                 " is no chain: no position of it is crossed by one value alone");
-    report.segments = cuts.size() + 1;
-    recompute_binomially(graph, way, cuts, static_cast<std::uint64_t>(attempt.slots), copies);
-  } else {
-    const Cuts cuts =
-        attempt.segments == 0 ? best_cuts(graph, way) : cut_evenly(graph, way, attempt.segments);
-    report.segments = cuts.size() + 1;
-    recompute_segments(graph, way, cuts, copies);
-  }
+  report.segments = recompute(graph, way, attempt, copies);
   copies.order();
   report.copies = copies.count();
   report.copied_bytes = copies.bytes();
@@ -83,18 +91,6 @@ CheckpointReport apply(SymbolicGraph& graph, std::span<const TensorSymbol> losse
   report.text = name(attempt) + ": " + std::to_string(report.segments) + " segments, " +
                 std::to_string(report.copies) + " nodes computed again";
   return report;
-}
-
-/// The attempts that the policy `budget` chooses from.
-std::vector<Attempt> attempts(const SymbolicGraph& graph, const ForwardWay& way) {
-  std::vector<Attempt> all = {{.policy = CheckpointPolicy::cheap}, {}};
-  for (std::size_t segments = 2; segments <= way.nodes.size(); segments += (segments + 1) / 2)
-    all.push_back({.segments = segments});
-  const std::size_t layers = chain_cuts(graph, way).size() + 1;
-  if (layers > 2)
-    for (std::size_t slots = 1; slots < layers; slots += (slots + 1) / 2)
-      all.push_back({.policy = CheckpointPolicy::binomial, .slots = static_cast<int>(slots)});
-  return all;
 }
 
 /// A copy of the graph that was checkpointed in one way.
@@ -146,34 +142,109 @@ CheckpointReport apply_cheap(SymbolicGraph& graph, std::span<const TensorSymbol>
   return apply(graph, losses, options.keep, cheap);
 }
 
-CheckpointReport fit_budget(SymbolicGraph& graph, std::span<const TensorSymbol> losses,
-                            const CheckpointOptions& options) {
-  CheckpointReport none;
-  none.text = "none: it fits as it is";
-  std::uint64_t least = planned_bytes(graph);
-  if (least <= options.budget) return none;
-  std::optional<Attempt> best;
-  std::size_t least_copied = 0;
-  std::uint64_t bytes_of_best = 0;
-  for (const Attempt& attempt : attempts(graph, find_way(graph, losses, options.keep))) {
-    const Trial trial(graph, losses, options.keep, attempt);
-    const CheckpointReport& report = trial.report;
-    const std::uint64_t bytes = planned_bytes(trial.graph);
-    least = std::min(least, bytes);
-    if (bytes > options.budget) continue;
-    const bool is_better = !best || report.copied_bytes < least_copied ||
-                           (report.copied_bytes == least_copied && bytes < bytes_of_best);
-    if (!is_better) continue;
-    best = attempt;
-    least_copied = report.copied_bytes;
-    bytes_of_best = bytes;
-  }
-  if (!best)
-    fail_graph("checkpoint: " + graph.name() + " needs at least " + std::to_string(least) +
-                   " bytes, the budget is " + std::to_string(options.budget),
-               MOTE_OUT_OF_MEMORY);
-  return apply(graph, losses, options.keep, *best);
+/// The attempts that the policy `budget` chooses from, of one kind after the other. Of a kind those
+/// with less to compute again come first, as far as that is known.
+std::vector<Attempt> attempts(const SymbolicGraph& graph, const ForwardWay& way) {
+  std::vector<Attempt> all = {{.policy = CheckpointPolicy::cheap}, {}};
+  for (std::size_t segments = 2; segments <= way.nodes.size(); segments += (segments + 1) / 2)
+    all.push_back({.segments = segments});
+  const std::size_t layers = chain_cuts(graph, way).size() + 1;
+  std::vector<int> slots;
+  for (std::size_t k = 1; layers > 2 && k < layers; k += (k + 1) / 2)
+    slots.push_back(static_cast<int>(k));
+  for (const int k : slots | std::views::reverse)
+    all.push_back({.policy = CheckpointPolicy::binomial, .slots = k});
+  return all;
 }
+
+/// Chooses the attempt that computes the fewest bytes again among those that fit into the budget.
+/// Copies are counted before a graph is made of them: most attempts have too many, or keep more
+/// than the budget.
+class BudgetSearch {
+ public:
+  BudgetSearch(SymbolicGraph& graph, std::span<const TensorSymbol> losses,
+               const CheckpointOptions& options)
+      : graph_(graph),
+        losses_(losses),
+        options_(options),
+        way_(find_way(graph, losses, options.keep)) {}
+
+  CheckpointReport fit() {
+    least_ = planned_bytes(graph_);
+    if (least_ <= options_.budget) {
+      CheckpointReport none;
+      none.text = "none: it fits as it is";
+      return none;
+    }
+    std::vector<Counted> binomial;
+    for (const Attempt& attempt : attempts(graph_, way_)) {
+      Counted counted{.attempt = attempt};
+      if (attempt.policy == CheckpointPolicy::binomial)
+        binomial.push_back(counted);
+      else if (count(counted))
+        counted_.push_back(counted);
+    }
+    std::ranges::stable_sort(counted_, {}, &Counted::copied);
+    for (Counted& counted : counted_)
+      if (counted.kept <= options_.budget) make(counted);
+    // Fewer slots mean more copies: those that are more than what fits already are not counted.
+    for (Counted& counted : binomial) {
+      if (!count(counted)) continue;
+      counted_.push_back(counted);
+      if (counted.kept <= options_.budget) make(counted_.back());
+    }
+    // What is kept is not all at once there in each graph.
+    for (std::size_t k = 0; k < counted_.size() && !best_; ++k)
+      if (!counted_[k].is_made && counted_[k].kept < least_) make(counted_[k]);
+    if (!best_)
+      fail_graph("checkpoint: " + graph_.name() + " needs at least " + std::to_string(least_) +
+                     " bytes, the budget is " + std::to_string(options_.budget),
+                 MOTE_OUT_OF_MEMORY);
+    return apply(graph_, losses_, options_.keep, *best_);
+  }
+
+ private:
+  /// An attempt, the bytes that its copies read and write, and those of values that it keeps.
+  struct Counted {
+    Attempt attempt;
+    std::size_t copied = 0, kept = 0;
+    bool is_made = false;
+  };
+
+  /// False if it has more copies than what fits already.
+  bool count(Counted& counted) const {
+    Copies copies(graph_, way_);
+    copies.only_count(best_ ? copied_of_best_ : std::numeric_limits<std::size_t>::max());
+    recompute(graph_, way_, counted.attempt, copies);
+    counted.copied = copies.bytes();
+    counted.kept = copies.kept_bytes();
+    return !copies.is_over();
+  }
+
+  /// Makes the graph of the attempt, which is the best one from then on if it fits and is better.
+  void make(Counted& counted) {
+    if (best_ && counted.copied > copied_of_best_) return;
+    counted.is_made = true;
+    const std::uint64_t bytes =
+        planned_bytes(Trial(graph_, losses_, options_.keep, counted.attempt).graph);
+    least_ = std::min(least_, bytes);
+    if (bytes > options_.budget) return;
+    if (best_ && counted.copied == copied_of_best_ && bytes >= bytes_of_best_) return;
+    best_ = counted.attempt;
+    copied_of_best_ = counted.copied;
+    bytes_of_best_ = bytes;
+  }
+
+  SymbolicGraph& graph_;
+  std::span<const TensorSymbol> losses_;
+  const CheckpointOptions& options_;
+  ForwardWay way_;
+  std::vector<Counted> counted_;
+  std::uint64_t least_ = 0;
+  std::optional<Attempt> best_;
+  std::size_t copied_of_best_ = 0;
+  std::uint64_t bytes_of_best_ = 0;
+};
 
 }  // namespace
 
@@ -187,7 +258,8 @@ CheckpointReport checkpoint(SymbolicGraph& graph, std::span<const TensorSymbol> 
   if (options.policy == CheckpointPolicy::binomial && options.slots < 1)
     fail_graph("checkpoint: slots must be at least 1, got " + std::to_string(options.slots));
   return detail::change_whole(graph, [&] {
-    if (options.policy == CheckpointPolicy::budget) return fit_budget(graph, losses, options);
+    if (options.policy == CheckpointPolicy::budget)
+      return BudgetSearch(graph, losses, options).fit();
     if (options.policy == CheckpointPolicy::cheap) return apply_cheap(graph, losses, options);
     return apply(graph, losses, options.keep, {.policy = options.policy, .slots = options.slots});
   });

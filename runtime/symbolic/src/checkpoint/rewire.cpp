@@ -69,7 +69,8 @@ class Backward {
       const std::size_t piece = piece_of(input);
       if (piece < begin || piece >= end) continue;
       const std::uint32_t now = copies.symbol(input, held);
-      if (now != input) graph_.set_input(graph_.node_at(node), k, graph_.at(now));
+      if (now != input && !copies.is_counting())
+        graph_.set_input(graph_.node_at(node), k, graph_.at(now));
     }
   }
 
@@ -106,8 +107,7 @@ void hold_pieces(const SymbolicGraph& graph, const ForwardWay& way, const Cuts& 
   const std::uint32_t first = begin == 0 ? 0 : cuts[begin - 1] + 1;
   const std::size_t last = end > cuts.size() ? way.nodes.size() : cuts[end - 1] + 1;
   for (std::size_t location = first; location < last; ++location)
-    for (const std::uint32_t root : written_roots(graph, way.nodes[location]))
-      held.emplace(root, root);
+    for (const std::uint32_t root : written_roots(graph, way.nodes[location])) held.set(root, root);
 }
 
 /// The binomial schedule (Griewank and Walther, 2000), as a recursion over ranges of layers.
@@ -125,6 +125,7 @@ class Binomial {
   /// of these layers are those of the way forward itself.
   void reverse(std::size_t begin, std::size_t end, const Held& held, std::uint64_t slots,
                bool is_first) {
+    if (copies_.is_over()) return;
     if (end - begin == 1) {
       Held layer = held;
       if (is_first) hold_pieces(graph_, way_, cuts_, begin, end, layer);
@@ -135,7 +136,7 @@ class Binomial {
     Held state;
     Held on_the_way = held;
     for (const std::uint32_t root : states_[middle - 1])
-      state.emplace(root, is_first ? root : copies_.value(root, on_the_way));
+      state.set(root, is_first ? root : copies_.value(root, on_the_way));
     reverse(middle, end, state, slots - (slots > 0 ? 1 : 0), is_first);
     reverse(begin, middle, held, slots, false);
   }
@@ -144,16 +145,21 @@ class Binomial {
   /// Returns how many layers to go before the next state is kept: the fewest steps altogether.
   static std::size_t split(std::size_t layers, std::uint64_t slots) {
     if (slots == 0) return layers - 1;
-    std::size_t best = 1;
-    std::uint64_t least = ~std::uint64_t{0};
-    for (std::size_t m = 1; m < layers; ++m) {
-      const std::uint64_t steps =
-          m + binomial_steps(layers - m, slots - 1) - (layers - m) + binomial_steps(m, slots) - m;
-      if (steps >= least) continue;
-      least = steps;
-      best = m;
+    const auto steps = [&](std::size_t m) {
+      return m + binomial_steps(layers - m, slots - 1) - (layers - m) + binomial_steps(m, slots) -
+             m;
+    };
+    // Steps are convex in the layers: they fall up to the first least number, and rise behind it.
+    std::size_t first = 1;
+    std::size_t last = layers - 1;
+    while (first < last) {
+      const std::size_t middle = first + (last - first) / 2;
+      if (steps(middle) <= steps(middle + 1))
+        last = middle;
+      else
+        first = middle + 1;
     }
-    return best;
+    return first;
   }
 
   SymbolicGraph& graph_;
@@ -169,11 +175,11 @@ class Binomial {
 void recompute_segments(SymbolicGraph& graph, const ForwardWay& way, const Cuts& cuts,
                         Copies& copies) {
   Backward backward(graph, way, cuts);
-  Held kept;
+  Held::Values kept;
   for (const std::vector<std::uint32_t>& state : states(graph, way, cuts))
     for (const std::uint32_t root : state) kept.emplace(root, root);
-  for (std::size_t piece = cuts.size() + 1; piece-- > 0;) {
-    Held held = kept;
+  for (std::size_t piece = cuts.size() + 1; piece-- > 0 && !copies.is_over();) {
+    Held held(&kept);
     if (piece == cuts.size()) hold_pieces(graph, way, cuts, piece, piece + 1, held);
     backward.read(piece, piece + 1, held, copies);
   }
@@ -213,7 +219,7 @@ void recompute_cheaply(SymbolicGraph& graph, const ForwardWay& way, Copies& copi
   Held held;
   for (std::uint32_t root = 0; root < roots; ++root)
     if (way.may_recompute[root] && reached[2 * root] && !reached[2 * root + 1])
-      held.emplace(root, root);
+      held.set(root, root);
   const Cuts none;
   Backward backward(graph, way, none);
   backward.read(0, 1, held, copies);

@@ -36,34 +36,29 @@ std::vector<std::size_t> crossing(const SymbolicGraph& graph, const ForwardWay& 
   return sums;
 }
 
-/// Returns, for each position, the bytes that its node writes and the way back reads.
-std::vector<std::size_t> bytes_read_back(const SymbolicGraph& graph, const ForwardWay& way) {
-  std::vector<std::size_t> bytes(way.nodes.size());
-  for_values(graph, way, [&](std::uint32_t root, std::uint32_t location) {
-    if (way.read_back[root]) bytes[location] += way.bytes[root];
-  });
-  return bytes;
-}
-
 }  // namespace
 
-std::vector<std::size_t> crossing_bytes(const SymbolicGraph& graph, const ForwardWay& way) {
-  return crossing(graph, way, [&](std::uint32_t root) { return way.bytes[root]; });
+Segmenter::Segmenter(const SymbolicGraph& graph, const ForwardWay& way)
+    : way_(way),
+      crossed_(crossing(graph, way, [&](std::uint32_t root) { return way.bytes[root]; })),
+      written_(way.nodes.size()) {
+  for_values(graph, way, [&](std::uint32_t root, std::uint32_t location) {
+    values_.push_back({root, location});
+    if (way.read_back[root]) written_[location] += way.bytes[root];
+  });
+  all_written_ = std::accumulate(written_.begin(), written_.end(), std::size_t{0});
 }
 
-Cuts cut_evenly(const SymbolicGraph& graph, const ForwardWay& way, std::size_t segments) {
-  const std::vector<std::size_t> crossed = crossing_bytes(graph, way);
-  const std::vector<std::size_t> written = bytes_read_back(graph, way);
-  const std::size_t all = std::accumulate(written.begin(), written.end(), std::size_t{0});
+Cuts Segmenter::cut_evenly(std::size_t segments) const {
   Cuts cuts;
   std::size_t sum = 0;
   std::size_t best = 0;
   bool has_best = false;
-  for (std::size_t location = 0; location + 1 < way.nodes.size(); ++location) {
-    sum += written[location];
-    const std::size_t goal = all / segments * (cuts.size() + 1);
-    const std::size_t window = all / segments / 4;
-    if (sum + window >= goal && (!has_best || crossed[location] <= crossed[best])) {
+  for (std::size_t location = 0; location + 1 < written_.size(); ++location) {
+    sum += written_[location];
+    const std::size_t goal = all_written_ / segments * (cuts.size() + 1);
+    const std::size_t window = all_written_ / segments / 4;
+    if (sum + window >= goal && (!has_best || crossed_[location] <= crossed_[best])) {
       best = location;
       has_best = true;
     }
@@ -77,26 +72,18 @@ Cuts cut_evenly(const SymbolicGraph& graph, const ForwardWay& way, std::size_t s
   return cuts;
 }
 
-std::size_t estimated_bytes(const SymbolicGraph& graph, const ForwardWay& way, const Cuts& cuts) {
-  const std::vector<std::size_t> written = bytes_read_back(graph, way);
-  std::vector<bool> is_kept(graph.symbol_count());
+std::size_t Segmenter::bytes(const Cuts& cuts) const {
   std::size_t kept = 0;
-  for_values(graph, way, [&](std::uint32_t root, std::uint32_t location) {
-    const auto cut = std::ranges::lower_bound(cuts, location);
-    is_kept[root] = cut != cuts.end() && *cut < way.last_read[root];
-    if (is_kept[root]) kept += way.bytes[root];
-  });
   std::size_t largest = 0;
   std::size_t sum = 0;
-  std::size_t next = 0;
-  for (std::uint32_t location = 0; location < way.nodes.size(); ++location) {
-    for (const std::uint32_t root : written_roots(graph, way.nodes[location]))
-      if (way.may_recompute[root] && way.read_back[root] && !is_kept[root]) sum += way.bytes[root];
+  std::size_t next = 0;  // the first cut that is not before the value
+  for (const auto& [root, location] : values_) {
+    for (; next < cuts.size() && cuts[next] < location; ++next) sum = 0;
+    if (next < cuts.size() && cuts[next] < way_.last_read[root])
+      kept += way_.bytes[root];
+    else if (way_.read_back[root])
+      sum += way_.bytes[root];
     largest = std::max(largest, sum);
-    if (next < cuts.size() && cuts[next] == location) {
-      sum = 0;
-      ++next;
-    }
   }
   return kept + largest;
 }

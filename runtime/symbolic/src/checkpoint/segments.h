@@ -13,16 +13,29 @@ namespace mote {
 /// The positions after which the way forward is cut, rising, without the last one.
 using Cuts = std::vector<std::uint32_t>;
 
-/// Returns, for each position, the bytes of values that were written up to it, that a later forward
-/// node reads, and that may be computed again: they are kept if the way is cut there.
-std::vector<std::size_t> crossing_bytes(const SymbolicGraph& graph, const ForwardWay& way);
+/// The values of the way forward that may be computed again, by which it is cut.
+class Segmenter {
+ public:
+  /// `way` must outlive this.
+  Segmenter(const SymbolicGraph& graph, const ForwardWay& way);
 
-/// Cuts the way into about `segments` segments with equal bytes for the way back, at positions that
-/// few bytes cross.
-Cuts cut_evenly(const SymbolicGraph& graph, const ForwardWay& way, std::size_t segments);
+  /// Cuts the way into about `segments` segments with equal bytes for the way back, at positions
+  /// that few bytes cross.
+  Cuts cut_evenly(std::size_t segments) const;
+  /// Returns the bytes that cuts keep, and those of the largest segment, together.
+  std::size_t bytes(const Cuts& cuts) const;
 
-/// Returns the bytes that cuts keep, and those of the largest segment, together.
-std::size_t estimated_bytes(const SymbolicGraph& graph, const ForwardWay& way, const Cuts& cuts);
+ private:
+  struct Value {
+    std::uint32_t root, location;
+  };
+
+  const ForwardWay& way_;
+  std::vector<Value> values_;         ///< by their locations
+  std::vector<std::size_t> crossed_;  ///< by position: the bytes of values that cross it
+  std::vector<std::size_t> written_;  ///< by position: the bytes that the way back reads
+  std::size_t all_written_ = 0;
+};
 
 /// Returns the positions that exactly one value crosses, those of a chain.
 Cuts chain_cuts(const SymbolicGraph& graph, const ForwardWay& way);
