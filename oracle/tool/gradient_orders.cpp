@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <map>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,31 @@ std::string text_of(const GradientOrder& row) {
   return text;
 }
 
+const char* text_of(SecondGradient second) {
+  switch (second) {
+    case SecondGradient::none:
+      return "";
+    case SecondGradient::passed:
+      return "passed on";
+    case SecondGradient::composed:
+      return "composed";
+    case SecondGradient::kernel:
+      return "kernel";
+  }
+  return "";
+}
+
+/// Returns "kernel in f32, else composed", or one word if it is the same in each dtype of the op.
+std::string text_of(const std::map<SecondGradient, std::vector<std::string>>& seconds) {
+  if (seconds.size() == 1) return text_of(seconds.begin()->first);
+  std::string text;
+  for (const auto& [second, dtypes] : seconds | std::views::reverse)
+    text += second == seconds.begin()->first
+                ? fmt::format("else {}", text_of(second))
+                : fmt::format("{} in {}, ", text_of(second), fmt::join(dtypes, ", "));
+  return text;
+}
+
 }  // namespace
 
 std::string gradient_orders_markdown() {
@@ -34,7 +60,11 @@ std::string gradient_orders_markdown() {
     rule += "|---";
   }
   std::map<std::string, std::map<DType, std::string>> rows;
-  for (const GradientOrder& row : gradient_orders()) rows[row.op][row.dtype] = text_of(row);
+  std::map<std::string, std::map<SecondGradient, std::vector<std::string>>> seconds;
+  for (const GradientOrder& row : gradient_orders()) {
+    rows[row.op][row.dtype] = text_of(row);
+    seconds[row.op][row.second].emplace_back(name(row.dtype));
+  }
   // Ops with equal entries share a line.
   std::map<std::vector<std::string>, std::vector<std::string>> lines;
   for (const auto& [op, entries] : rows) {
@@ -43,6 +73,7 @@ std::string gradient_orders_markdown() {
       const auto entry = entries.find(dtype);
       line.push_back(entry == entries.end() ? "" : entry->second);
     }
+    line.push_back(text_of(seconds.at(op)));
     lines[line].push_back(op);
   }
   std::string text =
@@ -51,8 +82,11 @@ std::string gradient_orders_markdown() {
       "gradient in a symbolic graph ([graphs.md](graphs.md)), by kernels and by rules in terms of "
       "other ops; \"in f32\": what has no kernel for 16 bits is computed in f32. Asking for one "
       "order more is an error that names the op, the path, and what would provide it. An empty "
-      "entry is a dtype that the op does not have.\n\n" +
-      head + "| ops |\n" + rule + "|---|\n";
+      "entry is a dtype that the op does not have.\n\n"
+      "The column \"second\" says what computes the second gradient: a kernel of its own, which "
+      "a rule replaces where that reads less, or other ops of which it is composed; the gradient "
+      "of some ops is passed on, without an op to differentiate.\n\n" +
+      head + "| second | ops |\n" + rule + "|---|---|\n";
   for (const auto& [line, ops] : lines)
     text += fmt::format("| {} | {} |\n", fmt::join(line, " | "), fmt::join(ops, ", "));
   return text;

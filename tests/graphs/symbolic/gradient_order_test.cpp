@@ -87,6 +87,30 @@ TEST(GradientOrderTable, SaysWhatHasNone) {
   EXPECT_TRUE(row("tanh", DType::f16).in_f32);
 }
 
+// A second gradient that has a kernel is an op of the registry with one in that dtype; a composed
+// one is a rule's.
+TEST(GradientOrderTable, SaysWhatComputesTheSecondGradient) {
+  std::map<SecondGradient, int> counts;
+  const auto generated = Registry::global().column(kGenerated);
+  for (const GradientOrder& row : gradient_orders()) {
+    SCOPED_TRACE(row.op + " " + std::string(name(row.dtype)));
+    ++counts[row.second];
+    EXPECT_EQ(row.second == SecondGradient::none, row.order < 2);
+    const std::optional<OpId> second = Registry::global().find(row.op + ".grad.grad");
+    const GeneratedKernels* kernels = second ? generated.find(*second) : nullptr;
+    const DType dtype = row.in_f32 ? DType::f32 : row.dtype;
+    const bool has_kernel =
+        kernels != nullptr && std::ranges::any_of(*kernels, [&](const GeneratedKernel& kernel) {
+          return kernel.dtype == dtype;
+        });
+    EXPECT_FALSE(row.second == SecondGradient::kernel && !has_kernel);
+    EXPECT_FALSE(row.second == SecondGradient::composed && has_kernel);
+  }
+  for (const SecondGradient second : {SecondGradient::none, SecondGradient::passed,
+                                      SecondGradient::composed, SecondGradient::kernel})
+    EXPECT_GT(counts[second], 0);
+}
+
 /// The node of a case in that dtype, and what is differentiated with respect to what.
 struct Differentiated {
   SymbolicGraph g;

@@ -22,6 +22,15 @@ int order_of(OpTable& ops, const OpFacts& facts, std::string_view op, DType dtyp
   return of_gradient.row && has_kernel(of_gradient.row->kernels, dtype) ? 2 : 1;
 }
 
+/// `order`: the highest one in that dtype.
+SecondGradient second_of(OpTable& ops, const OpFacts& facts, int order, DType dtype) {
+  if (order < 2) return SecondGradient::none;
+  if (facts.passing != Passing::no) return SecondGradient::passed;
+  const OpFacts& of_gradient = ops.facts(facts.row->gradient);
+  return of_gradient.row && has_kernel(of_gradient.row->kernels, dtype) ? SecondGradient::kernel
+                                                                        : SecondGradient::composed;
+}
+
 }  // namespace
 
 std::vector<GradientOrder> gradient_orders(const Registry& registry) {
@@ -41,6 +50,7 @@ std::vector<GradientOrder> gradient_orders(const Registry& registry) {
       const int wide = is_narrow(dtype) ? order_of(ops, facts, row.op, DType::f32) : 0;
       row.in_f32 = wide > row.order;
       row.order = std::max(row.order, wide);
+      row.second = second_of(ops, facts, row.order, row.in_f32 ? DType::f32 : dtype);
       rows.push_back(std::move(row));
     }
   }

@@ -69,12 +69,20 @@ std::string to_text(const SymbolicGraph& graph, std::span<const SavedTensor> sav
 
 /// The highest order to which an op can be differentiated in a dtype.
 inline constexpr int kAnyOrder = 1000;
+/// What computes an op's second gradient, the gradient of its gradient.
+enum class SecondGradient : std::uint8_t {
+  none,      ///< there is none
+  passed,    ///< the gradient is passed on, without an op of its own to differentiate
+  composed,  ///< other ops, by a rule
+  kernel,    ///< a kernel of its own, where no rule reads less
+};
 struct GradientOrder {
   std::string op;
   DType dtype = DType::f32;
   int order = 0;         ///< 0: no gradient flows, or it has none; kAnyOrder: any
   bool is_zero = false;  ///< no gradient flows through the op
   bool in_f32 = false;   ///< of 16 bits: some of them are computed in f32
+  SecondGradient second = SecondGradient::none;
 };
 /// Returns a row for each op that is not a gradient, and each real dtype that it has kernels for.
 std::vector<GradientOrder> gradient_orders(const Registry& registry = Registry::global());
