@@ -26,6 +26,8 @@ class LateDevice {
   /// The streams that begin no task: none of them, all, or only the oldest.
   enum class Hold { none, all, oldest };
   void hold(Hold held) const { knob<void(int)>("late_hold")(static_cast<int>(held)); }
+  /// Makes each task wait for a random time before it begins; 0: none waits.
+  void delay(unsigned seed) const { knob<void(unsigned)>("late_delay")(seed); }
   /// Makes the copy or kernel with that number, counted from now, fail.
   void fail(int task) const { knob<void(int)>("late_fail")(task); }
   void switch_off(bool off) const { knob<void(int)>("late_switch_off")(off ? 1 : 0); }
@@ -67,6 +69,15 @@ class Held {
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
   void open() { LateDevice::get().hold(LateDevice::Hold::none); }
+};
+
+/// Makes the device's tasks wait for random times during its lifetime.
+class Delayed {
+ public:
+  explicit Delayed(unsigned seed) { LateDevice::get().delay(seed); }
+  ~Delayed() { LateDevice::get().delay(0); }
+  Delayed(const Delayed&) = delete;
+  Delayed& operator=(const Delayed&) = delete;
 };
 
 }  // namespace mote::test

@@ -83,7 +83,8 @@ TEST(DeviceGraph, GivesTheBitsOfItsNodesOneByOneWithEveryOption) {
       for (const MemoryMode memory : {MemoryMode::planned, MemoryMode::separate}) {
         Executable run =
             compile(g, {.streams = streams, .memory = memory, .poison = poison}, context);
-        for (int again = 0; again < 3; ++again) {
+        for (unsigned again = 0; again < 3; ++again) {
+          const test::Delayed delayed(again);  // the first time by none
           run.run(bindings);
           for (std::size_t k = 0; k < expected.size(); ++k)
             EXPECT_EQ(bits(run.output(g.outputs()[k])), bits(expected[k])) << to_text(run.report());

@@ -134,6 +134,34 @@ TEST(GraphDevice, RandomGraphsGiveTheBitsOfSerialCalls) {
   }
 }
 
+// C5: whatever streams of the device are faster, and however many there are, the bits are those of
+// serial calls; no wait follows from other waits.
+TEST(GraphDevice, RandomDelaysOnAnyNumberOfStreamsChangeNoBit) {
+  const Device device = late_device();
+  Context context(on_late(4));
+  std::size_t waits = 0;
+  for (unsigned seed = 200; seed < 220; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    test::RandomWork work(seed, 20, false, device, late().backends());
+    const std::vector<Tensor> expected = work.serial();
+    const test::Delayed delayed(seed);
+    for (int streams = 1; streams <= 4; ++streams) {
+      work.graph.prepare({.context = &context, .streams = streams});
+      EXPECT_FALSE(redundancy(work.graph.schedule()));
+      waits += work.graph.statistics().waits;
+      for (int again = 0; again < 2; ++again)
+        expect_same(work.run([&] { work.graph.run(); }), expected);
+      Stream stream(context, device);
+      expect_same(work.run([&] {
+        work.graph.run(stream);
+        stream.synchronize();
+      }),
+                  expected);
+    }
+  }
+  EXPECT_GT(waits, 100U);
+}
+
 TEST(GraphDevice, AFailureOfTheDeviceIsToldAndTheGraphRunsAgain) {
   DeviceDiamond d;
   for (int streams = 1; streams <= 2; ++streams)

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <barrier>
 #include <future>
+#include <limits>
 #include <random>
 #include <string>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "graphs/concrete/random_work.h"
 #include "mote/runtime/context.h"
 #include "runtime/expect_error.h"
+#include "runtime/heap_count.h"
 
 namespace mote {
 namespace {
@@ -88,6 +90,42 @@ TEST(GraphStreams, PartsGiveTheBitsOfTheirNodes) {
       const std::vector<Tensor> expected = work.serial(work.graph.nodes(part));
       expect_same(work.run([&] { work.graph.run(part); }), expected);
     }
+  }
+}
+
+/// Two chains of that many nodes each, which share no memory.
+void add_chains(Graph& g, int nodes) {
+  for (int chain = 0; chain < 2; ++chain) {
+    GraphTensor x = g.tensor(test::filled({4}, 1));
+    for (int k = 0; k < nodes; ++k) {
+      const GraphTensor y = g.tensor(test::filled({4}, 0));
+      g.add(Command("neg"), {x}, {y});
+      x = y;
+    }
+  }
+  g.find_order();
+}
+
+// C11: on several streams a run takes memory for what it gives to them, stretches of nodes and
+// waits, and none for a node, however many there are.
+TEST(GraphStreams, ARunTakesNothingFromTheHeapForANode) {
+  Context context({.workers = 2});
+  int of_few = 0;
+  for (const int nodes : {20, 500}) {
+    Graph g;
+    add_chains(g, nodes);
+    g.prepare({.context = &context, .streams = 2});
+    ASSERT_EQ(g.statistics().streams, 2U);
+    ASSERT_EQ(g.statistics().waits, 0U);
+    for (int k = 0; k < 3; ++k) g.run();
+    int least = std::numeric_limits<int>::max();  // workers take memory when they are behind
+    for (int k = 0; k < 10; ++k) {
+      const int before = test::heap_allocations();
+      g.run();
+      least = std::min(least, test::heap_allocations() - before);
+    }
+    if (nodes == 20) of_few = least;
+    EXPECT_LE(least, of_few) << nodes << " nodes";
   }
 }
 

@@ -4,6 +4,7 @@
 // their use after release is an error. The functions at the end control it.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <set>
 #include <string>
 #include <thread>
@@ -24,6 +26,7 @@
 namespace {
 
 constexpr DLDevice kDevice{kDLExtDev, 3};
+constexpr unsigned kMostDelay = 200;  // microseconds
 
 /// Runs a task; returns "" or an error.
 using Work = std::function<std::string()>;
@@ -39,8 +42,10 @@ std::set<const void*> streams, events;
 std::set<int> numbers;  // the numbers of the streams, in the order of creation
 enum class Hold { none, all, oldest } hold = Hold::none;
 bool is_absent = false;
-int failing = -1;  // the number of the failing task, counted from now
-int throwing = 0;  // the number of calls of allocate that throw
+bool has_delays = false;
+std::minstd_rand delays;  // how long tasks wait before they begin
+int failing = -1;         // the number of the failing task, counted from now
+int throwing = 0;         // the number of calls of allocate that throw
 
 mote_status say(const std::string& text, char* message, std::size_t bytes,
                 mote_status status = MOTE_FAILED) {
@@ -104,7 +109,9 @@ class Stream {
       if (tasks_.empty()) return;
       const Task task = tasks_.front();
       const bool fails = task.may_fail && failing >= 0 && failing-- == 0;
+      const std::chrono::microseconds delay(has_delays ? delays() % kMostDelay : 0);
       lock.unlock();
+      if (delay.count() > 0) std::this_thread::sleep_for(delay);
       const std::string error = fails ? "the task fails" : task.work();
       lock.lock();
       if (error_.empty()) error_ = error;
@@ -350,6 +357,12 @@ MOTE_PLUGIN_EXPORT void late_hold(int held) {
   const std::lock_guard lock(mutex);
   hold = static_cast<Hold>(held);
   changed.notify_all();
+}
+/// Makes each task wait for a random time before it begins; 0: none waits.
+MOTE_PLUGIN_EXPORT void late_delay(unsigned seed) {
+  const std::lock_guard lock(mutex);
+  has_delays = seed != 0;
+  delays.seed(seed);
 }
 /// Makes the copy or kernel with that number, counted from now, fail; -1: none.
 MOTE_PLUGIN_EXPORT void late_fail(int task) {
