@@ -3,26 +3,23 @@
 #include <unordered_map>
 #include <vector>
 
-#include "all_elements.h"
 #include "check_devices.h"
 #include "control/check_control.h"
 #include "fail.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/region_index.h"
+#include "written_parts.h"
 
 namespace mote {
 namespace {
 
 /// The elements of a root that nodes write.
-struct WrittenParts {
-  explicit WrittenParts(const TensorForm& root) : regions(root) {}
+struct WrittenElements {
+  explicit WrittenElements(const TensorForm& root) : regions(root) {}
 
   RegionIndex regions;
   std::int64_t count = 0;
 };
-
-/// The most elements that are looked at one by one, where regions with gaps are written.
-constexpr std::int64_t kMaxLooked = 1 << 20;
 
 class Verifier {
  public:
@@ -175,7 +172,7 @@ class Verifier {
   void check_write(std::uint32_t k) {
     const std::uint32_t root = graph_.symbols()[k].root;
     if (writes_[root] == 1 && root == k) return;
-    WrittenParts& parts = parts_.try_emplace(root, graph_.symbols()[root].form).first->second;
+    WrittenElements& parts = parts_.try_emplace(root, graph_.symbols()[root].form).first->second;
     const ViewRegion region{graph_.symbols()[k].form, graph_.symbols()[k].offset};
     parts.regions.any_overlapping(region, [&](std::uint32_t other) -> bool {
       fail(symbol(other) + " and " + symbol(k) + " share elements, and both are written, by " +
@@ -198,19 +195,10 @@ class Verifier {
       fail(who + ", of which some elements are not written");
   }
 
-  /// Decides whether each element of the region is written; true if that would take too long.
-  static bool is_covered(const RegionIndex& written, const ViewRegion& read) {
-    if (const auto count = written.count_common(read)) return *count == element_count(read.form);
-    if (element_count(read.form) > kMaxLooked) return true;
-    return all_elements(read, [&](std::int64_t offset) {
-      return written.overlaps({{read.form.dtype, AxisList{}}, offset});
-    });
-  }
-
   const SymbolicGraph& graph_;
   std::vector<std::uint32_t> writer_;  ///< of each symbol: the node that has it as an output
   std::vector<std::uint32_t> writes_;  ///< of each root: the number of symbols that are written
-  std::unordered_map<std::uint32_t, WrittenParts> parts_;  ///< of each root
+  std::unordered_map<std::uint32_t, WrittenElements> parts_;  ///< of each root
 };
 
 }  // namespace

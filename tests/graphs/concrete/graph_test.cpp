@@ -207,6 +207,46 @@ TEST(Graph, HandlesOfOthersAreErrors) {
   EXPECT_EQ(moved.nodes(), std::vector<GraphNode>{m});
 }
 
+TEST(Graph, AnIntermediateIsReadWhereItIsWritten) {
+  Graph g;
+  const GraphTensor t = g.intermediate(filled({2, 4}, 1), "t");
+  const GraphTensor y = g.tensor(filled({2, 4}, 1), "y");
+  g.fill(g.view(t, 0, f32({1, 4}), "row"), 2);
+  const GraphNode whole = g.add(Command("neg"), {t}, {y}, {.name = "whole"});
+  g.find_order();
+  const std::string half =
+      "node 1 'whole' (neg) reads 't' f32[2,4], of which no node before it "
+      "writes some elements";
+  expect_error(MOTE_INVALID, half, [&] { g.run(); });
+  g.order(g.fill(g.view(t, 16, f32({1, 3}), "most"), 3), whole);
+  expect_error(MOTE_INVALID, half, [&] { g.run(); });
+  g.order(g.fill(g.view(t, 28, f32({1, 1}), "last"), 4), whole);
+  g.run();
+  EXPECT_EQ(g.memory(y).real_at({0, 3}), -2);
+  EXPECT_EQ(g.memory(y).real_at({1, 2}), -3);
+  EXPECT_EQ(g.memory(y).real_at({1, 3}), -4);
+  // Columns have gaps, which other columns fill.
+  Graph other;
+  const GraphTensor u = other.intermediate(filled({2, 4}, 1), "u");
+  const GraphTensor z = other.tensor(filled({2, 4}, 1), "z");
+  const auto columns = [&](std::int64_t k, std::int64_t count) {
+    return other.view(u, 4 * k, {DType::f32, {2, count}, {4, 1}}, "columns");
+  };
+  other.fill(columns(0, 3), 5);
+  const GraphNode part = other.add(Command("neg"), {columns(1, 2)},
+                                   {other.tensor(filled({2, 2}, 0))}, {.name = "part"});
+  other.find_order();
+  other.run();
+  const GraphNode all = other.add(Command("neg"), {u}, {z}, {.name = "all"});
+  other.find_order();
+  expect_error(MOTE_INVALID, "'all' (neg) reads 'u' f32[2,4], of which no node before it writes",
+               [&] { other.run(); });
+  other.order(other.fill(columns(3, 1), 6), all);
+  other.order(part, all);
+  other.run();
+  EXPECT_EQ(other.memory(z).real_at({1, 3}), -6);
+}
+
 TEST(Graph, WrongGraphsAreErrorsThatNameTheNode) {
   Graph g;
   const GraphTensor c = g.constant(filled({2}, 1), "c");

@@ -36,6 +36,13 @@ class Written {
     by_low_[locations.low].push_back(use);
     longest_ = std::max(longest_, locations.high - locations.low);
   }
+  /// Calls use(write) for each write that may meet the bytes.
+  template <typename Use>
+  void each(const ViewPlaces& locations, const Use& use) const {
+    auto from = by_low_.lower_bound(locations.low - longest_);
+    for (; from != by_low_.end() && from->first < locations.high; ++from)
+      std::ranges::for_each(from->second, use);
+  }
   /// True if is_it(use) is true for a write that may meet the bytes.
   template <typename IsIt>
   bool any(const ViewPlaces& locations, const IsIt& is_it) const {
@@ -57,6 +64,63 @@ class Written {
 
 }  // namespace
 
+namespace {
+
+/// The most elements that are looked at one by one, where parts with gaps are written.
+constexpr std::int64_t kMaxLooked = 1 << 16;
+
+/// True if the first byte, and all up to the last, are in the dense ones.
+bool are_covered(std::vector<const ViewPlaces*>& dense, std::int64_t low, std::int64_t high) {
+  std::ranges::sort(dense, {}, [](const ViewPlaces* w) { return w->low; });
+  for (const ViewPlaces* w : dense)
+    if (w->low <= low) low = std::max(low, w->high);
+  return low >= high;
+}
+
+/// Calls is_it(places) for each element until it is false; returns whether it never was.
+template <typename IsIt>
+bool all_elements(const ViewPlaces& of, const IsIt& is_it) {
+  ViewPlaces element;
+  element.element_bytes = of.element_bytes;
+  element.shape = {};
+  element.strides = {};
+  std::vector<std::int64_t> index(static_cast<std::size_t>(of.shape.size()));
+  element.first = of.first;
+  while (true) {
+    element.low = element.first;
+    element.high = element.first + element.element_bytes;
+    if (!is_it(element)) return false;
+    int axis = of.shape.size() - 1;
+    for (; axis >= 0; --axis) {
+      std::int64_t& i = index[static_cast<std::size_t>(axis)];
+      element.first += of.strides[axis];
+      if (++i < of.shape[axis]) break;
+      element.first -= of.shape[axis] * of.strides[axis];
+      i = 0;
+    }
+    if (axis < 0) return true;
+  }
+}
+
+/// Decides whether the writes fill all elements that are read; true if that would take too long.
+bool are_written(const std::vector<ViewPlaces>& writes, const ViewPlaces& read) {
+  std::vector<const ViewPlaces*> dense;
+  for (const ViewPlaces& w : writes) {
+    if (w == read) return true;
+    if (w.is_dense()) dense.push_back(&w);
+  }
+  if (are_covered(dense, read.low, read.high)) return true;
+  std::int64_t count = 1;
+  for (const std::int64_t extent : read.shape) count *= extent;
+  if (count > kMaxLooked) return true;
+  return all_elements(read, [&](const ViewPlaces& element) {
+    return std::ranges::any_of(writes,
+                               [&](const ViewPlaces& w) { return share_bytes(w, element); });
+  });
+}
+
+}  // namespace
+
 void check_producers(const Graph::State& state, const Plan& whole, const HappensBefore& before) {
   const std::vector<std::vector<TensorUse>> by_root = uses_of(state, whole);
   for (std::uint32_t root = 0; root < by_root.size(); ++root) {
@@ -71,13 +135,23 @@ void check_producers(const Graph::State& state, const Plan& whole, const Happens
         written.add(locations, u);
         continue;
       }
-      const bool is_produced = written.any(locations, [&, &of = uses](std::uint32_t w) {
-        return before(of[w].node, use.node) &&
-               share_bytes(state.tensors[of[w].tensor].locations(), locations);
+      const auto is_before = [&, &of = uses](std::uint32_t w) {
+        return before(of[w].node, use.node);
+      };
+      const auto is_same = [&, &of = uses](std::uint32_t w) {
+        return is_before(w) && state.tensors[of[w].tensor].locations() == locations;
+      };
+      if (written.any(locations, is_same)) continue;
+      std::vector<ViewPlaces> writes;
+      written.each(locations, [&, &of = uses](std::uint32_t w) {
+        const ViewPlaces places = state.tensors[of[w].tensor].locations();
+        if (is_before(w) && share_bytes(places, locations)) writes.push_back(places);
       });
-      if (!is_produced)
-        refuse(text_of(state.nodes[whole.nodes[use.node]]) + " reads " +
-               state.text_of_tensor(use.tensor) + ", which no node before it writes");
+      if (are_written(writes, locations)) continue;
+      refuse(text_of(state.nodes[whole.nodes[use.node]]) + " reads " +
+             state.text_of_tensor(use.tensor) +
+             (writes.empty() ? ", which no node before it writes"
+                             : ", of which no node before it writes some elements"));
     }
   }
 }

@@ -7,6 +7,7 @@
 #include "device_index.h"
 #include "fail.h"
 #include "mote/runtime/tensor.h"
+#include "written_parts.h"
 
 namespace mote {
 namespace {
@@ -20,6 +21,7 @@ class BlockFinder {
         schedule_(schedule),
         controls_(controls),
         nodes_(detail::node_table(graph)),
+        parts_(graph),
         same_(graph.symbol_count()) {
     blocks_.owner.assign(graph.symbol_count(), Owner::plan);
     blocks_.block.assign(graph.symbol_count(), kNoIndex);
@@ -172,13 +174,16 @@ class BlockFinder {
   }
 
   /// A node that reads comes after those that write. What has no element needs none that writes.
-  void check_written(Block block, std::uint32_t symbol, std::uint32_t step) const {
-    if (blocks_.devices[block.device].first[block.index] != kNoIndex ||
-        element_count(graph_.symbols()[symbol].form) == 0 ||
-        steps_.steps[step].kind != RunStepKind::node)
+  void check_written(Block block, std::uint32_t symbol, std::uint32_t step) {
+    if (steps_.steps[step].kind != RunStepKind::node ||
+        element_count(graph_.symbols()[symbol].form) == 0)
       return;
-    fail_graph(graph_.text(graph_.node_at(steps_.steps[step].index)) + " reads " +
-               graph_.text(graph_.at(symbol)) + ", which no node writes");
+    const bool is_written = blocks_.devices[block.device].first[block.index] != kNoIndex;
+    if (is_written && parts_.covers(symbol)) return;
+    fail_graph(
+        graph_.text(graph_.node_at(steps_.steps[step].index)) + " reads " +
+        graph_.text(graph_.at(symbol)) +
+        (is_written ? ", of which some elements are not written" : ", which no node writes"));
   }
 
   void use_block(Block block, std::uint32_t step, bool writes) {
@@ -200,6 +205,8 @@ class BlockFinder {
           root, [&](Block block) { keep_block(block); }, [&](std::uint32_t other) { keep(other); });
     const Block block = block_of(symbol);
     if (block.index == kNoIndex) return;
+    if (blocks_.devices[block.device].first[block.index] != kNoIndex && !parts_.covers(symbol))
+      fail_graph("output " + graph_.text(graph_.at(symbol)) + " has elements that no node writes");
     DeviceBlocks& on = blocks_.devices[block.device];
     if (on.first[block.index] == kNoIndex) {
       // A tensor without elements needs no node that writes it.
@@ -254,6 +261,7 @@ class BlockFinder {
   const StreamSchedule& schedule_;
   std::map<std::uint32_t, ControlLayout>& controls_;
   std::shared_ptr<const detail::NodeTable> nodes_;
+  WrittenParts parts_;
   std::vector<std::uint32_t> same_;                  ///< a forest: roots that share memory in place
   std::vector<std::vector<std::vector<Use>>> uses_;  ///< by device and block, on several streams
   Blocks blocks_;

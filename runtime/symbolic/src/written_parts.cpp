@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "written_parts.h"
+
+#include "all_elements.h"
+#include "dependency_cache.h"
+
+namespace mote {
+namespace {
+
+/// The most elements that are looked at one by one, where regions with gaps are written.
+constexpr std::int64_t kMaxLooked = 1 << 20;
+
+/// Calls use(root, output) for each view that a node writes.
+template <typename Use>
+void each_written_view(const SymbolicGraph& graph, const Use& use) {
+  const auto nodes = detail::node_table(graph);
+  for (std::uint32_t node = 0; node < nodes->size(); ++node)
+    for (const std::uint32_t output : nodes->outputs(node))
+      if (output != kNoIndex && graph.symbols()[output].root != output)
+        use(graph.symbols()[output].root, output);
+}
+
+}  // namespace
+
+bool is_covered(const RegionIndex& written, const ViewRegion& read) {
+  if (const auto count = written.count_common(read)) return *count == element_count(read.form);
+  if (element_count(read.form) > kMaxLooked) return true;
+  return all_elements(read, [&](std::int64_t offset) {
+    return written.overlaps({{read.form.dtype, AxisList{}}, offset});
+  });
+}
+
+/// Counts the elements that are left of each root; regions are kept only where some are, since
+/// parts mostly tile their tensor. No two writes share an element.
+void WrittenParts::find() {
+  is_found_ = true;
+  each_written_view(graph_, [&](std::uint32_t root, std::uint32_t output) {
+    const auto [left, is_new] = left_.try_emplace(root, 0);
+    if (is_new) left->second = element_count(graph_.symbols()[root].form);
+    left->second -= element_count(graph_.symbols()[output].form);
+  });
+  each_written_view(graph_, [&](std::uint32_t root, std::uint32_t output) {
+    if (left_.at(root) == 0) return;
+    const SymbolInfo& part = graph_.symbols()[output];
+    regions_.try_emplace(root, graph_.symbols()[root].form)
+        .first->second.add({part.form, part.offset}, output);
+  });
+}
+
+bool WrittenParts::covers(std::uint32_t symbol) {
+  const SymbolInfo& info = graph_.symbols()[symbol];
+  const SymbolInfo& root = graph_.symbols()[info.root];
+  if (root.kind != SymbolOrigin::tensor || root.producer != kNoIndex) return true;
+  if (!info.has_form || element_count(info.form) == 0) return true;
+  if (!is_found_) find();
+  const auto left = left_.find(info.root);
+  if (left == left_.end()) return false;
+  return left->second == 0 || is_covered(regions_.at(info.root), {info.form, info.offset});
+}
+
+}  // namespace mote

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors that nodes write by views: whether each element that is read is written.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "mote/symbolic/region_index.h"
+#include "mote/symbolic/symbolic_graph.h"
+
+namespace mote {
+
+/// Decides whether each element of the region is written; true if that would take too long.
+bool is_covered(const RegionIndex& written, const ViewRegion& read);
+
+class WrittenParts {
+ public:
+  /// The graph must outlive this, and does not change meanwhile.
+  explicit WrittenParts(const SymbolicGraph& graph) : graph_(graph) {}
+
+  /// False if some element of the symbol holds nothing: no node writes it, it is not given and not
+  /// zero.
+  bool covers(std::uint32_t symbol);
+
+ private:
+  void find();
+
+  const SymbolicGraph& graph_;
+  bool is_found_ = false;
+  /// By root that some nodes write by views: the elements that they leave, if any.
+  std::unordered_map<std::uint32_t, std::int64_t> left_;
+  std::unordered_map<std::uint32_t, RegionIndex> regions_;  ///< of roots with elements left
+};
+
+}  // namespace mote
