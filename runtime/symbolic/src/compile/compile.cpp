@@ -109,9 +109,11 @@ class Compiler {
 
   /// Checks that all forms are known, and on the host or on devices that plug-ins offer.
   void check_forms() const {
+    const TensorForm* last = nullptr;  // mostly the next symbol has it too
     for (std::uint32_t k = 0; k < source_.symbol_count(); ++k) {
       if (source_.symbols()[k].removed) continue;
       const TensorForm& form = source_.form(source_.at(k));
+      if (&form == std::exchange(last, &form)) continue;
       const std::int64_t bytes = checked_span(form.dtype, form.shape, form.strides);
       if (bytes > kMostBytes)
         fail_graph("compile: " + source_.text(source_.at(k)) + " is " + to_string(form) + ", of " +

@@ -31,12 +31,12 @@ std::vector<std::pair<std::uint32_t, TensorForm>> inputs_of(const SymbolicGraph&
   return inputs;
 }
 
-std::vector<std::uint32_t> unknown_inputs(const SymbolicGraph& graph) {
+/// Returns those of the inputs whose shapes are not known.
+std::vector<std::uint32_t> unknown_among(
+    const SymbolicGraph& graph, const std::vector<std::pair<std::uint32_t, TensorForm>>& inputs) {
   std::vector<std::uint32_t> unknown;
-  for (std::uint32_t k = 0; k < graph.symbol_count(); ++k)
-    if (graph.symbols()[k].kind == SymbolOrigin::input && !graph.symbols()[k].removed &&
-        !graph.symbols()[k].has_form)
-      unknown.push_back(k);
+  for (const auto& [k, form] : inputs)
+    if (!graph.symbols()[k].removed && !graph.symbols()[k].has_form) unknown.push_back(k);
   return unknown;
 }
 
@@ -61,7 +61,7 @@ SymbolicGraph at_largest(const SymbolicGraph& graph,
     else
       changed.emplace_back(complete.at(symbol.index), form);
   }
-  if (const auto left = unknown_inputs(complete); !left.empty())
+  if (const auto left = unknown_among(complete, inputs_of(complete)); !left.empty())
     fail_graph("compile: " + graph.text(graph.at(left.front())) +
                " has no shape and no largest one");
   return changed.empty() ? complete : complete.with_forms(changed);
@@ -82,7 +82,7 @@ Executable::State::State(const SymbolicGraph& graph, const CompileOptions& with,
     : identity(graph.identity()),
       source(graph),
       inputs(inputs_of(graph)),
-      unknown(unknown_inputs(graph)),
+      unknown(unknown_among(graph, inputs)),
       options(with),
       context(&where) {
   for (const TensorSymbol symbol : with.outputs) graph.info(symbol);

@@ -6,6 +6,7 @@
 // the graph stays a tensor of its own: a copy, if its node goes.
 #include <algorithm>
 #include <bit>
+#include <memory>
 #include <span>
 #include <unordered_map>
 
@@ -27,12 +28,13 @@ class Merger {
   explicit Merger(SymbolicGraph& graph)
       : graph_(graph),
         equal_(graph),
+        nodes_(detail::node_table(graph)),
+        has_order_(detail::DependencyCache::has_order(graph)),
         is_random_(random_ops(graph.registry())),
         is_output_(graph.symbol_count()) {
     for (const std::uint32_t output : graph.output_indices()) is_output_[output] = true;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
-    const bool has_order = detail::DependencyCache::has_order(graph);
-    for (std::uint32_t node = 0; has_order && node < graph.node_count(); ++node)
+    for (std::uint32_t node = 0; has_order_ && node < graph.node_count(); ++node)
       for (const std::uint32_t before : graph.nodes()[node].after) pairs.emplace_back(before, node);
     later_ = IndexLists(graph.node_count(), pairs);
   }
@@ -65,11 +67,12 @@ class Merger {
  private:
   const SymbolInfo& symbol(std::uint32_t k) const { return graph_.symbols()[k]; }
 
-  bool may_be_merged(const NodeInfo& node) const {
+  bool may_be_merged(std::uint32_t k) const {
+    const NodeInfo& node = graph_.nodes()[k];
     if (node.kind == NodeKind::function || node.kind == NodeKind::control || node.recomputed != 0)
       return false;
     if (node.kind == NodeKind::command && is_random_[node.command->op()]) return false;
-    return std::ranges::all_of(node.outputs, [&](std::uint32_t output) {
+    return std::ranges::all_of(nodes_->outputs(k), [&](std::uint32_t output) {
       return output == kNoIndex ||
              (symbol(output).kind == SymbolOrigin::tensor && symbol(output).has_form);
     });
@@ -77,10 +80,9 @@ class Merger {
 
   /// Puts the node into the class of those that compute the same.
   void classify(std::uint32_t k) {
-    const NodeInfo& node = graph_.nodes()[k];
-    for (const std::uint32_t input : node.inputs)
+    for (const std::uint32_t input : nodes_->inputs(k))
       if (input != kNoIndex) equal_.leader(input);
-    if (!may_be_merged(node)) return;
+    if (!may_be_merged(k)) return;
     const std::size_t hash = hash_of(k);
     const std::uint32_t same =
         by_hash_.find(hash, [&](std::uint32_t entry) { return is_same(k, classes_[entry]); });
@@ -90,6 +92,7 @@ class Merger {
       return;
     }
     alike_.emplace_back(same, k);
+    const NodeInfo& node = graph_.nodes()[k];
     const NodeInfo& first = graph_.nodes()[classes_[same]];
     for (std::size_t o = 0; o < node.outputs.size(); ++o)
       if (node.outputs[o] != kNoIndex) equal_.join(node.outputs[o], first.outputs[o]);
@@ -99,11 +102,13 @@ class Merger {
     const NodeInfo& node = graph_.nodes()[k];
     std::size_t hash = static_cast<std::size_t>(node.kind);
     if (node.command) hash = mixed(hash, node.command->hash());
-    hash = mixed(hash, std::bit_cast<std::uint64_t>(node.value));
-    for (const std::uint32_t input : node.inputs)
+    if (node.kind == NodeKind::fill)  // the value lies far from what is read of other nodes
+      hash = mixed(hash, std::bit_cast<std::uint64_t>(node.value));
+    for (const std::uint32_t input : nodes_->inputs(k))
       hash = mixed(hash, input == kNoIndex ? input : equal_.leader(input));
-    for (const std::uint32_t output : node.outputs)
+    for (const std::uint32_t output : nodes_->outputs(k))
       hash = mixed(hash, output == kNoIndex ? output : mote::hash_of(symbol(output).form));
+    if (!has_order_) return hash;
     std::size_t earlier = 0;  // these stand in any order
     for (const std::uint32_t before : node.after) earlier += mixed(0, before);
     hash = mixed(hash, earlier);
@@ -203,6 +208,8 @@ class Merger {
 
   SymbolicGraph& graph_;
   EqualSymbols equal_;
+  std::shared_ptr<const detail::NodeTable> nodes_;  ///< while nothing is changed
+  bool has_order_;
   std::vector<bool> is_random_;  ///< by op
   std::vector<bool> is_output_;  ///< by symbol
   IndexLists later_;             ///< by node: those that come after it by order()
