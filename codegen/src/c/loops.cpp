@@ -9,6 +9,22 @@
 #include "passes/leave_out.h"
 
 namespace mote::emit {
+namespace {
+
+/// Returns true if the loop copies reals of a tensor, of which it reads each or every second one,
+/// to adjacent elements of a temporary: a compiler takes every second one from two vectors.
+bool may_copy_every_second(const LoopProgram& p, const Loop& l) {
+  const auto* store = l.body.size() != 1 ? nullptr : std::get_if<Store>(&l.body[0].kind);
+  if (store == nullptr || l.adjacent_under_ones.size() != 1) return false;
+  const bool is_copy = std::holds_alternative<value::Load>(store->value->kind);
+  const bool is_wide = store->value->dtype == DType::f32 || store->value->dtype == DType::f64;
+  return is_copy && is_wide && find_tensor(p, store->tensor)->role == TensorRole::temporary &&
+         std::ranges::none_of(store->index, [&](const Expr& e) {
+           return e.mentions(l.adjacent_under_ones.front());
+         });
+}
+
+}  // namespace
 
 Text Writer::limit(const Expr& e, const std::string& hint, const Facts& facts) {
   if (const auto known = limits_.find(&e); known != limits_.end()) return known->second;
@@ -66,15 +82,17 @@ std::map<Expr, std::string> Writer::quotients_ahead(const Loop& l, const Facts& 
   return constants;
 }
 
-/// Returns the test whether the strides make the loop's iterations access adjacent elements.
-std::string Writer::adjacent_test(const Loop& l) const {
+/// Returns the test whether the strides make the loop's iterations access adjacent elements, where
+/// parameters have that value.
+std::string Writer::adjacent_test(const Loop& l, int parameter) const {
   std::string test;
   for (const KnownStride& k : l.adjacent_under)
     test +=
         fmt::format("{}{} == {}", test.empty() ? "" : " && ",
                     printer_.named_stride(k.tensor, static_cast<std::size_t>(k.axis)), k.stride);
   for (const Symbol one : l.adjacent_under_ones)
-    test += fmt::format("{}{} == 1", test.empty() ? "" : " && ", printer_.read(names_.symbol(one)));
+    test += fmt::format("{}{} == {}", test.empty() ? "" : " && ", printer_.read(names_.symbol(one)),
+                        parameter);
   return test;
 }
 
@@ -177,17 +195,25 @@ void Writer::forms_of_loop(const Loop& l, const std::string& head, const Facts& 
     iterations_in_vectors(l, head, l.body, inside);
     return;
   }
-  // A single statement is written with 1 for the parameters; several may declare scalars, which are
-  // known by their statements.
-  Body adjacent = l.body;
-  if (l.body.size() == 1)
-    for (const Symbol one : l.adjacent_under_ones) substitute(adjacent, {{one, 1}});
-  const auto with_adjacent = [&] {
+  // A single statement is written with the value of the parameters; several may declare scalars,
+  // which are known by their statements.
+  const auto with_adjacent = [&](int parameter) {
+    Body adjacent = l.body;
+    if (l.body.size() == 1)
+      for (const Symbol one : l.adjacent_under_ones) substitute(adjacent, {{one, parameter}});
     printer_.assume(l.adjacent_under);
     iterations_in_vectors(l, head, l.body.size() == 1 ? adjacent : l.body, inside);
     printer_.assume({});
   };
-  in_two_forms(adjacent_test(l), with_adjacent, in_order);
+  const auto otherwise = [&] {
+    if (may_copy_every_second(p_, l))
+      in_two_forms(
+          adjacent_test(l, 2), [&] { with_adjacent(2); }, in_order);
+    else
+      in_order();
+  };
+  in_two_forms(
+      adjacent_test(l, 1), [&] { with_adjacent(1); }, otherwise);
 }
 
 }  // namespace mote::emit

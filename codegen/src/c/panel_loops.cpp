@@ -129,7 +129,7 @@ std::string Writer::test_of_one_run(const Loop& first) const {
   const Loop* row = p_.vector_bytes == 0 || apart_ == &first ? nullptr : loop_over_rows(p_, first);
   if (row == nullptr) return "";
   const Facts facts = base_facts(*p_.source);
-  std::vector<std::string> tests = {adjacent_test(*row)};
+  std::vector<std::string> tests = {adjacent_test(*row, 1)};
   for (const Access& a : accesses(row->body)) {
     if (a.write) continue;
     const TensorDecl& t = *find_tensor(p_, a.tensor);

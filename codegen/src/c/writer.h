@@ -117,7 +117,7 @@ class Writer {
   void iterations(const Loop& l, const std::string& head, const Body& of_loop, const Facts& inside);
   void iterations_in_vectors(const Loop& l, const std::string& head, const Body& of_loop,
                              const Facts& inside);
-  std::string adjacent_test(const Loop& l) const;
+  std::string adjacent_test(const Loop& l, int parameter) const;
   std::string all_wanted_test(const std::set<Symbol>& outputs) const;
   void pragma(const std::string& text);
   std::string lanes(const Loop& l);

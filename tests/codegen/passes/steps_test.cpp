@@ -167,6 +167,20 @@ TEST(Steps, ThreadsShareTilesOfTiles) {
   expect_same_meaning(p, v.program);
 }
 
+/// Panels of a window with a stride of 2 are copied in vectors; 16-bit reals are converted one by
+/// one.
+TEST(Steps, APanelTakesEverySecondElementInVectors) {
+  const auto has_form = [](DType dtype) {
+    const LoopProgram p = compiled_op("conv2d", dtype);
+    const std::string text = emit_c(schedule(p, {.may_multiply_padding = true}), {});
+    return text.find("if (sx3 == 1 && stride1 == 2) {\n#ifdef _OPENMP\n#pragma omp simd") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(has_form(DType::f32));
+  EXPECT_TRUE(has_form(DType::f64));
+  EXPECT_FALSE(has_form(DType::f16));
+}
+
 TEST(Steps, TransposeDependsOnTheSizeOfVectors) {
   const Schedule s =
       schedule_by(compiled_op("transpose"), parse_steps("vectors 32, transpose n 128"));
