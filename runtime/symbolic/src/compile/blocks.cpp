@@ -32,6 +32,7 @@ class BlockFinder {
   Blocks find(std::span<const SharedPair> pairs, std::span<const std::uint32_t> kept,
               std::span<const std::uint32_t> bound, bool is_separate) {
     find_owners(bound);
+    make_room();
     for (const SharedPair& pair : pairs)
       same_[find_same(pair.output)] = find_same(graph_.symbols()[pair.input].root);
     for (std::uint32_t k = 0; k < steps_.steps.size(); ++k) {
@@ -63,6 +64,14 @@ class BlockFinder {
         blocks_.owner[output] = Owner::chosen;
     for (const std::uint32_t symbol : bound)
       blocks_.owner[graph_.symbols()[symbol].root] = Owner::caller;
+  }
+
+  /// Takes memory for a block of each step on the host, which is what most graphs have.
+  void make_room() {
+    DeviceBlocks& host = blocks_.devices.front();
+    host.problem.blocks.reserve(steps_.steps.size());
+    host.first.reserve(steps_.steps.size());
+    host.last.reserve(steps_.steps.size());
   }
 
   bool has_streams() const { return schedule_.stream_count() > 1; }
@@ -224,6 +233,7 @@ class BlockFinder {
 
   static void state_lifetimes(DeviceBlocks& on) {
     std::vector<Lifetime> lifetimes;
+    lifetimes.reserve(on.first.size());
     for (std::size_t b = 0; b < on.first.size(); ++b)
       lifetimes.push_back({on.first[b], std::int64_t{on.last[b]} + 1});
     on.problem.interference = Interference::of_lifetimes(std::move(lifetimes));

@@ -52,12 +52,23 @@ class StepMaker {
   Steps make() {
     find_always_zero();
     if (!dying_.empty()) find_last_users();
+    make_room();
     for (const std::uint32_t node : order_) add(node);
     if (others_.empty()) steps_.problem.devices.clear();
     return std::move(steps_);
   }
 
  private:
+  /// Takes memory for a step of each node; those of fills are few.
+  void make_room() {
+    const std::size_t count = order_.size();
+    steps_.steps.reserve(count);
+    steps_.problem.begin.reserve(count + 1);
+    steps_.problem.order.reserve(count);
+    steps_.problem.devices.reserve(count);
+    steps_.problem.predecessors.reserve(before_.entry_count());
+  }
+
   void find_always_zero() {
     for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k) {
       const SymbolInfo& info = graph_.symbols()[k];

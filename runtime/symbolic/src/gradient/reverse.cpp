@@ -22,6 +22,7 @@ void Reverse::find_active(std::span<const TensorSymbol> of, std::span<const Tens
   ElementSet varied(regions_);
   for (const TensorSymbol symbol : wrt) varied.add(symbol.index);
   std::vector<ActiveNode> candidates;
+  candidates.reserve(nodes_.size());
   for (const std::uint32_t index : nodes_) {
     const NodeInfo& node = graph_.nodes()[index];
     const NodeFlow flow = flow_of(builder_, index);
@@ -38,6 +39,7 @@ void Reverse::find_active(std::span<const TensorSymbol> of, std::span<const Tens
     reached_.push_back(varied.overlaps(symbol.index));
     if (reached_.back()) useful.add(symbol.index);
   }
+  active_.reserve(candidates.size());
   for (std::size_t n = candidates.size(); n-- > 0;) {
     ActiveNode active = std::move(candidates[n]);
     const NodeInfo& node = graph_.nodes()[active.node];
