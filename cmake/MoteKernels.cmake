@@ -39,6 +39,7 @@ elseif(NOT MOTE_GEN_LEVELS STREQUAL "v0" AND NOT MOTE_GEN_LEVELS STREQUAL "${_mo
   string(REPLACE "v0;" "v0 or v0;" _mote_levels "${_mote_levels}")
   message(FATAL_ERROR "MOTE_GEN_LEVELS is '${MOTE_GEN_LEVELS}', expected ${_mote_levels}")
 endif()
+# Inner loops are aligned; functions, jumps and labels that are would be a hundredth of the library.
 function(mote_gen_options target level)
   # Few processors of today have no more than v0 where there are further levels: small code there.
   if(level STREQUAL "v0" AND "v3" IN_LIST MOTE_GEN_LEVELS)
@@ -49,6 +50,9 @@ function(mote_gen_options target level)
   target_compile_options(${target} PRIVATE
     ${optimised} -fno-asynchronous-unwind-tables ${MOTE_REGISTERS_BY_FUNCTION} -ftree-vectorize -fwrapv -fno-math-errno -fno-trapping-math -ffp-contract=fast
     $<$<C_COMPILER_ID:Clang,AppleClang>:-Wno-pass-failed>)
+  foreach(part functions jumps labels)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:C,GNU>:-fno-align-${part}>)
+  endforeach()
   if(NOT level STREQUAL "v0")
     target_compile_options(${target} PRIVATE -march=x86-64-${level})
   endif()
