@@ -32,7 +32,7 @@ struct EmitArguments {
   std::string op;
   std::string language = "c";
   std::string dtype;
-  std::string variant = std::string(kReference);
+  std::string variant;  ///< empty: not given
   std::optional<std::string> steps;
   std::vector<std::string> without;
   std::string folder;
@@ -75,7 +75,7 @@ std::filesystem::path write_file(const EmitArguments& options, const std::string
 }
 
 std::string kernel_text(const Resolved& resolved, const EmitArguments& options) {
-  const bool plain = options.variant == kReference;
+  const bool plain = options.variant.empty() || options.variant == kReference;
   if (options.language == "c") {
     KernelOptions how{.gen = !plain, .standalone = options.standalone};
     if (options.steps) how = {true, options.standalone, parse_steps(*options.steps)};
@@ -92,7 +92,10 @@ std::string kernel_text(const Resolved& resolved, const EmitArguments& options) 
       options.steps ? cuda_program_by(loops, parse_steps(*options.steps), variant, how)
                     : cuda_program(loops, variant, how);
   if (variant == CudaVariant::tf32 && !program.rounds_to_tf32())
-    throw Error(options.op + ": no product of it is one of tf32 (--variant gen has all kernels)");
+    throw Error(options.op + (options.steps
+                                  ? ": these steps make no tile of f32 products (block_tile does)"
+                                  : ": no product of it is one of tf32 (--variant gen has all "
+                                    "kernels)"));
   return emit_cuda(program, options.standalone);
 }
 
@@ -100,7 +103,9 @@ std::string kernel_text(const Resolved& resolved, const EmitArguments& options) 
 void check_variant(const EmitArguments& options) {
   std::vector<std::string_view> known = {kReference, kGen};
   if (options.language == "cuda") known = {kReference, kGen, "tf32"};
-  if (std::ranges::find(known, options.variant) != known.end()) return;
+  if (options.steps && options.variant == kReference)
+    throw Error("--schedule: expected variant gen, got --variant reference");
+  if (options.variant.empty() || std::ranges::find(known, options.variant) != known.end()) return;
   throw Error(fmt::format("unknown variant '{}' of {} (known: {})", options.variant,
                           options.language, fmt::join(known, ", ")));
 }
@@ -180,8 +185,8 @@ void add_emit(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--schedule", options->steps,
-          "steps on the loops, of variant gen, as `mote explain OP --stage schedule` prints "
-          "them (with --lang cuda those of a GPU): 'split n 64, threads n_start'")
+          "steps on the loops, of variant gen (of CUDA tf32 too), as `mote explain OP --stage "
+          "schedule` prints them: 'split n 64, threads n_start', of CUDA 'grid r c, row_vectors r'")
       ->type_name("STEPS");
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
       ->delimiter(',');

@@ -36,6 +36,7 @@ struct ExplainArguments {
   std::string backend;
   std::vector<std::string> plugins;
   std::vector<std::string> without;
+  std::optional<std::string> steps;
   bool passes = false;
   int order = 0;  ///< the order of differentiation
 };
@@ -151,9 +152,21 @@ void check_language(const ExplainArguments& options) {
   if (options.stage != "schedule") throw Error("explain: --lang cuda goes with --stage schedule");
 }
 
+/// Returns the versions in C, or the kernels in CUDA, by the steps if there are some.
+std::string schedule_text(const ExplainArguments& options, const Resolved& resolved,
+                          const LoopProgram& fused, const EmitOptions& how) {
+  std::optional<std::vector<Step>> steps;
+  if (options.steps) steps = parse_steps(*options.steps);
+  if (options.language != "cuda") return to_string(kernel_schedule(resolved, steps));
+  return loops_text(steps ? cuda_program_by(fused, *steps, CudaVariant::gen, how)
+                          : cuda_program(fused, CudaVariant::gen, how));
+}
+
 int explain_stages(const ExplainArguments& options) {
   check_stage(options.stage);
   check_language(options);
+  if (options.steps && options.stage != "schedule")
+    throw Error("explain: --schedule goes with --stage schedule");
   const Resolved resolved = resolve(options);
   if (!options.backend.empty() || !options.plugins.empty())
     return explain_backends(options, resolved);
@@ -178,10 +191,7 @@ int explain_stages(const ExplainArguments& options) {
   how.function = "mote_" + instance_name(resolved);
   if (wanted("c")) show("c", emit_c(fused, how));
   if (!wanted("schedule")) return 0;
-  if (options.language == "cuda")
-    show("schedule", loops_text(cuda_program(fused, CudaVariant::gen, how)));
-  else
-    show("schedule", to_string(kernel_schedule(resolved)));
+  show("schedule", schedule_text(options, resolved, fused, how));
   return 0;
 }
 
@@ -202,6 +212,10 @@ void add_explain(CLI::App& app, Action& action) {
       ->add_option("--lang", options->language,
                    "with --stage schedule: the versions in C, or the CUDA kernels; default c")
       ->type_name("c|cuda");
+  command
+      ->add_option("--schedule", options->steps,
+                   "with --stage schedule: the loops by these steps, as `mote emit` takes them")
+      ->type_name("STEPS");
   CLI::Option* form =
       command
           ->add_option("--form", options->form, "another formula of the op, as contracts name it")

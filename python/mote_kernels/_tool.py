@@ -33,7 +33,7 @@ def run(*arguments: str) -> str:
 
 def emit(op: "str | Op", lang: str = "c", *, dtype: str | None = None, grad: bool = False,
          variant: str | None = None, standalone: bool = False, schedule: str | None = None) -> str:
-    """The source of the op's kernel: lang "c" or "cuda", variant "reference" or "gen".
+    """The source of the op's kernel: lang "c" or "cuda", variant "reference" or "gen", of CUDA "tf32" too.
 
     `schedule` has steps on the loops of the variant gen, as `explain` prints them at the stage
     "schedule": "split n 64, threads n_start", or of CUDA "grid r c, row_vectors r".

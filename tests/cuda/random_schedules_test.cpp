@@ -125,8 +125,8 @@ mote_status run(const Subject& s, const cuda_host::HostLibrary& library, const m
 
 TEST(CudaRandomSchedules, ComputeWhatTheProgramSays) {
   setenv("MOTE_CACHE", MOTE_CUDA_CACHE, 1);
-  const int count = number_from("MOTE_RANDOM_CUDA", 60);
-  const int schedules = number_from("MOTE_RANDOM_SCHEDULES", 2);
+  const int count = number_from("MOTE_RANDOM_CUDA", 250);
+  const int schedules = number_from("MOTE_RANDOM_SCHEDULES", 4);
   const std::uint64_t first = first_seed();
   std::cout << count << " random programs, " << schedules
             << " schedules each, from MOTE_SEED=" << first << "\n";
@@ -153,8 +153,12 @@ TEST(CudaRandomSchedules, ComputeWhatTheProgramSays) {
     }
   }
   for (const auto& [what, times] : counts) std::cout << fmt::format("  {:6}  {}\n", times, what);
-  for (const char* step : {"parts", "grid", "threads"})
-    EXPECT_GT(counts[step], count < 50 ? -1 : 0) << "no schedule has a step " << step;
+  if (count < 250) return;
+  for (const char* step :
+       {"parts", "grid", "threads", "row_vectors", "thread_vectors", "block_tile", "distribute"})
+    EXPECT_GT(counts[step], 0) << "no schedule has a step " << step;
+  for (const char* worker : {"worker 0", "worker 1", "worker 2", "worker 3"})
+    EXPECT_GT(counts[worker], 0) << "no kernel of a " << worker << " was launched";
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ bool is_on_loops(StepKind kind) {
   }
 }
 
-/// The stages of a program, each with the steps that were taken on it.
+/// This holds the stages of a program, each with the steps that were taken on it.
 class StagesByHand {
  public:
   StagesByHand(Version v, CudaVariant variant)
@@ -60,11 +60,13 @@ class StagesByHand {
     out.sizes = sizes_;
     out.temporaries = temporaries_of(cut_.program);
     for (std::size_t k = 0; k < forms_.size(); ++k) {
-      const std::string own = function + (forms_.size() > 1 ? fmt::format("_{}", k + 1) : "");
-      std::vector<CudaKernel> made = {kernel_of(complete(forms_[k]), own)};
+      const std::string stage_function =
+          function + (forms_.size() > 1 ? fmt::format("_{}", k + 1) : "");
+      std::vector<CudaKernel> made = {kernel_of(complete(forms_[k]), stage_function)};
       if (makes_demands(forms_[k]))
-        made.push_back(kernel_of(complete(start_of(cut_.program, cut_.stages[k], steps_)), own));
+        made.push_back(kernel_of(complete(start_again(k)), stage_function));
       for (CudaKernel& kernel : made) {
+        verify(kernel.loops());
         kernel.stage = static_cast<int>(k) + 1;
         out.kernels.push_back(std::move(kernel));
       }
@@ -76,20 +78,25 @@ class StagesByHand {
   Refusal taken(const Step& step) {
     if (step.kind == StepKind::distribute) return distribute(step);
     if (!is_for_gpu(step.kind) && step.kind != StepKind::threads)
-      return is_on_loops(step.kind) ? "steps on loops come before those of a GPU"
-                                    : "a GPU's schedule does not have it";
+      return is_on_loops(step.kind)
+                 ? "it must come before the steps of a GPU"
+                 : "a GPU's schedule has keep, scan, positions, hoist, split, interchange and "
+                   "inward, then distribute, parts, threads, grid, row_vectors, thread_vectors and "
+                   "block_tile";
     if (!is_cut_) cut_stages();
     const std::string& loop = step.targets.front().name;
     const auto stage =
         std::ranges::find_if(forms_, [&](const StageForm& f) { return holds(f, loop); });
     if (stage == forms_.end())
-      return fmt::format("there is no loop {} (loops: {})", loop, fmt::join(names(), ", "));
+      return fmt::format(
+          "there is no loop {} ({})", loop,
+          names().empty() ? "there are none" : fmt::format("loops: {}", fmt::join(names(), ", ")));
     if (step.kind != StepKind::parts) return cuda::take(*stage, step, variant_);
     return divide(static_cast<std::size_t>(stage - forms_.begin()), step);
   }
 
   Refusal distribute(const Step& step) {
-    if (is_cut_) return "it comes before steps that name a launch";
+    if (is_cut_) return "it must come before the steps that name a launch";
     auto made = distributed(loops_, Steps::nests);
     if (!made) return "no iterations have memory of their own and hold a nest of loops";
     loops_ = *std::move(made);
@@ -99,11 +106,11 @@ class StagesByHand {
 
   /// Puts the parts of a stage in its place.
   Refusal divide(std::size_t stage, const Step& step) {
-    if (auto why = why_taken(forms_[stage])) return why;
+    if (auto why = why_has_workers(forms_[stage])) return why;
     auto division = divided(cut_, stage);
     if (!division)
-      return "it has no reduction to split, no scatter, and no steps that can be launches of their "
-             "own";
+      return "nothing of it can be parts: neither a reduction whose limits do not change and that "
+             "stores nothing, nor a scatter, nor loops behind the scalars of an iteration";
     std::ranges::move(add_declarations(cut_.program, division->parts.program),
                       std::back_inserter(sizes_));
     steps_.push_back({step, ""});
@@ -134,6 +141,13 @@ class StagesByHand {
   StageForm complete(StageForm form) const {
     form.version.program.is_part = cut_.program.is_part;
     return form;
+  }
+
+  /// Returns the stage as it was before the steps that gave it to its workers.
+  StageForm start_again(std::size_t k) const {
+    std::vector<TakenStep> before = forms_[k].version.steps;
+    before.resize(forms_[k].steps_before);
+    return start_of(cut_.program, cut_.stages[k], std::move(before));
   }
 
   static bool makes_demands(const StageForm& form) {

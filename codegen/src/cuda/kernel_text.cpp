@@ -11,6 +11,7 @@
 
 #include "ir/dependence.h"
 #include "kernel_writer.h"
+#include "mote/base/error.h"
 #include "mote/codegen/walk.h"
 #include "pipelined_tiles.h"
 #include "tile_writer.h"
@@ -166,7 +167,8 @@ CudaKernel kernel_of(const StageForm& form, const std::string& function) {
   emit::Printer printer(loops, names, emit::Target::cuda);
   if (const CudaPerTile* tile = k.per_tile()) {
     auto tiles = tile_form(loops, loops.body, tile->rounds_to_tf32);
-    if (tile->is_pipelined()) tiles = pipelined_form(loops, *tiles);
+    if (!tiles) throw InternalError(loops.name + ": a kernel of tiles has no form of tiles");
+    if (tile->is_pipelined()) tiles = pipelined_form(*tiles);
     const std::string body = emit::TileWriter(loops, *tiles, names, printer).kernel_body();
     finish(k, loops, printer, tiles_comment(*tiles, names), body);
     return k;

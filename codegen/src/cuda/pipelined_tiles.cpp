@@ -40,17 +40,24 @@ std::optional<PipelinedOperand> pipelined_operand(const Value& operand, const Ti
   return out.across >= 0 && out.along >= 0 ? std::optional(out) : std::nullopt;
 }
 
-std::optional<TileForm> pipelined_form(const LoopProgram& p, const TileForm& form) {
+std::string why_not_pipelined(const LoopProgram& p, const TileForm& form) {
   const bool is_narrow = form.fragments && form.fragments != DType::f32;
   const bool is_float = !form.fragments && is_f32(p, form.left) && is_f32(p, form.right);
-  if (!is_narrow && !is_float) return std::nullopt;
-  if (!form.left_where.empty() || !form.right_where.empty()) return std::nullopt;
+  if (!is_narrow && !is_float)
+    return "slices are copied ahead of elements of 16 bits in memory, or of f32 not rounded to "
+           "tf32";
+  if (!form.left_where.empty() || !form.right_where.empty())
+    return "some products do not count, and slices that are copied ahead have no conditions";
   if (!is_plain(form.rows) || !is_plain(form.columns) || !is_plain(form.reduced))
-    return std::nullopt;
-  if (mentions_any(form.reduced[0].end, form.batch)) return std::nullopt;
+    return "rows, columns and the sum are not one loop each, from 0 on by 1";
+  if (mentions_any(form.reduced[0].end, form.batch)) return "the end of the sum changes";
   if (!pipelined_operand(form.left, form.rows[0], form.reduced[0]) ||
       !pipelined_operand(form.right, form.columns[0], form.reduced[0]))
-    return std::nullopt;
+    return "an operand does not go along an axis of its own for rows, columns and the sum";
+  return "";
+}
+
+TileForm pipelined_form(const TileForm& form) {
   TileForm pipelined = form;
   pipelined.is_pipelined = true;
   return pipelined;

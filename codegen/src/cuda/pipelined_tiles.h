@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "tiles.h"
 
@@ -21,10 +22,12 @@ struct PipelinedOperand {
 std::optional<PipelinedOperand> pipelined_operand(const Value& operand, const TileAxis& across,
                                                   const TileAxis& along);
 
-/// Returns the form with pipelined tiles: of elements of 16 bits, or of f32 not rounded to tf32,
-/// where all products count and rows, columns and the reduction are one loop each. Returns nullopt
-/// for any other form.
-std::optional<TileForm> pipelined_form(const LoopProgram& p, const TileForm& form);
+/// Returns why the form has no pipelined tiles; empty if it has. They are of elements of 16 bits,
+/// or of f32 not rounded to tf32, where all products count and rows, columns and the reduction are
+/// one loop each.
+std::string why_not_pipelined(const LoopProgram& p, const TileForm& form);
+/// Returns the form with pipelined tiles, which it has.
+TileForm pipelined_form(const TileForm& form);
 
 /// Returns the requirements on strides and addresses of both operands: there are none for f32.
 std::vector<VectorOperand> vector_operands(const TileForm& form);

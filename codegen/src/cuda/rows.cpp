@@ -29,21 +29,34 @@ bool is_at_own_location(const Loop& loop) {
   });
 }
 
-/// Returns the loop of the nest `s` of p, as a statement, that the threads of a block cannot share;
-/// null if they can share all of them.
-const Stmt* not_shareable(const LoopProgram& p, const Stmt& s) {
+/// A statement that the threads of a block cannot share, and why.
+struct Obstacle {
+  const Stmt* statement;
+  const char* why;  ///< empty: its iterations depend on one another
+};
+
+/// Returns the first loop of the nest `s` of p that the threads of a block cannot share; nullopt if
+/// they can share all of them.
+std::optional<Obstacle> first_obstacle(const LoopProgram& p, const Stmt& s) {
   const std::vector<const Loop*> nest = nest_of(*as_loop(s));
-  if (holds_loop(nest.back()->body) || !outer_folds(*nest.front()).empty()) return &s;
-  if (!std::ranges::all_of(nest.front()->accumulators, has_lanes)) return &s;
-  if (nest.size() > 1 && !is_at_own_location(*nest.back())) return &s;
+  if (holds_loop(nest.back()->body)) return Obstacle{&s, "it holds loops that are not just a nest"};
+  if (!outer_folds(*nest.front()).empty())
+    return Obstacle{&s, "it folds into an accumulator of a loop around it"};
+  if (!std::ranges::all_of(nest.front()->accumulators, has_lanes))
+    return Obstacle{&s, "only sums, products, maxima and minima of reals are combined"};
+  if (nest.size() > 1 && !is_at_own_location(*nest.back()))
+    return Obstacle{&s, "its innermost loop goes along a window"};
   const Stmt* at = &s;
   for (const Loop* loop : nest) {
     const auto own = independent_iterations(p, *at);
-    if (!own || !own->empty() || loop->step != Expr(1)) return at;
-    if (loop != nest.front() && (loop->begin.has_load() || loop->end.has_load())) return at;
+    if (!own) return Obstacle{at, ""};
+    if (!own->empty()) return Obstacle{at, "its iterations have memory of their own"};
+    if (loop->step != Expr(1)) return Obstacle{at, "its step is not 1"};
+    if (loop != nest.front() && (loop->begin.has_load() || loop->end.has_load()))
+      return Obstacle{at, "its limits are data"};
     at = &loop->body.front();
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 /// Returns the statement that is the innermost loop of the nest.
@@ -67,39 +80,41 @@ class RowStrides {
   RowStrides(const LoopProgram& p, bool reduces) : p_(p), reduces_(!reduces) {}
 
   bool add(const Body& body) {
-    return std::ranges::all_of(body, [&](const Stmt& s) { return add(s) || stopped_at(s); });
+    return std::ranges::all_of(body, [&](const Stmt& s) { return add(s); });
   }
   std::optional<std::vector<KnownStride>> result() const {
     return reduces_ ? std::optional(all_) : std::nullopt;
   }
-  /// Returns the statement at which the last add() failed; null if there is none.
-  const Stmt* obstacle() const { return obstacle_; }
+  /// Returns the first statement that cannot be shared.
+  const std::optional<Obstacle>& obstacle() const { return obstacle_; }
 
  private:
   bool add(const Stmt& s) {
-    if (std::holds_alternative<StoreReduce>(s.kind)) return false;
+    if (std::holds_alternative<StoreReduce>(s.kind)) return stop({&s, "it scatters"});
     if (const auto* branch = std::get_if<If>(&s.kind))
-      return is_uniform(branch->conditions) && add(branch->body);
+      return is_uniform(branch->conditions) ? add(branch->body)
+                                            : stop({&s, "threads may decide it differently"});
     const Loop* inner = as_loop(s);
     if (inner == nullptr) return true;
-    if (const Stmt* loop = not_shareable(p_, s)) return stopped_at(*loop);
+    if (const auto obstacle = first_obstacle(p_, s)) return stop(*obstacle);
     reduces_ = reduces_ || !inner->accumulators.empty();
     const auto strides = unit_strides(p_, innermost(s));
-    if (!strides || !are_compatible(all_, *strides)) return false;
+    if (!strides || !are_compatible(all_, *strides))
+      return stop({&s, "its elements are adjacent for no strides that suit the other loops"});
     for (const KnownStride& k : *strides)
       if (std::ranges::find(all_, k) == all_.end()) all_.push_back(k);
     return true;
   }
 
-  bool stopped_at(const Stmt& s) {
-    if (obstacle_ == nullptr) obstacle_ = &s;
+  bool stop(const Obstacle& obstacle) {
+    obstacle_ = obstacle;
     return false;
   }
 
   const LoopProgram& p_;
   std::vector<KnownStride> all_;
   bool reduces_;
-  const Stmt* obstacle_ = nullptr;
+  std::optional<Obstacle> obstacle_;
 };
 
 }  // namespace
@@ -123,17 +138,12 @@ std::optional<std::vector<KnownStride>> strides_of_rows(const LoopProgram& p, co
 std::string why_no_rows(const LoopProgram& p, const Loop& loop) {
   RowStrides strides(p, false);
   (void)strides.add(loop.body);
-  const Stmt* s = strides.obstacle();
-  if (s == nullptr) return "";
-  if (const Loop* inner = as_loop(*s)) {
-    for (const Accumulator& a : inner->accumulators)
-      if (!has_lanes(a)) return fmt::format("the threads of a block cannot combine {}", a.name);
-    std::string why = inner->accumulators.empty() ? why_dependent(p, *s) : "";
-    if (!why.empty()) return why;
-  }
-  std::string text = to_string(*s);
+  if (!strides.obstacle()) return "";
+  const auto& [statement, why] = *strides.obstacle();
+  std::string text = to_string(*statement);
   text.resize(std::min(text.size(), text.find('\n')));
-  return fmt::format("the threads of a block cannot share `{}`", text);
+  return fmt::format("the threads of a block cannot share `{}`: {}", text,
+                     *why != '\0' ? why : why_dependent(p, *statement));
 }
 
 std::optional<Expr> longest_row(const Body& stage) {

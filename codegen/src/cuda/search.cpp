@@ -22,8 +22,8 @@ namespace mote {
 namespace cuda {
 namespace {
 
-/// The options for the kernels of one stage, and their position.
-struct Making {
+/// This says how the kernels of one stage are made, and where the stage stands.
+struct StageOptions {
   CudaVariant variant;
   std::vector<TakenStep> steps;  ///< those that led to the stage
   /// True in a program that was distributed: rows are long wherever it is launched, also rows of
@@ -45,22 +45,22 @@ bool repeats_any(const LoopProgram& p, const CudaPerVector& vectors) {
 /// Makes the kernels of one stage.
 class Alternatives {
  public:
-  Alternatives(const LoopProgram& p, const Stage& stage, std::string function, Making making)
-      : start_(start_of(p, stage, making.steps)),
+  Alternatives(const LoopProgram& p, const Stage& stage, std::string function, StageOptions options)
+      : start_(start_of(p, stage, options.steps)),
         function_(std::move(function)),
-        making_(std::move(making)) {}
+        options_(std::move(options)) {}
 
   std::vector<CudaKernel> run() {
     const LoopProgram& p = start_.loops();
     const Stage& stage = start_.stage;
-    const bool has_long_rows = making_.distributed || making_.part;
+    const bool has_long_rows = options_.distributed || options_.part;
     const bool demands = stage.rows && !stage.rows->empty();
     const auto grid = step_of_shared(StepKind::grid, stage);
     const std::string first = grid ? grid->targets.front().name : "";
-    if (p.native && !making_.part && grid)
+    if (p.native && !options_.part && grid)
       for (const int side : {kCudaPipelinedTile, kCudaTile})
         add({{StepKind::block_tile, {{first, side}}}});
-    if (stage.rows && p.native && (demands || !making_.part))
+    if (stage.rows && p.native && (demands || !options_.part))
       add({*grid, {StepKind::row_vectors, {{first}}}});
     if (stage.rows && (has_long_rows || demands)) add({*grid});
     const bool by_vectors = p.native && grid && add({{StepKind::thread_vectors, {{first}}}});
@@ -79,26 +79,26 @@ class Alternatives {
   bool add(const std::vector<Step>& steps) {
     StageForm form = start_;
     for (const Step& step : steps)
-      if (take(form, step, making_.variant)) return false;
+      if (take(form, step, options_.variant)) return false;
     CudaKernel made = kernel_of(form, function_);
-    made.stage = making_.stage;
-    made.part = making_.part;
+    made.stage = options_.stage;
+    made.part = options_.part;
     all_.push_back(std::move(made));
     return true;
   }
 
   /// Adds the kernel in which a block goes along the innermost of the shared loops, if that holds
-  /// no loop.
+  /// no loop and no branch encloses them.
   void add_rows_of_elements() {
     const auto rows = step_of_shared(StepKind::grid, start_.stage, 1);
-    const std::vector<const Loop*> first = first_of_threads(start_.stage.body);
-    if (!rows || holds_loop(threads_chain(*first.front()).back()->body)) return;
+    const Loop* first = as_loop(start_.stage.body.back());
+    if (!rows || first == nullptr || holds_loop(threads_chain(*first).back()->body)) return;
     add({*rows, {StepKind::row_vectors, {rows->targets.front()}}});
   }
 
   StageForm start_;
   std::string function_;
-  Making making_;
+  StageOptions options_;
   std::vector<CudaKernel> all_;
 };
 
@@ -113,18 +113,18 @@ std::string first_loop(const Stage& stage) {
 
 /// Adds the stage in parts after its kernels, if those have no tiles.
 void add_parts(CudaProgram& out, std::vector<CudaKernel>& whole, Stages& all, std::size_t stage,
-               const std::string& own, const Making& of_stage) {
+               const std::string& own, const StageOptions& of_stage) {
   if (!all.program.native || std::ranges::any_of(whole, &CudaKernel::has_tiles)) return;
   const auto division = divided(all, stage);
   if (!division) return;
   for (CudaKernel& k : whole) k.terms = division->terms;
-  Making making = of_stage;
-  making.steps.push_back({{StepKind::parts, {{first_loop(all.stages[stage])}}}, ""});
+  StageOptions options = of_stage;
+  options.steps.push_back({{StepKind::parts, {{first_loop(all.stages[stage])}}}, ""});
   const auto& parts = division->parts.stages;
   for (std::size_t k = 0; k < parts.size(); ++k) {
-    making.part = static_cast<int>(k) + 1;
+    options.part = static_cast<int>(k) + 1;
     auto made = Alternatives(division->parts.program, parts[k],
-                             fmt::format("{}_part{}", own, *making.part), making)
+                             fmt::format("{}_part{}", own, *options.part), options)
                     .run();
     if (k == 0)
       made.front().text =
@@ -140,7 +140,7 @@ void add_parts(CudaProgram& out, std::vector<CudaKernel>& whole, Stages& all, st
 }
 
 CudaProgram kernels_of(const LoopProgram& p, const std::string& function,
-                       const Making& of_program) {
+                       const StageOptions& of_program) {
   Stages cut = cuda::cut(p);
   Stages with_parts = cut;
   cut.program.is_part = p.is_part || cut.stages.size() > 1;
@@ -148,10 +148,10 @@ CudaProgram kernels_of(const LoopProgram& p, const std::string& function,
   out.comment = comment_of(cut.program, cut.stages.size(), of_program.variant);
   for (std::size_t k = 0; k < cut.stages.size(); ++k) {
     const std::string own = function + (cut.stages.size() > 1 ? fmt::format("_{}", k + 1) : "");
-    Making making = of_program;
-    making.stage = static_cast<int>(k) + 1;
-    auto made = Alternatives(cut.program, cut.stages[k], own, making).run();
-    if (!making.distributed) add_parts(out, made, with_parts, k, own, making);
+    StageOptions options = of_program;
+    options.stage = static_cast<int>(k) + 1;
+    auto made = Alternatives(cut.program, cut.stages[k], own, options).run();
+    if (!options.distributed) add_parts(out, made, with_parts, k, own, options);
     std::ranges::move(made, std::back_inserter(out.kernels));
   }
   out.temporaries = temporaries_of(with_parts.program);
@@ -160,12 +160,12 @@ CudaProgram kernels_of(const LoopProgram& p, const std::string& function,
 
 /// Returns the distributed program if it has tiles; without them it has no advantage.
 std::optional<CudaProgram> distributed_kernels(const LoopProgram& p, const std::string& function,
-                                               Making making) {
+                                               StageOptions options) {
   const auto parts = p.native ? distributed(p, Steps::nests) : std::nullopt;
   if (!parts) return std::nullopt;
-  making.distributed = true;
-  making.steps.push_back({{StepKind::distribute, {{""}}}, ""});
-  CudaProgram out = kernels_of(*parts, function + "_parts", making);
+  options.distributed = true;
+  options.steps.push_back({{StepKind::distribute, {{""}}}, ""});
+  CudaProgram out = kernels_of(*parts, function + "_parts", options);
   if (std::ranges::none_of(out.kernels, &CudaKernel::has_tiles)) return std::nullopt;
   out.comment = emit::wrap(fmt::format("/* The same as {} stages, launched one after the other, "
                                        "with memory for what all iterations "
@@ -204,15 +204,15 @@ std::vector<NamedSize> add_declarations(LoopProgram& p, const LoopProgram& parts
 
 CudaProgram cuda_program(const LoopProgram& p, CudaVariant variant, const EmitOptions& options) {
   LoopProgram native = p;
-  cuda::Making making{variant, {}};
+  cuda::StageOptions of_program{variant, {}};
   if (variant != CudaVariant::reference) {
     native.native = true;
-    making.steps = keep_in_outputs(native);
+    of_program.steps = keep_in_outputs(native);
   }
   const LoopProgram loops = leave_out(std::move(native), options.optional_outputs);
   const std::string function = emit::function_name(loops, options);
-  CudaProgram out = cuda::kernels_of(loops, function, making);
-  if (auto parts = cuda::distributed_kernels(loops, function, making))
+  CudaProgram out = cuda::kernels_of(loops, function, of_program);
+  if (auto parts = cuda::distributed_kernels(loops, function, of_program))
     out.distributed.push_back(*std::move(parts));
   return out;
 }

@@ -4,7 +4,6 @@
 #include "stage_form.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -61,21 +60,22 @@ void share_first(StageForm& form, std::size_t count) {
   form.stage.rows = std::nullopt;
 }
 
-/// Returns why the workers of the stage do not share the loop: the dependence that forbids it, or
-/// the loops that they share.
-std::string why_not_shared(const StageForm& form, const std::string& loop) {
+/// Returns why the workers of the stage do not share `loop` as the k-th of its loops: the
+/// dependence that forbids it, or the loop that is expected.
+std::string why_not_shared(const StageForm& form, std::size_t k, const std::string& loop) {
+  const std::vector<const Loop*> chain = shared_by_workers(form.stage.body);
+  if (k < chain.size())
+    return fmt::format("expected {} in the place of {}", chain[k]->variable.name(), loop);
   std::string why;
   for_each(form.version.program.body, [&](const Stmt& s) {
     const Loop* found = as_loop(s);
-    if (found != nullptr && found->variable.name() == loop)
+    if (found != nullptr && (chain.empty() || found->variable.name() == loop) && why.empty())
       why = why_dependent(form.version.program, s);
   });
   if (!why.empty()) return why;
-  std::string shared;
-  for (const Loop* l : shared_by_workers(form.stage.body))
-    shared += (shared.empty() ? "" : ", ") + l->variable.name();
-  return fmt::format("expected the first of the loops that can be shared ({}), got {}",
-                     shared.empty() ? "none" : shared, loop);
+  return fmt::format(
+      "{} is not the only statement of a loop that is shared, with limits that do not change",
+      loop);
 }
 
 /// Shares the loops that the step names, which must be the stage's from the first on.
@@ -83,7 +83,7 @@ Refusal share(StageForm& form, const Step& step) {
   const std::vector<const Loop*> chain = shared_by_workers(form.stage.body);
   for (std::size_t k = 0; k < step.targets.size(); ++k)
     if (k >= chain.size() || chain[k]->variable.name() != step.targets[k].name)
-      return why_not_shared(form, step.targets[k].name);
+      return why_not_shared(form, k, step.targets[k].name);
   share_first(form, step.targets.size());
   return std::nullopt;
 }
@@ -102,15 +102,18 @@ Refusal give_rows_to_blocks(StageForm& form, const Step& step) {
   return std::nullopt;
 }
 
+void add_vector(std::string& effect, int elements, const std::string& tensor) {
+  effect += fmt::format("{}{} elements of {}", effect.empty() ? "" : ", ", elements, tensor);
+}
+
 Refusal move_rows_by_vectors(StageForm& form, std::string& effect) {
   auto* rows = std::get_if<CudaPerBlock>(&form.worker);
-  if (rows == nullptr) return "no block takes an iteration (step grid)";
+  if (rows == nullptr) return "it must stand behind a step 'grid'";
   if (!rows->vectors.empty()) return "blocks move 16 bytes at a time already";
   auto vectors = vectorise_rows(form.version.program);
   if (!vectors) return "no loop of a block goes over adjacent elements alone, at its own index";
   rows->vectors = std::move(vectors->rows);
-  for (const VectorRow& row : rows->vectors)
-    effect += fmt::format("{}{} of {}", effect.empty() ? "" : ", ", row.elements, row.tensor);
+  for (const VectorRow& row : rows->vectors) add_vector(effect, row.elements, row.tensor);
   form.version.program = std::move(vectors->program);
   return std::nullopt;
 }
@@ -118,10 +121,11 @@ Refusal move_rows_by_vectors(StageForm& form, std::string& effect) {
 Refusal move_by_vectors(StageForm& form, std::string& effect) {
   auto vectors = vectorise_elements(form.version.program, form.stage.body);
   if (!vectors)
-    return "its iterations do more than compute elements from scalars and from others at their own "
-           "index";
+    return "an iteration must store elements at its own index, in the order of the loops from 0 on "
+           "by 1, computed from others there and from scalars";
   form.worker = CudaPerVector{vectors->vector_tensors(), vectors->extents};
-  effect = fmt::format("{} of {}", vectors->elements, fmt::join(vectors->vector_tensors(), ", "));
+  for (const std::string& tensor : vectors->vector_tensors())
+    add_vector(effect, vectors->elements, tensor);
   form.iterations = ceil_div(vectors->iterations(), vectors->elements);
   form.version.program = std::move(vectors->program);
   return std::nullopt;
@@ -137,12 +141,12 @@ Refusal take_tiles(StageForm& form, std::int64_t side, CudaVariant variant, std:
   if (side != kCudaTile && side != kCudaPipelinedTile)
     return fmt::format("expected {} or {} rows, got {}", kCudaTile, kCudaPipelinedTile, side);
   auto tiles = tile_form(form.version.program, form.stage.body, variant == CudaVariant::tf32);
-  if (!tiles) return "its loops are no sum of products of rows with columns";
+  if (!tiles)
+    return "its loops are not those of a tile: a sum of products, each of a row with a column, in "
+           "loops over all rows and columns";
   if (side == kCudaPipelinedTile) {
-    tiles = pipelined_form(form.version.program, *tiles);
-    if (!tiles)
-      return "copies ahead are for elements in memory, under no condition, with one loop each for "
-             "rows, columns and the sum";
+    if (std::string why = why_not_pipelined(form.version.program, *tiles); !why.empty()) return why;
+    tiles = pipelined_form(*tiles);
   }
   form.worker = CudaPerTile{
       .rows = extent(tiles->rows),
@@ -158,7 +162,7 @@ Refusal take_tiles(StageForm& form, std::int64_t side, CudaVariant variant, std:
 
 Refusal taken(StageForm& form, const Step& step, CudaVariant variant, std::string& effect) {
   if (step.kind == StepKind::row_vectors) return move_rows_by_vectors(form, effect);
-  if (auto why = why_taken(form)) return why;
+  if (auto why = why_has_workers(form)) return why;
   switch (step.kind) {
     case StepKind::threads:
       return share(form, step);
@@ -169,13 +173,13 @@ Refusal taken(StageForm& form, const Step& step, CudaVariant variant, std::strin
     case StepKind::block_tile:
       return take_tiles(form, step.targets.front().amount, variant, effect);
     default:
-      return "steps on loops come before those of a GPU";
+      return "it must come before the steps of a GPU";
   }
 }
 
 }  // namespace
 
-Refusal why_taken(const StageForm& form) {
+Refusal why_has_workers(const StageForm& form) {
   if (form.version.steps.size() == form.steps_before) return std::nullopt;
   return fmt::format("step '{}' was taken before it", to_string(form.version.steps.back().step));
 }

@@ -11,7 +11,7 @@
 
 namespace mote::cuda {
 
-/// A stage as one kernel runs it.
+/// This is a stage as one kernel runs it.
 struct StageForm {
   Version version;  ///< the declarations, and the stage's loops, with the steps so far
   /// The stage whose loops of kind threads are those that the workers share, before blocks take
@@ -30,7 +30,7 @@ struct StageForm {
 StageForm start_of(const LoopProgram& all, const Stage& stage, std::vector<TakenStep> before);
 
 /// Returns a refusal if a step has given the stage to its workers.
-Refusal why_taken(const StageForm& form);
+Refusal why_has_workers(const StageForm& form);
 /// Takes the step, or returns why it cannot be taken; then the form is as it was. In the variant
 /// tf32, tiles of f32 are rounded.
 Refusal take(StageForm& form, const Step& step, CudaVariant variant);

@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t kLongestText = 1 << 16;
+/// The greatest amount of a step: indices of threads and tiles are multiplied with it.
+constexpr std::int64_t kMaxAmount = 1 << 30;
 
 /// The form of a step: its word, the number of names behind it, and whether each has an amount.
 struct StepForm {
@@ -107,6 +109,9 @@ class StepParser {
     if (value < (form.kind == StepKind::repeat ? 0 : 1))
       text_.fail(start,
                  fmt::format("{}: expected an amount of at least 1, got {}", form.word, value));
+    if (value > kMaxAmount)
+      text_.fail(start, fmt::format("{}: expected an amount of at most {}, got {}", form.word,
+                                    kMaxAmount, value));
     return value;
   }
 

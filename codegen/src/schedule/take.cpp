@@ -181,7 +181,7 @@ bool names_loops(const Step& step) {
 }  // namespace
 
 Refusal take(Version& v, const Step& step, const ScheduleOptions& options) {
-  if (is_for_gpu(step.kind)) return "only a GPU's schedule has it";
+  if (is_for_gpu(step.kind)) return "only a GPU's schedule has it (--lang cuda)";
   if (names_loops(step))
     for (const StepTarget& t : step.targets)
       if (!find_loop(v.program, t.name)) return no_loop(v.program, t.name);

@@ -24,8 +24,9 @@ std::string text_of(const LoopProgram& loops, const Resolved& op, const EmitOpti
 
 }  // namespace
 
-Schedule kernel_schedule(const Resolved& op) {
-  return schedule(loops_of(op), schedule_options(op));
+Schedule kernel_schedule(const Resolved& op, const std::optional<std::vector<Step>>& steps) {
+  return steps ? schedule_by(loops_of(op), *steps, schedule_options(op))
+               : schedule(loops_of(op), schedule_options(op));
 }
 
 std::string kernel_function(const Resolved& op) { return "mote_" + instance_name(op); }

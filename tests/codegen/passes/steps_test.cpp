@@ -62,6 +62,9 @@ TEST(Steps, ParsingSaysWhatItExpected) {
             "schedule: line 1, column 8: expected an amount, got the end of the text");
   EXPECT_EQ(error("split n 0"),
             "schedule: line 1, column 9: split: expected an amount of at least 1, got 0");
+  EXPECT_EQ(error("split n 1073741825"),
+            "schedule: line 1, column 9: split: expected an amount of at most 1073741824, got "
+            "1073741825");
   EXPECT_EQ(error("simd 8"), "schedule: line 1, column 6: expected a name, got '8'");
   EXPECT_EQ(error("simd n m"),
             "schedule: line 1, column 8: expected a comma between two steps, got 'm'");

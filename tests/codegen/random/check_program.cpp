@@ -239,6 +239,7 @@ std::optional<Mismatch> check_drawn_cuda(Prepared& prepared) {
     for (const CudaKernel& kernel : drawn.program.kernels)
       if (!found) found = verified(stage, kernel.loops());
     const auto all = in_sequence(drawn.program);
+    if (all) prepared.stages.insert("CUDA in sequence");
     const bool reorders = drawn.taken.contains("parts") || drawn.taken.contains("scan");
     if (!found && all && !reads_an_output(*all))
       found = check_stage(prepared, stage, *all, reorders);

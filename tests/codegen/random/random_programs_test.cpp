@@ -166,14 +166,15 @@ void check_random_programs() {
   for (const char* kernel : {"cuda rows", "cuda rows by vectors", "cuda vectors"})
     expect_share(std::string("kernel: ") + kernel, session.stages(), kernel, count,
                  count < 500 ? 0 : 1);
-  for (const char* word :
-       {"parts", "grid", "row_vectors", "thread_vectors", "block_tile", "threads"})
+  for (const char* word : {"parts", "grid", "row_vectors", "thread_vectors", "block_tile",
+                           "threads", "distribute", "split", "inward", "interchange"})
     for (const std::string what : {"CUDA step ", "CUDA refusal of "})
       expect_share(what + word, session.stages(), what + word, count, count < 500 ? 0 : 1);
-  for (const char* word :
-       {"distribute", "keep", "scan", "positions", "hoist", "split", "interchange", "inward"})
-    for (const std::string what : {"CUDA step ", "CUDA refusal of "})
-      expect_share(what + word, session.stages(), what + word, count, 0);
+  for (const char* word : {"keep", "scan", "positions", "hoist"})
+    expect_share(std::string("CUDA refusal of ") + word, session.stages(),
+                 std::string("CUDA refusal of ") + word, count, count < 500 ? 0 : 1);
+  expect_share("schedule of CUDA whose stages run in sequence", session.stages(),
+               "CUDA in sequence", count, count / 2);
   for (const char* word : {"split", "interchange", "inward", "simd", "threads", "scan"})
     for (const std::string what : {"step ", "refusal of "})
       expect_share(what + word, session.stages(), what + word, count, count < 500 ? 0 : 1);

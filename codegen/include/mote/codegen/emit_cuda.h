@@ -96,10 +96,10 @@ struct CudaKernel {
   /// The number of workers that have something to do, over sizes and parameters; it may hold loads,
   /// and then says nothing.
   Expr iterations;
-  /// The loops that the text was written from, with the steps that lead to them: on the program's
-  /// loops, then on those of its stage. Those of a kernel of tiles are its stage's: threads share
-  /// iterations, which the text gives to blocks by tiles. The name distinguishes the kernel's
-  /// function from others of its stage.
+  /// The text was written from the loops of this version, to which its steps lead: first those on
+  /// the program's loops, then those on the loops of the kernel's stage. A kernel of tiles has the
+  /// loops of its stage: threads share iterations, which the text gives to blocks by tiles. The
+  /// version's name distinguishes the kernel's function from others of its stage.
   std::shared_ptr<const Version> version = nullptr;
   /// Kernels of one stage are alternatives: the first is launched whose strides and worker suit the
   /// call. The last one of a stage suits all calls.
@@ -170,11 +170,12 @@ enum class CudaVariant : std::uint8_t { reference, gen, tf32 };
 CudaProgram cuda_program(const LoopProgram& p, CudaVariant variant,
                          const EmitOptions& options = {});
 /// Takes the steps on the loops of compile(), in order: those of loops first (keep, scan,
-/// positions, hoist, split, interchange, inward), then those of a GPU, which name the launch by one
-/// of its loops; a launch without steps has a thread for each iteration. A kernel that asks for
-/// strides, addresses or sizes is followed by one of threads for all other calls. `variant` is gen
-/// or tf32. Throws Error that names the op and the step, with the dependence that forbids it if
-/// there is one.
+/// positions, hoist, split, interchange, inward), then distribute, then those of a GPU that name
+/// the launch by one of its loops (parts, threads, grid, row_vectors, thread_vectors, block_tile).
+/// A launch without steps has a thread for each iteration of the loops that can be shared, or one
+/// thread if it must run in order. A kernel that asks for strides, addresses or sizes is followed
+/// by one of threads for all other calls. `variant` is gen or tf32. Throws Error that names the op
+/// and the step, with the dependence that forbids it if there is one.
 CudaProgram cuda_program_by(const LoopProgram& p, std::span<const Step> steps, CudaVariant variant,
                             const EmitOptions& options = {});
 /// Returns the program's kernels and those of the program that may be launched in its place.

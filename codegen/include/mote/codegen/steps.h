@@ -35,13 +35,14 @@ enum class StepKind : std::uint8_t {
   threads,   ///< `threads m n`: threads share the iterations of m and of n directly below it
   adjacent,  ///< `adjacent n`: only for calls whose elements along n are adjacent
   repeat,    ///< `repeat x 1`: only for calls whose x repeats along its axis 1
-  // The steps of a GPU's schedule alone, behind those of loops. `threads` is one of them too.
+  // Only a GPU's schedule has the following steps, behind those on loops; `threads` is one of them
+  // too. Each names a launch by one of its loops.
   distribute,      ///< `distribute`: the steps that iterations hold become loops of their own
-  parts,           ///< `parts r`: the loops of the launch that holds r in parts, a launch each
+  parts,           ///< `parts r`: the launch is made of parts, which are launches of their own
   grid,            ///< `grid r c`: a block takes each iteration of r and of c directly below it
-  row_vectors,     ///< `row_vectors r`: in r, the threads of a block move 16 bytes at a time
-  thread_vectors,  ///< `thread_vectors r`: from r on, a thread takes 16 bytes of elements
-  block_tile,      ///< `block_tile r 64`: from r on, a block takes 64 by 64 of the products
+  row_vectors,     ///< `row_vectors r`: behind grid, threads of a block move 16 bytes at a time
+  thread_vectors,  ///< `thread_vectors r`: a thread takes 16 bytes of elements side by side
+  block_tile,      ///< `block_tile r 64`: a block takes 64 by 64 of the products, or 128 by 128
 };
 
 /// Returns true for a step that only a GPU's schedule has.
@@ -66,7 +67,7 @@ std::string to_string(const Step& step);
 /// Returns the steps between commas.
 std::string to_string(std::span<const Step> steps);
 /// Parses what to_string writes; `tile m 8, tile n 32` is one step too. Throws Error, with line and
-/// column, for other words, missing names and amounts that are not positive.
+/// column, for other words, missing names, and amounts that are not from 1 to 2^30.
 std::vector<Step> parse_steps(std::string_view text);
 
 }  // namespace mote

@@ -21,8 +21,10 @@ struct KernelOptions {
   std::optional<std::vector<Step>> steps = {};
 };
 
-/// Returns the schedule of the op's kernel of variant gen, for calls with all inputs.
-Schedule kernel_schedule(const Resolved& op);
+/// Returns the schedule of the op's kernel of variant gen, for calls with all inputs; by the steps
+/// if there are some.
+Schedule kernel_schedule(const Resolved& op,
+                         const std::optional<std::vector<Step>>& steps = std::nullopt);
 
 /// The function mote_<op>_<dtype>, and the functions that it calls when optional inputs are NULL;
 /// optional outputs may be NULL too. The function of a program file is mote_<name>.
