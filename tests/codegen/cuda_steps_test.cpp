@@ -111,7 +111,7 @@ TEST(CudaSteps, AreRefusedWithTheReason) {
       "a GPU's schedule has keep, scan, positions, hoist, split, interchange and inward, then "
       "distribute, parts, threads, grid, row_vectors, thread_vectors and block_tile");
   EXPECT_EQ(refusal(op_loops("scatter_elements_mul"), "threads n"),
-            "iterations of i may meet: several may store y");
+            "of the iterations of r one may store t[n, c], which another reads as t[n2, c3]");
   EXPECT_EQ(refusal(softmax, "row_vectors r"), "it must stand behind a step 'grid'");
   EXPECT_EQ(refusal(softmax, "block_tile r 64"),
             "its loops are not those of a tile: a sum of products, each of a row with a column, in "

@@ -34,6 +34,14 @@ const char* block_function(ReduceOp op) {
 
 bool is_single(const Loop& l) { return l.begin == Expr(0) && l.end == Expr(1); }
 
+bool is_mentioned(Symbol v, const Body& body) {
+  bool found = false;
+  for_each(body, [&](const Stmt& s) {
+    for_each_expr(s, [&](const Expr& e) { found = found || e.mentions(v); });
+  });
+  return found;
+}
+
 }  // namespace
 
 bool is_shared_within_block(const Loop& l) {
@@ -56,7 +64,12 @@ void KernelWriter::block_loop(const Loop& l, const Facts& facts) {
   } else if (is_single(l)) {
     line("if (threadIdx.x == 0) {");
     ++indent_;
-    body(l.body, facts);
+    Facts inside = facts;
+    inside.set_range(l.variable, l.begin, l.end);
+    if (is_mentioned(l.variable, l.body))
+      line(fmt::format("const int64_t {} = {};", names_.symbol(l.variable),
+                       printer_.expr(l.begin, facts).text));
+    body(l.body, inside);
     --indent_;
     line("}");
   } else {

@@ -64,15 +64,16 @@ void share_first(StageForm& form, std::size_t count) {
 /// dependence that forbids it, or the loop that is expected.
 std::string why_not_shared(const StageForm& form, std::size_t k, const std::string& loop) {
   const std::vector<const Loop*> chain = shared_by_workers(form.stage.body);
-  if (k < chain.size())
-    return fmt::format("expected {} in the place of {}", chain[k]->variable.name(), loop);
+  const auto is_it = [&](const Loop* l) { return l->variable.name() == loop; };
   std::string why;
   for_each(form.version.program.body, [&](const Stmt& s) {
     const Loop* found = as_loop(s);
-    if (found != nullptr && (chain.empty() || found->variable.name() == loop) && why.empty())
+    if (found != nullptr && (chain.empty() || is_it(found)) && why.empty())
       why = why_dependent(form.version.program, s);
   });
-  if (!why.empty()) return why;
+  if (!why.empty() && std::ranges::none_of(chain, is_it)) return why;
+  if (k < chain.size())
+    return fmt::format("expected {} in the place of {}", chain[k]->variable.name(), loop);
   return fmt::format(
       "{} is not the only statement of a loop that is shared, with limits that do not change",
       loop);
