@@ -132,10 +132,10 @@ Step some_first_step(const LoopProgram& p, Rng& rng) {
 Step some_cuda_step(const CudaProgram& program, Rng& rng) {
   const CudaKernel kernel = rng.pick(program.kernels);
   const LoopProgram& p = kernel.loops();
-  const StepKind kind =
-      rng.pick({StepKind::distribute, StepKind::parts, StepKind::grid, StepKind::grid,
-                StepKind::row_vectors, StepKind::row_vectors, StepKind::thread_vectors,
-                StepKind::block_tile, StepKind::block_tile, StepKind::threads});
+  const StepKind kind = rng.pick(
+      {StepKind::distribute, StepKind::parts, StepKind::grid, StepKind::grid, StepKind::row_vectors,
+       StepKind::row_vectors, StepKind::thread_vectors, StepKind::thread_vectors,
+       StepKind::thread_vectors, StepKind::block_tile, StepKind::block_tile, StepKind::threads});
   if (kind == StepKind::distribute) return {kind, {{""}}};
   const std::vector<std::string> loops = loops_of(p);
   if (loops.empty()) return {kind, {}};
