@@ -14,13 +14,13 @@
 
 namespace mote::detail {
 
-/// What is asked of each node again and again, close together: a tenth of the memory that nodes
-/// take is read for it.
+/// A table that holds the kind, the op and the operands of each node, which passes and the compiler
+/// read again and again. It takes a tenth of the memory of the nodes.
 class NodeTable {
  public:
   explicit NodeTable(const SymbolicGraph& graph);
 
-  /// As NodeInfo has them.
+  /// Return the symbols that the node has as inputs, and as outputs (NodeInfo).
   std::span<const std::uint32_t> inputs(std::uint32_t node) const {
     return std::span(operands_).subspan(begins_[node], input_counts_[node]);
   }

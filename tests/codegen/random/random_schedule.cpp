@@ -132,10 +132,10 @@ Step some_first_step(const LoopProgram& p, Rng& rng) {
 Step some_cuda_step(const CudaProgram& program, Rng& rng) {
   const CudaKernel kernel = rng.pick(program.kernels);
   const LoopProgram& p = kernel.loops();
-  const StepKind kind = rng.pick(
-      {StepKind::distribute, StepKind::parts, StepKind::grid, StepKind::grid, StepKind::row_vectors,
-       StepKind::row_vectors, StepKind::thread_vectors, StepKind::thread_vectors,
-       StepKind::thread_vectors, StepKind::block_tile, StepKind::block_tile, StepKind::threads});
+  const StepKind kind =
+      rng.pick({StepKind::distribute, StepKind::parts, StepKind::grid, StepKind::grid,
+                StepKind::row_vectors, StepKind::row_vectors, StepKind::thread_vectors,
+                StepKind::block_tile, StepKind::block_tile, StepKind::threads});
   if (kind == StepKind::distribute) return {kind, {{""}}};
   const std::vector<std::string> loops = loops_of(p);
   if (loops.empty()) return {kind, {}};
@@ -185,12 +185,28 @@ DrawnSchedule draw_schedule(const LoopProgram& p, Rng& rng, int most) {
   return drawn;
 }
 
+namespace {
+
+/// Returns the first steps of a kernel that cuda_program() finds, or a few on loops.
+std::vector<Step> some_cuda_opening(const LoopProgram& p, Rng& rng, const EmitOptions& options) {
+  std::vector<Step> steps;
+  if (rng.chance(40)) {
+    const CudaProgram found = cuda_program(p, CudaVariant::gen, options);
+    steps = steps_of(*rng.pick(all_kernels(found))->version);
+    steps.resize(static_cast<std::size_t>(rng.below(static_cast<int>(steps.size()) + 1)));
+  } else if (!loops_of(p).empty() && rng.chance(80)) {
+    for (int count = rng.below(3); count > 0; --count) steps.push_back(some_first_step(p, rng));
+  }
+  return steps;
+}
+
+}  // namespace
+
 DrawnCuda draw_cuda(const LoopProgram& p, Rng& rng, int most, const EmitOptions& options) {
   DrawnCuda drawn{cuda_program_by(p, {}, CudaVariant::gen, options), {}, {}, {}};
-  const int first = rng.chance(50) ? rng.below(3) : 0;
-  for (int k = 0; k < most; ++k) {
-    if (k < first && loops_of(p).empty()) continue;
-    const Step step = k < first ? some_first_step(p, rng) : some_cuda_step(drawn.program, rng);
+  const std::vector<Step> opening = some_cuda_opening(p, rng, options);
+  for (std::size_t k = 0; k < static_cast<std::size_t>(most); ++k) {
+    const Step step = k < opening.size() ? opening[k] : some_cuda_step(drawn.program, rng);
     if (step.targets.empty()) continue;
     std::vector<Step> next = drawn.steps;
     next.push_back(step);

@@ -147,8 +147,8 @@ TEST(Checkpoint, ABudgetIsKeptOrTheLeastIsSaid) {
   }
 }
 
-// What is chosen is what trying all of them would choose: the fewest nodes that are computed again
-// are those of the fewest values more than the budget leaves out.
+// The choice is the one that trying all of them would make. The fewest nodes are computed again
+// where the fewest values beyond the budget are left out.
 TEST(Checkpoint, ABudgetOnALongChainIsUsedWell) {
   constexpr int kLayers = 3000;
   const std::size_t value = kWidth * sizeof(float);

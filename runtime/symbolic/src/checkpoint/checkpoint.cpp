@@ -193,7 +193,7 @@ class BudgetSearch {
       counted_.push_back(counted);
       if (counted.kept <= options_.budget) make(counted_.back());
     }
-    // What is kept is not all at once there in each graph.
+    // The peak may be less than the sum of what is kept, since not all of it need be alive at once.
     for (std::size_t k = 0; k < counted_.size() && !best_; ++k)
       if (!counted_[k].is_made && counted_[k].kept < least_) make(counted_[k]);
     if (!best_)
