@@ -82,4 +82,16 @@ std::optional<std::string> why_not_in_place(const LoopProgram& p,
   return std::nullopt;
 }
 
+std::vector<InPlacePair> pairs_in_place(const LoopProgram& p) {
+  const auto inputs = std::ranges::count(p.tensors, TensorRole::input, &TensorDecl::role);
+  const auto outputs = std::ranges::count(p.tensors, TensorRole::output, &TensorDecl::role);
+  std::vector<InPlacePair> pairs;
+  for (int in = 0; in < inputs; ++in)
+    for (int out = 0; out < outputs; ++out) {
+      const InPlacePair pair(in, out);
+      if (!why_not_in_place(p, {&pair, 1})) pairs.push_back(pair);
+    }
+  return pairs;
+}
+
 }  // namespace mote

@@ -19,6 +19,8 @@ Conditions in_range(const Expr& e, const Expr& extent);
 Facts assuming(const Facts& facts, const Conditions& conditions);
 /// Returns true if e mentions the variable of some loop.
 bool mentions_loop(const Expr& e);
+/// Returns true if the expression has one value in all iterations of a call.
+inline bool is_fixed(const Expr& e) { return !e.has_load() && !mentions_loop(e); }
 /// Returns true if the condition depends on a loaded element (or on a Let named in an index).
 bool has_load(const Condition& c);
 /// Returns true if the condition holds under the facts; minima and maxima in it are taken apart.

@@ -102,7 +102,7 @@ class Keeper {
       reads_more = reads_more || std::holds_alternative<value::Load>(v->kind);
     });
     if (reads_more) return;
-    const std::vector<InPlacePair> pairs = pairs_in_place(y.name);
+    const std::vector<InPlacePair> pairs = pairs_with(y.name);
     const Stmt first_before = first;
     const Stmt second_before = second;
     take(*folds, *fold, *stores, *store, index, *part, stored);
@@ -114,20 +114,15 @@ class Keeper {
   }
 
   /// Returns the inputs that may share memory with the output.
-  std::vector<InPlacePair> pairs_in_place(const std::string& output) const {
-    InPlacePair pair{0, 0};
-    int outputs = 0;
+  std::vector<InPlacePair> pairs_with(const std::string& output) const {
+    int position = 0;
     for (const TensorDecl& t : p_.tensors) {
       if (t.role != TensorRole::output) continue;
-      if (t.name == output) pair.second = outputs;
-      ++outputs;
+      if (t.name == output) break;
+      ++position;
     }
-    std::vector<InPlacePair> pairs;
-    for (const TensorDecl& t : p_.tensors) {
-      if (t.role != TensorRole::input) continue;
-      if (!why_not_in_place(p_, {&pair, 1})) pairs.push_back(pair);
-      ++pair.first;
-    }
+    std::vector<InPlacePair> pairs = pairs_in_place(p_);
+    std::erase_if(pairs, [&](const InPlacePair& pair) { return pair.second != position; });
     return pairs;
   }
 

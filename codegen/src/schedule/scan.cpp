@@ -31,8 +31,6 @@ struct Prefix {
   Loop terms;  ///< the loop over k, without the inequality
 };
 
-bool is_fixed(const Expr& e) { return !e.has_load() && !mentions_loop(e); }
-
 bool can_be_carried(const Accumulator& a) {
   return combine_of(a.op).has_value() && (is_real(a.dtype) || is_integer(a.dtype));
 }

@@ -83,11 +83,10 @@ bool move_inward(Version& v, const ScheduleOptions& options) {
 
 // ---- versions
 
-/// Returns the version that all others start from; `scans` gets the variables along which a value
-/// is carried.
-Version start_of(const LoopProgram& p, std::vector<Symbol>& scans) {
-  Version v = native(p);
-  v.steps = keep_in_outputs(v.program);
+/// Takes the steps that all versions start with; `scans` gets the variables along which a value is
+/// carried.
+Version started(Version v, std::vector<Symbol>& scans) {
+  std::ranges::move(keep_in_outputs(v.program), std::back_inserter(v.steps));
   for (Scanned& scanned : scan_prefixes(v.program)) {
     v.steps.push_back(std::move(scanned.step));
     scans.push_back(scanned.variable);
@@ -195,6 +194,39 @@ std::vector<Version> tiled(const Version& start, const ScheduleOptions& options)
   return found;
 }
 
+/// The iterations that fill arrays which the next loops read: what they fill stays in the cache.
+constexpr std::int64_t kBlock = 256;
+
+/// Returns true if threads can share the iterations of the outermost loop that holds the blocks of
+/// that loop.
+bool can_share_blocks(const LoopProgram& p, const std::string& loop) {
+  const Path outermost = {find_loop(p, loop)->front()};
+  return shared_loops(p, at(p, outermost)).has_value();
+}
+
+/// Returns the tiled versions that compute once what the others compute twice, a block at a time.
+/// Blocks run in order, so that there are none where threads have no loop around them to share.
+std::vector<Version> computed_once(const LoopProgram& p, const ScheduleOptions& options) {
+  Version once = native(p);
+  if (take(once, {StepKind::once, {{""}}}, options)) return {};
+  std::vector<Symbol> scans;
+  once = started(std::move(once), scans);
+  std::vector<std::string> loops = names_of_loops(once.program, loops_of(once.program));
+  std::ranges::reverse(loops);  // the arrays of an inner loop's block are smaller
+  const bool has_blocks = std::ranges::any_of(loops, [&](const std::string& loop) {
+    Version blocks = once;
+    if (take(blocks, {StepKind::blocks, {{loop, kBlock}}}, options) ||
+        !can_share_blocks(blocks.program, loop))
+      return false;
+    once = std::move(blocks);
+    return true;
+  });
+  if (!has_blocks) return {};
+  std::vector<Version> found = tiled(once, options);
+  for (Version& v : found) v.name += "_once";
+  return found;
+}
+
 /// Returns the versions in which windows slide over rows, for each stride. A program of several
 /// nests has none: each version would hold all of them.
 std::vector<Version> slid(const Version& start, const ScheduleOptions& options) {
@@ -272,8 +304,9 @@ bool has_step(const Version& v, StepKind kind) {
 
 Schedule schedule(const LoopProgram& p, const ScheduleOptions& options) {
   std::vector<Symbol> scans;
-  const Version start = start_of(p, scans);
-  Schedule s{tiled(start, options)};
+  const Version start = started(native(p), scans);
+  Schedule s{computed_once(p, options)};
+  if (s.versions.empty()) s.versions = tiled(start, options);
   const bool is_tiled = !s.versions.empty();
   std::ranges::move(slid(start, options), std::back_inserter(s.versions));
   std::ranges::move(transposed(start, options), std::back_inserter(s.versions));

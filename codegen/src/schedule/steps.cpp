@@ -29,8 +29,10 @@ struct StepForm {
 };
 
 constexpr std::array kForms = {
+    StepForm{StepKind::once, "once", 0, false},
     StepForm{StepKind::keep, "keep", 1, false},
     StepForm{StepKind::scan, "scan", 1, false},
+    StepForm{StepKind::blocks, "blocks", 1, true},
     StepForm{StepKind::vectors, "vectors", 0, true},
     StepForm{StepKind::tile, "tile", 2, true},
     StepForm{StepKind::tile_window, "tile_window", 2, true},

@@ -10,11 +10,13 @@
 
 #include "ir/dependence.h"
 #include "mote/codegen/passes.h"
+#include "schedule/blocks.h"
 #include "schedule/hoist.h"
 #include "schedule/innermost.h"
 #include "schedule/iterations.h"
 #include "schedule/jam.h"
 #include "schedule/keep.h"
+#include "schedule/once.h"
 #include "schedule/positions.h"
 #include "schedule/scan.h"
 #include "schedule/slide.h"
@@ -126,10 +128,14 @@ Refusal taken(LoopProgram& p, const Step& step, const ScheduleOptions& options,
   const std::int64_t amount = step.targets.front().amount;
   const auto loop = [&] { return *find_loop(p, name); };
   switch (step.kind) {
+    case StepKind::once:
+      return compute_once(p, effect);
     case StepKind::keep:
       return keep(p, name, effect);
     case StepKind::scan:
       return scan(p, name, effect);
+    case StepKind::blocks:
+      return run_in_blocks(p, loop(), amount, effect);
     case StepKind::vectors:
       return set_vectors(p, amount);
     case StepKind::tile:
@@ -182,6 +188,7 @@ bool names_loops(const Step& step) {
 
 Refusal take(Version& v, const Step& step, const ScheduleOptions& options) {
   if (is_for_gpu(step.kind)) return "only a GPU's schedule has it (--lang cuda)";
+  if (step.kind == StepKind::once && !v.steps.empty()) return "other steps were taken before it";
   if (names_loops(step))
     for (const StepTarget& t : step.targets)
       if (!find_loop(v.program, t.name)) return no_loop(v.program, t.name);

@@ -136,6 +136,34 @@ output y = sum[2](where(iota(i0 - i2 over T, E, S) >= 0, weighted, 0))
 )")));
 }
 
+/// Each block of rows has its weights, which both gx and gz read. Threads share b.
+TEST(Schedule, ComputesOnceWhatIsReadAlongBothAxes) {
+  expect_golden_schedule(compile(program(R"--(
+op both "gx[b] = w z[b], gz[b] = w^T x[b], w = exp(x[b] z[b]^T) for each b"
+input x f32[B, M, K]
+input z f32[B, N, K]
+w = exp(sum[3](x[i0, i1, i3 over B, M, N, K] * z[i0, i2, i3 over B, M, N, K]))
+t = exp(sum[3](x[i0, i2, i3 over B, N, M, K] * z[i0, i1, i3 over B, N, M, K]))
+output gx = sum[2](w[i0, i1, i2 over B, M, N, K] * z[i0, i2, i3 over B, M, N, K])
+output gz = sum[2](t[i0, i1, i2 over B, N, M, K] * x[i0, i2, i3 over B, N, M, K])
+)--")));
+}
+
+/// Threads share the rows, which blocks would run in order.
+TEST(Schedule, ComputesTwiceWhatThreadsShare) {
+  const Schedule s = schedule(compile(program(R"--(
+op both
+input x f32[M, K]
+input z f32[N, K]
+w = exp(sum[2](x[i0, i2 over M, N, K] * z[i1, i2 over M, N, K]))
+t = exp(sum[2](x[i1, i2 over N, M, K] * z[i0, i2 over N, M, K]))
+output gx = sum[1](w[i0, i1 over M, N, K] * z[i1, i2 over M, N, K])
+output gz = sum[1](t[i0, i1 over N, M, K] * x[i1, i2 over N, M, K])
+)--")));
+  EXPECT_TRUE(s.versions.front().name.starts_with("tile_64")) << to_string(s);
+  for (const Version& v : s.versions) EXPECT_FALSE(has_step(v, StepKind::once)) << v.name;
+}
+
 TEST(Schedule, ElementwiseChain) {
   expect_golden_schedule(compile(program(R"(
 op chain "y[n] = tanh(1/sqrt(|exp(2*x[n] + b[n]) - 1| + eps)) for each n"

@@ -41,7 +41,8 @@ std::string refusal(const LoopProgram& p, const std::string& steps) {
 
 TEST(Steps, PrintWhatTheyParse) {
   const std::string text =
-      "keep y, scan n, vectors 32, tile m 8 n 32, tile_window h 1 w 8, inward c 256, innermost c "
+      "once, keep y, scan n, blocks t 64, vectors 32, tile m 8 n 32, tile_window h 1 w 8, inward c "
+      "256, innermost c "
       "16, transpose n 128, interchange m, split n 4096, simd n, simd_if_adjacent n, threads m n "
       "c, adjacent n, "
       "repeat x 0, distribute, parts r, grid r c, row_vectors r, thread_vectors r, block_tile r 64";
@@ -54,8 +55,9 @@ TEST(Steps, PrintWhatTheyParse) {
 TEST(Steps, ParsingSaysWhatItExpected) {
   const auto error = [](const char* text) { return error_of([&] { (void)parse_steps(text); }); };
   EXPECT_EQ(error("simd n, tiel m 8"),
-            "schedule: line 1, column 9: unknown step 'tiel' (known: keep, scan, vectors, tile, "
-            "tile_window, tile_rows, slide, positions, jam, hoist, inward, innermost, registers, "
+            "schedule: line 1, column 9: unknown step 'tiel' (known: once, keep, scan, blocks, "
+            "vectors, tile, tile_window, tile_rows, slide, positions, jam, hoist, inward, "
+            "innermost, registers, "
             "transpose, interchange, split, simd, simd_if_adjacent, simd_apart, threads, adjacent, "
             "repeat, distribute, parts, grid, row_vectors, thread_vectors, block_tile)");
   EXPECT_EQ(error("split n"),
@@ -304,6 +306,82 @@ TEST(Steps, AreRefusedWithWhatIsMissing) {
   EXPECT_EQ(why("scan n"),
             "'scan n' cannot be taken: in no loop of it are the terms of a sum those before or "
             "after its element");
+}
+
+/// The rows of w, and the sums over rows and over columns that read them.
+LoopProgram rows_and_columns() {
+  return compile(std::make_shared<const Program>(
+      parse_program("op both\ninput x f64[M, K]\ninput z f64[N, K]\n"
+                    "w = exp(sum[2](x[i0, i2 over M, N, K] * z[i1, i2 over M, N, K]))\n"
+                    "t = exp(sum[2](x[i1, i2 over N, M, K] * z[i0, i2 over N, M, K]))\n"
+                    "output r = sum[1](w * w)\n"
+                    "output c = max[1](t - z[i0, 0 over N, M]) + 1\n")));
+}
+
+TEST(Steps, OnceKeepsWhatIsComputedAlongOtherAxes) {
+  const LoopProgram p = rows_and_columns();
+  const LoopProgram once = after(p, "once");
+  const auto products = [](const LoopProgram& q) {
+    std::size_t count = 0;
+    for_each(q.body, [&](const Stmt& s) {
+      const auto* fold = std::get_if<Fold>(&s.kind);
+      count += fold != nullptr && to_string(fold->value).starts_with("x[") ? 1U : 0U;
+    });
+    return count;
+  };
+  EXPECT_EQ(products(p), 2U) << to_string(p);
+  EXPECT_EQ(products(once), 1U) << to_string(once);
+  EXPECT_EQ(refusal(p, "split m 2, once"),
+            "both: step 'once' cannot be taken: other steps were taken before it");
+  EXPECT_EQ(refusal(compiled_op("matmul"), "once"),
+            "matmul: step 'once' cannot be taken: no costly value is computed twice, along axes in "
+            "different orders");
+}
+
+/// x is read again for the column sums, behind the rows of r; computed once it is not, but there a
+/// call in place is not allowed either.
+TEST(Steps, BlocksHoldTheRowsThatTheNextLoopsRead) {
+  const LoopProgram once = after(rows_and_columns(), "once");
+  std::string rows;
+  for (const TensorDecl& t : once.tensors)
+    if (t.role == TensorRole::temporary && t.shape.size() == 2) rows = t.name;
+  ASSERT_NE(rows, "") << to_string(once);
+  const std::string first = std::get<Loop>(once.body.front().kind).variable.name();
+  for (const char* amount : {"1", "2", "3", "1000"}) {
+    const std::string steps = "once, blocks " + first + " " + amount;
+    const LoopProgram p = after(rows_and_columns(), steps);
+    EXPECT_NE(to_string(p).find(rows + " f64[" + amount + ", N] in each " + first + "_block"),
+              std::string::npos)
+        << to_string(p);
+  }
+}
+
+TEST(Steps, BlocksAreRefusedWithTheReason) {
+  const auto why = [](const LoopProgram& p, const std::string& steps) {
+    const std::string text = refusal(p, steps);
+    return text.substr(text.find("taken: ") + 7);
+  };
+  EXPECT_EQ(why(compiled_op("matmul"), "blocks m 4"),
+            "no loop behind it reads an array that m fills");
+  EXPECT_EQ(why(running_sum(), "blocks n 4"),
+            "of the iterations of n one may store t[n], which another reads as t[n - 1]");
+  const Expr i = var("i"), j = var("j"), k = var("k");
+  const auto two = [&](const Stmt& reader) {
+    return loops_of(copy_spec("two"),
+                    {loop("i", size("N"), {store("t", {i}, at("x", {i}))}), reader},
+                    {temporary("t", {size("N")})});
+  };
+  EXPECT_EQ(
+      why(two(loop("j", size("N"), {store("y", {j}, at("t", {size("N") - 1 - j}))})), "blocks i 4"),
+      "a loop that reads t neither runs along i nor has a sum over it first");
+  EXPECT_EQ(why(two(loop("j", size("N"), {store("y", {j}, at("t", {Expr(0)}))})), "blocks i 4"),
+            "a loop that reads t neither runs along i nor has a sum over it first");
+  EXPECT_EQ(
+      why(two(loop("j", size("N"), {store("y", {j}, at("t", {j}))})), "threads j, blocks i 4"),
+      "loop j has a kind already");
+  EXPECT_NE(
+      to_string(after(two(loop("j", size("N"), {store("y", {j}, at("t", {j}))})), "blocks i 4")),
+      "");
 }
 
 TEST(Steps, AreUndoneWhereTheyAreRefused) {

@@ -111,6 +111,7 @@ void ProgramBuilder::add_node() {
       {4, &ProgramBuilder::make_param},       {2, &ProgramBuilder::make_stop},
       {4, &ProgramBuilder::make_product},     {4, &ProgramBuilder::make_normalised},
       {3, &ProgramBuilder::make_running},     {9, &ProgramBuilder::make_masked},
+      {3, &ProgramBuilder::make_twin},
   });
   int at = rng_.below([] {
     int sum = 0;

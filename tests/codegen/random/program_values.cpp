@@ -2,10 +2,12 @@
 // Draws nodes of random programs that compute values: Map in its many ops, where, masks, casts,
 // Reduce, Select, scatters, and the idioms of products, normalisations and running sums.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
 #include "program_builder.h"
+#include "twin.h"
 
 namespace mote::test {
 namespace {
@@ -306,6 +308,18 @@ Uop ProgramBuilder::make_running(const Uop& u) {
   const Uop seen = iota(rng_.chance(50) ? behind : -behind, shape) >= gap;
   const Uop all = where(seen, read(u, wide, identity(r)), 0);
   return reduced(rng_.pick({ReduceOp::sum, ReduceOp::max, ReduceOp::prod}), all, {r - 1});
+}
+
+/// Adds a twin, from which the schedule's step once can keep the program, and sums over it.
+Uop ProgramBuilder::make_twin(const Uop& u) {
+  constexpr std::size_t kMostNodes = 12;
+  if (u.rank() < 2 || topological(std::array{u}).size() > kMostNodes) return {};
+  std::vector<int> order;
+  for (int k = 0; k < u.rank(); ++k) order.push_back(k);
+  rng_.shuffle(order);
+  const Uop twin = twin_of(u, order);
+  if (u.dtype() == DType::boolean || rng_.chance(40)) return twin;
+  return reduced(ReduceOp::sum, twin, {rng_.below(twin.rank())});
 }
 
 }  // namespace mote::test

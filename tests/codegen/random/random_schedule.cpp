@@ -42,41 +42,31 @@ std::vector<StepTarget> some_chain(const LoopProgram& p, const std::string& firs
 
 Step some_step(const LoopProgram& p, Rng& rng) {
   const std::vector<std::string> loops = loops_of(p);
-  const StepKind kind = rng.pick({StepKind::split,
-                                  StepKind::split,
-                                  StepKind::interchange,
-                                  StepKind::inward,
-                                  StepKind::inward,
-                                  StepKind::innermost,
-                                  StepKind::registers,
-                                  StepKind::tile,
-                                  StepKind::tile,
-                                  StepKind::tile_window,
-                                  StepKind::simd,
-                                  StepKind::simd,
-                                  StepKind::simd_if_adjacent,
-                                  StepKind::threads,
-                                  StepKind::threads,
-                                  StepKind::scan,
-                                  StepKind::keep,
-                                  StepKind::adjacent,
-                                  StepKind::repeat,
-                                  StepKind::vectors,
-                                  StepKind::transpose,
-                                  StepKind::tile_rows,
-                                  StepKind::slide,
-                                  StepKind::positions,
-                                  StepKind::jam,
-                                  StepKind::hoist,
-                                  StepKind::simd_apart});
+  const StepKind kind = rng.pick({StepKind::once,        StepKind::blocks,
+                                  StepKind::blocks,      StepKind::split,
+                                  StepKind::split,       StepKind::interchange,
+                                  StepKind::inward,      StepKind::inward,
+                                  StepKind::innermost,   StepKind::registers,
+                                  StepKind::tile,        StepKind::tile,
+                                  StepKind::tile_window, StepKind::simd,
+                                  StepKind::simd,        StepKind::simd_if_adjacent,
+                                  StepKind::threads,     StepKind::threads,
+                                  StepKind::scan,        StepKind::keep,
+                                  StepKind::adjacent,    StepKind::repeat,
+                                  StepKind::vectors,     StepKind::transpose,
+                                  StepKind::tile_rows,   StepKind::slide,
+                                  StepKind::positions,   StepKind::jam,
+                                  StepKind::hoist,       StepKind::simd_apart});
   if (kind == StepKind::keep) return {kind, {{rng.pick(tensors_of(p, TensorRole::output))}}};
   if (kind == StepKind::repeat)
     return {kind, {{rng.pick(tensors_of(p, TensorRole::input)), rng.below(3)}}};
   if (kind == StepKind::vectors) return {kind, {{"", 8}}};
-  if (kind == StepKind::positions || kind == StepKind::hoist) return {kind, {{"", -1}}};
+  if (kind == StepKind::once || kind == StepKind::positions || kind == StepKind::hoist)
+    return {kind, {{"", -1}}};
   if (kind == StepKind::slide || kind == StepKind::jam) return {kind, {{"", rng.below(2) + 1}}};
   const std::string loop = rng.pick(loops);
   switch (kind) {
+    case StepKind::blocks:
     case StepKind::split:
     case StepKind::inward:
     case StepKind::innermost:
@@ -178,8 +168,9 @@ DrawnSchedule draw_schedule(const LoopProgram& p, Rng& rng, int most) {
       continue;
     }
     // A scan that runs backwards adds in another order.
-    drawn.reorders = drawn.reorders || step.kind == StepKind::tile ||
-                     step.kind == StepKind::tile_rows || step.kind == StepKind::tile_window ||
+    drawn.reorders = drawn.reorders || step.kind == StepKind::blocks ||
+                     step.kind == StepKind::tile || step.kind == StepKind::tile_rows ||
+                     step.kind == StepKind::tile_window ||
                      drawn.version.steps.back().effect.find(", backwards") != std::string::npos;
   }
   return drawn;

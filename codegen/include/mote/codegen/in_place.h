@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "mote/base/export.h"
 #include "mote/codegen/loops.h"
@@ -20,5 +21,8 @@ using InPlacePair = std::pair<int, int>;
 /// written. Returns nullopt if it may. A property that cannot be proved is a reason too.
 std::optional<std::string> why_not_in_place(const LoopProgram& p,
                                             std::span<const InPlacePair> pairs);
+
+/// Returns the pairs that, one at a time, a call of the program may let share memory.
+std::vector<InPlacePair> pairs_in_place(const LoopProgram& p);
 
 }  // namespace mote

@@ -13,8 +13,10 @@
 namespace MOTE_API mote {
 
 enum class StepKind : std::uint8_t {
+  once,              ///< `once`: what is computed twice, along other axes, is kept in arrays
   keep,              ///< `keep y`: output y keeps a costly value that two loops compute
   scan,              ///< `scan n`: n carries sums of what lies before or after its element
+  blocks,            ///< `blocks t 64`: loops that read what t fills run with 64 iterations of t
   vectors,           ///< `vectors 32`: tiles after it consist of vectors of 32 bytes
   tile,              ///< `tile m 8 n 32`: 8 rows of 32 results, whose sums are in registers
   tile_window,       ///< `tile_window h 8 w 32`: the same, where w slides along a window

@@ -12,8 +12,13 @@
 namespace mote {
 namespace {
 
-bool add_range(const Loop& loop, ReductionNest& nest) {
-  const auto range = range_of(loop, nest.conditions);
+bool mentions_moving(const Expr& e, const std::set<Symbol>& fixed) {
+  return std::ranges::any_of(
+      e.symbols(), [&](Symbol s) { return s.kind() == SymbolKind::loop && !fixed.contains(s); });
+}
+
+bool add_range(const Loop& loop, const std::set<Symbol>& fixed, ReductionNest& nest) {
+  const auto range = range_of(loop, nest.conditions, fixed);
   if (range) nest.loops.push_back(*range);
   return range.has_value();
 }
@@ -63,20 +68,36 @@ std::vector<Expr> arms(const Expr& e, Atom::Kind kind) {
   return {e};
 }
 
-std::optional<LoopRange> range_of(const Loop& loop, Conditions& conditions) {
+std::set<Symbol> blocks_of(const std::vector<const Loop*>& loops) {
+  std::set<Symbol> blocks;
+  for (const Loop* l : loops)
+    if (l->step != Expr(1)) blocks.insert(l->variable);
+  return blocks;
+}
+
+std::optional<Expr> greatest_extent(const LoopRange& range) {
+  const Expr extent = range.end - range.begin;
+  if (!mentions_loop(extent)) return extent;
+  for (const Expr& e : arms(range.end, Atom::Kind::min))
+    if (!mentions_loop(e - range.begin)) return e - range.begin;
+  return std::nullopt;
+}
+
+std::optional<LoopRange> range_of(const Loop& loop, Conditions& conditions,
+                                  const std::set<Symbol>& fixed) {
   if (loop.step != Expr(1)) return std::nullopt;
   const Expr v(loop.variable);
   std::optional<Expr> begin, end;
   for (const Expr& e : arms(loop.begin, Atom::Kind::max)) {
     if (e.has_load()) return std::nullopt;
-    if (mentions_loop(e))
+    if (mentions_moving(e, fixed))
       conditions.push_back({Condition::Kind::nonneg, v - e});
     else
       begin = begin ? max(*begin, e) : e;
   }
   for (const Expr& e : arms(loop.end, Atom::Kind::min)) {
     if (e.has_load()) return std::nullopt;
-    if (mentions_loop(e))
+    if (mentions_moving(e, fixed))
       conditions.push_back({Condition::Kind::nonneg, e - v - 1});
     else
       end = end ? min(*end, e) : e;
@@ -85,13 +106,14 @@ std::optional<LoopRange> range_of(const Loop& loop, Conditions& conditions) {
   return LoopRange{loop.variable, *begin, *end};
 }
 
-std::optional<ReductionNest> reduction_nest(const Loop& reduction, Facts facts) {
+std::optional<ReductionNest> reduction_nest(const Loop& reduction, Facts facts,
+                                            const std::set<Symbol>& fixed) {
   ReductionNest nest;
-  if (reduction.accumulators.empty() || !add_range(reduction, nest)) return std::nullopt;
+  if (reduction.accumulators.empty() || !add_range(reduction, fixed, nest)) return std::nullopt;
   const Body* body = &reduction.body;
   while (body->size() == 1 && nested_body(body->front()) != nullptr) {
     if (const Loop* loop = as_loop(body->front())) {
-      if (!loop->accumulators.empty() || !add_range(*loop, nest)) return std::nullopt;
+      if (!loop->accumulators.empty() || !add_range(*loop, fixed, nest)) return std::nullopt;
     } else {
       for (const Condition& c : std::get<If>(body->front().kind).conditions) {
         if (has_load(c)) return std::nullopt;

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "ir/dependence.h"
@@ -15,13 +16,20 @@ namespace mote {
 /// Returns the operands of a minimum or maximum, or the expression itself.
 std::vector<Expr> arms(const Expr& e, Atom::Kind kind);
 
-/// Returns the loop's range with limits of sizes and parameters; appends its other limits as
-/// conditions. Returns nullopt if no expression of sizes and parameters bounds it, or if its step
-/// is not 1.
-std::optional<LoopRange> range_of(const Loop& loop, Conditions& conditions);
+/// Returns the variables of the loops over blocks among these.
+std::set<Symbol> blocks_of(const std::vector<const Loop*>& loops);
+
+/// Returns the loop's range with limits of sizes, parameters and `fixed` variables; appends its
+/// other limits as conditions. Returns nullopt if no such expression bounds it, or if its step is
+/// not 1.
+std::optional<LoopRange> range_of(const Loop& loop, Conditions& conditions,
+                                  const std::set<Symbol>& fixed = {});
+/// Returns an expression of sizes and parameters that the number of iterations does not exceed: in
+/// a block, the block's. Returns nullopt if there is none.
+std::optional<Expr> greatest_extent(const LoopRange& range);
 
 struct ReductionNest {
-  /// The loops, outermost first; limits depend on sizes and parameters alone.
+  /// The loops, outermost first; limits depend on sizes, parameters and fixed variables alone.
   std::vector<LoopRange> loops;
   /// Limits that depend on loops of the nest or around it, and branches.
   Conditions conditions;
@@ -29,9 +37,9 @@ struct ReductionNest {
 };
 
 /// `facts` hold around the loop. Returns nullopt if the loop folds at several depths, remembers
-/// positions, does more than folding, or has limits that no expression of sizes and parameters
-/// bounds.
-std::optional<ReductionNest> reduction_nest(const Loop& reduction, Facts facts);
+/// positions, does more than folding, or has limits that range_of() cannot bound.
+std::optional<ReductionNest> reduction_nest(const Loop& reduction, Facts facts,
+                                            const std::set<Symbol>& fixed = {});
 
 /// Returns the body under the conditions, if there are any.
 Body under(Conditions conditions, Body body);

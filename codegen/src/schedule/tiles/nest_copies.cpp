@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/dependence.h"
+#include "passes/conditions.h"
 #include "schedule/tiles/nest_tiler.h"
 #include "schedule/tiles/reduction_loops.h"
 
@@ -57,7 +58,23 @@ void fill_pairs(const PairLoop& pairs, const std::vector<LoopRange>& loops,
   fill(with(whole, ceil_div(pairs.terms, 2)), conditions, Body{half(store, 0), half(clear, 1)});
 }
 
+/// Throws CannotTile for a range that no sizes bound.
+Expr extent_of(const LoopRange& range) {
+  if (const auto extent = greatest_extent(range)) return *extent;
+  throw CannotTile{fmt::format("no sizes bound the iterations of {}", range.variable.name())};
+}
+
 }  // namespace
+
+/// Returns the variable of the innermost loop around that of the rows, if the terms are those of a
+/// block of such a loop.
+std::optional<Symbol> NestTiler::block_around(const TiledReduction& r) const {
+  const auto is_in_block = [](const LoopRange& l) {
+    return mentions_loop(l.begin) || mentions_loop(l.end);
+  };
+  if (std::ranges::none_of(r.nest.loops, is_in_block)) return std::nullopt;
+  return chain_.loops[tile_.around - 1]->variable;
+}
 
 /// Copies the operand's elements that a tile needs to a panel: adjacent memory, in the order in
 /// which the tile reads them. The panel has 0 for terms that a condition of its axis leaves out,
@@ -74,7 +91,7 @@ Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o,
   const auto add = [&](const LoopRange& l, const Expr& from_nest) {
     all.push_back(l);
     filled.push_back(l);
-    shape.push_back(l.end - l.begin);
+    shape.push_back(extent_of(l));
     index.push_back(Expr(l.variable) - l.begin);
     read.push_back(from_nest);
   };
@@ -115,7 +132,7 @@ Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o,
   const DType dtype = o.value->dtype;
   const std::string name =
       add_tensor(is_column ? "columns" : "rows",
-                 {dtype, shape, ahead ? std::nullopt : std::optional(axis.start),
+                 {dtype, shape, ahead ? block_around(r) : std::optional(axis.start),
                   TensorMemory::automatic, r.pairs ? 16 : 64});
   panels_.push_back(fmt::format("{} to {}{}", to_string(o.value), name, ahead ? " ahead" : ""));
   const Conditions conditions =
@@ -171,7 +188,7 @@ NestTiler::BlockedLoops NestTiler::blocked_loops(const TiledReduction& r) {
     const LoopRange& l = loops.inner.front();
     loops.blocks.push_back({l.variable, l.begin, l.end, 1, {}, {}});
   }
-  for (const LoopRange& l : loops.inner) loops.extents.push_back(l.end - l.begin);
+  for (const LoopRange& l : loops.inner) loops.extents.push_back(extent_of(l));
   if (!is_blocked) return loops;
   LoopRange& part = loops.inner.front();
   const Symbol start = symbol(part.variable.name() + "_block");

@@ -278,11 +278,14 @@ void NestTiler::add_statements(const TiledReduction& r,
 Body NestTiler::tile_of_sums(const TiledReduction& r, const BlockedLoops& loops,
                              const std::optional<RowRanges>& ranges, TileSums& sums) {
   std::vector<LoopRange> inner = loops.inner;
+  Conditions others = r.shared.other_conditions;
   if (ranges) {
     inner = rows_first(r);
     inner.front() = {symbol(inner.front().variable.name()), ranges->all_begin, ranges->all_end};
-    for (Body& body : sums.terms)
-      substitute(body, {{rows_first(r).front().variable, Expr(inner.front().variable)}});
+    const std::map<Symbol, Expr> own = {
+        {rows_first(r).front().variable, Expr(inner.front().variable)}};
+    for (Body& body : sums.terms) substitute(body, own);
+    for (Condition& c : others) c.e = c.e.substitute(own);
   }
   const auto add_registers = [&](std::vector<Body>& bodies, Body& to) {
     for (Body& body : bodies) to.push_back(over_registers(std::move(body)));
@@ -292,7 +295,7 @@ Body NestTiler::tile_of_sums(const TiledReduction& r, const BlockedLoops& loops,
   for (Body& body : sums.terms)
     of_term.push_back(
         over_registers(std::move(body), skips_terms(r) ? r.shared.row_conditions : Conditions{}));
-  std::ranges::move(in_loops(inner, under(r.shared.other_conditions, std::move(of_term))),
+  std::ranges::move(in_loops(inner, under(std::move(others), std::move(of_term))),
                     std::back_inserter(of_tile));
   add_registers(sums.ends, of_tile);
   return of_tile;
@@ -316,11 +319,19 @@ void NestTiler::add_blocks(const BlockedLoops& loops, TileSums sums, Body of_til
   std::ranges::move(block, std::back_inserter(before_rows_));
 }
 
+/// Returns the number of rows; of a block, which lies in a loop around the rows, that of the first.
+Expr NestTiler::rows_of_first_block() const {
+  std::map<Symbol, Expr> first;
+  for (std::size_t k = 0; k < tile_.around; ++k)
+    first.emplace(chain_.loops[k]->variable, chain_.loops[k]->begin);
+  return (rows().end - rows().begin).substitute(first);
+}
+
 Conditions NestTiler::demands() const {
   const Expr columns = vector().end - vector().begin;
   Conditions all = {
       {Condition::Kind::nonneg, columns - (tile_.may_be_narrow ? 1 : vector().amount)},
-      {Condition::Kind::nonneg, 2 * (rows().end - rows().begin) - rows().amount}};
+      {Condition::Kind::nonneg, 2 * rows_of_first_block() - rows().amount}};
   for (const auto& [variable, r] : reductions_)
     for (const Condition& c : r.demands)
       if (std::ranges::find(all, c) == all.end()) all.push_back(c);

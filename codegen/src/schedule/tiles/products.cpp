@@ -50,7 +50,7 @@ std::vector<Product> ProductFinder::take(Stmt& s) {
 void ProductFinder::visit(Stmt& s) {
   Loop* loop = as_loop(s);
   if (loop == nullptr || !of_vector_.empty()) return;
-  const auto range = range_of(*loop, of_vector_);
+  const auto range = range_of(*loop, of_vector_, blocks_of(rows_.around));
   if (range) {
     loops_.push_back({range->variable, range->begin, range->end, 1, {}, {}});
     for (std::size_t k = 0; k < loop->body.size(); ++k) {
@@ -71,7 +71,7 @@ std::optional<Product> ProductFinder::product(const Loop& reduction) const {
   if (reduction.accumulators.size() != 1 || std::ranges::any_of(accesses(Stmt{reduction}), touches))
     return std::nullopt;
   const SharedLoops chain = chain_of(rows_, loops_);
-  auto nest = reduction_nest(reduction, facts_in(p_, chain));
+  auto nest = reduction_nest(reduction, facts_in(p_, chain), blocks_of(rows_.around));
   if (!nest || nest->folds.size() != 1 || !is_real(reduction.accumulators[0].dtype))
     return std::nullopt;
   const Symbol vector = loops_.back().variable;

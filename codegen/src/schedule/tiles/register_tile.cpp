@@ -261,8 +261,8 @@ std::optional<TakenStep> tile_found(LoopProgram& p, const Path& path, const Regi
   return why ? std::nullopt : std::optional(std::move(taken));
 }
 
-/// Tiles the rows of the last loop of the chain from the path on.
-std::string tile_rows(LoopProgram& p, const Path& first, const SharedLoops& chain,
+/// Tiles the rows of the chain's loop number `rows`; `first` is the path of its first loop.
+std::string tile_rows(LoopProgram& p, const Path& first, const SharedLoops& chain, std::size_t rows,
                       const RowTileAmounts& amounts) {
   std::vector<const Loop*> around;
   for (std::size_t depth = 1; depth < first.size(); ++depth)
@@ -270,13 +270,14 @@ std::string tile_rows(LoopProgram& p, const Path& first, const SharedLoops& chai
             as_loop(at(std::as_const(p),
                        Path(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(depth)))))
       around.push_back(l);
-  around.insert(around.end(), chain.loops.begin(), chain.loops.end() - 1);
-  const Loop& rows = *chain.loops.back();
-  const Path path = *find_loop(p, rows.variable.name());
-  auto tile = tiled_rows(p, rows, around, chain.own, amounts);
+  const auto end = chain.loops.begin() + static_cast<std::ptrdiff_t>(rows);
+  around.insert(around.end(), chain.loops.begin(), end);
+  const Loop& loop = *chain.loops[rows];
+  const Path path = *find_loop(p, loop.variable.name());
+  auto tile = tiled_rows(p, loop, around, chain.own, amounts);
   if (!tile)
     throw CannotTile{
-        fmt::format("no sum in {} has terms of factors that rows share", rows.variable.name())};
+        fmt::format("no sum in {} has terms of factors that rows share", loop.variable.name())};
   replace(p, path, std::move(tile->body));
   add_missing(p.demands, tile->demands);
   p.is_for_no_larger_vectors = true;  // the text of several widths would be long
@@ -284,7 +285,8 @@ std::string tile_rows(LoopProgram& p, const Path& first, const SharedLoops& chai
   return tile->effect;
 }
 
-/// Tiles the rows of every loop that holds products, outer loops first.
+/// Tiles the rows of every loop that holds products, outer loops first; of the loops of a chain,
+/// the innermost one that does.
 void tile_all_rows(LoopProgram& p, const RegisterShape& shape, std::vector<TakenStep>& steps) {
   std::vector<std::string> loops;
   for (const Path& path : loops_of(p)) loops.push_back(as_loop(at(p, path))->variable.name());
@@ -294,12 +296,17 @@ void tile_all_rows(LoopProgram& p, const RegisterShape& shape, std::vector<Taken
     if (!path || why_not_serial(at(p, *path))) continue;
     const auto chain = shared_loops(p, at(p, *path));
     if (!chain || !tried.insert(chain->loops.back()->variable.name()).second) continue;
-    TakenStep taken{{StepKind::tile_rows, {{chain->loops.back()->variable.name(), shape.rows}}},
-                    ""};
-    const Refusal why = or_restored(p, [&] {
-      taken.effect = tile_rows(p, *path, *chain, {shape.rows, shape.vectors, shape.vector_bytes});
-    });
-    if (!why) steps.push_back(std::move(taken));
+    for (std::size_t rows = chain->loops.size(); rows-- > 0;) {
+      TakenStep taken{{StepKind::tile_rows, {{chain->loops[rows]->variable.name(), shape.rows}}},
+                      ""};
+      const Refusal why = or_restored(p, [&] {
+        taken.effect =
+            tile_rows(p, *path, *chain, rows, {shape.rows, shape.vectors, shape.vector_bytes});
+      });
+      if (why) continue;
+      steps.push_back(std::move(taken));
+      break;
+    }
   }
 }
 
@@ -367,13 +374,17 @@ Refusal tile_rows(LoopProgram& p, const StepTarget& rows, const ScheduleOptions&
   for (const Path& path : loops_of(p)) {
     const Stmt& s = at(p, path);
     const auto chain = shared_loops(p, s);
-    if (!chain || chain->loops.back()->variable.name() != rows.name) continue;
+    if (!chain) continue;
+    const auto found = std::ranges::find(chain->loops, rows.name,
+                                         [](const Loop* l) { return l->variable.name(); });
+    if (found == chain->loops.end()) continue;
     if (auto why = why_not_serial(s)) return why;
+    const auto k = static_cast<std::size_t>(found - chain->loops.begin());
     return or_restored(p, [&] {
-      effect = tile_rows(p, path, *chain, {rows.amount, vectors, p.vector_bytes});
+      effect = tile_rows(p, path, *chain, k, {rows.amount, vectors, p.vector_bytes});
     });
   }
-  return fmt::format("{} is not the last of loops whose iterations are independent", rows.name);
+  return fmt::format("{} is none of loops whose iterations are independent", rows.name);
 }
 
 }  // namespace mote

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: `for g { for t { fills w[g, t, …] } }`, and loops behind it that read w: over g and t again,
+// or with a sum over g and t in the innermost body. Out: a loop over blocks of t, whose body has
+// these iterations of t, of the loops that read, and of the sums, which go on in arrays.
+#include "schedule/blocks.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "ir/dependence.h"
+#include "mote/codegen/in_place.h"
+#include "mote/codegen/passes.h"
+#include "passes/conditions.h"
+#include "schedule/combine.h"
+#include "schedule/iterations.h"
+#include "schedule/tile.h"
+#include "schedule/tiles/nest.h"
+
+namespace mote {
+namespace {
+
+/// An exception for loops that cannot run in blocks.
+struct NoBlocks {
+  std::string why;
+};
+
+/// Returns the paths of the loop and of the loops around it whose body is just the next one, the
+/// outermost first.
+std::vector<Path> chain_around(const LoopProgram& p, const Path& loop) {
+  std::vector<Path> chain = {loop};
+  while (chain.front().size() > 1) {
+    const Path above(chain.front().begin(), chain.front().end() - 1);
+    const Loop* l = as_loop(at(p, above));
+    if (l == nullptr || l->body.size() != 1 || l->kind != LoopKind::serial) break;
+    chain.insert(chain.begin(), above);
+  }
+  return chain;
+}
+
+class Blocker {
+ public:
+  Blocker(LoopProgram& p, const Path& loop, std::int64_t amount)
+      : p_(p), amount_(amount), first_(chain_around(p, loop).front()) {
+    for (const Path& path : chain_around(p, loop)) loops_.push_back(*as_loop(at(p, path)));
+  }
+
+  /// Returns the arrays of a block.
+  std::vector<std::string> run() {
+    const std::size_t position = first_.back();
+    Body& body =
+        first_.size() == 1 ? p_.body : *nested_body(at(p_, Path(first_.begin(), first_.end() - 1)));
+    check_loop(body[position]);
+    find_arrays(body, position);
+    check_others(body, position);
+    start_ = symbol(loops_.back().variable.name() + "_block");
+    Body before, of_block, after, rest;
+    of_block.push_back(filling());
+    for (std::size_t k = 0; k < body.size(); ++k) {
+      if (k == position) continue;
+      if (k > position && reads_arrays(body[k]))
+        add_reader(body[k], before, of_block, after);
+      else
+        (k < position ? before : rest).push_back(body[k]);
+    }
+    body = std::move(before);
+    body.push_back(in_blocks(std::move(of_block)));
+    std::ranges::move(after, std::back_inserter(body));
+    std::ranges::move(rest, std::back_inserter(body));
+    shrink_arrays();
+    return {arrays_.begin(), arrays_.end()};
+  }
+
+ private:
+  const Loop& blocked() const { return loops_.back(); }
+
+  Symbol symbol(const std::string& hint) { return Tiler::fresh_variable(p_, hint, used_); }
+
+  void check_loop(const Stmt& s) const {
+    if (auto why = why_not_serial(s)) throw NoBlocks{*why};
+    if (std::string why = why_dependent(p_, s); !why.empty()) throw NoBlocks{why};
+    const auto chain = shared_loops(p_, s);
+    if (!chain || chain->loops.size() < loops_.size())
+      throw NoBlocks{fmt::format("the iterations of {} are not known to be independent",
+                                 blocked().variable.name())};
+    for (const Loop& l : loops_)
+      if (l.step != Expr(1) || !l.accumulators.empty() || !is_fixed(l.begin) || !is_fixed(l.end))
+        throw NoBlocks{fmt::format("{} has no limits of sizes alone", l.variable.name())};
+  }
+
+  /// Finds the arrays that the loop fills, each iteration its own part, and others read.
+  void find_arrays(const Body& body, std::size_t position) {
+    const std::set<std::string> written = tensors_written({&body[position], 1});
+    std::set<std::string> read;
+    for (std::size_t k = position + 1; k < body.size(); ++k)
+      read.merge(effects_of({&body[k], 1}).touched);
+    for (const std::string& name : written)
+      if (read.contains(name) && find_tensor(p_, name)->role == TensorRole::temporary) {
+        arrays_.insert(name);
+        axes_[name] = axes_along(body[position], name, variables_of(loops_));
+      }
+    if (arrays_.empty())
+      throw NoBlocks{
+          fmt::format("no loop behind it reads an array that {} fills", blocked().variable.name())};
+    const auto used_in = [&](const Body& all) {
+      std::map<std::string, std::size_t> counts;
+      for_each_access(all, [&](const std::string& tensor, const auto&, bool) { ++counts[tensor]; });
+      return counts;
+    };
+    auto all = used_in(p_.body), here = used_in(body);
+    for (const std::string& name : arrays_)
+      if (all[name] != here[name]) throw NoBlocks{fmt::format("{} is read elsewhere", name)};
+  }
+
+  static std::vector<Symbol> variables_of(const std::vector<Loop>& loops) {
+    std::vector<Symbol> variables;
+    for (const Loop& l : loops) variables.push_back(l.variable);
+    return variables;
+  }
+
+  /// Returns the axes of the array along which the variables run, in every access of the statement.
+  std::vector<std::size_t> axes_along(const Stmt& s, const std::string& array,
+                                      const std::vector<Symbol>& variables) const {
+    std::optional<std::vector<std::size_t>> found;
+    for_each_access(s, [&](const std::string& tensor, const std::vector<Expr>& index, bool) {
+      if (tensor != array) return;
+      std::vector<std::size_t> axes;
+      for (const Symbol v : variables)
+        axes.push_back(static_cast<std::size_t>(std::ranges::find(index, Expr(v)) - index.begin()));
+      if (std::ranges::find(axes, index.size()) != axes.end() || (found && *found != axes))
+        throw NoBlocks{fmt::format("not every access of {} is at {}", array,
+                                   fmt::join(names_of(variables), ", "))};
+      found = axes;
+    });
+    return *found;
+  }
+
+  static std::vector<std::string> names_of(const std::vector<Symbol>& variables) {
+    std::vector<std::string> names;
+    for (const Symbol v : variables) names.push_back(v.name());
+    return names;
+  }
+
+  bool reads_arrays(const Stmt& s) const {
+    const std::set<std::string> touched = effects_of({&s, 1}).touched;
+    return std::ranges::any_of(arrays_, [&](const std::string& a) { return touched.contains(a); });
+  }
+
+  /// Throws NoBlocks unless statements that change places have nothing but the arrays in common.
+  void check_others(const Body& body, std::size_t position) const {
+    const auto of = [&](std::size_t k) {
+      Effects e = effects_of({&body[k], 1});
+      for (const std::string& a : arrays_) {
+        e.touched.erase(a);
+        e.written.erase(a);
+      }
+      return e;
+    };
+    for (std::size_t k = 0; k < position; ++k)
+      if (reads_arrays(body[k])) throw NoBlocks{"a statement in front of it has its arrays"};
+    for (std::size_t k = position + 1; k < body.size(); ++k) {
+      if (!reads_arrays(body[k])) continue;
+      for (std::size_t other = position; other < k; ++other)
+        if (!are_independent(of(other), of(k)))
+          throw NoBlocks{"the loops that read its arrays depend on one another"};
+    }
+  }
+
+  /// Returns the loop's own iterations of a block.
+  Stmt filling() {
+    Stmt s = Stmt{loops_.back()};
+    Loop& loop = *as_loop(s);
+    limit(loop);
+    rewrite_accesses(loop.body, Expr(loop.variable));
+    return s;
+  }
+
+  /// Gives the loop the iterations of a block.
+  void limit(Loop& loop) const {
+    Expr begin(start_);
+    Expr end = min(Expr(start_) + amount_, blocked().end);
+    for (const Expr& e : arms(loop.begin, Atom::Kind::max))
+      if (e != blocked().begin) begin = max(begin, e);
+    for (const Expr& e : arms(loop.end, Atom::Kind::min))
+      if (e != blocked().end) end = min(end, e);
+    loop.begin = begin;
+    loop.end = end;
+  }
+
+  /// Makes the body access the arrays of a block, where `at` is the blocked variable.
+  void rewrite_accesses(Body& body, const Expr& at) const {
+    const auto in_block = [&](const std::string& array, const std::vector<Expr>& index) {
+      std::vector<Expr> now;
+      const std::vector<std::size_t>& axes = axes_.at(array);
+      for (std::size_t k = 0; k < index.size(); ++k) {
+        if (k == axes.back())
+          now.push_back(at - Expr(start_));
+        else if (std::ranges::find(axes, k) == axes.end())
+          now.push_back(index[k]);
+      }
+      return now;
+    };
+    rewrite_values(body, [&](const Value& v) {
+      const auto* load = std::get_if<value::Load>(&v->kind);
+      if (load == nullptr || !arrays_.contains(load->tensor)) return v;
+      return load_value(load->tensor, in_block(load->tensor, load->index), v->dtype);
+    });
+    const auto store = [&](auto& s) {
+      if (arrays_.contains(s.tensor)) s.index = in_block(s.tensor, s.index);
+    };
+    for_each_store(body, store);
+  }
+
+  template <typename F>
+  static void for_each_store(Body& body, const F& f) {
+    for (Stmt& s : body) {
+      if (auto* store = std::get_if<Store>(&s.kind)) f(*store);
+      if (auto* reduce = std::get_if<StoreReduce>(&s.kind)) f(*reduce);
+      if (Body* nested = nested_body(s)) for_each_store(*nested, f);
+    }
+  }
+
+  void add_reader(const Stmt& s, Body& before, Body& of_block, Body& after) {
+    if (as_loop(s) == nullptr) throw NoBlocks{"an array is read outside of a loop"};
+    if (auto why = why_not_serial(s)) throw NoBlocks{*why};
+    const auto chain = shared_loops(p_, s);
+    if (!chain || !chain->own.empty())
+      throw NoBlocks{"the iterations of a loop that reads an array may depend on one another"};
+    std::vector<Loop> loops;
+    for (const Loop* l : chain->loops) loops.push_back(*l);
+    Body body = std::move(loops.back().body);
+    if (const auto along = variables_along(s, loops))
+      of_block.push_back(mapped(std::move(loops), std::move(body), *along));
+    else
+      add_sum(s, loops, std::move(body), before, of_block, after);
+  }
+
+  /// Returns the loops' variables that run along the same axes as the blocked loop and those around
+  /// it; nullopt if there are none.
+  std::optional<std::vector<Symbol>> variables_along(const Stmt& s,
+                                                     const std::vector<Loop>& loops) const {
+    std::vector<Symbol> found;
+    for_each_access(s, [&](const std::string& tensor, const std::vector<Expr>& index, bool) {
+      if (!found.empty() || !arrays_.contains(tensor)) return;
+      for (const std::size_t axis : axes_.at(tensor))
+        for (const Loop& l : loops)
+          if (index[axis] == Expr(l.variable)) found.push_back(l.variable);
+    });
+    if (found.size() != loops_.size()) return std::nullopt;
+    for (const std::string& array : arrays_)
+      if (effects_of({&s, 1}).touched.contains(array) &&
+          axes_along(s, array, found) != axes_.at(array))
+        throw NoBlocks{fmt::format("{} is read along other axes", array)};
+    return found;
+  }
+
+  /// Takes loops along the arrays' axes out of the list, apart from the blocked one, which gets the
+  /// iterations of a block; the body then has the variables of the loops around the block.
+  void put_into_block(std::vector<Loop>& loops, Body& body, const std::vector<Symbol>& along) {
+    for (std::size_t k = 0; k < along.size(); ++k) {
+      const auto l = std::ranges::find(loops, along[k], &Loop::variable);
+      if (k + 1 == along.size()) {
+        limit(*l);
+        rewrite_accesses(body, Expr(l->variable));
+        continue;
+      }
+      if (l->begin != loops_[k].begin || l->end != loops_[k].end || l->step != Expr(1))
+        throw NoBlocks{fmt::format("{} has other limits than {}", l->variable.name(),
+                                   loops_[k].variable.name())};
+      const std::map<Symbol, Expr> here = {{l->variable, Expr(loops_[k].variable)}};
+      loops.erase(l);
+      substitute(body, here);
+      for (Loop& other : loops) {
+        other.begin = other.begin.substitute(here);
+        other.end = other.end.substitute(here);
+      }
+    }
+  }
+
+  static Stmt nested(const std::vector<Loop>& loops, Body body) {
+    for (std::size_t k = loops.size(); k-- > 0;) {
+      Loop l = loops[k];
+      l.body = std::move(body);
+      body = Body();
+      body.push_back({std::move(l)});
+    }
+    return std::move(body.front());
+  }
+
+  /// Returns the reader's iterations of a block.
+  Stmt mapped(std::vector<Loop> loops, Body body, const std::vector<Symbol>& along) {
+    put_into_block(loops, body, along);
+    return nested(loops, std::move(body));
+  }
+
+  /// Adds a reader whose innermost body begins with a sum over the arrays.
+  void add_sum(const Stmt& s, const std::vector<Loop>& loops, Body body, Body& before,
+               Body& of_block, Body& after) {
+    const Loop* reduction = as_loop(body.front());
+    const NoBlocks no_form{
+        fmt::format("a loop that reads {} neither runs along {} nor has a sum over it first",
+                    fmt::join(arrays_, " or "), blocked().variable.name())};
+    if (reduction == nullptr || reduction->accumulators.size() != 1) throw NoBlocks(no_form);
+    const Accumulator a = reduction->accumulators.front();
+    const auto combine = combine_of(a.op);
+    if (!combine) throw NoBlocks{fmt::format("{} remembers a position", a.name)};
+    std::vector<Loop> terms;
+    Body fold = {body.front()};
+    while (fold.size() == 1 && as_loop(fold.front()) != nullptr) {
+      Loop l = *as_loop(fold.front());
+      if (!terms.empty() && !l.accumulators.empty())
+        throw NoBlocks{fmt::format("{} holds a sum of its own", a.name)};
+      fold = std::exchange(l.body, {});
+      l.accumulators.clear();
+      terms.push_back(std::move(l));
+    }
+    const auto along = variables_along(s, terms);
+    if (!along) throw NoBlocks(no_form);
+    body.erase(body.begin());
+    if (reads_any(body)) throw NoBlocks{"an array is read outside of a sum"};
+    const std::string array = add_array(a, loops);
+    std::vector<Expr> index;
+    for (const Loop& l : loops) index.push_back(Expr(l.variable) - l.begin);
+    put_into_block(terms, fold, *along);
+    terms.front().accumulators = {a};
+    Body sum;
+    sum.push_back(nested(terms, std::move(fold)));
+    sum.push_back({StoreReduce{array, index, *combine, accumulated_value(a.name, a.dtype)}});
+    of_block.push_back(nested(loops, std::move(sum)));
+    const Value zero = constant(neutral(a.op, a.dtype), a.dtype);
+    before.push_back(renamed(loops, {{Store{array, index, zero}}}));
+    rewrite_values(body, [&](const Value& v) {
+      const auto* read = std::get_if<value::Accumulated>(&v->kind);
+      return read == nullptr || read->name != a.name ? v : load_value(array, index, v->dtype);
+    });
+    after.push_back(renamed(loops, std::move(body)));
+  }
+
+  bool reads_any(const Body& body) const {
+    return std::ranges::any_of(body, [&](const Stmt& s) { return reads_arrays(s); });
+  }
+
+  /// Adds the array that holds the sums of all blocks so far.
+  std::string add_array(const Accumulator& a, const std::vector<Loop>& loops) {
+    std::vector<Expr> shape;
+    for (const Loop& l : loops) {
+      if (!is_fixed(l.begin) || !is_fixed(l.end))
+        throw NoBlocks{fmt::format("{} has no limits of sizes alone", l.variable.name())};
+      shape.push_back(l.end - l.begin);
+    }
+    std::string name = symbol(a.name + "_of_blocks").name();
+    std::vector<std::string> axes(shape.size());
+    p_.tensors.push_back({name, TensorRole::temporary, a.dtype, shape, std::move(axes)});
+    return name;
+  }
+
+  /// Returns the body in the loops, with variables of new names.
+  Stmt renamed(std::vector<Loop> loops, Body body) {
+    std::map<Symbol, Expr> names;
+    for (Loop& l : loops) {
+      const Symbol v = symbol(l.variable.name());
+      names.emplace(l.variable, Expr(v));
+      l.variable = v;
+    }
+    substitute(body, names);
+    return nested(loops, std::move(body));
+  }
+
+  /// Returns the loop over blocks, in the loops around it.
+  Stmt in_blocks(Body body) {
+    std::vector<Loop> loops = loops_;
+    loops.back().variable = start_;
+    loops.back().step = amount_;
+    return nested(loops, std::move(body));
+  }
+
+  void shrink_arrays() {
+    for (TensorDecl& t : p_.tensors) {
+      if (!arrays_.contains(t.name)) continue;
+      const std::vector<std::size_t>& axes = axes_.at(t.name);
+      std::vector<Expr> shape;
+      std::vector<std::string> names;
+      for (std::size_t k = 0; k < t.shape.size(); ++k) {
+        const bool is_block = k == axes.back();
+        if (!is_block && std::ranges::find(axes, k) != axes.end()) continue;
+        shape.push_back(is_block ? Expr(amount_) : t.shape[k]);
+        names.push_back(t.axis_names[k]);
+      }
+      t.shape = std::move(shape);
+      t.axis_names = std::move(names);
+      t.per = start_;
+    }
+  }
+
+  LoopProgram& p_;
+  const std::int64_t amount_;
+  const Path first_;
+  std::vector<Loop> loops_;  ///< those around the blocked loop, and this one
+  std::set<std::string> used_;
+  std::set<std::string> arrays_;
+  std::map<std::string, std::vector<std::size_t>> axes_;  ///< of each array along the loops
+  Symbol start_{SymbolKind::loop, "block"};
+};
+
+}  // namespace
+
+Refusal run_in_blocks(LoopProgram& p, const Path& loop, std::int64_t amount, std::string& effect) {
+  LoopProgram now = p;
+  try {
+    effect = fmt::format("arrays {}", fmt::join(Blocker(now, loop, amount).run(), ", "));
+  } catch (const NoBlocks& e) {
+    return e.why;
+  }
+  for (const InPlacePair& pair : pairs_in_place(p))
+    if (auto why = why_not_in_place(now, {&pair, 1}))
+      return fmt::format("a call in place that is allowed would not be any more: {}", *why);
+  p = tighten(std::move(now));
+  return std::nullopt;
+}
+
+}  // namespace mote
