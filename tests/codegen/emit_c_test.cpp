@@ -13,6 +13,7 @@
 #include "mote/base/error.h"
 #include "mote/codegen/passes.h"
 #include "mote/codegen/schedule.h"
+#include "mote/macroops/catalogue.h"
 #include "trial.h"
 
 namespace mote {
@@ -268,6 +269,18 @@ TEST(EmitC, PlainDivisionOnlyWhereNothingIsNegative) {
   EXPECT_NE(text("i0/2").find("x[(M / 2) * sx[0]]"), std::string::npos) << text("i0/2");
   EXPECT_NE(text("N - 1 + (-i0)/2").find("mote_floor_div("), std::string::npos);
   EXPECT_NE(text("i0 % 3").find("M % 3"), std::string::npos) << text("i0 % 3");
+}
+
+/// A dilation is 1 in most calls, and the limits of a window change with each position.
+TEST(EmitC, GenDividesMovingLimitsByAParameterOnlyWhereItIsNotOne) {
+  const OpRecord& op = find_op("max_pool2d");
+  const auto p = instantiate(op, {DType::f32, full_mask(op)});
+  const std::string gen = emit_c(schedule(compile(p)), {.function = "f", .standalone = true});
+  EXPECT_NE(gen.find("static MOTE_COLD int64_t mote_rare_div("), std::string::npos) << gen;
+  EXPECT_NE(gen.find("mote_param_div(H + pads0 - oh * stride0 - 1, dilation0)"), std::string::npos) << gen;
+  EXPECT_EQ(strict_complaints("cc", {gen}), "");
+  const std::string reference = emit_c(compile(p), {.function = "f", .standalone = true});
+  EXPECT_EQ(reference.find("mote_param_div("), std::string::npos) << reference;
 }
 
 TEST(EmitC, SumsOfFloatsAreComputedInDouble) {

@@ -17,6 +17,18 @@ namespace {
 //   log1p(f) = f - f²/2 + f³·p(f) for √½ - 1 <= f <= √2 - 1, within 2⁻³⁰
 //   log(erfc(x)) = x·q(x) for 0 <= x <= 4, within 2⁻³¹ of erf
 constexpr std::array kGenHelpers = std::to_array<Helper>({
+    {.name = "mote_rare_div",
+     .storage = Storage::cold,
+     .calls = {"mote_floor_div"},
+     .function = R"(int64_t mote_rare_div(int64_t a, int64_t b) { return mote_floor_div(a, b); }
+)"},
+    {.name = "mote_param_div",
+     .calls = {"mote_rare_div"},
+     .head = "/* Floor division by a parameter that is 1 in most calls, as a dilation is. */\n",
+     .function = R"(int64_t mote_param_div(int64_t a, int64_t b) {
+  return b == 1 ? a : mote_rare_div(a, b);
+}
+)"},
     {.name = "mote_float",
      .storage = Storage::always_inline,
      .head = "/* The float with these bits, and back. */\n",
@@ -344,7 +356,7 @@ std::string emit_c_gen_includes() {
 #endif
 #ifndef MOTE_COLD
 #ifdef __GNUC__
-#define MOTE_COLD __attribute__((cold, noinline)) /* compiled for its size */
+#define MOTE_COLD __attribute__((cold, noinline, unused)) /* compiled for its size */
 #else
 #define MOTE_COLD
 #endif

@@ -21,6 +21,8 @@ std::string_view specifiers(Storage storage, Target target) {
       return target == Target::cuda ? "MOTE_DEVICE " : "static inline ";
     case Storage::always_inline:
       return "MOTE_INLINE ";
+    case Storage::cold:
+      return target == Target::cuda ? "MOTE_DEVICE " : "static MOTE_COLD ";
     default:
       return "";
   }

@@ -226,6 +226,10 @@ Text Printer::quotient(const Atom& a, const Facts& facts) const {
   const Text right = expr(a.args[1], facts);
   if (facts.prove_nonneg(a.args[0]) && facts.prove_positive(a.args[1]))
     return {within(left, kProduct) + (is_div ? " / " : " % ") + within(right, kUnary), kProduct};
+  const auto divisor = a.args[1].as_symbol();
+  const bool is_by_param = divisor && divisor->kind() == SymbolKind::param;
+  if (is_div && is_by_param && in_moving_limit_ && p_.native && target_ == Target::c)
+    return {call("mote_param_div", left, right, uses_)};
   return {call(is_div ? "mote_floor_div" : "mote_floor_mod", left, right, uses_)};
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "c/writer.h"
+#include "passes/conditions.h"
 #include "passes/leave_out.h"
 
 namespace mote::emit {
@@ -28,7 +29,9 @@ bool may_copy_every_second(const LoopProgram& p, const Loop& l) {
 
 Text Writer::limit(const Expr& e, const std::string& hint, const Facts& facts) {
   if (const auto known = limits_.find(&e); known != limits_.end()) return known->second;
+  printer_.set_in_moving_limit(mentions_loop(e));
   const Text text = printer_.expr(e, facts);
+  printer_.set_in_moving_limit(false);
   if (printer_.is_polynomial(e)) return text;
   const std::string name = names_.fresh(hint);
   line(fmt::format("const int64_t {} = {};", name, text.text));

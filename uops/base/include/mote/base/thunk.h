@@ -18,7 +18,7 @@
 /* A function that is compiled for its size: the time of a call is not spent in it. */
 #ifndef MOTE_COLD
 #ifdef __GNUC__
-#define MOTE_COLD __attribute__((cold, noinline))
+#define MOTE_COLD __attribute__((cold, noinline, unused))
 #else
 #define MOTE_COLD
 #endif
