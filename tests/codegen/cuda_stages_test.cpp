@@ -50,6 +50,16 @@ TEST(CudaStages, PassSumsThroughMemory) {
   EXPECT_EQ(interpret(cut.program, inputs, {}), interpret(loops, inputs, {}));
 }
 
+/// Statements that are not shared become loops of one iteration, in several stages here.
+TEST(CudaStages, OfOneIterationHaveTheirOwnVariables) {
+  LoopProgram loops = compiled(R"(op product
+input x f64[1]; input k i64[2]; input m f64[2]
+output f = sum[0](select_scatter[0, mul](x, sum[0](m)[over 2], k)[0 over 2, 1])
+)");
+  loops.native = true;
+  EXPECT_NO_THROW(verify(cuda::cut(loops).program));
+}
+
 TEST(CudaStages, OfEveryOpAreLegalPrograms) {
   for (const OpRecord* record : generated_ops()) {
     const Instance instance = instances(*record).front();

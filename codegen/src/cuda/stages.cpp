@@ -193,7 +193,7 @@ class Cut {
     for (Stage& stage : out_.stages) {
       if (!stage.in_order || !program().native) continue;
       LoopProgram alone = program();
-      const Symbol one(SymbolKind::loop, fresh_name(program(), "one"));
+      const Symbol one(SymbolKind::loop, name_in_no_stage("one"));
       alone.body = {{Loop{one, 0, 1, 1, {}, stage.body}}};
       auto rows = strides_of_rows(alone, *as_loop(alone.body.front()));
       if (!rows) continue;
@@ -202,6 +202,13 @@ class Cut {
       loop.work = 1;
       stage = {std::move(alone.body), false, 1, std::move(rows)};
     }
+  }
+
+  std::string name_in_no_stage(const std::string& hint) const {
+    LoopProgram all = out_.program;
+    for (const Stage& stage : out_.stages)
+      all.body.insert(all.body.end(), stage.body.begin(), stage.body.end());
+    return fresh_name(all, hint);
   }
 
   /// Puts the names that a stage reads before its statements, and all names once in the program.
