@@ -34,6 +34,7 @@ struct Text {
   CType type = CType::i64;
   char prefix = '\0';  ///< the operator of a unary operation, or a minus at the text's start
   std::optional<double> constant = std::nullopt;  ///< the value of a real number in text
+  std::string inverted = {};  ///< of ~ of an integer: the argument, as it stands behind the ~
 };
 
 /// Returns the text, in parentheses if it binds less tightly than `least`.

@@ -47,8 +47,8 @@ Text binary_real(MapOp op, Text a, const Text& b, Uses& uses) {
 /// Returns an integer as one side of a comparison: compilers take ~ of a byte, which C promotes,
 /// for a mistake.
 Text compared(const Text& x, Uses& uses) {
-  if (x.type != CType::i32 || x.prefix != '~') return x;
-  return {call("mote_not", Text{x.text.substr(1)}, uses), kTight, CType::i64};
+  if (x.type != CType::i32 || x.inverted.empty()) return x;
+  return {call("mote_not", Text{x.inverted}, uses), kTight, CType::i64};
 }
 
 Text binary_integer(MapOp op, const Text& a, const Text& b, Uses& uses) {
@@ -71,10 +71,12 @@ Text unary_integer(MapOp op, const Text& x, Uses& uses) {
   if (!row.c.integer.empty()) return {call(row.c.integer, x, uses), kTight, CType::i64};
   if (row.c.prefix.empty())
     throw InternalError(fmt::format("emit_c: Map {} of integers", row.name));
-  return prefixed(row.c.prefix, x,
-                  row.gives_bool         ? CType::flag
-                  : x.type == CType::i64 ? CType::i64
-                                         : CType::i32);
+  Text out = prefixed(row.c.prefix, x,
+                      row.gives_bool         ? CType::flag
+                      : x.type == CType::i64 ? CType::i64
+                                             : CType::i32);
+  if (op == MapOp::bitwise_not) out.inverted = operand(x, kUnary);
+  return out;
 }
 
 Text unary_real(MapOp op, const Text& x, Uses& uses) {
