@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests loops and branches of symbolic graphs: as symbols and as text, compiled and run, and how
-// many bytes are copied.
+// Tests loops and branches of symbolic graphs: as symbols and as text, compiled and run.
 #include "mote/symbolic/control.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +10,6 @@
 #include "graphs/compile/loop_values.h"
 #include "mote/symbolic/compile.h"
 #include "mote/symbolic/dependencies.h"
-#include "mote/symbolic/evaluate.h"
 #include "mote/symbolic/pass.h"
 #include "mote/symbolic/text.h"
 #include "runtime/expect_error.h"
@@ -22,17 +20,9 @@ namespace {
 using test::expect_error;
 using test::integer;
 using test::kPower;
+using test::run_all_ways;
 using test::scalar;
 using test::vector;
-
-/// Runs the graph of the text, which must be read back as it is printed, in all ways.
-std::vector<Tensor> run_all_ways(const std::string& text, const test::Inputs& inputs,
-                                 std::size_t* copied = nullptr) {
-  const SymbolicGraph g = parse_graph(text);
-  verify(g);
-  EXPECT_EQ(to_text(parse_graph(to_text(g))), to_text(g));
-  return test::run_all_ways(g, inputs, copied);
-}
 
 TEST(Control, PowersByALoop) {
   for (const std::int64_t n : {0, 1, 2, 3, 5}) {
@@ -42,158 +32,6 @@ TEST(Control, PowersByALoop) {
     EXPECT_EQ(y[0].real_at({0}), std::pow(2.0, static_cast<double>(n)));
     EXPECT_EQ(y[0].real_at({1}), 2 * std::pow(3.0, static_cast<double>(n)));
     EXPECT_EQ(copied, 0U);
-  }
-}
-
-TEST(Control, APartOfATensorIsCarriedWithoutACopy) {
-  // Both carried values are parts of one tensor, and the second is the first one iteration later.
-  const char* const text = R"(graph g(a f32[2], b f32[2], n i64[]) -> (p, q, r)
-  p, q, r, _k = while (a, b, a, n) {
-    graph step(a f32[2], b f32[2], r f32[2], k i64[]) -> (top, bottom, middle, next, k)
-      ab = concat(a, b, axis=0)
-      all = add(ab, ab)
-      top = all.slice(0, 2, 2, 1)
-      bottom = all.slice(0, 0, 2, 1)
-      middle = all.slice(0, 1, 2, 1)
-      one = constant i64[] [1]
-      next = sub(k, one)
-  }
-)";
-  for (const std::int64_t n : {0, 1, 2, 3, 6}) {
-    std::size_t copied = 1;
-    const std::vector<Tensor> got =
-        run_all_ways(text, {{"a", vector(1, 2)}, {"b", vector(5, 2)}, {"n", integer(n)}}, &copied);
-    std::vector<double> a = {1, 2}, b = {5, 6}, r = a;
-    for (std::int64_t k = 0; k < n; ++k) {
-      r = {2 * a[1], 2 * b[0]};
-      const std::vector<double> top = {2 * b[0], 2 * b[1]};
-      b = {2 * a[0], 2 * a[1]};
-      a = top;
-    }
-    for (std::int64_t i = 0; i < 2; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      EXPECT_EQ(got[0].real_at({i}), a[at]) << n;
-      EXPECT_EQ(got[1].real_at({i}), b[at]) << n;
-      EXPECT_EQ(got[2].real_at({i}), r[at]) << n;
-    }
-    EXPECT_EQ(copied, 0U);
-  }
-}
-
-TEST(Control, APartOfAnInputOrAConstantIsCarriedWithoutACopy) {
-  // m has a half of the value that a had before, or of what never changes, or of a constant.
-  for (const char* const of : {"a", "w", "c"}) {
-    const std::string text = R"(graph g(a f32[4], m f32[2], w f32[4], n i64[]) -> (y, h)
-  y, h, _m, _k = while (a, m, m, n, w) {
-    graph step(a f32[4], m f32[2], last f32[2], k i64[], w f32[4]) -> (next, half, m, left, k)
-      next = add(a, w)
-      c = constant f32[4] [7, 8, 9, 10]
-      half = )" + std::string(of) +
-                             R"(.slice(0, 2, 2, 1)
-      one = constant i64[] [1]
-      left = sub(k, one)
-  }
-)";
-    for (const std::int64_t n : {1, 2, 5}) {
-      std::size_t copied = 1;
-      run_all_ways(
-          text, {{"a", vector(1, 4)}, {"m", vector(20, 2)}, {"w", vector(3, 4)}, {"n", integer(n)}},
-          &copied);
-      EXPECT_EQ(copied, 0U) << of;
-    }
-  }
-}
-
-TEST(Control, PartsOfWhatABranchComputesAreNotCopied) {
-  const char* const text = R"(graph g(x f32[4], k i64[]) -> (a, b, c)
-  a, b, c = case (k) of (x) {
-    graph both(x f32[4]) -> (low, high, all)
-      all = mul(x, x)
-      low = all.slice(0, 0, 2, 1)
-      high = all.slice(0, 2, 2, 1)
-  } of (x) {
-    graph one(x f32[4]) -> (low, low, x)
-      y = neg(x)
-      low = y.slice(0, 1, 2, 1)
-  }
-)";
-  for (const std::int64_t k : {0, 1}) {
-    std::size_t copied = 1;
-    const std::vector<Tensor> got =
-        run_all_ways(text, {{"x", vector(2, 4)}, {"k", integer(k)}}, &copied);
-    EXPECT_EQ(got[0].real_at({0}), k == 0 ? 4 : -3);
-    EXPECT_EQ(got[1].real_at({1}), k == 0 ? 25 : -4);
-    EXPECT_EQ(got[2].real_at({3}), k == 0 ? 25 : 5);
-    EXPECT_EQ(copied, 0U);
-  }
-}
-
-TEST(Control, WhatIsConvolvedTakesTwoPlacesInTurn) {
-  // The seed's example: y = conv(x, w, b), x <- y.
-  const char* const text = R"(graph g(x f32[1,2,4,4], w f32[2,2,3,3], n i64[]) -> (y)
-  y, _k = while (x, n, w) {
-    graph step(x f32[1,2,4,4], k i64[], w f32[2,2,3,3]) -> (y, rest, k)
-      y = conv2d(x, w, pads0=1, pads1=1, pads2=1, pads3=1)
-      one = constant i64[] [1]
-      rest = sub(k, one)
-  }
-)";
-  Tensor x(DType::f32, {1, 2, 4, 4}), w(DType::f32, {2, 2, 3, 3});
-  for (std::int64_t k = 0; k < 32; ++k) x.reshape({32}).set({k}, 0.25 * static_cast<double>(k % 7));
-  for (std::int64_t k = 0; k < 36; ++k)
-    w.reshape({36}).set({k}, 0.125 * static_cast<double>(k % 5 - 2));
-  for (const std::int64_t n : {0, 1, 2, 3, 6}) {
-    std::size_t copied = 1;
-    run_all_ways(text, {{"x", x}, {"w", w}, {"n", integer(n)}}, &copied);
-    EXPECT_EQ(copied, 0U);
-  }
-  Context context;
-  const Executable e = compile(parse_graph(text), {}, context);
-  std::size_t regions = 0;
-  for (const CompiledBlock& block : e.report().blocks)
-    regions += block.bytes == 32 * sizeof(float) && block.name.starts_with("result") ? 1 : 0;
-  EXPECT_EQ(regions, 2U) << to_text(e.report());
-}
-
-TEST(Control, ADelayOfFourIterationsHasItsRegions) {
-  const char* const text =
-      R"(graph g(a f32[3], b f32[3], c f32[3], d f32[3], n i64[]) -> (w, x, y, z)
-  w, x, y, z, left = while (a, b, c, d, n) {
-    graph step(a f32[3], b f32[3], c f32[3], d f32[3], k i64[]) -> (e, a, b, c, rest, k)
-      s = softmax(d, axis=0)
-      e = add(s, a)
-      one = constant i64[] [1]
-      rest = sub(k, one)
-  }
-)";
-  for (const std::int64_t n : {0, 1, 2, 3, 4, 5, 6, 11}) {
-    std::size_t copied = 1;
-    run_all_ways(text,
-                 {{"a", vector(1, 3)},
-                  {"b", vector(2, 3)},
-                  {"c", vector(3, 3)},
-                  {"d", vector(5, 3)},
-                  {"n", integer(n)}},
-                 &copied);
-    EXPECT_EQ(copied, 0U);
-  }
-  // The oldest value is read before the newest is written in its place, or by the node that writes
-  // it, which may be in place; a node that may not needs one region more.
-  for (const auto& [newest, expected] : std::vector<std::pair<const char*, std::size_t>>{
-           {"add(s, a)", 4}, {"add(d, s)", 4}, {"flip(d, axis=0)", 5}}) {
-    std::string of = text;
-    of.replace(of.find("add(s, a)"), 9, newest);
-    Context context;
-    const Executable e = compile(parse_graph(of), {}, context);
-    std::size_t regions = 0;
-    for (const CompiledBlock& block : e.report().blocks)
-      regions += block.bytes == 3 * sizeof(float) && block.name.starts_with("result") ? 1 : 0;
-    EXPECT_EQ(regions, expected) << newest << "\n" << to_text(e.report());
-    const Executable apart = compile(parse_graph(of), {.in_place = false}, context);
-    regions = 0;
-    for (const CompiledBlock& block : apart.report().blocks)
-      regions += block.bytes == 3 * sizeof(float) && block.name.starts_with("result") ? 1 : 0;
-    EXPECT_EQ(regions, newest == std::string("add(s, a)") ? 4U : 5U) << newest;
   }
 }
 
@@ -258,25 +96,6 @@ TEST(Control, LoopsAndBranchesNest) {
 )";
   for (const std::int64_t n : {0, 1, 2, 5})
     run_all_ways(text, {{"x", vector(-1, 2)}, {"n", integer(n)}});
-}
-
-TEST(Control, ABranchThatPassesItsInputOnCopiesNothing) {
-  const char* const text = R"(graph g(x f32[2], w f32[2], k i64[]) -> (p, q)
-  y = relu(x)
-  p, r = case (k) else (y, x) of (y, w) {
-    graph one(a f32[2], b f32[2]) -> (a, b)
-  } of (y, w) {
-    graph two(a f32[2], b f32[2]) -> (s, c)
-      s = add(a, b)
-      c = constant f32[2] [7, 8]
-  }
-  q = add(r, y)
-)";
-  for (const std::int64_t k : {-2, 0, 1}) {
-    std::size_t copied = 1;
-    run_all_ways(text, {{"x", vector(-1, 2)}, {"w", vector(4, 2)}, {"k", integer(k)}}, &copied);
-    EXPECT_EQ(copied, 0U);
-  }
 }
 
 TEST(Control, MistakesAreErrorsWithBothForms) {
@@ -391,98 +210,6 @@ TEST(Control, BrokenTextIsAnErrorWithItsPlace) {
   std::string deep;
   for (int k = 0; k < 300; ++k) deep += "y = while (x) { graph b(x f32[2]) -> (x, c)\n";
   expect_error(MOTE_INVALID, "more than 200 graphs are inside each other", error(deep));
-}
-
-TEST(Control, AnInnerLoopGivesTheCondition) {
-  const std::string text = R"(graph g(x f32[2], n i64[]) -> (y, left)
-  y, left = while (x, n) {
-    graph outer(x f32[2], n i64[]) -> (z, rest, more)
-      z = add(x, x)
-      rest, more = while (n, n) counter {
-        graph inner(k i64[], m i64[], c i64[]) -> (less, less, goes)
-          one = constant i64[] [1]
-          less = sub(k, one)
-          goes = sub(one, c)
-      }
-  }
-)";
-  // The inner loop runs once: n falls by one, and what is left is the condition.
-  for (const std::int64_t n : {1, 2, 5}) {
-    const std::vector<Tensor> y = run_all_ways(text, {{"x", vector(1, 2)}, {"n", integer(n)}});
-    EXPECT_EQ(y[0].real_at({0}), static_cast<double>(1 << (n - 1)));
-  }
-}
-
-/// The text of the report of this fault: the inner loop's result is the condition itself.
-TEST(Control, AnInnerLoopsOnlyResultIsTheCondition) {
-  const std::string text = R"(graph g(x f32[2], n i64[]) -> (y)
-  y = while (x, n) {
-    graph outer(x f32[2], n i64[]) -> (x, m)
-      m = while (n) {
-        graph inner(k i64[]) -> (k, k)
-      }
-  }
-)";
-  EXPECT_EQ(run_all_ways(text, {{"x", vector(4, 2)}, {"n", integer(0)}})[0].real_at({1}), 5);
-}
-
-TEST(Control, ABranchGivesTheCondition) {
-  const std::string text = R"(graph g(x f32[2], n i64[]) -> (y)
-  y, left = while (x, n) counter {
-    graph outer(x f32[2], n i64[], c i64[]) -> (z, n, more)
-      z = add(x, x)
-      one = constant i64[] [1]
-      is_late = less(one, c)
-      more = case (is_late) of (n) {
-        graph early(k i64[]) -> (k)
-      } of (c) {
-        graph late(k i64[]) -> (left)
-          three = constant i64[] [3]
-          left = sub(three, k)
-      }
-  }
-)";
-  EXPECT_EQ(run_all_ways(text, {{"x", vector(1, 2)}, {"n", integer(0)}})[0].real_at({0}), 1);
-  EXPECT_EQ(run_all_ways(text, {{"x", vector(1, 2)}, {"n", integer(2)}})[0].real_at({0}), 8);
-}
-
-/// The condition of a loop is a part of what an inner loop gives, or a constant of a branch.
-TEST(Control, APartOfAnInnerResultIsTheCondition) {
-  const std::string text = R"(graph g(x f32[2], s i64[2]) -> (y)
-  y, _s = while (x, s) {
-    graph outer(x f32[2], s i64[2]) -> (z, t, more)
-      z = add(x, x)
-      t = while (s) counter {
-        graph inner(k i64[2], c i64[]) -> (less, goes)
-          step = constant i64[2] [1, 1]
-          less = sub(k, step)
-          goes = constant i64[] [0]
-      }
-      more = t.select(0, 0)
-  }
-)";
-  run_all_ways(text, {{"x", vector(1, 2)}, {"s", [] {
-                                              Tensor s(DType::i64, {2});
-                                              s.set({0}, std::int64_t{0});
-                                              s.set({1}, std::int64_t{3});
-                                              return s;
-                                            }()}});
-  const std::string constants = R"(graph g(x f32[2], n i64[]) -> (y)
-  y, _n = while (x, n) counter {
-    graph outer(x f32[2], n i64[], c i64[]) -> (z, n, more)
-      z = add(x, x)
-      two = constant i64[] [2]
-      goes = less(c, two)
-      more = case (goes) of () {
-        graph no() -> (zero)
-          zero = constant i64[] [0]
-      } of () {
-        graph yes() -> (one)
-          one = constant i64[] [1]
-      }
-  }
-)";
-  EXPECT_EQ(run_all_ways(constants, {{"x", vector(1, 2)}, {"n", integer(9)}})[0].real_at({0}), 4);
 }
 
 }  // namespace

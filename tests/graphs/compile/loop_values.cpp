@@ -58,6 +58,14 @@ std::vector<Tensor> run_all_ways(const SymbolicGraph& g, const Inputs& inputs,
   return expected;
 }
 
+std::vector<Tensor> run_all_ways(const std::string& text, const Inputs& inputs,
+                                 std::size_t* copied) {
+  const SymbolicGraph g = parse_graph(text);
+  verify(g);
+  EXPECT_EQ(to_text(parse_graph(to_text(g))), to_text(g));
+  return run_all_ways(g, inputs, copied);
+}
+
 Numbers values_of(const SymbolicGraph& g, const Inputs& inputs) {
   verify(g);
   const std::vector<TensorBinding> bindings = bindings_of(g, inputs);

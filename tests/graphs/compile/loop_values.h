@@ -27,6 +27,9 @@ Numbers values_of(const SymbolicGraph& g, const Inputs& inputs);
 /// in bits. Returns the outputs; `copied` gets the bytes that a compiled one copies.
 std::vector<Tensor> run_all_ways(const SymbolicGraph& g, const Inputs& inputs,
                                  std::size_t* copied = nullptr);
+/// Does the same with the graph of a text, which must be read back as it is printed.
+std::vector<Tensor> run_all_ways(const std::string& text, const Inputs& inputs,
+                                 std::size_t* copied = nullptr);
 /// Returns the derivatives of `of`, of that order, with respect to x, each time of their sum.
 Numbers derivative(const std::string& text, const std::string& of, const std::string& x, int order,
                    const Inputs& inputs);

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The condition of a loop is what an inner loop or a branch gives, or a part of it.
+#include <gtest/gtest.h>
+
+#include "graphs/compile/control_values.h"
+#include "graphs/compile/loop_values.h"
+
+namespace mote {
+namespace {
+
+using test::integer;
+using test::run_all_ways;
+using test::vector;
+
+TEST(Control, AnInnerLoopGivesTheCondition) {
+  const std::string text = R"(graph g(x f32[2], n i64[]) -> (y, left)
+  y, left = while (x, n) {
+    graph outer(x f32[2], n i64[]) -> (z, rest, more)
+      z = add(x, x)
+      rest, more = while (n, n) counter {
+        graph inner(k i64[], m i64[], c i64[]) -> (less, less, goes)
+          one = constant i64[] [1]
+          less = sub(k, one)
+          goes = sub(one, c)
+      }
+  }
+)";
+  // The inner loop runs once: n falls by one, and what is left is the condition.
+  for (const std::int64_t n : {1, 2, 5}) {
+    const std::vector<Tensor> y = run_all_ways(text, {{"x", vector(1, 2)}, {"n", integer(n)}});
+    EXPECT_EQ(y[0].real_at({0}), static_cast<double>(1 << (n - 1)));
+  }
+}
+
+/// The text of the report of this fault: the inner loop's result is the condition itself.
+TEST(Control, AnInnerLoopsOnlyResultIsTheCondition) {
+  const std::string text = R"(graph g(x f32[2], n i64[]) -> (y)
+  y = while (x, n) {
+    graph outer(x f32[2], n i64[]) -> (x, m)
+      m = while (n) {
+        graph inner(k i64[]) -> (k, k)
+      }
+  }
+)";
+  EXPECT_EQ(run_all_ways(text, {{"x", vector(4, 2)}, {"n", integer(0)}})[0].real_at({1}), 5);
+}
+
+TEST(Control, ABranchGivesTheCondition) {
+  const std::string text = R"(graph g(x f32[2], n i64[]) -> (y)
+  y, left = while (x, n) counter {
+    graph outer(x f32[2], n i64[], c i64[]) -> (z, n, more)
+      z = add(x, x)
+      one = constant i64[] [1]
+      is_late = less(one, c)
+      more = case (is_late) of (n) {
+        graph early(k i64[]) -> (k)
+      } of (c) {
+        graph late(k i64[]) -> (left)
+          three = constant i64[] [3]
+          left = sub(three, k)
+      }
+  }
+)";
+  EXPECT_EQ(run_all_ways(text, {{"x", vector(1, 2)}, {"n", integer(0)}})[0].real_at({0}), 1);
+  EXPECT_EQ(run_all_ways(text, {{"x", vector(1, 2)}, {"n", integer(2)}})[0].real_at({0}), 8);
+}
+
+/// The condition of a loop is a part of what an inner loop gives, or a constant of a branch.
+TEST(Control, APartOfAnInnerResultIsTheCondition) {
+  const std::string text = R"(graph g(x f32[2], s i64[2]) -> (y)
+  y, _s = while (x, s) {
+    graph outer(x f32[2], s i64[2]) -> (z, t, more)
+      z = add(x, x)
+      t = while (s) counter {
+        graph inner(k i64[2], c i64[]) -> (less, goes)
+          step = constant i64[2] [1, 1]
+          less = sub(k, step)
+          goes = constant i64[] [0]
+      }
+      more = t.select(0, 0)
+  }
+)";
+  run_all_ways(text, {{"x", vector(1, 2)}, {"s", [] {
+                                              Tensor s(DType::i64, {2});
+                                              s.set({0}, std::int64_t{0});
+                                              s.set({1}, std::int64_t{3});
+                                              return s;
+                                            }()}});
+  const std::string constants = R"(graph g(x f32[2], n i64[]) -> (y)
+  y, _n = while (x, n) counter {
+    graph outer(x f32[2], n i64[], c i64[]) -> (z, n, more)
+      z = add(x, x)
+      two = constant i64[] [2]
+      goes = less(c, two)
+      more = case (goes) of () {
+        graph no() -> (zero)
+          zero = constant i64[] [0]
+      } of () {
+        graph yes() -> (one)
+          one = constant i64[] [1]
+      }
+  }
+)";
+  EXPECT_EQ(run_all_ways(constants, {{"x", vector(1, 2)}, {"n", integer(9)}})[0].real_at({0}), 4);
+}
+
+}  // namespace
+}  // namespace mote
