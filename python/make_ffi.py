@@ -19,6 +19,7 @@ HEADERS = (
     "uops/base/include/mote/base/registry.h",
     "runtime/core/include/mote/runtime/tensor_struct.h",
     "runtime/core/include/mote/mote.h",
+    "runtime/core/include/mote/mote_concrete.h",
     "runtime/core/include/mote/mote_graphs.h",
     "runtime/core/include/mote/mote_dynamic.h",
     "python/src/mote_python.h",

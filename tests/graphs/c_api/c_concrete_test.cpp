@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the functions of mote/mote_graphs.h for graphs of operations on tensors.
+// Tests the functions of mote/mote_concrete.h for graphs of operations on tensors.
 #include <gtest/gtest.h>
 
 #include <cstring>

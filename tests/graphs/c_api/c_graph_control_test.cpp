@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests loops and branches of graphs of operations on tensors through mote/mote_graphs.h: powers, a
-// loop in a loop, a branch in a loop, decisions of the caller's code, misuse.
+// Tests loops and branches of graphs of operations on tensors through mote/mote_concrete.h: powers,
+// a loop in a loop, a branch in a loop, decisions of the caller's code, misuse.
 #include <gtest/gtest.h>
 
 #include <cstdint>

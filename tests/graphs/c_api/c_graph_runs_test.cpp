@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the functions of mote/mote_graphs.h that run graphs of operations on tensors: with other
+// Tests the functions of mote/mote_concrete.h that run graphs of operations on tensors: with other
 // memory, in part, on a stream, recorded and measured.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of mote/mote_graphs.h that make graphs of operations on tensors.
+// The functions of mote/mote_concrete.h that make graphs of operations on tensors.
 #include "c/graph_nodes.h"
 #include "c/objects.h"
 #include "c/symbols.h"

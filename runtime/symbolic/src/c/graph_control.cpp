@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of mote/mote_graphs.h for loops and branches of graphs of operations on tensors.
+// The functions of mote/mote_concrete.h for loops and branches of graphs of operations on tensors.
 #include <cstddef>
 #include <string>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of mote/mote_graphs.h that run, measure and describe graphs of operations on
+// The functions of mote/mote_concrete.h that run, measure and describe graphs of operations on
 // tensors.
 #include <algorithm>
 #include <cstddef>
