@@ -11,21 +11,35 @@
 #include "mote/base/dlpack.h"
 #include "mote/base/kernel.h"
 #include "mote/generated/kernels.h"
+#include "mote/generated/level.h"
 #include "tensor/lines.h"
 
 namespace mote {
 namespace {
 
-/// Tensors smaller than this many bytes stay in the cache, so the lines that were read are still there.
+/// Tensors smaller than this many bytes stay in the cache, so the lines that were read are still
+/// there.
 constexpr std::int64_t kLeastBytes = 1 << 14;
 /// The number of rows of a square in vector registers.
 constexpr std::int64_t kLeastExtent = 16;
 
-/// Returns a dtype of the size whose elements the kernel moves as they are.
+/// Returns a dtype of the size whose elements the gen kernel moves as they are.
 DType moved_as(std::size_t size) {
   if (size == 1) return DType::u8;
   if (size == 2) return DType::f16;
   return size == 4 ? DType::f32 : DType::i64;
+}
+
+/// Returns false where the kernel of 16 bits is the reference, which converts what it moves, so
+/// that a NaN loses its bits: below level 3 of x86-64. Other processors have one level, with all
+/// kernels.
+bool moves_as_they_are([[maybe_unused]] DType dtype) {
+#if defined(__x86_64__)
+  constexpr int kLevelOfSixteenBits = 3;
+  return dtype != DType::f16 || mote_level() >= kLevelOfSixteenBits;
+#else
+  return true;
+#endif
 }
 
 /// Returns the axis, other than the last, along which elements of x are adjacent.
@@ -105,6 +119,7 @@ bool copy_transposed(const Tensor& x, const Tensor& y) {
       views.axes.extents[written] < kLeastExtent)
     return false;
   const DType dtype = moved_as(size_of(y.dtype()));
+  if (!moves_as_they_are(dtype)) return false;
   const mote_generated_kernel* kernel = find_generated("transpose", "gen", dtype, 1);
   if (kernel == nullptr) return false;
   std::optional<std::size_t> batch;
