@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of a graph, which a pass must keep.
+#include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -38,7 +40,7 @@ class Verifier {
       if (!graph_.nodes()[k].removed) check_node(k);
     for (const std::uint32_t output : graph_.output_indices()) {
       if (graph_.symbols()[output].removed) fail("output " + symbol(output) + " was removed");
-      check_read(output, "output " + symbol(output));
+      if (const auto some = unwritten(output)) fail(unwritten_output(symbol(output), *some));
     }
     topological_order(graph_);
   }
@@ -100,7 +102,7 @@ class Verifier {
       if (input == kNoIndex) continue;
       if (graph_.symbols()[input].removed)
         fail(node(k) + " reads " + symbol(input) + ", which was removed");
-      check_read(input, node(k) + " reads " + symbol(input));
+      if (const auto some = unwritten(input)) fail(unwritten_read(node(k), symbol(input), *some));
     }
     for (const std::uint32_t before : info.after)
       if (graph_.nodes()[before].removed) fail(node(k) + " comes after a node that was removed");
@@ -182,17 +184,19 @@ class Verifier {
     parts.count += element_count(region.form);
   }
 
-  /// Checks that each element of the symbol is given, written or zero.
-  void check_read(std::uint32_t k, const std::string& who) const {
+  /// Returns nothing if each element of the symbol is given, written or zero, else whether nodes
+  /// write some elements of its root.
+  std::optional<bool> unwritten(std::uint32_t k) const {
     const SymbolInfo& info = graph_.symbols()[k];
     const SymbolInfo& root = graph_.symbols()[info.root];
-    if (root.kind != SymbolOrigin::tensor || root.producer != kNoIndex) return;
-    if (!info.has_form || element_count(info.form) == 0) return;
+    if (root.kind != SymbolOrigin::tensor || root.producer != kNoIndex) return std::nullopt;
+    if (!info.has_form || element_count(info.form) == 0) return std::nullopt;
     const auto parts = parts_.find(info.root);
-    if (parts != parts_.end() && parts->second.count == element_count(root.form))
-      return;  // no two share an element
-    if (parts == parts_.end() || !is_covered(parts->second.regions, {info.form, info.offset}))
-      fail(who + ", of which some elements are not written");
+    if (parts == parts_.end()) return false;
+    if (parts->second.count == element_count(root.form) ||  // no two share an element
+        is_covered(parts->second.regions, {info.form, info.offset}))
+      return std::nullopt;
+    return true;
   }
 
   const SymbolicGraph& graph_;

@@ -30,6 +30,16 @@ bool is_covered(const RegionIndex& written, const ViewRegion& read) {
   });
 }
 
+std::string unwritten_read(const std::string& reader, const std::string& symbol, bool some) {
+  return reader + " reads " + symbol +
+         (some ? ", of which some elements are not written" : ", which no node writes");
+}
+
+std::string unwritten_output(const std::string& symbol, bool some) {
+  return "output " + symbol +
+         (some ? " has elements that no node writes" : " is written by no node");
+}
+
 /// Counts the elements that are left of each root; regions are kept only where some are, since
 /// parts mostly tile their tensor. No two writes share an element.
 void WrittenParts::find() {

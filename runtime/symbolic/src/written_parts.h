@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 
 #include "mote/symbolic/region_index.h"
@@ -12,6 +13,11 @@ namespace mote {
 
 /// Decides whether each element of the region is written; true if that would take too long.
 bool is_covered(const RegionIndex& written, const ViewRegion& read);
+
+/// Returns what is wrong with a read of such a symbol, and with such an output. `some`: nodes write
+/// some of its elements.
+std::string unwritten_read(const std::string& reader, const std::string& symbol, bool some);
+std::string unwritten_output(const std::string& symbol, bool some);
 
 class WrittenParts {
  public:

@@ -189,10 +189,8 @@ class BlockFinder {
       return;
     const bool is_written = blocks_.devices[block.device].first[block.index] != kNoIndex;
     if (is_written && parts_.covers(symbol)) return;
-    fail_graph(
-        graph_.text(graph_.node_at(steps_.steps[step].index)) + " reads " +
-        graph_.text(graph_.at(symbol)) +
-        (is_written ? ", of which some elements are not written" : ", which no node writes"));
+    fail_graph(unwritten_read(graph_.text(graph_.node_at(steps_.steps[step].index)),
+                              graph_.text(graph_.at(symbol)), is_written));
   }
 
   void use_block(Block block, std::uint32_t step, bool writes) {
@@ -215,12 +213,12 @@ class BlockFinder {
     const Block block = block_of(symbol);
     if (block.index == kNoIndex) return;
     if (blocks_.devices[block.device].first[block.index] != kNoIndex && !parts_.covers(symbol))
-      fail_graph("output " + graph_.text(graph_.at(symbol)) + " has elements that no node writes");
+      fail_graph(unwritten_output(graph_.text(graph_.at(symbol)), true));
     DeviceBlocks& on = blocks_.devices[block.device];
     if (on.first[block.index] == kNoIndex) {
       // A tensor without elements needs no node that writes it.
       if (on.problem.blocks[block.index].bytes > 0)
-        fail_graph("output " + graph_.text(graph_.at(symbol)) + " is written by no node");
+        fail_graph(unwritten_output(graph_.text(graph_.at(symbol)), false));
       on.first[block.index] = 0;
     }
     keep_block(block);
