@@ -100,7 +100,8 @@ endfunction()
 
 # mote_add_test(name [COMPUTES] SOURCES... LINK deps...) adds one GoogleTest program and one ctest
 # entry. It compiles at -O0: the code under test is in the libraries, and macros of GoogleTest take most
-# of the compile time. COMPUTES compiles at -O1, for a test that itself computes for minutes.
+# of the compile time. COMPUTES compiles at -O1, for a test that itself computes for minutes. The
+# sanitizers too return null for an impossible size.
 function(mote_add_test name)
   cmake_parse_arguments(arg "COMPUTES" "" "SOURCES;LINK" ${ARGN})
   set(option -O0)
@@ -111,4 +112,6 @@ function(mote_add_test name)
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gtest_main mote_options)
   mote_build_quickly(${name} test.h ${option})
   add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES
+    ENVIRONMENT "TSAN_OPTIONS=allocator_may_return_null=1;ASAN_OPTIONS=allocator_may_return_null=1")
 endfunction()
