@@ -16,6 +16,7 @@
 #include "mote/codegen/in_place.h"
 #include "mote/codegen/passes.h"
 #include "passes/conditions.h"
+#include "schedule/block_arrays.h"
 #include "schedule/combine.h"
 #include "schedule/iterations.h"
 #include "schedule/tile.h"
@@ -23,11 +24,6 @@
 
 namespace mote {
 namespace {
-
-/// An exception for loops that cannot run in blocks.
-struct NoBlocks {
-  std::string why;
-};
 
 /// Returns the paths of the loop and of the loops around it whose body is just the next one, the
 /// outermost first.
@@ -55,14 +51,14 @@ class Blocker {
     Body& body =
         first_.size() == 1 ? p_.body : *nested_body(at(p_, Path(first_.begin(), first_.end() - 1)));
     check_loop(body[position]);
-    find_arrays(body, position);
+    arrays_.emplace(p_, body, position, loops_);
     check_others(body, position);
     start_ = symbol(loops_.back().variable.name() + "_block");
     Body before, of_block, after, rest;
     of_block.push_back(filling());
     for (std::size_t k = 0; k < body.size(); ++k) {
       if (k == position) continue;
-      if (k > position && reads_arrays(body[k]))
+      if (k > position && arrays_->are_read(body[k]))
         add_reader(body[k], before, of_block, after);
       else
         (k < position ? before : rest).push_back(body[k]);
@@ -71,8 +67,8 @@ class Blocker {
     body.push_back(in_blocks(std::move(of_block)));
     std::ranges::move(after, std::back_inserter(body));
     std::ranges::move(rest, std::back_inserter(body));
-    shrink_arrays();
-    return {arrays_.begin(), arrays_.end()};
+    arrays_->shrink(p_.tensors, amount_, start_);
+    return {arrays_->names().begin(), arrays_->names().end()};
   }
 
  private:
@@ -92,78 +88,18 @@ class Blocker {
         throw NoBlocks{fmt::format("{} has no limits of sizes alone", l.variable.name())};
   }
 
-  /// Finds the arrays that the loop fills, each iteration its own part, and others read.
-  void find_arrays(const Body& body, std::size_t position) {
-    const std::set<std::string> written = tensors_written({&body[position], 1});
-    std::set<std::string> read;
-    for (std::size_t k = position + 1; k < body.size(); ++k)
-      read.merge(effects_of({&body[k], 1}).touched);
-    for (const std::string& name : written)
-      if (read.contains(name) && find_tensor(p_, name)->role == TensorRole::temporary) {
-        arrays_.insert(name);
-        axes_[name] = axes_along(body[position], name, variables_of(loops_));
-      }
-    if (arrays_.empty())
-      throw NoBlocks{
-          fmt::format("no loop behind it reads an array that {} fills", blocked().variable.name())};
-    const auto used_in = [&](const Body& all) {
-      std::map<std::string, std::size_t> counts;
-      for_each_access(all, [&](const std::string& tensor, const auto&, bool) { ++counts[tensor]; });
-      return counts;
-    };
-    auto all = used_in(p_.body), here = used_in(body);
-    for (const std::string& name : arrays_)
-      if (all[name] != here[name]) throw NoBlocks{fmt::format("{} is read elsewhere", name)};
-  }
-
-  static std::vector<Symbol> variables_of(const std::vector<Loop>& loops) {
-    std::vector<Symbol> variables;
-    for (const Loop& l : loops) variables.push_back(l.variable);
-    return variables;
-  }
-
-  /// Returns the axes of the array along which the variables run, in every access of the statement.
-  std::vector<std::size_t> axes_along(const Stmt& s, const std::string& array,
-                                      const std::vector<Symbol>& variables) const {
-    std::optional<std::vector<std::size_t>> found;
-    for_each_access(s, [&](const std::string& tensor, const std::vector<Expr>& index, bool) {
-      if (tensor != array) return;
-      std::vector<std::size_t> axes;
-      for (const Symbol v : variables)
-        axes.push_back(static_cast<std::size_t>(std::ranges::find(index, Expr(v)) - index.begin()));
-      if (std::ranges::find(axes, index.size()) != axes.end() || (found && *found != axes))
-        throw NoBlocks{fmt::format("not every access of {} is at {}", array,
-                                   fmt::join(names_of(variables), ", "))};
-      found = axes;
-    });
-    return *found;
-  }
-
-  static std::vector<std::string> names_of(const std::vector<Symbol>& variables) {
-    std::vector<std::string> names;
-    for (const Symbol v : variables) names.push_back(v.name());
-    return names;
-  }
-
-  bool reads_arrays(const Stmt& s) const {
-    const std::set<std::string> touched = effects_of({&s, 1}).touched;
-    return std::ranges::any_of(arrays_, [&](const std::string& a) { return touched.contains(a); });
-  }
-
   /// Throws NoBlocks unless statements that change places have nothing but the arrays in common.
   void check_others(const Body& body, std::size_t position) const {
     const auto of = [&](std::size_t k) {
       Effects e = effects_of({&body[k], 1});
-      for (const std::string& a : arrays_) {
+      for (const std::string& a : arrays_->names()) {
         e.touched.erase(a);
         e.written.erase(a);
       }
       return e;
     };
-    for (std::size_t k = 0; k < position; ++k)
-      if (reads_arrays(body[k])) throw NoBlocks{"a statement in front of it has its arrays"};
     for (std::size_t k = position + 1; k < body.size(); ++k) {
-      if (!reads_arrays(body[k])) continue;
+      if (!arrays_->are_read(body[k])) continue;
       for (std::size_t other = position; other < k; ++other)
         if (!are_independent(of(other), of(k)))
           throw NoBlocks{"the loops that read its arrays depend on one another"};
@@ -175,7 +111,7 @@ class Blocker {
     Stmt s = Stmt{loops_.back()};
     Loop& loop = *as_loop(s);
     limit(loop);
-    rewrite_accesses(loop.body, Expr(loop.variable));
+    arrays_->access_block(loop.body, Expr(loop.variable), start_);
     return s;
   }
 
@@ -191,39 +127,6 @@ class Blocker {
     loop.end = end;
   }
 
-  /// Makes the body access the arrays of a block, where `at` is the blocked variable.
-  void rewrite_accesses(Body& body, const Expr& at) const {
-    const auto in_block = [&](const std::string& array, const std::vector<Expr>& index) {
-      std::vector<Expr> now;
-      const std::vector<std::size_t>& axes = axes_.at(array);
-      for (std::size_t k = 0; k < index.size(); ++k) {
-        if (k == axes.back())
-          now.push_back(at - Expr(start_));
-        else if (std::ranges::find(axes, k) == axes.end())
-          now.push_back(index[k]);
-      }
-      return now;
-    };
-    rewrite_values(body, [&](const Value& v) {
-      const auto* load = std::get_if<value::Load>(&v->kind);
-      if (load == nullptr || !arrays_.contains(load->tensor)) return v;
-      return load_value(load->tensor, in_block(load->tensor, load->index), v->dtype);
-    });
-    const auto store = [&](auto& s) {
-      if (arrays_.contains(s.tensor)) s.index = in_block(s.tensor, s.index);
-    };
-    for_each_store(body, store);
-  }
-
-  template <typename F>
-  static void for_each_store(Body& body, const F& f) {
-    for (Stmt& s : body) {
-      if (auto* store = std::get_if<Store>(&s.kind)) f(*store);
-      if (auto* reduce = std::get_if<StoreReduce>(&s.kind)) f(*reduce);
-      if (Body* nested = nested_body(s)) for_each_store(*nested, f);
-    }
-  }
-
   void add_reader(const Stmt& s, Body& before, Body& of_block, Body& after) {
     if (as_loop(s) == nullptr) throw NoBlocks{"an array is read outside of a loop"};
     if (auto why = why_not_serial(s)) throw NoBlocks{*why};
@@ -233,29 +136,10 @@ class Blocker {
     std::vector<Loop> loops;
     for (const Loop* l : chain->loops) loops.push_back(*l);
     Body body = std::move(loops.back().body);
-    if (const auto along = variables_along(s, loops))
+    if (const auto along = arrays_->variables_along(s, loops))
       of_block.push_back(mapped(std::move(loops), std::move(body), *along));
     else
       add_sum(s, loops, std::move(body), before, of_block, after);
-  }
-
-  /// Returns the loops' variables that run along the same axes as the blocked loop and those around
-  /// it; nullopt if there are none.
-  std::optional<std::vector<Symbol>> variables_along(const Stmt& s,
-                                                     const std::vector<Loop>& loops) const {
-    std::vector<Symbol> found;
-    for_each_access(s, [&](const std::string& tensor, const std::vector<Expr>& index, bool) {
-      if (!found.empty() || !arrays_.contains(tensor)) return;
-      for (const std::size_t axis : axes_.at(tensor))
-        for (const Loop& l : loops)
-          if (index[axis] == Expr(l.variable)) found.push_back(l.variable);
-    });
-    if (found.size() != loops_.size()) return std::nullopt;
-    for (const std::string& array : arrays_)
-      if (effects_of({&s, 1}).touched.contains(array) &&
-          axes_along(s, array, found) != axes_.at(array))
-        throw NoBlocks{fmt::format("{} is read along other axes", array)};
-    return found;
   }
 
   /// Takes loops along the arrays' axes out of the list, apart from the blocked one, which gets the
@@ -265,7 +149,7 @@ class Blocker {
       const auto l = std::ranges::find(loops, along[k], &Loop::variable);
       if (k + 1 == along.size()) {
         limit(*l);
-        rewrite_accesses(body, Expr(l->variable));
+        arrays_->access_block(body, Expr(l->variable), start_);
         continue;
       }
       if (l->begin != loops_[k].begin || l->end != loops_[k].end || l->step != Expr(1))
@@ -303,7 +187,7 @@ class Blocker {
     const Loop* reduction = as_loop(body.front());
     const NoBlocks no_form{
         fmt::format("a loop that reads {} neither runs along {} nor has a sum over it first",
-                    fmt::join(arrays_, " or "), blocked().variable.name())};
+                    fmt::join(arrays_->names(), " or "), blocked().variable.name())};
     if (reduction == nullptr || reduction->accumulators.size() != 1) throw NoBlocks(no_form);
     const Accumulator a = reduction->accumulators.front();
     const auto combine = combine_of(a.op);
@@ -318,7 +202,7 @@ class Blocker {
       l.accumulators.clear();
       terms.push_back(std::move(l));
     }
-    const auto along = variables_along(s, terms);
+    const auto along = arrays_->variables_along(s, terms);
     if (!along) throw NoBlocks(no_form);
     body.erase(body.begin());
     if (reads_any(body)) throw NoBlocks{"an array is read outside of a sum"};
@@ -341,7 +225,7 @@ class Blocker {
   }
 
   bool reads_any(const Body& body) const {
-    return std::ranges::any_of(body, [&](const Stmt& s) { return reads_arrays(s); });
+    return std::ranges::any_of(body, [&](const Stmt& s) { return arrays_->are_read(s); });
   }
 
   /// Adds the array that holds the sums of all blocks so far.
@@ -378,31 +262,12 @@ class Blocker {
     return nested(loops, std::move(body));
   }
 
-  void shrink_arrays() {
-    for (TensorDecl& t : p_.tensors) {
-      if (!arrays_.contains(t.name)) continue;
-      const std::vector<std::size_t>& axes = axes_.at(t.name);
-      std::vector<Expr> shape;
-      std::vector<std::string> names;
-      for (std::size_t k = 0; k < t.shape.size(); ++k) {
-        const bool is_block = k == axes.back();
-        if (!is_block && std::ranges::find(axes, k) != axes.end()) continue;
-        shape.push_back(is_block ? Expr(amount_) : t.shape[k]);
-        names.push_back(t.axis_names[k]);
-      }
-      t.shape = std::move(shape);
-      t.axis_names = std::move(names);
-      t.per = start_;
-    }
-  }
-
   LoopProgram& p_;
   const std::int64_t amount_;
   const Path first_;
   std::vector<Loop> loops_;  ///< those around the blocked loop, and this one
   std::set<std::string> used_;
-  std::set<std::string> arrays_;
-  std::map<std::string, std::vector<std::size_t>> axes_;  ///< of each array along the loops
+  std::optional<BlockArrays> arrays_;
   Symbol start_{SymbolKind::loop, "block"};
 };
 
