@@ -13,6 +13,7 @@
 #include "ir/references.h"
 #include "mote/base/error.h"
 #include "passes/leave_out.h"
+#include "schedule/iterations.h"
 
 namespace mote::emit {
 namespace {
@@ -90,19 +91,60 @@ std::string Writer::lanes(const Loop& l) {
   return out;
 }
 
+/// Returns the loops over parts of the loop if threads had better take large parts: all that a
+/// short part repeats is run again for it.
+std::vector<const Loop*> Writer::merged_parts(const Loop& first) const {
+  std::vector<const Loop*> merged;
+  const auto holds_more = [](const Loop& l) {
+    return std::ranges::any_of(l.body, [](const Stmt& s) {
+      return as_loop(s) != nullptr && holds_loop(as_loop(s)->body);
+    });
+  };
+  for_each(p_.body, [&](const Stmt& s) {
+    if (as_loop(s) == &first && first.step != Expr(1) && holds_more(first))
+      merged = mergeable_parts(p_, s);
+  });
+  return merged;
+}
+
+/// Declares the size of a part, and returns its name.
+std::string Writer::part_of(const Loop& first, const Facts& facts) {
+  const std::string name = names_.fresh("part");
+  const std::string all = printer_.expr(first.end - first.begin, facts).text;
+  const std::string least = printer_.expr(first.step, facts).text;
+  line(fmt::format("const int64_t {} = {};", name,
+                   call("mote_part", {all}, {least}, printer_.uses())));
+  return name;
+}
+
+/// Declares the end of a part, which is that of the loops over it.
+void Writer::end_of_part(const Loop& first, const std::string& part,
+                         const std::vector<const Loop*>& merged, const Facts& facts) {
+  const std::string name = names_.fresh(names_.symbol(first.variable) + "_end");
+  const std::string own_end = names_.symbol(first.variable) + " + " + part;
+  line(fmt::format("const int64_t {} = {};", name,
+                   call("mote_imin", {own_end}, printer_.expr(first.end, facts), printer_.uses())));
+  for (const Loop* l : merged) limits_[&l->end] = {name};
+}
+
 void Writer::threads_loops(const Loop& first, const Facts& facts) {
   std::set<Symbol> changing = {first.variable};
   limits_ahead(first.body, changing, facts);
   const std::vector<const Loop*> chain = threads_chain(first);
+  const std::vector<const Loop*> merged = merged_parts(first);
+  const std::string part = merged.empty() ? "" : part_of(first, facts);
   std::vector<std::string> heads;
   Facts inside = facts;
   for (const Loop* l : chain) {
     const std::string& v = names_.symbol(l->variable);
     const std::string begin = limit(l->begin, v + "_begin", inside).text;
     const std::string end = limit(l->end, v + "_end", inside).text;
-    const std::string step = l->step == Expr(1)
-                                 ? v + "++"
-                                 : fmt::format("{} += {}", v, printer_.expr(l->step, inside).text);
+    const std::string step =
+        l->step == Expr(1)
+            ? v + "++"
+            : fmt::format(
+                  "{} += {}", v,
+                  l == &first && !part.empty() ? part : printer_.expr(l->step, inside).text);
     heads.push_back(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step));
     inside.set_range(l->variable, l->begin, l->end);
   }
@@ -122,6 +164,7 @@ void Writer::threads_loops(const Loop& first, const Facts& facts) {
     ++indent_;
   }
   open_scope(chain.back()->variable, inside);
+  if (!merged.empty()) end_of_part(first, part, merged, inside);
   body(chain.back()->body, inside);
   for (std::size_t k = 0; k < heads.size(); ++k) {
     --indent_;

@@ -27,6 +27,19 @@ constexpr std::array kThreadHelpers = std::to_array<Helper>({
 #endif
 }
 )"},
+    {.name = "mote_part",
+     .storage = Storage::cold,
+     .head = "/* The iterations of a thread's part, a multiple of the least, if each thread has one. */\n",
+     .function = R"(int64_t mote_part(int64_t all, int64_t least) {
+#ifdef _OPENMP
+  const int64_t threads = omp_get_level() > 0 ? omp_get_num_threads() : omp_get_max_threads();
+#else
+  const int64_t threads = 1;
+#endif
+  const int64_t part = ((all + least - 1) / least + threads - 1) / threads * least;
+  return part < least ? least : part;
+}
+)"},
     {.name = "MOTE_VECTOR_BYTES",
      .storage = Storage::none,
      .head = "/* The size of the vector registers that the compiler may use. */\n",

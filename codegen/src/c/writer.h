@@ -119,6 +119,10 @@ class Writer {
                              const Facts& inside);
   std::string adjacent_test(const Loop& l, int parameter) const;
   std::string all_wanted_test(const std::set<Symbol>& outputs) const;
+  std::vector<const Loop*> merged_parts(const Loop& first) const;
+  std::string part_of(const Loop& first, const Facts& facts);
+  void end_of_part(const Loop& first, const std::string& part,
+                   const std::vector<const Loop*>& merged, const Facts& facts);
   void pragma(const std::string& text);
   std::string lanes(const Loop& l);
   std::string scalar(const TensorDecl& t) const;

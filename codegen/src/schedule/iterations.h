@@ -29,6 +29,12 @@ std::optional<std::set<std::string>> independent_iterations(const LoopProgram& p
 /// fold into, or two accesses; empty if they are independent.
 std::string why_dependent(const LoopProgram& p, const Stmt& s);
 
+/// Returns the loops over parts if consecutive iterations of the loop `parts` may run as one, in
+/// which these loops run over all of their parts; empty if they may not. The iterations are
+/// independent, apart from these loops all of them do the same, and none reads what these loops
+/// leave in a temporary of an iteration.
+std::vector<const Loop*> mergeable_parts(const LoopProgram& p, const Stmt& parts);
+
 /// A loop, and those directly below it, whose iterations may all run in parallel.
 struct SharedLoops {
   std::vector<const Loop*> loops;  ///< outermost first; each body is just the next loop

@@ -17,6 +17,10 @@ namespace {
 /// The number of iterations of an innermost loop that one thread takes together.
 constexpr std::int64_t kPart = 4096;
 
+/// The least number of iterations of an innermost loop in a part that is moved outward: threads
+/// that write parts side by side share few lines of the cache.
+constexpr std::int64_t kOutward = 64;
+
 /// Returns true if threads share parts of the loop: it is innermost, and may be long.
 bool is_shared_by_parts(const Loop& loop) { return !holds_loop(loop.body) && loop.step == Expr(1); }
 
@@ -70,11 +74,31 @@ std::size_t loops_to_share(const SharedLoops& shared) {
   return shared.loops.size();
 }
 
+/// Where iterations of the nest depend on one another, as those of a scatter do, moves a loop in
+/// vectors, along which they are apart, outward, and returns the loop over its parts.
+std::optional<std::string> moved_outward(Version& v, const std::string& nest,
+                                         const ScheduleOptions& options) {
+  std::vector<std::string> in_vectors;
+  for_each(as_loop(at(v.program, *find_loop(v.program, nest)))->body, [&](const Stmt& s) {
+    const Loop* l = as_loop(s);
+    if (l != nullptr && l->kind == LoopKind::simd) in_vectors.push_back(l->variable.name());
+  });
+  for (const std::string& loop : in_vectors)
+    if (!take(v, {StepKind::outward, {{loop, kOutward}}}, options))
+      return loop_around(v.program, nest);
+  return std::nullopt;
+}
+
 }  // namespace
 
 void share_outermost(Version& v, const ScheduleOptions& options) {
-  for (const std::string& first : names_of_loops(v.program, outermost_loops(v.program))) {
+  for (std::string first : names_of_loops(v.program, outermost_loops(v.program))) {
     LoopProgram& p = v.program;
+    if (!shared_loops(p, at(p, *find_loop(p, first)))) {
+      const auto parts = moved_outward(v, first, options);
+      if (!parts) continue;
+      first = *parts;
+    }
     const Path path = *find_loop(p, first);
     auto shared = shared_loops(p, at(p, path));
     if (!shared) continue;

@@ -42,6 +42,7 @@ constexpr std::array kForms = {
     StepForm{StepKind::jam, "jam", 0, true},
     StepForm{StepKind::hoist, "hoist", 0, false},
     StepForm{StepKind::inward, "inward", 1, true},
+    StepForm{StepKind::outward, "outward", 1, true},
     StepForm{StepKind::innermost, "innermost", 1, true},
     StepForm{StepKind::registers, "registers", 1, true},
     StepForm{StepKind::transpose, "transpose", 1, true},

@@ -154,6 +154,8 @@ Refusal taken(LoopProgram& p, const Step& step, const ScheduleOptions& options,
       return done(hoist_conditions(p), "no loop copies under a condition on data", effect);
     case StepKind::inward:
       return move_inward(p, loop(), amount, effect);
+    case StepKind::outward:
+      return move_outward(p, loop(), amount, effect);
     case StepKind::innermost:
     case StepKind::registers:
       return take_innermost(p, step, options, effect);

@@ -37,6 +37,8 @@ void mark_shared(LoopProgram& p, const Path& first, const std::vector<StepTarget
 Refusal split(LoopProgram& p, const Path& loop, std::int64_t amount);
 Refusal interchange(LoopProgram& p, const Path& loop);
 Refusal move_inward(LoopProgram& p, const Path& loop, std::int64_t tile, std::string& effect);
+/// Puts parts of the loop's iterations outside of the loops that hold it.
+Refusal move_outward(LoopProgram& p, const Path& loop, std::int64_t amount, std::string& effect);
 Refusal rely_on_adjacent(LoopProgram& p, const std::string& variable);
 Refusal repeat(LoopProgram& p, const std::string& tensor, std::int64_t axis);
 

@@ -121,6 +121,7 @@ TEST(Schedule, KeepsNothingInAnOutputWhereOtherElementsAreStillToBeRead) {
   EXPECT_FALSE(keeps("e / s[i0 over R, N] + x"));
   EXPECT_FALSE(keeps("e[i0, N - 1 - i1 over R, N] / s[i0 over R, N]"));
 }
+TEST(Schedule, ScatterByParts) { expect_golden_schedule(compiled_op("gather.grad")); }
 TEST(Schedule, SumOverAnyAxis) { expect_golden_schedule(compiled_op("sum")); }
 TEST(Schedule, Matmul) { expect_golden_schedule(compiled_op("matmul")); }
 /// Each row has two products, and the second has the terms of an earlier part of its range.

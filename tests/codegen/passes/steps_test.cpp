@@ -42,7 +42,7 @@ std::string refusal(const LoopProgram& p, const std::string& steps) {
 TEST(Steps, PrintWhatTheyParse) {
   const std::string text =
       "once, keep y, scan n, blocks t 64, vectors 32, tile m 8 n 32, tile_window h 1 w 8, inward c "
-      "256, innermost c "
+      "256, outward d 64, innermost c "
       "16, transpose n 128, interchange m, split n 4096, simd n, simd_if_adjacent n, threads m n "
       "c, adjacent n, "
       "repeat x 0, distribute, parts r, grid r c, row_vectors r, thread_vectors r, block_tile r 64";
@@ -57,7 +57,7 @@ TEST(Steps, ParsingSaysWhatItExpected) {
   EXPECT_EQ(error("simd n, tiel m 8"),
             "schedule: line 1, column 9: unknown step 'tiel' (known: once, keep, scan, blocks, "
             "vectors, tile, tile_window, tile_rows, slide, positions, jam, hoist, inward, "
-            "innermost, registers, "
+            "outward, innermost, registers, "
             "transpose, interchange, split, simd, simd_if_adjacent, simd_apart, threads, adjacent, "
             "repeat, distribute, parts, grid, row_vectors, thread_vectors, block_tile)");
   EXPECT_EQ(error("split n"),
@@ -192,6 +192,74 @@ TEST(Steps, TransposeDependsOnTheSizeOfVectors) {
   const std::string text = emit_c(s, {});
   EXPECT_NE(text.find("#if MOTE_VECTOR_BYTES == 32\n"), std::string::npos) << text;
   EXPECT_NE(text.find("mote_transpose_8x8_32(&x["), std::string::npos) << text;
+}
+
+/// The elements that a scatter reaches depend on data along i only. All three loops over d run over
+/// one part at a time.
+TEST(Steps, OutwardPutsPartsAroundAScatter) {
+  const LoopProgram p = compiled_op("gather.grad");
+  const std::string text = to_string(after(p, "outward c2 2, threads c2_start"));
+  EXPECT_NE(text.find("threads for c2_start in 0..C step 2, where C*N*R is large {\n"
+                      "  for r in 0..R {\n"
+                      "    for n in 0..N {\n"
+                      "      for c in c2_start..min(c2_start + 2, C) {\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("for c3 in c2_start..min(c2_start + 2, C) {\n"), std::string::npos) << text;
+}
+
+TEST(Steps, OutwardIsRefusedWithTheReason) {
+  const auto why = [](const LoopProgram& p, const std::string& step) {
+    const std::string text = refusal(p, step);
+    const std::string head = fmt::format("{}: step '{}' cannot be taken: ", p.name, step);
+    EXPECT_TRUE(text.starts_with(head)) << text;
+    return text.substr(std::min(head.size(), text.size()));
+  };
+  const LoopProgram scatter = compiled_op("gather.grad");
+  EXPECT_EQ(why(compiled_op("relu"), "outward i 2"), "no loop holds it");
+  EXPECT_EQ(why(scatter, "outward n 2"), "it holds a loop");
+  EXPECT_EQ(why(compiled_op("sum"), "outward n 2"), "n folds, and each part would begin anew");
+  EXPECT_EQ(why(compiled_op("softmax"), "outward n3 2"), "n folds, and each part would begin anew");
+  const LoopProgram shifted = compile(program(R"(
+op shifted
+input base f64[V]
+input x f64[N, D]
+output y = scatter[add](base, x to i0 + i1)
+)"));
+  EXPECT_EQ(why(shifted, "outward d 2"), "its limits move");
+}
+
+/// Each element of y is the sum of x's row up to it.
+TEST(Steps, OutwardNeedsPartsThatAreApart) {
+  const Uop x = input("x", DType::f32, {"R", "N"});
+  const Expr r = var("r"), n = var("n"), m = var("m");
+  const Value before = guard_value({nonneg(n - 1)}, at("t", {n - 1}), 0.0);
+  const LoopProgram p = loops_of(
+      {"sums", "", {}, {x}, {{"y", x}}, {}, {}},
+      {loop("r", size("R"),
+            {loop("n", size("N"), {store("t", {n}, op(MapOp::add, {before, at("x", {r, n})}))}),
+             loop("m", size("N"), {store("y", {r, m}, at("t", {m}))})})},
+      {temporary("t", {size("N")})});
+  EXPECT_EQ(refusal(p, "outward m 2"),
+            "sums: step 'outward m 2' cannot be taken: of the iterations of m_start one may store "
+            "t[n], which another reads as t[n - 1]");
+}
+
+/// s is the last element of a row: each part of n would have another one.
+TEST(Steps, OutwardRepeatsNothingThatReadsAllParts) {
+  const Uop x = input("x", DType::f32, {"R", "N"});
+  const Expr r = var("r"), n = var("n"), m = var("m");
+  const Uop last = reindex(x, {Axis("R"), Axis("N")}, {"i0", "N - 1"});
+  const LoopProgram p = loops_of(
+      {"last", "", {}, {x}, {{"y", last}}, {}, {}},
+      {loop("r", size("R"),
+            {store("s", {}, real(0)), loop("n", size("N"), {store("s", {}, at("x", {r, n}))}),
+             loop("m", size("N"), {store("y", {r, m}, at("s", {}))})})},
+      {temporary("s", {})});
+  expect_right(p);
+  EXPECT_EQ(refusal(p, "outward m 2"),
+            "last: step 'outward m 2' cannot be taken: what is outside of the parts reads what all "
+            "of them have written");
 }
 
 TEST(Steps, TransposeIsForCopiesAlongTwoLoops) {

@@ -2,6 +2,7 @@
 // Tests which loops of a schedule threads share, and how their work is counted.
 #include <algorithm>
 
+#include "mote/codegen/emit_c.h"
 #include "pass_testing.h"
 
 namespace mote {
@@ -57,6 +58,28 @@ TEST(Threads, ShareLoopsBelowASizeOfOne) {
   const Schedule s = schedule(compiled_op("conv2d"), {.may_multiply_padding = true});
   EXPECT_EQ(last_step(version_of(s, "registers_of_ones")), "threads n oh");
   EXPECT_EQ(last_step(version_of(s, "innermost_of_ones")), "threads n oh");
+}
+
+/// Where a scatter's elements lie side by side, threads share parts of their range.
+TEST(Threads, ShareScattersByParts) {
+  for (const char* op : {"embedding.grad", "gather.grad", "gather_elements.grad", "index_add",
+                         "scatter_elements", "scatter_elements_add", "scatter_nd", "scatter_nd_add",
+                         "scatter_nd_max", "scatter_nd_max.grad"}) {
+    const Version& first = schedule(compiled_op(op)).versions.front();
+    EXPECT_TRUE(has_step(first, StepKind::outward)) << op;
+    EXPECT_EQ(on_one_thread(first), "") << op;
+  }
+}
+
+/// What a part repeats is repeated once for each thread: all of the range is one part where one
+/// thread runs.
+TEST(Threads, TakePartsAsLargeAsTheyCan) {
+  const std::string text = emit_c(schedule(compiled_op("embedding.grad")), {.standalone = true});
+  for (const char* line :
+       {"const int64_t part = mote_part(D, 64);\n",
+        "for (int64_t d2_start = 0; d2_start < D; d2_start += part) {\n",
+        "const int64_t d2_start_end = mote_imin(d2_start + part, D);\n", "< d2_start_end; "})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
 }
 
 /// A negative test: each iteration reads what the one before has stored.

@@ -175,7 +175,8 @@ void check_random_programs() {
                  std::string("CUDA refusal of ") + word, count, count < 500 ? 0 : 1);
   expect_share("schedule of CUDA whose stages run in sequence", session.stages(),
                "CUDA in sequence", count, count / 2);
-  for (const char* word : {"split", "interchange", "inward", "simd", "threads", "scan", "blocks"})
+  for (const char* word :
+       {"split", "interchange", "inward", "outward", "simd", "threads", "scan", "blocks"})
     for (const std::string what : {"step ", "refusal of "})
       expect_share(what + word, session.stages(), what + word, count, count < 500 ? 0 : 1);
   for (const char* word : {"vectors", "simd_if_adjacent", "simd_apart", "adjacent"})

@@ -42,21 +42,18 @@ std::vector<StepTarget> some_chain(const LoopProgram& p, const std::string& firs
 
 Step some_step(const LoopProgram& p, Rng& rng) {
   const std::vector<std::string> loops = loops_of(p);
-  const StepKind kind = rng.pick({StepKind::once,        StepKind::blocks,
-                                  StepKind::blocks,      StepKind::split,
-                                  StepKind::split,       StepKind::interchange,
-                                  StepKind::inward,      StepKind::inward,
-                                  StepKind::innermost,   StepKind::registers,
-                                  StepKind::tile,        StepKind::tile,
-                                  StepKind::tile_window, StepKind::simd,
-                                  StepKind::simd,        StepKind::simd_if_adjacent,
-                                  StepKind::threads,     StepKind::threads,
-                                  StepKind::scan,        StepKind::keep,
-                                  StepKind::adjacent,    StepKind::repeat,
-                                  StepKind::vectors,     StepKind::transpose,
-                                  StepKind::tile_rows,   StepKind::slide,
-                                  StepKind::positions,   StepKind::jam,
-                                  StepKind::hoist,       StepKind::simd_apart});
+  const StepKind kind =
+      rng.pick({StepKind::once,    StepKind::blocks,      StepKind::outward,
+                StepKind::outward, StepKind::blocks,      StepKind::split,
+                StepKind::split,   StepKind::interchange, StepKind::inward,
+                StepKind::inward,  StepKind::innermost,   StepKind::registers,
+                StepKind::tile,    StepKind::tile,        StepKind::tile_window,
+                StepKind::simd,    StepKind::simd,        StepKind::simd_if_adjacent,
+                StepKind::threads, StepKind::threads,     StepKind::scan,
+                StepKind::keep,    StepKind::adjacent,    StepKind::repeat,
+                StepKind::vectors, StepKind::transpose,   StepKind::tile_rows,
+                StepKind::slide,   StepKind::positions,   StepKind::jam,
+                StepKind::hoist,   StepKind::simd_apart});
   if (kind == StepKind::keep) return {kind, {{rng.pick(tensors_of(p, TensorRole::output))}}};
   if (kind == StepKind::repeat)
     return {kind, {{rng.pick(tensors_of(p, TensorRole::input)), rng.below(3)}}};
@@ -69,6 +66,7 @@ Step some_step(const LoopProgram& p, Rng& rng) {
     case StepKind::blocks:
     case StepKind::split:
     case StepKind::inward:
+    case StepKind::outward:
     case StepKind::innermost:
     case StepKind::registers:
     case StepKind::tile_rows:

@@ -21,7 +21,6 @@ using InPlacePair = std::pair<int, int>;
 /// written. Returns nullopt if it may. A property that cannot be proved is a reason too.
 std::optional<std::string> why_not_in_place(const LoopProgram& p,
                                             std::span<const InPlacePair> pairs);
-
 /// Returns the pairs that, one at a time, a call of the program may let share memory.
 std::vector<InPlacePair> pairs_in_place(const LoopProgram& p);
 

@@ -26,7 +26,8 @@ enum class StepKind : std::uint8_t {
   jam,               ///< `jam 8`: sums in arrays get the terms of 8 iterations at a time
   hoist,             ///< `hoist`: conditions on data are asked before loops that only copy
   inward,            ///< `inward c 256`: c goes inside the loops that it holds, by tiles of 256
-  innermost,         ///< `innermost c 256`: so does c of a nest, inside its other loops as well
+  outward,           ///< `outward c 256`: c goes outside the loops that hold it, by parts of 256
+  innermost,         ///< `innermost c 256`: inward, and inside the other loops of c's nest as well
   registers,         ///< `registers c 64`: the same by tiles of exactly 64, with sums in registers
   transpose,         ///< `transpose n 128`: copies squares, of which vectors lie along n when read
   interchange,       ///< `interchange m`: m goes inside the loop directly below it
