@@ -6,11 +6,6 @@
 
 namespace mote::cuda {
 
-bool is_fixed(const Expr& e) {
-  return !e.has_load() &&
-         std::ranges::all_of(e.symbols(), [](Symbol v) { return v.kind() != SymbolKind::loop; });
-}
-
 bool is_counted(const Loop& loop) {
   return loop.begin == Expr(0) && loop.step == Expr(1) && is_fixed(loop.end);
 }

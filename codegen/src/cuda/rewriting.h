@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "mote/codegen/loops.h"
+#include "passes/conditions.h"
 
 namespace mote::cuda {
 
-/// Returns true for an expression over sizes and parameters only.
-bool is_fixed(const Expr& e);
 /// Returns true if the loop begins at 0, has step 1, and goes to a fixed end.
 bool is_counted(const Loop& loop);
 /// Returns the number of innermost iterations of the loop; a loop whose count is not fixed counts
@@ -46,8 +45,12 @@ class Rewriting {
     return Expr::size(source_.sizes.back().name);
   }
 
-  std::string temporary(const std::string& hint, DType dtype, const std::vector<Expr>& shape) {
+  /// A loop over N - 2 iterations has none where N is 1: neither has the array an element then.
+  std::string temporary(const std::string& hint, DType dtype, std::vector<Expr> shape) {
     std::string name = fresh(hint);
+    const Facts facts = base_facts(source_);
+    for (Expr& extent : shape)
+      if (!facts.prove_nonneg(extent)) extent = max(0, extent);
     out_.tensors.push_back(
         {name, TensorRole::temporary, dtype, shape, std::vector<std::string>(shape.size())});
     return name;

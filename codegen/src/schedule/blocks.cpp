@@ -230,11 +230,13 @@ class Blocker {
 
   /// Adds the array that holds the sums of all blocks so far.
   std::string add_array(const Accumulator& a, const std::vector<Loop>& loops) {
+    const Facts facts = base_facts(*p_.source);
     std::vector<Expr> shape;
     for (const Loop& l : loops) {
       if (!is_fixed(l.begin) || !is_fixed(l.end))
         throw NoBlocks{fmt::format("{} has no limits of sizes alone", l.variable.name())};
-      shape.push_back(l.end - l.begin);
+      shape.push_back(facts.prove_nonneg(l.end - l.begin) ? l.end - l.begin
+                                                          : max(0, l.end - l.begin));
     }
     std::string name = symbol(a.name + "_of_blocks").name();
     std::vector<std::string> axes(shape.size());
