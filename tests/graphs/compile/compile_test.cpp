@@ -150,12 +150,14 @@ TEST(Compile, TakesTensorsWithoutElements) {
   const TensorSymbol sum = g.add("add", {x, part});
   const TensorSymbol y = g.add("neg", {sum});
   Context context;
-  for (const int streams : {1, 2}) {
-    Executable run = compile(g, {.outputs = {y, part}, .streams = streams}, context);
-    run.run({{x, Tensor(DType::f32, {0, 3, 8})}});
-    EXPECT_EQ(run.output(y).shape(), AxisList({0, 3, 8}));
-    EXPECT_EQ(run.output(part).shape(), AxisList({0, 1, 8}));
-  }
+  for (const int streams : {1, 2})
+    for (const bool poison : {false, true}) {
+      Executable run =
+          compile(g, {.outputs = {y, part}, .streams = streams, .poison = poison}, context);
+      run.run({{x, Tensor(DType::f32, {0, 3, 8})}});
+      EXPECT_EQ(run.output(y).shape(), AxisList({0, 3, 8}));
+      EXPECT_EQ(run.output(part).shape(), AxisList({0, 1, 8}));
+    }
 }
 
 TEST(Compile, APartWithoutElementsIsReadThoughNoNodeWrites) {

@@ -2,7 +2,7 @@
 #include "compile/build.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <utility>
@@ -153,7 +153,7 @@ class GraphBuilder {
     const auto poison = [](std::span<const Tensor>, std::span<const Tensor> writes) {
       const std::span<std::byte> memory = memory_of(writes[0].dl());
       if (writes[0].device().device_type == kDLCPU) {
-        std::memset(memory.data(), 0xFF, memory.size());  // NaN in all reals
+        std::ranges::fill(memory, std::byte{0xFF});  // NaN in all reals
         return;
       }
       const Tensor bytes =
