@@ -57,27 +57,6 @@ void expect_in(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in\n" << text;
 }
 
-/// A loop over N - 2 iterations has none where N is 1, and its parts have no elements then.
-TEST(CudaParts, HaveNoElementsWhereALoopHasNoIterations) {
-  using namespace test;
-  const Expr i = var("i"), k = var("k"), n = size("N");
-  LoopProgram p = loops_of(
-      copy_spec("shifted"), {loop("i", n - 2,
-                                  {loop("k", n, {fold("sum", ReduceOp::sum, at("x", {k}))},
-                                        {{"sum", ReduceOp::sum, DType::f32}}),
-                                   store("y", {i + 2}, accumulated("sum"))})});
-  p.native = true;
-  const cuda::Stages whole = cuda::cut(p);
-  ASSERT_EQ(whole.stages.size(), 1U);
-  const auto division = cuda::divided(whole, 0);
-  ASSERT_TRUE(division);
-  for (const std::int64_t length : {0, 1, 2, 3, 9}) {
-    Array x = numbers_of_quarters({length});
-    x.dtype = DType::f32;
-    EXPECT_EQ(interpret(division->parts.program, {x}, {}), interpret(p, {x}, {})) << length;
-  }
-}
-
 TEST(CudaParts, LeaveTheSameNumbers) {
   const std::vector<std::vector<std::int64_t>> rank1 = {{300}, {64}, {65}, {1}, {0}};
   const std::vector<std::vector<std::int64_t>> rank3 = {{2, 300, 3}, {1, 64, 1}, {3, 0, 2}};

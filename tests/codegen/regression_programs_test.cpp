@@ -409,5 +409,14 @@ TEST(RegressionPrograms, NamesOfPartsAreThoseOfNoOtherStage) {
       "output g = scatter[max](sums, max[1](k) to i0)");
 }
 
+// A scatter to the elements from the third on has none where there is one element, and no parts of
+// its sums.
+TEST(RegressionPrograms, PartsOfLoopsWithoutIterations) {
+  expect_agreement(
+      "input k f64[K, 6]\n"
+      "input l f64[3, A]\n"
+      "output g = scatter[add](l, sum[0](k) to 0, i0 + 2)");
+}
+
 }  // namespace
 }  // namespace mote::test
