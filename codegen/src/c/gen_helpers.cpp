@@ -65,6 +65,13 @@ constexpr std::array kGenHelpers = std::to_array<Helper>({
   return b != b ? b : greatest;
 }
 )"},
+    {.name = "mote_divisor_scale",
+     .head = "/* A power of two by which a divisor is multiplied, so that 1 over it is a normal number. */\n",
+     .function = R"(float mote_divisor_scale(float b) {
+  const float size = b < 0.0f ? -b : b;
+  return size < 0x1p-126f ? 0x1p24f : size > 0x1p126f ? 0x1p-24f : 1.0f;
+}
+)"},
     {.name = "mote_wheref",
      .storage = Storage::always_inline,
      .head = "/* One of two numbers, both of which are computed. */\n",

@@ -143,6 +143,12 @@ class Names {
   std::set<std::string> variables_;  ///< loop variables so far, by their names in the program
 };
 
+/// A divisor in float that a loop does not change, and the constants whose product is 1 over it.
+struct Divisor {
+  Value value;
+  std::string scale, reciprocal;
+};
+
 /// Prints index expressions, conditions and values. Derived sizes appear by name. The names and
 /// functions in the printed text are collected in uses().
 class Printer {
@@ -196,6 +202,8 @@ class Printer {
   void set_in_moving_limit(bool in_limit) { in_moving_limit_ = in_limit; }
   /// Prints values that are these index expressions by the names of constants, from now on.
   void set_constants(std::map<Expr, std::string> constants) { constants_ = std::move(constants); }
+  /// Prints divisions by these values as products, from now on.
+  void set_divisors(std::vector<Divisor> divisors) { divisors_ = std::move(divisors); }
   /// Declares that a Let, or an accumulator, is kept in another type than its dtype's.
   void set_local_type(const std::string& name, CType type) { local_types_[name] = type; }
   /// Returns the type that a name, or an accumulator, of the dtype is kept in.
@@ -221,6 +229,7 @@ class Printer {
   Text sum(const Expr& e, const Facts& facts) const;
   std::string comparison(const Condition& c, const Facts& facts) const;
   Text operation(const Value& v, const Facts& facts) const;
+  std::optional<Text> by_reciprocal(const value::Op& op, const Facts& facts) const;
   Text cast(const Value& x, DType to, const Facts& facts) const;
   Text guard(const value::Guard& g, const Facts& facts) const;
   Text parameter(const value::Param& p, DType dtype) const;
@@ -251,6 +260,7 @@ class Printer {
   };
   std::vector<Held> held_;
   std::map<Expr, std::string> constants_;
+  std::vector<Divisor> divisors_;
   std::map<std::string, CType> local_types_;
   std::map<std::string, std::optional<IntegerRange>> ranges_;  ///< of names so far
   mutable std::map<Expr, Expr> named_memo_;

@@ -142,11 +142,13 @@ void Writer::loop(const Loop& l, const Facts& facts) {
   const std::string step =
       l.step == Expr(1) ? v + "++" : fmt::format("{} += {}", v, printer_.expr(l.step, facts).text);
   printer_.set_constants(quotients_ahead(l, facts));
+  printer_.set_divisors(divisors_ahead(l, facts));
   Facts inside = facts;
   inside.set_range(l.variable, l.begin, l.end);
   forms_of_loop(l, fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step),
                 inside);
   printer_.set_constants({});
+  printer_.set_divisors({});
   for (const Accumulator& a : l.accumulators)
     if (!accumulators_read_.contains(a.name)) line(fmt::format("(void){};", names_.result(a.name)));
 }

@@ -138,9 +138,22 @@ Text Printer::where(const value::Op& op, const std::vector<Text>& args) const {
           kTight, type};
 }
 
+/// Returns the quotient as a product, where the reciprocal of the divisor is a constant.
+std::optional<Text> Printer::by_reciprocal(const value::Op& op, const Facts& facts) const {
+  if (op.op != MapOp::div) return std::nullopt;
+  const auto found =
+      std::ranges::find_if(divisors_, [&](const Divisor& d) { return equal(d.value, op.args[1]); });
+  if (found == divisors_.end()) return std::nullopt;
+  const Text a = as_float(value(op.args[0], facts));
+  return Text{
+      fmt::format("{} * {} * {}", within(a, kProduct), read(found->reciprocal), read(found->scale)),
+      kProduct, CType::f32, leading_minus(a, kProduct)};
+}
+
 Text Printer::operation(const Value& v, const Facts& facts) const {
   const auto& op = std::get<value::Op>(v->kind);
   if (op.op == MapOp::cast) return cast(op.args[0], v->dtype, facts);
+  if (auto product = by_reciprocal(op, facts)) return *product;
   if (const auto known = decided_by_range(op)) return {*known ? "1" : "0", kTight, CType::flag};
   const std::size_t start = uses_.mark();
   std::vector<Text> args = {value(op.args[0], facts)};

@@ -38,10 +38,10 @@ class Writer {
   virtual void barrier();
   /// Writes what stands before a loop for the compiler.
   virtual void loop_pragmas(const Loop& l);
-  /// Returns true if the temporary of an iteration is an array on the stack, not in memory that all
-  /// threads have together.
   /// True if a copy of 16-bit reals need not convert them, which also keeps the bits of NaN.
   virtual bool moves_bits() const { return p_.native; }
+  /// Returns true if the temporary of an iteration is an array on the stack, not in memory that all
+  /// threads have together.
   virtual bool is_on_stack(const TensorDecl& t) const { return stack_size(t).has_value(); }
 
   void line(const std::string& text);
@@ -53,6 +53,8 @@ class Writer {
   Text limit(const Expr& e, const std::string& hint, const Facts& facts);
   void limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts& facts);
   std::map<Expr, std::string> quotients_ahead(const Loop& l, const Facts& facts);
+  /// Defines the reciprocals of values that a loop in vectors divides by and does not change.
+  std::vector<Divisor> divisors_ahead(const Loop& l, const Facts& facts);
   /// Declares the loop's accumulators, unless they stand before a branch around it.
   void open_accumulators(const Loop& l);
   void open_before_branch(const Body& b, std::size_t k);
