@@ -35,6 +35,14 @@ TEST(Divisors, AreReciprocalsWhereALoopDoesNotChangeThem) {
   EXPECT_FALSE(multiplies("input x i32[R, N]\noutput y = x / sum[1](x)[i0 over R, N]\n"));
 }
 
+/// A row's greatest element over itself is 1 where floor, a comparison or a cast asks.
+TEST(Divisors, AreDividedByWhereQuotientsAreComparedOrRounded) {
+  const std::string q = "input x f32[R, N]\nq = x / max[1](x)[i0 over R, N]\noutput y = ";
+  EXPECT_TRUE(multiplies(q + "q + 1\n"));
+  for (const char* y : {"floor(q)", "i32(q)", "where(q == 1, x, 0)", "q + round(q)"})
+    EXPECT_FALSE(multiplies(q + y + "\n")) << y;
+}
+
 /// The quotient that rounds twice, as docs/bound.md has it: 2.5 units of 2^-24, and a denormal
 /// number's own rounding.
 void expect_quotient(float a, float b, float got) {

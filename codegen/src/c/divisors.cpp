@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of Writer that divides in vectors: where a loop does not change a divisor, its
 // iterations multiply by the reciprocal, a * (1/b), which rounds twice. docs/bound.md allows that
-// of a division in float.
+// of a division in float. Quotients that are compared, or rounded to integers, are divided: there
+// x / x must be 1.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,12 +15,67 @@
 namespace mote::emit {
 namespace {
 
-/// Calls f on the value and its parts that are computed whenever it is: not on those under
-/// conditions.
-void for_each_computed(const Value& v, const std::function<void(const Value&)>& f) {
+/// Returns true for an op whose result jumps where an argument changes a little.
+bool jumps(const Value& v) {
+  const auto* op = std::get_if<value::Op>(&v->kind);
+  if (op == nullptr || !is_real(op->arg_dtype)) return false;
+  switch (op->op) {
+    case MapOp::floor:
+    case MapOp::ceil:
+    case MapOp::round:
+    case MapOp::trunc:
+    case MapOp::sign:
+    case MapOp::mod:
+      return true;
+    default:
+      return !is_real(v->dtype);  // comparisons, and casts to integers
+  }
+}
+
+/// Calls f on every part of an argument of an op that jumps.
+void for_each_jumping(const Body& body, const std::function<void(const Value&)>& f) {
+  for_each(body, [&](const Stmt& s) {
+    for_each_value(s, [&](const Value& v) {
+      if (jumps(v)) for_each_value(v, f);
+    });
+  });
+}
+
+/// Calls f on the value and its parts that are computed whenever it is, not on those under
+/// conditions; nor on arguments of ops that jump.
+void for_each_smooth(const Value& v, const std::function<void(const Value&)>& f) {
+  if (jumps(v)) return;
   f(v);
   if (const auto* op = std::get_if<value::Op>(&v->kind))
-    for (const Value& arg : op->args) for_each_computed(arg, f);
+    for (const Value& arg : op->args) for_each_smooth(arg, f);
+}
+
+/// Returns true if an op that jumps reads the name, or an element of the tensor of that name.
+bool reaches_jump(const LoopProgram& p, const std::string& name) {
+  bool found = false;
+  for_each_jumping(p.body, [&](const Value& part) {
+    const auto* named = std::get_if<value::Named>(&part->kind);
+    const auto* load = std::get_if<value::Load>(&part->kind);
+    found = found || (named != nullptr && named->name == name) ||
+            (load != nullptr && load->tensor == name);
+  });
+  return found;
+}
+
+/// Returns the name or temporary that the statement gives its value to; empty if there is none.
+std::string kept_in(const LoopProgram& p, const Stmt& s) {
+  if (const auto* let = std::get_if<Let>(&s.kind)) return let->name;
+  const auto* store = std::get_if<Store>(&s.kind);
+  const bool is_kept =
+      store != nullptr && find_tensor(p, store->tensor)->role == TensorRole::temporary;
+  return is_kept ? store->tensor : "";
+}
+
+/// Returns the divisor, if the value is a quotient in float; null if it is not.
+Value divisor_of(const Value& v) {
+  const auto* op = std::get_if<value::Op>(&v->kind);
+  const bool divides = op != nullptr && op->op == MapOp::div && is_in_float(op->arg_dtype);
+  return divides ? op->args[1] : nullptr;
 }
 
 const Value* value_of(const Stmt& s) {
@@ -51,12 +107,18 @@ std::vector<Divisor> Writer::divisors_ahead(const Loop& l, const Facts& facts) {
   std::vector<Divisor> divisors;
   if (l.kind != LoopKind::simd || !p_.native || printer_.target() != Target::c) return divisors;
   const Effects effects = effects_of(l.body);
+  std::vector<Value> exact;  // divisors of quotients that ops jump with
+  for_each_jumping(l.body, [&](const Value& v) {
+    if (Value divisor = divisor_of(v)) exact.push_back(std::move(divisor));
+  });
   const auto add = [&](const Value& v) {
-    const auto* op = std::get_if<value::Op>(&v->kind);
-    if (op == nullptr || op->op != MapOp::div || !is_in_float(op->arg_dtype)) return;
-    const Value& divisor = op->args[1];
+    const Value divisor = divisor_of(v);
+    if (divisor == nullptr) return;
     const auto same = [&](const Divisor& d) { return equal(d.value, divisor); };
-    if (std::ranges::any_of(divisors, same) || !is_still(divisor, p_, l, effects, facts)) return;
+    const auto is_equal = [&](const Value& other) { return equal(other, divisor); };
+    if (std::ranges::any_of(divisors, same) || std::ranges::any_of(exact, is_equal) ||
+        !is_still(divisor, p_, l, effects, facts))
+      return;
     const std::size_t uses_begin = printer_.uses().mark();
     const Text text = printer_.value(divisor, facts);
     if (text.type != CType::f32) return;
@@ -70,8 +132,11 @@ std::vector<Divisor> Writer::divisors_ahead(const Loop& l, const Facts& facts) {
                        within(printer_.value(divisor, facts), kProduct), printer_.read(d.scale)));
     divisors.push_back(d);
   };
-  for (const Stmt& s : l.body)
-    if (const Value* v = value_of(s)) for_each_computed(*v, add);
+  for (const Stmt& s : l.body) {
+    const Value* v = value_of(s);
+    const std::string kept = kept_in(p_, s);
+    if (v != nullptr && (kept.empty() || !reaches_jump(p_, kept))) for_each_smooth(*v, add);
+  }
   return divisors;
 }
 

@@ -143,7 +143,8 @@ class Names {
   std::set<std::string> variables_;  ///< loop variables so far, by their names in the program
 };
 
-/// A divisor in float that a loop does not change, and the constants whose product is 1 over it.
+/// A divisor in float that a loop does not change, and the constants, defined before the loop,
+/// whose product is 1 over it.
 struct Divisor {
   Value value;
   std::string scale, reciprocal;

@@ -138,7 +138,7 @@ Text Printer::where(const value::Op& op, const std::vector<Text>& args) const {
           kTight, type};
 }
 
-/// Returns the quotient as a product, where the reciprocal of the divisor is a constant.
+/// Returns the quotient as a product, where the reciprocal of the divisor was computed before.
 std::optional<Text> Printer::by_reciprocal(const value::Op& op, const Facts& facts) const {
   if (op.op != MapOp::div) return std::nullopt;
   const auto found =

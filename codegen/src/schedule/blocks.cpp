@@ -84,8 +84,9 @@ class Blocker {
       throw NoBlocks{fmt::format("the iterations of {} are not known to be independent",
                                  blocked().variable.name())};
     for (const Loop& l : loops_)
-      if (l.step != Expr(1) || !l.accumulators.empty() || !is_fixed(l.begin) || !is_fixed(l.end))
-        throw NoBlocks{fmt::format("{} has no limits of sizes alone", l.variable.name())};
+      if (l.step != Expr(1) || !is_fixed(l.begin) || !is_fixed(l.end))
+        throw NoBlocks{
+            fmt::format("{} has another step than 1, or limits that change", l.variable.name())};
   }
 
   /// Throws NoBlocks unless statements that change places have nothing but the arrays in common.
@@ -113,6 +114,21 @@ class Blocker {
     limit(loop);
     arrays_->access_block(loop.body, Expr(loop.variable), start_);
     return s;
+  }
+
+  /// Throws NoBlocks unless all iterations of the loop are some of the blocked loop's: a loop may
+  /// also run over elements that it fills.
+  void check_within(const Loop& loop, const std::vector<Loop>& around) const {
+    Facts facts = base_facts(*p_.source);
+    for (const Loop& l : around)
+      if (l.variable != loop.variable) facts.set_range(l.variable, l.begin, l.end);
+    const auto begin = arms(loop.begin, Atom::Kind::max), end = arms(loop.end, Atom::Kind::min);
+    const auto is_behind = [&](const Expr& e) { return facts.prove_nonneg(e - blocked().begin); };
+    const auto is_ahead = [&](const Expr& e) { return facts.prove_nonneg(blocked().end - e); };
+    if (loop.step != Expr(1) || std::ranges::none_of(begin, is_behind) ||
+        std::ranges::none_of(end, is_ahead))
+      throw NoBlocks{fmt::format("{} may run over more than {}", loop.variable.name(),
+                                 blocked().variable.name())};
   }
 
   /// Gives the loop the iterations of a block.
@@ -144,10 +160,12 @@ class Blocker {
 
   /// Takes loops along the arrays' axes out of the list, apart from the blocked one, which gets the
   /// iterations of a block; the body then has the variables of the loops around the block.
-  void put_into_block(std::vector<Loop>& loops, Body& body, const std::vector<Symbol>& along) {
+  void put_into_block(std::vector<Loop>& loops, Body& body, const std::vector<Symbol>& along,
+                      const std::vector<Loop>& around) {
     for (std::size_t k = 0; k < along.size(); ++k) {
       const auto l = std::ranges::find(loops, along[k], &Loop::variable);
       if (k + 1 == along.size()) {
+        check_within(*l, around);
         limit(*l);
         arrays_->access_block(body, Expr(l->variable), start_);
         continue;
@@ -177,7 +195,7 @@ class Blocker {
 
   /// Returns the reader's iterations of a block.
   Stmt mapped(std::vector<Loop> loops, Body body, const std::vector<Symbol>& along) {
-    put_into_block(loops, body, along);
+    put_into_block(loops, body, along, loops_);
     return nested(loops, std::move(body));
   }
 
@@ -185,13 +203,13 @@ class Blocker {
   void add_sum(const Stmt& s, const std::vector<Loop>& loops, Body body, Body& before,
                Body& of_block, Body& after) {
     const Loop* reduction = as_loop(body.front());
-    const NoBlocks no_form{
+    const NoBlocks neither{
         fmt::format("a loop that reads {} neither runs along {} nor has a sum over it first",
                     fmt::join(arrays_->names(), " or "), blocked().variable.name())};
-    if (reduction == nullptr || reduction->accumulators.size() != 1) throw NoBlocks(no_form);
+    if (reduction == nullptr || reduction->accumulators.size() != 1) throw NoBlocks(neither);
     const Accumulator a = reduction->accumulators.front();
     const auto combine = combine_of(a.op);
-    if (!combine) throw NoBlocks{fmt::format("{} remembers a position", a.name)};
+    if (!combine) throw NoBlocks{fmt::format("{} is no sum, product, maximum or minimum", a.name)};
     std::vector<Loop> terms;
     Body fold = {body.front()};
     while (fold.size() == 1 && as_loop(fold.front()) != nullptr) {
@@ -203,13 +221,13 @@ class Blocker {
       terms.push_back(std::move(l));
     }
     const auto along = arrays_->variables_along(s, terms);
-    if (!along) throw NoBlocks(no_form);
+    if (!along) throw NoBlocks(neither);
     body.erase(body.begin());
     if (reads_any(body)) throw NoBlocks{"an array is read outside of a sum"};
     const std::string array = add_array(a, loops);
     std::vector<Expr> index;
     for (const Loop& l : loops) index.push_back(Expr(l.variable) - l.begin);
-    put_into_block(terms, fold, *along);
+    put_into_block(terms, fold, *along, loops);
     terms.front().accumulators = {a};
     Body sum;
     sum.push_back(nested(terms, std::move(fold)));

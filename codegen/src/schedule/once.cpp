@@ -24,7 +24,7 @@ Refusal compute_once(LoopProgram& p, std::string& effect) {
   std::vector<std::string> kept;
   for (const TensorDecl& t : now.tensors)
     if (t.role == TensorRole::temporary && !t.shape.empty()) kept.push_back(t.name);
-  effect = fmt::format("keeps {}", fmt::join(kept, ", "));
+  if (!kept.empty()) effect = fmt::format("keeps {}", fmt::join(kept, ", "));
   p = std::move(now);
   return std::nullopt;
 }

@@ -27,10 +27,10 @@ bool may_be_read_twice(const LoopProgram& p, const Value& v) {
     const auto* guard = std::get_if<value::Guard>(&node->kind);
     const auto* load = std::get_if<value::Load>(&node->kind);
     const bool is_kept =
-        load != nullptr && (is_real(v->dtype) ||
-                            find_tensor(p, load->tensor)->role == TensorRole::input);
-    plain = plain && (is_kept ||
-                      (guard != nullptr && std::ranges::none_of(guard->conditions, has_load)));
+        load != nullptr &&
+        (is_real(v->dtype) || find_tensor(p, load->tensor)->role == TensorRole::input);
+    plain = plain &&
+            (is_kept || (guard != nullptr && std::ranges::none_of(guard->conditions, has_load)));
   });
   return plain;
 }

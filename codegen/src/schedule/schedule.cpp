@@ -197,31 +197,50 @@ std::vector<Version> tiled(const Version& start, const ScheduleOptions& options)
 /// The iterations that fill arrays which the next loops read: what they fill stays in the cache.
 constexpr std::int64_t kBlock = 256;
 
-/// Returns true if threads can share the iterations of the outermost loop that holds the blocks of
-/// that loop.
-bool can_share_blocks(const LoopProgram& p, const std::string& loop) {
-  const Path outermost = {find_loop(p, loop)->front()};
-  return shared_loops(p, at(p, outermost)).has_value();
+/// Returns true if threads can share a loop around the blocks of the loop.
+bool can_share_around_blocks(const LoopProgram& p, const std::string& loop) {
+  const Stmt& outermost = at(p, {find_loop(p, loop)->front()});
+  return as_loop(outermost)->step == Expr(1) && shared_loops(p, outermost).has_value();
+}
+
+/// Returns the names of the temporaries with several extents that only sizes bound.
+std::vector<std::string> large_arrays(const LoopProgram& p) {
+  std::vector<std::string> names;
+  for (const TensorDecl& t : p.tensors) {
+    const auto is_open = [](const Expr& extent) { return !extent.constant(); };
+    if (t.role == TensorRole::temporary && std::ranges::count_if(t.shape, is_open) > 1)
+      names.push_back(t.name);
+  }
+  return names;
+}
+
+/// Takes the step `blocks` on a loop that fills all large arrays. Blocks run in order: threads must
+/// have a loop around them to share.
+bool take_blocks(Version& v, const ScheduleOptions& options) {
+  const std::vector<std::string> large = large_arrays(v.program);
+  for (const std::string& loop : names_of_loops(v.program, loops_of(v.program))) {
+    Version blocks = v;
+    if (take(blocks, {StepKind::blocks, {{loop, kBlock}}}, options) ||
+        !can_share_around_blocks(blocks.program, loop))
+      continue;
+    const std::vector<std::string> still_large = large_arrays(blocks.program);
+    const auto is_left = [&](const std::string& name) {
+      return std::ranges::find(still_large, name) != still_large.end();
+    };
+    if (std::ranges::any_of(large, is_left)) continue;
+    v = std::move(blocks);
+    return true;
+  }
+  return false;
 }
 
 /// Returns the tiled versions that compute once what the others compute twice, a block at a time.
-/// Blocks run in order, so that there are none where threads have no loop around them to share.
-std::vector<Version> computed_once(const LoopProgram& p, const ScheduleOptions& options) {
+std::vector<Version> tiled_in_blocks(const LoopProgram& p, const ScheduleOptions& options) {
   Version once = native(p);
   if (take(once, {StepKind::once, {{""}}}, options)) return {};
   std::vector<Symbol> scans;
   once = started(std::move(once), scans);
-  std::vector<std::string> loops = names_of_loops(once.program, loops_of(once.program));
-  std::ranges::reverse(loops);  // the arrays of an inner loop's block are smaller
-  const bool has_blocks = std::ranges::any_of(loops, [&](const std::string& loop) {
-    Version blocks = once;
-    if (take(blocks, {StepKind::blocks, {{loop, kBlock}}}, options) ||
-        !can_share_blocks(blocks.program, loop))
-      return false;
-    once = std::move(blocks);
-    return true;
-  });
-  if (!has_blocks) return {};
+  if (!take_blocks(once, options)) return {};
   std::vector<Version> found = tiled(once, options);
   for (Version& v : found) v.name += "_once";
   return found;
@@ -305,7 +324,7 @@ bool has_step(const Version& v, StepKind kind) {
 Schedule schedule(const LoopProgram& p, const ScheduleOptions& options) {
   std::vector<Symbol> scans;
   const Version start = started(native(p), scans);
-  Schedule s{computed_once(p, options)};
+  Schedule s{tiled_in_blocks(p, options)};
   if (s.versions.empty()) s.versions = tiled(start, options);
   const bool is_tiled = !s.versions.empty();
   std::ranges::move(slid(start, options), std::back_inserter(s.versions));

@@ -35,7 +35,8 @@ bool can_fold_outward(const LoopProgram& p, const Loop& loop) {
 Refusal why_no_lanes(const LoopProgram& p, const Loop& loop) {
   for (const Accumulator& a : loop.accumulators)
     if (!has_lanes(a))
-      return fmt::format("it folds into {}, which is no sum, product, max or min of numbers", a.name);
+      return fmt::format("it folds into {}, which is no sum, product, max or min of numbers",
+                         a.name);
   if (can_fold_outward(p, loop)) return std::nullopt;
   return fmt::format("it folds into {} of another loop, in order",
                      fmt::join(outer_folds(loop), " and "));

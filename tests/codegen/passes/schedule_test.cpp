@@ -150,6 +150,22 @@ output gz = sum[2](t[i0, i1, i2 over B, N, M, K] * x[i0, i2, i3 over B, N, M, K]
 )--")));
 }
 
+/// The second reads elements that the first does not have: no block would compute them.
+TEST(Schedule, ComputesTwiceWhereBlocksLackElements) {
+  for (const char* c :
+       {"sum[2](t[i0, i1, i2 over B, N, M + 2 else 1])", "t[i0, i1, i2 over B, N, M + 2 else 1]",
+        "sum[2](t[i0, i1, i2 over B + 1, N, M else 1])", "sum[2](t[i0, i1, i2 over B/2, N, M])",
+        "sum[2](t * sum[2](w)[i0, i2 over B, N, M])"}) {
+    const Schedule s = scheduled(compile(
+        program("op both\ninput x f64[B, M, K]\ninput z f64[B, N, K]\n"
+                "w = exp(sum[3](x[i0, i1, i3 over B, M, N, K] * z[i0, i2, i3 over B, M, N, K]))\n"
+                "t = exp(sum[3](x[i0, i2, i3 over B, N, M, K] * z[i0, i1, i3 over B, N, M, K]))\n"
+                "output r = sum[2](w * w)\noutput c = " +
+                std::string(c) + "\n")));
+    for (const Version& v : s.versions) EXPECT_FALSE(has_step(v, StepKind::once)) << c;
+  }
+}
+
 /// Threads share the rows, which blocks would run in order.
 TEST(Schedule, ComputesTwiceWhatThreadsShare) {
   const Schedule s = schedule(compile(program(R"--(

@@ -343,6 +343,16 @@ TEST(Steps, AreRefusedWhereThreadsWouldShareAnArrayOfATile) {
             "is local to those of j_tile");
 }
 
+/// All threads would copy to one panel.
+TEST(Steps, RowsAreNotTiledInALoopOfThreads) {
+  const LoopProgram p = compile(std::make_shared<const Program>(parse_program(
+      "op rows\ninput x f32[B, M, K]\ninput z f32[B, N, K]\n"
+      "v = sum[2](exp(sum[3](x[i0, i1, i3 over B, M, N, K] * z[i0, i2, i3 over B, M, N, K])))\n"
+      "output r = sum[2](v[i0, i2 over B, N, M] * z[i0, i1, 0 over B, N, M else 0])\n")));
+  EXPECT_EQ(refusal(p, "threads b, vectors 32, tile_rows m 4"),
+            "rows: step 'tile_rows m 4' cannot be taken: loop b around it has a kind already");
+}
+
 TEST(Steps, AreRefusedWithWhatIsMissing) {
   const LoopProgram p = compiled_op("matmul");
   const auto why = [&](const std::string& steps) {
@@ -406,8 +416,6 @@ TEST(Steps, OnceKeepsWhatIsComputedAlongOtherAxes) {
             "different orders");
 }
 
-/// x is read again for the column sums, behind the rows of r; computed once it is not, but there a
-/// call in place is not allowed either.
 TEST(Steps, BlocksHoldTheRowsThatTheNextLoopsRead) {
   const LoopProgram once = after(rows_and_columns(), "once");
   std::string rows;
@@ -447,6 +455,11 @@ TEST(Steps, BlocksAreRefusedWithTheReason) {
   EXPECT_EQ(
       why(two(loop("j", size("N"), {store("y", {j}, at("t", {j}))})), "threads j, blocks i 4"),
       "loop j has a kind already");
+  EXPECT_EQ(why(compile(std::make_shared<const Program>(
+                    parse_program("op pad\ninput x f64[N, K]\nt = exp(sum[1](x))\n"
+                                  "output z = t * 2\noutput y = t[i0 over N + 2 else 7]\n"))),
+                "blocks n 4"),
+            "i may run over more than n");
   EXPECT_NE(
       to_string(after(two(loop("j", size("N"), {store("y", {j}, at("t", {j}))})), "blocks i 4")),
       "");

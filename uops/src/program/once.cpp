@@ -31,7 +31,8 @@ struct Twin {
 };
 using Twins = std::unordered_map<const UopNode*, Twin>;
 
-Index along(const std::vector<int>& order, const Index& index) {
+/// Returns the index of the other node's element.
+Index permuted(const std::vector<int>& order, const Index& index) {
   Index of_twin(order.size());
   for (std::size_t k = 0; k < order.size(); ++k)
     of_twin[static_cast<std::size_t>(order[k])] = index[k];
@@ -58,10 +59,12 @@ class Comparison {
 
   /// Returns true if axis k of v runs along axis order[k] of u, with equal elements.
   bool are_twins(const Uop& u, const Uop& v, const std::vector<int>& order) {
+    if (is_exhausted()) return false;
     Index of_v;
     for (std::size_t k = 0; k < order.size(); ++k) of_v.push_back(variable(v, k));
-    return are_equal({u, along(order, of_v)}, {v, of_v});
+    return are_equal({u, permuted(order, of_v)}, {v, of_v});
   }
+  bool is_exhausted() const { return comparisons_ > kMaxComparisons; }
 
  private:
   /// Returns the variable that runs along an axis of the node. It is the same in each comparison.
@@ -73,12 +76,13 @@ class Comparison {
   }
 
   bool are_equal(Element a, Element b) {
+    if (++comparisons_ > kMaxComparisons) return false;
     read_through(a);
     read_through(b);
     if (a.node.id() == b.node.id() && a.index == b.index) return true;
     auto key = std::tuple(a.node.id(), b.node.id(), a.index, b.index);
     if (const auto known = known_.find(key); known != known_.end()) return known->second;
-    const bool equal = ++comparisons_ <= kMaxComparisons && have_equal_parts(a, b);
+    const bool equal = have_equal_parts(a, b);
     known_.emplace(std::move(key), equal);
     return equal;
   }
@@ -89,7 +93,7 @@ class Comparison {
       const auto twin = twins_.find(e.node.id());
       const auto* r = std::get_if<uop::Reindex>(&e.node.node().kind);
       if (twin != twins_.end()) {
-        e = {twin->second.of, along(twin->second.order, e.index)};
+        e = {twin->second.of, permuted(twin->second.order, e.index)};
       } else if (r != nullptr) {
         Index from = substituted(r->from, e.index);
         for (std::size_t k = 0; k < from.size(); ++k)
@@ -195,7 +199,7 @@ class Finder {
       : p_(p), nodes_(topological(roots(p))), comparison_(p, twins_) {}
 
   std::optional<Program> run() {
-    std::map<std::size_t, std::vector<Uop>> alike;  // by signature
+    std::map<std::size_t, std::vector<Uop>> alike;  // nodes by their signatures
     for (const Uop& u : nodes_) {
       const std::vector<Uop> args = operands(u);
       costly_[u.id()] = is_costly(u) || std::ranges::any_of(args, [&](const Uop& arg) {
@@ -233,11 +237,13 @@ class Finder {
   }
 
   bool find_twin(const Uop& v, const std::vector<Uop>& others) {
-    for (const Uop& u : others)
+    for (const Uop& u : others) {
+      if (comparison_.is_exhausted()) return false;
       if (auto order = order_of_twin(u, v)) {
         twins_[v.id()] = {u, *std::move(order)};
         return true;
       }
+    }
     return false;
   }
 
@@ -268,7 +274,7 @@ class Finder {
     try {
       for (const Uop& u : nodes_) now[u.id()] = rewritten(u, now);
     } catch (const Error&) {
-      return std::nullopt;  // the chain of nodes would be too long
+      return std::nullopt;  // A reindex may make the longest chain of nodes too long.
     }
     Program once = p_;
     for (Output& o : once.outputs) o.value = now.at(o.value.id());
@@ -287,7 +293,7 @@ class Finder {
     const auto& [of, order] = twin->second;
     Index index;
     for (std::size_t k = 0; k < order.size(); ++k) index.push_back(Expr::loop(static_cast<int>(k)));
-    return make_reindex(now.at(of.id()), u.shape(), u.node().axis_names, along(order, index),
+    return make_reindex(now.at(of.id()), u.shape(), u.node().axis_names, permuted(order, index),
                         constant_of(Number(0), u.dtype(), "fill"), {});
   }
 

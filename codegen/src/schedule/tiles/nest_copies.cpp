@@ -68,7 +68,7 @@ Expr extent_of(const LoopRange& range) {
 
 /// Returns the variable of the innermost loop around that of the rows, if the terms are those of a
 /// block of such a loop.
-std::optional<Symbol> NestTiler::block_around(const TiledReduction& r) const {
+std::optional<Symbol> NestTiler::loop_of_panel(const TiledReduction& r) const {
   const auto is_in_block = [](const LoopRange& l) {
     return mentions_loop(l.begin) || mentions_loop(l.end);
   };
@@ -132,7 +132,7 @@ Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o,
   const DType dtype = o.value->dtype;
   const std::string name =
       add_tensor(is_column ? "columns" : "rows",
-                 {dtype, shape, ahead ? block_around(r) : std::optional(axis.start),
+                 {dtype, shape, ahead ? loop_of_panel(r) : std::optional(axis.start),
                   TensorMemory::automatic, r.pairs ? 16 : 64});
   panels_.push_back(fmt::format("{} to {}{}", to_string(o.value), name, ahead ? " ahead" : ""));
   const Conditions conditions =

@@ -64,7 +64,7 @@ class NestTiler : public Tiler {
   std::string add_tensor(const std::string& hint, NewTensor t);
   bool is_direct(const TiledReduction& r, const SharedOperand& o) const;
   bool is_ahead(const TiledReduction& r, const SharedOperand& o) const;
-  std::optional<Symbol> block_around(const TiledReduction& r) const;
+  std::optional<Symbol> loop_of_panel(const TiledReduction& r) const;
   Expr rows_of_first_block() const;
   /// The loops of a reduction in the order in which a tile runs them.
   struct BlockedLoops {
