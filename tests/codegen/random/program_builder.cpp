@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 #include <set>
+#include <span>
 
 namespace mote::test {
 namespace {
@@ -111,13 +112,13 @@ void ProgramBuilder::add_node() {
       {4, &ProgramBuilder::make_param},       {2, &ProgramBuilder::make_stop},
       {4, &ProgramBuilder::make_product},     {4, &ProgramBuilder::make_normalised},
       {3, &ProgramBuilder::make_running},     {9, &ProgramBuilder::make_masked},
-      {3, &ProgramBuilder::make_twin},
+      {3, &ProgramBuilder::make_twin},  // the last: only some programs have twins
   });
-  int at = rng_.below([] {
-    int sum = 0;
-    for (const Choice& c : kChoices) sum += c.weight;
-    return sum;
-  }());
+  const std::size_t count = kChoices.size() - (budget_.has_twins ? 0 : 1);
+  const std::span choices(kChoices.data(), count);
+  int sum = 0;
+  for (const Choice& c : choices) sum += c.weight;
+  int at = rng_.below(sum);
   const Choice* choice = kChoices.data();
   while (at >= choice->weight) at -= (choice++)->weight;
   const Uop u = recent();

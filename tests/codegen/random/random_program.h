@@ -14,6 +14,7 @@ struct Budget {
   int least_nodes = 3;
   int most_nodes = 12;
   std::int64_t most_elements = 1500;  ///< the maximum for one node, when every size is 5
+  bool has_twins = false;             ///< nodes that compute others' elements again
 };
 
 Program random_program(std::uint64_t seed, const Budget& budget = {});

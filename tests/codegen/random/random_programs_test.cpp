@@ -87,7 +87,7 @@ class Session {
   /// Runs all stages before the C, and adds the program to the batch; reports a failure and returns
   /// false.
   bool prepare(Case& c, CBatch& batch) {
-    const Program p = random_program(c.seed);
+    const Program p = random_program(c.seed, {.has_twins = true});
     for (const std::string& f : features_of(p)) ++features_[f];
     CheckOptions options;
     options.schedules = schedules_;
