@@ -48,7 +48,10 @@ class Rewriting {
   /// A loop over N - 2 iterations has none where N is 1: neither has the array an element then.
   std::string temporary(const std::string& hint, DType dtype, std::vector<Expr> shape) {
     std::string name = fresh(hint);
-    const Facts facts = base_facts(source_);
+    Facts facts = base_facts(source_);
+    for (const TensorDecl& t : out_.tensors)
+      if (t.role != TensorRole::temporary)
+        for (const Expr& extent : t.shape) facts.assume_nonneg(extent);
     for (Expr& extent : shape)
       if (!facts.prove_nonneg(extent)) extent = max(0, extent);
     out_.tensors.push_back(
