@@ -39,7 +39,8 @@ TEST(Divisors, AreReciprocalsWhereALoopDoesNotChangeThem) {
 TEST(Divisors, AreDividedByWhereQuotientsAreComparedOrRounded) {
   const std::string q = "input x f32[R, N]\nq = x / max[1](x)[i0 over R, N]\noutput y = ";
   EXPECT_TRUE(multiplies(q + "q + 1\n"));
-  for (const char* y : {"floor(q)", "i32(q)", "where(q == 1, x, 0)", "q + round(q)"})
+  for (const char* y : {"floor(q)", "i32(q)", "where(q == 1, x, 0)", "q + round(q)",
+                        "x * floor(max[1](q))[i0 over R, N]"})
     EXPECT_FALSE(multiplies(q + y + "\n")) << y;
 }
 

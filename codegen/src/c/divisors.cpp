@@ -10,7 +10,6 @@
 
 #include "c/writer.h"
 #include "ir/dependence.h"
-#include "schedule/tiles/nest.h"
 
 namespace mote::emit {
 namespace {
@@ -50,25 +49,27 @@ void for_each_smooth(const Value& v, const std::function<void(const Value&)>& f)
     for (const Value& arg : op->args) for_each_smooth(arg, f);
 }
 
-/// Returns true if an op that jumps reads the name, or an element of the tensor of that name.
+/// Returns true if an op that jumps reads the name, the accumulator or an element of the tensor.
 bool reaches_jump(const LoopProgram& p, const std::string& name) {
   bool found = false;
   for_each_jumping(p.body, [&](const Value& part) {
     const auto* named = std::get_if<value::Named>(&part->kind);
+    const auto* folded = std::get_if<value::Accumulated>(&part->kind);
     const auto* load = std::get_if<value::Load>(&part->kind);
     found = found || (named != nullptr && named->name == name) ||
+            (folded != nullptr && folded->name == name) ||
             (load != nullptr && load->tensor == name);
   });
   return found;
 }
 
-/// Returns the name or temporary that the statement gives its value to; empty if there is none.
-std::string kept_in(const LoopProgram& p, const Stmt& s) {
+/// Returns the name, accumulator or tensor that the statement gives its value to.
+std::string given_to(const Stmt& s) {
   if (const auto* let = std::get_if<Let>(&s.kind)) return let->name;
-  const auto* store = std::get_if<Store>(&s.kind);
-  const bool is_kept =
-      store != nullptr && find_tensor(p, store->tensor)->role == TensorRole::temporary;
-  return is_kept ? store->tensor : "";
+  if (const auto* store = std::get_if<Store>(&s.kind)) return store->tensor;
+  if (const auto* reduce = std::get_if<StoreReduce>(&s.kind)) return reduce->tensor;
+  if (const auto* fold = std::get_if<Fold>(&s.kind)) return fold->accumulator;
+  return "";
 }
 
 /// Returns the divisor, if the value is a quotient in float; null if it is not.
@@ -107,7 +108,7 @@ std::vector<Divisor> Writer::divisors_ahead(const Loop& l, const Facts& facts) {
   std::vector<Divisor> divisors;
   if (l.kind != LoopKind::simd || !p_.native || printer_.target() != Target::c) return divisors;
   const Effects effects = effects_of(l.body);
-  std::vector<Value> exact;  // divisors of quotients that ops jump with
+  std::vector<Value> exact;  // divisors of quotients that ops which jump read
   for_each_jumping(l.body, [&](const Value& v) {
     if (Value divisor = divisor_of(v)) exact.push_back(std::move(divisor));
   });
@@ -134,8 +135,7 @@ std::vector<Divisor> Writer::divisors_ahead(const Loop& l, const Facts& facts) {
   };
   for (const Stmt& s : l.body) {
     const Value* v = value_of(s);
-    const std::string kept = kept_in(p_, s);
-    if (v != nullptr && (kept.empty() || !reaches_jump(p_, kept))) for_each_smooth(*v, add);
+    if (v != nullptr && !reaches_jump(p_, given_to(s))) for_each_smooth(*v, add);
   }
   return divisors;
 }

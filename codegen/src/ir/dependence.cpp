@@ -118,6 +118,28 @@ std::vector<PlacedAccess> placed_accesses(const Body& body) {
   return out;
 }
 
+bool is_in_range(const LoopProgram& p, const value::Load& load, const Facts& facts,
+                 const std::map<Symbol, Expr>& sizes) {
+  const TensorDecl& t = *find_tensor(p, load.tensor);
+  for (std::size_t axis = 0; axis < load.index.size(); ++axis) {
+    const Expr& e = load.index[axis];
+    if (e.has_load() || !facts.prove_nonneg(e) ||
+        !facts.prove_positive(t.shape[axis].substitute(sizes) - e))
+      return false;
+  }
+  return true;
+}
+
+bool is_in_index(const Body& body, const std::set<std::string>& names) {
+  bool found = false;
+  for_each(body, [&](const Stmt& s) {
+    for_each_expr(s, [&](const Expr& e) {
+      for_each_load(e, [&](const Atom& a) { found = found || names.contains(a.tensor); });
+    });
+  });
+  return found;
+}
+
 std::set<std::string> tensors_written(std::span<const Stmt> body) {
   std::set<std::string> r;
   for (const Stmt& s : body)

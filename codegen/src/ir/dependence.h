@@ -38,6 +38,12 @@ Effects united(Effects a, Effects b);
 /// accumulators or names.
 bool are_independent(const Effects& a, const Effects& b);
 
+/// Returns true if the element exists wherever the facts hold, and `sizes` have these values.
+bool is_in_range(const LoopProgram& p, const value::Load& load, const Facts& facts,
+                 const std::map<Symbol, Expr>& sizes = {});
+
+/// Returns true if an index or limit in the body reads one of these names or tensors.
+bool is_in_index(const Body& body, const std::set<std::string>& names);
 /// Returns the tensors that are written.
 std::set<std::string> tensors_written(std::span<const Stmt> body);
 

@@ -24,16 +24,6 @@ std::map<std::string, std::size_t> counted_accesses(const Body& body) {
   return counts;
 }
 
-bool is_in_index(const Body& body, const std::set<std::string>& names) {
-  bool found = false;
-  for_each(body, [&](const Stmt& s) {
-    for_each_expr(s, [&](const Expr& e) {
-      for_each_load(e, [&](const Atom& a) { found = found || names.contains(a.tensor); });
-    });
-  });
-  return found;
-}
-
 template <typename F>
 void for_each_store(Body& body, const F& f) {
   for (Stmt& s : body) {

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "mote/base/error.h"
+#include "mote/codegen/emit_c.h"
 #include "mote/macroops/catalogue.h"
 
 namespace mote::test {
@@ -185,6 +186,11 @@ Schedule scheduled(const LoopProgram& p, bool may_multiply_padding) {
     for (const Version& v : all->versions)
       if (all == &small || v.program.demands.empty()) expect_same_meaning(p, v.program);
   return s;
+}
+
+void expect_golden_schedule(const LoopProgram& p) {
+  const Schedule s = scheduled(p);
+  expect_golden(to_string(s) + "\n" + emit_c(s, {.function = "", .standalone = true}));
 }
 
 }  // namespace mote::test

@@ -17,11 +17,6 @@ namespace {
 
 using namespace test;
 
-void expect_golden_schedule(const LoopProgram& p) {
-  const Schedule s = scheduled(p);
-  expect_golden(to_string(s) + "\n" + emit_c(s, {.function = "", .standalone = true}));
-}
-
 bool is_marked(const LoopProgram& p) {
   bool found = false;
   for_each(p.body, [&](const Stmt& s) {
@@ -137,50 +132,6 @@ output y = sum[2](where(iota(i0 - i2 over T, E, S) >= 0, weighted, 0))
 )")));
 }
 
-/// Each block of rows has its weights, which both gx and gz read. Threads share b.
-TEST(Schedule, ComputesOnceWhatIsReadAlongBothAxes) {
-  expect_golden_schedule(compile(program(R"--(
-op both "gx[b] = w z[b], gz[b] = w^T x[b], w = exp(x[b] z[b]^T) for each b"
-input x f32[B, M, K]
-input z f32[B, N, K]
-w = exp(sum[3](x[i0, i1, i3 over B, M, N, K] * z[i0, i2, i3 over B, M, N, K]))
-t = exp(sum[3](x[i0, i2, i3 over B, N, M, K] * z[i0, i1, i3 over B, N, M, K]))
-output gx = sum[2](w[i0, i1, i2 over B, M, N, K] * z[i0, i2, i3 over B, M, N, K])
-output gz = sum[2](t[i0, i1, i2 over B, N, M, K] * x[i0, i2, i3 over B, N, M, K])
-)--")));
-}
-
-/// The second reads elements that the first does not have: no block would compute them.
-TEST(Schedule, ComputesTwiceWhereBlocksLackElements) {
-  for (const char* c :
-       {"sum[2](t[i0, i1, i2 over B, N, M + 2 else 1])", "t[i0, i1, i2 over B, N, M + 2 else 1]",
-        "sum[2](t[i0, i1, i2 over B + 1, N, M else 1])", "sum[2](t[i0, i1, i2 over B/2, N, M])",
-        "sum[2](t * sum[2](w)[i0, i2 over B, N, M])"}) {
-    const Schedule s = scheduled(compile(
-        program("op both\ninput x f64[B, M, K]\ninput z f64[B, N, K]\n"
-                "w = exp(sum[3](x[i0, i1, i3 over B, M, N, K] * z[i0, i2, i3 over B, M, N, K]))\n"
-                "t = exp(sum[3](x[i0, i2, i3 over B, N, M, K] * z[i0, i1, i3 over B, N, M, K]))\n"
-                "output r = sum[2](w * w)\noutput c = " +
-                std::string(c) + "\n")));
-    for (const Version& v : s.versions) EXPECT_FALSE(has_step(v, StepKind::once)) << c;
-  }
-}
-
-/// Threads share the rows, which blocks would run in order.
-TEST(Schedule, ComputesTwiceWhatThreadsShare) {
-  const Schedule s = schedule(compile(program(R"--(
-op both
-input x f32[M, K]
-input z f32[N, K]
-w = exp(sum[2](x[i0, i2 over M, N, K] * z[i1, i2 over M, N, K]))
-t = exp(sum[2](x[i1, i2 over N, M, K] * z[i0, i2 over N, M, K]))
-output gx = sum[1](w[i0, i1 over M, N, K] * z[i1, i2 over M, N, K])
-output gz = sum[1](t[i0, i1 over N, M, K] * x[i1, i2 over N, M, K])
-)--")));
-  EXPECT_TRUE(s.versions.front().name.starts_with("tile_64")) << to_string(s);
-  for (const Version& v : s.versions) EXPECT_FALSE(has_step(v, StepKind::once)) << v.name;
-}
-
 TEST(Schedule, ElementwiseChain) {
   expect_golden_schedule(compile(program(R"(
 op chain "y[n] = tanh(1/sqrt(|exp(2*x[n] + b[n]) - 1| + eps)) for each n"
@@ -240,51 +191,6 @@ output y = sum[2, 3, 4](g[i2, i0, i3, i4 over O, I, N, H, W] * x[i2, i1, i3, i4 
 )")));
 }
 
-bool has_pairs(const Schedule& s) {
-  return std::ranges::any_of(s.versions, [](const Version& v) {
-    return std::ranges::any_of(v.program.tensors,
-                               [](const TensorDecl& t) { return t.integer_bits == 16; });
-  });
-}
-
-/// Products of bytes are added in pairs. Panels hold integers of 16 bits, registers those of 32.
-TEST(Schedule, PairsOfBytes) { expect_golden_schedule(compiled_op("matmul_integer", DType::u8)); }
-
-TEST(Schedule, PairsOfBytesInWindows) {
-  for (const DType dtype : {DType::i8, DType::u8})
-    for (const char* op : {"qmatmul", "conv2d_integer", "qconv2d"})
-      EXPECT_TRUE(has_pairs(scheduled(compiled_op(op, dtype)))) << op;
-}
-
-/// The sum of n products of two bytes fits 32 bits while n * 128 * 128 is at most 2^31 - 1.
-TEST(Schedule, PairsDemandThatSumsFit) {
-  const Schedule s = scheduled(compile(program(R"(
-op dot "y[m, n] = sum_k a[m, k] * b[k, n]"
-input a i8[M, K]
-input b i8[K, N]
-products = i32(a[i0, i2 over M, N, K]) * i32(b[i2, i1 over M, N, K])
-output y = sum[2](products)
-)")));
-  ASSERT_TRUE(has_pairs(s));
-  EXPECT_NE(to_string(s).find("K <= 131071"), std::string::npos) << to_string(s);
-}
-
-/// The conditions of a row, or of a column, may leave out one term of a pair.
-TEST(Schedule, PairsOfWhichOneTermIsLeftOut) {
-  for (const char* where : {"iota(i2 over M, N, K) <= iota(i0 over M, N, K)",
-                            "iota(i2 over M, N, K) <= iota(i1 over M, N, K)",
-                            "iota(i2 over M, N, K) < iota(3 over M, N, K)"}) {
-    const std::string text = std::string(R"(
-op triangle
-input a u8[M, K]
-input b i8[K, N]
-products = i32(a[i0, i2 over M, N, K]) * i32(b[i2, i1 over M, N, K])
-output y = sum[2](where()") + where +
-                             ", products, 0))\n";
-    EXPECT_TRUE(has_pairs(scheduled(compile(program(text)), true))) << where;
-  }
-}
-
 /// The number of elements under a window does not change along the channels.
 TEST(Schedule, DivisionsStandBeforeALoopInVectorsThatDoesNotChangeThem) {
   const std::string text = emit_c(scheduled(compiled_op("avg_pool2d")), {});
@@ -310,21 +216,6 @@ TEST(Schedule, MaximaOfIntegersThatFit32Bits) {
   EXPECT_TRUE(is_short("i8", "max[1](x * z)"));
   EXPECT_FALSE(is_short("i32", "max[1](x + z)"));
   EXPECT_FALSE(is_short("i64", "max[1](x)"));
-}
-
-/// Neither integers of unknown size, nor other terms than products of two, have pairs.
-TEST(Schedule, LeavesSumsThatAreNoPairs) {
-  const auto sum_of_terms = [](const std::string& dtype, const std::string& term) {
-    return scheduled(compile(program("op other\ninput a " + dtype + "[M, K]\ninput b " + dtype +
-                                     "[K, N]\nx = i32(a[i0, i2 over M, N, K])\n"
-                                     "z = i32(b[i2, i1 over M, N, K])\noutput y = sum[2](" +
-                                     term + ")\n")));
-  };
-  EXPECT_TRUE(has_pairs(sum_of_terms("u8", "x * (z - 32767)")));
-  EXPECT_FALSE(has_pairs(sum_of_terms("u8", "x * (z - 32768)")));
-  EXPECT_FALSE(has_pairs(sum_of_terms("i32", "x * z")));
-  EXPECT_FALSE(has_pairs(sum_of_terms("u8", "x + z")));
-  EXPECT_FALSE(has_pairs(sum_of_terms("u8", "x * z * z")));
 }
 
 /// The rows of a tile are positions; those to which a tap of the window gives nothing skip it.

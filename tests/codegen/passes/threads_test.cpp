@@ -71,8 +71,8 @@ TEST(Threads, ShareScattersByParts) {
   }
 }
 
-/// What a part repeats is repeated once for each thread: all of the range is one part where one
-/// thread runs.
+/// Each part repeats the loops around its columns. There are as many parts as threads, so that one
+/// thread alone repeats nothing.
 TEST(Threads, TakePartsAsLargeAsTheyCan) {
   const std::string text = emit_c(schedule(compiled_op("embedding.grad")), {.standalone = true});
   for (const char* line :

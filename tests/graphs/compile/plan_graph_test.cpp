@@ -139,7 +139,7 @@ TEST(Compile, ManyTensorsOnStreamsHaveNoConflict) {
   const std::vector<Tensor> expected = evaluate(r.g, bindings, r.outputs);
   Executable run = compile(r.g, {.streams = 2, .in_place = false}, context);
   EXPECT_EQ(run.report().streams, 2);
-  // What is kept for the way back is most of it; lifetimes on one line of time waste little.
+  // Most of the memory holds values that the way back reads; a plan for one stream wastes little.
   const std::size_t on_one = plan_graph(r.g, {.in_place = false}, context).arena_bytes;
   EXPECT_LT(on_one, run.report().separate_bytes * 3 / 4);
   EXPECT_LT(run.report().arena_bytes, on_one * 5 / 4);

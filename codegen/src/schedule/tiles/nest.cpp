@@ -156,16 +156,4 @@ Facts facts_in(const LoopProgram& p, const SharedLoops& chain) {
   return facts;
 }
 
-bool is_in_range(const LoopProgram& p, const value::Load& load, const Facts& facts,
-                 const std::map<Symbol, Expr>& sizes) {
-  const TensorDecl& t = *find_tensor(p, load.tensor);
-  for (std::size_t axis = 0; axis < load.index.size(); ++axis) {
-    const Expr& e = load.index[axis];
-    if (e.has_load() || !facts.prove_nonneg(e) ||
-        !facts.prove_positive(t.shape[axis].substitute(sizes) - e))
-      return false;
-  }
-  return true;
-}
-
 }  // namespace mote

@@ -47,8 +47,5 @@ Body under(Conditions conditions, Body body);
 Body in_loops(const std::vector<LoopRange>& ranges, Body body);
 /// Returns the facts inside the loops of the chain, of which no tensor has a negative extent.
 Facts facts_in(const LoopProgram& p, const SharedLoops& chain);
-/// Returns true if the element exists wherever the facts hold, and `sizes` have these values.
-bool is_in_range(const LoopProgram& p, const value::Load& load, const Facts& facts,
-                 const std::map<Symbol, Expr>& sizes = {});
 
 }  // namespace mote

@@ -28,16 +28,6 @@ std::set<std::string> names_bound(const Body& body) {
   return names;
 }
 
-bool is_name_in_index(const Body& body, const std::set<std::string>& names) {
-  bool found = false;
-  for_each(body, [&](const Stmt& s) {
-    for_each_expr(s, [&](const Expr& e) {
-      for_each_load(e, [&](const Atom& a) { found = found || names.contains(a.tensor); });
-    });
-  });
-  return found;
-}
-
 class RowTiler {
  public:
   RowTiler(LoopProgram& p, const Loop& rows, const std::vector<const Loop*>& around,
@@ -74,7 +64,7 @@ class RowTiler {
 
   /// Gives temporaries that a row fills a location for each row of a tile.
   void give_each_row_its_own(Body& body, const std::set<std::string>& own) {
-    if (is_name_in_index(body, own)) throw CannotTile{"a row's temporary is an index"};
+    if (is_in_index(body, own)) throw CannotTile{"a row's temporary is an index"};
     for (const std::string& name : own) {
       const TensorDecl t = *find_tensor(p_, name);
       arrays_[name] = add_array(name, t.dtype, t.shape);
@@ -137,7 +127,7 @@ class RowTiler {
       const std::set<std::string> names = names_bound(parts_[from].statements);
       std::map<std::string, std::string> arrays;
       for (std::size_t to = from + 1; to < parts_.size(); ++to) {
-        if (is_name_in_index(parts_[to].statements, names)) throw CannotTile{"a name is an index"};
+        if (is_in_index(parts_[to].statements, names)) throw CannotTile{"a name is an index"};
         rewrite_values(parts_[to].statements, [&](const Value& v) {
           const std::string* name = name_of(v);
           if (name == nullptr || !names.contains(*name)) return v;
