@@ -27,7 +27,8 @@ import time
 from pathlib import Path
 
 TURN_SECONDS = 0.004  # a turn of a fast subject repeats its call for this long
-PAUSE_SECONDS = 0.01  # threads of the subject before stop waiting for work in this time
+PAUSE_SECONDS = 0.01  # a turn begins once no thread of this process has worked for this long
+PATIENCE_SECONDS = 2.0  # threads that wait for work by spinning longer than this are an error
 MISSED = 0.01  # the probability that an interval misses the median
 INEXACT = ("softmax", "softmax.grad", "attention", "attention.grad", "layer_norm",
            "layer_norm.grad", "batch_norm_training", "gelu")
@@ -71,6 +72,18 @@ def seconds_of(call, calls):
     return (time.perf_counter() - begin) / calls
 
 
+def wait_for_rest():
+    """Waits until the threads of the subject before have stopped to spin: ONNX Runtime's do so for
+    longer than a call of the next subject lasts, which then has one processor fewer."""
+    end = time.perf_counter() + PATIENCE_SECONDS
+    while time.perf_counter() < end:
+        begin = time.process_time()
+        time.sleep(PAUSE_SECONDS)
+        if time.process_time() - begin < PAUSE_SECONDS / 10:
+            return
+    raise RuntimeError(f"threads of this process were still at work after {PATIENCE_SECONDS} s")
+
+
 def measured(subjects, rounds):
     """Returns the seconds of a call of each subject in each round."""
     calls = {}
@@ -83,7 +96,7 @@ def measured(subjects, rounds):
         for k in range(len(names)):
             name = names[(turn + (k if turn % 2 == 0 else -k)) % len(names)]
             call = subjects[name][0]
-            time.sleep(PAUSE_SECONDS)
+            wait_for_rest()
             if calls[name] > 1:
                 call()
             seconds[name].append(seconds_of(call, calls[name]))
