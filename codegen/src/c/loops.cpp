@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "c/writer.h"
+#include "ir/dependence.h"
+#include "mote/codegen/walk.h"
 #include "passes/conditions.h"
 #include "passes/leave_out.h"
 
@@ -23,6 +25,39 @@ bool may_copy_every_second(const LoopProgram& p, const Loop& l) {
          std::ranges::none_of(store->index, [&](const Expr& e) {
            return e.mentions(l.adjacent_under_ones.front());
          });
+}
+
+bool has_transcendental(const Body& body) {
+  bool found = false;
+  for_each(body, [&](const Stmt& s) {
+    for_each_value(s, [&](const Value& v) {
+      const auto* op = std::get_if<value::Op>(&v->kind);
+      found = found || (op != nullptr && info(op->op).is_transcendental);
+    });
+  });
+  return found;
+}
+
+bool stores_results(const LoopProgram& p, const Body& body) {
+  return std::ranges::any_of(accesses(body), [&](const Access& a) {
+    return a.write && find_tensor(p, a.tensor)->role == TensorRole::output;
+  });
+}
+
+/// Returns the iterations of a loop in vectors that stores results of a tile in registers, but for
+/// the last tile, which may have fewer; nullopt for other loops, and for those that would take long
+/// for a last tile without vectors.
+std::optional<std::int64_t> iterations_of_whole_tile(const LoopProgram& p, const Loop& l) {
+  const auto is_in_registers = [](const TensorDecl& t) {
+    return t.memory == TensorMemory::registers;
+  };
+  if (l.kind != LoopKind::simd || std::ranges::none_of(p.tensors, is_in_registers) ||
+      !stores_results(p, l.body) || has_transcendental(l.body))
+    return std::nullopt;
+  for (const Expr& e : arms(l.end, Atom::Kind::min))
+    if (const auto iterations = (e - l.begin).constant(); iterations && e != l.end)
+      return iterations;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -125,6 +160,7 @@ void Writer::loop(const Loop& l, const Facts& facts) {
     loop_over_panels(chain, facts);
     return;
   }
+  if (loops_in_order_or_apart(l, facts)) return;
   if (const std::string test = test_of_one_run(l); !test.empty()) {
     loops_in_one_run(l, test, facts);
     return;
@@ -145,8 +181,15 @@ void Writer::loop(const Loop& l, const Facts& facts) {
   printer_.set_divisors(divisors_ahead(l, facts));
   Facts inside = facts;
   inside.set_range(l.variable, l.begin, l.end);
-  forms_of_loop(l, fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step),
-                inside);
+  const auto head_to = [&](const std::string& last) {
+    return fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, last, step);
+  };
+  if (const auto whole = iterations_of_whole_tile(p_, l)) {
+    const std::string last = fmt::format("{} + {}", begin, *whole);
+    forms_of_results(l, {fmt::format("{} == {}", end, last), head_to(last), head_to(end)}, inside);
+  } else {
+    forms_of_loop(l, head_to(end), inside);
+  }
   printer_.set_constants({});
   printer_.set_divisors({});
   for (const Accumulator& a : l.accumulators)
@@ -184,7 +227,20 @@ void Writer::iterations_in_vectors(const Loop& l, const std::string& head, const
       all_wanted_test(outputs), [&] { with_pragmas(with_all); }, [&] { with_pragmas(inside); });
 }
 
-/// Writes the loop with that head: in one form, or in two of which calls run one.
+/// Writes the results of a tile: in vectors, of which a whole tile has a fixed number, where it is
+/// whole and its elements are adjacent; one by one otherwise.
+void Writer::forms_of_results(const Loop& l, const HeadsOfResults& heads, const Facts& inside) {
+  const std::string adjacent = adjacent_test(l, 1);
+  in_two_forms((adjacent.empty() ? "" : adjacent + " && ") + heads.test_of_whole,
+               [&] {
+                 printer_.assume(l.adjacent_under);
+                 iterations_in_vectors(l, heads.whole, l.body, inside);
+                 printer_.assume({});
+               },
+               [&] { iterations(l, heads.any, l.body, inside); });
+}
+
+/// Writes the loop with that head: in one form, or in several of which calls run one.
 void Writer::forms_of_loop(const Loop& l, const std::string& head, const Facts& inside) {
   const auto in_order = [&] { iterations(l, head, l.body, inside); };
   if (const std::string test = test_of_all_rows(l); !test.empty()) {

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "c/writer.h"
 #include "ir/dependence.h"
 #include "mote/codegen/walk.h"
+#include "passes/conditions.h"
 
 namespace mote::emit {
 namespace {
@@ -31,24 +33,69 @@ std::vector<const Loop*> chain_from(const Loop& first) {
   return chain;
 }
 
-/// Returns true if the iterations of the chain access elements of the temporary in the order in
-/// which they lie in memory, or always the same.
-bool is_in_order(const TensorDecl& t, const std::vector<Expr>& index,
-                 const std::vector<const Loop*>& chain) {
+/// Returns by how many positions of its axis the first loop of the chain moves, where the chain's
+/// iterations access elements of the temporary in the order in which they lie in memory if it is 1;
+/// 1 if they access always the same. Returns nullopt if they are in no such order.
+std::optional<Expr> step_in_order(const TensorDecl& t, const std::vector<Expr>& index,
+                                  const std::vector<const Loop*>& chain) {
   const auto moves = [&](const Expr& e) {
     return std::ranges::any_of(chain, [&](const Loop* l) { return e.mentions(l->variable); });
   };
   const auto first = std::ranges::find_if(index, moves);
-  if (first == index.end()) return true;
-  if (t.role != TensorRole::temporary) return false;
+  if (first == index.end()) return Expr(1);
+  if (t.role != TensorRole::temporary) return std::nullopt;
   const auto axis = static_cast<std::size_t>(first - index.begin());
-  if (axis + chain.size() > index.size()) return false;
-  for (std::size_t k = 0; k < chain.size(); ++k) {
+  if (axis + chain.size() > index.size()) return std::nullopt;
+  const auto along_first = linear_in(index[axis], chain.front()->variable);
+  if (!along_first || along_first->factor.has_load() || moves(along_first->rest))
+    return std::nullopt;
+  for (std::size_t k = 1; k < chain.size(); ++k) {
     const Loop& l = *chain[k];
-    if (index[axis + k] != Expr(l.variable)) return false;
-    if (k > 0 && (l.begin != Expr(0) || l.end != t.shape[axis + k])) return false;
+    if (index[axis + k] != Expr(l.variable) || l.begin != Expr(0) || l.end != t.shape[axis + k])
+      return std::nullopt;
   }
-  return std::none_of(first + static_cast<std::ptrdiff_t>(chain.size()), index.end(), moves);
+  if (std::any_of(first + static_cast<std::ptrdiff_t>(chain.size()), index.end(), moves))
+    return std::nullopt;
+  return along_first->factor;
+}
+
+bool is_in_order(const TensorDecl& t, const std::vector<Expr>& index,
+                 const std::vector<const Loop*>& chain) {
+  return step_in_order(t, index, chain) == Expr(1);
+}
+
+/// Returns true if a branch in the body holds loops that are not unrolled, or depends on the chain.
+bool branches_change(const Body& body, const std::vector<const Loop*>& chain) {
+  bool found = std::ranges::any_of(
+      body, [](const Stmt& s) { return nested_body(s) != nullptr && as_loop(s) == nullptr; });
+  for_each(body, [&](const Stmt& s) {
+    if (const auto* branch = std::get_if<If>(&s.kind))
+      for (const Condition& c : branch->conditions)
+        for (const Loop* l : chain) found = found || c.e.mentions(l->variable);
+  });
+  return found;
+}
+
+struct PanelLoops {
+  std::vector<const Loop*> loops;
+  std::set<Expr> steps = {};
+};
+
+/// Returns the loops whose statements take the elements of panels in the order of memory, from the
+/// first on, which are written as one, and the steps of the first that have to be 1 for it; no
+/// loops if they are not several.
+PanelLoops loops_in_order(const LoopProgram& p, const Loop& first) {
+  PanelLoops found;
+  if (p.vector_bytes == 0) return found;
+  const std::vector<const Loop*> chain = chain_from(first);
+  if (chain.size() < 2 || branches_change(chain.back()->body, chain)) return found;
+  for (const Access& a : accesses(chain.back()->body)) {
+    const auto step = step_in_order(*find_tensor(p, a.tensor), a.index, chain);
+    if (!step || mentions_loop(*step) || (step->constant() && *step != Expr(1))) return found;
+    if (*step != Expr(1)) found.steps.insert(*step);
+  }
+  found.loops = chain;
+  return found;
 }
 
 }  // namespace
@@ -83,25 +130,31 @@ std::optional<std::pair<std::size_t, Expr>> step_along(const std::vector<Expr>& 
   return found;
 }
 
-/// Returns the loops whose statements take the elements of panels in the order of memory, from the
-/// first on, which are written as one; empty if they are not several.
 std::vector<const Loop*> Writer::loops_over_panels(const Loop& first) const {
-  if (p_.vector_bytes == 0) return {};
-  std::vector<const Loop*> chain = chain_from(first);
-  if (chain.size() < 2) return {};
-  const Body& body = chain.back()->body;
-  bool has_branch = std::ranges::any_of(
-      body, [](const Stmt& s) { return nested_body(s) != nullptr && as_loop(s) == nullptr; });
-  for_each(body, [&](const Stmt& s) {
-    if (const auto* branch = std::get_if<If>(&s.kind))
-      for (const Condition& c : branch->conditions)
-        for (const Loop* l : chain) has_branch = has_branch || c.e.mentions(l->variable);
-  });
-  const auto in_order = [&](const Access& a) {
-    return is_in_order(*find_tensor(p_, a.tensor), a.index, chain);
-  };
-  if (has_branch || !std::ranges::all_of(accesses(body), in_order)) return {};
-  return chain;
+  PanelLoops found = loops_in_order(p_, first);
+  return found.steps.empty() ? std::move(found.loops) : std::vector<const Loop*>{};
+}
+
+/// Writes the loops as one where the steps are 1, and as they are where not; returns false if there
+/// are no such loops.
+bool Writer::loops_in_order_or_apart(const Loop& first, const Facts& facts) {
+  if (apart_ == &first) return false;
+  const PanelLoops found = loops_in_order(p_, first);
+  if (found.loops.empty()) return false;
+  std::vector<std::string> tests;
+  for (const Expr& step : found.steps)
+    tests.push_back(fmt::format("{} == 1", within(printer_.expr(step, facts), kEquality)));
+  in_two_forms(
+      fmt::format("{}", fmt::join(tests, " && ")), [&] { loop_over_panels(found.loops, facts); },
+      [&] { loop_apart(first, facts); });
+  return true;
+}
+
+/// Writes the loop without taking it and the one in it together.
+void Writer::loop_apart(const Loop& l, const Facts& facts) {
+  apart_ = &l;
+  loop(l, facts);
+  apart_ = nullptr;
 }
 
 void Writer::loop_over_panels(const std::vector<const Loop*>& chain, const Facts& facts) {
@@ -163,12 +216,7 @@ void Writer::loops_in_one_run(const Loop& first, const std::string& test, const 
          facts);
     printer_.assume({});
   };
-  const auto row_by_row = [&] {
-    apart_ = &first;
-    loop(first, facts);
-    apart_ = nullptr;
-  };
-  in_two_forms(test, in_one_run, row_by_row);
+  in_two_forms(test, in_one_run, [&] { loop_apart(first, facts); });
 }
 
 }  // namespace mote::emit

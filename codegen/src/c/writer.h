@@ -93,6 +93,8 @@ class Writer {
   void leave_out_unread();
   std::vector<const Loop*> loops_over_panels(const Loop& first) const;
   void loop_over_panels(const std::vector<const Loop*>& chain, const Facts& facts);
+  bool loops_in_order_or_apart(const Loop& first, const Facts& facts);
+  void loop_apart(const Loop& l, const Facts& facts);
   std::string test_of_one_run(const Loop& first) const;
   void loops_in_one_run(const Loop& first, const std::string& test, const Facts& facts);
   void register_loops(const Loop& loop, const Facts& facts);
@@ -115,6 +117,11 @@ class Writer {
     --indent_;
     line("}");
   }
+  struct HeadsOfResults {
+    std::string test_of_whole;
+    std::string whole, any;
+  };
+  void forms_of_results(const Loop& l, const HeadsOfResults& heads, const Facts& inside);
   void forms_of_loop(const Loop& l, const std::string& head, const Facts& inside);
   void iterations(const Loop& l, const std::string& head, const Body& of_loop, const Facts& inside);
   void iterations_in_vectors(const Loop& l, const std::string& head, const Body& of_loop,

@@ -118,6 +118,12 @@ std::vector<PlacedAccess> placed_accesses(const Body& body) {
   return out;
 }
 
+std::vector<Expr> arms(const Expr& e, Atom::Kind kind) {
+  const Atom* atom = e.as_atom();
+  if (atom != nullptr && atom->kind == kind) return atom->args;
+  return {e};
+}
+
 bool is_in_range(const LoopProgram& p, const value::Load& load, const Facts& facts,
                  const std::map<Symbol, Expr>& sizes) {
   const TensorDecl& t = *find_tensor(p, load.tensor);

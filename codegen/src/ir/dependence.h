@@ -38,6 +38,9 @@ Effects united(Effects a, Effects b);
 /// accumulators or names.
 bool are_independent(const Effects& a, const Effects& b);
 
+/// Returns the operands of a minimum or maximum, or the expression itself.
+std::vector<Expr> arms(const Expr& e, Atom::Kind kind);
+
 /// Returns true if the element exists wherever the facts hold, and `sizes` have these values.
 bool is_in_range(const LoopProgram& p, const value::Load& load, const Facts& facts,
                  const std::map<Symbol, Expr>& sizes = {});

@@ -32,12 +32,8 @@ std::string text(const TensorReference& r) {
 /// Returns true if the index is the variable of the loop, or of a loop over a part of its range.
 bool stays_in_iteration(const TensorReference& r, const Expr& index, const Loop& loop,
                         const Facts& facts) {
-  if (index == Expr(loop.variable)) return true;
-  return std::ranges::any_of(r.path, [&](const Stmt* s) {
-    const Loop* inner = as_loop(*s);
-    return inner != nullptr && index == Expr(inner->variable) &&
-           runs_over_part(*inner, loop, facts);
-  });
+  const auto v = index.as_symbol();
+  return v && (*v == loop.variable || loops_over_parts(r.path, loop, facts).contains(*v));
 }
 
 /// Returns true if different iterations of the loops that hold both access different elements: on

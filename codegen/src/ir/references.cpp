@@ -174,9 +174,18 @@ std::set<Symbol> variables_of(std::span<const Stmt* const> path) {
   return variables;
 }
 
-bool runs_over_part(const Loop& inner, const Loop& outer, const Facts& facts) {
-  const Expr start(outer.variable);
-  return inner.begin == start && facts.prove_nonneg(start + outer.step - inner.end);
+std::set<Symbol> loops_over_parts(std::span<const Stmt* const> path, const Loop& outer,
+                                  const Facts& facts) {
+  const Expr next = Expr(outer.variable) + outer.step;
+  std::set<Symbol> parts;
+  for (const Stmt* s : path) {
+    const Loop* inner = as_loop(*s);
+    const auto start = inner != nullptr ? inner->begin.as_symbol() : std::nullopt;
+    if (start && (*start == outer.variable || parts.contains(*start)) &&
+        facts.prove_nonneg(next - inner->end))
+      parts.insert(inner->variable);
+  }
+  return parts;
 }
 
 Facts facts_at(const TensorReference& r, Facts facts) {

@@ -43,9 +43,11 @@ std::optional<std::vector<Symbol>> plain_variables(const std::vector<Expr>& inde
 std::size_t shared_depth(const std::vector<const Stmt*>& a, const std::vector<const Stmt*>& b);
 std::set<Symbol> variables_of(std::span<const Stmt* const> path);
 
-/// Returns true if the inner loop runs over the range that begins at the outer one's variable, and
-/// not beyond the start of the outer one's next iteration.
-bool runs_over_part(const Loop& inner, const Loop& outer, const Facts& facts);
+/// Returns the variables of the loops of the path that run over parts of one iteration of the outer
+/// loop: each begins at the outer one's variable, or at that of such a loop, and ends not beyond
+/// the start of the outer one's next iteration.
+std::set<Symbol> loops_over_parts(std::span<const Stmt* const> path, const Loop& outer,
+                                  const Facts& facts);
 
 /// Returns the facts that hold at the reference.
 Facts facts_at(const TensorReference& r, Facts facts);

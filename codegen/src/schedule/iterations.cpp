@@ -118,15 +118,13 @@ class Iterations {
     return false;
   }
 
-  /// Replaces the variable of an inner loop over a part of this loop's range by this loop's
-  /// variable plus an offset.
+  /// Replaces the variables of inner loops over parts of this loop's range by this loop's variable
+  /// plus an offset.
   Expr from_part(const TensorReference& r, const Expr& index, Facts* facts) const {
     std::map<Symbol, Expr> offsets;
-    for (const Stmt* s : r.path) {
-      const Loop* inner = as_loop(*s);
-      if (inner == nullptr || !runs_over_part(*inner, loop_, base_)) continue;
-      const Symbol offset(SymbolKind::loop, inner->variable.name() + " offset");
-      offsets.emplace(inner->variable, Expr(loop_.variable) + Expr(offset));
+    for (const Symbol v : loops_over_parts(r.path, loop_, base_)) {
+      const Symbol offset(SymbolKind::loop, v.name() + " offset");
+      offsets.emplace(v, Expr(loop_.variable) + Expr(offset));
       if (facts != nullptr) facts->set_range(offset, 0, loop_.step);
     }
     return offsets.empty() ? index : index.substitute(offsets);

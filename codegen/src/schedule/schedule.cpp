@@ -20,6 +20,7 @@
 #include "schedule/paths.h"
 #include "schedule/scan.h"
 #include "schedule/take.h"
+#include "schedule/tiles/nest.h"
 #include "schedule/tiles/register_tile.h"
 #include "schedule/transpose.h"
 #include "schedule/unit_strides.h"
@@ -175,14 +176,36 @@ void prefer_long_reductions(Version& v) {
   }
 }
 
-/// Returns the versions whose nests are tiled in registers, for each processor and axis.
+/// The least number of terms of a sum for which wider vectors outweigh results that they store one
+/// by one.
+constexpr std::int64_t kLeastTerms = 32;
+
+/// Returns the number of terms of the first sum, if sizes alone tell it.
+std::optional<Expr> count_terms(const LoopProgram& p) {
+  for (const Path& path : loops_of(p)) {
+    const auto nest = reduction_nest(*as_loop(at(p, path)), base_facts(*p.source));
+    if (!nest) continue;
+    Expr terms = 1;
+    for (const LoopRange& l : nest->loops) terms = terms * (l.end - l.begin);
+    return mentions_loop(terms) ? std::nullopt : std::optional(terms);
+  }
+  return std::nullopt;
+}
+
+/// Returns the versions whose nests are tiled in registers, for each processor and axis, the widest
+/// vectors first. Where vectors along the innermost axis would be shorter, those along another one
+/// store their results one by one, and are tried first for sums of several terms.
 std::vector<Version> tiled(const Version& start, const ScheduleOptions& options) {
   std::vector<Version> found;
-  for (const VectorAxis axis : {VectorAxis::innermost, VectorAxis::separate}) {
-    for (const RegisterShape& shape : options.shapes) {
+  bool may_slide = false;
+  for (const RegisterShape& shape : options.shapes) {
+    for (const VectorAxis axis : {VectorAxis::innermost, VectorAxis::separate}) {
       Version v = start;
       const auto steps = tile_in_registers(v.program, shape, axis, options);
-      if (steps.empty()) break;
+      if (steps.empty()) continue;
+      may_slide = may_slide || axis == VectorAxis::innermost;
+      if (may_slide && axis == VectorAxis::separate)
+        if (const auto terms = count_terms(start.program)) prefer_least(v, *terms, kLeastTerms);
       v.name = fmt::format("tile_{}{}", shape.vector_bytes,
                            axis == VectorAxis::innermost ? "_innermost" : "");
       v.steps.insert(v.steps.end(), steps.begin(), steps.end());

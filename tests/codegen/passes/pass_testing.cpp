@@ -177,6 +177,7 @@ Schedule scheduled(const LoopProgram& p, bool may_multiply_padding) {
   // The sizes drawn are less than those of a tile: the same steps are checked with smaller ones.
   options.shapes = {{8, 1, 2}};
   options.block = 2;
+  options.tiles = 2;
   options.least_iterations = 1;
   options.rows = 2;
   options.sums = 2;
@@ -188,8 +189,8 @@ Schedule scheduled(const LoopProgram& p, bool may_multiply_padding) {
   return s;
 }
 
-void expect_golden_schedule(const LoopProgram& p) {
-  const Schedule s = scheduled(p);
+void expect_golden_schedule(const LoopProgram& p, bool may_multiply_padding) {
+  const Schedule s = scheduled(p, may_multiply_padding);
   expect_golden(to_string(s) + "\n" + emit_c(s, {.function = "", .standalone = true}));
 }
 

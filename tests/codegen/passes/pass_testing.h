@@ -38,6 +38,6 @@ void expect_unchanged(LoopProgram (*pass)(LoopProgram), const LoopProgram& p);
 /// Schedules and verifies; expects that every version means the same as the program.
 Schedule scheduled(const LoopProgram& p, bool may_multiply_padding = false);
 /// Calls scheduled, and compares the versions and their C with the golden file of the running test.
-void expect_golden_schedule(const LoopProgram& p);
+void expect_golden_schedule(const LoopProgram& p, bool may_multiply_padding = false);
 
 }  // namespace mote::test

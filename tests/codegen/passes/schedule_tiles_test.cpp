@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the versions with tiles of pairs of integers, and those that compute once what others
-// compute twice.
+// Tests the versions with tiles of pairs of integers, those whose tiles share panels of windows,
+// and those that compute once what others compute twice.
 #include <algorithm>
 
 #include "mote/codegen/emit_c.h"
@@ -55,6 +55,54 @@ output gz = sum[1](t[i0, i1 over N, M, K] * x[i1, i2 over N, M, K])
 )--")));
   EXPECT_TRUE(s.versions.front().name.starts_with("tile_64")) << to_string(s);
   for (const Version& v : s.versions) EXPECT_FALSE(has_step(v, StepKind::once)) << v.name;
+}
+
+/// The rows of a line read each element of x from one panel, whatever tap reads it. Those at the
+/// borders read 0.
+TEST(Schedule, TilesOfALineShareAWindow) {
+  expect_golden_schedule(compile(program(R"--(
+op convolve "y[n, l, o] = sum_{k, c} x[n, 2 l + k - 1, c] w[k, c, o]"
+param dilation int = 1 in 1..3
+input x f32[N, L, C]
+input w f32[K, C, O]
+read = x[i0, i1*2 + i3*$dilation - 1, i4 over N, L/2, O, K, C else 0]
+output y = sum[3, 4](read * w[i3, i4, i2 over N, L/2, O, K, C])
+)--")),
+                         true);
+}
+
+bool has_window(const Schedule& s) {
+  return std::ranges::any_of(s.versions, [](const Version& v) {
+    return std::ranges::any_of(v.program.tensors, [](const TensorDecl& t) {
+      return t.name.starts_with("window") && t.role == TensorRole::temporary;
+    });
+  });
+}
+
+/// Convolutions of every dtype have one, dilated and of groups too.
+TEST(Schedule, ConvolutionsShareWindows) {
+  for (const char* op : {"conv1d", "conv2d", "conv3d", "conv2d_relu"})
+    EXPECT_TRUE(has_window(scheduled(compiled_op(op), true))) << op;
+  EXPECT_TRUE(has_window(scheduled(compiled_op("conv2d", DType::bf16), true)));
+  EXPECT_TRUE(has_window(scheduled(compiled_op("conv2d_integer", DType::u8), true)));
+}
+
+/// Rows that read quotients, a tap that stands in another index too, one that runs backwards, and
+/// rows that read an operand where it is, share none.
+TEST(Schedule, OtherRowsShareNoWindow) {
+  const auto of = [](const std::string& read) {
+    return scheduled(compile(program("op other\ninput x f32[N, L, C]\ninput w f32[K, C, O]\n"
+                                     "read = x[" +
+                                     read +
+                                     " over N, L, O, K, C else 0]\noutput y = sum[3, 4](read * "
+                                     "w[i3, i4, i2 over N, L, O, K, C])\n")),
+                     true);
+  };
+  EXPECT_TRUE(has_window(of("i0, i1 + i3 - 1, i4")));
+  EXPECT_FALSE(has_window(of("i0, (i1 + i3)/2 - 1, i4")));
+  EXPECT_FALSE(has_window(of("i0, i1 + i3 - 1, i4 + i3 - 1")));
+  EXPECT_FALSE(has_window(of("i0, i1 - i3, i4")));
+  EXPECT_FALSE(has_window(of("i0, i1, i4 + i3")));
 }
 
 bool has_pairs(const Schedule& s) {

@@ -49,7 +49,7 @@ TEST(Threads, LeaveALoopWhoseLimitsDoNotDependOnItToEachThread) {
   EXPECT_EQ(last_step(version_of(pools, "registers")), "threads n oh");
   EXPECT_EQ(last_step(version_of(pools, "")), "threads n c oh");
   const Schedule s = schedule(compiled_op("conv2d"), {.may_multiply_padding = true});
-  EXPECT_EQ(last_step(version_of(s, "tile_64")), "threads n co_outer oh ow_tile")
+  EXPECT_EQ(last_step(version_of(s, "tile_64")), "threads n co_outer oh ow_block")
       << "an iteration is long";
 }
 

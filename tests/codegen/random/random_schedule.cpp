@@ -139,6 +139,7 @@ ScheduleOptions small_tiles(const LoopProgram& p) {
   return {.may_multiply_padding = (p.tensors.size() + p.body.size()) % 2 == 0,
           .shapes = {{8, 1, 2}},
           .block = 2,
+          .tiles = 2,
           .least_iterations = 1,
           .rows = 2,
           .sums = 4};

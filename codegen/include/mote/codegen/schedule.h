@@ -57,6 +57,9 @@ struct ScheduleOptions {
   std::vector<RegisterShape> shapes = {{64, 2, 8}, {32, 2, 6}, {16, 2, 6}};
   /// The iterations of the last loop but one that a block of a tile's sums has.
   std::int64_t block = 16;
+  /// The tiles of rows that share a panel of a window: it stays in the second-level cache, and
+  /// threads share the blocks of a long line.
+  std::int64_t tiles = 8;
   /// The least number of iterations for which a window slides, or another loop than the last is
   /// taken innermost.
   int least_iterations = 8;

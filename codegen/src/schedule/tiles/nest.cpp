@@ -62,12 +62,6 @@ bool find_folds(const Body& body, std::vector<Fold>& folds) {
 
 }  // namespace
 
-std::vector<Expr> arms(const Expr& e, Atom::Kind kind) {
-  const Atom* atom = e.as_atom();
-  if (atom != nullptr && atom->kind == kind) return atom->args;
-  return {e};
-}
-
 std::set<Symbol> blocks_of(const std::vector<const Loop*>& loops) {
   std::set<Symbol> blocks;
   for (const Loop* l : loops)

@@ -13,9 +13,6 @@
 
 namespace mote {
 
-/// Returns the operands of a minimum or maximum, or the expression itself.
-std::vector<Expr> arms(const Expr& e, Atom::Kind kind);
-
 /// Returns the variables of the loops over blocks among these.
 std::set<Symbol> blocks_of(const std::vector<const Loop*>& loops);
 

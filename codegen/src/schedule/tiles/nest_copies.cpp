@@ -76,13 +76,80 @@ std::optional<Symbol> NestTiler::loop_of_panel(const TiledReduction& r) const {
   return chain_.loops[tile_.around - 1]->variable;
 }
 
+/// Copies what a block of tiles of rows reads of the operand along a window to a panel, each
+/// element once for all rows and taps that read it. The panel has 0 where a condition of the rows
+/// does not hold.
+Value NestTiler::copied_window(const TiledReduction& r, const SharedOperand& o,
+                               const BlockedLoops& loops) {
+  const Window window = *window_of(r, o, tile_.rows.variable, facts_in(program(), chain_));
+  const Expr block(*block_of_rows_);
+  const Symbol position = symbol("position");
+  std::vector<LoopRange> all, filled;
+  std::vector<Expr> shape, index, read;
+  Expr first;
+  for (std::size_t k = 0; k < loops.inner.size(); ++k) {
+    const LoopRange& l = loops.inner[k];
+    if (l.variable != window.tap) {
+      all.push_back(l);
+      filled.push_back(l);
+      shape.push_back(loops.extents[k]);
+      index.push_back(Expr(l.variable) - l.begin);
+      read.push_back(index.back());
+      continue;
+    }
+    const auto extent = [&](const Expr& rows) {
+      return window.position(rows - 1, loops.extents[k] - 1) + 1;
+    };
+    const Expr amount = rows_of_block();
+    first = window.position(block, l.begin);
+    all.push_back({position, 0, extent(amount)});
+    filled.push_back({position, 0, extent(min(amount, rows().end - block))});
+    shape.push_back(extent(amount));
+    index.emplace_back(position);
+    read.push_back(window.position(Expr(rows().variable) - block, Expr(l.variable) - l.begin));
+  }
+  if (r.pairs) {
+    shape.emplace_back(2);
+    index.emplace_back(kHalf);
+    read.emplace_back(kHalf);
+  }
+  const DType dtype = o.value->dtype;
+  const std::string name = add_tensor(
+      "window", {dtype, shape, block_of_rows_, TensorMemory::automatic, r.pairs ? 16 : 64});
+  panels_.push_back(fmt::format("{} to {}", to_string(o.value), name));
+  const Expr here = first + Expr(position);
+  const Conditions of_rows = window.at(conditions_of(r, o.side), here);
+  add_copy(r, {all, filled, both(of_rows, r.shared.other_conditions)},
+           {name, index, window.at(o.value, here)}, !of_rows.empty(), before_tiles_);
+  return load_value(name, read, dtype);
+}
+
+/// Appends the loops that copy the store's elements to a panel where the conditions hold; with
+/// `clears`, all of the panel is 0 before.
+void NestTiler::add_copy(const TiledReduction& r, const CopyRanges& ranges, const Store& store,
+                         bool clears, Body& location) {
+  const auto fill = [&](const std::vector<LoopRange>& loops, Conditions where, Body stores) {
+    std::ranges::move(in_own_loops(loops, under(std::move(where), std::move(stores))),
+                      std::back_inserter(location));
+  };
+  const DType dtype = store.value->dtype;
+  const Store clear{store.tensor, store.index, constant(neutral(ReduceOp::sum, dtype), dtype)};
+  if (clears) fill(ranges.all, {}, r.pairs ? Body{half(clear, 0), half(clear, 1)} : Body{{clear}});
+  if (!r.pairs)
+    fill(ranges.filled, ranges.conditions, {{store}});
+  else
+    fill_pairs(*r.pairs, ranges.filled, ranges.conditions, store, fill);
+}
+
 /// Copies the operand's elements that a tile needs to a panel: adjacent memory, in the order in
 /// which the tile reads them. The panel has 0 for terms that a condition of its axis leaves out,
 /// and in rows behind the end; what a condition of no axis leaves out is not read.
 Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o,
                         const CopyLocations& locations) {
+  if (block_of_rows_ && o.side == Side::rows && !is_ahead(r, o))
+    return copied_window(r, o, locations.loops);
   const bool is_column = o.side == Side::vector;
-  const TileAxis& axis = is_column ? vector() : rows();
+  const TileAxis axis = is_column ? vector() : all_rows_;
   const bool ahead = is_ahead(r, o);
   const Symbol part = symbol(axis.variable.name() + "_part");
   const Expr start = ahead ? axis.begin + Expr(part) * axis.amount : Expr(axis.start);
@@ -119,9 +186,12 @@ Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o,
                                    ? min(max(axis.begin, whole) + Expr(kLane), axis.end - 1)
                                    : whole + Expr(kLane)}};
   } else {
+    // The rows of a term are adjacent where all tiles of columns share a panel, which is filled
+    // once.
+    if (ahead) add_reduction();
     add({kRow, 0, axis.amount}, kRow);
     filled.back().end = min(axis.amount, axis.end - start);
-    add_reduction();
+    if (!ahead) add_reduction();
     element = {{axis.variable, start + Expr(kRow)}};
   }
   if (r.pairs) {
@@ -137,33 +207,12 @@ Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o,
   panels_.push_back(fmt::format("{} to {}{}", to_string(o.value), name, ahead ? " ahead" : ""));
   const Conditions conditions =
       ahead ? conditions_of(r, o.side) : both(conditions_of(r, o.side), r.shared.other_conditions);
-  Body& location = ahead ? ahead_ : is_column ? locations.columns : locations.rows;
-  const auto fill = [&](const std::vector<LoopRange>& loops, Conditions where, Body stores) {
-    std::ranges::move(in_own_loops(loops, under(std::move(where), std::move(stores))),
-                      std::back_inserter(location));
-  };
-  const Value zero = constant(neutral(ReduceOp::sum, dtype), dtype);
-  const Store store{name, index, substitute(o.value, element)};
-  const Store clear{name, index, zero};
-  if (!is_column || !conditions_of(r, o.side).empty())
-    fill(all, {}, r.pairs ? Body{half(clear, 0), half(clear, 1)} : Body{{clear}});
-  const Conditions where = at(conditions, element);
-  if (!r.pairs)
-    fill(filled, where, {{store}});
-  else
-    fill_pairs(*r.pairs, filled, where, store, fill);
+  add_copy(r, {all, filled, at(conditions, element)}, {name, index, substitute(o.value, element)},
+           !is_column || !conditions_of(r, o.side).empty(),
+           ahead       ? ahead_
+           : is_column ? locations.columns
+                       : locations.rows);
   return load_value(name, read, dtype);
-}
-
-/// Returns true if a row reads the operand's elements where they are; otherwise it is copied.
-bool NestTiler::is_direct(const TiledReduction& r, const SharedOperand& o) const {
-  if (o.side == Side::vector) return false;
-  if (r.pairs) return false;
-  const auto* load = std::get_if<value::Load>(&o.value->kind);
-  const bool is_kept =
-      load != nullptr && find_tensor(program(), load->tensor)->role == TensorRole::temporary;
-  return load != nullptr && (is_kept || !is_narrow(o.value->dtype)) &&
-         (r.shared.row_conditions.empty() || tile_.row_start || tile_.skips_terms) && !tile_.slides;
 }
 
 bool NestTiler::is_ahead(const TiledReduction& r, const SharedOperand& o) const {
@@ -179,7 +228,7 @@ NestTiler::BlockedLoops NestTiler::blocked_loops(const TiledReduction& r) {
   const bool copies_columns = std::ranges::any_of(
       operands, [&](const SharedOperand& o) { return o.side == Side::vector && !is_ahead(r, o); });
   const bool copies_rows = std::ranges::any_of(operands, [&](const SharedOperand& o) {
-    return o.side == Side::rows && !is_direct(r, o) && !is_ahead(r, o);
+    return o.side == Side::rows && !is_direct(program(), tile_, r, o) && !is_ahead(r, o);
   });
   BlockedLoops loops{{}, ordered_loops(r), {}};
   const bool is_blocked = !rows_outside_ && !tile_.row_start && copies_columns && !copies_rows &&

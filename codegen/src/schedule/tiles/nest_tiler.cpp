@@ -40,8 +40,12 @@ std::size_t most_folds(const std::map<Symbol, TiledReduction>& reductions) {
   return most;
 }
 
-std::vector<TileAxis> axes_of(const LoopProgram& p, const TileOfNest& tile) {
+/// Returns the axes of a tile. Where tiles of rows share panels of windows, the rows are those of a
+/// block.
+std::vector<TileAxis> axes_of(const LoopProgram& p, const TileOfNest& tile,
+                              const std::optional<Symbol>& block_of_rows) {
   std::set<std::string> used = tile.used_names;
+  if (block_of_rows) used.insert(block_of_rows->name());
   const auto start = [&](const Loop& loop) {
     return Tiler::fresh_variable(p, loop.variable.name() + "_tile", used);
   };
@@ -49,8 +53,39 @@ std::vector<TileAxis> axes_of(const LoopProgram& p, const TileOfNest& tile) {
   const Symbol column = start(tile.vector);
   const Expr last = min(Expr(column), tile.vector.end - tile.width);
   const Expr first = tile.may_be_narrow ? max(tile.vector.begin, last) : last;
-  return {{tile.rows.variable, tile.rows.begin, tile.rows.end, tile.height, row, Expr(row)},
+  Expr begin = tile.rows.begin, end = tile.rows.end;
+  if (block_of_rows) {
+    begin = Expr(*block_of_rows);
+    end = min(begin + tile.tiles * tile.height, end);
+  }
+  return {{tile.rows.variable, begin, end, tile.height, row, Expr(row)},
           {tile.vector.variable, tile.vector.begin, tile.vector.end, tile.width, column, first}};
+}
+
+std::set<std::string> used_names(const TileOfNest& tile,
+                                 const std::optional<Symbol>& block_of_rows) {
+  std::set<std::string> used = tile.used_names;
+  if (block_of_rows) used.insert(block_of_rows->name());
+  return used;
+}
+
+/// Returns the variable of a loop over blocks of rows whose tiles share panels of windows; nullopt
+/// if the rows read none, or other operands that are copied for each of their tiles.
+std::optional<Symbol> block_of_rows(const LoopProgram& p, const SharedLoops& chain,
+                                    const TileOfNest& tile,
+                                    const std::map<Symbol, TiledReduction>& reductions) {
+  if (tile.row_start || !are_columns_ahead(p, chain, tile, reductions)) return std::nullopt;
+  bool reads_windows = false;
+  for (const auto& [variable, r] : reductions)
+    for (const SharedOperand& o : r.shared.operands) {
+      if (o.side != Side::rows || is_direct(p, tile, r, o) || is_copied_ahead(p, chain, tile, r, o))
+        continue;
+      if (!window_of(r, o, tile.rows.variable, facts_in(p, chain))) return std::nullopt;
+      reads_windows = true;
+    }
+  if (!reads_windows) return std::nullopt;
+  std::set<std::string> used = tile.used_names;
+  return Tiler::fresh_variable(p, tile.rows.variable.name() + "_block", used);
 }
 
 }  // namespace
@@ -67,13 +102,23 @@ std::int64_t lanes_of(const std::map<Symbol, TiledReduction>& reductions, int ve
 }
 
 NestTiler::NestTiler(LoopProgram& p, const SharedLoops& chain,
-                     std::map<Symbol, TiledReduction> reductions, const TileOfNest& tile)
-    : Tiler(p, chain.loops.back()->body, axes_of(p, tile), chain.own, tile.used_names,
-            are_columns_ahead(p, chain, tile, reductions) ? 1 : 0),
+                     const std::map<Symbol, TiledReduction>& reductions, const TileOfNest& tile)
+    : NestTiler(p, chain, reductions, tile, block_of_rows(p, chain, tile, reductions)) {}
+
+NestTiler::NestTiler(LoopProgram& p, const SharedLoops& chain,
+                     const std::map<Symbol, TiledReduction>& reductions, const TileOfNest& tile,
+                     const std::optional<Symbol>& block_of_rows)
+    : Tiler(p, chain.loops.back()->body, axes_of(p, tile, block_of_rows), chain.own,
+            used_names(tile, block_of_rows),
+            !block_of_rows && are_columns_ahead(p, chain, tile, reductions) ? 1 : 0),
       chain_(chain),
-      reductions_(std::move(reductions)),
+      reductions_(reductions),
       tile_(tile),
-      rows_outside_(are_columns_ahead(p, chain, tile, reductions_)) {
+      rows_outside_(!block_of_rows && are_columns_ahead(p, chain, tile, reductions_)),
+      block_of_rows_(block_of_rows),
+      all_rows_(rows()) {
+  all_rows_.begin = tile.rows.begin;
+  all_rows_.end = tile.rows.end;
   if (tile.row_start && !rows_outside_) throw CannotTile{"a tile of rows shares no operands"};
 }
 
@@ -82,6 +127,12 @@ Body NestTiler::run() {
   Body nest = rows_outside_
                   ? tiles(rows(), std::move(before_vectors_), tiles(vector(), {}, std::move(body)))
                   : tiles(vector(), std::move(before_rows_), tiles(rows(), {}, std::move(body)));
+  if (block_of_rows_) {
+    TileAxis blocks = all_rows_;
+    blocks.start = *block_of_rows_;
+    blocks.amount = rows_of_block();
+    nest = tiles(blocks, std::move(before_tiles_), std::move(nest));
+  }
   Body out = std::move(ahead_);
   std::ranges::move(in_loops(outer_loops_of(chain_, tile_), std::move(nest)),
                     std::back_inserter(out));
@@ -216,7 +267,8 @@ void NestTiler::add_sums(const TiledReduction& r, Body& out) {
   std::map<std::string, Value> operands;
   for (std::size_t k = 0; k < r.shared.operands.size(); ++k) {
     const SharedOperand& o = r.shared.operands[k];
-    operands[operand_name(k)] = is_direct(r, o) ? o.value : copied(r, o, locations);
+    operands[operand_name(k)] =
+        is_direct(program(), tile_, r, o) ? o.value : copied(r, o, locations);
   }
   TileSums sums{is_blocked, is_blocked ? symbol(rows().variable.name() + "_tile") : rows().start,
                 ceil_div(rows().end - rows().begin, rows().amount) * rows().amount};
@@ -324,7 +376,7 @@ Expr NestTiler::rows_of_first_block() const {
   std::map<Symbol, Expr> first;
   for (std::size_t k = 0; k < tile_.around; ++k)
     first.emplace(chain_.loops[k]->variable, chain_.loops[k]->begin);
-  return (rows().end - rows().begin).substitute(first);
+  return (all_rows_.end - all_rows_.begin).substitute(first);
 }
 
 Conditions NestTiler::demands() const {

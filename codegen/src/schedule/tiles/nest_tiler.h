@@ -10,6 +10,7 @@
 #include "schedule/tile.h"
 #include "schedule/tiles/panels.h"
 #include "schedule/tiles/row_ranges.h"
+#include "schedule/tiles/window.h"
 
 namespace mote {
 
@@ -27,8 +28,8 @@ class NestTiler : public Tiler {
  public:
   /// `reductions` are loops of the chain's innermost body by their variables, at least one. Throws
   /// CannotTile.
-  NestTiler(LoopProgram& p, const SharedLoops& chain, std::map<Symbol, TiledReduction> reductions,
-            const TileOfNest& tile);
+  NestTiler(LoopProgram& p, const SharedLoops& chain,
+            const std::map<Symbol, TiledReduction>& reductions, const TileOfNest& tile);
 
   /// Returns the statements that take the nest's place; adds its tensors to p. Throws CannotTile.
   Body run();
@@ -49,6 +50,11 @@ class NestTiler : public Tiler {
  private:
   const TileAxis& rows() const { return axes()[0]; }
   const TileAxis& vector() const { return axes()[1]; }
+  /// The number of rows whose tiles share panels of windows.
+  std::int64_t rows_of_block() const { return tile_.tiles * rows().amount; }
+  NestTiler(LoopProgram& p, const SharedLoops& chain,
+            const std::map<Symbol, TiledReduction>& reductions, const TileOfNest& tile,
+            const std::optional<Symbol>& block_of_rows);
   Body in_own_loops(const std::vector<LoopRange>& loops, Body body);
   Stmt over_registers(Body body, Conditions guard = {});
   std::optional<RowRanges> ranges_of(const TiledReduction& r) const;
@@ -62,7 +68,6 @@ class NestTiler : public Tiler {
   };
   /// Adds a temporary with a name like the hint, and returns its name.
   std::string add_tensor(const std::string& hint, NewTensor t);
-  bool is_direct(const TiledReduction& r, const SharedOperand& o) const;
   bool is_ahead(const TiledReduction& r, const SharedOperand& o) const;
   std::optional<Symbol> loop_of_panel(const TiledReduction& r) const;
   Expr rows_of_first_block() const;
@@ -81,6 +86,13 @@ class NestTiler : public Tiler {
     Body& columns;  ///< of a tile of columns, or of a block of its sums
     Body& rows;     ///< of a tile of rows
   };
+  struct CopyRanges {
+    std::vector<LoopRange> all, filled;
+    Conditions conditions;
+  };
+  void add_copy(const TiledReduction& r, const CopyRanges& ranges, const Store& store, bool clears,
+                Body& location);
+  Value copied_window(const TiledReduction& r, const SharedOperand& o, const BlockedLoops& loops);
   Value copied(const TiledReduction& r, const SharedOperand& o, const CopyLocations& locations);
   static Value term_of(const TiledReduction& r, std::size_t k,
                        const std::map<std::string, Value>& operands);
@@ -101,11 +113,16 @@ class NestTiler : public Tiler {
   const std::map<Symbol, TiledReduction> reductions_;
   const TileOfNest tile_;
   /// The tiles of columns lie in the loop over tiles of rows, which share the panels of rows;
-  /// otherwise it is the other way round.
+  /// otherwise it is the other way round, as in a block of rows whose tiles share panels of
+  /// windows.
   const bool rows_outside_;
   Body ahead_;           ///< fills panels for the whole nest
   Body before_rows_;     ///< fills panels for a tile of columns
   Body before_vectors_;  ///< fills panels for a tile of rows
+  Body before_tiles_;    ///< fills panels for a block of tiles of rows
+  /// The variable of the loop over blocks of rows, if tiles of rows share panels of windows.
+  const std::optional<Symbol> block_of_rows_;
+  TileAxis all_rows_;  ///< the axis of the rows with all of them, not those of a block
   std::vector<std::string> panels_;
 };
 

@@ -61,6 +61,16 @@ std::vector<LoopRange> loops_of(const std::vector<LoopRange>& outer, const Tiled
   return found;
 }
 
+bool is_direct(const LoopProgram& p, const TileOfNest& tile, const TiledReduction& r,
+               const SharedOperand& o) {
+  if (o.side == Side::vector || r.pairs) return false;
+  const auto* load = std::get_if<value::Load>(&o.value->kind);
+  const bool is_kept =
+      load != nullptr && find_tensor(p, load->tensor)->role == TensorRole::temporary;
+  return load != nullptr && (is_kept || !is_narrow(o.value->dtype)) &&
+         (r.shared.row_conditions.empty() || tile.row_start || tile.skips_terms) && !tile.slides;
+}
+
 bool is_copied_ahead(const LoopProgram& p, const SharedLoops& chain, const TileOfNest& tile,
                      const TiledReduction& r, const SharedOperand& o) {
   const std::vector<LoopRange> outer = outer_loops_of(chain, tile);

@@ -52,6 +52,7 @@ struct TileOfNest {
   /// Otherwise, the terms that a condition of the rows leaves out are skipped, not multiplied by 0.
   bool skips_terms = false;
   std::int64_t block = 0;  ///< ScheduleOptions::block
+  std::int64_t tiles = 1;  ///< ScheduleOptions::tiles
 };
 
 /// Returns the loops of the chain that are not tiled, outermost first, without those around the
@@ -69,6 +70,9 @@ bool reads_only_elements(const LoopProgram& p, const SharedLoops& chain, const T
 /// which its copy does not ask for, leaves a term out.
 bool reads_only_counted_elements(const LoopProgram& p, const SharedLoops& chain,
                                  const TiledReduction& r);
+/// Returns true if a row reads the operand's elements where they are; otherwise it is copied.
+bool is_direct(const LoopProgram& p, const TileOfNest& tile, const TiledReduction& r,
+               const SharedOperand& o);
 /// Returns true if the operand is copied ahead of the nest: several iterations of its outer loops,
 /// or of the loop over tiles of rows, share it, and all of its elements exist. Of pairs, the
 /// vectors' operands are: then a tile of rows is copied once, for all tiles of columns.

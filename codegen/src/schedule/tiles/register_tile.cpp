@@ -217,7 +217,8 @@ std::string tile_nest(LoopProgram& p, const Path& path, const SharedLoops& chain
                    .may_be_narrow = bytes == kNarrowestBytes,
                    .slides = which == VectorAxis::innermost,
                    .skips_terms = !options.may_multiply_padding,
-                   .block = options.block});
+                   .block = options.block,
+                   .tiles = options.tiles});
   Body nest = tiler.run();
   replace(p, path, std::move(nest));
   add_missing(p.demands, tiler.demands());
