@@ -21,6 +21,7 @@ HEADERS = (
     "runtime/core/include/mote/mote.h",
     "runtime/core/include/mote/mote_concrete.h",
     "runtime/core/include/mote/mote_graphs.h",
+    "runtime/core/include/mote/mote_rewriting.h",
     "runtime/core/include/mote/mote_dynamic.h",
     "python/src/mote_python.h",
 )

@@ -65,6 +65,9 @@ TEST_F(FailingHeapGraphC, Symbols) {
   survives([&](mote_symbolic* g, mote_symbol) {
     return mote_symbolic_input(g, "a name that is long", kReal, 2, shape, &made);
   });
+  survives([&](mote_symbolic* g, mote_symbol z) {
+    return mote_symbolic_input_like(g, "a name that is long", g, z, &made);
+  });
   survives([&](mote_symbolic* g, mote_symbol) {
     return mote_symbolic_tensor(g, "a name that is long", kReal, 2, shape, 1, &made);
   });
@@ -175,7 +178,9 @@ TEST_F(FailingHeapGraphC, Checkpoint) {
           options.policy = policy;
           options.slots = 1;
           const mote_symbol loss = named(g, "h4");
-          expect(mote_symbolic_checkpoint(g, &loss, 1, &options, nullptr));
+          mote_checkpoint_report report = {};
+          report.size = sizeof(report);
+          expect(mote_symbolic_checkpoint_with(g, &loss, 1, &options, &report));
         },
         kFourLayers);
 }
@@ -184,7 +189,8 @@ TEST_F(FailingHeapGraphC, Passes) {
   survives_whole(
       [](mote_symbolic* g) {
         const char* const names[] = {"merge", "prune"};
-        expect(mote_symbolic_apply_passes(g, names, 2));
+        const char* reports = nullptr;
+        expect(mote_symbolic_apply_passes_with(g, names, 2, nullptr, &reports));
       },
       "graph f(x f32[4]) -> (z)\n  a = exp(x)\n  b = exp(x)\n  z = add(a, b)\n");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that every function of mote/mote_graphs.h refuses NULL with a status and a line, and leaves
-// its results unchanged.
+// Tests that every function of mote/mote_graphs.h and mote/mote_rewriting.h refuses NULL with a
+// status and a line, and leaves its results unchanged.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -71,6 +71,22 @@ TEST_F(MisuseOfGraphsC, NullInTheMakingOfGraphs) {
       {"find", [&] { return mote_symbolic_find(nullptr, "z", &out); }},
       {"find: name", [&] { return mote_symbolic_find(g, nullptr, &out); }},
       {"find: symbol", [&] { return mote_symbolic_find(g, "z", nullptr); }},
+      {"input_like", [&] { return mote_symbolic_input_like(nullptr, "i", g, z, &out); }},
+      {"input_like: name", [&] { return mote_symbolic_input_like(g, nullptr, g, z, &out); }},
+      {"input_like: of", [&] { return mote_symbolic_input_like(g, "i", nullptr, z, &out); }},
+      {"input_like: other", [&] { return mote_symbolic_input_like(g, "i", other, z, &out); }},
+      {"input_like: symbol", [&] { return mote_symbolic_input_like(g, "i", g, z, nullptr); }},
+      {"inputs", [&] { return mote_symbolic_inputs(nullptr, nullptr, 0, &count); }},
+      {"inputs: count", [&] { return mote_symbolic_inputs(g, nullptr, 0, nullptr); }},
+      {"name", [&] { return mote_symbolic_name(nullptr, z, &text); }},
+      {"name: of none", [&] { return mote_symbolic_name(g, out, &text); }},
+      {"name: to", [&] { return mote_symbolic_name(g, z, nullptr); }},
+      {"dtype", [&] { return mote_symbolic_dtype(nullptr, z, &dtype); }},
+      {"dtype: of none", [&] { return mote_symbolic_dtype(g, out, &dtype); }},
+      {"dtype: to", [&] { return mote_symbolic_dtype(g, z, nullptr); }},
+      {"strides", [&] { return mote_symbolic_strides(nullptr, z, extents.data()); }},
+      {"strides: of none", [&] { return mote_symbolic_strides(g, out, extents.data()); }},
+      {"strides: to", [&] { return mote_symbolic_strides(g, z, nullptr); }},
       {"form", [&] { return mote_symbolic_form(nullptr, z, &dtype, &rank, extents.data()); }},
       {"form: dtype", [&] { return mote_symbolic_form(g, z, nullptr, &rank, extents.data()); }},
       {"form: rank", [&] { return mote_symbolic_form(g, z, &dtype, nullptr, extents.data()); }},
@@ -144,6 +160,43 @@ TEST_F(MisuseOfGraphsC, NullInNodesAndRewriting) {
   EXPECT_EQ(text_of(g), before);
   EXPECT_EQ(out.index, 7U);
   EXPECT_EQ(depends, 5);
+  EXPECT_EQ(text, nullptr);
+}
+
+TEST_F(MisuseOfGraphsC, NullInReportsOfRewriting) {
+  const mote_checkpoint_options policy = {sizeof(policy), 0, 0, 0, nullptr, 0, nullptr};
+  const mote_pass_options small = {};
+  mote_checkpoint_report report = {}, no_size = {};
+  report.size = sizeof report;
+  const char* const no_name[] = {nullptr};
+  const char* text = nullptr;
+  const std::string before = text_of(g);
+  expect_invalid({
+      {"checkpoint",
+       [&] { return mote_symbolic_checkpoint_with(nullptr, &z, 1, &policy, &report); }},
+      {"checkpoint: of",
+       [&] { return mote_symbolic_checkpoint_with(g, nullptr, 1, &policy, &report); }},
+      {"checkpoint: how",
+       [&] { return mote_symbolic_checkpoint_with(g, &z, 1, nullptr, &report); }},
+      {"checkpoint: to", [&] { return mote_symbolic_checkpoint_with(g, &z, 1, &policy, nullptr); }},
+      {"checkpoint: size",
+       [&] { return mote_symbolic_checkpoint_with(g, &z, 1, &policy, &no_size); }},
+      {"passes",
+       [&] { return mote_symbolic_apply_passes_with(nullptr, nullptr, 0, nullptr, &text); }},
+      {"passes: names",
+       [&] { return mote_symbolic_apply_passes_with(g, nullptr, 1, nullptr, &text); }},
+      {"passes: a name",
+       [&] { return mote_symbolic_apply_passes_with(g, no_name, 1, nullptr, &text); }},
+      {"passes: size",
+       [&] { return mote_symbolic_apply_passes_with(g, nullptr, 0, &small, &text); }},
+      {"pass_names", [&] { return mote_pass_names(nullptr, 0, nullptr); }},
+      {"default_passes", [&] { return mote_default_passes(nullptr, 0, nullptr); }},
+      {"pass_summary", [&] { return mote_pass_summary(nullptr, &text); }},
+      {"pass_summary: unknown", [&] { return mote_pass_summary("no such pass", &text); }},
+      {"pass_summary: to", [&] { return mote_pass_summary("prune", nullptr); }},
+  });
+  EXPECT_EQ(text_of(g), before);
+  EXPECT_EQ(report.copies, 0U);
   EXPECT_EQ(text, nullptr);
 }
 

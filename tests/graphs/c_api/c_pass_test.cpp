@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the functions of mote/mote_graphs.h for passes and replacements of a program's own, and
+// Tests the functions of mote/mote_rewriting.h for passes and replacements of a program's own, and
 // those of mote/mote_memory.h for text and pictures.
 #include <gtest/gtest.h>
 

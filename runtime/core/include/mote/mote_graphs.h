@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The part of the C interface (mote/mote.h, which includes this) that has graphs: symbolic ones,
- * with their gradients, checkpoints and text; and executables, which are compiled from them. It
- * includes the parts for graphs of operations on tensors, for memory and for dynamic graphs. The
- * rules of mote/mote.h hold.
+ * with their gradients and text; and executables, which are compiled from them. It includes the
+ * parts for rewriting symbolic graphs, for graphs of operations on tensors, for memory and for
+ * dynamic graphs. The rules of mote/mote.h hold.
  *
  *   mote_symbolic* g;
  *   mote_symbol x, w, y;
@@ -57,6 +57,11 @@ MOTE_API mote_status mote_symbolic_open_input(mote_symbolic* graph, const char* 
                                               DLDataType dtype, mote_symbol* symbol);
 MOTE_API mote_status mote_symbolic_set_shape(mote_symbolic* graph, mote_symbol input, int32_t rank,
                                              const int64_t* shape);
+/* Adds an input with the form of the symbol `like` of the graph `of`, strides and device included,
+ * or with its dtype if its shape is not known yet: an input of a body or a branch. */
+MOTE_API mote_status mote_symbolic_input_like(mote_symbolic* graph, const char* name,
+                                              const mote_symbolic* of, mote_symbol like,
+                                              mote_symbol* symbol);
 /* Adds a tensor with a value, whose memory is kept and must not change. */
 MOTE_API mote_status mote_symbolic_constant(mote_symbolic* graph, const char* name,
                                             const mote_tensor* value, mote_symbol* symbol);
@@ -176,9 +181,22 @@ MOTE_API mote_status mote_symbolic_rename(mote_symbolic* graph, mote_symbol symb
                                           const char* name);
 MOTE_API mote_status mote_symbolic_find(const mote_symbolic* graph, const char* name,
                                         mote_symbol* symbol);
+/* Lists the inputs in the order in which they were added, as mote_op_names lists ops. */
+MOTE_API mote_status mote_symbolic_inputs(const mote_symbolic* graph, mote_symbol* inputs,
+                                          size_t room, size_t* count);
+/* Returns the name of a symbol, "" if it has none. It is valid until the next call for this graph.
+ */
+MOTE_API mote_status mote_symbolic_name(mote_symbolic* graph, mote_symbol symbol,
+                                        const char** name);
+/* Returns the dtype of a symbol, which is known before its shape is. */
+MOTE_API mote_status mote_symbolic_dtype(const mote_symbolic* graph, mote_symbol symbol,
+                                         DLDataType* dtype);
 /* Returns the dtype and shape of a symbol; `shape` has room for MOTE_MAX_AXES extents. */
 MOTE_API mote_status mote_symbolic_form(const mote_symbolic* graph, mote_symbol symbol,
                                         DLDataType* dtype, int32_t* rank, int64_t* shape);
+/* Returns the strides of a symbol, in elements; `strides` has room for MOTE_MAX_AXES. */
+MOTE_API mote_status mote_symbolic_strides(const mote_symbolic* graph, mote_symbol symbol,
+                                           int64_t* strides);
 
 /* Adds the nodes of the gradient of `of` with respect to `wrt` and sets `gradients`, one for each
  * of `wrt`. seeds may be NULL: all are 1. */
@@ -205,78 +223,6 @@ MOTE_API mote_status mote_symbolic_evaluate(const mote_symbolic* graph, mote_con
                                             const mote_tensor* const* tensors, size_t count,
                                             const mote_symbol* outputs, size_t output_count,
                                             mote_tensor** results);
-
-typedef enum mote_checkpoint_policy {
-  MOTE_CHECKPOINT_SQUARE_ROOT = 0,
-  MOTE_CHECKPOINT_BINOMIAL = 1,
-  MOTE_CHECKPOINT_BUDGET = 2,
-  MOTE_CHECKPOINT_CHEAP = 3
-} mote_checkpoint_policy;
-typedef struct mote_checkpoint_options {
-  size_t size;    /* sizeof(mote_checkpoint_options) */
-  int32_t policy; /* mote_checkpoint_policy */
-  int32_t slots;  /* for MOTE_CHECKPOINT_BINOMIAL */
-  size_t budget;  /* bytes, for MOTE_CHECKPOINT_BUDGET */
-  /* Symbols that are never computed again. */
-  const mote_symbol* keep;
-  size_t keep_count;
-  /* For MOTE_CHECKPOINT_CHEAP: the context in which the graph will run, in which runs with and
-   * without the checkpoint are measured; NULL: time is not measured. */
-  mote_context* context;
-} mote_checkpoint_options;
-/* Makes the way back compute values of the way forward again instead of keeping them. `losses` are
- * the symbols whose gradient the graph holds. `copies` gets the number of nodes that were added; it
- * may be NULL. */
-MOTE_API mote_status mote_symbolic_checkpoint(mote_symbolic* graph, const mote_symbol* losses,
-                                              size_t count, const mote_checkpoint_options* options,
-                                              size_t* copies);
-/* Runs passes by name, in the order that they need. */
-MOTE_API mote_status mote_symbolic_apply_passes(mote_symbolic* graph, const char* const* names,
-                                                size_t count);
-
-/* ---- passes and replacements of the program's own (mote/symbolic/pass.h, replace.h) ---- */
-
-/* Lists the nodes in an order in which they can run, each by the first symbol that it writes, and
- * sets `count` to their number. `symbols` may be NULL, else it has room for `room` symbols. */
-MOTE_API mote_status mote_symbolic_nodes(const mote_symbolic* graph, mote_symbol* symbols,
-                                         size_t room, size_t* count);
-/* Returns the command of the node that writes the symbol, "softmax axis=1"; NULL if the node is
- * none, as a copy or a loop. The text is valid until the next call for this graph. */
-MOTE_API mote_status mote_symbolic_node_command(mote_symbolic* graph, mote_symbol written,
-                                                const char** command);
-/* Lists the inputs of the node that writes the symbol, as mote_symbolic_nodes() lists nodes. */
-MOTE_API mote_status mote_symbolic_node_inputs(const mote_symbolic* graph, mote_symbol written,
-                                               mote_symbol* inputs, size_t room, size_t* count);
-/* Makes all that reads `from`, and the graph's outputs, read `to`, of the same form. */
-MOTE_API mote_status mote_symbolic_replace_uses(mote_symbolic* graph, mote_symbol from,
-                                                mote_symbol to);
-/* Removes the node that writes the symbol. Nothing may read what it writes. */
-MOTE_API mote_status mote_symbolic_remove(mote_symbolic* graph, mote_symbol written);
-
-typedef struct mote_pass {
-  size_t size;         /* sizeof(mote_pass) */
-  const char* name;    /* a verb, by which it is asked for; it is copied */
-  const char* summary; /* a sentence that says what it does; it is copied; may be NULL */
-  /* Changes the graph by the functions of this interface; `graph` is valid until it returns. If it
-   * returns another status than MOTE_OK, that is the error of the call which ran the pass, with
-   * the message of mote_last_error(), and the graph is as it was. */
-  mote_status (*run)(void* argument, mote_symbolic* graph);
-  void* argument; /* must be valid as long as the program */
-} mote_pass;
-/* Adds a pass for mote_symbolic_apply_passes() and mote_compile_options. */
-MOTE_API mote_status mote_register_pass(const mote_pass* pass);
-
-typedef struct mote_replacement {
-  size_t size;      /* sizeof(mote_replacement) */
-  const char* name; /* all texts are copied */
-  /* The commands that are replaced, as the text of a graph with one output. */
-  const char* pattern;
-  const char* by;     /* one command, as the text of a graph with the same inputs and output */
-  int32_t is_exact;   /* not 0: results are equal bit for bit, so that compiling uses it */
-  const char* reason; /* why it is exact, or where results differ; may be NULL */
-} mote_replacement;
-/* Adds a row to the table of the pass "replace". */
-MOTE_API mote_status mote_register_replacement(const mote_replacement* replacement);
 
 /* ---- executables (mote/symbolic/compile.h) ---- */
 
@@ -364,6 +310,7 @@ MOTE_API mote_status mote_executable_autotune(mote_executable* executable,
 }
 #endif
 
-#include "mote/mote_dynamic.h" /* dynamic graphs, which use the types above */
+#include "mote/mote_dynamic.h"   /* dynamic graphs, which use the types above */
+#include "mote/mote_rewriting.h" /* checkpoints and passes, which use them too */
 
 #endif

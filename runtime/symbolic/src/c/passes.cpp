@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of mote/mote_graphs.h for passes and replacements of the program's own.
+// The functions of mote/mote_rewriting.h for passes and replacements of the program's own.
 #include <utility>
 
 #include "c/symbols.h"

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of mote/mote_graphs.h that make and rewrite symbolic graphs.
+// The functions of mote/mote_graphs.h that make, read and differentiate symbolic graphs.
 #include <cstddef>
 #include <utility>
 
 #include "c/objects.h"
 #include "c/symbols.h"
-#include "mote/symbolic/checkpoint.h"
+#include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/gradient.h"
-#include "mote/symbolic/pass.h"
 #include "mote/symbolic/text.h"
 
 using namespace mote;     // NOLINT: C functions follow
@@ -56,6 +55,19 @@ mote_status mote_symbolic_input(mote_symbolic* graph, const char* name, DLDataTy
     auto& result = given(symbol, "symbol");
     const TensorForm form(dtype_of(dtype), axes_of(rank, shape, "shape"));
     result = handle_of(given(graph, "graph").graph.input(&given(name, "name"), form));
+  });
+}
+
+mote_status mote_symbolic_input_like(mote_symbolic* graph, const char* name,
+                                     const mote_symbolic* of, mote_symbol like,
+                                     mote_symbol* symbol) {
+  return guarded(__func__, [&] {
+    auto& result = given(symbol, "symbol");
+    SymbolicGraph& to = given(graph, "graph").graph;
+    const SymbolInfo info = given(of, "of").graph.info(symbol_of(like));  // `of` may be `graph`
+    const std::string text = &given(name, "name");
+    result =
+        handle_of(info.has_form ? to.input(text, info.form) : to.input(text, info.form->dtype));
   });
 }
 
@@ -196,6 +208,32 @@ mote_status mote_symbolic_find(const mote_symbolic* graph, const char* name, mot
   });
 }
 
+mote_status mote_symbolic_inputs(const mote_symbolic* graph, mote_symbol* inputs, size_t room,
+                                 size_t* count) {
+  return guarded(__func__, [&] {
+    const SymbolicGraph& of = given(graph, "graph").graph;
+    std::vector<TensorSymbol> all;
+    for (const std::uint32_t input : input_indices(of)) all.push_back(of.at(input));
+    give_symbols(all, inputs, room, count);
+  });
+}
+
+mote_status mote_symbolic_name(mote_symbolic* graph, mote_symbol symbol, const char** name) {
+  return guarded(__func__, [&] {
+    auto& result = given(name, "name");
+    mote_symbolic& of = given(graph, "graph");
+    of.text = of.graph.info(symbol_of(symbol)).name;
+    result = of.text.c_str();
+  });
+}
+
+mote_status mote_symbolic_dtype(const mote_symbolic* graph, mote_symbol symbol, DLDataType* dtype) {
+  return guarded(__func__, [&] {
+    const SymbolInfo& info = given(graph, "graph").graph.info(symbol_of(symbol));
+    given(dtype, "dtype") = Tensor::over(nullptr, info.form->dtype, {}).dl().dtype;
+  });
+}
+
 mote_status mote_symbolic_form(const mote_symbolic* graph, mote_symbol symbol, DLDataType* dtype,
                                int32_t* rank, int64_t* shape) {
   return guarded(__func__, [&] {
@@ -207,6 +245,15 @@ mote_status mote_symbolic_form(const mote_symbolic* graph, mote_symbol symbol, D
     *dtype = as_tensor.dl().dtype;
     *rank = form.shape.size();
     std::ranges::copy(form.shape, shape);
+  });
+}
+
+mote_status mote_symbolic_strides(const mote_symbolic* graph, mote_symbol symbol,
+                                  int64_t* strides) {
+  return guarded(__func__, [&] {
+    const TensorForm& form = given(graph, "graph").graph.form(symbol_of(symbol));
+    given(strides, "strides");
+    std::ranges::copy(form.strides, strides);
   });
 }
 
@@ -232,34 +279,5 @@ mote_status mote_symbolic_jvp(mote_symbolic* graph, const mote_symbol* of, size_
         jvp(given(graph, "graph").graph, symbols_of(of, of_count, "of"),
             symbols_of(wrt, wrt_count, "wrt"), symbols_of(tangents, wrt_count, "tangents"));
     for (std::size_t k = 0; k < results.size(); ++k) changes[k] = handle_of(results[k]);
-  });
-}
-
-mote_status mote_symbolic_checkpoint(mote_symbolic* graph, const mote_symbol* losses, size_t count,
-                                     const mote_checkpoint_options* options, size_t* copies) {
-  return guarded(__func__, [&] {
-    const mote_checkpoint_options known =
-        sized(given(options, "options"), offsetof(mote_checkpoint_options, slots));
-    if (known.policy < MOTE_CHECKPOINT_SQUARE_ROOT || known.policy > MOTE_CHECKPOINT_CHEAP)
-      throw StatusError(MOTE_INVALID, "options.policy is none of mote_checkpoint_policy: " +
-                                          std::to_string(known.policy));
-    const CheckpointReport report =
-        checkpoint(given(graph, "graph").graph, symbols_of(losses, count, "losses"),
-                   {.policy = static_cast<CheckpointPolicy>(known.policy),
-                    .slots = known.slots,
-                    .budget = known.budget,
-                    .keep = symbols_of(known.keep, known.keep_count, "options.keep"),
-                    .context = known.context != nullptr ? &known.context->context : nullptr});
-    if (copies != nullptr) *copies = report.copies;
-  });
-}
-
-mote_status mote_symbolic_apply_passes(mote_symbolic* graph, const char* const* names,
-                                       size_t count) {
-  return guarded(__func__, [&] {
-    if (count > 0) given(names, "names");
-    std::vector<std::string> list;
-    for (const char* name : std::span(names, count)) list.emplace_back(&given(name, "a name"));
-    apply_passes(given(graph, "graph").graph, list);
   });
 }
