@@ -26,7 +26,7 @@ def done(status: int) -> None:
     checked(status)
 
 
-def _note(_type: Any, exception: BaseException, _traceback: Any) -> None:
+def note(_type: Any, exception: BaseException, _traceback: Any) -> None:
     _raised.exception = exception
 
 
@@ -95,7 +95,7 @@ def _read_only(arrays: list[Any]) -> list[Any]:
 
 
 @lasting
-@ffi.callback("mote_node_work", error=FAILED, onerror=_note)
+@ffi.callback("mote_node_work", error=FAILED, onerror=note)
 def run_code(argument: Any, inputs: Any, input_count: int, outputs: Any, output_count: int) -> int:
     code = ffi.from_handle(argument)
     code.run(_read_only(_arrays(inputs, input_count)), _arrays(outputs, output_count))
@@ -103,7 +103,7 @@ def run_code(argument: Any, inputs: Any, input_count: int, outputs: Any, output_
 
 
 @lasting
-@ffi.callback("mote_graph_function_gradient", error=FAILED, onerror=_note)
+@ffi.callback("mote_graph_function_gradient", error=FAILED, onerror=note)
 def run_gradient(argument: Any, inputs: Any, input_count: int, outputs: Any, seeds: Any,
                  output_count: int, gradients: Any) -> int:
     code = ffi.from_handle(argument)
@@ -121,7 +121,7 @@ class VariableCode:
 
 
 @lasting
-@ffi.callback("mote_dynamic_work", error=FAILED, onerror=_note)
+@ffi.callback("mote_dynamic_work", error=FAILED, onerror=note)
 def run_variables(argument: Any, graph: Any, inputs: Any, input_count: int, outputs: Any,
                   output_count: int) -> int:
     code = ffi.from_handle(argument)

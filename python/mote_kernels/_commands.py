@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping
 
 from ._door import Error, checked, ffi, lib, text
 
@@ -84,6 +85,20 @@ def documentation(op: str) -> str:
         lines.append("parameters:")
         lines += [f"    {text(p.name)}: {text(p.meaning)}" for p in params]
     return "\n".join(lines)
+
+
+@functools.lru_cache(maxsize=None)
+def op_function(op: str, graph_of: Callable[..., Any], module: str) -> Callable[..., Any]:
+    """An op as a function of variables or symbols, whose graph `graph_of` finds."""
+
+    def function(*inputs: Any, **options: Any) -> Any:
+        return graph_of(inputs, op).apply(op, *inputs, **options)
+
+    function.__name__ = function.__qualname__ = op
+    function.__module__ = module
+    function.__doc__ = documentation(op)
+    function.__signature__ = signature(op)  # type: ignore[attr-defined]
+    return function
 
 
 def op_names() -> list[str]:

@@ -69,12 +69,7 @@ class StaticFunction:
 
 def _tensors(graph: SymbolicGraph, outputs: Sequence[Form]) -> list[Symbol]:
     """Symbols of these forms that a node is to write."""
-    made, symbols = ffi.new("mote_symbol*"), []
-    for dtype, shape in map(form_of, outputs):
-        done(lib.mote_symbolic_tensor(graph.handle, ffi.NULL, dl_dtype(dtype), len(shape),
-                                      list(shape), 0, made))
-        symbols.append(Symbol(graph, made[0]))
-    return symbols
+    return [graph.tensor(dtype, shape) for dtype, shape in map(form_of, outputs)]
 
 
 class Function:
@@ -107,10 +102,10 @@ class Function:
     def __call__(self, *inputs: Any, outputs: Sequence[Form]) -> tuple[Any, ...]:
         """Calls the function on variables, or adds it as a node if the inputs are symbols."""
         if inputs and all(isinstance(x, Symbol) for x in inputs):
-            graph = inputs[0].graph
+            graph = inputs[0].graph._current()
             made = _tensors(graph, outputs)
             done(lib.mote_symbolic_call_function(
-                graph.handle, self.handle, [x.c for x in inputs], len(inputs),
+                graph.handle, self.handle, [graph._own(x).c for x in inputs], len(inputs),
                 [y.c for y in made], len(made)))
             return tuple(made)
         return graph_of(inputs, "function").call(self, *inputs, outputs=outputs)
@@ -140,7 +135,7 @@ def node(function: Callable[..., Any], *inputs: Symbol, outputs: Sequence[Form],
 
     if not inputs or not all(isinstance(x, Symbol) for x in inputs):
         raise Error("node: expected symbols of a graph, at least one")
-    graph = inputs[0].graph
+    graph = inputs[0].graph._current()
 
     def wrap(dynamic: Any, variables: Any) -> list[Variable]:
         same, shared = ffi.new("mote_dynamic**"), ffi.new("mote_variable**")
@@ -157,7 +152,7 @@ def node(function: Callable[..., Any], *inputs: Symbol, outputs: Sequence[Form],
     try:
         done(lib.mote_symbolic_call_dynamic(
             graph.handle, context(), name.encode(), run_variables, argument, release,
-            [x.c for x in inputs], len(inputs), [y.c for y in made], len(made)))
+            [graph._own(x).c for x in inputs], len(inputs), [y.c for y in made], len(made)))
     except BaseException:
         release(argument)
         raise

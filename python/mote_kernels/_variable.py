@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING, Any, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from ._arrays import Tensor, as_asked, dl_dtype, dtype_name, numpy_dtype
 from ._callbacks import done
 from ._commands import command
 from ._door import Error, ffi, lib
+from ._views import Indexed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from .dynamic import Graph
 
 
-class Variable:
+class Variable(Indexed):
     """A tensor of a dynamic graph, which ops take and give: it has a value, which never changes.
 
     To write to a variable (`w -= 0.1 * gw`, `w[0] = 1`, `assign`, `set`) gives it another value, so
@@ -28,6 +29,7 @@ class Variable:
     """
 
     __slots__ = ("handle", "graph", "__weakref__")
+    _noun = "variable"
     __array_ufunc__ = None  # NumPy's operators leave `array + variable` to the variable
 
     def __init__(self, handle: Any, graph: "Graph") -> None:
@@ -158,39 +160,6 @@ class Variable:
     def reshape(self, *shape: int) -> "Variable":
         """The same elements in another shape."""
         return self._made(lib.mote_variable_reshape, len(shape), list(shape))
-
-    def __getitem__(self, key: Any) -> "Variable":
-        """A view by integers, slices and `...`, as NumPy's basic indexing."""
-        keys = list(key) if isinstance(key, tuple) else [key]
-        shape = self.shape
-        if any(k is Ellipsis for k in keys):
-            at = next(n for n, k in enumerate(keys) if k is Ellipsis)
-            keys[at:at + 1] = [slice(None)] * (len(shape) - len(keys) + 1)
-        if len(keys) > len(shape):
-            raise IndexError(f"a variable of {len(shape)} axes has no {len(keys)} indices")
-        view, axis = self, 0
-        for k, extent in zip(keys, shape):
-            if isinstance(k, slice):
-                begin, end, step = k.indices(extent)
-                count = len(range(begin, end, step))
-                if (begin, count, step) != (0, extent, 1):
-                    view = view.slice(axis, begin if count else 0, count, step)
-                axis += 1
-            elif isinstance(k, numbers.Integral):
-                if not -extent <= k < extent:
-                    raise IndexError(f"index {k} of an axis of extent {extent}")
-                view = view.select(axis, int(k) % extent)
-            else:
-                raise TypeError(f"an index is an integer or a slice, got {type(k).__name__}")
-        return view if view is not self else view.reshape(*shape)
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("a variable without axes has no length")
-        return self.shape[0]
-
-    def __iter__(self) -> Iterator["Variable"]:
-        return (self.select(0, k) for k in range(len(self)))
 
     # ---- writes
 

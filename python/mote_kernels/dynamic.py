@@ -22,7 +22,7 @@ from typing import Any, Callable, Iterable, Sequence
 
 from ._arrays import Tensor, dl_dtype
 from ._callbacks import VariableCode, done, run_variables
-from ._commands import check_op, command, documentation, op_names, signature
+from ._commands import check_op, command, op_function, op_names
 from ._door import Error, ffi, lib
 from ._functions import Form, Function, StaticFunction, graph_of, node
 from ._variable import Variable
@@ -246,25 +246,11 @@ class no_gradient(contextlib.ContextDecorator):
         done(lib.mote_no_gradient_end())
 
 
-@functools.lru_cache(maxsize=None)
-def _function_of(op: str) -> Callable[..., Any]:
-    """An op as a function of variables."""
-
-    def function(*inputs: Any, outputs: int = 1, dtype: str | None = None, **params: Any) -> Any:
-        return graph_of(inputs, op).apply(op, *inputs, outputs=outputs, dtype=dtype, **params)
-
-    function.__name__ = function.__qualname__ = op
-    function.__module__ = __name__
-    function.__doc__ = documentation(op)
-    function.__signature__ = signature(op)  # type: ignore[attr-defined]
-    return function
-
-
 def __getattr__(name: str) -> Callable[..., Any]:
     if name.startswith("_"):
         raise AttributeError(name)
     check_op(name)
-    return _function_of(name)
+    return op_function(name, graph_of, __name__)
 
 
 def __dir__() -> list[str]:

@@ -69,9 +69,11 @@ def test_sessions_print_what_the_page_shows(page, tmp_path, monkeypatch):
 
 def undocumented(of, name):
     """The public members of a class or module that are mote's and have no docstring."""
-    for member, value in vars(of).items():
+    bases = of.__mro__ if inspect.isclass(of) else [of]
+    members = {member: value for base in reversed(bases) for member, value in vars(base).items()}
+    for member, value in members.items():
         value = getattr(value, "fget", None) or getattr(value, "__func__", value)
-        is_own = getattr(value, "__module__", "").startswith("mote_kernels")
+        is_own = (getattr(value, "__module__", "") or "").startswith("mote_kernels")
         if inspect.ismodule(of) and member not in of.__all__:
             continue
         if member.startswith("_") or not is_own:
