@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 from ._arrays import Tensor, dl_dtype, to_numpy
 from ._callbacks import done
+from ._context import Context
 from ._door import Error, Texts, checked, ffi, lib, text
 from ._symbol import Symbol, listed
 
@@ -16,12 +17,6 @@ if TYPE_CHECKING:
 FORMATS = {"text": 0, "json": 1, "svg": 2, "dot": 3, "trace": 4}
 _ORDERS = ("least", "program", "depth_first", "greedy")
 _PLANNERS = ("packing", "seed")
-
-
-def made_context() -> Any:
-    context = ffi.new("mote_context**")
-    checked(lib.mote_context_create(ffi.NULL, context))
-    return ffi.gc(context[0], lib.mote_context_free)
 
 
 def number_of(what: str, name: str, names: Sequence[str]) -> int:
@@ -86,15 +81,16 @@ def _writable(value: Any) -> Tensor:
 class Executable:
     """A compiled graph: `step(x=images, w=weights)` runs it."""
 
-    def __init__(self, graph: "Graph", outputs: Any = None, **options: Any) -> None:
+    def __init__(self, graph: "Graph", outputs: Any = None, context: Context | None = None,
+                 **options: Any) -> None:
         self.graph = graph
         self.outputs: list[Symbol] = list(graph.outputs) if outputs is None else listed(outputs)
-        self._context = made_context()
+        self.context = context or Context()
         given, _kept = compile_options(graph, self.outputs, **options)
         self._written = {y.c["index"] for y in listed(options.get("bound", ()))}
         handle = ffi.new("mote_executable**")
-        done(lib.mote_symbolic_compile(graph.handle, given, self._context, handle))
-        context_kept = self._context
+        done(lib.mote_symbolic_compile(graph.handle, given, self.context.handle, handle))
+        context_kept = self.context
         self.handle = ffi.gc(handle[0],
                              lambda h, _=context_kept: lib.mote_executable_free(h))
         self._bound: dict[int, Tensor] = {}
@@ -170,11 +166,12 @@ class Executable:
 class Compiling:
     """What compiles and runs a Graph."""
 
-    def compile(self: Any, outputs: "Symbol | Sequence[Symbol] | None" = None, **options: Any) -> Executable:
+    def compile(self: Any, outputs: "Symbol | Sequence[Symbol] | None" = None, *,
+                context: Context | None = None, **options: Any) -> Executable:
         """Compiles the graph: an order, kernels, and one memory for all tensors.
 
-        outputs are what a run gives, by default those of the graph. Options, none of which changes a
-        bit of the results:
+        outputs are what a run gives, by default those of the graph. The context has the kernels, by
+        default mote's own. Options, none of which changes a bit of the results:
 
         - streams: the number of threads that nodes are shared among, by default 1
         - passes: names of those that run first, by default default_passes()
@@ -187,15 +184,15 @@ class Compiling:
         - largest: {"x": ("f32", (64, 8))}, the largest forms of inputs, for which memory is planned
           once
         """
-        return Executable(self, outputs, **options)
+        return Executable(self, outputs, context, **options)
 
     def plan(self: Any, outputs: "Symbol | Sequence[Symbol] | None" = None, *, format: str = "text",
-             **options: Any) -> str:
+             context: Context | None = None, **options: Any) -> str:
         """Returns what compile() would plan, which takes no memory: as "text", "json" or "svg"."""
         number = number_of("plan", format, [f for f in FORMATS if f not in ("dot", "trace")])
-        context, pointer = made_context(), ffi.new("const char**")
+        context, pointer = context or Context(), ffi.new("const char**")
         given, _kept = compile_options(self, outputs, **options)
-        done(lib.mote_symbolic_plan(self.handle, given, context, number, pointer, ffi.NULL,
+        done(lib.mote_symbolic_plan(self.handle, given, context.handle, number, pointer, ffi.NULL,
                                     ffi.NULL))
         return text(pointer[0])
 

@@ -8,7 +8,8 @@ from typing import Any, Sequence
 
 from ._callbacks import done
 from ._door import Error, checked, ffi, lib, text
-from ._executable import made_context, number_of
+from ._context import Context
+from ._executable import number_of
 from ._symbol import NO_SYMBOL, Symbol, listed
 
 _POLICIES = ("square_root", "binomial", "budget", "cheap")
@@ -83,7 +84,7 @@ class Gradients:
     def checkpoint(self: Any, losses: "Symbol | Sequence[Symbol]", *,
                    outputs: "Symbol | Sequence[Symbol] | None" = None, policy: str | None = None,
                    slots: int = 0, budget: int | None = None, keep: Sequence[Symbol] = (),
-                   measured: bool = False) -> CheckpointReport:
+                   context: Context | None = None) -> CheckpointReport:
         """Makes the way back compute values of the way forward again instead of keeping them.
 
             gradients = g.gradient(loss, weights)
@@ -96,8 +97,8 @@ class Gradients:
         - "square_root": about 2*sqrt(n) of n equal layers are kept, no node runs more than twice
         - "binomial": at most `slots` states of a chain are kept
         - "budget": the least is computed again with which the plan takes at most `budget` bytes
-        - "cheap": element-wise ops are computed again where fewer bytes are kept; with `measured` only
-          if a run takes at most 1.03 times as long
+        - "cheap": element-wise ops are computed again where fewer bytes are kept; with the context in
+          which the graph will run only if that takes at most 1.03 times as long
 
         By default it is "budget" where a budget is given, "binomial" where slots are, else
         "square_root". `keep` are symbols that are never computed again. Raises Error if the way
@@ -111,8 +112,7 @@ class Gradients:
         options.slots, options.budget = slots, budget or 0
         keeping = ffi.new("mote_symbol[]", kept)
         options.keep, options.keep_count = keeping, len(kept)
-        context = made_context() if measured else None
-        options.context = context or ffi.NULL
+        options.context = ffi.NULL if context is None else context.handle
         report, of = ffi.new("mote_checkpoint_report*"), [y.c for y in listed(losses)]
         report.size = ffi.sizeof("mote_checkpoint_report")
         before = self.outputs

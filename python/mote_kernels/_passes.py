@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from ._callbacks import address_of, done, note, release
+from ._context import Context
 from ._door import FAILED, OK, Error, Texts, checked, ffi, lasting, lib, text
 from ._symbol import Symbol
 
@@ -92,7 +93,8 @@ class Passes:
     """What runs passes on a Graph, and what passes need of one."""
 
     def apply_passes(self: Any, names: Sequence[str] | None = None, *, inexact: bool = False,
-                     verify: bool = False, fold_bytes: int = 0) -> list[str]:
+                     verify: bool = False, fold_bytes: int = 0,
+                     context: Context | None = None) -> list[str]:
         """Runs passes on the graph, by default those of compiling; returns a line for each run.
 
             g.set_outputs([y]); g.apply_passes(["merge", "prune"])    # ["merge: 3 nodes removed", …]
@@ -100,13 +102,15 @@ class Passes:
         They run in that order, but one that another requires runs before it. No pass changes a bit of
         a result unless inexact is true: then another rounding may follow. What no output needs is
         removed if the graph has outputs. verify checks the graph after each pass; fold_bytes is the
-        most bytes of a tensor that is computed ahead, by default 2**20. Raises Error for an unknown
-        name, with similar ones; then, as after any error, the graph is as it was.
+        most bytes of a tensor that is computed ahead, by default 2**20; the context is the one in which
+        the graph will run. Raises Error for an unknown name, with similar ones; then, as after any
+        error, the graph is as it was.
         """
         kept, asked = Texts(), list(default_passes() if names is None else names)
         options, lines = ffi.new("mote_pass_options*"), ffi.new("const char**")
         options.size, options.fold_bytes = ffi.sizeof("mote_pass_options"), fold_bytes
         options.inexact, options.verify = int(inexact), int(verify)
+        options.context = ffi.NULL if context is None else context.handle
         done(lib.mote_symbolic_apply_passes_with(self.handle, kept.texts(asked), len(asked),
                                                  options, lines))
         return text(lines[0]).splitlines()

@@ -21,6 +21,7 @@ from typing import Any, Callable, Iterator, Sequence
 
 from ._arrays import Tensor, dl_dtype
 from ._commands import check_op, command, command_text, op_function, op_names
+from ._context import Context, backends, load_backends
 from ._control import ControlFlow
 from ._door import Error, checked, ffi, lib, text
 from ._executable import Compiling, Executable
@@ -29,8 +30,8 @@ from ._passes import Passes, default_passes, passes, register_pass, register_rep
 from ._sequence import RecurrentSequence, Sequences
 from ._symbol import NO_SYMBOL, Symbol, graph_of_symbols, listed
 
-__all__ = ["CheckpointReport", "Executable", "Graph", "RecurrentSequence", "Symbol", "default_passes",
-           "passes", "register_pass", "register_replacement"]
+__all__ = ["CheckpointReport", "Context", "Executable", "Graph", "RecurrentSequence", "Symbol", "backends",
+           "default_passes", "load_backends", "passes", "register_pass", "register_replacement"]
 
 _building = threading.local()  # the graphs of the functions that are being called, as a list
 

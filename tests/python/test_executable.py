@@ -3,6 +3,7 @@
 
 import gc
 import json
+import pathlib
 import threading
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import mote_kernels as mote
 from mote_kernels import dynamic, graphs
+from mote_kernels._door import library_path
 from mote_kernels.graphs import Graph
 
 RANDOM = np.random.default_rng(1)
@@ -137,15 +139,51 @@ def test_runs_are_recorded():
     assert len(spans) == len(json.loads(step.report("json"))["nodes"]) > 3
 
 
-def test_kernels_are_measured():
-    g = Graph()
+def test_kernels_are_measured_and_measurements_kept(tmp_path):
+    g, context = Graph(), graphs.Context(workers=1)
     x, w = g.input("x", "f32", (8, 6)), g.input("w", "f32", (6, 6))
-    step = g.compile(graphs.relu(x @ w))
+    step = g.compile(graphs.relu(x @ w), context=context)
     a, b = (RANDOM.integers(-4, 5, shape).astype(np.float32) for shape in ((8, 6), (6, 6)))
     step.bind("x", a)
     step.bind("w", b)
     assert step.autotune(seconds=0.01, rounds=1) == 2
     np.testing.assert_array_equal(step()[0].numpy(), np.maximum(a @ b, 0))  # whole numbers
+    path = tmp_path / "tuning"
+    context.save_tuning(path)
+    text = path.read_text()
+    assert "matmul" in text
+    del context  # the executable keeps it
+    gc.collect()
+    np.testing.assert_array_equal(step()[0].numpy(), np.maximum(a @ b, 0))
+    again = graphs.Context()
+    again.load_tuning(tmp_path / "none")
+    again.load_tuning(path)
+    again.save_tuning(tmp_path / "again")
+    assert (tmp_path / "again").read_text() == text
+    path.write_text(text[:len(text) // 2])
+    with pytest.raises(mote.Error, match=str(path)):
+        again.load_tuning(path)
+
+
+def test_backends_compute_the_nodes_that_they_take():
+    g = Graph()
+    x, w = g.input("x", "f32", (1, 16, 8, 8)), g.input("w", "f32", (16, 16, 3, 3))
+    y = g.conv2d(x, w)
+    plugins = pathlib.Path(library_path()).resolve().parent / "mote/plugins"
+    if not (plugins / "mote_winograd.so").exists():
+        pytest.skip("the plug-in mote_winograd was not built")
+    with pytest.raises(mote.Error, match="no_such_plugin"):
+        graphs.load_backends(plugins / "no_such_plugin.so")
+    with pytest.raises(mote.Error, match="context: expected backends that are loaded .*, got 'mine'"):
+        graphs.Context(["mine"])
+    assert "winograd" in graphs.load_backends(plugins / "mote_winograd.so") == graphs.backends()
+    context = graphs.Context(["winograd"])
+    a, b = f32(1, 16, 8, 8), f32(16, 16, 3, 3)
+    own, other = (np.array(g.compile(y, context=c)(x=a, w=b)[0]) for c in (None, context))
+    assert not np.array_equal(own, other)  # another kernel rounds otherwise
+    mote.assert_close(own, "conv2d", a, b)
+    contract = mote.Contract(form="winograd_f4")
+    mote.assert_close(other, "conv2d", a, b, contract=contract)
 
 
 def test_a_run_is_cancelled_from_another_thread():

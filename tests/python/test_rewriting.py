@@ -83,7 +83,7 @@ START = RANDOM.standard_normal(256).astype(np.float32)
 
 
 @pytest.mark.parametrize("options", [{}, {"policy": "square_root"}, {"slots": 4},
-                                     {"budget": 14 * 1024}, {"policy": "cheap", "measured": True}])
+                                     {"budget": 14 * 1024}, {"policy": "cheap", "context": graphs.Context()}])
 def test_checkpoints_need_less_memory_and_keep_the_bits(options):
     g, x, y, slope = chain()
     before = g.compile([y, slope])
