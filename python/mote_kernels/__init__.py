@@ -10,7 +10,7 @@
 docs/python.md shows the rest.
 """
 
-from . import dynamic, graphs
+from . import concrete, dynamic, graphs
 from ._arrays import Tensor
 from ._check import check
 from ._door import Error, lib as _lib, text as _text
@@ -26,6 +26,6 @@ __version__: str = _text(_lib.mote_version())
 
 __all__ = [
     "Bound", "Contract", "Difference", "Error", "Failure", "Op", "Reference", "Result", "Tensor",
-    "arrays_of", "assert_close", "check", "dynamic", "emit", "explain", "graphs", "kernel_test", "op",
-    "ops", "reference",
+    "arrays_of", "assert_close", "check", "concrete", "dynamic", "emit", "explain", "graphs",
+    "kernel_test", "op", "ops", "reference",
 ]

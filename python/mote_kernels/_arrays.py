@@ -182,6 +182,17 @@ def _form(array: np.ndarray) -> str:
     return f"{array.dtype}{list(array.shape)}"
 
 
+def check_memory(value: Any, what: str, is_written: bool) -> None:
+    """Raises Error for an array whose memory mote cannot use where it is."""
+    if isinstance(value, Tensor):
+        return
+    array = to_numpy(value)
+    if is_written and not array.flags.writeable:
+        raise Error(f"{what} needs an array that can be written to, got one that is read only")
+    if any(stride % array.dtype.itemsize for stride in array.strides):
+        raise Error(f"{what} needs strides of whole elements, got {array.strides} bytes")
+
+
 def as_asked(array: np.ndarray, dtype: Any, copy: bool | None) -> np.ndarray:
     """What __array__ returns: the array, or a copy if one is asked for or its dtype needs it."""
     if dtype is None or array.dtype == dtype:

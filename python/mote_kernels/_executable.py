@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
-from ._arrays import Tensor, dl_dtype, to_numpy
+from ._arrays import Tensor, check_memory, dl_dtype
 from ._callbacks import done
 from ._context import Context
 from ._door import Error, Texts, checked, ffi, lib, text
@@ -56,6 +56,15 @@ def compile_options(graph: "Graph", outputs: Any, *, streams: int = 1,
     return options, kept
 
 
+def autotuned(function: Any, handle: Any, seconds: float, rounds: int) -> int:
+    """Measures the kernels of an executable or a graph; returns the number of commands."""
+    options, commands = ffi.new("mote_tuning_options*"), ffi.new("size_t*")
+    options.size, options.seconds = ffi.sizeof("mote_tuning_options"), seconds
+    options.rounds = rounds
+    checked(function(handle, options, commands))
+    return commands[0]
+
+
 def _without_data(form: Any) -> Tensor:
     """A tensor of that form, whose data nothing reads."""
     from ._functions import form_of
@@ -63,19 +72,6 @@ def _without_data(form: Any) -> Tensor:
     (dtype, shape), made = form_of(form), ffi.new("mote_tensor**")
     checked(lib.mote_tensor_over(ffi.NULL, dl_dtype(dtype), len(shape), list(shape), ffi.NULL, made))
     return Tensor(made[0])
-
-
-def _writable(value: Any) -> Tensor:
-    """A tensor in the memory of an array, which a run writes to."""
-    if isinstance(value, Tensor):
-        return value
-    array = to_numpy(value)
-    if not array.flags.writeable:
-        raise Error("bind: an output needs an array that can be written to, got one that is read only")
-    tensor = Tensor.over(array)
-    if tensor.numpy().__array_interface__["data"] != array.__array_interface__["data"]:
-        raise Error(f"bind: an output needs strides of whole elements, got {array.strides} bytes")
-    return tensor
 
 
 class Executable:
@@ -98,11 +94,13 @@ class Executable:
     def bind(self, symbol: "str | Symbol", value: Any) -> None:
         """Binds an input, or an output of `bound`, for the next runs, by its name or its symbol.
 
-        Its memory is read, or written, there, without a copy.
+        Its memory is read, or written, there, without a copy. (Of an input whose strides are no whole
+        elements, as those of a field of a structured array, a copy is bound.)
         """
         of = symbol if isinstance(symbol, Symbol) else self.graph.find(symbol)
-        is_written = of.c["index"] in self._written
-        tensor = _writable(value) if is_written else Tensor.over(value)
+        if of.c["index"] in self._written:
+            check_memory(value, "bind: an output", True)
+        tensor = Tensor.over(value)
         checked(lib.mote_executable_bind(self.handle, of.c, tensor.handle))
         self._bound[of.c["index"]] = tensor
 
@@ -135,11 +133,7 @@ class Executable:
         Inputs must be bound. It takes about that time for each command, by default a second, with at
         most so many measurements of each kernel, by default 7. Returns the number of commands.
         """
-        options, commands = ffi.new("mote_tuning_options*"), ffi.new("size_t*")
-        options.size, options.seconds = ffi.sizeof("mote_tuning_options"), seconds
-        options.rounds = rounds
-        checked(lib.mote_executable_autotune(self.handle, options, commands))
-        return commands[0]
+        return autotuned(lib.mote_executable_autotune, self.handle, seconds, rounds)
 
     def report(self, format: str = "text") -> str:
         """Returns what was compiled: passes, nodes in their order, the plan of memory.
