@@ -112,7 +112,8 @@ class ControlFlow:
         The gradient of a loop is a loop, for which the values that it reads of each iteration are
         kept. checkpoints="sqrt" keeps those with which about the square root of the iterations begin,
         a number those of at most so many, and the iterations between are computed again; the bits are
-        the same. Raises Error, with both forms, where a value changes its dtype or shape.
+        the same, but that gradient has no gradient in turn. Raises Error, with both forms, where a value
+        changes its dtype or shape.
         """
         graph = self._current()
         carried = [graph._symbol(value)._in_rows() for value in listed(values)]

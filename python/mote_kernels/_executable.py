@@ -107,7 +107,8 @@ class Executable:
     def __call__(self, **inputs: Any) -> tuple[Tensor, ...]:
         """Binds the inputs, runs, and returns the outputs: tensors in the plan's memory.
 
-        Their elements stay until the next run, and longer in copies: `np.array(y)`.
+        Their elements stay until the next run, and longer in copies: `np.array(y)`. What Python's code
+        in a node raises is raised here; with more than one stream an Error may stand for it.
         """
         for name, value in inputs.items():
             self.bind(name, value)

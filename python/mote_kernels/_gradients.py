@@ -7,8 +7,8 @@ import dataclasses
 from typing import Any, Sequence
 
 from ._callbacks import done
-from ._door import Error, checked, ffi, lib, text
 from ._context import Context
+from ._door import Error, checked, ffi, lib, text
 from ._executable import number_of
 from ._symbol import NO_SYMBOL, Symbol, listed
 

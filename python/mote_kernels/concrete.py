@@ -8,8 +8,8 @@
     g.run()
 
 Arrays are NumPy's, PyTorch's or Tensors; an array that is written must allow it. The graph keeps their
-memory, and copies none. Two arrays are one tensor to it if they begin at one address and have one shape, dtype and
-strides; what shares memory otherwise is seen by find_order(). A node is a number.
+memory, and copies none. Two arrays are one tensor to it if they begin at one address and have one shape,
+dtype and strides; what shares memory otherwise is seen by find_order(). A node is a number.
 """
 
 from __future__ import annotations
