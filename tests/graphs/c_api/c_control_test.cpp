@@ -226,4 +226,76 @@ TEST(SequenceC, MisuseIsAnErrorInWords) {
   says(add(MOTE_CELL_RNN, &options), "rnn: lengths: expected i64[1], got x f32[2,1,3]");
 }
 
+/// y[t] = h = h + x[t], over the steps of x; backwards reads them from the last.
+TEST(StepsC, ALoopReadsAndWritesThem) {
+  const SymbolicHandle graph = parsed("graph g(x f32[3,2], h f32[2], y f32[3,2]) -> (x)\n");
+  const SymbolicHandle body = parsed(
+      "graph step(h f32[2], y f32[3,2], x f32[3,2], n i64[], t i64[]) -> (h)\n  left = sub(n, "
+      "t)\n");
+  const mote_symbol t = named(body, "t"), h = named(body, "h");
+  mote_symbol step = MOTE_NO_SYMBOL, y = MOTE_NO_SYMBOL, next = MOTE_NO_SYMBOL;
+  expect(mote_symbolic_take_step(body, named(body, "x"), t, &step));
+  const mote_symbol terms[] = {h, step};
+  expect(mote_symbolic_apply(body, "add", terms, 2, &next, 1));
+  expect(mote_symbolic_put_step(body, named(body, "y"), next, t, &y));
+  expect(mote_symbolic_add_step(body, y, step, t, &y));
+  const mote_symbol outputs[] = {next, y, named(body, "left")};
+  expect(mote_symbolic_set_outputs(body, outputs, 3));
+  const mote_symbol x = named(graph, "x");
+  mote_symbol inputs[] = {named(graph, "h"), named(graph, "y"), x, MOTE_NO_SYMBOL};
+  expect(mote_symbolic_count_steps(graph, x, &inputs[3]));
+  mote_while_options options{};
+  options.size = sizeof options;
+  options.has_counter = 1;
+  mote_symbol ends[2] = {MOTE_NO_SYMBOL, MOTE_NO_SYMBOL}, slope = MOTE_NO_SYMBOL;
+  expect(mote_symbolic_add_while(graph, body, inputs, 4, &options, ends, 2));
+  expect(mote_symbolic_gradient(graph, &ends[1], 1, &x, 1, nullptr, &slope));
+  const mote_symbol asked[] = {ends[0], ends[1], slope};
+  expect(mote_symbolic_set_outputs(graph, asked, 3));
+  const ContextHandle context = made_context();
+  const ExecutableHandle executable = compiled(graph, context);
+  for (const std::int64_t steps : {3, 5}) {  // another T than that of the graph, too
+    expect(mote_executable_bind(executable, x, made_tensor({steps, 2}, 2)));
+    expect(mote_executable_bind(executable, inputs[0], made_tensor({2}, 10)));
+    expect(mote_executable_bind(executable, inputs[1], made_tensor({steps, 2}, -1)));
+    expect(mote_executable_run(executable));
+    std::vector<double> sums, slopes;
+    for (std::int64_t k = 0; k < steps; ++k) {
+      const auto count = static_cast<double>(k);
+      sums.insert(sums.end(), 2, 10 + 2 * (count + 1) + 2);
+      slopes.insert(slopes.end(), 2, static_cast<double>(steps) - count + 1);
+    }
+    EXPECT_EQ(output_of(executable, ends[1]), sums);
+    EXPECT_EQ(output_of(executable, slope), slopes);
+  }
+}
+
+TEST(StepsC, MisuseIsAnErrorInWords) {
+  const SymbolicHandle g = parsed("graph g(x f32[3,2], v f32[2], t i64[], s f32[]) -> (x)\n");
+  const mote_symbol x = named(g, "x"), v = named(g, "v"), t = named(g, "t"), s = named(g, "s");
+  mote_symbol y = {7, 7};
+  const auto says = [](mote_status status, const char* part) {
+    EXPECT_EQ(status, MOTE_INVALID);
+    EXPECT_NE(std::string(mote_last_error()).find(part), std::string::npos) << mote_last_error();
+  };
+  says(mote_symbolic_take_step(nullptr, x, t, &y), "graph is NULL");
+  says(mote_symbolic_take_step(g, x, t, nullptr), "y is NULL");
+  says(mote_symbolic_take_step(g, s, t, &y), "expected a sequence, which has an axis of steps");
+  says(mote_symbolic_take_step(g, x, v, &y), "expected an i64[] for the number of the step");
+  says(mote_symbolic_take_step(g, x, MOTE_NO_SYMBOL, &y), "a symbol is missing");
+  says(mote_symbolic_put_step(nullptr, x, v, t, &y), "graph is NULL");
+  says(mote_symbolic_put_step(g, x, v, t, nullptr), "z is NULL");
+  says(mote_symbolic_put_step(g, x, x, t, &y),
+       "step put: expected f32[2] for a step of x f32[3,2]");
+  says(mote_symbolic_put_step(g, x, MOTE_NO_SYMBOL, t, &y), "a symbol is missing");
+  says(mote_symbolic_add_step(nullptr, x, v, t, &y), "graph is NULL");
+  says(mote_symbolic_add_step(g, x, v, t, nullptr), "z is NULL");
+  says(mote_symbolic_add_step(g, x, s, t, &y),
+       "step add: expected f32[2] for a step of x f32[3,2]");
+  says(mote_symbolic_count_steps(nullptr, x, &y), "graph is NULL");
+  says(mote_symbolic_count_steps(g, x, nullptr), "n is NULL");
+  says(mote_symbolic_count_steps(g, s, &y), "expected a sequence");
+  EXPECT_EQ(y.index, 7U);
+}
+
 }  // namespace

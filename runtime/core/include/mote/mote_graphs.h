@@ -151,6 +151,17 @@ MOTE_API mote_status mote_symbolic_sequence(mote_symbolic* graph, int32_t cell, 
                                             const mote_cell_weights* weights, size_t weight_count,
                                             const mote_sequence_options* options, mote_symbol* y,
                                             mote_symbol* h, mote_symbol* c);
+/* Functions by which a loop of one's own reads and writes a step of a sequence x [T, …], whose
+ * number t, an i64[], is known when it runs: y = x[t]; z = y, but z[t] = v, or z[t] = y[t] + v, in
+ * place where the loop carries y over; n = T, an i64[]. They run on the host. */
+MOTE_API mote_status mote_symbolic_take_step(mote_symbolic* graph, mote_symbol x, mote_symbol t,
+                                             mote_symbol* y);
+MOTE_API mote_status mote_symbolic_put_step(mote_symbolic* graph, mote_symbol y, mote_symbol v,
+                                            mote_symbol t, mote_symbol* z);
+MOTE_API mote_status mote_symbolic_add_step(mote_symbolic* graph, mote_symbol y, mote_symbol v,
+                                            mote_symbol t, mote_symbol* z);
+MOTE_API mote_status mote_symbolic_count_steps(mote_symbolic* graph, mote_symbol x, mote_symbol* n);
+
 MOTE_API mote_status mote_symbolic_copy_to(mote_symbolic* graph, mote_symbol x, mote_symbol y);
 MOTE_API mote_status mote_symbolic_fill(mote_symbolic* graph, mote_symbol y, double value);
 

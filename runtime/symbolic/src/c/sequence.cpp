@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The function of mote/mote_graphs.h for recurrent networks.
+// The functions of mote/mote_graphs.h for recurrent networks and for steps of sequences.
 #include "mote/symbolic/sequence.h"
 
 #include <cstddef>
@@ -38,5 +38,38 @@ mote_status mote_symbolic_sequence(mote_symbolic* graph, int32_t cell, mote_symb
     *y = handle_of(made.y);
     for (std::size_t k = 0; h != nullptr && k < made.h.size(); ++k) h[k] = handle_of(made.h[k]);
     for (std::size_t k = 0; c != nullptr && k < made.c.size(); ++k) c[k] = handle_of(made.c[k]);
+  });
+}
+
+mote_status mote_symbolic_take_step(mote_symbolic* graph, mote_symbol x, mote_symbol t,
+                                    mote_symbol* y) {
+  return guarded(__func__, [&] {
+    auto& result = given(y, "y");
+    result = handle_of(take_step(given(graph, "graph").graph, symbol_of(x), symbol_of(t)));
+  });
+}
+
+mote_status mote_symbolic_put_step(mote_symbolic* graph, mote_symbol y, mote_symbol v,
+                                   mote_symbol t, mote_symbol* z) {
+  return guarded(__func__, [&] {
+    auto& result = given(z, "z");
+    result =
+        handle_of(put_step(given(graph, "graph").graph, symbol_of(y), symbol_of(v), symbol_of(t)));
+  });
+}
+
+mote_status mote_symbolic_add_step(mote_symbolic* graph, mote_symbol y, mote_symbol v,
+                                   mote_symbol t, mote_symbol* z) {
+  return guarded(__func__, [&] {
+    auto& result = given(z, "z");
+    result =
+        handle_of(add_step(given(graph, "graph").graph, symbol_of(y), symbol_of(v), symbol_of(t)));
+  });
+}
+
+mote_status mote_symbolic_count_steps(mote_symbolic* graph, mote_symbol x, mote_symbol* n) {
+  return guarded(__func__, [&] {
+    auto& result = given(n, "n");
+    result = handle_of(count_steps(given(graph, "graph").graph, symbol_of(x)));
   });
 }

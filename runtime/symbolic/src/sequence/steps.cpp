@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -215,6 +216,12 @@ bool is_of_steps(const SymbolicGraph& graph, TensorSymbol y) {
          });
 }
 
+/// Throws StatusError if one is left out.
+void check_given(const SymbolicGraph& graph, std::initializer_list<TensorSymbol> symbols) {
+  for (const TensorSymbol symbol : symbols) graph.info(symbol);
+}
+
+/// Checks the form of a step and its number, if they are given.
 void check_steps(const SymbolicGraph& graph, const char* what, TensorSymbol sequence,
                  TensorSymbol step, TensorSymbol t) {
   const auto text = [&](TensorSymbol x) { return graph.text(x) + " " + to_string(graph.form(x)); };
@@ -257,16 +264,19 @@ TensorSymbol zero_steps(SymbolicGraph& graph, TensorSymbol x, TensorSymbol b) {
 }
 
 TensorSymbol take_step(SymbolicGraph& graph, TensorSymbol x, TensorSymbol t) {
+  check_given(graph, {x, t});
   check_steps(graph, kTake, x, {}, t);
   return call(graph, kTake, {x, t}, step_form(graph.form(x)));
 }
 
 TensorSymbol put_step(SymbolicGraph& graph, TensorSymbol y, TensorSymbol v, TensorSymbol t) {
+  check_given(graph, {y, v, t});
   check_steps(graph, kPut, y, v, t);
   return call(graph, kPut, {y, v, t}, row_major(graph.form(y)));
 }
 
 TensorSymbol add_step(SymbolicGraph& graph, TensorSymbol y, TensorSymbol v, TensorSymbol t) {
+  check_given(graph, {y, v, t});
   check_steps(graph, kAdd, y, v, t);
   return call(graph, kAdd, {y, v, t}, row_major(graph.form(y)));
 }

@@ -1,30 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions by which a loop reads and writes one step of a sequence [T, …], whose number t, an
-// i64[], is known when it runs. A step is all that copies: what changes a step of a sequence is in
-// place where the sequence is carried over.
+// i64[], is known when it runs (mote/symbolic/sequence.h has those for programs). A step is all
+// that copies: what changes a step of a sequence is in place where the sequence is carried over.
 #pragma once
 
 #include <optional>
 #include <string_view>
 
+#include "mote/symbolic/sequence.h"
 #include "mote/symbolic/symbolic_graph.h"
 
 namespace mote {
 
-/// n = T, an i64[].
-TensorSymbol count_steps(SymbolicGraph& graph, TensorSymbol x);
 /// Zeros [N, H], and [T, N, H], for x [T, N, C] and b [H] or [g, H].
 TensorSymbol zero_state(SymbolicGraph& graph, TensorSymbol x, TensorSymbol b);
 TensorSymbol zero_steps(SymbolicGraph& graph, TensorSymbol x, TensorSymbol b);
-/// y = x[t].
-TensorSymbol take_step(SymbolicGraph& graph, TensorSymbol x, TensorSymbol t);
-/// z = y, but z[t] = v.
-TensorSymbol put_step(SymbolicGraph& graph, TensorSymbol y, TensorSymbol v, TensorSymbol t);
-/// z = y, but z[t] = y[t] + v.
-TensorSymbol add_step(SymbolicGraph& graph, TensorSymbol y, TensorSymbol v, TensorSymbol t);
 
-/// If a function has put one step into y, which is 0 elsewhere, returns y + sum with that step alone
-/// computed; an empty symbol if it is not. Sums of such sequences are summed one after the other.
+/// If a function has put one step into y, which is 0 elsewhere, returns y + sum with that step
+/// alone computed; an empty symbol if it is not. Sums of such sequences are summed one after the
+/// other.
 TensorSymbol add_steps_of(SymbolicGraph& graph, TensorSymbol sum, TensorSymbol y);
 
 /// True for the functions of count_steps() and take_step().

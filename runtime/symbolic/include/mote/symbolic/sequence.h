@@ -69,4 +69,17 @@ Sequence lstm(SymbolicGraph& graph, TensorSymbol x, const std::vector<CellWeight
 Sequence gru(SymbolicGraph& graph, TensorSymbol x, const std::vector<CellWeights>& weights,
              const SequenceOptions& options = {});
 
+// Loops of one's own over a sequence x [T, …] of any dtype: t, an i64[], is the number of a step,
+// known when the loop runs. They throw StatusError for a sequence without axes, and for a step and
+// a number of another form.
+
+/// y = x[t]. The gradient of a loop adds to one step of that of x, and to no other.
+TensorSymbol take_step(SymbolicGraph& graph, TensorSymbol x, TensorSymbol t);
+/// z = y, but z[t] = v; in place where a loop carries y over.
+TensorSymbol put_step(SymbolicGraph& graph, TensorSymbol y, TensorSymbol v, TensorSymbol t);
+/// z = y, but z[t] = y[t] + v; in place where a loop carries y over.
+TensorSymbol add_step(SymbolicGraph& graph, TensorSymbol y, TensorSymbol v, TensorSymbol t);
+/// n = T, an i64[], also when the graph runs with another T.
+TensorSymbol count_steps(SymbolicGraph& graph, TensorSymbol x);
+
 }  // namespace mote
