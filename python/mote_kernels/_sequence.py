@@ -49,7 +49,7 @@ def _zeros(x: Symbol, dtype: str, shape: tuple[int, ...]) -> Symbol:
     while len(column.shape) > 1:
         column = column.select(1, 0)
     column = column.convert("f32")
-    never = (column < column).convert(dtype)
+    never = x.graph.apply("less", column, column).convert(dtype)
     return never.reshape(count, *ones).broadcast_to(count, *shape)._in_rows()
 
 
@@ -183,5 +183,5 @@ class Sequences:
         checked(lib.mote_symbolic_sequence(graph.handle, _CELLS.index(cell), graph._own(x).c, sets,
                                            len(sets), options, y, ends[0],
                                            ends[1] if has_c else ffi.NULL))
-        states = [tuple(Symbol(graph, of[k]) for k in range(len(layers))) for of in ends]
-        return RecurrentSequence(Symbol(graph, y[0]), states[0], states[1] if has_c else ())
+        last = [tuple(Symbol(graph, of[k]) for k in range(len(layers))) for of in ends]
+        return RecurrentSequence(Symbol(graph, y[0]), last[0], last[1] if has_c else ())

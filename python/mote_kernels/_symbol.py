@@ -128,11 +128,11 @@ class Symbol(Indexed):
             shape, strides = self.shape, self.strides
         except Error:  # the shape is not known yet
             return self
-        step, plain = 1, []
+        step, plain = 1, tuple[int, ...]()
         for extent in reversed(shape):
-            plain.insert(0, step)
+            plain = (step, *plain)
             step *= extent
-        return self if list(strides) == plain else self.convert(self.dtype)
+        return self if strides == plain else self.convert(self.dtype)
 
     def __repr__(self) -> str:
         try:

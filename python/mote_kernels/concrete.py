@@ -164,7 +164,7 @@ class Graph:
         memory, counter is an i64[] of the body that gets the number of each iteration; more
         iterations than limit are an error.
         """
-        options, kept = ffi.new("mote_loop_options*"), []
+        options, kept = ffi.new("mote_loop_options*"), list[Any]()
         options.size = ffi.sizeof("mote_loop_options")
         if callable(condition):
             options.decide, options.argument = _decide, self._code(condition)
@@ -190,7 +190,7 @@ class Graph:
         graph and pairs as add_while() has them. A number that is no branch's is an error; where it is
         negative none runs, which is an error with must_run.
         """
-        options, kept = ffi.new("mote_choice_options*"), []
+        options, kept = ffi.new("mote_choice_options*"), list[Any]()
         options.size, options.must_run = ffi.sizeof("mote_choice_options"), int(must_run)
         if callable(index):
             options.decide, options.argument = _decide, self._code(index)

@@ -104,6 +104,7 @@ class Graph(ControlFlow, Sequences, Gradients, Passes, Compiling):
             return x  # C refuses one of another graph
         key = x.c["graph"], x.c["index"]
         if key not in self._inputs_of:
+            assert self._around is not None  # since x is of a graph around
             outer = self._around._own(x)
             self._taken.append(outer)
             made = self._input_like(outer, "given")

@@ -83,7 +83,7 @@ def test_placeholders_are_bound_anew():
         g.placeholder(x)
     with pytest.raises(mote.Error, match="the tensor is no placeholder"):
         g.bind(y, x)
-    with pytest.raises(mote.Error, match=r"f32\[2,3\].*f32\[3\]|f32\[3\].*f32\[2,3\]"):
+    with pytest.raises(mote.Error, match=r"bind: .* must be f32\[2,3\], got f32\[3\]"):
         g.bind(slot, zeros(3))
 
 
@@ -101,7 +101,7 @@ def test_parts_run_and_nodes_are_removed():
     g.remove(third)
     g.run()
     assert x.tolist() == [1, 2]
-    with pytest.raises(mote.Error, match="removed|no node|node 2"):
+    with pytest.raises(mote.Error, match=r"order: node 2 \(fill\) was removed"):
         g.order(first, third)
     with pytest.raises(mote.Error, match="is of another graph, or of none"):
         Graph().remove(first)
@@ -245,7 +245,7 @@ def test_runs_are_recorded_cancelled_and_measured():
     g.call(cancelled, writes=y)
     g.fill(y, 1)
     g.find_order()
-    with pytest.raises(mote.Error, match="cancel"):
+    with pytest.raises(mote.Error, match="cancelled before node"):
         g.run()
 
 
@@ -263,12 +263,12 @@ def test_mistakes_say_what_was_expected():
         ("copy: y needs", lambda: g.copy(x, frozen)),
         ("fill: y needs", lambda: g.fill(frozen, 1)),
         ("did you mean softmax", lambda: g.add("sofmax", x, y)),
-        ("neg: .*inputs|has 1 inputs, got 2", lambda: g.add("neg", [x, x], y)),
-        (r"matmul", lambda: (g.add("matmul", [zeros(2, 3), zeros(2, 3)], zeros(2, 3)), g.run())),
+        ("neg: has 1 inputs, got 2", lambda: g.add("neg", [x, x], y)),
+        ("matmul: axis 2 of b must be K = 3, got 2", lambda: (g.add("matmul", [zeros(2, 3), zeros(2, 3)], zeros(2, 3)), g.run())),
         ("expected an array, got str", lambda: Graph().add("neg", "x", y)),
         ("must be a tensor that a node of the body uses",
          lambda: Graph().add_while(Graph(), np.array(0))),
-        ("no branches", lambda: Graph().add_case_of(np.array(0), [])),
+        ("it has no branches", lambda: Graph().add_case_of(np.array(0), [])),
         ("streams must be at least 1, got 0", lambda: Graph(streams=0)),
     ):
         with pytest.raises(mote.Error, match=message):

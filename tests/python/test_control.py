@@ -69,6 +69,7 @@ def test_the_number_of_the_iteration_and_a_count_of_the_graph():
     x, n = g.input("x", "f64", (2,)), g.input("n", "i64", ())
     y = g.for_loop(n, lambda y, k: y + k.convert("f64"), x)
     z = g.while_loop(lambda z, k: k < n, lambda z, k: z * (k + 1).convert("f64"), x, counter=True)
+    assert "tensor" not in str(g)  # what has stood for the number is gone
     for count in (0, 1, 5):
         values = run([y, z], x=np.ones(2), n=np.int64(count))
         assert values[0][0] == 1 + sum(range(count))
@@ -127,11 +128,11 @@ def test_loops_and_branches_inside_of_loops():
 def test_a_limit_is_an_error_of_the_run():
     g = Graph()
     x = g.input("x", "f32", ())
-    step = g.compile(g.while_loop(lambda x: x > 0, lambda x: x + 1, x, limit=3))
-    assert step(x=np.float32(-1))[0].numpy() == -1
+    step = g.compile(g.while_loop(lambda x: x < 50, lambda x: x + 1, x, limit=3))
+    assert step(x=np.float32(47))[0].numpy() == 50
     with pytest.raises(mote.Error, match="its limit is 3"):
-        step(x=np.float32(1))
-    assert step(x=np.float32(-2))[0].numpy() == -2
+        step(x=np.float32(46))
+    assert step(x=np.float32(60))[0].numpy() == 60
 
 
 @pytest.mark.parametrize("checkpoints", ["sqrt", 3])
@@ -161,7 +162,7 @@ def test_a_branch_is_chosen_by_its_index():
     with pytest.raises(mote.Error, match="there is no branch 3"):
         step(k=np.int64(3))
     must = g.compile(g.case_of(k, [lambda: x]))
-    with pytest.raises(mote.Error, match="case..of"):
+    with pytest.raises(mote.Error, match="no branch has the index -1, and nothing stands for its results"):
         must(x=value, k=np.int64(-1))
 
 
@@ -308,6 +309,6 @@ def test_mistakes_say_what_was_expected():
         with pytest.raises(mote.Error, match=message):
             mistake()
     other = Graph().input("z", "f32", (2,))
-    with pytest.raises(mote.Error, match="another graph"):
+    with pytest.raises(mote.Error, match="belongs to another graph"):
         g.for_loop(1, lambda y, k: y + other, x)
     np.testing.assert_array_equal(run([x + x], x=np.float32([1, 2]))[0], np.float32([2, 4]))

@@ -53,7 +53,7 @@ def test_options_do_what_they_say():
         ("order: expected least, program, depth_first, greedy, got 'most'", {"order": "most"}),
         ("planner: expected packing, seed, got 'best'", {"planner": "best"}),
         ("there is no pass 'no'", {"passes": ["no"]}),
-        ("no tensor.*'z'|'z'", {"largest": {"z": ("f32", (2,))}}),
+        ("net has no symbol 'z'", {"largest": {"z": ("f32", (2,))}}),
         ("outputs: expected a variable, a symbol or", {"largest": {"x": 3}}),
     ):
         with pytest.raises(mote.Error, match=message):
@@ -92,10 +92,10 @@ def test_an_output_is_written_to_the_caller_s_memory():
     odd = np.zeros((6, 6), np.dtype([("value", np.float32), ("rest", np.int8)]))["value"]
     for message, array in (("written to, got one that is read only", frozen),
                            ("strides of whole elements, got", odd),
-                           (r"f32\[6,6\].*f64\[6,6\]|f64.*f32|dtype", np.zeros((6, 6)))):
+                           (r"must be f32\[6,6\], got f64\[6,6\]", np.zeros((6, 6)))):
         with pytest.raises(mote.Error, match=message):
             step.bind(gw, array)
-    with pytest.raises(mote.Error, match="gw|bound|input"):
+    with pytest.raises(mote.Error, match="is neither an input nor a bound output"):
         g.compile([y]).bind(y, to)
 
 
@@ -198,7 +198,7 @@ def test_a_run_is_cancelled_from_another_thread():
 
     (y,) = dynamic.Function(wait)(x, outputs=[x])
     step = g.compile(y + 1)
-    with pytest.raises(mote.Error, match="cancel"):
+    with pytest.raises(mote.Error, match="cancelled before node 1"):
         step(x=np.float32([1, 2]))
 
 
@@ -287,7 +287,7 @@ def test_parts_of_a_tensor_are_written_by_nodes():
     np.testing.assert_array_equal(g.compile(z)(x=np.float32([1, 2]))[0].numpy(), [[0, 0], [1, 2], [0, 0]])
     partly = g.tensor("f32", (2, 2))
     g.fill(partly[0], 1)
-    with pytest.raises(mote.Error, match="partly|no node|not.*writ"):
+    with pytest.raises(mote.Error, match="has elements that no node writes"):
         g.compile(partly)(x=np.float32([1, 2]))
 
 

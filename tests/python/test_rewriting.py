@@ -61,9 +61,9 @@ def test_mistakes_of_forward_mode():
     x, k = g.input("x", "f64", (2,)), g.input("k", "i64", (2,))
     with pytest.raises(mote.Error, match="jvp: tangents: expected 2, got 1"):
         g.jvp(x * x, [x, x], [x])
-    with pytest.raises(mote.Error, match=r"f64\[2\].*f64\[3\]|f64\[3\].*f64\[2\]"):
+    with pytest.raises(mote.Error, match=r"the tangent of x f64\[2\] is .* f64\[3\]"):
         g.jvp(x * x, x, g.constant(np.ones(3)))
-    with pytest.raises(mote.Error, match="i64"):
+    with pytest.raises(mote.Error, match=r"x k is i64\[2\], expected reals"):
         g.jvp(x * x, k, k)
     with pytest.raises(mote.Error, match="gradient: seeds: expected 1, got 2"):
         g.gradient(x * x, x, [x, x])
@@ -260,9 +260,9 @@ def test_a_replacement_of_the_program_s_own():
     pattern = "graph p(x f32[?]) -> (y)\n  h = neg(x)\n  y = relu(h)"
     by = "graph r(x f32[?]) -> (y)\n  y = abs(x)"
     graphs.register_replacement("mirror", pattern, by, reason="It is wrong, so that the test sees it.")
-    with pytest.raises(mote.Error, match="mirror"):
+    with pytest.raises(mote.Error, match="there is a replacement mirror already"):
         graphs.register_replacement("mirror", pattern, by)
-    with pytest.raises(mote.Error, match="pattern|parse|line"):
+    with pytest.raises(mote.Error, match="line 1, column 9: expected an input's name"):
         graphs.register_replacement("bad", "graph p(", by)
     g = Graph()
     x = g.input("x", "f32", (4,))
