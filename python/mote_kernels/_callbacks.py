@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Iterable
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator
 
 from ._arrays import numpy_over, to_numpy
 from ._door import FAILED, OK, Error, checked, ffi, lasting, lib
@@ -30,7 +31,36 @@ def note(_type: Any, exception: BaseException, _traceback: Any) -> None:
     _raised.exception = exception
 
 
-class TensorCode:
+class Code:
+    """Python's code that C calls, perhaps in a thread of its own."""
+
+    raised: BaseException | None = None  #: what it raised in the last run
+
+
+@contextlib.contextmanager
+def noted(code: Code) -> Iterator[None]:
+    """Remembers what the code raises: the thread that waits for the run may be another one."""
+    try:
+        yield
+    except BaseException as exception:
+        code.raised = exception
+        raise
+
+
+def run_code_of(codes: Iterable[Code], function: Any, handle: Any, *arguments: Any) -> None:
+    """Calls a function of C that runs this code; what the code raises in any thread is raised here."""
+    for code in codes:
+        code.raised = None
+    try:
+        done(function(handle, *arguments))
+    except Error:
+        for code in codes:
+            if code.raised is not None:
+                raise code.raised from None
+        raise
+
+
+class TensorCode(Code):
     """A function of arrays with a gradient, as C calls it."""
 
     def __init__(self, forward: Callable[..., Any],
@@ -98,7 +128,8 @@ def _read_only(arrays: list[Any]) -> list[Any]:
 @ffi.callback("mote_node_work", error=FAILED, onerror=note)
 def run_code(argument: Any, inputs: Any, input_count: int, outputs: Any, output_count: int) -> int:
     code = ffi.from_handle(argument)
-    code.run(_read_only(_arrays(inputs, input_count)), _arrays(outputs, output_count))
+    with noted(code):
+        code.run(_read_only(_arrays(inputs, input_count)), _arrays(outputs, output_count))
     return OK
 
 
@@ -107,13 +138,14 @@ def run_code(argument: Any, inputs: Any, input_count: int, outputs: Any, output_
 def run_gradient(argument: Any, inputs: Any, input_count: int, outputs: Any, seeds: Any,
                  output_count: int, gradients: Any) -> int:
     code = ffi.from_handle(argument)
-    code.run_backward(_read_only(_arrays(inputs, input_count)),
-                      _read_only(_arrays(outputs, output_count)),
-                      _read_only(_arrays(seeds, output_count)), _arrays(gradients, input_count))
+    with noted(code):
+        code.run_backward(_read_only(_arrays(inputs, input_count)),
+                          _read_only(_arrays(outputs, output_count)),
+                          _read_only(_arrays(seeds, output_count)), _arrays(gradients, input_count))
     return OK
 
 
-class VariableCode:
+class VariableCode(Code):
     """A function of variables, as C calls it: for checkpoints and nodes of symbolic graphs."""
 
     def __init__(self, function: Callable[..., Any], wrap: Callable[..., Any]) -> None:
@@ -125,15 +157,16 @@ class VariableCode:
 def run_variables(argument: Any, graph: Any, inputs: Any, input_count: int, outputs: Any,
                   output_count: int) -> int:
     code = ffi.from_handle(argument)
-    results = code.function(*code.wrap(graph, inputs[0:input_count] if input_count else []))
-    results = results if isinstance(results, (tuple, list)) else (results,)
-    name = getattr(code.function, "__name__", "the function")
-    if len(results) != output_count:
-        raise Error(f"{name}: it must return {output_count} variables, got {len(results)}")
-    made = ffi.new("mote_variable**")
-    for k, result in enumerate(results):
-        if not hasattr(result, "handle"):
-            raise Error(f"{name}: it must return variables, got {type(result).__name__}")
-        done(lib.mote_variable_share(result.handle, made))
-        outputs[k] = made[0]
+    with noted(code):
+        results = code.function(*code.wrap(graph, inputs[0:input_count] if input_count else []))
+        results = results if isinstance(results, (tuple, list)) else (results,)
+        name = getattr(code.function, "__name__", "the function")
+        if len(results) != output_count:
+            raise Error(f"{name}: it must return {output_count} variables, got {len(results)}")
+        made = ffi.new("mote_variable**")
+        for k, result in enumerate(results):
+            if not hasattr(result, "handle"):
+                raise Error(f"{name}: it must return variables, got {type(result).__name__}")
+            done(lib.mote_variable_share(result.handle, made))
+            outputs[k] = made[0]
     return OK

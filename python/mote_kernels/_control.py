@@ -62,6 +62,7 @@ class ControlFlow:
         options.size, options.has_counter = ffi.sizeof("mote_while_options"), int(counter)
         options.has_limit, options.limit = int(limit is not None), limit or 0
         options.checkpoints = checkpoints_of(checkpoints)
+        graph._codes += body._codes
         made = ffi.new("mote_symbol[]", outputs)
         checked(lib.mote_symbolic_add_while(graph.handle, body.handle,
                                             [graph._own(x).c for x in inputs], len(inputs), options,
@@ -88,6 +89,8 @@ class ControlFlow:
             if len(symbols) != outputs:
                 raise Error(f"case_of: otherwise must have {outputs} symbols, got {len(symbols)}")
             replaced = [NO_SYMBOL if x is None else graph._own(x).c for x in symbols]
+        for branch, _ in branches:
+            graph._codes += branch._codes
         made = ffi.new("mote_symbol[]", outputs)
         checked(lib.mote_symbolic_add_case_of(graph.handle, graph._own(index).c, c_branches,
                                               len(branches), replaced, made, outputs))

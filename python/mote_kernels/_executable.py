@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 from ._arrays import Tensor, check_memory, dl_dtype
-from ._callbacks import done
+from ._callbacks import done, run_code_of
 from ._context import Context
 from ._door import Error, Texts, checked, ffi, lib, text
 from ._symbol import Symbol, listed
@@ -38,8 +38,9 @@ def compile_options(graph: "Graph", outputs: Any, *, streams: int = 1,
     symbols = graph.outputs if outputs is None else listed(outputs)
     options.outputs = kept.keep(ffi.new("mote_symbol[]", [y.c for y in symbols]))
     options.output_count = len(symbols)
-    options.bound = kept.keep(ffi.new("mote_symbol[]", [y.c for y in listed(bound)]))
-    options.bound_count = len(listed(bound))
+    written = [y.c for y in listed(bound)]
+    options.bound = kept.keep(ffi.new("mote_symbol[]", written))
+    options.bound_count = len(written)
     options.not_in_place, options.separate = int(not in_place), int(separate)
     options.poison = int(poison)
     options.order = number_of("order", order, _ORDERS)
@@ -90,6 +91,7 @@ class Executable:
         self.handle = ffi.gc(handle[0],
                              lambda h, _=context_kept: lib.mote_executable_free(h))
         self._bound: dict[int, Tensor] = {}
+        self._codes = list(graph._codes)
 
     def bind(self, symbol: "str | Symbol", value: Any) -> None:
         """Binds an input, or an output of `bound`, for the next runs, by its name or its symbol.
@@ -108,11 +110,11 @@ class Executable:
         """Binds the inputs, runs, and returns the outputs: tensors in the plan's memory.
 
         Their elements stay until the next run, and longer in copies: `np.array(y)`. What Python's code
-        in a node raises is raised here; with more than one stream an Error may stand for it.
+        in a node raises is raised here.
         """
         for name, value in inputs.items():
             self.bind(name, value)
-        done(lib.mote_executable_run(self.handle))
+        run_code_of(self._codes, lib.mote_executable_run, self.handle)
         return tuple(self._output(y) for y in self.outputs)
 
     def _output(self, symbol: Symbol) -> Tensor:

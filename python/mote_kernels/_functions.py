@@ -89,7 +89,8 @@ class Function:
                  name: str | None = None) -> None:
         name = name or getattr(forward, "__name__", "function").replace("<lambda>", "function")
         made = ffi.new("mote_graph_function**")
-        argument = address_of(TensorCode(forward, backward, name))
+        self._code = TensorCode(forward, backward, name)
+        argument = address_of(self._code)
         gradient = ffi.NULL if backward is None else run_gradient
         try:
             done(lib.mote_graph_function_create(name.encode(), run_code, gradient, argument, release,
@@ -104,6 +105,7 @@ class Function:
         if inputs and all(isinstance(x, Symbol) for x in inputs):
             graph = inputs[0].graph._current()
             made = _tensors(graph, outputs)
+            graph._codes.append(self._code)
             done(lib.mote_symbolic_call_function(
                 graph.handle, self.handle, [graph._own(x).c for x in inputs], len(inputs),
                 [y.c for y in made], len(made)))
@@ -148,7 +150,8 @@ def node(function: Callable[..., Any], *inputs: Symbol, outputs: Sequence[Form],
 
     name = name or getattr(function, "__name__", "node").replace("<lambda>", "node")
     made = _tensors(graph, outputs)
-    argument = address_of(VariableCode(function, wrap))
+    code = VariableCode(function, wrap)
+    argument = address_of(code)
     try:
         done(lib.mote_symbolic_call_dynamic(
             graph.handle, context(), name.encode(), run_variables, argument, release,
@@ -156,4 +159,5 @@ def node(function: Callable[..., Any], *inputs: Symbol, outputs: Sequence[Form],
     except BaseException:
         release(argument)
         raise
+    graph._codes.append(code)
     return tuple(made)

@@ -75,8 +75,8 @@ def register_replacement(name: str, pattern: str, by: str, *, exact: bool = Fals
                          reason: str = "") -> None:
     """Adds a row to the table of the pass replace: commands that one command replaces.
 
-        register_replacement("twice", "graph p(x f32[?]) -> (y)\\n  h = neg(x)\\n  y = neg(h)",
-                             "graph r(x f32[?]) -> (y)\\n  y = abs(x)")
+        register_replacement("even", "graph p(x f32[?]) -> (y)\\n  h = neg(x)\\n  y = abs(h)",
+                             "graph r(x f32[?]) -> (y)\\n  y = abs(x)", exact=True)
 
     Both are the text of a graph, with the same inputs and one output. `exact` says that results are
     equal bit for bit, so that compiling uses it, else apply_passes(inexact=True) does; `reason` says why

@@ -18,7 +18,7 @@ import dataclasses
 from typing import Any, Callable, Iterable, Sequence
 
 from ._arrays import Tensor, check_memory
-from ._callbacks import done, note
+from ._callbacks import Code, note, noted, run_code_of
 from ._commands import command
 from ._context import Context
 from ._door import FAILED, OK, checked, ffi, lasting, lib, text
@@ -39,17 +39,28 @@ class Statistics:
     workspace_bytes: int  #: the most that a node needs
 
 
+class _Function(Code):
+    """A function without tensors, as C calls it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.handle = function, ffi.new_handle(self)
+
+
 @lasting
 @ffi.callback("mote_status(void*)", error=FAILED, onerror=note)
 def _work(argument: Any) -> int:
-    ffi.from_handle(argument)()
+    code = ffi.from_handle(argument)
+    with noted(code):
+        code.function()
     return OK
 
 
 @lasting
 @ffi.callback("mote_graph_decision", error=FAILED, onerror=note)
 def _decide(argument: Any, counters: Any, count: int, decision: Any) -> int:
-    decision[0] = int(ffi.from_handle(argument)(*counters[0:count]))
+    code = ffi.from_handle(argument)
+    with noted(code):
+        decision[0] = int(code.function(*counters[0:count]))
     return OK
 
 
@@ -92,11 +103,11 @@ class Graph:
         checked(lib.mote_graph_create(self.context.handle if self.context else ffi.NULL, streams, made))
         kept = self.context  # it is freed after the graph
         self.handle = ffi.gc(made[0], lambda h, _=kept: lib.mote_graph_free(h))
-        self._kept: list[Any] = []  # the code that C has addresses of
+        self._codes: list[_Function] = []  # C has their addresses
 
     def _code(self, function: Callable[..., Any]) -> Any:
-        self._kept.append(ffi.new_handle(function))
-        return self._kept[-1]
+        self._codes.append(_Function(function))
+        return self._codes[-1].handle
 
     def _node(self, function: Any, *arguments: Any) -> int:
         made = ffi.new("mote_graph_node*")
@@ -178,7 +189,7 @@ class Graph:
         options.evaluated, options.evaluated_count = nodes, len(evaluated)
         options.has_limit, options.limit = int(limit is not None), limit or 0
         links, _pairs = _links(tensors)
-        self._kept += body._kept
+        self._codes += body._codes
         return self._node(lib.mote_graph_add_while, body.handle, links, len(tensors), options)
 
     def add_case_of(self, index: Any, branches: Sequence[Any], *, reads: Any = (),
@@ -204,7 +215,7 @@ class Graph:
         for branch in branches:
             graph, tensors = branch if isinstance(branch, (tuple, list)) else (branch, ())
             kept.append(_links(tensors))
-            self._kept += graph._kept
+            self._codes += graph._codes
             c_branches.append({"graph": graph.handle, "tensors": kept[-1][0],
                                "tensor_count": len(tensors)})
         return self._node(lib.mote_graph_add_case_of, c_branches, len(c_branches), options)
@@ -215,13 +226,13 @@ class Graph:
         """Runs all nodes, or those that lie between sources and destinations, and waits for them.
 
         No sources, or no destinations, stand for all nodes. What a node's Python code raises is raised
-        here if the graph has one stream. After an error the graph runs again.
+        here. After an error the graph runs again.
         """
         if not sources and not destinations:
-            done(lib.mote_graph_run(self.handle))
+            run_code_of(self._codes, lib.mote_graph_run, self.handle)
         else:
-            done(lib.mote_graph_run_part(self.handle, list(sources), len(sources), list(destinations),
-                                         len(destinations)))
+            run_code_of(self._codes, lib.mote_graph_run_part, self.handle, list(sources), len(sources),
+                        list(destinations), len(destinations))
 
     def cancel(self) -> None:
         """Makes a run in another thread end before its next node, with an error."""

@@ -20,6 +20,7 @@ import threading
 from typing import Any, Callable, Iterator, Sequence
 
 from ._arrays import Tensor, dl_dtype
+from ._callbacks import Code
 from ._commands import check_op, command, command_text, op_function, op_names
 from ._context import Context, backends, load_backends
 from ._control import ControlFlow
@@ -45,6 +46,7 @@ class Graph(ControlFlow, Sequences, Gradients, Passes, Compiling):
             checked(lib.mote_symbolic_create(name.encode(), handle))
         self.handle = ffi.gc(_handle or handle[0], lib.mote_symbolic_free)
         self._around, self._is_left = _around, False
+        self._codes: list[Code] = []  # Python's code in its nodes
         self._taken: list[Symbol] = []  # symbols of the graph around, which are inputs here
         self._inputs_of: dict[tuple[int, int], Any] = {}  # those inputs
 
@@ -60,14 +62,16 @@ class Graph(ControlFlow, Sequences, Gradients, Passes, Compiling):
         """The graph of a handle that is C's to free."""
         graph = cls.__new__(cls)
         graph.handle, graph._around, graph._is_left = handle, None, False
-        graph._taken, graph._inputs_of = [], {}
+        graph._codes, graph._taken, graph._inputs_of = [], [], {}
         return graph
 
     def copy(self) -> "Graph":
         """A graph of its own with the same nodes: its symbols are found by name."""
         handle = ffi.new("mote_symbolic**")
         checked(lib.mote_symbolic_copy(self.handle, handle))
-        return Graph(_handle=handle[0])
+        made = Graph(_handle=handle[0])
+        made._codes += self._codes
+        return made
 
     # ---- graphs inside: a function's graph, while the function is called
 

@@ -142,6 +142,23 @@ def test_python_s_code_is_a_node_and_its_exception_the_run_s():
     assert len(seen) == 3
 
 
+def test_exceptions_of_threads_of_the_graph_s_own_are_raised_too():
+    x, g = np.float32([1, 2]), Graph(streams=2)
+
+    def fails():
+        if x[0] > 0:
+            raise KeyError("in a node")
+
+    for _ in range(4):
+        g.call(fails, reads=x)
+    for _ in range(20):
+        x[:] = 1
+        with pytest.raises(KeyError, match="in a node"):
+            g.run()
+        x[:] = -1
+        g.run()
+
+
 def powers(y, x):
     body = Graph()
     body.add("mul", [y, x], y)

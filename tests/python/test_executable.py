@@ -219,6 +219,25 @@ def test_an_exception_of_python_s_code_is_raised_by_the_run():
         assert run(x=np.float32([-1, 2]))[0].numpy()[0] == -1
 
 
+def test_exceptions_of_threads_of_the_graph_s_own_are_raised_too():
+    g = Graph()
+    x = g.input("x", "f32", (2,))
+
+    def node(name):
+        def fails(value):
+            if value[0] > 0:
+                raise KeyError(name)
+            return value
+        return dynamic.Function(fails)(x, outputs=[x])[0]
+
+    sides = [node("left"), node("right"), g.for_loop(1, lambda y, k: y + node("in a loop"), x)]
+    step = g.compile(sides, streams=2)
+    for _ in range(20):
+        with pytest.raises(KeyError, match="left|right|in a loop"):
+            step(x=np.float32([1, 2]))
+        assert step(x=np.float32([-1, 2]))[0].numpy()[0] == -1
+
+
 def test_a_copy_is_a_graph_of_its_own():
     g = Graph("first")
     x = g.input("x", "f32", (2,))
