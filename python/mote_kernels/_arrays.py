@@ -185,7 +185,9 @@ def _form(array: np.ndarray) -> str:
 def check_memory(value: Any, what: str, is_written: bool) -> None:
     """Raises Error for an array whose memory mote cannot use where it is."""
     if isinstance(value, Tensor):
-        return
+        if not isinstance(value._keep, np.ndarray):
+            return
+        value = value._keep  # what the tensor is over
     array = to_numpy(value)
     if is_written and not array.flags.writeable:
         raise Error(f"{what} needs an array that can be written to, got one that is read only")

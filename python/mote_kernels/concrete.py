@@ -74,20 +74,12 @@ def _read(array: Any, what: str) -> Tensor:
     return Tensor.sharing(array)
 
 
-def _written(array: Any, what: str) -> Tensor:
-    check_memory(array, what, True)
-    return Tensor.sharing(array)
-
-
 def _handles(tensors: Iterable[Tensor | None]) -> list[Any]:
     return [ffi.NULL if t is None else t.handle for t in tensors]
 
 
-def _links(tensors: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Pairs of arrays around and inside as C takes them, and the tensors that these point to."""
-    pairs = [(_read(outer, "tensors"), _read(inner, "tensors")) for outer, inner in tensors]
-    return ffi.new("mote_outer_tensor[]", [{"outer": outer.handle, "inner": inner.handle}
-                                           for outer, inner in pairs]), pairs
+def _address(tensor: Tensor) -> int:
+    return int(ffi.cast("uintptr_t", tensor.handle.dl.data)) + tensor.handle.dl.byte_offset
 
 
 class Graph:
@@ -104,10 +96,32 @@ class Graph:
         kept = self.context  # it is freed after the graph
         self.handle = ffi.gc(made[0], lambda h, _=kept: lib.mote_graph_free(h))
         self._codes: list[_Function] = []  # C has their addresses
+        self._written_at: set[int] = set()  # the addresses of what nodes write
+        self._bound_to: dict[int, Any] = {}  # by the address of a placeholder
 
     def _code(self, function: Callable[..., Any]) -> Any:
         self._codes.append(_Function(function))
         return self._codes[-1].handle
+
+    def _written(self, array: Any, what: str) -> Tensor:
+        check_memory(array, what, True)
+        tensor = Tensor.sharing(array)
+        check_memory(self._bound_to.get(_address(tensor), array), what, True)
+        self._written_at.add(_address(tensor))
+        return tensor
+
+    def _links(self, inside: "Graph", tensors: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
+        """Pairs of arrays here and inside as C takes them, and the tensors that these point to."""
+        pairs = []
+        for outer, inner in tensors:
+            placeholder = _read(inner, "tensors")
+            is_written = _address(placeholder) in inside._written_at
+            pairs.append((self._written(outer, "tensors: what the body writes") if is_written
+                          else _read(outer, "tensors"), placeholder))
+        self._written_at |= inside._written_at
+        self._codes += inside._codes
+        return ffi.new("mote_outer_tensor[]", [{"outer": outer.handle, "inner": inner.handle}
+                                               for outer, inner in pairs]), pairs
 
     def _node(self, function: Any, *arguments: Any) -> int:
         made = ffi.new("mote_graph_node*")
@@ -123,29 +137,32 @@ class Graph:
 
     def bind(self, placeholder: Any, array: Any) -> None:
         """Gives a placeholder other memory of its dtype, shape and strides, for later runs."""
-        checked(lib.mote_graph_bind(self.handle, _read(placeholder, "bind").handle,
-                                    _read(array, "bind").handle))
+        to = _read(placeholder, "bind")
+        if _address(to) in self._written_at:
+            check_memory(array, "bind: a placeholder that nodes write", True)
+        checked(lib.mote_graph_bind(self.handle, to.handle, _read(array, "bind").handle))
+        self._bound_to[_address(to)] = array
 
     def add(self, op: str, inputs: Any, outputs: Any, **params: Any) -> int:
         """Adds an op on arrays: `g.add("softmax", x, y, axis=1)`. None leaves an optional one out."""
         read = [None if x is None else _read(x, f"{op}: an input") for x in _listed(inputs)]
-        written = [None if y is None else _written(y, f"{op}: an output") for y in _listed(outputs)]
+        written = [None if y is None else self._written(y, f"{op}: an output") for y in _listed(outputs)]
         return self._node(lib.mote_graph_add, command(op, params), _handles(read), len(read),
                           _handles(written), len(written))
 
     def copy(self, x: Any, y: Any) -> int:
         """Adds a copy of x, of any dtype and strides, to y, of its shape."""
         return self._node(lib.mote_graph_copy, _read(x, "copy: x").handle,
-                          _written(y, "copy: y").handle)
+                          self._written(y, "copy: y").handle)
 
     def fill(self, y: Any, value: float) -> int:
         """Adds a node that writes a number to all elements of y."""
-        return self._node(lib.mote_graph_fill, _written(y, "fill: y").handle, float(value))
+        return self._node(lib.mote_graph_fill, self._written(y, "fill: y").handle, float(value))
 
     def call(self, function: Callable[[], Any], reads: Any = (), writes: Any = ()) -> int:
         """Adds Python's code, which reads and writes these arrays. What it raises run() raises."""
         read = [_read(x, "call: what is read") for x in _listed(reads)]
-        written = [_written(y, "call: what is written") for y in _listed(writes)]
+        written = [self._written(y, "call: what is written") for y in _listed(writes)]
         return self._node(lib.mote_graph_call, _work, self._code(function), _handles(read), len(read),
                           _handles(written), len(written))
 
@@ -183,13 +200,12 @@ class Graph:
             kept.append(_read(condition, "add_while: condition"))
             options.condition = kept[-1].handle
         if counter is not None:
-            kept.append(_written(counter, "add_while: counter"))
+            kept.append(self._written(counter, "add_while: counter"))
             options.counter = kept[-1].handle
         nodes = ffi.new("mote_graph_node[]", list(evaluated))
         options.evaluated, options.evaluated_count = nodes, len(evaluated)
         options.has_limit, options.limit = int(limit is not None), limit or 0
-        links, _pairs = _links(tensors)
-        self._codes += body._codes
+        links, _pairs = self._links(body, tensors)
         return self._node(lib.mote_graph_add_while, body.handle, links, len(tensors), options)
 
     def add_case_of(self, index: Any, branches: Sequence[Any], *, reads: Any = (),
@@ -214,8 +230,7 @@ class Graph:
         c_branches = []
         for branch in branches:
             graph, tensors = branch if isinstance(branch, (tuple, list)) else (branch, ())
-            kept.append(_links(tensors))
-            self._codes += graph._codes
+            kept.append(self._links(graph, tensors))
             c_branches.append({"graph": graph.handle, "tensors": kept[-1][0],
                                "tensor_count": len(tensors)})
         return self._node(lib.mote_graph_add_case_of, c_branches, len(c_branches), options)

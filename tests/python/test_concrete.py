@@ -76,6 +76,7 @@ def test_placeholders_are_bound_anew():
     g.run()
     np.testing.assert_array_equal(y, -x)
     other = whole(2, 3)
+    other.flags.writeable = False  # nothing writes it
     g.bind(slot, other)
     g.run()
     np.testing.assert_array_equal(y, -other)
@@ -85,6 +86,34 @@ def test_placeholders_are_bound_anew():
         g.bind(y, x)
     with pytest.raises(mote.Error, match=r"bind: .* must be f32\[2,3\], got f32\[3\]"):
         g.bind(slot, zeros(3))
+
+
+def test_what_is_written_may_be_written_to():
+    frozen, x = np.float32([1, 2]), np.float32([3, 4])
+    frozen.flags.writeable = False
+    y, inner = zeros(2), zeros(2)
+    g, body = Graph(), Graph()
+    slot = g.placeholder(y)
+    g.add("neg", x, slot)
+    with pytest.raises(mote.Error, match="bind: a placeholder that nodes write needs .* read only"):
+        g.bind(slot, frozen)
+    late = Graph()
+    late.placeholder(y)
+    late.bind(y, frozen)
+    with pytest.raises(mote.Error, match="fill: y needs .* read only"):
+        late.fill(y, 1)
+    body.placeholder(inner)
+    body.fill(inner, 7)
+    with pytest.raises(mote.Error, match="tensors: what the body writes needs .* read only"):
+        g.add_while(body, lambda k: k < 1, tensors=[(frozen, inner)])
+    with pytest.raises(mote.Error, match="tensors: what the body writes needs .* read only"):
+        g.add_case_of(lambda: 0, [(body, [(frozen, inner)])])
+    with pytest.raises(mote.Error, match="neg: an output needs .* read only"):
+        g.add("neg", x, mote.Tensor.over(frozen))
+    g.add_while(body, lambda k: k < 1, tensors=[(x, inner)])
+    g.find_order()
+    g.run()
+    assert y.tolist() == [-3, -4] and x.tolist() == [7, 7] and frozen.tolist() == [1, 2]
 
 
 def test_parts_run_and_nodes_are_removed():
