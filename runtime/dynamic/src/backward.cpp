@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "fail.h"
+#include "gradient/gradient_here.h"
 #include "gradient/tape.h"
 #include "mote/symbolic/control.h"
-#include "mote/symbolic/gradient.h"
 #include "part.h"
 #include "state.h"
 
@@ -203,7 +203,7 @@ class Differentiation {
         wrt.push_back(all.symbols[number]);
     std::vector<TensorSymbol> gradients;
     const std::vector<std::size_t> on_tapes = values_on_tapes(all);
-    if (!of.empty() && !wrt.empty()) gradients = gradient(graph, of, wrt, seeds);
+    if (!of.empty() && !wrt.empty()) gradients = gradient_here(graph, of, wrt, seeds);
     std::vector<TensorSymbol> outputs;
     std::size_t next = 0;
     for (const Value* value : wrt_) {

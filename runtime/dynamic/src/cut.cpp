@@ -21,6 +21,7 @@ class Needed {
         used(graph.symbol_count()),
         graph_(graph),
         number_(number),
+        gradient_of_(graph.registry().column(kGradientOf)),
         written_(writers(graph)),
         seen_(graph.symbol_count()) {}
 
@@ -31,7 +32,7 @@ class Needed {
       open_.pop_back();
       const NodeInfo& info = graph_.nodes()[node];
       for (std::size_t k = 0; k < info.inputs.size(); ++k) {
-        if (reads_data(graph_, info, k))
+        if (reads_data(gradient_of_, info, k))
           symbol(info.inputs[k]);
         else if (info.inputs[k] != kNoIndex)
           shapes_.push_back(info.inputs[k]);
@@ -81,6 +82,7 @@ class Needed {
 
   const SymbolicGraph& graph_;
   const std::vector<std::uint32_t>& number_;  ///< of symbols that are given; 0 for others
+  Column<OpGradient> gradient_of_;
   IndexLists written_;
   std::vector<bool> seen_;
   std::vector<std::uint32_t> open_;
@@ -146,6 +148,9 @@ CachedGraph cut(const PartGraph& from, const std::vector<bool>& given,
     if (given[k] && from.symbols[k]) number[from.symbols[k].index] = k;
   const Needed needed = find_needed(graph, number, outputs);
   SymbolicGraph made("trace");
+  const auto needed_nodes = static_cast<std::size_t>(std::ranges::count(needed.nodes, true));
+  const auto given_symbols = static_cast<std::size_t>(std::ranges::count(needed.used, true));
+  made.reserve(given_symbols + needed_nodes, needed_nodes);
   std::vector<TensorSymbol> symbols(graph.symbol_count());
   std::vector<TensorSymbol> inputs;
   CachedGraph cut;

@@ -103,6 +103,8 @@ class GraphMaker {
   GraphMaker(const Part& part, std::span<Value* const> apart)
       : part_(part), apart_(apart), made_{SymbolicGraph("trace"), {}, 0} {
     made_.symbols.resize(part.values.size());
+    // A gradient has about as many nodes as what it is the gradient of.
+    made_.graph.reserve(2 * part.values.size(), 2 * part.steps.size());
   }
 
   PartGraph run() {

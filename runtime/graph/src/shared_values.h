@@ -39,6 +39,13 @@ inline const Command& key_of(const Command& command) { return command; }
 template <typename Value, typename Key = Value>
 class SharedValues {
  public:
+  /// Returns the object of the key that make() returns. is_it() says whether a key is equal to
+  /// that one, which is made only if the last one is not.
+  template <typename IsIt, typename Make>
+  std::shared_ptr<const Value> of(const IsIt& is_it, const Make& make) {
+    if (last_ != nullptr && is_it(key_of(*last_))) return last_;
+    return of(make());
+  }
   std::shared_ptr<const Value> of(const Key& key) {
     if (last_ != nullptr && key_of(*last_) == key) return last_;
     const auto found = values_.find(key);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "mote/graph/graph.h"
+#include "mote/graph/short_list.h"
 #include "mote/runtime/status.h"
 #include "run/prepared_graph.h"
 #include "shared_values.h"
@@ -104,7 +105,7 @@ struct NodeRecord {
   Tensors outputs() const { return Tensors(operands).subspan(input_count); }
 
   NodeWork work;
-  std::vector<std::uint32_t> operands;  ///< tensors, inputs first; kNone: left out
+  ShortList operands;  ///< tensors, inputs first; kNone: left out
   std::uint32_t input_count = 0;
   std::uint32_t index = 0;
   NodeOptions options;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "mote/runtime/command.h"
@@ -18,27 +19,46 @@ namespace mote::detail {
 /// inputs and the dtype alone.
 class InferenceCache {
  public:
-  using Inputs = std::vector<std::optional<SharedForm>>;  ///< none: left out
-
-  template <typename Infer>
-  const std::vector<TensorForm>& get(const Command& command, const Inputs& inputs,
+  /// input(k) is the form of input k; null: it is left out. The reference is valid until the next
+  /// call.
+  template <typename Input, typename Infer>
+  const std::vector<TensorForm>& get(const Command& command, std::size_t count, const Input& input,
                                      std::optional<DType> dtype, const Infer& infer) {
     std::size_t hash = command.hash();
-    for (const auto& input : inputs)
-      hash = hash * 31 + (input ? reinterpret_cast<std::size_t>(&**input) >> 4U : 1);
+    for (std::size_t k = 0; k < count; ++k) {
+      const SharedForm* const form = input(k);
+      hash = hash * 31 + (form ? reinterpret_cast<std::size_t>(&**form) >> 4U : 1);
+    }
     std::optional<Entry>& entry = entries_[(hash ^ hash >> 17U) % entries_.size()];
-    if (!entry || entry->dtype != dtype || entry->inputs != inputs || !(entry->command == command))
-      entry.emplace(Entry{command, inputs, dtype, infer()});
+    if (entry && is_of(*entry, command, count, input, dtype)) return entry->outputs;
+    Inputs inputs(count);
+    for (std::size_t k = 0; k < count; ++k)
+      if (const SharedForm* const form = input(k)) inputs[k] = *form;
+    entry.emplace(Entry{command, std::move(inputs), dtype, infer()});
     return entry->outputs;
   }
 
  private:
+  using Inputs = std::vector<std::optional<SharedForm>>;  ///< none: left out
+
   struct Entry {
     Command command;
     Inputs inputs;
     std::optional<DType> dtype;
     std::vector<TensorForm> outputs;
   };
+
+  template <typename Input>
+  static bool is_of(const Entry& entry, const Command& command, std::size_t count,
+                    const Input& input, std::optional<DType> dtype) {
+    if (entry.dtype != dtype || entry.inputs.size() != count) return false;
+    for (std::size_t k = 0; k < count; ++k) {
+      const SharedForm* const form = input(k);
+      if (form == nullptr ? entry.inputs[k].has_value() : entry.inputs[k] != *form) return false;
+    }
+    return entry.command == command;
+  }
+
   std::array<std::optional<Entry>, 16> entries_;
 };
 

@@ -83,8 +83,8 @@ class LaterForms {
     std::optional<DType> dtype;
     for (const std::uint32_t output : node.outputs)
       if (output != kNoIndex && !dtype) dtype = graph_.symbols()[output].form->dtype;
-    const auto forms = graph_.inferred(*node.command, node.inputs, dtype);
-    if (!forms) return;
+    const auto* const forms = graph_.inferred(*node.command, node.inputs, dtype);
+    if (forms == nullptr) return;
     check_devices(graph_, *node.command, node.inputs, {});
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
       if (node.outputs[k] == kNoIndex) continue;

@@ -75,7 +75,7 @@ ShortList SymbolicGraph::checked_inputs(std::span<const TensorSymbol> inputs) co
   return indices;
 }
 
-NodeSymbol SymbolicGraph::new_node(NodeInfo info) {
+NodeSymbol SymbolicGraph::new_node(NodeInfo&& info) {
   const auto index = static_cast<std::uint32_t>(nodes_.size());
   if (index == kNoIndex) fail_graph("there are too many nodes", MOTE_OUT_OF_MEMORY);
   nodes_.push_back(std::move(info));
@@ -119,25 +119,27 @@ void SymbolicGraph::note_writes() {
     if (symbols_[k].producer != kNoIndex && symbols_[k].root != k) note_write(k);
 }
 
-/// Returns the forms of all outputs; none if the shape of an input is not known yet.
-std::optional<std::vector<TensorForm>> SymbolicGraph::inferred(
-    const Command& command, std::span<const std::uint32_t> inputs,
-    std::optional<DType> dtype) {
+/// Returns the forms of all outputs, which are valid until forms are inferred again; null if the
+/// shape of an input is not known yet.
+const std::vector<TensorForm>* SymbolicGraph::inferred(const Command& command,
+                                                       std::span<const std::uint32_t> inputs,
+                                                       std::optional<DType> dtype) {
   const mote_op_definition& op = command.definition();
   if (inputs.size() > static_cast<std::size_t>(op.input_count))
     throw StatusError(MOTE_INVALID, std::string(op.name) + ": takes at most " +
                                         std::to_string(op.input_count) + " inputs, got " +
                                         std::to_string(inputs.size()));
-  detail::InferenceCache::Inputs given(inputs.size());
-  for (std::size_t k = 0; k < inputs.size(); ++k) {
-    if (inputs[k] == kNoIndex) continue;
-    if (!symbols_.read()[inputs[k]].has_form) return std::nullopt;
-    given[k] = symbols_.read()[inputs[k]].form;
-  }
+  const std::vector<SymbolInfo>& symbols = symbols_.read();
+  for (const std::uint32_t input : inputs)
+    if (input != kNoIndex && !symbols[input].has_form) return nullptr;
   if (inference_ == nullptr) inference_ = std::make_unique<detail::InferenceCache>();
-  return inference_->get(command, given, dtype, [&] {
+  const auto form = [&](std::size_t k) {
+    return inputs[k] == kNoIndex ? nullptr : &symbols[inputs[k]].form;
+  };
+  return &inference_->get(command, inputs.size(), form, dtype, [&] {
     std::vector<const TensorForm*> forms;
-    for (const auto& form : given) forms.push_back(form ? &**form : nullptr);
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      forms.push_back(inputs[k] == kNoIndex ? nullptr : &**form(k));
     return infer(command, forms, dtype);
   });
 }
@@ -161,7 +163,7 @@ NodeSymbol SymbolicGraph::add_node(const Command& command, std::span<const Tenso
   NodeInfo node;
   node.inputs = checked_inputs(inputs);
   const mote_op_definition& op = command.definition();
-  const auto forms = inferred(command, node.inputs, dtype);
+  const std::vector<TensorForm>* const forms = inferred(command, node.inputs, dtype);
   check_devices(*this, command, node.inputs, {});
   TensorMask present = 0;
   for (std::size_t k = 0; k < node.inputs.size(); ++k)
@@ -186,7 +188,7 @@ NodeSymbol SymbolicGraph::add_node(const Command& command, std::span<const Tenso
         form.dtype = dtype_of(command, k, node.inputs, dtype);
       form.device = device;
       SymbolInfo output;
-      output.has_form = forms.has_value();
+      output.has_form = forms != nullptr;
       output.form = forms_.of(form);
       node.outputs.push_back(new_symbol(std::move(output)));
     }
@@ -282,7 +284,7 @@ NodeSymbol SymbolicGraph::write(const Command& command, std::span<const TensorSy
     if (output != kNoIndex && !dtype) dtype = symbols_[output].form->dtype;
   const std::size_t count = static_cast<std::size_t>(command.definition().output_count);
   node.outputs.resize(count, kNoIndex);
-  if (const auto forms = inferred(command, node.inputs, dtype)) {
+  if (const std::vector<TensorForm>* const forms = inferred(command, node.inputs, dtype)) {
     for (std::size_t k = 0; k < count; ++k) {
       if (node.outputs[k] == kNoIndex) continue;
       const TensorForm& given = symbols_[node.outputs[k]].form;

@@ -58,6 +58,7 @@ SymbolicGraph::SymbolicGraph(const SymbolicGraph& other, Copying how)
   if (how == Copying::shared) return;
   symbols_.own();
   nodes_.own();
+  by_name_.own();
 }
 
 SymbolicGraph::SymbolicGraph(SymbolicGraph&&) noexcept = default;
@@ -89,16 +90,16 @@ std::string SymbolicGraph::reader_of(std::uint32_t symbol) const {
   return "";
 }
 
-std::uint32_t SymbolicGraph::new_symbol(SymbolInfo info) {
+std::uint32_t SymbolicGraph::new_symbol(SymbolInfo&& info) {
   const auto index = static_cast<std::uint32_t>(symbols_.size());
   if (index == kNoIndex) fail_graph("there are too many symbols", MOTE_OUT_OF_MEMORY);
-  if (!info.name.empty() && by_name_.contains(info.name))
-    fail_graph("two symbols of " + name_ + " would have the name '" + info.name + "'");
   if (info.root == kNoIndex) info.root = index;
   symbols_.push_back(std::move(info));
+  const std::string& name = symbols_.read().back().name;
   try {
-    if (!symbols_.back().name.empty()) by_name_.emplace(symbols_.back().name, index);
-  } catch (...) {  // there was no memory
+    if (!name.empty() && !by_name_.own().emplace(name, index).second)
+      fail_graph("two symbols of " + name_ + " would have the name '" + name + "'");
+  } catch (...) {  // another one has the name, or there was no memory
     symbols_.pop_back();
     throw;
   }
@@ -151,14 +152,19 @@ void SymbolicGraph::rename(TensorSymbol symbol, std::string_view name) {
   if (info.name == name) return;
   if (name.empty() && info.kind == SymbolOrigin::input) fail_graph("an input needs a name");
   std::string text(name);
-  if (!name.empty() && !by_name_.emplace(text, symbol.index).second)
+  if (!name.empty() && !by_name_.own().emplace(text, symbol.index).second)
     fail_graph("two symbols of " + name_ + " would have the name '" + text + "'");
-  by_name_.erase(info.name);
+  by_name_.own().erase(info.name);
   info.name = std::move(text);
 }
 
 void SymbolicGraph::rename(NodeSymbol node, std::string_view name) {
   nodes_[checked(node)].name = name;
+}
+
+void SymbolicGraph::reserve(std::size_t symbols, std::size_t nodes) {
+  symbols_.reserve(symbols);
+  nodes_.reserve(nodes);
 }
 
 void SymbolicGraph::set_outputs(std::span<const TensorSymbol> outputs) {
@@ -191,12 +197,12 @@ const Tensor& SymbolicGraph::value(TensorSymbol constant) const {
 }
 
 bool SymbolicGraph::has(std::string_view name) const {
-  return by_name_.contains(std::string(name));
+  return by_name_.read().contains(std::string(name));
 }
 
 TensorSymbol SymbolicGraph::find(std::string_view name) const {
-  const auto found = by_name_.find(std::string(name));
-  if (found != by_name_.end()) return at(found->second);
+  const auto found = by_name_.read().find(std::string(name));
+  if (found != by_name_.read().end()) return at(found->second);
   std::vector<std::string> known;
   for (const SymbolInfo& info : symbols_)
     if (!info.removed && !info.name.empty()) known.push_back(info.name);

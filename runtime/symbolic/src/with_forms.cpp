@@ -195,8 +195,8 @@ class FormChanger {
       std::optional<DType> dtype;
       for (const std::uint32_t output : node.outputs)
         if (output != kNoIndex && !dtype) dtype = graph_.symbols_[output].form->dtype;
-      const auto forms = graph_.inferred(*node.command, node.inputs, dtype);
-      if (!forms) return;
+      const auto* const forms = graph_.inferred(*node.command, node.inputs, dtype);
+      if (forms == nullptr) return;
       for (std::size_t k = 0; k < node.outputs.size(); ++k)
         if (node.outputs[k] != kNoIndex) set_output(node.outputs[k], (*forms)[k].shape);
     } else if (node.kind == NodeKind::control) {

@@ -2,6 +2,9 @@
 // What cannot be compiled, bound or run is an error that names the symbol or node.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <vector>
+
 #include "graphs/compile/numbered.h"
 #include "graphs/compile/sample.h"
 #include "graphs/symbolic/error_of.h"
@@ -13,6 +16,7 @@ namespace mote {
 namespace {
 
 using test::bits;
+using test::error_of;
 using test::numbered;
 using test::Sample;
 
@@ -48,6 +52,20 @@ TEST(Compile, MisuseIsAnErrorInWords) {
             std::string::npos);
   EXPECT_NE(error([&] { compile(s.g, {.bound = {s.x}}, context); }).find("no node writes it"),
             std::string::npos);
+  run.run(s.bindings());
+}
+
+TEST(Compile, AfterABindingThatWasRefusedTheInputIsMissing) {
+  const Sample s;
+  Context context;
+  Executable run = compile(s.g, {}, context);
+  std::vector<std::byte> bytes(std::size_t{6} * 8 * sizeof(float) + kAlignment);
+  const Tensor odd = Tensor::over(bytes.data() + 1, DType::f32, {6, 8});
+  EXPECT_NE(error_of([&] {
+              run.run({{s.w, numbered(s.g, s.w)}, {s.x, odd}});
+            }).find("not aligned"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { run.run(); }).find("'x' f32[6,8]"), std::string::npos);
   run.run(s.bindings());
 }
 

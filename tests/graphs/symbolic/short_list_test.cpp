@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists of indices that are short: the same entries as a vector, whatever is done with both; and
 // forms that symbols share.
-#include "mote/symbolic/short_list.h"
+#include "mote/graph/short_list.h"
 
 #include <gtest/gtest.h>
 

@@ -17,9 +17,9 @@ namespace {
 
 using Tensors = std::span<const GraphTensor>;
 
-std::vector<std::uint32_t> operands(const Graph::State& state, Tensors inputs, Tensors outputs,
-                                    bool may_lack, const char* op) {
-  std::vector<std::uint32_t> indices;
+ShortList operands(const Graph::State& state, Tensors inputs, Tensors outputs, bool may_lack,
+                   const char* op) {
+  ShortList indices;
   indices.reserve(inputs.size() + outputs.size());
   for (const Tensors& tensors : {inputs, outputs})
     for (const GraphTensor& t : tensors)

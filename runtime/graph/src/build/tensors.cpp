@@ -5,6 +5,7 @@
 
 #include "mote/runtime/overlap.h"
 #include "state.h"
+#include "tensor/has_form.h"
 
 namespace mote {
 
@@ -34,6 +35,15 @@ std::uint32_t add_tensor(Graph::State& state, TensorRecord record) {
   return index;
 }
 
+/// Throws StatusError if no tensor can have the form.
+std::shared_ptr<const graph::GraphForm> form_of(Graph::State& state, const TensorForm& form) {
+  return state.forms.of(
+      [&](const TensorForm& known) { return known == form; },
+      [&] {
+        return Tensor::over(nullptr, form.dtype, form.shape, form.strides, form.device).form();
+      });
+}
+
 std::shared_ptr<Tensor> owner_of(const Tensor& memory) {
   return memory.owns_memory() ? std::make_shared<Tensor>(memory) : nullptr;
 }
@@ -43,7 +53,8 @@ GraphTensor add_memory(const std::unique_ptr<Graph::State>& state, const char* o
   const InUse use(state, op);
   TensorRecord record;
   record.kind = kind;
-  record.form = state->forms.of(memory.form());
+  record.form = state->forms.of([&](const TensorForm& form) { return has_form(memory, form); },
+                                [&] { return memory.form(); });
   check_memory(record.form->form, memory.data(), [&] {
     return std::string(op) + ": '" + std::string(name) + "' " + describe(memory);
   });
@@ -79,8 +90,7 @@ GraphTensor Graph::placeholder(const TensorForm& form, std::string_view name) {
   const InUse use(state_, "placeholder");
   TensorRecord record;
   record.kind = TensorKind::placeholder;
-  record.form = state_->forms.of(
-      Tensor::over(nullptr, form.dtype, form.shape, form.strides, form.device).form());
+  record.form = form_of(*state_, form);
   record.name = name;
   return {state_->id, add_tensor(*state_, std::move(record))};
 }
@@ -92,8 +102,7 @@ GraphTensor Graph::view(GraphTensor of, std::int64_t byte_offset, const TensorFo
   const TensorRecord& whole = state_->tensors[parent];
   TensorRecord record;
   record.kind = TensorKind::view;
-  record.form = state_->forms.of(
-      Tensor::over(nullptr, form.dtype, form.shape, form.strides, form.device).form());
+  record.form = form_of(*state_, form);
   const auto what = [&] {
     return "view: " + to_string(form) + " at byte " + std::to_string(byte_offset) + " of " +
            state_->text_of_tensor(parent);
@@ -131,7 +140,7 @@ void Graph::bind(GraphTensor placeholder, const Tensor& memory) {
   const auto what = [&] { return "bind: " + state_->text_of_tensor(index); };
   if (record.kind != TensorKind::placeholder) refuse(what() + " is no placeholder");
   const TensorForm& form = record.form->form;
-  if (memory.form() != form)
+  if (!has_form(memory, form))
     refuse("bind: '" + record.name + "' must be " + to_string(form) + ", got " +
            to_string(memory.form()));
   check_memory(form, memory.data(), what);

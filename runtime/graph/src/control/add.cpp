@@ -111,7 +111,7 @@ GraphNode add_control(Graph::State& state, ControlWork work, const Operands& ope
                          .input_count = static_cast<std::uint32_t>(operands.reads().size()),
                          .index = static_cast<std::uint32_t>(state.nodes.size()),
                          .options = options};
-  node.operands.insert(node.operands.end(), operands.writes().begin(), operands.writes().end());
+  for (const std::uint32_t y : operands.writes()) node.operands.push_back(y);
   node.work = graph::ControlNode{std::make_shared<const ControlWork>(std::move(work))};
   for (const std::uint32_t y : node.outputs())
     graph::each_memory(state, y, [&](std::uint32_t memory) {

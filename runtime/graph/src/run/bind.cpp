@@ -15,9 +15,7 @@ void apply_bindings(Graph::State& state) {
   check_sharing(state, false);
   const std::vector<bool>& is_variable = state.prepared.variables.is_node;
   for (const std::uint32_t root : state.rebound) {
-    const auto users = state.prepared.users.find(root);
-    if (users == state.prepared.users.end()) continue;
-    for (const std::uint32_t n : users->second)
+    for (const std::uint32_t n : state.prepared.users.of(root))
       if (!is_variable[n]) bind_node(state, n);
   }
   state.prepared.variables.is_stale = true;

@@ -213,6 +213,7 @@ Sharing::Sharing(const Graph::State& state, const Plan& whole) : uses(uses_of(st
 
 void check_sharing(Graph::State& state, bool all) {
   PreparedGraph& p = state.prepared;
+  if (p.whole->schedule.stream_count() <= 1) return;  // all nodes have an order
   if (!p.sharing) p.sharing = std::make_shared<Sharing>(state, *p.whole);
   const Sharing& sharing = *p.sharing;
   const auto check = [&](std::uint32_t a, std::uint32_t b) {

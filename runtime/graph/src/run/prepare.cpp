@@ -106,6 +106,33 @@ void find_placeholders(const Graph::State& state, Plan& plan) {
     });
 }
 
+/// Finds the nodes of each placeholder. Returns the placeholders with their first nodes, in the
+/// order of these.
+Plan::Placeholders find_users(Graph::State& state, const std::vector<std::uint32_t>& nodes) {
+  Plan::Placeholders placeholders;
+  PlaceholderUsers users;
+  users.begin.resize(state.tensors.size() + 1);
+  std::vector<std::uint32_t> last(state.rare.placeholders ? state.tensors.size() : 0, kNone);
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> uses;  // a placeholder, and a node
+  for (const std::uint32_t n : nodes) {
+    if (!state.rare.placeholders) break;
+    each_operand(state.nodes[n], [&](std::uint32_t t, bool) {
+      const std::uint32_t root = state.tensors[t].root;
+      if (state.tensors[root].kind != TensorKind::placeholder || last[root] == n) return;
+      if (last[root] == kNone) placeholders.emplace_back(root, n);
+      last[root] = n;
+      uses.emplace_back(root, n);
+      ++users.begin[root + 1];
+    });
+  }
+  for (std::size_t k = 1; k < users.begin.size(); ++k) users.begin[k] += users.begin[k - 1];
+  std::vector<std::uint32_t> next = users.begin;
+  users.nodes.resize(uses.size());
+  for (const auto& [root, n] : uses) users.nodes[next[root]++] = n;
+  state.prepared.users = std::move(users);
+  return placeholders;
+}
+
 /// Returns the tensor, or what stands for one that has no memory yet.
 NodeTensor node_tensor(const TensorRecord& record) {
   if (record.has_memory) return {record.form.get(), record.data, record.owner.get()};
@@ -195,24 +222,13 @@ void prepare_one(Graph::State& state, const GraphOptions& options, const StreamS
   p.plans = std::make_unique<KernelPlans>(
       RunOptions{.context = options.context, .without_nan = options.without_nan});
   p.operations = std::make_shared<std::vector<BoundOperation>>(state.nodes.size());
-  p.users.clear();
   p.related.clear();
   p.parts.clear();
   p.bound.clear();
   p.before.reset();
   p.sharing.reset();
-  Plan::Placeholders placeholders;
-  for (const std::uint32_t n : nodes) {
-    bind_node(state, n);
-    if (!state.rare.placeholders) continue;
-    each_operand(state.nodes[n], [&](std::uint32_t t, bool) {
-      const std::uint32_t root = state.tensors[t].root;
-      if (state.tensors[root].kind != TensorKind::placeholder) return;
-      std::vector<std::uint32_t>& users = p.users[root];
-      if (users.empty()) placeholders.emplace_back(root, n);
-      if (users.empty() || users.back() != n) users.push_back(n);
-    });
-  }
+  for (const std::uint32_t n : nodes) bind_node(state, n);
+  const Plan::Placeholders placeholders = find_users(state, nodes);
   std::shared_ptr<Plan> whole =
       plan_of(state, nodes, std::move(schedule), state.rare.choices ? nullptr : &placeholders);
   if (state.rare.intermediates) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -125,6 +126,17 @@ struct RunState {
   std::exception_ptr error;
 };
 
+/// The nodes that use each placeholder, in rising order.
+struct PlaceholderUsers {
+  std::span<const std::uint32_t> of(std::uint32_t root) const {
+    if (std::size_t{root} + 1 >= begin.size()) return {};  // it was added later
+    return std::span(nodes).subspan(begin[root], begin[root + 1] - begin[root]);
+  }
+
+  std::vector<std::uint32_t> begin;  ///< by tensor, in `nodes`, and their end
+  std::vector<std::uint32_t> nodes;
+};
+
 /// A run that was given to a stream.
 struct GivenRun {
   std::uint32_t part;
@@ -147,8 +159,8 @@ struct PreparedGraph {
   std::size_t chosen = 0;  ///< how many kernels were chosen before `plans` was made
   std::unique_ptr<KernelPlans> plans;
   NodeTensors bound_now;  ///< of the node that is being bound; it keeps its room
-  std::shared_ptr<std::vector<BoundOperation>> operations;    ///< by node
-  std::map<std::uint32_t, std::vector<std::uint32_t>> users;  ///< the nodes of each placeholder
+  std::shared_ptr<std::vector<BoundOperation>> operations;  ///< by node
+  PlaceholderUsers users;
   std::shared_ptr<Plan> whole;
   std::vector<std::shared_ptr<Plan>> parts;  ///< by part; null: not made yet. The first is `whole`
   std::vector<std::uint64_t> bound;          ///< by part: the binding that was looked at last

@@ -60,16 +60,20 @@ std::vector<ConstantMemory> constant_memory(const SymbolicGraph& graph, const Gr
 void Executable::State::check_bound() {
   for (const std::uint32_t output : current->bound_outputs)
     if (!bound.contains(output)) refuse(output, " is a bound output and has no memory");
-  for (const std::uint32_t symbol : changed) check_arenas(symbol);
+  std::erase_if(changed, [&](std::uint32_t symbol) { return !bound.contains(symbol); });  // refused
+  check_arenas();
   if (!current->bound_outputs.empty()) check_bound_outputs();
   changed.clear();
 }
 
 /// Nodes write in the arenas before all that is bound was read.
-void Executable::State::check_arenas(std::uint32_t symbol) const {
-  const MemoryExtent& extent = bound.at(symbol).extent;
-  for (const Tensor& arena : current->arenas) {
-    if (!extent_of(arena).meets(extent)) continue;
+void Executable::State::check_arenas() const {
+  std::vector<MemoryExtent> arenas;
+  for (const Tensor& arena : current->arenas) arenas.push_back(extent_of(arena));
+  for (const std::uint32_t symbol : changed) {
+    const MemoryExtent& extent = bound.at(symbol).extent;
+    const auto meets = [&](const MemoryExtent& arena) { return arena.meets(extent); };
+    if (std::ranges::none_of(arenas, meets)) continue;
     for (const auto& [output, tensor] : current->outputs)
       if (output != symbol && extent_of(current->graph.memory(tensor)).meets(extent))
         refuse(symbol, " shares memory with " + source.text(output) +
@@ -98,12 +102,34 @@ void Executable::State::check_bound_outputs() const {
     const MemoryExtent& extent = bound.at(symbol).extent;
     const bool is_written = is_output(symbol);
     if (is_written) check_constants(symbol);
-    for (const auto& [other, memory] : bound) {
-      if (other == symbol || !memory.extent.meets(extent)) continue;
+    bound.each([&](std::uint32_t other, const Bound& memory) {
+      if (other == symbol || !memory.extent.meets(extent)) return;
       if (is_written) refuse_sharing(symbol, other);
       if (is_output(other)) refuse_sharing(other, symbol);
-    }
+    });
   }
+}
+
+/// True if a bound output shares memory with anything else that is bound. Outputs that share none
+/// are in the order of their ends too, so that of those that begin before the end of a tensor the
+/// last one meets it if any does.
+bool Executable::State::shares_bound_outputs() const {
+  std::vector<MemoryExtent> outputs;
+  for (const std::uint32_t output : current->bound_outputs)
+    if (!bound.at(output).extent.is_empty()) outputs.push_back(bound.at(output).extent);
+  std::sort(outputs.begin(), outputs.end());
+  for (std::size_t k = 1; k < outputs.size(); ++k)
+    if (outputs[k].symbol != outputs[k - 1].symbol && outputs[k].meets(outputs[k - 1])) return true;
+  bool is_shared = false;
+  bound.each([&](std::uint32_t symbol, const Bound& memory) {
+    MemoryExtent end = memory.extent;
+    end.low = end.high;
+    const auto after = std::lower_bound(outputs.begin(), outputs.end(), end);
+    if (after == outputs.begin()) return;
+    const MemoryExtent& last = *(after - 1);
+    is_shared = is_shared || (last.symbol != symbol && last.meets(memory.extent));
+  });
+  return is_shared;
 }
 
 /// Does the same for all. Of what begins before a tensor, that which ends last meets it if anything
@@ -112,9 +138,11 @@ void Executable::State::check_all_bound() const {
   const std::unordered_set<std::uint32_t> written(current->bound_outputs.begin(),
                                                   current->bound_outputs.end());
   for (const std::uint32_t output : written) check_constants(output);
+  if (!shares_bound_outputs()) return;
   std::vector<MemoryExtent> extents;
-  for (const auto& [symbol, memory] : bound)
+  bound.each([&](std::uint32_t, const Bound& memory) {
     if (!memory.extent.is_empty()) extents.push_back(memory.extent);
+  });
   std::sort(extents.begin(), extents.end());
   const MemoryExtent* last = nullptr;         // of those before, the one that ends last
   const MemoryExtent* last_output = nullptr;  // likewise, of outputs

@@ -238,13 +238,12 @@ class Compiler {
     compiled_->graph = std::move(built.graph);
     for (std::uint32_t k = 0; k < source_.symbol_count(); ++k)
       if (source_.symbols()[k].kind == SymbolOrigin::input)
-        compiled_->bindable.emplace(k, Bindable{source_.symbols()[k].form, built.tensors[k]});
+        compiled_->bindable[k] = {source_.symbols()[k].form, built.tensors[k]};
     for (std::size_t k = 0; k < asked_.size(); ++k)
       compiled_->outputs.emplace(asked_[k], built.tensors[now_[k]]);
     for (std::size_t k = 0; k < options_.bound.size(); ++k) {
       const std::uint32_t index = options_.bound[k].index;
-      compiled_->bindable.emplace(
-          index, Bindable{source_.symbols()[index].form, built.tensors[bound_now_[k]]});
+      compiled_->bindable[index] = {source_.symbols()[index].form, built.tensors[bound_now_[k]]};
       compiled_->bound_outputs.push_back(index);
     }
   }

@@ -12,6 +12,7 @@
 
 #include "device_index.h"
 #include "fail.h"
+#include "tensor/has_form.h"
 
 namespace mote {
 namespace {
@@ -23,8 +24,8 @@ std::vector<TensorSymbol> symbols_in(const SymbolicGraph& graph,
   return there;
 }
 
-std::vector<std::pair<std::uint32_t, TensorForm>> inputs_of(const SymbolicGraph& graph) {
-  std::vector<std::pair<std::uint32_t, TensorForm>> inputs;
+std::vector<std::pair<std::uint32_t, SharedForm>> inputs_of(const SymbolicGraph& graph) {
+  std::vector<std::pair<std::uint32_t, SharedForm>> inputs;
   for (std::uint32_t k = 0; k < graph.symbol_count(); ++k)
     if (graph.symbols()[k].kind == SymbolOrigin::input)
       inputs.emplace_back(k, graph.symbols()[k].form);
@@ -33,7 +34,7 @@ std::vector<std::pair<std::uint32_t, TensorForm>> inputs_of(const SymbolicGraph&
 
 /// Returns those of the inputs whose shapes are not known.
 std::vector<std::uint32_t> unknown_among(
-    const SymbolicGraph& graph, const std::vector<std::pair<std::uint32_t, TensorForm>>& inputs) {
+    const SymbolicGraph& graph, const std::vector<std::pair<std::uint32_t, SharedForm>>& inputs) {
   std::vector<std::uint32_t> unknown;
   for (const auto& [k, form] : inputs)
     if (!graph.symbols()[k].removed && !graph.symbols()[k].has_form) unknown.push_back(k);
@@ -87,6 +88,7 @@ Executable::State::State(const SymbolicGraph& graph, const CompileOptions& with,
       context(&where) {
   for (const TensorSymbol symbol : with.outputs) graph.info(symbol);
   for (const TensorSymbol symbol : with.bound) graph.info(symbol);
+  bound.reserve(graph.symbol_count(), inputs.size() + with.bound.size());
   if (!with.largest.empty()) {
     const SymbolicGraph complete = at_largest(graph, with.largest);
     source = PackedGraph(complete);
@@ -103,7 +105,8 @@ Executable::State::State(const SymbolicGraph& graph, const CompileOptions& with,
 /// Compiles the graph, whose symbols have the indices of the source's, and makes it the current
 /// one.
 void Executable::State::compile_for(const SymbolicGraph& graph) {
-  std::vector<TensorForm> forms;
+  std::vector<SharedForm> forms;
+  forms.reserve(inputs.size());
   for (const auto& [index, form] : inputs) forms.push_back(graph.symbols()[index].form);
   CompileOptions with = options;
   with.outputs = symbols_in(graph, options.outputs);
@@ -134,21 +137,22 @@ void Executable::State::check(TensorSymbol symbol) const {
 /// Returns the form of an input or a bound output; null for any other symbol.
 const TensorForm* Executable::State::bindable_form(std::uint32_t symbol) const {
   if (current != nullptr) {
-    const auto found = current->bindable.find(symbol);
-    return found == current->bindable.end() ? nullptr : &found->second.form;
+    const Bindable* const found = current->bindable.find(symbol);
+    return found == nullptr ? nullptr : &*found->form;
   }
   const auto input = std::ranges::find(inputs, symbol, &decltype(inputs)::value_type::first);
-  if (input != inputs.end()) return &input->second;
+  if (input != inputs.end()) return &*input->second;
   const auto output = std::ranges::find(options.bound, symbol, &TensorSymbol::index);
   return output == options.bound.end() ? nullptr : &source.form(symbol);
 }
 
 /// Checks that an input is not larger than memory is planned for.
-void Executable::State::check_size(std::uint32_t symbol, const TensorForm& form) const {
+void Executable::State::check_size(std::uint32_t symbol, const Tensor& tensor) const {
   if (options.largest.empty()) return;
+  const TensorForm form = tensor.form();
   const auto input = std::ranges::find(inputs, symbol, &decltype(inputs)::value_type::first);
   if (input == inputs.end()) return;
-  const AxisList& most = input->second.shape;
+  const AxisList& most = input->second->shape;
   bool fits = form.shape.size() == most.size();
   for (int axis = 0; fits && axis < most.size(); ++axis) fits = form.shape[axis] <= most[axis];
   if (!fits)
@@ -159,20 +163,27 @@ void Executable::State::bind(TensorSymbol symbol, const Tensor& tensor) {
   check(symbol);
   const TensorForm* of = bindable_form(symbol.index);
   if (of == nullptr) refuse(symbol.index, " is neither an input nor a bound output");
-  const TensorForm form = tensor.form();
   const bool has_device =
       unknown.empty() || std::ranges::find(unknown, symbol.index) == unknown.end();
-  if (form.dtype != of->dtype || (has_device && !is_same_device(form.device, of->device)))
-    refuse(symbol.index, " must be " + to_string(*of) + ", got " + to_string(form));
+  if (tensor.dtype() != of->dtype || (has_device && !is_same_device(tensor.device(), of->device)))
+    refuse(symbol.index, " must be " + to_string(*of) + ", got " + to_string(tensor.form()));
   if (tensor.data() == nullptr && tensor.element_count() > 0) refuse(symbol.index, " has no data");
-  check_size(symbol.index, form);
+  check_size(symbol.index, tensor);
   changed.push_back(symbol.index);
-  if (current != nullptr && form == *of) {
+  Bound now{.data = tensor.data(), .extent = extent_of(tensor, symbol.index)};
+  const Bound* const before = bound.find(symbol.index);
+  if (tensor.owns_memory())
+    now.owner = before != nullptr && before->owner ? before->owner : std::make_shared<Tensor>();
+  if (current != nullptr && has_form(tensor, *of)) {
+    now.form = current->bindable.at(symbol.index).form;
     current->bind(symbol.index, tensor);
   } else {
+    now.form = tensor.form();
     is_other_shape = true;
   }
-  bound.insert_or_assign(symbol.index, Bound{tensor, extent_of(tensor, symbol.index)});
+  // Nothing below needs memory.
+  if (now.owner != nullptr) *now.owner = tensor;
+  bound[symbol.index] = std::move(now);
 }
 
 /// Gives the inputs that have no shape yet those of the tensors that are bound to them.
@@ -180,9 +191,9 @@ void Executable::State::learn_shapes() {
   if (unknown.empty()) return;
   SymbolicGraph complete = source.graph();
   for (const std::uint32_t input : unknown) {
-    const auto given = bound.find(input);
-    if (given == bound.end()) refuse(input, " has no shape before a tensor is bound to it");
-    complete.set_form(complete.at(input), given->second.tensor.form());
+    const Bound* const given = bound.find(input);
+    if (given == nullptr) refuse(input, " has no shape before a tensor is bound to it");
+    complete.set_form(complete.at(input), given->form);
   }
   source = PackedGraph(complete);
   inputs = inputs_of(complete);
@@ -193,10 +204,10 @@ void Executable::State::learn_shapes() {
 /// that is compiled now. An input that was never bound keeps the shape that it had at first.
 void Executable::State::change_shapes() {
   learn_shapes();
-  std::vector<TensorForm> now;
+  std::vector<SharedForm> now;
   for (const auto& [index, form] : inputs) {
-    const auto given = bound.find(index);
-    now.push_back(given == bound.end() ? form : given->second.tensor.form());
+    const Bound* const given = bound.find(index);
+    now.push_back(given == nullptr ? form : given->form);
   }
   const auto met = std::ranges::find(shapes, now, &Shapes::inputs);
   if (met == shapes.end()) {
@@ -208,14 +219,13 @@ void Executable::State::change_shapes() {
   } else {
     make_current(met->compiled.get());
   }
-  for (const auto& [symbol, memory] : bound) {
+  bound.each([&](std::uint32_t symbol, const Bound& memory) {
     changed.push_back(symbol);  // other memory is planned now
-    const Tensor& tensor = memory.tensor;
-    if (tensor.form() != current->bindable.at(symbol).form)
-      refuse(symbol, " must be " + to_string(current->bindable.at(symbol).form) + ", got " +
-                         to_string(tensor.form()));
-    current->bind(symbol, tensor);
-  }
+    const SharedForm& form = current->bindable.at(symbol).form;
+    if (memory.form != form)
+      refuse(symbol, " must be " + to_string(form) + ", got " + to_string(memory.form));
+    current->bind(symbol, memory.tensor());
+  });
   is_other_shape = false;
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "by_symbol.h"
 #include "compile/build.h"
 #include "compile/layout.h"
 #include "mote/symbolic/compile.h"
@@ -23,9 +24,9 @@ namespace mote {
 
 /// The bytes of a tensor, in the order of their devices and addresses.
 struct MemoryExtent {
-  DLDevice device;
-  std::uintptr_t low, high;
-  std::uint32_t symbol;  ///< of what is bound
+  DLDevice device = {kDLCPU, 0};
+  std::uintptr_t low = 0, high = 0;
+  std::uint32_t symbol = kNoIndex;  ///< of what is bound
 
   bool is_empty() const { return low >= high; }
   bool meets(const MemoryExtent& other) const {
@@ -58,14 +59,14 @@ std::vector<ConstantMemory> constant_memory(const SymbolicGraph& graph, const Gr
 
 /// An input, or an output whose memory the caller binds.
 struct Bindable {
-  TensorForm form;
+  SharedForm form;
   GraphTensor tensor;  ///< a default one if no node uses it
 };
 
 struct CompiledGraph {
   void bind(std::uint32_t symbol, const Tensor& tensor);
 
-  std::map<std::uint32_t, Bindable> bindable;  ///< by index of the graph that was compiled
+  BySymbol<Bindable> bindable;  ///< by index of the graph that was compiled
   std::vector<std::uint32_t> bound_outputs;
   std::map<std::uint32_t, GraphTensor> outputs;  ///< by index of the graph that was compiled
   std::vector<Tensor> arenas;                    ///< one of bytes for each device of the layout
@@ -103,12 +104,13 @@ struct Executable::State {
   void check(TensorSymbol symbol) const;
   [[noreturn]] void refuse(std::uint32_t symbol, const std::string& what) const;
   void bind(TensorSymbol symbol, const Tensor& tensor);
-  void check_size(std::uint32_t symbol, const TensorForm& form) const;
+  void check_size(std::uint32_t symbol, const Tensor& tensor) const;
   const TensorForm* bindable_form(std::uint32_t symbol) const;
   void check_bound();
   void check_bound_outputs() const;
+  bool shares_bound_outputs() const;
   void check_all_bound() const;
-  void check_arenas(std::uint32_t symbol) const;
+  void check_arenas() const;
   void check_constants(std::uint32_t output) const;
   [[noreturn]] void refuse_sharing(std::uint32_t output, std::uint32_t other) const;
   void compile_for(const SymbolicGraph& graph);
@@ -122,19 +124,28 @@ struct Executable::State {
   Tensor output(TensorSymbol symbol) const;
 
   struct Shapes {
-    std::vector<TensorForm> inputs;  ///< the forms of all inputs, in the order of symbols
+    std::vector<SharedForm> inputs;  ///< the forms of all inputs, in the order of symbols
     std::unique_ptr<CompiledGraph> compiled;
     std::uint64_t last_run = 0;
   };
 
+  /// What is bound to a symbol: a tensor of that form at that address, in memory that it keeps
+  /// alive if it owns it.
   struct Bound {
-    Tensor tensor;
-    MemoryExtent extent;
+    Tensor tensor() const {
+      if (owner != nullptr) return *owner;
+      return Tensor::over(data, form->dtype, form->shape, form->strides, form->device);
+    }
+
+    SharedForm form = {};
+    void* data = nullptr;
+    std::shared_ptr<Tensor> owner = {};  ///< null if the caller keeps the memory
+    MemoryExtent extent = {};
   };
 
   std::uint32_t identity;  ///< of the graph that was compiled
   PackedGraph source;
-  std::vector<std::pair<std::uint32_t, TensorForm>> inputs;  ///< of the source
+  std::vector<std::pair<std::uint32_t, SharedForm>> inputs;  ///< of the source
   std::vector<std::uint32_t> unknown;  ///< inputs of the source that have no shape yet
   CompileOptions options;
   Context* context;
@@ -143,7 +154,7 @@ struct Executable::State {
   CompileReport known;               ///< until the shapes of all inputs are known
   std::mutex current_lock;           ///< held to change `current`, and by cancel()
   CompiledGraph* current = nullptr;  ///< null until then
-  std::map<std::uint32_t, Bound> bound;
+  BySymbol<Bound> bound;
   std::vector<std::uint32_t> changed;  ///< what was bound since check_bound()
   bool is_other_shape = false;         ///< an input is bound that does not fit the current shapes
   std::uint64_t runs = 0;

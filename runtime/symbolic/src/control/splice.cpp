@@ -43,7 +43,7 @@ class Splicer {
   /// Returns the symbol's name, unless one of the graph has it.
   std::string_view name_of(std::uint32_t k) const {
     const std::string& name = from_.symbols()[k].name;
-    return to_.has(name) ? std::string_view() : std::string_view(name);
+    return name.empty() || to_.has(name) ? std::string_view() : std::string_view(name);
   }
 
   TensorSymbol root(std::uint32_t k) {
@@ -64,7 +64,10 @@ class Splicer {
 
   void add(std::uint32_t index) {
     const NodeInfo& node = from_.nodes()[index];
-    std::vector<TensorSymbol> inputs, outputs;
+    std::vector<TensorSymbol>& inputs = inputs_;
+    std::vector<TensorSymbol>& outputs = outputs_;
+    inputs.clear();
+    outputs.clear();
     for (const std::uint32_t k : node.inputs) inputs.push_back(symbol(k));
     for (const std::uint32_t k : node.outputs) outputs.push_back(symbol(k));
     NodeSymbol& made = nodes_[index];
@@ -95,6 +98,7 @@ class Splicer {
   const SymbolicGraph& from_;
   std::vector<TensorSymbol> symbols_;
   std::vector<NodeSymbol> nodes_;
+  std::vector<TensorSymbol> inputs_, outputs_;  ///< of the node that is added; they keep their room
 };
 
 }  // namespace

@@ -47,9 +47,9 @@ const Command& GraphBuilder::parsed(const std::string& text) {
   return commands_.emplace(text, parse_command(text, graph_.registry())).first->second;
 }
 
-std::vector<TensorForm> GraphBuilder::infer_forms(const Command& command,
-                                                  std::span<const TensorSymbol> inputs,
-                                                  std::optional<DType> dtype) const {
+const std::vector<TensorForm>& GraphBuilder::infer_forms(const Command& command,
+                                                         std::span<const TensorSymbol> inputs,
+                                                         std::optional<DType> dtype) const {
   std::vector<const TensorForm*> given(inputs.size());
   DLDevice device{kDLCPU, 0};
   for (std::size_t k = 0; k < inputs.size(); ++k) {
@@ -66,11 +66,11 @@ std::vector<TensorForm> GraphBuilder::infer_forms(const Command& command,
     return last_.outputs;
   std::vector<TensorForm> forms = infer(command, given, dtype);
   for (TensorForm& form : forms) form.device = device;
-  Inferred now{command, {}, dtype, forms};
+  Inferred now{command, {}, dtype, std::move(forms)};
   for (const TensorForm* form : given)
     now.inputs.push_back(form == nullptr ? std::nullopt : std::optional(*form));
   last_ = std::move(now);
-  return forms;
+  return last_.outputs;
 }
 
 std::vector<TensorSymbol> GraphBuilder::emit(const Command& command,
@@ -95,7 +95,7 @@ std::vector<TensorSymbol> GraphBuilder::emit(const Command& command,
 TensorSymbol GraphBuilder::op(const std::string& command, std::span<const TensorSymbol> inputs,
                               TensorSymbol target) {
   const Command& parsed = this->parsed(command);
-  const std::vector<TensorForm> forms = infer_forms(parsed, inputs);
+  const std::vector<TensorForm>& forms = infer_forms(parsed, inputs);
   return emit(parsed, inputs, forms, 1, std::span(&target, 1)).front();
 }
 

@@ -36,9 +36,10 @@ class GraphBuilder {
   const Command& command_without(const std::string& op, const Command& other,
                                  std::optional<int> axis, std::string_view param);
 
-  /// Returns the forms of all outputs.
-  std::vector<TensorForm> infer_forms(const Command& command, std::span<const TensorSymbol> inputs,
-                                      std::optional<DType> dtype = std::nullopt) const;
+  /// Returns the forms of all outputs, which are valid until forms are inferred again.
+  const std::vector<TensorForm>& infer_forms(const Command& command,
+                                             std::span<const TensorSymbol> inputs,
+                                             std::optional<DType> dtype = std::nullopt) const;
   /// Adds a node with the outputs of the mask, and those that it may not leave out. `forms` are
   /// those of infer_forms(). Returns a symbol for each output of the op.
   std::vector<TensorSymbol> emit(const Command& command, std::span<const TensorSymbol> inputs,

@@ -112,7 +112,7 @@ TensorSymbol Cotangents::target(TensorSymbol read) {
   if (root == read.index || carrier(read) != read) return {};
   Slot& slot = this->slot(read);
   if (slot.expected != 1) return {};
-  Parts& parts = *roots_.at(root).parts;
+  Parts& parts = *roots_.find(root)->parts;
   if (!slot.target) slot.target = seen_as(read, tensor(parts, parts.layers[slot.layer]));
   return slot.target;
 }
@@ -145,15 +145,15 @@ TensorSymbol Cotangents::layer_value(Parts& parts, Layer& layer, TensorSymbol sy
 }
 
 TensorSymbol Cotangents::of(TensorSymbol symbol) {
-  const auto found = roots_.find(regions_.root_of(symbol.index));
-  if (found == roots_.end()) return {};
-  Slot& whole = found->second.whole;
+  Root* const found = roots_.find(regions_.root_of(symbol.index));
+  if (found == nullptr) return {};
+  Slot& whole = found->whole;
   if (!whole.value && !whole.terms.empty()) whole.value = builder_.sum(whole.terms);
   if (whole.value) whole.terms = {};
   const TensorSymbol part = whole.value ? seen_as(symbol, whole.value) : TensorSymbol{};
-  if (!found->second.parts) return part;
+  if (!found->parts) return part;
   std::vector<TensorSymbol> terms = {part};
-  Parts& parts = *found->second.parts;
+  Parts& parts = *found->parts;
   const ViewRegion region = regions_.region(symbol.index);
   for (Layer& layer : parts.layers) terms.push_back(layer_value(parts, layer, symbol, region));
   return builder_.sum(terms);

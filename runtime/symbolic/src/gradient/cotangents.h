@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "by_symbol.h"
 #include "gradient/builder.h"
 #include "gradient/symbol_regions.h"
 
@@ -21,8 +22,11 @@ namespace mote {
 
 class Cotangents {
  public:
-  Cotangents(GraphBuilder& builder, const SymbolRegions& regions)
-      : builder_(builder), graph_(builder.graph()), regions_(regions) {}
+  /// About that many tensors get gradients.
+  Cotangents(GraphBuilder& builder, const SymbolRegions& regions, std::size_t tensors)
+      : builder_(builder), graph_(builder.graph()), regions_(regions) {
+    roots_.reserve(graph_.symbol_count(), tensors);
+  }
 
   /// Announces one gradient for the symbol. All are announced before the first comes.
   void expect(TensorSymbol read);
@@ -75,7 +79,7 @@ class Cotangents {
   GraphBuilder& builder_;
   SymbolicGraph& graph_;
   const SymbolRegions& regions_;
-  std::unordered_map<std::uint32_t, Root> roots_;
+  BySymbol<Root> roots_;
 };
 
 }  // namespace mote

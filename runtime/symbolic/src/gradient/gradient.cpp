@@ -4,6 +4,7 @@
 
 #include "borrow.h"
 #include "fail.h"
+#include "gradient/gradient_here.h"
 #include "gradient/reverse.h"
 #include "gradient/tape.h"
 #include "gradient/unneeded.h"
@@ -73,23 +74,26 @@ std::vector<TensorSymbol> changes_of(SymbolicGraph& graph, std::span<const Tenso
 
 }  // namespace
 
-std::vector<TensorSymbol> gradient(SymbolicGraph& graph, std::span<const TensorSymbol> of,
-                                   std::span<const TensorSymbol> wrt,
-                                   std::span<const TensorSymbol> seeds) {
+std::vector<TensorSymbol> gradient_here(SymbolicGraph& graph, std::span<const TensorSymbol> of,
+                                        std::span<const TensorSymbol> wrt,
+                                        std::span<const TensorSymbol> seeds) {
   check_real(graph, of, "f");
   check_real(graph, wrt, "x");
   if (!seeds.empty()) check_given(graph, of, seeds, "seed", false);
   const GradientScope scope;
-  return detail::change_whole(graph, [&] {
-    const Added added(graph);
-    GraphBuilder builder(graph);
-    std::vector<TensorSymbol> gradients =
-        Reverse(builder, topological_order(graph), 0).run(of, seeds, wrt);
-    for (std::size_t k = 0; k < wrt.size(); ++k)
-      gradients[k] = or_zeros(graph, gradients[k], wrt[k]);
-    added.remove_unneeded(graph, gradients);
-    return gradients;
-  });
+  const Added added(graph);
+  GraphBuilder builder(graph);
+  std::vector<TensorSymbol> gradients =
+      Reverse(builder, topological_order(graph), 0).run(of, seeds, wrt);
+  for (std::size_t k = 0; k < wrt.size(); ++k) gradients[k] = or_zeros(graph, gradients[k], wrt[k]);
+  added.remove_unneeded(graph, gradients);
+  return gradients;
+}
+
+std::vector<TensorSymbol> gradient(SymbolicGraph& graph, std::span<const TensorSymbol> of,
+                                   std::span<const TensorSymbol> wrt,
+                                   std::span<const TensorSymbol> seeds) {
+  return detail::change_whole(graph, [&] { return gradient_here(graph, of, wrt, seeds); });
 }
 
 std::vector<TensorSymbol> gradient(SymbolicGraph& graph, std::initializer_list<TensorSymbol> of,

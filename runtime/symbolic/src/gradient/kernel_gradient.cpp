@@ -50,7 +50,8 @@ class KernelGradient {
     const Command& command = builder_.command_like(row_.row->gradient, *call_.command, axis);
     if (!axis || takes_axis(command.definition())) {
       const std::vector<TensorSymbol> inputs = tensors(nullptr);
-      if (const auto forms = try_infer(command, inputs)) return direct(command, inputs, *forms);
+      if (const std::vector<TensorForm>* const forms = try_infer(command, inputs))
+        return direct(command, inputs, *forms);
     }
     return canonical();
   }
@@ -71,14 +72,16 @@ class KernelGradient {
     return std::nullopt;
   }
 
-  std::optional<std::vector<TensorForm>> try_infer(const Command& command,
-                                                   std::span<const TensorSymbol> inputs) const {
-    std::vector<TensorForm> forms;
+  /// Returns null if the op does not take these tensors.
+  const std::vector<TensorForm>* try_infer(const Command& command,
+                                           std::span<const TensorSymbol> inputs) const {
+    const std::vector<TensorForm>* inferred = nullptr;
     try {
-      forms = builder_.infer_forms(command, inputs, dtype());
+      inferred = &builder_.infer_forms(command, inputs, dtype());
     } catch (const StatusError&) {
-      return std::nullopt;
+      return nullptr;
     }
+    const std::vector<TensorForm>& forms = *inferred;
     // Axes that the gradient has and the input has not are leading ones, which are summed.
     for (std::size_t k = 0; k < row_.outputs.size(); ++k) {
       const TensorSymbol input = call_.inputs[row_.outputs[k]];
@@ -87,9 +90,9 @@ class KernelGradient {
       const int extra = forms[k].shape.size() - own.size();
       for (int axis = 0; axis < own.size(); ++axis)
         if (extra < 0 || (own[axis] != 1 && own[axis] != forms[k].shape[axis + extra]))
-          return std::nullopt;
+          return nullptr;
     }
-    return forms;
+    return inferred;
   }
 
   const std::vector<TensorForm>& output_forms() {
@@ -111,17 +114,19 @@ class KernelGradient {
       TensorSymbol x = is_input               ? call_.inputs[of]
                        : kind == Kind::output ? call_.outputs[of]
                                               : call_.gradients[of];
+      // A gradient that does not come is 0; where only the shape matters, the value need not stay.
+      const bool is_zero = !x || !reads || (is_input && is_for_other_factor(of));
+      if (!is_zero && shapes == nullptr) {
+        inputs[k] = x;
+        continue;
+      }
       TensorForm form = x ? builder_.form(x) : output_form(of);
       if (shapes != nullptr) {
         const DLDevice device = form.device;
         form = {form.dtype, is_input ? shapes->inputs[of] : shapes->outputs[of]};
         form.device = device;
       }
-      // A gradient that does not come is 0; where only the shape matters, the value need not stay.
-      if (!x || !reads || (is_input && is_for_other_factor(of)))
-        inputs[k] = builder_.filled(0, form);
-      else
-        inputs[k] = builder_.reshaped(x, form.shape);
+      inputs[k] = is_zero ? builder_.filled(0, form) : builder_.reshaped(x, form.shape);
     }
     return inputs;
   }
@@ -136,7 +141,9 @@ class KernelGradient {
 
   std::vector<TensorSymbol> direct(const Command& command, std::span<const TensorSymbol> inputs,
                                    std::span<const TensorForm> forms) {
-    std::vector<TensorSymbol> targets(row_.outputs.size());
+    std::vector<TensorSymbol> targets;
+    if (std::ranges::any_of(call_.targets, &TensorSymbol::operator bool))
+      targets.resize(row_.outputs.size());
     for (std::size_t k = 0; k < targets.size(); ++k) {
       const std::size_t of = row_.outputs[k];
       if (is_wanted(of) && call_.targets[of] && builder_.shape(call_.inputs[of]) == forms[k].shape)

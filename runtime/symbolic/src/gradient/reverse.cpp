@@ -39,20 +39,19 @@ void Reverse::find_active(std::span<const TensorSymbol> of, std::span<const Tens
     reached_.push_back(varied.overlaps(symbol.index));
     if (reached_.back()) useful.add(symbol.index);
   }
-  active_.reserve(candidates.size());
   for (std::size_t n = candidates.size(); n-- > 0;) {
-    ActiveNode active = std::move(candidates[n]);
+    ActiveNode& active = candidates[n];
     const NodeInfo& node = graph_.nodes()[active.node];
     WideMask given;
     active.given.each([&](std::size_t k) {
       if (useful.overlaps(node.outputs[k])) given.add(k);
     });
-    if (given.is_empty()) continue;
     active.given = std::move(given);
+    if (active.given.is_empty()) continue;
     active.wanted.each([&](std::size_t k) { useful.add(node.inputs[k]); });
-    active_.push_back(std::move(active));
   }
-  std::ranges::reverse(active_);
+  std::erase_if(candidates, [](const ActiveNode& active) { return active.given.is_empty(); });
+  active_ = std::move(candidates);
 }
 
 void Reverse::set_call(GradientCall& call, const ActiveNode& active) const {
@@ -203,8 +202,10 @@ void Reverse::walk(const ActiveNode& active, Cotangents& cotangents) {
   node.kind = of.kind;
   node.command = of.command;
   node.function = of.function;
-  std::vector<TensorSymbol> gradients(call.inputs.size());
-  if (!call.given.is_empty())
+  std::vector<TensorSymbol> gradients;
+  if (call.given.is_empty())
+    gradients.resize(call.inputs.size());
+  else
     gradients = within(active.node, [&] {
       return node.kind == NodeKind::control ? control_gradient(builder_, active.node, call)
                                             : node_gradient(builder_, node, call);
@@ -223,7 +224,7 @@ std::vector<TensorSymbol> Reverse::run(std::span<const TensorSymbol> of,
                                        std::span<const TensorSymbol> wrt) {
   find_active(of, wrt);
   check(of, wrt);
-  Cotangents cotangents(builder_, regions_);
+  Cotangents cotangents(builder_, regions_, active_.size() + of.size());
   for (std::size_t k = 0; k < of.size(); ++k)
     if (reached_[k]) cotangents.expect(of[k]);
   for (const ActiveNode& active : active_)

@@ -10,8 +10,12 @@
 namespace mote {
 
 bool reads_data(const SymbolicGraph& graph, const NodeInfo& node, std::size_t input) {
+  return reads_data(graph.registry().column(kGradientOf), node, input);
+}
+
+bool reads_data(const Column<OpGradient>& gradient_of, const NodeInfo& node, std::size_t input) {
   if (node.kind != NodeKind::command) return true;
-  const OpGradient* row = graph.registry().column(kGradientOf).find(node.command->op());
+  const OpGradient* row = gradient_of.find(node.command->op());
   return row == nullptr || is_in((*row)->reads, input);
 }
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints a symbolic graph: the nodes in their order, and before each node the views, constants and
 // tensors that it is the first to use.
+#include <algorithm>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
 #include "command/check_call.h"
+#include "mote/base/characters.h"
 #include "mote/symbolic/text.h"
 #include "tensor/number_text.h"
 #include "text/elements.h"
@@ -42,10 +45,13 @@ class GraphPrinter {
     texts.reserve(graph_.node_count());
     with_graphs_ = false;
     for (const NodeInfo& node : graph_.nodes()) {
-      texts.emplace_back();
-      if (node.removed) continue;
-      if (!node.outputs.empty()) texts.back() = symbol_list(node.outputs) + " = ";
-      texts.back() += value(node, true);
+      text_.clear();
+      if (!node.removed) {
+        symbol_list(node.outputs);
+        if (!node.outputs.empty()) text_ += " = ";
+        value(node, true);
+      }
+      texts.push_back(text_);
     }
     return texts;
   }
@@ -57,21 +63,26 @@ class GraphPrinter {
 
   void name_symbols() {
     names_.reserve(graph_.symbol_count());
+    // Few graphs have names that a symbol without one might get.
+    const bool may_be_taken = std::ranges::any_of(graph_.symbols(), [](const SymbolInfo& info) {
+      return info.name.size() > 1 && info.name[0] == 't' && is_digit(info.name[1]);
+    });
     for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k) {
-      std::string name = symbol(k).name;
-      if (name.empty()) {
-        name = "t" + std::to_string(k);
-        while (graph_.has(name)) name += '_';
-      }
-      names_.push_back(name_text(name));
+      const std::string& given = symbol(k).name;
+      std::string name = given.empty() ? "t" + std::to_string(k) : name_text(given);
+      while (given.empty() && may_be_taken && graph_.has(name)) name += '_';
+      names_.push_back(std::move(name));
     }
   }
 
-  std::string symbol_list(std::span<const std::uint32_t> symbols) const {
-    std::string list;
-    for (const std::uint32_t k : symbols)
-      list += (list.empty() ? "" : ", ") + (k == kNoIndex ? "_" : names_[k]);
-    return list;
+  /// Adds "a, b".
+  void symbol_list(std::span<const std::uint32_t> symbols) {
+    const char* between = "";
+    for (const std::uint32_t k : symbols) {
+      text_ += between;
+      text_ += k == kNoIndex ? std::string_view("_") : names_[k];
+      between = ", ";
+    }
   }
 
   static std::uint32_t first_output(const NodeInfo& node) {
@@ -206,8 +217,9 @@ class GraphPrinter {
       printed_[output] = true;
     }
     text_ += "  " + heads_[k];
-    if (!outputs.empty()) text_ += symbol_list(outputs) + (defines ? " = " : " <- ");
-    text_ += value(node, defines);
+    symbol_list(outputs);
+    if (!outputs.empty()) text_ += defines ? " = " : " <- ";
+    value(node, defines);
     if (node.recomputed != 0) text_ += " recompute " + std::to_string(node.recomputed);
     const char* before_name = " after ";
     for (const std::uint32_t before : node.after) {
@@ -219,30 +231,36 @@ class GraphPrinter {
     text_ += "\n";
   }
 
-  std::string value(const NodeInfo& node, bool defines) const {
+  void value(const NodeInfo& node, bool defines) {
     switch (node.kind) {
       case NodeKind::copy:
-        return "copy(" + names_[node.inputs[0]] +
-               (defines ? ", " + form_text(node.outputs[0]) : "") + ")";
+        text_ += "copy(" + names_[node.inputs[0]] +
+                 (defines ? ", " + form_text(node.outputs[0]) : "") + ")";
+        return;
       case NodeKind::fill:
-        return "fill(" + (defines ? form_text(node.outputs[0]) + ", " : "") +
-               real_text(node.value) + ")";
+        text_ += "fill(" + (defines ? form_text(node.outputs[0]) + ", " : "") +
+                 real_text(node.value) + ")";
+        return;
       case NodeKind::function:
-        return "function " + quoted_text(node.function->name) + "(" + symbol_list(node.inputs) +
-               ")";
+        text_ += "function " + quoted_text(node.function->name) + "(";
+        symbol_list(node.inputs);
+        text_ += ")";
+        return;
       case NodeKind::control:
-        return control_text(node, names_, with_graphs_);
+        text_ += control_text(node, names_, with_graphs_);
+        return;
       case NodeKind::command:
-        break;
+        return call(node, defines);
     }
-    return call_text(node, defines);
   }
 
-  std::string call_text(const NodeInfo& node, bool defines) const {
+  void call(const NodeInfo& node, bool defines) {
     const Command& command = *node.command;
-    std::string arguments = symbol_list(node.inputs);
+    text_ += op_text(command.definition().name) + "(";
+    const std::size_t begin = text_.size();
+    symbol_list(node.inputs);
     const auto add = [&](const std::string& setting) {
-      arguments += (arguments.empty() ? "" : ", ") + setting;
+      text_ += (text_.size() == begin ? "" : ", ") + setting;
     };
     for (const mote_param& p : command.params())
       add(name_text(p.name) + "=" +
@@ -250,7 +268,7 @@ class GraphPrinter {
     if (command.axis()) add("axis=" + std::to_string(*command.axis()));
     if (defines && !dtype_follows(node))
       add("dtype=" + std::string(name(symbol(first_output(node)).form->dtype)));
-    return op_text(command.definition().name) + "(" + arguments + ")";
+    text_ += ")";
   }
 
   /// False if an output has the instance's dtype and no input has it.

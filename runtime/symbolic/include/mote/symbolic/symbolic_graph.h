@@ -27,13 +27,13 @@
 
 #include "mote/base/export.h"
 #include "mote/base/tensor_mask.h"
+#include "mote/graph/short_list.h"
 #include "mote/runtime/command.h"
 #include "mote/runtime/infer.h"
 #include "mote/symbolic/attributes.h"
 #include "mote/symbolic/region_index.h"
 #include "mote/symbolic/shared_form.h"
 #include "mote/symbolic/shared_vector.h"
-#include "mote/symbolic/short_list.h"
 #include "mote/symbolic/symbol.h"
 #include "mote/symbolic/view.h"
 
@@ -163,6 +163,9 @@ class SymbolicGraph {
   /// Values of any type, of the graph, its symbols and its nodes, which are copied with it.
   Attributes attributes() { return {*this, *attributes_}; }
   ConstAttributes attributes() const { return {*this, *attributes_}; }
+
+  /// Takes memory for so many symbols and nodes in all, so that none is moved when they are added.
+  void reserve(std::size_t symbols, std::size_t nodes);
 
   // ---- symbols; a name that another symbol has throws StatusError
 
@@ -328,8 +331,8 @@ class SymbolicGraph {
   std::uint32_t checked(TensorSymbol symbol) const;
   std::uint32_t checked(NodeSymbol node) const;
   std::string reader_of(std::uint32_t symbol) const;
-  std::uint32_t new_symbol(SymbolInfo info);
-  NodeSymbol new_node(NodeInfo info);
+  std::uint32_t new_symbol(SymbolInfo&& info);
+  NodeSymbol new_node(NodeInfo&& info);
   NodeSymbol add_control(NodeInfo node);
   ShortList checked_inputs(std::span<const TensorSymbol> inputs) const;
   /// writer() says what would write the outputs, for messages.
@@ -337,9 +340,9 @@ class SymbolicGraph {
   ShortList checked_outputs(std::span<const TensorSymbol> outputs, const Writer& writer) const;
   void check_unwritten(std::uint32_t symbol, const Writer& writer) const;
   std::shared_ptr<const Command> shared(const Command& command);
-  std::optional<std::vector<TensorForm>> inferred(const Command& command,
-                                                  std::span<const std::uint32_t> inputs,
-                                                  std::optional<DType> dtype);
+  const std::vector<TensorForm>* inferred(const Command& command,
+                                          std::span<const std::uint32_t> inputs,
+                                          std::optional<DType> dtype);
   DType dtype_of(const Command& command, int k, std::span<const std::uint32_t> inputs,
                  std::optional<DType> dtype) const;
   void infer_later(std::uint32_t input);
@@ -363,7 +366,7 @@ class SymbolicGraph {
   std::vector<ViewStep> steps_;
   std::vector<Tensor> values_;
   detail::FormPool forms_;
-  std::unordered_map<std::string, std::uint32_t> by_name_;
+  detail::Shared<std::unordered_map<std::string, std::uint32_t>> by_name_;
   /// The written views of each root, by their regions.
   std::unordered_map<std::uint32_t, RegionIndex> written_views_;
   std::unordered_set<std::uint64_t> ordered_;  ///< the edges of order(), as edge_key()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list of indices of symbols or nodes. It holds up to four in itself: most nodes have no more
-// inputs or outputs, so that a graph is read without a jump to other memory for each node.
+// A list of indices of tensors, symbols or nodes. It holds up to four in itself: most nodes have no
+// more inputs or outputs, so that a graph is read without a jump to other memory for each node.
 #pragma once
 
 #include <algorithm>

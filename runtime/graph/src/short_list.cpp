@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mote/symbolic/short_list.h"
+#include "mote/graph/short_list.h"
 
 namespace mote {
 
