@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "attribute_leg.h"
 #include "codegen/random/rng.h"
 #include "compile_leg.h"
 #include "dynamic_leg.h"
@@ -55,9 +56,7 @@ std::ptrdiff_t random_nodes(const SymbolicGraph& graph) {
 /// The passes, each verified, and then the nodes one by one.
 std::optional<std::string> check_passes(const GraphSubject& subject, const std::string& list,
                                         Counts& counts) {
-  std::vector<std::string> names;
-  std::istringstream parts(list);
-  for (std::string name; std::getline(parts, name, ',');) names.push_back(name);
+  const std::vector<std::string> names = names_in(list);
   SymbolicGraph graph = subject.graph();
   for (const PassReport& report : apply_passes(graph, names, {.verify = true}))
     if (report.changed) ++counts["changed by pass " + report.pass];
@@ -115,12 +114,10 @@ std::optional<std::string> check_checkpointed(const GraphSubject& subject,
 }
 
 std::string some_passes_leg(Rng& rng) {
-  std::vector<std::string> names = pass_names();
+  std::vector<std::string> names = own_passes();
   rng.shuffle(names);
   if (rng.chance(60)) names.resize(1);
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ",") + name;
-  return "passes of=" + list;
+  return "passes of=" + list_of(names);
 }
 
 }  // namespace
@@ -136,6 +133,7 @@ std::vector<std::string> legs_for(std::uint64_t seed) {
   legs.back() += " " + some_compile_settings(rng);
   legs.push_back(some_shapes_leg(rng));
   for (int k = 0; k < 2; ++k) legs.push_back(some_dynamic_leg(rng));
+  legs.push_back(some_attribute_leg(rng));
   return legs;
 }
 
@@ -160,6 +158,7 @@ std::optional<std::string> check_leg(const GraphSubject& subject, const std::str
   if (kind == "text") return check_text(subject);
   if (kind == "compile") return check_compiled(subject, subject.graph(), settings, counts);
   if (kind == "passes") return check_passes(subject, settings["of"], counts);
+  if (kind == "attributes") return check_attributes(subject, settings["of"], counts);
   if (kind == "checkpoint") return check_checkpointed(subject, settings, counts);
   if (kind == "shapes") return check_other_shapes(subject, settings, counts);
   if (kind == "dynamic") return check_dynamic(subject, settings, counts);
@@ -167,8 +166,8 @@ std::optional<std::string> check_leg(const GraphSubject& subject, const std::str
   if (kind == "second") return check_symmetry(subject, counts);
   throw Error(
       "leg '" + leg +
-      "': expected rebuilt, text, passes, compile, checkpoint, shapes, dynamic, derivatives, "
-      "second");
+      "': expected rebuilt, text, passes, attributes, compile, checkpoint, shapes, dynamic, "
+      "derivatives, second");
 }
 
 std::vector<std::string> counted_by_legs() {
@@ -190,7 +189,8 @@ std::vector<std::string> counted_by_legs() {
                                     "derivatives decided",
                                     "second derivatives decided"};
   for (const std::string& name : counted_by_dynamic_leg()) names.push_back(name);
-  for (const std::string& pass : pass_names()) names.push_back("changed by pass " + pass);
+  for (const std::string& name : counted_by_attribute_leg()) names.push_back(name);
+  for (const std::string& pass : own_passes()) names.push_back("changed by pass " + pass);
   return names;
 }
 
