@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graphs/compile/numbered.h"
+#include "graphs/symbolic/error_of.h"
 #include "mote/runtime/status.h"
 #include "mote/symbolic/compile.h"
 #include "mote/symbolic/dependencies.h"
@@ -20,6 +21,7 @@ namespace mote {
 namespace {
 
 using test::bits;
+using test::error_of;
 using test::numbered;
 
 constexpr std::int64_t kWidth = 64;
@@ -145,6 +147,18 @@ TEST(Checkpoint, ABudgetIsKeptOrTheLeastIsSaid) {
     EXPECT_EQ(e.status(), MOTE_OUT_OF_MEMORY);
     EXPECT_NE(std::string(e.what()).find("needs at least"), std::string::npos);
   }
+}
+
+// A node of the way back reads two values, so that no checkpoint is tried: some have 10^8 nodes.
+TEST(Checkpoint, ABudgetBelowWhatANodeReadsIsRefusedBeforeAnythingIsTried) {
+  Chain chain(20000);
+  const std::size_t value = kWidth * sizeof(float);
+  const std::string two = std::to_string(2 * value);
+  const CheckpointOptions options{.policy = CheckpointPolicy::budget, .budget = 2 * value - 1};
+  EXPECT_NE(error_of([&] {
+              checkpoint(chain.g, std::vector{chain.loss}, options);
+            }).find("needs at least " + two + " bytes whatever is computed again, the budget is"),
+            std::string::npos);
 }
 
 // The choice is the one that trying all of them would make. The fewest nodes are computed again

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "attribute_leg.h"
+#include "checkpoint/worth.h"
 #include "codegen/random/rng.h"
 #include "compile_leg.h"
 #include "dynamic_leg.h"
@@ -108,6 +109,11 @@ std::optional<std::string> check_checkpointed(const GraphSubject& subject,
     return found;
   if (copies == 0) return std::nullopt;
   ++counts["nodes computed again"];
+  const std::uint64_t least = least_bytes(subject.graph());
+  if (const std::uint64_t planned = planned_bytes(graph); planned < least)
+    return "the checkpointed graph needs " + std::to_string(planned) + " bytes, and " +
+           std::to_string(least) + " are said to be the least";
+  if (least > 0) ++counts["checkpointed with a least number of bytes"];
   const auto is_drawn_again = [](const NodeInfo& n) { return n.recomputed > 0 && is_random(n); };
   if (std::ranges::any_of(graph.nodes(), is_drawn_again)) ++counts["random nodes computed again"];
   return check_compiled(subject, graph, settings, counts);
@@ -185,6 +191,7 @@ std::vector<std::string> counted_by_legs() {
                                     "run in the memory of larger shapes",
                                     "nodes computed again",
                                     "random nodes computed again",
+                                    "checkpointed with a least number of bytes",
                                     "graph with its gradient",
                                     "derivatives decided",
                                     "second derivatives decided"};

@@ -176,6 +176,8 @@ class BudgetSearch {
       none.text = "none: it fits as it is";
       return none;
     }
+    if (const std::uint64_t least = least_bytes(graph_); least > options_.budget)
+      fail_budget(least, " whatever is computed again");
     std::vector<Counted> binomial;
     for (const Attempt& attempt : attempts(graph_, way_)) {
       Counted counted{.attempt = attempt};
@@ -196,10 +198,7 @@ class BudgetSearch {
     // The peak may be less than the sum of what is kept, since not all of it need be alive at once.
     for (std::size_t k = 0; k < counted_.size() && !best_; ++k)
       if (!counted_[k].is_made && counted_[k].kept < least_) make(counted_[k]);
-    if (!best_)
-      fail_graph("checkpoint: " + graph_.name() + " needs at least " + std::to_string(least_) +
-                     " bytes, the budget is " + std::to_string(options_.budget),
-                 MOTE_OUT_OF_MEMORY);
+    if (!best_) fail_budget(least_, "");
     return apply(graph_, losses_, options_.keep, *best_);
   }
 
@@ -210,6 +209,12 @@ class BudgetSearch {
     std::size_t copied = 0, kept = 0;
     bool is_made = false;
   };
+
+  [[noreturn]] void fail_budget(std::uint64_t least, const char* why) const {
+    fail_graph("checkpoint: " + graph_.name() + " needs at least " + std::to_string(least) +
+                   " bytes" + why + ", the budget is " + std::to_string(options_.budget),
+               MOTE_OUT_OF_MEMORY);
+  }
 
   /// False if it has more copies than what fits already.
   bool count(Counted& counted) const {

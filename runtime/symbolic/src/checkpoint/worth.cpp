@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
+#include <vector>
 
 #include "compile/layout.h"
 #include "mote/symbolic/compile.h"
@@ -49,6 +51,35 @@ std::uint64_t planned_bytes(const SymbolicGraph& graph) {
   CompileOptions options;
   options.plan.effort = MemoryEffort::fast;
   return planned_bytes(lay_out(graph, {}, options, nullptr));
+}
+
+std::uint64_t least_bytes(const SymbolicGraph& graph) {
+  // The memory of what loops and branches write is theirs to choose.
+  std::vector<bool> is_planned(graph.symbol_count());
+  for (const NodeInfo& node : graph.nodes())
+    for (const std::uint32_t output : node.outputs)
+      if (output != kNoIndex) is_planned[graph.symbols()[output].root] = true;
+  for (const NodeInfo& node : graph.nodes())
+    for (const std::uint32_t output : node.outputs)
+      if (output != kNoIndex && node.kind == NodeKind::control)
+        is_planned[graph.symbols()[output].root] = false;
+  std::vector<std::uint32_t> seen;  // roots
+  const auto bytes_of = [&](std::span<const std::uint32_t> symbols) {
+    seen.clear();
+    for (const std::uint32_t symbol : symbols)
+      if (symbol != kNoIndex && is_planned[graph.symbols()[symbol].root])
+        seen.push_back(graph.symbols()[symbol].root);
+    std::ranges::sort(seen);
+    seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+    std::uint64_t bytes = 0;
+    for (const std::uint32_t root : seen)
+      bytes += static_cast<std::uint64_t>(graph.symbols()[root].form->bytes());
+    return bytes;
+  };
+  std::uint64_t least = bytes_of(graph.output_indices());
+  for (const NodeInfo& node : graph.nodes())
+    least = std::max({least, bytes_of(node.inputs), bytes_of(node.outputs)});
+  return least;
 }
 
 double time_ratio(const SymbolicGraph& graph, const SymbolicGraph& other, Context& context) {

@@ -13,6 +13,11 @@ namespace mote {
 /// Returns the bytes that the graph's tensors take in planned memory, by the fast planner.
 std::uint64_t planned_bytes(const SymbolicGraph& graph);
 
+/// Returns a number of bytes that the planned memory of the graph cannot be below, whatever is
+/// computed again: the values that one node reads are there at once, those that it writes are, and
+/// so are all outputs in the end.
+std::uint64_t least_bytes(const SymbolicGraph& graph);
+
 /// Runs both graphs in turn, on made-up inputs, and returns the shortest time of `graph` over that
 /// of `other`. Functions of the caller's would run too: a graph with one is not
 /// measured, and the ratio is 1.

@@ -61,8 +61,9 @@ struct CheckpointReport {
 };
 
 /// Rewrites the graph. `losses` are the symbols whose gradient it holds. Throws StatusError if the
-/// way forward is no chain (`binomial`), and if no policy fits the budget, with the fewest bytes
-/// that one needs. After an error the graph is as it was.
+/// way forward is no chain (`binomial`), and if no policy fits the budget: with the fewest bytes
+/// that one needs, or, at once, with bytes that no checkpoint can be below where these are more
+/// than the budget. After an error the graph is as it was.
 CheckpointReport checkpoint(SymbolicGraph& graph, std::span<const TensorSymbol> losses,
                             const CheckpointOptions& options);
 
