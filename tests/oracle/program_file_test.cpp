@@ -69,6 +69,30 @@ TEST(ProgramFile, ItsFastKernelIsWhatRuns) {
   EXPECT_EQ(wrong.code, 1) << wrong.out;
 }
 
+/// Rows of a tile, and windows of rows, are copied in one run where the input's elements lie so.
+/// Whether an element exists, and what is computed from its position, changes within the run.
+TEST(ProgramFile, CopiesInOneRunUnderConditions) {
+  const Files files;
+  const auto expect_right = [&](const std::string& program) {
+    files.write("copies.mote", "op copies \"y\"\ninput x f32[N, L, C]\n" + program);
+    const test::Ran r = files.mote("check copies.mote --backend gen --count 60 --seed 1");
+    EXPECT_EQ(r.code, 0) << program << r.out;
+  };
+  for (const char* read : {"x[i0, i1 + i3 - 1, i4 over N, L, O, K, C else 0]",
+                           "x[i0, i1 + 2*i3 - 2, i4 over N, L, O, K, C else 0]",
+                           "x[i0, i1 + i3, i4 over N, L - K, O, K, C] * "
+                           "f32(iota(i1 + i3 over N, L - K, O, K, C))"}) {
+    const bool has_all = std::string_view(read).find("else") != std::string_view::npos;
+    expect_right(std::string("input w f32[K, C, O]\noutput y = sum[3, 4](") + read +
+                 " * w[i3, i4, i2 over N, " + (has_all ? "L" : "L - K") + ", O, K, C])\n");
+  }
+  expect_right(
+      "input w f32[C, O]\n"
+      "t = iota(i1 over N, L, O, C) >= iota(3 over N, L, O, C)\n"
+      "output y = sum[3](where(t, x[i0, i1, i3 over N, L, O, C], 0) * w[i3, i2 over N, L, O, "
+      "C])\n");
+}
+
 TEST(ProgramFile, AKernelOfTheCatalogueIsNotItsOwn) {
   const Files files;
   files.write("softmax.mote", "op softmax \"y = 3*x\"\ninput x f32[R, N, C]\noutput y = x*3\n");

@@ -44,9 +44,9 @@ bool stores_results(const LoopProgram& p, const Body& body) {
   });
 }
 
-/// Returns the iterations of a loop in vectors that stores results of a tile in registers, but for
-/// the last tile, which may have fewer; nullopt for other loops, and for those that would take long
-/// for a last tile without vectors.
+/// Returns the number of iterations of a loop in vectors that stores the results of a whole tile in
+/// registers. Returns nullopt for other loops, and for functions that take long: the last tile may
+/// have fewer iterations, which run without vectors.
 std::optional<std::int64_t> iterations_of_whole_tile(const LoopProgram& p, const Loop& l) {
   const auto is_in_registers = [](const TensorDecl& t) {
     return t.memory == TensorMemory::registers;

@@ -33,9 +33,9 @@ std::vector<const Loop*> chain_from(const Loop& first) {
   return chain;
 }
 
-/// Returns by how many positions of its axis the first loop of the chain moves, where the chain's
-/// iterations access elements of the temporary in the order in which they lie in memory if it is 1;
-/// 1 if they access always the same. Returns nullopt if they are in no such order.
+/// Returns the step of the chain's first loop along its axis of the temporary: if it is 1, the
+/// chain's iterations take the elements in the order of memory. Returns 1 if they all take the same
+/// element, and nullopt if no step gives that order.
 std::optional<Expr> step_in_order(const TensorDecl& t, const std::vector<Expr>& index,
                                   const std::vector<const Loop*>& chain) {
   const auto moves = [&](const Expr& e) {
@@ -64,14 +64,22 @@ bool is_in_order(const TensorDecl& t, const std::vector<Expr>& index,
   return step_in_order(t, index, chain) == Expr(1);
 }
 
-/// Returns true if a branch in the body holds loops that are not unrolled, or depends on the chain.
-bool branches_change(const Body& body, const std::vector<const Loop*>& chain) {
+/// Returns true if a branch in the body holds loops that are not unrolled, or if a condition or a
+/// value depends on the chain's variables themselves, not on the elements that they lead to.
+bool reads_variables(const Body& body, const std::vector<const Loop*>& chain) {
   bool found = std::ranges::any_of(
       body, [](const Stmt& s) { return nested_body(s) != nullptr && as_loop(s) == nullptr; });
+  const auto read = [&](const Expr& e) {
+    for (const Loop* l : chain) found = found || e.mentions(l->variable);
+  };
   for_each(body, [&](const Stmt& s) {
     if (const auto* branch = std::get_if<If>(&s.kind))
-      for (const Condition& c : branch->conditions)
-        for (const Loop* l : chain) found = found || c.e.mentions(l->variable);
+      for (const Condition& c : branch->conditions) read(c.e);
+    for_each_value(s, [&](const Value& v) {
+      if (const auto* guard = std::get_if<value::Guard>(&v->kind))
+        for (const Condition& c : guard->conditions) read(c.e);
+      if (const auto* index = std::get_if<value::Index>(&v->kind)) read(index->e);
+    });
   });
   return found;
 }
@@ -88,7 +96,7 @@ PanelLoops loops_in_order(const LoopProgram& p, const Loop& first) {
   PanelLoops found;
   if (p.vector_bytes == 0) return found;
   const std::vector<const Loop*> chain = chain_from(first);
-  if (chain.size() < 2 || branches_change(chain.back()->body, chain)) return found;
+  if (chain.size() < 2 || reads_variables(chain.back()->body, chain)) return found;
   for (const Access& a : accesses(chain.back()->body)) {
     const auto step = step_in_order(*find_tensor(p, a.tensor), a.index, chain);
     if (!step || mentions_loop(*step) || (step->constant() && *step != Expr(1))) return found;
@@ -180,7 +188,7 @@ void Writer::loop_over_panels(const std::vector<const Loop*>& chain, const Facts
 /// the input as one run, as windows of NHWC do; empty if no strides make them do so.
 std::string Writer::test_of_one_run(const Loop& first) const {
   const Loop* row = p_.vector_bytes == 0 || apart_ == &first ? nullptr : loop_over_rows(p_, first);
-  if (row == nullptr) return "";
+  if (row == nullptr || reads_variables(row->body, {&first, row})) return "";
   const Facts facts = base_facts(*p_.source);
   std::vector<std::string> tests = {adjacent_test(*row, 1)};
   for (const Access& a : accesses(row->body)) {

@@ -176,8 +176,8 @@ void prefer_long_reductions(Version& v) {
   }
 }
 
-/// The least number of terms of a sum for which wider vectors outweigh results that they store one
-/// by one.
+/// The least number of terms of a sum for which a tile of wide vectors is faster though it stores
+/// its results one by one: along the channels of an image in NCHW whose lines are short.
 constexpr std::int64_t kLeastTerms = 32;
 
 /// Returns the number of terms of the first sum, if sizes alone tell it.
@@ -193,8 +193,9 @@ std::optional<Expr> count_terms(const LoopProgram& p) {
 }
 
 /// Returns the versions whose nests are tiled in registers, for each processor and axis, the widest
-/// vectors first. Where vectors along the innermost axis would be shorter, those along another one
-/// store their results one by one, and are tried first for sums of several terms.
+/// vectors first. Of two axes for the vectors, the innermost one of the results comes first for
+/// each size; the other one, where results lie apart, is tried ahead of smaller vectors only for
+/// sums of several terms.
 std::vector<Version> tiled(const Version& start, const ScheduleOptions& options) {
   std::vector<Version> found;
   bool may_slide = false;

@@ -58,6 +58,10 @@ void fill_pairs(const PairLoop& pairs, const std::vector<LoopRange>& loops,
   fill(with(whole, ceil_div(pairs.terms, 2)), conditions, Body{half(store, 0), half(clear, 1)});
 }
 
+/// The most positions of a window's panel for each that its rows and taps would read if they shared
+/// none.
+constexpr std::int64_t kMostPositions = 8;
+
 /// Throws CannotTile for a range that no sizes bound.
 Expr extent_of(const LoopRange& range) {
   if (const auto extent = greatest_extent(range)) return *extent;
@@ -97,14 +101,18 @@ Value NestTiler::copied_window(const TiledReduction& r, const SharedOperand& o,
       read.push_back(index.back());
       continue;
     }
-    const auto extent = [&](const Expr& rows) {
-      return window.position(rows - 1, loops.extents[k] - 1) + 1;
+    const auto positions = [&](const Expr& rows, const Expr& taps) {
+      return window.position(rows - 1, taps - 1) + 1;
     };
     const Expr amount = rows_of_block();
+    const Expr most = positions(amount, loops.extents[k]);
     first = window.position(block, l.begin);
-    all.push_back({position, 0, extent(amount)});
-    filled.push_back({position, 0, extent(min(amount, rows().end - block))});
-    shape.push_back(extent(amount));
+    all.push_back({position, 0, most});
+    filled.push_back({position, 0, positions(min(amount, rows().end - block), l.end - l.begin)});
+    shape.push_back(most);
+    // A panel with many positions that no tap reads takes longer to fill than it saves.
+    demands_.push_back(
+        {Condition::Kind::nonneg, kMostPositions * amount * loops.extents[k] - most});
     index.emplace_back(position);
     read.push_back(window.position(Expr(rows().variable) - block, Expr(l.variable) - l.begin));
   }

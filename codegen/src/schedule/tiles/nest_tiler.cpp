@@ -74,7 +74,9 @@ std::set<std::string> used_names(const TileOfNest& tile,
 std::optional<Symbol> block_of_rows(const LoopProgram& p, const SharedLoops& chain,
                                     const TileOfNest& tile,
                                     const std::map<Symbol, TiledReduction>& reductions) {
-  if (tile.row_start || !are_columns_ahead(p, chain, tile, reductions)) return std::nullopt;
+  // The narrowest tile takes windows of all steps, which wider ones may refuse.
+  if (tile.row_start || tile.may_be_narrow || !are_columns_ahead(p, chain, tile, reductions))
+    return std::nullopt;
   bool reads_windows = false;
   for (const auto& [variable, r] : reductions)
     for (const SharedOperand& o : r.shared.operands) {
@@ -384,9 +386,12 @@ Conditions NestTiler::demands() const {
   Conditions all = {
       {Condition::Kind::nonneg, columns - (tile_.may_be_narrow ? 1 : vector().amount)},
       {Condition::Kind::nonneg, 2 * rows_of_first_block() - rows().amount}};
-  for (const auto& [variable, r] : reductions_)
-    for (const Condition& c : r.demands)
+  const auto add = [&](const Conditions& more) {
+    for (const Condition& c : more)
       if (std::ranges::find(all, c) == all.end()) all.push_back(c);
+  };
+  add(demands_);
+  for (const auto& [variable, r] : reductions_) add(r.demands);
   return all;
 }
 

@@ -124,6 +124,7 @@ class NestTiler : public Tiler {
   const std::optional<Symbol> block_of_rows_;
   TileAxis all_rows_;  ///< the axis of the rows with all of them, not those of a block
   std::vector<std::string> panels_;
+  Conditions demands_;  ///< of windows
 };
 
 }  // namespace mote
