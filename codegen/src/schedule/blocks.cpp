@@ -294,6 +294,8 @@ class Blocker {
 }  // namespace
 
 Refusal run_in_blocks(LoopProgram& p, const Path& loop, std::int64_t amount, std::string& effect) {
+  // Iterations of such a loop would share the sums that are kept from block to block.
+  if (auto why = why_not_serial_around(p, loop)) return why;
   LoopProgram now = p;
   try {
     effect = fmt::format("arrays {}", fmt::join(Blocker(now, loop, amount).run(), ", "));

@@ -23,6 +23,16 @@ Refusal why_not_serial(const Stmt& s) {
   return why;
 }
 
+Refusal why_not_serial_around(const LoopProgram& p, const Path& path) {
+  for (std::size_t depth = 1; depth < path.size(); ++depth) {
+    const auto end = path.begin() + static_cast<std::ptrdiff_t>(depth);
+    const Loop* l = as_loop(at(p, Path(path.begin(), end)));
+    if (l != nullptr && l->kind != LoopKind::serial)
+      return fmt::format("loop {} around it has a kind already", l->variable.name());
+  }
+  return std::nullopt;
+}
+
 namespace {
 
 /// Returns true for a loop over lanes, whose vectors are kept or exchanged in registers.

@@ -44,5 +44,7 @@ Refusal repeat(LoopProgram& p, const std::string& tensor, std::int64_t axis);
 
 /// Returns why loops of the statement may not be changed: one of them has a kind already.
 Refusal why_not_serial(const Stmt& s);
+/// Returns why loops around the one at the path may not be changed, likewise.
+Refusal why_not_serial_around(const LoopProgram& p, const Path& path);
 
 }  // namespace mote

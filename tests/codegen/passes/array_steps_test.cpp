@@ -159,6 +159,12 @@ TEST(Steps, BlocksAreRefusedWithTheReason) {
   EXPECT_EQ(
       why(two(loop("j", size("N"), {store("y", {j}, at("t", {j}))})), "threads j, blocks i 4"),
       "loop j has a kind already");
+  EXPECT_EQ(
+      why(compile(std::make_shared<const Program>(parse_program(
+              "op rows\ninput y f64[2, 3, 1|B]\ninput z f64[3, 2]\nv = exp(z)[i0, i1 over B, 2]\n"
+              "output e = sum[1]((v + sum[1 keep](v))[i0, i1 over B, 2, 3])[0, 0 over 3, 2]\n"))),
+          "threads b, blocks j2 1"),
+      "loop b around it has a kind already");
   EXPECT_EQ(why(compile(std::make_shared<const Program>(
                     parse_program("op pad\ninput x f64[N, K]\nt = exp(sum[1](x))\n"
                                   "output z = t * 2\noutput y = t[i0 over N + 2 else 7]\n"))),

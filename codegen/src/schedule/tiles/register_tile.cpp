@@ -271,9 +271,7 @@ std::string tile_rows(LoopProgram& p, const Path& first, const SharedLoops& chai
             as_loop(at(std::as_const(p),
                        Path(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(depth)))))
       around.push_back(l);
-  for (const Loop* l : around)
-    if (l->kind != LoopKind::serial)
-      throw CannotTile{fmt::format("loop {} around it has a kind already", l->variable.name())};
+  if (auto why = why_not_serial_around(p, first)) throw CannotTile{*why};
   const auto end = chain.loops.begin() + static_cast<std::ptrdiff_t>(rows);
   around.insert(around.end(), chain.loops.begin(), end);
   const Loop& loop = *chain.loops[rows];
