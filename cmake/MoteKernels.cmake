@@ -54,8 +54,8 @@ function(mote_gen_options target level)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:C,GNU>:-fno-align-${part}>)
   endforeach()
   if(NOT level STREQUAL "v0")
-    # Without the latter, gcc copies the sums of a tile, a constant number of bytes, by an instruction (rep movs) that
-    # takes longer than a short product; with it, such copies are moves of vectors.
+    # gcc copies a constant number of bytes, as the sums of a tile are, by an instruction (rep movs) that takes longer
+    # than a short product. Where libcall is the strategy for all sizes, it moves vectors instead.
     target_compile_options(${target} PRIVATE -march=x86-64-${level}
       $<$<COMPILE_LANG_AND_ID:C,GNU>:-mmemcpy-strategy=libcall:-1:noalign>)
   endif()

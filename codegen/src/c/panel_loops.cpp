@@ -138,6 +138,7 @@ std::optional<std::pair<std::size_t, Expr>> step_along(const std::vector<Expr>& 
   return found;
 }
 
+/// Returns the loops, from the first on, that are written as one in every call.
 std::vector<const Loop*> Writer::loops_over_panels(const Loop& first) const {
   PanelLoops found = loops_in_order(p_, first);
   return found.steps.empty() ? std::move(found.loops) : std::vector<const Loop*>{};
@@ -156,6 +157,16 @@ bool Writer::loops_in_order_or_apart(const Loop& first, const Facts& facts) {
       fmt::format("{}", fmt::join(tests, " && ")), [&] { loop_over_panels(found.loops, facts); },
       [&] { loop_apart(first, facts); });
   return true;
+}
+
+/// Writes a loop that the program does not hold. What is known by the addresses of its parts is
+/// forgotten afterwards, since other loops may get these addresses.
+void Writer::loop_of_its_own(const Loop& l, const Facts& facts) {
+  const auto limits = limits_;
+  const auto rows = rows_ahead_;
+  loop(l, facts);
+  limits_ = limits;
+  rows_ahead_ = rows;
 }
 
 /// Writes the loop without taking it and the one in it together.
@@ -180,8 +191,9 @@ void Writer::loop_over_panels(const std::vector<const Loop*>& chain, const Facts
   at_start[chain.back()->variable] = Expr(flat);
   substitute(body, at_start);
   const Loop& first = *chain.front();
-  loop({flat, first.begin * inner, first.end * inner, 1, {}, std::move(body), chain.back()->kind},
-       facts);
+  loop_of_its_own(
+      {flat, first.begin * inner, first.end * inner, 1, {}, std::move(body), chain.back()->kind},
+      facts);
 }
 
 /// Returns the test whether the loop and the one in it, which copy to a panel, take the elements of
@@ -220,8 +232,9 @@ void Writer::loops_in_one_run(const Loop& first, const std::string& test, const 
   substitute(body, {{first.variable, 0}, {row.variable, Expr(flat)}});
   const auto in_one_run = [&] {
     printer_.assume(row.adjacent_under);
-    loop({flat, first.begin * row.end, first.end * row.end, 1, {}, std::move(body), LoopKind::simd},
-         facts);
+    loop_of_its_own(
+        {flat, first.begin * row.end, first.end * row.end, 1, {}, std::move(body), LoopKind::simd},
+        facts);
     printer_.assume({});
   };
   in_two_forms(test, in_one_run, [&] { loop_apart(first, facts); });

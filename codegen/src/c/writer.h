@@ -95,6 +95,7 @@ class Writer {
   void loop_over_panels(const std::vector<const Loop*>& chain, const Facts& facts);
   bool loops_in_order_or_apart(const Loop& first, const Facts& facts);
   void loop_apart(const Loop& l, const Facts& facts);
+  void loop_of_its_own(const Loop& l, const Facts& facts);
   std::string test_of_one_run(const Loop& first) const;
   void loops_in_one_run(const Loop& first, const std::string& test, const Facts& facts);
   void register_loops(const Loop& loop, const Facts& facts);

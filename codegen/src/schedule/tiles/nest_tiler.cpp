@@ -40,12 +40,18 @@ std::size_t most_folds(const std::map<Symbol, TiledReduction>& reductions) {
   return most;
 }
 
+std::set<std::string> used_names(const TileOfNest& tile,
+                                 const std::optional<Symbol>& block_of_rows) {
+  std::set<std::string> used = tile.used_names;
+  if (block_of_rows) used.insert(block_of_rows->name());
+  return used;
+}
+
 /// Returns the axes of a tile. Where tiles of rows share panels of windows, the rows are those of a
 /// block.
 std::vector<TileAxis> axes_of(const LoopProgram& p, const TileOfNest& tile,
                               const std::optional<Symbol>& block_of_rows) {
-  std::set<std::string> used = tile.used_names;
-  if (block_of_rows) used.insert(block_of_rows->name());
+  std::set<std::string> used = used_names(tile, block_of_rows);
   const auto start = [&](const Loop& loop) {
     return Tiler::fresh_variable(p, loop.variable.name() + "_tile", used);
   };
@@ -60,13 +66,6 @@ std::vector<TileAxis> axes_of(const LoopProgram& p, const TileOfNest& tile,
   }
   return {{tile.rows.variable, begin, end, tile.height, row, Expr(row)},
           {tile.vector.variable, tile.vector.begin, tile.vector.end, tile.width, column, first}};
-}
-
-std::set<std::string> used_names(const TileOfNest& tile,
-                                 const std::optional<Symbol>& block_of_rows) {
-  std::set<std::string> used = tile.used_names;
-  if (block_of_rows) used.insert(block_of_rows->name());
-  return used;
 }
 
 /// Returns the variable of a loop over blocks of rows whose tiles share panels of windows; nullopt

@@ -8,7 +8,7 @@
 
 namespace mote {
 
-/// True if the tensor's form is that one. No other form is made to find that.
+/// Returns true if the tensor has that form; makes no other form to find out.
 inline bool has_form(const Tensor& tensor, const TensorForm& form) {
   const DLTensor& dl = tensor.dl();
   return dl.ndim == form.rank() && dl.ndim == form.strides.size() &&

@@ -10,6 +10,26 @@
 using namespace mote;     // NOLINT: C functions follow
 using namespace mote::c;  // NOLINT
 
+namespace {
+
+struct Writing {
+  mote_symbol y, v, t;
+};
+
+/// Adds the function that writes v to step t of y, and returns its result by z.
+mote_status written_step(const char* caller,
+                         TensorSymbol (*add)(SymbolicGraph&, TensorSymbol, TensorSymbol,
+                                             TensorSymbol),
+                         mote_symbolic* graph, const Writing& of, mote_symbol* z) {
+  return guarded(caller, [&] {
+    auto& result = given(z, "z");
+    result = handle_of(
+        add(given(graph, "graph").graph, symbol_of(of.y), symbol_of(of.v), symbol_of(of.t)));
+  });
+}
+
+}  // namespace
+
 mote_status mote_symbolic_sequence(mote_symbolic* graph, int32_t cell, mote_symbol x,
                                    const mote_cell_weights* weights, size_t weight_count,
                                    const mote_sequence_options* options, mote_symbol* y,
@@ -51,20 +71,12 @@ mote_status mote_symbolic_take_step(mote_symbolic* graph, mote_symbol x, mote_sy
 
 mote_status mote_symbolic_put_step(mote_symbolic* graph, mote_symbol y, mote_symbol v,
                                    mote_symbol t, mote_symbol* z) {
-  return guarded(__func__, [&] {
-    auto& result = given(z, "z");
-    result =
-        handle_of(put_step(given(graph, "graph").graph, symbol_of(y), symbol_of(v), symbol_of(t)));
-  });
+  return written_step(__func__, put_step, graph, {y, v, t}, z);
 }
 
 mote_status mote_symbolic_add_step(mote_symbolic* graph, mote_symbol y, mote_symbol v,
                                    mote_symbol t, mote_symbol* z) {
-  return guarded(__func__, [&] {
-    auto& result = given(z, "z");
-    result =
-        handle_of(add_step(given(graph, "graph").graph, symbol_of(y), symbol_of(v), symbol_of(t)));
-  });
+  return written_step(__func__, add_step, graph, {y, v, t}, z);
 }
 
 mote_status mote_symbolic_count_steps(mote_symbolic* graph, mote_symbol x, mote_symbol* n) {

@@ -129,8 +129,8 @@ struct Executable::State {
     std::uint64_t last_run = 0;
   };
 
-  /// What is bound to a symbol: a tensor of that form at that address, in memory that it keeps
-  /// alive if it owns it.
+  /// A tensor that is bound to a symbol: it has this form and address, and keeps its memory alive
+  /// if it owns it.
   struct Bound {
     Tensor tensor() const {
       if (owner != nullptr) return *owner;
