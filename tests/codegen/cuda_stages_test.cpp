@@ -97,7 +97,7 @@ TEST(CudaStages, KernelsOfEveryOpAreLegalAndNeedTheirBarriers) {
                      CudaVariant::gen, options);
     for (const CudaKernel* kernel : all_kernels(program)) {
       EXPECT_NO_THROW(verify(kernel->loops())) << to_string(kernel->loops());
-      for (int k = 0; kernel->per_block() != nullptr; ++k, ++barriers) {
+      for (int k = 0; kernel->is_by_block(); ++k, ++barriers) {
         LoopProgram without = kernel->loops();
         int at = k;
         if (!remove_barrier(without.body, at)) break;
@@ -222,7 +222,7 @@ TEST(CudaDistribution, GivesStagesTilesAndRows) {
   EXPECT_EQ(all_kernels(program).size(), program.kernels.size() + parts.kernels.size());
   const std::string text = emit_cuda(program, false);
   for (const CudaKernel* k : all_kernels(program)) expect_has(text, "\n" + k->function + "(");
-  expect_has(text, "const int slot = true ? lane % 16 : lane / 64;");
+  expect_has(text, "const int slot = lane % 16;");
 }
 
 TEST(CudaDistribution, NeedsMemoryOfRoundsAndANest) {

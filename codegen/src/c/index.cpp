@@ -265,6 +265,12 @@ std::string Printer::element(const TensorDecl& t, const std::vector<Expr>& index
   if (is_local(t)) return read(names_.tensor(t.name));
   for (const Held& h : held_)
     if (h.tensor == t.name && h.index == index) return h.variable;
+  if (t.memory == TensorMemory::shared || t.memory == TensorMemory::local) {
+    std::string out = read(names_.tensor(t.name));
+    for (std::size_t k = t.memory == TensorMemory::local ? kThreadAxes : 0; k < index.size(); ++k)
+      out += fmt::format("[{}]", expr(index[k], facts).text);
+    return out;
+  }
   Text offset{""};
   for (std::size_t k = 0; k < index.size(); ++k) {
     const bool outside = t.role != TensorRole::temporary;

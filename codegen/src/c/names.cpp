@@ -182,6 +182,10 @@ void Names::add_locals(const Body& body, const std::set<std::string>& enclosing)
       }
       std::set<std::string> inside = enclosing;
       inside.insert(local(loop->variable.name()));
+      for (const LoopDigit& d : loop->digits) {
+        add_variable(d.variable.name(), enclosing);
+        inside.insert(local(d.variable.name()));
+      }
       add_locals(loop->body, inside);
     } else if (const auto* branch = std::get_if<If>(&s.kind)) {
       add_locals(branch->body, enclosing);

@@ -183,6 +183,10 @@ void Writer::open_scope(Symbol variable, const Facts& facts) {
       declare_registers(t);
       continue;
     }
+    if (is_of_block(t.memory)) {
+      declare_of_block(t);
+      continue;
+    }
     const std::string type = local_type(t, p_.native);
     if (is_on_stack(t)) {
       // Compilers don't see that a branch leaves out reads with the stores, nor that loops over one

@@ -60,11 +60,20 @@ void Writer::statement(const Stmt& s, const Facts& facts) {
                  [&](const Store& st) { store(st, facts, declaration_at(s)); },
                  [&](const StoreReduce& st) { store_reduce(st, facts); },
                  [&](const Fold& f) { fold(f, facts); }, [&](const Let& l) { let(l, facts); },
-                 [&](const Barrier&) { barrier(); }},
+                 [&](const Barrier&) { barrier(); },
+                 [&](const WaitForCopies& w) { wait_for_copies(w); }},
       s.kind);
 }
 
 void Writer::barrier() { throw InternalError("emit_c: a barrier of a block's threads"); }
+
+void Writer::wait_for_copies(const WaitForCopies& /*wait*/) {
+  throw InternalError("emit_c: asynchronous copies of a block's threads");
+}
+
+void Writer::declare_of_block(const TensorDecl& t) {
+  throw InternalError(fmt::format("emit_c: {} is memory of a block's threads", t.name));
+}
 
 void Writer::open_accumulators(const Loop& l) {
   for (const Accumulator& a : l.accumulators)
@@ -116,6 +125,7 @@ void Writer::branch(const If& i, const Facts& facts) {
 /// Returns the text, printed since the mark, as the right side of an assignment to an element.
 std::string Writer::stored(const Text& t, const TensorDecl& to, std::size_t uses_begin) const {
   Uses& uses = printer_.uses();
+  if (to.is_for_tensor_cores && to.dtype == DType::f32) return call("mote_to_tf32", as_float(t), uses);
   if (p_.native && is_in_float(to.dtype)) {
     const bool is_stored_narrow = is_narrow(to.dtype) && to.role != TensorRole::temporary;
     return is_stored_narrow ? narrow(t, to.dtype, uses) : as_float(t).text;
@@ -149,7 +159,7 @@ std::string Writer::stored(const Text& t, const TensorDecl& to, std::size_t uses
   }
 }
 
-/// Returns an input's element of 16 bits that is stored as it is, without its value.
+/// An input's element that is copied need not be converted.
 std::optional<std::string> Writer::stored_bits(const Store& s, const Facts& facts) const {
   const auto* load = std::get_if<value::Load>(&s.value->kind);
   if (!moves_bits() || load == nullptr || !is_narrow(s.value->dtype) || !is_copy(p_, s))

@@ -36,10 +36,15 @@ class Writer {
   virtual void threads_loops(const Loop& first, const Facts& facts);
   virtual void loop(const Loop& l, const Facts& facts);
   virtual void barrier();
+  virtual void wait_for_copies(const WaitForCopies& wait);
   /// Writes what stands before a loop for the compiler.
   virtual void loop_pragmas(const Loop& l);
   /// True if a copy of 16-bit reals need not convert them, which also keeps the bits of NaN.
   virtual bool moves_bits() const { return p_.native; }
+  /// Declares memory of a block, or of one of its threads, in an iteration of a grid.
+  virtual void declare_of_block(const TensorDecl& t);
+  /// Returns an element of 16 bits that is stored as it is, without its value.
+  virtual std::optional<std::string> stored_bits(const Store& s, const Facts& facts) const;
   /// Returns true if the temporary of an iteration is an array on the stack, not in memory that all
   /// threads have together.
   virtual bool is_on_stack(const TensorDecl& t) const { return stack_size(t).has_value(); }
@@ -142,7 +147,6 @@ class Writer {
   void rows_ahead(const Loop& unrolled, const std::set<Symbol>& changing, const Facts& facts);
   void open_accumulator(const Accumulator& a);
   void branch(const If& i, const Facts& facts);
-  std::optional<std::string> stored_bits(const Store& s, const Facts& facts) const;
   void store(const Store& s, const Facts& facts, const Declaration* declaration);
   std::string target(const TensorDecl& t, const std::vector<Expr>& index, const Facts& facts) const;
   void store_reduce(const StoreReduce& s, const Facts& facts);

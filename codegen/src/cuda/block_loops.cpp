@@ -89,7 +89,8 @@ void KernelWriter::nest_loop(const Loop& l, const Facts& facts) {
     begin = by_warps ? within(first, kSum) + " + " + begin : first.text;
   }
   const std::string end = limit(l.end, v + "_end", facts).text;
-  const std::string step = by_warps ? v + " += blockDim.x / 32" : v + "++";
+  std::string step = by_warps ? v + " += blockDim.x / 32" : v + "++";
+  if (l.step != Expr(1)) step = fmt::format("{} += {}", v, printer_.expr(l.step, facts).text);
   line(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step));
   Facts inside = facts;
   inside.set_range(l.variable, l.begin, l.end);

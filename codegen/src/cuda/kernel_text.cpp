@@ -50,7 +50,7 @@ std::vector<Parameter> parameters(const LoopProgram& p, const emit::Names& names
     }
   }
   for (const TensorDecl& t : p.tensors) {
-    if (t.role != TensorRole::temporary || t.shape.empty()) continue;
+    if (t.role != TensorRole::temporary || t.shape.empty() || is_of_block(t.memory)) continue;
     all.push_back({{Kind::temporary, t.name},
                    emit::local_type(t, p.native) + " *",
                    !t.per ? names.tensor(t.name) : names.slab(t.name)});
@@ -119,9 +119,9 @@ void finish(CudaKernel& k, const LoopProgram& part, const emit::Printer& printer
   k.text = comment + head(k.function, taken) + body + "}\n";
 }
 
-std::string variables_text(const std::vector<TileAxis>& axes, const emit::Names& names) {
+std::string variables_text(const std::vector<LoopDigit>& axes, const emit::Names& names) {
   std::string out;
-  for (const TileAxis& a : axes) out += (out.empty() ? "" : ", ") + names.symbol(a.variable);
+  for (const LoopDigit& a : axes) out += (out.empty() ? "" : ", ") + names.symbol(a.variable);
   return out;
 }
 
@@ -166,11 +166,13 @@ CudaKernel kernel_of(const StageForm& form, const std::string& function) {
   emit::Names names(loops);
   emit::Printer printer(loops, names, emit::Target::cuda);
   if (const CudaPerTile* tile = k.per_tile()) {
-    auto tiles = tile_form(loops, loops.body, tile->rounds_to_tf32);
+    LoopProgram stage = loops;
+    stage.body = form.stage.body;
+    auto tiles = tile_form(stage, stage.body, tile->rounds_to_tf32);
     if (!tiles) throw InternalError(loops.name + ": a kernel of tiles has no form of tiles");
     if (tile->is_pipelined()) tiles = pipelined_form(*tiles);
-    const std::string body = emit::TileWriter(loops, *tiles, names, printer).kernel_body();
-    finish(k, loops, printer, tiles_comment(*tiles, names), body);
+    finish(k, loops, printer, tiles_comment(*tiles, emit::Names(stage)),
+           emit::TileWriter(loops, names, printer).kernel_body());
     return k;
   }
   const std::string body = emit::KernelWriter(loops, names, printer).kernel_body();

@@ -12,6 +12,7 @@
 
 #include "block_loops.h"
 #include "ir/dependence.h"
+#include "passes/conditions.h"
 
 namespace mote::emit {
 
@@ -33,6 +34,7 @@ bool holds_several_loops(const Body& b) {
 std::string KernelWriter::kernel_body() {
   rolled_ = p_.native && holds_several_loops(p_.body);
   const Facts facts = base_facts(*p_.source);
+  opening(facts);
   const std::string statements = this->statements(facts);
   const std::string unread = unread_scalars();
   scalars();
@@ -58,23 +60,23 @@ void KernelWriter::grid_loop(const Loop& loop, const Share& share, const Facts& 
                    end, share.who, share.count));
 }
 
-std::vector<std::string> KernelWriter::extents(const std::vector<cuda::TileAxis>& axes,
+std::vector<std::string> KernelWriter::extents(const std::vector<LoopDigit>& axes,
                                                const Facts& facts) {
   std::vector<std::string> all;
-  for (const cuda::TileAxis& a : axes) {
+  for (const LoopDigit& a : axes) {
     const Expr count = facts.simplify(max(0, ceil_div(a.end - a.begin, a.step)));
     all.push_back(within(limit(count, names_.symbol(a.variable) + "_count", facts), kUnary));
   }
   return all;
 }
 
-std::vector<std::string> KernelWriter::digits(const std::vector<cuda::TileAxis>& axes,
+std::vector<std::string> KernelWriter::digits(const std::vector<LoopDigit>& axes,
                                               const std::vector<std::string>& extents,
                                               const std::string& flat, const Facts& facts) const {
   std::vector<std::string> values(axes.size());
   std::string below;  // iterations of the loops further in
   for (std::size_t k = axes.size(); k-- > 0;) {
-    const cuda::TileAxis& a = axes[k];
+    const LoopDigit& a = axes[k];
     const bool is_product = k + 2 < axes.size();
     std::string digit = flat;
     if (!below.empty()) digit += " / " + (is_product ? "(" + below + ")" : below);
@@ -87,11 +89,27 @@ std::vector<std::string> KernelWriter::digits(const std::vector<cuda::TileAxis>&
   return values;
 }
 
+std::string KernelWriter::distance(const std::string& tensor, const std::vector<Expr>& index,
+                                   Symbol variable, const Facts& facts) const {
+  std::string all;
+  for (std::size_t k = 0; k < index.size(); ++k) {
+    if (!index[k].mentions(variable)) continue;
+    const auto linear = linear_in(index[k], variable);
+    const auto is_loop = [](Symbol s) { return s.kind() == SymbolKind::loop; };
+    if (!linear || std::ranges::any_of(linear->factor.symbols(), is_loop)) return "";
+    all += all.empty() ? "" : " + ";
+    if (linear->factor != Expr(1))
+      all += within(printer_.expr(linear->factor, facts), kUnary) + " * ";
+    all += printer_.named_stride(tensor, k);
+  }
+  return all.empty() ? "0" : all;
+}
+
 /// Writes a loop in which the number of an iteration, whose digits are the variables, strides over
 /// the grid.
 void KernelWriter::grid_digits(const std::vector<const Loop*>& chain, const Share& share,
                                const Facts& facts) {
-  std::vector<cuda::TileAxis> axes;
+  std::vector<LoopDigit> axes;
   for (const Loop* loop : chain)
     axes.push_back({loop->variable, loop->begin, loop->end, loop->step});
   const std::vector<std::string> counts = extents(axes, facts);
@@ -113,6 +131,7 @@ void KernelWriter::grid_loops(const Loop& first, const Share& share, const Facts
   for (const Loop* loop : chain) inside.set_range(loop->variable, loop->begin, loop->end);
   ++indent_;
   for (const Loop* loop : chain) open_scope(loop->variable, inside);
+  if (first.kind == LoopKind::grid) open_iteration(chain, inside);
   body(chain.back()->body, inside);
   --indent_;
   line("}");

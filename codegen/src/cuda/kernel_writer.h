@@ -24,15 +24,28 @@ class KernelWriter : public Writer {
   void loop(const Loop& l, const Facts& facts) override;
   void loop_pragmas(const Loop& l) override;
   void barrier() override { line("__syncthreads();"); }
+  /// Writes what stands before the statements of the kernel.
+  virtual void opening(const Facts& /*facts*/) {}
+  /// Writes what stands before the statements of an iteration of these loops of a grid.
+  virtual void open_iteration(const std::vector<const Loop*>& /*chain*/, const Facts& /*facts*/) {}
+  virtual void block_loop(const Loop& l, const Facts& facts);
   bool is_on_stack(const TensorDecl& /*t*/) const override { return false; }
   bool moves_bits() const override { return false; }
 
   /// Returns the number of iterations of each loop: short text, or a constant declared here.
-  std::vector<std::string> extents(const std::vector<cuda::TileAxis>& axes, const Facts& facts);
+  std::vector<std::string> extents(const std::vector<LoopDigit>& axes, const Facts& facts);
   /// Returns the loops' variables as digits of an iteration's number, the innermost's the lowest.
-  std::vector<std::string> digits(const std::vector<cuda::TileAxis>& axes,
+  std::vector<std::string> digits(const std::vector<LoopDigit>& axes,
                                   const std::vector<std::string>& extents, const std::string& flat,
                                   const Facts& facts) const;
+  /// Returns the distance in memory of the elements at neighbouring values of the variable; empty
+  /// if it is not known.
+  std::string distance(const std::string& tensor, const std::vector<Expr>& index, Symbol variable,
+                       const Facts& facts) const;
+  /// Returns function(arguments).
+  std::string called(const std::string& function, const std::string& arguments) const {
+    return call(function, Text{arguments}, printer_.uses());
+  }
 
  private:
   /// The text of a worker's number and of the count of workers that share a loop.
@@ -43,7 +56,6 @@ class KernelWriter : public Writer {
   void grid_loops(const Loop& first, const Share& share, const Facts& facts);
   void grid_loop(const Loop& loop, const Share& share, const Facts& facts);
   void grid_digits(const std::vector<const Loop*>& chain, const Share& share, const Facts& facts);
-  void block_loop(const Loop& l, const Facts& facts);
   void nest_loop(const Loop& l, const Facts& facts);
   void shared_loop(const Loop& l, const Share& share, const Facts& facts);
   void vector_accesses(const Loop& each, std::int64_t elements, const Facts& facts);

@@ -11,13 +11,7 @@ namespace mote::emit {
 namespace {
 
 constexpr std::string_view kPipelinedTypes =
-    R"(/* Holds three slices of both operands, of 8 KiB each, and then half of the sums. */
-template <typename T>
-union mote_pipelined_tile {
-  T staged[3][2][8192 / sizeof(T)];
-  float given[64][132];
-};
-/* The first element, the strides along the tile and along the sum, and the tile's extent: its
+    R"(/* The first element, the strides along the tile and along the sum, and the tile's extent: its
  * positions. */
 template <typename T>
 struct mote_pipelined_operand {
@@ -26,19 +20,6 @@ struct mote_pipelined_operand {
   int64_t along;
   int64_t locations;
 };
-)";
-
-constexpr std::string_view kPipelinedStage =
-    R"(/* Copies the slices of both operands, as one group. */
-template <typename T, int N>
-static __device__ __forceinline__ void mote_pipelined_stage(T (&to)[2][N],
-                                                            const mote_pipelined_operand<T> &left,
-                                                            const mote_pipelined_operand<T> &right,
-                                                            int64_t k_begin, int64_t depth) {
-  mote_pipelined_stage(to[0], left, k_begin, depth);
-  mote_pipelined_stage(to[1], right, k_begin, depth);
-  mote_end_copies();
-}
 )";
 
 constexpr std::string_view kPipelinedStageNarrow =
@@ -263,8 +244,8 @@ static __device__ __forceinline__ void mote_pipelined_give(const float (&sums)[1
 }  // namespace
 
 std::string pipelined_tile_helpers(const std::set<std::string>& names) {
-  const bool has_narrow = names.contains("mote_pipelined_tile<uint16_t>");
-  const bool has_float = names.contains("mote_pipelined_tile<float>");
+  const bool has_narrow = names.contains("mote_pipelined_operand<uint16_t>");
+  const bool has_float = names.contains("mote_pipelined_operand<float>");
   if (!has_narrow && !has_float) return "";
   std::string out;
   const auto add = [&](std::string_view helper) { out += "\n" + std::string(helper); };
@@ -280,7 +261,6 @@ std::string pipelined_tile_helpers(const std::set<std::string>& names) {
     add(kPipelinedStageFloat);
     add(kPipelinedMultiplyFloat);
   }
-  add(kPipelinedStage);
   add(kPipelinedGive);
   return out;
 }

@@ -8,7 +8,7 @@ namespace mote::cuda {
 namespace {
 
 /// Returns true for one loop from 0 in steps of 1.
-bool is_plain(const std::vector<TileAxis>& axes) {
+bool is_plain(const std::vector<LoopDigit>& axes) {
   return axes.size() == 1 && axes[0].begin == Expr(0) && axes[0].step == Expr(1);
 }
 
@@ -19,14 +19,14 @@ bool is_f32(const LoopProgram& p, const Value& v) {
   return t != nullptr && t->role != TensorRole::temporary && t->dtype == DType::f32;
 }
 
-bool mentions_any(const Expr& e, const std::vector<TileAxis>& axes) {
-  return std::ranges::any_of(axes, [&](const TileAxis& a) { return e.mentions(a.variable); });
+bool mentions_any(const Expr& e, const std::vector<LoopDigit>& axes) {
+  return std::ranges::any_of(axes, [&](const LoopDigit& a) { return e.mentions(a.variable); });
 }
 
 }  // namespace
 
-std::optional<PipelinedOperand> pipelined_operand(const Value& operand, const TileAxis& across,
-                                                  const TileAxis& along) {
+std::optional<PipelinedOperand> pipelined_operand(const Value& operand, const LoopDigit& across,
+                                                  const LoopDigit& along) {
   PipelinedOperand out{std::get_if<value::Load>(&operand->kind), -1, -1};
   if (out.load == nullptr) return std::nullopt;
   for (std::size_t k = 0; k < out.load->index.size(); ++k) {

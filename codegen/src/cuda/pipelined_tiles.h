@@ -19,8 +19,8 @@ struct PipelinedOperand {
 
 /// Returns nullopt if the operand is not an element of a tensor with an axis for each; `across` is
 /// the loop over the tile's rows, or columns, that it changes with.
-std::optional<PipelinedOperand> pipelined_operand(const Value& operand, const TileAxis& across,
-                                                  const TileAxis& along);
+std::optional<PipelinedOperand> pipelined_operand(const Value& operand, const LoopDigit& across,
+                                                  const LoopDigit& along);
 
 /// Returns why the form has no pipelined tiles; empty if it has. They are of elements of 16 bits,
 /// or of f32 not rounded to tf32, where all products count and rows, columns and the reduction are

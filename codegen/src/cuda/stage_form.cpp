@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "block_tiles.h"
 #include "ir/dependence.h"
 #include "pipelined_tiles.h"
 #include "row_vectors.h"
@@ -132,9 +133,9 @@ Refusal move_by_vectors(StageForm& form, std::string& effect) {
   return std::nullopt;
 }
 
-std::string variables(const std::vector<TileAxis>& axes) {
+std::string variables(const std::vector<LoopDigit>& axes) {
   std::string out;
-  for (const TileAxis& a : axes) out += (out.empty() ? "" : " ") + a.variable.name();
+  for (const LoopDigit& a : axes) out += (out.empty() ? "" : " ") + a.variable.name();
   return out;
 }
 
@@ -158,6 +159,7 @@ Refusal take_tiles(StageForm& form, std::int64_t side, CudaVariant variant, std:
   effect = fmt::format("rows {}, columns {}", variables(tiles->rows), variables(tiles->columns));
   form.iterations = extent(tiles->batch) * ceil_div(extent(tiles->rows), tiles->side()) *
                     ceil_div(extent(tiles->columns), tiles->side());
+  form.version.program = tile_blocks(form.version.program, *tiles);
   return std::nullopt;
 }
 

@@ -13,48 +13,10 @@ namespace mote::emit {
 
 namespace {
 
-constexpr std::string_view kMultiply =
-    R"(/* Adds left * right of a slice to the sums, of which each of 128 threads has 8 x 4 of 64 x 64. */
-template <typename T>
-static __device__ __forceinline__ void mote_tile_multiply(
-    T (&sums)[8][4], const T (*left)[68], const T (*right)[68],
-    const bool (*left_holds)[68] = NULL, const bool (*right_holds)[68] = NULL) {
-  const int row = threadIdx.x / 16 * 8;
-  const int column = threadIdx.x % 16 * 4;
-#pragma unroll 4
-  for (int k = 0; k < 16; k++) {
-#pragma unroll
-    for (int i = 0; i < 8; i++) {
-#pragma unroll
-      for (int j = 0; j < 4; j++) {
-        if ((left_holds == NULL || left_holds[k][row + i]) &&
-            (right_holds == NULL || right_holds[k][column + j]))
-          sums[i][j] += left[k][row + i] * right[k][column + j];
-      }
-    }
-  }
-}
-)";
-
-constexpr std::string_view kGive =
-    R"(/* Stores the sums of the first or second 32 rows in shared memory. */
-template <typename T>
-static __device__ __forceinline__ void mote_tile_give(const T (&sums)[8][4], T (*to)[16][68],
-                                                      int half) {
-  const int row = threadIdx.x / 16 * 8;
-  const int column = threadIdx.x % 16 * 4;
-  if (row / 32 != half) return;
-#pragma unroll
-  for (int i = 0; i < 8; i++) {
-#pragma unroll
-    for (int j = 0; j < 4; j++) to[row / 16 % 2][row % 16 + i][column + j] = sums[i][j];
-  }
-}
-)";
-
 /// @ stands for f16 or bf16.
 constexpr std::string_view kMultiplyNarrow =
-    R"(/* The same by tensor cores: each of 4 warps has 32 x 32 of the 64 x 64 sums, as 2 x 4 fragments. */
+    R"(/* Adds left * right of a slice by tensor cores: each of 4 warps has 32 x 32 of the 64 x 64 sums, as
+ * 2 x 4 fragments. */
 static __device__ __forceinline__ void mote_tile_multiply_@(
     float (&sums)[2][4][4], const uint16_t (*left)[24], const uint16_t (*right)[24]) {
   const int row = threadIdx.x / 64 * 32 + threadIdx.x % 32 / 4;
@@ -121,12 +83,28 @@ static __device__ __forceinline__ void mote_tile_multiply_counting_@(
 }
 )";
 
-constexpr std::string_view kSpecial =
+/// TYPE, BITS and EXPONENT stand for an element, its bits and those of its exponent; SHARES for the
+/// number of threads that look at a row.
+constexpr std::string_view kMultiplyMasked =
     R"(/* Returns true for an infinity or NaN. */
-MOTE_DEVICE bool mote_is_special_f16(uint16_t h) { return (h & 0x7c00u) == 0x7c00u; }
-MOTE_DEVICE bool mote_is_special_bf16(uint16_t h) { return (h & 0x7f80u) == 0x7f80u; }
-MOTE_DEVICE bool mote_is_special_tf32(float x) {
-  return (mote_bits(x) & 0x7f800000u) == 0x7f800000u;
+MOTE_DEVICE bool mote_is_special_@(TYPE x) { return (BITS & EXPONENTu) == EXPONENTu; }
+/* Returns true if one of the thread's elements of a slice is an infinity or NaN. */
+static __device__ __forceinline__ bool mote_any_special_@(const STAGED(*slice)) {
+  bool any = false;
+#pragma unroll
+  for (int k = 0; k < 8; k++)
+    any = any || mote_is_special_@(slice[threadIdx.x / SHARES][threadIdx.x % SHARES * 8 + k]);
+  return any;
+}
+/* The same by tensor cores, which multiply by 0 where a product does not count, unless the slice
+ * holds an infinity or NaN. */
+static __device__ __forceinline__ void mote_tile_multiply_masked_@(
+    float (&sums)[2][4][4], const STAGED(*left), const STAGED(*right),
+    const bool (*left_holds)[68], const bool (*right_holds)[68]) {
+  if (__syncthreads_or(mote_any_special_@(left) || mote_any_special_@(right)))
+    mote_tile_multiply_counting_@(sums, left, right, left_holds, right_holds);
+  else
+    mote_tile_multiply_@(sums, left, right);
 }
 )";
 
@@ -134,24 +112,23 @@ constexpr std::string_view kGiveFragments =
     R"(/* Stores the sums of the first or second 32 rows in shared memory. */
 template <int Pitch>
 static __device__ __forceinline__ void mote_tile_give_fragments(
-    const float (&sums)[2][4][4], float (*to)[16][Pitch], int half) {
+    const float (&sums)[2][4][4], float (*to)[Pitch], int half) {
   if (threadIdx.x / 64 != half) return;
   const int row = threadIdx.x % 32 / 4;
   const int column = threadIdx.x / 32 % 2 * 32 + threadIdx.x % 4 * 2;
 #pragma unroll
   for (int i = 0; i < 32; i++)
-    to[i / 16][row + i / 2 % 2 * 8][column + i / 4 % 4 * 8 + i % 2] =
+    to[i / 16 * 16 + i / 2 % 2 * 8 + row][column + i / 4 % 4 * 8 + i % 2] =
         sums[i / 16][i / 4 % 4][i % 4];
 }
 )";
 
 constexpr std::string_view kStageVector =
     R"(/* Copies 16 bytes of neighbouring elements, rounded if wanted, to locations in shared memory that
- * are `apart` elements apart; zeros beyond `room` elements. Returns what was stored. */
+ * are `apart` elements apart; zeros beyond `room` elements. */
 template <typename T>
-static __device__ __forceinline__ mote_vector<T> mote_stage_vector(T *to, int apart, const T *from,
-                                                                   int64_t room,
-                                                                   T (*rounded)(T) = NULL) {
+static __device__ __forceinline__ void mote_stage_vector(T *to, int apart, const T *from,
+                                                         int64_t room, T (*rounded)(T) = NULL) {
   constexpr int kCount = 16 / sizeof(T);
   mote_vector<T> vector;
   if (room >= kCount) {
@@ -170,18 +147,6 @@ static __device__ __forceinline__ mote_vector<T> mote_stage_vector(T *to, int ap
 #pragma unroll
     for (int k = 0; k < kCount; k++) to[k * apart] = vector.of[k];
   }
-  return vector;
-}
-)";
-
-constexpr std::string_view kAny =
-    R"(/* Returns true if it holds for any element. */
-template <typename T>
-static __device__ __forceinline__ bool mote_any(const mote_vector<T> &vector, bool (*holds)(T)) {
-  bool any = false;
-#pragma unroll
-  for (int k = 0; k < 16 / (int)sizeof(T); k++) any = any || holds(vector.of[k]);
-  return any;
 }
 )";
 
@@ -196,15 +161,20 @@ std::string replaced(std::string text, std::string_view old, const std::string& 
   return text;
 }
 
-std::string counting(const std::string& dtype) {
+/// Returns the helper with the words that stand for an operand of that dtype.
+std::string of_operand(std::string_view helper, const std::string& dtype) {
   const bool is_tf32 = dtype == "tf32";
   const auto of = [&](const char* tf32, const char* narrow) { return is_tf32 ? tf32 : narrow; };
-  std::string text(kMultiplyCounting);
-  for (const char* operand : {"left", "right"})
+  std::string text(helper);
+  for (const char* operand : {"left", "right", "slice"})
     text = replaced(text, fmt::format("STAGED(*{})", operand),
                     fmt::format("{} (*{})[{}]", of("float", "uint16_t"), operand, of("72", "24")));
   text = replaced(text, "LEFT", of("left[k][r]", "mote_float_from_@(left[r][k])"));
   text = replaced(text, "RIGHT", of("right[k][c]", "mote_float_from_@(right[c][k])"));
+  text = replaced(text, "TYPE", of("float", "uint16_t"));
+  text = replaced(text, "BITS", of("mote_bits(x)", "x"));
+  text = replaced(text, "EXPONENT", of("0x7f800000", dtype == "f16" ? "0x7c00" : "0x7f80"));
+  text = replaced(text, "SHARES", of("8", "2"));
   return of_dtype(text, dtype);
 }
 
@@ -222,17 +192,16 @@ std::string tile_helpers(std::set<std::string>& names) {
     if (!calls.empty()) names.insert(calls);
   };
   add("mote_iabs", kDistance, "");
-  add("mote_is_special", kSpecial, "mote_bits");
   add("mote_stage_vector", kStageVector, "");
-  add("mote_any", kAny, "");
-  add("mote_tile_multiply", kMultiply, "");
-  add("mote_tile_give", kGive, "");
   add("mote_tile_give_fragments", kGiveFragments, "");
   for (const std::string dtype : {"f16", "bf16", "tf32"}) {
     const bool is_tf32 = dtype == "tf32";
-    add("mote_tile_multiply_" + dtype, of_dtype(is_tf32 ? kMultiplyTf32 : kMultiplyNarrow, dtype),
+    const std::string masked = "mote_tile_multiply_masked_" + dtype;
+    const std::string plain = "mote_tile_multiply_" + dtype;
+    if (names.contains(masked)) names.insert(plain);
+    add(plain, of_dtype(is_tf32 ? kMultiplyTf32 : kMultiplyNarrow, dtype),
         is_tf32 ? "mote_bits" : "");
-    add("mote_tile_multiply_counting_" + dtype, counting(dtype),
+    add(masked, of_operand(std::string(kMultiplyCounting) + std::string(kMultiplyMasked), dtype),
         is_tf32 ? "" : "mote_float_from_" + dtype);
   }
   return out;

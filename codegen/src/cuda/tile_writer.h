@@ -1,138 +1,106 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes kernels of tiles, and holds the text of their axes and operands. Its parts: axes
-// (tile_axes.cpp), slices of operands to shared memory (tile_stage.cpp), pipelined tiles
-// (pipelined_tile_text.cpp), the rest (tile_text.cpp).
+// Writes kernels whose blocks have memory of their own: shared memory, registers, fragments.
 #pragma once
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kernel_writer.h"
-#include "mote/codegen/emit_cuda.h"
-#include "tiles.h"
 
 namespace mote::emit {
 
-using TileAxes = std::vector<cuda::TileAxis>;
-
-/// The pitches of rows in shared memory, in elements: a row is aligned and starts at another bank
-/// than the row before. For tf32, a warp reads eight locations of each of four rows at a time. For
-/// 16-bit elements, rows run along the reduction.
-inline constexpr int kPitch = kCudaTile + 4;
-inline constexpr int kTf32Pitch = kCudaTile + 8;
-inline constexpr int kNarrowPitch = cuda::kSlice + 8;
-static_assert(kCudaThreads == 128 && kCudaTile == 64 && cuda::kSlice == 16,
-              "as in the helpers' text");
-
-/// A group of loops that form one axis of the tile.
-struct TileGroup {
-  const TileAxes* axes = nullptr;
-  int width = 0;                     ///< width of a tile
-  std::string flat;                  ///< the position
-  std::string begin;                 ///< start of the tile
-  std::string count;                 ///< number of positions
-  std::vector<std::string> extents;  ///< extents of the loops
-  std::vector<std::string> tables;   ///< tables of the loops' variables; empty: there is one loop
-
-  bool is_plain() const {
-    return axes->size() == 1 && axes->front().begin == Expr(0) && axes->front().step == Expr(1);
-  }
-};
-
-/// The left or the right operand. The strings name variables of the kernel; empty: there is none.
-struct TileOperand {
-  int which;  ///< index among the two in shared memory
-  const Value& value;
-  const Conditions& where;
-  const TileGroup& across;
-  std::string along = {};    ///< true if adjacent threads read along the reduction
-  std::string holds = {};    ///< array in shared memory of the products that count
-  std::string vectors = {};  ///< true if 16 bytes can be loaded at a time
-};
-
-/// A block takes a tile of the shared iterations.
 class TileWriter : public KernelWriter {
  public:
-  /// `form` is that of the program's body.
-  TileWriter(const LoopProgram& p, const cuda::TileForm& form, Names& names, Printer& printer);
+  using KernelWriter::KernelWriter;
 
  protected:
-  void threads_loops(const Loop& first, const Facts& facts) override;
+  void opening(const Facts& facts) override;
+  void open_iteration(const std::vector<const Loop*>& chain, const Facts& facts) override;
+  void loop(const Loop& l, const Facts& facts) override;
+  void block_loop(const Loop& l, const Facts& facts) override;
+  void barrier() override;
+  void wait_for_copies(const WaitForCopies& wait) override;
+  void declare_of_block(const TensorDecl& t) override;
+  std::optional<std::string> stored_bits(const Store& s, const Facts& facts) const override;
 
  private:
+  /// The digits of the numbers from the anchor's variable on, in arrays in shared memory: 64-bit
+  /// divisions are expensive. The anchor is a loop over tiles or slices.
+  struct Table {
+    const Loop* loop;  ///< one of the loops with these digits
+    const Loop* anchor;
+    bool is_next = false;  ///< true once the numbers of the anchor's next iteration may be written
+    std::vector<std::string> arrays{};  ///< one for each digit
+    std::vector<std::string> extents{};
+    std::string count{};
+  };
+  /// A nest of two loops that threads share. The strings name variables of the kernel; empty: none.
+  struct Nest {
+    std::string along = "false";  ///< true if adjacent threads take iterations of the inner loop
+    std::string vectors = {};     ///< true if 16 bytes can be copied at a time
+    int elements = 0;             ///< the number of elements in 16 bytes
+  };
+  struct Copy {
+    const Store* store;
+    const value::Load* load;
+    Condition outer, inner;  ///< hold for elements that exist, each along one of the loops
+  };
+
   template <typename... T>
-  void line(fmt::format_string<T...> format, T&&... values) {
-    Writer::line(fmt::format(format, std::forward<T>(values)...));
+  void write(fmt::format_string<T...> format, T&&... values) {
+    line(fmt::format(format, std::forward<T>(values)...));
   }
-  /// Returns function(arguments).
-  std::string called(const std::string& function, const std::string& arguments) const {
-    return call(function, Text{arguments}, printer_.uses());
-  }
-  void run_by_slices();
   void open(const std::string& head);
   void close();
-  void close_into(const std::string& head);
-  void unrolled(int iterations);
+  std::string text(const Expr& e, const Facts& facts) const { return printer_.expr(e, facts).text; }
 
-  std::string factor(const Expr& e) const { return within(printer_.expr(e, facts_), kUnary); }
-  const std::string& name_of(const cuda::TileAxis& a) const { return names_.symbol(a.variable); }
-  bool is_same_in_every_tile(const TileAxes& axes) const;
-  TileGroup group(const TileAxes& axes, const std::string& hint, int width);
-  std::string distance(const std::string& tensor, const std::vector<Expr>& index,
-                       const TileAxes& axes) const;
-  std::string along(const value::Load* load, const TileAxes& inner, const TileAxes& outer,
-                    const char* hint);
-  std::string closer(const std::string& tensor, const std::vector<Expr>& index,
-                     const TileAxes& inner, const TileAxes& outer, const char* hint);
-  std::string down();
-  void define_digits(const TileGroup& g, const std::string& flat);
-  void fill_tables(const TileGroup& g, const std::string& begin);
-  void variables(const TileGroup& g, const std::string& location);
-
+  // Shared memory (tile_tables.cpp).
   void shared_arrays();
-  std::string is_special() const;
-  int pitch() const { return mma_ == "tf32" ? kTf32Pitch : kPitch; }
-  bool has_conditions() const { return !form_.left_where.empty() || !form_.right_where.empty(); }
-  std::string holds(const Conditions& where, const char* hint);
-  std::string vectors(const TileOperand& o, const char* hint);
-  int elements_of_vector(const TileOperand& o) const;
-  std::string is_vector_along(const value::Load& load, const TileGroup& g, int elements) const;
-  void stage(const TileOperand& o);
-  void stage_vectors(const TileOperand& o);
-  std::string staged_element(const TileOperand& o, const Facts& facts) const;
-  void stage_elements(const TileOperand& o);
-  void positions(const TileOperand& o, const std::string& lane);
-  std::string staged_at(const TileOperand& o) const;
+  void find_loops(const Body& body);
+  void add_table(const Loop& l, const Facts& facts);
+  Table* table_of(const Loop& l);
+  void counts_of(Table& table, const Facts& facts);
+  void fill(const Table& table, const Expr& from, const Facts& facts);
+  void define_digits(const Loop& l, const Facts& facts);
 
-  void open_tile();
-  void slices();
-  void multiply();
-  void rest();
-  std::string given_at(const std::string& location, const std::string& across) const;
+  // Nests of threads (tile_nests.cpp).
+  static bool is_nest(const Loop& l);
+  void prepare_nest(const Loop& outer, const Facts& facts);
+  std::string distance_along(const std::string& tensor, const std::vector<Expr>& index,
+                             const Loop& l, const Facts& facts);
+  std::string distance_of_digits(const std::string& tensor, const std::vector<Expr>& index,
+                                 const Loop& l, const Facts& facts);
+  std::string along(const Loop& outer, const Facts& facts);
+  std::optional<Copy> copy_in(const Loop& outer) const;
+  std::string is_vector_along(const value::Load& load, const Loop& l, int elements);
+  std::string vectors(const Loop& outer, Nest& nest);
+  void threads_nest(const Loop& outer, const Facts& facts);
+  void own_threads(const Loop& outer, const Facts& facts);
+  void positions(const Loop& outer, const Nest& nest, const Facts& facts);
+  void elements_of_nest(const Loop& outer, const Nest& nest, const Facts& facts);
+  void vectors_of_nest(const Loop& outer, const Nest& nest, const Facts& facts);
 
-  void run_pipelined();
-  int pipelined_slice() const { return is_narrow_ ? 32 : 16; }
-  void pipelined_operand(const TileOperand& o, const std::string& name);
-  void pipelined_slices();
+  // Asynchronous copies (tile_copies.cpp).
+  void prepare_copies();
+  void operands(const Facts& facts);
+  void copy_ahead(const Loop& outer, const Facts& facts);
 
-  const cuda::TileForm& form_;
-  const int side_;  ///< side of a tile
-  Facts facts_;     ///< facts outside of all loops
-  Facts all_;       ///< facts in all of them
-  std::string type_, zero_;
-  std::string mma_;  ///< dtype that tensor cores multiply, such as tf32; empty: they are not used
-  bool is_narrow_ = false;  ///< mma_ is f16 or bf16, staged as it is stored
-  std::string part_, lane_, location_, slot_, room_,
-      down_;                           ///< variables of the loops over elements
-  std::string staged_, given_, sums_;  ///< operands and sums
-  std::string shared_;                 ///< both of them, in a pipelined tile
-  std::string special_;  ///< true if a slice for tensor cores holds an infinity or a NaN
-  TileGroup row_, column_, depth_;
-  TileOperand left_, right_;
+  // Fragments (tile_fragments.cpp).
+  void fragment_loops(const Loop& l, const Facts& facts);
+  std::string layout() const;
+  std::string masks(const Loop& rows) const;
+  void multiply(const Loop& rows, const StoreReduce& sum, const Facts& facts);
+
+  std::vector<const Loop*> loops_;  ///< all of them, those of the grid first
+  std::vector<Table> tables_;
+  std::map<const Loop*, Nest> nests_;  ///< by the outer loop
+  /// The operands of asynchronous copies, by their number in shared memory: the first of the
+  /// copies, and the name of a variable.
+  std::map<Expr, std::pair<const Loop*, std::string>> operands_;
+  std::string lane_, part_, room_, number_;
 };
 
 }  // namespace mote::emit

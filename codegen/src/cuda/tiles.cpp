@@ -183,8 +183,8 @@ class Finder {
       auto& axes = in_left == in_right ? form_.batch : in_left ? form_.rows : form_.columns;
       axes.push_back({loop->variable, loop->begin, loop->end, loop->step});
     }
-    for (const TileAxis& a : form_.rows) row_.insert(a.variable);
-    for (const TileAxis& a : form_.columns) column_.insert(a.variable);
+    for (const LoopDigit& a : form_.rows) row_.insert(a.variable);
+    for (const LoopDigit& a : form_.columns) column_.insert(a.variable);
     return !row_.empty() && !column_.empty();
   }
 
@@ -249,9 +249,9 @@ std::optional<Expr> fixed_limit(const Expr& limit, Atom::Kind kind, const std::s
   return left;
 }
 
-Expr extent(const std::vector<TileAxis>& axes) {
+Expr extent(const std::vector<LoopDigit>& axes) {
   Expr all = 1;
-  for (const TileAxis& a : axes) all = all * max(0, ceil_div(a.end - a.begin, a.step));
+  for (const LoopDigit& a : axes) all = all * max(0, ceil_div(a.end - a.begin, a.step));
   return all;
 }
 

@@ -16,19 +16,11 @@ namespace mote::cuda {
 /// The iterations of the reduction that a block takes at a time.
 inline constexpr int kSlice = 16;
 
-/// A loop of the tile: its variable is begin, begin + step, … below end.
-struct TileAxis {
-  Symbol variable;
-  Expr begin;
-  Expr end;
-  Expr step;
-};
-
 /// The loops `for batch, rows, columns { for reduced where … { sum += left * right } rest }`:
 /// `left` does not depend on columns, `right` not on rows. The pointers into the body that it was
 /// made from live as long as that body.
 struct TileForm {
-  std::vector<TileAxis> batch, rows, columns, reduced;  ///< outermost first
+  std::vector<LoopDigit> batch, rows, columns, reduced;  ///< outermost first
   Value left, right;
   Conditions left_where, right_where;  ///< a product counts if both hold
   const Loop* innermost;               ///< the innermost of batch, rows and columns
@@ -53,6 +45,6 @@ std::optional<Expr> fixed_limit(const Expr& limit, Atom::Kind kind, const std::s
                                 const std::function<void(const Expr&)>& drop);
 
 /// Returns the number of iterations of all axes together.
-Expr extent(const std::vector<TileAxis>& axes);
+Expr extent(const std::vector<LoopDigit>& axes);
 
 }  // namespace mote::cuda

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <utility>
 
 #include "ir/machine.h"
@@ -16,6 +17,9 @@
 namespace mote {
 namespace machine {
 namespace {
+
+/// Says of an element that it was stored, or that an asynchronous copy of it is under way.
+constexpr std::uint8_t kStored = 1, kUnderWay = 2;
 
 struct Folded {
   Number value;
@@ -59,6 +63,7 @@ class Machine {
   void loop(const StmtCode& s);
   void store(const StmtCode& s);
   void fold(const StmtCode& s);
+  void wait(int pending);
 
   std::int64_t index(const IndexCode& code);
   std::int64_t limit(const IndexCode& code);
@@ -84,6 +89,9 @@ class Machine {
   /// Limits and conditions may divide by a size that is 0 if they enclose no element; the quotient
   /// is 0 then, as in the C text.
   bool in_element_ = true;
+  bool is_ahead_ = false;
+  /// The elements that loops of kind ahead have stored and that no wait has ended, by the loop.
+  std::deque<std::vector<std::pair<int, std::size_t>>> copies_;
 };
 
 Machine::Machine(const LoopProgram& p, const Binding& binding, const std::vector<Array>& inputs)
@@ -206,6 +214,8 @@ const Number& Machine::read(int tensor, const std::vector<IndexCode>& code) {
     fail("{}: element {} of shape [{}] is read but was never stored", t.declaration->name, k,
          fmt::join(t.shape, ", "));
   }
+  if (t.input == nullptr && t.stored[k] == kUnderWay)
+    fail("{}: element {} is read while its copy is under way", t.declaration->name, k);
   return t.data()[k];
 }
 
@@ -264,7 +274,16 @@ void Machine::execute(const StmtCode& s) {
       return;
     case StmtCode::Kind::barrier:  // one thread runs everything
       return;
+    case StmtCode::Kind::wait:
+      return wait(s.pending);
   }
+}
+
+/// Ends the copies of all loops apart from the last ones.
+void Machine::wait(int pending) {
+  for (; copies_.size() > static_cast<std::size_t>(pending); copies_.pop_front())
+    for (const auto& [tensor, k] : copies_.front())
+      tensors_[static_cast<std::size_t>(tensor)].stored[k] = kStored;
 }
 
 void Machine::reset(const std::vector<AccumulatorCode>& accumulators) {
@@ -282,10 +301,17 @@ void Machine::loop(const StmtCode& s) {
   const std::int64_t step = limit(s.index[2]);
   if (step < 1 && begin < end) fail("a loop has step {}", step);
   reset(s.accumulators);
+  const bool was_ahead = std::exchange(is_ahead_, is_ahead_ || s.is_ahead);
+  if (s.is_ahead) copies_.emplace_back();
   for (std::int64_t i = begin; i < end; i += step) {
     variables_[static_cast<std::size_t>(s.slot)] = i;
+    for (std::size_t k = 0; k < s.digits.size(); ++k)
+      variables_[static_cast<std::size_t>(s.digits[k])] = limit(s.index[3 + k]);
+    for (const int tensor : s.tensors)
+      std::ranges::fill(tensors_[static_cast<std::size_t>(tensor)].stored, 0);
     execute(s.body);
   }
+  is_ahead_ = was_ahead;
 }
 
 void Machine::store(const StmtCode& s) {
@@ -299,7 +325,8 @@ void Machine::store(const StmtCode& s) {
   if (bits < 64 && next.integer() >> (bits - 1) != next.integer() >> 63)
     fail("{}: {} does not fit {} bits", t.declaration->name, next.integer(), bits);
   t.values[k] = t.declaration->role == TensorRole::output ? store_as(next, s.dtype) : next;
-  t.stored[k] = 1;
+  if (is_ahead_) copies_.back().emplace_back(s.slot, k);
+  t.stored[k] = is_ahead_ ? kUnderWay : kStored;
 }
 
 /// Folds a value. The first of the greatest (least) values wins, and the first NaN over everything.

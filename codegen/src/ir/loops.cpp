@@ -18,6 +18,22 @@ const TensorDecl* find_tensor(const LoopProgram& p, std::string_view name) {
   return found == p.tensors.end() ? nullptr : &*found;
 }
 
+Expr count_of(const LoopDigit& digit) {
+  return max(0, ceil_div(digit.end - digit.begin, digit.step));
+}
+
+std::vector<Expr> digit_values(const Loop& loop) {
+  std::vector<Expr> values(loop.digits.size());
+  Expr left = loop.number;
+  for (std::size_t k = values.size(); k-- > 0;) {
+    const LoopDigit& d = loop.digits[k];
+    const Expr count = count_of(d);
+    values[k] = d.begin + d.step * (k == 0 ? left : left % count);
+    if (k > 0) left = left / count;
+  }
+  return values;
+}
+
 std::set<std::string> names_used(const LoopProgram& p) {
   std::set<std::string> used;
   for (const TensorDecl& t : p.tensors) used.insert(t.name);
@@ -25,6 +41,7 @@ std::set<std::string> names_used(const LoopProgram& p) {
     if (const auto* let = std::get_if<Let>(&s.kind)) used.insert(let->name);
     if (const auto* loop = std::get_if<Loop>(&s.kind)) {
       used.insert(loop->variable.name());
+      for (const LoopDigit& d : loop->digits) used.insert(d.variable.name());
       for (const Accumulator& a : loop->accumulators) used.insert(a.name);
     }
   });

@@ -56,13 +56,18 @@ struct AccumulatorCode {
   DType dtype;
 };
 struct StmtCode {
-  enum class Kind : std::uint8_t { loop, branch, store, store_reduce, fold, let, barrier };
+  enum class Kind : std::uint8_t { loop, branch, store, store_reduce, fold, let, barrier, wait };
   Kind kind = Kind::loop;
   ReduceOp op = ReduceOp::sum;
   ScatterOp scatter = ScatterOp::set;
-  DType dtype = DType::i64;      ///< dtype of the stored or folded value
-  int slot = -1;                 ///< slot of the variable, tensor, accumulator or let
-  std::vector<IndexCode> index;  ///< begin, end, step; the element; the position
+  DType dtype = DType::i64;  ///< dtype of the stored or folded value
+  int slot = -1;             ///< slot of the variable, tensor, accumulator or let
+  /// Begin, end and step, and then the values of the digits; the element; the position.
+  std::vector<IndexCode> index;
+  std::vector<int> digits;   ///< slots of a loop's digits
+  std::vector<int> tensors;  ///< temporaries that each iteration of a loop has for itself
+  bool is_ahead = false;     ///< what the loop stores is under way until a wait
+  int pending = 0;           ///< the number of loops whose copies a wait leaves under way
   std::vector<ConditionCode> conditions;
   std::vector<AccumulatorCode>
       accumulators;  ///< for a branch, those of its loops, neutral if it is not taken

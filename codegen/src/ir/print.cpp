@@ -56,6 +56,7 @@ class Printer {
   std::string element(const std::string& tensor, const std::vector<Expr>& index) const;
   std::string tensors(const LoopProgram& p, TensorRole role) const;
   Text operation(const value::Op& op, DType dtype) const;
+  std::string digits(const Loop& loop) const;
   std::string head(const Loop& loop) const;
 
   IndexPrinter index_;
@@ -142,8 +143,39 @@ std::string_view kind_text(LoopKind kind) {
       return "warp ";
     case LoopKind::block_threads:
       return "block_threads ";
+    case LoopKind::fragments:
+      return "fragments ";
+    case LoopKind::ahead:
+      return "ahead ";
   }
   throw InternalError("to_string: unknown kind of loop");
+}
+
+/// Returns `, n in 0..N, oh in 0..OH of number column`.
+std::string Printer::digits(const Loop& loop) const {
+  std::string out;
+  for (const LoopDigit& d : loop.digits) {
+    out += fmt::format(", {} in {}..{}", d.variable.to_string(), within(expr(d.begin), kProduct),
+                       within(expr(d.end), kProduct));
+    if (d.step != Expr(1)) out += fmt::format(" step {}", expr(d.step).text);
+  }
+  return out + " of number " + expr(loop.number).text;
+}
+
+std::string_view memory_text(TensorMemory memory) {
+  switch (memory) {
+    case TensorMemory::automatic:
+      return "";
+    case TensorMemory::registers:
+      return " in registers";
+    case TensorMemory::shared:
+      return " in shared memory";
+    case TensorMemory::local:
+      return " in each thread";
+    case TensorMemory::fragments:
+      return " in fragments";
+  }
+  throw InternalError("to_string: unknown memory of a tensor");
 }
 
 std::string Printer::head(const Loop& loop) const {
@@ -151,6 +183,7 @@ std::string Printer::head(const Loop& loop) const {
       fmt::format("{}for {} in {}..{}", kind_text(loop.kind), loop.variable.to_string(),
                   within(expr(loop.begin), kProduct), within(expr(loop.end), kProduct));
   if (loop.step != Expr(1)) out += fmt::format(" step {}", expr(loop.step).text);
+  if (!loop.digits.empty()) out += digits(loop);
   if (loop.work != Expr(0)) out += fmt::format(", where {} is large", expr(loop.work).text);
   std::vector<std::string> adjacent;
   for (const KnownStride& k : loop.adjacent_under)
@@ -188,7 +221,11 @@ void Printer::stmt(const Stmt& s, int indent, std::string& out) const {
                                at ? " at " + expr(f.position).text : "");
                         },
                         [&](const Let& l) { line(l.name, "=", l.value); },
-                        [&](const Barrier&) { out += margin + "barrier\n"; }},
+                        [&](const Barrier&) { out += margin + "barrier\n"; },
+                        [&](const WaitForCopies& w) {
+                          out += fmt::format("{}wait until at most {} copies are under way\n", margin,
+                                             w.pending);
+                        }},
              s.kind);
 }
 
@@ -203,7 +240,9 @@ std::string Printer::tensors(const LoopProgram& p, TensorRole role) const {
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", t.name, name(t.dtype));
     if (!t.shape.empty()) out += "[" + list(t.shape) + "]";
     if (t.per) out += " in each " + t.per->to_string();
-    if (t.memory == TensorMemory::registers) out += " in registers";
+    out += memory_text(t.memory);
+    if (!t.in_place_of.empty()) out += " in place of " + t.in_place_of;
+    if (t.is_for_tensor_cores) out += " for tensor cores";
     if (t.integer_bits != 64) out += fmt::format(" in {} bits", t.integer_bits);
   }
   return out;

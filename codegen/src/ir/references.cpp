@@ -170,7 +170,10 @@ std::size_t shared_depth(const std::vector<const Stmt*>& a, const std::vector<co
 std::set<Symbol> variables_of(std::span<const Stmt* const> path) {
   std::set<Symbol> variables;
   for (const Stmt* s : path)
-    if (const Loop* l = as_loop(*s)) variables.insert(l->variable);
+    if (const Loop* l = as_loop(*s)) {
+      variables.insert(l->variable);
+      for (const LoopDigit& d : l->digits) variables.insert(d.variable);
+    }
   return variables;
 }
 
@@ -192,6 +195,7 @@ Facts facts_at(const TensorReference& r, Facts facts) {
   for (const Stmt* s : r.path) {
     if (const Loop* l = as_loop(*s)) {
       facts.set_range(l->variable, l->begin, l->end);
+      for (const LoopDigit& d : l->digits) facts.set_range(d.variable, d.begin, d.end);
       if (const auto step = l->step.constant(); step && *step > 1)
         facts.assume_nonneg(l->begin + (ceil_div(l->end - l->begin, *step) - 1) * *step -
                             Expr(l->variable));

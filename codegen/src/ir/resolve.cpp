@@ -154,7 +154,13 @@ class Resolver {
   StmtCode statement(const Loop& loop) {
     StmtCode code;
     code.slot = slot(variables_, loop.variable.name());
+    code.is_ahead = loop.kind == LoopKind::ahead;
     code.index = indices({loop.begin, loop.end, loop.step});
+    for (const LoopDigit& d : loop.digits)
+      code.digits.push_back(slot(variables_, d.variable.name()));
+    for (const Expr& value : digit_values(loop)) code.index.push_back(index(value));
+    for (std::size_t k = 0; k < p_.tensors.size(); ++k)
+      if (p_.tensors[k].per == loop.variable) code.tensors.push_back(static_cast<int>(k));
     for (const Accumulator& a : loop.accumulators) {
       code.accumulators.push_back({slot(accumulators_, a.name), a.op, a.dtype});
     }
@@ -194,6 +200,12 @@ class Resolver {
   static StmtCode statement(const Barrier& /*barrier*/) {
     StmtCode code;
     code.kind = StmtCode::Kind::barrier;
+    return code;
+  }
+  static StmtCode statement(const WaitForCopies& wait) {
+    StmtCode code;
+    code.kind = StmtCode::Kind::wait;
+    code.pending = wait.pending;
     return code;
   }
   StmtCode valued(StmtCode::Kind kind, int slot, const Value& v, std::vector<IndexCode> index) {

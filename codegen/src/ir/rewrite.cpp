@@ -81,13 +81,15 @@ Value rewrite_node(const Value& v, const std::function<Value(const Value&)>& f, 
 /// Rewrites the index expressions of a statement outside of its value and its body.
 void rewrite_own_exprs(Stmt& s, const std::function<Expr(const Expr&)>& f) {
   std::visit(Overloaded{[&](Loop& l) {
-                          for (Expr* e : {&l.begin, &l.end, &l.step}) *e = f(*e);
+                          for (Expr* e : {&l.begin, &l.end, &l.step, &l.number}) *e = f(*e);
+                          for (LoopDigit& d : l.digits)
+                            for (Expr* e : {&d.begin, &d.end, &d.step}) *e = f(*e);
                         },
                         [&](If& i) { i.conditions = map_conditions(i.conditions, f); },
                         [&](Store& st) { st.index = map_exprs(st.index, f); },
                         [&](StoreReduce& st) { st.index = map_exprs(st.index, f); },
                         [&](Fold& fold) { fold.position = f(fold.position); }, [](Let&) {},
-                        [](Barrier&) {}},
+                        [](Barrier&) {}, [](WaitForCopies&) {}},
              s.kind);
 }
 

@@ -19,12 +19,13 @@ inline const Body* body_of(const Stmt& s) {
 
 inline Body* body_of(Stmt& s) { return const_cast<Body*>(body_of(std::as_const(s))); }
 
-/// Returns the value that the statement stores, folds or binds; null for loops, branches
-/// and barriers.
+/// Returns the value that the statement stores, folds or binds; null for loops, branches,
+/// barriers and waits.
 inline const Value* value_of(const Stmt& s) {
   return std::visit(Overloaded{[](const Loop&) -> const Value* { return nullptr; },
                                [](const If&) -> const Value* { return nullptr; },
                                [](const Barrier&) -> const Value* { return nullptr; },
+                               [](const WaitForCopies&) -> const Value* { return nullptr; },
                                [](const auto& other) -> const Value* { return &other.value; }},
                     s.kind);
 }
@@ -36,6 +37,9 @@ template <typename F>
 void for_each_own_expr(const Stmt& s, const F& f) {
   std::visit(Overloaded{[&](const Loop& l) {
                           for (const Expr* e : {&l.begin, &l.end, &l.step}) f(*e);
+                          for (const LoopDigit& d : l.digits)
+                            for (const Expr* e : {&d.begin, &d.end, &d.step}) f(*e);
+                          if (!l.digits.empty()) f(l.number);
                         },
                         [&](const If& i) {
                           for (const Condition& c : i.conditions) f(c.e);
@@ -47,7 +51,7 @@ void for_each_own_expr(const Stmt& s, const F& f) {
                           for (const Expr& e : st.index) f(e);
                         },
                         [&](const Fold& fold) { f(fold.position); }, [](const Let&) {},
-                        [](const Barrier&) {}},
+                        [](const Barrier&) {}, [](const WaitForCopies&) {}},
              s.kind);
 }
 

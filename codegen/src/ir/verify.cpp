@@ -37,6 +37,9 @@ class Verifier : verification::Scope {
   void operator()(const Fold& fold);
   void operator()(const Let& let);
   void operator()(const Barrier& /*barrier*/) {}
+  void operator()(const WaitForCopies& wait) {
+    check(wait.pending >= 0, "it waits for {} copies", wait.pending);
+  }
   const TensorDecl& written(const std::string& tensor, const std::vector<Expr>& index,
                             const Value& v) const;
 
@@ -129,6 +132,12 @@ void Verifier::operator()(const Loop& loop) {
   const std::string& variable = loop.variable.name();
   check(bound_.insert(variable).second, "variable {} is bound twice", variable);
   introduce(variable, {Name::Kind::variable});
+  if (!loop.digits.empty()) expr(loop.number);
+  for (const LoopDigit& d : loop.digits) {
+    for (const Expr* e : {&d.begin, &d.end, &d.step}) expr(*e);
+    check(bound_.insert(d.variable.name()).second, "variable {} is bound twice", d.variable.name());
+    introduce(d.variable.name(), {Name::Kind::variable});
+  }
   for (const Accumulator& a : loop.accumulators) {
     introduce(a.name, {Name::Kind::open_accumulator, a.dtype, a.op});
   }
@@ -136,6 +145,7 @@ void Verifier::operator()(const Loop& loop) {
   body(loop.body);
   loops_.pop_back();
   visible_.erase(variable);
+  for (const LoopDigit& d : loop.digits) visible_.erase(d.variable.name());
   for (const Accumulator& a : loop.accumulators) {
     visible_.at(a.name).kind = Name::Kind::closed_accumulator;
   }

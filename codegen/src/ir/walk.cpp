@@ -82,7 +82,8 @@ void for_each_access(const Stmt& s, const AccessVisitor& f) {
                    visit_reads(fold.value, f);
                    visit_reads(fold.position, f);
                  },
-                 [&](const Let& let) { visit_reads(let.value, f); }, [](const Barrier&) {}},
+                 [&](const Let& let) { visit_reads(let.value, f); }, [](const Barrier&) {},
+                 [](const WaitForCopies&) {}},
       s.kind);
 }
 

@@ -9,38 +9,82 @@
 namespace mote {
 namespace {
 
-void add(const LoopProgram& p, const std::string& tensor, bool is_write, BlockAccesses& all) {
-  const TensorDecl* t = find_tensor(p, tensor);
-  if (t == nullptr || (t->role == TensorRole::temporary && t->shape.empty())) return;
-  (is_write ? all.stored : all.read).insert(t);
+bool is_shared_by_threads(const TensorDecl* t) {
+  if (t == nullptr || (t->role == TensorRole::temporary && t->shape.empty())) return false;
+  return t->memory != TensorMemory::local && t->memory != TensorMemory::fragments;
 }
 
-bool may_share(const TensorDecl& a, const TensorDecl& b) {
-  if (&a == &b) return true;
-  const auto is_pair = [](TensorRole one, TensorRole other) {
-    return one == TensorRole::input && other == TensorRole::output;
+/// Returns the first indices of shared memory that are the same in the whole statement, in which
+/// loops with these variables stand.
+std::vector<Expr> part_of(const TensorDecl& t, const std::vector<Expr>& index,
+                          const std::set<Symbol>& moving) {
+  const auto moves = [&](const Expr& e) {
+    return e.has_load() ||
+           std::ranges::any_of(e.symbols(), [&](Symbol s) { return moving.contains(s); });
+  };
+  if (t.memory != TensorMemory::shared) return {};
+  return {index.begin(), std::ranges::find_if(index, moves)};
+}
+
+/// Returns true if the indices are known to differ: by a constant, or as remainders of the same
+/// divisor.
+bool differ(const Expr& a, const Expr& b) {
+  if (const auto apart = (a - b).constant()) return *apart != 0;
+  const Atom* x = a.as_atom();
+  const Atom* y = b.as_atom();
+  if (x == nullptr || y == nullptr || x->kind != Atom::Kind::mod || y->kind != Atom::Kind::mod ||
+      x->args[1] != y->args[1])
+    return false;
+  const auto apart = (x->args[0] - y->args[0]).constant(), divisor = x->args[1].constant();
+  return apart && divisor && *apart % *divisor != 0;
+}
+
+bool may_share(const AccessedPart& one, const AccessedPart& other) {
+  const TensorDecl& a = *one.tensor;
+  const TensorDecl& b = *other.tensor;
+  if (&a == &b) {
+    for (std::size_t k = 0; k < std::min(one.part.size(), other.part.size()); ++k)
+      if (differ(one.part[k], other.part[k])) return false;
+    return true;
+  }
+  if (a.in_place_of == b.name || b.in_place_of == a.name) return true;
+  const auto is_pair = [](TensorRole input, TensorRole output) {
+    return input == TensorRole::input && output == TensorRole::output;
   };
   return (is_pair(a.role, b.role) || is_pair(b.role, a.role)) && a.dtype == b.dtype &&
          a.shape == b.shape;
 }
 
-bool meet(const std::set<const TensorDecl*>& a, const std::set<const TensorDecl*>& b) {
-  return std::ranges::any_of(a, [&](const TensorDecl* t) {
-    return std::ranges::any_of(b, [&](const TensorDecl* u) { return may_share(*t, *u); });
+bool meet(const std::vector<AccessedPart>& a, const std::vector<AccessedPart>& b) {
+  return std::ranges::any_of(a, [&](const AccessedPart& t) {
+    return std::ranges::any_of(b, [&](const AccessedPart& u) { return may_share(t, u); });
   });
+}
+
+void insert(std::vector<AccessedPart>& all, const AccessedPart& one) {
+  if (std::ranges::find(all, one) == all.end()) all.push_back(one);
 }
 
 }  // namespace
 
 void BlockAccesses::add(const BlockAccesses& other) {
-  read.insert(other.read.begin(), other.read.end());
-  stored.insert(other.stored.begin(), other.stored.end());
+  for (const AccessedPart& one : other.read) insert(read, one);
+  for (const AccessedPart& one : other.stored) insert(stored, one);
 }
 
 BlockAccesses accesses_of(const LoopProgram& p, const Stmt& s) {
+  std::set<Symbol> moving;
+  for_each({s}, [&](const Stmt& inner) {
+    if (const auto* loop = std::get_if<Loop>(&inner.kind)) {
+      moving.insert(loop->variable);
+      for (const LoopDigit& d : loop->digits) moving.insert(d.variable);
+    }
+  });
   BlockAccesses all;
-  for_each_access(s, [&](const std::string& tensor, const std::vector<Expr>&, bool is_write) {
-    add(p, tensor, is_write, all);
+  for_each_access(s, [&](const std::string& tensor, const std::vector<Expr>& index, bool is_write) {
+    const TensorDecl* t = find_tensor(p, tensor);
+    if (is_shared_by_threads(t))
+      insert(is_write ? all.stored : all.read, {t, part_of(*t, index, moving)});
   });
   return all;
 }
@@ -48,7 +92,10 @@ BlockAccesses accesses_of(const LoopProgram& p, const Stmt& s) {
 BlockAccesses accesses_of(const LoopProgram& p, const Conditions& conditions) {
   BlockAccesses all;
   for (const Condition& c : conditions)
-    for_each_load(c.e, [&](const Atom& a) { add(p, a.tensor, false, all); });
+    for_each_load(c.e, [&](const Atom& a) {
+      const TensorDecl* t = find_tensor(p, a.tensor);
+      if (is_shared_by_threads(t)) insert(all.read, {t, {}});
+    });
   return all;
 }
 

@@ -2,17 +2,26 @@
 // The tensors that several threads of a block access, and when a barrier must stand between.
 #pragma once
 
-#include <set>
+#include <vector>
 
 #include "mote/codegen/loops.h"
 
 namespace mote {
 
+/// A tensor of which threads access elements. Shared memory may have parts along its first axes,
+/// such as a slice of an operand; the others are accessed at any index.
+struct AccessedPart {
+  const TensorDecl* tensor;
+  std::vector<Expr> part;
+  friend bool operator==(const AccessedPart&, const AccessedPart&) = default;
+};
+
 /// Tensors in memory; a scalar is none, since each thread has it for itself.
 struct BlockAccesses {
-  std::set<const TensorDecl*> read, stored;
+  std::vector<AccessedPart> read, stored;
 
   void add(const BlockAccesses& other);
+  friend bool operator==(const BlockAccesses&, const BlockAccesses&) = default;
 };
 
 BlockAccesses accesses_of(const LoopProgram& p, const Stmt& s);

@@ -113,9 +113,73 @@ class Iterations {
   bool are_apart(const std::string& tensor) const { return are_apart_on_an_axis(inside(tensor)); }
 
   bool are_apart_on_an_axis(const std::vector<const TensorReference*>& touched) const {
-    for (std::size_t axis = 0; axis < touched.front()->index.size(); ++axis)
-      if (are_apart(touched, axis)) return true;
-    return false;
+    for (std::size_t axis = 0; axis < touched.front()->index.size(); ++axis) {
+      if (are_in_ranges(touched, axis)) return true;
+      const auto on_axis = [axis](const TensorReference& r) { return r.index[axis]; };
+      if (are_apart(touched, on_axis)) return true;
+    }
+    return are_apart_by_digits(touched);
+  }
+
+  /// Returns true if all references are at the digits of a number, each on an axis of its own, and
+  /// no two iterations have the same number.
+  bool are_apart_by_digits(const std::vector<const TensorReference*>& touched) const {
+    std::optional<std::vector<DigitAxis>> axes;
+    const std::vector<LoopDigit>* digits = nullptr;
+    for (const TensorReference* r : touched) {
+      const Loop* counted = loop_of_digits(*r);
+      const auto found = counted == nullptr ? std::nullopt : axes_of_digits(*r, *counted);
+      if (!found || (axes && (*axes != *found || !are_alike(*digits, counted->digits))))
+        return false;
+      axes = found;
+      digits = &counted->digits;
+    }
+    return are_apart(touched,
+                     [this](const TensorReference& r) { return loop_of_digits(r)->number; });
+  }
+
+  /// Returns the loop around the reference whose number changes with this loop.
+  const Loop* loop_of_digits(const TensorReference& r) const {
+    for (const Stmt* s : r.path) {
+      const Loop* l = as_loop(*s);
+      if (l != nullptr && !l->digits.empty() && l->number.mentions(loop_.variable)) return l;
+    }
+    return nullptr;
+  }
+
+  /// An axis whose index is a digit plus what no iteration of this loop changes.
+  struct DigitAxis {
+    std::size_t axis;
+    Expr rest;
+    friend bool operator==(const DigitAxis&, const DigitAxis&) = default;
+  };
+
+  /// Returns the axis of each digit of the loop; nullopt if a digit has none of its own.
+  std::optional<std::vector<DigitAxis>> axes_of_digits(const TensorReference& r,
+                                                       const Loop& counted) const {
+    std::vector<DigitAxis> axes;
+    for (const LoopDigit& d : counted.digits) {
+      const std::size_t before = axes.size();
+      for (std::size_t k = 0; k < r.index.size() && axes.size() == before; ++k) {
+        const Expr rest = r.index[k] - Expr(d.variable);
+        if (r.index[k].mentions(d.variable) && !rest.has_load() && is_fixed_in_loop(rest))
+          axes.push_back({k, rest});
+      }
+      if (axes.size() == before) return std::nullopt;
+    }
+    return axes;
+  }
+
+  bool is_fixed_in_loop(const Expr& e) const {
+    return std::ranges::all_of(e.symbols(), [this](Symbol s) {
+      return s.kind() != SymbolKind::loop || outer_.contains(s);
+    });
+  }
+
+  static bool are_alike(const std::vector<LoopDigit>& a, const std::vector<LoopDigit>& b) {
+    return std::ranges::equal(a, b, [](const LoopDigit& x, const LoopDigit& y) {
+      return x.begin == y.begin && x.end == y.end && x.step == y.step;
+    });
   }
 
   /// Replaces the variables of inner loops over parts of this loop's range by this loop's variable
@@ -170,12 +234,13 @@ class Iterations {
            });
   }
 
-  bool are_apart(const std::vector<const TensorReference*>& touched, std::size_t axis) const {
-    if (are_in_ranges(touched, axis)) return true;
+  /// Returns true if that expression at the references is never the same in two iterations.
+  template <typename F>
+  bool are_apart(const std::vector<const TensorReference*>& touched, const F& at) const {
     std::optional<Along> first;
     bool moves = false;
     for (const TensorReference* r : touched) {
-      const Expr index = from_part(*r, r->index[axis], nullptr);
+      const Expr index = from_part(*r, at(*r), nullptr);
       const auto a = along(index, loop_.variable, outer_);
       if (a ? first && (a->factor != first->factor || a->fixed != first->fixed) : index.has_load())
         return false;
@@ -189,7 +254,7 @@ class Iterations {
     }
     return std::ranges::all_of(touched, [&](const TensorReference* r) {
       Facts facts = facts_at(*r, base_);
-      const Expr index = from_part(*r, r->index[axis], &facts);
+      const Expr index = from_part(*r, at(*r), &facts);
       const Expr moving = index - first->factor * Expr(loop_.variable) - first->fixed;
       const Expr gap = first->factor * loop_.step;
       const bool up = facts.prove_nonneg(moving) && facts.prove_positive(gap - moving);
@@ -202,6 +267,7 @@ class Iterations {
   bool is_filled_first(const std::string& tensor) const {
     const TensorDecl& t = *find_tensor(p_, tensor);
     if (t.role != TensorRole::temporary || (p_.is_part && !t.per)) return false;
+    if (is_of_block(t.memory)) return loop_.kind == LoopKind::grid;
     const bool only_here = std::ranges::all_of(
         all_, [&](const TensorReference& r) { return r.tensor != tensor || is_in(r, s_); });
     if (!only_here) return false;

@@ -36,6 +36,9 @@ bool has_barrier(const Body& body) {
   return found;
 }
 
+/// The iterations after which parts of shared memory must have been accessed in a cycle.
+constexpr std::size_t kMaxIterations = 16;
+
 class BlockVerifier {
  public:
   explicit BlockVerifier(const LoopProgram& p) : p_(p) {}
@@ -45,6 +48,7 @@ class BlockVerifier {
     for (const Stmt& s : body) {
       const Loop* loop = as_loop(s);
       check(!std::holds_alternative<Barrier>(s.kind), s, "a barrier outside of a grid");
+      check(!std::holds_alternative<WaitForCopies>(s.kind), s, "a wait outside of a grid");
       check(loop == nullptr || !is_within_block(loop->kind), s,
             "threads of a block share it outside of a grid");
       if (loop != nullptr && loop->kind == LoopKind::grid)
@@ -62,50 +66,111 @@ class BlockVerifier {
         fmt::format("{}: `{}`: {}", p_.name, text.substr(0, text.find('\n')), what));
   }
 
-  void iteration(const Body& body) const {
+  /// What the threads have accessed since the last barrier, and the asynchronous copies under way.
+  struct State {
     BlockAccesses since;
-    all_threads(body, since, true);
+    std::vector<BlockAccesses> copies;
+    friend bool operator==(const State&, const State&) = default;
+  };
+
+  void iteration(const Body& body) const {
+    State state;
+    all_threads(body, state, true);
+    if (!state.copies.empty())
+      throw InternalError(
+          fmt::format("{}: copies are under way at the end of an iteration of a grid", p_.name));
   }
 
   /// Checks statements that all threads of a block run. `is_uniform`: all of them do, or none.
-  void all_threads(const Body& body, BlockAccesses& since, bool is_uniform) const {
+  void all_threads(const Body& body, State& state, bool is_uniform) const {
     for (const Stmt& s : body) {
       const Loop* loop = as_loop(s);
       if (std::holds_alternative<Barrier>(s.kind)) {
         check(is_uniform, s, "only some threads of a block may reach it");
-        since = {};
+        state.since = {};
+      } else if (const auto* wait = std::get_if<WaitForCopies>(&s.kind)) {
+        while (state.copies.size() > static_cast<std::size_t>(wait->pending)) {
+          state.since.add(state.copies.front());
+          state.copies.erase(state.copies.begin());
+        }
       } else if (const auto* branch = std::get_if<If>(&s.kind)) {
-        access(s, since, accesses_of(p_, branch->conditions));
-        BlockAccesses taken = since;
+        access(s, state, accesses_of(p_, branch->conditions));
+        State taken = state;
         all_threads(branch->body, taken, is_uniform && !loads(branch->conditions));
-        since.add(taken);
+        check(taken.copies == state.copies, s, "copies begin or end in it");
+        state.since.add(taken.since);
+      } else if (loop != nullptr && loop->kind == LoopKind::ahead) {
+        copy(s, state);
       } else if (loop != nullptr && shares_within_block(s)) {
-        shared_loop(s, since, is_uniform);
+        shared_loop(s, state, is_uniform);
       } else {
         check(loop == nullptr || loop->kind == LoopKind::serial || loop->kind == LoopKind::unrolled,
               s, "it stands in an iteration of a grid");
         const BlockAccesses own = accesses_of(p_, s);
         check(own.stored.empty(), s, "all threads of a block store the same element");
-        access(s, since, own);
+        access(s, state, own);
       }
     }
   }
 
-  void shared_loop(const Stmt& s, BlockAccesses& since, bool is_uniform) const {
+  /// Checks an asynchronous copy, which stores at any time until a thread waits for it.
+  void copy(const Stmt& s, State& state) const {
+    const Stmt* inner = &s;
+    while (const Body* nested = as_loop(*inner) != nullptr ? nested_body(*inner) : nullptr) {
+      check(nested->size() == 1, s, "it does more than copy");
+      inner = &nested->front();
+    }
+    const auto* store = std::get_if<Store>(&inner->kind);
+    const auto* guard = store == nullptr ? nullptr : std::get_if<value::Guard>(&store->value->kind);
+    const bool is_copy =
+        store != nullptr && find_tensor(p_, store->tensor)->memory == TensorMemory::shared &&
+        std::holds_alternative<value::Load>((guard != nullptr ? guard->then : store->value)->kind);
+    check(is_copy, s, "it does more than copy to shared memory");
+    const BlockAccesses own = accesses_of(p_, s);
+    check_access(s, state, own);
+    state.since.add({own.read, {}});
+    state.copies.push_back({{}, own.stored});
+  }
+
+  void shared_loop(const Stmt& s, State& state, bool is_uniform) const {
     const Loop& loop = *as_loop(s);
     if (is_within_block(loop.kind)) {
       within_block(loop, loop.kind == LoopKind::warp);
-      access(s, since, accesses_of(p_, s));
+      access(s, state, accesses_of(p_, s));
     } else {
       check(loop.kind == LoopKind::serial, s, "threads of a block share loops in it");
       const bool is_alike = !loop.begin.has_load() && !loop.end.has_load() && !loop.step.has_load();
-      all_threads(loop.body, since, is_uniform && is_alike);
-      if (has_barrier(loop.body) || !independent_iterations(p_, s))
-        all_threads(loop.body, since, is_uniform && is_alike);  // the next iteration
+      iterations(s, state, is_uniform && is_alike);
     }
     if (loop.accumulators.empty()) return;
     check(is_uniform, s, "only some threads of a block may combine its accumulators");
-    since = {};
+    state.since = {};
+  }
+
+  /// Checks the iterations of a loop that all threads run, one after the other, until an iteration
+  /// ends as an earlier one did. Then the loop may have ended in any of these states, or in that
+  /// before it.
+  void iterations(const Stmt& s, State& state, bool is_uniform) const {
+    const Loop& loop = *as_loop(s);
+    if (!has_barrier(loop.body) && independent_iterations(p_, s)) {
+      all_threads(loop.body, state, is_uniform);
+      return;
+    }
+    std::vector<State> seen = {state};
+    for (Expr at = loop.begin; true; at = at + loop.step) {
+      check(seen.size() < kMaxIterations, s, "parts of shared memory are not accessed in a cycle");
+      Body now = loop.body;
+      substitute(now, {{loop.variable, at}});
+      all_threads(now, state, is_uniform);
+      if (std::ranges::find(seen, state) != seen.end()) break;
+      seen.push_back(state);
+    }
+    for (const State& other : seen) {
+      check(other.copies.size() == state.copies.size(), s,
+            "an iteration begins more copies than it waits for");
+      state.since.add(other.since);
+      for (std::size_t k = 0; k < other.copies.size(); ++k) state.copies[k].add(other.copies[k]);
+    }
   }
 
   /// Checks the iterations of a loop within a block, which one thread runs, or all of a warp.
@@ -114,7 +179,10 @@ class BlockVerifier {
       const Loop* inner = as_loop(s);
       check(!std::holds_alternative<Barrier>(s.kind), s,
             "only some threads of a block may reach it");
-      if (inner != nullptr && inner->kind == LoopKind::block_threads && is_of_warp) {
+      check(!std::holds_alternative<WaitForCopies>(s.kind), s,
+            "it stands in a loop within a block");
+      const bool is_nest = inner != nullptr && are_counted(loop, *inner);
+      if (inner != nullptr && inner->kind == LoopKind::block_threads && (is_of_warp || is_nest)) {
         within_block(*inner, false);
         continue;
       }
@@ -128,6 +196,16 @@ class BlockVerifier {
     }
   }
 
+  /// Returns true for a nest of two loops that the threads of a block share together: each has a
+  /// constant number of iterations, and the inner one is all that the outer one does.
+  static bool are_counted(const Loop& outer, const Loop& inner) {
+    const auto is_counted = [](const Loop& l) {
+      return l.begin == Expr(0) && l.end.constant() && l.step == Expr(1);
+    };
+    return outer.kind == LoopKind::block_threads && outer.body.size() == 1 && is_counted(outer) &&
+           is_counted(inner);
+  }
+
   bool is_over_adjacent(const Stmt& simd) const {
     const auto needed = unit_strides(p_, simd);
     return needed && std::ranges::all_of(*needed, [&](const KnownStride& k) {
@@ -135,11 +213,17 @@ class BlockVerifier {
            });
   }
 
-  /// Adds the accesses of a statement to those since the last barrier.
-  void access(const Stmt& s, BlockAccesses& since, const BlockAccesses& own) const {
-    check(!need_barrier(since, own), s,
+  void check_access(const Stmt& s, const State& state, const BlockAccesses& own) const {
+    check(!need_barrier(state.since, own), s,
           "no barrier stands between it and another access of what it accesses");
-    since.add(own);
+    for (const BlockAccesses& copy : state.copies)
+      check(!need_barrier(copy, own), s, "a copy to what it accesses is under way");
+  }
+
+  /// Adds the accesses of a statement to those since the last barrier.
+  void access(const Stmt& s, State& state, const BlockAccesses& own) const {
+    check_access(s, state, own);
+    state.since.add(own);
   }
 
   static bool loads(const Conditions& conditions) {

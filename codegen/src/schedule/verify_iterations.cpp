@@ -71,6 +71,65 @@ void verify_registers(const LoopProgram& p, const TensorDecl& t) {
   }
 }
 
+/// Returns the loops of the path that threads of a block share, outermost first.
+std::vector<const Loop*> shared_by_threads(std::span<const Stmt* const> path) {
+  std::vector<const Loop*> shared;
+  for (const Stmt* s : path)
+    if (const Loop* l = as_loop(*s); l != nullptr && is_within_block(l->kind)) shared.push_back(l);
+  return shared;
+}
+
+/// Each thread has its own elements of a tensor in local memory, whose first two axes are the
+/// variables of the loops that the threads share, with as many iterations as there are elements.
+bool is_at_own_thread(const TensorDecl& t, const TensorReference& r) {
+  const std::vector<const Loop*> shared = shared_by_threads(r.path);
+  if (shared.size() != kThreadAxes || shared.size() > r.index.size()) return false;
+  for (std::size_t k = 0; k < shared.size(); ++k)
+    if (shared[k]->kind != LoopKind::block_threads || r.index[k] != Expr(shared[k]->variable) ||
+        shared[k]->begin != Expr(0) || shared[k]->end != t.shape[k])
+      return false;
+  return true;
+}
+
+/// Memory of a block, or of one of its threads, belongs to an iteration of a grid, and is constant.
+void verify_memory_of_block(const LoopProgram& p, const TensorDecl& t) {
+  const auto is_constant = [](const Expr& extent) { return extent.constant().has_value(); };
+  if (t.role != TensorRole::temporary || !t.per || !std::ranges::all_of(t.shape, is_constant))
+    fail(p, fmt::format("{} is memory of a block, and has no constant shape in an iteration of a "
+                        "grid",
+                        t.name));
+  for (const TensorReference& r : references(p.body, t.name)) {
+    const auto shared = shared_by_threads(r.path);
+    if (t.memory == TensorMemory::local && !is_at_own_thread(t, r))
+      fail(p, fmt::format("{} is in each thread, and a thread accesses another one's elements",
+                          t.name));
+    if (t.memory == TensorMemory::fragments &&
+        (shared.empty() || shared.front()->kind != LoopKind::fragments))
+      fail(p, fmt::format("{} is in fragments, and is accessed outside of loops of their kind",
+                          t.name));
+  }
+}
+
+/// A tensor in the place of another one needs no more memory, and the other one is read only before
+/// it is stored.
+void verify_in_place_of(const LoopProgram& p, const TensorDecl& t) {
+  const TensorDecl* first = find_tensor(p, t.in_place_of);
+  const auto bytes = [&](const TensorDecl& d) {
+    std::int64_t all = is_narrow(d.dtype) && d.is_for_tensor_cores ? 2 : native_bytes(d.dtype);
+    if (!is_real(d.dtype)) all = 8;
+    for (const Expr& extent : d.shape) all *= *extent.constant();
+    return all;
+  };
+  if (first == nullptr || first->memory != TensorMemory::shared ||
+      t.memory != TensorMemory::shared || first->per != t.per || bytes(t) > bytes(*first))
+    fail(p, fmt::format("{} in place of {} needs as much of the same shared memory", t.name,
+                        t.in_place_of));
+  const auto own = references(p.body, t.name);
+  for (const TensorReference& r : references(p.body, first->name))
+    if (std::ranges::any_of(own, [&](const TensorReference& o) { return o.order <= r.order; }))
+      fail(p, fmt::format("{} is accessed after {}, which takes its place", first->name, t.name));
+}
+
 }  // namespace
 
 void verify_iterations(const LoopProgram& p) {
@@ -84,8 +143,11 @@ void verify_iterations(const LoopProgram& p) {
         (loop->begin != Expr(0) || !loop->end.constant() || loop->step != Expr(1)))
       fail(p, fmt::format("unrolled loop {} has no constant limits from 0", loop->variable.name()));
   });
-  for (const TensorDecl& t : p.tensors)
+  for (const TensorDecl& t : p.tensors) {
     if (t.memory == TensorMemory::registers) verify_registers(p, t);
+    if (is_of_block(t.memory)) verify_memory_of_block(p, t);
+    if (!t.in_place_of.empty()) verify_in_place_of(p, t);
+  }
   for (const TensorDecl& t : p.tensors) {
     if (!t.per) continue;
     for (const TensorReference& r : references(p.body, t.name))

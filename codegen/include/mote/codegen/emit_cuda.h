@@ -97,9 +97,8 @@ struct CudaKernel {
   /// and then says nothing.
   Expr iterations;
   /// The text was written from the loops of this version, to which its steps lead: first those on
-  /// the program's loops, then those on the loops of the kernel's stage. A kernel of tiles has the
-  /// loops of its stage: threads share iterations, which the text gives to blocks by tiles. The
-  /// version's name distinguishes the kernel's function from others of its stage.
+  /// the program's loops, then those on the loops of the kernel's stage. The version's name
+  /// distinguishes the kernel's function from others of its stage.
   std::shared_ptr<const Version> version = nullptr;
   /// Kernels of one stage are alternatives: the first is launched whose strides and worker suit the
   /// call. The last one of a stage suits all calls.

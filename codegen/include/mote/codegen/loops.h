@@ -111,13 +111,20 @@ enum class LoopKind : std::uint8_t {
   grid,
   warp,           ///< shared among the warps of a block, in an iteration of a grid
   block_threads,  ///< shared among the threads of a block, or of a warp in an iteration of warp
+  /// Computed by the threads of a block together, with the loops in it: each thread has the
+  /// elements that the layout of fragments gives it. Only such loops touch a tensor in fragments.
+  fragments,
+  /// Copied by the threads of a block together, with the loop in it, from memory to shared memory:
+  /// asynchronously, so that the elements are there only behind a WaitForCopies.
+  ahead,
 };
 
 /// Returns true for the kinds of loops whose iterations the threads of one block share. Each thread
 /// has accumulators of its own, which are combined behind the loop that declares them: all threads
 /// of the block wait for each other there, and have the result.
 constexpr bool is_within_block(LoopKind kind) {
-  return kind == LoopKind::warp || kind == LoopKind::block_threads;
+  return kind == LoopKind::warp || kind == LoopKind::block_threads || kind == LoopKind::fragments ||
+         kind == LoopKind::ahead;
 }
 
 /// A stride, in elements, that an input or output is known to have.
@@ -126,6 +133,14 @@ struct KnownStride {
   int axis;
   std::int64_t stride;
   friend bool operator==(const KnownStride&, const KnownStride&) = default;
+};
+
+/// A variable begin, begin + step, … below end.
+struct LoopDigit {
+  Symbol variable;
+  Expr begin;
+  Expr end;
+  Expr step;
 };
 
 /// The loop for (variable = begin; variable < end; variable += step). The accumulators are set to
@@ -146,7 +161,14 @@ struct Loop {
   std::vector<KnownStride> adjacent_under = {};
   /// Parameters that must be 1 besides, such as the stride of a window.
   std::vector<Symbol> adjacent_under_ones = {};
+  /// Further variables of an iteration: those of a nest of loops, the outermost first, in its
+  /// iteration `number`. They have no meaning in iterations in which the nest has no such number.
+  std::vector<LoopDigit> digits = {};
+  Expr number{0};
 };
+/// Returns the number of values of a digit, and the values of the loop's digits, in their order.
+Expr count_of(const LoopDigit& digit);
+std::vector<Expr> digit_values(const Loop& loop);
 /// A branch is transparent to accumulators: those of loops in it can be read after it, in the body
 /// that holds it, and are neutral if it was not taken.
 struct If {
@@ -182,8 +204,13 @@ struct Let {
 /// All threads of the block arrive here before any goes on: what they have stored before, all can
 /// read after it.
 struct Barrier {};
+/// Each thread waits until its parts of the loops of kind ahead have arrived, apart from those of
+/// the last `pending` such loops.
+struct WaitForCopies {
+  int pending;
+};
 struct Stmt {
-  std::variant<Loop, If, Store, StoreReduce, Fold, Let, Barrier> kind;
+  std::variant<Loop, If, Store, StoreReduce, Fold, Let, Barrier, WaitForCopies> kind;
 };
 
 enum class TensorRole : std::uint8_t { input, output, temporary };
@@ -193,7 +220,22 @@ enum class TensorMemory : std::uint8_t {
   automatic,  ///< the stack if its size is known and small, otherwise memory from the heap
   registers,  ///< vector registers: its shape is constant, and only unrolled and simd loops touch
               ///< it
+  /// Memory that the threads of a block share, in an iteration of a grid. Its shape is constant.
+  shared,
+  /// Registers of each thread of a block: its first two axes are the variables of the two loops
+  /// that the threads share, so that each thread has its own elements. Its shape is constant.
+  local,
+  fragments,  ///< registers of a block's threads, in the layout of tensor cores
 };
+
+/// The axes of a tensor in local memory that say which thread has an element.
+inline constexpr int kThreadAxes = 2;
+
+/// Returns true for the memory of one iteration of a grid, which has nothing in it at first.
+constexpr bool is_of_block(TensorMemory memory) {
+  return memory == TensorMemory::shared || memory == TensorMemory::local ||
+         memory == TensorMemory::fragments;
+}
 
 struct TensorDecl {
   std::string name;
@@ -208,6 +250,12 @@ struct TensorDecl {
   /// The bits in which a temporary of a native program keeps an integer: fewer than 64 where all of
   /// its values fit.
   int integer_bits = 64;
+  /// Elements of shared memory are kept as tensor cores take them: of 16 bits as they are stored,
+  /// of f32 rounded to tf32.
+  bool is_for_tensor_cores = false;
+  /// The tensor in shared memory whose elements' memory this one takes; what that one held is lost
+  /// when this one is stored. Empty: it has its own memory.
+  std::string in_place_of = {};
 };
 
 struct LoopProgram {
