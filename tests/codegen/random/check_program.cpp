@@ -18,11 +18,14 @@
 #include "mote/codegen/walk.h"
 #include "mote/oracle/exactness.h"
 #include "random_schedule.h"
+#include "tile_trials.h"
 
 namespace mote::test {
 namespace {
 
 constexpr int kMaxSteps = 8;  // that are tried for one drawn schedule
+constexpr int kTrialsOfTiles = 10;
+constexpr std::int64_t kMostElements = 60000;  // of all nodes of a trial for tiles
 
 std::string text(const Number& n) {
   return n.is_real() ? fmt::format("{:.17g}", n.real()) : std::to_string(n.integer());
@@ -42,13 +45,15 @@ bool alike(const Number& a, const Number& b, bool any_zero) {
 }
 
 std::optional<Mismatch> compare(const Program& p, const std::string& stage, const Trial& trial,
-                                const std::vector<Array>& expected, const std::vector<Array>& got) {
+                                const std::vector<Array>& expected, const std::vector<Array>& got,
+                                const std::vector<bool>* only) {
   const bool any_zero = stage.starts_with("gen");
   if (got.size() != expected.size())
     return Mismatch{stage, fmt::format("{} outputs", got.size()), "", {}, {}, {}, trial};
   for (std::size_t o = 0; o < expected.size(); ++o) {
     const Array& e = expected[o];
     const Array& g = got[o];
+    if (only != nullptr && !(*only)[o]) continue;
     if (e.dtype != g.dtype || e.shape != g.shape)
       return Mismatch{stage, "dtype or shape differs", p.outputs[o].name, {}, {}, {}, trial};
     for (std::size_t k = 0; k < e.values.size(); ++k)
@@ -70,11 +75,17 @@ Binding binding_of(const Prepared& prepared, std::size_t t) {
   return mote::bind(*prepared.program, shapes, prepared.trials[t].params);
 }
 
-/// True if every result is exact in f32 in any order of sums: then the variant gen must agree too.
-bool is_exact(const Prepared& prepared, std::size_t t) {
-  if (prepared.trials[t].fill != Fill::integers) return false;
-  constexpr std::int64_t kRadius = 9;  // of the values that make_inputs draws
-  return exactness(*prepared.program, binding_of(prepared, t), FillKind::integer, kRadius).exact;
+/// Returns which outputs are exact in f32 in any order of sums.
+std::vector<bool> exact_outputs(const Program& p, const Trial& t, const Binding& binding) {
+  std::vector<bool> exact(p.outputs.size(), false);
+  if (t.fill != Fill::integers && t.fill != Fill::units) return exact;
+  const std::int64_t radius = t.fill == Fill::units ? 1 : 9;  // of the values of make_inputs
+  for (std::size_t o = 0; o < p.outputs.size(); ++o) {
+    Program alone = p;
+    alone.outputs = {p.outputs[o]};
+    exact[o] = exactness(alone, binding, FillKind::integer, radius).exact;
+  }
+  return exact;
 }
 
 std::optional<Mismatch> verified(const std::string& stage, const LoopProgram& loops) {
@@ -86,18 +97,20 @@ std::optional<Mismatch> verified(const std::string& stage, const LoopProgram& lo
   return std::nullopt;
 }
 
-/// Compares the results of `run` with the expected ones, for each trial, or for those whose results
-/// are exact; a trial for which it returns none does not count.
+/// Compares the results of `run` with the expected ones, for each output, or for those that are
+/// exact; a trial for which it returns none does not count.
 std::optional<Mismatch> check_runs(
     const Prepared& prepared, const std::string& stage, bool only_exact,
     const std::function<std::optional<std::vector<Array>>(std::size_t)>& run) {
   for (std::size_t t = 0; t < prepared.trials.size(); ++t) {
-    if (only_exact && !is_exact(prepared, t)) continue;
+    const std::vector<bool>* only = only_exact ? &prepared.exact[t] : nullptr;
+    if (only != nullptr && std::ranges::find(*only, true) == only->end()) continue;
     const Trial& trial = prepared.trials[t];
     try {
       const auto got = run(t);
       if (!got) continue;
-      if (auto m = compare(*prepared.program, stage, trial, prepared.expected[t], *got)) return m;
+      if (auto m = compare(*prepared.program, stage, trial, prepared.expected[t], *got, only))
+        return m;
     } catch (const std::exception& e) {
       return Mismatch{stage, e.what(), "", {}, {}, {}, trial};
     }
@@ -108,6 +121,7 @@ std::optional<Mismatch> check_runs(
 std::optional<Mismatch> check_stage(const Prepared& prepared, const std::string& stage,
                                     const LoopProgram& loops, bool only_exact = false) {
   if (auto wrong = verified(stage, loops)) return wrong;
+  if (!prepared.interprets) return std::nullopt;
   return check_runs(prepared, stage, only_exact,
                     [&](std::size_t t) -> std::optional<std::vector<Array>> {
                       if (!meets_demands(loops, binding_of(prepared, t))) return std::nullopt;
@@ -124,6 +138,14 @@ bool reads_an_output(const LoopProgram& p) {
 
 bool runs_backwards(const TakenStep& taken) {
   return taken.effect.find(", backwards") != std::string::npos;
+}
+
+void add_trial(Prepared& prepared, const Trial& t) {
+  prepared.trials.push_back(t);
+  prepared.inputs.push_back(make_inputs(*prepared.program, t));
+  prepared.expected.push_back(evaluate(*prepared.program, prepared.inputs.back(), t.params));
+  const Binding binding = binding_of(prepared, prepared.trials.size() - 1);
+  prepared.exact.push_back(exact_outputs(*prepared.program, t, binding));
 }
 
 /// Checks schedules that were drawn. Values that an f32 output keeps are rounded there, as they are
@@ -282,11 +304,8 @@ std::optional<Mismatch> check_stages(const Program& p, const std::vector<Trial>&
                                      const CheckOptions& options, Prepared& prepared) {
   prepared.program = std::make_shared<const Program>(p);
   prepared.schedules = options.schedules;
-  prepared.trials = trials;
-  for (const Trial& t : trials) {
-    prepared.inputs.push_back(make_inputs(p, t));
-    prepared.expected.push_back(evaluate(p, prepared.inputs.back(), t.params));
-  }
+  prepared.interprets = options.interpret;
+  for (const Trial& t : trials) add_trial(prepared, t);
   std::optional<Mismatch> found;
   try {
     if ((found = check_stage(prepared, "per-uop", lower_per_uop(prepared.program)))) return found;
@@ -308,6 +327,16 @@ std::optional<Mismatch> check_stages(const Program& p, const std::vector<Trial>&
   return found;
 }
 
+void add_tile_trials(Prepared& prepared, const CBatch& batch, int k, std::uint64_t seed) {
+  for (const CBatch::Scheduled& s : batch.schedules(k)) {
+    const bool is_whole = &s != &batch.schedules(k).front();
+    for (const Trial& t :
+         tile_trials(*prepared.final, s.schedule, s.options, seed + (is_whole ? 1 : 0),
+                     is_whole ? kTrialsOfTiles : 1, kMostElements))
+      add_trial(prepared, t);
+  }
+}
+
 std::optional<Mismatch> check_gen(const Prepared& prepared, const std::string& stage,
                                   const std::function<std::vector<Array>(std::size_t)>& run) {
   return check_runs(prepared, stage, true, run);
@@ -321,7 +350,9 @@ std::optional<Mismatch> check_c(const Prepared& prepared, const CBatch& batch, i
   };
   if (auto m = check_runs(prepared, "c", false, runs(CVariant::reference))) return m;
   if (auto m = check_gen(prepared, "gen", runs(CVariant::gen))) return m;
-  return check_gen(prepared, "gen by drawn steps", runs(CVariant::drawn));
+  if (auto m = check_gen(prepared, "gen by drawn steps", runs(CVariant::drawn))) return m;
+  if (!batch.has_whole(k)) return std::nullopt;
+  return check_gen(prepared, "gen with whole tiles", runs(CVariant::whole));
 }
 
 std::optional<Mismatch> check_program(const Program& p, const std::vector<Trial>& trials,

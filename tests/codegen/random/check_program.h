@@ -30,7 +30,8 @@ std::string to_string(const Mismatch& m);
 
 struct CheckOptions {
   bool run_c = true;
-  int schedules = 2;  ///< the number of schedules that are drawn for each program
+  bool interpret = true;  ///< the loops of each stage; otherwise they are only verified
+  int schedules = 2;      ///< the number of schedules that are drawn for each program
   /// A wrong pass, for tests of the oracle itself: it runs after lower, as the stage "planted".
   std::function<LoopProgram(LoopProgram)> planted;
 };
@@ -41,16 +42,22 @@ struct Prepared {
   std::vector<Trial> trials;
   std::vector<std::vector<Array>> inputs;
   std::vector<std::vector<Array>> expected;
+  /// Of each trial, which outputs are exact in f32 in any order of sums: in those the variants gen
+  /// must agree too.
+  std::vector<std::vector<bool>> exact;
   std::optional<LoopProgram> final;
-  int schedules = 0;             ///< the number that is drawn
+  int schedules = 0;  ///< the number that is drawn
+  bool interprets = true;
   std::set<std::string> stages;  ///< lower, and the passes that changed the program
 };
 
 /// Checks all stages except the C; on success `prepared` holds the input of run_c.
 std::optional<Mismatch> check_stages(const Program& p, const std::vector<Trial>& trials,
                                      const CheckOptions& options, Prepared& prepared);
-/// Compares the results of `run` with the expected ones, for each trial whose results are exact in
-/// f32 in any order of sums. `stage` begins with "gen": zeros of either sign are alike.
+/// Adds trials for the C alone, whose sizes lie around the tiles of the program's schedules.
+void add_tile_trials(Prepared& prepared, const CBatch& batch, int k, std::uint64_t seed);
+/// Compares the results of `run` with the expected ones, for each output that is exact in f32 in
+/// any order of sums. `stage` begins with "gen": zeros of either sign are alike.
 std::optional<Mismatch> check_gen(const Prepared& prepared, const std::string& stage,
                                   const std::function<std::vector<Array>(std::size_t)>& run);
 /// Checks program k of a compiled batch against the expected results.

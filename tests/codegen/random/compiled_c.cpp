@@ -7,15 +7,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "mote/base/error.h"
 #include "mote/base/kernel.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/optional_outputs.h"
+#include "mote/generated/level.h"
 #include "random_schedule.h"
 #include "tensor_memory.h"
 
@@ -26,6 +29,8 @@ namespace fs = std::filesystem;
 
 std::string function_name(int k) { return fmt::format("program_{}", k); }
 std::string drawn_name(int k) { return function_name(k) + "_drawn"; }
+std::string whole_name(int k) { return function_name(k) + "_whole"; }
+std::string counts_name(int k) { return function_name(k) + "_counts"; }
 
 constexpr int kMaxStepsInC = 12;  // that are tried for the drawn variant
 
@@ -35,9 +40,26 @@ std::string text_of(const fs::path& file) {
   return text.str();
 }
 
+/// Makes the calls of that version count in element `at` of the program's counts. Throws Error if
+/// the text has none.
+std::string counting(std::string text, const std::string& version, int program, std::size_t at) {
+  const std::string call = "return " + version + "(";
+  std::size_t found = text.find(call);
+  if (found == std::string::npos) throw Error("no call of " + version);
+  for (; found != std::string::npos; found = text.find(call, found)) {
+    const std::string counted =
+        fmt::format("return {}[{}] = 1, {}(", counts_name(program), at, version);
+    text.replace(found, call.size(), counted);
+    found += counted.size();
+  }
+  return text;
+}
+
+bool has_no_tile(const Version& v) { return v.program.vector_bytes == 0; }
+
 }  // namespace
 
-CBatch::CBatch() {
+CBatch::CBatch(std::string optimisation) : optimisation_(std::move(optimisation)) {
   std::string name = (fs::temp_directory_path() / "mote_random_XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) throw Error("cannot make a folder like " + name);
   folder_ = name;
@@ -67,15 +89,52 @@ int CBatch::add(const LoopProgram& checked) {
       may_leave_out ? compile_for_calls(checked.source, options.optional_outputs) : checked;
   std::set<std::string> called;
   gen.helpers = &called;
-  std::string text = emit_c(schedule(p, small_tiles(p)), gen) + "\n" + emit_c(p, options);
-  Rng rng(static_cast<std::uint64_t>(count_));
+  std::vector<Scheduled>& schedules = schedules_.emplace_back();
+  schedules.push_back({schedule(p, small_tiles(p)), small_tiles(p)});
+  std::string text = emit_c(schedules.front().schedule, gen) + "\n" + emit_c(p, options);
+  Rng rng(seed_of(p));
   const std::vector<Step> steps = steps_of(draw_schedule(p, rng, kMaxStepsInC).version);
   EmitOptions drawn = gen;
   drawn.function = drawn_name(count_);
   text += "\n/* " + to_string(steps) + " */\n" +
           emit_c(schedule_by(p, steps, small_tiles(p)), drawn) + "\n" + emit_c_around(p, drawn);
+  text += with_whole_tiles(p, gen);
   source_ += "\n" + emit_c_rare_helpers(called) + text;
   return count_++;
+}
+
+/// Returns the variant whole; empty if no version of it has tiles in registers.
+std::string CBatch::with_whole_tiles(const LoopProgram& p, EmitOptions how) {
+  std::vector<std::string>& names = tiles_.emplace_back();
+  const ScheduleOptions options = whole_tiles(p);
+  Schedule all = schedule(p, options);
+  // The versions without tiles are those of the variant gen.
+  all.versions.erase(std::remove_if(all.versions.begin(), all.versions.end() - 1, has_no_tile),
+                     all.versions.end() - 1);
+  if (all.versions.size() == 1) return "";
+  how.function = whole_name(count_);
+  std::string text = emit_c(all, how);
+  for (const Version& v : all.versions) {
+    if (has_no_tile(v)) continue;
+    text = counting(std::move(text), how.function + "_" + v.name, count_, names.size());
+    names.push_back(v.name);
+  }
+  schedules_.back().push_back({std::move(all), options});
+  return fmt::format("\nextern int {0}[{1}];\nint {0}[{1}];\n", counts_name(count_), names.size()) +
+         text + "\n" + emit_c_around(p, how);
+}
+
+const std::vector<CBatch::Scheduled>& CBatch::schedules(int k) const {
+  return schedules_[static_cast<std::size_t>(k)];
+}
+
+std::vector<std::string> CBatch::tiles_that_ran(int k) const {
+  const std::vector<std::string>& names = tiles_[static_cast<std::size_t>(k)];
+  std::vector<std::string> ran;
+  const auto* counts = static_cast<const int*>(dlsym(library_, counts_name(k).c_str()));
+  for (std::size_t v = 0; counts != nullptr && v < names.size(); ++v)
+    if (counts[v] != 0) ran.push_back(names[v]);
+  return ran;
 }
 
 void CBatch::compile() {
@@ -85,12 +144,15 @@ void CBatch::compile() {
   std::ofstream(c) << source_;
   const char* cc = std::getenv("CC");
   const std::string command = fmt::format(
-      "{} -O1 -std=c11 -ffp-contract=off -frounding-math -fno-builtin -Wall -Wextra -Wconversion "
+      "{} {} -std=c11 -ffp-contract=off -frounding-math -fno-builtin -Wall -Wextra -Wconversion "
       "-Werror "
-      "{} -DMOTE_PARALLEL_ABOVE=0 -shared -fPIC -I{} '{}' -o '{}' -lm > '{}' 2>&1",
-      cc == nullptr ? "cc" : cc, MOTE_OPENMP_FLAG, MOTE_KERNEL_INCLUDE, c.string(), so.string(),
-      log.string());
+      "{} {} -DMOTE_PARALLEL_ABOVE=0 -shared -fPIC -I{} '{}' -o '{}' -lm > '{}' 2>&1",
+      cc == nullptr ? "cc" : cc, optimisation_,
+      mote_level() > 0 ? fmt::format("-march=x86-64-v{}", mote_level()) : "", MOTE_OPENMP_FLAG,
+      MOTE_KERNEL_INCLUDE, c.string(), so.string(), log.string());
   if (std::system(command.c_str()) != 0) throw Error("cc: " + text_of(log));
+  // The threads of small calls would spin for longer than these take.
+  setenv("OMP_WAIT_POLICY", "passive", 0);
   // It is never unloaded: threads of its OpenMP runtime wait in its code.
   library_ = dlopen(so.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library_ == nullptr) throw Error(fmt::format("dlopen: {}", dlerror()));
@@ -100,6 +162,7 @@ std::vector<Array> CBatch::run(int k, const Program& p, const std::vector<Array>
                                const Trial& t, CVariant variant) const {
   const std::string name = variant == CVariant::reference ? function_name(k) + "_run"
                            : variant == CVariant::gen     ? function_name(k) + "_gen_run"
+                           : variant == CVariant::whole   ? whole_name(k) + "_run"
                                                           : drawn_name(k) + "_run";
   using Kernel = mote_status (*)(const mote_call*, void*);
   const auto kernel = reinterpret_cast<Kernel>(dlsym(library_, name.c_str()));

@@ -153,17 +153,35 @@ ProgramSpec ProgramBuilder::finish() {
   return spec;
 }
 
+namespace {
+
+constexpr int kPercentOfProducts = 30;
+constexpr int kMaxTries = 20;
+
+Program finished(ProgramBuilder& builder, std::uint64_t seed) {
+  ProgramSpec spec = builder.finish();
+  spec.name = "random_" + std::to_string(seed);
+  return make_program(std::move(spec));
+}
+
+}  // namespace
+
 Program random_program(std::uint64_t seed, const Budget& budget) {
   Rng rng(seed);
   ProgramBuilder builder(rng, budget);
+  if (budget.has_products && rng.chance(kPercentOfProducts)) {
+    builder.add_products();
+    const int nodes = builder.node_count() + rng.below(3);
+    for (int tries = 0; builder.node_count() < nodes && tries < kMaxTries; ++tries)
+      builder.add_node();
+    return finished(builder, seed);
+  }
   builder.add_inputs();
   const bool is_long = rng.chance(10);
   const int nodes = (is_long ? budget.most_nodes : 0) + budget.least_nodes +
                     rng.below(budget.most_nodes - budget.least_nodes + 1);
   while (builder.node_count() < nodes) builder.add_node();
-  ProgramSpec spec = builder.finish();
-  spec.name = "random_" + std::to_string(seed);
-  return make_program(std::move(spec));
+  return finished(builder, seed);
 }
 
 }  // namespace mote::test

@@ -16,6 +16,8 @@ class ProgramBuilder {
   ProgramBuilder(Rng& rng, const Budget& budget) : rng_(rng), budget_(budget) {}
 
   void add_inputs();
+  /// Adds the inputs and nodes of sums of products, in place of add_inputs().
+  void add_products();
   void add_node();
   ProgramSpec finish();
   int node_count() const { return static_cast<int>(pool_.size() - inputs_.size()); }
@@ -69,6 +71,14 @@ class ProgramBuilder {
   Uop make_select_scatter(const Uop& u);
   Uop make_param(const Uop& u);
   Uop make_stop(const Uop& u);
+  // sums of products
+  struct Products;
+  Uop add_input(DType dtype, const Extents& shape);
+  Products some_axes();
+  Uop some_left(const Products& all, DType dtype);
+  Uop some_right(const Products& all, DType dtype);
+  Uop changed_by_position(const Uop& u);
+  Uop some_epilogue(const Uop& sum, const Products& all);
   // idioms whose shape the passes were made for
   Uop make_product(const Uop& u);
   Uop make_normalised(const Uop& u);

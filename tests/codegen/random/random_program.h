@@ -15,6 +15,8 @@ struct Budget {
   int most_nodes = 12;
   std::int64_t most_elements = 1500;  ///< the maximum for one node, when every size is 5
   bool has_twins = false;             ///< nodes that compute others' elements again
+  /// Some programs are sums of products as tiles in registers compute them, and a few nodes more.
+  bool has_products = false;
 };
 
 Program random_program(std::uint64_t seed, const Budget& budget = {});

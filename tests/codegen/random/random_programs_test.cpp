@@ -9,6 +9,7 @@
 #include <fstream>
 #include <future>
 #include <iostream>
+#include <set>
 #include <sstream>
 
 #include "mote/base/error.h"
@@ -16,6 +17,7 @@
 #include "mote/codegen/passes.h"
 #include "program_features.h"
 #include "random_program.h"
+#include "random_schedule.h"
 #include "replay.h"
 #include "support/random_run.h"
 
@@ -61,7 +63,7 @@ class Session {
  private:
   Batch prepare(int count) {
     Batch batch;
-    batch.c = std::make_unique<CBatch>();
+    batch.c = std::make_unique<CBatch>(next_ / kBatch % 2 == 0 ? "-O1" : "-Og");
     for (int k = 0; k < count && failures_ < kMaxFailures; ++k) {
       Case c;
       c.seed = next_++;
@@ -87,7 +89,7 @@ class Session {
   /// Runs all stages before the C, and adds the program to the batch; reports a failure and returns
   /// false.
   bool prepare(Case& c, CBatch& batch) {
-    const Program p = random_program(c.seed, {.has_twins = true});
+    const Program p = random_program(c.seed, {.has_twins = true, .has_products = true});
     for (const std::string& f : features_of(p)) ++features_[f];
     CheckOptions options;
     options.schedules = schedules_;
@@ -95,7 +97,10 @@ class Session {
         check_stages(p, make_trials(p, c.seed, kTrials), options, c.prepared);
     for (const std::string& stage : c.prepared.stages) ++stages_[stage];
     try {
-      if (!m) c.number = batch.add(*c.prepared.final);
+      if (!m) {
+        c.number = batch.add(*c.prepared.final);
+        add_tile_trials(c.prepared, batch, c.number, c.seed);
+      }
     } catch (const std::exception& e) {
       m = {"c", e.what(), "", {}, {}, {}, std::nullopt};
     }
@@ -111,7 +116,20 @@ class Session {
       const auto m = words.empty() ? check_c(c.prepared, *batch.c, c.number)
                                    : check_program(*c.prepared.program, c.prepared.trials);
       if (m) report(c, *m);
+      if (!words.empty()) continue;
+      count_tiles(batch.c->tiles_that_ran(c.number));
     }
+  }
+
+  /// Counts the program once for each size of vectors, and once if a tile slides along a window.
+  void count_tiles(const std::vector<std::string>& ran) {
+    std::set<std::string> found;
+    for (const std::string& name : ran) {
+      const std::size_t size = name.find('_') + 1;
+      found.insert("ran tile_" + name.substr(size, name.find('_', size) - size));
+      if (name.ends_with("_innermost")) found.insert("ran innermost");
+    }
+    for (const std::string& what : found) ++stages_[what];
   }
 
   void report(const Case& c, const Mismatch& m) {
@@ -161,6 +179,13 @@ void check_random_programs() {
                  std::string("schedule ") + step, count, count < 2000 ? 0 : 1);
   expect_share("schedule with tiles in registers", session.stages(), "schedule tile", count,
                count < 500 ? 0 : 1);
+  for (const RegisterShape& shape : shapes_here()) {
+    const std::string ran = fmt::format("ran tile_{}", shape.vector_bytes);
+    expect_share(fmt::format("program whose tiles of {} bytes ran", shape.vector_bytes),
+                 session.stages(), ran, count, count < 500 ? 0 : count / 100);
+  }
+  expect_share("program whose tiles along windows ran", session.stages(), "ran innermost", count,
+               count < 1000 ? 0 : 1);
   expect_share("schedule with pairs of integers", session.stages(), "schedule in pairs", count,
                count < 2000 ? 0 : 1);
   for (const char* kernel : {"cuda rows", "cuda rows by vectors", "cuda vectors"})

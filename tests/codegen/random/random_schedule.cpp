@@ -6,6 +6,7 @@
 
 #include "mote/base/error.h"
 #include "mote/codegen/walk.h"
+#include "mote/generated/level.h"
 
 namespace mote::test {
 namespace {
@@ -143,6 +144,28 @@ ScheduleOptions small_tiles(const LoopProgram& p) {
           .least_iterations = 1,
           .rows = 2,
           .sums = 4};
+}
+
+std::uint64_t seed_of(const LoopProgram& p) {
+  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a, the same on every machine
+  for (const char c : to_string(*p.source))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return hash;
+}
+
+std::vector<RegisterShape> shapes_here() {
+  std::vector<RegisterShape> shapes = ScheduleOptions{}.shapes;
+  const int widest = mote_level() >= 4 ? 64 : mote_level() >= 3 ? 32 : 16;
+  std::erase_if(shapes, [&](const RegisterShape& s) { return s.vector_bytes > widest; });
+  return shapes;
+}
+
+ScheduleOptions whole_tiles(const LoopProgram& p) {
+  Rng rng(seed_of(p));
+  ScheduleOptions options;
+  options.may_multiply_padding = rng.chance(50);
+  options.shapes = {rng.pick(shapes_here())};
+  return options;
 }
 
 DrawnSchedule draw_schedule(const LoopProgram& p, Rng& rng, int most) {

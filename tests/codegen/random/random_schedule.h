@@ -23,6 +23,13 @@ struct DrawnSchedule {
 /// may multiply padding.
 ScheduleOptions small_tiles(const LoopProgram& p);
 
+/// Returns the shapes of tiles of gen kernels that this processor can run.
+std::vector<RegisterShape> shapes_here();
+/// The tiles of gen kernels, of a shape that is drawn for the program.
+ScheduleOptions whole_tiles(const LoopProgram& p);
+/// Returns a seed that follows from the program, so that what is drawn for it is drawn again.
+std::uint64_t seed_of(const LoopProgram& p);
+
 /// Tries up to `most` steps, one behind the other. Each try takes
 /// all steps again from their text. Throws InternalError if a refusal does not name its step and a
 /// reason.

@@ -48,7 +48,9 @@ class Shrinker {
  public:
   Shrinker(Failure failure, CheckOptions options, int most)
       : now_(std::move(failure)), options_(std::move(options)), left_(most) {
-    options_.run_c = now_.mismatch.stage == "c";
+    const std::string& stage = now_.mismatch.stage;
+    options_.run_c = stage == "c" || stage.starts_with("gen");
+    options_.interpret = !options_.run_c;
     if (options_.run_c) left_ = std::min(left_, kMaxCompilations);
   }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tensor in memory of its own with strides drawn at random: padded, permuted, repeated (inputs).
-// Bytes that belong to no element hold a pattern, so that stray writes show.
+// A tensor in memory of its own with strides drawn at random: padded, permuted, negative, repeated
+// (inputs), or dense. Bytes that belong to no element hold a pattern, so that stray writes show and
+// what is read there is no likely result; the pages around the memory are closed.
 #pragma once
 
 #include <cstddef>
 #include <functional>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "mote/base/dlpack.h"
@@ -17,8 +20,10 @@ namespace mote::test {
 
 class TensorMemory {
  public:
-  /// Stores the given values (an output has none: every element holds the pattern).
-  TensorMemory(const Array& a, Rng& rng);
+  /// Stores the given values (an output has none: every element holds the pattern). Half of the
+  /// tensors lie at one end of their pages, so that the byte before or behind them is closed.
+  /// `is_dense`: no room is left between elements.
+  TensorMemory(const Array& a, bool is_dense, Rng& rng);
 
   DLTensor view();
   Array values() const;
@@ -27,11 +32,23 @@ class TensorMemory {
 
  private:
   std::size_t offset(const std::vector<std::int64_t>& index) const;
+  std::span<std::byte> open() const;
 
   DType dtype_;
   std::vector<std::int64_t> shape_, strides_;
-  std::vector<std::byte> bytes_, initial_;
-  std::size_t first_ = 0;  ///< offset in bytes of element 0, 0, …
+  struct Pages {
+    std::byte* begin = nullptr;
+    std::size_t bytes = 0;
+    Pages() = default;
+    explicit Pages(std::size_t open);
+    Pages(Pages&& other) noexcept;
+    Pages& operator=(Pages&& other) noexcept;
+    ~Pages();
+  };
+  Pages pages_;  ///< of which the first and the last are closed
+  std::vector<std::byte> initial_;
+  std::size_t first_ = 0;   ///< offset in bytes of element 0, 0, … in what is open
+  std::size_t origin_ = 0;  ///< that of the call's pointer
 };
 
 /// Calls the kernel on these inputs, which lie in memory with strides drawn from the trial's seed,

@@ -10,17 +10,17 @@
 #include <sstream>
 
 #include "mote/base/error.h"
-#include "rng.h"
 
 namespace mote::test {
 namespace {
 
-constexpr std::array kFillNames = {"integers", "reals", "special"};
+constexpr std::array kFillNames = {"integers", "reals", "special", "units"};
 
 double some_real(Rng& rng, Fill fill) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   if (fill == Fill::integers) return rng.below(9) - 4;
+  if (fill == Fill::units) return rng.below(3) - 1;
   if (fill == Fill::special && rng.chance(25)) return rng.pick({kNan, kInf, -kInf, -0.0, 0.0});
   const double magnitude = rng.chance(20) ? rng.pick({1e-3, 1e6, 1e30}) : 1.0;
   return (rng.unit() * 4 - 2) * magnitude;
@@ -29,9 +29,22 @@ double some_real(Rng& rng, Fill fill) {
 Number some_element(Rng& rng, DType dtype, Fill fill) {
   if (is_real(dtype)) return store_as(Number(some_real(rng, fill)), dtype);
   if (dtype == DType::boolean) return Number(rng.below(2));
+  if (fill == Fill::units) return store_as(Number(rng.below(3) - 1), dtype);
   if (fill != Fill::integers && rng.chance(5))
     return store_as(Number(static_cast<std::int64_t>(rng.next())), dtype);
   return store_as(Number(rng.below(9) - 2), dtype);
+}
+
+constexpr int kPercentOfRepeated = 10;
+
+/// Gives all elements along the axis the value of the first.
+void repeat_along(Array& a, std::size_t axis) {
+  std::size_t step = 1;
+  for (std::size_t k = axis + 1; k < a.shape.size(); ++k)
+    step *= static_cast<std::size_t>(a.shape[k]);
+  const auto extent = static_cast<std::size_t>(a.shape[axis]);
+  for (std::size_t k = 0; k < a.values.size(); ++k)
+    a.values[k] = a.values[k - k / step % extent * step];
 }
 
 /// True if the size of this axis, which may be 1, is known from the axis alone.
@@ -41,6 +54,12 @@ bool gives_size(const Program& p, int input, int axis) {
   return false;
 }
 
+std::string number_text(const Number& n) {
+  return n.is_real() ? fmt::format("{:a}", n.real()) : std::to_string(n.integer());
+}
+
+}  // namespace
+
 std::map<Symbol, std::int64_t> values_of(const Trial& t) {
   std::map<Symbol, std::int64_t> values;
   for (const auto& [name, size] : t.sizes) values.emplace(Symbol(SymbolKind::size, name), size);
@@ -49,7 +68,6 @@ std::map<Symbol, std::int64_t> values_of(const Trial& t) {
   return values;
 }
 
-/// True if the sizes are equal that binding demands to be so.
 bool meets_constraints(const Program& p, const Trial& t) {
   const std::map<Symbol, std::int64_t> values = values_of(t);
   return std::ranges::all_of(p.constraints, [&](const Constraint& c) {
@@ -57,11 +75,19 @@ bool meets_constraints(const Program& p, const Trial& t) {
   });
 }
 
-std::string number_text(const Number& n) {
-  return n.is_real() ? fmt::format("{:a}", n.real()) : std::to_string(n.integer());
+std::map<std::string, Number> some_params(const Program& p, Rng& rng) {
+  std::map<std::string, Number> params;
+  for (const ParamDecl& param : p.params) {
+    if (param.is_integer) {
+      const auto low = static_cast<int>(param.lower.value_or(0));
+      const auto high = static_cast<int>(param.upper.value_or(low + 3));
+      params.emplace(param.name, Number(low + rng.below(high - low + 1)));
+    } else {
+      params.emplace(param.name, Number(rng.pick({0.5, 1e-5, -1.0, 0.1})));
+    }
+  }
+  return params;
 }
-
-}  // namespace
 
 std::vector<Trial> make_trials(const Program& p, std::uint64_t seed, int count) {
   Rng rng(seed ^ 0x5eed5eed5eedU);
@@ -79,15 +105,7 @@ std::vector<Trial> make_trials(const Program& p, std::uint64_t seed, int count) 
       }
       t.sizes.emplace(name, size);
     }
-    for (const ParamDecl& param : p.params) {
-      if (param.is_integer) {
-        const auto low = static_cast<int>(param.lower.value_or(0));
-        const auto high = static_cast<int>(param.upper.value_or(low + 3));
-        t.params.emplace(param.name, Number(low + rng.below(high - low + 1)));
-      } else {
-        t.params.emplace(param.name, Number(rng.pick({0.5, 1e-5, -1.0, 0.1})));
-      }
-    }
+    t.params = some_params(p, rng);
     // A drawn program demands no more than that two names of one size be equal.
     if (!meets_constraints(p, t))
       for (auto& [name, size] : t.sizes) size = 2;
@@ -112,6 +130,9 @@ std::vector<Array> make_inputs(const Program& p, const Trial& t) {
     }
     const std::int64_t count = element_count(a.shape);
     for (std::int64_t k = 0; k < count; ++k) a.values.push_back(some_element(rng, a.dtype, t.fill));
+    Rng repeating(t.seed * 31 + static_cast<std::uint64_t>(tensor));
+    if (!a.shape.empty() && repeating.chance(kPercentOfRepeated))
+      repeat_along(a, static_cast<std::size_t>(repeating.below(static_cast<int>(a.shape.size()))));
     inputs.push_back(std::move(a));
   }
   return inputs;
