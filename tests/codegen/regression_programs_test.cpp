@@ -418,5 +418,15 @@ TEST(RegressionPrograms, PartsOfLoopsWithoutIterations) {
       "output g = scatter[add](l, sum[0](k) to 0, i0 + 2)");
 }
 
+/// What a gather copies to a panel is stored in each iteration, whether its index exists or not.
+TEST(RegressionPrograms, AGatherThatATileCopies) {
+  expect_agreement(
+      "input x f32[C, B]\n"
+      "input y i32[1]\n"
+      "input z f32[A, C]\n"
+      "v = select[0](x, y[0 over C, B])[i2, i1 over A, B, C]\n"
+      "output f = sum[2](v*z[i0, i2 over A, B, C])");
+}
+
 }  // namespace
 }  // namespace mote::test

@@ -55,11 +55,9 @@ Subject subject_of(const Program& p, std::uint64_t seed, int schedule,
   Subject s;
   s.seed = seed;
   s.prepared.program = std::make_shared<const Program>(p);
-  s.prepared.trials = make_trials(p, seed, kTrials);
-  for (Trial& t : s.prepared.trials) {
+  for (Trial t : make_trials(p, seed, kTrials)) {
     t.fill = Fill::integers;  // most results are exact then, and are compared
-    s.prepared.inputs.push_back(make_inputs(p, t));
-    s.prepared.expected.push_back(evaluate(p, s.prepared.inputs.back(), t.params));
+    add_trial(s.prepared, t);
   }
   s.record = std::make_unique<OpRecord>(program_record(p.name, to_string(p), {}));
   s.record->name = fmt::format("{}_{}", p.name, schedule);

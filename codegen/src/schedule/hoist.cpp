@@ -17,6 +17,15 @@ namespace {
 /// The most conditions of a guard: each adds a loop.
 constexpr std::size_t kMaxConditions = 2;
 
+bool reads(const Value& v, const std::string& tensor) {
+  bool found = false;
+  for_each_value(v, [&](const Value& inner) {
+    const auto* load = std::get_if<value::Load>(&inner->kind);
+    found = found || (load != nullptr && load->tensor == tensor);
+  });
+  return found;
+}
+
 class Hoist {
  public:
   explicit Hoist(const LoopProgram& p) : p_(p) {}
@@ -41,7 +50,7 @@ class Hoist {
  private:
   /// Returns the guard of a loop that only stores a guarded value, if its conditions depend on data
   /// that the loop neither changes nor selects.
-  static const value::Guard* still_guard(const Loop& loop) {
+  const value::Guard* still_guard(const Loop& loop) const {
     const auto* store = loop.body.size() == 1 && loop.accumulators.empty()
                             ? std::get_if<Store>(&loop.body.front().kind)
                             : nullptr;
@@ -54,32 +63,46 @@ class Hoist {
       for_each_load(c.e, [&](const Atom& a) { still = still && a.tensor != store->tensor; });
       return still;
     });
-    return is_still ? guard : nullptr;
+    const bool is_temporary = find_tensor(p_, store->tensor)->role == TensorRole::temporary;
+    return is_still && !(is_temporary && reads(guard->then, store->tensor)) ? guard : nullptr;
   }
 
   /// Adds the loop under all conditions; and for each condition, that loop where it is the first
-  /// that does not hold.
+  /// that does not hold. Elements of a temporary are first all given the other value: an iteration
+  /// that reads them has stored them then, whatever holds.
   void add_branches(const Loop& loop, const value::Guard& guard, Body& out) {
     steps.push_back(
         fmt::format("ask {} before {}", to_string(guard.conditions), loop.variable.name()));
+    const Value otherwise = constant(guard.otherwise, guard.then->dtype);
+    const std::string& tensor = std::get<Store>(loop.body.front().kind).tensor;
+    if (find_tensor(p_, tensor)->role == TensorRole::temporary) {
+      out.push_back({with(loop, otherwise)});
+      add(loop, guard.conditions, guard.then, out);
+      return;
+    }
     add(loop, guard.conditions, guard.then, out);
     Conditions before;
     for (const Condition& c : guard.conditions) {
       Conditions here = before;
       here.push_back({Condition::Kind::nonneg, -1 - c.e / 2});  // -e would overflow for the least e
-      add(loop, std::move(here), constant(guard.otherwise, guard.then->dtype), out);
+      add(loop, std::move(here), otherwise, out);
       before.push_back(c);
     }
   }
 
-  void add(Loop loop, Conditions conditions, Value value, Body& out) {
+  void add(const Loop& loop, Conditions conditions, Value value, Body& out) {
+    Body inner;
+    inner.push_back({with(loop, std::move(value))});
+    out.push_back({If{std::move(conditions), std::move(inner)}});
+  }
+
+  /// Returns the loop with a variable of its own, storing the value.
+  Loop with(Loop loop, Value value) {
     std::get<Store>(loop.body.front().kind).value = std::move(value);
     const Symbol v = Tiler::fresh_variable(p_, loop.variable.name(), used_);
     substitute(loop.body, {{loop.variable, Expr(v)}});
     loop.variable = v;
-    Body inner;
-    inner.push_back({std::move(loop)});
-    out.push_back({If{std::move(conditions), std::move(inner)}});
+    return loop;
   }
 
   const LoopProgram& p_;

@@ -140,14 +140,6 @@ bool runs_backwards(const TakenStep& taken) {
   return taken.effect.find(", backwards") != std::string::npos;
 }
 
-void add_trial(Prepared& prepared, const Trial& t) {
-  prepared.trials.push_back(t);
-  prepared.inputs.push_back(make_inputs(*prepared.program, t));
-  prepared.expected.push_back(evaluate(*prepared.program, prepared.inputs.back(), t.params));
-  const Binding binding = binding_of(prepared, prepared.trials.size() - 1);
-  prepared.exact.push_back(exact_outputs(*prepared.program, t, binding));
-}
-
 /// Checks schedules that were drawn. Values that an f32 output keeps are rounded there, as they are
 /// in float.
 std::optional<Mismatch> check_drawn_schedules(Prepared& prepared) {
@@ -325,6 +317,14 @@ std::optional<Mismatch> check_stages(const Program& p, const std::vector<Trial>&
     if (!found) found = Mismatch{"compile", e.what(), "", {}, {}, {}, std::nullopt};
   }
   return found;
+}
+
+void add_trial(Prepared& prepared, const Trial& t) {
+  prepared.trials.push_back(t);
+  prepared.inputs.push_back(make_inputs(*prepared.program, t));
+  prepared.expected.push_back(evaluate(*prepared.program, prepared.inputs.back(), t.params));
+  const Binding binding = binding_of(prepared, prepared.trials.size() - 1);
+  prepared.exact.push_back(exact_outputs(*prepared.program, t, binding));
 }
 
 void add_tile_trials(Prepared& prepared, const CBatch& batch, int k, std::uint64_t seed) {

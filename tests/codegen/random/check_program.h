@@ -54,6 +54,8 @@ struct Prepared {
 /// Checks all stages except the C; on success `prepared` holds the input of run_c.
 std::optional<Mismatch> check_stages(const Program& p, const std::vector<Trial>& trials,
                                      const CheckOptions& options, Prepared& prepared);
+/// Adds a trial with its inputs and expected results.
+void add_trial(Prepared& prepared, const Trial& t);
 /// Adds trials for the C alone, whose sizes lie around the tiles of the program's schedules.
 void add_tile_trials(Prepared& prepared, const CBatch& batch, int k, std::uint64_t seed);
 /// Compares the results of `run` with the expected ones, for each output that is exact in f32 in
