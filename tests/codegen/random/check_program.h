@@ -61,7 +61,8 @@ void add_tile_trials(Prepared& prepared, const CBatch& batch, int k, std::uint64
 /// Compares the results of `run` with the expected ones, for each output that is exact in f32 in
 /// any order of sums. `stage` begins with "gen": zeros of either sign are alike.
 std::optional<Mismatch> check_gen(const Prepared& prepared, const std::string& stage,
-                                  const std::function<std::vector<Array>(std::size_t)>& run);
+                                  const std::function<std::vector<Array>(std::size_t)>& run,
+                                  bool multiplies_padding = false);
 /// Checks program k of a compiled batch against the expected results.
 std::optional<Mismatch> check_c(const Prepared& prepared, const CBatch& batch, int k);
 

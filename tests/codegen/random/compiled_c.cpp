@@ -55,6 +55,11 @@ std::string counting(std::string text, const std::string& version, int program, 
   return text;
 }
 
+bool multiplies_padding(const Schedule& s) {
+  return std::ranges::any_of(s.versions,
+                             [](const Version& v) { return v.program.multiplies_padding; });
+}
+
 bool has_no_tile(const Version& v) { return v.program.vector_bytes == 0; }
 
 }  // namespace
@@ -96,8 +101,10 @@ int CBatch::add(const LoopProgram& checked) {
   const std::vector<Step> steps = steps_of(draw_schedule(p, rng, kMaxStepsInC).version);
   EmitOptions drawn = gen;
   drawn.function = drawn_name(count_);
-  text += "\n/* " + to_string(steps) + " */\n" +
-          emit_c(schedule_by(p, steps, small_tiles(p)), drawn) + "\n" + emit_c_around(p, drawn);
+  const Schedule by_hand = schedule_by(p, steps, small_tiles(p));
+  drawn_multiplies_.push_back(mote::test::multiplies_padding(by_hand));
+  text += "\n/* " + to_string(steps) + " */\n" + emit_c(by_hand, drawn) + "\n" +
+          emit_c_around(p, drawn);
   text += with_whole_tiles(p, gen);
   source_ += "\n" + emit_c_rare_helpers(called) + text;
   return count_++;
@@ -126,6 +133,14 @@ std::string CBatch::with_whole_tiles(const LoopProgram& p, EmitOptions how) {
 
 const std::vector<CBatch::Scheduled>& CBatch::schedules(int k) const {
   return schedules_[static_cast<std::size_t>(k)];
+}
+
+bool CBatch::multiplies_padding(int k, CVariant variant) const {
+  if (variant == CVariant::reference) return false;
+  if (variant == CVariant::drawn) return drawn_multiplies_[static_cast<std::size_t>(k)];
+  const std::vector<Scheduled>& all = schedules(k);
+  return mote::test::multiplies_padding(variant == CVariant::gen ? all.front().schedule
+                                                                 : all.back().schedule);
 }
 
 std::vector<std::string> CBatch::tiles_that_ran(int k) const {

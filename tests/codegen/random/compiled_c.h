@@ -39,6 +39,8 @@ class CBatch {
     ScheduleOptions options;
   };
   const std::vector<Scheduled>& schedules(int k) const;
+  /// Returns true if a version of that variant multiplies terms outside of a tensor by 0.
+  bool multiplies_padding(int k, CVariant variant) const;
   /// Returns true if the program has the variant whole.
   bool has_whole(int k) const { return schedules(k).size() > 1; }
   /// Returns the names of the versions with tiles in registers that calls of program k have run.
@@ -59,6 +61,7 @@ class CBatch {
   std::string source_;
   int count_ = 0;
   std::vector<std::vector<Scheduled>> schedules_;
+  std::vector<bool> drawn_multiplies_;
   std::vector<std::vector<std::string>> tiles_;  ///< names of versions that count their calls
   void* library_ = nullptr;
 };

@@ -118,7 +118,7 @@ std::vector<Trial> tile_trials(const LoopProgram& loops, const Schedule& schedul
     }
     if (!meets_constraints(p, t)) continue;
     t.seed = rng.next() % 1000000;
-    t.fill = rng.pick({Fill::integers, Fill::units, Fill::units});
+    t.fill = rng.pick({Fill::integers, Fill::units, Fill::units, Fill::infinities});
     trials.push_back(std::move(t));
   }
   return trials;

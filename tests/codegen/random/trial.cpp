@@ -14,13 +14,13 @@
 namespace mote::test {
 namespace {
 
-constexpr std::array kFillNames = {"integers", "reals", "special", "units"};
+constexpr std::array kFillNames = {"integers", "reals", "special", "units", "infinities"};
 
 double some_real(Rng& rng, Fill fill) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   if (fill == Fill::integers) return rng.below(9) - 4;
-  if (fill == Fill::units) return rng.below(3) - 1;
+  if (fill == Fill::units || fill == Fill::infinities) return rng.below(3) - 1;
   if (fill == Fill::special && rng.chance(25)) return rng.pick({kNan, kInf, -kInf, -0.0, 0.0});
   const double magnitude = rng.chance(20) ? rng.pick({1e-3, 1e6, 1e30}) : 1.0;
   return (rng.unit() * 4 - 2) * magnitude;
@@ -29,13 +29,23 @@ double some_real(Rng& rng, Fill fill) {
 Number some_element(Rng& rng, DType dtype, Fill fill) {
   if (is_real(dtype)) return store_as(Number(some_real(rng, fill)), dtype);
   if (dtype == DType::boolean) return Number(rng.below(2));
-  if (fill == Fill::units) return store_as(Number(rng.below(3) - 1), dtype);
+  if (fill == Fill::units || fill == Fill::infinities)
+    return store_as(Number(rng.below(3) - 1), dtype);
   if (fill != Fill::integers && rng.chance(5))
     return store_as(Number(static_cast<std::int64_t>(rng.next())), dtype);
   return store_as(Number(rng.below(9) - 2), dtype);
 }
 
 constexpr int kPercentOfRepeated = 10;
+
+void make_some_infinite(Array& a, Rng& rng) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  if (a.values.empty()) return;
+  for (int count = 1 + rng.below(3); count > 0; --count)
+    a.values[static_cast<std::size_t>(rng.below(static_cast<int>(a.values.size())))] =
+        Number(rng.pick({kInf, -kInf, kNan}));
+}
 
 /// Gives all elements along the axis the value of the first.
 void repeat_along(Array& a, std::size_t axis) {
@@ -130,6 +140,7 @@ std::vector<Array> make_inputs(const Program& p, const Trial& t) {
     }
     const std::int64_t count = element_count(a.shape);
     for (std::int64_t k = 0; k < count; ++k) a.values.push_back(some_element(rng, a.dtype, t.fill));
+    if (t.fill == Fill::infinities && is_real(a.dtype)) make_some_infinite(a, rng);
     Rng repeating(t.seed * 31 + static_cast<std::uint64_t>(tensor));
     if (!a.shape.empty() && repeating.chance(kPercentOfRepeated))
       repeat_along(a, static_cast<std::size_t>(repeating.below(static_cast<int>(a.shape.size()))));

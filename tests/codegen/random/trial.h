@@ -14,8 +14,9 @@ namespace mote::test {
 
 /// The kinds of data: integers are small whole numbers; reals are doubles of many magnitudes;
 /// special are reals with NaN, infinities and -0 among them; units are -1, 0 and 1, whose long sums
-/// of products are exact in 16 bits.
-enum class Fill : std::uint8_t { integers, reals, special, units };
+/// of products are exact in 16 bits; infinities are units of which a few are NaN or infinite: then
+/// sums of products are the same in any order, too.
+enum class Fill : std::uint8_t { integers, reals, special, units, infinities };
 
 struct Trial {
   std::map<std::string, std::int64_t> sizes;  ///< the program's free sizes, by name
