@@ -63,6 +63,23 @@ TEST(Interpret, SoftmaxEqualsEvaluateBitForBit) {
   EXPECT_EQ(run(p, inputs), evaluate(*p.source, inputs, {}));
 }
 
+/// Conditions on the least integer are compared, as the emitted C does, and not subtracted.
+TEST(Interpret, ComparesTheLeastAndTheGreatestInteger) {
+  const Uop x = input("x", DType::i64, {"N"});
+  const Expr value = load("x", {n});
+  const LoopProgram p = loops_of(
+      {"least", "", {}, {x}, {{"y", x}}, {}, {}},
+      {loop("n", end,
+            {store("y", {n}, constant(Number(0), DType::i64)),
+             when({nonneg(2 - value), nonneg(value * -1 - 1)},
+                  {store("y", {n}, constant(Number(1), DType::i64))}),
+             when({nonneg(value - 3)}, {store("y", {n}, constant(Number(2), DType::i64))})})});
+  constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr auto kGreatest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(run(p, {integers({5}, {kLeast, kGreatest, 0, 3, -1})})[0],
+            integers({5}, {1, 2, 0, 2, 1}));
+}
+
 TEST(Interpret, IfAndStridedLoopsStoreEveryOther) {
   Stmt even = loop("n", end, {store("y", {n}, real(1))});
   std::get<Loop>(even.kind).step = 2;

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "c/internal.h"
+#include "ir/sides.h"
 #include "mote/base/error.h"
 
 namespace mote::emit {
@@ -68,12 +69,6 @@ namespace {
 bool stands_alone(const Expr& e) {
   const Atom* a = e.as_atom();
   return a != nullptr && (a->kind == Atom::Kind::div || a->kind == Atom::Kind::mod);
-}
-
-std::int64_t constant_part(const Expr& e) {
-  for (const Term& t : e.terms())
-    if (t.atoms.empty()) return t.coefficient;
-  return 0;
 }
 
 Expr expr_of(const Term& t) {
@@ -291,17 +286,8 @@ std::string Printer::element(const TensorDecl& t, const std::vector<Expr>& index
 
 // Negative terms are moved to the other side; the side that varies is printed on the left.
 std::string Printer::comparison(const Condition& c, const Facts& facts) const {
-  const Expr e = named(c.e);
   const bool zero = c.kind == Condition::Kind::zero;
-  Expr left = 0;
-  Expr right = 0;
-  for (const Term& t : e.terms())
-    if (t.coefficient > 0)
-      left = left + expr_of(t);
-    else
-      right = right - expr_of(t);
-  const bool strict = !zero && left != Expr(0) && right != Expr(1) && constant_part(right) == 1;
-  if (strict) right = right - 1;
+  auto [left, right, strict] = sides_of({c.kind, named(c.e)});
   const bool flip = !varies(left) && (varies(right) || left.constant());
   if (flip) std::swap(left, right);
   const char* sign = zero ? "==" : flip ? (strict ? "<" : "<=") : (strict ? ">" : ">=");

@@ -172,7 +172,7 @@ std::int64_t Machine::atom(const AtomCode& code) {
   return adjust ? remainder + b : remainder;
 }
 
-/// Returns the value of a loop limit or of a condition's expression.
+/// Returns the value of a loop limit or of a side of a condition.
 std::int64_t Machine::limit(const IndexCode& code) {
   const bool outside = std::exchange(in_element_, false);
   const std::int64_t value = index(code);
@@ -182,8 +182,10 @@ std::int64_t Machine::limit(const IndexCode& code) {
 
 bool Machine::holds(const std::vector<ConditionCode>& conditions) {
   for (const ConditionCode& c : conditions) {
-    const std::int64_t e = limit(c.e);
-    if (c.kind == Condition::Kind::zero ? e != 0 : e < 0) return false;
+    const std::int64_t more = limit(c.more);
+    const std::int64_t less = limit(c.less);
+    const bool is_zero = c.kind == Condition::Kind::zero;
+    if (!(is_zero ? more == less : c.is_strict ? more > less : more >= less)) return false;
   }
   return true;
 }

@@ -32,9 +32,11 @@ struct IndexCode {
   std::int64_t constant = 0;
   std::vector<TermCode> terms;
 };
+/// Compares the sides (ir/sides.h).
 struct ConditionCode {
   Condition::Kind kind;
-  IndexCode e;
+  IndexCode more, less;
+  bool is_strict;
 };
 
 struct ValueCode {

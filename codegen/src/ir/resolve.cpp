@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ir/machine.h"
+#include "ir/sides.h"
 #include "mote/base/error.h"
 
 namespace mote::machine {
@@ -97,7 +98,10 @@ class Resolver {
 
   std::vector<ConditionCode> conditions(const Conditions& all) {
     std::vector<ConditionCode> out;
-    for (const Condition& c : all) out.push_back({c.kind, index(c.e)});
+    for (const Condition& c : all) {
+      const Sides sides = sides_of(c);
+      out.push_back({c.kind, index(sides.more), index(sides.less), sides.is_strict});
+    }
     return out;
   }
 
