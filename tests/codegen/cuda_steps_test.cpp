@@ -154,6 +154,13 @@ Loop& loop_over(LoopProgram& p, const std::string& variable) {
   throw Error("no loop " + variable);
 }
 
+// A tile's array lives in iterations of the loop over tiles, which would become several loops.
+TEST(CudaSteps, ALoopInWhichATemporaryLivesIsNotDistributed) {
+  const LoopProgram p = compiled(
+      "op sums\nparam eps real = 0.5\ninput w f64[2]\noutput f = (w + $eps)[i0 over 2, 2]");
+  EXPECT_EQ(refusal(p, "inward i 1, distribute"), refusal(p, "distribute"));
+}
+
 /// Returns what verify() says of the loops, or what the interpreter does; empty if they are right.
 std::string found_wrong(const LoopProgram& p) {
   std::vector<Number> values;

@@ -61,7 +61,7 @@ class Distribution {
   /// Returns the loops in place of the shared ones; nullopt if there is only one nest, or
   /// distribution is not possible.
   std::optional<Body> run() {
-    if (!is_plain() || !give_memory()) return std::nullopt;
+    if (!is_plain() || lives_in_shared_loop() || !give_memory()) return std::nullopt;
     split();
     steps_ == Steps::nests ? part() : part_loops();
     if (groups_.size() < 2) return std::nullopt;
@@ -86,6 +86,12 @@ class Distribution {
       for_each_expr(s, [&](const Expr& e) { plain = plain && !e.has_load(); });
     });
     return plain;
+  }
+
+  /// Returns true if a temporary lives in iterations of a shared loop, which would become several.
+  bool lives_in_shared_loop() const {
+    return std::ranges::any_of(
+        tensors_, [&](const TensorDecl& t) { return t.per && moving_.contains(*t.per); });
   }
 
   /// Returns true for a branch whose conditions another step may change.
