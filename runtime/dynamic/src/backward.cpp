@@ -116,7 +116,9 @@ std::size_t pushed_values(const SymbolicGraph& graph) {
 
 /// Returns for each node of the way forward a number that stands for what it pushes to tapes.
 std::vector<std::size_t> values_on_tapes(const PartGraph& part) {
-  std::vector<std::size_t> counts(part.nodes);
+  std::vector<std::size_t> counts;
+  if (!part.has_graphs) return counts;
+  counts.resize(part.nodes);
   for (std::size_t k = 0; k < part.nodes; ++k)
     if (const NodeInfo& node = part.graph.nodes()[k];
         !node.removed && node.kind == NodeKind::control)

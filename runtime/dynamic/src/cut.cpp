@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of a symbolic graph that some outputs need, down to what is given, and its inputs.
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "control/splice.h"
+#include "dependency_cache.h"
 #include "gradient/reads_data.h"
 #include "mote/symbolic/dependencies.h"
 #include "part.h"
@@ -22,7 +24,7 @@ class Needed {
         graph_(graph),
         number_(number),
         gradient_of_(graph.registry().column(kGradientOf)),
-        written_(writers(graph)),
+        is_in_order_(!detail::DependencyCache::has_order(graph)),
         seen_(graph.symbol_count()) {}
 
   void run(const std::vector<TensorSymbol>& outputs) {
@@ -32,16 +34,33 @@ class Needed {
       open_.pop_back();
       const NodeInfo& info = graph_.nodes()[node];
       for (std::size_t k = 0; k < info.inputs.size(); ++k) {
+        const std::uint32_t input = info.inputs[k];
+        if (input == kNoIndex) continue;
+        for_writers(graph_.symbols()[input].root,
+                    [&](std::uint32_t writer) { is_in_order_ = is_in_order_ && writer < node; });
         if (reads_data(gradient_of_, info, k))
-          symbol(info.inputs[k]);
-        else if (info.inputs[k] != kNoIndex)
-          shapes_.push_back(info.inputs[k]);
+          symbol(input);
+        else
+          shapes_.push_back(input);
       }
     }
   }
 
+  /// Returns the nodes, each after those that write what it reads.
+  std::vector<std::uint32_t> order() const {
+    std::vector<std::uint32_t> order;
+    if (is_in_order_) {
+      for (std::uint32_t node = 0; node < nodes.size(); ++node)
+        if (nodes[node]) order.push_back(node);
+      return order;
+    }
+    order = topological_order(graph_);
+    std::erase_if(order, [&](std::uint32_t node) { return !nodes[node]; });
+    return order;
+  }
+
   /// Returns the roots of which only the shape is needed: nothing that is given or computed is one.
-  std::vector<std::uint32_t> unread() const {
+  std::vector<std::uint32_t> unread() {
     std::vector<std::uint32_t> roots;
     for (std::uint32_t k : shapes_) {
       for (; !used[k] && graph_.symbols()[k].kind == SymbolOrigin::view;
@@ -49,13 +68,19 @@ class Needed {
       }
       const SymbolOrigin kind = graph_.symbols()[k].kind;
       const bool is_made = kind == SymbolOrigin::zeros || kind == SymbolOrigin::constant;
-      const auto is_needed = [&](std::uint32_t node) { return nodes[node]; };
-      if (used[k] || is_made || std::ranges::any_of(written_[k], is_needed) ||
-          std::ranges::find(roots, k) != roots.end())
-        continue;
+      if (used[k] || is_made) continue;
+      bool is_computed = false;
+      for_writers(k, [&](std::uint32_t node) { is_computed = is_computed || nodes[node]; });
+      if (is_computed || std::ranges::find(roots, k) != roots.end()) continue;
       roots.push_back(k);
     }
     return roots;
+  }
+
+  /// Returns how many symbols that takes, given ones included; a few more if views are read often.
+  std::size_t symbol_count() const {
+    return static_cast<std::size_t>(std::ranges::count(used, true)) +
+           static_cast<std::size_t>(std::ranges::count(seen_, true)) + views_ + shapes_.size();
   }
 
   std::vector<bool> nodes;
@@ -63,28 +88,39 @@ class Needed {
 
  private:
   void symbol(std::uint32_t k) {
-    if (k == kNoIndex) return;
     for (; number_[k] == 0 && graph_.symbols()[k].kind == SymbolOrigin::view;
-         k = graph_.symbols()[k].base) {
-    }
+         k = graph_.symbols()[k].base)
+      ++views_;
     if (number_[k] != 0) {
       used[k] = true;
       return;
     }
     if (seen_[k]) return;
     seen_[k] = true;
-    for (const std::uint32_t node : written_[k]) {
-      if (nodes[node]) continue;
+    for_writers(k, [&](std::uint32_t node) {
+      if (nodes[node]) return;
       nodes[node] = true;
       open_.push_back(node);
-    }
+    });
+  }
+
+  /// Calls function(node) for each node that writes the root, or a view of it.
+  template <typename Function>
+  void for_writers(std::uint32_t root, const Function& function) {
+    const std::uint32_t whole = graph_.symbols()[root].producer;
+    if (whole != kNoIndex) return function(whole);
+    if (!detail::DependencyCache::may_write_views(graph_)) return;
+    if (written_ == nullptr) written_ = detail::shared_writers(graph_);
+    std::ranges::for_each((*written_)[root], function);
   }
 
   const SymbolicGraph& graph_;
   const std::vector<std::uint32_t>& number_;  ///< of symbols that are given; 0 for others
   Column<OpGradient> gradient_of_;
-  IndexLists written_;
+  std::shared_ptr<const IndexLists> written_;  ///< null until a root is written by views
+  bool is_in_order_;  ///< each node was added after those that write what it reads
   std::vector<bool> seen_;
+  std::size_t views_ = 0;  ///< that were met on the way to what they are views of
   std::vector<std::uint32_t> open_;
   std::vector<std::uint32_t> shapes_;  ///< symbols of which nodes need the shape
 };
@@ -109,7 +145,7 @@ Needed find_needed(const SymbolicGraph& graph, std::vector<std::uint32_t>& numbe
 /// node of the way back that reads it first.
 std::vector<std::uint32_t> late_order(const PartGraph& from, const Needed& needed) {
   const SymbolicGraph& graph = from.graph;
-  const IndexLists written = writers(graph);
+  const std::shared_ptr<const IndexLists> written = detail::shared_writers(graph);
   std::vector<std::uint32_t> order;
   std::vector<bool> is_done(graph.node_count());
   std::vector<std::pair<std::uint32_t, bool>> open;  // a node, and whether what it reads is done
@@ -128,7 +164,8 @@ std::vector<std::uint32_t> late_order(const PartGraph& from, const Needed& neede
       const auto before = [&](std::uint32_t other) { open.emplace_back(other, false); };
       for (const std::uint32_t other : graph.nodes()[node].after) before(other);
       for (const std::uint32_t input : graph.nodes()[node].inputs)
-        if (input != kNoIndex) std::ranges::for_each(written[graph.symbols()[input].root], before);
+        if (input != kNoIndex)
+          std::ranges::for_each((*written)[graph.symbols()[input].root], before);
     }
   };
   const std::vector<std::uint32_t> all = topological_order(graph);
@@ -146,14 +183,16 @@ CachedGraph cut(const PartGraph& from, const std::vector<bool>& given,
   std::vector<std::uint32_t> number(graph.symbol_count());
   for (std::uint32_t k = 1; k < from.symbols.size(); ++k)
     if (given[k] && from.symbols[k]) number[from.symbols[k].index] = k;
-  const Needed needed = find_needed(graph, number, outputs);
+  Needed needed = find_needed(graph, number, outputs);
   SymbolicGraph made("trace");
   const auto needed_nodes = static_cast<std::size_t>(std::ranges::count(needed.nodes, true));
   const auto given_symbols = static_cast<std::size_t>(std::ranges::count(needed.used, true));
-  made.reserve(given_symbols + needed_nodes, needed_nodes);
+  made.reserve(needed.symbol_count() + outputs.size(), needed_nodes + outputs.size());
   std::vector<TensorSymbol> symbols(graph.symbol_count());
   std::vector<TensorSymbol> inputs;
+  inputs.reserve(given_symbols);
   CachedGraph cut;
+  cut.inputs.reserve(given_symbols);
   for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
     if (!needed.used[k]) continue;
     symbols[k] = made.input("v" + std::to_string(k), graph.form(graph.at(k)));
@@ -169,9 +208,7 @@ CachedGraph cut(const PartGraph& from, const std::vector<bool>& given,
     cut.inputs.push_back(0);
   }
   if (cut.again == 0 || from.nodes == graph.node_count()) {
-    symbols = splice(
-        made, graph, std::move(symbols), [&](std::uint32_t node) { return needed.nodes[node]; },
-        outputs);
+    symbols = splice(made, graph, std::move(symbols), needed.order(), outputs);
   } else {
     const std::vector<std::uint32_t> order = late_order(from, needed);
     symbols = splice(made, graph, std::move(symbols), order, outputs);

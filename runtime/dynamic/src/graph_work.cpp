@@ -68,7 +68,9 @@ RunningGraph::RunningGraph(GraphWork& of, Context& context)
     : work(of), compiled(std::move(of.compiled)) {
   if (compiled != nullptr) return;
   compiled = std::make_unique<CompiledWork>(CompiledWork{
-      compile(work.graph, {.outputs = work.outputs, .bound = work.outputs}, context), {}});
+      compile(work.graph, {.outputs = work.outputs, .bound = work.outputs, .describes = false},
+              context),
+      {}});
   compiled->bound.resize(work.inputs.size() + work.outputs.size());
   const CompileReport& report = compiled->executable.report();
   work.planned_bytes = report.arena_bytes + report.workspace_bytes;

@@ -101,7 +101,7 @@ bool repeats(const TensorForm& form) {
 class GraphMaker {
  public:
   GraphMaker(const Part& part, std::span<Value* const> apart)
-      : part_(part), apart_(apart), made_{SymbolicGraph("trace"), {}, 0} {
+      : part_(part), apart_(apart), made_{.graph = SymbolicGraph("trace")} {
     made_.symbols.resize(part.values.size());
     // A gradient has about as many nodes as what it is the gradient of.
     made_.graph.reserve(2 * part.values.size(), 2 * part.steps.size());
@@ -112,8 +112,9 @@ class GraphMaker {
       if (part_.is_leaf[k])
         made_.symbols[k] = made_.graph.input("v" + std::to_string(k), part_.values[k]->form->form);
     std::size_t next = 1;
+    std::vector<TensorSymbol> inputs;
     for (const Step* step : part_.steps) {
-      std::vector<TensorSymbol> inputs;
+      inputs.clear();
       for (const Value* input : step->inputs) {
         inputs.push_back(input == nullptr ? TensorSymbol{} : made_.symbols[input->number]);
         if (input != nullptr && part_.is_leaf[input->number])
@@ -165,6 +166,7 @@ class GraphMaker {
   }
   std::vector<TensorSymbol> add(const std::vector<TensorSymbol>& inputs,
                                 const std::shared_ptr<GraphWork>& work) {
+    made_.has_graphs = true;
     std::vector<TensorSymbol> symbols(work->graph.symbol_count());
     for (std::size_t k = 0; k < inputs.size(); ++k)
       if (inputs[k]) symbols[work->inputs[k].index] = inputs[k];

@@ -37,7 +37,8 @@ std::uint32_t number_of(const State& state, const Value& value);
 struct PartGraph {
   SymbolicGraph graph;
   std::vector<TensorSymbol> symbols;
-  std::size_t nodes = 0;  ///< those of the steps; behind them are those of gradients
+  std::size_t nodes = 0;    ///< those of the steps; behind them are those of gradients
+  bool has_graphs = false;  ///< some of them are those of graphs, which may have loops
 };
 PartGraph symbolic(const Part& part, std::span<Value* const> apart = {});
 

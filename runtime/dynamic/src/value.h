@@ -54,26 +54,26 @@ inline constexpr std::size_t kMaxUnused = 1024;
 struct Value {
   State* state = nullptr;
   std::uint64_t id = 0;  ///< rises in the order in which values and steps are made; never again
+  // What walks over the trace read stands together. The next two belong to the last walk.
+  std::uint64_t walk = 0;
+  std::uint32_t number = 0;
   std::uint32_t refs = 0;
-  std::uint32_t handles = 0;  ///< the variables whose value it is
-  std::uint32_t pins = 0;     ///< the reads that need its elements: by gradients and pending steps
-  std::uint32_t held = 0;     ///< those of the pins that end soon: its memory must not go before
-  std::uint32_t output = 0;   ///< which one of its step's
+  Ref<Step> producer;         ///< none: it is given, or what it came from does not matter
+  Step* hidden_by = nullptr;  ///< the step that owns it as one of its hidden outputs
+  SharedForm form;
+  std::unique_ptr<Tensor> tensor;  ///< none: it is pending, or was dropped
+  std::uint32_t handles = 0;       ///< the variables whose value it is
   bool is_traced = false;
   bool is_in_memo = false;  ///< equal commands that read it are remembered
   bool is_memo_result = false;
   bool is_own_memory = false;  ///< its tensor was made for its form
   bool is_dropped = false;     ///< gradients compute it again, although it is still pending
-  SharedForm form;
-  std::unique_ptr<Tensor> tensor;  ///< none: it is pending, or was dropped
-  Ref<Step> producer;              ///< none: it is given, or what it came from does not matter
-  Step* hidden_by = nullptr;       ///< the step that owns it as one of its hidden outputs
-  Value* previous = nullptr;       ///< in the list of all values
+  std::uint32_t pins = 0;      ///< the reads that need its elements: by gradients and pending steps
+  std::uint32_t held = 0;      ///< those of the pins that end soon: its memory must not go before
+  std::uint32_t output = 0;    ///< which one of its step's
+  Value* previous = nullptr;   ///< in the list of all values
   Value* next = nullptr;
   Value* next_dead = nullptr;  ///< in the list of those that go
-  // These belong to the last walk over the trace.
-  std::uint64_t walk = 0;
-  std::uint32_t number = 0;
 };
 
 /// A list of values, of which most steps have few.
@@ -112,16 +112,18 @@ using Work =
 struct Step {
   State* state = nullptr;
   std::uint64_t id = 0;
+  // What walks over the trace read stands together.
+  std::uint64_t walk = 0;  ///< the last walk over the trace that came here
   std::uint32_t refs = 0;  ///< its outputs that exist
   bool is_pending = false;
   bool is_traced = false;
-  bool pins_rest = false;         ///< inputs that no mask holds stay too
-  std::thread::id runner = {};    ///< the thread that runs it without the lock
-  TensorMask pinned_inputs = 0;   ///< those that its gradient reads
-  TensorMask pinned_outputs = 0;  ///< likewise
+  bool pins_rest = false;  ///< inputs that no mask holds stay too
+  ValueList inputs;        ///< owned; null: left out
+  ValueList outputs;       ///< not owned; null: left out, or gone
   Work work;
-  ValueList inputs;                ///< owned; null: left out
-  ValueList outputs;               ///< not owned; null: left out, or gone
+  std::thread::id runner = {};     ///< the thread that runs it without the lock
+  TensorMask pinned_inputs = 0;    ///< those that its gradient reads
+  TensorMask pinned_outputs = 0;   ///< likewise
   std::vector<Ref<Value>> hidden;  ///< outputs that only its gradient reads
   /// The steps whose hidden outputs it reads: a gradient with respect to what they read goes on
   /// through them.
@@ -131,7 +133,6 @@ struct Step {
   Step* previous = nullptr;  ///< in the list of all steps
   Step* next = nullptr;
   Step* next_dead = nullptr;  ///< in the list of those that go
-  std::uint64_t walk = 0;     ///< the last walk over the trace that came here
 };
 
 /// The variable that another one is a view of.

@@ -18,6 +18,13 @@ using Cache = detail::DependencyCache;
 using detail::RootUsers;
 using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
+/// Sorts the list, and leaves each entry once. Most lists have one.
+void sort_once(std::vector<std::uint32_t>& list) {
+  if (list.size() < 2) return;
+  std::ranges::sort(list);
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+}
+
 /// Regions of roots, with an entry for each.
 using RootRegions = std::unordered_map<std::uint32_t, RegionIndex>;
 
@@ -66,8 +73,7 @@ RootUsers users_of(const SymbolicGraph& graph) {
     roots.clear();
     for (const std::uint32_t symbol : symbols)
       if (symbol != kNoIndex) roots.push_back(graph.symbols()[symbol].root);
-    std::ranges::sort(roots);
-    roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
+    sort_once(roots);
     for (const std::uint32_t root : roots) pairs.emplace_back(root, node);
   };
   const auto nodes = detail::node_table(graph);
@@ -99,8 +105,7 @@ IndexLists predecessors_of(const SymbolicGraph& graph, bool with_order) {
       if (input != kNoIndex)
         for_writers(graph, partial, input, [&](std::uint32_t writer) { before.push_back(writer); });
     }
-    std::ranges::sort(before);
-    before.erase(std::unique(before.begin(), before.end()), before.end());
+    sort_once(before);
     std::erase_if(before, [&](std::uint32_t writer) { return nodes->is_removed(writer); });
     lists.add_list(before);
   }

@@ -139,8 +139,7 @@ SymbolicGraph PackedGraph::graph() const {
     graph.symbols_.push_back(symbol(packed));
     const SymbolInfo& info = graph.symbols_.back();
     if (!info.removed && !info.name.empty())
-      graph.by_name_.own().emplace(info.name,
-                                   static_cast<std::uint32_t>(graph.symbols_.size() - 1));
+      graph.add_name(info.name, static_cast<std::uint32_t>(graph.symbols_.size() - 1));
   }
   graph.nodes_.reserve(nodes_.size());
   std::size_t next = 0;

@@ -45,7 +45,7 @@ void SymbolicGraph::remove(TensorSymbol symbol) {
   if (info.producer != kNoIndex)
     fail_graph(text(symbol) + " cannot be removed: " + text(node_at(info.producer)) + " writes it");
   if (is_output(symbol)) fail_graph(text(symbol) + " cannot be removed: it is an output");
-  if (!info.name.empty()) by_name_.own().erase(info.name);
+  if (!info.name.empty()) by_name_.own().remove(info.name, symbol.index);
   if (info.kind == SymbolOrigin::constant) values_[info.side] = Tensor();
   info.removed = true;
   ++version_;

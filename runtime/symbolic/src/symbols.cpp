@@ -7,6 +7,7 @@
 #include "dependency_cache.h"
 #include "fail.h"
 #include "inference_cache.h"
+#include "large_pages.h"
 #include "mote/base/error.h"
 #include "mote/base/near_names.h"
 #include "mote/symbolic/control.h"
@@ -90,6 +91,21 @@ std::string SymbolicGraph::reader_of(std::uint32_t symbol) const {
   return "";
 }
 
+/// Lets the name stand for that symbol, unless another one has it.
+void SymbolicGraph::add_name(std::string_view name, std::uint32_t index) {
+  const std::vector<SymbolInfo>& symbols = symbols_.read();
+  if (!by_name_.own().add(name, index,
+                          [&](std::uint32_t k) -> const std::string& { return symbols[k].name; }))
+    fail_graph("two symbols of " + name_ + " would have the name '" + std::string(name) + "'");
+}
+
+/// Returns the index of the symbol of that name; kNoIndex: none has it.
+std::uint32_t SymbolicGraph::index_of(std::string_view name) const {
+  const std::vector<SymbolInfo>& symbols = symbols_.read();
+  return by_name_.read().find(
+      name, [&](std::uint32_t k) -> const std::string& { return symbols[k].name; });
+}
+
 std::uint32_t SymbolicGraph::new_symbol(SymbolInfo&& info) {
   const auto index = static_cast<std::uint32_t>(symbols_.size());
   if (index == kNoIndex) fail_graph("there are too many symbols", MOTE_OUT_OF_MEMORY);
@@ -97,8 +113,7 @@ std::uint32_t SymbolicGraph::new_symbol(SymbolInfo&& info) {
   symbols_.push_back(std::move(info));
   const std::string& name = symbols_.read().back().name;
   try {
-    if (!name.empty() && !by_name_.own().emplace(name, index).second)
-      fail_graph("two symbols of " + name_ + " would have the name '" + name + "'");
+    if (!name.empty()) add_name(name, index);
   } catch (...) {  // another one has the name, or there was no memory
     symbols_.pop_back();
     throw;
@@ -152,9 +167,8 @@ void SymbolicGraph::rename(TensorSymbol symbol, std::string_view name) {
   if (info.name == name) return;
   if (name.empty() && info.kind == SymbolOrigin::input) fail_graph("an input needs a name");
   std::string text(name);
-  if (!name.empty() && !by_name_.own().emplace(text, symbol.index).second)
-    fail_graph("two symbols of " + name_ + " would have the name '" + text + "'");
-  by_name_.own().erase(info.name);
+  if (!name.empty()) add_name(name, symbol.index);
+  if (!info.name.empty()) by_name_.own().remove(info.name, symbol.index);
   info.name = std::move(text);
 }
 
@@ -165,6 +179,8 @@ void SymbolicGraph::rename(NodeSymbol node, std::string_view name) {
 void SymbolicGraph::reserve(std::size_t symbols, std::size_t nodes) {
   symbols_.reserve(symbols);
   nodes_.reserve(nodes);
+  if (symbol_count() == 0) prefer_large_pages(this->symbols().data(), symbols * sizeof(SymbolInfo));
+  if (node_count() == 0) prefer_large_pages(this->nodes().data(), nodes * sizeof(NodeInfo));
 }
 
 void SymbolicGraph::set_outputs(std::span<const TensorSymbol> outputs) {
@@ -196,13 +212,10 @@ const Tensor& SymbolicGraph::value(TensorSymbol constant) const {
   return values_[of.side];
 }
 
-bool SymbolicGraph::has(std::string_view name) const {
-  return by_name_.read().contains(std::string(name));
-}
+bool SymbolicGraph::has(std::string_view name) const { return index_of(name) != kNoIndex; }
 
 TensorSymbol SymbolicGraph::find(std::string_view name) const {
-  const auto found = by_name_.read().find(std::string(name));
-  if (found != by_name_.read().end()) return at(found->second);
+  if (const std::uint32_t index = index_of(name); index != kNoIndex) return at(index);
   std::vector<std::string> known;
   for (const SymbolInfo& info : symbols_)
     if (!info.removed && !info.name.empty()) known.push_back(info.name);

@@ -173,5 +173,22 @@ TEST(Compile, APartWithoutElementsIsReadThoughNoNodeWrites) {
   }
 }
 
+// A report without texts has the bytes of one with them.
+TEST(Compile, DescribesNothingIfNobodyReadsIt) {
+  Context context;
+  SymbolicGraph g("chain");
+  TensorSymbol x = g.input("x", {DType::f32, {64}});
+  for (int k = 0; k < 5; ++k) x = g.add("matmul", {g.reshape(x, {8, 8}), g.reshape(x, {8, 8})});
+  const Executable full = compile(g, {.outputs = {x}}, context);
+  const Executable bare = compile(g, {.outputs = {x}, .describes = false}, context);
+  EXPECT_EQ(full.report().nodes.size(), 5U);
+  EXPECT_FALSE(full.report().blocks.empty());
+  EXPECT_TRUE(bare.report().nodes.empty());
+  EXPECT_TRUE(bare.report().blocks.empty());
+  EXPECT_EQ(bare.report().arena_bytes, full.report().arena_bytes);
+  EXPECT_EQ(bare.report().lower_bound, full.report().lower_bound);
+  EXPECT_EQ(bare.report().separate_bytes, full.report().separate_bytes);
+}
+
 }  // namespace
 }  // namespace mote

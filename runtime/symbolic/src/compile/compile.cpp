@@ -257,7 +257,7 @@ class Compiler {
     report.in_place_pairs = layout_.pairs.size();
     report.has_control = !layout_.controls.empty();
     report.copied_bytes = layout_.copied_bytes;
-    describe_nodes();
+    if (options_.describes) describe_nodes();
     for (std::size_t d = 0; d < layout_.plans.size(); ++d) describe_memory(d);
   }
 
@@ -268,12 +268,13 @@ class Compiler {
     report.arena_bytes += plan.total;
     report.lower_bound += plan.bound;
     if (device > 0) report.devices.push_back({on.device, plan.total, plan.bound});
-    report.blocks.reserve(report.blocks.size() + on.problem.blocks.size());
+    if (options_.describes) report.blocks.reserve(report.blocks.size() + on.problem.blocks.size());
     for (std::size_t b = 0; b < on.problem.blocks.size(); ++b) {
       const MemoryBlock& block = on.problem.blocks[b];
       report.separate_bytes += (block.bytes + kAlignment - 1) / kAlignment * kAlignment;
-      report.blocks.push_back(
-          {block.name, block.bytes, plan.offsets[b], on.first[b], on.last[b], on.device});
+      if (options_.describes)
+        report.blocks.push_back(
+            {block.name, block.bytes, plan.offsets[b], on.first[b], on.last[b], on.device});
     }
   }
 

@@ -60,6 +60,9 @@ struct CompileOptions {
   std::size_t kept_shapes = 8;
   /// The passes that run first, by name (pass.h); none: default_passes().
   std::optional<std::vector<std::string>> passes = {};
+  /// False: the report lists neither nodes nor blocks. Their texts are a good part of the memory of
+  /// a compiled graph of small nodes.
+  bool describes = true;
 };
 
 /// One node of a compiled graph, for people and tools.

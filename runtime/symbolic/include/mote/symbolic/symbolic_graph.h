@@ -31,6 +31,7 @@
 #include "mote/runtime/command.h"
 #include "mote/runtime/infer.h"
 #include "mote/symbolic/attributes.h"
+#include "mote/symbolic/name_index.h"
 #include "mote/symbolic/region_index.h"
 #include "mote/symbolic/shared_form.h"
 #include "mote/symbolic/shared_vector.h"
@@ -331,6 +332,8 @@ class SymbolicGraph {
   std::uint32_t checked(TensorSymbol symbol) const;
   std::uint32_t checked(NodeSymbol node) const;
   std::string reader_of(std::uint32_t symbol) const;
+  void add_name(std::string_view name, std::uint32_t index);
+  std::uint32_t index_of(std::string_view name) const;
   std::uint32_t new_symbol(SymbolInfo&& info);
   NodeSymbol new_node(NodeInfo&& info);
   NodeSymbol add_control(NodeInfo node);
@@ -366,7 +369,7 @@ class SymbolicGraph {
   std::vector<ViewStep> steps_;
   std::vector<Tensor> values_;
   detail::FormPool forms_;
-  detail::Shared<std::unordered_map<std::string, std::uint32_t>> by_name_;
+  detail::Shared<detail::NameIndex> by_name_;
   /// The written views of each root, by their regions.
   std::unordered_map<std::uint32_t, RegionIndex> written_views_;
   std::unordered_set<std::uint64_t> ordered_;  ///< the edges of order(), as edge_key()
