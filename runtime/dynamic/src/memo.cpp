@@ -12,12 +12,6 @@ namespace {
 
 std::uint64_t id_of(const Value* value) { return value == nullptr ? 0 : value->id; }
 
-std::size_t hash_of(const Kernel& kernel, std::span<Value* const> inputs) {
-  std::size_t hash = kernel.id;
-  for (const Value* value : inputs) hash = hash * 0x9E3779B97F4A7C15 + id_of(value);
-  return hash;
-}
-
 /// True if a command can have the value as an input.
 bool is_named(const Value& value) {
   return value.handles > 0 || value.is_memo_result ||
@@ -26,6 +20,12 @@ bool is_named(const Value& value) {
 }
 
 }  // namespace
+
+std::size_t hash_of(const Kernel& kernel, std::span<Value* const> inputs) {
+  std::size_t hash = kernel.id;
+  for (const Value* value : inputs) hash = hash * 0x9E3779B97F4A7C15 + id_of(value);
+  return hash;
+}
 
 const std::vector<Ref<Value>>* Memo::find(const Kernel& kernel, std::span<Value* const> inputs,
                                           bool is_traced) {

@@ -13,6 +13,9 @@
 
 namespace mote::trace {
 
+/// Returns the hash that entries are found by. Others may have it too: entries are compared.
+std::size_t hash_of(const Kernel& kernel, std::span<Value* const> inputs);
+
 /// A value never changes and its number is never used again, so that an entry whose command and
 /// input numbers are equal has the results. Results that a gradient can be asked of are
 /// kept apart from those of a NoGradient. Entries go, the least recently used first, when results
