@@ -54,6 +54,19 @@ RegionCoordinates::RegionCoordinates(const TensorForm& tensor) {
   radices_ = std::move(chain);
 }
 
+void RegionCoordinates::refine(const ViewRegion& region) {
+  for (int axis = 0; axis < region.form.shape.size(); ++axis) {
+    const std::int64_t radix = std::abs(region.form.strides[axis]);
+    if (region.form.shape[axis] < 2 || radix < 2) continue;
+    const auto next = std::ranges::lower_bound(radices_, radix, std::greater<>());
+    if (*next == radix || radix % *next != 0 ||
+        (next != radices_.begin() && *std::prev(next) % radix != 0))
+      continue;
+    if (radices_.size() == static_cast<std::size_t>(kMaxAxes)) return;
+    radices_.insert(next, radix);
+  }
+}
+
 std::optional<RegionBox> RegionCoordinates::box(const ViewRegion& region) const {
   const TensorForm& form = region.form;
   std::int64_t lowest = region.offset;
@@ -77,17 +90,16 @@ std::optional<RegionBox> RegionCoordinates::box(const ViewRegion& region) const 
   for (int axis = 0; axis < form.shape.size(); ++axis)
     for (int k = 0; k < count; ++k)
       box.high[k] += (form.shape[axis] - 1) * digit(std::abs(form.strides[axis]), k);
-  bool carries = false;
   for (int k = count - 1; k > 0; --k) {
     const std::int64_t base =
         radices_[static_cast<std::size_t>(k - 1)] / radices_[static_cast<std::size_t>(k)];
     if (box.high[k] < base) continue;
-    carries = true;
     box.high[k - 1] += box.high[k] / base;
     box.low[k] = 0;
     box.high[k] = base - 1;
   }
-  box.is_full = !carries && box.common(box) == element_count(form);
+  // The box holds all of the region, so that equal numbers say that they are equal.
+  box.is_full = box.common(box) == element_count(form);
   return box;
 }
 
@@ -215,13 +227,33 @@ void RegionIndex::remove(const ViewRegion& region, std::uint32_t entry) {
 std::optional<std::int64_t> RegionIndex::count_common(const ViewRegion& region) const {
   const std::optional<RegionBox> box = coordinates_.box(region);
   if (!box) return 0;
-  if (!box->is_full) return std::nullopt;
   std::int64_t count = 0;
-  const bool has_gaps = any_near(region, [&](const Kept& kept) {
+  const bool has_gaps = !box->is_full || any_near(region, [&](const Kept& kept) {
     count += kept.box.common(*box);
     return !kept.box.is_full;
   });
-  return has_gaps ? std::nullopt : std::optional(count);
+  return has_gaps ? count_in_finer(region) : std::optional(count);
+}
+
+/// Does the same in coordinates in which regions that step have no gaps.
+std::optional<std::int64_t> RegionIndex::count_in_finer(const ViewRegion& region) const {
+  RegionCoordinates finer = coordinates_;
+  finer.refine(region);
+  std::vector<const ViewRegion*> near;
+  any_near(region, [&](const Kept& kept) {
+    near.push_back(&kept.region);
+    finer.refine(kept.region);
+    return false;
+  });
+  const std::optional<RegionBox> box = finer.box(region);
+  if (!box->is_full) return std::nullopt;
+  std::int64_t count = 0;
+  for (const ViewRegion* other : near) {
+    const std::optional<RegionBox> held = finer.box(*other);
+    if (!held->is_full) return std::nullopt;
+    count += held->common(*box);
+  }
+  return count;
 }
 
 }  // namespace mote

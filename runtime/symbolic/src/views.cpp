@@ -2,7 +2,6 @@
 // Views of symbols, and which elements two regions of one memory share.
 #include <array>
 
-#include "all_elements.h"
 #include "fail.h"
 #include "mote/runtime/overlap.h"
 #include "mote/runtime/tensor.h"
@@ -46,9 +45,6 @@ ViewPlaces locations(const ViewRegion& region) {
   return {region.form, region.offset * static_cast<std::int64_t>(size_of(region.form.dtype))};
 }
 
-/// The largest part whose elements are looked at one by one.
-constexpr std::int64_t kMaxElements = 65536;
-
 }  // namespace
 
 const char* name(ViewKind kind) {
@@ -75,18 +71,6 @@ std::int64_t element_count(const TensorForm& form) {
 
 bool overlap(const ViewRegion& a, const ViewRegion& b) {
   return share_bytes(locations(a), locations(b));
-}
-
-bool contains(const ViewRegion& whole, const ViewRegion& part) {
-  if (element_count(part.form) == 0 || whole == part) return true;
-  const ViewPlaces all = locations(whole);
-  const ViewPlaces some = locations(part);
-  if (some.low < all.low || some.high > all.high) return false;
-  if (all.is_dense()) return true;
-  if (element_count(part.form) > kMaxElements) return false;
-  return all_elements(part, [&](std::int64_t offset) {
-    return share_bytes(all, locations({{part.form.dtype, AxisList{}}, offset}));
-  });
 }
 
 ViewRegion SymbolicGraph::region(TensorSymbol symbol) const {

@@ -7,8 +7,12 @@
 namespace mote {
 namespace {
 
-/// The most elements that are looked at one by one, where regions with gaps are written.
-constexpr std::int64_t kMaxLooked = 1 << 20;
+/// Returns the region with each element once: what repeats it does not count.
+ViewRegion without_repeats(ViewRegion region) {
+  for (int axis = 0; axis < region.form.shape.size(); ++axis)
+    if (region.form.strides[axis] == 0 && region.form.shape[axis] > 1) region.form.shape[axis] = 1;
+  return region;
+}
 
 /// Calls use(root, output) for each view that a node writes.
 template <typename Use>
@@ -23,10 +27,10 @@ void each_written_view(const SymbolicGraph& graph, const Use& use) {
 }  // namespace
 
 bool is_covered(const RegionIndex& written, const ViewRegion& read) {
-  if (const auto count = written.count_common(read)) return *count == element_count(read.form);
-  if (element_count(read.form) > kMaxLooked) return true;
-  return all_elements(read, [&](std::int64_t offset) {
-    return written.overlaps({{read.form.dtype, AxisList{}}, offset});
+  const ViewRegion once = without_repeats(read);
+  if (const auto count = written.count_common(once)) return *count == element_count(once.form);
+  return all_elements(once, [&](std::int64_t offset) {
+    return written.overlaps({{once.form.dtype, AxisList{}}, offset});
   });
 }
 

@@ -11,7 +11,8 @@
 
 namespace mote {
 
-/// Decides whether each element of the region is written; true if that would take too long.
+/// Decides whether each element of the region, which has some, is written. Where parts have gaps
+/// that no coordinates close, its elements are looked at one by one.
 bool is_covered(const RegionIndex& written, const ViewRegion& read);
 
 /// Returns what is wrong with a read of such a symbol, and with such an output. `some`: nodes write

@@ -175,5 +175,28 @@ TEST(Verify, ReadsPartsThatAreWrittenTogether) {
   EXPECT_THROW(verify(g), StatusError);
 }
 
+// Parts with gaps between their elements, of tensors of any size: by steps that divide an extent,
+// by others, and seen again and again.
+TEST(Verify, FindsWhatIsNotWrittenBetweenSteps) {
+  constexpr std::int64_t kRows = 2048, kColumns = 1024;
+  for (const std::int64_t step : {2, 3}) {
+    SymbolicGraph g("g");
+    const TensorSymbol p = g.tensor({DType::f32, {kRows, kColumns}}, "p");
+    const auto every = [&](std::int64_t first) {
+      return g.slice(p, 1, first, (kColumns - first + step - 1) / step, step);
+    };
+    for (std::int64_t first = 0; first + 1 < step; ++first) g.fill(every(first), 1);
+    g.fill(g.slice(every(step - 1), 0, 0, kRows - 1), 1);  // all but one row of the last ones
+    const NodeSymbol reader = g.producer(g.add("relu", {p}));
+    EXPECT_THROW(verify(g), StatusError) << step;
+    g.remove(reader);
+    g.add("relu", {g.broadcast_to(g.slice(p, 0, 0, kRows - 1), {1 << 20, kRows - 1, kColumns})});
+    EXPECT_NO_THROW(verify(g)) << step;
+    g.fill(g.slice(every(step - 1), 0, kRows - 1, 1), 1);
+    g.add("relu", {p});
+    EXPECT_NO_THROW(verify(g)) << step;
+  }
+}
+
 }  // namespace
 }  // namespace mote

@@ -19,7 +19,7 @@ namespace MOTE_API mote {
 struct RegionBox {
   AxisList low;
   AxisList high;
-  bool is_full = false;  ///< the region holds every element of the box
+  bool is_full = false;  ///< the region, of distinct elements, holds every one of the box
 
   bool meets(const RegionBox& other) const;
   void include(const RegionBox& other);
@@ -31,6 +31,9 @@ struct RegionBox {
 class RegionCoordinates {
  public:
   explicit RegionCoordinates(const TensorForm& tensor);
+  /// Adds the region's strides to the radices where they divide, and are divided: what takes every
+  /// second column of an even number has no gaps in these coordinates.
+  void refine(const ViewRegion& region);
   /// Returns none for a region without elements.
   std::optional<RegionBox> box(const ViewRegion& region) const;
 
@@ -61,8 +64,8 @@ class RegionIndex {
   bool overlaps(const ViewRegion& region) const {
     return any_overlapping(region, [](std::uint32_t) { return true; });
   }
-  /// Returns the number of the region's elements that are in the regions, which share none among
-  /// themselves; nothing where regions have gaps, so that boxes do not tell.
+  /// Returns the number of the region's elements, which are distinct, that are in the regions,
+  /// which share none among themselves; nothing where regions have gaps, so that boxes do not tell.
   std::optional<std::int64_t> count_common(const ViewRegion& region) const;
 
  private:
@@ -83,6 +86,7 @@ class RegionIndex {
     std::vector<Node> nodes;
   };
 
+  std::optional<std::int64_t> count_in_finer(const ViewRegion& region) const;
   bool any_near(const ViewRegion& region, const std::function<bool(const Kept&)>& function) const;
   bool any_in(const Tree& tree, const RegionBox& box,
               const std::function<bool(const Kept&)>& function) const;

@@ -42,8 +42,6 @@ Tensor apply(const ViewStep& step, const Tensor& x);
 /// True if an element of one region is an element of the other, in one tensor's memory
 /// (share_bytes(), mote/runtime/overlap.h).
 bool overlap(const ViewRegion& a, const ViewRegion& b);
-/// True if each element of `part` is proven to be one of `whole`.
-bool contains(const ViewRegion& whole, const ViewRegion& part);
 std::int64_t element_count(const TensorForm& form);
 
 }  // namespace mote
