@@ -196,8 +196,9 @@ std::uint64_t planned_bytes(const GraphLayout& layout) {
 GraphLayout lay_out(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
                     const CompileOptions& options, Context* context) {
   GraphLayout layout = LayoutMaker(graph, bound, options, context).make();
-  if (options.order != EvaluationOrder::least || options.memory != MemoryMode::planned)
-    return layout;
+  if (options.order != EvaluationOrder::least) return layout;
+  // Where each tensor has memory of its own, the order decides only what loops carry over.
+  if (options.memory != MemoryMode::planned && layout.controls.empty()) return layout;
   // The order was chosen by what is alive at once on one stream, without what is in place.
   CompileOptions as_given = options;
   as_given.order = EvaluationOrder::program;
