@@ -41,8 +41,7 @@ SymbolicGraph body_without(const ControlInfo& control, const std::vector<bool>& 
   for (std::uint32_t k = 0; k < body.node_count(); ++k)
     if (!body.nodes()[k].removed && !needed[k] && !has_effects(body.nodes()[k]))
       body.remove(body.node_at(k));
-  // Symbols that only these nodes used go too; views stand behind the symbols that they are views
-  // of.
+  // Symbols that only these nodes used go too. A view may stand before what it is a view of now.
   std::vector<bool> used(body.symbol_count());
   for (const NodeInfo& node : body.nodes()) {
     if (node.removed) continue;
@@ -51,16 +50,16 @@ SymbolicGraph body_without(const ControlInfo& control, const std::vector<bool>& 
         if (!is_absent(symbol)) used[symbol] = true;
   }
   for (const TensorSymbol output : outputs) used[output.index] = true;
+  for (std::uint32_t k = 0; k < body.symbol_count(); ++k)
+    for (std::uint32_t base = used[k] ? body.symbols()[k].base : kNoIndex;
+         base != kNoIndex && !used[base]; base = body.symbols()[base].base)
+      used[base] = true;
   for (std::uint32_t k = static_cast<std::uint32_t>(body.symbol_count()); k-- > 0;) {
     const SymbolInfo& info = body.symbols()[k];
     if (info.removed) continue;
     const auto at = static_cast<std::size_t>(std::ranges::find(inputs, k) - inputs.begin());
     const bool is_dead_input = at < live.size() && !live[at];
-    if (used[k] || (info.kind == SymbolOrigin::input && !is_dead_input)) {
-      if (info.base != kNoIndex) used[info.base] = true;
-    } else {
-      body.remove(body.at(k));
-    }
+    if (!used[k] && (info.kind != SymbolOrigin::input || is_dead_input)) body.remove(body.at(k));
   }
   return body;
 }
