@@ -158,6 +158,7 @@ static_assert(kStateBias == CUDNN_RNN_SINGLE_REC_BIAS);
 static_assert(kStandardAlgorithm == CUDNN_RNN_ALGO_STANDARD);
 static_assert(kOneDirection == CUDNN_UNIDIRECTIONAL);
 static_assert(kLinearInput == CUDNN_LINEAR_INPUT);
+static_assert(kStepMajor == CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED);
 static_assert(kPacked == CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED);
 static_assert(kBatchMajor == CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED);
 static_assert(kWithoutPads == CUDNN_RNN_PADDED_IO_DISABLED);

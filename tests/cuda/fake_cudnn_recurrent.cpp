@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake cuDNN's recurrent layers and their gradients: one layer of one direction, of sequences
-// of one vector, is a cell of the catalogue. Weights lie otherwise in the buffer than in NVIDIA's:
+// The fake cuDNN's recurrent layers and their gradients: one layer of one direction is a cell of
+// the catalogue for each step, row by row. Weights lie otherwise in the buffer than in NVIDIA's:
 // the last linear layer first, with gaps. The first call of a gradient gives those of x and the
-// states, and puts those of the weights into the reserve, the second adds them.
+// states, and puts those of the weights into the reserve, the second adds them. What NVIDIA's
+// manual does not define is NaN: the states of a row without steps, and pads without a value for
+// them.
 #include <cmath>
 #include <cstring>
 
@@ -63,6 +65,14 @@ struct SequenceDesc {
   int type = -1, layout = 0, longest = 0;
   std::int64_t batch = 0, extent = 0;
   std::vector<int> lengths;
+  double fill = std::nan("");  ///< what is behind a row's length, where the sequences are a result
+
+  /// The elements as [steps, batch, extent]: all layouts but packed ones with pads, which the fake
+  /// does not compute, and rows that come first.
+  TensorDesc all() const { return packed(type, {longest, batch, extent}); }
+  bool has_pads() const {
+    return std::ranges::any_of(lengths, [&](int length) { return length != longest; });
+  }
 };
 
 /// Returns true if cuDNN 9.19 has the type in that precision.
@@ -103,46 +113,51 @@ struct Room {
   }
 };
 
-/// Training keeps in doubles h', h and x, which the gradient must be given again, and from
+/// Training keeps in doubles y, h and x, which the gradient must be given again, and from
 /// the first call of the gradient to the second the gradients of the weights.
-std::vector<Dims> kept_dims(const RecurrentDesc& r, std::int64_t batch) {
+std::vector<Dims> kept_dims(const RecurrentDesc& r, std::int64_t steps, std::int64_t batch) {
   std::vector<Dims> all = weight_dims(r);
-  all.insert(all.begin(), {{batch, r.states}, {batch, r.states}, {batch, r.inputs}});
+  all.insert(all.begin(), {{steps, batch, r.states}, {batch, r.states}, {steps, batch, r.inputs}});
   return all;
 }
 constexpr std::size_t kResult = 0, kState = 1, kInput = 2, kWeights = 3;
-std::size_t reserve_bytes(const RecurrentDesc& r, std::int64_t batch) {
+std::size_t reserve_bytes(const RecurrentDesc& r, std::int64_t steps, std::int64_t batch) {
   std::size_t bytes = 0;
-  for (const Dims& dims : kept_dims(r, batch)) bytes += bytes_of(DType::f64, dims);
+  for (const Dims& dims : kept_dims(r, steps, batch)) bytes += bytes_of(DType::f64, dims);
   return bytes;
 }
 
-/// One step of the layer, of tensors that are packed.
-class Step {
+void add(const Tensor& to, const Tensor& addend) {
+  mote::copy(result("add", {to, addend.reshape(to.shape())}), to);
+}
+
+/// The layer, of tensors without gaps.
+class Steps {
  public:
   /// Refuses what the manual forbids, and layers that the fake does not compute.
-  Step(const RecurrentDesc& r, const SequenceDesc& x, const SequenceDesc& y, const TensorDesc& h,
-       const TensorDesc* c, const Room& weights, const Room& work, const Room& reserve,
-       bool is_training)
-      : r_(r),
-        weights_(weights.at),
-        of_x_(packed(r.type, {x.batch, r.inputs})),
-        of_states_(packed(r.type, {x.batch, r.states})) {
+  Steps(const RecurrentDesc& r, const SequenceDesc& x, const SequenceDesc& y, const TensorDesc& h,
+        const TensorDesc* c, const Room& weights, const Room& work, const Room& reserve,
+        bool is_training)
+      : r_(r), x_(x), y_(y), weights_(weights.at), of_states_(packed(r.type, {x.batch, r.states})) {
     require(r.algorithm == kStandardAlgorithm && r.direction == kOneDirection &&
                 r.input == kLinearInput && r.layers == 1 && r.mode >= kTanhCell &&
-                r.projected == r.states && x.longest == 1,
+                r.projected == r.states && x.layout != kBatchMajor,
             kNotSupported);
+    require(x.layout != kPacked || !x.has_pads(), kNotSupported);
     require(x.type == r.type && y.type == r.type && x.extent == r.inputs &&
             y.extent == r.projected && x.batch == y.batch && x.lengths == y.lengths &&
-            x.layout == y.layout && (x.layout == kPacked || r.flags == kWithPads));
+            x.longest == y.longest && x.layout == y.layout &&
+            (x.layout == kPacked || r.flags == kWithPads));
+    // The manual wants a step at least of the longest row.
+    require(std::ranges::any_of(x.lengths, [](int length) { return length > 0; }));
     const Dims states = {1, x.batch, r.states};
     require(h == packed(r.type, states) && (c == nullptr || !is_lstm() || *c == h));
     weights.require_bytes(r.bytes());
     work.require_bytes(kRecurrentWorkspace);
     if (!is_training) return;
-    reserve.require_bytes(reserve_bytes(r, x.batch));
+    reserve.require_bytes(reserve_bytes(r, x.longest, x.batch));
     const char* at = static_cast<const char*>(reserve.at);
-    for (const Dims& dims : kept_dims(r, x.batch)) {
+    for (const Dims& dims : kept_dims(r, x.longest, x.batch)) {
       kept_.push_back(view(packed(kDouble, dims), at));
       at += bytes_of(DType::f64, dims);
     }
@@ -151,45 +166,108 @@ class Step {
   bool is_lstm() const { return r_.mode == kLstmCell; }
 
   void forward(In x, In h, In c, Out y, Out hy, Out cy) const {
-    const std::vector<Tensor> next = results(op(), inputs({}, read(of_x_, x), h, c));
-    write(view(of_states_, y), next[0]);
-    if (hy != nullptr) write(view(of_states_, hy), next[0]);
-    if (is_lstm()) write(view(of_states_, cy), next[1]);
+    const Tensor inputs = read(x_.all(), x);
+    const Tensor out = filled(y_.all().dims, y_.fill);
+    const Tensor h_out = filled(of_states_.dims, std::nan("")), c_out = clone(h_out);
+    const std::vector<Tensor> first = states(h, c);
+    const std::vector<Tensor> weights = operands();
+    for (std::int64_t row = 0; row < x_.batch; ++row) {
+      const std::vector<Row> steps = row_steps(inputs, first, row, weights);
+      for (std::size_t t = 0; t + 1 < steps.size(); ++t)
+        mote::copy(steps[t + 1][0], of(out, static_cast<std::int64_t>(t), row));
+      if (steps.size() == 1) continue;
+      mote::copy(steps.back()[0], h_out.slice(0, row, 1));
+      if (is_lstm()) mote::copy(steps.back()[1], c_out.slice(0, row, 1));
+    }
+    write(view(y_.all(), y), out);
+    if (hy != nullptr) write(view(of_states_, hy), h_out);
+    if (is_lstm()) write(view(of_states_, cy), c_out);
     if (kept_.empty()) return;
-    mote::copy(read(of_states_, y), kept_[kResult]);
-    mote::copy(read(of_states_, h), kept_[kState]);
-    mote::copy(read(of_x_, x), kept_[kInput]);
+    mote::copy(read(y_.all(), y), kept_[kResult]);
+    mote::copy(first[0], kept_[kState]);
+    mote::copy(inputs, kept_[kInput]);
     for (std::size_t k = kWeights; k < kept_.size(); ++k) mote::fill(kept_[k], std::nan(""));
   }
 
   void backward(In y, In gy, In ghy, In gcy, In h, In c, Out gx, Out ghx, Out gcx) const {
-    require_kept(kResult, of_states_, y);
+    require_kept(kResult, y_.all(), y);
     require_kept(kState, of_states_, h);
-    std::vector<Tensor> given = {result("add", {or_zeros(gy), or_zeros(ghy)})};
-    if (is_lstm()) given.push_back(or_zeros(gcy));
-    const std::vector<Tensor> all =
-        results(op() + ".grad", inputs(std::move(given), kept_[kInput], h, c));
-    write(view(of_x_, gx), all[0]);
-    if (ghx != nullptr) write(view(of_states_, ghx), all[1]);
-    if (gcx != nullptr) write(view(of_states_, gcx), all[2]);
-    for (std::size_t k = kWeights; k < kept_.size(); ++k)
-      mote::copy(all[all.size() + k - kept_.size()].reshape(kept_[k].shape()), kept_[k]);
+    const Tensor of_y = gy == nullptr ? filled(y_.all().dims, 0) : read(y_.all(), gy);
+    const Tensor x_out = filled(x_.all().dims, x_.fill);
+    const std::vector<Tensor> last = {or_zeros(ghy), or_zeros(gcy)}, first = states(h, c);
+    std::vector<Tensor> state_outs = {filled(of_states_.dims, std::nan("")),
+                                      filled(of_states_.dims, std::nan(""))};
+    for (std::size_t k = kWeights; k < kept_.size(); ++k) mote::fill(kept_[k], 0.0);
+    const std::vector<Tensor> weights = operands();
+    for (std::int64_t row = 0; row < x_.batch; ++row) {
+      const std::vector<Row> steps = row_steps(kept_[kInput], first, row, weights);
+      Row gradients;
+      for (std::size_t k = 0; k < steps[0].size(); ++k)
+        gradients.push_back(clone(last[k].slice(0, row, 1)));
+      for (auto t = static_cast<std::int64_t>(steps.size()) - 2; t >= 0; --t) {
+        add(gradients[0], of(of_y, t, row));
+        gradients = step_gradient(gradients, steps, t, row, weights, of(x_out, t, row));
+      }
+      if (steps.size() == 1) continue;
+      for (std::size_t k = 0; k < gradients.size(); ++k)
+        mote::copy(gradients[k], state_outs[k].slice(0, row, 1));
+    }
+    write(view(x_.all(), gx), x_out);
+    if (ghx != nullptr) write(view(of_states_, ghx), state_outs[0]);
+    if (gcx != nullptr) write(view(of_states_, gcx), state_outs[1]);
   }
 
   void add_weights(In x, In h, In y) const {
-    require_kept(kResult, of_states_, y);
+    require_kept(kResult, y_.all(), y);
     require_kept(kState, of_states_, h);
-    require_kept(kInput, of_x_, x);
+    require_kept(kInput, x_.all(), x);
     each_part(r_, {kept_.begin() + kWeights, kept_.end()}, weights_,
               [](const Tensor& of, const Part& to) { write(view(to.desc, to.at), of, 1, 1); });
   }
 
  private:
+  using Row = std::vector<Tensor>;  ///< h and, for an LSTM, c, each [1, H]
+
   std::string op() const {
     return is_lstm() ? "lstm_cell" : r_.mode == kGruCell ? "gru_cell" : "rnn_cell";
   }
+  /// One vector of sequences, as a matrix of one row.
+  static Tensor of(const Tensor& sequences, std::int64_t t, std::int64_t row) {
+    return sequences.select(0, t).slice(0, row, 1);
+  }
+  std::vector<Tensor> states(In h, In c) const {
+    std::vector<Tensor> all = {read(of_states_, h)};
+    if (is_lstm()) all.push_back(read(of_states_, c));
+    return all;
+  }
   Tensor or_zeros(In data) const {
     return data == nullptr ? filled(of_states_.dims, 0) : read(of_states_, data);
+  }
+  /// Returns the states of a row before each step, and behind the last. They are stored between
+  /// steps in the layer's type.
+  std::vector<Row> row_steps(const Tensor& x, const std::vector<Tensor>& first, std::int64_t row,
+                             const std::vector<Tensor>& weights) const {
+    std::vector<Row> all(1);
+    for (const Tensor& state : first) all[0].push_back(clone(state.slice(0, row, 1)));
+    for (std::int64_t t = 0; t < x_.lengths[static_cast<std::size_t>(row)]; ++t) {
+      Row next = results(op(), inputs({}, of(x, t, row), all.back(), weights));
+      for (Tensor& state : next) state = rounded(state, dtype_of(r_.type));
+      all.push_back(std::move(next));
+    }
+    return all;
+  }
+  /// Returns the gradients of the states before a step from those behind it; adds those of the
+  /// weights, and writes that of x.
+  Row step_gradient(const Row& after, const std::vector<Row>& steps, std::int64_t t,
+                    std::int64_t row, const std::vector<Tensor>& weights, const Tensor& gx) const {
+    const auto at = static_cast<std::size_t>(t);
+    std::vector<Tensor> given = inputs(after, of(kept_[kInput], t, row), steps[at], weights);
+    if (r_.mode == kTanhCell) given.back() = steps[at + 1][0];  // in the bias's place
+    const std::vector<Tensor> all = results(op() + ".grad", given);
+    mote::copy(all[0], gx);
+    const std::size_t count = kept_.size() - kWeights;
+    for (std::size_t k = 0; k < count; ++k) add(kept_[kWeights + k], all[all.size() - count + k]);
+    return {all.begin() + 1, all.begin() + 1 + static_cast<std::ptrdiff_t>(after.size())};
   }
   void require_kept(std::size_t k, const TensorDesc& desc, In data) const {
     const Tensor given = read(desc, data);
@@ -199,11 +277,8 @@ class Step {
   Tensor operand(const Tensor& values) const {
     return r_.type == kFloat && r_.math != kFmaMath ? rounded_to_tf32(converted(values)) : values;
   }
-  /// The op's inputs, behind those that its gradient has.
-  std::vector<Tensor> inputs(std::vector<Tensor> all, const Tensor& x, In h, In c) const {
-    all.push_back(operand(x));
-    all.push_back(read(of_states_, h));
-    if (is_lstm()) all.push_back(read(of_states_, c));
+  /// The weights of the catalogue's cell, from the buffer.
+  std::vector<Tensor> operands() const {
     std::vector<Tensor> weights;
     for (const Dims& dims : weight_dims(r_)) weights.push_back(filled(dims, 0));
     each_part(r_, weights, weights_, [](const Tensor& of, const Part& from) {
@@ -211,13 +286,23 @@ class Step {
     });
     for (std::size_t k = 0; k < 2; ++k) weights[k] = operand(weights[k]);
     weights[2] = weights[2].select(2, 0);
-    for (const Tensor& t : weights) all.push_back(r_.gates() == 1 ? t.select(0, 0) : t);
+    for (Tensor& t : weights)
+      if (r_.gates() == 1) t = t.select(0, 0);
+    return weights;
+  }
+  /// The op's inputs, behind those that its gradient has.
+  std::vector<Tensor> inputs(std::vector<Tensor> all, const Tensor& x, const Row& before,
+                             const std::vector<Tensor>& weights) const {
+    all.push_back(operand(x));
+    all.insert(all.end(), before.begin(), before.end());
+    all.insert(all.end(), weights.begin(), weights.end());
     return all;
   }
 
   const RecurrentDesc& r_;
+  const SequenceDesc &x_, &y_;
   In weights_;
-  TensorDesc of_x_, of_states_;
+  TensorDesc of_states_;
   std::vector<Tensor> kept_;
 };
 
@@ -247,11 +332,12 @@ FAKE_EXPORT int cudnnSetRNNDescriptor_v8(RecurrentDesc* desc, int algorithm, int
 FAKE_EXPORT int cudnnCreateRNNDataDescriptor(SequenceDesc** made) { return create(made); }
 FAKE_EXPORT int cudnnDestroyRNNDataDescriptor(SequenceDesc* made) { return destroy(made); }
 FAKE_EXPORT int cudnnSetRNNDataDescriptor(SequenceDesc* desc, int type, int layout, int longest,
-                                          int batch, int extent, const int* lengths, void*) {
+                                          int batch, int extent, const int* lengths, void* fill) {
   if (const int status = counted()) return of_driver(status);
   if (longest < 1 || batch < 1 || extent < 1 || layout < 0 || layout > kBatchMajor)
     return kBadParam;
   SequenceDesc set{type, layout, longest, batch, extent, {lengths, lengths + batch}};
+  if (fill != nullptr) set.fill = factor(fill, dtype_of(type));
   for (const int length : set.lengths)
     if (length < 0 || length > longest) return kBadParam;
   // Packed sequences are ordered by their lengths, the longest first.
@@ -271,7 +357,7 @@ FAKE_EXPORT int cudnnGetRNNTempSpaceSizes(Handle* h, RecurrentDesc* r, int mode,
   if (r->algorithm < 0 || x->type != r->type || (mode != kInference && mode != kTrainingMode))
     return kBadParam;
   *work = kRecurrentWorkspace;
-  *reserve = mode == kTrainingMode ? reserve_bytes(*r, x->batch) : 0;
+  *reserve = mode == kTrainingMode ? reserve_bytes(*r, x->longest, x->batch) : 0;
   return 0;
 }
 FAKE_EXPORT int cudnnGetRNNWeightParams(Handle* h, RecurrentDesc* r, std::int32_t layer,
@@ -295,8 +381,8 @@ FAKE_EXPORT int cudnnRNNForward(Handle* h, RecurrentDesc* r, int mode, const std
                                 std::size_t weight_bytes, In weights, std::size_t work_bytes,
                                 Out work, std::size_t reserve_bytes, Out reserve) {
   return computing(h, [&] {
-    const Step step(*r, *xd, *yd, *hd, cd, {weight_bytes, weights}, {work_bytes, work},
-                    {reserve_bytes, reserve}, mode == kTrainingMode);
+    const Steps step(*r, *xd, *yd, *hd, cd, {weight_bytes, weights}, {work_bytes, work},
+                     {reserve_bytes, reserve}, mode == kTrainingMode);
     require(hx != nullptr, kNotSupported);
     require(step.is_lstm() == (cx != nullptr) && step.is_lstm() == (cy != nullptr));
     step.forward(x, hx, cx, y, hy, cy);
@@ -309,9 +395,8 @@ FAKE_EXPORT int cudnnRNNBackwardData_v8(Handle* h, RecurrentDesc* r, const std::
                                         In weights, std::size_t work_bytes, Out work,
                                         std::size_t reserve_bytes, Out reserve) {
   return computing(h, [&] {
-    const Step step(*r, *xd, *yd, *hd, cd, {weight_bytes, weights}, {work_bytes, work},
-                    {reserve_bytes, reserve}, true);
-    require(r->mode != kTanhCell, kNotSupported);
+    const Steps step(*r, *xd, *yd, *hd, cd, {weight_bytes, weights}, {work_bytes, work},
+                     {reserve_bytes, reserve}, true);
     require(hx != nullptr && gx != nullptr && y != nullptr && step.is_lstm() == (cx != nullptr));
     step.backward(y, gy, ghy, gcy, hx, cx, gx, ghx, gcx);
   });
@@ -323,9 +408,9 @@ FAKE_EXPORT int cudnnRNNBackwardWeights_v8(Handle* h, RecurrentDesc* r, int mode
                                            std::size_t work_bytes, Out work,
                                            std::size_t reserve_bytes, Out reserve) {
   return computing(h, [&] {
-    const Step step(*r, *xd, *yd, *hd, nullptr, {weight_bytes, weights}, {work_bytes, work},
-                    {reserve_bytes, reserve}, true);
-    require(r->mode != kTanhCell && mode == kAddGradients, kNotSupported);
+    const Steps step(*r, *xd, *yd, *hd, nullptr, {weight_bytes, weights}, {work_bytes, work},
+                     {reserve_bytes, reserve}, true);
+    require(mode == kAddGradients, kNotSupported);
     require(hx != nullptr && y != nullptr);
     step.add_weights(x, hx, y);
   });

@@ -70,6 +70,7 @@ constexpr int kStateBias = 3;            // CUDNN_RNN_SINGLE_REC_BIAS
 constexpr int kStandardAlgorithm = 0;    // CUDNN_RNN_ALGO_STANDARD
 constexpr int kOneDirection = 0;         // CUDNN_UNIDIRECTIONAL
 constexpr int kLinearInput = 0;          // CUDNN_LINEAR_INPUT
+constexpr int kStepMajor = 0;            // CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED
 constexpr int kPacked = 1;               // CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED
 constexpr int kBatchMajor = 2;           // CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED
 constexpr int kWithoutPads = 0;          // CUDNN_RNN_PADDED_IO_DISABLED

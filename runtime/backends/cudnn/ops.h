@@ -29,6 +29,8 @@ Work norm_gradient(const Reader& call);
 
 Work recurrent_cell(const Reader& call);      ///< lstm_cell, gru_cell, rnn_cell
 Work recurrent_gradient(const Reader& call);  ///< lstm_cell.grad, gru_cell.grad
+Work recurrent_sequence(const Reader& call);  ///< rnn_sequence, lstm_sequence, gru_sequence
+Work recurrent_sequence_gradient(const Reader& call);  ///< their gradients
 
 Work attention(const Reader& call);           ///< attention, for 16-bit reals
 Work attention_gradient(const Reader& call);  ///< attention.grad, for bf16

@@ -84,10 +84,18 @@ constexpr mote_contract kTf32Cell = cell_contract(Kind::tf32);
 constexpr mote_contract kF32CellGradient = cell_contract(Kind::f32, true);
 constexpr mote_contract kF64CellGradient = cell_contract(Kind::f64, true);
 constexpr mote_contract kTf32CellGradient = cell_contract(Kind::tf32, true);
-constexpr std::array<Op, 5> cells(const mote_contract& by, const mote_contract& gradient) {
-  return {Op{"lstm_cell", recurrent_cell, &by}, Op{"gru_cell", recurrent_cell, &by},
-          Op{"rnn_cell", recurrent_cell, &by}, Op{"lstm_cell.grad", recurrent_gradient, &gradient},
-          Op{"gru_cell.grad", recurrent_gradient, &gradient}};
+constexpr std::array<Op, 11> cells(const mote_contract& by, const mote_contract& gradient) {
+  return {Op{"lstm_cell", recurrent_cell, &by},
+          Op{"gru_cell", recurrent_cell, &by},
+          Op{"rnn_cell", recurrent_cell, &by},
+          Op{"lstm_cell.grad", recurrent_gradient, &gradient},
+          Op{"gru_cell.grad", recurrent_gradient, &gradient},
+          Op{"lstm_sequence", recurrent_sequence, &by},
+          Op{"gru_sequence", recurrent_sequence, &by},
+          Op{"rnn_sequence", recurrent_sequence, &by},
+          Op{"lstm_sequence.grad", recurrent_sequence_gradient, &gradient},
+          Op{"gru_sequence.grad", recurrent_sequence_gradient, &gradient},
+          Op{"rnn_sequence.grad", recurrent_sequence_gradient, &gradient}};
 }
 
 /// The ops that multiply, in all kinds.

@@ -52,7 +52,7 @@ Step step_of(Handle* handle, const Recurrent& r, const WeightBuffer& buffer) {
 }  // namespace
 
 const Cell& cell_of(const std::string& op) {
-  return op.starts_with("lstm_cell") ? kLstm : op.starts_with("gru_cell") ? kGru : kRnn;
+  return op.starts_with("lstm") ? kLstm : op.starts_with("gru") ? kGru : kRnn;
 }
 
 std::shared_ptr<RecurrentDesc> describe(const Cell& cell, const Layer& layer) {
@@ -60,15 +60,21 @@ std::shared_ptr<RecurrentDesc> describe(const Cell& cell, const Layer& layer) {
   const int type = type_of(layer.dtype), states = static_cast<int>(layer.states);
   calls().set_recurrent(desc.get(), kStandardAlgorithm, cell.mode, cell.biases, kOneDirection,
                         kLinearInput, type, type, layer.math, static_cast<int>(layer.inputs),
-                        states, states, kLayers, nullptr, kWithoutPads);
+                        states, states, kLayers, nullptr,
+                        layer.has_lengths ? kWithPads : kWithoutPads);
   return desc;
 }
 
-std::shared_ptr<SequenceDesc> describe_sequences(const Layer& layer, std::int64_t extent) {
+std::shared_ptr<SequenceDesc> describe_sequences(const Layer& layer, std::int64_t extent,
+                                                 const std::vector<int>& lengths) {
   auto desc = made(calls().create_sequences, calls().destroy_sequences);
-  const std::vector<int> lengths(static_cast<std::size_t>(layer.batch), 1);
-  calls().set_sequences(desc.get(), type_of(layer.dtype), kPacked, 1, static_cast<int>(layer.batch),
-                        static_cast<int>(extent), lengths.data(), nullptr);
+  const int steps = static_cast<int>(layer.steps);
+  const std::vector<int> all(static_cast<std::size_t>(layer.batch), steps);
+  // Sequences of all steps have no pads, whichever the layout. Pads are 0.
+  calls().set_sequences(desc.get(), type_of(layer.dtype), layer.has_lengths ? kStepMajor : kPacked,
+                        steps, static_cast<int>(layer.batch), static_cast<int>(extent),
+                        lengths.empty() ? all.data() : lengths.data(),
+                        layer.has_lengths ? const_cast<void*>(zero(layer.dtype)) : nullptr);
   return desc;
 }
 
@@ -82,11 +88,14 @@ std::shared_ptr<TensorDesc> describe_states(const Layer& layer) {
 
 Layer layer_of(const Reader& call, const Cell& cell, const Tensor& x, const Weights& weights) {
   const auto gates = static_cast<std::int64_t>(cell.gates.size());
+  const std::size_t row = x.rank() - 2;
   Layer layer{.dtype = x.dtype,
               .math = call.kind() == Kind::f32 ? kFmaMath : kDefaultMath,
-              .batch = x.dims[0],
-              .inputs = x.dims[1],
-              .states = weights.w.dims[1]};
+              .batch = x.dims[row],
+              .inputs = x.dims[row + 1],
+              .states = weights.w.dims[1],
+              .steps = row == 0 ? 1 : x.dims[0]};
+  if (x.rank() == 3) describe(with_axis(x, 0));  // declines what does not fit into 32 bits
   nvidia::require_dims(weights.w, {gates, layer.states, layer.inputs});
   nvidia::require_dims(weights.r, {gates, layer.states, layer.states});
   nvidia::require_dims(weights.b, {gates + (cell.mode == kGruCell ? 1 : 0), layer.states});
@@ -114,7 +123,13 @@ std::size_t slot_of_states(const Tensor& t, const Layer& layer) {
 }
 
 std::size_t slot_of_inputs(const Tensor& t, const Layer& layer) {
+  if (t.rank() == 3) return slot_of(t, {layer.steps, layer.batch, layer.inputs});
   return slot_of(t, {layer.batch, layer.inputs});
+}
+
+std::size_t slot_of_results(const Tensor& t, const Layer& layer) {
+  describe(with_axis(t, 0));  // declines what does not fit into 32 bits
+  return slot_of(t, {layer.steps, layer.batch, layer.states});
 }
 
 // cuDNN's equations are the catalogue's, gate by gate; that of GRU has the reset gate after the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cells of RNN, LSTM and GRU as cuDNN's recurrent layers of one step.
+// Cells of RNN, LSTM and GRU as cuDNN's recurrent layers of one step, and sequences of their steps.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,22 @@ struct Cell {
   int biases = kInputBias;
   std::span<const int> gates;
 };
-/// Returns the cell of lstm_cell, gru_cell or rnn_cell, or of their gradients.
+/// Returns the cell of lstm_cell, gru_cell or rnn_cell, of their sequences, or of gradients.
 const Cell& cell_of(const std::string& op);
 
-/// One layer of one direction: x[N,I] and h[N,H] to h[N,H].
+/// One layer of one direction: x[T,N,I] and h[N,H] to y[T,N,H] and h[N,H].
 struct Layer {
   DType dtype = DType::f32;
   int math = kFmaMath;
   std::int64_t batch = 1, inputs = 1, states = 1;
+  std::int64_t steps = 1;
+  bool has_lengths = false;  ///< rows have their own numbers of steps
 };
 std::shared_ptr<RecurrentDesc> describe(const Cell& cell, const Layer& layer);
-/// Describes sequences of one vector each, without gaps.
-std::shared_ptr<SequenceDesc> describe_sequences(const Layer& layer, std::int64_t extent);
+/// Describes sequences [T,N,extent], without gaps, of which each row has all steps, or as many as
+/// its length. What is behind a row's length is 0 where cuDNN writes it.
+std::shared_ptr<SequenceDesc> describe_sequences(const Layer& layer, std::int64_t extent,
+                                                 const std::vector<int>& lengths = {});
 /// Describes states [1,N,H], without gaps.
 std::shared_ptr<TensorDesc> describe_states(const Layer& layer);
 
@@ -41,11 +45,35 @@ struct Weights {
 };
 /// Reads the inputs of a call from `first` on.
 Weights weights_of(const Reader& call, int first);
-/// Returns the layer of a call with these tensors; rejects other extents.
+/// Returns the layer of a call with these tensors, of which x is one step [N,I], or a sequence
+/// [T,N,I]; rejects other extents.
 Layer layer_of(const Reader& call, const Cell& cell, const Tensor& x, const Weights& weights);
-/// Return the slot of a tensor that must be [N,H] (states) or [N,I] (inputs), without gaps.
+/// Return the slot of a tensor without gaps that must be [N,H] (states), [N,I] or [T,N,I] (inputs),
+/// or [T,N,H] (results).
 std::size_t slot_of_states(const Tensor& t, const Layer& layer);
 std::size_t slot_of_inputs(const Tensor& t, const Layer& layer);
+std::size_t slot_of_results(const Tensor& t, const Layer& layer);
+
+/// The lengths of rows, i64[N], which are read when the call runs.
+class RowLengths {
+ public:
+  /// Reads input k of the call; there may be none.
+  RowLengths(const Reader& call, int k, const Layer& layer);
+  bool are_given() const { return slot_.has_value(); }
+  /// Returns the length of each row, from 0 to the number of steps, once the work so far on the
+  /// stream is done; none if none are given.
+  std::vector<int> read(const OnDevice& at) const;
+  /// Copies the states of the rows without steps, for which cuDNN's manual promises nothing.
+  void keep_states(Handle* handle, const std::vector<int>& lengths, const void* from,
+                   void* to) const;
+
+ private:
+  Layer layer_;
+  std::optional<std::size_t> slot_;
+  std::shared_ptr<TensorDesc> row_;
+};
+/// True if rows have lengths, and none a step: cuDNN is not asked then.
+bool are_empty(const std::vector<int>& lengths);
 
 /// A matrix or a bias of one gate, in the catalogue's tensor and in cuDNN's buffer.
 struct Part {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matches patterns of nodes: the text of a row and a graph -> nodes and symbols.
+// Patterns of nodes: the text of a row and a graph -> what matches, and what replaces it.
 #include "passes/pattern.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "fail.h"
 #include "mote/symbolic/text.h"
@@ -11,7 +10,53 @@
 namespace mote {
 namespace {
 
-bool same_value(const mote_param& a, const mote_param& b) {
+[[noreturn]] void refuse(const std::string& row, const std::string& what) {
+  fail_graph("replacement " + row + ": " + what);
+}
+
+bool is_of_pattern(const NodeInfo& node) {
+  return node.after.empty() && (node.kind == NodeKind::command || node.kind == NodeKind::function ||
+                                (node.kind == NodeKind::control && node.control->is_loop));
+}
+
+/// Checks the graph of a pattern, or of the body of one of its loops.
+void check_nodes(const SymbolicGraph& graph, const std::string& row) {
+  for (const NodeInfo& node : graph.nodes()) {
+    if (!is_of_pattern(node))
+      refuse(row, "nodes of a pattern are commands, functions and loops, in no order of their own");
+    if (node.kind == NodeKind::control) check_nodes(node.control->graphs.front(), row);
+  }
+  for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
+    const SymbolInfo& symbol = graph.symbols()[k];
+    if (symbol.kind == SymbolOrigin::zeros ||
+        (symbol.kind == SymbolOrigin::tensor && symbol.producer == kNoIndex))
+      refuse(row, "a pattern has only inputs, constants, views, and what nodes compute");
+    if (symbol.kind != SymbolOrigin::view) continue;
+    const ViewStep& step = graph.view_step(graph.at(k));
+    if (step.kind != ViewKind::reshape ||
+        !adds_axes(graph.form(graph.at(symbol.base)).shape, step.numbers, step.numbers))
+      refuse(row, "views of a pattern only add axes of extent 1");
+  }
+}
+
+/// Returns the node that gives the outputs.
+std::uint32_t last_node(const SymbolicGraph& graph, const std::string& row) {
+  if (graph.node_count() == 0 || graph.output_indices().empty())
+    refuse(row, "a pattern has nodes and outputs");
+  std::uint32_t last = kNoIndex;
+  for (const std::uint32_t output : graph.output_indices()) {
+    const std::uint32_t producer = graph.symbols()[output].producer;
+    if (producer == kNoIndex) refuse(row, "an output of the pattern is what no node computes");
+    if (last != kNoIndex && last != producer)
+      refuse(row, "the outputs of a pattern are those of one node");
+    last = producer;
+  }
+  return last;
+}
+
+}  // namespace
+
+bool is_same_value(const mote_param& a, const mote_param& b) {
   return a.is_real == b.is_real && (a.is_real != 0 ? a.real == b.real : a.integer == b.integer);
 }
 
@@ -21,90 +66,53 @@ const mote_param* find_param(const Command& command, std::string_view name) {
   return found == command.params().end() ? nullptr : &*found;
 }
 
-void check_commands(const SymbolicGraph& graph, const std::string& row) {
-  if (graph.node_count() == 0 || graph.output_indices().size() != 1)
-    fail_graph("replacement " + row + ": a pattern has nodes and one output");
-  for (const NodeInfo& node : graph.nodes())
-    if (node.kind != NodeKind::command || node.outputs.size() != 1 || !node.after.empty())
-      fail_graph("replacement " + row + ": nodes of a pattern are commands with one output");
-  for (const SymbolInfo& symbol : graph.symbols())
-    if (symbol.kind != SymbolOrigin::input && symbol.producer == kNoIndex)
-      fail_graph("replacement " + row + ": a pattern has only inputs and what nodes compute");
-}
-
-}  // namespace
-
 Pattern::Pattern(const Replacement& row, const Registry& registry)
     : row_(row), pattern_(parse_graph(row.pattern, registry)), by_(parse_graph(row.by, registry)) {
-  check_commands(pattern_, row.name);
-  check_commands(by_, row.name);
-  if (by_.node_count() != 1) fail_graph("replacement " + row.name + ": it is by one command");
+  check_nodes(pattern_, row.name);
+  last_ = last_node(pattern_, row.name);
+  const auto own = match(pattern_, last_);
+  if (!own || std::ranges::find(own->nodes, kNoIndex) != own->nodes.end())
+    refuse(row.name, "the outputs of a pattern need all its nodes, which have no axis");
+  if (by_.node_count() != 1 || by_.nodes().front().kind != NodeKind::command)
+    refuse(row.name, "it is by one command");
+  last_node(by_, row.name);
   for (const SymbolInfo& symbol : by_.symbols())
-    if (!pattern_.has(symbol.name))
-      fail_graph("replacement " + row.name + ": the pattern has no " + symbol.name);
-  last_ = pattern_.symbols()[pattern_.output_indices().front()].producer;
-  if (last_ == kNoIndex)
-    fail_graph("replacement " + row.name + ": the output of the pattern is an input");
+    if (!pattern_.has(symbol.name)) refuse(row.name, "the pattern has no " + symbol.name);
+  for (const std::uint32_t output : by_.nodes().front().outputs)
+    if (output != kNoIndex &&
+        pattern_.producer(pattern_.find(by_.symbols()[output].name)) != pattern_.node_at(last_))
+      refuse(row.name, by_.symbols()[output].name + " is no output of the pattern");
+}
+
+OpId Pattern::last_op() const {
+  const NodeInfo& last = pattern_.nodes()[last_];
+  return last.kind == NodeKind::command ? last.command->op() : kNoIndex;
 }
 
 std::vector<const Command*> Pattern::commands() const {
-  std::vector<const Command*> commands = {by_.nodes().front().command.get()};
-  for (const NodeInfo& node : pattern_.nodes()) commands.push_back(node.command.get());
+  std::vector<const Command*> commands = {&command_of_replacement()};
+  for (const NodeInfo& node : pattern_.nodes())
+    if (node.kind == NodeKind::command) commands.push_back(node.command.get());
   return commands;
 }
 
-std::optional<Pattern::Match> Pattern::match(const SymbolicGraph& graph, std::uint32_t node) const {
-  Match match;
-  match.nodes.assign(pattern_.node_count(), kNoIndex);
-  match.symbols.assign(pattern_.symbol_count(), kNoIndex);
-  match.is_bound.assign(pattern_.symbol_count(), false);
-  if (!match_node(graph, last_, node, match)) return std::nullopt;
-  return match;
+std::optional<PatternMatch> Pattern::match(const SymbolicGraph& graph, std::uint32_t node) const {
+  Matcher matcher(pattern_, graph);
+  if (!matcher.node(last_, node)) return std::nullopt;
+  return matcher.match();
 }
 
-bool Pattern::match_node(const SymbolicGraph& graph, std::uint32_t of_pattern, std::uint32_t node,
-                         Match& match) const {
-  const NodeInfo& wanted = pattern_.nodes()[of_pattern];
-  const NodeInfo& got = graph.nodes()[node];
-  if (got.kind != NodeKind::command || got.command->op() != wanted.command->op() ||
-      got.command->axis() || got.recomputed != 0)
-    return false;
-  for (const mote_param& param : wanted.command->params()) {
-    const mote_param* given = find_param(*got.command, param.name);
-    if (given == nullptr || !same_value(*given, param)) return false;
-  }
-  match.nodes[of_pattern] = node;
-  const std::size_t count = std::max(wanted.inputs.size(), got.inputs.size());
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::uint32_t from = k < wanted.inputs.size() ? wanted.inputs[k] : kNoIndex;
-    const std::uint32_t symbol = k < got.inputs.size() ? got.inputs[k] : kNoIndex;
-    if (from == kNoIndex && symbol != kNoIndex) return false;
-    if (from != kNoIndex && !match_symbol(graph, from, symbol, match)) return false;
-  }
-  return true;
-}
-
-bool Pattern::match_symbol(const SymbolicGraph& graph, std::uint32_t of_pattern,
-                           std::uint32_t symbol, Match& match) const {
-  if (match.is_bound[of_pattern]) return match.symbols[of_pattern] == symbol;
-  match.is_bound[of_pattern] = true;
-  match.symbols[of_pattern] = symbol;
-  const std::uint32_t producer = pattern_.symbols()[of_pattern].producer;
-  if (producer == kNoIndex) return true;  // an input: any symbol, or none
-  if (symbol == kNoIndex || graph.symbols()[symbol].kind != SymbolOrigin::tensor ||
-      graph.symbols()[symbol].producer == kNoIndex)
-    return false;
-  return match_node(graph, producer, graph.symbols()[symbol].producer, match);
-}
-
-std::optional<Command> Pattern::command(const SymbolicGraph& graph, const Match& match) const {
-  const Command& by = *by_.nodes().front().command;
+std::optional<Command> Pattern::command(const SymbolicGraph& graph,
+                                        const PatternMatch& match) const {
+  const Command& by = command_of_replacement();
   const mote_op_definition& op = by.definition();
   std::vector<Setting> settings;
   for (std::int32_t k = 0; k < op.param_count; ++k) {
     const mote_param* given = find_param(by, op.params[k].name);
-    for (std::size_t n = 0; n < match.nodes.size() && given == nullptr; ++n)
-      given = find_param(*graph.nodes()[match.nodes[n]].command, op.params[k].name);
+    for (std::size_t n = 0; n < match.nodes.size() && given == nullptr; ++n) {
+      const NodeInfo& node = graph.nodes()[match.nodes[n]];
+      if (node.kind == NodeKind::command) given = find_param(*node.command, op.params[k].name);
+    }
     if (given == nullptr) continue;
     if (given->is_real != 0)
       settings.emplace_back(op.params[k].name, given->real);
@@ -118,15 +126,26 @@ std::optional<Command> Pattern::command(const SymbolicGraph& graph, const Match&
   }
 }
 
-std::vector<TensorSymbol> Pattern::inputs(const SymbolicGraph& graph, const Match& match) const {
-  std::vector<TensorSymbol> inputs;
-  for (const std::uint32_t input : by_.nodes().front().inputs) {
+std::vector<TensorSymbol> Pattern::matched(const ShortList& of_replacement,
+                                           const SymbolicGraph& graph,
+                                           const PatternMatch& match) const {
+  std::vector<TensorSymbol> symbols;
+  for (const std::uint32_t own : of_replacement) {
     const std::uint32_t symbol =
-        input == kNoIndex ? kNoIndex
-                          : match.symbols[pattern_.find(by_.symbols()[input].name).index];
-    inputs.push_back(symbol == kNoIndex ? TensorSymbol{} : graph.at(symbol));
+        own == kNoIndex ? kNoIndex : match.symbols[pattern_.find(by_.symbols()[own].name).index];
+    symbols.push_back(symbol == kNoIndex ? TensorSymbol{} : graph.at(symbol));
   }
-  return inputs;
+  return symbols;
+}
+
+std::vector<TensorSymbol> Pattern::inputs(const SymbolicGraph& graph,
+                                          const PatternMatch& match) const {
+  return matched(by_.nodes().front().inputs, graph, match);
+}
+
+std::vector<TensorSymbol> Pattern::outputs(const SymbolicGraph& graph,
+                                           const PatternMatch& match) const {
+  return matched(by_.nodes().front().outputs, graph, match);
 }
 
 }  // namespace mote

@@ -5,14 +5,18 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "mote/symbolic/replace.h"
 #include "mote/symbolic/symbolic_graph.h"
+#include "passes/matcher.h"
 
 namespace mote {
+
+/// Returns the parameter of that name; null if the command has none.
+const mote_param* find_param(const Command& command, std::string_view name);
+bool is_same_value(const mote_param& a, const mote_param& b);
 
 /// A row of the table of replacements, read with the ops of one registry. Throws StatusError if the
 /// texts are no pattern.
@@ -21,31 +25,26 @@ class Pattern {
   Pattern(const Replacement& row, const Registry& registry);
 
   const Replacement& row() const { return row_; }
-  /// The op of the node that gives the output.
-  OpId last_op() const { return command_of(last_).op(); }
-  /// The commands that it mentions, that of the replacement among them.
+  /// The op of the node that gives the outputs; kNoIndex if it is no command.
+  OpId last_op() const;
+  /// The commands that it mentions outside loops, that of the replacement among them.
   std::vector<const Command*> commands() const;
+  /// True if mote has no kernel for the replacement: then a backend must have one.
+  bool is_by_backend() const { return command_of_replacement().generated().empty(); }
 
-  /// The result of a match: the nodes by those of the pattern, and the symbols by its inputs.
-  struct Match {
-    std::vector<std::uint32_t> nodes;
-    std::vector<std::uint32_t> symbols;  ///< kNoIndex: left out
-    std::vector<bool> is_bound;
-  };
-  /// Finds the pattern with `node` as its last one. Nodes are commands without an axis.
-  std::optional<Match> match(const SymbolicGraph& graph, std::uint32_t node) const;
+  /// Finds the pattern with `node` as its last one. Commands have no axis.
+  std::optional<PatternMatch> match(const SymbolicGraph& graph, std::uint32_t node) const;
 
   /// Returns the command that replaces the nodes; none if the parameters do not fit it.
-  std::optional<Command> command(const SymbolicGraph& graph, const Match& match) const;
-  /// Returns the inputs of that command.
-  std::vector<TensorSymbol> inputs(const SymbolicGraph& graph, const Match& match) const;
+  std::optional<Command> command(const SymbolicGraph& graph, const PatternMatch& match) const;
+  /// Returns the inputs and the outputs of that command.
+  std::vector<TensorSymbol> inputs(const SymbolicGraph& graph, const PatternMatch& match) const;
+  std::vector<TensorSymbol> outputs(const SymbolicGraph& graph, const PatternMatch& match) const;
 
  private:
-  const Command& command_of(std::uint32_t node) const { return *pattern_.nodes()[node].command; }
-  bool match_node(const SymbolicGraph& graph, std::uint32_t of_pattern, std::uint32_t node,
-                  Match& match) const;
-  bool match_symbol(const SymbolicGraph& graph, std::uint32_t of_pattern, std::uint32_t symbol,
-                    Match& match) const;
+  const Command& command_of_replacement() const { return *by_.nodes().front().command; }
+  std::vector<TensorSymbol> matched(const ShortList& of_replacement, const SymbolicGraph& graph,
+                                    const PatternMatch& match) const;
 
   Replacement row_;
   SymbolicGraph pattern_;

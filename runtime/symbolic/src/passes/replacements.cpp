@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "fail.h"
+#include "sequence/sequence_ops.h"
 
 namespace mote {
 namespace {
@@ -42,6 +43,8 @@ struct ReplacementTable {
                     .by = graph_text("x f32[?]", "  y = silu(x)\n"),
                     .is_exact = false,
                     .reason = "silu does not round the sigmoid"});
+    register_sequence_ops();
+    for (Replacement& row : sequence_rows()) rows.push_back(std::move(row));
   }
 };
 

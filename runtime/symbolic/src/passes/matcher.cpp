@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/matcher.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "passes/pattern.h"
+
+namespace mote {
+namespace {
+
+/// True if all elements of both constants are one number, whatever their dtypes and shapes.
+bool is_same_number(const Tensor& a, const Tensor& b) {
+  const auto number = [](const Tensor& x) -> std::optional<double> {
+    if (x.element_count() == 0) return std::nullopt;
+    const Tensor flat = clone(x).reshape({x.element_count()});
+    const double first = flat.real_at({0});
+    for (std::int64_t k = 1; k < flat.element_count(); ++k)
+      if (flat.real_at({k}) != first) return std::nullopt;
+    return first;
+  };
+  const std::optional<double> first = number(a);
+  return first && first == number(b);
+}
+
+bool has_parameters_of(const Command& wanted, const Command& got) {
+  return std::ranges::all_of(wanted.params(), [&](const mote_param& param) {
+    const mote_param* given = find_param(got, param.name);
+    return given != nullptr && is_same_value(*given, param);
+  });
+}
+
+bool is_same_work(const NodeInfo& wanted, const NodeInfo& got) {
+  if (got.kind != wanted.kind || got.recomputed != 0) return false;
+  if (got.kind == NodeKind::function) return got.function->name == wanted.function->name;
+  if (got.kind == NodeKind::control)
+    return got.control->is_loop && got.control->has_counter == wanted.control->has_counter &&
+           got.control->limit == wanted.control->limit;
+  return got.command->op() == wanted.command->op() && !got.command->axis() &&
+         has_parameters_of(*wanted.command, *got.command);
+}
+
+/// The position of an input of the body among those that the loop's node gives it; none for a
+/// symbol that is no such input.
+std::optional<std::size_t> input_position(const SymbolicGraph& body, std::uint32_t symbol) {
+  const std::vector<std::uint32_t> inputs = input_indices(body);
+  const auto found = std::ranges::find(inputs, symbol);
+  if (found == inputs.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - inputs.begin());
+}
+
+}  // namespace
+
+bool adds_axes(const AxisList& from, const AxisList& to, const AxisList& like) {
+  if (to.size() != like.size()) return false;
+  AxisList rest;
+  for (int axis = 0; axis < to.size(); ++axis) {
+    if (like[axis] == 1 && to[axis] != 1) return false;
+    if (like[axis] != 1) rest.push_back(to[axis]);
+  }
+  return rest == from;
+}
+
+Matcher::Matcher(const SymbolicGraph& pattern, const SymbolicGraph& graph)
+    : pattern_(pattern), graph_(graph) {
+  match_.nodes.assign(pattern.node_count(), kNoIndex);
+  match_.symbols.assign(pattern.symbol_count(), kNoIndex);
+  match_.is_bound.assign(pattern.symbol_count(), false);
+}
+
+bool Matcher::bind(std::uint32_t wanted, std::uint32_t symbol) {
+  if (match_.is_bound[wanted]) return match_.symbols[wanted] == symbol;
+  match_.is_bound[wanted] = true;
+  match_.symbols[wanted] = symbol;
+  return true;
+}
+
+bool Matcher::node(std::uint32_t wanted, std::uint32_t node) {
+  if (match_.nodes[wanted] != kNoIndex) return match_.nodes[wanted] == node;
+  const NodeInfo& own = pattern_.nodes()[wanted];
+  const NodeInfo& got = graph_.nodes()[node];
+  if (!is_same_work(own, got)) return false;
+  match_.nodes[wanted] = node;
+  if (own.kind == NodeKind::control) return loop(own, got);
+  for (std::size_t k = 0; k < std::max(own.outputs.size(), got.outputs.size()); ++k) {
+    const std::uint32_t output = k < own.outputs.size() ? own.outputs[k] : kNoIndex;
+    const std::uint32_t of_got = k < got.outputs.size() ? got.outputs[k] : kNoIndex;
+    if ((output == kNoIndex) != (of_got == kNoIndex)) return false;
+    if (output != kNoIndex && !bind(output, of_got)) return false;
+  }
+  return inputs(own, got);
+}
+
+bool Matcher::inputs(const NodeInfo& wanted, const NodeInfo& got) {
+  for (std::size_t k = 0; k < std::max(wanted.inputs.size(), got.inputs.size()); ++k) {
+    const std::uint32_t from = k < wanted.inputs.size() ? wanted.inputs[k] : kNoIndex;
+    const std::uint32_t given = k < got.inputs.size() ? got.inputs[k] : kNoIndex;
+    if (from == kNoIndex && given != kNoIndex) return false;
+    if (from != kNoIndex && !symbol(from, given)) return false;
+  }
+  return true;
+}
+
+bool Matcher::symbol(std::uint32_t wanted, std::uint32_t symbol) {
+  if (match_.is_bound[wanted]) return match_.symbols[wanted] == symbol;
+  const SymbolInfo& own = pattern_.symbols()[wanted];
+  if (own.kind == SymbolOrigin::input) return bind(wanted, symbol);  // any symbol, or none
+  if (symbol == kNoIndex || graph_.symbols()[symbol].kind != own.kind) return false;
+  if (own.kind == SymbolOrigin::view) return view(wanted, symbol);
+  if (own.kind == SymbolOrigin::constant)
+    return is_same_number(pattern_.value(pattern_.at(wanted)), graph_.value(graph_.at(symbol))) &&
+           bind(wanted, symbol);
+  const std::uint32_t producer = graph_.symbols()[symbol].producer;
+  return producer != kNoIndex && node(own.producer, producer) && bind(wanted, symbol);
+}
+
+bool Matcher::view(std::uint32_t wanted, std::uint32_t symbol) {
+  const ViewStep& step = graph_.view_step(graph_.at(symbol));
+  const std::uint32_t base = graph_.symbols()[symbol].base;
+  return step.kind == ViewKind::reshape &&
+         adds_axes(graph_.form(graph_.at(base)).shape, step.numbers,
+                   pattern_.form(pattern_.at(wanted)).shape) &&
+         this->symbol(pattern_.symbols()[wanted].base, base) && bind(wanted, symbol);
+}
+
+bool Matcher::loop(const NodeInfo& wanted, const NodeInfo& got) {
+  const SymbolicGraph& own = wanted.control->graphs.front();
+  const SymbolicGraph& body = got.control->graphs.front();
+  if (own.output_indices().size() != body.output_indices().size()) return false;
+  Matcher inside(own, body);
+  if (wanted.control->has_counter &&
+      !inside.bind(input_indices(own).back(), input_indices(body).back()))
+    return false;
+  if (!inside.symbol(own.output_indices().back(), body.output_indices().back())) return false;
+  std::vector<std::size_t> numbers;
+  return carried(inside, wanted, got, numbers);
+}
+
+/// Finds which value of the loop is the pattern's next one; `numbers` has those found so far.
+bool Matcher::carried(const Matcher& so_far, const NodeInfo& wanted, const NodeInfo& got,
+                      std::vector<std::size_t>& numbers) {
+  const SymbolicGraph& own = so_far.pattern_;
+  const SymbolicGraph& body = so_far.graph_;
+  const std::size_t next = numbers.size();
+  const std::size_t count = own.output_indices().size() - 1;
+  if (next == count) return so_far.is_whole() && around(so_far, wanted, got, numbers);
+  for (std::size_t number = 0; number < count; ++number) {
+    if (std::ranges::find(numbers, number) != numbers.end()) continue;
+    Matcher inside(own, body);
+    inside.match_ = so_far.match_;
+    if (!inside.symbol(own.output_indices()[next], body.output_indices()[number]) ||
+        !inside.bind(input_indices(own)[next], input_indices(body)[number]))
+      continue;
+    numbers.push_back(number);
+    if (carried(inside, wanted, got, numbers)) return true;
+    numbers.pop_back();
+  }
+  return false;
+}
+
+/// Compares what the loop's node reads and gives, once the body is the pattern's.
+bool Matcher::around(const Matcher& body, const NodeInfo& wanted, const NodeInfo& got,
+                     const std::vector<std::size_t>& numbers) {
+  const PatternMatch before = match_;
+  const std::vector<std::uint32_t> own_inputs = input_indices(body.pattern_);
+  const auto is_same = [&](std::size_t k) {
+    if (!body.match_.is_bound[own_inputs[k]]) return true;  // the body does not read it
+    const auto number = input_position(body.graph_, body.match_.symbols[own_inputs[k]]);
+    if (!number || *number >= got.inputs.size()) return false;
+    const bool is_carried = k < numbers.size();
+    if (is_carried ? *number != numbers[k] : *number < numbers.size()) return false;
+    return symbol(wanted.inputs[k], got.inputs[*number]);
+  };
+  bool fits = true;
+  for (std::size_t k = 0; k < numbers.size(); ++k)
+    fits = fits && bind(wanted.outputs[k], got.outputs[numbers[k]]);
+  for (std::size_t k = 0; k < wanted.inputs.size(); ++k) fits = fits && is_same(k);
+  if (!fits) match_ = before;
+  return fits;
+}
+
+/// True if each node of the graph is one of the pattern, and none has an order of its own.
+bool Matcher::is_whole() const {
+  std::size_t count = 0;
+  for (const NodeInfo& node : graph_.nodes()) {
+    if (!node.removed) ++count;
+    if (!node.removed && !node.after.empty()) return false;
+  }
+  std::vector<std::uint32_t> found = match_.nodes;
+  std::ranges::sort(found);
+  return std::ranges::find(found, kNoIndex) == found.end() &&
+         std::ranges::adjacent_find(found) == found.end() && found.size() == count;
+}
+
+}  // namespace mote
