@@ -29,7 +29,8 @@ def number_of(what: str, name: str, names: Sequence[str]) -> int:
 def compile_options(graph: "Graph", outputs: Any, *, streams: int = 1,
                     passes: Sequence[str] | None = None, order: str = "least",
                     planner: str = "packing", in_place: bool = True, separate: bool = False,
-                    poison: bool = False, bound: Sequence[Symbol] = (),
+                    poison: bool = False, inexact: bool = False,
+                    without_nan: bool = False, bound: Sequence[Symbol] = (),
                     largest: Mapping[str, Any] | None = None) -> tuple[Any, Any]:
     """mote_compile_options, and the memory that they point to. Graph.compile() describes each."""
     kept = Texts()
@@ -43,6 +44,7 @@ def compile_options(graph: "Graph", outputs: Any, *, streams: int = 1,
     options.bound_count = len(written)
     options.not_in_place, options.separate = int(not in_place), int(separate)
     options.poison = int(poison)
+    options.inexact, options.without_nan = int(inexact), int(without_nan)
     options.order = number_of("order", order, _ORDERS)
     options.planner = number_of("planner", planner, _PLANNERS)
     if passes is not None:
@@ -168,7 +170,7 @@ class Compiling:
         """Compiles the graph: an order, kernels, and one memory for all tensors.
 
         outputs are what a run gives, by default those of the graph. The context has the kernels, by
-        default mote's own. Options, none of which changes a bit of the results:
+        default mote's own. Options, none of which but the last two changes a bit of the results:
 
         - streams: the number of threads that nodes are shared among, by default 1
         - passes: names of those that run first, by default default_passes()
@@ -180,6 +182,8 @@ class Compiling:
         - bound: outputs whose memory Executable.bind() gives
         - largest: {"x": ("f32", (64, 8))}, the largest forms of inputs, for which memory is planned
           once
+        - inexact=True: passes may change how results are rounded; a backend computes whole sequences
+        - without_nan=True: no tensor holds a NaN or an infinity, or any result is accepted then
         """
         return Executable(self, outputs, context, **options)
 

@@ -21,6 +21,7 @@
 #include "mote/symbolic/compile.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/gradient.h"
+#include "mote/symbolic/pass.h"
 #include "mote/symbolic/text.h"
 #include "terminal.h"
 
@@ -43,6 +44,8 @@ struct GraphArguments {
   bool separate = false;
   bool not_in_place = false;
   bool bound = false;
+  bool inexact = false;
+  bool without_nan = false;
   std::vector<std::string> plugins;
 };
 
@@ -54,11 +57,17 @@ ContextOptions context_of(const GraphArguments& options) {
   return context;
 }
 
-/// Reads the graph and adds its gradient. Shapes may stay open if nothing asks for them.
-SymbolicGraph graph_of(const GraphArguments& options, bool needs_shapes = true) {
+/// Reads the graph and adds its gradient. Shapes may stay open if nothing asks for them. If results
+/// may be rounded otherwise, what the context's backends compute as a whole is replaced before the
+/// gradient is added, or in a graph that is shown.
+SymbolicGraph graph_of(const GraphArguments& options, Context& context, bool needs_shapes = true,
+                       bool is_shown = false) {
   SymbolicGraph graph = read_graph(options.file);
   if (!options.inputs.empty()) give_shapes(graph, options.inputs);
   if (needs_shapes) check_shapes(graph);
+  if (options.inexact && (is_shown || !options.grad.empty()))
+    apply_passes(graph, std::vector<std::string>{"replace"},
+                 {.context = &context, .inexact = true});
   add_gradient(graph, options.grad);
   verify(graph);
   return graph;
@@ -67,11 +76,14 @@ SymbolicGraph graph_of(const GraphArguments& options, bool needs_shapes = true) 
 CompileOptions compile_options(const GraphArguments& options) {
   return {.streams = options.streams,
           .in_place = !options.not_in_place,
-          .memory = options.separate ? MemoryMode::separate : MemoryMode::planned};
+          .memory = options.separate ? MemoryMode::separate : MemoryMode::planned,
+          .inexact = options.inexact,
+          .without_nan = options.without_nan};
 }
 
 int show(const GraphArguments& options) {
-  const SymbolicGraph graph = graph_of(options, !options.grad.empty());
+  Context context(context_of(options));
+  const SymbolicGraph graph = graph_of(options, context, !options.grad.empty(), true);
   if (options.json) {
     std::size_t nodes = 0;
     for (const NodeInfo& node : graph.nodes()) nodes += node.removed ? 0 : 1;
@@ -92,8 +104,8 @@ int plan(const GraphArguments& options) {
                                            .output = options.output});
   if (options.capacity > 0 || !options.output.empty())
     throw Error("graph plan: --capacity and -o are for FILE.csv");
-  const SymbolicGraph graph = graph_of(options);
   Context context(context_of(options));
+  const SymbolicGraph graph = graph_of(options, context);
   const CompileReport report = plan_graph(graph, compile_options(options), context);
   if (!options.html.empty())
     write_text(options.html, picture_page(to_svg(report), to_text(report)));
@@ -102,8 +114,8 @@ int plan(const GraphArguments& options) {
 }
 
 int dot(const GraphArguments& options) {
-  const SymbolicGraph graph = graph_of(options);
   Context context(context_of(options));
+  const SymbolicGraph graph = graph_of(options, context);
   Executable executable = compile(graph, compile_options(options), context);
   print(to_dot(executable.graph()));
   return 0;
@@ -120,8 +132,8 @@ TensorValues values_of(const std::string& name, const Tensor& tensor) {
 }
 
 int run(const GraphArguments& options) {
-  const SymbolicGraph graph = graph_of(options);
   Context context(context_of(options));
+  const SymbolicGraph graph = graph_of(options, context);
   Executable executable = compile(graph, compile_options(options), context);
   GraphTrace trace;
   if (!options.trace.empty()) executable.graph().trace_to(&trace);
@@ -154,8 +166,8 @@ int run(const GraphArguments& options) {
 }
 
 int check(const GraphArguments& options) {
-  const SymbolicGraph graph = graph_of(options);
   Context context(context_of(options));
+  const SymbolicGraph graph = graph_of(options, context);
   const std::vector<GraphSetting> settings = graph_settings(std::max(options.streams, 1));
   StatusLine status(!options.json);
   const auto watch = [&](std::size_t k) {
@@ -200,6 +212,12 @@ CLI::App* add_command(CLI::App& graph, const char* name, const char* about, Func
   return command;
 }
 
+void add_kernel_options(CLI::App* command, GraphArguments& options) {
+  add_list(*command, "--plugin", options.plugins, "LIB.so", "ask a library's kernels first");
+  command->add_flag("--inexact", options.inexact,
+                    "replace what a library computes as a whole, with other roundings");
+}
+
 void add_compile_options(CLI::App* command, GraphArguments& options) {
   command->add_option("--streams", options.streams, "streams of the host; default 1")
       ->type_name("K")
@@ -207,7 +225,9 @@ void add_compile_options(CLI::App* command, GraphArguments& options) {
   command->add_flag("--separate", options.separate, "each tensor in memory of its own");
   command->add_flag("--not-in-place", options.not_in_place,
                     "no output takes the memory of an input");
-  add_list(*command, "--plugin", options.plugins, "LIB.so", "ask a library's kernels first");
+  add_kernel_options(command, options);
+  command->add_flag("--without-nan", options.without_nan,
+                    "ask kernels too that promise nothing where a NaN or an infinity is");
 }
 
 void add_shapes_option(CLI::App* command, GraphArguments& options) {
@@ -230,6 +250,7 @@ void add_graph(CLI::App& app, Action& action) {
   CLI::App* command =
       add_command(*graph, "show", "print the graph, with a gradient", show, options, action);
   add_shapes_option(command, *options);
+  add_kernel_options(command, *options);
   command->add_flag("--json", options->json, "one line of JSON");
 
   command = add_command(*graph, "plan",

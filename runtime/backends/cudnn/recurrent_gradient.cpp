@@ -23,19 +23,20 @@ struct LayerGradient {
   std::shared_ptr<RecurrentDesc> cell;
   RowLengths lengths;
   std::shared_ptr<TensorDesc> states, c_states;  ///< c_states: none if there is no c
-  std::shared_ptr<TensorDesc> inputs;            ///< of x as a whole
+  std::shared_ptr<TensorDesc> inputs, results;   ///< of x and y as a whole
   std::shared_ptr<TensorDesc> gradients_desc;    ///< the whole gradient buffer
   WeightBuffer buffer;
   std::vector<Linear> weights, gradients;
   std::size_t work_bytes = 0, reserve_bytes = 0;
   bool wants_weights = false;
   /// The gradients of the results, and of the last states; a cell's result is its last state.
-  std::size_t gy = 0;
+  Slot gy = {};
   Slot gh_next = {}, gc_next = {};
   std::size_t x = 0, h = 0;
   Slot c = {};
   Slot gx = {}, gh = {}, gc = {};
   // These are in the workspace.
+  bool gy_is_zero = false;
   std::size_t y = 0, weight_space = 0, gradient_space = 0, reserve = 0;
   Slot c_next = {};
 };
@@ -59,7 +60,7 @@ void run_steps(Handle* handle, const LayerGradient& g, const Sequences& of, cons
 
 void run_gradient(Handle* handle, const LayerGradient& g, const Sequences& of, const OnDevice& at) {
   calls().recurrent_data_gradient(
-      handle, g.cell.get(), nullptr, of.y.get(), at.data[g.y], at.data[g.gy], of.x.get(),
+      handle, g.cell.get(), nullptr, of.y.get(), at.data[g.y], at.data[*g.gy], of.x.get(),
       if_any(at, g.gx), g.states.get(), at.data[g.h], if_any(at, g.gh_next), if_any(at, g.gh),
       g.c_states.get(), if_any(at, g.c), if_any(at, g.gc_next), if_any(at, g.gc), g.buffer.bytes(),
       at.data[g.weight_space], g.work_bytes, at.workspace, g.reserve_bytes, at.data[g.reserve]);
@@ -75,6 +76,7 @@ void run(Handle* handle, const LayerGradient& g, const OnDevice& at) {
   // The library adds to the buffer, so it begins with zeros.
   if (g.wants_weights)
     calls().set_all(handle, g.gradients_desc.get(), at.data[g.gradient_space], zero(g.layer.dtype));
+  if (g.gy_is_zero) calls().set_all(handle, g.results.get(), at.data[*g.gy], zero(g.layer.dtype));
   if (are_empty(lengths)) {
     calls().set_all(handle, g.inputs.get(), at.data[*g.gx], zero(g.layer.dtype));
   } else {
@@ -134,6 +136,7 @@ LayerGradient read_gradient(const Reader& call, const Cell& cell, Handle* handle
                   .states = states,
                   .c_states = is_lstm ? states : nullptr,
                   .inputs = describe(with_axis(x, 0)),
+                  .results = nullptr,
                   .gradients_desc = nullptr,
                   .buffer = buffer,
                   .weights = buffer.linear_layers(weights),
@@ -143,7 +146,7 @@ LayerGradient read_gradient(const Reader& call, const Cell& cell, Handle* handle
                   .h = slot_of_states(call.input(first + 1, "h", 2), layer),
                   .gh = gradient_slot(call, 1, "gh", layer)};
   if (are_sequences) {
-    g.gy = slot_of_results(call.input(0, "gy", 3), layer);
+    if (call.has_input(0)) g.gy = slot_of_results(call.input(0, "gy", 3), layer);
     if (call.has_input(1)) g.gh_next = slot_of_states(call.input(1, "gh_next", 2), layer);
   } else {
     g.gy = slot_of_states(call.input(0, "gh_next", 2), layer);
@@ -168,7 +171,12 @@ void location_gradient(LayerGradient& g, Handle* handle, Between& between) {
     return between.tensor(dtype, {1, 1, 1, count});
   };
   const std::vector<std::int64_t> states = {g.layer.batch, g.layer.states};
-  g.y = between.tensor(dtype, {g.layer.steps, g.layer.batch, g.layer.states}).slot;
+  const std::vector<std::int64_t> results = {g.layer.steps, g.layer.batch, g.layer.states};
+  const Tensor y = between.tensor(dtype, results);
+  g.y = y.slot;
+  g.results = describe(with_axis(y, 0));
+  g.gy_is_zero = !g.gy;
+  if (!g.gy) g.gy = between.tensor(dtype, results).slot;
   if (g.c) g.c_next = between.tensor(dtype, states).slot;
   if (!g.gx) g.gx = between.tensor(dtype, {g.layer.steps, g.layer.batch, g.layer.inputs}).slot;
   g.weight_space = of_bytes(g.buffer.bytes()).slot;

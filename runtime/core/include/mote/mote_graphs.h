@@ -268,6 +268,9 @@ typedef struct mote_compile_options {
   size_t pass_count;
   int32_t order;   /* mote_evaluation_order */
   int32_t planner; /* mote_memory_planner */
+  int32_t inexact; /* not 0: passes may change how results are rounded */
+  /* not 0: no tensor holds a NaN or an infinity, or any result is accepted where one does */
+  int32_t without_nan;
 } mote_compile_options;
 /* Compiles the graph, which may be freed afterwards. If options is NULL, it has one stream. */
 MOTE_API mote_status mote_symbolic_compile(const mote_symbolic* graph,

@@ -48,6 +48,8 @@ CompileOptions options_of(const mote_compile_options& given_options) {
                                              "options.order is none of mote_evaluation_order");
   with.plan.planner = checked_enum<MemoryPlanner>(known.planner, MOTE_PLANNER_SEED,
                                                   "options.planner is none of mote_memory_planner");
+  with.inexact = known.inexact != 0;
+  with.without_nan = known.without_nan != 0;
   take_largest(known, with);
   take_passes(known, with);
   return with;

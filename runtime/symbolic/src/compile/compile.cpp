@@ -133,7 +133,9 @@ class Compiler {
       *largest_ = LargestShapes{std::move(layout_), compiled_->arenas};
     layout_ = {};  // preparing needs memory of its own, and neither this nor the graph
     graph_ = SymbolicGraph(source_.name(), source_.registry());
-    compiled_->graph.prepare(schedule, {.context = &context_, .streams = options_.streams});
+    compiled_->graph.prepare(
+        schedule,
+        {.context = &context_, .streams = options_.streams, .without_nan = options_.without_nan});
     compiled_->report.workspace_bytes = compiled_->graph.statistics().workspace_bytes;
   }
 
@@ -160,7 +162,8 @@ class Compiler {
     const bool are_own = std::ranges::all_of(
         names, [&](const std::string& name) { return std::ranges::find(own, name) != own.end(); });
     if (!are_own) graph_ = SymbolicGraph(graph_);  // they may keep references while they change it
-    for (const PassReport& report : apply_passes_here(graph_, names, {.context = &context_}))
+    for (const PassReport& report :
+         apply_passes_here(graph_, names, {.context = &context_, .inexact = options_.inexact}))
       compiled_->report.passes.push_back(report.text);
     for (const TensorSymbol symbol : options_.bound) own_memory(symbol);
     now_ = graph_.output_indices();

@@ -117,7 +117,7 @@ class KernelGradient {
       // A gradient that does not come is 0; where only the shape matters, the value need not stay.
       const bool is_zero = !x || !reads || (is_input && is_for_other_factor(of));
       if (!is_zero && shapes == nullptr) {
-        inputs[k] = x;
+        inputs[k] = kind == Kind::gradient && !is_generated() ? without_repeats(x) : x;
         continue;
       }
       TensorForm form = x ? builder_.form(x) : output_form(of);
@@ -129,6 +129,20 @@ class KernelGradient {
       inputs[k] = is_zero ? builder_.filled(0, form) : builder_.reshaped(x, form.shape);
     }
     return inputs;
+  }
+
+  bool is_generated() const { return row_.kernels != nullptr && !row_.kernels->empty(); }
+  /// Returns a copy where elements share memory, as those of a sum's gradient do: kernels of
+  /// backends seldom take them, and there is no other one.
+  TensorSymbol without_repeats(TensorSymbol x) const {
+    const TensorForm& form = builder_.form(x);
+    for (int axis = 0; axis < form.shape.size(); ++axis)
+      if (form.shape[axis] > 1 && form.strides[axis] == 0) {
+        TensorForm dense(form.dtype, form.shape);
+        dense.device = form.device;
+        return builder_.graph().convert(x, dense);
+      }
+    return x;
   }
 
   /// True for a factor of a product if only the factor's own gradient is asked for: it is the other

@@ -19,6 +19,20 @@ DType instance_of(GraphBuilder& builder, const GradientCall& call) {
   return DType::f32;
 }
 
+namespace {
+
+/// Returns the inputs that the gradient's op can do without.
+TensorMask left_out(GraphBuilder& builder, const GradientCall& call, const GradientRow& row) {
+  const mote_op_definition& gradient =
+      builder.command_like(row.row->gradient, *call.command, std::nullopt).definition();
+  TensorMask optional = 0;
+  for (std::size_t k = 0; k < row.inputs.size(); ++k)
+    if (gradient.inputs[k].optional != 0) optional |= mask_bit(k);
+  return optional;
+}
+
+}  // namespace
+
 KernelMask kernel_mask(GraphBuilder& builder, const GradientCall& call, DType dtype) {
   const mote_op_definition& op = call.command->definition();
   const std::optional<GradientRow>& row = builder.ops().facts(*call.command).row;
@@ -39,7 +53,8 @@ KernelMask kernel_mask(GraphBuilder& builder, const GradientCall& call, DType dt
       fixed |= mask_bit(k);
     }
   }
-  if (row->kernels == nullptr || row->kernels->empty()) return {fixed | all, ""};
+  if (row->kernels == nullptr || row->kernels->empty())
+    return {fixed | given | (all & ~left_out(builder, call, *row)), ""};
   std::optional<TensorMask> best;
   for (const GeneratedKernel& kernel : *row->kernels) {
     const TensorMask mask = kernel.input_mask;

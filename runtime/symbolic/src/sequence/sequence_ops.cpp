@@ -126,9 +126,9 @@ void register_ops(const CellOps& cell, Tables& tables, Registry& registry) {
   tables.op.add_output("y", {"S", "N", "H"});
   tables.op.add_output("h_next", {"N", "H"});
   if (cell.has_c) tables.op.add_output("c_next", {"N", "H"});
-  tables.gradient.add_input("gy", {"S", "N", "H"});
-  tables.gradient.add_input("gh_next", {"N", "H"});
-  if (cell.has_c) tables.gradient.add_input("gc_next", {"N", "H"});
+  tables.gradient.add_input("gy", {"S", "N", "H"}, true);
+  tables.gradient.add_input("gh_next", {"N", "H"}, true);
+  if (cell.has_c) tables.gradient.add_input("gc_next", {"N", "H"}, true);
   add_inputs(tables.gradient, cell);
   tables.gradient.add_output("gx", {"S", "N", "I"}, true);
   tables.gradient.add_output("gh", {"N", "H"}, true);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles a symbolic graph to commands on tensors in planned memory. The results are those of the
-// nodes run one after the other on memory of their own, bit for bit, with every option; only the
-// sign and the payload of a NaN may differ.
+// nodes run one after the other on memory of their own, bit for bit, with every option but
+// `inexact`; only the sign and the payload of a NaN may differ.
 //
 //   Executable step = compile(g, {.outputs = {loss, gw}, .streams = 2}, context);
 //   step.run({{x, images}, {w, weight}});
@@ -63,6 +63,12 @@ struct CompileOptions {
   /// False: the report lists neither nodes nor blocks. Their texts are a good part of the memory of
   /// a compiled graph of small nodes.
   bool describes = true;
+  /// Allows passes what other roundings may follow from (PassOptions::inexact): a backend then
+  /// computes whole sequences of cells, and rows of replacements that are not exact apply.
+  bool inexact = false;
+  /// No tensor holds a NaN or an infinity, or any result is accepted where one does: kernels that
+  /// promise nothing then are asked too (RunOptions::without_nan).
+  bool without_nan = false;
 };
 
 /// One node of a compiled graph, for people and tools.
