@@ -130,5 +130,21 @@ TEST(CudaVendor, RejectsAnIntegerProductOfAnotherDtype) {
   EXPECT_EQ(why_invalid("cublas", call), "y f32[1,4,4] with strides 16,4,1: expected i32");
 }
 
+TEST(CudaVendor, DeclinesSequencesThatCudnnDoesNotTake) {
+  const auto why = [](test::Tensor x, test::Tensor lengths, test::Tensor y) {
+    test::Tensor h(DType::f32, {3, 4}), w(DType::f32, {4, 2}), r(DType::f32, {4, 4}),
+        b(DType::f32, {4}), h_next(DType::f32, {3, 4});
+    test::Call call("rnn_sequence", {&x, &h, &w, &r, &b, &lengths}, {&y, &h_next});
+    return why_unsupported("cudnn", call);
+  };
+  const test::Tensor x(DType::f32, {2, 3, 2}), y(DType::f32, {2, 3, 4}), lengths = three_lengths();
+  EXPECT_EQ(why(x, lengths, y), "status 0");
+  EXPECT_EQ(why({DType::f32, {2, 3, 2}, {2, 4, 1}}, lengths, y),
+            "x f32[2,3,2] with strides 2,4,1 has gaps");
+  EXPECT_EQ(why(x, lengths, {DType::f32, {2, 3, 4}, {16, 4, 1}}),
+            "y f32[2,3,4] with strides 16,4,1 has gaps");
+  EXPECT_EQ(why(x, {DType::i64, {3}, {2}}, y), "lengths i64[3] with strides 2 has gaps");
+}
+
 }  // namespace
 }  // namespace mote

@@ -5,6 +5,9 @@
 
 #include <dlfcn.h>
 
+#include <array>
+#include <bit>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <stdexcept>
@@ -250,6 +253,118 @@ class LstmGradient {
   test::Tensor gw_{DType::f32, {4, 4, 2}, {8, 1, 4}};
   test::Tensor gr_{DType::f32, {4, 4, 4}};
   test::Tensor gb_{DType::f32, {4, 4}, {5, 1}};
+  test::Call call_;
+};
+
+/// The numbers of steps of three rows, of which one has none.
+inline test::Tensor three_lengths() {
+  test::Tensor lengths(DType::i64, {3});
+  for (std::int64_t n = 0; n < 3; ++n)
+    lengths.set({n}, std::bit_cast<double>(n == 0 ? std::int64_t{2} : n - 1));
+  return lengths;
+}
+
+/// A sequence of two steps of lstm_cell that keeps c, 200 or -200, so that each h is 1 or -1.
+class LstmSequence {
+ public:
+  LstmSequence()
+      : call_("lstm_sequence", {&x_, &h_, &c_, &w_, &r_, &b_, &lengths_},
+              {&y_, &h_next_, &c_next_}) {
+    x_.fill_integers(1);
+    h_.fill_integers(2);
+    for (std::int64_t k = 0; k < 4; ++k) {
+      for (std::int64_t n = 0; n < 3; ++n) c_.set({n, k}, (n + k) % 2 == 0 ? kFar : -kFar);
+      b_.set({0, k}, -kFar);
+      b_.set({1, k}, kFar);
+      b_.set({3, k}, kFar);
+    }
+  }
+  static constexpr const char* kBackend = "cudnn";
+  test::Call& call() { return call_; }
+  bool is_right() {
+    for (std::int64_t n = 0; n < 3; ++n)
+      for (std::int64_t k = 0; k < 4; ++k) {
+        const std::int64_t length = n == 0 ? 2 : n - 1;
+        const double sign = (n + k) % 2 == 0 ? 1 : -1;
+        for (std::int64_t t = 0; t < 2; ++t)
+          if (y_.get({t, n, k}) != (t < length ? sign : 0)) return false;
+        if (c_next_.get({n, k}) != kFar * sign ||
+            h_next_.get({n, k}) != (length > 0 ? sign : h_.get({n, k})))
+          return false;
+      }
+    return true;
+  }
+
+ private:
+  static constexpr double kFar = 200;
+  test::Tensor x_{DType::f32, {2, 3, 2}};
+  test::Tensor h_{DType::f32, {3, 4}};
+  test::Tensor c_{DType::f32, {3, 4}};
+  test::Tensor w_{DType::f32, {4, 4, 2}, {8, 1, 4}};
+  test::Tensor r_{DType::f32, {4, 4, 4}};
+  test::Tensor b_{DType::f32, {4, 4}, {5, 1}};
+  test::Tensor lengths_ = three_lengths();
+  test::Tensor y_{DType::f32, {2, 3, 4}, {12, 4, 1}, -1};
+  test::Tensor h_next_{DType::f32, {3, 4}};
+  test::Tensor c_next_{DType::f32, {3, 4}};
+  test::Call call_;
+};
+
+/// The gradient of two steps of rnn_cell at 0, where tanh' is 1, with r = I: gradients of states
+/// are sums over the steps behind them.
+class RnnSequenceGradient {
+ public:
+  RnnSequenceGradient()
+      : call_("rnn_sequence.grad", {&gy_, &gh_next_, &x_, &h_, &w_, &r_, &b_, &lengths_},
+              {&gx_, &gh_, &gw_, &gr_, &gb_}) {
+    gy_.fill_integers(1);
+    gh_next_.fill_integers(2);
+    w_.fill_integers(3);
+    for (std::int64_t k = 0; k < 4; ++k) r_.set({k, k}, 1);
+  }
+  static constexpr const char* kBackend = "cudnn";
+  test::Call& call() { return call_; }
+  bool is_right() {
+    std::array<double, 4> of_bias{};
+    for (std::int64_t n = 0; n < 3; ++n) {
+      std::array<double, 4> g{};
+      for (std::size_t k = 0; k < 4; ++k) g[k] = gh_next_.get({n, static_cast<std::int64_t>(k)});
+      for (std::int64_t t = 1; t >= 0; --t) {
+        const bool is_there = t < (n == 0 ? 2 : n - 1);
+        std::array<double, 2> of_x{};
+        for (std::size_t k = 0; k < 4 && is_there; ++k) {
+          const auto row = static_cast<std::int64_t>(k);
+          g[k] += gy_.get({t, n, row});
+          of_bias[k] += g[k];
+          for (std::size_t i = 0; i < 2; ++i)
+            of_x[i] += g[k] * w_.get({row, static_cast<std::int64_t>(i)});
+        }
+        if (gx_.get({t, n, 0}) != of_x[0] || gx_.get({t, n, 1}) != of_x[1]) return false;
+      }
+      for (std::size_t k = 0; k < 4; ++k)
+        if (gh_.get({n, static_cast<std::int64_t>(k)}) != g[k]) return false;
+    }
+    for (std::int64_t k = 0; k < 4; ++k)
+      if (gb_.get({k}) != of_bias[static_cast<std::size_t>(k)] || gw_.get({k, 0}) != 0 ||
+          gr_.get({k, 0}) != 0)
+        return false;
+    return true;
+  }
+
+ private:
+  test::Tensor gy_{DType::f32, {2, 3, 4}};
+  test::Tensor gh_next_{DType::f32, {3, 4}};
+  test::Tensor x_{DType::f32, {2, 3, 2}};
+  test::Tensor h_{DType::f32, {3, 4}};
+  test::Tensor w_{DType::f32, {4, 2}, {1, 4}};
+  test::Tensor r_{DType::f32, {4, 4}};
+  test::Tensor b_{DType::f32, {4}};
+  test::Tensor lengths_ = three_lengths();
+  test::Tensor gx_{DType::f32, {2, 3, 2}, {6, 2, 1}, -1};
+  test::Tensor gh_{DType::f32, {3, 4}};
+  test::Tensor gw_{DType::f32, {4, 2}, {2, 1}, -1};
+  test::Tensor gr_{DType::f32, {4, 4}, {4, 1}, -1};
+  test::Tensor gb_{DType::f32, {4}};
   test::Call call_;
 };
 

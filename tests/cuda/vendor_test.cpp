@@ -73,6 +73,8 @@ TEST(CudaVendor, EveryCallThatFailsIsAStatusWithTheKernelsName) {
   expect_statuses<RmsNorm>();
   expect_statuses<Gru>();
   expect_statuses<LstmGradient>();
+  expect_statuses<LstmSequence>();
+  expect_statuses<RnnSequenceGradient>();
 }
 
 /// Copies of a call's tensors in the fake GPU's memory, `offset` bytes after a multiple of 256, and
@@ -194,6 +196,8 @@ TEST(CudaVendor, UsesTensorsAndWorkspaceOfTheGpuWhereTheyAre) {
   EXPECT_EQ(in_child(on_the_gpu<RmsNorm>), "right");
   EXPECT_EQ(in_child(on_the_gpu<Gru>), "right");
   EXPECT_EQ(in_child(on_the_gpu<LstmGradient>), "right");
+  EXPECT_EQ(in_child(on_the_gpu<LstmSequence>), "right");
+  EXPECT_EQ(in_child(on_the_gpu<RnnSequenceGradient>), "right");
 }
 
 /// Returns the workspace that a gemm's algorithm asks for with tensors at that offset.

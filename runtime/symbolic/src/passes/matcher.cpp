@@ -9,18 +9,13 @@
 namespace mote {
 namespace {
 
-/// True if all elements of both constants are one number, whatever their dtypes and shapes.
-bool is_same_number(const Tensor& a, const Tensor& b) {
-  const auto number = [](const Tensor& x) -> std::optional<double> {
-    if (x.element_count() == 0) return std::nullopt;
-    const Tensor flat = clone(x).reshape({x.element_count()});
-    const double first = flat.real_at({0});
-    for (std::int64_t k = 1; k < flat.element_count(); ++k)
-      if (flat.real_at({k}) != first) return std::nullopt;
-    return first;
-  };
-  const std::optional<double> first = number(a);
-  return first && first == number(b);
+/// True if no node writes the symbol's memory.
+bool is_unwritten(const SymbolicGraph& graph, std::uint32_t symbol) {
+  return std::ranges::none_of(graph.nodes(), [&](const NodeInfo& node) {
+    return !node.removed && std::ranges::any_of(node.outputs, [&](std::uint32_t output) {
+      return output != kNoIndex && graph.symbols()[output].root == symbol;
+    });
+  });
 }
 
 bool has_parameters_of(const Command& wanted, const Command& got) {
@@ -50,6 +45,19 @@ std::optional<std::size_t> input_position(const SymbolicGraph& body, std::uint32
 }
 
 }  // namespace
+
+std::optional<double> number_of(const SymbolicGraph& graph, std::uint32_t symbol) {
+  const SymbolOrigin kind = graph.symbols()[symbol].kind;
+  if (kind == SymbolOrigin::zeros && is_unwritten(graph, symbol)) return 0;
+  if (kind != SymbolOrigin::constant) return std::nullopt;
+  const Tensor& value = graph.value(graph.at(symbol));
+  if (value.element_count() == 0) return std::nullopt;
+  const Tensor flat = clone(value).reshape({value.element_count()});
+  const double first = flat.real_at({0});
+  for (std::int64_t k = 1; k < flat.element_count(); ++k)
+    if (flat.real_at({k}) != first) return std::nullopt;
+  return first;
+}
 
 bool adds_axes(const AxisList& from, const AxisList& to, const AxisList& like) {
   if (to.size() != like.size()) return false;
@@ -105,11 +113,11 @@ bool Matcher::symbol(std::uint32_t wanted, std::uint32_t symbol) {
   if (match_.is_bound[wanted]) return match_.symbols[wanted] == symbol;
   const SymbolInfo& own = pattern_.symbols()[wanted];
   if (own.kind == SymbolOrigin::input) return bind(wanted, symbol);  // any symbol, or none
-  if (symbol == kNoIndex || graph_.symbols()[symbol].kind != own.kind) return false;
+  if (symbol == kNoIndex) return false;
+  if (const auto number = number_of(pattern_, wanted))
+    return number == number_of(graph_, symbol) && bind(wanted, symbol);
+  if (graph_.symbols()[symbol].kind != own.kind) return false;
   if (own.kind == SymbolOrigin::view) return view(wanted, symbol);
-  if (own.kind == SymbolOrigin::constant)
-    return is_same_number(pattern_.value(pattern_.at(wanted)), graph_.value(graph_.at(symbol))) &&
-           bind(wanted, symbol);
   const std::uint32_t producer = graph_.symbols()[symbol].producer;
   return producer != kNoIndex && node(own.producer, producer) && bind(wanted, symbol);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "mote/symbolic/control.h"
@@ -16,6 +17,10 @@ struct PatternMatch {
   std::vector<std::uint32_t> symbols;  ///< kNoIndex: left out
   std::vector<bool> is_bound;
 };
+
+/// Returns the number that all elements of a constant, or of zeros that no node writes, are; none
+/// for other symbols.
+std::optional<double> number_of(const SymbolicGraph& graph, std::uint32_t symbol);
 
 /// True if the shape `to` is `from` and an axis of extent 1 wherever `like` has one.
 bool adds_axes(const AxisList& from, const AxisList& to, const AxisList& like);

@@ -28,9 +28,12 @@ void check_nodes(const SymbolicGraph& graph, const std::string& row) {
   }
   for (std::uint32_t k = 0; k < graph.symbol_count(); ++k) {
     const SymbolInfo& symbol = graph.symbols()[k];
-    if (symbol.kind == SymbolOrigin::zeros ||
-        (symbol.kind == SymbolOrigin::tensor && symbol.producer == kNoIndex))
-      refuse(row, "a pattern has only inputs, constants, views, and what nodes compute");
+    const bool is_partly_written =
+        symbol.kind == SymbolOrigin::tensor && symbol.producer == kNoIndex;
+    const bool is_value =
+        symbol.kind == SymbolOrigin::constant || symbol.kind == SymbolOrigin::zeros;
+    if (is_partly_written || (is_value && !number_of(graph, k)))
+      refuse(row, "a pattern has only inputs, numbers, views, and what nodes compute");
     if (symbol.kind != SymbolOrigin::view) continue;
     const ViewStep& step = graph.view_step(graph.at(k));
     if (step.kind != ViewKind::reshape ||

@@ -73,10 +73,11 @@ class Replacer {
     const auto match = pattern.match(graph_, node);
     if (match) count_uses();
     if (!match || !is_closed(*match, node)) return false;
+    const std::vector<TensorSymbol> outputs = pattern.outputs(graph_, *match);
+    if (is_more_read(last, outputs)) return false;
     const std::optional<Command> command = pattern.command(graph_, *match);
     if (!command) return false;
     const std::vector<TensorSymbol> inputs = pattern.inputs(graph_, *match);
-    const std::vector<TensorSymbol> outputs = pattern.outputs(graph_, *match);
     const std::string name = last.name;
     if (!fits(*command, inputs, outputs, pattern.is_by_backend())) return false;
     for (const std::uint32_t gone : match->nodes) {
@@ -91,6 +92,14 @@ class Replacer {
     for (const TensorSymbol input : inputs)
       if (input) ++uses_[graph_.info(input).root];
     return true;
+  }
+
+  /// True if something reads an output of the last node that the replacement does not give.
+  bool is_more_read(const NodeInfo& last, std::span<const TensorSymbol> given) const {
+    return std::ranges::any_of(last.outputs, [&](std::uint32_t output) {
+      return output != kNoIndex && uses_[output] > 0 &&
+             std::ranges::find(given, graph_.at(output)) == given.end();
+    });
   }
 
   bool is_exact(const Replacement& row, const NodeInfo& last) const {
