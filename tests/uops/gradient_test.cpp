@@ -135,5 +135,20 @@ TEST(Gradient, PowAtZero) {
             f64({2}, {0, 6}));
 }
 
+/// Where the base of a power is a difference that is 0, the slope is infinite, and both terms of
+/// the difference get it: the gradient is NaN, by the chain rule, and dual numbers say nothing.
+TEST(Gradient, PowOfADifferenceThatIsZeroHasNone) {
+  const std::string text = "input w f64[N]\noutput y = pow(w[0 over N] - w, w*0.25)";
+  const Array w = f64({3}, {1, 0.5, 0.25});
+  const Arrays g = gradients(text, {f64({3}, {1, 1, 1}), w});
+  EXPECT_TRUE(std::isnan(values_of(g.at(0))[0]));
+  EXPECT_TRUE(std::isfinite(values_of(g.at(0))[1]));
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const Judgement j = check_adjoint({with_body(text), {w}, {}}, seed);
+    EXPECT_TRUE(j.agrees) << j.text;
+    EXPECT_FALSE(j.judged);
+  }
+}
+
 }  // namespace
 }  // namespace mote
