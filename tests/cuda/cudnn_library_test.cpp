@@ -153,6 +153,20 @@ TEST_F(CudnnLibrary, TakesOurRecurrentLayers) {
       }
 }
 
+TEST_F(CudnnLibrary, TakesOurSequences) {
+  for (const char* op : {"lstm_sequence", "gru_sequence.grad", "rnn_sequence"})
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      Layer layer{.dtype = dtype, .batch = 3, .inputs = 5, .states = 7, .steps = 4};
+      EXPECT_NO_THROW(describe(cell_of(op), layer)) << op;
+      EXPECT_NO_THROW(describe_sequences(layer, 5)) << op;
+      layer.has_lengths = true;
+      EXPECT_NO_THROW(describe(cell_of(op), layer)) << op;
+      EXPECT_NO_THROW(describe_sequences(layer, 5)) << op;
+      EXPECT_NO_THROW(describe_sequences(layer, 7, {2, 0, 4})) << op;
+      EXPECT_THROW(describe_sequences(layer, 7, {2, 0, 5}), cuda::LibraryError) << op;
+    }
+}
+
 TEST_F(CudnnLibrary, ErrorsAreNamed) {
   const auto desc = made(calls().create_pooling, calls().destroy_pooling);
   const std::array<int, 2> negative = {-1, 1};
