@@ -54,7 +54,7 @@ class DualEvaluator {
 
   DualTrace trace() const {
     DualTrace t;
-    t.finite = !no_logarithm_;
+    t.finite = !has_no_slope_;
     t.decisions = decisions_;
     for (const auto& [node, array] : done_) {
       t.elements += array.reals.size();
@@ -177,9 +177,9 @@ class DualEvaluator {
       else
         integers.emplace_back(value(a).integers[location]);
     }
-    // A power of a negative number has no derivative with respect to an exponent that can vary.
-    if (k.op == MapOp::pow && !reals.empty() && !(reals[0].value >= 0) && k.args[1].rank() > 0)
-      no_logarithm_ = true;
+    if (k.op == MapOp::pow && !reals.empty() &&
+        has_no_slope(reals, k.args[0].rank() > 0, k.args[1].rank() > 0))
+      has_no_slope_ = true;
     if (k.op == MapOp::where && is_real(u.dtype()))
       y.reals.push_back(integers[0].integer() != 0 ? reals[0] : reals[1]);
     else if (k.op == MapOp::cast)
@@ -190,6 +190,13 @@ class DualEvaluator {
       y.reals.push_back(apply_dual(k.op, reals));
     else
       y.integers.push_back(compare_dual(k.op, reals) ? 1 : 0);
+  }
+  /// A power of a negative number has no derivative with respect to an exponent that can vary. Nor
+  /// has a root of 0 in a base that can: what changes the base by 0 is 0 times an infinite slope.
+  static bool has_no_slope(const std::vector<Dual>& power, bool base_varies, bool exponent_varies) {
+    const Quad base = power[0].value, exponent = power[1].value;
+    return (exponent_varies && !(base >= 0)) ||
+           (base_varies && base == 0 && exponent != 0 && exponent < 1);
   }
   static void cast(const Uop& x, const std::vector<Dual>& reals,
                    const std::vector<Number>& integers, DualArray& y) {
@@ -319,7 +326,7 @@ class DualEvaluator {
   Binding binding_;
   std::vector<Symbol> loops_;
   std::uint64_t decisions_ = 0xcbf29ce484222325U;
-  mutable bool no_logarithm_ = false;
+  mutable bool has_no_slope_ = false;
   std::unordered_map<const UopNode*, DualArray> done_;
 };
 
