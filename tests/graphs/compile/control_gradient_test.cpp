@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <functional>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "graphs/compile/control_values.h"
@@ -139,6 +143,79 @@ TEST(ControlGradient, OfLoopsInLoops) {
     EXPECT_EQ(grads[0], std::pow(2.0, e));
     EXPECT_EQ(grads[1], 3 * e * std::pow(2.0, e - 1));
   }
+}
+
+/// The body's values by the numbers of a loop: (a, b) <- (b, a w), a <- a + a, and a carried value
+/// that is used twice and given too.
+TEST(ControlGradient, OfCarriedValuesThatAreSwappedDoubledAndUsedTwice) {
+  const auto text = [](const std::string& body) {
+    return "graph g(a f64[], b f64[], w f64[], n i64[]) -> (x, y)\n"
+           "  x, y = while (a, b, w, n) counter {\n"
+           "    graph step(a f64[], b f64[], w f64[], n i64[], c i64[]) -> (p, q, left)\n"
+           "      left = sub(n, c)\n" +
+           body + "  }\n";
+  };
+  /// A value and its derivatives by a, b and w.
+  struct Known {
+    double value;
+    std::array<double, 3> by;
+  };
+  const auto plus = [](const Known& s, const Known& t) {
+    Known r{s.value + t.value, {}};
+    for (std::size_t k = 0; k < 3; ++k) r.by[k] = s.by[k] + t.by[k];
+    return r;
+  };
+  const auto times = [](const Known& s, const Known& t) {
+    Known r{s.value * t.value, {}};
+    for (std::size_t k = 0; k < 3; ++k) r.by[k] = s.by[k] * t.value + s.value * t.by[k];
+    return r;
+  };
+  using Step = std::function<std::pair<Known, Known>(Known, Known, Known)>;
+  const std::vector<std::pair<std::string, Step>> steps = {
+      {"      p = copy(b, f64[])\n      q = mul(a, w)\n",
+       [&](const Known& a, const Known& b, const Known& w) { return std::pair(b, times(a, w)); }},
+      {"      p = add(a, a)\n      q = add(b, w)\n",
+       [&](const Known& a, const Known& b, const Known& w) {
+         return std::pair(plus(a, a), plus(b, w));
+       }},
+      {"      s = mul(a, b)\n      p = add(s, a)\n      q = copy(a, f64[])\n",
+       [&](const Known& a, const Known& b, const Known&) {
+         return std::pair(plus(times(a, b), a), a);
+       }}};
+  for (const auto& [body, step] : steps)
+    for (const std::int64_t n : {0, 1, 2, 3}) {
+      Known a{2, {1, 0, 0}}, b{3, {0, 1, 0}}, w{0.5, {0, 0, 1}};
+      for (std::int64_t c = 0; c < n; ++c) std::tie(a, b) = step(a, b, w);
+      const Inputs inputs = {{"a", scalar_of_f64(2)},
+                             {"b", scalar_of_f64(3)},
+                             {"w", scalar_of_f64(0.5)},
+                             {"n", integer(n)}};
+      EXPECT_EQ(gradients_of(text(body), "x", {"a", "b", "w"}, inputs),
+                Numbers(a.by.begin(), a.by.end()))
+          << body << n;
+      EXPECT_EQ(gradients_of(text(body), "y", {"a", "b", "w"}, inputs),
+                Numbers(b.by.begin(), b.by.end()))
+          << body << n;
+    }
+}
+
+/// z is computed in each branch, and nothing reads it.
+TEST(ControlGradient, OfWhatOnlyAnUnreadOutputNeedsIsZero) {
+  const char* const text = R"(graph g(x f32[2], w f32[2], k i64[]) -> (y)
+  y, z = case (k) else (x, w) of (x, w) {
+    graph one(a f32[2], b f32[2]) -> (c, d)
+      c = mul(a, a)
+      d = mul(a, b)
+  } of (x, w) {
+    graph two(a f32[2], b f32[2]) -> (c, b)
+      c = neg(a)
+  }
+)";
+  const std::vector<Numbers> expected = {{1, 1, 0, 0}, {4, 6, 0, 0}, {-1, -1, 0, 0}};
+  for (const std::int64_t k : {-1, 0, 1})
+    EXPECT_EQ(gradients_of(text, "y", {"x", "w"},
+                           {{"x", vector(2, 2)}, {"w", vector(5, 2)}, {"k", integer(k)}}),
+              expected[static_cast<std::size_t>(k + 1)]);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <set>
@@ -314,6 +315,55 @@ TEST(While, MistakesAreErrorsInWords) {
     });
   }
   EXPECT_EQ(g.nodes().size(), 0U);
+}
+
+/// The condition sees what this iteration has evaluated, whichever stream computed it, and late; a
+/// stream goes on after a condition that throws.
+TEST(While, AConditionSeesItsIterationOnSeveralStreams) {
+  for (const int streams : {1, 2, 4}) {
+    Context context({.workers = 4});
+    Graph g;
+    Graph body;
+    std::vector<GraphNode> evaluated;
+    std::vector<GraphTensor> seen;
+    for (int k = 0; k < 4; ++k) {
+      seen.push_back(body.tensor(integer(-1)));
+      evaluated.push_back(body.call(
+          [k](auto, std::span<const Tensor> writes) {
+            std::this_thread::sleep_for(std::chrono::microseconds(50 * k));
+            writes[0].set({}, 10 * loop_counters()[0] + k);
+          },
+          {}, {seen.back()}));
+    }
+    std::atomic<int> rest{0};
+    const GraphNode last = body.call([&rest](auto, auto) { ++rest; }, {seen[3]}, {});
+    body.order(evaluated[3], last);
+    bool fails = true, is_right = true;
+    WhileLoop loop{.function =
+                       [&](LoopCounters counters, std::span<const Tensor> reads) {
+                         for (std::int64_t k = 0; k < 4; ++k)
+                           is_right = is_right && reads[static_cast<std::size_t>(k)].integer_at(
+                                                      {}) == 10 * counters[0] + k;
+                         if (fails && counters[0] == 3) throw std::runtime_error("undecided");
+                         return counters[0] < 7;
+                       },
+                   .reads = seen,
+                   .evaluated = evaluated};
+    g.add_while(std::move(body), loop, {}, {.name = "asks"});
+    g.prepare({.context = &context, .streams = streams});
+    Stream stream(context);
+    g.run(stream);
+    expect_error(MOTE_FAILED, "'asks' (while), iteration 3: undecided",
+                 [&] { stream.synchronize(); });
+    fails = false;
+    for (int run = 0; run < 5; ++run) {
+      rest = 0;
+      g.run(stream);
+      stream.synchronize();
+      EXPECT_EQ(rest, 7);
+    }
+    EXPECT_TRUE(is_right) << streams;
+  }
 }
 
 }  // namespace

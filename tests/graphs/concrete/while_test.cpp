@@ -3,6 +3,7 @@
 // streams, nests.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <stdexcept>
@@ -63,6 +64,27 @@ TEST(While, EvaluatedNodesRunOnceMoreThanTheRest) {
   g.run();
   EXPECT_EQ(log, "a0b0c0a1b1c1a2b2");
   EXPECT_TRUE(loop_counters().empty());
+}
+
+/// With the first node evaluated the rest runs n times, with the last one all nodes n + 1 times.
+TEST(While, TheFirstNodeOrTheLastMayBeEvaluated) {
+  for (const bool is_last : {false, true})
+    for (const std::int64_t n : {0, 1, 2}) {
+      std::array<std::int64_t, 3> counts{};
+      Graph body;
+      std::vector<GraphNode> nodes;
+      for (std::int64_t& count : counts) {
+        nodes.push_back(body.call([&count](auto, auto) { ++count; }, {}, {}));
+        if (nodes.size() > 1) body.order(nodes[nodes.size() - 2], nodes.back());
+      }
+      WhileLoop loop = below(n);
+      loop.evaluated = {is_last ? nodes.back() : nodes.front()};
+      Graph g;
+      g.add_while(std::move(body), loop, {});
+      g.run();
+      const std::int64_t rest = is_last ? n + 1 : n;
+      EXPECT_EQ(counts, (std::array<std::int64_t, 3>{n + 1, rest, rest})) << is_last << " " << n;
+    }
 }
 
 TEST(While, ATensorIsTheCondition) {
