@@ -123,19 +123,33 @@ TEST(CudnnSequences, AreOneCommandForEachLayer) {
     }
 }
 
-TEST(CudnnSequences, GiveWhatTheStepsGiveInTheirBound) {
-  for (const Cell cell : {Cell::rnn, Cell::lstm, Cell::gru})
+/// Cases of two steps whose loops are replaced.
+std::vector<Case> small_cases() {
+  std::vector<Case> all;
+  for (const Cell cell : {Cell::rnn, Cell::lstm, Cell::gru}) {
+    const Case c{.cell = cell, .steps = 2, .rows = 2, .features = 2};
+    all.push_back(c);
+    all.push_back(c);
+    all.back().direction = Direction::backwards;
     for (const std::vector<std::int64_t>& lengths :
-         {std::vector<std::int64_t>{}, std::vector<std::int64_t>{2, 0},
-          std::vector<std::int64_t>{1, 2}}) {
-      const Case c{.cell = cell, .steps = 2, .lengths = lengths, .rows = 2, .features = 2};
-      Looped loop(c);
-      Network cells(c);
-      const Symbols of_cells = outputs_of(test::unrolled(cells, c));
-      ASSERT_TRUE(replaced(loop.n.g).starts_with("replace: replaced 1 by ")) << to_string(c);
-      expect_in_bound(c, of_cells, cells,
-                      evaluate(loop.n.g, loop.n.bindings, loop.of, {.context = &context()}));
+         {std::vector<std::int64_t>{2, 0}, std::vector<std::int64_t>{1, 2},
+          std::vector<std::int64_t>{0, 0}}) {
+      all.push_back(c);
+      all.back().lengths = lengths;
     }
+  }
+  return all;
+}
+
+TEST(CudnnSequences, GiveWhatTheStepsGiveInTheirBound) {
+  for (const Case& c : small_cases()) {
+    Looped loop(c);
+    Network cells(c);
+    const Symbols of_cells = outputs_of(test::unrolled(cells, c));
+    ASSERT_TRUE(replaced(loop.n.g).starts_with("replace: replaced 1 by ")) << to_string(c);
+    expect_in_bound(c, of_cells, cells,
+                    evaluate(loop.n.g, loop.n.bindings, loop.of, {.context = &context()}));
+  }
 }
 
 /// The fake computes each step of a sequence as it computes a cell, so that any other bit than the
@@ -192,6 +206,18 @@ TEST(CudnnSequences, AreFoundInLoopsThatAreMadeByHand) {
   }
 }
 
+/// Python's scan counts otherwise.
+TEST(CudnnSequences, AreFoundInLoopsThatGoBackwardsByHand) {
+  std::string text = by_hand(
+      "less(t, steps)\n      one = constant i64[] [1]\n      most = sub(steps, one)\n"
+      "      k = sub(most, t)");
+  for (const char* step : {"(x, t)", "h_new, t)"})
+    text.replace(text.find(step), std::string_view(step).size(),
+                 step[0] == '(' ? "(x, k)" : "h_new, k)");
+  SymbolicGraph g = parse_graph(text);
+  EXPECT_EQ(replaced(g), "replace: replaced 1 by lstm_sequence backwards, compared");
+}
+
 TEST(CudnnSequences, StayLoopsWhereTheyDoSomethingElse) {
   const auto says = [](const std::string& text) {
     SymbolicGraph g = parse_graph(text);
@@ -228,9 +254,11 @@ TEST(CudnnSequences, StayLoopsWhereTheBackendDoesNotTakeThem) {
   EXPECT_EQ(says({}, &plain), "replace: nothing");
   EXPECT_EQ(says({}, nullptr), "replace: nothing");
   EXPECT_EQ(says({.steps = 0}, &context()), "replace: nothing");
-  EXPECT_EQ(says({.direction = Direction::backwards}, &context()), "replace: nothing");
   EXPECT_EQ(says({.direction = Direction::both}, &context()),
-            "replace: replaced 1 by lstm_sequence");
+            "replace: replaced 1 by lstm_sequence, 1 by lstm_sequence backwards");
+  // Rows go backwards from their own last steps.
+  const Case backwards{.direction = Direction::backwards, .lengths = {5, 0, 3}};
+  EXPECT_EQ(says(backwards, &context()), "replace: nothing");
   // Without the caller's leave no result may be rounded otherwise.
   const Looped exact{Case{}};
   const Executable executable = compile(exact.n.g, {}, context());
@@ -266,35 +294,30 @@ TEST(CudnnSequences, StayInAnExecutableOfOtherShapes) {
 
 /// Replaces first, and adds the gradients of all with respect to all then.
 TEST(CudnnSequences, HaveTheGradientsOfTheStepsInTheirBound) {
-  for (const Cell cell : {Cell::rnn, Cell::lstm, Cell::gru})
-    for (const std::vector<std::int64_t>& lengths :
-         {std::vector<std::int64_t>{}, std::vector<std::int64_t>{2, 0},
-          std::vector<std::int64_t>{1, 2}, std::vector<std::int64_t>{0, 0}}) {
-      const Case c{.cell = cell, .steps = 2, .lengths = lengths, .rows = 2, .features = 2};
-      Looped loop(c);
-      ASSERT_NE(replaced(loop.n.g), "replace: nothing") << to_string(c);
-      const auto with_gradients = [](Network& n, const Symbols& of) {
-        const Symbols wrt = n.wrt;
-        Symbols seeds;
-        for (std::size_t k = 0; k < of.size(); ++k)
-          seeds.push_back(n.input("seed" + std::to_string(k), n.g.form(of[k]).shape));
-        return gradient(n.g, of, wrt, seeds);
-      };
-      const Symbols gradients = with_gradients(loop.n, loop.of);
-      loop.n.g.set_outputs(gradients);
-      Executable executable = compile(loop.n.g, {.without_nan = true}, context());
-      executable.run(loop.n.bindings);
-      const auto& nodes = executable.report().nodes;
-      EXPECT_TRUE(std::ranges::any_of(nodes, [&](const CompiledNode& node) {
-        return node.text.find(std::string(op_of(cell)) + ".grad(") != std::string::npos;
-      })) << to_text(executable.report());
-      std::vector<Tensor> results;
-      for (const TensorSymbol symbol : gradients)
-        results.push_back(clone(executable.output(symbol)));
-      Network cells(c);
-      const Symbols of_cells = outputs_of(test::unrolled(cells, c));
-      expect_in_bound(c, with_gradients(cells, of_cells), cells, results);
-    }
+  for (const Case& c : small_cases()) {
+    Looped loop(c);
+    ASSERT_NE(replaced(loop.n.g), "replace: nothing") << to_string(c);
+    const auto with_gradients = [](Network& n, const Symbols& of) {
+      const Symbols wrt = n.wrt;
+      Symbols seeds;
+      for (std::size_t k = 0; k < of.size(); ++k)
+        seeds.push_back(n.input("seed" + std::to_string(k), n.g.form(of[k]).shape));
+      return gradient(n.g, of, wrt, seeds);
+    };
+    const Symbols gradients = with_gradients(loop.n, loop.of);
+    loop.n.g.set_outputs(gradients);
+    Executable executable = compile(loop.n.g, {.without_nan = true}, context());
+    executable.run(loop.n.bindings);
+    const auto& nodes = executable.report().nodes;
+    EXPECT_TRUE(std::ranges::any_of(nodes, [&](const CompiledNode& node) {
+      return node.text.find(std::string(op_of(c.cell)) + ".grad(") != std::string::npos;
+    })) << to_text(executable.report());
+    std::vector<Tensor> results;
+    for (const TensorSymbol symbol : gradients) results.push_back(clone(executable.output(symbol)));
+    Network cells(c);
+    const Symbols of_cells = outputs_of(test::unrolled(cells, c));
+    expect_in_bound(c, with_gradients(cells, of_cells), cells, results);
+  }
 }
 
 TEST(CudnnSequences, NeedTheCallersLeaveForKernelsThatPromiseNothingOfInfinities) {

@@ -310,6 +310,39 @@ class LstmSequence {
   test::Call call_;
 };
 
+/// A sequence of rnn_cell backwards, each step of which is the sign of x alone.
+class RnnSequenceBackwards {
+ public:
+  RnnSequenceBackwards() : call_("rnn_sequence", {&x_, &h_, &w_, &r_, &b_}, {&y_, &h_next_}) {
+    call_.integer("backwards", 1);
+    for (std::int64_t t = 0; t < 3; ++t)
+      for (std::int64_t n = 0; n < 2; ++n) x_.set({t, n, 0}, sign(t, n));
+    for (std::int64_t k = 0; k < 4; ++k) w_.set({k, 0}, 200);
+  }
+  static constexpr const char* kBackend = "cudnn";
+  test::Call& call() { return call_; }
+  bool is_right() {
+    for (std::int64_t n = 0; n < 2; ++n)
+      for (std::int64_t k = 0; k < 4; ++k) {
+        for (std::int64_t t = 0; t < 3; ++t)
+          if (y_.get({t, n, k}) != sign(t, n)) return false;
+        if (h_next_.get({n, k}) != sign(0, n)) return false;
+      }
+    return true;
+  }
+
+ private:
+  static double sign(std::int64_t t, std::int64_t n) { return (t + n) % 3 == 0 ? 1 : -1; }
+  test::Tensor x_{DType::f32, {3, 2, 1}};
+  test::Tensor h_{DType::f32, {2, 4}};
+  test::Tensor w_{DType::f32, {4, 1}};
+  test::Tensor r_{DType::f32, {4, 4}};
+  test::Tensor b_{DType::f32, {4}};
+  test::Tensor y_{DType::f32, {3, 2, 4}};
+  test::Tensor h_next_{DType::f32, {2, 4}};
+  test::Call call_;
+};
+
 /// The gradient of two steps of rnn_cell at 0, where tanh' is 1, with r = I: gradients of states
 /// are sums over the steps behind them.
 class RnnSequenceGradient {

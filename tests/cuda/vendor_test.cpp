@@ -74,6 +74,7 @@ TEST(CudaVendor, EveryCallThatFailsIsAStatusWithTheKernelsName) {
   expect_statuses<Gru>();
   expect_statuses<LstmGradient>();
   expect_statuses<LstmSequence>();
+  expect_statuses<RnnSequenceBackwards>();
   expect_statuses<RnnSequenceGradient>();
 }
 
@@ -197,6 +198,7 @@ TEST(CudaVendor, UsesTensorsAndWorkspaceOfTheGpuWhereTheyAre) {
   EXPECT_EQ(in_child(on_the_gpu<Gru>), "right");
   EXPECT_EQ(in_child(on_the_gpu<LstmGradient>), "right");
   EXPECT_EQ(in_child(on_the_gpu<LstmSequence>), "right");
+  EXPECT_EQ(in_child(on_the_gpu<RnnSequenceBackwards>), "right");
   EXPECT_EQ(in_child(on_the_gpu<RnnSequenceGradient>), "right");
 }
 

@@ -36,6 +36,7 @@ constexpr std::array<const char*, 1> kEpsilon = {"eps"};
 constexpr auto kGroups = with(kEpsilon, "groups");
 constexpr std::array<const char*, 5> kAttention = {"scale", "causal", "anchor", "window0",
                                                    "window1"};
+constexpr std::array<const char*, 1> kBackwards = {"backwards"};
 constexpr std::array<const char*, 3> kTraining = {"eps", "momentum", "unbiased"};
 
 }  // namespace mote::cudnn

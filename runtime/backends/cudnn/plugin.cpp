@@ -90,12 +90,12 @@ constexpr std::array<Op, 11> cells(const mote_contract& by, const mote_contract&
           Op{"rnn_cell", recurrent_cell, &by},
           Op{"lstm_cell.grad", recurrent_gradient, &gradient},
           Op{"gru_cell.grad", recurrent_gradient, &gradient},
-          Op{"lstm_sequence", recurrent_sequence, &by},
-          Op{"gru_sequence", recurrent_sequence, &by},
-          Op{"rnn_sequence", recurrent_sequence, &by},
-          Op{"lstm_sequence.grad", recurrent_sequence_gradient, &gradient},
-          Op{"gru_sequence.grad", recurrent_sequence_gradient, &gradient},
-          Op{"rnn_sequence.grad", recurrent_sequence_gradient, &gradient}};
+          Op{"lstm_sequence", recurrent_sequence, &by, kBackwards},
+          Op{"gru_sequence", recurrent_sequence, &by, kBackwards},
+          Op{"rnn_sequence", recurrent_sequence, &by, kBackwards},
+          Op{"lstm_sequence.grad", recurrent_sequence_gradient, &gradient, kBackwards},
+          Op{"gru_sequence.grad", recurrent_sequence_gradient, &gradient, kBackwards},
+          Op{"rnn_sequence.grad", recurrent_sequence_gradient, &gradient, kBackwards}};
 }
 
 /// The ops that multiply, in all kinds.

@@ -72,6 +72,21 @@ class RowLengths {
   std::optional<std::size_t> slot_;
   std::shared_ptr<TensorDesc> row_;
 };
+/// Sequences [T,N,extent] in the order of a way backwards, which cuDNN has only beside one
+/// forwards: copies with the last step first.
+class Reversal {
+ public:
+  /// Reads the parameter; declines a way backwards of rows that have lengths, whose steps are not
+  /// reversed together.
+  Reversal(const Reader& call, const Layer& layer);
+  bool is_asked() const { return is_asked_; }
+  /// Copies all steps; `extent` is I or H.
+  void copy(const OnDevice& at, const void* from, void* to, std::int64_t extent) const;
+
+ private:
+  Layer layer_;
+  bool is_asked_ = false;
+};
 /// True if rows have lengths, and none a step: cuDNN is not asked then.
 bool are_empty(const std::vector<int>& lengths);
 

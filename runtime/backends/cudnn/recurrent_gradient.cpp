@@ -22,6 +22,7 @@ struct LayerGradient {
   Layer layer;
   std::shared_ptr<RecurrentDesc> cell;
   RowLengths lengths;
+  std::optional<Reversal> reversal;              ///< of a way backwards
   std::shared_ptr<TensorDesc> states, c_states;  ///< c_states: none if there is no c
   std::shared_ptr<TensorDesc> inputs, results;   ///< of x and y as a whole
   std::shared_ptr<TensorDesc> gradients_desc;    ///< the whole gradient buffer
@@ -35,6 +36,7 @@ struct LayerGradient {
   std::size_t x = 0, h = 0;
   Slot c = {};
   Slot gx = {}, gh = {}, gc = {};
+  Slot given_gy = {}, given_x = {}, given_gx = {};  ///< of the call, where these are copies
   // These are in the workspace.
   bool gy_is_zero = false;
   std::size_t y = 0, weight_space = 0, gradient_space = 0, reserve = 0;
@@ -77,6 +79,8 @@ void run(Handle* handle, const LayerGradient& g, const OnDevice& at) {
   if (g.wants_weights)
     calls().set_all(handle, g.gradients_desc.get(), at.data[g.gradient_space], zero(g.layer.dtype));
   if (g.gy_is_zero) calls().set_all(handle, g.results.get(), at.data[*g.gy], zero(g.layer.dtype));
+  if (g.given_x) g.reversal->copy(at, at.data[*g.given_x], at.data[g.x], g.layer.inputs);
+  if (g.given_gy) g.reversal->copy(at, at.data[*g.given_gy], at.data[*g.gy], g.layer.states);
   if (are_empty(lengths)) {
     calls().set_all(handle, g.inputs.get(), at.data[*g.gx], zero(g.layer.dtype));
   } else {
@@ -84,6 +88,7 @@ void run(Handle* handle, const LayerGradient& g, const OnDevice& at) {
     run_steps(handle, g, of, at);
     run_gradient(handle, g, of, at);
   }
+  if (g.given_gx) g.reversal->copy(at, at.data[*g.gx], at.data[*g.given_gx], g.layer.inputs);
   if (g.wants_weights) g.buffer.give(handle, g.gradients, at.data[g.gradient_space], at);
   if (g.gh && g.gh_next)
     g.lengths.keep_states(handle, lengths, at.data[*g.gh_next], at.data[*g.gh]);
@@ -133,6 +138,7 @@ LayerGradient read_gradient(const Reader& call, const Cell& cell, Handle* handle
   LayerGradient g{.layer = layer,
                   .cell = desc,
                   .lengths = lengths,
+                  .reversal = {},
                   .states = states,
                   .c_states = is_lstm ? states : nullptr,
                   .inputs = describe(with_axis(x, 0)),
@@ -146,6 +152,8 @@ LayerGradient read_gradient(const Reader& call, const Cell& cell, Handle* handle
                   .h = slot_of_states(call.input(first + 1, "h", 2), layer),
                   .gh = gradient_slot(call, 1, "gh", layer)};
   if (are_sequences) {
+    const Reversal reversal(call, layer);
+    if (reversal.is_asked()) g.reversal = reversal;
     if (call.has_input(0)) g.gy = slot_of_results(call.input(0, "gy", 3), layer);
     if (call.has_input(1)) g.gh_next = slot_of_states(call.input(1, "gh_next", 2), layer);
   } else {
@@ -158,6 +166,16 @@ LayerGradient read_gradient(const Reader& call, const Cell& cell, Handle* handle
   if (call.has_input(c_state)) g.gc_next = slot_of_states(call.input(c_state, "gc_next", 2), layer);
   g.gc = gradient_slot(call, 2, "gc", layer);
   return g;
+}
+
+/// Allocates copies of the call's sequences with the last step first.
+void reverse(LayerGradient& g, Between& between) {
+  const std::vector<std::int64_t> inputs = {g.layer.steps, g.layer.batch, g.layer.inputs};
+  g.given_x = std::exchange(g.x, between.tensor(g.layer.dtype, inputs).slot);
+  if (g.gx) g.given_gx = std::exchange(g.gx, between.tensor(g.layer.dtype, inputs).slot);
+  if (g.gy)
+    g.given_gy = std::exchange(
+        g.gy, between.tensor(g.layer.dtype, {g.layer.steps, g.layer.batch, g.layer.states}).slot);
 }
 
 /// Allocates in the workspace the tensors that the library's calls pass to each other, and x's
@@ -174,6 +192,7 @@ void location_gradient(LayerGradient& g, Handle* handle, Between& between) {
   const std::vector<std::int64_t> results = {g.layer.steps, g.layer.batch, g.layer.states};
   const Tensor y = between.tensor(dtype, results);
   g.y = y.slot;
+  if (g.reversal) reverse(g, between);
   g.results = describe(with_axis(y, 0));
   g.gy_is_zero = !g.gy;
   if (!g.gy) g.gy = between.tensor(dtype, results).slot;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lengths of the rows of sequences: cuDNN takes them from the host, so a run waits for them.
+// And the order of their steps.
 #include <algorithm>
 
 #include "cuda/device.h"
@@ -42,6 +43,25 @@ void RowLengths::keep_states(Handle* handle, const std::vector<int>& lengths, co
       calls().transform(handle, one(layer_.dtype), row_.get(),
                         static_cast<const char*>(from) + row * bytes, zero(layer_.dtype),
                         row_.get(), static_cast<char*>(to) + row * bytes);
+}
+
+Reversal::Reversal(const Reader& call, const Layer& layer)
+    : layer_(layer), is_asked_(call.integer("backwards", 0) != 0) {
+  if (is_asked_ && layer.has_lengths)
+    decline("rows with lengths go backwards from different steps");
+}
+
+void Reversal::copy(const OnDevice& at, const void* from, void* to, std::int64_t extent) const {
+  const auto bytes = static_cast<std::size_t>(layer_.batch * extent) * size_of(layer_.dtype);
+  const auto device = cuda::Device::open();
+  const cuda::Driver& driver = device->driver();
+  const auto first = reinterpret_cast<cuda::DevicePointer>(from);
+  const auto target = reinterpret_cast<cuda::DevicePointer>(to);
+  const auto steps = static_cast<std::size_t>(layer_.steps);
+  for (std::size_t t = 0; t < steps; ++t)
+    driver.check(
+        driver.calls().copy(target + (steps - 1 - t) * bytes, first + t * bytes, bytes, at.stream),
+        "cuMemcpyDtoDAsync");
 }
 
 bool are_empty(const std::vector<int>& lengths) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequences of the steps of a cell, the way forwards: cuDNN's layer of one direction, in one call.
+// Sequences of the steps of a cell: cuDNN's layer of one direction, in one call; the way backwards
+// is that of copies with the last step first.
 #include <optional>
 
 #include "ops.h"
@@ -14,20 +15,22 @@ struct State {
 };
 
 /// What a call needs when it runs.
-struct Forwards {
+struct AllSteps {
   Layer layer;
   std::shared_ptr<RecurrentDesc> cell;
   std::shared_ptr<TensorDesc> states, results;
   RowLengths lengths;
+  Reversal reversal;
   WeightBuffer buffer;
   std::vector<Linear> linear;
   std::size_t work_bytes = 0;
-  std::size_t x = 0, y = 0;
+  std::size_t x = 0, y = 0;  ///< of the call, or backwards of the copies
+  std::size_t given_x = 0, given_y = 0;
   State h;
   std::optional<State> c;
 };
 
-void run_all_steps(Handle* handle, const Forwards& f, const std::vector<int>& lengths,
+void run_all_steps(Handle* handle, const AllSteps& f, const std::vector<int>& lengths,
                    const OnDevice& at) {
   char* const space = static_cast<char*>(at.workspace);
   f.buffer.fill(handle, f.linear, space, at);
@@ -40,12 +43,14 @@ void run_all_steps(Handle* handle, const Forwards& f, const std::vector<int>& le
                 space + aligned(f.buffer.bytes()), 0, nullptr);
 }
 
-void run(Handle* handle, const Forwards& f, const OnDevice& at) {
+void run(Handle* handle, const AllSteps& f, const OnDevice& at) {
   const std::vector<int> lengths = f.lengths.read(at);
+  if (f.reversal.is_asked()) f.reversal.copy(at, at.data[f.given_x], at.data[f.x], f.layer.inputs);
   if (are_empty(lengths))
     calls().set_all(handle, f.results.get(), at.data[f.y], zero(f.layer.dtype));
   else
     run_all_steps(handle, f, lengths, at);
+  if (f.reversal.is_asked()) f.reversal.copy(at, at.data[f.y], at.data[f.given_y], f.layer.states);
   f.lengths.keep_states(handle, lengths, at.data[f.h.first], at.data[f.h.last]);
   if (f.c) f.lengths.keep_states(handle, lengths, at.data[f.c->first], at.data[f.c->last]);
 }
@@ -70,11 +75,12 @@ Work recurrent_sequence(const Reader& call) {
   const auto desc = describe(cell, layer);
   auto handle = Cudnn::library().take();
   const WeightBuffer buffer(handle.get(), cell, layer, desc);
-  Forwards f{.layer = layer,
+  AllSteps f{.layer = layer,
              .cell = desc,
              .states = describe_states(layer),
              .results = describe(with_axis(y, 0)),
              .lengths = lengths,
+             .reversal = {call, layer},
              .buffer = buffer,
              .linear = buffer.linear_layers(weights),
              .x = slot_of_inputs(x, layer),
@@ -82,13 +88,20 @@ Work recurrent_sequence(const Reader& call) {
              .h = state_of(call, 1, 1, "h", layer),
              .c = {}};
   if (is_lstm) f.c = state_of(call, 2, 2, "c", layer);
+  f.given_x = f.x;
+  f.given_y = f.y;
+  Between between(call);
+  if (f.reversal.is_asked()) {
+    f.x = between.tensor(layer.dtype, x.dims).slot;
+    f.y = between.tensor(layer.dtype, y.dims).slot;
+  }
   std::size_t reserve = 0;
   calls().recurrent_work_bytes(handle.get(), desc.get(), kInference,
                                describe_sequences(layer, layer.inputs).get(), &f.work_bytes,
                                &reserve);
   const Step step{aligned(buffer.bytes()) + f.work_bytes,
                   [f](Handle* with, const OnDevice& at) { run(with, f, at); }};
-  return work_of(std::move(handle), {step});
+  return between.work_of(std::move(handle), {step});
 }
 
 }  // namespace mote::cudnn

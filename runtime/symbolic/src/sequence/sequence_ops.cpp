@@ -16,6 +16,9 @@ namespace {
 using Axes = std::vector<const char*>;
 using Extent = std::array<mote_size_step, 2>;
 
+constexpr mote_op_param kBackwards = {
+    "backwards", "1: the way backwards, from a row's last step to its first", 1, 1, 0, 0, 1};
+
 /// One cell, as its ops of sequences have it.
 struct CellOps {
   const char* cell;
@@ -66,6 +69,8 @@ class OpTable {
     definition_.source = "sequence.h";
     definition_.input_count = static_cast<std::int32_t>(inputs_.size());
     definition_.output_count = static_cast<std::int32_t>(outputs_.size());
+    definition_.param_count = 1;
+    definition_.params = &kBackwards;
     definition_.inputs = inputs_.data();
     definition_.outputs = outputs_.data();
     return definition_;
@@ -99,7 +104,7 @@ class OpTable {
   std::deque<std::vector<const mote_size_step*>> programs_;
 };
 
-constexpr const char* kSequences = "the cell's equation for each step, the way forwards";
+constexpr const char* kSequences = "the cell's equation for each step of a row, in turn";
 constexpr const char* kLengths =
     "behind a row's length y is 0 and the states stay; no lengths: each row has all steps";
 
@@ -184,7 +189,7 @@ std::string joined(const std::vector<std::string>& parts) {
 /// The texts of a loop: its condition by the number of steps that are left, or by a comparison.
 struct RowMaker {
   const CellOps& cell;
-  bool has_lengths, compares;
+  bool has_lengths, is_backwards, compares;
 
   std::vector<std::string> states() const {
     return cell.has_c ? std::vector<std::string>{"h", "c"} : std::vector<std::string>{"h"};
@@ -210,7 +215,7 @@ struct RowMaker {
 
   /// The body computes each state k as k_new, and what stays of it as k_end.
   std::string body() const {
-    std::vector<std::string> results, operands;
+    std::vector<std::string> results;
     for (const std::string& state : states())
       results.push_back(state + (has_lengths ? "_end" : "_new"));
     results.insert(results.end(), {"y_end", "goes_on"});
@@ -219,17 +224,22 @@ struct RowMaker {
     std::string text =
         "    graph step(" + joined(inputs(true)) + ") -> (" + joined(results) + ")\n";
     text += compares ? "      goes_on = less(t, steps)\n" : "      goes_on = sub(steps, t)\n";
-    text += "      x_step = tensor f32[5,7]\n      x_step <- function \"step take\"(x, t)\n";
+    if (is_backwards) text += "      one = constant i64[] [1]\n";
+    if (is_backwards && compares) text += "      most = sub(steps, one)\n      k = sub(most, t)\n";
+    if (is_backwards && !compares) text += "      k = sub(goes_on, one)\n";
+    const std::string step = is_backwards ? "k" : "t";
+    text +=
+        "      x_step = tensor f32[5,7]\n      x_step <- function \"step take\"(x, " + step + ")\n";
     text += "      " + joined(made) + " = " + cell.cell + "(x_step, " + joined(states()) +
             ", w, r, b)\n";
     if (has_lengths) {
-      text += "      is_in = less(t, lengths)\n      is_there = is_in.reshape(5, 1)\n";
+      text += "      is_in = less(" + step + ", lengths)\n      is_there = is_in.reshape(5, 1)\n";
       text += "      zero = constant f32[] [0]\n      y_step = where(is_there, h_new, zero)\n";
       for (const std::string& state : states())
         text += "      " + state + "_end = where(is_there, " + state + "_new, " + state + ")\n";
     }
     text += "      y_end = tensor f32[6,5,8]\n      y_end <- function \"step put\"(y, " +
-            std::string(has_lengths ? "y_step" : "h_new") + ", t)\n";
+            std::string(has_lengths ? "y_step" : "h_new") + ", " + step + ")\n";
     return text;
   }
 
@@ -246,9 +256,9 @@ struct RowMaker {
         body() + "  }\n";
     const std::string by = "graph by(" + joined(inputs(false)) + ") -> (" + outputs + ")\n  " +
                            outputs + " = " + cell.op + "(x, " + given + ", w, r, b" + lengths +
-                           ")\n";
-    return {.name = std::string(cell.op) + (has_lengths ? " with lengths" : "") +
-                    (compares ? ", compared" : ""),
+                           (is_backwards ? ", backwards=1)\n" : ")\n");
+    return {.name = std::string(cell.op) + (is_backwards ? " backwards" : "") +
+                    (has_lengths ? " with lengths" : "") + (compares ? ", compared" : ""),
             .pattern = pattern,
             .by = by,
             .is_exact = false,
@@ -272,8 +282,9 @@ std::vector<Replacement> sequence_rows() {
   std::vector<Replacement> rows;
   for (const CellOps& cell : cells())
     for (const bool has_lengths : {false, true})
-      for (const bool compares : {false, true})
-        rows.push_back(RowMaker{cell, has_lengths, compares}.row());
+      for (const bool is_backwards : {false, true})
+        for (const bool compares : {false, true})
+          rows.push_back(RowMaker{cell, has_lengths, is_backwards, compares}.row());
   return rows;
 }
 

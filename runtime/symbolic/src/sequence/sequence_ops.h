@@ -6,8 +6,8 @@
 //   y, h_next, c_next = lstm_sequence(x, h, c, w, r, b, lengths)
 //
 // x [T, N, C] and y [T, N, H] are sequences, h, c and the states at the end [N, H], lengths i64[N]
-// or left out, the weights those of the cell (mote/symbolic/sequence.h), the way forwards. The
-// gradient, lstm_sequence.grad, takes the gradients of the outputs, as far as they come, and all
+// or left out, the weights those of the cell (mote/symbolic/sequence.h). With backwards=1 a row goes
+// from its last step to its first. The gradient, lstm_sequence.grad, takes the gradients of the outputs, as far as they come, and all
 // inputs, and gives the gradients of x, h, c, w, r and b.
 #pragma once
 
