@@ -22,6 +22,7 @@ using test::TemporaryFolder;
 
 const std::string kMlp = MOTE_EXAMPLES_FOLDER "/mlp.graph";
 const std::string kBlock = MOTE_EXAMPLES_FOLDER "/attention_block.graph";
+const std::string kLstm = MOTE_EXAMPLES_FOLDER "/lstm.graph";
 
 test::Ran graph(const std::string& arguments) {
   return test::run_in_shell(std::string(MOTE_TOOL) + " graph " + arguments);
@@ -77,6 +78,19 @@ TEST(GraphCommand, PlanSaysWhereMemoryIsAndDrawsIt) {
   EXPECT_GT(shared.at("in_place_pairs"), 0);
   EXPECT_EQ(
       json::parse(good_graph("plan " + kBlock + " --json --not-in-place")).at("in_place_pairs"), 0);
+}
+
+TEST(GraphCommand, WhatRoundsOtherwiseIsReplacedIfAskedFor) {
+  const TemporaryFolder folder;
+  const std::string file =
+      folder.write("g.graph", "graph g(x f32[3]) -> (y)\n  s = sigmoid(x)\n  y = mul(x, s)\n");
+  expect_contains(good_graph("plan " + file), "pass replace: nothing");
+  expect_contains(good_graph("plan " + file + " --inexact"), "pass replace: replaced 1 by silu");
+  EXPECT_EQ(json::parse(good_graph("plan " + file + " --inexact --json")).at("passes").at(3),
+            "replace: replaced 1 by silu");
+  expect_contains(good_graph("show " + file), "y = mul(x, s)");
+  expect_contains(good_graph("show " + file + " --inexact"), "y = silu(x)");
+  expect_contains(good_graph("plan " + file + " --inexact --grad y"), "silu.grad(");
 }
 
 TEST(GraphCommand, PlanReadsAndWritesMinimalloc) {
@@ -169,6 +183,8 @@ TEST(GraphCommand, ATraceHasEachNode) {
 TEST(GraphCommand, TheExamplesPassTheCheck) {
   EXPECT_EQ(good_graph("check " + kMlp + " --grad loss --streams 2"),
             "passed: mlp: 28 settings give the bits of the nodes run one by one\n");
+  EXPECT_EQ(good_graph("check " + kLstm),
+            "passed: lstm: 17 settings give the bits of the nodes run one by one\n");
   const json line = json::parse(good_graph("check " + kBlock + " --grad y --json"));
   EXPECT_EQ(line, json({{"graph", "attention_block"}, {"settings", 17}, {"passed", true}}));
 }

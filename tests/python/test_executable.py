@@ -41,6 +41,14 @@ def test_no_option_changes_a_bit(options):
         np.testing.assert_array_equal(got.numpy(), wanted)
 
 
+def test_passes_change_rounding_if_allowed():
+    g = Graph("gate")
+    x = g.input("x", "f32", (4,))
+    y = x * graphs.sigmoid(x)
+    assert "pass replace: nothing" in g.plan([y])
+    assert "pass replace: replaced 1 by silu" in g.plan([y], inexact=True, without_nan=True)
+
+
 def test_options_do_what_they_say():
     g, y, gw = network()
     usual = g.compile([y, gw])

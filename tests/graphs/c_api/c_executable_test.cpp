@@ -93,6 +93,25 @@ TEST(ExecutableC, EveryOptionGivesTheSameBits) {
   }
 }
 
+/// x sigmoid(x) is silu(x), which does not round the sigmoid.
+TEST(ExecutableC, PassesChangeRoundingWhereTheCallerAllowsIt) {
+  const ContextHandle context = made_context();
+  const SymbolicHandle graph =
+      parsed("graph g(x f32[3]) -> (y)\n  s = sigmoid(x)\n  y = mul(x, s)\n");
+  for (const std::int32_t inexact : {0, 1}) {
+    mote_compile_options options = {};
+    options.size = sizeof(options);
+    options.inexact = options.without_nan = inexact;
+    const char* plan = nullptr;
+    ASSERT_EQ(
+        mote_symbolic_plan(graph, &options, context, MOTE_REPORT_TEXT, &plan, nullptr, nullptr),
+        MOTE_OK)
+        << mote_last_error();
+    const std::string text = plan;
+    EXPECT_NE(text.find(inexact == 0 ? "y = mul(x, s)" : "y = silu(x)"), std::string::npos) << text;
+  }
+}
+
 TEST(ExecutableC, TheMemoryOfABoundOutputIsTheCallers) {
   const Mlp mlp;
   mote_compile_options options = mlp.options;
@@ -113,10 +132,10 @@ TEST(ExecutableC, TheMemoryOfABoundOutputIsTheCallers) {
 /// A caller whose struct ends before the later fields is served; these are 0.
 TEST(ExecutableC, AnOlderStructOfOptionsIsTaken) {
   const Mlp mlp;
-  // The struct as it was before streams, before the largest shapes, and before passes.
+  // The struct as it was before streams, the largest shapes, passes, and inexact.
   for (const std::size_t size :
        {offsetof(mote_compile_options, streams), offsetof(mote_compile_options, largest_inputs),
-        offsetof(mote_compile_options, passes)}) {
+        offsetof(mote_compile_options, passes), offsetof(mote_compile_options, inexact)}) {
     alignas(mote_compile_options) std::byte old[sizeof(mote_compile_options)];
     std::memset(old, 0xFF, sizeof(old));
     std::memcpy(old, &mlp.options, size);
