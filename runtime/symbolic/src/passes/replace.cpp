@@ -33,11 +33,12 @@ class Replacer {
     // Nodes are tried from the end, so that the longest chain that ends in a node comes before its
     // parts.
     std::vector<std::uint32_t> order = topological_order(graph_);
+    std::ranges::reverse(order);
     const auto nodes = detail::node_table(graph_);  // the loop changes the graph
-    for (auto node = order.rbegin(); node != order.rend(); ++node)
+    for (const std::uint32_t node : order)
       for (const Pattern* pattern : asked)
-        if (nodes->op(*node) == pattern->last_op() && !graph_.nodes()[*node].removed &&
-            replace(*node, *pattern))
+        if (nodes->op(node) == pattern->last_op() && !graph_.nodes()[node].removed &&
+            replace(node, *pattern))
           ++counts[pattern->row().name];
     std::vector<std::string> texts;
     for (const auto& [name, count] : counts) texts.push_back(std::to_string(count) + " by " + name);

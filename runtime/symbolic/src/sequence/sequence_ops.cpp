@@ -202,9 +202,9 @@ struct RowMaker {
     all.push_back(input("w", cell.w));
     all.push_back(input("r", cell.r));
     all.push_back(input("b", cell.b));
-    if (of_loop) all.push_back("steps i64[]");
-    if (has_lengths) all.push_back("lengths i64[5]");
-    if (of_loop) all.push_back("t i64[]");
+    if (of_loop) all.emplace_back("steps i64[]");
+    if (has_lengths) all.emplace_back("lengths i64[5]");
+    if (of_loop) all.emplace_back("t i64[]");
     return all;
   }
   std::string names(const char* suffix, const char* y) const {
