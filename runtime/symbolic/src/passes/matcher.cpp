@@ -125,7 +125,7 @@ bool Matcher::symbol(std::uint32_t wanted, std::uint32_t symbol) {
 bool Matcher::view(std::uint32_t wanted, std::uint32_t symbol) {
   const ViewStep& step = graph_.view_step(graph_.at(symbol));
   const std::uint32_t base = graph_.symbols()[symbol].base;
-  return step.kind == ViewKind::reshape &&
+  return step.kind == ViewKind::reshape && graph_.symbols()[base].has_form &&
          adds_axes(graph_.form(graph_.at(base)).shape, step.numbers,
                    pattern_.form(pattern_.at(wanted)).shape) &&
          this->symbol(pattern_.symbols()[wanted].base, base) && bind(wanted, symbol);

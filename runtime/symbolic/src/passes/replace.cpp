@@ -98,7 +98,7 @@ class Replacer {
   /// True if something reads an output of the last node that the replacement does not give.
   bool is_more_read(const NodeInfo& last, std::span<const TensorSymbol> given) const {
     return std::ranges::any_of(last.outputs, [&](std::uint32_t output) {
-      return output != kNoIndex && uses_[output] > 0 &&
+      return output != kNoIndex && uses_[graph_.symbols()[output].root] > 0 &&
              std::ranges::find(given, graph_.at(output)) == given.end();
     });
   }
