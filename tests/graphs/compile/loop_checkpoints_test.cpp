@@ -10,6 +10,7 @@
 #include "graphs/compile/control_values.h"
 #include "graphs/compile/loop_values.h"
 #include "mote/runtime/status.h"
+#include "mote/symbolic/checkpoint.h"
 #include "mote/symbolic/compile.h"
 #include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
@@ -84,15 +85,13 @@ TEST(Checkpoints, AreAtMostAsManyAsSaid) {
     for (const std::int64_t most : {1, 2, 5, 16, 200}) {
       SymbolicGraph g = parse_graph(with_words(loop_of(n), "checkpoint " + std::to_string(most)));
       g.set_outputs(gradient(g, Symbols{g.find("y")}, Symbols{g.find("x"), g.find("w")}));
-      std::int64_t stride = 1;
-      while ((n + stride - 1) / stride > most) stride *= 2;
-      EXPECT_LE(most_bytes(g, inputs),
-                std::min(n, most) * kState + std::min(n, stride) * kIteration)
-          << n << " " << most;
+      EXPECT_LE(most_bytes(g, inputs), std::min(n, most) * kState + kIteration) << n << " " << most;
     }
 }
 
-TEST(Checkpoints, NoIterationRunsMoreThanTwice) {
+/// Returns how often an iteration of a loop of n with those checkpoints runs, in all, and checks
+/// the gradient: the product of 2 x over the iterations that square.
+std::int64_t runs_of(std::int64_t n, std::int64_t checkpoints) {
   std::int64_t count = 0;
   SymbolicGraph g, body;
   const TensorSymbol x = body.input("x", {DType::f32, {2}});
@@ -109,16 +108,34 @@ TEST(Checkpoints, NoIterationRunsMoreThanTwice) {
                    return Symbols{graph.add("mul", {call.gradients[0], call.inputs[0]})};
                  }},
             Symbols{x}, Symbols{y});
-  body.set_outputs({y, body.add("sub", {body.constant({}, integer(50)), c})});
+  body.set_outputs({y, body.add("sub", {body.constant({}, integer(n)), c})});
   const TensorSymbol start = g.input("x", {DType::f32, {2}});
   const NodeSymbol loop =
-      g.add_while(body, {start}, {.has_counter = true, .checkpoints = kKeepSquareRoot});
+      g.add_while(body, {start}, {.has_counter = true, .checkpoints = checkpoints});
   const TensorSymbol end = g.output(loop, 0);
-  g.set_outputs({end, gradient(g, Symbols{end}, Symbols{start})[0]});
+  const TensorSymbol by_start = gradient(g, Symbols{end}, Symbols{start})[0];
+  g.set_outputs({end, by_start});
   Context context;
   Executable e = compile(g, {}, context);
   e.run({{start, vector(1, 2)}});
-  EXPECT_EQ(count, 2 * 50);
+  EXPECT_EQ(e.output(by_start).real_at({1}), std::pow(2.0F, static_cast<float>(n)));
+  EXPECT_EQ(tape_bytes().now, 0);
+  return count;
+}
+
+TEST(Checkpoints, NoIterationRunsMoreThanTwice) { EXPECT_EQ(runs_of(50, kKeepSquareRoot), 2 * 50); }
+
+/// K6: the number of iterations is not known when the loop begins, so that each runs once before
+/// the binomial schedule does; states of that time may make it shorter.
+TEST(Checkpoints, OfANumberAreThoseOfTheBinomialSchedule) {
+  for (const std::int64_t n : {1, 2, 7, 30, 45, 100})
+    for (const std::int64_t most : {1, 2, 3, 8, 200}) {
+      const auto steps = static_cast<std::int64_t>(
+          binomial_steps(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(most - 1)));
+      const std::int64_t runs = runs_of(n, most);
+      EXPECT_LE(runs, n + steps) << n << " " << most;
+      EXPECT_GE(runs, steps) << n << " " << most;
+    }
 }
 
 TEST(Checkpoints, MistakesAreErrorsInWords) {

@@ -132,7 +132,7 @@ class Binomial {
       backward_.read(begin, end, layer, copies_);
       return;
     }
-    const std::size_t middle = begin + split(end - begin, slots);
+    const std::size_t middle = begin + binomial_split(end - begin, slots);
     Held state;
     Held on_the_way = held;
     for (const std::uint32_t root : states_[middle - 1])
@@ -142,26 +142,6 @@ class Binomial {
   }
 
  private:
-  /// Returns how many layers to go before the next state is kept: the fewest steps altogether.
-  static std::size_t split(std::size_t layers, std::uint64_t slots) {
-    if (slots == 0) return layers - 1;
-    const auto steps = [&](std::size_t m) {
-      return m + binomial_steps(layers - m, slots - 1) - (layers - m) + binomial_steps(m, slots) -
-             m;
-    };
-    // Steps are convex in the layers: they fall up to the first least number, and rise behind it.
-    std::size_t first = 1;
-    std::size_t last = layers - 1;
-    while (first < last) {
-      const std::size_t middle = first + (last - first) / 2;
-      if (steps(middle) <= steps(middle + 1))
-        last = middle;
-      else
-        first = middle + 1;
-    }
-    return first;
-  }
-
   SymbolicGraph& graph_;
   const ForwardWay& way_;
   const Cuts& cuts_;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "mote/symbolic/checkpoint.h"
+
 namespace mote {
 namespace {
 
@@ -95,6 +97,24 @@ Cuts chain_cuts(const SymbolicGraph& graph, const ForwardWay& way) {
   for (std::uint32_t location = 0; location + 1 < values.size(); ++location)
     if (values[location] == 1) cuts.push_back(location);
   return cuts;
+}
+
+std::size_t binomial_split(std::size_t layers, std::uint64_t slots) {
+  if (slots == 0) return layers - 1;
+  const auto steps = [&](std::size_t m) {
+    return m + binomial_steps(layers - m, slots - 1) - (layers - m) + binomial_steps(m, slots) - m;
+  };
+  // Steps are convex in the layers: they fall up to the first least number, and rise behind it.
+  std::size_t first = 1;
+  std::size_t last = layers - 1;
+  while (first < last) {
+    const std::size_t middle = first + (last - first) / 2;
+    if (steps(middle) <= steps(middle + 1))
+      last = middle;
+    else
+      first = middle + 1;
+  }
+  return first;
 }
 
 }  // namespace mote

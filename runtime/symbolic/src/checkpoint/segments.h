@@ -37,6 +37,11 @@ class Segmenter {
   std::size_t all_written_ = 0;
 };
 
+/// Returns how many layers to go before the next state is kept, of those that have no state but the
+/// first, so that the fewest steps are computed altogether (binomial_steps()): to the last layer if
+/// there is no slot.
+std::size_t binomial_split(std::size_t layers, std::uint64_t slots);
+
 /// Returns the positions that exactly one value crosses, those of a chain.
 Cuts chain_cuts(const SymbolicGraph& graph, const ForwardWay& way);
 

@@ -20,6 +20,12 @@ using SymbolList = std::vector<TensorSymbol>;
 // These belong to the gradient that this thread builds.
 thread_local std::map<std::shared_ptr<const ControlInfo>, std::vector<bool>> kept_values;
 
+TensorSymbol one(SymbolicGraph& graph) {
+  Tensor number(DType::i64, AxisList{});
+  number.set({}, std::int64_t{1});
+  return graph.constant({}, number);
+}
+
 }  // namespace
 
 void forget_kept_values() { kept_values.clear(); }
@@ -115,9 +121,10 @@ std::shared_ptr<ControlInfo> CheckpointedLoop::recorded() const {
 }
 
 /// The loop's body for the iterations from `start` to `end`. Its inputs: those that are carried
-/// over, those that are not, start, end, and the counter.
-SymbolicGraph CheckpointedLoop::part() const {
-  SymbolicGraph part(body_.name() + "_again", body_.registry());
+/// over, those that are not, start, end, on the way the token and the number of iterations left,
+/// and the counter.
+SymbolicGraph CheckpointedLoop::part(bool is_on_the_way) const {
+  SymbolicGraph part(body_.name() + (is_on_the_way ? "_way" : "_again"), body_.registry());
   SymbolList symbols(body_.symbol_count());
   const auto input = [&](std::size_t k) {
     symbols[inputs_[k]] = part.input(body_.symbols()[inputs_[k]].name, form(k));
@@ -128,8 +135,21 @@ SymbolicGraph CheckpointedLoop::part() const {
     while (body_.has(name)) name += "_";
     return part.input(name, {DType::i64, {}});
   };
-  const TensorSymbol start = number("start"), end = number("end"), counter = number("iteration");
+  const TensorSymbol start = number("start"), end = number("end");
+  SymbolList marked;
+  if (is_on_the_way) {
+    std::string name = "tape";
+    while (body_.has(name)) name += "_";
+    marked = {part.input(name, {DType::f64, {}}), number("left")};
+  }
+  const TensorSymbol counter = number("iteration");
   const TensorSymbol now = part.add("add", {start, counter});
+  if (is_on_the_way) {
+    marked.push_back(now);
+    for (std::size_t k = 0; k < carried(); ++k)
+      if (kept_[k]) marked.push_back(symbols[inputs_[k]]);
+    part.call(tape_mark(tape_, control_.checkpoints), marked, SymbolList());
+  }
   if (control_.has_counter) symbols[inputs_.back()] = now;
   SymbolList asked = body_.outputs();
   asked.resize(carried());
@@ -140,6 +160,18 @@ SymbolicGraph CheckpointedLoop::part() const {
   outputs.push_back(part.add("sub", {end, now}));
   part.set_outputs(outputs);
   return part;
+}
+
+/// Computes the iterations from the first to the second of the numbers again. `inputs` are the
+/// values that the first one begins with, and those that no iteration changes. Returns what the
+/// second one begins with.
+SymbolList CheckpointedLoop::go_on(SymbolicGraph& back, SymbolList inputs,
+                                   SymbolList numbers) const {
+  inputs.insert(inputs.end(), numbers.begin(), numbers.end());
+  const NodeSymbol way = back.add_while(part(true), inputs, {.has_counter = true});
+  SymbolList values;
+  for (std::size_t k = 0; k < carried(); ++k) values.push_back(back.output(way, k));
+  return values;
 }
 
 SymbolicGraph CheckpointedLoop::back() const {
@@ -158,9 +190,18 @@ SymbolicGraph CheckpointedLoop::back() const {
     inputs.push_back(kept_[k] ? back.tensor(form(k)) : back.zeros(form(k)));
     if (kept_[k]) taken.push_back(inputs.back());
   }
-  back.call(tape_take(tape_), SymbolList{token, left}, taken);
+  const bool is_binomial = control_.checkpoints > 0;
+  back.call(is_binomial ? tape_reach(tape_, control_.checkpoints) : tape_take(tape_),
+            SymbolList{token, left}, taken);
+  TensorSymbol first = start;
+  if (is_binomial) {
+    first = back.add("sub", {left, one(back)});
+    SymbolList values = inputs;
+    values.insert(values.end(), given.begin(), given.end());
+    inputs = go_on(back, std::move(values), {start, first, token, left});
+  }
   inputs.insert(inputs.end(), given.begin(), given.end());
-  inputs.insert(inputs.end(), {start, left});
+  inputs.insert(inputs.end(), {first, left});
   const NodeSymbol again = back.add_while(part(), inputs, {.has_counter = true});
   // The sums go on from one part to the next, so that each is summed in the order of iterations.
   GradientCall call;
@@ -178,7 +219,7 @@ SymbolicGraph CheckpointedLoop::back() const {
   SymbolList outputs;
   for (const std::size_t k : real_) outputs.push_back(gradients[k]);
   for (const std::size_t k : added_) outputs.push_back(gradients[k - shift]);
-  outputs.insert(outputs.end(), {start, left});
+  outputs.insert(outputs.end(), {first, left});
   back.set_outputs(outputs);
   return back;
 }

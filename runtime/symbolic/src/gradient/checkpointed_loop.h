@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gradient of a loop that keeps only what some iterations begin with. Its way back is a loop
 // over the parts between them: each is run again, as a loop whose tape keeps what its gradient
-// reads, and then its way back.
+// reads, and then its way back. With a number of checkpoints a part is one iteration: the way to it
+// is computed again from the last state before it, and leaves states by the binomial schedule.
 #pragma once
 
 #include <memory>
@@ -38,7 +39,9 @@ class CheckpointedLoop {
   std::size_t carried() const { return token_ ? *token_ : result_count(control_); }
   bool read_kept();
   std::vector<bool> needed_by_parts() const;
-  SymbolicGraph part() const;
+  SymbolicGraph part(bool is_on_the_way = false) const;
+  std::vector<TensorSymbol> go_on(SymbolicGraph& back, std::vector<TensorSymbol> inputs,
+                                  std::vector<TensorSymbol> numbers) const;
 
   std::shared_ptr<const ControlInfo> owner_;
   const ControlInfo& control_;

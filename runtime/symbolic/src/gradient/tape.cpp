@@ -318,6 +318,26 @@ NamedFunction tape_take(std::shared_ptr<Tape> tape) {
               }};
 }
 
+NamedFunction tape_reach(std::shared_ptr<Tape> tape, std::int64_t checkpoints) {
+  NamedFunction function = tape_take(tape);
+  function.name = name_of(kTapeReach, *tape) + " " + std::to_string(checkpoints);
+  function.run = [tape, checkpoints](Tensors inputs, Tensors outputs) {
+    const std::int64_t start =
+        TapeStore::of_run()->reach(inputs[0].real_at({}), checkpoints, inputs[1].integer_at({}),
+                                   tape->readers(kValuesPath), outputs.subspan(1));
+    outputs[0].set({}, start);
+  };
+  return function;
+}
+
+NamedFunction tape_mark(std::shared_ptr<Tape> tape, std::int64_t checkpoints) {
+  return {.name = name_of(kTapeMark, *tape) + " " + std::to_string(checkpoints),
+          .run = [checkpoints](Tensors inputs, Tensors) {
+            TapeStore::of_run()->mark(inputs[0].real_at({}), checkpoints, inputs[1].integer_at({}),
+                                      inputs[2].integer_at({}), inputs.subspan(3));
+          }};
+}
+
 std::optional<std::uint32_t> keep_of(const SymbolicGraph& body) { return node_of<Keep>(body); }
 std::optional<std::uint32_t> push_of(const SymbolicGraph& body) { return node_of<Push>(body); }
 

@@ -85,7 +85,7 @@ std::optional<NamedFunction> read_push(const std::shared_ptr<Tape>& tape,
 
 std::optional<NamedFunction> tape_function(std::string_view name, Tapes& tapes) {
   for (const std::string_view function :
-       {kTapePush, kTapeCount, kTapeGet, kTapeAdd, kTapeKeep, kTapeTake}) {
+       {kTapePush, kTapeCount, kTapeGet, kTapeAdd, kTapeKeep, kTapeTake, kTapeReach, kTapeMark}) {
     if (!name.starts_with(std::string(function) + " ")) continue;
     const std::vector<std::string> words = tape_words(name.substr(function.size() + 1));
     const std::optional<std::uint64_t> number =
@@ -95,12 +95,16 @@ std::optional<NamedFunction> tape_function(std::string_view name, Tapes& tapes) 
     if (tape == nullptr) tape = std::make_shared<Tape>(*number);
     const bool is_alone = words.size() == 1;
     if (function == kTapeTake) return is_alone ? std::optional(tape_take(tape)) : std::nullopt;
-    if (function == kTapeKeep) {
+    if (function == kTapeKeep || function == kTapeReach || function == kTapeMark) {
       if (words.size() != 2) return std::nullopt;
-      if (words[1] == kTapeSquareRoot) return tape_keep(tape, kKeepSquareRoot);
+      if (function == kTapeKeep && words[1] == kTapeSquareRoot)
+        return tape_keep(tape, kKeepSquareRoot);
       const std::optional<std::uint64_t> most = tape_number(words[1]);
       if (!most || *most == 0 || *most > 0x7FFFFFFF) return std::nullopt;
-      return tape_keep(tape, static_cast<std::int64_t>(*most));
+      const auto make = function == kTapeKeep    ? tape_keep
+                        : function == kTapeReach ? tape_reach
+                                                 : tape_mark;
+      return make(tape, static_cast<std::int64_t>(*most));
     }
     if (function == kTapePush) return read_push(tape, std::span(words).subspan(1));
     if (function == kTapeCount) return is_alone ? std::optional(tape_count(tape)) : std::nullopt;

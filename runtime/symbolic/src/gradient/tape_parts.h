@@ -22,6 +22,8 @@ inline constexpr std::string_view kTapeGet = "tape get";
 inline constexpr std::string_view kTapeAdd = "tape add";
 inline constexpr std::string_view kTapeKeep = "tape keep";
 inline constexpr std::string_view kTapeTake = "tape take";
+inline constexpr std::string_view kTapeReach = "tape reach";
+inline constexpr std::string_view kTapeMark = "tape mark";
 inline constexpr std::string_view kTapeSquareRoot = "sqrt";
 inline constexpr std::string_view kTapeIf = "if";
 

@@ -38,6 +38,15 @@ class TapeStore {
   std::int64_t count(double token);
   /// Takes the last entry of a call before number `end`. Returns the number of that call.
   std::int64_t take(double token, std::int64_t end, int readers, std::span<const Tensor> outputs);
+  /// Copies the values of the last call before number `end` whose values are there, by keep() or by
+  /// mark(); frees them if that is the call before `end`, and those of calls from `end` on. Returns
+  /// the number of that call. At most `slots` states are there at once.
+  std::int64_t reach(double token, std::int64_t slots, std::int64_t end, int readers,
+                     std::span<const Tensor> outputs);
+  /// Keeps the values of a call on the way from one to the one before `end`, if it is the next to
+  /// be kept by the binomial schedule of those slots.
+  void mark(double token, std::int64_t slots, std::int64_t end, std::int64_t call,
+            std::span<const Tensor> values);
   /// Copies values of an entry, 0 where nothing was added. An entry that was read `readers` times
   /// under this path is freed.
   void get(double token, std::int64_t position, const std::string& path, int readers,
@@ -70,14 +79,16 @@ class TapeStore {
     std::vector<std::int64_t> calls;  ///< by entry, of a list that keep() makes
     std::shared_ptr<const void> object = {};
     int object_reads = 0;
-    std::int64_t count = 0;   ///< of calls
-    std::int64_t stride = 1;  ///< the calls whose number it divides are kept
+    std::int64_t count = 0;                     ///< of calls
+    std::int64_t stride = 1;                    ///< the calls whose number it divides are kept
+    std::map<std::int64_t, Values> marks = {};  ///< by call: what the way back keeps
   };
 
   /// Returns the store that has the token's list, if it is another one, which is held.
   std::shared_ptr<TapeStore> other(double token) const;
   double new_list();
   void halve(List& list);
+  void thin(List& list, std::int64_t slots);
   void get(Entry& entry, const std::string& path, int readers,
            std::span<const std::uint32_t> values, std::span<const Tensor> outputs);
   List& list_at(double token);
