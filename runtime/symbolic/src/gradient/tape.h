@@ -47,11 +47,11 @@ NamedFunction tape_keep(std::shared_ptr<Tape> tape, std::int64_t checkpoints);
 /// whose values are kept, and these.
 NamedFunction tape_take(std::shared_ptr<Tape> tape);
 
-/// Reads a token and the number of iterations left, and writes the number of an iteration before
-/// these, and what that one begins with: the last one of which at most so many tapes know it.
+/// Reads a token and the number of iterations left, and writes the number of the last iteration
+/// before these whose beginning is kept, and what that is. At most `checkpoints` are kept at once.
 NamedFunction tape_reach(std::shared_ptr<Tape> tape, std::int64_t checkpoints);
-/// Reads a token, the number of iterations left, that of an iteration on the way to the last one,
-/// and what it begins with, which is kept if the binomial schedule says so.
+/// Reads a token, the number of iterations left, that of an iteration on the way to the last of
+/// them, and what it begins with, which is kept if the binomial schedule says so.
 NamedFunction tape_mark(std::shared_ptr<Tape> tape, std::int64_t checkpoints);
 
 /// The node of a body that keeps; none if the body has no such tape.
