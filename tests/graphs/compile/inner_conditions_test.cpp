@@ -2,6 +2,10 @@
 // The condition of a loop is what an inner loop or a branch gives, or a part of it.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <string>
+#include <vector>
+
 #include "graphs/compile/control_values.h"
 #include "graphs/compile/loop_values.h"
 
@@ -102,6 +106,41 @@ TEST(Control, APartOfAnInnerResultIsTheCondition) {
   }
 )";
   EXPECT_EQ(run_all_ways(constants, {{"x", vector(1, 2)}, {"n", integer(9)}})[0].real_at({0}), 4);
+}
+
+/// The condition needs what a branch, or a loop, computes beside the carried value: it runs once
+/// more when the loop ends, and what it gives then is not the result.
+TEST(Control, AnInnerResultOfTheLastEvaluationIsNotTheLoops) {
+  const std::string branch = R"(      b, f = case (zero) of (a) {
+        graph one(a f32[2]) -> (b, f)
+          two = constant f32[2] [1, 3]
+          b = mul(a, two)
+          f = abs(a)
+      }
+)";
+  const std::string loop = R"(      q = constant f32[2] [5, 6]
+      b, f = while (a, q) counter {
+        graph inner(a f32[2], f f32[2], k i64[]) -> (b, f, left)
+          two = constant i64[] [2]
+          left = sub(two, k)
+          three = constant f32[2] [1, 3]
+          b = mul(a, three)
+      }
+)";
+  for (const std::string& inner : {branch, loop})
+    for (const std::int64_t n : {0, 1, 2, 3}) {
+      const std::string text =
+          "graph g(a f32[2]) -> (y)\n  y = while (a) counter {\n"
+          "    graph step(a f32[2], c i64[]) -> (b, go)\n      zero = constant i64[] [0]\n" +
+          inner + "      n = constant i64[] [" + std::to_string(n) +
+          "]\n      one = constant i64[] [1]\n      left = sub(n, c)\n"
+          "      f0 = f.select(0, 0)\n      k = copy(f0, i64[])\n      m = max(k, one)\n"
+          "      go = min(left, m)\n  }\n";
+      const std::vector<Tensor> y = run_all_ways(text, {{"a", vector(1, 2)}});
+      const auto times = static_cast<double>(inner == branch ? n : 2 * n);
+      EXPECT_EQ(y[0].real_at({0}), 1);
+      EXPECT_EQ(y[0].real_at({1}), 2 * std::pow(3.0, times)) << n << inner;
+    }
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ class Body {
       : graph_(loop.graphs[0]),
         inputs_(input_indices(graph_)),
         written_(writers(graph_)),
+        is_evaluated_(ancestors(graph_, std::vector<TensorSymbol>{graph_.outputs().back()})),
         reads_(graph_.symbol_count()),
         given_(graph_.symbol_count()) {
     for (const NodeInfo& node : graph_.nodes())
@@ -39,6 +40,8 @@ class Body {
     const std::uint32_t symbol = output(k);
     const NodeInfo* node = producer(symbol);
     if (!is_carried_alone(k) || node == nullptr) return std::nullopt;
+    // What the condition needs runs once more when the loop ends, and its clock would count that.
+    if (is_evaluated_[graph_.symbols()[symbol].producer]) return std::nullopt;
     const auto at = static_cast<std::uint32_t>(std::ranges::find(node->outputs, symbol) -
                                                node->outputs.begin());
     // Only that node reads the value before: a loop as its own, a case..of in any branch.
@@ -100,6 +103,7 @@ class Body {
   const SymbolicGraph& graph_;
   std::vector<std::uint32_t> inputs_;
   IndexLists written_;
+  std::vector<bool> is_evaluated_;  ///< by node: the condition needs it
   std::vector<std::ptrdiff_t> reads_, given_;  ///< by root: how often
 };
 

@@ -22,8 +22,8 @@ struct CarriedOn {
 };
 
 /// Returns for each value that the loop carries over the inner loop or case..of that it goes
-/// through, if the outer loop reads it nowhere else, and the innermost loop computes it anew in
-/// each iteration.
+/// through, if the outer loop reads it nowhere else and its condition does not need the inner one,
+/// and the innermost loop computes it anew in each iteration.
 std::vector<std::optional<CarriedOn>> carried_through(const ControlInfo& loop);
 
 /// The clocks of a loop's values that the loop around carries through it, by value.
