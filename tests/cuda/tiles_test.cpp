@@ -28,12 +28,12 @@ std::string replaced(std::string text, std::size_t at, const std::string& old,
 }
 
 /// Returns, for each barrier or wait, the text without it; a barrier that votes keeps the thread's
-/// own vote, and a wait for all groups except one becomes a wait for all except two.
+/// own vote, and a wait for all groups except two becomes a wait for all except three.
 std::vector<std::string> without_barriers(const std::string& text) {
   std::vector<std::string> all;
   for (const auto& [old, by] : {std::pair<std::string, std::string>{"__syncthreads();", ""},
                                 {"__syncthreads_or(", "("},
-                                {"mote_wait_for_copies<1>();", "mote_wait_for_copies<2>();"},
+                                {"mote_wait_for_copies<2>();", "mote_wait_for_copies<3>();"},
                                 {"mote_wait_for_copies<0>();", ""}})
     for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, at + 1))
       all.push_back(replaced(text, at, old, by));

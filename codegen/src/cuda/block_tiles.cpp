@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "ir/dependence.h"
-#include "kept.h"
 #include "passes/conditions.h"
 #include "rewriting.h"
 
@@ -63,7 +62,10 @@ class BlockTiling {
   LoopProgram run() {
     declare();
     Body tile = zero();
-    form_.is_pipelined ? copy_ahead(tile) : tile.push_back(slices());
+    if (form_.is_pipelined)
+      copy_ahead(tile);
+    else
+      tile.push_back(slices());
     tile.push_back(results());
     Body body = p_.body;
     *first_of_stage(body) = over_tiles(std::move(tile));
@@ -139,8 +141,8 @@ class BlockTiling {
 
   int pitch() const { return form_.fragments == DType::f32 ? kTf32Pitch : kPitch; }
 
-  /// Returns the loop with the variables of the axis at that position: digits of it, or what `env`
-  /// then has for the only one.
+  /// Gives the loop the variables of the axis at that position: digits of it, or what `env` then has
+  /// for the only one.
   void count_through(Loop& loop, const Axis& axis, const Expr& position,
                      std::map<Symbol, Expr>& env) {
     if (axis.loops.size() == 1) {

@@ -139,6 +139,19 @@ std::string variables(const std::vector<LoopDigit>& axes) {
   return out;
 }
 
+/// Returns why blocks and threads may not take their parts of tiles at the same time; empty if they
+/// may. The stage's own iterations may be known to be independent where those of tiles are not.
+std::string why_not_in_tiles(const LoopProgram& p) {
+  std::string why;
+  for_each(p.body, [&](const Stmt& s) {
+    const Loop* l = as_loop(s);
+    if (why.empty() && l != nullptr && (l->kind == LoopKind::grid || is_within_block(l->kind)) &&
+        !independent_iterations(p, s))
+      why = why_dependent(p, s);
+  });
+  return why;
+}
+
 Refusal take_tiles(StageForm& form, std::int64_t side, CudaVariant variant, std::string& effect) {
   if (side != kCudaTile && side != kCudaPipelinedTile)
     return fmt::format("expected {} or {} rows, got {}", kCudaTile, kCudaPipelinedTile, side);
@@ -150,6 +163,8 @@ Refusal take_tiles(StageForm& form, std::int64_t side, CudaVariant variant, std:
     if (std::string why = why_not_pipelined(form.version.program, *tiles); !why.empty()) return why;
     tiles = pipelined_form(*tiles);
   }
+  LoopProgram blocks = tile_blocks(form.version.program, *tiles);
+  if (std::string why = why_not_in_tiles(blocks); !why.empty()) return why;
   form.worker = CudaPerTile{
       .rows = extent(tiles->rows),
       .columns = extent(tiles->columns),
@@ -159,7 +174,7 @@ Refusal take_tiles(StageForm& form, std::int64_t side, CudaVariant variant, std:
   effect = fmt::format("rows {}, columns {}", variables(tiles->rows), variables(tiles->columns));
   form.iterations = extent(tiles->batch) * ceil_div(extent(tiles->rows), tiles->side()) *
                     ceil_div(extent(tiles->columns), tiles->side());
-  form.version.program = tile_blocks(form.version.program, *tiles);
+  form.version.program = std::move(blocks);
   return std::nullopt;
 }
 

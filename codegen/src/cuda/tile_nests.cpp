@@ -20,12 +20,12 @@ bool moves(const Expr& e) {
 
 const Loop& inner_of(const Loop& outer) { return *as_loop(outer.body.front()); }
 
-bool has_number_of_thread(const Loop& outer) {
-  return outer.end.constant().value_or(0) * inner_of(outer).end.constant().value_or(0) ==
-         kCudaThreads;
-}
-
 std::int64_t extent_of(const Loop& l) { return *l.end.constant(); }
+
+/// Returns true if each thread has one iteration of the nest.
+bool has_one_for_each_thread(const Loop& outer) {
+  return extent_of(outer) * extent_of(inner_of(outer)) == kCudaThreads;
+}
 
 /// Returns the element of an input or output along which threads should go: what the nest copies to
 /// shared memory, or what it stores.
@@ -222,21 +222,13 @@ bool TileWriter::is_nest(const Loop& l) {
 
 void TileWriter::prepare_nest(const Loop& outer, const Facts& facts) {
   const Loop& inner = inner_of(outer);
-  if (has_number_of_thread(outer)) {
-    // Names of loops that no loop encloses are the same in all nests.
-    if (!nests_.empty() && std::ranges::any_of(nests_, [&](const auto& known) {
-          return names_.symbol(known.first->variable) == names_.symbol(outer.variable);
-        }))
-      return;
-    write("const int {} = threadIdx.x / {};", names_.symbol(outer.variable), extent_of(inner));
-    write("const int {} = threadIdx.x % {};", names_.symbol(inner.variable), extent_of(inner));
-    nests_[&outer] = {};
+  if (has_one_for_each_thread(outer)) {
+    // Most nests have loops of the same names.
+    if (of_threads_.insert(names_.symbol(outer.variable)).second)
+      write("const int {} = threadIdx.x / {};", names_.symbol(outer.variable), extent_of(inner));
+    if (of_threads_.insert(names_.symbol(inner.variable)).second)
+      write("const int {} = threadIdx.x % {};", names_.symbol(inner.variable), extent_of(inner));
     return;
-  }
-  Facts inside = facts;
-  for (const Loop* l : {&outer, &inner}) {
-    inside.set_range(l->variable, l->begin, l->end);
-    for (const LoopDigit& d : l->digits) inside.set_range(d.variable, d.begin, d.end);
   }
   Nest nest;
   nest.along = along(outer, facts);
@@ -262,7 +254,7 @@ void TileWriter::threads_nest(const Loop& outer, const Facts& facts) {
     inside.set_range(l->variable, l->begin, l->end);
     for (const LoopDigit& d : l->digits) inside.set_range(d.variable, d.begin, d.end);
   }
-  if (has_number_of_thread(outer)) {
+  if (has_one_for_each_thread(outer)) {
     body(inner.body, inside);
     return;
   }

@@ -175,8 +175,9 @@ void TileWriter::loop(const Loop& l, const Facts& facts) {
     close();
     return;
   }
-  const bool is_slice = std::ranges::find(tables_, &l, &Table::anchor) != tables_.end();
-  for (Table& table : tables_) table.is_next = table.is_next || (is_slice && table.anchor == &l);
+  // The tables of a tile, whose anchor is a loop of the grid, stay as they are in all slices.
+  for (Table& table : tables_)
+    table.is_next = table.is_next || (l.kind == LoopKind::serial && table.anchor == &l);
   KernelWriter::loop(l, facts);
   for (Table& table : tables_) table.is_next = table.is_next && table.anchor != &l;
 }

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -78,7 +79,6 @@ class TileWriter : public KernelWriter {
   std::string is_vector_along(const value::Load& load, const Loop& l, int elements);
   std::string vectors(const Loop& outer, Nest& nest);
   void threads_nest(const Loop& outer, const Facts& facts);
-  void own_threads(const Loop& outer, const Facts& facts);
   void positions(const Loop& outer, const Nest& nest, const Facts& facts);
   void elements_of_nest(const Loop& outer, const Nest& nest, const Facts& facts);
   void vectors_of_nest(const Loop& outer, const Nest& nest, const Facts& facts);
@@ -97,6 +97,7 @@ class TileWriter : public KernelWriter {
   std::vector<const Loop*> loops_;  ///< all of them, those of the grid first
   std::vector<Table> tables_;
   std::map<const Loop*, Nest> nests_;  ///< by the outer loop
+  std::set<std::string> of_threads_;   ///< the variables that say which thread runs
   /// The operands of asynchronous copies, by their number in shared memory: the first of the
   /// copies, and the name of a variable.
   std::map<Expr, std::pair<const Loop*, std::string>> operands_;

@@ -131,10 +131,11 @@ void Verifier::operator()(const Loop& loop) {
   check(loop.variable.kind() == SymbolKind::loop, "the variable is not a loop symbol");
   const std::string& variable = loop.variable.name();
   check(bound_.insert(variable).second, "variable {} is bound twice", variable);
+  for (const LoopDigit& d : loop.digits)
+    for (const Expr* e : {&d.begin, &d.end, &d.step}) expr(*e);
   introduce(variable, {Name::Kind::variable});
   if (!loop.digits.empty()) expr(loop.number);
   for (const LoopDigit& d : loop.digits) {
-    for (const Expr* e : {&d.begin, &d.end, &d.step}) expr(*e);
     check(bound_.insert(d.variable.name()).second, "variable {} is bound twice", d.variable.name());
     introduce(d.variable.name(), {Name::Kind::variable});
   }

@@ -26,17 +26,17 @@ std::vector<Expr> part_of(const TensorDecl& t, const std::vector<Expr>& index,
   return {index.begin(), std::ranges::find_if(index, moves)};
 }
 
-/// Returns true if the indices are known to differ: by a constant, or as remainders of the same
-/// divisor.
-bool differ(const Expr& a, const Expr& b) {
+/// Returns true if the indices are known to differ, and false if they are known to be the same: they
+/// do by a constant, or as remainders of the same divisor.
+std::optional<bool> differ(const Expr& a, const Expr& b) {
   if (const auto apart = (a - b).constant()) return *apart != 0;
   const Atom* x = a.as_atom();
   const Atom* y = b.as_atom();
   if (x == nullptr || y == nullptr || x->kind != Atom::Kind::mod || y->kind != Atom::Kind::mod ||
       x->args[1] != y->args[1])
-    return false;
+    return std::nullopt;
   const auto apart = (x->args[0] - y->args[0]).constant(), divisor = x->args[1].constant();
-  return apart && divisor && *apart % *divisor != 0;
+  return apart && divisor && *divisor != 0 ? std::optional(*apart % *divisor != 0) : std::nullopt;
 }
 
 bool may_share(const AccessedPart& one, const AccessedPart& other) {
@@ -44,7 +44,7 @@ bool may_share(const AccessedPart& one, const AccessedPart& other) {
   const TensorDecl& b = *other.tensor;
   if (&a == &b) {
     for (std::size_t k = 0; k < std::min(one.part.size(), other.part.size()); ++k)
-      if (differ(one.part[k], other.part[k])) return false;
+      if (differ(one.part[k], other.part[k]) == true) return false;
     return true;
   }
   if (a.in_place_of == b.name || b.in_place_of == a.name) return true;
@@ -97,6 +97,12 @@ BlockAccesses accesses_of(const LoopProgram& p, const Conditions& conditions) {
       if (is_shared_by_threads(t)) insert(all.read, {t, {}});
     });
   return all;
+}
+
+bool are_the_same(const AccessedPart& a, const AccessedPart& b) {
+  return a.tensor == b.tensor && std::ranges::equal(a.part, b.part, [](const Expr& x, const Expr& y) {
+           return differ(x, y) == false;
+         });
 }
 
 bool need_barrier(const BlockAccesses& before, const BlockAccesses& after) {

@@ -24,6 +24,9 @@ struct BlockAccesses {
   friend bool operator==(const BlockAccesses&, const BlockAccesses&) = default;
 };
 
+/// Returns true if both are known to be the same part.
+bool are_the_same(const AccessedPart& a, const AccessedPart& b);
+
 BlockAccesses accesses_of(const LoopProgram& p, const Stmt& s);
 BlockAccesses accesses_of(const LoopProgram& p, const Conditions& conditions);
 

@@ -128,7 +128,9 @@ class Iterations {
     const std::vector<LoopDigit>* digits = nullptr;
     for (const TensorReference* r : touched) {
       const Loop* counted = loop_of_digits(*r);
-      const auto found = counted == nullptr ? std::nullopt : axes_of_digits(*r, *counted);
+      const auto found = counted == nullptr || !are_fixed(counted->digits)
+                             ? std::nullopt
+                             : axes_of_digits(*r, *counted);
       if (!found || (axes && (*axes != *found || !are_alike(*digits, counted->digits))))
         return false;
       axes = found;
@@ -168,6 +170,13 @@ class Iterations {
       if (axes.size() == before) return std::nullopt;
     }
     return axes;
+  }
+
+  /// Returns true if the digits have the same limits in all iterations of this loop.
+  bool are_fixed(const std::vector<LoopDigit>& digits) const {
+    return std::ranges::all_of(digits, [this](const LoopDigit& d) {
+      return is_fixed_in_loop(d.begin) && is_fixed_in_loop(d.end) && is_fixed_in_loop(d.step);
+    });
   }
 
   bool is_fixed_in_loop(const Expr& e) const {

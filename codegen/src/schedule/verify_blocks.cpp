@@ -31,6 +31,8 @@ bool has_barrier(const Body& body) {
   for_each(body, [&](const Stmt& s) {
     const Loop* loop = as_loop(s);
     found = found || std::holds_alternative<Barrier>(s.kind) ||
+            std::holds_alternative<WaitForCopies>(s.kind) ||
+            (loop != nullptr && loop->kind == LoopKind::ahead) ||
             (loop != nullptr && !loop->accumulators.empty() && shares_within_block(s));
   });
   return found;
@@ -79,6 +81,11 @@ class BlockVerifier {
     if (!state.copies.empty())
       throw InternalError(
           fmt::format("{}: copies are under way at the end of an iteration of a grid", p_.name));
+    // A block takes several iterations, with the same memory of its own.
+    const auto is_elsewhere = [](const AccessedPart& a) { return !is_of_block(a.tensor->memory); };
+    std::erase_if(state.since.read, is_elsewhere);
+    std::erase_if(state.since.stored, is_elsewhere);
+    if (!state.since.read.empty() || !state.since.stored.empty()) all_threads(body, state, true);
   }
 
   /// Checks statements that all threads of a block run. `is_uniform`: all of them do, or none.
@@ -129,7 +136,7 @@ class BlockVerifier {
     const BlockAccesses own = accesses_of(p_, s);
     check_access(s, state, own);
     state.since.add({own.read, {}});
-    state.copies.push_back({{}, own.stored});
+    state.copies.push_back(own);
   }
 
   void shared_loop(const Stmt& s, State& state, bool is_uniform) const {
@@ -147,6 +154,39 @@ class BlockVerifier {
     state.since = {};
   }
 
+  /// Adds the parts that statements access which all threads of a block run.
+  void add_parts(const Body& body, std::vector<AccessedPart>& parts) const {
+    for (const Stmt& s : body) {
+      const Loop* loop = as_loop(s);
+      const bool is_shared = loop != nullptr && is_within_block(loop->kind);
+      if (nested_body(s) != nullptr && !is_shared) {
+        add_parts(*nested_body(s), parts);
+        continue;
+      }
+      const BlockAccesses own = accesses_of(p_, s);
+      parts.insert(parts.end(), own.read.begin(), own.read.end());
+      parts.insert(parts.end(), own.stored.begin(), own.stored.end());
+    }
+  }
+
+  /// Returns the least number of iterations after which the loop accesses the same parts again.
+  std::size_t cycle_of(const Stmt& s) const {
+    const Loop& loop = *as_loop(s);
+    const auto parts_in = [&](int iterations) {
+      Body now = loop.body;
+      substitute(now, {{loop.variable, Expr(loop.variable) + iterations * loop.step}});
+      std::vector<AccessedPart> parts;
+      add_parts(now, parts);
+      return parts;
+    };
+    const std::vector<AccessedPart> first = parts_in(0);
+    for (int cycle = 1; cycle < static_cast<int>(kMaxIterations); ++cycle)
+      if (std::ranges::equal(first, parts_in(cycle), are_the_same))
+        return static_cast<std::size_t>(cycle);
+    check(false, s, "parts of shared memory are not accessed in a cycle");
+    return 1;
+  }
+
   /// Checks the iterations of a loop that all threads run, one after the other, until an iteration
   /// ends as an earlier one did. Then the loop may have ended in any of these states, or in that
   /// before it.
@@ -156,13 +196,19 @@ class BlockVerifier {
       all_threads(loop.body, state, is_uniform);
       return;
     }
+    const std::size_t cycle = cycle_of(s);
     std::vector<State> seen = {state};
+    const auto is_seen = [&] {
+      for (std::size_t k = seen.size() % cycle; k < seen.size(); k += cycle)
+        if (seen[k] == state) return true;
+      return false;
+    };
     for (Expr at = loop.begin; true; at = at + loop.step) {
       check(seen.size() < kMaxIterations, s, "parts of shared memory are not accessed in a cycle");
       Body now = loop.body;
       substitute(now, {{loop.variable, at}});
       all_threads(now, state, is_uniform);
-      if (std::ranges::find(seen, state) != seen.end()) break;
+      if (is_seen()) break;
       seen.push_back(state);
     }
     for (const State& other : seen) {

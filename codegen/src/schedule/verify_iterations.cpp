@@ -11,6 +11,7 @@
 #include "ir/references.h"
 #include "ir/transposed.h"
 #include "mote/base/error.h"
+#include "mote/codegen/emit_cuda.h"
 #include "schedule/iterations.h"
 
 namespace mote {
@@ -83,12 +84,32 @@ std::vector<const Loop*> shared_by_threads(std::span<const Stmt* const> path) {
 /// variables of the loops that the threads share, with as many iterations as there are elements.
 bool is_at_own_thread(const TensorDecl& t, const TensorReference& r) {
   const std::vector<const Loop*> shared = shared_by_threads(r.path);
-  if (shared.size() != kThreadAxes || shared.size() > r.index.size()) return false;
+  if (shared.size() != kThreadAxes || shared.size() > r.index.size() ||
+      t.shape[0] * t.shape[1] != Expr(kCudaThreads))
+    return false;
   for (std::size_t k = 0; k < shared.size(); ++k)
     if (shared[k]->kind != LoopKind::block_threads || r.index[k] != Expr(shared[k]->variable) ||
         shared[k]->begin != Expr(0) || shared[k]->end != t.shape[k])
       return false;
   return true;
+}
+
+/// Returns true for an access of fragments in a loop over rows of their kind and one over columns,
+/// both counted from where a constant row and column is.
+bool is_in_layout(const TensorReference& r) {
+  const auto shared = shared_by_threads(r.path);
+  if (shared.empty() || shared.front()->kind != LoopKind::fragments || r.index.size() != 2)
+    return false;
+  const Loop& row = *shared.front();
+  const Loop* column = row.body.size() == 1 ? as_loop(row.body.front()) : nullptr;
+  if (column == nullptr || r.index[1] != Expr(column->variable)) return false;
+  std::set<Symbol> inside;
+  for (const Stmt* s : r.path)
+    if (const Loop* l = as_loop(*s); l == &row || !inside.empty()) inside.insert(l->variable);
+  const Expr from = r.index[0] - Expr(row.variable);
+  return !from.has_load() && std::ranges::none_of(from.symbols(), [&](Symbol s) {
+    return inside.contains(s);
+  });
 }
 
 /// Memory of a block, or of one of its threads, belongs to an iteration of a grid, and is constant.
@@ -103,9 +124,9 @@ void verify_memory_of_block(const LoopProgram& p, const TensorDecl& t) {
     if (t.memory == TensorMemory::local && !is_at_own_thread(t, r))
       fail(p, fmt::format("{} is in each thread, and a thread accesses another one's elements",
                           t.name));
-    if (t.memory == TensorMemory::fragments &&
-        (shared.empty() || shared.front()->kind != LoopKind::fragments))
-      fail(p, fmt::format("{} is in fragments, and is accessed outside of loops of their kind",
+    if (t.memory == TensorMemory::fragments && !is_in_layout(r))
+      fail(p, fmt::format("{} is in fragments, and is not accessed by a row and a column of loops of "
+                          "their kind",
                           t.name));
   }
 }
@@ -115,8 +136,10 @@ void verify_memory_of_block(const LoopProgram& p, const TensorDecl& t) {
 void verify_in_place_of(const LoopProgram& p, const TensorDecl& t) {
   const TensorDecl* first = find_tensor(p, t.in_place_of);
   const auto bytes = [&](const TensorDecl& d) {
-    std::int64_t all = is_narrow(d.dtype) && d.is_for_tensor_cores ? 2 : native_bytes(d.dtype);
-    if (!is_real(d.dtype)) all = 8;
+    std::int64_t all = d.is_for_tensor_cores && is_narrow(d.dtype) ? 2
+                       : is_real(d.dtype)                          ? native_bytes(d.dtype)
+                       : d.dtype == DType::boolean                 ? 1
+                                                                   : d.integer_bits / 8;
     for (const Expr& extent : d.shape) all *= *extent.constant();
     return all;
   };
@@ -125,8 +148,15 @@ void verify_in_place_of(const LoopProgram& p, const TensorDecl& t) {
     fail(p, fmt::format("{} in place of {} needs as much of the same shared memory", t.name,
                         t.in_place_of));
   const auto own = references(p.body, t.name);
+  const auto may_precede = [](const TensorReference& one, const TensorReference& other) {
+    const std::size_t depth = shared_depth(one.path, other.path);
+    const bool is_once = std::ranges::all_of(std::span(one.path).first(depth), [](const Stmt* s) {
+      return as_loop(*s) == nullptr || as_loop(*s)->kind == LoopKind::grid;
+    });
+    return one.order <= other.order || !is_once;
+  };
   for (const TensorReference& r : references(p.body, first->name))
-    if (std::ranges::any_of(own, [&](const TensorReference& o) { return o.order <= r.order; }))
+    if (std::ranges::any_of(own, [&](const TensorReference& o) { return may_precede(o, r); }))
       fail(p, fmt::format("{} is accessed after {}, which takes its place", first->name, t.name));
 }
 
