@@ -292,31 +292,41 @@ TEST(CudnnSequences, StayInAnExecutableOfOtherShapes) {
   }
 }
 
-/// Replaces first, and adds the gradients of all with respect to all then.
+/// Replaces first, and then adds the gradients of the results from `first` to before `end` with
+/// respect to all.
+void expect_gradients_in_bound(const Case& c, std::size_t first, std::size_t end) {
+  Looped loop(c);
+  ASSERT_NE(replaced(loop.n.g), "replace: nothing") << to_string(c);
+  const auto with_gradients = [&](Network& n, const Symbols& all) {
+    const Symbols of(all.begin() + static_cast<std::ptrdiff_t>(first),
+                     all.begin() + static_cast<std::ptrdiff_t>(end));
+    const Symbols wrt = n.wrt;
+    Symbols seeds;
+    for (std::size_t k = 0; k < of.size(); ++k)
+      seeds.push_back(n.input("seed" + std::to_string(k), n.g.form(of[k]).shape));
+    return gradient(n.g, of, wrt, seeds);
+  };
+  const Symbols gradients = with_gradients(loop.n, loop.of);
+  loop.n.g.set_outputs(gradients);
+  Executable executable = compile(loop.n.g, {.without_nan = true}, context());
+  executable.run(loop.n.bindings);
+  const auto& nodes = executable.report().nodes;
+  EXPECT_TRUE(std::ranges::any_of(nodes, [&](const CompiledNode& node) {
+    return node.text.find(std::string(op_of(c.cell)) + ".grad(") != std::string::npos;
+  })) << to_text(executable.report());
+  std::vector<Tensor> results;
+  for (const TensorSymbol symbol : gradients) results.push_back(clone(executable.output(symbol)));
+  Network cells(c);
+  const Symbols of_cells = outputs_of(test::unrolled(cells, c));
+  expect_in_bound(c, with_gradients(cells, of_cells), cells, results);
+}
+
 TEST(CudnnSequences, HaveTheGradientsOfTheStepsInTheirBound) {
   for (const Case& c : small_cases()) {
-    Looped loop(c);
-    ASSERT_NE(replaced(loop.n.g), "replace: nothing") << to_string(c);
-    const auto with_gradients = [](Network& n, const Symbols& of) {
-      const Symbols wrt = n.wrt;
-      Symbols seeds;
-      for (std::size_t k = 0; k < of.size(); ++k)
-        seeds.push_back(n.input("seed" + std::to_string(k), n.g.form(of[k]).shape));
-      return gradient(n.g, of, wrt, seeds);
-    };
-    const Symbols gradients = with_gradients(loop.n, loop.of);
-    loop.n.g.set_outputs(gradients);
-    Executable executable = compile(loop.n.g, {.without_nan = true}, context());
-    executable.run(loop.n.bindings);
-    const auto& nodes = executable.report().nodes;
-    EXPECT_TRUE(std::ranges::any_of(nodes, [&](const CompiledNode& node) {
-      return node.text.find(std::string(op_of(c.cell)) + ".grad(") != std::string::npos;
-    })) << to_text(executable.report());
-    std::vector<Tensor> results;
-    for (const TensorSymbol symbol : gradients) results.push_back(clone(executable.output(symbol)));
-    Network cells(c);
-    const Symbols of_cells = outputs_of(test::unrolled(cells, c));
-    expect_in_bound(c, with_gradients(cells, of_cells), cells, results);
+    const std::size_t results = Looped(c).of.size();
+    expect_gradients_in_bound(c, 0, results);
+    expect_gradients_in_bound(c, 0, 1);
+    expect_gradients_in_bound(c, results - 1, results);
   }
 }
 

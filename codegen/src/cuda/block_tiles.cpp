@@ -141,8 +141,8 @@ class BlockTiling {
 
   int pitch() const { return form_.fragments == DType::f32 ? kTf32Pitch : kPitch; }
 
-  /// Gives the loop the variables of the axis at that position: digits of it, or what `env` then has
-  /// for the only one.
+  /// Gives the loop the variables of the axis at that position: digits of it, or what `env` then
+  /// has for the only one.
   void count_through(Loop& loop, const Axis& axis, const Expr& position,
                      std::map<Symbol, Expr>& env) {
     if (axis.loops.size() == 1) {

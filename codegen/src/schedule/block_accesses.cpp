@@ -26,8 +26,8 @@ std::vector<Expr> part_of(const TensorDecl& t, const std::vector<Expr>& index,
   return {index.begin(), std::ranges::find_if(index, moves)};
 }
 
-/// Returns true if the indices are known to differ, and false if they are known to be the same: they
-/// do by a constant, or as remainders of the same divisor.
+/// Returns true if the indices are known to differ, and false if they are known to be the same:
+/// they do by a constant, or as remainders of the same divisor.
 std::optional<bool> differ(const Expr& a, const Expr& b) {
   if (const auto apart = (a - b).constant()) return *apart != 0;
   const Atom* x = a.as_atom();
@@ -100,9 +100,9 @@ BlockAccesses accesses_of(const LoopProgram& p, const Conditions& conditions) {
 }
 
 bool are_the_same(const AccessedPart& a, const AccessedPart& b) {
-  return a.tensor == b.tensor && std::ranges::equal(a.part, b.part, [](const Expr& x, const Expr& y) {
-           return differ(x, y) == false;
-         });
+  return a.tensor == b.tensor &&
+         std::ranges::equal(a.part, b.part,
+                            [](const Expr& x, const Expr& y) { return differ(x, y) == false; });
 }
 
 bool need_barrier(const BlockAccesses& before, const BlockAccesses& after) {

@@ -107,9 +107,8 @@ bool is_in_layout(const TensorReference& r) {
   for (const Stmt* s : r.path)
     if (const Loop* l = as_loop(*s); l == &row || !inside.empty()) inside.insert(l->variable);
   const Expr from = r.index[0] - Expr(row.variable);
-  return !from.has_load() && std::ranges::none_of(from.symbols(), [&](Symbol s) {
-    return inside.contains(s);
-  });
+  return !from.has_load() &&
+         std::ranges::none_of(from.symbols(), [&](Symbol s) { return inside.contains(s); });
 }
 
 /// Memory of a block, or of one of its threads, belongs to an iteration of a grid, and is constant.
@@ -125,9 +124,10 @@ void verify_memory_of_block(const LoopProgram& p, const TensorDecl& t) {
       fail(p, fmt::format("{} is in each thread, and a thread accesses another one's elements",
                           t.name));
     if (t.memory == TensorMemory::fragments && !is_in_layout(r))
-      fail(p, fmt::format("{} is in fragments, and is not accessed by a row and a column of loops of "
-                          "their kind",
-                          t.name));
+      fail(p,
+           fmt::format("{} is in fragments, and is not accessed by a row and a column of loops of "
+                       "their kind",
+                       t.name));
   }
 }
 

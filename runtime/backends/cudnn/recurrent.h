@@ -66,6 +66,8 @@ class RowLengths {
   /// Copies the states of the rows without steps, for which cuDNN's manual promises nothing.
   void keep_states(Handle* handle, const std::vector<int>& lengths, const void* from,
                    void* to) const;
+  /// Writes zeros to the states of these rows.
+  void clear_states(Handle* handle, const std::vector<int>& lengths, void* states) const;
 
  private:
   Layer layer_;

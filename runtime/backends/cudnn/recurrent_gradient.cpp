@@ -90,10 +90,15 @@ void run(Handle* handle, const LayerGradient& g, const OnDevice& at) {
   }
   if (g.given_gx) g.reversal->copy(at, at.data[*g.gx], at.data[*g.given_gx], g.layer.inputs);
   if (g.wants_weights) g.buffer.give(handle, g.gradients, at.data[g.gradient_space], at);
-  if (g.gh && g.gh_next)
-    g.lengths.keep_states(handle, lengths, at.data[*g.gh_next], at.data[*g.gh]);
-  if (g.gc && g.gc_next)
-    g.lengths.keep_states(handle, lengths, at.data[*g.gc_next], at.data[*g.gc]);
+  const auto give = [&](const Slot& of_first, const Slot& of_last) {
+    if (!of_first) return;
+    if (of_last)
+      g.lengths.keep_states(handle, lengths, at.data[*of_last], at.data[*of_first]);
+    else
+      g.lengths.clear_states(handle, lengths, at.data[*of_first]);
+  };
+  give(g.gh, g.gh_next);
+  give(g.gc, g.gc_next);
 }
 
 /// Reads the gradients that the call wants, from its output `first` on; extents of others are those

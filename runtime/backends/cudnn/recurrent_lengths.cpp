@@ -45,6 +45,14 @@ void RowLengths::keep_states(Handle* handle, const std::vector<int>& lengths, co
                         row_.get(), static_cast<char*>(to) + row * bytes);
 }
 
+void RowLengths::clear_states(Handle* handle, const std::vector<int>& lengths, void* states) const {
+  const std::size_t bytes = static_cast<std::size_t>(layer_.states) * size_of(layer_.dtype);
+  for (std::size_t row = 0; row < lengths.size(); ++row)
+    if (lengths[row] == 0)
+      calls().set_all(handle, row_.get(), static_cast<char*>(states) + row * bytes,
+                      zero(layer_.dtype));
+}
+
 Reversal::Reversal(const Reader& call, const Layer& layer)
     : layer_(layer), is_asked_(call.integer("backwards", 0) != 0) {
   if (is_asked_ && layer.has_lengths)

@@ -143,5 +143,28 @@ TEST(Control, AnInnerResultOfTheLastEvaluationIsNotTheLoops) {
     }
 }
 
+/// A branch gives the value before, and computes the next one.
+TEST(Control, ABranchPassesOnTheValueBefore) {
+  const std::string text = R"(graph g(x f32[2], y f32[2]) -> (p, q)
+  p, q = while (x, y) counter {
+    graph body(a f32[2], b f32[2], c i64[]) -> (v, u, more)
+      one = constant i64[] [1]
+      more = less(c, one)
+      k = constant i64[] [0]
+      u, v = case (k) of (a, b) {
+        graph some(before f32[2], d f32[2]) -> (before, e)
+          e = mul(d, d)
+      }
+  }
+)";
+  // There is one iteration.
+  const std::vector<Tensor> out = run_all_ways(text, {{"x", vector(2, 2)}, {"y", vector(3, 2)}});
+  for (const std::int64_t k : {0, 1}) {
+    const double x = vector(2, 2).real_at({k}), y = vector(3, 2).real_at({k});
+    EXPECT_EQ(out[0].real_at({k}), y * y);
+    EXPECT_EQ(out[1].real_at({k}), x);
+  }
+}
+
 }  // namespace
 }  // namespace mote

@@ -79,10 +79,21 @@ class Body {
         if (node.inputs[first_input(node, g) + n] != inputs_[k]) return false;
         continue;
       }
-      if (!is_computed_alone(branch, given)) return false;
+      if (!is_computed_alone(branch, given) || passes_on(branch, node, g, k)) return false;
       computes = true;
     }
     return computes;
+  }
+  /// True if the branch gives value k as it was, or a part of it: it would be read where the next
+  /// one has just been computed.
+  bool passes_on(const SymbolicGraph& branch, const NodeInfo& node, std::size_t g,
+                 std::uint32_t k) const {
+    const std::vector<std::uint32_t> inputs = input_indices(branch);
+    return std::ranges::any_of(branch.output_indices(), [&](std::uint32_t output) {
+      const std::uint32_t root = branch.symbols()[output].root;
+      const auto n = static_cast<std::size_t>(std::ranges::find(inputs, root) - inputs.begin());
+      return n < inputs.size() && node.inputs[first_input(node, g) + n] == inputs_[k];
+    });
   }
   /// True if commands of the graph write the symbol, a whole tensor that it gives once.
   static bool is_computed_alone(const SymbolicGraph& graph, std::uint32_t symbol) {
@@ -103,7 +114,7 @@ class Body {
   const SymbolicGraph& graph_;
   std::vector<std::uint32_t> inputs_;
   IndexLists written_;
-  std::vector<bool> is_evaluated_;  ///< by node: the condition needs it
+  std::vector<bool> is_evaluated_;             ///< by node: the condition needs it
   std::vector<std::ptrdiff_t> reads_, given_;  ///< by root: how often
 };
 
