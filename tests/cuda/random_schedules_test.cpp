@@ -162,5 +162,57 @@ TEST(CudaRandomSchedules, ComputeWhatTheProgramSays) {
   expect({"thread_vectors", "worker 2", "worker 4"}, 2500);
 }
 
+/// Runs the program's own kernels on whole numbers. Expects that tiles are among them.
+void expect_right_in_tiles(const std::string& text,
+                           const std::map<std::string, std::int64_t>& sizes) {
+  SCOPED_TRACE(text);
+  setenv("MOTE_CACHE", MOTE_CUDA_CACHE, 1);
+  std::vector<Subject> subjects(1);
+  Subject& s = subjects.front();
+  s.prepared.program = std::make_shared<const Program>(parse_program(text));
+  Trial trial;
+  trial.sizes = sizes;
+  add_trial(s.prepared, trial);
+  s.record = std::make_unique<OpRecord>(program_record(s.prepared.program->name, text, {}));
+  s.instance = std::make_unique<cuda::OpInstance>(*s.record, instances(*s.record).front());
+  const cuda_host::HostLibrary library = library_of(subjects);
+  std::map<std::string, int> workers;
+  const auto m = check_gen(s.prepared, "gen on the shim", [&](std::size_t t) {
+    return run_on_memory(*s.prepared.program, s.prepared.inputs[t], s.prepared.trials[t],
+                         [&](const mote_call& call) { return run(s, library, call, 1, workers); });
+  });
+  EXPECT_FALSE(m) << to_string(*m);
+  EXPECT_GT(workers[fmt::format("worker {}", CudaWorker(CudaPerTile{0, 0, 0}).index())], 0);
+}
+
+/// Rows, columns and the sum are several loops each, and there is no batch: the digits of a tile's
+/// rows stay as they are in all of its slices.
+TEST(CudaPrograms, CountThroughSeveralLoopsInTiles) {
+  const std::string dense = R"(op dense
+input x f32[B, T, K]
+input w f32[N, K]
+output y = sum[3](x[i0, i1, i3 over B, T, N, K] * w[i2, i3 over B, T, N, K])
+)";
+  expect_right_in_tiles(dense, {{"B", 5}, {"T", 13}, {"K", 40}, {"N", 65}});
+  expect_right_in_tiles(dense, {{"B", 3}, {"T", 43}, {"K", 17}, {"N", 3}});
+  expect_right_in_tiles(R"(op both
+input x f32[A, B, K, L]
+input w f32[K, L, M, N]
+output y = sum[4, 5](x[i0, i1, i4, i5 over A, B, M, N, K, L] * w[i4, i5, i2, i3 over A, B, M, N, K, L])
+)",
+                        {{"A", 9}, {"B", 8}, {"K", 5}, {"L", 7}, {"M", 6}, {"N", 12}});
+}
+
+/// Sizes may have the names that the text gives to the numbers of threads.
+TEST(CudaPrograms, HaveSizesOfTheNamesOfThreads) {
+  for (const std::string name : {"thread_row", "thread_column", "lane", "location"})
+    expect_right_in_tiles(fmt::format(R"(op named
+input a f32[M, {0}]; input b f32[{0}, N]
+output y = sum[2](a[i0, i2 over M, N, {0}] * b[i2, i1 over M, N, {0}])
+)",
+                                      name),
+                          {{"M", 5}, {name, 18}, {"N", 66}});
+}
+
 }  // namespace
 }  // namespace mote

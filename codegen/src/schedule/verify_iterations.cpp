@@ -114,7 +114,13 @@ bool is_in_layout(const TensorReference& r) {
 /// Memory of a block, or of one of its threads, belongs to an iteration of a grid, and is constant.
 void verify_memory_of_block(const LoopProgram& p, const TensorDecl& t) {
   const auto is_constant = [](const Expr& extent) { return extent.constant().has_value(); };
-  if (t.role != TensorRole::temporary || !t.per || !std::ranges::all_of(t.shape, is_constant))
+  bool is_per_grid = false;
+  for_each(p.body, [&](const Stmt& s) {
+    const Loop* l = as_loop(s);
+    is_per_grid =
+        is_per_grid || (l != nullptr && l->kind == LoopKind::grid && t.per == l->variable);
+  });
+  if (t.role != TensorRole::temporary || !is_per_grid || !std::ranges::all_of(t.shape, is_constant))
     fail(p, fmt::format("{} is memory of a block, and has no constant shape in an iteration of a "
                         "grid",
                         t.name));
