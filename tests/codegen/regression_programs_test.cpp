@@ -418,7 +418,7 @@ TEST(RegressionPrograms, PartsOfLoopsWithoutIterations) {
       "output g = scatter[add](l, sum[0](k) to 0, i0 + 2)");
 }
 
-/// What a gather copies to a panel is stored in each iteration, whether its index exists or not.
+/// A gather stores its copy to a panel in each iteration, whether its index exists or not.
 TEST(RegressionPrograms, AGatherThatATileCopies) {
   expect_agreement(
       "input x f32[C, B]\n"

@@ -159,7 +159,7 @@ std::string Writer::stored(const Text& t, const TensorDecl& to, std::size_t uses
   }
 }
 
-/// An input's element that is copied need not be converted.
+/// Returns the bits of an input's element that is copied, which need not be converted.
 std::optional<std::string> Writer::stored_bits(const Store& s, const Facts& facts) const {
   const auto* load = std::get_if<value::Load>(&s.value->kind);
   if (!moves_bits() || load == nullptr || !is_narrow(s.value->dtype) || !is_copy(p_, s))

@@ -86,9 +86,7 @@ class BlockTiling {
     const std::string name = loops.size() == 1 ? loops.front().variable.name() : hint;
     Expr all = 1;
     for (const LoopDigit& d : loops) all = all * facts_.simplify(count_of(d));
-    const auto moves = [](Symbol s) { return s.kind() == SymbolKind::loop; };
-    if (loops.size() > 1 && std::ranges::none_of(all.symbols(), moves))
-      all = make_.size(hint + "s", all);
+    if (loops.size() > 1 && !is_moving(all)) all = make_.size(hint + "s", all);
     return {loops, name, all, make_.variable(name + "_begin")};
   }
 

@@ -64,7 +64,7 @@ std::vector<std::string> KernelWriter::extents(const std::vector<LoopDigit>& axe
                                                const Facts& facts) {
   std::vector<std::string> all;
   for (const LoopDigit& a : axes) {
-    const Expr count = facts.simplify(max(0, ceil_div(a.end - a.begin, a.step)));
+    const Expr count = facts.simplify(count_of(a));
     all.push_back(within(limit(count, names_.symbol(a.variable) + "_count", facts), kUnary));
   }
   return all;
@@ -95,8 +95,7 @@ std::string KernelWriter::distance(const std::string& tensor, const std::vector<
   for (std::size_t k = 0; k < index.size(); ++k) {
     if (!index[k].mentions(variable)) continue;
     const auto linear = linear_in(index[k], variable);
-    const auto is_loop = [](Symbol s) { return s.kind() == SymbolKind::loop; };
-    if (!linear || std::ranges::any_of(linear->factor.symbols(), is_loop)) return "";
+    if (!linear || is_moving(linear->factor)) return "";
     all += all.empty() ? "" : " + ";
     if (linear->factor != Expr(1))
       all += within(printer_.expr(linear->factor, facts), kUnary) + " * ";

@@ -45,7 +45,8 @@ void TileWriter::fragment_loops(const Loop& l, const Facts& facts) {
   }
   const auto& store = std::get<Store>(s.kind);
   const std::string& to = names_.tensor(store.tensor);
-  if (std::holds_alternative<value::Constant>(store.value->kind)) {
+  const auto* first = std::get_if<value::Constant>(&store.value->kind);
+  if (first != nullptr && first->number.is_real() && first->number.real() == 0) {
     write("float {}{} = {{}};", to, layout());
     return;
   }

@@ -14,10 +14,6 @@
 namespace mote::emit {
 namespace {
 
-bool moves(const Expr& e) {
-  return std::ranges::any_of(e.symbols(), [](Symbol s) { return s.kind() == SymbolKind::loop; });
-}
-
 const Loop& inner_of(const Loop& outer) { return *as_loop(outer.body.front()); }
 
 std::int64_t extent_of(const Loop& l) { return *l.end.constant(); }
@@ -27,12 +23,13 @@ bool has_one_for_each_thread(const Loop& outer) {
   return extent_of(outer) * extent_of(inner_of(outer)) == kCudaThreads;
 }
 
-/// Returns the element of an input or output along which threads should go: what the nest copies to
-/// shared memory, or what it stores.
 struct Element {
   std::string tensor;
   std::vector<Expr> index;
 };
+
+/// Returns the element of an input or output along which threads should go: the one that the nest
+/// copies to shared memory, or that it stores.
 std::optional<Element> element_in_memory(const LoopProgram& p, const Body& body) {
   std::optional<Element> found;
   const auto is_in_memory = [&](const std::string& tensor) {
@@ -94,7 +91,7 @@ std::string TileWriter::distance_of_digits(const std::string& tensor,
   for (const LoopDigit& d : l.digits) {
     const std::string one = distance(tensor, index, d.variable, facts);
     const Expr count = facts.simplify(count_of(d));
-    if (one.empty() || moves(count)) return "";
+    if (one.empty() || is_moving(count)) return "";
     const std::string stepped =
         d.step == Expr(1) || one == "0"
             ? one
@@ -250,10 +247,7 @@ void TileWriter::block_loop(const Loop& l, const Facts& facts) {
 void TileWriter::threads_nest(const Loop& outer, const Facts& facts) {
   const Loop& inner = inner_of(outer);
   Facts inside = facts;
-  for (const Loop* l : {&outer, &inner}) {
-    inside.set_range(l->variable, l->begin, l->end);
-    for (const LoopDigit& d : l->digits) inside.set_range(d.variable, d.begin, d.end);
-  }
+  for (const Loop* l : {&outer, &inner}) set_ranges(*l, inside);
   if (has_one_for_each_thread(outer)) {
     body(inner.body, inside);
     return;

@@ -15,18 +15,10 @@
 namespace mote::emit {
 namespace {
 
-bool moves(const Expr& e) {
-  return std::ranges::any_of(e.symbols(), [](Symbol s) { return s.kind() == SymbolKind::loop; });
-}
-
 Expr count_of_all(const Loop& l, const Facts& facts) {
   Expr all = 1;
   for (const LoopDigit& d : l.digits) all = all * facts.simplify(count_of(d));
   return all;
-}
-
-bool are_alike(const LoopDigit& a, const LoopDigit& b) {
-  return a.begin == b.begin && a.end == b.end && a.step == b.step;
 }
 
 std::string extents_text(std::span<const Expr> shape) {
@@ -111,7 +103,7 @@ void TileWriter::add_table(const Loop& l, const Facts& facts) {
     table.arrays.push_back(names_.fresh(names_.symbol(d.variable) + "_of"));
     write("__shared__ int64_t {}[{}];", table.arrays.back(), *(*anchor)->step.constant());
   }
-  if (!moves(count_of_all(l, facts))) counts_of(table, facts);
+  if (!is_moving(count_of_all(l, facts))) counts_of(table, facts);
   tables_.push_back(std::move(table));
 }
 

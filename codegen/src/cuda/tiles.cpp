@@ -251,7 +251,7 @@ std::optional<Expr> fixed_limit(const Expr& limit, Atom::Kind kind, const std::s
 
 Expr extent(const std::vector<LoopDigit>& axes) {
   Expr all = 1;
-  for (const LoopDigit& a : axes) all = all * max(0, ceil_div(a.end - a.begin, a.step));
+  for (const LoopDigit& a : axes) all = all * count_of(a);
   return all;
 }
 

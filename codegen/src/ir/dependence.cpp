@@ -118,6 +118,19 @@ std::vector<PlacedAccess> placed_accesses(const Body& body) {
   return out;
 }
 
+bool is_moving(const Expr& e) {
+  return std::ranges::any_of(e.symbols(), [](Symbol s) { return s.kind() == SymbolKind::loop; });
+}
+
+bool are_alike(const LoopDigit& a, const LoopDigit& b) {
+  return a.begin == b.begin && a.end == b.end && a.step == b.step;
+}
+
+void set_ranges(const Loop& l, Facts& facts) {
+  facts.set_range(l.variable, l.begin, l.end);
+  for (const LoopDigit& d : l.digits) facts.set_range(d.variable, d.begin, d.end);
+}
+
 std::vector<Expr> arms(const Expr& e, Atom::Kind kind) {
   const Atom* atom = e.as_atom();
   if (atom != nullptr && atom->kind == kind) return atom->args;

@@ -38,6 +38,13 @@ Effects united(Effects a, Effects b);
 /// accumulators or names.
 bool are_independent(const Effects& a, const Effects& b);
 
+/// Returns true if the expression changes with a loop.
+bool is_moving(const Expr& e);
+/// Returns true if the digits have equal limits and steps.
+bool are_alike(const LoopDigit& a, const LoopDigit& b);
+/// Adds the ranges of the loop's variable and of its digits.
+void set_ranges(const Loop& l, Facts& facts);
+
 /// Returns the operands of a minimum or maximum, or the expression itself.
 std::vector<Expr> arms(const Expr& e, Atom::Kind kind);
 

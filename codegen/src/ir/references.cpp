@@ -194,8 +194,7 @@ std::set<Symbol> loops_over_parts(std::span<const Stmt* const> path, const Loop&
 Facts facts_at(const TensorReference& r, Facts facts) {
   for (const Stmt* s : r.path) {
     if (const Loop* l = as_loop(*s)) {
-      facts.set_range(l->variable, l->begin, l->end);
-      for (const LoopDigit& d : l->digits) facts.set_range(d.variable, d.begin, d.end);
+      set_ranges(*l, facts);
       if (const auto step = l->step.constant(); step && *step > 1)
         facts.assume_nonneg(l->begin + (ceil_div(l->end - l->begin, *step) - 1) * *step -
                             Expr(l->variable));

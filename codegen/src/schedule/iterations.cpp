@@ -131,7 +131,8 @@ class Iterations {
       const auto found = counted == nullptr || !are_fixed(counted->digits)
                              ? std::nullopt
                              : axes_of_digits(*r, *counted);
-      if (!found || (axes && (*axes != *found || !are_alike(*digits, counted->digits))))
+      if (!found ||
+          (axes && (*axes != *found || !std::ranges::equal(*digits, counted->digits, are_alike))))
         return false;
       axes = found;
       digits = &counted->digits;
@@ -182,12 +183,6 @@ class Iterations {
   bool is_fixed_in_loop(const Expr& e) const {
     return std::ranges::all_of(e.symbols(), [this](Symbol s) {
       return s.kind() != SymbolKind::loop || outer_.contains(s);
-    });
-  }
-
-  static bool are_alike(const std::vector<LoopDigit>& a, const std::vector<LoopDigit>& b) {
-    return std::ranges::equal(a, b, [](const LoopDigit& x, const LoopDigit& y) {
-      return x.begin == y.begin && x.end == y.end && x.step == y.step;
     });
   }
 

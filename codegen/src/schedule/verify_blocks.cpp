@@ -68,7 +68,7 @@ class BlockVerifier {
         fmt::format("{}: `{}`: {}", p_.name, text.substr(0, text.find('\n')), what));
   }
 
-  /// What the threads have accessed since the last barrier, and the asynchronous copies under way.
+  /// The accesses of the threads since the last barrier, and the asynchronous copies under way.
   struct State {
     BlockAccesses since;
     std::vector<BlockAccesses> copies;

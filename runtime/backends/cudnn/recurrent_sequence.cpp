@@ -14,7 +14,7 @@ struct State {
   std::size_t first = 0, last = 0;
 };
 
-/// What a call needs when it runs.
+/// The work of a call, as it is known before it runs.
 struct AllSteps {
   Layer layer;
   std::shared_ptr<RecurrentDesc> cell;

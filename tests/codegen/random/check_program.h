@@ -42,7 +42,7 @@ struct Prepared {
   std::vector<Trial> trials;
   std::vector<std::vector<Array>> inputs;
   std::vector<std::vector<Array>> expected;
-  /// Of each trial, which outputs are exact in f32 in any order of sums: in those the variants gen
+  /// The outputs of each trial that are exact in f32 in any order of sums: in those the variants gen
   /// must agree too.
   std::vector<std::vector<bool>> exact;
   std::optional<LoopProgram> final;

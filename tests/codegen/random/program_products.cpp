@@ -4,6 +4,7 @@
 // conditions that follow from positions, gathers, epilogues and several sums.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "program_builder.h"
 
@@ -21,6 +22,17 @@ struct Around {
 struct Windowed {
   Expr index, extent;
 };
+
+std::pair<std::vector<Expr>, std::vector<Expr>> extents_and_indices(
+    const std::vector<Windowed>& axes) {
+  std::vector<Expr> extents;
+  std::vector<Expr> indices;
+  for (const Windowed& w : axes) {
+    extents.push_back(w.extent);
+    indices.push_back(w.index);
+  }
+  return {extents, indices};
+}
 
 }  // namespace
 
@@ -129,12 +141,7 @@ Uop ProgramBuilder::some_left(const Products& all, DType dtype) {
   axes.push_back({all.channels.variable, all.channels.extent});
   if (rng_.chance(25)) std::swap(axes[axes.size() - 2], axes.back());
   if (rng_.chance(15)) rng_.shuffle(axes);
-  Extents shape;
-  std::vector<Expr> from;
-  for (const Windowed& w : axes) {
-    shape.push_back(w.extent);
-    from.push_back(w.index);
-  }
+  const auto [shape, from] = extents_and_indices(axes);
   Uop x = add_input(dtype, shape);
   if (rng_.chance(8)) {  // a gather: one index for all rows of an axis
     const int axis = rng_.below(x.rank());
@@ -153,17 +160,12 @@ Uop ProgramBuilder::some_left(const Products& all, DType dtype) {
 
 /// Draws an input with the axes of the right operand, and reads it.
 Uop ProgramBuilder::some_right(const Products& all, DType dtype) {
-  std::vector<Around> axes;
+  std::vector<Windowed> axes;
   for (const Around& a : {all.groups, all.taps[1], all.taps[0], all.channels, all.columns})
-    if (a.is_there) axes.push_back(a);
+    if (a.is_there) axes.push_back({a.variable, a.extent});
   if (rng_.chance(30)) std::ranges::reverse(axes);
   if (rng_.chance(15)) rng_.shuffle(axes);
-  Extents shape;
-  std::vector<Expr> from;
-  for (const Around& a : axes) {
-    shape.push_back(a.extent);
-    from.push_back(a.variable);
-  }
+  const auto [shape, from] = extents_and_indices(axes);
   return read(add_input(dtype, shape), all.extents, from);
 }
 

@@ -11,7 +11,7 @@
 namespace mote::trace {
 namespace {
 
-/// What the hash multiplies by before it adds the number of an input.
+/// The factor by which the hash is multiplied before the number of an input is added.
 constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15;
 
 Ref<Kernel> kernel_of(std::uint64_t id) {

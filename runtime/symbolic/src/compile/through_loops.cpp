@@ -40,7 +40,8 @@ class Body {
     const std::uint32_t symbol = output(k);
     const NodeInfo* node = producer(symbol);
     if (!is_carried_alone(k) || node == nullptr) return std::nullopt;
-    // What the condition needs runs once more when the loop ends, and its clock would count that.
+    // A node that the condition needs runs once more when the loop ends, and its clock would count
+    // that.
     if (is_evaluated_[graph_.symbols()[symbol].producer]) return std::nullopt;
     const auto at = static_cast<std::uint32_t>(std::ranges::find(node->outputs, symbol) -
                                                node->outputs.begin());
