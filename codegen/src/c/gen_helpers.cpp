@@ -29,6 +29,17 @@ constexpr std::array kGenHelpers = std::to_array<Helper>({
   return b == 1 ? a : mote_rare_div(a, b);
 }
 )"},
+    {.name = "mote_prefetch",
+     .storage = Storage::always_inline,
+     .head = "/* Moves the line of an element to the cache, ahead of its use. */\n",
+     .function = R"(void mote_prefetch(const void *element) {
+#if defined(__GNUC__)
+  __builtin_prefetch(element);
+#else
+  (void)element;
+#endif
+}
+)"},
     {.name = "mote_float",
      .storage = Storage::always_inline,
      .head = "/* The float with these bits, and back. */\n",

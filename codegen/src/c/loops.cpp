@@ -14,6 +14,11 @@
 namespace mote::emit {
 namespace {
 
+/// The bytes of a line of the cache, and the most that are prefetched for a loop: of longer rows the
+/// processor itself fetches what follows.
+constexpr std::int64_t kCacheLineBytes = 64;
+constexpr std::int64_t kMaxPrefetchedBytes = 1 << 14;
+
 /// Returns true if the loop copies reals of a tensor, of which it reads each or every second one,
 /// to adjacent elements of a temporary: a compiler takes every second one from two vectors.
 bool may_copy_every_second(const LoopProgram& p, const Loop& l) {
@@ -143,6 +148,27 @@ std::string Writer::all_wanted_test(const std::set<Symbol>& outputs) const {
   return test;
 }
 
+/// Moves the elements, which are adjacent, to the cache, one of each line of it.
+void Writer::prefetch(const Loop& l, const PrefetchedElement& e, const Facts& facts) {
+  const TensorDecl& t = *find_tensor(p_, e.tensor);
+  const auto bytes = static_cast<std::int64_t>(size_of(t.dtype));
+  const Symbol element(SymbolKind::loop, names_.fresh(names_.symbol(l.variable)));
+  names_.add_local(element.name());
+  std::vector<Expr> index;
+  for (const Expr& i : e.index) index.push_back(i.substitute({{l.variable, Expr(element)}}));
+  Facts inside = facts;
+  inside.set_range(element, l.begin, l.end);
+  const Expr end = min(l.end, l.begin + kMaxPrefetchedBytes / bytes);
+  line(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {0} += {3}) {{", element.name(),
+                   printer_.expr(l.begin, facts).text, printer_.expr(end, facts).text,
+                   kCacheLineBytes / bytes));
+  ++indent_;
+  printer_.uses().call("mote_prefetch");
+  line(fmt::format("mote_prefetch(&{});", printer_.element(t, index, inside)));
+  --indent_;
+  line("}");
+}
+
 void Writer::loop_pragmas(const Loop& l) {
   if (l.kind == LoopKind::simd) pragma("simd" + lanes(l));
 }
@@ -177,6 +203,7 @@ void Writer::loop(const Loop& l, const Facts& facts) {
   const std::string end = limit(l.end, v + "_end", facts).text;
   const std::string step =
       l.step == Expr(1) ? v + "++" : fmt::format("{} += {}", v, printer_.expr(l.step, facts).text);
+  for (const PrefetchedElement& e : l.prefetched) prefetch(l, e, facts);
   printer_.set_constants(quotients_ahead(l, facts));
   printer_.set_divisors(divisors_ahead(l, facts));
   Facts inside = facts;
@@ -185,8 +212,8 @@ void Writer::loop(const Loop& l, const Facts& facts) {
     return fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, last, step);
   };
   if (const auto whole = iterations_of_whole_tile(p_, l)) {
-    const std::string last = fmt::format("{} + {}", begin, *whole);
-    forms_of_results(l, {fmt::format("{} == {}", end, last), head_to(last), head_to(end)}, inside);
+    forms_of_results(l, {*whole, fmt::format("{} == {} + {}", end, begin, *whole), head_to(end)},
+                     facts, inside);
   } else {
     forms_of_loop(l, head_to(end), inside);
   }
@@ -228,16 +255,32 @@ void Writer::iterations_in_vectors(const Loop& l, const std::string& head, const
 }
 
 /// Writes the results of a tile: in vectors, of which a whole tile has a fixed number, where it is
-/// whole and its elements are adjacent; one by one otherwise.
-void Writer::forms_of_results(const Loop& l, const HeadsOfResults& heads, const Facts& inside) {
+/// whole and its elements are adjacent; one by one otherwise. The loop of a whole tile begins at 0:
+/// a compiler that lets integers wrap around would not know its number of iterations otherwise.
+void Writer::forms_of_results(const Loop& l, const TileResults& tile, const Facts& facts,
+                              const Facts& inside) {
+  const std::string& v = names_.symbol(l.variable);
+  Loop whole = l;
+  whole.variable = Symbol(SymbolKind::loop, names_.fresh(v));
+  names_.add_local(whole.variable.name());
+  whole.begin = 0;
+  whole.end = tile.iterations;
+  substitute(whole.body, {{l.variable, l.begin + Expr(whole.variable)}});
+  Facts of_whole = facts;
+  of_whole.set_range(whole.variable, whole.begin, whole.end);
+  for (const Expr& e : arms(l.end, Atom::Kind::min))
+    of_whole.assume_nonneg(e - l.begin - tile.iterations);
+  rewrite_exprs(whole.body, [&](const Expr& e) { return of_whole.simplify(e); });
+  const std::string head = fmt::format("for (int64_t {0} = 0; {0} < {1}; {0}++) {{",
+                                       whole.variable.name(), tile.iterations);
   const std::string adjacent = adjacent_test(l, 1);
-  in_two_forms((adjacent.empty() ? "" : adjacent + " && ") + heads.test_of_whole,
+  in_two_forms((adjacent.empty() ? "" : adjacent + " && ") + tile.test_of_whole,
                [&] {
                  printer_.assume(l.adjacent_under);
-                 iterations_in_vectors(l, heads.whole, l.body, inside);
+                 iterations_in_vectors(whole, head, whole.body, of_whole);
                  printer_.assume({});
                },
-               [&] { iterations(l, heads.any, l.body, inside); });
+               [&] { iterations(l, tile.head, l.body, inside); });
 }
 
 /// Writes the loop with that head: in one form, or in several of which calls run one.

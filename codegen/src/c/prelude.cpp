@@ -215,17 +215,19 @@ constexpr std::array kHelpers = std::to_array<Helper>({
 }
 )"},
     {.name = "mote_alloc",
-     .head = "/* Memory for a row-major array, or NULL; an extent below 1 makes it empty. */\n",
+     .head = "/* Memory for a row-major array at a multiple of 64 bytes, where no vector crosses a "
+             "line of\n"
+             "   the cache, or NULL; an extent below 1 makes it empty. */\n",
      .function = R"(void *mote_alloc(size_t element_size, int rank, const int64_t *extents) {
   size_t bytes = element_size;
   for (int k = 0; k < rank; k++) {
     if (extents[k] < 1) return malloc(1);
   }
   for (int k = 0; k < rank; k++) {
-    if ((uint64_t)extents[k] > SIZE_MAX / bytes) return NULL;
+    if ((uint64_t)extents[k] > (SIZE_MAX - 63) / bytes) return NULL;
     bytes *= (size_t)extents[k];
   }
-  return malloc(bytes);
+  return aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 )"},
 });

@@ -123,11 +123,16 @@ class Writer {
     --indent_;
     line("}");
   }
-  struct HeadsOfResults {
+  /// A loop over the results of a tile: the iterations of a whole one, the test whether it is
+  /// whole, and the head of the loop of any other.
+  struct TileResults {
+    std::int64_t iterations;
     std::string test_of_whole;
-    std::string whole, any;
+    std::string head;
   };
-  void forms_of_results(const Loop& l, const HeadsOfResults& heads, const Facts& inside);
+  void forms_of_results(const Loop& l, const TileResults& tile, const Facts& facts,
+                        const Facts& inside);
+  void prefetch(const Loop& l, const PrefetchedElement& e, const Facts& facts);
   void forms_of_loop(const Loop& l, const std::string& head, const Facts& inside);
   void iterations(const Loop& l, const std::string& head, const Body& of_loop, const Facts& inside);
   void iterations_in_vectors(const Loop& l, const std::string& head, const Body& of_loop,

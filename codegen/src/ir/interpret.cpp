@@ -278,6 +278,9 @@ void Machine::execute(const StmtCode& s) {
       return;
     case StmtCode::Kind::wait:
       return wait(s.pending);
+    case StmtCode::Kind::prefetch:  // the element must exist
+      (void)element(s.slot, s.index);
+      return;
   }
 }
 

@@ -58,7 +58,17 @@ struct AccumulatorCode {
   DType dtype;
 };
 struct StmtCode {
-  enum class Kind : std::uint8_t { loop, branch, store, store_reduce, fold, let, barrier, wait };
+  enum class Kind : std::uint8_t {
+    loop,
+    branch,
+    store,
+    store_reduce,
+    fold,
+    let,
+    barrier,
+    wait,
+    prefetch
+  };
   Kind kind = Kind::loop;
   ReduceOp op = ReduceOp::sum;
   ScatterOp scatter = ScatterOp::set;

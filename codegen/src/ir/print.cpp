@@ -190,6 +190,8 @@ std::string Printer::head(const Loop& loop) const {
     adjacent.push_back(fmt::format("axis {} of {} has stride {}", k.axis, k.tensor, k.stride));
   for (const Symbol one : loop.adjacent_under_ones) adjacent.push_back(one.to_string() + " == 1");
   if (!adjacent.empty()) out += fmt::format(", adjacent if {}", fmt::join(adjacent, " and "));
+  for (const PrefetchedElement& e : loop.prefetched)
+    out += fmt::format(", prefetches {}", element(e.tensor, e.index));
   std::string_view separator = " with ";
   for (const Accumulator& a : loop.accumulators) {
     out += fmt::format("{}{} = {}", separator, a.name, name(a.op));

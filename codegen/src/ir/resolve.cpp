@@ -169,6 +169,13 @@ class Resolver {
       code.accumulators.push_back({slot(accumulators_, a.name), a.op, a.dtype});
     }
     code.body = body(loop.body);
+    for (const PrefetchedElement& e : loop.prefetched) {
+      StmtCode prefetch;
+      prefetch.kind = StmtCode::Kind::prefetch;
+      prefetch.slot = tensors_.at(e.tensor);
+      prefetch.index = indices(e.index);
+      code.body.insert(code.body.begin(), std::move(prefetch));
+    }
     return code;
   }
   StmtCode statement(const If& branch) {

@@ -84,6 +84,7 @@ void rewrite_own_exprs(Stmt& s, const std::function<Expr(const Expr&)>& f) {
                           for (Expr* e : {&l.begin, &l.end, &l.step, &l.number}) *e = f(*e);
                           for (LoopDigit& d : l.digits)
                             for (Expr* e : {&d.begin, &d.end, &d.step}) *e = f(*e);
+                          for (PrefetchedElement& e : l.prefetched) e.index = map_exprs(e.index, f);
                         },
                         [&](If& i) { i.conditions = map_conditions(i.conditions, f); },
                         [&](Store& st) { st.index = map_exprs(st.index, f); },

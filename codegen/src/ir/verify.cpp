@@ -142,6 +142,14 @@ void Verifier::operator()(const Loop& loop) {
   for (const Accumulator& a : loop.accumulators) {
     introduce(a.name, {Name::Kind::open_accumulator, a.dtype, a.op});
   }
+  for (const PrefetchedElement& e : loop.prefetched) {
+    const TensorDecl* t = find_tensor(p_, e.tensor);
+    check(t != nullptr && t->role == TensorRole::input, "{} is prefetched, but is no input",
+          e.tensor);
+    check(e.index.size() == t->shape.size(), "a prefetched element of {} has {} indices, not {}",
+          e.tensor, e.index.size(), t->shape.size());
+    for (const Expr& index : e.index) expr(index);
+  }
   loops_.push_back(variable);
   body(loop.body);
   loops_.pop_back();

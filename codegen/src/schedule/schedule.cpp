@@ -318,6 +318,8 @@ std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>&
   std::vector<Version> found;
   Version rows = start;
   mark_simd(rows, StepKind::simd, options);
+  for (const std::string& loop : names_of_loops(rows.program, loops_of(rows.program)))
+    (void)take(rows, {StepKind::prefetch, {{loop}}}, options);
   share_outermost(rows, options);
   Version columns = start;
   if (move_inward(columns, options)) {

@@ -40,6 +40,7 @@ constexpr std::array kForms = {
     StepForm{StepKind::slide, "slide", 0, true},
     StepForm{StepKind::positions, "positions", 0, false},
     StepForm{StepKind::jam, "jam", 0, true},
+    StepForm{StepKind::prefetch, "prefetch", 1, false},
     StepForm{StepKind::hoist, "hoist", 0, false},
     StepForm{StepKind::inward, "inward", 1, true},
     StepForm{StepKind::outward, "outward", 1, true},

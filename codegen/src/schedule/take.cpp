@@ -18,6 +18,7 @@
 #include "schedule/keep.h"
 #include "schedule/once.h"
 #include "schedule/positions.h"
+#include "schedule/prefetch.h"
 #include "schedule/scan.h"
 #include "schedule/slide.h"
 #include "schedule/tiles/register_tile.h"
@@ -150,6 +151,8 @@ Refusal taken(LoopProgram& p, const Step& step, const ScheduleOptions& options,
                   effect);
     case StepKind::jam:
       return done(jam_rows(p, amount), "no loop adds to sums in an array of a tile", effect);
+    case StepKind::prefetch:
+      return prefetch_rows(p, loop(), effect);
     case StepKind::hoist:
       return done(hoist_conditions(p), "no loop copies under a condition on data", effect);
     case StepKind::inward:

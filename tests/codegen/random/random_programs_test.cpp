@@ -208,7 +208,7 @@ void check_random_programs() {
     for (const std::string what : {"step ", "refusal of "})
       expect_share(what + word, session.stages(), what + word, count, count < 500 ? 0 : 1);
   for (const char* word : {"keep", "tile", "innermost", "registers", "tile_rows", "positions",
-                           "slide", "tile_window", "transpose", "repeat", "jam", "hoist", "once"}) {
+                           "slide", "tile_window", "transpose", "repeat", "jam", "hoist", "once", "prefetch"}) {
     const std::string refusal = std::string("refusal of ") + word;
     expect_share(refusal, session.stages(), refusal, count, count < 500 ? 0 : 1);
   }

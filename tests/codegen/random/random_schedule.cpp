@@ -54,7 +54,7 @@ Step some_step(const LoopProgram& p, Rng& rng) {
                 StepKind::keep,    StepKind::adjacent,    StepKind::repeat,
                 StepKind::vectors, StepKind::transpose,   StepKind::tile_rows,
                 StepKind::slide,   StepKind::positions,   StepKind::jam,
-                StepKind::hoist,   StepKind::simd_apart});
+                StepKind::hoist,   StepKind::simd_apart,  StepKind::prefetch});
   if (kind == StepKind::keep) return {kind, {{rng.pick(tensors_of(p, TensorRole::output))}}};
   if (kind == StepKind::repeat)
     return {kind, {{rng.pick(tensors_of(p, TensorRole::input)), rng.below(3)}}};

@@ -143,6 +143,12 @@ struct LoopDigit {
   Expr step;
 };
 
+/// The element tensor[index] of an input, which is moved to the cache ahead of its use.
+struct PrefetchedElement {
+  std::string tensor;
+  std::vector<Expr> index;
+};
+
 /// The loop for (variable = begin; variable < end; variable += step). The accumulators are set to
 /// neutral before the loop and can be read after it, in the rest of the body that holds the loop.
 struct Loop {
@@ -165,6 +171,9 @@ struct Loop {
   /// iteration `number`. They have no meaning in iterations in which the nest has no such number.
   std::vector<LoopDigit> digits = {};
   Expr number{0};
+  /// Elements of inputs that a later loop reads, one for each iteration: they are moved to the
+  /// cache before the loop begins. They change no result.
+  std::vector<PrefetchedElement> prefetched = {};
 };
 /// Returns the number of values of a digit, and the values of the loop's digits, in their order.
 Expr count_of(const LoopDigit& digit);

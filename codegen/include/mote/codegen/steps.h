@@ -24,6 +24,7 @@ enum class StepKind : std::uint8_t {
   slide,             ///< `slide 2`: last loops along which windows slide by 2 go inside these
   positions,         ///< `positions`: positions of maxima and minima are found after these
   jam,               ///< `jam 8`: sums in arrays get the terms of 8 iterations at a time
+  prefetch,          ///< `prefetch r`: r's last loop that reads a row fetches the next one
   hoist,             ///< `hoist`: conditions on data are asked before loops that only copy
   inward,            ///< `inward c 256`: c goes inside the loops that it holds, by tiles of 256
   outward,           ///< `outward c 256`: c goes outside the loops that hold it, by parts of 256
