@@ -153,7 +153,9 @@ TEST(CudaRandomSchedules, ComputeWhatTheProgramSays) {
   for (const auto& [what, times] : counts) std::cout << fmt::format("  {:6}  {}\n", times, what);
   const auto expect = [&](const std::vector<std::string>& what, int least) {
     for (const std::string& one : what)
-      if (count >= least) EXPECT_GT(counts[one], 0) << "no schedule with " << one;
+      if (count >= least) {
+        EXPECT_GT(counts[one], 0) << "no schedule with " << one;
+      }
   };
   expect({"parts", "grid", "threads", "row_vectors", "block_tile", "distribute", "worker 0",
           "worker 1", "worker 3"},
@@ -201,6 +203,27 @@ input w f32[K, L, M, N]
 output y = sum[4, 5](x[i0, i1, i4, i5 over A, B, M, N, K, L] * w[i4, i5, i2, i3 over A, B, M, N, K, L])
 )",
                         {{"A", 9}, {"B", 8}, {"K", 5}, {"L", 7}, {"M", 6}, {"N", 12}});
+}
+
+/// Tiles are apart in a flattened result by the digits of its index.
+TEST(CudaPrograms, StoreFlattenedResultsOfTiles) {
+  const std::string both = R"(op both
+input x f32[2, A, K]
+input y f32[K, B]
+v = max(sum[3](x[i0, i2, i3 over 2, B, A, K] * y[i3, i1 over 2, B, A, K]), 0)
+output e = v + 1
+output f = v[i0/B, i0%B, i1 over 2*B, A]
+)";
+  expect_right_in_tiles(both, {{"A", 33}, {"K", 18}, {"B", 66}});
+  expect_right_in_tiles(both, {{"A", 70}, {"K", 17}, {"B", 9}});
+  expect_right_in_tiles(R"(op flat
+input x f32[M, K]
+input y f32[K, N]
+v = sum[2](x[i0, i2 over M, N, K] * y[i2, i1 over M, N, K])
+output e = v
+output f = v[i0/N, i0%N over M*N]
+)",
+                        {{"M", 65}, {"K", 17}, {"N", 67}});
 }
 
 /// Sizes may have the names that the text gives to the numbers of threads.

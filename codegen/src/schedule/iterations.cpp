@@ -11,6 +11,7 @@
 #include "ir/dependence.h"
 #include "ir/references.h"
 #include "passes/leave_out.h"
+#include "schedule/unflatten.h"
 
 namespace mote {
 namespace {
@@ -90,7 +91,7 @@ class Iterations {
     for (const TensorReference* w : inside_) {
       if (!w->is_write() || are_apart(w->tensor) || is_filled_first(w->tensor)) continue;
       for (const TensorReference* r : inside(w->tensor))
-        if (!r->is_write() && !are_apart_on_an_axis({w, r}))
+        if (!r->is_write() && !are_apart(std::vector{w, r}))
           return fmt::format("one may store {}, which another reads as {}", text(*w), text(*r));
       return fmt::format("several may store {}", text(*w));
     }
@@ -109,9 +110,20 @@ class Iterations {
     return found;
   }
 
-  /// Returns true if on some axis no two iterations access the same position.
-  bool are_apart(const std::string& tensor) const { return are_apart_on_an_axis(inside(tensor)); }
+  /// Returns true if no two iterations access the same element.
+  bool are_apart(const std::string& tensor) const { return are_apart(inside(tensor)); }
 
+  bool are_apart(const std::vector<const TensorReference*>& touched) const {
+    if (are_apart_on_an_axis(touched)) return true;
+    const std::vector<TensorReference> others = unflattened(
+        touched, base_, [this](const Expr& e) { return !e.has_load() && is_fixed_in_loop(e); });
+    std::vector<const TensorReference*> unflat;
+    for (const TensorReference& r : others) unflat.push_back(&r);
+    return !unflat.empty() && are_apart_on_an_axis(unflat);
+  }
+
+  /// Returns true if on some axis, or by all digits of a number, no two iterations access the same
+  /// position.
   bool are_apart_on_an_axis(const std::vector<const TensorReference*>& touched) const {
     for (std::size_t axis = 0; axis < touched.front()->index.size(); ++axis) {
       if (are_in_ranges(touched, axis)) return true;
