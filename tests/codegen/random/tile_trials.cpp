@@ -58,12 +58,13 @@ std::vector<Amount> amounts_of(const LoopProgram& loops, const Schedule& schedul
   return {found.begin(), found.end()};
 }
 
+/// Counts an extent of 0 as 1: strides, and smaller versions of the program, are large without it.
 std::int64_t elements_of(const std::vector<Uop>& nodes, const Trial& t) {
   const std::map<Symbol, std::int64_t> values = values_of(t);
   std::int64_t sum = 0;
   for (const Uop& u : nodes) {
     std::int64_t count = 1;
-    for (const Expr& e : u.shape()) count *= evaluate(e, values);
+    for (const Expr& e : u.shape()) count *= std::max<std::int64_t>(evaluate(e, values), 1);
     sum += count;
   }
   return sum;

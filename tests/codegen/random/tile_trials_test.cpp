@@ -44,6 +44,23 @@ TEST(TileTrials, LieAroundEachTile) {
   EXPECT_TRUE(drawn["B"].contains(0) && drawn["B"].contains(1));
 }
 
+/// Strides, and what is left of a program that is made smaller, do not have the axis of extent 0.
+TEST(TileTrials, AreNotLargeBesideAnExtentOfZero) {
+  const Program products = parse_program(
+      "op products\ninput x f32[A, B, C]\ninput y f32[A, C, D]\n"
+      "output z = sum[3](x[i0, i1, i3 over A, B, D, C]*y[i0, i3, i2 over A, B, D, C])");
+  const LoopProgram loops = compile(std::make_shared<const Program>(products));
+  const ScheduleOptions options;
+  int empty = 0;
+  for (const Trial& t : tile_trials(loops, schedule(loops, options), options, 1, 1000, 60000)) {
+    std::int64_t count = 1;
+    for (const auto& [name, size] : t.sizes) count *= std::max<std::int64_t>(size, 1);
+    EXPECT_LE(count, 60000) << to_string(t);
+    empty += t.sizes.at("A") == 0 ? 1 : 0;
+  }
+  EXPECT_GT(empty, 0);
+}
+
 /// Calls the kernel on memory of that seed.
 void call_with(std::uint64_t seed, const std::function<void(const mote_call&)>& kernel) {
   const Program p = parse_program("op copy\ninput x f32[A, B]\noutput y = x");
