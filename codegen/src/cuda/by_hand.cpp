@@ -5,39 +5,49 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "c/writer.h"
 #include "distribute.h"
+#include "form_steps.h"
 #include "ir/dependence.h"
 #include "kernel_text.h"
 #include "mote/base/error.h"
 #include "mote/codegen/emit_cuda.h"
 #include "passes/leave_out.h"
 #include "program_parts.h"
-#include "stage_form.h"
 
 namespace mote {
 namespace cuda {
 namespace {
 
-/// Returns true for a step on loops whose result a GPU's stages can be cut from: it gives no loop a
-/// kind, and asks nothing of a call.
-bool is_on_loops(StepKind kind) {
-  switch (kind) {
-    case StepKind::keep:
-    case StepKind::scan:
-    case StepKind::positions:
-    case StepKind::hoist:
-    case StepKind::split:
-    case StepKind::interchange:
-    case StepKind::inward:
-      return true;
-    default:
-      return false;
-  }
+/// The steps on loops whose result a GPU's stages can be cut from: they give no loop a kind, and
+/// ask nothing of a call.
+constexpr std::array kOnLoops = {StepKind::keep,  StepKind::scan,  StepKind::positions,
+                                 StepKind::hoist, StepKind::split, StepKind::interchange,
+                                 StepKind::inward};
+bool is_on_loops(StepKind kind) { return std::ranges::find(kOnLoops, kind) != kOnLoops.end(); }
+
+/// Returns "keep, scan and inward".
+std::string words(std::span<const StepKind> kinds) {
+  std::vector<std::string> all;
+  for (const StepKind kind : kinds) all.push_back(to_string(Step{kind, {}}));
+  const std::string last = all.back();
+  all.pop_back();
+  return fmt::format("{} and {}", fmt::join(all, ", "), last);
+}
+
+/// Says which steps a GPU's schedule may have.
+std::string all_words() {
+  std::vector<StepKind> on_stages = {StepKind::parts};
+  for (const FormStep& form : form_steps()) on_stages.push_back(form.kind);
+  std::ranges::sort(on_stages.begin() + 1, on_stages.end());
+  return fmt::format("a GPU's schedule has {}, then distribute, {}", words(kOnLoops),
+                     words(on_stages));
 }
 
 /// This holds the stages of a program, each with the steps that were taken on it.
@@ -78,11 +88,8 @@ class StagesByHand {
   Refusal taken(const Step& step) {
     if (step.kind == StepKind::distribute) return distribute(step);
     if (!is_for_gpu(step.kind) && step.kind != StepKind::threads)
-      return is_on_loops(step.kind)
-                 ? "it must come before the steps of a GPU"
-                 : "a GPU's schedule has keep, scan, positions, hoist, split, interchange and "
-                   "inward, then distribute, parts, threads, grid, row_vectors, thread_vectors and "
-                   "block_tile";
+      return is_on_loops(step.kind) ? std::string("it must come before the steps of a GPU")
+                                    : all_words();
     if (!is_cut_) cut_stages();
     const std::string& loop = step.targets.front().name;
     const auto stage =
@@ -91,7 +98,7 @@ class StagesByHand {
       return fmt::format(
           "there is no loop {} ({})", loop,
           names().empty() ? "there are none" : fmt::format("loops: {}", fmt::join(names(), ", ")));
-    if (step.kind != StepKind::parts) return cuda::take(*stage, step, variant_);
+    if (step.kind != StepKind::parts) return cuda::take(*stage, step);
     return divide(static_cast<std::size_t>(stage - forms_.begin()), step);
   }
 
@@ -116,7 +123,7 @@ class StagesByHand {
     steps_.push_back({step, ""});
     std::vector<StageForm> parts;
     for (const Stage& part : division->parts.stages)
-      parts.push_back(start_of(division->parts.program, part, steps_));
+      parts.push_back(start_of(division->parts.program, part, steps_, variant_));
     const auto at = static_cast<std::ptrdiff_t>(stage);
     forms_.erase(forms_.begin() + at);
     forms_.insert(forms_.begin() + at, parts.begin(), parts.end());
@@ -133,7 +140,8 @@ class StagesByHand {
 
   void cut_stages() {
     cut_ = cut(loops_);
-    for (const Stage& s : cut_.stages) forms_.push_back(start_of(cut_.program, s, steps_));
+    for (const Stage& s : cut_.stages)
+      forms_.push_back(start_of(cut_.program, s, steps_, variant_));
     is_cut_ = true;
   }
 
@@ -147,7 +155,7 @@ class StagesByHand {
   StageForm start_again(std::size_t k) const {
     std::vector<TakenStep> before = forms_[k].version.steps;
     before.resize(forms_[k].steps_before);
-    return start_of(cut_.program, cut_.stages[k], std::move(before));
+    return start_of(cut_.program, cut_.stages[k], std::move(before), variant_);
   }
 
   static bool makes_demands(const StageForm& form) {

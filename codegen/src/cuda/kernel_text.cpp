@@ -135,15 +135,6 @@ std::string tiles_comment(const TileForm& form, const emit::Names& names) {
          "\n";
 }
 
-/// Returns what distinguishes the function of the kernel from others of its stage.
-std::string name_of(const StageForm& form) {
-  if (const auto* tiles = std::get_if<CudaPerTile>(&form.worker))
-    return tiles->is_pipelined() ? "pipelined_tiles" : "tiles";
-  if (const auto* rows = std::get_if<CudaPerBlock>(&form.worker))
-    return rows->vectors.empty() ? "rows" : "row_vectors";
-  return std::holds_alternative<CudaPerVector>(form.worker) ? "vectors" : "";
-}
-
 std::string vectors_comment(const LoopProgram& loops, const CudaPerVector& vectors,
                             const emit::Names& names) {
   std::string tensors;
@@ -159,7 +150,7 @@ std::string vectors_comment(const LoopProgram& loops, const CudaPerVector& vecto
 
 CudaKernel kernel_of(const StageForm& form, const std::string& function) {
   const LoopProgram& loops = form.loops();
-  const std::string name = name_of(form);
+  const std::string& name = form.version.name;
   CudaKernel k{function + (name.empty() ? "" : "_") + name, form.worker, form.iterations};
   k.version =
       std::make_shared<const Version>(Version{name, form.version.steps, with_own_tensors(loops)});

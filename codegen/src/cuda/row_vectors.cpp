@@ -15,6 +15,7 @@
 #include "mote/base/dtype.h"
 #include "mote/codegen/walk.h"
 #include "rewriting.h"
+#include "schedule/iterations.h"
 #include "vector_access.h"
 
 namespace mote::cuda {
@@ -197,6 +198,15 @@ void vectorise(Body& body, RowVectors& out, Rewriting& make) {
   }
 }
 
+/// Returns true if one of the tensors may repeat, so that it has gaps.
+bool repeats_any(const LoopProgram& p, const CudaPerVector& vectors) {
+  return std::ranges::any_of(p.source->inputs, [&](const Uop& u) {
+    const auto& input = std::get<uop::Input>(u.node().kind);
+    return std::ranges::find(vectors.tensors, input.name) != vectors.tensors.end() &&
+           std::ranges::find(input.broadcast, true) != input.broadcast.end();
+  });
+}
+
 }  // namespace
 
 std::optional<std::vector<RowVector>> vectors_of(const LoopProgram& p, const Loop& loop) {
@@ -211,6 +221,32 @@ std::optional<RowVectors> vectorise_rows(const LoopProgram& p) {
   if (out.rows.empty()) return std::nullopt;
   out.program.body = std::move(body);
   return out;
+}
+
+Refusal take_row_vectors(StageForm& form, const Step& /*step*/, std::string& effect) {
+  auto* rows = std::get_if<CudaPerBlock>(&form.worker);
+  if (rows == nullptr) return "it must stand behind a step 'grid'";
+  if (!rows->vectors.empty()) return "blocks move 16 bytes at a time already";
+  auto vectors = vectorise_rows(form.loops());
+  if (!vectors) return "no loop of a block goes over adjacent elements alone, at its own index";
+  rows->vectors = std::move(vectors->rows);
+  for (const VectorRow& row : rows->vectors) add_vector(effect, row.elements, row.tensor);
+  form.version.name = "row_vectors";
+  form.version.program = std::move(vectors->program);
+  return std::nullopt;
+}
+
+Schedules row_vectors_to_try(const StageSearch& search) {
+  const Stage& stage = search.start.stage;
+  if (!search.loops().native || stage.rows) return {};
+  const CudaPerVector* vectors = search.found.empty() ? nullptr : search.found.back().per_vector();
+  if (vectors != nullptr && !repeats_any(search.loops(), *vectors)) return {};
+  // A block goes along the innermost of the shared loops, if that holds no loop and no branch
+  // encloses them.
+  const auto grid = step_of_shared(StepKind::grid, stage, 1);
+  const Loop* first = as_loop(stage.body.back());
+  if (!grid || first == nullptr || holds_loop(threads_chain(*first).back()->body)) return {};
+  return {{*grid, {StepKind::row_vectors, {grid->targets.front()}}}};
 }
 
 }  // namespace mote::cuda

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mote/codegen/emit_cuda.h"
-#include "mote/codegen/loops.h"
+#include "stage_form.h"
 
 namespace mote::cuda {
 
@@ -33,5 +32,11 @@ struct RowVectors {
 /// step may have fewer iterations. Returns nullopt if no loop accesses elements only at its own
 /// index, without a condition.
 std::optional<RowVectors> vectorise_rows(const LoopProgram& p);
+
+/// Takes the step `row_vectors`, behind `grid`.
+Refusal take_row_vectors(StageForm& form, const Step& step, std::string& effect);
+/// Blocks take rows of elements where threads would compute each element's index. (Rows that reduce
+/// are tried with `grid`.)
+Schedules row_vectors_to_try(const StageSearch& search);
 
 }  // namespace mote::cuda

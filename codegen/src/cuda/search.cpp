@@ -9,14 +9,13 @@
 
 #include "c/writer.h"
 #include "distribute.h"
+#include "form_steps.h"
 #include "ir/dependence.h"
 #include "kernel_text.h"
 #include "mote/codegen/emit_cuda.h"
 #include "passes/leave_out.h"
 #include "program_parts.h"
-#include "schedule/iterations.h"
 #include "schedule/keep.h"
-#include "stage_form.h"
 
 namespace mote {
 namespace cuda {
@@ -26,74 +25,37 @@ namespace {
 struct StageOptions {
   CudaVariant variant;
   std::vector<TakenStep> steps;  ///< those that led to the stage
-  /// True in a program that was distributed: rows are long wherever it is launched, also rows of
-  /// temporaries alone, which need no strides.
   bool distributed = false;
   int stage = 0;
   std::optional<int> part = std::nullopt;
 };
 
-/// Returns true if one of the tensors may repeat, so that it has gaps.
-bool repeats_any(const LoopProgram& p, const CudaPerVector& vectors) {
-  return std::ranges::any_of(p.source->inputs, [&](const Uop& u) {
-    const auto& input = std::get<uop::Input>(u.node().kind);
-    return std::ranges::find(vectors.tensors, input.name) != vectors.tensors.end() &&
-           std::ranges::find(input.broadcast, true) != input.broadcast.end();
-  });
-}
-
 /// Makes the kernels of one stage.
 class Alternatives {
  public:
   Alternatives(const LoopProgram& p, const Stage& stage, std::string function, StageOptions options)
-      : start_(start_of(p, stage, options.steps)),
+      : start_(start_of(p, stage, options.steps, options.variant)),
         function_(std::move(function)),
         options_(std::move(options)) {}
 
   std::vector<CudaKernel> run() {
-    const LoopProgram& p = start_.loops();
-    const Stage& stage = start_.stage;
-    const bool has_long_rows = options_.distributed || options_.part;
-    const bool demands = stage.rows && !stage.rows->empty();
-    const auto grid = step_of_shared(StepKind::grid, stage);
-    const std::string first = grid ? grid->targets.front().name : "";
-    if (p.native && !options_.part && grid)
-      for (const int side : {kCudaPipelinedTile, kCudaTile})
-        add({{StepKind::block_tile, {{first, side}}}});
-    if (stage.rows && p.native && (demands || !options_.part))
-      add({*grid, {StepKind::row_vectors, {{first}}}});
-    if (stage.rows && (has_long_rows || demands)) add({*grid});
-    const bool by_vectors = p.native && grid && add({{StepKind::thread_vectors, {{first}}}});
-    // Blocks take rows where threads would compute each element's index.
-    if (p.native && !stage.rows && (!by_vectors || repeats_any(p, *all_.back().per_vector())))
-      add_rows_of_elements();
-    if (!has_long_rows || !stage.rows || demands) {
-      const auto threads = step_of_shared(StepKind::threads, stage);
-      add(threads ? std::vector{*threads} : std::vector<Step>());
-    }
+    const StageSearch search{start_, options_.part.has_value(),
+                             options_.distributed || options_.part, all_};
+    for (const FormStep& form : form_steps())
+      for (const std::vector<Step>& steps : form.to_try(search)) add(steps);
     return std::move(all_);
   }
 
  private:
   /// Adds the kernel after these steps, unless one of them cannot be taken.
-  bool add(const std::vector<Step>& steps) {
+  void add(const std::vector<Step>& steps) {
     StageForm form = start_;
     for (const Step& step : steps)
-      if (take(form, step, options_.variant)) return false;
+      if (take(form, step)) return;
     CudaKernel made = kernel_of(form, function_);
     made.stage = options_.stage;
     made.part = options_.part;
     all_.push_back(std::move(made));
-    return true;
-  }
-
-  /// Adds the kernel in which a block goes along the innermost of the shared loops, if that holds
-  /// no loop and no branch encloses them.
-  void add_rows_of_elements() {
-    const auto rows = step_of_shared(StepKind::grid, start_.stage, 1);
-    const Loop* first = as_loop(start_.stage.body.back());
-    if (!rows || first == nullptr || holds_loop(threads_chain(*first).back()->body)) return;
-    add({*rows, {StepKind::row_vectors, {rows->targets.front()}}});
   }
 
   StageForm start_;

@@ -6,6 +6,8 @@
 //   } }
 #include "share_rows.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "ir/dependence.h"
@@ -86,12 +88,46 @@ class RowSharing {
   Rewriting make_;
 };
 
+/// Returns a refusal if iterations have memory of their own: only single threads can have some.
+Refusal why_own_memory(const LoopProgram& p) {
+  for (const Access& a : accesses(p.body)) {
+    const TensorDecl* t = find_tensor(p, a.tensor);
+    if (t != nullptr && t->per)
+      return fmt::format("each iteration of {} has {} for itself", t->per->name(), t->name);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 LoopProgram share_rows(const LoopProgram& p, const std::vector<KnownStride>& strides) {
   LoopProgram out = RowSharing(p).run();
   out.strides = strides;
   return out;
+}
+
+Refusal take_grid(StageForm& form, const Step& step, std::string& /*effect*/) {
+  if (auto why = share_loops(form, step)) return why;
+  if (auto why = why_own_memory(form.loops())) return why;
+  const Loop& iteration = *shared_by_workers(form.loops().body).back();
+  const bool reduces = form.stage.rows.has_value();
+  auto strides = reduces ? form.stage.rows : strides_of_rows(form.loops(), iteration, false);
+  if (!strides) return why_no_rows(form.loops(), iteration);
+  form.worker =
+      CudaPerBlock{longest_row(form.stage.body), accumulators_declared(iteration.body).empty()};
+  form.version.name = "rows";
+  form.version.program = share_rows(form.loops(), *strides);
+  return std::nullopt;
+}
+
+Schedules grids_to_try(const StageSearch& search) {
+  const auto grid = step_of_shared(StepKind::grid, search.start.stage);
+  if (!grid || !search.start.stage.rows) return {};
+  Schedules all;
+  if (search.loops().native && (search.demands_strides() || !search.is_part))
+    all.push_back({*grid, {StepKind::row_vectors, {grid->targets.front()}}});
+  if (search.has_long_rows || search.demands_strides()) all.push_back({*grid});
+  return all;
 }
 
 }  // namespace mote::cuda

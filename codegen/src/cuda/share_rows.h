@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "mote/codegen/loops.h"
+#include "stage_form.h"
 
 namespace mote::cuda {
 
@@ -13,5 +13,9 @@ namespace mote::cuda {
 /// barrier stands where a thread may read an element that another has stored. strides_of_rows()
 /// must allow it, and `strides` is its result, on which the program then relies.
 LoopProgram share_rows(const LoopProgram& p, const std::vector<KnownStride>& strides);
+
+/// Takes the step `grid`.
+Refusal take_grid(StageForm& form, const Step& step, std::string& effect);
+Schedules grids_to_try(const StageSearch& search);
 
 }  // namespace mote::cuda

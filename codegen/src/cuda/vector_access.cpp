@@ -7,6 +7,8 @@
 //     y[flat] = x[flat] } }
 #include "vector_access.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -153,6 +155,30 @@ Expr VectorForm::iterations() const {
 
 std::optional<VectorForm> vectorise_elements(const LoopProgram& p, const Body& stage) {
   return VectorFinder(p, stage).run();
+}
+
+Refusal take_thread_vectors(StageForm& form, const Step& /*step*/, std::string& effect) {
+  auto vectors = vectorise_elements(form.loops(), form.stage.body);
+  if (!vectors)
+    return "an iteration must store elements at its own index, in the order of the loops from 0 on "
+           "by 1, computed from others there and from scalars";
+  form.worker = CudaPerVector{vectors->vector_tensors(), vectors->extents};
+  for (const std::string& tensor : vectors->vector_tensors())
+    add_vector(effect, vectors->elements, tensor);
+  form.iterations = ceil_div(vectors->iterations(), vectors->elements);
+  form.version.name = "vectors";
+  form.version.program = std::move(vectors->program);
+  return std::nullopt;
+}
+
+Schedules thread_vectors_to_try(const StageSearch& search) {
+  const auto shared = step_of_shared(StepKind::thread_vectors, search.start.stage);
+  if (!search.loops().native || !shared) return {};
+  return {{{StepKind::thread_vectors, {shared->targets.front()}}}};
+}
+
+void add_vector(std::string& effect, int elements, const std::string& tensor) {
+  effect += fmt::format("{}{} elements of {}", effect.empty() ? "" : ", ", elements, tensor);
 }
 
 }  // namespace mote::cuda

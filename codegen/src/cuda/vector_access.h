@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mote/codegen/loops.h"
+#include "stage_form.h"
 
 namespace mote::cuda {
 
@@ -30,5 +30,11 @@ struct VectorForm {
 /// own index and scalars, or uses its loops' variables otherwise. `stage` ends with loops of
 /// threads.
 std::optional<VectorForm> vectorise_elements(const LoopProgram& p, const Body& stage);
+
+/// Takes the step `thread_vectors`.
+Refusal take_thread_vectors(StageForm& form, const Step& step, std::string& effect);
+Schedules thread_vectors_to_try(const StageSearch& search);
+/// Adds "4 elements of x" to the effect.
+void add_vector(std::string& effect, int elements, const std::string& tensor);
 
 }  // namespace mote::cuda
