@@ -46,6 +46,20 @@ output y = sum[2](a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K])
   test::expect_golden(tiles_of(program).text);
 }
 
+/// Where no distance along the reduction is known, threads go along rows, and nothing is chosen.
+TEST(CudaTiles, ChooseNoLoopWhereOneIsKnown) {
+  const CudaProgram program = cuda_program(compiled(R"(op turns
+input x f32[2, M]; input y f32[K, N]
+output z = sum[2](x[i2%2, i0 over M, N, K] * y[i2, i1 over M, N, K])
+)"),
+                                           CudaVariant::gen);
+  const std::string& text = tiles_of(program).text;
+  EXPECT_NE(text.find("if (x_vectors)"), std::string::npos);
+  EXPECT_NE(text.find("y_along ?"), std::string::npos);
+  EXPECT_EQ(text.find("x_along"), std::string::npos);
+  EXPECT_EQ(text.find("false ?"), std::string::npos);
+}
+
 TEST(CudaTiles, PipelinedOfAProductOfSixteenBits) {
   const CudaProgram program = cuda_program(compiled(R"(op product
 input a bf16[B, M, K]; input b bf16[B, K, N]

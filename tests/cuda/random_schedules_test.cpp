@@ -226,6 +226,14 @@ output f = v[i0/N, i0%N over M*N]
                         {{"M", 65}, {"K", 17}, {"N", 67}});
 }
 
+TEST(CudaPrograms, CopyTilesAlongOneKnownLoop) {
+  expect_right_in_tiles(R"(op turns
+input x f32[2, M]; input y f32[K, N]
+output z = sum[2](x[i2%2, i0 over M, N, K] * y[i2, i1 over M, N, K])
+)",
+                        {{"M", 66}, {"K", 18}, {"N", 65}});
+}
+
 /// Sizes may have the names that the text gives to the numbers of threads.
 TEST(CudaPrograms, HaveSizesOfTheNamesOfThreads) {
   for (const std::string name : {"thread_row", "thread_column", "lane", "location"})

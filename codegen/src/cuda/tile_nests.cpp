@@ -18,6 +18,14 @@ const Loop& inner_of(const Loop& outer) { return *as_loop(outer.body.front()); }
 
 std::int64_t extent_of(const Loop& l) { return *l.end.constant(); }
 
+/// Returns the choice between of(true), where adjacent threads go along the inner loop, and
+/// of(false); or only that which is known.
+template <typename F>
+std::string chosen(const std::string& along, const F& of) {
+  if (along == "true" || along == "false") return of(along == "true");
+  return fmt::format("{} ? {} : {}", along, of(true), of(false));
+}
+
 /// Returns true if each thread has one iteration of the nest.
 bool has_one_for_each_thread(const Loop& outer) {
   return extent_of(outer) * extent_of(inner_of(outer)) == kCudaThreads;
@@ -201,13 +209,14 @@ std::string TileWriter::vectors(const Loop& outer, Nest& nest) {
   const std::string inner = is_vector_along(*copy->load, inner_of(outer), nest.elements);
   const std::string outward = is_vector_along(*copy->load, outer, nest.elements);
   if (inner.empty() && outward.empty()) return "";
-  const auto or_false = [](const std::string& s) { return s.empty() ? "false" : s; };
-  const std::string which = nest.along == "false" ? or_false(outward)
-                                                  : fmt::format("({} ? {} : {})", nest.along,
-                                                                or_false(inner), or_false(outward));
+  const std::string which = chosen(nest.along, [&](bool is_inner) {
+    const std::string& condition = is_inner ? inner : outward;
+    return condition.empty() ? std::string("false") : condition;
+  });
   const std::string name = names_.fresh(names_.tensor(copy->load->tensor) + "_vectors");
+  const bool is_choice = which.starts_with(nest.along + " ?");
   write("const bool {} = mote_is_aligned({}) && {};", name,
-        printer_.read(names_.tensor(copy->load->tensor)), which);
+        printer_.read(names_.tensor(copy->load->tensor)), is_choice ? "(" + which + ")" : which);
   return name;
 }
 
@@ -269,11 +278,8 @@ void TileWriter::threads_nest(const Loop& outer, const Facts& facts) {
 void TileWriter::positions(const Loop& outer, const Nest& nest, const Facts& facts) {
   const Loop& inner = inner_of(outer);
   const auto variable = [&](const Loop& l, const std::string& if_along, const std::string& if_not) {
-    const std::string value = nest.along == "true" ? if_along
-                              : nest.along == "false"
-                                  ? if_not
-                                  : nest.along + " ? " + if_along + " : " + if_not;
-    write("const int {} = {};", names_.symbol(l.variable), value);
+    write("const int {} = {};", names_.symbol(l.variable),
+          chosen(nest.along, [&](bool is_inner) { return is_inner ? if_along : if_not; }));
   };
   variable(outer, fmt::format("{} / {}", lane_, extent_of(inner)),
            fmt::format("{} % {}", lane_, extent_of(outer)));
@@ -322,22 +328,24 @@ void TileWriter::vectors_of_nest(const Loop& outer, const Nest& nest, const Fact
     write("const int {} = threadIdx.x * {};", lane_, nest.elements);
   }
   positions(outer, nest, facts);
-  Facts under = facts;
-  const auto room = [&](const Condition& across, const Condition& along) {
-    return fmt::format("({} ? {} : 0)", printer_.conditions({across}, under).text,
-                       text(along.e + 1, facts));
-  };
-  write("const int64_t {} = {} ? {} : {};", room_, nest.along, room(copy.outer, copy.inner),
-        room(copy.inner, copy.outer));
-  const auto apart = [&](const Loop& l) {
-    return copy.store->index.back().mentions(l.variable) ? 1 : *to.shape.back().constant();
+  write("const int64_t {} = {};", room_, chosen(nest.along, [&](bool is_inner) {
+          Facts under = facts;
+          const Condition& across = is_inner ? copy.outer : copy.inner;
+          const Condition& along = is_inner ? copy.inner : copy.outer;
+          return fmt::format("({} ? {} : 0)", printer_.conditions({across}, under).text,
+                             text(along.e + 1, facts));
+        }));
+  const auto apart = [&](bool is_inner) {
+    const Symbol v = (is_inner ? inner : outer).variable;
+    const bool is_adjacent = copy.store->index.back().mentions(v);
+    return std::to_string(is_adjacent ? 1 : *to.shape.back().constant());
   };
   const bool rounds = to.is_for_tensor_cores && to.dtype == DType::f32;
   write("{};",
         called("mote_stage_vector",
                fmt::format(
-                   "&{}, {} ? {} : {}, &{}, {}{}", printer_.element(to, copy.store->index, facts),
-                   nest.along, apart(inner), apart(outer),
+                   "&{}, {}, &{}, {}{}", printer_.element(to, copy.store->index, facts),
+                   chosen(nest.along, apart),
                    printer_.element(*find_tensor(p_, copy.load->tensor), copy.load->index, facts),
                    room_, rounds ? ", mote_to_tf32" : "")));
   if (parts > 1) close();
