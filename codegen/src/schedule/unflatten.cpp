@@ -12,8 +12,6 @@
 namespace mote {
 namespace {
 
-Expr expr_of(const Atom& a) { return Expr::from_atom(a); }
-
 class Unflattening {
  public:
   Unflattening(const std::vector<const TensorReference*>& touched, const Facts& facts,
@@ -103,6 +101,7 @@ class Unflattening {
     // The index of an axis that runs backwards has the size S in it, as S - 1 - q.
     for (const std::int64_t more : {0, 1}) {
       const Expr low = split.remainder + more * stride;
+      if (low.has_load()) break;  // the loop may store what it loads, behind the condition on it
       if (facts_[k].prove_nonneg(low) && facts_[k].prove_positive(stride - low))
         return Split{split.quotient - more, low};
     }
@@ -116,8 +115,9 @@ class Unflattening {
     for (const Term& t : index.terms()) {
       Expr fixed = t.coefficient, moving = 1;
       for (const Atom& a : t.atoms) {
-        Expr& part = is_fixed_(expr_of(a)) ? fixed : moving;
-        part = part * expr_of(a);
+        const Expr one = Expr::from_atom(a);
+        Expr& part = is_fixed_(one) ? fixed : moving;
+        part = part * one;
       }
       if (moving != Expr(1)) factors[moving] = factors[moving] + fixed;
     }
