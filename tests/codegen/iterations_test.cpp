@@ -20,15 +20,16 @@ using namespace test;
 
 const Expr A = size("A"), B = size("B"), C = size("C");
 
-/// A loop, and the condition that its iterations are within; the loops of a nest, outermost first.
+/// A loop from 0 on.
 struct Around {
   std::string name;
   Expr end, step = 1;
 };
+/// Loops, outermost first, around stores under conditions.
 struct Nest {
   std::vector<Around> loops;
   Conditions conditions;
-  std::vector<std::vector<Expr>> indices{};  ///< of elements of one tensor that are stored
+  std::vector<std::vector<Expr>> indices{};  ///< of the elements of one tensor
 };
 
 LoopProgram program_of(const Nest& nest) {

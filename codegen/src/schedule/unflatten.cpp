@@ -32,6 +32,7 @@ class Unflattening {
  private:
   std::size_t rank() const { return all_.front().index.size(); }
 
+  /// Puts what joined() returns in the place of two indices of each reference.
   bool join_an_axis() {
     for (std::size_t high = 0; high < rank(); ++high)
       for (std::size_t low = 0; low < rank(); ++low) {
@@ -79,6 +80,7 @@ class Unflattening {
     });
   }
 
+  /// Puts the digits of an index in its place and behind all others.
   bool split_an_axis() {
     for (std::size_t axis = 0; axis < rank(); ++axis)
       for (const Expr& stride : strides_of(all_.front().index[axis])) {
