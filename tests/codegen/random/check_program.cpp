@@ -236,7 +236,6 @@ std::optional<LoopProgram> in_sequence(const CudaProgram& program) {
   all.body.clear();
   all.strides.clear();
   std::erase_if(all.tensors, [](const TensorDecl& t) { return t.role == TensorRole::temporary; });
-  std::set<std::string> bound;  // each stage that reads a name binds it
   int stage = 0;
   for (const CudaKernel& k : program.kernels) {
     if (std::exchange(stage, k.stage) == k.stage) continue;
@@ -244,10 +243,8 @@ std::optional<LoopProgram> in_sequence(const CudaProgram& program) {
     LoopProgram kernel = k.loops();
     rename_loops(kernel, fmt::format("_of_{}", stage));
     if (!add_declarations(all, kernel)) return std::nullopt;
-    for (const Stmt& s : kernel.body) {
-      const auto* let = std::get_if<Let>(&s.kind);
-      if (let == nullptr || bound.insert(let->name).second) all.body.push_back(s);
-    }
+    // Each kernel binds the names that it reads: they end with its branch.
+    all.body.push_back({If{{}, std::move(kernel.body)}});
   }
   return all;
 }
