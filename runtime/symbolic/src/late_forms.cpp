@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "check_devices.h"
+#include "check_function.h"
 #include "control/check_control.h"
 #include "fail.h"
 #include "mote/symbolic/dependencies.h"
@@ -66,6 +67,8 @@ class LaterForms {
     if (!std::ranges::any_of(node.inputs, reads_new)) return;
     if (node.kind == NodeKind::command) infer_command(index);
     if (node.kind == NodeKind::control) infer_control(index);
+    if (node.kind == NodeKind::function)
+      check_function(graph_, *node.function, node.inputs, node.outputs);
   }
   void keep() { is_kept_ = true; }
 

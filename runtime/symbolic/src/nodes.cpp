@@ -5,6 +5,7 @@
 #include <span>
 
 #include "check_devices.h"
+#include "check_function.h"
 #include "command/check_call.h"
 #include "edge_key.h"
 #include "fail.h"
@@ -340,6 +341,7 @@ NodeSymbol SymbolicGraph::call(NamedFunction function, std::span<const TensorSym
   node.kind = NodeKind::function;
   node.inputs = checked_inputs(inputs);
   node.outputs = checked_outputs(outputs, [&] { return "function " + function.name; });
+  check_function(*this, function, node.inputs, node.outputs);
   node.function = std::make_shared<const NamedFunction>(std::move(function));
   return new_node(std::move(node));
 }

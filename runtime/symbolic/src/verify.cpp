@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "check_devices.h"
+#include "check_function.h"
 #include "control/check_control.h"
 #include "fail.h"
 #include "mote/symbolic/dependencies.h"
@@ -109,6 +110,8 @@ class Verifier {
     if (info.kind == NodeKind::command) check_forms(k);
     if (info.kind == NodeKind::copy) check_copy(k);
     if (info.kind == NodeKind::control) check_graphs(k);
+    if (info.kind == NodeKind::function)
+      check_function(graph_, *info.function, info.inputs, info.outputs);
   }
 
   void check_graphs(std::uint32_t k) const {
@@ -194,7 +197,7 @@ class Verifier {
     const auto parts = parts_.find(info.root);
     if (parts == parts_.end()) return false;
     if (parts->second.count == element_count(root.form) ||  // no two share an element
-        is_covered(parts->second.regions, {info.form, info.offset}))
+        is_covered(graph_, parts->second.regions, {info.form, info.offset}))
       return std::nullopt;
     return true;
   }

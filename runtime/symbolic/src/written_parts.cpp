@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "written_parts.h"
 
-#include "all_elements.h"
+#include <vector>
+
 #include "dependency_cache.h"
+#include "mote/base/dtype.h"
+#include "mote/runtime/covered.h"
 
 namespace mote {
 namespace {
@@ -12,6 +15,11 @@ ViewRegion without_repeats(ViewRegion region) {
   for (int axis = 0; axis < region.form.shape.size(); ++axis)
     if (region.form.strides[axis] == 0 && region.form.shape[axis] > 1) region.form.shape[axis] = 1;
   return region;
+}
+
+ViewPlaces places_of(const ViewRegion& region) {
+  const auto size = static_cast<std::int64_t>(size_of(region.form.dtype));
+  return {region.form, region.offset * size};
 }
 
 /// Calls use(root, output) for each view that a node writes.
@@ -26,12 +34,15 @@ void each_written_view(const SymbolicGraph& graph, const Use& use) {
 
 }  // namespace
 
-bool is_covered(const RegionIndex& written, const ViewRegion& read) {
+bool is_covered(const SymbolicGraph& graph, const RegionIndex& written, const ViewRegion& read) {
   const ViewRegion once = without_repeats(read);
   if (const auto count = written.count_common(once)) return *count == element_count(once.form);
-  return all_elements(once, [&](std::int64_t offset) {
-    return written.overlaps({{once.form.dtype, AxisList{}}, offset});
+  std::vector<ViewPlaces> near;
+  written.any_overlapping(once, [&](std::uint32_t symbol) {
+    near.push_back(places_of(graph.region(graph.at(symbol))));
+    return false;
   });
+  return are_covered(places_of(once), near);
 }
 
 std::string unwritten_read(const std::string& reader, const std::string& symbol, bool some) {
@@ -69,7 +80,7 @@ bool WrittenParts::covers(std::uint32_t symbol) {
   if (!is_found_) find();
   const auto left = left_.find(info.root);
   if (left == left_.end()) return false;
-  return left->second == 0 || is_covered(regions_.at(info.root), {info.form, info.offset});
+  return left->second == 0 || is_covered(graph_, regions_.at(info.root), {info.form, info.offset});
 }
 
 }  // namespace mote

@@ -11,9 +11,9 @@
 
 namespace mote {
 
-/// Decides whether each element of the region, which has some, is written. Where parts have gaps
-/// that no coordinates close, its elements are looked at one by one.
-bool is_covered(const RegionIndex& written, const ViewRegion& read);
+/// Decides whether each element of the region, which has some, is written. The entries of the index
+/// are symbols of the graph that nodes write.
+bool is_covered(const SymbolicGraph& graph, const RegionIndex& written, const ViewRegion& read);
 
 /// Returns what is wrong with a read of such a symbol, and with such an output. `some`: nodes write
 /// some of its elements.

@@ -186,5 +186,25 @@ TEST(Control, ABranchThatPassesItsInputOnCopiesNothing) {
   }
 }
 
+/// P5: what branches need takes the memory of the one that needs most.
+TEST(Control, BranchesShareTheirMemory) {
+  const auto branch = [](const std::string& extent) {
+    return " of (a) {\n    graph b(a f32[1000]) -> (y)\n      h = zeros f32[" + extent +
+           "]\n      part = h.slice(0, 0, 1000, 1)\n      part <- exp(a)\n      s = sum(h, "
+           "axis=0)\n"
+           "      y = mul(a, s)\n  }";
+  };
+  const auto bytes = [&](const std::vector<std::string>& extents) {
+    std::string text = "graph g(k i64[], a f32[1000]) -> (y)\n  y = case (k)";
+    for (const std::string& extent : extents) text += branch(extent);
+    Context context;
+    return plan_graph(parse_graph(text + "\n"), {}, context).arena_bytes;
+  };
+  EXPECT_GT(bytes({"4000"}), 4000U * sizeof(float));
+  EXPECT_GT(bytes({"4000"}), bytes({"2000"}));
+  EXPECT_EQ(bytes({"2000", "4000"}), bytes({"4000"}));
+  EXPECT_EQ(bytes({"4000", "3999", "4000", "2000"}), bytes({"4000"}));
+}
+
 }  // namespace
 }  // namespace mote

@@ -89,9 +89,38 @@ TEST(Checkpoints, AreAtMostAsManyAsSaid) {
     }
 }
 
-/// Returns how often an iteration of a loop of n with those checkpoints runs, in all, and checks
-/// the gradient: the product of 2 x over the iterations that square.
-std::int64_t runs_of(std::int64_t n, std::int64_t checkpoints) {
+/// Two ways back keep states one after the other: the first one must not add to what the loop has
+/// kept for the second one.
+TEST(Checkpoints, OfTwoGradientsAreAtMostAsManyAsSaid) {
+  const Inputs inputs = {{"x", vector(0.25, 3)}, {"w", vector(-0.5, 3)}};
+  constexpr std::int64_t kState = 3 * 4, kIteration = 2 * 3 * 4;
+  for (const std::int64_t n : {1, 10, 64, 100})
+    for (const std::int64_t most : {1, 2, 5, 16, 200}) {
+      SymbolicGraph g = parse_graph(with_words(loop_of(n), "checkpoint " + std::to_string(most)));
+      const Symbols of = {g.find("y")};
+      const TensorSymbol by_x = gradient(g, of, Symbols{g.find("x")})[0];
+      const TensorSymbol by_w = gradient(g, of, Symbols{g.find("w")})[0];
+      g.set_outputs({by_x, by_w});
+      EXPECT_LE(most_bytes(g, inputs), std::min(n, most) * kState + kIteration) << n << " " << most;
+    }
+}
+
+/// Nothing of a way back runs, or stays in the graph, if nobody asks for the gradient.
+TEST(Checkpoints, CostNothingWithoutAGradientThatIsAskedFor) {
+  for (const char* const words : {"", "checkpoint sqrt", "checkpoint 3"}) {
+    SymbolicGraph g = parse_graph(with_words(loop_of(30), words));
+    gradient(g, Symbols{g.find("y")}, Symbols{g.find("x"), g.find("w")});
+    Context context;
+    const Inputs inputs = {{"x", vector(0.25, 3)}, {"w", vector(-0.5, 3)}};
+    Executable e = compile(g, {}, context);
+    EXPECT_EQ(e.report().nodes.size(), 1U) << words;
+    EXPECT_EQ(most_bytes(g, inputs), 0) << words;
+  }
+}
+
+/// Returns how often an iteration of a loop of n with those checkpoints runs, in all, with so many
+/// gradients, and checks each: the product of 2 over the iterations.
+std::int64_t runs_of(std::int64_t n, std::int64_t checkpoints, int gradients = 1) {
   std::int64_t count = 0;
   SymbolicGraph g, body;
   const TensorSymbol x = body.input("x", {DType::f32, {2}});
@@ -113,12 +142,16 @@ std::int64_t runs_of(std::int64_t n, std::int64_t checkpoints) {
   const NodeSymbol loop =
       g.add_while(body, {start}, {.has_counter = true, .checkpoints = checkpoints});
   const TensorSymbol end = g.output(loop, 0);
-  const TensorSymbol by_start = gradient(g, Symbols{end}, Symbols{start})[0];
-  g.set_outputs({end, by_start});
+  Symbols outputs = {end};
+  for (int k = 0; k < gradients; ++k)
+    outputs.push_back(gradient(g, Symbols{end}, Symbols{start})[0]);
+  g.set_outputs(outputs);
   Context context;
   Executable e = compile(g, {}, context);
   e.run({{start, vector(1, 2)}});
-  EXPECT_EQ(e.output(by_start).real_at({1}), std::pow(2.0F, static_cast<float>(n)));
+  for (int k = 1; k <= gradients; ++k)
+    EXPECT_EQ(e.output(outputs[static_cast<std::size_t>(k)]).real_at({1}),
+              std::pow(2.0F, static_cast<float>(n)));
   EXPECT_EQ(tape_bytes().now, 0);
   return count;
 }
@@ -135,6 +168,7 @@ TEST(Checkpoints, OfANumberAreThoseOfTheBinomialSchedule) {
       const std::int64_t runs = runs_of(n, most);
       EXPECT_LE(runs, n + steps) << n << " " << most;
       EXPECT_GE(runs, steps) << n << " " << most;
+      EXPECT_LE(runs_of(n, most, 2), n + 2 * steps) << n << " " << most;
     }
 }
 

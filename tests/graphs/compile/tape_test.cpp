@@ -140,13 +140,8 @@ TEST(Tape, RulesForMoreThanThereIsAreErrorsInWords) {
   };
   for (const std::string rules : {" if", " if 0", " if 0 0", " if 0 0 x", " unless 0 0 0"})
     EXPECT_THROW(push(rules), StatusError) << rules;
-  for (const std::string rules : {" if 1 0 0", " if 0 2 0", " if 65535 65535 0"}) {
-    const SymbolicGraph g = push(rules);
-    EXPECT_EQ(to_text(parse_graph(to_text(g))), to_text(g));
-    const Inputs inputs = {{"x", scalar_of_f64(0)}, {"v", scalar_of_f64(1)}, {"k", integer(0)}};
-    expect_error(MOTE_INVALID, "tape push: its rules are for",
-                 [&] { evaluate(g, bindings_of(g, inputs), g.outputs()); });
-  }
+  for (const std::string rules : {" if 1 0 0", " if 0 2 0", " if 65535 65535 0"})
+    expect_error(MOTE_INVALID, "tape push: its rules are for", [&] { push(rules); });
   const SymbolicGraph g = push(" if 0 0 0");
   EXPECT_EQ(
       values_of(g, {{"x", scalar_of_f64(0)}, {"v", scalar_of_f64(1)}, {"k", integer(0)}}).size(),

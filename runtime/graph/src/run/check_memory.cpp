@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "mote/runtime/covered.h"
 #include "mote/runtime/overlap.h"
 #include "run/sharing.h"
 #include "state.h"
@@ -64,63 +65,6 @@ class Written {
 
 }  // namespace
 
-namespace {
-
-/// The most elements that are looked at one by one, where parts with gaps are written.
-constexpr std::int64_t kMaxLooked = 1 << 16;
-
-/// True if the first byte, and all up to the last, are in the dense ones.
-bool are_covered(std::vector<const ViewPlaces*>& dense, std::int64_t low, std::int64_t high) {
-  std::ranges::sort(dense, {}, [](const ViewPlaces* w) { return w->low; });
-  for (const ViewPlaces* w : dense)
-    if (w->low <= low) low = std::max(low, w->high);
-  return low >= high;
-}
-
-/// Calls is_it(places) for each element until it is false; returns whether it never was.
-template <typename IsIt>
-bool all_elements(const ViewPlaces& of, const IsIt& is_it) {
-  ViewPlaces element;
-  element.element_bytes = of.element_bytes;
-  element.shape = {};
-  element.strides = {};
-  std::vector<std::int64_t> index(static_cast<std::size_t>(of.shape.size()));
-  element.first = of.first;
-  while (true) {
-    element.low = element.first;
-    element.high = element.first + element.element_bytes;
-    if (!is_it(element)) return false;
-    int axis = of.shape.size() - 1;
-    for (; axis >= 0; --axis) {
-      std::int64_t& i = index[static_cast<std::size_t>(axis)];
-      element.first += of.strides[axis];
-      if (++i < of.shape[axis]) break;
-      element.first -= of.shape[axis] * of.strides[axis];
-      i = 0;
-    }
-    if (axis < 0) return true;
-  }
-}
-
-/// Decides whether the writes fill all elements that are read; true if that would take too long.
-bool are_written(const std::vector<ViewPlaces>& writes, const ViewPlaces& read) {
-  std::vector<const ViewPlaces*> dense;
-  for (const ViewPlaces& w : writes) {
-    if (w == read) return true;
-    if (w.is_dense()) dense.push_back(&w);
-  }
-  if (are_covered(dense, read.low, read.high)) return true;
-  std::int64_t count = 1;
-  for (const std::int64_t extent : read.shape) count *= extent;
-  if (count > kMaxLooked) return true;
-  return all_elements(read, [&](const ViewPlaces& element) {
-    return std::ranges::any_of(writes,
-                               [&](const ViewPlaces& w) { return share_bytes(w, element); });
-  });
-}
-
-}  // namespace
-
 void check_producers(const Graph::State& state, const Plan& whole, const HappensBefore& before) {
   const std::vector<std::vector<TensorUse>> by_root = uses_of(state, whole);
   for (std::uint32_t root = 0; root < by_root.size(); ++root) {
@@ -147,7 +91,7 @@ void check_producers(const Graph::State& state, const Plan& whole, const Happens
         const ViewPlaces places = state.tensors[of[w].tensor].locations();
         if (is_before(w) && share_bytes(places, locations)) writes.push_back(places);
       });
-      if (are_written(writes, locations)) continue;
+      if (are_covered(locations, writes)) continue;
       refuse(text_of(state.nodes[whole.nodes[use.node]]) + " reads " +
              state.text_of_tensor(use.tensor) +
              (writes.empty() ? ", which no node before it writes"

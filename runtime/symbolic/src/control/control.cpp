@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "check_function.h"
 #include "control/check_control.h"
 #include "fail.h"
 
@@ -320,6 +321,8 @@ TensorSymbol SymbolicGraph::grow_function(NodeSymbol node, NamedFunction functio
   NodeInfo changed = nodes_[checked(node)];
   if (changed.kind != NodeKind::function) fail_graph(text(node) + " calls no function");
   changed.function = std::make_shared<const NamedFunction>(std::move(function));
+  const FunctionCounts counts = changed.function->counts.value_or(FunctionCounts{});
+  check_count(*changed.function, "outputs", counts.outputs, changed.outputs.size() + 1);
   SymbolInfo output;
   output.form = forms_.of(TensorForm(DType::i64, {}));
   output.producer = node.index;

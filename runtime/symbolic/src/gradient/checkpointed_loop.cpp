@@ -93,21 +93,25 @@ std::vector<bool> CheckpointedLoop::needed_by_parts() const {
   }
 }
 
+/// Returns the name with enough behind it that nothing in the body has it.
+std::string CheckpointedLoop::free_name(std::string name) const {
+  while (body_.has(name)) name += "_";
+  return name;
+}
+
 std::shared_ptr<ControlInfo> CheckpointedLoop::recorded() const {
   if (token_) return std::make_shared<ControlInfo>(control_);
   SymbolicGraph body(body_.name(), body_.registry());
   SymbolList given, values;
   for (std::size_t k = 0; k < inputs_.size(); ++k) {
     if (k == carried()) {
-      std::string name = "tape";
-      while (body_.has(name)) name += "_";
-      values.insert(values.begin(), body.input(name, {DType::f64, {}}));
+      values.insert(values.begin(), body.input(free_name("tape"), {DType::f64, {}}));
     }
     given.push_back(body.input(body_.symbols()[inputs_[k]].name, form(k)));
     if (k < carried() && kept_[k]) values.push_back(given.back());
   }
   if (inputs_.size() == carried())
-    values.insert(values.begin(), body.input("tape", {DType::f64, {}}));
+    values.insert(values.begin(), body.input(free_name("tape"), {DType::f64, {}}));
   const SymbolList made = splice(body, body_, given);
   SymbolList outputs;
   for (const std::uint32_t output : body_.output_indices()) outputs.push_back(made[output]);
@@ -121,8 +125,8 @@ std::shared_ptr<ControlInfo> CheckpointedLoop::recorded() const {
 }
 
 /// The loop's body for the iterations from `start` to `end`. Its inputs: those that are carried
-/// over, those that are not, start, end, on the way the token and the number of iterations left,
-/// and the counter.
+/// over, on the way the token, those that are not, start, end, on the way the number of iterations
+/// left, and the counter.
 SymbolicGraph CheckpointedLoop::part(bool is_on_the_way) const {
   SymbolicGraph part(body_.name() + (is_on_the_way ? "_way" : "_again"), body_.registry());
   SymbolList symbols(body_.symbol_count());
@@ -130,25 +134,23 @@ SymbolicGraph CheckpointedLoop::part(bool is_on_the_way) const {
     symbols[inputs_[k]] = part.input(body_.symbols()[inputs_[k]].name, form(k));
   };
   for (std::size_t k = 0; k < carried(); ++k) input(k);
+  SymbolList marked;
+  if (is_on_the_way) marked.push_back(part.input(free_name("tape"), {DType::f64, {}}));
   for (std::size_t k = result_count(control_); k < input_count(control_, 0); ++k) input(k);
   const auto number = [&](std::string name) {
-    while (body_.has(name)) name += "_";
-    return part.input(name, {DType::i64, {}});
+    return part.input(free_name(std::move(name)), {DType::i64, {}});
   };
   const TensorSymbol start = number("start"), end = number("end");
-  SymbolList marked;
-  if (is_on_the_way) {
-    std::string name = "tape";
-    while (body_.has(name)) name += "_";
-    marked = {part.input(name, {DType::f64, {}}), number("left")};
-  }
+  if (is_on_the_way) marked.push_back(number("left"));
   const TensorSymbol counter = number("iteration");
   const TensorSymbol now = part.add("add", {start, counter});
+  TensorSymbol next_token;
   if (is_on_the_way) {
     marked.push_back(now);
     for (std::size_t k = 0; k < carried(); ++k)
       if (kept_[k]) marked.push_back(symbols[inputs_[k]]);
-    part.call(tape_mark(tape_, control_.checkpoints), marked, SymbolList());
+    next_token = part.tensor({DType::f64, {}});
+    part.call(tape_mark(tape_, control_.checkpoints), marked, SymbolList{next_token});
   }
   if (control_.has_counter) symbols[inputs_.back()] = now;
   SymbolList asked = body_.outputs();
@@ -157,21 +159,22 @@ SymbolicGraph CheckpointedLoop::part(bool is_on_the_way) const {
       part, body_, std::move(symbols), [&](std::uint32_t node) { return node != keep_; }, asked);
   SymbolList outputs;
   for (const TensorSymbol output : asked) outputs.push_back(symbols[output.index]);
+  if (is_on_the_way) outputs.push_back(next_token);
   outputs.push_back(part.add("sub", {end, now}));
   part.set_outputs(outputs);
   return part;
 }
 
-/// Computes the iterations from the first to the second of the numbers again. `inputs` are the
-/// values that the first one begins with, and those that no iteration changes. Returns what the
-/// second one begins with.
-SymbolList CheckpointedLoop::go_on(SymbolicGraph& back, SymbolList inputs,
-                                   SymbolList numbers) const {
+/// Computes the iterations from the first to the second of the numbers again, the third of which is
+/// that of the iterations left. `values` are what the first one begins with, and the token, which
+/// become what the second one begins with, and the token behind it.
+void CheckpointedLoop::go_on(SymbolicGraph& back, SymbolList& values, const SymbolList& given,
+                             const SymbolList& numbers) const {
+  SymbolList inputs = values;
+  inputs.insert(inputs.end(), given.begin(), given.end());
   inputs.insert(inputs.end(), numbers.begin(), numbers.end());
   const NodeSymbol way = back.add_while(part(true), inputs, {.has_counter = true});
-  SymbolList values;
-  for (std::size_t k = 0; k < carried(); ++k) values.push_back(back.output(way, k));
-  return values;
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = back.output(way, k);
 }
 
 SymbolicGraph CheckpointedLoop::back() const {
@@ -193,12 +196,13 @@ SymbolicGraph CheckpointedLoop::back() const {
   const bool is_binomial = control_.checkpoints > 0;
   back.call(is_binomial ? tape_reach(tape_, control_.checkpoints) : tape_take(tape_),
             SymbolList{token, left}, taken);
-  TensorSymbol first = start;
+  TensorSymbol first = start, next_token;
   if (is_binomial) {
     first = back.add("sub", {left, one(back)});
-    SymbolList values = inputs;
-    values.insert(values.end(), given.begin(), given.end());
-    inputs = go_on(back, std::move(values), {start, first, token, left});
+    inputs.push_back(token);
+    go_on(back, inputs, given, {start, first, left});
+    next_token = inputs.back();
+    inputs.pop_back();
   }
   inputs.insert(inputs.end(), given.begin(), given.end());
   inputs.insert(inputs.end(), {first, left});
@@ -219,7 +223,9 @@ SymbolicGraph CheckpointedLoop::back() const {
   SymbolList outputs;
   for (const std::size_t k : real_) outputs.push_back(gradients[k]);
   for (const std::size_t k : added_) outputs.push_back(gradients[k - shift]);
-  outputs.insert(outputs.end(), {first, left});
+  outputs.push_back(first);
+  if (is_binomial) outputs.push_back(next_token);
+  outputs.push_back(left);
   back.set_outputs(outputs);
   return back;
 }

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "gradient/gradient_call.h"
@@ -40,8 +41,10 @@ class CheckpointedLoop {
   bool read_kept();
   std::vector<bool> needed_by_parts() const;
   SymbolicGraph part(bool is_on_the_way = false) const;
-  std::vector<TensorSymbol> go_on(SymbolicGraph& back, std::vector<TensorSymbol> inputs,
-                                  std::vector<TensorSymbol> numbers) const;
+  void go_on(SymbolicGraph& back, std::vector<TensorSymbol>& values,
+             const std::vector<TensorSymbol>& given,
+             const std::vector<TensorSymbol>& numbers) const;
+  std::string free_name(std::string name) const;
 
   std::shared_ptr<const ControlInfo> owner_;
   const ControlInfo& control_;

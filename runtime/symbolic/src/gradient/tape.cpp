@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "check_function.h"
 #include "gradient/checkpointed_loop.h"
 #include "gradient/tape_parts.h"
 #include "gradient/tape_store.h"
@@ -46,7 +47,6 @@ namespace {
 using Symbols = std::vector<TensorSymbol>;
 using Tensors = std::span<const Tensor>;
 using Forms = std::span<const TensorForm>;
-using Numbers = std::vector<std::uint32_t>;
 
 // These belong to the gradient that this thread builds, to its trials, and to the graph that gets
 // other shapes.
@@ -54,19 +54,38 @@ thread_local int gradients_here = 0;
 thread_local std::uint64_t gradient_number = 0;
 std::atomic<std::uint64_t> last_gradient{0};
 thread_local int trials_here = 0;
-thread_local std::map<std::uint64_t, std::vector<AxisList>> shapes_here;
+thread_local std::map<std::uint64_t, std::vector<AxisList>> shapes_here;  // by tape
 
-/// The path of gradients of what is under this one.
-std::string gradient_path(const std::string& path) {
-  return path + "." + std::to_string(gradient_number);
-}
+}  // namespace
 
-std::string name_of(std::string_view function, const Tape& tape, const std::string& path = "",
-                    const Numbers& values = {}) {
+std::string name_of(std::string_view function, const Tape& tape, const std::string& path,
+                    std::span<const std::uint32_t> values) {
   std::string name = std::string(function) + " " + std::to_string(tape.number());
   if (!path.empty()) name += " " + path;
   for (const std::uint32_t value : values) name += " " + std::to_string(value);
   return name;
+}
+
+void expect_token(const TensorForm& got) { expect_number("the token", got, DType::f64); }
+
+void expect_position(Forms inputs) {
+  expect_token(inputs[0]);
+  expect_number("the position", inputs[1], DType::i64);
+}
+
+void note_kept_shapes(const Tape& tape, Forms inputs) {
+  std::vector<AxisList>& shapes = shapes_here[tape.number()];
+  shapes.clear();
+  for (const TensorForm& form : inputs.subspan(1)) shapes.push_back(form.shape);
+}
+
+std::span<const AxisList> kept_shapes(const Tape& tape) { return shapes_here[tape.number()]; }
+
+namespace {
+
+/// The path of gradients of what is under this one.
+std::string gradient_path(const std::string& path) {
+  return path + "." + std::to_string(gradient_number);
 }
 
 /// The function that pushes, so that a loop that is differentiated again has the same tape.
@@ -92,35 +111,6 @@ struct Push {
     if (outputs.size() > 1) outputs[1].set({}, store->count(token) - 1);
   }
 };
-
-/// The function that keeps values now and then.
-struct Keep {
-  std::shared_ptr<Tape> tape;
-  std::int64_t checkpoints;
-  void operator()(Tensors inputs, Tensors outputs) const {
-    outputs[0].set(
-        {}, TapeStore::of_run()->keep(inputs[0].real_at({}), checkpoints, inputs.subspan(1)));
-  }
-};
-
-/// Notes the shapes of what is kept, behind the token.
-void note_shapes(const Tape& tape, Forms inputs) {
-  std::vector<AxisList>& shapes = shapes_here[tape.number()];
-  shapes.clear();
-  for (const TensorForm& form : inputs.subspan(1)) shapes.push_back(form.shape);
-}
-
-/// Returns the node whose function is of that type.
-template <typename Function>
-std::optional<std::uint32_t> node_of(const SymbolicGraph& body) {
-  for (std::uint32_t k = 0; k < body.node_count(); ++k) {
-    const NodeInfo& node = body.nodes()[k];
-    if (!node.removed && node.kind == NodeKind::function &&
-        node.function->run.target<Function>() != nullptr)
-      return k;
-  }
-  return std::nullopt;
-}
 
 TensorSymbol scalar(SymbolicGraph& graph, DType dtype) { return graph.tensor({dtype, {}}); }
 
@@ -154,6 +144,9 @@ Symbols gradient_of_push(SymbolicGraph& graph, const std::shared_ptr<Tape>& tape
   const TensorSymbol link = call.gradients[0];
   if (!link) return gradients;
   gradients[0] = link;
+  if (call.outputs.size() < 2)
+    throw StatusError(MOTE_UNSUPPORTED,
+                      "tape push: its gradient needs the position, which is its second output");
   TapePart part{tape, gradient_path(kValuesPath), {}};
   Symbols like;
   for (std::size_t k = 1; k < call.inputs.size(); ++k)
@@ -215,12 +208,17 @@ NamedFunction get_function(const TapePart& part) {
                          const FunctionCall& call) { return gradient_of_get(graph, part, call); },
       .shapes =
           [part](Forms) {
-            const auto known = shapes_here.find(part.tape->number());
+            const std::span<const AxisList> known = kept_shapes(*part.tape);
             std::vector<AxisList> shapes;
-            if (known == shapes_here.end()) return shapes;
             for (const std::uint32_t value : part.values)
-              if (value < known->second.size()) shapes.push_back(known->second[value]);
+              if (value < known.size()) shapes.push_back(known[value]);
             return shapes;
+          },
+      .counts = {{{2, 3}, {part.values.size(), part.values.size()}}},
+      .check =
+          [](Forms inputs, Forms) {
+            expect_position(inputs);
+            if (inputs.size() > 2) expect_number("the link", inputs[2], DType::f64);
           }};
 }
 
@@ -235,7 +233,13 @@ NamedFunction add_function(const TapePart& part) {
           },
       .gradient = [part](SymbolicGraph& graph,
                          const FunctionCall& call) { return gradient_of_add(graph, part, call); },
-      .shapes = [](Forms) { return std::vector<AxisList>{AxisList{}}; }};
+      .shapes = [](Forms) { return std::vector<AxisList>{AxisList{}}; },
+      .counts = {{{2 + part.values.size(), 2 + part.values.size()}, {1, 1}}},
+      .check =
+          [](Forms inputs, Forms outputs) {
+            expect_position(inputs);
+            expect_number("the link", outputs[0], DType::f64);
+          }};
 }
 
 std::shared_ptr<Tape> new_tape() { return std::make_shared<Tape>(); }
@@ -255,6 +259,21 @@ std::size_t pushed_count(std::span<const KeptIf> rules, std::size_t inputs) {
   return inputs - 1 - decisions;
 }
 
+namespace {
+
+void check_push(std::span<const KeptIf> rules, Forms inputs, Forms outputs) {
+  expect_token(inputs[0]);
+  expect_token(outputs[0]);
+  if (outputs.size() > 1) expect_number("the position", outputs[1], DType::i64);
+  for (const TensorForm& decision : inputs.subspan(1 + pushed_count(rules, inputs.size())))
+    if (decision.element_count() != 1 || is_real(decision.dtype) || !decision.is_on_host())
+      throw StatusError(MOTE_INVALID,
+                        "expected a bool or an integer of one element for a decision, got " +
+                            to_string(decision));
+}
+
+}  // namespace
+
 NamedFunction tape_push(std::shared_ptr<Tape> tape, std::vector<KeptIf> rules) {
   std::string name = name_of(kTapePush, *tape);
   if (!rules.empty()) name += " " + std::string(kTapeIf);
@@ -263,14 +282,16 @@ NamedFunction tape_push(std::shared_ptr<Tape> tape, std::vector<KeptIf> rules) {
             std::to_string(rule.branch);
   return {
       .name = std::move(name),
-      .run = Push{tape, std::move(rules)},
+      .run = Push{tape, rules},
       .gradient = [tape](SymbolicGraph& graph,
                          const FunctionCall& call) { return gradient_of_push(graph, tape, call); },
       .shapes =
           [tape](Forms inputs) {
-            note_shapes(*tape, inputs);
+            note_kept_shapes(*tape, inputs);
             return std::vector<AxisList>{AxisList{}, AxisList{}};
-          }};
+          },
+      .counts = {{{1, kAnyCount}, {1, 2}}},
+      .check = [rules](Forms inputs, Forms outputs) { check_push(rules, inputs, outputs); }};
 }
 
 NamedFunction tape_count(std::shared_ptr<Tape> tape) {
@@ -280,7 +301,13 @@ NamedFunction tape_count(std::shared_ptr<Tape> tape) {
                 outputs[0].set({}, TapeStore::of_run()->count(inputs[0].real_at({})));
               },
           .gradient = [](SymbolicGraph&, const FunctionCall&) { return Symbols(); },
-          .shapes = [](Forms) { return std::vector<AxisList>{AxisList{}}; }};
+          .shapes = [](Forms) { return std::vector<AxisList>{AxisList{}}; },
+          .counts = {{{1, 1}, {1, 1}}},
+          .check =
+              [](Forms inputs, Forms outputs) {
+                expect_token(inputs[0]);
+                expect_number("the number of entries", outputs[0], DType::i64);
+              }};
 }
 
 NamedFunction tape_get(std::shared_ptr<Tape> tape, std::vector<std::uint32_t> values) {
@@ -288,57 +315,6 @@ NamedFunction tape_get(std::shared_ptr<Tape> tape, std::vector<std::uint32_t> va
   return get_function({std::move(tape), kValuesPath, std::move(values)});
 }
 
-NamedFunction tape_keep(std::shared_ptr<Tape> tape, std::int64_t checkpoints) {
-  return {.name = name_of(kTapeKeep, *tape) + " " +
-                  (checkpoints == kKeepSquareRoot ? std::string(kTapeSquareRoot)
-                                                  : std::to_string(checkpoints)),
-          .run = Keep{tape, checkpoints},
-          .shapes = [tape](Forms inputs) {
-            note_shapes(*tape, inputs);
-            return std::vector<AxisList>{AxisList{}};
-          }};
-}
-
-NamedFunction tape_take(std::shared_ptr<Tape> tape) {
-  tape->count_reader(kValuesPath);
-  return {.name = name_of(kTapeTake, *tape),
-          .run =
-              [tape](Tensors inputs, Tensors outputs) {
-                const std::int64_t start =
-                    TapeStore::of_run()->take(inputs[0].real_at({}), inputs[1].integer_at({}),
-                                              tape->readers(kValuesPath), outputs.subspan(1));
-                outputs[0].set({}, start);
-              },
-          .shapes =
-              [tape](Forms) {
-                std::vector<AxisList> shapes = {AxisList{}};
-                const std::vector<AxisList>& kept = shapes_here[tape->number()];
-                shapes.insert(shapes.end(), kept.begin(), kept.end());
-                return shapes;
-              }};
-}
-
-NamedFunction tape_reach(std::shared_ptr<Tape> tape, std::int64_t checkpoints) {
-  NamedFunction function = tape_take(tape);
-  function.name = name_of(kTapeReach, *tape) + " " + std::to_string(checkpoints);
-  function.run = [tape, checkpoints](Tensors inputs, Tensors outputs) {
-    const std::int64_t start =
-        TapeStore::of_run()->reach(inputs[0].real_at({}), checkpoints, inputs[1].integer_at({}),
-                                   tape->readers(kValuesPath), outputs.subspan(1));
-    outputs[0].set({}, start);
-  };
-  return function;
-}
-
-NamedFunction tape_mark(std::shared_ptr<Tape> tape, std::int64_t checkpoints) {
-  return {.name = name_of(kTapeMark, *tape) + " " + std::to_string(checkpoints),
-          .run = [checkpoints](Tensors inputs, Tensors) {
-            TapeStore::of_run()->mark(inputs[0].real_at({}), checkpoints, inputs[1].integer_at({}),
-                                      inputs[2].integer_at({}), inputs.subspan(3));
-          }};
-}
-
-std::optional<std::uint32_t> keep_of(const SymbolicGraph& body) { return node_of<Keep>(body); }
 std::optional<std::uint32_t> push_of(const SymbolicGraph& body) { return node_of<Push>(body); }
 
 const std::vector<KeptIf>& rules_of(const NodeInfo& push) {
@@ -346,7 +322,7 @@ const std::vector<KeptIf>& rules_of(const NodeInfo& push) {
 }
 
 std::shared_ptr<Tape> tape_of(const NodeInfo& node) {
-  if (const Keep* keep = node.function->run.target<Keep>()) return keep->tape;
+  if (std::shared_ptr<Tape> tape = tape_of_keep(node)) return tape;
   return node.function->run.target<Push>()->tape;
 }
 

@@ -51,7 +51,8 @@ NamedFunction tape_take(std::shared_ptr<Tape> tape);
 /// before these whose beginning is kept, and what that is. At most `checkpoints` are kept at once.
 NamedFunction tape_reach(std::shared_ptr<Tape> tape, std::int64_t checkpoints);
 /// Reads a token, the number of iterations left, that of an iteration on the way to the last of
-/// them, and what it begins with, which is kept if the binomial schedule says so.
+/// them, and what it begins with, which is kept if the binomial schedule says so; writes the token.
+/// No gradient flows through it.
 NamedFunction tape_mark(std::shared_ptr<Tape> tape, std::int64_t checkpoints);
 
 /// The node of a body that keeps; none if the body has no such tape.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tape, and the names of its functions: "tape get 3 v 0 2" reads values 0 and 2 of entries of
-// tape 3 under the path v.
+// A tape, and what its functions have in common. "tape get 3 v 0 2" is the name of one that reads
+// values 0 and 2 of entries of tape 3 under the path v.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,35 @@ struct TapePart {
   std::string path;
   std::vector<std::uint32_t> values;
 };
+
+/// The name of a tape's function: of a path, and values, if it has them.
+std::string name_of(std::string_view function, const Tape& tape, const std::string& path = "",
+                    std::span<const std::uint32_t> values = {});
+inline constexpr std::size_t kAnyCount = CountRange{}.most;
+/// Throw StatusError unless that is the form of a token, and of one with the number of an entry or
+/// an iteration behind it.
+void expect_token(const TensorForm& got);
+void expect_position(std::span<const TensorForm> inputs);
+
+/// Notes the shapes of what a tape keeps, which are behind the token.
+void note_kept_shapes(const Tape& tape, std::span<const TensorForm> inputs);
+/// Returns those that were noted last; none if none were.
+std::span<const AxisList> kept_shapes(const Tape& tape);
+
+/// Returns the node whose function is of that type.
+template <typename Function>
+std::optional<std::uint32_t> node_of(const SymbolicGraph& body) {
+  for (std::uint32_t k = 0; k < body.node_count(); ++k) {
+    const NodeInfo& node = body.nodes()[k];
+    if (!node.removed && node.kind == NodeKind::function &&
+        node.function->run.target<Function>() != nullptr)
+      return k;
+  }
+  return std::nullopt;
+}
+
+/// The tape of a node that keeps; null for any other.
+std::shared_ptr<Tape> tape_of_keep(const NodeInfo& node);
 
 /// Returns the functions of the part, which count no reader.
 NamedFunction get_function(const TapePart& part);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <numeric>
 #include <unordered_map>
 #include <utility>
@@ -122,8 +123,24 @@ TapeStore::~TapeStore() {
   all.unused.push_back(number_);
 }
 
+namespace {
+
+[[noreturn]] void fail_token(double token, const std::string& expected) {
+  fail_graph("tape: expected a token of " + expected + ", got " + std::to_string(token),
+             MOTE_FAILED);
+}
+
+/// Returns the token as the number that it is.
+std::uint64_t number_of(double token) {
+  constexpr double kEnd = 9007199254740992;  // from here on not each integer is a double
+  if (!(token >= 0 && token < kEnd) || token != std::floor(token)) fail_token(token, "a loop");
+  return static_cast<std::uint64_t>(token);
+}
+
+}  // namespace
+
 std::shared_ptr<TapeStore> TapeStore::other(double token) const {
-  const std::uint64_t number = static_cast<std::uint64_t>(token) / kMaxLists;
+  const std::uint64_t number = number_of(token) / kMaxLists;
   if (number == number_ || number == 0) return nullptr;
   HeldStores& all = held_stores();
   const std::lock_guard lock(all.mutex);
@@ -151,11 +168,9 @@ void TapeStore::free(Values& values) {
 }
 
 TapeStore::List& TapeStore::list_at(double token) {
-  const std::size_t index = static_cast<std::uint64_t>(token) % kMaxLists;
-  if (index < 1 || index > lists_.size())
-    fail_graph("tape: expected a token of 1 to " + std::to_string(lists_.size()) + ", got " +
-                   std::to_string(token),
-               MOTE_FAILED);
+  const std::size_t index = number_of(token) % kMaxLists;
+  if (index < 1 || index > lists_.size() || number_of(token) / kMaxLists != number_)
+    fail_token(token, "this run, 1 to " + std::to_string(lists_.size()));
   return lists_[index - 1];
 }
 
@@ -196,15 +211,23 @@ std::shared_ptr<const void> TapeStore::object(double token, int readers) {
   return std::exchange(list.object, nullptr);
 }
 
+TapeStore::List& TapeStore::list_to_grow(double& token, bool has_calls) {
+  if (token == 0) token = new_list();
+  List& list = list_at(token);
+  if (!list.entries.empty() && has_calls != !list.calls.empty())
+    fail_graph("tape: a list of a loop with checkpoints and one of a loop without are not the same",
+               MOTE_FAILED);
+  return list;
+}
+
 double TapeStore::push(double token, std::span<const Tensor> values,
                        const std::vector<bool>& are_kept) {
   const std::lock_guard lock(mutex_);
-  if (token == 0) token = new_list();
+  List& list = list_to_grow(token, false);
   Entry entry;
   Values& pushed = entry.by_path[kValuesPath];
   for (std::size_t k = 0; k < values.size(); ++k)
     pushed.tensors.push_back(are_kept[k] ? kept(values[k]) : Tensor());
-  List& list = list_at(token);
   list.entries.push_back(std::move(entry));
   ++list.count;
   return token;
@@ -212,8 +235,7 @@ double TapeStore::push(double token, std::span<const Tensor> values,
 
 double TapeStore::keep(double token, std::int64_t checkpoints, std::span<const Tensor> values) {
   const std::lock_guard lock(mutex_);
-  if (token == 0) token = new_list();
-  List& list = list_at(token);
+  List& list = list_to_grow(token, true);
   const std::int64_t call = list.count++;
   if (call % list.stride != 0) return token;
   const auto most = static_cast<std::size_t>(checkpoints > 0 ? checkpoints : 2 * list.stride);
@@ -273,19 +295,38 @@ void TapeStore::get(double token, std::int64_t position, const std::string& path
   get(entry, path, readers, values, outputs);
 }
 
+void TapeStore::read(const Values& from, std::span<const std::uint32_t> values,
+                     std::span<const Tensor> outputs, bool may_lack) {
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const bool is_known = values[k] < from.tensors.size();
+    if (!is_known && !may_lack)
+      fail_graph("tape: expected one of " + std::to_string(from.tensors.size()) +
+                     " values, got value " + std::to_string(values[k]),
+                 MOTE_FAILED);
+    if (!is_known || from.tensors[values[k]].data() == nullptr) {
+      fill(outputs[k], 0);
+      continue;
+    }
+    const Tensor& value = from.tensors[values[k]];
+    if (!has_same_dtype(value.dl(), outputs[k].dl()) ||
+        !has_same_shape(value.dl(), outputs[k].dl()))
+      fail_graph("tape: value " + std::to_string(values[k]) + " is " + to_string(value.form()) +
+                     ", but " + to_string(outputs[k].form()) + " is read",
+                 MOTE_FAILED);
+    copy_plainly(value, outputs[k]);
+  }
+}
+
+void TapeStore::read(const Values& from, std::span<const Tensor> outputs) {
+  std::vector<std::uint32_t> values(outputs.size());
+  std::iota(values.begin(), values.end(), 0U);
+  read(from, values, outputs, false);
+}
+
 void TapeStore::get(Entry& entry, const std::string& path, int readers,
                     std::span<const std::uint32_t> values, std::span<const Tensor> outputs) {
   Values& of_path = entry.by_path[path];
-  for (std::size_t k = 0; k < outputs.size(); ++k) {
-    const bool is_there =
-        values[k] < of_path.tensors.size() && of_path.tensors[values[k]].data() != nullptr;
-    if (values[k] >= of_path.tensors.size() && path == kValuesPath)
-      throw InternalError("tape: a value was not kept");
-    if (is_there)
-      copy_plainly(of_path.tensors[values[k]], outputs[k]);
-    else
-      fill(outputs[k], 0);
-  }
+  read(of_path, values, outputs, path != kValuesPath);
   if (++of_path.reads < readers || (number_ != 0 && path == kValuesPath)) return;
   free(of_path);
   entry.by_path.erase(path);

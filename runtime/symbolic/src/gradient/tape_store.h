@@ -74,6 +74,10 @@ class TapeStore {
   struct Entry {
     std::map<std::string, Values> by_path;
   };
+  /// The next call to be marked on the way from one call to another, with so many free slots.
+  struct WayToMark {
+    std::int64_t from = 0, end = 0, slots = 0, next = -1;
+  };
   struct List {
     std::vector<Entry> entries;
     std::vector<std::int64_t> calls;  ///< by entry, of a list that keep() makes
@@ -82,15 +86,26 @@ class TapeStore {
     std::int64_t count = 0;                     ///< of calls
     std::int64_t stride = 1;                    ///< the calls whose number it divides are kept
     std::map<std::int64_t, Values> marks = {};  ///< by call: what the way back keeps
+    WayToMark way = {};                         ///< the last one of mark()
   };
 
   /// Returns the store that has the token's list, if it is another one, which is held.
   std::shared_ptr<TapeStore> other(double token) const;
   double new_list();
   void halve(List& list);
-  void thin(List& list, std::int64_t slots);
+  void thin(List& list, std::int64_t slots, bool stays);
+  /// Throws StatusError if the list does not have so many calls.
+  static void check_end(const List& list, std::int64_t end);
   void get(Entry& entry, const std::string& path, int readers,
            std::span<const std::uint32_t> values, std::span<const Tensor> outputs);
+  /// Copies values, 0 where there is none. Throws StatusError if an output has another form than
+  /// its value, or, unless `may_lack`, no value.
+  static void read(const Values& from, std::span<const std::uint32_t> values,
+                   std::span<const Tensor> outputs, bool may_lack);
+  /// Likewise all values in their order.
+  static void read(const Values& from, std::span<const Tensor> outputs);
+  /// Adds a new list for the token 0. Returns the list and its token.
+  List& list_to_grow(double& token, bool has_calls);
   List& list_at(double token);
   Entry& entry_at(double token, std::int64_t position, const std::string& path);
   Tensor kept(const Tensor& value);

@@ -3,6 +3,7 @@
 // at once, without the questions that copy() asks.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -28,6 +29,10 @@ inline std::byte* first_byte(const DLTensor& x) {
 inline bool has_same_dtype(const DLTensor& x, const DLTensor& y) {
   return x.dtype.code == y.dtype.code && x.dtype.bits == y.dtype.bits &&
          x.dtype.lanes == y.dtype.lanes;
+}
+
+inline bool has_same_shape(const DLTensor& x, const DLTensor& y) {
+  return x.ndim == y.ndim && std::equal(x.shape, x.shape + x.ndim, y.shape);
 }
 
 /// Copies x to y, which has its shape.

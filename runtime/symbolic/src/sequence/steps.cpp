@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "check_function.h"
 #include "fail.h"
 #include "mote/runtime/command.h"
 #include "mote/runtime/tensor.h"
@@ -40,6 +41,29 @@ TensorForm row_major(const TensorForm& of) {
   TensorForm form(of.dtype, of.shape);
   form.device = of.device;
   return form;
+}
+
+/// So many inputs, and one output.
+FunctionCounts counts_of(std::size_t inputs) { return {{inputs, inputs}, {1, 1}}; }
+
+void expect_sequence(const TensorForm& got) {
+  if (got.rank() < 1)
+    throw StatusError(MOTE_INVALID,
+                      "expected a sequence, which has an axis of steps, got " + to_string(got));
+}
+
+/// Throws StatusError unless that is the dtype and the shape of `what`.
+void expect_form(const std::string& what, const TensorForm& expected, const TensorForm& got) {
+  if (got.dtype != expected.dtype || got.shape != expected.shape)
+    throw StatusError(MOTE_INVALID, "expected " + to_string(expected) + " for " + what + ", got " +
+                                        to_string(got));
+}
+
+/// Checks a sequence, a step of it, and the step's number.
+void expect_steps(const TensorForm& sequence, const TensorForm& step, const TensorForm& t) {
+  expect_sequence(sequence);
+  expect_number("the number of the step", t, DType::i64);
+  expect_form("a step of " + to_string(sequence), step_form(sequence), step);
 }
 
 /// Returns the number of a step of the sequence.
@@ -102,7 +126,12 @@ void keep(const Tensor& from, const Tensor& to) {
 TensorSymbol call(SymbolicGraph& graph, const char* name, const Symbols& inputs,
                   const TensorForm& form) {
   const TensorSymbol y = graph.tensor(form);
-  graph.call(*step_function(name), inputs, Symbols{y});
+  try {
+    graph.call(*step_function(name), inputs, Symbols{y});
+  } catch (...) {  // no output stays without its node
+    graph.remove(y);
+    throw;
+  }
   return y;
 }
 
@@ -115,11 +144,20 @@ NamedFunction count_function() {
   return {.name = kCount,
           .run = [](Tensors in, Tensors out) { out[0].set({}, in[0].shape()[0]); },
           .gradient = [](SymbolicGraph&, const FunctionCall&) { return Symbols(); },
-          .shapes = [](Forms) { return std::vector<AxisList>{AxisList{}}; }};
+          .shapes = [](Forms) { return std::vector<AxisList>{AxisList{}}; },
+          .counts = counts_of(1),
+          .check =
+              [](Forms in, Forms out) {
+                expect_sequence(in[0]);
+                expect_number("the number of steps", out[0], DType::i64);
+              }};
 }
 
 /// Returns the shape [N, H], or with steps [T, N, H], from the forms of x and b.
 AxisList zero_shape(Forms in, bool with_steps) {
+  if (in[0].rank() < 2 || in[1].rank() < 1)
+    throw StatusError(MOTE_INVALID, "expected x of 2 axes or more and b of 1 or more, got " +
+                                        to_string(in[0]) + " and " + to_string(in[1]));
   AxisList shape;
   for (int axis = with_steps ? 0 : 1; axis < 2; ++axis) shape.push_back(in[0].shape[axis]);
   shape.push_back(in[1].shape[in[1].shape.size() - 1]);
@@ -130,7 +168,13 @@ NamedFunction zeros_function(bool with_steps) {
   return {.name = with_steps ? kZeros : kZeroState,
           .run = [](Tensors, Tensors out) { fill(out[0], 0); },
           .gradient = [](SymbolicGraph&, const FunctionCall&) { return Symbols(); },
-          .shapes = [with_steps](Forms in) { return std::vector{zero_shape(in, with_steps)}; }};
+          .shapes = [with_steps](Forms in) { return std::vector{zero_shape(in, with_steps)}; },
+          .counts = counts_of(2),
+          .check =
+              [with_steps](Forms in, Forms out) {
+                expect_form("zeros for " + to_string(in[0]) + " and " + to_string(in[1]),
+                            {in[0].dtype, zero_shape(in, with_steps)}, out[0]);
+              }};
 }
 
 NamedFunction take_function() {
@@ -142,7 +186,15 @@ NamedFunction take_function() {
           [](SymbolicGraph& graph, const FunctionCall& call) {
             return Symbols{alone(graph, call.gradients[0], call.inputs[1], call.inputs[0])};
           },
-      .shapes = [](Forms in) { return std::vector<AxisList>{step_form(in[0]).shape}; }};
+      .shapes = [](Forms in) { return std::vector<AxisList>{step_form(in[0]).shape}; },
+      .counts = counts_of(2),
+      .check = [](Forms in, Forms out) { expect_steps(in[0], out[0], in[1]); }};
+}
+
+/// Checks a sequence of which a step is changed.
+void check_changed(Forms in, Forms out) {
+  expect_steps(in[0], in[1], in[2]);
+  expect_form("the sequence", in[0], out[0]);
 }
 
 NamedFunction put_function() {
@@ -165,7 +217,9 @@ NamedFunction put_function() {
                 return of;
               },
           .shapes = [](Forms in) { return std::vector<AxisList>{in[0].shape}; },
-          .is_in_place = true};
+          .is_in_place = true,
+          .counts = counts_of(3),
+          .check = check_changed};
 }
 
 NamedFunction add_function() {
@@ -185,7 +239,9 @@ NamedFunction add_function() {
                 return of;
               },
           .shapes = [](Forms in) { return std::vector<AxisList>{in[0].shape}; },
-          .is_in_place = true};
+          .is_in_place = true,
+          .counts = counts_of(3),
+          .check = check_changed};
 }
 
 NamedFunction alone_function() {
@@ -200,7 +256,13 @@ NamedFunction alone_function() {
               [](SymbolicGraph& graph, const FunctionCall& call) {
                 return Symbols{take_step(graph, call.gradients[0], call.inputs[1])};
               },
-          .shapes = [](Forms in) { return std::vector<AxisList>{in[2].shape}; }};
+          .shapes = [](Forms in) { return std::vector<AxisList>{in[2].shape}; },
+          .counts = counts_of(3),
+          .check =
+              [](Forms in, Forms out) {
+                expect_steps(in[2], in[0], in[1]);
+                expect_form("the sequence", in[2], out[0]);
+              }};
 }
 
 /// True if all but some steps of y, which functions have put there, are 0.
@@ -208,7 +270,8 @@ bool is_of_steps(const SymbolicGraph& graph, TensorSymbol y) {
   const NodeSymbol producer = graph.producer(y);
   if (!producer) return false;
   const NodeInfo& node = graph.info(producer);
-  if (node.kind == NodeKind::function) return node.function->name == kAlone;
+  if (node.kind == NodeKind::function)  // a caller's may have that name
+    return node.function->name == kAlone && node.inputs.size() == 3;
   return node.kind == NodeKind::command &&
          std::string_view(node.command->definition().name) == "add" &&
          std::ranges::all_of(node.inputs, [&](std::uint32_t input) {
@@ -221,26 +284,10 @@ void check_given(const SymbolicGraph& graph, std::initializer_list<TensorSymbol>
   for (const TensorSymbol symbol : symbols) graph.info(symbol);
 }
 
-/// Checks the form of a step and its number, if they are given.
-void check_steps(const SymbolicGraph& graph, const char* what, TensorSymbol sequence,
-                 TensorSymbol step, TensorSymbol t) {
-  const auto text = [&](TensorSymbol x) { return graph.text(x) + " " + to_string(graph.form(x)); };
-  const TensorForm& of = graph.form(sequence);
-  if (of.shape.size() < 1)
-    fail_graph(std::string(what) + ": expected a sequence, which has an axis of steps, got " +
-               text(sequence));
-  if (t && graph.form(t) != TensorForm(DType::i64, AxisList{}))
-    fail_graph(std::string(what) + ": expected an i64[] for the number of the step, got " +
-               text(t));
-  if (step && (graph.form(step).dtype != of.dtype || graph.form(step).shape != step_form(of).shape))
-    fail_graph(std::string(what) + ": expected " + to_string(step_form(of)) + " for a step of " +
-               text(sequence) + ", got " + text(step));
-}
-
 }  // namespace
 
 TensorSymbol count_steps(SymbolicGraph& graph, TensorSymbol x) {
-  check_steps(graph, kCount, x, {}, {});
+  check_given(graph, {x});
   return call(graph, kCount, {x}, {DType::i64, {}});
 }
 
@@ -265,19 +312,16 @@ TensorSymbol zero_steps(SymbolicGraph& graph, TensorSymbol x, TensorSymbol b) {
 
 TensorSymbol take_step(SymbolicGraph& graph, TensorSymbol x, TensorSymbol t) {
   check_given(graph, {x, t});
-  check_steps(graph, kTake, x, {}, t);
   return call(graph, kTake, {x, t}, step_form(graph.form(x)));
 }
 
 TensorSymbol put_step(SymbolicGraph& graph, TensorSymbol y, TensorSymbol v, TensorSymbol t) {
   check_given(graph, {y, v, t});
-  check_steps(graph, kPut, y, v, t);
   return call(graph, kPut, {y, v, t}, row_major(graph.form(y)));
 }
 
 TensorSymbol add_step(SymbolicGraph& graph, TensorSymbol y, TensorSymbol v, TensorSymbol t) {
   check_given(graph, {y, v, t});
-  check_steps(graph, kAdd, y, v, t);
   return call(graph, kAdd, {y, v, t}, row_major(graph.form(y)));
 }
 

@@ -87,6 +87,17 @@ struct FunctionCall {
   TensorMask wanted = 0;                    ///< bit k: the gradient of input k is asked for
 };
 
+/// How many there may be of something.
+struct CountRange {
+  std::size_t least = 0;
+  std::size_t most = std::numeric_limits<std::size_t>::max();
+};
+
+/// How many inputs and outputs a function takes.
+struct FunctionCounts {
+  CountRange inputs, outputs;
+};
+
 /// A caller's code as a node: it is given the tensors of its inputs and outputs, in their order.
 struct NamedFunction {
   std::string name;
@@ -105,6 +116,13 @@ struct NamedFunction {
   /// Returns the function that keeps what it computes for its gradient, if it can: it has one
   /// output more, an i64[] that says where. The node gets it when it is differentiated.
   std::function<NamedFunction()> keeping = {};
+  /// What the function takes, of which none may be left out. Other calls throw StatusError. Without
+  /// it any number is taken, and what is left out is given as an empty tensor.
+  std::optional<FunctionCounts> counts = {};
+  /// Throws StatusError if the function does not take inputs and outputs of these forms, of which
+  /// there are as many as `counts` says. It is asked as soon as all forms are known.
+  std::function<void(std::span<const TensorForm> inputs, std::span<const TensorForm> outputs)>
+      check = {};
 };
 
 struct NodeInfo {
