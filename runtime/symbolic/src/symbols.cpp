@@ -12,6 +12,7 @@
 #include "mote/base/near_names.h"
 #include "mote/symbolic/control.h"
 #include "mote/symbolic/symbolic_graph.h"
+#include "sequence/sequence_ops.h"
 
 namespace mote {
 namespace {
@@ -36,7 +37,9 @@ SymbolicGraph::SymbolicGraph(std::string name, const Registry& registry)
     : name_(std::move(name)),
       registry_(&registry),
       identity_(new_identity()),
-      dependencies_(std::make_shared<detail::DependencyCache>()) {}
+      dependencies_(std::make_shared<detail::DependencyCache>()) {
+  if (registry_ == &Registry::global()) register_sequence_ops();
+}
 
 SymbolicGraph::SymbolicGraph(const SymbolicGraph& other) : SymbolicGraph(other, Copying::deep) {}
 

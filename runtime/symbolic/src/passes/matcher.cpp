@@ -2,7 +2,10 @@
 #include "passes/matcher.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "passes/pattern.h"
 
@@ -35,6 +38,20 @@ bool is_same_work(const NodeInfo& wanted, const NodeInfo& got) {
          has_parameters_of(*wanted.command, *got.command);
 }
 
+/// What the nodes of a graph do, sorted: the op of a command, the name of a function. Loops are
+/// compared as a whole, so that graphs in which this differs are not the same.
+std::vector<std::pair<OpId, std::string_view>> work_of(const SymbolicGraph& graph) {
+  std::vector<std::pair<OpId, std::string_view>> work;
+  for (const NodeInfo& node : graph.nodes()) {
+    if (node.removed) continue;
+    work.emplace_back(node.kind == NodeKind::command ? node.command->op() : kNoIndex,
+                      node.kind == NodeKind::function ? std::string_view(node.function->name)
+                                                      : std::string_view());
+  }
+  std::ranges::sort(work);
+  return work;
+}
+
 /// The position of an input of the body among those that the loop's node gives it; none for a
 /// symbol that is no such input.
 std::optional<std::size_t> input_position(const SymbolicGraph& body, std::uint32_t symbol) {
@@ -46,16 +63,32 @@ std::optional<std::size_t> input_position(const SymbolicGraph& body, std::uint32
 
 }  // namespace
 
-std::optional<double> number_of(const SymbolicGraph& graph, std::uint32_t symbol) {
-  const SymbolOrigin kind = graph.symbols()[symbol].kind;
-  if (kind == SymbolOrigin::zeros && is_unwritten(graph, symbol)) return 0;
-  if (kind != SymbolOrigin::constant) return std::nullopt;
+bool operator==(const Number& a, const Number& b) {
+  if (a.is_real && b.is_real)
+    return (std::isnan(a.real) && std::isnan(b.real)) ||
+           (a.real == b.real && std::signbit(a.real) == std::signbit(b.real));
+  if (!a.is_real && !b.is_real) return a.integer == b.integer;
+  const double real = a.is_real ? a.real : b.real;
+  const std::int64_t integer = a.is_real ? b.integer : a.integer;
+  constexpr double kEnd = 9223372036854775808.0;  // 2^63
+  return real >= -kEnd && real < kEnd && static_cast<std::int64_t>(real) == integer &&
+         static_cast<double>(integer) == real && !(real == 0 && std::signbit(real));
+}
+
+std::optional<Number> number_of(const SymbolicGraph& graph, std::uint32_t symbol) {
+  const SymbolInfo& info = graph.symbols()[symbol];
+  const bool is_real = mote::is_real(info.form->dtype);
+  if (info.kind == SymbolOrigin::zeros && is_unwritten(graph, symbol)) return Number{is_real, 0, 0};
+  if (info.kind != SymbolOrigin::constant) return std::nullopt;
   const Tensor& value = graph.value(graph.at(symbol));
   if (value.element_count() == 0) return std::nullopt;
   const Tensor flat = clone(value).reshape({value.element_count()});
-  const double first = flat.real_at({0});
+  const auto element = [&](std::int64_t k) {
+    return is_real ? Number{true, flat.real_at({k}), 0} : Number{false, 0, flat.integer_at({k})};
+  };
+  const Number first = element(0);
   for (std::int64_t k = 1; k < flat.element_count(); ++k)
-    if (flat.real_at({k}) != first) return std::nullopt;
+    if (!(element(k) == first)) return std::nullopt;
   return first;
 }
 
@@ -135,6 +168,7 @@ bool Matcher::loop(const NodeInfo& wanted, const NodeInfo& got) {
   const SymbolicGraph& own = wanted.control->graphs.front();
   const SymbolicGraph& body = got.control->graphs.front();
   if (own.output_indices().size() != body.output_indices().size()) return false;
+  if (!std::ranges::equal(work_of(own), work_of(body))) return false;
   Matcher inside(own, body);
   if (wanted.control->has_counter &&
       !inside.bind(input_indices(own).back(), input_indices(body).back()))
@@ -144,32 +178,38 @@ bool Matcher::loop(const NodeInfo& wanted, const NodeInfo& got) {
   return carried(inside, wanted, got, numbers);
 }
 
-/// Finds which value of the loop is the pattern's next one; `numbers` has those found so far.
+/// True if value `number` of a body may be the pattern's value `next`.
+bool Matcher::carries(std::size_t next, std::size_t number) {
+  return symbol(pattern_.output_indices()[next], graph_.output_indices()[number]) &&
+         bind(input_indices(pattern_)[next], input_indices(graph_)[number]);
+}
+
+/// Finds which value of the loop is the pattern's next one; `numbers` has those found so far. What
+/// the loop begins with and gives must fit each value at once, so that a wrong choice ends there.
 bool Matcher::carried(const Matcher& so_far, const NodeInfo& wanted, const NodeInfo& got,
                       std::vector<std::size_t>& numbers) {
-  const SymbolicGraph& own = so_far.pattern_;
-  const SymbolicGraph& body = so_far.graph_;
   const std::size_t next = numbers.size();
-  const std::size_t count = own.output_indices().size() - 1;
+  const std::size_t count = so_far.pattern_.output_indices().size() - 1;
   if (next == count) return so_far.is_whole() && around(so_far, wanted, got, numbers);
+  const PatternMatch before = match_;
   for (std::size_t number = 0; number < count; ++number) {
     if (std::ranges::find(numbers, number) != numbers.end()) continue;
-    Matcher inside(own, body);
+    Matcher inside(so_far.pattern_, so_far.graph_);
     inside.match_ = so_far.match_;
-    if (!inside.symbol(own.output_indices()[next], body.output_indices()[number]) ||
-        !inside.bind(input_indices(own)[next], input_indices(body)[number]))
-      continue;
-    numbers.push_back(number);
-    if (carried(inside, wanted, got, numbers)) return true;
-    numbers.pop_back();
+    if (inside.carries(next, number) && bind(wanted.outputs[next], got.outputs[number]) &&
+        symbol(wanted.inputs[next], got.inputs[number])) {
+      numbers.push_back(number);
+      if (carried(inside, wanted, got, numbers)) return true;
+      numbers.pop_back();
+    }
+    match_ = before;
   }
   return false;
 }
 
-/// Compares what the loop's node reads and gives, once the body is the pattern's.
+/// Compares what the loop's node reads, once the body is the pattern's.
 bool Matcher::around(const Matcher& body, const NodeInfo& wanted, const NodeInfo& got,
                      const std::vector<std::size_t>& numbers) {
-  const PatternMatch before = match_;
   const std::vector<std::uint32_t> own_inputs = input_indices(body.pattern_);
   const auto is_same = [&](std::size_t k) {
     if (!body.match_.is_bound[own_inputs[k]]) return true;  // the body does not read it
@@ -179,12 +219,9 @@ bool Matcher::around(const Matcher& body, const NodeInfo& wanted, const NodeInfo
     if (is_carried ? *number != numbers[k] : *number < numbers.size()) return false;
     return symbol(wanted.inputs[k], got.inputs[*number]);
   };
-  bool fits = true;
-  for (std::size_t k = 0; k < numbers.size(); ++k)
-    fits = fits && bind(wanted.outputs[k], got.outputs[numbers[k]]);
-  for (std::size_t k = 0; k < wanted.inputs.size(); ++k) fits = fits && is_same(k);
-  if (!fits) match_ = before;
-  return fits;
+  for (std::size_t k = 0; k < wanted.inputs.size(); ++k)
+    if (!is_same(k)) return false;
+  return true;
 }
 
 /// True if each node of the graph is one of the pattern, and none has an order of its own.

@@ -18,9 +18,18 @@ struct PatternMatch {
   std::vector<bool> is_bound;
 };
 
+/// A number of any dtype. Two are equal if they are one number; a zero has its sign, and NaNs are
+/// equal.
+struct Number {
+  bool is_real = false;
+  double real = 0;           ///< of reals
+  std::int64_t integer = 0;  ///< of integers and truths
+  friend bool operator==(const Number& a, const Number& b);
+};
+
 /// Returns the number that all elements of a constant, or of zeros that no node writes, are; none
 /// for other symbols.
-std::optional<double> number_of(const SymbolicGraph& graph, std::uint32_t symbol);
+std::optional<Number> number_of(const SymbolicGraph& graph, std::uint32_t symbol);
 
 /// True if the shape `to` is `from` and an axis of extent 1 wherever `like` has one.
 bool adds_axes(const AxisList& from, const AxisList& to, const AxisList& like);
@@ -44,6 +53,7 @@ class Matcher {
   bool loop(const NodeInfo& wanted, const NodeInfo& got);
   bool carried(const Matcher& so_far, const NodeInfo& wanted, const NodeInfo& got,
                std::vector<std::size_t>& numbers);
+  bool carries(std::size_t next, std::size_t number);
   bool around(const Matcher& body, const NodeInfo& wanted, const NodeInfo& got,
               const std::vector<std::size_t>& numbers);
   bool is_whole() const;

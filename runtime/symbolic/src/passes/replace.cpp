@@ -26,9 +26,9 @@ class Replacer {
 
   std::string replace() {
     std::map<std::string, std::size_t> counts;
-    const std::vector<Pattern> patterns = patterns_of(graph_.registry(), options_.inexact);
+    const Patterns patterns = patterns_of(graph_.registry(), options_.inexact);
     std::vector<const Pattern*> asked;
-    for (const Pattern& pattern : patterns)
+    for (const Pattern& pattern : *patterns)
       if (is_asked(pattern)) asked.push_back(&pattern);
     // Nodes are tried from the end, so that the longest chain that ends in a node comes before its
     // parts.

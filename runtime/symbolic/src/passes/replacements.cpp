@@ -17,6 +17,7 @@ std::string graph_text(const char* inputs, const char* nodes) {
 struct ReplacementTable {
   std::mutex mutex;
   std::vector<Replacement> rows;
+  Patterns exact, all;  ///< of the global registry; null until they are asked for
 
   ReplacementTable() {
     const char* x_w_b = "x f32[?], w f32[?], b f32[?]";
@@ -43,7 +44,6 @@ struct ReplacementTable {
                     .by = graph_text("x f32[?]", "  y = silu(x)\n"),
                     .is_exact = false,
                     .reason = "silu does not round the sigmoid"});
-    register_sequence_ops();
     for (Replacement& row : sequence_rows()) rows.push_back(std::move(row));
   }
 };
@@ -63,6 +63,7 @@ void register_replacement(Replacement replacement) {
     if (row.name == replacement.name)
       fail_graph("there is a replacement " + replacement.name + " already");
   table_of_replacements().rows.push_back(std::move(replacement));
+  table_of_replacements().exact = table_of_replacements().all = nullptr;
 }
 
 std::vector<Replacement> replacements() {
@@ -70,18 +71,32 @@ std::vector<Replacement> replacements() {
   return table_of_replacements().rows;
 }
 
-std::vector<Pattern> patterns_of(const Registry& registry, bool inexact) {
-  std::vector<Pattern> patterns;
-  for (const Replacement& row : replacements()) {
+namespace {
+
+Patterns read_patterns(const std::vector<Replacement>& rows, const Registry& registry,
+                       bool inexact) {
+  auto patterns = std::make_shared<std::vector<Pattern>>();
+  for (const Replacement& row : rows) {
     if (!row.is_exact && !inexact) continue;
     try {
-      patterns.emplace_back(row, registry);
+      patterns->emplace_back(row, registry);
     } catch (const StatusError&) {
       // The global registry has the ops, which register_replacement() checks; this one lacks some.
       if (&registry == &Registry::global()) throw;
     }
   }
   return patterns;
+}
+
+}  // namespace
+
+Patterns patterns_of(const Registry& registry, bool inexact) {
+  if (&registry != &Registry::global()) return read_patterns(replacements(), registry, inexact);
+  ReplacementTable& table = table_of_replacements();
+  const std::lock_guard lock(table.mutex);
+  Patterns& known = inexact ? table.all : table.exact;
+  if (known == nullptr) known = read_patterns(table.rows, registry, inexact);
+  return known;
 }
 
 }  // namespace mote
