@@ -136,6 +136,7 @@ struct State {
                       std::size_t k, bool is_required);
   bool stays_parameter(const Handle& handle) const;
   Ref<Value> as_written(Handle& handle, const Ref<Value>& value);
+  Ref<Value> with_views(const Handle& handle, const Ref<Value>& value);
   void take_memory(Value& value);
   void run_to(Lock& lock, Handle& handle, const Command& command, std::span<Value* const> inputs);
 

@@ -154,6 +154,7 @@ struct Handle {
   /// the present value is as good as given.
   Ref<Value> previous = {};
   std::unique_ptr<ViewOf> view_of;  ///< null: it is no view
+  std::uint32_t views = 0;          ///< the variables that are views of it
 };
 
 }  // namespace mote::trace

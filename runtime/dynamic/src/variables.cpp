@@ -46,6 +46,7 @@ void State::release(Handle* handle) noexcept {
       const Lock lock(mutex);
       handle->previous.reset();
       set_value(*handle, {});
+      if (base != nullptr) --base->views;
       --variables;
     }
     delete handle;
@@ -95,6 +96,7 @@ Variable State::view_of(Handle& base, const ViewStep& step) {
   variable.handle_->view_of = std::make_unique<ViewOf>(ViewOf{
       .base = &base, .view = step, .base_version = base.version, .is_traced = !has_no_gradient()});
   base.refs.fetch_add(1, std::memory_order_relaxed);
+  ++base.views;
   return variable;
 }
 

@@ -3,8 +3,11 @@
 // something needs it. Memory is written over only if nothing does.
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "fail.h"
 #include "mote/runtime/overlap.h"
@@ -52,6 +55,21 @@ std::string reader_of(const State& state, const Value& value) {
   return value.pins > 0 ? "it is kept for equal commands" : "";
 }
 
+/// Returns strides without gaps whose axes follow each other in memory as those of the form do, so
+/// that views of the one are views of the other.
+AxisList packed_strides(const TensorForm& form) {
+  std::vector<int> axes;  // from the outermost in memory
+  for (int axis = 0; axis < form.rank(); ++axis)
+    if (form.shape[axis] > 1) axes.push_back(axis);
+  const auto stride = [&](int axis) { return std::abs(form.strides[axis]); };
+  std::ranges::stable_sort(axes, std::ranges::greater(), stride);
+  if (std::ranges::is_sorted(axes)) return checked_strides(form.dtype, form.shape);
+  AxisList strides = form.strides;
+  std::int64_t next = 1;
+  for (std::size_t k = axes.size(); k-- > 0; next *= form.shape[axes[k]]) strides[axes[k]] = next;
+  return strides;
+}
+
 /// Calls a function for each part of the region's complement along one axis, from the outermost.
 struct Parts {
   SymbolicGraph& graph;
@@ -89,9 +107,8 @@ std::shared_ptr<GraphWork> State::replacing(const SharedForm& whole, const Share
   SymbolicGraph graph("write");
   const TensorSymbol old = graph.input("old", whole->form);
   const TensorSymbol given = graph.input("part", part->form);
-  const TensorSymbol made =
-      graph.tensor({whole->form.dtype, whole->form.shape,
-                    checked_strides(whole->form.dtype, whole->form.shape), whole->form.device});
+  const TensorSymbol made = graph.tensor(
+      {whole->form.dtype, whole->form.shape, packed_strides(whole->form), whole->form.device});
   Parts parts{graph, old, made};
   for (const ViewStep& view : views) {
     if (view.kind == ViewKind::slice)
@@ -122,6 +139,15 @@ Ref<Value> State::as_written(Handle& handle, const Ref<Value>& value) {
   return own;
 }
 
+/// Returns the value in a layout that has the views that the variable's old one has, if there are
+/// variables for them.
+Ref<Value> State::with_views(const Handle& handle, const Ref<Value>& value) {
+  const TensorForm& old = handle.value->form->form;
+  const AxisList strides = packed_strides(old);
+  if (handle.views == 0 || value->form->form.strides == strides) return value;
+  return convert(*value, kernels.form_of({old.dtype, old.shape, strides, old.device}));
+}
+
 void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
   forget_previous(handle);
   const Value& old = *current(handle);
@@ -131,7 +157,7 @@ void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
          to_string(value->form->form));
   if (!handle.view_of) {
     const Ref<Value> before(handle.value);
-    set_value(handle, as_written(handle, value));
+    set_value(handle, as_written(handle, with_views(handle, value)));
     forget_old(handle, before);
     return;
   }

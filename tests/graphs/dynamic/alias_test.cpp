@@ -66,6 +66,19 @@ TEST_P(DynamicAliases, AViewThatRepeatsNothingMayBeWrittenThrough) {
             "dynamic graph: a view that repeats elements cannot be written to: f64[3,2]:0,1");
 }
 
+TEST_P(DynamicAliases, AViewStaysOneWhateverTheLayoutOfWhatIsWritten) {
+  const TensorForm by_columns(DType::f64, {2, 3}, {1, 2});
+  const Variable x = g.convert(g.constant(rising({2, 3})), by_columns);
+  Variable part = x.permute({1, 0}).reshape({6}).slice(0, 1, 2);
+  part *= -1;
+  EXPECT_EQ(elements_of(x), (Numbers{0, -1, 2, -3, 4, 5}));
+  EXPECT_EQ(x.form(), by_columns);
+  Variable y = g.constant(rising({2, 3}));
+  const Variable flat = y.reshape({6});
+  y.assign(x);
+  EXPECT_EQ(elements_of(flat), (Numbers{0, -1, 2, -3, 4, 5}));
+}
+
 TEST_P(DynamicAliases, GradientThroughWhatIsWrittenAndRead) {
   // y = [x0·x0, x1, -x0]: each part is written on its own, and read across.
   const Variable x = g.variable(rising({2}, 3));

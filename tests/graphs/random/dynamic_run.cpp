@@ -182,6 +182,13 @@ bool DynamicRun::follows_from_inputs(const NodeInfo& node) const {
   }
 }
 
+/// True if a memoised command may have given one value to a symbol of that form and to an output
+/// that was looked at.
+bool DynamicRun::may_be_seen(const TensorForm& form) const {
+  return g_.options().memo_bytes > 0 &&
+         std::ranges::any_of(seen_, [&](const auto& seen) { return seen && seen->form() == form; });
+}
+
 /// Writes the result to a variable of its form that nothing needs any more. Returns false if there
 /// is none.
 bool DynamicRun::rewrite(const NodeInfo& node, const std::vector<Variable>& inputs) {
@@ -208,8 +215,8 @@ bool DynamicRun::rewrite(const NodeInfo& node, const std::vector<Variable>& inpu
   std::erase(unneeded_, root);
   const std::vector<VariableRef> given = references(inputs);
   ++counts_["dynamic: written to a variable"];
-  // A tensor that was looked at shares the memory.
-  if (inputs[0] == target && !is_output_[root] && rng_.chance(50)) {
+  // A tensor that was looked at shares the memory, and so does that of an equal command.
+  if (inputs[0] == target && !is_output_[root] && !may_be_seen(form) && rng_.chance(50)) {
     try {
       std::vector<VariableRef> others(given.begin() + 1, given.end());
       run_in_place_of(g_, target, *node.command, others);

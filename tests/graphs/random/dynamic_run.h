@@ -57,6 +57,7 @@ class DynamicRun {
   bool writes_whole(const NodeInfo& node) const;
   bool must_be_static(const NodeInfo& node) const;
   bool follows_from_inputs(const NodeInfo& node) const;
+  bool may_be_seen(const TensorForm& form) const;
   std::vector<Variable> inputs_of(const NodeInfo& node);
   void run_command(const NodeInfo& node);
   bool rewrite(const NodeInfo& node, const std::vector<Variable>& inputs);

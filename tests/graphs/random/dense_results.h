@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a dynamic graph computes of a symbolic one: its commands give tensors of their own, whose
+// elements are then copied to where the graph wants them. A kernel may round otherwise where it
+// writes another layout.
+#pragma once
+
+#include "mote/symbolic/symbolic_graph.h"
+
+namespace mote::test {
+
+/// Returns a copy of the graph, with the same symbols and more, in which each command writes whole
+/// row-major tensors.
+SymbolicGraph with_dense_results(const SymbolicGraph& graph);
+
+}  // namespace mote::test
