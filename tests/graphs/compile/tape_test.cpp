@@ -148,6 +148,40 @@ TEST(Tape, RulesForMoreThanThereIsAreErrorsInWords) {
       1U);
 }
 
+/// Such functions stand in texts only: the loop's own tape is another one.
+TEST(Tape, OneThatIsNotOfTheLoopIsAFunctionLikeOthers) {
+  const auto gradients = [](const std::string& checkpoints, const std::string& function,
+                            const std::string& carried, const std::string& more) {
+    SymbolicGraph g = parse_graph(
+        "graph g(x f32[3], w f32[3]) -> (y)\n  z = constant f64[] [0]\n"
+        "  y, a = while (x, z, w) counter limit 9 " +
+        checkpoints + " {\n    graph step(x f32[3], z f64[], w f32[3], c i64[]) -> (t, " + carried +
+        ", left)\n      n = constant i64[] [4]\n      left = sub(n, c)\n      h = mul(x, w)\n"
+        "      t = tanh(h)\n      token = tensor f64[]\n      at = tensor i64[]\n" +
+        function + more + "  }\n");
+    g.set_outputs(gradient(g, Symbols{g.find("y")}, Symbols{g.find("x"), g.find("w")}));
+    return values_of(g, {{"x", vector(0.25, 3)}, {"w", vector(-0.5, 3)}});
+  };
+  const Numbers expected = gradients("", "", "z", "");
+  const std::string push = "      token, at <- function \"tape push 1\"(z, x)\n";
+  const std::string keep = "      token <- function \"tape keep 1 2\"(z, x)\n";
+  for (const char* const checkpoints : {"", "checkpoint sqrt", "checkpoint 2"}) {
+    EXPECT_EQ(gradients(checkpoints, "", "z", ""), expected) << checkpoints;
+    for (const std::string& function : {push, keep})
+      EXPECT_EQ(gradients(checkpoints, function, "next", "      next = neg(z)\n"), expected)
+          << checkpoints << function;
+    EXPECT_EQ(
+        gradients(checkpoints, push, "next",
+                  "      m = tensor f32[3]\n      m <- function \"tape get 1 v 0\"(token, at)\n"
+                  "      next = neg(z)\n"),
+        expected)
+        << checkpoints;
+  }
+  // The loop carries the token, which something else reads too.
+  const std::string count = "      m = tensor i64[]\n      m <- function \"tape count 1\"(token)\n";
+  EXPECT_EQ(gradients("", push, "token", count), expected);
+}
+
 TEST(Tape, NothingIsComputedAgain) {
   for (const bool asks_again : {false, true}) {
     std::int64_t forward = 0, back = 0;

@@ -100,6 +100,16 @@ TEST(Text, ReadsWhatPeopleWrite) {
             "  b = add(a, a) after a\n");
 }
 
+TEST(Text, KnowsTheOpsOfSequences) {
+  const std::string text =
+      "graph g(x f32[6,5,7], h f32[5,8], c f32[5,8], w f32[4,8,7], r f32[4,8,8], b f32[4,8]) -> "
+      "(y)\n"
+      "  y, h_next, c_next = lstm_sequence(x, h, c, w, r, b)\n";
+  const SymbolicGraph g = parse_graph(text);
+  EXPECT_EQ(g.form(g.find("y")), TensorForm(DType::f32, {6, 5, 8}));
+  EXPECT_EQ(to_text(parse_graph(to_text(g))), to_text(g));
+}
+
 TEST(Text, NamesOfAnyBytesReadBack) {
   SymbolicGraph g("");
   std::vector<TensorSymbol> all;

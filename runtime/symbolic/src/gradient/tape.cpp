@@ -11,6 +11,7 @@
 #include "gradient/tape_parts.h"
 #include "gradient/tape_store.h"
 #include "mote/runtime/status.h"
+#include "mote/symbolic/control.h"
 
 namespace mote {
 
@@ -313,6 +314,21 @@ NamedFunction tape_count(std::shared_ptr<Tape> tape) {
 NamedFunction tape_get(std::shared_ptr<Tape> tape, std::vector<std::uint32_t> values) {
   tape->count_reader(kValuesPath);
   return get_function({std::move(tape), kValuesPath, std::move(values)});
+}
+
+bool has_token_of_loop(const SymbolicGraph& body, const NodeInfo& node) {
+  const std::vector<std::uint32_t> inputs = input_indices(body);
+  const std::vector<std::uint32_t>& outputs = body.output_indices();
+  if (outputs.size() < 2 || outputs.size() - 2 >= inputs.size()) return false;
+  const std::uint32_t token = inputs[outputs.size() - 2];
+  if (node.inputs[0] != token || node.outputs[0] != outputs[outputs.size() - 2]) return false;
+  const auto is_own = [&](std::uint32_t symbol) {
+    return symbol == token || std::ranges::find(node.outputs, symbol) != node.outputs.end();
+  };
+  if (std::ranges::count_if(outputs, is_own) != 1) return false;
+  return std::ranges::all_of(body.nodes(), [&](const NodeInfo& reader) {
+    return std::ranges::count_if(reader.inputs, is_own) == (&reader == &node ? 1 : 0);
+  });
 }
 
 std::optional<std::uint32_t> push_of(const SymbolicGraph& body) { return node_of<Push>(body); }

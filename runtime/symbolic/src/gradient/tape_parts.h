@@ -65,13 +65,18 @@ void note_kept_shapes(const Tape& tape, std::span<const TensorForm> inputs);
 /// Returns those that were noted last; none if none were.
 std::span<const AxisList> kept_shapes(const Tape& tape);
 
-/// Returns the node whose function is of that type.
+/// True if the node's token is the last value that a loop with that body carries over, and nothing
+/// else of the body reads it or what the node writes: so it is where a gradient made the tape. In
+/// any text it may be a function like others.
+bool has_token_of_loop(const SymbolicGraph& body, const NodeInfo& node);
+
+/// Returns the node whose function is of that type, and has the loop's token.
 template <typename Function>
 std::optional<std::uint32_t> node_of(const SymbolicGraph& body) {
   for (std::uint32_t k = 0; k < body.node_count(); ++k) {
     const NodeInfo& node = body.nodes()[k];
     if (!node.removed && node.kind == NodeKind::function &&
-        node.function->run.target<Function>() != nullptr)
+        node.function->run.target<Function>() != nullptr && has_token_of_loop(body, node))
       return k;
   }
   return std::nullopt;

@@ -184,18 +184,45 @@ bool Matcher::carries(std::size_t next, std::size_t number) {
          bind(input_indices(pattern_)[next], input_indices(graph_)[number]);
 }
 
-/// Finds which value of the loop is the pattern's next one; `numbers` has those found so far. What
-/// the loop begins with and gives must fit each value at once, so that a wrong choice ends there.
+/// True if value `number` of the loop may be the pattern's value `next`: what computes it, what it
+/// begins with, and what the loop gives.
+bool Matcher::fits(const Matcher& body, const NodeInfo& wanted, const NodeInfo& got,
+                   std::size_t next, std::size_t number) const {
+  Matcher inside = body, outside = *this;
+  return inside.carries(next, number) && outside.bind(wanted.outputs[next], got.outputs[number]) &&
+         outside.symbol(wanted.inputs[next], got.inputs[number]);
+}
+
+/// True if there is a value of the loop for each value of the pattern that has none yet, and one of
+/// the pattern for each of the loop, as far as each can tell alone. Without it a value that fits
+/// nothing would be found behind all orders of the others.
+bool Matcher::may_be_carried(const Matcher& so_far, const NodeInfo& wanted, const NodeInfo& got,
+                             const std::vector<std::size_t>& numbers) const {
+  const std::size_t count = so_far.pattern_.output_indices().size() - 1;
+  std::vector<bool> has_value(count), has_number(count);
+  for (const std::size_t number : numbers) has_value[number] = true;
+  for (std::size_t next = numbers.size(); next < count; ++next)
+    for (std::size_t number = 0; number < count; ++number) {
+      if (std::ranges::find(numbers, number) != numbers.end()) continue;
+      if (has_number[next] && has_value[number]) continue;
+      if (fits(so_far, wanted, got, next, number)) has_number[next] = has_value[number] = true;
+    }
+  for (std::size_t k = 0; k < numbers.size(); ++k) has_number[k] = true;
+  const auto is_true = [](bool value) { return value; };
+  return std::ranges::all_of(has_value, is_true) && std::ranges::all_of(has_number, is_true);
+}
+
+/// Finds which value of the loop is the pattern's next one; `numbers` has those found so far.
 bool Matcher::carried(const Matcher& so_far, const NodeInfo& wanted, const NodeInfo& got,
                       std::vector<std::size_t>& numbers) {
   const std::size_t next = numbers.size();
   const std::size_t count = so_far.pattern_.output_indices().size() - 1;
   if (next == count) return so_far.is_whole() && around(so_far, wanted, got, numbers);
+  if (!may_be_carried(so_far, wanted, got, numbers)) return false;
   const PatternMatch before = match_;
   for (std::size_t number = 0; number < count; ++number) {
     if (std::ranges::find(numbers, number) != numbers.end()) continue;
-    Matcher inside(so_far.pattern_, so_far.graph_);
-    inside.match_ = so_far.match_;
+    Matcher inside = so_far;
     if (inside.carries(next, number) && bind(wanted.outputs[next], got.outputs[number]) &&
         symbol(wanted.inputs[next], got.inputs[number])) {
       numbers.push_back(number);

@@ -54,6 +54,10 @@ class Matcher {
   bool carried(const Matcher& so_far, const NodeInfo& wanted, const NodeInfo& got,
                std::vector<std::size_t>& numbers);
   bool carries(std::size_t next, std::size_t number);
+  bool fits(const Matcher& body, const NodeInfo& wanted, const NodeInfo& got, std::size_t next,
+            std::size_t number) const;
+  bool may_be_carried(const Matcher& so_far, const NodeInfo& wanted, const NodeInfo& got,
+                      const std::vector<std::size_t>& numbers) const;
   bool around(const Matcher& body, const NodeInfo& wanted, const NodeInfo& got,
               const std::vector<std::size_t>& numbers);
   bool is_whole() const;
