@@ -43,6 +43,26 @@ TEST(Checkpoints, OfALoopGiveTheSameBits) {
   }
 }
 
+/// Names of the body's own may be those that the way back gives.
+TEST(Checkpoints, NamesOfTheBodyMayBeAny) {
+  const auto gradients = [](const std::string& checkpoints, const std::string& x,
+                            const std::string& w) {
+    SymbolicGraph g =
+        parse_graph("graph g(x f32[3], w f32[3], k i64[]) -> (y)\n  y, v, e = while (x, w, k) " +
+                    checkpoints + " {\n    graph step(" + x + " f32[3], " + w +
+                    " f32[3], left i64[]) -> (t, u, start, left)\n      one = constant "
+                    "i64[] [1]\n      start = sub(left, one)\n      h = mul(" +
+                    x + ", " + w + ")\n      t = tanh(h)\n      u = neg(" + w + ")\n  }\n");
+    g.set_outputs(gradient(g, Symbols{g.find("y")}, Symbols{g.find("x"), g.find("w")}));
+    return values_of(g, {{"x", vector(0.25, 3)}, {"w", vector(-0.5, 3)}, {"k", integer(5)}});
+  };
+  const Numbers expected = gradients("", "x", "w");
+  for (const char* const checkpoints : {"", "checkpoint sqrt", "checkpoint 2"})
+    for (const char* const name : {"tape", "tape_", "end", "iteration", "g0", "sum1"})
+      EXPECT_EQ(gradients(checkpoints, name, "w"), expected) << checkpoints << " " << name;
+  EXPECT_EQ(gradients("checkpoint 2", "tape", "tape_"), expected);
+}
+
 TEST(Checkpoints, OfLoopsInLoopsGiveTheSameBits) {
   const auto text = [](const std::string& outer, const std::string& inner) {
     return "graph g(x f32[3], w f32[3]) -> (y)\n  y = while (x, w) counter " + outer +
