@@ -63,7 +63,7 @@ std::optional<std::size_t> input_position(const SymbolicGraph& body, std::uint32
 
 }  // namespace
 
-bool operator==(const Number& a, const Number& b) {
+bool operator==(const PatternNumber& a, const PatternNumber& b) {
   if (a.is_real && b.is_real)
     return (std::isnan(a.real) && std::isnan(b.real)) ||
            (a.real == b.real && std::signbit(a.real) == std::signbit(b.real));
@@ -75,18 +75,20 @@ bool operator==(const Number& a, const Number& b) {
          static_cast<double>(integer) == real && !(real == 0 && std::signbit(real));
 }
 
-std::optional<Number> number_of(const SymbolicGraph& graph, std::uint32_t symbol) {
+std::optional<PatternNumber> number_of(const SymbolicGraph& graph, std::uint32_t symbol) {
   const SymbolInfo& info = graph.symbols()[symbol];
   const bool is_real = mote::is_real(info.form->dtype);
-  if (info.kind == SymbolOrigin::zeros && is_unwritten(graph, symbol)) return Number{is_real, 0, 0};
+  if (info.kind == SymbolOrigin::zeros && is_unwritten(graph, symbol))
+    return PatternNumber{is_real, 0, 0};
   if (info.kind != SymbolOrigin::constant) return std::nullopt;
   const Tensor& value = graph.value(graph.at(symbol));
   if (value.element_count() == 0) return std::nullopt;
   const Tensor flat = clone(value).reshape({value.element_count()});
   const auto element = [&](std::int64_t k) {
-    return is_real ? Number{true, flat.real_at({k}), 0} : Number{false, 0, flat.integer_at({k})};
+    return is_real ? PatternNumber{true, flat.real_at({k}), 0}
+                   : PatternNumber{false, 0, flat.integer_at({k})};
   };
-  const Number first = element(0);
+  const PatternNumber first = element(0);
   for (std::int64_t k = 1; k < flat.element_count(); ++k)
     if (!(element(k) == first)) return std::nullopt;
   return first;

@@ -20,16 +20,16 @@ struct PatternMatch {
 
 /// A number of any dtype. Two are equal if they are one number; a zero has its sign, and NaNs are
 /// equal.
-struct Number {
+struct PatternNumber {
   bool is_real = false;
   double real = 0;           ///< of reals
   std::int64_t integer = 0;  ///< of integers and truths
-  friend bool operator==(const Number& a, const Number& b);
+  friend bool operator==(const PatternNumber& a, const PatternNumber& b);
 };
 
 /// Returns the number that all elements of a constant, or of zeros that no node writes, are; none
 /// for other symbols.
-std::optional<Number> number_of(const SymbolicGraph& graph, std::uint32_t symbol);
+std::optional<PatternNumber> number_of(const SymbolicGraph& graph, std::uint32_t symbol);
 
 /// True if the shape `to` is `from` and an axis of extent 1 wherever `like` has one.
 bool adds_axes(const AxisList& from, const AxisList& to, const AxisList& like);
