@@ -285,13 +285,11 @@ TEST(StepsC, MisuseIsAnErrorInWords) {
   says(mote_symbolic_take_step(g, x, MOTE_NO_SYMBOL, &y), "a symbol is missing");
   says(mote_symbolic_put_step(nullptr, x, v, t, &y), "graph is NULL");
   says(mote_symbolic_put_step(g, x, v, t, nullptr), "z is NULL");
-  says(mote_symbolic_put_step(g, x, x, t, &y),
-       "step put: expected f32[2] for a step of f32[3,2]");
+  says(mote_symbolic_put_step(g, x, x, t, &y), "step put: expected f32[2] for a step of f32[3,2]");
   says(mote_symbolic_put_step(g, x, MOTE_NO_SYMBOL, t, &y), "a symbol is missing");
   says(mote_symbolic_add_step(nullptr, x, v, t, &y), "graph is NULL");
   says(mote_symbolic_add_step(g, x, v, t, nullptr), "z is NULL");
-  says(mote_symbolic_add_step(g, x, s, t, &y),
-       "step add: expected f32[2] for a step of f32[3,2]");
+  says(mote_symbolic_add_step(g, x, s, t, &y), "step add: expected f32[2] for a step of f32[3,2]");
   says(mote_symbolic_count_steps(nullptr, x, &y), "graph is NULL");
   says(mote_symbolic_count_steps(g, x, nullptr), "n is NULL");
   says(mote_symbolic_count_steps(g, s, &y), "expected a sequence");

@@ -4,6 +4,8 @@
 // that what takes every second element, or some columns, is a range along one axis; then parts are
 // halved along the axis that leaves the fewest views to look at. Parts without a view that meets
 // them end it.
+#include "mote/runtime/covered.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -12,8 +14,6 @@
 #include <span>
 #include <utility>
 #include <vector>
-
-#include "mote/runtime/covered.h"
 
 namespace mote {
 namespace {

@@ -31,6 +31,7 @@
 #include "mote/runtime/command.h"
 #include "mote/runtime/infer.h"
 #include "mote/symbolic/attributes.h"
+#include "mote/symbolic/function_counts.h"
 #include "mote/symbolic/name_index.h"
 #include "mote/symbolic/region_index.h"
 #include "mote/symbolic/shared_form.h"
@@ -85,17 +86,6 @@ struct FunctionCall {
   std::span<const TensorSymbol> outputs;
   std::span<const TensorSymbol> gradients;  ///< of outputs; empty where none comes
   TensorMask wanted = 0;                    ///< bit k: the gradient of input k is asked for
-};
-
-/// How many there may be of something.
-struct CountRange {
-  std::size_t least = 0;
-  std::size_t most = std::numeric_limits<std::size_t>::max();
-};
-
-/// How many inputs and outputs a function takes.
-struct FunctionCounts {
-  CountRange inputs, outputs;
 };
 
 /// A caller's code as a node: it is given the tensors of its inputs and outputs, in their order.
