@@ -13,7 +13,7 @@ docs/python.md shows the rest.
 from . import concrete, dynamic, graphs
 from ._arrays import Tensor
 from ._check import check
-from ._door import Error, lib as _lib, text as _text
+from ._door import Error, Unsupported, lib as _lib, text as _text
 from ._ops import Op, op, ops
 from ._reference import Bound, Reference, assert_close, reference
 from ._result import Difference, Failure, Result
@@ -26,6 +26,6 @@ __version__: str = _text(_lib.mote_version())
 
 __all__ = [
     "Bound", "Contract", "Difference", "Error", "Failure", "Op", "Reference", "Result", "Tensor",
-    "arrays_of", "assert_close", "check", "concrete", "dynamic", "emit", "explain", "graphs",
+    "Unsupported", "arrays_of", "assert_close", "check", "concrete", "dynamic", "emit", "explain", "graphs",
     "kernel_test", "op", "ops", "reference",
 ]

@@ -90,6 +90,15 @@ class TensorCode(Code):
                 _write(0 if result is None else result, gradient, f"{name}: that of input {k}")
 
 
+class TracedCode(TensorCode):
+    """The same with a gradient of variables: wrap(graph, handles) makes these, None of NULL."""
+
+    def __init__(self, forward: Callable[..., Any], backward: Callable[..., Iterable[Any]],
+                 name: str, wrap: Callable[..., list[Any]]) -> None:
+        super().__init__(forward, backward, name)
+        self.wrap = wrap
+
+
 def _write(result: Any, to: "np.ndarray", what: str) -> None:
     array = to_numpy(result)
     if array.shape not in (to.shape, ()):
@@ -145,6 +154,35 @@ def run_gradient(argument: Any, inputs: Any, input_count: int, outputs: Any, see
     return OK
 
 
+@lasting
+@ffi.callback("mote_graph_function_traced_gradient", error=FAILED, onerror=note)
+def run_traced_gradient(argument: Any, graph: Any, inputs: Any, input_count: int, outputs: Any,
+                        seeds: Any, output_count: int, gradients: Any) -> int:
+    code = ffi.from_handle(argument)
+    with noted(code):
+        lists = (handles[0:count] if count else [] for handles, count in (
+            (inputs, input_count), (outputs, output_count), (seeds, output_count)))
+        name = f"{code.name}'s gradient"
+        results = list(code.backward(*(code.wrap(graph, handles) for handles in lists)))
+        if len(results) != input_count:
+            raise Error(f"{name}: it must return a gradient, or None, for each of {input_count} "
+                        f"inputs, got {len(results)}")
+        _give(results, gradients, name)
+    return OK
+
+
+def _give(results: Iterable[Any], to: Any, name: str) -> None:
+    """Gives C new handles of the variables; None stays NULL."""
+    made = ffi.new("mote_variable**")
+    for k, result in enumerate(results):
+        if result is None:
+            continue
+        if not hasattr(result, "handle"):
+            raise Error(f"{name}: it must return variables, got {type(result).__name__}")
+        done(lib.mote_variable_share(result.handle, made))
+        to[k] = made[0]
+
+
 class VariableCode(Code):
     """A function of variables, as C calls it: for checkpoints and nodes of symbolic graphs."""
 
@@ -163,10 +201,7 @@ def run_variables(argument: Any, graph: Any, inputs: Any, input_count: int, outp
         name = getattr(code.function, "__name__", "the function")
         if len(results) != output_count:
             raise Error(f"{name}: it must return {output_count} variables, got {len(results)}")
-        made = ffi.new("mote_variable**")
-        for k, result in enumerate(results):
-            if not hasattr(result, "handle"):
-                raise Error(f"{name}: it must return variables, got {type(result).__name__}")
-            done(lib.mote_variable_share(result.handle, made))
-            outputs[k] = made[0]
+        if any(result is None for result in results):
+            raise Error(f"{name}: it must return variables, got NoneType")
+        _give(results, outputs, name)
     return OK

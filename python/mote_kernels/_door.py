@@ -20,7 +20,7 @@ class Error(ValueError):
 
 
 class Unsupported(Error):
-    """What was asked for does not exist: the bound of an output that must be exact."""
+    """What was asked for does not exist: a gradient of code without one, the bound of an exact output."""
 
 
 def library_path() -> str:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 from ._arrays import dl_dtype
-from ._callbacks import (TensorCode, VariableCode, address_of, done, release, run_code,
-                         run_gradient, run_variables)
+from ._callbacks import (TensorCode, TracedCode, VariableCode, address_of, done, release, run_code,
+                         run_gradient, run_traced_gradient, run_variables)
 from ._door import Error, ffi, lib
 from ._variable import Variable
 from .graphs import Graph as SymbolicGraph, Symbol
@@ -82,19 +82,35 @@ class Function:
 
         clip = mote.dynamic.Function(lambda x: np.minimum(x, 1), lambda xs, ys, ds: [ds[0]])
         (y,) = clip(x, outputs=[x])
+
+    With `traced` backward is given variables, of a graph of their own, and returns variables, so that
+    the gradient can be differentiated again, any number of times. A seed may be zeros then instead of
+    None.
+
+        square = mote.dynamic.Function(lambda x: x * x, lambda xs, ys, ds: [2 * xs[0] * ds[0]],
+                                       traced=True)
     """
 
     def __init__(self, forward: Callable[..., Any],
                  backward: Callable[..., Iterable[Any]] | None = None, *,
-                 name: str | None = None) -> None:
+                 name: str | None = None, traced: bool = False) -> None:
+        from .dynamic import context
+
         name = name or getattr(forward, "__name__", "function").replace("<lambda>", "function")
         made = ffi.new("mote_graph_function**")
-        self._code = TensorCode(forward, backward, name)
+        if traced and backward is None:
+            raise Error(f"{name}: traced: expected a backward, which is what is traced, got none")
+        self._code = (TracedCode(forward, backward, name, _wrapped) if traced
+                      else TensorCode(forward, backward, name))
         argument = address_of(self._code)
         gradient = ffi.NULL if backward is None else run_gradient
         try:
-            done(lib.mote_graph_function_create(name.encode(), run_code, gradient, argument, release,
-                                          made))
+            if traced:
+                done(lib.mote_graph_function_create_traced(
+                    context(), name.encode(), run_code, run_traced_gradient, argument, release, made))
+            else:
+                done(lib.mote_graph_function_create(name.encode(), run_code, gradient, argument,
+                                                    release, made))
         except BaseException:
             release(argument)
             raise
@@ -125,6 +141,22 @@ class Function:
                                    len(forms)))
 
 
+def _wrapped(dynamic: Any, variables: Iterable[Any]) -> list[Variable | None]:
+    """Variables, of which C has the handles, and their graph; None of NULL."""
+    from .dynamic import Graph
+
+    same, shared = ffi.new("mote_dynamic**"), ffi.new("mote_variable**")
+    done(lib.mote_dynamic_share(dynamic, same))
+    inside, wrapped = Graph(_handle=same[0]), []
+    for variable in variables:
+        if variable == ffi.NULL:
+            wrapped.append(None)
+            continue
+        done(lib.mote_variable_share(variable, shared))
+        wrapped.append(Variable(shared[0], inside))
+    return wrapped
+
+
 def node(function: Callable[..., Any], *inputs: Symbol, outputs: Sequence[Form],
          name: str | None = None) -> tuple[Symbol, ...]:
     """Adds Python's code on variables as a node of a symbolic graph, also inside of its loops.
@@ -133,24 +165,15 @@ def node(function: Callable[..., Any], *inputs: Symbol, outputs: Sequence[Form],
 
         (y,) = mote.dynamic.node(lambda x: newton(x), x, outputs=[x])
     """
-    from .dynamic import context, Graph
+    from .dynamic import context
 
     if not inputs or not all(isinstance(x, Symbol) for x in inputs):
         raise Error("node: expected symbols of a graph, at least one")
     graph = inputs[0].graph._current()
 
-    def wrap(dynamic: Any, variables: Any) -> list[Variable]:
-        same, shared = ffi.new("mote_dynamic**"), ffi.new("mote_variable**")
-        done(lib.mote_dynamic_share(dynamic, same))
-        inside, wrapped = Graph(_handle=same[0]), []
-        for variable in variables:
-            done(lib.mote_variable_share(variable, shared))
-            wrapped.append(Variable(shared[0], inside))
-        return wrapped
-
     name = name or getattr(function, "__name__", "node").replace("<lambda>", "node")
     made = _tensors(graph, outputs)
-    code = VariableCode(function, wrap)
+    code = VariableCode(function, _wrapped)
     argument = address_of(code)
     try:
         done(lib.mote_symbolic_call_dynamic(

@@ -332,6 +332,85 @@ def test_a_function_of_python(g):
     assert calls and not any(calls)
 
 
+def test_a_traced_function_has_gradients_of_any_order(g):
+    """x²·y by Python's code, whose backward uses the output; and what JAX says of it."""
+    import jax
+
+    calls = []
+
+    def backward(inputs, outputs, seeds):
+        (x, y), (p,), (seed,) = inputs, outputs, seeds
+        calls.append(type(x))
+        return 2 * x * y * seed, p / y * seed
+
+    product = d.Function(lambda x, y: x * x * y, backward, traced=True)
+    plain = d.Function(lambda x, y: x * x * y,
+                       lambda xs, ys, ds: [2 * xs[0] * xs[1] * ds[0], ys[0] / xs[1] * ds[0]])
+    a, b = np.abs(f64(3)) + 1, np.abs(f64(3)) + 1
+    x, y = g.variable(a), g.variable(b)
+    expected = lambda x, y: (jax.numpy.sin(x * x * y)).sum()  # noqa: E731
+    of = lambda f: d.sum(d.sin(f(x, y, outputs=[x])[0]), axis=0)  # noqa: E731
+    with pytest.raises(mote.Unsupported, match="function.grad"):
+        of(plain).backward([x], traced=True)[0].backward([y])
+    value, orders = of(product), []
+    for order in range(3):
+        (value,) = value.backward([x if order != 1 else y], traced=True)
+        orders.append(value.numpy())
+        value = d.sum(value, axis=0)
+    with jax.enable_x64(True):
+        for order, got in enumerate(orders):
+            derivative = jax.grad(expected, 0 if order != 1 else 1)
+            np.testing.assert_allclose(got, derivative(a, b), rtol=1e-11)
+            expected = lambda x, y, derivative=derivative: derivative(x, y).sum()  # noqa: E731
+    assert set(calls) == {d.Variable}
+
+
+def test_a_traced_function_leaves_gradients_out(g):
+    def backward(inputs, outputs, seeds):
+        assert seeds[1] is None or not seeds[1].numpy().any()
+        return None, inputs[0] * seeds[0]
+
+    f = d.Function(lambda x, y: (x * y, x + y), backward, traced=True)
+    x, y = g.variable(f64(3)), g.variable(f64(3))
+    p, _ = f(x, y, outputs=[x, y])
+    gx, gy = p.backward([x, y], traced=True)
+    np.testing.assert_array_equal(gx.numpy(), [0, 0, 0])
+    np.testing.assert_array_equal(gy.numpy(), x.numpy())
+    np.testing.assert_array_equal(gy.backward([x])[0].numpy(), [1, 1, 1])
+
+
+def test_a_traced_function_of_a_symbolic_graph_in_a_loop():
+    cube = d.Function(lambda x: x * x * x, lambda xs, ys, ds: [3 * xs[0] * xs[0] * ds[0]],
+                      traced=True)
+    graph = mote.graphs.Graph("loop")
+    x = graph.input("x", "f64", (2,))
+    y = graph.for_loop(2, lambda y, _: cube(y, outputs=[y])[0], x)  # x to the 9th
+    (first,) = graph.gradient(y, x)
+    (second,) = graph.gradient(first, x)
+    step, a = graph.compile([y, first, second]), np.float64([1.5, -0.5])
+    for got, expected in zip(step(x=a), (a ** 9, 9 * a ** 8, 72 * a ** 7)):
+        np.testing.assert_allclose(np.array(got), expected, rtol=1e-12)
+
+
+def test_a_traced_function_s_mistakes(g):
+    x = g.variable(f64(3))
+    other = d.Graph().variable(f64(3))
+
+    def wrong(backward, match, error=mote.Error):
+        f = d.Function(lambda v: v * 2, backward, name="wrong", traced=True)
+        with pytest.raises(error, match=match):
+            f(x, outputs=[x])[0].backward([x])[0].numpy()
+
+    wrong(lambda xs, ys, ds: [], "wrong's gradient: it must return a gradient, or None, for each of 1")
+    wrong(lambda xs, ys, ds: [np.ones(3)], "wrong's gradient: it must return variables, got ndarray")
+    wrong(lambda xs, ys, ds: [xs[0][:2]],
+          r"wrong.grad: the gradient of input 0 must be f64\[3\], got f64\[2\]")
+    wrong(lambda xs, ys, ds: [ds[0] * other], "belongs to another dynamic graph")
+    wrong(lambda xs, ys, ds: [1 / 0], "division", ZeroDivisionError)
+    with pytest.raises(mote.Error, match="none: traced: expected a backward"):
+        d.Function(lambda v: v, name="none", traced=True)
+
+
 def test_a_function_s_mistakes(g):
     x = g.variable(f32(3))
 

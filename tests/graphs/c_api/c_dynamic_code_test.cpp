@@ -146,6 +146,71 @@ TEST_P(DynamicCodeC, AFunctionWithoutAGradientCannotBeDifferentiated) {
   EXPECT_EQ(gradient, nullptr);
 }
 
+/// The gradient of multiply() on variables: (2·dy·b, nothing), too large by 2, so that a test sees
+/// that it is asked.
+mote_status doubled(void* argument, mote_dynamic* graph, const mote_variable* const* inputs,
+                    std::size_t input_count, const mote_variable* const* outputs,
+                    const mote_variable* const* seeds, std::size_t output_count,
+                    mote_variable** gradients) {
+  auto& calls = *static_cast<Calls*>(argument);
+  ++calls.backward;
+  EXPECT_EQ(input_count, 2U);
+  EXPECT_EQ(output_count, 1U);
+  EXPECT_EQ(values_of(outputs[0])[0], values_of(inputs[0])[0] * values_of(inputs[1])[0]);
+  if (calls.status != MOTE_OK) return calls.status;
+  const VariableHandle half = ran(graph, "mul", {seeds[0], inputs[1]});
+  const CommandHandle add = command_of("add");
+  const mote_variable* const both[] = {half, half};
+  return mote_dynamic_run(graph, add, both, 2, nullptr, &gradients[0], 1);
+}
+
+FunctionHandle made_traced_function(mote_context* context, Calls& calls) {
+  FunctionHandle function;
+  function.set([&](mote_graph_function** f) {
+    return mote_graph_function_create_traced(context, "multiply", multiply, doubled, &calls,
+                                             release_calls, f);
+  });
+  return function;
+}
+
+TEST_P(DynamicCodeC, ATracedGradientIsDifferentiatedAgain) {
+  const FunctionHandle traced = made_traced_function(context, calls);
+  const VariableHandle x = made_variable(g, {3}, 2), w = made_variable(g, {3}, 5);
+  VariableHandle y;
+  y.set([&](mote_variable** v) { return call(g, traced, x, w, v); });
+  mote_backward_options options = {};
+  options.size = sizeof(options);
+  options.is_traced = 1;
+  const VariableHandle first = gradient_of(g, y, x, &options);
+  EXPECT_EQ(values_of(first), Reals(3, 10));
+  EXPECT_EQ(values_of(gradient_of(g, y, w)), Reals(3, 0));  // which the code leaves out
+  EXPECT_EQ(values_of(gradient_of(g, first, w)), Reals(3, 2));
+  EXPECT_EQ(values_of(gradient_of(g, first, x)), Reals(3, 0));
+  EXPECT_GE(calls.backward, 2);
+}
+
+TEST_P(DynamicCodeC, ATracedGradientsErrorIsTheCalls) {
+  const FunctionHandle traced = made_traced_function(context, calls);
+  const VariableHandle x = made_variable(g, {3}, 2);
+  VariableHandle y;
+  y.set([&](mote_variable** v) { return call(g, traced, x, x, v); });
+  EXPECT_EQ(values_of(y), Reals(3, 4));
+  calls.status = MOTE_FAILED;
+  mote_variable* gradient = nullptr;
+  const mote_variable* const of[] = {y};
+  const mote_variable* const wrt[] = {x};
+  mote_status status = mote_dynamic_backward(g, of, 1, wrt, 1, nullptr, &gradient);
+  if (GetParam()) {
+    ASSERT_EQ(status, MOTE_OK);
+    mote_tensor* value = nullptr;
+    status = mote_variable_value(gradient, &value);
+    mote_variable_free(gradient);
+  }
+  EXPECT_EQ(status, MOTE_FAILED);
+  EXPECT_NE(std::strstr(mote_last_error(), "multiply.grad: the caller's code failed"), nullptr)
+      << mote_last_error();
+}
+
 /// y = tanh(tanh(x·x)), and counts its calls.
 mote_status layers(void* argument, mote_dynamic* graph, const mote_variable* const* inputs,
                    std::size_t input_count, mote_variable** outputs, std::size_t output_count) {

@@ -20,6 +20,11 @@ mote_status no_work(void*, const mote_tensor* const*, std::size_t, mote_tensor* 
                     std::size_t) {
   return MOTE_OK;
 }
+mote_status no_gradient(void*, mote_dynamic*, const mote_variable* const*, std::size_t,
+                        const mote_variable* const*, const mote_variable* const*, std::size_t,
+                        mote_variable**) {
+  return MOTE_OK;
+}
 mote_status no_variables(void*, mote_dynamic*, const mote_variable* const*, std::size_t,
                          mote_variable**, std::size_t) {
   return MOTE_OK;
@@ -139,6 +144,21 @@ TEST_F(MisuseOfDynamicC, NullPointers) {
       {"function: to",
        [&] {
          return mote_graph_function_create("f", no_work, nullptr, nullptr, nullptr, nullptr);
+       }},
+      {"traced function: context",
+       [&] {
+         return mote_graph_function_create_traced(nullptr, "f", no_work, no_gradient, nullptr,
+                                                  nullptr, &made_function);
+       }},
+      {"traced function: gradient",
+       [&] {
+         return mote_graph_function_create_traced(context, "f", no_work, nullptr, nullptr, nullptr,
+                                                  &made_function);
+       }},
+      {"traced function: to",
+       [&] {
+         return mote_graph_function_create_traced(context, "f", no_work, no_gradient, nullptr,
+                                                  nullptr, nullptr);
        }},
       {"finish", [&] { return mote_dynamic_finish(none); }},
       {"statistics", [&] { return mote_dynamic_get_statistics(none, &statistics); }},

@@ -217,6 +217,23 @@ MOTE_API mote_status mote_symbolic_call_dynamic(mote_symbolic* graph, mote_conte
                                                 const mote_symbol* inputs, size_t input_count,
                                                 const mote_symbol* outputs, size_t output_count);
 
+/* The gradient of a caller's function as code on variables, which belong to a graph of their own
+ * and stay that graph's: as mote_graph_function_gradient, but it makes a variable for each input,
+ * of its dtype and shape, which it gives away; NULL: 0. What it runs is traced, so that the
+ * gradient can be differentiated again, any number of times. */
+typedef mote_status (*mote_graph_function_traced_gradient)(
+    void* argument, mote_dynamic* graph, const mote_variable* const* inputs, size_t input_count,
+    const mote_variable* const* outputs, const mote_variable* const* seeds, size_t output_count,
+    mote_variable** gradients);
+/* Creates a function as mote_graph_function_create() does, with such a gradient. The context must
+ * outlive it and the graphs that have it. */
+MOTE_API mote_status mote_graph_function_create_traced(mote_context* context, const char* name,
+                                                       mote_node_work work,
+                                                       mote_graph_function_traced_gradient gradient,
+                                                       void* argument,
+                                                       void (*release)(void* argument),
+                                                       mote_graph_function** function);
+
 /* ---- gradients ---- */
 
 typedef struct mote_backward_options {

@@ -38,8 +38,17 @@ class CodeArgument {
 struct TensorCode {
   std::string name;
   mote_node_work work;
-  mote_graph_function_gradient gradient;
+  mote_graph_function_gradient gradient;  ///< null: it has none, or the next one
+  mote_graph_function_traced_gradient traced_gradient;
+  Context* context;  ///< of traced_gradient
   std::shared_ptr<CodeArgument> argument;
+};
+
+/// Which tensors a gradient reads and writes.
+struct GradientTensors {
+  std::size_t inputs;
+  std::vector<bool> has_seed;   ///< by output
+  std::vector<bool> is_wanted;  ///< by input
 };
 
 void check_status(mote_status status, const std::string& name) {
@@ -53,19 +62,18 @@ mote_tensor* tensor_handle(const Tensor& tensor) {
 
 /// Makes the node that computes the gradients of some inputs from all inputs and outputs and from
 /// the gradients of some outputs.
-NamedFunction gradient_node(const TensorCode& code, std::size_t input_count,
-                            std::vector<bool> has_seed, std::vector<bool> is_wanted) {
-  const auto run = [code, input_count, has_seed, is_wanted](std::span<const Tensor> reads,
-                                                            std::span<const Tensor> writes) {
+NamedFunction gradient_node(const TensorCode& code, const GradientTensors& of) {
+  const auto run = [code, of](std::span<const Tensor> reads, std::span<const Tensor> writes) {
     std::vector<const mote_tensor*> inputs, outputs, seeds;
     std::vector<mote_tensor*> gradients;
     std::size_t next = 0;
-    for (std::size_t k = 0; k < input_count; ++k) inputs.push_back(tensor_handle(reads[next++]));
-    for (std::size_t k = 0; k < has_seed.size(); ++k)
+    for (std::size_t k = 0; k < of.inputs; ++k) inputs.push_back(tensor_handle(reads[next++]));
+    for (std::size_t k = 0; k < of.has_seed.size(); ++k)
       outputs.push_back(tensor_handle(reads[next++]));
-    for (const bool has : has_seed) seeds.push_back(has ? tensor_handle(reads[next++]) : nullptr);
+    for (const bool has : of.has_seed)
+      seeds.push_back(has ? tensor_handle(reads[next++]) : nullptr);
     next = 0;
-    for (const bool wanted : is_wanted)
+    for (const bool wanted : of.is_wanted)
       gradients.push_back(wanted ? tensor_handle(writes[next++]) : nullptr);
     check_status(code.gradient(code.argument->get(), inputs.data(), inputs.size(), outputs.data(),
                                seeds.data(), outputs.size(), gradients.data()),
@@ -74,26 +82,88 @@ NamedFunction gradient_node(const TensorCode& code, std::size_t input_count,
   return {.name = code.name + ".grad", .run = run};
 }
 
+/// Makes handles of the variables, empty ones null, and returns what the code makes of them.
+template <typename Call>
+std::vector<Variable> with_handles(const std::string& name, DynamicGraph& graph,
+                                   std::span<const Variable> variables, std::size_t made_count,
+                                   const Call& call) {
+  mote_dynamic handle{graph};
+  std::vector<mote_variable> handles;
+  handles.reserve(variables.size());
+  std::vector<const mote_variable*> pointers;
+  for (const Variable& variable : variables) {
+    handles.push_back({variable});
+    pointers.push_back(variable ? &handles.back() : nullptr);
+  }
+  std::vector<mote_variable*> made(made_count);
+  std::vector<Variable> results(made_count);
+  const mote_status status = call(&handle, pointers.data(), made.data());
+  for (std::size_t k = 0; k < made_count; ++k) {
+    if (made[k] != nullptr) results[k] = made[k]->variable;
+    mote_variable_free(made[k]);
+  }
+  check_status(status, name);
+  return results;
+}
+
+/// Returns the gradient that the code made for input k, or zeros.
+Variable checked_gradient(const std::string& name, DynamicGraph& graph, const Variable& made,
+                          const Variable& input, std::size_t k) {
+  const TensorForm form = input.form();
+  if (!made)
+    return graph.zeros(
+        {form.dtype, form.shape, checked_strides(form.dtype, form.shape), form.device});
+  const TensorForm got = made.form();
+  if (got.dtype != form.dtype || got.shape != form.shape)
+    throw StatusError(MOTE_INVALID, name + ": the gradient of input " + std::to_string(k) +
+                                        " must be " + to_string(form) + ", got " + to_string(got));
+  return made;
+}
+
+/// Makes the same node from code on variables, which has gradients in turn.
+NamedFunction traced_gradient_node(const TensorCode& code, const GradientTensors& of) {
+  const auto run = [code, of](DynamicGraph& graph, std::span<const Variable> reads) {
+    const std::size_t before_seeds = of.inputs + of.has_seed.size();
+    std::vector<Variable> all(reads.begin(),
+                              reads.begin() + static_cast<std::ptrdiff_t>(before_seeds));
+    std::size_t next = before_seeds;
+    for (const bool has : of.has_seed) all.push_back(has ? reads[next++] : Variable());
+    const std::string name = code.name + ".grad";
+    const std::vector<Variable> made = with_handles(
+        name, graph, all, of.inputs,
+        [&](mote_dynamic* handle, const mote_variable* const* given, mote_variable** gradients) {
+          return code.traced_gradient(code.argument->get(), handle, given, of.inputs,
+                                      given + of.inputs, given + before_seeds, of.has_seed.size(),
+                                      gradients);
+        });
+    std::vector<Variable> wanted;
+    for (std::size_t k = 0; k < of.inputs; ++k)
+      if (of.is_wanted[k]) wanted.push_back(checked_gradient(name, graph, made[k], reads[k], k));
+    return wanted;
+  };
+  return dynamic_function(code.name + ".grad", *code.context, run);
+}
+
 std::vector<TensorSymbol> add_gradient(const TensorCode& code, SymbolicGraph& graph,
                                        const FunctionCall& call) {
   std::vector<TensorSymbol> reads(call.inputs.begin(), call.inputs.end());
   reads.insert(reads.end(), call.outputs.begin(), call.outputs.end());
-  std::vector<bool> has_seed, is_wanted;
+  GradientTensors of{call.inputs.size(), {}, {}};
   for (const TensorSymbol seed : call.gradients) {
-    has_seed.push_back(static_cast<bool>(seed));
+    of.has_seed.push_back(static_cast<bool>(seed));
     if (seed) reads.push_back(seed);
   }
   std::vector<TensorSymbol> gradients(call.inputs.size()), writes;
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     const TensorForm form = graph.form(call.inputs[k]);
-    is_wanted.push_back(is_in(call.wanted, k) && is_real(form.dtype));
-    if (!is_wanted.back()) continue;
+    of.is_wanted.push_back(is_in(call.wanted, k) && is_real(form.dtype));
+    if (!of.is_wanted.back()) continue;
     gradients[k] = graph.tensor(
         {form.dtype, form.shape, checked_strides(form.dtype, form.shape), form.device});
     writes.push_back(gradients[k]);
   }
   if (!writes.empty())
-    graph.call(gradient_node(code, call.inputs.size(), std::move(has_seed), std::move(is_wanted)),
+    graph.call(code.gradient != nullptr ? gradient_node(code, of) : traced_gradient_node(code, of),
                reads, writes);
   return gradients;
 }
@@ -110,11 +180,21 @@ NamedFunction named_function(const TensorCode& code) {
                            outputs.size()),
                  code.name);
   };
-  if (code.gradient != nullptr)
+  if (code.gradient != nullptr || code.traced_gradient != nullptr)
     made.gradient = [code](SymbolicGraph& graph, const FunctionCall& call) {
       return add_gradient(code, graph, call);
     };
   return made;
+}
+
+/// Makes a function of the code, which releases its argument from now on.
+void give_function(const TensorCode& code, void (*release)(void* argument),
+                   mote_graph_function*& function) {
+  if (code.work == nullptr) throw StatusError(MOTE_INVALID, "work is NULL");
+  auto made = std::make_unique<mote_graph_function>();
+  made->function = std::make_shared<const NamedFunction>(named_function(code));
+  code.argument->release_with(release);
+  function = made.release();
 }
 
 /// Masks say which gradients are asked for.
@@ -141,24 +221,11 @@ namespace mote::c {
 std::vector<Variable> run_work(mote_dynamic_work work, void* argument, const char* name,
                                DynamicGraph& graph, std::span<const Variable> inputs,
                                std::size_t output_count) {
-  mote_dynamic handle{graph};
-  std::vector<mote_variable> given_variables;
-  given_variables.reserve(inputs.size());
-  std::vector<const mote_variable*> pointers;
-  for (const Variable& input : inputs) {
-    given_variables.push_back({input});
-    pointers.push_back(input ? &given_variables.back() : nullptr);
-  }
-  std::vector<mote_variable*> made(output_count);
-  std::vector<Variable> outputs(output_count);
-  const mote_status status =
-      work(argument, &handle, pointers.data(), pointers.size(), made.data(), made.size());
-  for (std::size_t k = 0; k < output_count; ++k) {
-    if (made[k] != nullptr) outputs[k] = made[k]->variable;
-    mote_variable_free(made[k]);
-  }
-  check_status(status, name);
-  return outputs;
+  return with_handles(
+      name, graph, inputs, output_count,
+      [&](mote_dynamic* handle, const mote_variable* const* given, mote_variable** outputs) {
+        return work(argument, handle, given, inputs.size(), outputs, output_count);
+      });
 }
 
 }  // namespace mote::c
@@ -168,15 +235,30 @@ mote_status mote_graph_function_create(const char* name, mote_node_work work,
                                        void (*release)(void* argument),
                                        mote_graph_function** function) {
   return guarded(__func__, [&] {
-    auto& result = given(function, "function");
-    if (work == nullptr) throw StatusError(MOTE_INVALID, "work is NULL");
-    const std::string text = &given(name, "name");
-    const auto kept = std::make_shared<CodeArgument>(argument);
-    auto made = std::make_unique<mote_graph_function>();
-    made->function =
-        std::make_shared<const NamedFunction>(named_function({text, work, gradient, kept}));
-    kept->release_with(release);
-    result = made.release();
+    give_function({.name = &given(name, "name"),
+                   .work = work,
+                   .gradient = gradient,
+                   .traced_gradient = nullptr,
+                   .context = nullptr,
+                   .argument = std::make_shared<CodeArgument>(argument)},
+                  release, given(function, "function"));
+  });
+}
+
+mote_status mote_graph_function_create_traced(mote_context* context, const char* name,
+                                              mote_node_work work,
+                                              mote_graph_function_traced_gradient gradient,
+                                              void* argument, void (*release)(void* argument),
+                                              mote_graph_function** function) {
+  return guarded(__func__, [&] {
+    if (gradient == nullptr) throw StatusError(MOTE_INVALID, "gradient is NULL");
+    give_function({.name = &given(name, "name"),
+                   .work = work,
+                   .gradient = nullptr,
+                   .traced_gradient = gradient,
+                   .context = &given(context, "context").context,
+                   .argument = std::make_shared<CodeArgument>(argument)},
+                  release, given(function, "function"));
   });
 }
 
