@@ -3,6 +3,9 @@
 // that. All are replaced, since sanitizers pair each with its own delete.
 #include "runtime/heap_count.h"
 
+#include <malloc.h>
+
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
@@ -14,6 +17,8 @@ namespace {
 constexpr int kNever = std::numeric_limits<int>::max();
 std::atomic<int> count = 0;
 std::atomic<int> live = 0;
+std::atomic<std::size_t> live_bytes = 0;
+std::atomic<std::size_t> most_bytes = 0;
 std::atomic<int> fails_first = kNever;  // compared with the count
 std::atomic<int> fails_last = kNever;
 std::atomic<bool> has_failed = false;
@@ -27,7 +32,12 @@ void* take(std::size_t bytes, std::align_val_t alignment) {
   }
   ++live;
   const auto unit = static_cast<std::size_t>(alignment);
-  return std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
+  void* memory = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
+  const std::size_t now = live_bytes += malloc_usable_size(memory);
+  std::size_t most = most_bytes;
+  while (now > most && !most_bytes.compare_exchange_weak(most, now)) {
+  }
+  return memory;
 }
 void* take_or_throw(std::size_t bytes, std::align_val_t alignment) {
   if (void* memory = take(bytes, alignment)) return memory;
@@ -35,6 +45,7 @@ void* take_or_throw(std::size_t bytes, std::align_val_t alignment) {
 }
 void give(void* memory) {
   if (memory != nullptr) --live;
+  live_bytes -= malloc_usable_size(memory);
   std::free(memory);
 }
 
@@ -44,6 +55,9 @@ namespace mote::test {
 
 int heap_allocations() { return count; }
 int live_allocations() { return live; }
+
+HeapPeak::HeapPeak() : first_(live_bytes) { most_bytes = first_; }
+std::size_t HeapPeak::bytes() const { return most_bytes - first_; }
 
 FailingHeap::FailingHeap(int nth, Mode mode) {
   ::has_failed = false;

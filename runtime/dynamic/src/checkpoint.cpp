@@ -50,6 +50,7 @@ void drop_memory(State& state, Value& value) {
     if (step != value.producer.get()) continue;
     state.saved_bytes -= value.form->bytes;
     value.tensor.reset();
+    if (value.is_waiting) state.count_waiting(value);
   }
 }
 

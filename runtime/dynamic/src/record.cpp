@@ -244,12 +244,14 @@ Results State::run_function(Lock& lock, const std::shared_ptr<const NamedFunctio
 void State::set_tensor(Value& value, const Tensor& tensor) {
   value.tensor = std::make_unique<Tensor>(tensor);
   if (value.handles == 0) saved_bytes += value.form->bytes;
+  if (value.pending_reads > 0) count_waiting(value);
   drop_memory_if_unneeded(value);
 }
 
-/// Computes what variables have if pending values would need too much memory.
+/// Computes what variables have if pending values, and those that wait for them, need too much
+/// memory.
 void State::limit_pending(Lock& lock) {
-  if (pending_bytes <= options.pending_bytes) return;
+  if (pending_bytes + waiting_bytes <= options.pending_bytes) return;
   finish(lock);
 }
 

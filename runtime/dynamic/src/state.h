@@ -118,6 +118,11 @@ struct State {
                   bool is_traced, bool is_pending);
   void pin(Value& value) { ++value.pins; }
   void unpin(Value& value);
+  /// Notes that a pending step reads the value, or that one that did has run or is gone.
+  void add_pending_read(Value& value);
+  void end_pending_read(Value& value);
+  /// Counts the value's bytes in waiting_bytes, or does so no more.
+  void count_waiting(Value& value) noexcept;
   /// Makes the values forget the step, which has run and which no gradient needs.
   void forget(Step& step);
   void stop_tracing(Step& step);
@@ -223,7 +228,9 @@ struct State {
   std::size_t values = 0;
   std::size_t step_count = 0;
   std::size_t pending_steps = 0;
-  std::size_t pending_bytes = 0;    ///< of the outputs of pending steps
+  std::size_t pending_bytes = 0;  ///< of the outputs of pending steps
+  std::size_t waiting_bytes =
+      0;  ///< of values with memory that pending steps read and no variable has
   std::size_t saved_bytes = 0;      ///< of values with memory that no variable has, and of tapes
   std::size_t saved_threshold = 0;  ///< fewer cannot be dropped
   std::size_t computed_again = 0;

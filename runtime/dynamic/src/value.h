@@ -70,8 +70,10 @@ struct Value {
   bool is_dropped = false;     ///< gradients compute it again, although it is still pending
   std::uint32_t pins = 0;      ///< the reads that need its elements: by gradients and pending steps
   std::uint32_t held = 0;      ///< those of the pins that end soon: its memory must not go before
-  std::uint32_t output = 0;    ///< which one of its step's
-  Value* previous = nullptr;   ///< in the list of all values
+  std::uint32_t pending_reads = 0;  ///< those of the pins that pending steps have
+  bool is_waiting = false;          ///< its bytes are in State::waiting_bytes
+  std::uint32_t output = 0;         ///< which one of its step's
+  Value* previous = nullptr;        ///< in the list of all values
   Value* next = nullptr;
   Value* next_dead = nullptr;  ///< in the list of those that go
 };

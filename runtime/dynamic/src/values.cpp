@@ -130,7 +130,7 @@ Step* State::make_step(Work work, std::span<Value* const> inputs,
     step->inputs[k] = inputs[k];
     if (inputs[k] == nullptr) continue;
     ++inputs[k]->refs;
-    if (is_pending) pin(*inputs[k]);
+    if (is_pending) add_pending_read(*inputs[k]);
   }
   step->next = steps;
   if (steps != nullptr) steps->previous = step;
@@ -182,13 +182,30 @@ void State::unpin(Value& value) {
   drop_memory_if_unneeded(value);
 }
 
+void State::add_pending_read(Value& value) {
+  pin(value);
+  if (value.pending_reads++ == 0) count_waiting(value);
+}
+
+void State::end_pending_read(Value& value) {
+  if (--value.pending_reads == 0) count_waiting(value);
+  unpin(value);
+}
+
+void State::count_waiting(Value& value) noexcept {
+  const bool is_waiting = value.tensor && value.handles == 0 && value.pending_reads > 0;
+  if (std::exchange(value.is_waiting, is_waiting) == is_waiting) return;
+  waiting_bytes += is_waiting ? value.form->bytes : 0;
+  waiting_bytes -= is_waiting ? 0 : value.form->bytes;
+}
+
 void State::set_done(Step& step) {
   if (!std::exchange(step.is_pending, false)) return;
   --pending_steps;
   for (const Value* output : step.outputs)
     if (output != nullptr) pending_bytes -= output->form->bytes;
   for (Value* input : step.inputs)
-    if (input != nullptr) unpin(*input);
+    if (input != nullptr) end_pending_read(*input);
 }
 
 void State::forget(Step& step) {
@@ -256,7 +273,8 @@ void State::free_dead() noexcept {
     for (std::size_t k = 0; k < step->inputs.size(); ++k) {
       Value* input = step->inputs[k];
       if (input == nullptr) continue;
-      for (std::size_t pins = pin_count(*step, k); pins > 0; --pins) unpin(*input);
+      if (step->is_pending) end_pending_read(*input);
+      if (pin_count(*step, k) > std::size_t{step->is_pending}) unpin(*input);
       if (--input->refs == 0) input->next_dead = std::exchange(dead_values, input);
     }
     for (const Ref<Value>& one : step->hidden) one->hidden_by = nullptr;

@@ -26,11 +26,13 @@ void State::set_value(Handle& handle, const Ref<Value>& value) {
   if (Value* now = handle.value) {
     ++now->refs;
     if (now->handles++ == 0 && now->tensor) saved_bytes -= now->form->bytes;
+    if (now->is_waiting) count_waiting(*now);
   }
   ++handle.version;
   if (old == nullptr) return;
   if (--old->handles == 0) {
     if (old->tensor) saved_bytes += old->form->bytes;
+    if (old->pending_reads > 0) count_waiting(*old);
     if (old->is_in_memo) memo.forget_if_unnamed(*old);
     drop_memory_if_unneeded(*old);
   }

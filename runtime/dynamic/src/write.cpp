@@ -303,6 +303,7 @@ void State::forget_previous(Handle& handle) noexcept {
 void State::take_memory(Value& value) {
   if (value.handles == 0) saved_bytes -= value.form->bytes;
   value.tensor.reset();
+  if (value.is_waiting) count_waiting(value);
   if (value.is_in_memo) memo.forget(value);
 }
 

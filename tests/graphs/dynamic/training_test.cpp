@@ -122,6 +122,31 @@ TEST(KeptGraphs, AreBoundInBytes) {
   EXPECT_EQ(g.statistics().compilations, made);
 }
 
+/// The peak of the heap while sums of 100 tensors, which the program has for one command each, are
+/// computed on the graph, and their sum is looked at.
+std::size_t peak_of_sums(DynamicGraph& g, std::int64_t extent) {
+  const test::HeapPeak peak;
+  Variable total = g.scalar(DType::f64, 0);
+  for (int k = 1; k <= 100; ++k)
+    total = total + g.run("sum axis=0", {g.constant(all_of({extent}, k))});
+  EXPECT_EQ(total.item(), 5050.0 * static_cast<double>(extent));
+  return peak.bytes();
+}
+
+/// What is pending needs no more bytes than it may, its inputs among them.
+TEST(PendingBytes, BoundThePeakOfTheHeap) {
+  constexpr std::int64_t kExtent = std::int64_t{1} << 16U;
+  constexpr std::size_t kTensor = sizeof(double) << 16U, kBudget = 10 * kTensor;
+  Context context;
+  DynamicGraph eager(context), all(context, {.deferred = true});
+  DynamicGraph bounded(context, {.deferred = true, .pending_bytes = kBudget});
+  // Beyond the budget there are the tensor that the program has and the one that it had before, and
+  // the bookkeeping, which needs less than another one.
+  EXPECT_LE(peak_of_sums(eager, kExtent), 3 * kTensor);
+  EXPECT_LE(peak_of_sums(bounded, kExtent), kBudget + 3 * kTensor);
+  EXPECT_GE(peak_of_sums(all, kExtent), 100 * kTensor);
+}
+
 /// A step of a training, which may be done again if memory was lacking.
 struct Subject {
   explicit Subject(bool deferred) : g(context, {.deferred = deferred}) {

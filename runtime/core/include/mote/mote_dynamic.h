@@ -36,7 +36,9 @@ typedef struct mote_dynamic_options {
    * then all that this depends on is compiled as one graph, with the same bits. */
   int32_t deferred;
   int32_t reserved;
-  size_t pending_bytes; /* pending values that need more are computed; 0: 1 GiB */
+  /* The number of bytes above which pending values, with what only they wait for, are computed; 0:
+   * 1 GiB. */
+  size_t pending_bytes;
   /* The number of bytes up to which results are kept for equal commands on the same values; 0: none
    * are kept. */
   size_t memo_bytes;

@@ -42,8 +42,8 @@ struct DynamicOptions {
   /// then all that it depends on is compiled as one graph, with the same bits. A command whose
   /// values are never looked at is never run.
   bool deferred = false;
-  /// In deferred mode, everything that a variable has is computed when pending values would need
-  /// more bytes than this.
+  /// In deferred mode, everything that a variable has is computed when pending values, and those
+  /// that no variable has and that only wait for pending commands, need more bytes than this.
   std::size_t pending_bytes = std::size_t{1} << 30U;
   /// Results are kept, up to this many bytes, and returned for an equal command on the same values.
   /// The least recently used ones go first; results of random ops are never kept. 0: none.
