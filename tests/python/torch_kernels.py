@@ -18,13 +18,16 @@ def logsumexp(x):
 
 
 def matmul(a, b):
-    return torch.matmul(a, b)
+    """Elements 2^31 bytes apart are copied first: MKL looks for them elsewhere (docs/findings.md)."""
+    far = [max(x.stride(), default=0) * x.element_size() >= 2**31 for x in (a, b)]
+    return torch.matmul(*(x.contiguous() if is_far else x for x, is_far in zip((a, b), far)))
 
 
 def conv2d(x, w, bias, stride, pads, dilation, groups):
     x = F.pad(x, (pads[1], pads[3], pads[0], pads[2]))
     one_column = x.shape[3] <= dilation[1] * (w.shape[3] - 1) + stride[1]
-    with torch.backends.mkldnn.flags(enabled=x.dtype != torch.bfloat16 and not one_column):
+    by_onednn = x.dtype != torch.bfloat16 and not one_column
+    with torch.backends.mkldnn.flags(enabled=by_onednn), torch.backends.nnpack.flags(enabled=False):
         return F.conv2d(x, w, bias, stride, 0, dilation, groups)
 
 
@@ -92,7 +95,8 @@ BOTH = {"dtypes": ["f32", "bf16"], "accumulator": "native"}
 # What PyTorch 2.15 does on a CPU and a contract declares: its product in bf16 (oneDNN) takes denormals as
 # 0 and lets a row's NaN into the next row; layer_norm squares large numbers (NaN for one element of 2e19).
 # conv2d is PyTorch's own in bf16, and where the output has one column: oneDNN gives numbers there that
-# nothing wrote (docs/findings.md). gelu is not among the right ones: an infinity in bf16 gives
+# nothing wrote (docs/findings.md). NNPACK, which PyTorch takes without oneDNN, adds in the frequency domain,
+# with an error that does not shrink with the elements. gelu is not among the right ones: an infinity in bf16 gives
 # NaN, and its erf has errors of up to 1.5e-7, whatever the result is.
 ONEDNN = {"flushes_denormals": True, "ignores_nan": True}
 RIGHT = [
