@@ -235,6 +235,24 @@ TEST_P(KeptInBothModes, MemoisationKnowsVersionsDtypesAndLayouts) {
   EXPECT_LE(memo.statistics().memo_bytes, 1000U);
 }
 
+TEST_P(KeptInBothModes, MemoisationForgetsTheLeastRecentlyUsed) {
+  constexpr std::size_t kResult = 4 * sizeof(double);
+  DynamicGraph memo(context, {.deferred = is_deferred(), .memo_bytes = 2 * kResult});
+  const Variable x = memo.constant(rising({4}));
+  const auto is_found = [&](const char* command) {
+    const std::size_t before = memo.statistics().memo_hits;
+    (void)memo.run(command, {x}).value();
+    return memo.statistics().memo_hits > before;
+  };
+  EXPECT_FALSE(is_found("neg"));
+  EXPECT_FALSE(is_found("abs"));
+  EXPECT_TRUE(is_found("neg"));
+  EXPECT_FALSE(is_found("exp"));  // in the place of abs
+  EXPECT_TRUE(is_found("neg"));
+  EXPECT_TRUE(is_found("exp"));
+  EXPECT_FALSE(is_found("abs"));
+}
+
 /// A result would keep what it was computed from, which no equal command can name any more.
 TEST_P(KeptInBothModes, MemoisationKeepsNothingThatNoCommandCanName) {
   DynamicGraph memo(context, {.deferred = is_deferred(), .memo_bytes = 1000});

@@ -147,6 +147,19 @@ TEST_P(Nesting, ACustomFunctionInBoth) {
   EXPECT_EQ(elements_of(g.backward({z * z}, {x})[0]), (Numbers{4, 32, 108}));
 }
 
+TEST_P(Nesting, GradientsOfSeveralStaticFunctionsAreAdded) {
+  const StaticFunction sum = test::static_function(DType::f64, 1);       // x² + x
+  const StaticFunction product = test::product_function(DType::f64, 1);  // 2·x³
+  const Variable x = g.variable(rising({4}, 1));
+  const Variable total = g.zeros({DType::f64, {4}});
+  for (int again = 0; again < 2; ++again) {
+    const Variable y = run(sum, {x.slice(0, 0, 2)})[0], z = run(product, {x.slice(0, 1, 3)})[0];
+    g.backward({y}, {x}, {.into = {total}});
+    g.backward({z}, {x}, {.into = {total}});
+  }
+  EXPECT_EQ(elements_of(total), (Numbers{2 * 3, 2 * (5 + 24), 2 * 54, 2 * 96}));
+}
+
 TEST_P(Nesting, ADynamicFunctionOfAViewThatRepeats) {
   const Variable x = g.variable(rising({2}, 1));
   const StaticFunction f = test::nested_function(context, DType::f64, 2);
