@@ -281,6 +281,7 @@ std::vector<KeptMemory> DynamicGraph::memory() const {
 
 void DynamicGraph::trim() {
   const Lock lock(state_->mutex);
+  state_->forget_unasked();
   state_->memo.clear();
   state_->graphs.clear();
   state_->scalars.clear();

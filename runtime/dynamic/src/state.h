@@ -58,6 +58,8 @@ class Unlocked {
 
 /// The values that a step has computed; null where an output is left out.
 using Results = std::vector<Ref<Value>>;
+/// Fewer steps are not worth looking for those that no gradient can need.
+inline constexpr std::size_t kFewSteps = 64;
 /// The values that a command has computed: mostly one.
 class CommandResults {
  public:
@@ -100,6 +102,9 @@ struct State {
   void forget_old(Handle& handle, const Ref<Value>& old) noexcept;
   /// Does that for the last write, after which other variables had values between the two.
   void forget_previous(Handle& handle) noexcept;
+  /// Stops tracing the steps of which no gradient can be asked for, since nothing that they were
+  /// computed from has a variable.
+  void forget_unasked();
   void assign(Lock& lock, Handle& handle, const Ref<Value>& value);
   /// Returns a constant of one element and no axes on the form's device, of its dtype.
   Ref<Value> scalar(const TensorForm& like, double value);
@@ -228,6 +233,10 @@ struct State {
   std::size_t values = 0;
   std::size_t step_count = 0;
   std::size_t pending_steps = 0;
+  /// The number of steps from which on unasked ones are looked for: twice as many as there were
+  /// when they were looked for last, so that a step costs the same in a long trace.
+  std::size_t steps_to_look_at = kFewSteps;
+  bool has_lost_names = false;    ///< since then a traced value has lost its last variable
   std::size_t pending_bytes = 0;  ///< of the outputs of pending steps
   std::size_t waiting_bytes =
       0;  ///< of values with memory that pending steps read and no variable has

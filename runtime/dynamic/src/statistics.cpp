@@ -53,6 +53,7 @@ class Reasons {
 }  // namespace
 
 std::vector<KeptMemory> State::kept_memory() {
+  forget_unasked();
   Reasons reasons(*this);
   std::vector<KeptMemory> found;
   std::unordered_set<const void*> listed;
@@ -67,6 +68,7 @@ std::vector<KeptMemory> State::kept_memory() {
 }
 
 DynamicStatistics State::statistics() {
+  forget_unasked();
   DynamicStatistics found{.variables = variables,
                           .values = values,
                           .steps = step_count,

@@ -31,6 +31,7 @@ void State::set_value(Handle& handle, const Ref<Value>& value) {
   ++handle.version;
   if (old == nullptr) return;
   if (--old->handles == 0) {
+    has_lost_names = has_lost_names || old->is_traced;
     if (old->tensor) saved_bytes += old->form->bytes;
     if (old->pending_reads > 0) count_waiting(*old);
     if (old->is_in_memo) memo.forget_if_unnamed(*old);

@@ -2,7 +2,6 @@
 // Writes to variables: another value takes the place of the old one, which stays as long as
 // something needs it. Memory is written over only if nothing does.
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -241,62 +240,6 @@ void State::run_to(Lock& lock, Handle& handle, const Command& command,
   const CommandResults results = run(lock, command, inputs, std::nullopt);
   if (!results[0]) fail(to_string(command) + " has no output 0 with these inputs");
   assign(lock, handle, results[0]);
-}
-
-namespace {
-
-/// The steps between two values of a variable.
-struct History {
-  static constexpr std::size_t kMaxSteps = 64;
-  std::array<Ref<Step>, kMaxSteps> steps;
-  std::size_t count = 0;
-  bool is_private = false;  ///< no gradient with respect to anything but the old value needs them
-  bool may_become_private = false;  ///< it would be if no variable had values between the two
-};
-
-bool is_dropped(const Step& step) {
-  return !step.is_pending && std::ranges::any_of(step.outputs, [](const Value* output) {
-    return output != nullptr && !output->tensor && (output->handles > 0 || output->pins > 0);
-  });
-}
-
-/// It takes no memory, so that no history stays because there was none.
-History history_of(const Value& now, const Value& old) noexcept {
-  History h;
-  h.steps[h.count++] = now.producer;
-  for (std::size_t k = 0; k < h.count; ++k) {
-    // A value that something needs and that was dropped is computed again by its step.
-    if (is_dropped(*h.steps[k])) return h;
-    for (const Value* input : h.steps[k]->inputs) {
-      if (input == nullptr || !input->is_traced || input == &old) continue;
-      if (!input->producer) return h;
-      h.may_become_private = h.may_become_private || input->handles > 0;
-      const auto end = h.steps.begin() + h.count;
-      if (std::find(h.steps.begin(), end, input->producer) != end) continue;
-      if (h.count == History::kMaxSteps) return h;
-      h.steps[h.count++] = input->producer;
-    }
-  }
-  h.is_private = !h.may_become_private;
-  return h;
-}
-
-}  // namespace
-
-void State::forget_old(Handle& handle, const Ref<Value>& old) noexcept {
-  const Value* now = handle.value;
-  handle.previous.reset();
-  if (now == nullptr || now == old.get() || !now->is_traced || !now->producer || !old->is_traced ||
-      old->producer || old->handles > 0)
-    return;
-  const History history = history_of(*now, *old);
-  if (history.may_become_private) handle.previous = old;
-  if (!history.is_private) return;
-  for (std::size_t k = 0; k < history.count; ++k) stop_tracing(*history.steps[k]);
-}
-
-void State::forget_previous(Handle& handle) noexcept {
-  if (const Ref<Value> previous = handle.previous) forget_old(handle, previous);
 }
 
 /// The value's elements are another value's now.

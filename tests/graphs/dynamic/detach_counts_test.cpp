@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is left of a trace after each detach and each free, in the cases that the tests of NNC's
-// dynamic graph count. NNC's counts are those of tensors and of steps. Two things differ here
-// (docs/dynamic.md): detach() gives a new constant and leaves what was computed as it is; and a
-// step goes with what was computed from it, not with what it was computed from.
+// dynamic graph count. NNC counts the tensors of its trace, here values with a name count too; and
+// NNC's detach changes what was computed before, where detach() gives a new constant
+// (docs/dynamic.md).
 #include <gtest/gtest.h>
 
 #include <string>
@@ -108,9 +108,9 @@ TEST_F(CountedTrace, ALogarithmIsDetached) {
 TEST_F(CountedTrace, ALogarithmIsDetachedWhoseArgumentIsGone) {
   Variable y = log_of(x), z = minus(y);
   x = {};
-  EXPECT_EQ(counts(), (Counts{3, 2}));  // NNC: 2 and 1
+  EXPECT_EQ(counts(), (Counts{2, 1}));  // nothing can be asked of the logarithm
   y = y.detach();
-  EXPECT_EQ(counts(), (Counts{4, 2}));  // NNC: 1 and 0
+  EXPECT_EQ(counts(), (Counts{2, 0}));  // NNC: 1 and 0; z has no other history either
   z = {};
   EXPECT_EQ(counts(), (Counts{1, 0}));
   y = {};

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that no gradient can need any more: those between two values of a variable that nothing
+// else came from, and those that were not computed from anything that still has a name.
+#include <algorithm>
+#include <array>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "state.h"
+
+namespace mote::trace {
+
+namespace {
+
+/// The steps between two values of a variable.
+struct History {
+  static constexpr std::size_t kMaxSteps = 64;
+  std::array<Ref<Step>, kMaxSteps> steps;
+  std::size_t count = 0;
+  bool is_private = false;  ///< no gradient with respect to anything but the old value needs them
+  bool may_become_private = false;  ///< it would be if no variable had values between the two
+};
+
+bool is_dropped(const Step& step) {
+  return !step.is_pending && std::ranges::any_of(step.outputs, [](const Value* output) {
+    return output != nullptr && !output->tensor && (output->handles > 0 || output->pins > 0);
+  });
+}
+
+/// It takes no memory, so that no history stays because there was none.
+History history_of(const Value& now, const Value& old) noexcept {
+  History h;
+  h.steps[h.count++] = now.producer;
+  for (std::size_t k = 0; k < h.count; ++k) {
+    // A value that something needs and that was dropped is computed again by its step.
+    if (is_dropped(*h.steps[k])) return h;
+    for (const Value* input : h.steps[k]->inputs) {
+      if (input == nullptr || !input->is_traced || input == &old) continue;
+      if (!input->producer) return h;
+      h.may_become_private = h.may_become_private || input->handles > 0;
+      const auto end = h.steps.begin() + h.count;
+      if (std::find(h.steps.begin(), end, input->producer) != end) continue;
+      if (h.count == History::kMaxSteps) return h;
+      h.steps[h.count++] = input->producer;
+    }
+  }
+  h.is_private = !h.may_become_private;
+  return h;
+}
+
+}  // namespace
+
+void State::forget_old(Handle& handle, const Ref<Value>& old) noexcept {
+  const Value* now = handle.value;
+  handle.previous.reset();
+  if (now == nullptr || now == old.get() || !now->is_traced || !now->producer || !old->is_traced ||
+      old->producer || old->handles > 0)
+    return;
+  const History history = history_of(*now, *old);
+  if (history.may_become_private) handle.previous = old;
+  if (!history.is_private) return;
+  for (std::size_t k = 0; k < history.count; ++k) stop_tracing(*history.steps[k]);
+}
+
+void State::forget_previous(Handle& handle) noexcept {
+  if (const Ref<Value> previous = handle.previous) forget_old(handle, previous);
+}
+
+namespace {
+
+/// True if a gradient with respect to the value, or to what it was computed from, can be asked for.
+/// The steps of which this is so were given that walk.
+bool is_asked_for(const Value& value, std::uint64_t walk) {
+  const Step* source = value.producer ? value.producer.get() : value.hidden_by;
+  return value.is_traced && (value.handles > 0 || (source != nullptr && source->walk == walk));
+}
+
+}  // namespace
+
+void State::forget_unasked() {
+  if (!std::exchange(has_lost_names, false)) return;
+  const std::uint64_t asked = ++last_walk;
+  Step* oldest = steps;
+  while (oldest != nullptr && oldest->next != nullptr) oldest = oldest->next;
+  std::vector<Ref<Step>> unasked;  // the list of steps changes when these go
+  for (Step* step = oldest; step != nullptr; step = step->previous) {
+    const bool is_asked = std::ranges::any_of(step->inputs, [&](const Value* input) {
+      return input != nullptr && is_asked_for(*input, asked);
+    });
+    if (is_asked)
+      step->walk = asked;
+    else if (step->is_traced && step->runner == std::thread::id{} && !is_dropped(*step))
+      unasked.emplace_back(step);
+  }
+  for (const Ref<Step>& step : unasked) stop_tracing(*step);
+  steps_to_look_at = std::max(kFewSteps, 2 * step_count);
+}
+
+}  // namespace mote::trace
