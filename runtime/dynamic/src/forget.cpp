@@ -80,18 +80,25 @@ bool is_asked_for(const Value& value, std::uint64_t walk) {
 
 void State::forget_unasked() {
   if (!std::exchange(has_lost_names, false)) return;
-  const std::uint64_t asked = ++last_walk;
+  const std::uint64_t stays = ++last_walk;
   Step* oldest = steps;
   while (oldest != nullptr && oldest->next != nullptr) oldest = oldest->next;
+  for (Step* step = oldest; step != nullptr; step = step->previous)
+    if (std::ranges::any_of(step->inputs, [&](const Value* input) {
+          return input != nullptr && is_asked_for(*input, stays);
+        }))
+      step->walk = stays;
+  // What computes a dropped value again stays too, and what computes values without memory for it.
+  const std::uint64_t computes_again = ++last_walk;
   std::vector<Ref<Step>> unasked;  // the list of steps changes when these go
-  for (Step* step = oldest; step != nullptr; step = step->previous) {
-    const bool is_asked = std::ranges::any_of(step->inputs, [&](const Value* input) {
-      return input != nullptr && is_asked_for(*input, asked);
-    });
-    if (is_asked)
-      step->walk = asked;
-    else if (step->is_traced && step->runner == std::thread::id{} && !is_dropped(*step))
+  for (Step* step = steps; step != nullptr; step = step->next) {
+    if (step->walk == computes_again || is_dropped(*step)) {
+      for (const Value* input : step->inputs)
+        if (input != nullptr && !input->tensor && input->producer)
+          input->producer->walk = computes_again;
+    } else if (step->walk != stays && step->is_traced && step->runner == std::thread::id{}) {
       unasked.emplace_back(step);
+    }
   }
   for (const Ref<Step>& step : unasked) stop_tracing(*step);
   steps_to_look_at = std::max(kFewSteps, 2 * step_count);

@@ -174,6 +174,26 @@ TEST_F(Kept, ALongTraceOfWhatHasNoNameIsForgottenOnItsWay) {
   EXPECT_EQ(tensor.owners(), 1);
 }
 
+TEST_F(Kept, WhatADroppedValueIsComputedFromStaysWithoutAName) {
+  std::size_t computed_again = 0;
+  for (int layers = 1; layers <= 6; ++layers) {
+    DynamicGraph small(context, {.saved_bytes = 1});
+    const auto chain = [&](Variable x) {
+      for (int k = 0; k < layers; ++k) x = small.run("tanh", {x + x});
+      return x;
+    };
+    const Variable w = small.variable(rising({4}));
+    const Variable y =
+        chain(small.variable(rising({4}))) * w;  // its gradient reads the chain's end
+    const Variable other = w + w;                // values are dropped before this
+    (void)small.statistics();
+    const Numbers gradient = elements_of(small.backward({y}, {w})[0]);
+    EXPECT_EQ(gradient, elements_of(chain(small.constant(rising({4}))))) << layers << " layers";
+    computed_again += small.statistics().computed_again;
+  }
+  EXPECT_GT(computed_again, 0U);
+}
+
 struct KeptInBothModes : test::InBothModes {};
 INSTANTIATE_TEST_SUITE_P(Modes, KeptInBothModes, testing::Bool(), test::mode_name);
 
