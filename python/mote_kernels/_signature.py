@@ -91,6 +91,9 @@ class Signature:
 
 
 def _parameters(fn: Callable[..., Any]) -> list[inspect.Parameter] | None:
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(fn, torch.nn.Module):
+        fn = fn.forward  # calling a module gives this all arguments
     try:
         return list(inspect.signature(fn).parameters.values())
     except (TypeError, ValueError):  # a ufunc, a builtin

@@ -83,6 +83,21 @@ def test_a_wrong_backward_is_found():
     assert r.failure is not None and "gx" in r.failure.expected
 
 
+def test_a_module_has_the_parameters_of_its_forward():
+    class Leaky(torch.nn.Module):
+        def forward(self, x):
+            return torch.nn.functional.leaky_relu(x, 0.01)
+
+    class Scaled(torch.nn.Module):
+        def forward(self, matrix, alpha):
+            return torch.nn.functional.leaky_relu(matrix, alpha)
+
+    r = mote.check(Leaky(), "leaky_relu", count=60, seed=1)
+    assert r.passed and any("alpha" in reason for reason in r.declined), str(r)
+    r = mote.check(Scaled(), "leaky_relu", count=60, seed=1)
+    assert r.passed and not any("alpha" in reason for reason in r.declined), str(r)
+
+
 def test_dlpack_of_torch():
     x = torch.arange(6.0).reshape(2, 3)
     t = mote.Tensor.over(x)
