@@ -341,7 +341,13 @@ def test_order_dependence_and_late_shapes():
     assert repr(y) == "<mote symbol f32[?]>" and y.dtype == "f32"
     with pytest.raises(mote.Error, match="the shape of .* is not known yet"):
         y.shape
+    with pytest.raises(mote.Error, match="gradient: the shape of f .* got none of x"):
+        g.gradient(y, x)
     g.set_shape(x, (2, 3))
+    step = g.compile(g.gradient(y, x))
+    for shape in ((2, 3), (5, 1)):
+        (slope,) = step(x=np.zeros(shape, np.float32))
+        np.testing.assert_array_equal(slope.numpy(), np.ones(shape))
     assert y.shape == (2, 3) and g.depends(y, x) and not g.depends(y, z)
     g.order(z, y)
     plan = g.plan([y, z], order="program")

@@ -139,6 +139,20 @@ TEST(Saved, KeepsNothingForItsShapeAlone) {
   EXPECT_TRUE(list[1].readers[0].reads_data);
 }
 
+TEST(Gradient, NeedsTheShapesOfAllInputs) {
+  SymbolicGraph g;
+  const TensorSymbol x = g.input("x", DType::f64), w = g.input("w", {DType::f64, {2}});
+  const TensorSymbol y = g.add("mul", {x, w});
+  const std::string expected =
+      " is not known yet: expected shapes of all inputs (set_form), got none of x";
+  EXPECT_EQ(error_of([&] { gradient(g, {y}, {w}); }),
+            "symbolic graph: gradient: the shape of f t2" + expected);
+  EXPECT_EQ(error_of([&] { jvp(g, {w}, {x}, {w}); }),
+            "symbolic graph: gradient: the shape of x x" + expected);
+  g.set_form(x, {DType::f64, {3, 2}});
+  EXPECT_EQ(to_string(g.form(gradient(g, {y}, {w})[0])), "f64[2]");
+}
+
 TEST(Gradient, OfAnyOrderIsDeterministic) {
   const auto text = [] {
     SymbolicGraph g;
