@@ -95,9 +95,9 @@ BOTH = {"dtypes": ["f32", "bf16"], "accumulator": "native"}
 # What PyTorch 2.15 does on a CPU and a contract declares: its product in bf16 (oneDNN) takes denormals as
 # 0 and lets a row's NaN into the next row; layer_norm squares large numbers (NaN for one element of 2e19).
 # conv2d is PyTorch's own in bf16, and where the output has one column: oneDNN gives numbers there that
-# nothing wrote (docs/findings.md). NNPACK, which PyTorch takes without oneDNN, adds in the frequency domain,
-# with an error that does not shrink with the elements. gelu is not among the right ones: an infinity in bf16 gives
-# NaN, and its erf has errors of up to 1.5e-7, whatever the result is.
+# nothing wrote (docs/findings.md). NNPACK, which PyTorch takes without oneDNN, multiplies transforms, with
+# an error that does not shrink with the elements (96.0000076 for 96). gelu is not among the right ones: an
+# infinity in bf16 gives NaN, and its erf has errors of up to 1.5e-7, whatever the result is.
 ONEDNN = {"flushes_denormals": True, "ignores_nan": True}
 RIGHT = [
     (softmax, "softmax", {"axis": -1} | BOTH), (log_softmax, "log_softmax", {"axis": -1} | BOTH),
