@@ -186,6 +186,43 @@ TEST_P(FailingHeapDynamicC, Functions) {
   EXPECT_EQ(released, made);
 }
 
+/// The gradient seeds[0]·inputs[0], by a command.
+mote_status seed_by_input(void*, mote_dynamic* graph, const mote_variable* const* inputs,
+                          std::size_t, const mote_variable* const*,
+                          const mote_variable* const* seeds, std::size_t,
+                          mote_variable** gradients) {
+  mote_command* mul = nullptr;
+  mote_status status = mote_command_parse("mul", &mul);
+  const mote_variable* const both[] = {seeds[0], inputs[0]};
+  if (status == MOTE_OK) status = mote_dynamic_run(graph, mul, both, 2, nullptr, gradients, 1);
+  mote_command_free(mul);
+  return status;
+}
+
+TEST_P(FailingHeapDynamicC, TracedFunctions) {
+  int made = 0, released = 0;
+  survives(
+      [&](Subject& s) {
+        FunctionHandle function;
+        function.set([&](mote_graph_function** f) {
+          return mote_graph_function_create_traced(context, "seven", fill_seven, seed_by_input,
+                                                   &released, count_release, f);
+        });
+        ++made;
+        const std::int64_t shape[] = {2, 3};
+        const mote_form form = {kReal, 2, shape};
+        const mote_variable* const inputs[] = {s.x};
+        VariableHandle seven;
+        seven.set([&](mote_variable** v) {
+          return mote_dynamic_call(s.g, function, inputs, 1, &form, v, 1);
+        });
+        s.y = gradient_of(s.g, seven, s.x);
+        values_of(s.y);
+      },
+      Reals(6, 2));
+  EXPECT_EQ(released, made);
+}
+
 TEST_P(FailingHeapDynamicC, StaticFunctions) {
   const SymbolicHandle graph = parsed("graph f(x f32[2,3]) -> (y)\n  y = neg(x)\n");
   survives(
