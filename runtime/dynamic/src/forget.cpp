@@ -69,10 +69,14 @@ void State::forget_previous(Handle& handle) noexcept {
 
 namespace {
 
+Step* source_of(const Value& value) {
+  return value.producer ? value.producer.get() : value.hidden_by;
+}
+
 /// True if a gradient with respect to the value, or to what it was computed from, can be asked for.
 /// The steps of which this is so were given that walk.
 bool is_asked_for(const Value& value, std::uint64_t walk) {
-  const Step* source = value.producer ? value.producer.get() : value.hidden_by;
+  const Step* source = source_of(value);
   return value.is_traced && (value.handles > 0 || (source != nullptr && source->walk == walk));
 }
 
@@ -88,17 +92,18 @@ void State::forget_unasked() {
           return input != nullptr && is_asked_for(*input, stays);
         }))
       step->walk = stays;
-  // What computes a dropped value again stays too, and what computes values without memory for it.
-  const std::uint64_t computes_again = ++last_walk;
+  // A step that computes a value without memory for one that stays is not forgotten either: such a
+  // value may have been dropped.
   std::vector<Ref<Step>> unasked;  // the list of steps changes when these go
   for (Step* step = steps; step != nullptr; step = step->next) {
-    if (step->walk == computes_again || is_dropped(*step)) {
-      for (const Value* input : step->inputs)
-        if (input != nullptr && !input->tensor && input->producer)
-          input->producer->walk = computes_again;
-    } else if (step->walk != stays && step->is_traced && step->runner == std::thread::id{}) {
+    if (step->walk != stays && step->is_traced && step->runner == std::thread::id{} &&
+        !is_dropped(*step)) {
       unasked.emplace_back(step);
+      continue;
     }
+    for (const Value* input : step->inputs)
+      if (Step* source = input == nullptr || input->tensor ? nullptr : source_of(*input))
+        source->walk = stays;
   }
   for (const Ref<Step>& step : unasked) stop_tracing(*step);
   steps_to_look_at = std::max(kFewSteps, 2 * step_count);

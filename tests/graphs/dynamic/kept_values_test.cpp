@@ -194,6 +194,17 @@ TEST_F(Kept, WhatADroppedValueIsComputedFromStaysWithoutAName) {
   EXPECT_GT(computed_again, 0U);
 }
 
+TEST_F(Kept, WhatACheckpointComputesAgainStaysWithoutAName) {
+  const Variable w = g.variable(rising({4}));
+  const auto product = [&](std::span<const Variable> in) {
+    return std::vector{g.run("tanh", {in[0] + in[0]}) * w};
+  };
+  const Variable y = g.checkpoint(product, std::vector{g.variable(rising({4}))})[0];
+  (void)g.statistics();
+  const Variable doubled = g.constant(rising({4})) * 2;
+  EXPECT_EQ(elements_of(g.backward({y}, {w})[0]), elements_of(g.run("tanh", {doubled})));
+}
+
 struct KeptInBothModes : test::InBothModes {};
 INSTANTIATE_TEST_SUITE_P(Modes, KeptInBothModes, testing::Bool(), test::mode_name);
 
