@@ -83,6 +83,8 @@ bool is_asked_for(const Value& value, std::uint64_t walk) {
 }  // namespace
 
 void State::forget_unasked() {
+  // Where values are dropped, or pending, steps are needed for more than gradients.
+  if (options.deferred || options.saved_bytes > 0 || has_checkpoints) return;
   if (!std::exchange(has_lost_names, false)) return;
   const std::uint64_t stays = ++last_walk;
   Step* oldest = steps;

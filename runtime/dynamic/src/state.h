@@ -236,6 +236,7 @@ struct State {
   /// The number of steps from which on unasked ones are looked for: twice as many as there were
   /// when they were looked for last, so that a step costs the same in a long trace.
   std::size_t steps_to_look_at = kFewSteps;
+  bool has_checkpoints = false;
   bool has_lost_names = false;    ///< since then a traced value has lost its last variable
   std::size_t pending_bytes = 0;  ///< of the outputs of pending steps
   std::size_t waiting_bytes =
