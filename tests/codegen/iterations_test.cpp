@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <iostream>
 #include <optional>
 
@@ -30,11 +31,13 @@ struct Nest {
   std::vector<Around> loops;
   Conditions conditions;
   std::vector<std::vector<Expr>> indices{};  ///< of the elements of one tensor
+  Conditions of_first{};                     ///< the first store alone is under these too
 };
 
 LoopProgram program_of(const Nest& nest) {
   Body body;
   for (const auto& index : nest.indices) body.push_back(store("t", index, real(1)));
+  if (!nest.of_first.empty()) body.front() = when(nest.of_first, {body.front()});
   if (!nest.conditions.empty()) body = {when(nest.conditions, std::move(body))};
   for (std::size_t k = nest.loops.size(); k-- > 0;) {
     Stmt s = loop(nest.loops[k].name, nest.loops[k].end, std::move(body));
@@ -72,12 +75,16 @@ bool meet(const Nest& nest, const std::string& of, const std::map<Symbol, std::i
       values.erase(variable(l.name));
       return;
     }
-    for (const Condition& c : nest.conditions)
-      if (evaluate(c.e, values) < 0) return;
+    const auto hold = [&](const Conditions& all) {
+      return std::ranges::all_of(all,
+                                 [&](const Condition& c) { return evaluate(c.e, values) >= 0; });
+    };
+    if (!hold(nest.conditions)) return;
     std::vector<std::int64_t> key;
     for (std::size_t k = 0; nest.loops[k].name != of; ++k)
       key.push_back(values.at(variable(nest.loops[k].name)));
     for (const std::vector<Expr>& index : nest.indices) {
+      if (&index == &nest.indices.front() && !hold(nest.of_first)) continue;
       std::vector<std::int64_t> element = key;
       for (const Expr& e : index) element.push_back(evaluate(e, values));
       const std::int64_t iteration = values.at(variable(of));
@@ -161,6 +168,14 @@ TEST(Iterations, MayMeetWhereTwoElementsHaveDifferentStrides) {
   expect_apart(nest, {"j"});
 }
 
+/// What holds around one store says nothing of another: C may be 1 around the second.
+TEST(Iterations, MayMeetWhereTheStrideIsKnownAtOneStoreOnly) {
+  const Expr j = var("j"), index = i * (C - 1) + j;
+  const Nest one{{{"j", C}, {"i", A}}, {nonneg(C - 2)}, {{index}}};
+  expect_apart(one, {"i"});
+  expect_meetings({one.loops, {}, {{index}, {index}}, one.conditions}, {"i"});
+}
+
 TEST(Iterations, AreApartByQuotientAndRemainder) {
   const auto nest = [](std::vector<Expr> index) {
     return Nest{{{"i", 2 * A * B}}, {}, {std::move(index)}};
@@ -187,7 +202,7 @@ Nest random_nest(Rng& rng) {
   const auto digits = [&]() -> Expr {
     const Expr own = rng.chance(80) ? i : other - 1 - i;
     const Expr flat = rng.chance(50) ? own * about(parts) + q : q * about(other) + own;
-    return rng.chance(80) ? flat : flat * rng.pick({Expr(2), C}) + rng.below(2);
+    return rng.chance(80) ? flat : flat * rng.pick({Expr(2), C, C - 1}) + rng.below(2);
   };
   std::vector<Expr> index = {digits()};
   if (rng.chance(40)) {
@@ -199,6 +214,7 @@ Nest random_nest(Rng& rng) {
   if (rng.chance(20)) {
     for (Expr& e : index) e = e + rng.below(2) * A;
     nest.indices.push_back(index);
+    if (rng.chance(50)) nest.of_first.push_back(nonneg(var(rng.pick({"i", "j", "k"})) - 1));
   }
   return nest;
 }

@@ -14,8 +14,8 @@
 namespace mote::emit {
 namespace {
 
-/// The bytes of a line of the cache, and the most that are prefetched for a loop: of longer rows the
-/// processor itself fetches what follows.
+/// The bytes of a line of the cache, and the most that are prefetched for a loop: of longer rows
+/// the processor itself fetches what follows.
 constexpr std::int64_t kCacheLineBytes = 64;
 constexpr std::int64_t kMaxPrefetchedBytes = 1 << 14;
 

@@ -225,8 +225,8 @@ void Printer::stmt(const Stmt& s, int indent, std::string& out) const {
                         [&](const Let& l) { line(l.name, "=", l.value); },
                         [&](const Barrier&) { out += margin + "barrier\n"; },
                         [&](const WaitForCopies& w) {
-                          out += fmt::format("{}wait until at most {} copies are under way\n", margin,
-                                             w.pending);
+                          out += fmt::format("{}wait until at most {} copies are under way\n",
+                                             margin, w.pending);
                         }},
              s.kind);
 }

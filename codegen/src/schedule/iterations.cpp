@@ -264,10 +264,11 @@ class Iterations {
       moves = moves || !a || a->moving != Expr(0);
     }
     if (!first) return false;
-    if (!moves) {
-      const Facts facts = facts_at(*touched.front(), base_);
-      return facts.prove_positive(first->factor) || facts.prove_positive(-first->factor);
-    }
+    if (!moves)
+      return std::ranges::all_of(touched, [&](const TensorReference* r) {
+        const Facts facts = facts_at(*r, base_);
+        return facts.prove_positive(first->factor) || facts.prove_positive(-first->factor);
+      });
     return std::ranges::all_of(touched, [&](const TensorReference* r) {
       Facts facts = facts_at(*r, base_);
       const Expr index = from_part(*r, at(*r), &facts);

@@ -41,24 +41,31 @@ std::map<Symbol, Expr> next_iteration(const Nest& nest) {
   return next;
 }
 
-/// Returns true if the loop reads the elements of a row of an input, one by one, and the row
-/// changes with the nest.
+/// Returns true if the access reads the elements of a row of an input, one by one, if the row is
+/// another one in the nest's next iteration, and if it lies in the input in all iterations,
+/// whatever conditions stand around the access.
 bool reads_row(const LoopProgram& p, const Access& a, const Loop& along, const Nest& nest) {
   const TensorDecl* t = find_tensor(p, a.tensor);  // null: an index reads a named value
   if (a.write || t == nullptr || t->role != TensorRole::input) return false;
-  bool is_along = false, is_in_nest = false;
+  Facts facts = base_facts(*p.source);
+  for (const Loop* l : nest) set_ranges(*l, facts);
+  bool is_along = false, is_next = false;
   for (std::size_t k = 0; k < a.index.size(); ++k) {
     const Expr& e = a.index[k];
     if (e.has_load()) return false;
-    const auto mentions_variable = [&](const Loop* l) { return e.mentions(l->variable); };
-    is_in_nest = is_in_nest || std::ranges::any_of(nest, mentions_variable);
-    if (!e.mentions(along.variable)) continue;
-    const KnownStride adjacent{a.tensor, static_cast<int>(k), 1};
-    if (e != Expr(along.variable) || std::ranges::find(p.strides, adjacent) == p.strides.end())
+    is_next = is_next || e.mentions(nest.back()->variable);
+    if (e.mentions(along.variable)) {
+      const KnownStride adjacent{a.tensor, static_cast<int>(k), 1};
+      if (e != Expr(along.variable) || !facts.prove_nonneg(along.begin) ||
+          !facts.prove_nonneg(t->shape[k] - along.end) ||
+          std::ranges::find(p.strides, adjacent) == p.strides.end())
+        return false;
+      is_along = true;
+    } else if (!facts.prove_nonneg(e) || !facts.prove_positive(t->shape[k] - e)) {
       return false;
-    is_along = true;
+    }
   }
-  return is_along && is_in_nest;
+  return is_along && is_next;
 }
 
 /// A row that loops read: its element in the last of these, and how many they are.

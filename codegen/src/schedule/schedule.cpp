@@ -318,9 +318,9 @@ std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>&
   std::vector<Version> found;
   Version rows = start;
   mark_simd(rows, StepKind::simd, options);
+  share_outermost(rows, options);
   for (const std::string& loop : names_of_loops(rows.program, loops_of(rows.program)))
     (void)take(rows, {StepKind::prefetch, {{loop}}}, options);
-  share_outermost(rows, options);
   Version columns = start;
   if (move_inward(columns, options)) {
     mark_simd(columns, StepKind::simd, options);

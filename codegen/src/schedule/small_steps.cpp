@@ -94,11 +94,25 @@ Refusal rely_on_adjacent(LoopProgram& p, const std::string& variable) {
   return std::nullopt;
 }
 
+namespace {
+
+void forget_prefetched(Body& body, const std::string& tensor) {
+  for (Stmt& s : body) {
+    if (Loop* loop = as_loop(s))
+      std::erase_if(loop->prefetched,
+                    [&](const PrefetchedElement& e) { return e.tensor == tensor; });
+    if (Body* inner = nested_body(s)) forget_prefetched(*inner, tensor);
+  }
+}
+
+}  // namespace
+
 Refusal repeat(LoopProgram& p, const std::string& tensor, std::int64_t axis) {
   for (const KnownStride& zero : repeatable(p, p.strides)) {
     if (zero.tensor != tensor || zero.axis != axis) continue;
     for (KnownStride& k : p.strides)
       if (k.tensor == tensor && k.axis == axis) k = zero;
+    forget_prefetched(p.body, tensor);  // one element is the whole row
     return std::nullopt;
   }
   return fmt::format("axis {} of {} is not one that a call may repeat and that is adjacent so far",

@@ -189,11 +189,30 @@ bool names_loops(const Step& step) {
          !step.targets.front().name.empty();
 }
 
+/// Returns true for a step that leaves every loop with its limits and its statements.
+bool keeps_loops(StepKind kind) {
+  switch (kind) {
+    case StepKind::simd:
+    case StepKind::simd_if_adjacent:
+    case StepKind::simd_apart:
+    case StepKind::threads:
+    case StepKind::adjacent:
+    case StepKind::repeat:
+    case StepKind::hoist:
+    case StepKind::prefetch:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 Refusal take(Version& v, const Step& step, const ScheduleOptions& options) {
   if (is_for_gpu(step.kind)) return "only a GPU's schedule has it (--lang cuda)";
   if (step.kind == StepKind::once && !v.steps.empty()) return "other steps were taken before it";
+  if (has_step(v, StepKind::prefetch) && !keeps_loops(step.kind))
+    return "the loops fetch rows ahead already: take prefetch after it";
   if (names_loops(step))
     for (const StepTarget& t : step.targets)
       if (!find_loop(v.program, t.name)) return no_loop(v.program, t.name);

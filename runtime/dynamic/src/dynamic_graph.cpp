@@ -154,6 +154,7 @@ void DynamicGraph::run_in_place(const Variable& x, const Command& command,
 void DynamicGraph::run_in_place(const Variable& x, const Command& command,
                                 std::span<const VariableRef> others) {
   Lock lock(state_->mutex);
+  state_->forget_on_the_way();
   const Ref<Value> old(state_->operand(&x, "run_in_place"));
   std::vector<Value*> values{old.get()};
   for (const VariableRef& other : others)
@@ -166,6 +167,7 @@ void DynamicGraph::run_in_place(const Variable& x, const Command& command,
 
 Variable DynamicGraph::convert(const Variable& x, const TensorForm& form) {
   const Lock lock(state_->mutex);
+  state_->forget_on_the_way();
   Value& value = *state_->operand(&x, "convert");
   if (value.form->form.shape != form.shape)
     fail("convert: the shape must be that of " + to_string(value.form->form) + ", got " +
@@ -178,6 +180,7 @@ std::vector<Variable> DynamicGraph::call(const std::shared_ptr<const NamedFuncti
                                          std::span<const TensorForm> outputs) {
   if (function == nullptr || !function->run) fail("call: there is no function");
   Lock lock(state_->mutex);
+  state_->forget_on_the_way();
   const std::vector<Value*> values = operands(*state_, inputs, function->name.c_str());
   std::vector<trace::SharedForm> forms;
   for (const TensorForm& form : outputs) forms.push_back(state_->kernels.form_of(form));

@@ -108,6 +108,7 @@ void State::forget_unasked() {
         source->walk = stays;
   }
   for (const Ref<Step>& step : unasked) stop_tracing(*step);
+  unasked.clear();  // they count until they go
   steps_to_look_at = std::max(kFewSteps, 2 * step_count);
 }
 

@@ -92,7 +92,7 @@ CommandResults State::compute(Kernel& kernel, std::span<Value* const> inputs, bo
 CommandResults State::run(Lock& lock, const Command& command, std::span<Value* const> inputs,
                           std::optional<DType> dtype) {
   // This comes first, since a value that is computed now has no variable yet and would be dropped.
-  if (step_count >= steps_to_look_at) forget_unasked();
+  forget_on_the_way();
   if (options.saved_bytes > 0) limit_saved();
   const Ref<Kernel> kernel = kernels.find(command, inputs, dtype);
   const GradientReads* reads = reads_of(*kernel, inputs);

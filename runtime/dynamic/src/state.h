@@ -105,6 +105,10 @@ struct State {
   /// Stops tracing the steps of which no gradient can be asked for, since nothing that they were
   /// computed from has a variable.
   void forget_unasked();
+  /// Does that in a long trace.
+  void forget_on_the_way() {
+    if (step_count >= steps_to_look_at) forget_unasked();
+  }
   void assign(Lock& lock, Handle& handle, const Ref<Value>& value);
   /// Returns a constant of one element and no axes on the form's device, of its dtype.
   Ref<Value> scalar(const TensorForm& like, double value);
@@ -237,7 +241,8 @@ struct State {
   /// when they were looked for last, so that a step costs the same in a long trace.
   std::size_t steps_to_look_at = kFewSteps;
   bool has_checkpoints = false;
-  bool has_lost_names = false;    ///< since then a traced value has lost its last variable
+  bool has_lost_names =
+      false;  ///< a traced value has lost its last variable since they were looked for
   std::size_t pending_bytes = 0;  ///< of the outputs of pending steps
   std::size_t waiting_bytes =
       0;  ///< of values with memory that pending steps read and no variable has

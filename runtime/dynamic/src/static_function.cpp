@@ -139,6 +139,7 @@ std::vector<Variable> DynamicGraph::run(const StaticFunction& function,
   const SymbolicGraph& graph = function.shared_->graph;
   const std::string text = "static function " + graph.name();
   Lock lock(state_->mutex);
+  state_->forget_on_the_way();
   const std::vector<TensorSymbol> symbols = inputs_of(graph);
   if (symbols.size() != inputs.size())
     fail(text + ": it has " + std::to_string(symbols.size()) + " inputs, got " +

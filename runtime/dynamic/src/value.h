@@ -71,8 +71,9 @@ struct Value {
   std::uint32_t pins = 0;      ///< the reads that need its elements: by gradients and pending steps
   std::uint32_t held = 0;      ///< those of the pins that end soon: its memory must not go before
   std::uint32_t pending_reads = 0;  ///< those of the pins that pending steps have
-  bool is_waiting = false;          ///< its bytes are in State::waiting_bytes
+  bool is_waiting = false;          ///< waiting_bytes are in State::waiting_bytes
   std::uint32_t output = 0;         ///< which one of its step's
+  std::size_t waiting_bytes = 0;    ///< those that its tensor keeps: of a view, those of the whole
   Value* previous = nullptr;        ///< in the list of all values
   Value* next = nullptr;
   Value* next_dead = nullptr;  ///< in the list of those that go

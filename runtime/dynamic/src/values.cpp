@@ -6,6 +6,7 @@
 
 #include "fail.h"
 #include "state.h"
+#include "tensor/storage.h"
 
 namespace mote::trace {
 
@@ -195,8 +196,11 @@ void State::end_pending_read(Value& value) {
 void State::count_waiting(Value& value) noexcept {
   const bool is_waiting = value.tensor && value.handles == 0 && value.pending_reads > 0;
   if (std::exchange(value.is_waiting, is_waiting) == is_waiting) return;
-  waiting_bytes += is_waiting ? value.form->bytes : 0;
-  waiting_bytes -= is_waiting ? 0 : value.form->bytes;
+  waiting_bytes -= std::exchange(value.waiting_bytes, 0);
+  if (!is_waiting) return;
+  const mote_storage* storage = value.tensor->raw().storage;
+  value.waiting_bytes = std::max(value.form->bytes, storage == nullptr ? 0 : storage->block_bytes);
+  waiting_bytes += value.waiting_bytes;
 }
 
 void State::set_done(Step& step) {

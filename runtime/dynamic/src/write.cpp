@@ -204,6 +204,7 @@ Ref<Value> State::run_over(Handle& handle, const Command& command, std::span<Val
   if (handle.view_of) return refuse("it is a view of a variable");
   if (defers(inputs)) return refuse("commands are deferred");
   if (is_required) {
+    if (!reader_of(*this, old).empty()) forget_unasked();
     const std::string reader = reader_of(*this, old);
     if (!reader.empty()) return refuse(reader);
   } else if (!is_alone(old)) {

@@ -23,7 +23,8 @@ TEST(Steps, PrintWhatTheyParse) {
       "256, outward d 64, innermost c "
       "16, transpose n 128, interchange m, split n 4096, simd n, simd_if_adjacent n, threads m n "
       "c, adjacent n, "
-      "repeat x 0, prefetch r, distribute, parts r, grid r c, row_vectors r, thread_vectors r, block_tile r 64";
+      "repeat x 0, prefetch r, distribute, parts r, grid r c, row_vectors r, thread_vectors r, "
+      "block_tile r 64";
   EXPECT_EQ(to_string(parse_steps(text)), text);
   EXPECT_EQ(to_string(parse_steps("")), "");
   const std::vector<Step> tile = {{StepKind::tile, {{"m", 8}, {"n", 32}}}};
@@ -32,12 +33,13 @@ TEST(Steps, PrintWhatTheyParse) {
 
 TEST(Steps, ParsingSaysWhatItExpected) {
   const auto error = [](const char* text) { return error_of([&] { (void)parse_steps(text); }); };
-  EXPECT_EQ(error("simd n, tiel m 8"),
-            "schedule: line 1, column 9: unknown step 'tiel' (known: once, keep, scan, blocks, "
-            "vectors, tile, tile_window, tile_rows, slide, positions, jam, prefetch, hoist, inward, "
-            "outward, innermost, registers, "
-            "transpose, interchange, split, simd, simd_if_adjacent, simd_apart, threads, adjacent, "
-            "repeat, distribute, parts, grid, row_vectors, thread_vectors, block_tile)");
+  EXPECT_EQ(
+      error("simd n, tiel m 8"),
+      "schedule: line 1, column 9: unknown step 'tiel' (known: once, keep, scan, blocks, "
+      "vectors, tile, tile_window, tile_rows, slide, positions, jam, prefetch, hoist, inward, "
+      "outward, innermost, registers, "
+      "transpose, interchange, split, simd, simd_if_adjacent, simd_apart, threads, adjacent, "
+      "repeat, distribute, parts, grid, row_vectors, thread_vectors, block_tile)");
   EXPECT_EQ(error("split n"),
             "schedule: line 1, column 8: expected an amount, got the end of the text");
   EXPECT_EQ(error("split n 0"),

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <functional>
 #include <memory>
 
 #include "codegen/random/rng.h"
@@ -136,6 +137,16 @@ std::size_t peak_of_sums(DynamicGraph& g, std::int64_t extent) {
   return peak.bytes();
 }
 
+/// The same of elements of tensors that only their views keep.
+std::size_t peak_of_elements(DynamicGraph& g, std::int64_t extent) {
+  const test::HeapPeak peak;
+  Variable total = g.scalar(DType::f64, 0);
+  for (int k = 1; k <= 100; ++k)
+    total = total + g.constant(all_of({extent}, k)).slice(0, 1, 1).select(0, 0);
+  EXPECT_EQ(total.item(), 5050.0);
+  return peak.bytes();
+}
+
 /// What is pending needs no more bytes than it may, its inputs among them.
 TEST(PendingBytes, BoundThePeakOfTheHeap) {
   constexpr std::int64_t kExtent = std::int64_t{1} << 16U;
@@ -148,6 +159,33 @@ TEST(PendingBytes, BoundThePeakOfTheHeap) {
   EXPECT_LE(peak_of_sums(eager, kExtent), 3 * kTensor);
   EXPECT_LE(peak_of_sums(bounded, kExtent), kBudget + 3 * kTensor);
   EXPECT_GE(peak_of_sums(all, kExtent), 100 * kTensor);
+  EXPECT_LE(peak_of_elements(bounded, kExtent), kBudget + 3 * kTensor);
+  EXPECT_GE(peak_of_elements(all, kExtent), 100 * kTensor);
+}
+
+/// Returns the peak of the heap in a trace of which only the last value has a name.
+std::size_t peak_of_trace(int steps, const std::function<Variable(DynamicGraph&, Variable)>& step) {
+  Context context;
+  DynamicGraph g(context);
+  const test::HeapPeak peak;
+  Variable y = g.variable(all_of({1000}, 1));
+  for (int k = 0; k < steps; ++k) y = step(g, y);
+  return peak.bytes();
+}
+
+/// Steps that no gradient can need go on the way, however they were recorded.
+TEST(Forgetting, KeepsTheMemoryOfALongTraceFlat) {
+  const auto command = [](DynamicGraph& g, const Variable& x) { return g.run("tanh", {x}); };
+  const auto converts = [](DynamicGraph& g, const Variable& x) {
+    return g.convert(x, {x.form().dtype == DType::f64 ? DType::f32 : DType::f64, {1000}});
+  };
+  SymbolicGraph graph("twice");
+  graph.set_outputs({graph.add("tanh", {graph.input("x", {DType::f64, {1000}})})});
+  const StaticFunction function(std::move(graph));
+  const auto whole = [&](DynamicGraph& g, const Variable& x) { return g.run(function, {x})[0]; };
+  for (const std::function<Variable(DynamicGraph&, Variable)>& step :
+       {std::function<Variable(DynamicGraph&, Variable)>(command), {converts}, {whole}})
+    EXPECT_LE(peak_of_trace(8000, step), 2 * peak_of_trace(1000, step));
 }
 
 /// A step of a training, which may be done again if memory was lacking.
