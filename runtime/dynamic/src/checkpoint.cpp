@@ -85,7 +85,6 @@ void drop_tapes(State& state, Step& step) {
 /// Drops the values that were computed since, except those in `kept`: gradients compute them again.
 /// The values that they were computed from stay.
 void State::drop_between(std::uint64_t first, std::span<const Ref<Value>> kept) {
-  has_checkpoints = true;
   // If a value cannot be computed again, none is dropped.
   for (const Step* step = steps; step != nullptr && step->id > first; step = step->next)
     for (const Value* input : step->inputs)

@@ -65,6 +65,7 @@ TEST(Prefetch, RowsThatAGuardAsksForAreNotFetched) {
     const Schedule s = scheduled(p);
     return to_string(s);
   };
+  expect_text(text_of("i0, i1", "R, N"), "prefetches x[");
   for (const auto& [element, extents] :
        {std::pair{"i0 + 1, i1", "R[=R], N"}, {"i0, i1", "R, N + 2"}, {"i0 + $p, i1", "R[=R], N"}})
     EXPECT_EQ(text_of(element, extents).find("prefetches"), std::string::npos) << element;

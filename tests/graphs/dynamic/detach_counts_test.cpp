@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left of a trace after each detach and each free, in the cases that the tests of NNC's
-// dynamic graph count. NNC counts the tensors of its trace, here values with a name count too; and
-// NNC's detach changes what was computed before, where detach() gives a new constant
+// Tests what is left of a trace after each detach and each free, in the cases that the tests of
+// NNC's dynamic graph count. NNC counts the tensors of its trace, here values with a name count
+// too; and NNC's detach changes what was computed before, where detach() gives a new constant
 // (docs/dynamic.md).
 #include <gtest/gtest.h>
 

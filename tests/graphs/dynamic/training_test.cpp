@@ -137,7 +137,8 @@ std::size_t peak_of_sums(DynamicGraph& g, std::int64_t extent) {
   return peak.bytes();
 }
 
-/// The same of elements of tensors that only their views keep.
+/// Returns the peak of the heap while elements of tensors are summed up which only their views
+/// keep.
 std::size_t peak_of_elements(DynamicGraph& g, std::int64_t extent) {
   const test::HeapPeak peak;
   Variable total = g.scalar(DType::f64, 0);
@@ -147,7 +148,7 @@ std::size_t peak_of_elements(DynamicGraph& g, std::int64_t extent) {
   return peak.bytes();
 }
 
-/// What is pending needs no more bytes than it may, its inputs among them.
+/// Pending commands and their inputs need no more bytes than the budget.
 TEST(PendingBytes, BoundThePeakOfTheHeap) {
   constexpr std::int64_t kExtent = std::int64_t{1} << 16U;
   constexpr std::size_t kTensor = sizeof(double) << 16U, kBudget = 10 * kTensor;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a dynamic graph computes of a symbolic one: its commands give tensors of their own, whose
-// elements are then copied to where the graph wants them. A kernel may round otherwise where it
-// writes another layout.
+// Rewrites a symbolic graph so that its kernels get the layouts that a dynamic graph gives them: a
+// dynamic graph's commands write tensors of their own, whose elements are then copied to where the
+// symbolic graph wants them. A kernel may round otherwise where it writes another layout.
 #pragma once
 
 #include "mote/symbolic/symbolic_graph.h"

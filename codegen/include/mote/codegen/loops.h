@@ -171,8 +171,8 @@ struct Loop {
   /// iteration `number`. They have no meaning in iterations in which the nest has no such number.
   std::vector<LoopDigit> digits = {};
   Expr number{0};
-  /// Elements of inputs that a later loop reads, one for each iteration: they are moved to the
-  /// cache before the loop begins. They change no result.
+  /// Elements of inputs that the next iteration of a loop around this one reads, one for each
+  /// iteration of this one: they are moved to the cache before it begins. They change no result.
   std::vector<PrefetchedElement> prefetched = {};
 };
 /// Returns the number of values of a digit, and the values of the loop's digits, in their order.

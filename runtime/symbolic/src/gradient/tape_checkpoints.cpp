@@ -91,7 +91,7 @@ NamedFunction tape_mark(std::shared_ptr<Tape> tape, std::int64_t checkpoints) {
                                       inputs[2].integer_at({}), inputs.subspan(3));
             outputs[0].set({}, token);
           },
-      // What is marked has a gradient only if what is reached has one, which it has not.
+      // A mark has no gradient, since `tape reach`, which reads it, has none.
       .gradient = [](SymbolicGraph&, const FunctionCall&) { return std::vector<TensorSymbol>(); },
       .shapes = [](Forms) { return std::vector<AxisList>{AxisList{}}; },
       .counts = {{{3, kAnyCount}, {1, 1}}},
