@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <iostream>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "loop_variables.h"
 #include "random/rng.h"
@@ -245,6 +247,33 @@ TEST(Iterations, AreNeverTakenForIndependentIfTwoMeet) {
   if (count >= 200) {
     EXPECT_GE(2 * independent, apart) << "hardly any is found";
   }
+}
+
+/// Returns the temporaries that the iterations of r have for themselves if t is filled in two
+/// loops, [0, `first_end`) and [second_begin, B), and read from 0 to B; nullopt if they depend on
+/// one another.
+std::optional<std::set<std::string>> own_if_filled(const Expr& first_end,
+                                                   const Expr& second_begin) {
+  const Uop x = input("x", DType::f32, {"A", "B"});
+  const auto fill = [&](const std::string& v, const Expr& begin, const Expr& end) {
+    Stmt s = loop(v, end, {store("t", {var(v)}, at("x", {var("r"), var(v)}))});
+    std::get<Loop>(s.kind).begin = begin;
+    return s;
+  };
+  Body body = {fill("i", 0, first_end), fill("j", second_begin, B),
+               loop("k", B, {store("y", {var("r"), var("k")}, at("t", {var("k")}))})};
+  const LoopProgram p = loops_of({"parts", "", {}, {x}, {{"y", x}}, {}, {}},
+                                 {loop("r", A, std::move(body))}, {temporary("t", {B})});
+  return independent_iterations(p, p.body.front());
+}
+
+/// Iterations share a temporary that each fills whole, in one loop or in two that meet.
+TEST(Iterations, OwnATemporaryThatTwoLoopsFill) {
+  const std::set<std::string> t = {"t"};
+  EXPECT_EQ(own_if_filled(B / 2, B / 2), t);
+  EXPECT_EQ(own_if_filled(B / 2 + 1, B / 2), t) << "the parts overlap";
+  EXPECT_EQ(own_if_filled(B / 2, B / 2 + 1), std::nullopt) << "an element between them is missing";
+  EXPECT_EQ(own_if_filled(B / 2, 1), std::nullopt) << "if B = 1, element 0 is missing";
 }
 
 }  // namespace

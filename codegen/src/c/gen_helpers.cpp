@@ -29,6 +29,18 @@ constexpr std::array kGenHelpers = std::to_array<Helper>({
   return b == 1 ? a : mote_rare_div(a, b);
 }
 )"},
+    {.name = "mote_rare_mod",
+     .storage = Storage::cold,
+     .calls = {"mote_floor_mod"},
+     .function = R"(int64_t mote_rare_mod(int64_t a, int64_t b) { return mote_floor_mod(a, b); }
+)"},
+    {.name = "mote_param_mod",
+     .calls = {"mote_rare_mod"},
+     .head = "/* The remainder of floor division by a parameter that is 1 in most calls. */\n",
+     .function = R"(int64_t mote_param_mod(int64_t a, int64_t b) {
+  return b == 1 ? 0 : mote_rare_mod(a, b);
+}
+)"},
     {.name = "mote_prefetch",
      .storage = Storage::always_inline,
      .head = "/* Moves the line of an element to the cache, ahead of its use. */\n",

@@ -135,7 +135,7 @@ Expr Printer::named(const Expr& e) const {
                                    : Expr::from_atom(a));
         replaced = replaced + product;
       }
-      if (replaced.terms().size() <= out.terms().size()) out = replaced;
+      if (replaced.terms().size() <= out.terms().size() + 1) out = replaced;
     } else if (is_sum_of_sizes(value) && contains(out, value)) {
       out = out - value + size;
     }
@@ -219,12 +219,15 @@ Text Printer::quotient(const Atom& a, const Facts& facts) const {
   const bool is_div = a.kind == Atom::Kind::div;
   const Text left = expr(a.args[0], facts);
   const Text right = expr(a.args[1], facts);
-  if (facts.prove_nonneg(a.args[0]) && facts.prove_positive(a.args[1]))
-    return {within(left, kProduct) + (is_div ? " / " : " % ") + within(right, kUnary), kProduct};
   const auto divisor = a.args[1].as_symbol();
   const bool is_by_param = divisor && divisor->kind() == SymbolKind::param;
-  if (is_div && is_by_param && in_moving_limit_ && p_.native && target_ == Target::c)
-    return {call("mote_param_div", left, right, uses_)};
+  const bool is_in_range = facts.prove_nonneg(a.args[0]) && facts.prove_positive(a.args[1]);
+  if (is_by_param && divides_rarely_ && p_.native && target_ == Target::c) {
+    if (!is_div) return {call("mote_param_mod", left, right, uses_)};
+    if (!is_in_range) return {call("mote_param_div", left, right, uses_)};
+  }
+  if (is_in_range)
+    return {within(left, kProduct) + (is_div ? " / " : " % ") + within(right, kUnary), kProduct};
   return {call(is_div ? "mote_floor_div" : "mote_floor_mod", left, right, uses_)};
 }
 

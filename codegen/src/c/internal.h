@@ -198,9 +198,9 @@ class Printer {
   void release_all() { held_.clear(); }
   /// States whether the text printed from now on stands in a loop that is run in vectors.
   void set_in_vectors(bool in_vectors) { in_vectors_ = in_vectors; }
-  /// States whether the text printed from now on is a limit that changes with a loop: it is
-  /// computed again and again, and divisions are slow.
-  void set_in_moving_limit(bool in_limit) { in_moving_limit_ = in_limit; }
+  /// States whether the text printed from now on is computed again and again, as a limit that
+  /// changes with a loop is: divisions by parameters that are 1 in most calls are left out there.
+  void set_divides_rarely(bool rarely) { divides_rarely_ = rarely; }
   /// Prints values that are these index expressions by the names of constants, from now on.
   void set_constants(std::map<Expr, std::string> constants) { constants_ = std::move(constants); }
   /// Prints divisions by these values as products, from now on.
@@ -252,7 +252,7 @@ class Printer {
   std::size_t size_limit_;
   mutable Uses uses_;
   bool in_vectors_ = false;
-  bool in_moving_limit_ = false;
+  bool divides_rarely_ = false;
   std::vector<KnownStride> assumed_;
   struct Held {
     std::string tensor;

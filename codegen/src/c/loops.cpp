@@ -69,9 +69,9 @@ std::optional<std::int64_t> iterations_of_whole_tile(const LoopProgram& p, const
 
 Text Writer::limit(const Expr& e, const std::string& hint, const Facts& facts) {
   if (const auto known = limits_.find(&e); known != limits_.end()) return known->second;
-  printer_.set_in_moving_limit(mentions_loop(e));
+  printer_.set_divides_rarely(mentions_loop(e));
   const Text text = printer_.expr(e, facts);
-  printer_.set_in_moving_limit(false);
+  printer_.set_divides_rarely(false);
   if (printer_.is_polynomial(e)) return text;
   const std::string name = names_.fresh(hint);
   line(fmt::format("const int64_t {} = {};", name, text.text));

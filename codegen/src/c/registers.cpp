@@ -274,6 +274,7 @@ void Writer::rows_ahead(const Loop& unrolled, const std::set<Symbol>& changing,
   };
   const bool has_guard =
       std::ranges::all_of(guard->conditions, [&](const Condition& c) { return is_fixed(c.e); });
+  printer_.set_divides_rarely(true);
   std::set<Expr> quotients;
   for (const Access& a : accesses(guard->body))
     for (const Expr& e : a.index)
@@ -296,6 +297,7 @@ void Writer::rows_ahead(const Loop& unrolled, const std::set<Symbol>& changing,
       ahead.indices.emplace(here, Expr(name));
     }
   }
+  printer_.set_divides_rarely(false);
 }
 
 void Writer::register_loops(const Loop& loop, const Facts& facts) {

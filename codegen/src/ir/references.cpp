@@ -227,24 +227,71 @@ bool runs_for(std::span<const Stmt* const> path, std::map<Symbol, Expr> element,
   return true;
 }
 
-bool is_stored_in_iteration_of(const TensorReference& read, const TensorReference& store,
-                               const Facts& facts) {
-  if (store.kind != TensorReference::Kind::store || !precedes(store, read)) return false;
+namespace {
+
+/// Returns the values of the variables of the store's own loops for which it stores the element
+/// that is read; nullopt if its indices do not determine them, or if it does not precede the read.
+std::optional<std::map<Symbol, Expr>> element_of(const TensorReference& read,
+                                                 const TensorReference& store) {
+  if (store.kind != TensorReference::Kind::store || !precedes(store, read)) return std::nullopt;
   const std::size_t depth = shared_depth(read.path, store.path);
-  const std::span<const Stmt* const> path(store.path);
-  const std::set<Symbol> shared = variables_of(path.first(depth));
+  const std::set<Symbol> shared = variables_of(std::span(store.path).first(depth));
   std::map<Symbol, Expr> element;
   for (std::size_t k = 0; k < store.index.size(); ++k) {
-    if (read.index[k].has_load()) return false;
+    if (read.index[k].has_load()) return std::nullopt;
     const auto moving = moving_in(store.index[k], shared);
-    if (!moving) return false;
+    if (!moving) return std::nullopt;
     if (!moving->variable) {
-      if (read.index[k] != store.index[k]) return false;
+      if (read.index[k] != store.index[k]) return std::nullopt;
     } else if (!element.emplace(*moving->variable, read.index[k] - moving->rest).second) {
-      return false;
+      return std::nullopt;
     }
   }
-  return runs_for(path.subspan(depth), element, facts_at(read, facts));
+  return element;
+}
+
+/// Returns true if the store has stored the element in the iteration of the read, where the facts
+/// hold.
+bool has_stored(const TensorReference& read, const TensorReference& store, const Facts& facts) {
+  const auto element = element_of(read, store);
+  const std::span<const Stmt* const> path(store.path);
+  return element && runs_for(path.subspan(shared_depth(read.path, store.path)), *element, facts);
+}
+
+}  // namespace
+
+bool is_stored_in_iteration_of(const TensorReference& read, const TensorReference& store,
+                               const Facts& facts) {
+  return has_stored(read, store, facts_at(read, facts));
+}
+
+bool is_stored_in_iteration_of(const TensorReference& read,
+                               std::span<const TensorReference* const> stores, const Facts& facts) {
+  const Facts here = facts_at(read, facts);
+  const auto stored = [&](const Facts& where) {
+    return std::ranges::any_of(
+        stores, [&](const TensorReference* store) { return has_stored(read, *store, where); });
+  };
+  if (stored(here)) return true;
+  return std::ranges::any_of(stores, [&](const TensorReference* first) {
+    const auto element = element_of(read, *first);
+    if (!element) return false;
+    const std::span<const Stmt* const> own =
+        std::span(first->path).subspan(shared_depth(read.path, first->path));
+    return std::ranges::any_of(own, [&](const Stmt* s) {
+      const Loop* l = as_loop(*s);
+      const auto at = l == nullptr ? element->end() : element->find(l->variable);
+      if (at == element->end()) return false;
+      const Expr left = l->end.substitute(*element) - at->second;
+      if (left.has_load()) return false;
+      const auto where = [&](const Expr& nonneg) {
+        Facts facts_there = here;
+        facts_there.assume_nonneg(nonneg);
+        return facts_there;
+      };
+      return has_stored(read, *first, where(left - 1)) && stored(where(-left));
+    });
+  });
 }
 
 }  // namespace mote

@@ -62,5 +62,9 @@ bool runs_for(std::span<const Stmt* const> path, std::map<Symbol, Expr> element,
 /// in the same iteration: it precedes the read and runs for that element.
 bool is_stored_in_iteration_of(const TensorReference& read, const TensorReference& store,
                                const Facts& facts);
+/// Returns true if one of the stores has, or if one has up to where a loop of it ends and another
+/// from there on, as the halves of an array that is filled in two parts.
+bool is_stored_in_iteration_of(const TensorReference& read,
+                               std::span<const TensorReference* const> stores, const Facts& facts);
 
 }  // namespace mote

@@ -290,10 +290,8 @@ class Iterations {
     if (!only_here) return false;
     const std::vector<const TensorReference*> touched = inside(tensor);
     return std::ranges::all_of(touched, [&](const TensorReference* read) {
-      if (read->kind == TensorReference::Kind::store) return true;
-      return std::ranges::any_of(touched, [&](const TensorReference* store) {
-        return is_stored_in_iteration_of(*read, *store, base_);
-      });
+      return read->kind == TensorReference::Kind::store ||
+             is_stored_in_iteration_of(*read, touched, base_);
     });
   }
 

@@ -31,17 +31,23 @@ std::string loop_around(const LoopProgram& p, const std::string& loop) {
   return as_loop(at(p, path))->variable.name();
 }
 
-/// Returns how many loops with many iterations, one in the other, the body holds at most. Windows,
-/// tiles and loops of a constant number of iterations have few.
+/// Returns true if the loop has few iterations: those of a tile, along a window, or a constant
+/// number. The positions of a window, whose number follows from several sizes, are many.
+bool has_few(const Loop& loop) {
+  const Expr extent = loop.end - loop.begin;
+  if (!mentions_loop(extent)) return extent.constant().has_value();
+  const Expr most = unchanging(loop.end, Atom::Kind::min) - unchanging(loop.begin, Atom::Kind::max);
+  return mentions_loop(most) || most.constant() || most.as_symbol();
+}
+
+/// Returns how many loops with many iterations, one in the other, the body holds at most.
 int depth_of_many(const Body& body) {
   int depth = 0;
   for (const Stmt& s : body) {
     const Body* inner = nested_body(s);
     if (inner == nullptr) continue;
     const Loop* l = as_loop(s);
-    const bool has_few =
-        l == nullptr || (l->end - l->begin).constant() || mentions_loop(l->end - l->begin);
-    depth = std::max(depth, depth_of_many(*inner) + (has_few ? 0 : 1));
+    depth = std::max(depth, depth_of_many(*inner) + (l == nullptr || has_few(*l) ? 0 : 1));
   }
   return depth;
 }
@@ -89,31 +95,74 @@ std::optional<std::string> moved_outward(Version& v, const std::string& nest,
   return std::nullopt;
 }
 
+/// Returns the variables of the loops in the body that are in no other loop of it.
+std::vector<std::string> loops_in(const Body& body) {
+  std::vector<std::string> names;
+  for (const Stmt& s : body) {
+    if (const Loop* loop = as_loop(s))
+      names.push_back(loop->variable.name());
+    else if (const Body* branch = nested_body(s))
+      std::ranges::move(loops_in(*branch), std::back_inserter(names));
+  }
+  return names;
+}
+
+/// Returns true if each iteration of the loops may have temporaries of its own: none of these is
+/// local to an iteration of a loop around them.
+bool may_own(const LoopProgram& p, const SharedLoops& shared, const std::set<std::string>& own) {
+  std::set<Symbol> inside;
+  for (const Loop* l : shared.loops) inside.insert(l->variable);
+  for_each(shared.loops.back()->body, [&](const Stmt& s) {
+    if (const Loop* l = as_loop(s)) inside.insert(l->variable);
+  });
+  return std::ranges::all_of(p.tensors, [&](const TensorDecl& t) {
+    return !own.contains(t.name) || !t.per || inside.contains(*t.per);
+  });
+}
+
+/// Shares the nest's outermost loops among threads; returns false if their iterations may depend on
+/// one another.
+bool share_nest(Version& v, std::string first, const ScheduleOptions& options) {
+  LoopProgram& p = v.program;
+  if (!shared_loops(p, at(p, *find_loop(p, first)))) {
+    const auto parts = moved_outward(v, first, options);
+    if (!parts) return false;
+    first = *parts;
+  }
+  const Path path = *find_loop(p, first);
+  auto shared = shared_loops(p, at(p, path));
+  if (!shared) return false;
+  shared->loops.resize(loops_to_share(*shared));
+  const Loop& innermost = *shared->loops.back();
+  Step threads{StepKind::threads, {}};
+  for (const Loop* loop : shared->loops) threads.targets.push_back({loop->variable.name()});
+  const std::string last = threads.targets.back().name;
+  const auto own = *independent_iterations(p, at(p, *find_loop(p, last)));
+  if (!may_own(p, *shared, own)) return false;
+  if (is_shared_by_parts(innermost) && own.empty() &&
+      !take(v, {StepKind::split, {{last, kPart}}}, options))
+    threads.targets.back().name = loop_around(p, last);
+  mark_shared(p, path, threads.targets, own);
+  v.steps.push_back({std::move(threads), ""});
+  return true;
+}
+
+/// Where blocks of sums are added up one after the other, shares the outermost loops in the loop
+/// over the blocks: each has work for all threads.
+void share_in_blocks(Version& v, const std::string& loop, bool in_block,
+                     const ScheduleOptions& options) {
+  if (in_block && share_nest(v, loop, options)) return;
+  const Loop& l = *as_loop(at(std::as_const(v.program), *find_loop(v.program, loop)));
+  const bool is_over_blocks = l.step != Expr(1);
+  for (const std::string& inner : loops_in(l.body))
+    share_in_blocks(v, inner, in_block || is_over_blocks, options);
+}
+
 }  // namespace
 
 void share_outermost(Version& v, const ScheduleOptions& options) {
-  for (std::string first : names_of_loops(v.program, outermost_loops(v.program))) {
-    LoopProgram& p = v.program;
-    if (!shared_loops(p, at(p, *find_loop(p, first)))) {
-      const auto parts = moved_outward(v, first, options);
-      if (!parts) continue;
-      first = *parts;
-    }
-    const Path path = *find_loop(p, first);
-    auto shared = shared_loops(p, at(p, path));
-    if (!shared) continue;
-    shared->loops.resize(loops_to_share(*shared));
-    const Loop& innermost = *shared->loops.back();
-    Step threads{StepKind::threads, {}};
-    for (const Loop* loop : shared->loops) threads.targets.push_back({loop->variable.name()});
-    const std::string last = threads.targets.back().name;
-    const auto own = *independent_iterations(p, at(p, *find_loop(p, last)));
-    if (is_shared_by_parts(innermost) && own.empty() &&
-        !take(v, {StepKind::split, {{last, kPart}}}, options))
-      threads.targets.back().name = loop_around(p, last);
-    mark_shared(p, path, threads.targets, own);
-    v.steps.push_back({std::move(threads), ""});
-  }
+  for (const std::string& first : names_of_loops(v.program, outermost_loops(v.program)))
+    if (!share_nest(v, first, options)) share_in_blocks(v, first, false, options);
 }
 
 }  // namespace mote

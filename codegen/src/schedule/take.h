@@ -30,6 +30,10 @@ Refusal run_in_vectors(LoopProgram& p, const Path& loop, bool asks_version, std:
                        std::string& effect);
 Refusal share_among_threads(LoopProgram& p, const Path& first,
                             const std::vector<StepTarget>& loops);
+/// Returns the shortest of those parts of a loop's limit, which is their minimum or maximum (the
+/// kind), that do not change with loops: each bounds the number of iterations. Returns the limit if
+/// there is none.
+Expr unchanging(const Expr& limit, Atom::Kind kind);
 /// Shares the loops, which may be shared, from the one at the path on; each iteration has `own`
 /// temporaries.
 void mark_shared(LoopProgram& p, const Path& first, const std::vector<StepTarget>& loops,

@@ -14,18 +14,6 @@
 namespace mote {
 namespace {
 
-/// Returns the limit without the parts that change with loops, if others are left: the `kind` of
-/// them is a limit too.
-Expr unchanging(const Expr& limit, Atom::Kind kind) {
-  const Atom* atom = limit.as_atom();
-  if (atom == nullptr || atom->kind != kind) return limit;
-  std::optional<Expr> rest;
-  for (const Expr& e : atom->args)
-    if (!mentions_loop(e))
-      rest = !rest ? e : kind == Atom::Kind::min ? min(*rest, e) : max(*rest, e);
-  return rest.value_or(limit);
-}
-
 /// Counts the iterations of loops, from an outer one to those in it. A loop over tiles counts with
 /// all iterations of its tiles, so that the loop over one of them, in it, counts as 1; so do the
 /// rows of a square, which a block of rows around it has counted. A loop along a window counts as
@@ -36,14 +24,25 @@ class Work {
     const Expr extent =
         unchanging(loop.end, Atom::Kind::min) - unchanging(loop.begin, Atom::Kind::max);
     const auto count = extent.constant();
-    const bool is_of_tile = mentions_loop(extent) || (count && tiles_.contains(*count)) ||
-                            loop.kind == LoopKind::transposed;
-    if (!is_of_tile && !extent.has_load()) iterations_ = iterations_ * extent;
+    const auto block = mentions_loop(extent) ? block_of(loop) : count;
+    const bool is_of_tile = (mentions_loop(extent) && !block) ||
+                            (block && tiles_.contains(*block)) || loop.kind == LoopKind::transposed;
+    if (!is_of_tile && !extent.has_load()) iterations_ = iterations_ * (block ? *block : extent);
     if (const auto step = loop.step.constant(); step && *step > 1) tiles_.insert(*step);
   }
   const Expr& iterations() const { return iterations_; }
 
  private:
+  /// Returns the constant number of iterations that the loop has at most, as one over a block has.
+  static std::optional<std::int64_t> block_of(const Loop& loop) {
+    std::optional<std::int64_t> least;
+    for (const Expr& end : arms(loop.end, Atom::Kind::min))
+      for (const Expr& begin : arms(loop.begin, Atom::Kind::max))
+        if (const auto count = (end - begin).constant())
+          least = least ? std::min(*least, *count) : *count;
+    return least;
+  }
+
   Expr iterations_ = 1;
   std::set<std::int64_t> tiles_;
 };
@@ -111,6 +110,16 @@ bool holds_threads(const Loop& loop) {
 }
 
 }  // namespace
+
+Expr unchanging(const Expr& limit, Atom::Kind kind) {
+  const Atom* atom = limit.as_atom();
+  if (atom == nullptr || atom->kind != kind) return limit;
+  std::optional<Expr> shortest;
+  for (const Expr& e : atom->args)
+    if (!mentions_loop(e) && (!shortest || e.terms().size() < shortest->terms().size()))
+      shortest = e;
+  return shortest.value_or(limit);
+}
 
 void mark_shared(LoopProgram& p, const Path& first, const std::vector<StepTarget>& loops,
                  const std::set<std::string>& own) {

@@ -14,12 +14,23 @@ const Version& version_of(const Schedule& s, const std::string& name) {
   return *std::ranges::find(s.versions, name, &Version::name);
 }
 
+/// Returns true if the body stores an element outside of all loops that threads share.
+bool stores_on_one_thread(const Body& body) {
+  return std::ranges::any_of(body, [](const Stmt& s) {
+    if (const auto* l = std::get_if<Loop>(&s.kind))
+      return l->kind != LoopKind::threads && stores_on_one_thread(l->body);
+    if (const auto* branch = std::get_if<If>(&s.kind)) return stores_on_one_thread(branch->body);
+    return std::holds_alternative<Store>(s.kind) || std::holds_alternative<StoreReduce>(s.kind);
+  });
+}
+
 /// Returns the outermost loops that run on one thread.
 std::string on_one_thread(const Version& v) {
   std::string loops;
   for (const Stmt& s : v.program.body)
-    if (const auto* l = std::get_if<Loop>(&s.kind); l && l->kind != LoopKind::threads)
-      loops += l->variable.name() + " ";
+    if (const auto* l = std::get_if<Loop>(&s.kind))
+      if (l->kind != LoopKind::threads && stores_on_one_thread(l->body))
+        loops += l->variable.name() + " ";
   return loops;
 }
 
@@ -34,6 +45,29 @@ TEST(Threads, ShareTilesWhoseSumsAreInBlocks) {
     for (const char* name : {"tile_64", "tile_32", "tile_16"})
       EXPECT_EQ(on_one_thread(version_of(s, name)), "") << op << " " << name;
   }
+}
+
+/// Blocks of sums follow one another; within a block, threads share its copies, each of which all
+/// tiles read, and then the tiles.
+TEST(Threads, ShareTheTilesOfEachBlockOfSums) {
+  const Schedule s = schedule(compiled_op("conv2d.grad"), {.may_multiply_padding = true});
+  const std::string steps = [&] {
+    std::string all;
+    for (const TakenStep& taken : version_of(s, "tile_64").steps)
+      all += to_string(taken.step) + ", ";
+    return all;
+  }();
+  EXPECT_NE(steps.find("threads co3_outer3 kh32 kw32 ci3_part32"), std::string::npos) << steps;
+}
+
+/// Panels of pairs are filled in two parts, of whole pairs and of the last half.
+TEST(Threads, ShareTilesOfPairs) {
+  for (const DType dtype : {DType::i8, DType::u8})
+    for (const char* op : {"conv2d_integer", "qconv2d"}) {
+      const Schedule s = schedule(compiled_op(op, dtype), {.may_multiply_padding = true});
+      for (const char* name : {"tile_64", "tile_32", "tile_16"})
+        EXPECT_EQ(on_one_thread(version_of(s, name)), "") << op << " " << name;
+    }
 }
 
 /// A tile of rows reads its own rows only, and the last one again where it has fewer.

@@ -58,17 +58,55 @@ void fill_pairs(const PairLoop& pairs, const std::vector<LoopRange>& loops,
   fill(with(whole, ceil_div(pairs.terms, 2)), conditions, Body{half(store, 0), half(clear, 1)});
 }
 
-/// The most positions of a window's panel for each that its rows and taps would read if they shared
+/// The most positions of a window's panel for each that its iterations would read if they shared
 /// none.
 constexpr std::int64_t kMostPositions = 8;
 
-/// Throws CannotTile for a range that no sizes bound.
-Expr extent_of(const LoopRange& range) {
-  if (const auto extent = greatest_extent(range)) return *extent;
-  throw CannotTile{fmt::format("no sizes bound the iterations of {}", range.variable.name())};
+bool is_in(const std::vector<LoopRange>& loops, Symbol variable) {
+  return std::ranges::find(loops, variable, &LoopRange::variable) != loops.end();
 }
 
+/// A loop, and an expression of sizes and parameters that the number of its iterations does not
+/// exceed.
+struct BoundedLoop {
+  const LoopRange& range;
+  Expr most;
+};
+
 }  // namespace
+
+/// The axes of a panel.
+struct NestTiler::PanelAxes {
+  std::vector<LoopRange> all, filled;  ///< the loops over all of it, and over what is filled
+  std::vector<Expr> shape;
+  std::vector<Expr> index;  ///< of an element, in these loops
+  std::vector<Expr> read;   ///< of the element that a tile reads
+
+  void add(const LoopRange& l, const Expr& extent, const Expr& from_nest) {
+    all.push_back(l);
+    filled.push_back(l);
+    shape.push_back(extent);
+    index.push_back(Expr(l.variable) - l.begin);
+    read.push_back(from_nest);
+  }
+  void add(const BoundedLoop& l) { add(l.range, l.most, Expr(l.range.variable) - l.range.begin); }
+  /// Adds the positions of a window and returns the first; `position` is the loop over them.
+  Expr add(const Window& window, Symbol position, const BoundedLoop& outer,
+           const BoundedLoop& inner) {
+    const auto extent = [](const LoopRange& l) { return l.end - l.begin; };
+    add({position, 0, window.positions(outer.most, inner.most)},
+        window.positions(outer.most, inner.most),
+        window.position(Expr(window.outer) - outer.range.begin,
+                        Expr(window.inner) - inner.range.begin));
+    std::optional<Expr> end;
+    for (const Expr& e : arms(inner.range.end, Atom::Kind::min)) {
+      const Expr last = window.positions(extent(outer.range), e - inner.range.begin);
+      end = end ? min(*end, last) : last;
+    }
+    filled.back().end = *end;
+    return window.position(outer.range.begin, inner.range.begin);
+  }
+};
 
 /// Returns the variable of the innermost loop around that of the rows, if the terms are those of a
 /// block of such a loop.
@@ -80,6 +118,30 @@ std::optional<Symbol> NestTiler::loop_of_panel(const TiledReduction& r) const {
   return chain_.loops[tile_.around - 1]->variable;
 }
 
+/// Demands that the panel has few positions that no iteration reads: it would take longer to fill
+/// than it saves. Without iterations, their number could be negative.
+void NestTiler::demand_few_positions(const Window& window, const Expr& outer, const Expr& inner) {
+  const Expr positions = window.positions(outer, inner);
+  demands_.push_back({Condition::Kind::nonneg, kMostPositions * outer * inner - positions});
+  demands_.push_back({Condition::Kind::nonneg, positions});
+}
+
+/// Adds the panel and the loops that fill it. Returns what a tile reads of it.
+Value NestTiler::filled_panel(const TiledReduction& r, const SharedOperand& o, PanelAxes axes,
+                              const NewPanel& panel) {
+  if (r.pairs) {
+    axes.shape.emplace_back(2);
+    axes.index.emplace_back(kHalf);
+    axes.read.emplace_back(kHalf);
+  }
+  const std::string name = add_tensor(panel.hint, {o.value->dtype, axes.shape, panel.per,
+                                                   TensorMemory::automatic, r.pairs ? 16 : 64});
+  panels_.push_back(fmt::format("{} to {}{}", to_string(o.value), name, panel.when));
+  add_copy(r, {axes.all, axes.filled, panel.conditions}, {name, axes.index, panel.element},
+           panel.clears, panel.location);
+  return load_value(name, axes.read, o.value->dtype);
+}
+
 /// Copies what a block of tiles of rows reads of the operand along a window to a panel, each
 /// element once for all rows and taps that read it. The panel has 0 where a condition of the rows
 /// does not hold.
@@ -87,49 +149,30 @@ Value NestTiler::copied_window(const TiledReduction& r, const SharedOperand& o,
                                const BlockedLoops& loops) {
   const Window window = *window_of(r, o, tile_.rows.variable, facts_in(program(), chain_));
   const Expr block(*block_of_rows_);
+  const Expr amount = rows_of_block();
+  const LoopRange rows_here{tile_.rows.variable, block, block + min(amount, rows().end - block)};
   const Symbol position = symbol("position");
-  std::vector<LoopRange> all, filled;
-  std::vector<Expr> shape, index, read;
+  PanelAxes panel;
   Expr first;
   for (std::size_t k = 0; k < loops.inner.size(); ++k) {
-    const LoopRange& l = loops.inner[k];
-    if (l.variable != window.tap) {
-      all.push_back(l);
-      filled.push_back(l);
-      shape.push_back(loops.extents[k]);
-      index.push_back(Expr(l.variable) - l.begin);
-      read.push_back(index.back());
+    const BoundedLoop l{loops.inner[k], loops.extents[k]};
+    if (l.range.variable != window.inner) {
+      panel.add(l);
       continue;
     }
-    const auto positions = [&](const Expr& rows, const Expr& taps) {
-      return window.position(rows - 1, taps - 1) + 1;
-    };
-    const Expr amount = rows_of_block();
-    const Expr most = positions(amount, loops.extents[k]);
-    first = window.position(block, l.begin);
-    all.push_back({position, 0, most});
-    filled.push_back({position, 0, positions(min(amount, rows().end - block), l.end - l.begin)});
-    shape.push_back(most);
-    // A panel with many positions that no tap reads takes longer to fill than it saves.
-    demands_.push_back(
-        {Condition::Kind::nonneg, kMostPositions * amount * loops.extents[k] - most});
-    index.emplace_back(position);
-    read.push_back(window.position(Expr(rows().variable) - block, Expr(l.variable) - l.begin));
+    first = panel.add(window, position, {rows_here, amount}, l);
+    demand_few_positions(window, amount, l.most);
   }
-  if (r.pairs) {
-    shape.emplace_back(2);
-    index.emplace_back(kHalf);
-    read.emplace_back(kHalf);
-  }
-  const DType dtype = o.value->dtype;
-  const std::string name = add_tensor(
-      "window", {dtype, shape, block_of_rows_, TensorMemory::automatic, r.pairs ? 16 : 64});
-  panels_.push_back(fmt::format("{} to {}", to_string(o.value), name));
   const Expr here = first + Expr(position);
   const Conditions of_rows = window.at(conditions_of(r, o.side), here);
-  add_copy(r, {all, filled, both(of_rows, r.shared.other_conditions)},
-           {name, index, window.at(o.value, here)}, !of_rows.empty(), before_tiles_);
-  return load_value(name, read, dtype);
+  return filled_panel(r, o, std::move(panel),
+                      {.hint = "window",
+                       .per = block_of_rows_,
+                       .when = "",
+                       .conditions = both(of_rows, r.shared.other_conditions),
+                       .element = window.at(o.value, here),
+                       .clears = !of_rows.empty(),
+                       .location = before_tiles_});
 }
 
 /// Appends the loops that copy the store's elements to a panel where the conditions hold; with
@@ -149,9 +192,19 @@ void NestTiler::add_copy(const TiledReduction& r, const CopyRanges& ranges, cons
     fill_pairs(*r.pairs, ranges.filled, ranges.conditions, store, fill);
 }
 
+/// Returns the windows along which the iterations of outer loops read the operand.
+std::vector<Window> NestTiler::windows_of(const TiledReduction& r, const SharedOperand& o) const {
+  const Facts facts = facts_in(program(), chain_);
+  std::vector<Window> windows;
+  for (const LoopRange& l : loops_of(outer_loops_of(chain_, tile_), r, o))
+    if (const auto window = window_of(r, o, l.variable, facts)) windows.push_back(*window);
+  return windows;
+}
+
 /// Copies the operand's elements that a tile needs to a panel: adjacent memory, in the order in
 /// which the tile reads them. The panel has 0 for terms that a condition of its axis leaves out,
-/// and in rows behind the end; what a condition of no axis leaves out is not read.
+/// and in rows behind the end; what a condition of no axis leaves out is not read. A panel ahead of
+/// the nest, or of a block of the sums around it, has what all of its tiles need.
 Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o,
                         const CopyLocations& locations) {
   if (block_of_rows_ && o.side == Side::rows && !is_ahead(r, o))
@@ -159,36 +212,51 @@ Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o,
   const bool is_column = o.side == Side::vector;
   const TileAxis axis = is_column ? vector() : all_rows_;
   const bool ahead = is_ahead(r, o);
+  const bool of_block = !ahead && is_column && locations.loops.are_around_nest;
   const Symbol part = symbol(axis.variable.name() + "_part");
-  const Expr start = ahead ? axis.begin + Expr(part) * axis.amount : Expr(axis.start);
-  std::vector<LoopRange> all, filled;
-  std::vector<Expr> shape, index, read;
-  const auto add = [&](const LoopRange& l, const Expr& from_nest) {
-    all.push_back(l);
-    filled.push_back(l);
-    shape.push_back(extent_of(l));
-    index.push_back(Expr(l.variable) - l.begin);
-    read.push_back(from_nest);
+  const Expr start = ahead || of_block ? axis.begin + Expr(part) * axis.amount : Expr(axis.start);
+  const std::vector<LoopRange> outer = loops_of(outer_loops_of(chain_, tile_), r, o);
+  Value value = o.value;
+  Conditions conditions =
+      ahead ? conditions_of(r, o.side) : both(conditions_of(r, o.side), r.shared.other_conditions);
+  // In a block, a loop around it has one iteration, along which no window is shared.
+  std::vector<Window> windows = of_block ? windows_of(r, o) : std::vector<Window>();
+  std::erase_if(windows, [&](const Window& w) { return !is_in(locations.loops.inner, w.inner); });
+  PanelAxes panel;
+  const auto add_outer = [&] {
+    for (const LoopRange& l : outer)
+      if (std::ranges::find(windows, l.variable, &Window::outer) == windows.end())
+        panel.add({l, extent_of(l)});
+    panel.add({part, 0, ceil_div(axis.end - axis.begin, axis.amount)},
+              ceil_div(axis.end - axis.begin, axis.amount),
+              (Expr(axis.start) - axis.begin) / axis.amount);
+  };
+  const auto add_inner = [&](const BoundedLoop& inner) {
+    const auto window = std::ranges::find(windows, inner.range.variable, &Window::inner);
+    if (window == windows.end()) return panel.add(inner);
+    const LoopRange& l = *std::ranges::find(outer, window->outer, &LoopRange::variable);
+    const Symbol position = symbol("position");
+    const Expr here = panel.add(*window, position, {l, extent_of(l)}, inner) + Expr(position);
+    demand_few_positions(*window, extent_of(l), inner.most);
+    value = window->at(value, here);
+    conditions = window->at(std::move(conditions), here);
   };
   const auto add_reduction = [&] {
     const std::vector<LoopRange> whole = ordered_loops(r);
     const BlockedLoops& loops = locations.loops;
-    for (std::size_t k = 0; k < (ahead ? whole : loops.inner).size(); ++k) {
-      const LoopRange& l = (ahead ? whole : loops.inner)[k];
-      add(l, Expr(l.variable) - l.begin);
-      if (!ahead) shape.back() = loops.extents[k];
-    }
+    for (std::size_t k = 0; k < (ahead ? whole : loops.inner).size(); ++k)
+      if (ahead)
+        panel.add({whole[k], extent_of(whole[k])});
+      else
+        add_inner({loops.inner[k], loops.extents[k]});
   };
-  if (ahead) {
-    for (const LoopRange& l : loops_of(outer_loops_of(chain_, tile_), r, o))
-      add(l, Expr(l.variable) - l.begin);
-    add({part, 0, ceil_div(axis.end - axis.begin, axis.amount)},
-        (Expr(axis.start) - axis.begin) / axis.amount);
-  }
+  if (ahead || of_block) add_outer();
   std::map<Symbol, Expr> element;
+  const LoopRange lanes{kLane, 0, axis.amount};
+  const LoopRange rows_of_tile{kRow, 0, axis.amount};
   if (is_column) {
     add_reduction();
-    add({kLane, 0, axis.amount}, kLane);
+    panel.add({lanes, axis.amount});
     const Expr whole = min(start, axis.end - axis.amount);
     element = {{axis.variable, tile_.may_be_narrow
                                    ? min(max(axis.begin, whole) + Expr(kLane), axis.end - 1)
@@ -197,34 +265,55 @@ Value NestTiler::copied(const TiledReduction& r, const SharedOperand& o,
     // The rows of a term are adjacent where all tiles of columns share a panel, which is filled
     // once.
     if (ahead) add_reduction();
-    add({kRow, 0, axis.amount}, kRow);
-    filled.back().end = min(axis.amount, axis.end - start);
+    panel.add({rows_of_tile, axis.amount});
+    panel.filled.back().end = min(axis.amount, axis.end - start);
     if (!ahead) add_reduction();
     element = {{axis.variable, start + Expr(kRow)}};
   }
-  if (r.pairs) {
-    shape.emplace_back(2);
-    index.emplace_back(kHalf);
-    read.emplace_back(kHalf);
-  }
-  const DType dtype = o.value->dtype;
-  const std::string name =
-      add_tensor(is_column ? "columns" : "rows",
-                 {dtype, shape, ahead ? loop_of_panel(r) : std::optional(axis.start),
-                  TensorMemory::automatic, r.pairs ? 16 : 64});
-  panels_.push_back(fmt::format("{} to {}{}", to_string(o.value), name, ahead ? " ahead" : ""));
-  const Conditions conditions =
-      ahead ? conditions_of(r, o.side) : both(conditions_of(r, o.side), r.shared.other_conditions);
-  add_copy(r, {all, filled, at(conditions, element)}, {name, index, substitute(o.value, element)},
-           !is_column || !conditions_of(r, o.side).empty(),
-           ahead       ? ahead_
-           : is_column ? locations.columns
-                       : locations.rows);
-  return load_value(name, read, dtype);
+  return filled_panel(r, o, std::move(panel),
+                      {.hint = is_column ? "columns" : "rows",
+                       .per = ahead      ? loop_of_panel(r)
+                              : of_block ? std::nullopt
+                                         : std::optional(axis.start),
+                       .when = ahead      ? " ahead"
+                               : of_block ? " in each block"
+                                          : "",
+                       .conditions = at(conditions, element),
+                       .element = substitute(value, element),
+                       .clears = !is_column || !conditions_of(r, o.side).empty(),
+                       .location = ahead       ? ahead_
+                                   : is_column ? locations.columns
+                                               : locations.rows});
 }
 
 bool NestTiler::is_ahead(const TiledReduction& r, const SharedOperand& o) const {
   return is_copied_ahead(program(), chain_, tile_, r, o);
+}
+
+/// Returns true if all of the nest's tiles share the copies of a block of the sums: its outer loops
+/// run along windows of the operands that are copied, or along an axis of the rows too.
+bool NestTiler::share_copies_of_blocks(const TiledReduction& r,
+                                       const std::vector<LoopRange>& inner) const {
+  if (r.pairs) return false;
+  const std::vector<LoopRange> outer = outer_loops_of(chain_, tile_);
+  const auto have_rows = [&](const LoopRange& l) {
+    return std::ranges::any_of(r.shared.operands, [&](const SharedOperand& o) {
+      return o.side == Side::rows && mentions(o.value, l.variable);
+    });
+  };
+  std::size_t found = 0;
+  for (const SharedOperand& o : r.shared.operands) {
+    if (o.side != Side::vector || is_ahead(r, o)) continue;
+    const std::vector<Window> windows = windows_of(r, o);
+    std::set<Symbol> along;
+    for (const Window& w : windows) along.insert(w.inner);
+    if (along.size() < windows.size()) return false;
+    for (const Symbol v : along) found += is_in(inner, v) ? 1 : 0;
+    for (const LoopRange& l : loops_of(outer, r, o))
+      if (!have_rows(l) && std::ranges::find(windows, l.variable, &Window::outer) == windows.end())
+        return false;
+  }
+  return found > 0;
 }
 
 /// Where each tile of columns has copies of its own, sums over three or more loops, none of which
@@ -238,7 +327,7 @@ NestTiler::BlockedLoops NestTiler::blocked_loops(const TiledReduction& r) {
   const bool copies_rows = std::ranges::any_of(operands, [&](const SharedOperand& o) {
     return o.side == Side::rows && !is_direct(program(), tile_, r, o) && !is_ahead(r, o);
   });
-  BlockedLoops loops{{}, ordered_loops(r), {}};
+  BlockedLoops loops{{}, ordered_loops(r), {}, false};
   const bool is_blocked = !rows_outside_ && !tile_.row_start && copies_columns && !copies_rows &&
                           loops.inner.size() > 2 && !has_window(r);
   for (; is_blocked && loops.inner.size() > 2; loops.inner.erase(loops.inner.begin())) {
@@ -252,6 +341,7 @@ NestTiler::BlockedLoops NestTiler::blocked_loops(const TiledReduction& r) {
   loops.blocks.push_back({start, part.begin, part.end, tile_.block, {}, {}});
   part = {part.variable, Expr(start), min(Expr(start) + tile_.block, part.end)};
   loops.extents.front() = tile_.block;
+  loops.are_around_nest = share_copies_of_blocks(r, loops.inner);
   return loops;
 }
 

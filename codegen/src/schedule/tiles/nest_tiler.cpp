@@ -16,14 +16,6 @@
 namespace mote {
 namespace {
 
-/// Returns the loop over the tiles of an axis, with `before` ahead of the statements of a tile.
-Body tiles(const TileAxis& axis, Body before, Body inner) {
-  std::ranges::move(inner, std::back_inserter(before));
-  Body out;
-  out.push_back({Loop{axis.start, axis.begin, axis.end, axis.amount, {}, std::move(before)}});
-  return out;
-}
-
 /// Returns the dtype of all sums. Throws CannotTile if some are kept in float, others in double.
 DType sums_dtype(const std::map<Symbol, TiledReduction>& reductions) {
   const DType first = reductions.begin()->second.nest.folds.front().value->dtype;
@@ -91,11 +83,23 @@ std::optional<Symbol> block_of_rows(const LoopProgram& p, const SharedLoops& cha
 
 }  // namespace
 
+Body tiles(const TileAxis& axis, Body before, Body inner) {
+  std::ranges::move(inner, std::back_inserter(before));
+  Body out;
+  out.push_back({Loop{axis.start, axis.begin, axis.end, axis.amount, {}, std::move(before)}});
+  return out;
+}
+
 TileAmounts amounts_of(const std::map<Symbol, TiledReduction>& reductions,
                        const RegisterShape& shape) {
   const auto folds = static_cast<std::int64_t>(most_folds(reductions));
   return {std::max<std::int64_t>(1, shape.rows / folds),
           lanes_of(reductions, shape.vector_bytes) * shape.vectors};
+}
+
+Expr extent_of(const LoopRange& range) {
+  if (const auto extent = greatest_extent(range)) return *extent;
+  throw CannotTile{fmt::format("no sizes bound the iterations of {}", range.variable.name())};
 }
 
 std::int64_t lanes_of(const std::map<Symbol, TiledReduction>& reductions, int vector_bytes) {
@@ -247,130 +251,6 @@ Value NestTiler::term_of(const TiledReduction& r, std::size_t k,
 /// Returns true if the terms that a condition of the rows leaves out are skipped. Products of
 /// integers with 0 are 0.
 bool NestTiler::skips_terms(const TiledReduction& r) const { return tile_.skips_terms && !r.pairs; }
-
-/// The statements of a tile's sums: lists of bodies, one for all sums, or one for each where a call
-/// may leave out an output.
-struct NestTiler::TileSums {
-  bool is_blocked;
-  Symbol start;  ///< the first row of the tile
-  Expr all_rows;
-  std::vector<Body> zeros = std::vector<Body>(1), starts = zeros, terms = zeros, ends = zeros;
-  Body some = {};  ///< the terms that only some rows have
-};
-
-/// Appends the sums of a tile; sums in blocks go into the body of a tile of columns.
-void NestTiler::add_sums(const TiledReduction& r, Body& out) {
-  const BlockedLoops loops = blocked_loops(r);
-  const bool is_blocked = !loops.blocks.empty();
-  Body block;
-  const CopyLocations locations{loops, is_blocked ? block : before_rows_,
-                                rows_outside_ ? before_vectors_ : out};
-  std::map<std::string, Value> operands;
-  for (std::size_t k = 0; k < r.shared.operands.size(); ++k) {
-    const SharedOperand& o = r.shared.operands[k];
-    operands[operand_name(k)] =
-        is_direct(program(), tile_, r, o) ? o.value : copied(r, o, locations);
-  }
-  TileSums sums{is_blocked, is_blocked ? symbol(rows().variable.name() + "_tile") : rows().start,
-                ceil_div(rows().end - rows().begin, rows().amount) * rows().amount};
-  add_statements(r, operands, sums, out);
-  const auto ranges = ranges_of(r);
-  Body of_tile = tile_of_sums(r, loops, ranges, sums);
-  if (is_blocked) {
-    add_blocks(loops, std::move(sums), std::move(of_tile), std::move(block));
-    return;
-  }
-  std::ranges::move(of_tile, std::back_inserter(out));
-  if (ranges) out.push_back(terms_of_some(r, *ranges, std::move(sums.some)));
-}
-
-/// Makes the statements of all sums. Appends those that read sums in blocks where they are wanted.
-void NestTiler::add_statements(const TiledReduction& r,
-                               const std::map<std::string, Value>& operands, TileSums& sums,
-                               Body& out) {
-  // A call that lacks an output leaves out the statements of the sums that only that output needs.
-  const bool is_one = program().source->outputs.size() == 1;
-  const std::vector<Expr> here = {kRow, kLane};
-  const std::vector<Expr> in_all = {Expr(sums.start) - rows().begin + Expr(kRow), kLane};
-  const int bits = r.pairs ? 32 : 64;
-  for (std::size_t k = 0; k < r.nest.folds.size(); ++k) {
-    const Fold& fold = r.nest.folds[k];
-    const DType dtype = fold.value->dtype;
-    const Value term = term_of(r, k, operands);
-    if (!is_one && k > 0)
-      for (std::vector<Body>* bodies : {&sums.zeros, &sums.starts, &sums.terms, &sums.ends})
-        bodies->emplace_back();
-    const std::string in_registers = add_tensor(
-        fold.accumulator,
-        {dtype, amounts(), sums.is_blocked ? sums.start : per(), TensorMemory::registers, bits});
-    const std::string& array = array_for(fold.accumulator, dtype, bits);
-    const Value zero = constant(neutral(fold.op, dtype), dtype);
-    sums.terms.back().push_back({StoreReduce{in_registers, here, *combine_of(fold.op), term}});
-    sums.some.push_back({StoreReduce{array, here, *combine_of(fold.op), term}});
-    if (!sums.is_blocked) {
-      sums.starts.back().push_back({Store{in_registers, here, zero}});
-      sums.ends.back().push_back({Store{array, here, load_value(in_registers, here, dtype)}});
-      continue;
-    }
-    const std::string all =
-        add_tensor("all_" + fold.accumulator, {dtype,
-                                               {sums.all_rows, Expr(vector().amount)},
-                                               vector().start,
-                                               TensorMemory::automatic,
-                                               bits});
-    sums.zeros.back().push_back({Store{all, here, zero}});
-    sums.starts.back().push_back({Store{in_registers, here, load_value(all, in_all, dtype)}});
-    sums.ends.back().push_back({Store{all, in_all, load_value(in_registers, here, dtype)}});
-    std::vector<Expr> of_tile = in_all;
-    of_tile[0] = of_tile[0].substitute({{sums.start, Expr(rows().start)}});
-    out.push_back(over_registers({{Store{array, here, load_value(all, of_tile, dtype)}}}));
-  }
-}
-
-/// Returns the statements of a tile: its sums start, the loops add their terms, and its sums end.
-Body NestTiler::tile_of_sums(const TiledReduction& r, const BlockedLoops& loops,
-                             const std::optional<RowRanges>& ranges, TileSums& sums) {
-  std::vector<LoopRange> inner = loops.inner;
-  Conditions others = r.shared.other_conditions;
-  if (ranges) {
-    inner = rows_first(r);
-    inner.front() = {symbol(inner.front().variable.name()), ranges->all_begin, ranges->all_end};
-    const std::map<Symbol, Expr> own = {
-        {rows_first(r).front().variable, Expr(inner.front().variable)}};
-    for (Body& body : sums.terms) substitute(body, own);
-    for (Condition& c : others) c.e = c.e.substitute(own);
-  }
-  const auto add_registers = [&](std::vector<Body>& bodies, Body& to) {
-    for (Body& body : bodies) to.push_back(over_registers(std::move(body)));
-  };
-  Body of_tile, of_term;
-  add_registers(sums.starts, of_tile);
-  for (Body& body : sums.terms)
-    of_term.push_back(
-        over_registers(std::move(body), skips_terms(r) ? r.shared.row_conditions : Conditions{}));
-  std::ranges::move(in_loops(inner, under(std::move(others), std::move(of_term))),
-                    std::back_inserter(of_tile));
-  add_registers(sums.ends, of_tile);
-  return of_tile;
-}
-
-/// Puts the tiles of all rows into the loops over blocks, in front of the rows.
-void NestTiler::add_blocks(const BlockedLoops& loops, TileSums sums, Body of_tile, Body block) {
-  substitute(of_tile, {{rows().start, Expr(sums.start)}});
-  TileAxis axis = rows();
-  axis.start = sums.start;
-  std::ranges::move(tiles(axis, {}, std::move(of_tile)), std::back_inserter(block));
-  for (Body& body : sums.zeros)
-    std::ranges::move(
-        in_own_loops({{kRow, 0, sums.all_rows}, {kLane, 0, vector().amount}}, std::move(body)),
-        std::back_inserter(before_rows_));
-  for (auto l = loops.blocks.rbegin(); l != loops.blocks.rend(); ++l) {
-    Loop around = *l;
-    around.body = std::exchange(block, {});
-    block.push_back({std::move(around)});
-  }
-  std::ranges::move(block, std::back_inserter(before_rows_));
-}
 
 /// Returns the number of rows; of a block, which lies in a loop around the rows, that of the first.
 Expr NestTiler::rows_of_first_block() const {

@@ -21,6 +21,10 @@ struct TileAmounts {
 /// registers. Throws CannotTile if some sums are kept in float, others in double.
 TileAmounts amounts_of(const std::map<Symbol, TiledReduction>& reductions,
                        const RegisterShape& shape);
+/// Returns the loop over the tiles of an axis, with `before` ahead of the statements of a tile.
+Body tiles(const TileAxis& axis, Body before, Body inner);
+/// Returns what greatest_extent() does. Throws CannotTile if no sizes bound the range.
+Expr extent_of(const LoopRange& range);
 /// Returns the number of sums in a vector. Throws CannotTile as amounts_of() does.
 std::int64_t lanes_of(const std::map<Symbol, TiledReduction>& reductions, int vector_bytes);
 
@@ -77,19 +81,36 @@ class NestTiler : public Tiler {
     std::vector<Loop> blocks;
     std::vector<LoopRange> inner;
     std::vector<Expr> extents;  ///< the greatest numbers of iterations of the inner loops
+    /// The loops over blocks lie around all loops of the nest, whose tiles share copies.
+    bool are_around_nest;
   };
   BlockedLoops blocked_loops(const TiledReduction& r);
+  bool share_copies_of_blocks(const TiledReduction& r, const std::vector<LoopRange>& inner) const;
+  std::vector<Window> windows_of(const TiledReduction& r, const SharedOperand& o) const;
   /// The loops whose elements of an operand are copied, and the bodies that copies for a tile are
   /// added to.
   struct CopyLocations {
     const BlockedLoops& loops;
-    Body& columns;  ///< of a tile of columns, or of a block of its sums
+    Body& columns;  ///< of a tile of columns, or of a block of the sums
     Body& rows;     ///< of a tile of rows
   };
   struct CopyRanges {
     std::vector<LoopRange> all, filled;
     Conditions conditions;
   };
+  struct PanelAxes;
+  struct NewPanel {
+    std::string hint;
+    std::optional<Symbol> per;
+    std::string when;  ///< for the step's effect
+    Conditions conditions;
+    Value element;
+    bool clears;  ///< the panel has 0 where the conditions do not hold
+    Body& location;
+  };
+  Value filled_panel(const TiledReduction& r, const SharedOperand& o, PanelAxes axes,
+                     const NewPanel& panel);
+  void demand_few_positions(const Window& window, const Expr& outer, const Expr& inner);
   void add_copy(const TiledReduction& r, const CopyRanges& ranges, const Store& store, bool clears,
                 Body& location);
   Value copied_window(const TiledReduction& r, const SharedOperand& o, const BlockedLoops& loops);
@@ -98,12 +119,14 @@ class NestTiler : public Tiler {
                        const std::map<std::string, Value>& operands);
   bool skips_terms(const TiledReduction& r) const;
   struct TileSums;
+  TileSums start_sums(const BlockedLoops& loops);
   void add_sums(const TiledReduction& r, Body& out);
   void add_statements(const TiledReduction& r, const std::map<std::string, Value>& operands,
                       TileSums& sums, Body& out);
   Body tile_of_sums(const TiledReduction& r, const BlockedLoops& loops,
                     const std::optional<RowRanges>& ranges, TileSums& sums);
   void add_blocks(const BlockedLoops& loops, TileSums sums, Body of_tile, Body block);
+  Body in_tiles_of_columns(Body body);
 
   /// The row and the lane of a tile, until a loop over them gives them a name.
   inline static const Symbol kRow{SymbolKind::loop, "tile row"};
