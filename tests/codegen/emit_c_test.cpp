@@ -236,6 +236,20 @@ TEST(EmitC, ReturnsMinusOneWhenMemoryRanOut) {
   EXPECT_EQ(y, 0);
 }
 
+/// A compiler knows which elements of x a constant condition leaves out, and gcc 12 reads them all.
+TEST(EmitC, RunsNoLoopInVectorsWhoseConditionsAreConstant) {
+  const auto has_vectors = [](const char* columns) {
+    const Program p = parse_program(std::string("op rows\ninput x f32[N, ") + columns +
+                                    "]\noutput y = x[i0, i1 over N, 4 else 0]\n");
+    const Schedule s = schedule(compile(std::make_shared<const Program>(p)));
+    EXPECT_EQ(to_string(steps_of(s.versions.front())), "simd j, threads n");
+    return emit_c(s, {}).find("omp simd") != std::string::npos;
+  };
+  EXPECT_FALSE(has_vectors("3"));
+  EXPECT_TRUE(has_vectors("K"));
+  EXPECT_TRUE(has_vectors("4"));
+}
+
 TEST(EmitC, StandaloneHasOnlyTheHelpersThatItCalls) {
   const auto helpers = [](const std::string& name, const std::string& dtype) {
     const std::string text =
@@ -277,7 +291,8 @@ TEST(EmitC, GenDividesMovingLimitsByAParameterOnlyWhereItIsNotOne) {
   const auto p = instantiate(op, {DType::f32, full_mask(op)});
   const std::string gen = emit_c(schedule(compile(p)), {.function = "f", .standalone = true});
   EXPECT_NE(gen.find("static MOTE_COLD int64_t mote_rare_div("), std::string::npos) << gen;
-  EXPECT_NE(gen.find("mote_param_div(H + pads0 - oh * stride0 - 1, dilation0)"), std::string::npos) << gen;
+  EXPECT_NE(gen.find("mote_param_div(H + pads0 - oh * stride0 - 1, dilation0)"), std::string::npos)
+      << gen;
   EXPECT_EQ(strict_complaints("cc", {gen}), "");
   const std::string reference = emit_c(compile(p), {.function = "f", .standalone = true});
   EXPECT_EQ(reference.find("mote_param_div("), std::string::npos) << reference;

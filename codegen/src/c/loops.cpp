@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "c/known_masks.h"
 #include "c/writer.h"
 #include "ir/dependence.h"
 #include "mote/codegen/walk.h"
@@ -234,17 +235,19 @@ void Writer::iterations(const Loop& l, const std::string& head, const Body& of_l
 }
 
 /// Writes iterations that a compiler may run in vectors, which branches on the outputs of a call
-/// would keep it from: where there are some, calls that have all outputs get a form without.
+/// would keep it from: where there are some, calls that have all outputs get a form without. A loop
+/// whose accesses a compiler would make wrongly in vectors runs in order.
 void Writer::iterations_in_vectors(const Loop& l, const std::string& head, const Body& of_loop,
                                    const Facts& inside) {
+  const bool in_vectors = l.kind == LoopKind::simd && !has_known_mask(p_, l, of_loop);
   const auto with_pragmas = [&](const Facts& facts) {
-    loop_pragmas(l);
-    printer_.set_in_vectors(l.kind == LoopKind::simd);
+    if (in_vectors || l.kind != LoopKind::simd) loop_pragmas(l);
+    printer_.set_in_vectors(in_vectors);
     iterations(l, head, of_loop, facts);
     printer_.set_in_vectors(false);
   };
   const std::set<Symbol> outputs = wanted_in(of_loop);
-  if (l.kind != LoopKind::simd || outputs.empty()) {
+  if (!in_vectors || outputs.empty()) {
     with_pragmas(inside);
     return;
   }
