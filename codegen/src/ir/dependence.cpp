@@ -137,6 +137,26 @@ std::vector<Expr> arms(const Expr& e, Atom::Kind kind) {
   return {e};
 }
 
+std::optional<std::int64_t> most_iterations(const Loop& l) {
+  std::optional<std::int64_t> most;
+  for (const Expr& end : arms(l.end, Atom::Kind::min))
+    for (const Expr& begin : arms(l.begin, Atom::Kind::max))
+      if (const auto count = (end - begin).constant())
+        most = std::max<std::int64_t>(0, most ? std::min(*most, *count) : *count);
+  return most;
+}
+
+bool has_one_iteration(const Loop& l) {
+  const auto count = (l.end - l.begin).constant();
+  const auto step = l.step.constant();
+  return count && step && *count >= 1 && *count <= *step;
+}
+
+bool runs_once(const Loop& l) {
+  return has_one_iteration(l) && l.kind == LoopKind::serial && l.accumulators.empty() &&
+         l.digits.empty();
+}
+
 bool is_in_range(const LoopProgram& p, const value::Load& load, const Facts& facts,
                  const std::map<Symbol, Expr>& sizes) {
   const TensorDecl& t = *find_tensor(p, load.tensor);

@@ -47,6 +47,12 @@ void set_ranges(const Loop& l, Facts& facts);
 
 /// Returns the operands of a minimum or maximum, or the expression itself.
 std::vector<Expr> arms(const Expr& e, Atom::Kind kind);
+/// Returns a constant that the number of iterations of a loop with a step of 1 never exceeds.
+std::optional<std::int64_t> most_iterations(const Loop& l);
+/// Returns true if constants show that the loop has one iteration.
+bool has_one_iteration(const Loop& l);
+/// Returns true if it has, and the body can stand for it: nothing is folded over the loop.
+bool runs_once(const Loop& l);
 
 /// Returns true if the element exists wherever the facts hold, and `sizes` have these values.
 bool is_in_range(const LoopProgram& p, const value::Load& load, const Facts& facts,

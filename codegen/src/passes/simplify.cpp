@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Simplifies expressions and conditions under the facts of the enclosing loops, conditions and
 // guards: proved conditions are removed, refuted branches too, neighbouring branches on the same
-// conditions become one, and a loop of one iteration without accumulators becomes its body.
+// conditions become one, and a loop of one iteration without accumulators becomes its body. Arrays
+// that were local to its iterations are local to those of the loop around it.
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "ir/dependence.h"
 #include "mote/codegen/passes.h"
@@ -59,66 +62,90 @@ void append_branch(Body& out, If branch) {
   }
 }
 
-Body simplified(Body body, const Facts& facts);
-
-void simplify_loop(Loop loop, const Facts& facts, Body& out) {
-  loop.begin = facts.simplify(loop.begin);
-  loop.end = facts.simplify(loop.end);
-  loop.step = facts.simplify(loop.step);
-  if (loop.end == loop.begin + 1 && loop.accumulators.empty()) {
-    substitute(loop.body, {{loop.variable, loop.begin}});
-    append(out, simplified(std::move(loop.body), facts));
-    return;
+void simplify_values(Stmt& s, const Facts& facts) {
+  if (auto* x = std::get_if<Store>(&s.kind)) {
+    x->index = simplified(x->index, facts);
+    x->value = simplified(x->value, facts);
+  } else if (auto* r = std::get_if<StoreReduce>(&s.kind)) {
+    r->index = simplified(r->index, facts);
+    r->value = simplified(r->value, facts);
+  } else if (auto* f = std::get_if<Fold>(&s.kind)) {
+    f->value = simplified(f->value, facts);
+    f->position = facts.simplify(f->position);
+  } else if (auto* let = std::get_if<Let>(&s.kind)) {
+    let->value = simplified(let->value, facts);
   }
-  Facts inner = facts;
-  inner.set_range(loop.variable, loop.begin, loop.end);
-  loop.body = simplified(std::move(loop.body), inner);
-  if (!loop.body.empty() || !loop.accumulators.empty()) out.push_back({std::move(loop)});
 }
 
-void simplify_branch(If branch, const Facts& facts, Body& out) {
-  const auto kept = clean(branch.conditions, facts);
-  if (!kept) {
-    // The accumulators of loops in here are read outside as neutral: those loops stay, empty.
-    if (accumulators_declared(branch.body).empty()) return;
-    out.push_back({If{branch.conditions, std::move(branch.body)}});
-    return;
-  }
-  if (kept->empty()) {
-    append(out, simplified(std::move(branch.body), facts));
-    return;
-  }
-  Body body = simplified(std::move(branch.body), assuming(facts, *kept));
-  if (!body.empty()) append_branch(out, If{*kept, std::move(body)});
-}
+class Simplifier {
+ public:
+  explicit Simplifier(std::vector<TensorDecl>& tensors) : tensors_(tensors) {}
 
-Body simplified(Body body, const Facts& facts) {
-  Body out;
-  for (Stmt& s : body) {
-    if (auto* loop = std::get_if<Loop>(&s.kind)) {
-      simplify_loop(std::move(*loop), facts, out);
-      continue;
+  Body simplified(Body body, const Facts& facts) {
+    Body out;
+    for (Stmt& s : body) {
+      if (auto* loop = std::get_if<Loop>(&s.kind)) {
+        simplify_loop(std::move(*loop), facts, out);
+        continue;
+      }
+      if (auto* branch = std::get_if<If>(&s.kind)) {
+        simplify_branch(std::move(*branch), facts, out);
+        continue;
+      }
+      simplify_values(s, facts);
+      out.push_back(std::move(s));
     }
-    if (auto* branch = std::get_if<If>(&s.kind)) {
-      simplify_branch(std::move(*branch), facts, out);
-      continue;
-    }
-    if (auto* x = std::get_if<Store>(&s.kind)) {
-      x->index = simplified(x->index, facts);
-      x->value = simplified(x->value, facts);
-    } else if (auto* r = std::get_if<StoreReduce>(&s.kind)) {
-      r->index = simplified(r->index, facts);
-      r->value = simplified(r->value, facts);
-    } else if (auto* f = std::get_if<Fold>(&s.kind)) {
-      f->value = simplified(f->value, facts);
-      f->position = facts.simplify(f->position);
-    } else if (auto* let = std::get_if<Let>(&s.kind)) {
-      let->value = simplified(let->value, facts);
-    }
-    out.push_back(std::move(s));
+    return out;
   }
-  return out;
-}
+
+ private:
+  void simplify_loop(Loop loop, const Facts& facts, Body& out) {
+    loop.begin = facts.simplify(loop.begin);
+    loop.end = facts.simplify(loop.end);
+    loop.step = facts.simplify(loop.step);
+    if (runs_once(loop) && give_arrays_to_loop_around(loop.variable)) {
+      substitute(loop.body, {{loop.variable, loop.begin}});
+      append(out, simplified(std::move(loop.body), facts));
+      return;
+    }
+    Facts inner = facts;
+    inner.set_range(loop.variable, loop.begin, loop.end);
+    const std::optional<Symbol> around = std::exchange(around_, loop.variable);
+    loop.body = simplified(std::move(loop.body), inner);
+    around_ = around;
+    if (!loop.body.empty() || !loop.accumulators.empty()) out.push_back({std::move(loop)});
+  }
+
+  void simplify_branch(If branch, const Facts& facts, Body& out) {
+    const auto kept = clean(branch.conditions, facts);
+    if (!kept) {
+      // The accumulators of loops in here are read outside as neutral: those loops stay, empty.
+      if (accumulators_declared(branch.body).empty()) return;
+      out.push_back({If{branch.conditions, std::move(branch.body)}});
+      return;
+    }
+    if (kept->empty()) {
+      append(out, simplified(std::move(branch.body), facts));
+      return;
+    }
+    Body body = simplified(std::move(branch.body), assuming(facts, *kept));
+    if (!body.empty()) append_branch(out, If{*kept, std::move(body)});
+  }
+
+  /// Returns false if there are arrays that are local to the iterations of the variable's loop, and
+  /// no loop around it.
+  bool give_arrays_to_loop_around(const Symbol variable) {
+    for (TensorDecl& t : tensors_) {
+      if (t.per != variable) continue;
+      if (!around_) return false;
+      t.per = around_;
+    }
+    return true;
+  }
+
+  std::vector<TensorDecl>& tensors_;
+  std::optional<Symbol> around_;  ///< the variable of the innermost loop around a body
+};
 
 /// Replaces reads of a temporary whose stores all stood on branches that are never taken: no read
 /// of it ever runs, even if its guard is not refuted, so any value will do.
@@ -144,7 +171,7 @@ void drop_reads_without_store(LoopProgram& p) {
 }  // namespace
 
 LoopProgram simplify(LoopProgram p) {
-  p.body = simplified(std::move(p.body), base_facts(*p.source));
+  p.body = Simplifier(p.tensors).simplified(std::move(p.body), base_facts(*p.source));
   drop_reads_without_store(p);
   return p;
 }

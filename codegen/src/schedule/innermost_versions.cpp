@@ -65,6 +65,7 @@ bool take_innermost(Version& v, const ScheduleOptions& options, bool demands_one
       if (is_wanted) break;
     }
   }
+  if (found) remove_loops_that_run_once(v.program);
   return found;
 }
 

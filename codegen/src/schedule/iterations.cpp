@@ -75,7 +75,7 @@ class Iterations {
 
   std::optional<std::set<std::string>> run() const {
     std::set<std::string> own;
-    if (loop_.begin == Expr(0) && loop_.end == Expr(1)) return own;  // one iteration
+    if (has_one_iteration(loop_)) return own;
     std::set<std::string> seen;
     for (const TensorReference* r : inside_) {
       if (!r->is_write() || !seen.insert(r->tensor).second) continue;

@@ -110,6 +110,7 @@ Refusal move_outward(LoopProgram& p, const Path& path, std::int64_t amount, std:
   if (holds_loop(moving.body)) return "it holds a loop";
   for (const Expr* e : {&moving.begin, &moving.end})
     if (e->has_load() || mentions_loop(*e)) return "its limits move";
+  if (auto why = why_one_part(moving, amount)) return why;
   const Stmt before = at(p, nest_path);
   if (auto why = why_not_repeated({before}, moving)) return why;
   const std::vector<InPlacePair> in_place = pairs_in_place(p);

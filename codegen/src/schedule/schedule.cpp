@@ -92,6 +92,7 @@ Version started(Version v, std::vector<Symbol>& scans) {
     v.steps.push_back(std::move(scanned.step));
     scans.push_back(scanned.variable);
   }
+  remove_loops_that_run_once(v.program);
   return v;
 }
 
@@ -204,6 +205,7 @@ std::vector<Version> tiled(const Version& start, const ScheduleOptions& options)
       Version v = start;
       const auto steps = tile_in_registers(v.program, shape, axis, options);
       if (steps.empty()) continue;
+      remove_loops_that_run_once(v.program);
       may_slide = may_slide || axis == VectorAxis::innermost;
       if (may_slide && axis == VectorAxis::separate)
         if (const auto terms = count_terms(start.program)) prefer_least(v, *terms, kLeastTerms);

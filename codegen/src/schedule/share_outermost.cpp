@@ -24,6 +24,12 @@ constexpr std::int64_t kOutward = 64;
 /// Returns true if threads share parts of the loop: it is innermost, and may be long.
 bool is_shared_by_parts(const Loop& loop) { return !holds_loop(loop.body) && loop.step == Expr(1); }
 
+/// Returns true if the loop is innermost and has at most the iterations of one part.
+bool is_one_part(const Loop& loop) {
+  const auto most = most_iterations(loop);
+  return is_shared_by_parts(loop) && most && *most <= kPart;
+}
+
 /// Returns the variable of the loop whose body holds the loop.
 std::string loop_around(const LoopProgram& p, const std::string& loop) {
   Path path = *find_loop(p, loop);
@@ -70,6 +76,7 @@ bool has_limits_of(const Body& body, const std::set<Symbol>& variables) {
 /// Returns how many of the loops threads share. Each iteration that threads share computes the
 /// limits of the loops in it anew. Where it is short, with one loop of many iterations at most, a
 /// loop on which some limits do not depend is left to each thread, which computes these before it.
+/// So is a last loop of one part. One of these alone is shared unless it runs in vectors.
 std::size_t loops_to_share(const SharedLoops& shared) {
   std::set<Symbol> variables;
   for (std::size_t k = 0; k < shared.loops.size(); ++k) {
@@ -77,7 +84,9 @@ std::size_t loops_to_share(const SharedLoops& shared) {
     if (k > 0 && depth_of_many(loop.body) < 2 && has_limits_of(loop.body, variables)) return k;
     variables.insert(loop.variable);
   }
-  return shared.loops.size();
+  const Loop& last = *shared.loops.back();
+  const bool stays = is_one_part(last) && (shared.loops.size() > 1 || last.kind == LoopKind::simd);
+  return shared.loops.size() - (stays ? 1 : 0);
 }
 
 /// Where iterations of the nest depend on one another, as those of a scatter do, moves a loop in
@@ -133,6 +142,7 @@ bool share_nest(Version& v, std::string first, const ScheduleOptions& options) {
   auto shared = shared_loops(p, at(p, path));
   if (!shared) return false;
   shared->loops.resize(loops_to_share(*shared));
+  if (shared->loops.empty()) return true;
   const Loop& innermost = *shared->loops.back();
   Step threads{StepKind::threads, {}};
   for (const Loop* loop : shared->loops) threads.targets.push_back({loop->variable.name()});

@@ -33,6 +33,13 @@ Refusal why_not_serial_around(const LoopProgram& p, const Path& path) {
   return std::nullopt;
 }
 
+Refusal why_one_part(const Loop& loop, std::int64_t amount) {
+  const auto most = most_iterations(loop);
+  if (!most || *most > amount) return std::nullopt;
+  return fmt::format("one part would hold all of its iterations, {}{}",
+                     (loop.end - loop.begin).constant() ? "" : "at most ", *most);
+}
+
 namespace {
 
 /// Returns true for a loop over lanes, whose vectors are kept or exchanged in registers.
@@ -58,6 +65,7 @@ Refusal split(LoopProgram& p, const Path& path, std::int64_t amount) {
   if (!loop.accumulators.empty())
     return fmt::format("it folds into {}, which each part would begin anew",
                        loop.accumulators.front().name);
+  if (auto why = why_one_part(loop, amount)) return why;
   const Symbol start(SymbolKind::loop, fresh_name(p, loop.variable.name() + "_start"));
   Loop outer{start, loop.begin, loop.end, Expr(amount), {}, {}};
   loop.begin = Expr(start);

@@ -208,6 +208,19 @@ bool keeps_loops(StepKind kind) {
 
 }  // namespace
 
+void remove_loops_that_run_once(LoopProgram& p) {
+  const auto holds_arrays = [&](const Loop& loop) {
+    return std::ranges::any_of(p.tensors,
+                               [&](const TensorDecl& t) { return t.per == loop.variable; });
+  };
+  // An outermost loop stays where arrays are local to its iteration.
+  const auto goes = [&](const Path& path) {
+    const Loop& loop = *as_loop(at(p, path));
+    return runs_once(loop) && (path.size() > 1 || !holds_arrays(loop));
+  };
+  if (std::ranges::any_of(loops_of(p), goes)) p = simplify(std::move(p));
+}
+
 Refusal take(Version& v, const Step& step, const ScheduleOptions& options) {
   if (is_for_gpu(step.kind)) return "only a GPU's schedule has it (--lang cuda)";
   if (step.kind == StepKind::once && !v.steps.empty()) return "other steps were taken before it";
@@ -218,6 +231,7 @@ Refusal take(Version& v, const Step& step, const ScheduleOptions& options) {
       if (!find_loop(v.program, t.name)) return no_loop(v.program, t.name);
   std::string effect;
   if (auto why = taken(v.program, step, options, effect)) return why;
+  if (!keeps_loops(step.kind)) remove_loops_that_run_once(v.program);
   v.steps.push_back({step, std::move(effect)});
   return std::nullopt;
 }

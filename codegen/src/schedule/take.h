@@ -23,6 +23,10 @@ inline const std::string kDependent;
 /// Takes the step and adds it to the version's steps. After a refusal the version is as it was.
 Refusal take(Version& v, const Step& step, const ScheduleOptions& options);
 
+/// Removes loops that run once, which a step makes of a loop of few iterations. The passes leave
+/// none, so other programs stay as they are.
+void remove_loops_that_run_once(LoopProgram& p);
+
 // The steps, each on names that the program has. They do not add themselves to the version's steps;
 // `effect` gets what they did besides.
 /// Reads may go on by `widest` elements from one iteration to the next.
@@ -48,6 +52,8 @@ Refusal repeat(LoopProgram& p, const std::string& tensor, std::int64_t axis);
 
 /// Returns why loops of the statement may not be changed: one of them has a kind already.
 Refusal why_not_serial(const Stmt& s);
+/// Returns why the loop has no use for parts of that many iterations: it never has more.
+Refusal why_one_part(const Loop& loop, std::int64_t amount);
 /// Returns why loops around the one at the path may not be changed, likewise.
 Refusal why_not_serial_around(const LoopProgram& p, const Path& path);
 

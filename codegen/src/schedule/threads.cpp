@@ -24,7 +24,7 @@ class Work {
     const Expr extent =
         unchanging(loop.end, Atom::Kind::min) - unchanging(loop.begin, Atom::Kind::max);
     const auto count = extent.constant();
-    const auto block = mentions_loop(extent) ? block_of(loop) : count;
+    const auto block = mentions_loop(extent) ? most_iterations(loop) : count;
     const bool is_of_tile = (mentions_loop(extent) && !block) ||
                             (block && tiles_.contains(*block)) || loop.kind == LoopKind::transposed;
     if (!is_of_tile && !extent.has_load()) iterations_ = iterations_ * (block ? *block : extent);
@@ -33,16 +33,6 @@ class Work {
   const Expr& iterations() const { return iterations_; }
 
  private:
-  /// Returns the constant number of iterations that the loop has at most, as one over a block has.
-  static std::optional<std::int64_t> block_of(const Loop& loop) {
-    std::optional<std::int64_t> least;
-    for (const Expr& end : arms(loop.end, Atom::Kind::min))
-      for (const Expr& begin : arms(loop.begin, Atom::Kind::max))
-        if (const auto count = (end - begin).constant())
-          least = least ? std::min(*least, *count) : *count;
-    return least;
-  }
-
   Expr iterations_ = 1;
   std::set<std::int64_t> tiles_;
 };

@@ -146,7 +146,7 @@ TEST(Steps, ThreadsShareTilesOfTiles) {
                     "v1 = i32(a[i0, i2 over M, N, K])*i32(b[i2, i1 over M, N, K])\n"
                     "output y = sum[2](where(iota(i2 over M, N, K) <= iota(i1 over M, N, K), v1, "
                     "0))\n")));
-  const auto steps = parse_steps("inward m 3, split m3 3, threads m_tile n");
+  const auto steps = parse_steps("inward m 3, split m3 2, threads m_tile n");
   const Version v = scheduled_by(p, steps);
   EXPECT_EQ(to_string(v.steps.back().step), "threads m_tile n");
   expect_same_meaning(p, v.program);
@@ -286,6 +286,49 @@ TEST(Steps, AreRefusedWithWhatIsMissing) {
   EXPECT_EQ(why("scan n"),
             "'scan n' cannot be taken: in no loop of it are the terms of a sum those before or "
             "after its element");
+}
+
+/// Returns rows of two elements, and of three sums.
+LoopProgram short_rows() {
+  return compile(std::make_shared<const Program>(
+      parse_program("op rows\ninput x f32[N, K]\ninput w f32[K, 3]\n"
+                    "output y = x[i0, i1 over N, 2 else 0]\n"
+                    "output z = sum[2](x[i0, i2 over N, 3, K] * w[i2, i1 over N, 3, K])\n")));
+}
+
+TEST(Steps, MakeNoPartThatHoldsAllIterations) {
+  const LoopProgram p = short_rows();
+  const auto why = [&](const std::string& steps) {
+    const std::string text = refusal(p, steps);
+    return text.substr(text.find(": step ") + 7);
+  };
+  EXPECT_EQ(why("split j 2"),
+            "'split j 2' cannot be taken: one part would hold all of its iterations, 2");
+  EXPECT_NE(to_string(after(p, "split j 1")), "");
+  EXPECT_EQ(why("split n 4, split n 4"),
+            "'split n 4' cannot be taken: one part would hold all of its iterations, at most 4");
+  EXPECT_NE(to_string(after(p, "split n 4, split n 3")), "");
+}
+
+/// A tile that holds all iterations is no loop, and its array is local to those of the loop around
+/// it; without such a loop it stays.
+TEST(Steps, MakeNoLoopThatRunsOnce) {
+  const std::string text = to_string(after(short_rows(), "inward j2 4"));
+  EXPECT_EQ(text.find("j2_tile"), std::string::npos) << text;
+  EXPECT_NE(text.find("temporary sums f32[4] in each n2\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("for j23 in 0..3 {\n      sums[j23] += x[n2, k]*w[k, j23]"),
+            std::string::npos)
+      << text;
+  const LoopProgram columns = compile(std::make_shared<const Program>(
+      parse_program("op columns\ninput w f32[K, 3]\noutput y = sum[0](w)\n")));
+  EXPECT_NE(to_string(after(columns, "inward i 4")).find("for i_tile in 0..3 step 4"),
+            std::string::npos);
+}
+
+TEST(Steps, ShareNoPartOfFewIterations) {
+  const Schedule s = schedule(short_rows());
+  EXPECT_EQ(to_string(s).find("_start"), std::string::npos) << to_string(s);
+  EXPECT_EQ(to_string(steps_of(s.versions.back())), "threads n, threads n2 j2");
 }
 
 TEST(Steps, AreUndoneWhereTheyAreRefused) {
