@@ -20,17 +20,31 @@ namespace {
 constexpr std::int64_t kCacheLineBytes = 64;
 constexpr std::int64_t kMaxPrefetchedBytes = 1 << 14;
 
+/// Returns the one statement of a loop that copies reals to a temporary; null for other loops.
+const Store* copy_to_temporary(const LoopProgram& p, const Loop& l) {
+  const auto* store = l.body.size() != 1 ? nullptr : std::get_if<Store>(&l.body[0].kind);
+  if (store == nullptr || !std::holds_alternative<value::Load>(store->value->kind)) return nullptr;
+  const bool is_wide = store->value->dtype == DType::f32 || store->value->dtype == DType::f64;
+  const bool is_temporary = find_tensor(p, store->tensor)->role == TensorRole::temporary;
+  return is_wide && is_temporary ? store : nullptr;
+}
+
 /// Returns true if the loop copies reals of a tensor, of which it reads each or every second one,
 /// to adjacent elements of a temporary: a compiler takes every second one from two vectors.
 bool may_copy_every_second(const LoopProgram& p, const Loop& l) {
-  const auto* store = l.body.size() != 1 ? nullptr : std::get_if<Store>(&l.body[0].kind);
-  if (store == nullptr || l.adjacent_under_ones.size() != 1) return false;
-  const bool is_copy = std::holds_alternative<value::Load>(store->value->kind);
-  const bool is_wide = store->value->dtype == DType::f32 || store->value->dtype == DType::f64;
-  return is_copy && is_wide && find_tensor(p, store->tensor)->role == TensorRole::temporary &&
+  const Store* store = copy_to_temporary(p, l);
+  return store != nullptr && l.adjacent_under_ones.size() == 1 &&
          std::ranges::none_of(store->index, [&](const Expr& e) {
            return e.mentions(l.adjacent_under_ones.front());
          });
+}
+
+/// Returns true if the loop fills adjacent elements of a temporary, a constant number of them: whole
+/// vectors are stored, though their elements are read one by one.
+bool fills_whole_vectors(const LoopProgram& p, const Loop& l) {
+  const Store* store = copy_to_temporary(p, l);
+  return store != nullptr && (l.end - l.begin).constant() &&
+         store->index.back() == Expr(l.variable);
 }
 
 bool has_transcendental(const Body& body) {
@@ -312,12 +326,18 @@ void Writer::forms_of_loop(const Loop& l, const std::string& head, const Facts& 
     iterations_in_vectors(l, head, l.body.size() == 1 ? adjacent : l.body, inside);
     printer_.assume({});
   };
+  const auto apart = [&] {
+    if (fills_whole_vectors(p_, l))
+      iterations_in_vectors(l, head, l.body, inside);
+    else
+      in_order();
+  };
   const auto otherwise = [&] {
     if (may_copy_every_second(p_, l))
       in_two_forms(
-          adjacent_test(l, 2), [&] { with_adjacent(2); }, in_order);
+          adjacent_test(l, 2), [&] { with_adjacent(2); }, apart);
     else
-      in_order();
+      apart();
   };
   in_two_forms(
       adjacent_test(l, 1), [&] { with_adjacent(1); }, otherwise);

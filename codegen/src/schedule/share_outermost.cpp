@@ -129,9 +129,16 @@ bool may_own(const LoopProgram& p, const SharedLoops& shared, const std::set<std
   });
 }
 
+/// Returns true if an iteration of the loop is short: it holds nothing but a loop of one part.
+bool is_short(const Loop& loop) {
+  const Loop* inner = loop.body.size() == 1 ? as_loop(loop.body.front()) : nullptr;
+  return inner != nullptr && is_one_part(*inner);
+}
+
 /// Shares the nest's outermost loops among threads; returns false if their iterations may depend on
-/// one another.
-bool share_nest(Version& v, std::string first, const ScheduleOptions& options) {
+/// one another. In a block, a last loop of short iterations is left to each thread, which then
+/// computes addresses before it, not for each iteration anew.
+bool share_nest(Version& v, std::string first, bool in_block, const ScheduleOptions& options) {
   LoopProgram& p = v.program;
   if (!shared_loops(p, at(p, *find_loop(p, first)))) {
     const auto parts = moved_outward(v, first, options);
@@ -142,6 +149,8 @@ bool share_nest(Version& v, std::string first, const ScheduleOptions& options) {
   auto shared = shared_loops(p, at(p, path));
   if (!shared) return false;
   shared->loops.resize(loops_to_share(*shared));
+  if (in_block && shared->loops.size() > 2 && is_short(*shared->loops.back()))
+    shared->loops.pop_back();
   if (shared->loops.empty()) return true;
   const Loop& innermost = *shared->loops.back();
   Step threads{StepKind::threads, {}};
@@ -161,7 +170,7 @@ bool share_nest(Version& v, std::string first, const ScheduleOptions& options) {
 /// over the blocks: each has work for all threads.
 void share_in_blocks(Version& v, const std::string& loop, bool in_block,
                      const ScheduleOptions& options) {
-  if (in_block && share_nest(v, loop, options)) return;
+  if (in_block && share_nest(v, loop, true, options)) return;
   const Loop& l = *as_loop(at(std::as_const(v.program), *find_loop(v.program, loop)));
   const bool is_over_blocks = l.step != Expr(1);
   for (const std::string& inner : loops_in(l.body))
@@ -172,7 +181,7 @@ void share_in_blocks(Version& v, const std::string& loop, bool in_block,
 
 void share_outermost(Version& v, const ScheduleOptions& options) {
   for (const std::string& first : names_of_loops(v.program, outermost_loops(v.program)))
-    if (!share_nest(v, first, options)) share_in_blocks(v, first, false, options);
+    if (!share_nest(v, first, false, options)) share_in_blocks(v, first, false, options);
 }
 
 }  // namespace mote
