@@ -31,10 +31,16 @@ std::vector<Helper> all_helpers() {
   return all;
 }
 
-bool calls_helper(std::string_view text, const std::string& function) {
-  const std::string call = function + "(";
-  for (std::size_t at = text.find(call); at != std::string_view::npos; at = text.find(call, at + 1))
-    if (at == 0 || !is_word(text[at - 1])) return true;
+/// Returns true if the text calls the function, or has the constant.
+bool calls_helper(std::string_view text, const std::string& helper) {
+  const bool is_constant = helper.starts_with("MOTE_");
+  const std::string call = is_constant ? helper : helper + "(";
+  for (std::size_t at = text.find(call); at != std::string_view::npos;
+       at = text.find(call, at + 1)) {
+    const std::size_t end = at + call.size();
+    const bool ends = !is_constant || end == text.size() || !is_word(text[end]);
+    if (ends && (at == 0 || !is_word(text[at - 1]))) return true;
+  }
   return false;
 }
 

@@ -129,6 +129,11 @@ class Names {
   bool has_local(const std::string& name) const { return names_.contains({"local", name}); }
   /// Adds a name that fresh() returned as one of a local.
   void add_local(const std::string& name) { names_[{"local", name}] = name; }
+  /// Gives a local another text, from now on; returns the one that it had.
+  std::string rename_local(const std::string& name, std::string text) {
+    std::swap(names_.at({"local", name}), text);
+    return text;
+  }
   /// Returns one more identifier that nothing uses yet.
   std::string fresh(const std::string& hint);
 
@@ -196,6 +201,9 @@ class Printer {
     held_.push_back({tensor, std::move(index), std::move(variable)});
   }
   void release_all() { held_.clear(); }
+  /// Returns how many elements are held; the latest are released until there are that many.
+  std::size_t count_held() const { return held_.size(); }
+  void release_to(std::size_t count) { held_.resize(count); }
   /// States whether the text printed from now on stands in a loop that is run in vectors.
   void set_in_vectors(bool in_vectors) { in_vectors_ = in_vectors; }
   /// States whether the text printed from now on is computed again and again, as a limit that

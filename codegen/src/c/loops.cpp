@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "c/known_masks.h"
 #include "c/writer.h"
@@ -140,6 +141,42 @@ std::map<Expr, std::string> Writer::quotients_ahead(const Loop& l, const Facts& 
   return constants;
 }
 
+/// Reads, before a loop in vectors, the elements of temporaries that it does not change: a compiler
+/// that expects a store in the loop to change them may leave it without vectors.
+void Writer::elements_ahead(const Loop& l, const Facts& facts) {
+  if (l.kind != LoopKind::simd || !p_.native || printer_.target() != Target::c) return;
+  std::set<std::string> stored;
+  for (const Access& a : accesses(l.body))
+    if (a.write) stored.insert(a.tensor);
+  const auto is_ahead = [&](const value::Load& load) {
+    const TensorDecl& t = *find_tensor(p_, load.tensor);
+    return t.role == TensorRole::temporary && !t.shape.empty() && !stored.contains(t.name) &&
+           t.memory == TensorMemory::automatic && !t.per &&
+           std::ranges::all_of(load.index, [&](const Expr& e) {
+             const auto symbol = e.as_symbol();
+             return symbol && symbol->kind() == SymbolKind::loop && *symbol != l.variable;
+           });
+  };
+  std::set<std::string> known;  // what elements that were read already are printed as
+  const std::function<void(const Value&)> read = [&](const Value& v) {
+    if (const auto* op = std::get_if<value::Op>(&v->kind)) std::ranges::for_each(op->args, read);
+    const auto* load = std::get_if<value::Load>(&v->kind);
+    if (load == nullptr || !is_ahead(*load)) return;
+    const TensorDecl& t = *find_tensor(p_, load->tensor);
+    const std::string element = printer_.element(t, load->index, facts);
+    if (!known.insert(element).second) return;
+    const std::string name = names_.fresh(names_.tensor(t.name) + "_here");
+    known.insert(name);
+    line(fmt::format("const {} {} = {};", local_type(t, true), name, element));
+    printer_.hold(t.name, load->index, name);
+  };
+  for (const Stmt& s : l.body) {
+    if (const auto* let = std::get_if<Let>(&s.kind)) read(let->value);
+    if (const auto* store = std::get_if<Store>(&s.kind)) read(store->value);
+    if (const auto* fold = std::get_if<Fold>(&s.kind)) read(fold->value);
+  }
+}
+
 /// Returns the test whether the strides make the loop's iterations access adjacent elements, where
 /// parameters have that value.
 std::string Writer::adjacent_test(const Loop& l, int parameter) const {
@@ -219,28 +256,33 @@ void Writer::loop(const Loop& l, const Facts& facts) {
   const std::string step =
       l.step == Expr(1) ? v + "++" : fmt::format("{} += {}", v, printer_.expr(l.step, facts).text);
   for (const PrefetchedElement& e : l.prefetched) prefetch(l, e, facts);
+  const std::size_t held_before = printer_.count_held();
+  elements_ahead(l, facts);
   printer_.set_constants(quotients_ahead(l, facts));
   printer_.set_divisors(divisors_ahead(l, facts));
   Facts inside = facts;
   inside.set_range(l.variable, l.begin, l.end);
-  const auto head_to = [&](const std::string& last) {
-    return fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, last, step);
-  };
+  const LoopHead head{v, begin, end, step};
   if (const auto whole = iterations_of_whole_tile(p_, l)) {
-    forms_of_results(l, {*whole, fmt::format("{} == {} + {}", end, begin, *whole), head_to(end)},
-                     facts, inside);
+    forms_of_results(l, {*whole, fmt::format("{} == {} + {}", end, begin, *whole), head}, facts,
+                     inside);
   } else {
-    forms_of_loop(l, head_to(end), inside);
+    forms_of_loop(l, head, inside);
   }
   printer_.set_constants({});
   printer_.set_divisors({});
+  printer_.release_to(held_before);
   for (const Accumulator& a : l.accumulators)
     if (!accumulators_read_.contains(a.name)) line(fmt::format("(void){};", names_.result(a.name)));
 }
 
-void Writer::iterations(const Loop& l, const std::string& head, const Body& of_loop,
+std::string LoopHead::text() const {
+  return fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", variable, begin, end, step);
+}
+
+void Writer::iterations(const Loop& l, const LoopHead& head, const Body& of_loop,
                         const Facts& inside) {
-  line(head);
+  line(head.text());
   ++indent_;
   open_scope(l.variable, inside);
   body(of_loop, inside);
@@ -251,13 +293,18 @@ void Writer::iterations(const Loop& l, const std::string& head, const Body& of_l
 /// Writes iterations that a compiler may run in vectors, which branches on the outputs of a call
 /// would keep it from: where there are some, calls that have all outputs get a form without. A loop
 /// whose accesses a compiler would make wrongly in vectors runs in order.
-void Writer::iterations_in_vectors(const Loop& l, const std::string& head, const Body& of_loop,
+void Writer::iterations_in_vectors(const Loop& l, const LoopHead& head, const Body& of_loop,
                                    const Facts& inside) {
   const bool in_vectors = l.kind == LoopKind::simd && !has_known_mask(p_, l, of_loop);
   const auto with_pragmas = [&](const Facts& facts) {
-    if (in_vectors || l.kind != LoopKind::simd) loop_pragmas(l);
     printer_.set_in_vectors(in_vectors);
-    iterations(l, head, of_loop, facts);
+    auto blocks = in_vectors ? blocks_of_lanes(l, of_loop, facts) : std::nullopt;
+    if (blocks) {
+      iterations_by_lanes(l, head, of_loop, std::move(*blocks), facts);
+    } else {
+      if (in_vectors || l.kind != LoopKind::simd) loop_pragmas(l);
+      iterations(l, head, of_loop, facts);
+    }
     printer_.set_in_vectors(false);
   };
   const std::set<Symbol> outputs = wanted_in(of_loop);
@@ -288,8 +335,8 @@ void Writer::forms_of_results(const Loop& l, const TileResults& tile, const Fact
   for (const Expr& e : arms(l.end, Atom::Kind::min))
     of_whole.assume_nonneg(e - l.begin - tile.iterations);
   rewrite_exprs(whole.body, [&](const Expr& e) { return of_whole.simplify(e); });
-  const std::string head = fmt::format("for (int64_t {0} = 0; {0} < {1}; {0}++) {{",
-                                       whole.variable.name(), tile.iterations);
+  const LoopHead head{whole.variable.name(), "0", fmt::format("{}", tile.iterations),
+                      whole.variable.name() + "++"};
   const std::string adjacent = adjacent_test(l, 1);
   in_two_forms((adjacent.empty() ? "" : adjacent + " && ") + tile.test_of_whole,
                [&] {
@@ -301,7 +348,7 @@ void Writer::forms_of_results(const Loop& l, const TileResults& tile, const Fact
 }
 
 /// Writes the loop with that head: in one form, or in several of which calls run one.
-void Writer::forms_of_loop(const Loop& l, const std::string& head, const Facts& inside) {
+void Writer::forms_of_loop(const Loop& l, const LoopHead& head, const Facts& inside) {
   const auto in_order = [&] { iterations(l, head, l.body, inside); };
   if (const std::string test = test_of_all_rows(l); !test.empty()) {
     const auto with_all_rows = [&] {

@@ -125,7 +125,8 @@ void Writer::branch(const If& i, const Facts& facts) {
 /// Returns the text, printed since the mark, as the right side of an assignment to an element.
 std::string Writer::stored(const Text& t, const TensorDecl& to, std::size_t uses_begin) const {
   Uses& uses = printer_.uses();
-  if (to.is_for_tensor_cores && to.dtype == DType::f32) return call("mote_to_tf32", as_float(t), uses);
+  if (to.is_for_tensor_cores && to.dtype == DType::f32)
+    return call("mote_to_tf32", as_float(t), uses);
   if (p_.native && is_in_float(to.dtype)) {
     const bool is_stored_narrow = is_narrow(to.dtype) && to.role != TensorRole::temporary;
     return is_stored_narrow ? narrow(t, to.dtype, uses) : as_float(t).text;
@@ -252,6 +253,14 @@ Text Writer::combined(ScatterOp op, const Text& old, const Text& v, DType dtype)
   throw InternalError("emit_c: unknown scatter op");
 }
 
+/// Returns the float where folds change the accumulator, else one that changes nothing.
+Text Writer::under_test(const Fold& f, const Text& v) {
+  const std::string neutral_value = start(f.op, f.value->dtype);
+  printer_.uses().call("mote_wheref");
+  return {fmt::format("mote_wheref({}, {}, {})", fold_under_, v.text, neutral_value), kTight,
+          CType::f32};
+}
+
 void Writer::fold(const Fold& f, const Facts& facts) {
   if (is_arg(f.op)) {
     fold_position(f, facts);
@@ -262,6 +271,7 @@ void Writer::fold(const Fold& f, const Facts& facts) {
   const bool real = is_real(f.value->dtype);
   const CType kept = printer_.type_of_name(f.accumulator, f.value->dtype);
   if (kept == CType::f32) v = as_float(v);
+  if (!fold_under_.empty()) v = under_test(f, v);
   if (real && (f.op == ReduceOp::sum || f.op == ReduceOp::prod)) {
     line(fmt::format("{} {}= {};", name, f.op == ReduceOp::sum ? '+' : '*', v.text));
     return;

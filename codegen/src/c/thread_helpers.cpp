@@ -51,6 +51,52 @@ constexpr std::array kThreadHelpers = std::to_array<Helper>({
 #define MOTE_VECTOR_BYTES 16
 #endif
 )"},
+    {.name = "MOTE_LANES",
+     .storage = Storage::none,
+     .calls = {"MOTE_VECTOR_BYTES"},
+     .head = "/* The floats of a vector; the functions below combine those of the lanes, half of them at a\n"
+             " * time. */\n",
+     .function = R"(#define MOTE_LANES (MOTE_VECTOR_BYTES / 4)
+)"},
+    {.name = "mote_sum_of_lanes",
+     .storage = Storage::always_inline,
+     .calls = {"MOTE_LANES"},
+     .function = R"(float mote_sum_of_lanes(float *lanes) {
+#if MOTE_LANES > 8
+  for (int k = 0; k < 8; k++) lanes[k] = lanes[k] + lanes[k + 8];
+#endif
+#if MOTE_LANES > 4
+  for (int k = 0; k < 4; k++) lanes[k] = lanes[k] + lanes[k + 4];
+#endif
+  return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+}
+)"},
+    {.name = "mote_max_of_lanes",
+     .storage = Storage::always_inline,
+     .calls = {"MOTE_LANES", "mote_maxf"},
+     .function = R"(float mote_max_of_lanes(float *lanes) {
+#if MOTE_LANES > 8
+  for (int k = 0; k < 8; k++) lanes[k] = mote_maxf(lanes[k], lanes[k + 8]);
+#endif
+#if MOTE_LANES > 4
+  for (int k = 0; k < 4; k++) lanes[k] = mote_maxf(lanes[k], lanes[k + 4]);
+#endif
+  return mote_maxf(mote_maxf(lanes[0], lanes[2]), mote_maxf(lanes[1], lanes[3]));
+}
+)"},
+    {.name = "mote_min_of_lanes",
+     .storage = Storage::always_inline,
+     .calls = {"MOTE_LANES", "mote_minf"},
+     .function = R"(float mote_min_of_lanes(float *lanes) {
+#if MOTE_LANES > 8
+  for (int k = 0; k < 8; k++) lanes[k] = mote_minf(lanes[k], lanes[k + 8]);
+#endif
+#if MOTE_LANES > 4
+  for (int k = 0; k < 4; k++) lanes[k] = mote_minf(lanes[k], lanes[k + 4]);
+#endif
+  return mote_minf(mote_minf(lanes[0], lanes[2]), mote_minf(lanes[1], lanes[3]));
+}
+)"},
     {.name = "reduction mote_minf",
      .storage = Storage::none,
      .calls = {"mote_minf"},

@@ -19,6 +19,35 @@ std::optional<std::int64_t> stack_size(const TensorDecl& t);
 /// Returns the statements' outermost loops, also in branches.
 std::vector<const Loop*> loops_in(const Body& b);
 
+/// The head of a loop in C.
+struct LoopHead {
+  std::string variable, begin, end;
+  std::string step;  ///< what the variable does behind an iteration
+  std::string text() const;
+};
+
+/// An element that an iteration of a loop reads or stores, and the array that holds those of a
+/// block.
+struct HeldElement {
+  const TensorDecl* tensor;
+  std::vector<Expr> index;
+  std::string variable;
+  bool is_loaded, is_stored;
+};
+
+/// A loop in vectors whose iterations run in blocks of as many as there are lanes.
+struct BlocksOfLanes {
+  std::vector<HeldElement> elements;
+  std::vector<const Fold*> folds;
+  std::string lane = {}, block = {};  ///< the variables in C: of a lane, and a block's first
+};
+
+/// The accumulator of a fold, and the array of its lanes.
+struct LanesOfFold {
+  const Fold* fold;
+  std::string lanes, accumulator;
+};
+
 /// Writes C. An emitter of another language overrides what differs in it.
 class Writer {
  public:
@@ -57,6 +86,7 @@ class Writer {
   /// Returns the limit of a loop: short text, or the name of a constant declared before the loop.
   Text limit(const Expr& e, const std::string& hint, const Facts& facts);
   void limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts& facts);
+  void elements_ahead(const Loop& l, const Facts& facts);
   std::map<Expr, std::string> quotients_ahead(const Loop& l, const Facts& facts);
   /// Defines the reciprocals of values that a loop in vectors divides by and does not change.
   std::vector<Divisor> divisors_ahead(const Loop& l, const Facts& facts);
@@ -128,15 +158,25 @@ class Writer {
   struct TileResults {
     std::int64_t iterations;
     std::string test_of_whole;
-    std::string head;
+    LoopHead head;
   };
   void forms_of_results(const Loop& l, const TileResults& tile, const Facts& facts,
                         const Facts& inside);
   void prefetch(const Loop& l, const PrefetchedElement& e, const Facts& facts);
-  void forms_of_loop(const Loop& l, const std::string& head, const Facts& inside);
-  void iterations(const Loop& l, const std::string& head, const Body& of_loop, const Facts& inside);
-  void iterations_in_vectors(const Loop& l, const std::string& head, const Body& of_loop,
+  void forms_of_loop(const Loop& l, const LoopHead& head, const Facts& inside);
+  void iterations(const Loop& l, const LoopHead& head, const Body& of_loop, const Facts& inside);
+  void iterations_in_vectors(const Loop& l, const LoopHead& head, const Body& of_loop,
                              const Facts& inside);
+  std::optional<BlocksOfLanes> blocks_of_lanes(const Loop& l, const Body& of_loop,
+                                               const Facts& inside) const;
+  template <typename Statements>
+  void loop_over_lanes(const BlocksOfLanes& blocks, const Statements& statements);
+  void iterations_by_lanes(const Loop& l, const LoopHead& head, const Body& of_loop,
+                           BlocksOfLanes blocks, const Facts& inside);
+  std::map<std::string, LanesOfFold> open_lanes(const BlocksOfLanes& blocks);
+  void combine_lanes(const LanesOfFold& folded);
+  void iterations_left(const Loop& l, const LoopHead& head, const Body& of_loop,
+                       BlocksOfLanes& blocks, const Facts& inside);
   std::string adjacent_test(const Loop& l, int parameter) const;
   std::string all_wanted_test(const std::set<Symbol>& outputs) const;
   std::vector<const Loop*> merged_parts(const Loop& first) const;
@@ -156,6 +196,7 @@ class Writer {
   std::string target(const TensorDecl& t, const std::vector<Expr>& index, const Facts& facts) const;
   void store_reduce(const StoreReduce& s, const Facts& facts);
   void fold(const Fold& f, const Facts& facts);
+  Text under_test(const Fold& f, const Text& v);
   void fold_position(const Fold& f, const Facts& facts);
   void let(const Let& l, const Facts& facts);
   std::string stored(const Text& t, const TensorDecl& to, std::size_t uses_begin) const;
@@ -180,7 +221,8 @@ class Writer {
   };
   std::map<std::pair<const Loop*, std::int64_t>, RowAhead> rows_ahead_;
   const Loop* apart_ = nullptr;  ///< a loop that is not written as one with the loop in it
-  bool has_all_rows_ = false;    ///< the text is for tiles whose rows all stand under no guard
+  std::string fold_under_;     ///< the test under which folds change an accumulator; empty: always
+  bool has_all_rows_ = false;  ///< the text is for tiles whose rows all stand under no guard
   std::map<std::string, std::string> vector_types_;  ///< by the type of an element
   std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::string> registers_;
   /// Accumulators that are kept in 32 bits, of which vectors hold more; a thread of a GPU gains

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a loop in vectors that folds floats: in blocks of as many iterations as a vector has
+// lanes, each of which has a result of its own. The iterations that are left are one more block, in
+// which the lanes behind the end compute its first iteration again and fold nothing. With OpenMP's
+// reductions, a compiler combines the lanes one after the other and runs what is left one by one,
+// which takes longer than a short row.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "c/writer.h"
+#include "ir/dependence.h"
+
+namespace mote::emit {
+namespace {
+
+std::optional<std::string_view> combining_function(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::sum:
+      return "sum";
+    case ReduceOp::max:
+      return "max";
+    case ReduceOp::min:
+      return "min";
+    default:
+      return std::nullopt;
+  }
+}
+
+bool has_load(const Value& v) {
+  const auto* index = std::get_if<value::Index>(&v->kind);
+  if (index != nullptr) return index->e.has_load();
+  const auto* load = std::get_if<value::Load>(&v->kind);
+  return load != nullptr && std::ranges::any_of(load->index, &Expr::has_load);
+}
+
+/// Collects the accesses and folds of a body of plain statements, for which facts hold.
+struct PlainBody {
+  const LoopProgram& program;
+  Symbol variable;
+  const Facts& facts;
+  std::vector<HeldElement> elements = {};
+  std::vector<const Fold*> folds = {};
+
+  bool add(const Body& body) {
+    return std::ranges::all_of(body, [&](const Stmt& s) { return add(s); });
+  }
+
+ private:
+  bool add(const Stmt& s) {
+    if (const auto* branch = std::get_if<If>(&s.kind))
+      return Printer::are_known(branch->conditions, facts) && add(branch->body);
+    if (const auto* let = std::get_if<Let>(&s.kind)) return add(let->value);
+    if (const auto* store = std::get_if<Store>(&s.kind))
+      return add(store->value) && add(store->tensor, store->index, true);
+    const auto* fold = std::get_if<Fold>(&s.kind);
+    if (fold == nullptr || !combining_function(fold->op) || !is_in_float(fold->value->dtype))
+      return false;
+    folds.push_back(fold);
+    return add(fold->value);
+  }
+
+  bool add(const Value& value) {
+    bool is_plain = true;
+    for_each_value(value, [&](const Value& v) {
+      const auto* load = std::get_if<value::Load>(&v->kind);
+      if (std::holds_alternative<value::Guard>(v->kind) || has_load(v))
+        is_plain = false;
+      else if (load != nullptr)
+        is_plain = add(load->tensor, load->index, false) && is_plain;
+    });
+    return is_plain;
+  }
+
+  bool add(const std::string& tensor, const std::vector<Expr>& index, bool is_store) {
+    const TensorDecl& t = *find_tensor(program, tensor);
+    const bool moves =
+        std::ranges::any_of(index, [&](const Expr& e) { return e.mentions(variable); });
+    if (!moves) return !is_store;
+    if (t.memory != TensorMemory::automatic || t.per == variable || t.integer_bits != 64)
+      return false;
+    if (is_narrow(t.dtype) && t.role != TensorRole::temporary) return false;
+    auto known = std::ranges::find_if(
+        elements, [&](const HeldElement& e) { return e.tensor == &t && e.index == index; });
+    if (known == elements.end())
+      known = elements.insert(elements.end(), HeldElement{&t, index, "", false, false});
+    if (is_store)
+      known->is_stored = true;
+    else if (!known->is_stored)
+      known->is_loaded = true;
+    return true;
+  }
+};
+
+/// Returns the type of an element in memory.
+std::string type_in_memory(const TensorDecl& t) {
+  return t.role == TensorRole::temporary ? local_type(t, true) : storage_type(t.dtype);
+}
+
+}  // namespace
+
+/// Returns what the loop does if it is written in blocks of lanes: it folds floats of elements that
+/// need no conversion. Doubles, of which a vector has half as many, and numbers of 16 bits, whose
+/// conversion would be written twice, are left to OpenMP's reductions: the library would grow more
+/// by them than by all others.
+std::optional<BlocksOfLanes> Writer::blocks_of_lanes(const Loop& l, const Body& of_loop,
+                                                     const Facts& inside) const {
+  if (l.kind != LoopKind::simd || !p_.native || printer_.target() != Target::c ||
+      !l.digits.empty() || l.step != Expr(1))
+    return std::nullopt;
+  PlainBody plain{p_, l.variable, inside};
+  if (!plain.add(of_loop) || plain.folds.empty()) return std::nullopt;
+  return BlocksOfLanes{std::move(plain.elements), std::move(plain.folds)};
+}
+
+/// Writes the head of the loop over the lanes of a block, and its statements.
+template <typename Statements>
+void Writer::loop_over_lanes(const BlocksOfLanes& blocks, const Statements& statements) {
+  line(fmt::format("for (int32_t {0} = 0; {0} < MOTE_LANES; {0}++) {{", blocks.lane));
+  ++indent_;
+  statements();
+  --indent_;
+  line("}");
+}
+
+/// Declares the lanes of the accumulators that the loop folds into.
+std::map<std::string, LanesOfFold> Writer::open_lanes(const BlocksOfLanes& blocks) {
+  std::map<std::string, LanesOfFold> folded;
+  for (const Fold* f : blocks.folds) {
+    const std::string& accumulator = names_.local(f->accumulator);
+    const auto [at, is_new] = folded.try_emplace(f->accumulator, LanesOfFold{f, "", accumulator});
+    if (!is_new) continue;
+    const std::string& lanes = at->second.lanes = names_.fresh(accumulator + "_lanes");
+    line(fmt::format("float {}[MOTE_LANES];", lanes));
+    loop_over_lanes(blocks, [&] {
+      line(fmt::format("{}[{}] = {};", lanes, blocks.lane, start(f->op, f->value->dtype)));
+    });
+  }
+  return folded;
+}
+
+void Writer::iterations_by_lanes(const Loop& l, const LoopHead& head, const Body& of_loop,
+                                 BlocksOfLanes blocks, const Facts& inside) {
+  blocks.lane = names_.fresh("lane");
+  blocks.block = names_.fresh(head.variable + "_block");
+  const std::map<std::string, LanesOfFold> folded = open_lanes(blocks);
+  const auto fold_into = [&](const std::string& lane) {
+    for (const auto& [accumulator, one] : folded)
+      names_.rename_local(accumulator, fmt::format("{}[{}]", one.lanes, lane));
+  };
+  const std::string iteration =
+      names_.rename_local(l.variable.name(), fmt::format("({} + {})", blocks.block, blocks.lane));
+  fold_into(blocks.lane);
+  printer_.uses().call("MOTE_LANES");
+  line(fmt::format("int64_t {} = {};", blocks.block, head.begin));
+  line(
+      fmt::format("for (; {0} <= {1} - MOTE_LANES; {0} += MOTE_LANES) {{", blocks.block, head.end));
+  ++indent_;
+  pragma("simd");
+  loop_over_lanes(blocks, [&] { body(of_loop, inside); });
+  --indent_;
+  line("}");
+  // Where vectors have no masks, what is left runs one by one.
+  out_ += "#if MOTE_LANES > 4\n";
+  line(fmt::format("if ({} < {}) {{", blocks.block, head.end));
+  ++indent_;
+  iterations_left(l, head, of_loop, blocks, inside);
+  --indent_;
+  line("}");
+  out_ += "#else\n";
+  names_.rename_local(l.variable.name(), iteration);
+  fold_into("0");
+  iterations(l, {head.variable, blocks.block, head.end, head.step}, of_loop, inside);
+  out_ += "#endif\n";
+  for (const auto& [accumulator, one] : folded) {
+    names_.rename_local(accumulator, one.accumulator);
+    combine_lanes(one);
+  }
+}
+
+/// Folds the lanes into the accumulator.
+void Writer::combine_lanes(const LanesOfFold& folded) {
+  const ReduceOp op = folded.fold->op;
+  const std::string function = fmt::format("mote_{}_of_lanes", *combining_function(op));
+  const Text all{call(function, Text{folded.lanes}, printer_.uses()), kTight, CType::f32};
+  const Text so_far{folded.accumulator, kTight, CType::f32};
+  line(fmt::format("{} = {};", folded.accumulator, reduced(op, so_far, all).text));
+}
+
+/// Writes the block of the iterations that are left: elements are read to arrays first, and stored
+/// from arrays last.
+void Writer::iterations_left(const Loop& l, const LoopHead& head, const Body& of_loop,
+                             BlocksOfLanes& blocks, const Facts& inside) {
+  const std::string left = names_.fresh("left");
+  const std::string is_left = fmt::format("{} < {}", blocks.lane, left);
+  line(fmt::format("const int32_t {} = (int32_t)({} - {});", left, head.end, blocks.block));
+  std::vector<std::string> reads, stores;
+  for (HeldElement& e : blocks.elements) {
+    e.variable = names_.fresh(names_.tensor(e.tensor->name) + "_left");
+    line(fmt::format("{} {}[MOTE_LANES];", type_in_memory(*e.tensor), e.variable));
+    const std::string element = printer_.element(*e.tensor, e.index, inside);
+    const std::string held = fmt::format("{}[{}]", e.variable, blocks.lane);
+    if (e.is_loaded) {
+      const std::string first = names_.fresh(e.variable + "_first");
+      const std::string iteration = names_.rename_local(l.variable.name(), blocks.block);
+      line(fmt::format("const {} {} = {};", type_in_memory(*e.tensor), first,
+                       printer_.element(*e.tensor, e.index, inside)));
+      names_.rename_local(l.variable.name(), iteration);
+      reads.push_back(fmt::format("{} = {} ? {} : {};", held, is_left, element, first));
+    }
+    if (e.is_stored) stores.push_back(fmt::format("if ({}) {} = {};", is_left, element, held));
+  }
+  const auto lines = [&](const std::vector<std::string>& all) {
+    if (all.empty()) return;
+    pragma("simd");
+    loop_over_lanes(blocks, [&] { std::ranges::for_each(all, [&](const auto& s) { line(s); }); });
+  };
+  lines(reads);
+  const std::size_t held_before = printer_.count_held();
+  for (const HeldElement& e : blocks.elements)
+    printer_.hold(e.tensor->name, e.index, fmt::format("{}[{}]", e.variable, blocks.lane));
+  fold_under_ = is_left;
+  pragma("simd");
+  loop_over_lanes(blocks, [&] { body(of_loop, inside); });
+  fold_under_.clear();
+  printer_.release_to(held_before);
+  lines(stores);
+}
+
+}  // namespace mote::emit
