@@ -80,7 +80,6 @@ struct PlainBody {
     if (!moves) return !is_store;
     if (t.memory != TensorMemory::automatic || t.per == variable || t.integer_bits != 64)
       return false;
-    if (is_narrow(t.dtype) && t.role != TensorRole::temporary) return false;
     auto known = std::ranges::find_if(
         elements, [&](const HeldElement& e) { return e.tensor == &t && e.index == index; });
     if (known == elements.end())
@@ -100,14 +99,16 @@ std::string type_in_memory(const TensorDecl& t) {
 
 }  // namespace
 
-/// Returns what the loop does if it is written in blocks of lanes: it folds floats of elements that
-/// need no conversion. Doubles, of which a vector has half as many, and numbers of 16 bits, whose
-/// conversion would be written twice, are left to OpenMP's reductions: the library would grow more
-/// by them than by all others.
+/// Returns what the loop does if it is written in blocks of lanes: it folds floats, in a program
+/// without numbers of 16 bits. Doubles, of which a vector has half as many, and numbers of 16 bits,
+/// whose conversion would be written twice, are left to OpenMP's reductions: the library would grow
+/// more by them than by all others.
 std::optional<BlocksOfLanes> Writer::blocks_of_lanes(const Loop& l, const Body& of_loop,
                                                      const Facts& inside) const {
   if (l.kind != LoopKind::simd || !p_.native || printer_.target() != Target::c ||
       !l.digits.empty() || l.step != Expr(1))
+    return std::nullopt;
+  if (std::ranges::any_of(p_.tensors, [](const TensorDecl& t) { return is_narrow(t.dtype); }))
     return std::nullopt;
   PlainBody plain{p_, l.variable, inside};
   if (!plain.add(of_loop) || plain.folds.empty()) return std::nullopt;
