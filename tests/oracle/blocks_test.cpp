@@ -52,6 +52,18 @@ TEST(Blocks, AgreeWithEvaluateOnRandomProgramsAndTheirBounds) {
   }
 }
 
+/// A tree of nodes reads a constant that the schedule has folded into the negation above it.
+TEST(Blocks, ReadConstantsOfWhichOnlyTreesKnow) {
+  const Program p =
+      parse_program("op minus\ninput x f32[N]\nthree = f32(3)\noutput y = x - three[over N]\n");
+  test::Trial trial;
+  trial.sizes = {{"N", 7}};
+  trial.fill = test::Fill::reals;
+  const auto of_bound = std::make_shared<const Program>(bound(p));
+  EXPECT_EQ(compare_with_evaluate(of_bound, stored(test::make_inputs(p, trial)), {}), "")
+      << to_string(*of_bound);
+}
+
 /// There are more elements than a block holds, on every axis order of a sum, a gather and a window.
 TEST(Blocks, AgreeWithEvaluateBeyondABlock) {
   const auto program = std::make_shared<const Program>(parse_program(R"(op several

@@ -148,6 +148,8 @@ class Planner {
   /// The location at which a region reads an operand element by element.
   Location place_in(Draft& draft, int stage, const Uop& given, bool of_map = false) {
     const Uop x = of_map ? schedule_.operand(given) : plain(given);
+    // The schedule may have folded nodes of a tree, and with them a constant that the tree reads.
+    if (is_constant(x) && !locations_.contains(x.id())) place(x);
     if (can_read(draft, stage, x)) {
       Location p = read(x, stage);
       p.single = x.shape().empty();
