@@ -4,6 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
 #include "blocks/evaluate.h"
 #include "graph/node_contracts.h"
 #include "judge/bounds.h"
@@ -66,13 +71,16 @@ std::string location_text(std::int64_t linear, const std::vector<std::int64_t>& 
   return fmt::format("[{}]", fmt::join(index, ","));
 }
 
+/// `of_definition` returns another interval that an element may lie in.
 void judge(const std::string& name, const Array& result, const Interval& interval,
-           GraphBoundVerdict& verdict) {
+           const std::function<const Interval*()>& of_definition, GraphBoundVerdict& verdict) {
   const Dense got = dense_of(result);
   std::int64_t first = -1, outside = 0;
   for (std::int64_t k = 0; k < got.count(); ++k) {
     ++(is_indeterminate(interval, k, got.dtype()) ? verdict.open : verdict.judged);
     if (accepts(interval, k, got)) continue;
+    if (const Interval* other = of_definition(); other != nullptr && accepts(*other, k, got))
+      continue;
     if (outside++ == 0) first = k;
   }
   if (outside == 0 || verdict.failure) return;
@@ -82,13 +90,10 @@ void judge(const std::string& name, const Array& result, const Interval& interva
                                 interval.ends[1].at(first).as_real(), outside, got.count());
 }
 
-/// Returns the interval of each output, for kernels that the context chooses.
+/// Returns the interval of each output, for kernels of these contracts.
 std::variant<std::vector<Interval>, Reason> output_intervals(
-    const SymbolicGraph& graph, std::span<const TensorBinding> bindings, Context& context) {
+    const SymbolicGraph& graph, std::span<const TensorBinding> bindings, NodeContracts promised) {
   const std::vector<TensorSymbol> outputs = graph.outputs();
-  const auto contracts = node_contracts(graph, outputs, context);
-  if (const auto* reason = std::get_if<Reason>(&contracts)) return *reason;
-  NodeContracts promised = std::get<NodeContracts>(contracts);
   const auto inlined = program_of(graph, outputs, promised.forms);
   if (const auto* reason = std::get_if<Reason>(&inlined)) return *reason;
   const auto& p = std::get<GraphProgram>(inlined);
@@ -109,6 +114,28 @@ std::variant<std::vector<Interval>, Reason> output_intervals(
   return intervals(bounds, input_arrays(graph, p, bindings));
 }
 
+/// A kernel of another formula may compute an element by the definition of its op. These are the
+/// intervals of both: one of them, or one for all formulas and one for all definitions.
+struct IntervalsOfKernels {
+  std::vector<Interval> of_forms;
+  NodeContracts by_definition;  ///< the same promises without formulas
+  bool are_different = false;   ///< some kernel names a formula
+};
+
+std::variant<IntervalsOfKernels, Reason> intervals_of_kernels(
+    const SymbolicGraph& graph, std::span<const TensorBinding> bindings, Context& context) {
+  const auto contracts = node_contracts(graph, graph.outputs(), context);
+  if (const auto* reason = std::get_if<Reason>(&contracts)) return *reason;
+  IntervalsOfKernels result;
+  result.by_definition = std::get<NodeContracts>(contracts);
+  result.are_different = !result.by_definition.forms.empty();
+  auto found = output_intervals(graph, bindings, result.by_definition);
+  if (const auto* reason = std::get_if<Reason>(&found)) return *reason;
+  result.of_forms = std::get<std::vector<Interval>>(std::move(found));
+  result.by_definition.forms.clear();
+  return result;
+}
+
 std::vector<double> reals_of(const Dense& dense) {
   std::vector<double> reals(static_cast<std::size_t>(dense.count()));
   for (std::int64_t k = 0; k < dense.count(); ++k)
@@ -116,16 +143,36 @@ std::vector<double> reals_of(const Dense& dense) {
   return reals;
 }
 
+/// Makes the bounds those of what lies in one or the other; nothing is known of what may be NaN and
+/// may be a number.
+void widen(OutputBounds& bounds, const Interval& other) {
+  const std::vector<double> low = reals_of(other.ends[0]), high = reals_of(other.ends[1]);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < low.size(); ++k) {
+    const bool may_be_nan = std::isnan(bounds.low[k]) || std::isnan(bounds.high[k]);
+    const bool other_may_be = std::isnan(low[k]) || std::isnan(high[k]);
+    const bool is_unknown = may_be_nan != other_may_be;
+    bounds.low[k] = is_unknown ? -kInfinity : std::min(bounds.low[k], low[k]);
+    bounds.high[k] = is_unknown ? kInfinity : std::max(bounds.high[k], high[k]);
+  }
+}
+
 }  // namespace
 
 std::variant<std::vector<OutputBounds>, Reason> bounds_of(const SymbolicGraph& graph,
                                                           std::span<const TensorBinding> bindings,
                                                           Context& context) {
-  const auto found = output_intervals(graph, bindings, context);
+  const auto found = intervals_of_kernels(graph, bindings, context);
   if (const auto* reason = std::get_if<Reason>(&found)) return *reason;
+  const auto& of_kernels = std::get<IntervalsOfKernels>(found);
   std::vector<OutputBounds> bounds;
-  for (const Interval& interval : std::get<std::vector<Interval>>(found))
+  for (const Interval& interval : of_kernels.of_forms)
     bounds.push_back({reals_of(interval.ends[0]), reals_of(interval.ends[1])});
+  if (!of_kernels.are_different) return bounds;
+  const auto others = output_intervals(graph, bindings, of_kernels.by_definition);
+  if (const auto* reason = std::get_if<Reason>(&others)) return *reason;
+  for (std::size_t k = 0; k < bounds.size(); ++k)
+    widen(bounds[k], std::get<std::vector<Interval>>(others)[k]);
   return bounds;
 }
 
@@ -133,13 +180,24 @@ std::variant<GraphBoundVerdict, Reason> judge_by_bound(const SymbolicGraph& grap
                                                        std::span<const TensorBinding> bindings,
                                                        std::span<const Tensor> results,
                                                        Context& context) {
-  const auto found = output_intervals(graph, bindings, context);
+  const auto found = intervals_of_kernels(graph, bindings, context);
   if (const auto* reason = std::get_if<Reason>(&found)) return *reason;
-  const auto& all = std::get<std::vector<Interval>>(found);
+  const auto& of_kernels = std::get<IntervalsOfKernels>(found);
   const std::vector<TensorSymbol> outputs = graph.outputs();
   GraphBoundVerdict verdict;
-  for (std::size_t k = 0; k < outputs.size(); ++k)
-    judge(graph.text(outputs[k]), array_of(results[k]), all[k], verdict);
+  std::optional<std::variant<std::vector<Interval>, Reason>>
+      of_definitions;  // made where asked for
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const auto of_definition = [&]() -> const Interval* {
+      if (!of_kernels.are_different) return nullptr;
+      if (!of_definitions)
+        of_definitions = output_intervals(graph, bindings, of_kernels.by_definition);
+      const auto* all = std::get_if<std::vector<Interval>>(&*of_definitions);
+      return all == nullptr ? nullptr : &(*all)[k];
+    };
+    judge(graph.text(outputs[k]), array_of(results[k]), of_kernels.of_forms[k], of_definition,
+          verdict);
+  }
   return verdict;
 }
 

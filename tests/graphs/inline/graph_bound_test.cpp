@@ -3,10 +3,13 @@
 // would, and graphs that cannot be judged.
 #include "mote/oracle/graph_bound.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <string_view>
+#include <tuple>
 
 #include "mote/symbolic/evaluate.h"
 #include "networks.h"
@@ -68,8 +71,10 @@ TEST(GraphBound, SaysWhichElementIsOutside) {
 }
 
 /// A backend of one op: a kernel for bf16 and one for f64, each with its own promise, which write
-/// NaN.
+/// `written`.
 struct Promising {
+  static inline double written = std::numeric_limits<double>::quiet_NaN();
+
   Promising(const char* op, mote_contract first, mote_contract second)
       : contracts{first, second},
         kernels{kernel_of(op, contracts[0], 16), kernel_of(op, contracts[1], 64)} {}
@@ -86,7 +91,7 @@ struct Promising {
     return call->inputs[0]->dtype.bits == Bits ? MOTE_OK : MOTE_UNSUPPORTED;
   }
   static mote_status run(const mote_call* call, void*) {
-    *static_cast<double*>(call->outputs[0]->data) = std::numeric_limits<double>::quiet_NaN();
+    *static_cast<double*>(call->outputs[0]->data) = written;
     return MOTE_OK;
   }
   static mote_kernel kernel_of(const char* op, const mote_contract& contract, int bits) {
@@ -109,27 +114,39 @@ struct Promising {
                           .kernels = kernels};
 };
 
-// The tap outside of x is infinite: times the zero of the padding it is NaN, and left out it is
-// not.
-TEST(GraphBound, IsThatOfTheFormulaThatAKernelPromises) {
+// The tap outside of x is NaN: times the zero of the padding it is one too, and left out it is not.
+// A kernel that promises to multiply it may leave it out.
+TEST(GraphBound, IsThatOfTheFormulaThatAKernelPromisesOrOfTheDefinition) {
   SymbolicGraph g("conv");
   const TensorSymbol x = g.input("x", {DType::f64, {1, 1, 1, 1}});
   const TensorSymbol w = g.input("w", {DType::f64, {1, 1, 1, 2}});
   g.set_outputs({g.add("conv2d pads1=1", {x, w})});
   ASSERT_EQ(g.form(g.outputs()[0]).shape, (AxisList{1, 1, 1, 1}));
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const Tensor one(DType::f64, {1, 1, 1, 1}), taps(DType::f64, {1, 1, 1, 2});
   fill(one, 1.0);
-  taps.set({0, 0, 0, 0}, std::numeric_limits<double>::infinity());
+  taps.set({0, 0, 0, 0}, kNan);
   taps.set({0, 0, 0, 1}, 1.0);
-  for (const char* form : {"direct", "padding_multiplied"}) {
+  for (const auto& [form, written, is_right] : {std::tuple("direct", kNan, false),
+                                                {"direct", 1.0, true},
+                                                {"padding_multiplied", kNan, true},
+                                                {"padding_multiplied", 1.0, true},
+                                                {"padding_multiplied", 2.0, false}}) {
+    SCOPED_TRACE(fmt::format("{} {}", form, written));
     const mote_contract promise = Promising::promise(form, MOTE_ACC_NATIVE);
     const Promising promising("conv2d", promise, promise);
     Context context({.backends = {&promising.backend}});
     const std::vector<TensorBinding> values = {{x, one}, {w, taps}};
+    Promising::written = written;
     const std::vector<Tensor> results = evaluate(g, values, g.outputs(), {.context = &context});
+    Promising::written = kNan;
     const Judged judged = {judge_by_bound(g, values, results, context)};
     ASSERT_EQ(judged.reason(), "");
-    EXPECT_EQ(judged.verdict().failure.has_value(), std::string_view(form) == "direct") << form;
+    EXPECT_EQ(judged.verdict().failure.has_value(), !is_right);
+    const auto found = bounds_of(g, values, context);
+    const auto& bounds = std::get<std::vector<OutputBounds>>(found)[0];
+    const bool may_be_either = std::string_view(form) == "padding_multiplied";
+    EXPECT_EQ(std::isinf(bounds.low[0]) && std::isinf(bounds.high[0]), may_be_either);
   }
 }
 

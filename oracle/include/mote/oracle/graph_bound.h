@@ -45,9 +45,10 @@ std::variant<std::vector<OutputBounds>, Reason> bounds_of(const SymbolicGraph& g
 
 /// Judges `results`, the tensors of the graph's outputs in their order, that were computed from the
 /// bindings by the kernels that the context chooses. The bound is that of their contracts: the
-/// formulas that they name, and of all other promises the weakest. Returns the reason if nothing
-/// can be judged: the graph is no program (program_of), the bound is too large, or contracts of
-/// different accumulators have no common bound. Throws StatusError as run() does.
+/// formulas that they name, or for an element that is refused the definitions of the ops, and of
+/// all other promises the weakest. Returns the reason if nothing can be judged: the graph is no
+/// program (program_of), the bound is too large, or contracts of different accumulators have no
+/// common bound. Throws StatusError as run() does.
 std::variant<GraphBoundVerdict, Reason> judge_by_bound(const SymbolicGraph& graph,
                                                        std::span<const TensorBinding> bindings,
                                                        std::span<const Tensor> results,
