@@ -163,11 +163,21 @@ void DynamicRun::forget(std::uint32_t root) {
     if (graph_.symbols()[k].root == root) variables_[k] = Variable();
 }
 
-/// True for nodes that only a static function can hold: a dynamic graph computes all outputs, and
-/// without one of them a kernel may round otherwise.
+/// True if the node has not all outputs of its command. A dynamic graph computes all of them, and
+/// without one of them a kernel may round otherwise: a function of one node computes these alone.
+bool DynamicRun::lacks_output(const NodeInfo& node) const {
+  if (node.kind != NodeKind::command) return false;
+  std::vector<const TensorForm*> forms;
+  for (const std::uint32_t input : node.inputs)
+    forms.push_back(input == kNoIndex ? nullptr : &*graph_.symbols()[input].form);
+  const auto there =
+      std::ranges::count_if(node.outputs, [](std::uint32_t output) { return output != kNoIndex; });
+  return there < std::ssize(infer(*node.command, forms, instance_of(graph_, node)));
+}
+
+/// True for nodes that only a static function can hold.
 bool DynamicRun::must_be_static(const NodeInfo& node) const {
-  return is_control(node) ||
-         (writes_whole(node) && std::ranges::find(node.outputs, kNoIndex) != node.outputs.end());
+  return is_control(node) || (writes_whole(node) && lacks_output(node));
 }
 
 /// True if the dtype of the node's instance need not be said.
@@ -240,7 +250,7 @@ void DynamicRun::run_command(const NodeInfo& node) {
       rng_.chance(habits_.rewrites) && rewrite(node, inputs))
     return;
   std::vector<Variable> results;
-  const bool is_called = rng_.chance(habits_.calls) && writes_whole(node);
+  const bool is_called = writes_whole(node) ? rng_.chance(habits_.calls) : lacks_output(node);
   if (is_called) {
     results = call(node, inputs);
   } else {

@@ -55,6 +55,7 @@ class DynamicRun {
   bool is_asked(std::uint32_t root) const;
   bool is_needed_behind(std::uint32_t root, std::size_t end) const;
   bool writes_whole(const NodeInfo& node) const;
+  bool lacks_output(const NodeInfo& node) const;
   bool must_be_static(const NodeInfo& node) const;
   bool follows_from_inputs(const NodeInfo& node) const;
   bool may_be_seen(const TensorForm& form) const;
