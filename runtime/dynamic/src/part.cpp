@@ -91,13 +91,6 @@ class Numberer {
   Part part_;
 };
 
-/// True if elements share memory, because axes of the tensor have stride 0.
-bool repeats(const TensorForm& form) {
-  for (int axis = 0; axis < form.shape.size(); ++axis)
-    if (form.shape[axis] > 1 && form.strides[axis] == 0) return true;
-  return false;
-}
-
 class GraphMaker {
  public:
   GraphMaker(const Part& part, std::span<Value* const> apart)

@@ -145,7 +145,9 @@ struct State {
   // ---- writes (write.cpp)
 
   std::shared_ptr<GraphWork> replacing(const SharedForm& whole, const SharedForm& part,
-                                       std::span<const ViewStep> views);
+                                       std::span<const ViewStep> views, const AxisList& strides);
+  AxisList packed_strides(const Handle& handle) const;
+  void keep_joined(Handle& base, const ViewStep& step);
   Ref<Value> run_over(Handle& handle, const Command& command, std::span<Value* const> inputs,
                       std::size_t k, bool is_required);
   bool stays_parameter(const Handle& handle) const;

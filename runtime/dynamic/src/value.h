@@ -36,6 +36,13 @@ struct Value;
 void drop(Value* value) noexcept;
 void drop(Step* step) noexcept;
 
+/// True if elements share memory, because axes of the tensor have stride 0.
+inline bool repeats(const TensorForm& form) {
+  for (int axis = 0; axis < form.shape.size(); ++axis)
+    if (form.shape[axis] > 1 && form.strides[axis] == 0) return true;
+  return false;
+}
+
 /// A form that values share: two values of a graph have the same form if they point to the same
 /// one.
 struct Form {
@@ -156,8 +163,9 @@ struct Handle {
   /// The value before, if other variables still named values between the two: once these are gone,
   /// the present value is as good as given.
   Ref<Value> previous = {};
-  std::unique_ptr<ViewOf> view_of;  ///< null: it is no view
-  std::uint32_t views = 0;          ///< the variables that are views of it
+  std::unique_ptr<ViewOf> view_of;   ///< null: it is no view
+  std::uint32_t views = 0;           ///< the variables that are views of it
+  std::unique_ptr<AxisList> joined;  ///< strides in which a view that joins repeating axes is one
 };
 
 }  // namespace mote::trace

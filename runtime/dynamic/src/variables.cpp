@@ -95,6 +95,7 @@ Ref<Value> State::scalar(const TensorForm& like, double value) {
 
 Variable State::view_of(Handle& base, const ViewStep& step) {
   Value& whole = *current(base);
+  keep_joined(base, step);
   Variable variable = give(view(whole, step, whole.is_traced && !has_no_gradient()));
   variable.handle_->view_of = std::make_unique<ViewOf>(ViewOf{
       .base = &base, .view = step, .base_version = base.version, .is_traced = !has_no_gradient()});

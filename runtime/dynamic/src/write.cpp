@@ -17,10 +17,10 @@ namespace mote::trace {
 namespace {
 
 /// True if only the variable has the value, and only the value has its memory, which is not the
-/// program's.
+/// program's and has a location for each element.
 bool is_alone(const Value& value) {
   return value.tensor && value.handles == 1 && value.pins == 0 && value.tensor->owners() == 1 &&
-         value.tensor->raw().storage->foreign == nullptr;
+         value.tensor->raw().storage->foreign == nullptr && value.tensor->is_distinct();
 }
 
 bool share_elements(const Tensor& a, const Tensor& b) {
@@ -54,19 +54,35 @@ std::string reader_of(const State& state, const Value& value) {
   return value.pins > 0 ? "it is kept for equal commands" : "";
 }
 
-/// Returns strides without gaps whose axes follow each other in memory as those of the form do, so
-/// that views of the one are views of the other.
-AxisList packed_strides(const TensorForm& form) {
-  std::vector<int> axes;  // from the outermost in memory
+/// Returns the axes with several indices, from the outermost in memory; those along which elements
+/// repeat come last.
+std::vector<int> axes_in_memory(const TensorForm& form) {
+  std::vector<int> axes;
   for (int axis = 0; axis < form.rank(); ++axis)
     if (form.shape[axis] > 1) axes.push_back(axis);
-  const auto stride = [&](int axis) { return std::abs(form.strides[axis]); };
-  std::ranges::stable_sort(axes, std::ranges::greater(), stride);
+  std::ranges::stable_sort(axes, std::ranges::greater(),
+                           [&](int axis) { return std::abs(form.strides[axis]); });
+  return axes;
+}
+
+/// Returns strides without gaps whose axes follow each other in memory in that order.
+AxisList strides_in_order(const TensorForm& form, const std::vector<int>& axes) {
   if (std::ranges::is_sorted(axes)) return checked_strides(form.dtype, form.shape);
   AxisList strides = form.strides;
   std::int64_t next = 1;
   for (std::size_t k = axes.size(); k-- > 0; next *= form.shape[axes[k]]) strides[axes[k]] = next;
   return strides;
+}
+
+/// True if a tensor of the form's shape and these strides has the views, each of the one before.
+bool has_views(const TensorForm& form, const AxisList& strides, std::span<const ViewStep> views) {
+  try {
+    ViewRegion region{{form.dtype, form.shape, strides, form.device}, 0};
+    for (const ViewStep& view : views) region = apply(view, region);
+    return true;
+  } catch (const StatusError&) {  // it needs a copy
+    return false;
+  }
 }
 
 /// Calls a function for each part of the region's complement along one axis, from the outermost.
@@ -96,18 +112,20 @@ struct Parts {
 
 }  // namespace
 
-/// Returns a graph that computes a tensor with another part: its inputs are the tensor and the
-/// part, which the views lead to.
+/// Returns a graph that computes a tensor of these strides with another part: its inputs are the
+/// tensor and the part, which the views lead to.
 std::shared_ptr<GraphWork> State::replacing(const SharedForm& whole, const SharedForm& part,
-                                            std::span<const ViewStep> views) {
+                                            std::span<const ViewStep> views,
+                                            const AxisList& strides) {
   Structure structure{kReplacing, whole->id, part->id};
+  for (const std::int64_t stride : strides) structure.push_back(static_cast<std::uint64_t>(stride));
   for (const ViewStep& view : views) trace::describe(view, structure);
   if (const CachedGraph* known = graphs.find(structure)) return known->work;
   SymbolicGraph graph("write");
   const TensorSymbol old = graph.input("old", whole->form);
   const TensorSymbol given = graph.input("part", part->form);
-  const TensorSymbol made = graph.tensor(
-      {whole->form.dtype, whole->form.shape, packed_strides(whole->form), whole->form.device});
+  const TensorSymbol made =
+      graph.tensor({whole->form.dtype, whole->form.shape, strides, whole->form.device});
   Parts parts{graph, old, made};
   for (const ViewStep& view : views) {
     if (view.kind == ViewKind::slice)
@@ -138,11 +156,42 @@ Ref<Value> State::as_written(Handle& handle, const Ref<Value>& value) {
   return own;
 }
 
+/// Returns strides without gaps, in which the variable's views are views of its next value: axes
+/// follow each other in memory as those of its present value do. Where that repeats elements along
+/// several axes, a view may join these in any order.
+AxisList State::packed_strides(const Handle& handle) const {
+  const TensorForm& form = handle.value->form->form;
+  return handle.joined && repeats(form) ? *handle.joined
+                                        : strides_in_order(form, axes_in_memory(form));
+}
+
+/// Finds strides without gaps that have the view too, for packed_strides(). Views that join axes in
+/// different orders have none together: the first one stays a view.
+void State::keep_joined(Handle& base, const ViewStep& step) {
+  std::vector<ViewStep> views{step};
+  Handle* root = &base;
+  for (; root->view_of; root = root->view_of->base)
+    views.insert(views.begin(), root->view_of->view);
+  if (root->views == 0) root->joined.reset();
+  const TensorForm& form = root->value->form->form;
+  if (step.kind != ViewKind::reshape || root->joined || !repeats(form)) return;
+  std::vector<int> axes = axes_in_memory(form);
+  const auto repeating = std::ranges::find(axes, 0, [&](int axis) { return form.strides[axis]; });
+  constexpr std::ptrdiff_t kMostAxes = 6;
+  if (axes.end() - repeating > kMostAxes) return;
+  do {
+    const AxisList strides = strides_in_order(form, axes);
+    if (!has_views(form, strides, views)) continue;
+    root->joined = std::make_unique<AxisList>(strides);
+    return;
+  } while (std::next_permutation(repeating, axes.end()));
+}
+
 /// Returns the value in a layout that has the views that the variable's old one has, if there are
 /// variables for them.
 Ref<Value> State::with_views(const Handle& handle, const Ref<Value>& value) {
   const TensorForm& old = handle.value->form->form;
-  const AxisList strides = packed_strides(old);
+  const AxisList strides = packed_strides(handle);
   if (handle.views == 0 || value->form->form.strides == strides) return value;
   return convert(*value, kernels.form_of({old.dtype, old.shape, strides, old.device}));
 }
@@ -184,8 +233,8 @@ void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
     set_value(*root, make_value(whole.form, *whole.tensor, stays_parameter(*root)));
     return;
   }
-  const Results results =
-      run_graph(lock, replacing(whole.form, value->form, views), inputs, is_traced);
+  const Results results = run_graph(
+      lock, replacing(whole.form, value->form, views, packed_strides(*root)), inputs, is_traced);
   set_value(*root, as_written(*root, results[0]));
 }
 

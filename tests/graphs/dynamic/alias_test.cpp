@@ -79,6 +79,35 @@ TEST_P(DynamicAliases, AViewStaysOneWhateverTheLayoutOfWhatIsWritten) {
   EXPECT_EQ(elements_of(flat), (Numbers{0, -1, 2, -3, 4, 5}));
 }
 
+/// The rows of x are one row in memory. What is written to a part of x is no part of the others.
+TEST_P(DynamicAliases, AVariableWhoseElementsShareMemoryMayBeWritten) {
+  const Variable x = g.constant(rising({2}).broadcast_to({3, 2}));
+  const Variable column = x.select(1, 1), flat = x.permute({1, 0});
+  Variable row = x.select(0, 1);
+  row += 10;
+  EXPECT_EQ(elements_of(x), (Numbers{0, 1, 10, 11, 0, 1}));
+  EXPECT_EQ(elements_of(column), (Numbers{1, 11, 1}));
+  EXPECT_EQ(elements_of(flat), (Numbers{0, 10, 0, 1, 11, 1}));
+  Variable y = g.constant(rising({2}).broadcast_to({3, 2}));
+  const Variable last = y.select(0, 2);
+  y += g.constant(rising({3, 2}));
+  EXPECT_EQ(elements_of(y), (Numbers{0, 2, 2, 4, 4, 6}));
+  EXPECT_EQ(elements_of(last), (Numbers{4, 6}));
+  const Variable alone = g.constant(rising({2}).broadcast_to({3, 2}));
+  Variable part = alone.select(0, 1);
+  part += 10;
+  EXPECT_EQ(elements_of(alone), (Numbers{0, 1, 10, 11, 0, 1}));
+}
+
+/// Axes that repeat may be joined in any order.
+TEST_P(DynamicAliases, AViewThatJoinsAxesThatRepeatStaysOne) {
+  Variable x = g.constant(rising({2, 1}).broadcast_to({2, 2, 2}));
+  const Variable joined = x.permute({2, 0, 1}).reshape({4, 2});
+  EXPECT_EQ(elements_of(joined), (Numbers{0, 1, 0, 1, 0, 1, 0, 1}));
+  x.assign(g.constant(rising({2, 2, 2})));
+  EXPECT_EQ(elements_of(joined), (Numbers{0, 2, 4, 6, 1, 3, 5, 7}));
+}
+
 TEST_P(DynamicAliases, GradientThroughWhatIsWrittenAndRead) {
   // y = [x0·x0, x1, -x0]: each part is written on its own, and read across.
   const Variable x = g.variable(rising({2}, 3));
