@@ -59,7 +59,8 @@ class Program : protected ProgramWrites {
       if (kind < 40) return with_no_gradient([&] { command(); });
       if (kind < 52) return with_no_gradient([&] { view(); });
       if (kind < 68) return with_no_gradient([&] { write(); });
-      if (kind < 76) return free();
+      if (kind < 73) return free();
+      if (kind < 76) return forget();
       if (kind < 84) return look(*some());
       if (kind < 92) return backward();
       if (kind < 93) return detach();
@@ -160,6 +161,14 @@ class Program : protected ProgramWrites {
       add(options.into[k], sums[k], false);
       look(*slots_.back());
     }
+  }
+
+  /// Lets the graph forget the steps of which no gradient can be asked, as its statistics do not
+  /// count these.
+  void forget() {
+    free();
+    say("statistics");
+    if (g_.statistics().steps > 0) ++counts_["forget"];
   }
 
   /// Random numbers are drawn anew each time, although results are kept for equal commands.
@@ -294,22 +303,17 @@ std::string shrunk_program(std::uint64_t seed) {
 }
 
 std::vector<std::string> counted_by_programs() {
-  return {"variable",      "constant",
-          "zeros",         "add",
-          "sub",           "mul",
-          "matmul",        "sum",
-          "neg",           "pool",
-          "call",          "static",
-          "product",       "loop",
-          "nested",        "view",
-          "set",           "assign",
-          "run_to",        "update",
-          "in_place",      "free",
-          "detach",        "look",
-          "backward",      "backward_traced",
-          "backward_into", "random",
-          "effect",        "checkpoint",
-          "memo_hit",      "computed_again"};
+  return {"variable",      "constant", "zeros",
+          "add",           "sub",      "mul",
+          "matmul",        "sum",      "neg",
+          "pool",          "call",     "static",
+          "product",       "loop",     "nested",
+          "view",          "set",      "assign",
+          "run_to",        "update",   "in_place",
+          "free",          "forget",   "detach",
+          "look",          "backward", "backward_traced",
+          "backward_into", "random",   "effect",
+          "checkpoint",    "memo_hit", "computed_again"};
 }
 
 }  // namespace mote::test
