@@ -160,9 +160,14 @@ void check_random_programs() {
   const int count = how_many.empty() ? 1000 : std::stoi(how_many);
   const std::uint64_t first = first_seed();
   std::cout << count << " random programs from MOTE_SEED=" << first << "\n";
-  say_seed_on_crash("\ncrashed in a random program: MOTE_RANDOM_PROGRAMS=1 MOTE_SEED=");
-  const std::string schedules = environment("MOTE_RANDOM_SCHEDULES");
-  Session session(first, schedules.empty() ? 2 : std::stoi(schedules));
+  const std::string given = environment("MOTE_RANDOM_SCHEDULES");
+  const int schedules = given.empty() ? 2 : std::stoi(given);
+  static std::string replay;  // it is read when the process crashes
+  replay = fmt::format(
+      "\ncrashed in a random program: MOTE_RANDOM_PROGRAMS=1 MOTE_RANDOM_SCHEDULES={} MOTE_SEED=",
+      schedules);
+  say_seed_on_crash(replay.c_str());
+  Session session(first, schedules);
   session.check(count);
   if (testing::Test::HasFailure()) return;
   for (const std::string& feature : all_features())
