@@ -67,6 +67,24 @@ TEST(Tape, KeepsAPartOfATensorIfOnlyThatIsRead) {
   EXPECT_EQ(bytes("exp"), 5 * 8 * 4);
 }
 
+/// The gradients read a as it is and transposed, as many elements as t has, of which no node writes
+/// the last ones.
+TEST(Tape, KeepsPartsOfATensorThatIsNotWrittenWhole) {
+  const std::string text =
+      "graph g(x f32[2,2]) -> (y)\n  y = while (x) counter {\n"
+      "    graph step(x f32[2,2], c i64[]) -> (y, left)\n"
+      "      n = constant i64[] [3]\n      left = sub(n, c)\n      t = tensor f32[4,2]\n"
+      "      a = t.slice(0, 0, 2, 1)\n      a <- exp(x)\n      b = a.permute(1, 0)\n"
+      "      p = mul(a, x)\n      q = mul(b, p)\n      y = neg(q)\n  }\n";
+  SymbolicGraph g = parse_graph(text);
+  Tensor x(DType::f32, {2, 2});
+  for (std::int64_t k = 0; k < 4; ++k)
+    x.reshape({4}).set({k}, -0.5 + 0.25 * static_cast<double>(k));
+  const Inputs inputs = {{"x", x}};
+  g.set_outputs(gradient(g, Symbols{g.find("y")}, Symbols{g.find("x")}));
+  values_of(g, inputs);
+}
+
 /// h is an input of a branch whose gradient does not read it.
 TEST(Tape, KeepsNothingForABranchOrALoopThatDoesNotReadIt) {
   const auto bytes = [](const std::string& inside, const std::string& unread) {

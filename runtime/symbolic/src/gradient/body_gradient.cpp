@@ -9,6 +9,7 @@
 #include "gradient/reads_data.h"
 #include "mote/symbolic/gradient.h"
 #include "sequence/steps.h"
+#include "written_parts.h"
 
 namespace mote {
 namespace {
@@ -171,8 +172,9 @@ std::vector<KeptIf> BodyGradient::rules(std::vector<std::uint32_t>& decisions) c
   return rules;
 }
 
-/// Keeps the symbols of a root that are read, or all of it if it has no more elements.
-void BodyGradient::keep(std::uint32_t root, const Read& read) {
+/// Keeps the symbols of a root that are read, or all of it if it has no more elements and each is
+/// written.
+void BodyGradient::keep(std::uint32_t root, const Read& read, WrittenParts& parts) {
   std::int64_t count = 0;
   for (const std::uint32_t symbol : read.symbols)
     count += element_count(joint_.symbols()[symbol].form);
@@ -180,7 +182,8 @@ void BodyGradient::keep(std::uint32_t root, const Read& read) {
     return std::ranges::find(pushed_, symbol) != pushed_.end();
   };
   const bool is_whole = !read.symbols.empty() &&
-                        (is_pushed(root) || count >= element_count(joint_.symbols()[root].form));
+                        (is_pushed(root) || (count >= element_count(joint_.symbols()[root].form) &&
+                                             parts.covers(root)));
   for (const std::uint32_t symbol : is_whole ? std::vector{root} : read.symbols) {
     if (!is_pushed(symbol)) pushed_.push_back(symbol);
     kept_.push_back(symbol);
@@ -218,7 +221,8 @@ void BodyGradient::find_kept() {
     note_read(gradient.index, true);
     always_.insert(joint_.info(gradient).root);
   }
-  for (const auto& [root, read] : read_) keep(root, read);
+  WrittenParts parts(joint_);
+  for (const auto& [root, read] : read_) keep(root, read, parts);
 }
 
 /// True for what is computed again, and for what the gradients need.

@@ -19,6 +19,8 @@
 
 namespace mote {
 
+class WrittenParts;
+
 class BodyGradient {
  public:
   /// `given` has the outputs of the loop whose gradients come, `wanted` its inputs whose gradients
@@ -61,7 +63,7 @@ class BodyGradient {
   bool is_made_forward(std::uint32_t root) const;
   bool is_at_hand(std::uint32_t symbol) const;
   void compute_again(std::uint32_t symbol);
-  void keep(std::uint32_t root, const Read& read);
+  void keep(std::uint32_t root, const Read& read, WrittenParts& parts);
   void take_off(SymbolicGraph& back, TensorSymbol token, TensorSymbol position,
                 std::vector<TensorSymbol>& symbols) const;
 
