@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -23,11 +22,6 @@ class HashIndex {
     for (std::size_t at = first(mark); slots_[at].entry != kNoIndex; at = next(at))
       if (slots_[at].mark == mark && is_it(slots_[at].entry)) return slots_[at].entry;
     return kNoIndex;
-  }
-
-  /// Makes room for that many entries.
-  void reserve(std::size_t count) {
-    if (2 * count > slots_.size()) grow_to(std::bit_ceil(2 * count));
   }
 
   void add(std::size_t hash, std::uint32_t entry) {
@@ -62,6 +56,49 @@ class HashIndex {
 
   std::vector<Slot> slots_;  ///< a power of two, at most half of them taken
   std::size_t count_ = 0;
+};
+
+/// The same, for numbers in groups: what is found is of one group. The first numbers of a group are
+/// looked for one by one, so that groups that are asked for in order lie so in memory, which a
+/// table of hashes does not.
+class GroupedIndex {
+ public:
+  GroupedIndex(std::size_t groups, std::size_t most_entries) : first_(groups, kNoIndex) {
+    chained_.reserve(most_entries);
+  }
+
+  /// Returns an entry of the group that was added with that hash and for which is_it(entry) is
+  /// true; if there is none, `entry`, which is added.
+  template <typename IsIt>
+  std::uint32_t find_or_add(std::uint32_t group, std::size_t hash, std::uint32_t entry,
+                            const IsIt& is_it) {
+    constexpr int kMostChained = 16;
+    std::uint32_t* at = &first_[group];
+    for (int k = 0; k < kMostChained; ++k) {
+      if (*at == kNoIndex) {
+        *at = static_cast<std::uint32_t>(chained_.size());
+        chained_.push_back({hash, entry});
+        return entry;
+      }
+      Chained& chained = chained_[*at];
+      if (chained.hash == hash && is_it(chained.entry)) return chained.entry;
+      at = &chained.next;
+    }
+    const std::uint32_t found = others_.find(hash, is_it);
+    if (found != kNoIndex) return found;
+    others_.add(hash, entry);
+    return entry;
+  }
+
+ private:
+  struct Chained {
+    std::size_t hash;
+    std::uint32_t entry;
+    std::uint32_t next = kNoIndex;
+  };
+  std::vector<std::uint32_t> first_;  ///< by group, in chained_
+  std::vector<Chained> chained_;
+  HashIndex others_;  ///< those that are not chained
 };
 
 }  // namespace mote

@@ -31,7 +31,8 @@ class Merger {
         nodes_(detail::node_table(graph)),
         has_order_(detail::DependencyCache::has_order(graph)),
         is_random_(random_ops(graph.registry())),
-        is_output_(graph.symbol_count()) {
+        is_output_(graph.symbol_count()),
+        by_hash_(graph.symbol_count() + 1, graph.node_count()) {
     for (const std::uint32_t output : graph.output_indices()) is_output_[output] = true;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
     for (std::uint32_t node = 0; has_order_ && node < graph.node_count(); ++node)
@@ -43,10 +44,12 @@ class Merger {
     // Constants and zeros that no node reads are merged too; then a node's inputs have classes
     // before it is looked at.
     for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k) {
-      const SymbolOrigin kind = graph_.symbols()[k].kind;
-      if (!graph_.symbols()[k].removed && kind == SymbolOrigin::constant) equal_.leader(k);
+      const SymbolInfo& info = symbol(k);
+      if (info.removed || info.kind == SymbolOrigin::tensor || info.kind == SymbolOrigin::input)
+        continue;
+      others_.push_back(k);
+      if (info.kind == SymbolOrigin::constant) equal_.leader(k);
     }
-    by_hash_.reserve(graph_.node_count());
     classes_.reserve(graph_.node_count());
     for (const std::uint32_t node : topological_order(graph_)) classify(node);
     Substitution substitution(graph_);
@@ -83,19 +86,22 @@ class Merger {
     for (const std::uint32_t input : nodes_->inputs(k))
       if (input != kNoIndex) equal_.leader(input);
     if (!may_be_merged(k)) return;
-    const std::size_t hash = hash_of(k);
-    const std::uint32_t same =
-        by_hash_.find(hash, [&](std::uint32_t entry) { return is_same(k, classes_[entry]); });
-    if (same == kNoIndex) {
-      by_hash_.add(hash, static_cast<std::uint32_t>(classes_.size()));
-      classes_.push_back(k);
-      return;
-    }
+    const std::uint32_t same = by_hash_.find_or_add(
+        first_leader(k), hash_of(k), static_cast<std::uint32_t>(classes_.size()),
+        [&](std::uint32_t entry) { return is_same(k, classes_[entry]); });
+    if (same == classes_.size()) return classes_.push_back(k);
     alike_.emplace_back(same, k);
     const NodeInfo& node = graph_.nodes()[k];
     const NodeInfo& first = graph_.nodes()[classes_[same]];
     for (std::size_t o = 0; o < node.outputs.size(); ++o)
       if (node.outputs[o] != kNoIndex) equal_.join(node.outputs[o], first.outputs[o]);
+  }
+
+  /// Returns what stands for the node's first input; one more than all symbols if it has none.
+  std::uint32_t first_leader(std::uint32_t k) {
+    for (const std::uint32_t input : nodes_->inputs(k))
+      if (input != kNoIndex) return equal_.leader(input);
+    return static_cast<std::uint32_t>(graph_.symbol_count());
   }
 
   std::size_t hash_of(std::uint32_t k) {
@@ -168,11 +174,8 @@ class Merger {
   /// Replaces views, constants and zeros by those that stand for them. Returns how many.
   std::size_t merge_symbols(Substitution& substitution) {
     std::size_t count = 0;
-    for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k) {
-      const SymbolInfo& info = symbol(k);
-      if (info.removed || is_output_[k] || substitution.has(k) || !info.has_form ||
-          info.kind == SymbolOrigin::tensor || info.kind == SymbolOrigin::input)
-        continue;
+    for (const std::uint32_t k : others_) {
+      if (is_output_[k] || substitution.has(k) || !symbol(k).has_form) continue;
       const std::uint32_t leader = equal_.leader(k);
       const auto chosen = chosen_.find(leader);
       const std::uint32_t to = chosen == chosen_.end() ? leader : chosen->second;
@@ -214,7 +217,8 @@ class Merger {
   std::vector<bool> is_output_;  ///< by symbol
   IndexLists later_;             ///< by node: those that come after it by order()
   Indices classes_;              ///< the first node of each class
-  HashIndex by_hash_;            ///< classes
+  Indices others_;               ///< the symbols but tensors and inputs
+  GroupedIndex by_hash_;         ///< classes, by what their nodes have as first input
   std::vector<std::pair<std::uint32_t, std::uint32_t>> alike_;  ///< classes and their later nodes
   /// The leaders of classes with several nodes, to what is kept.
   std::unordered_map<std::uint32_t, std::uint32_t> chosen_;
