@@ -38,8 +38,9 @@ struct ChoiceRecord {
   }
 
   std::vector<std::uint32_t> first, cycle;
-  std::uint32_t by = kNone;  ///< the node; kNone: the loop around
-  std::uint64_t clock = 0;   ///< not 0: the position is what it shows
+  std::uint32_t by = kNone;   ///< the node; kNone: the loop around
+  std::uint64_t clock = 0;    ///< not 0: the position is what it shows
+  std::uint64_t pointer = 0;  ///< not 0: the memory is what it shows
 };
 
 struct TensorRecord {
@@ -79,6 +80,18 @@ struct SubGraph {
   std::vector<Link> links;
 };
 
+/// PointerMove and RegionTake, by index.
+struct MoveRecord {
+  std::uint64_t pointer;
+  std::uint32_t tensor;
+};
+struct TakeRecord {
+  std::uint64_t pointer;
+  std::vector<std::uint32_t> regions;
+  std::vector<std::uint64_t> held;
+  std::int64_t begin;
+};
+
 /// A loop, or a case..of.
 struct ControlWork {
   bool is_loop = true;
@@ -92,6 +105,10 @@ struct ControlWork {
   bool must_run = false;                           ///< a branch
   std::vector<std::uint64_t> starts;               ///< clocks
   std::vector<std::vector<std::uint64_t>> counts;  ///< clocks, by sub-graph; fewer: none
+  std::vector<std::vector<TakeRecord>> takes;      ///< by sub-graph
+  std::vector<std::vector<MoveRecord>> moves;      ///< by sub-graph: at its end
+  /// When a loop begins, of its body; if no branch runs, of the graph around.
+  std::vector<MoveRecord> others;
 };
 struct ControlNode {
   std::shared_ptr<const ControlWork> work;

@@ -222,6 +222,8 @@ std::optional<std::string> check_compiled(const GraphSubject& subject, const Sym
   for (const TensorSymbol bound : options.bound)
     executable.bind(bound, memory_of_form(graph.form(bound)));
   if (auto found = misplaced(executable.report())) return found;
+  if (const std::size_t bytes = executable.report().copied_bytes; bytes > 0)
+    return "loops and branches copy " + std::to_string(bytes) + " bytes";
   if (auto found = needless_memory(graph, executable.report(), options, counts)) return found;
   if (setting(settings, "runs", "1") == "2") {
     const GraphData other{subject.data().fill, subject.data().seed + 1};

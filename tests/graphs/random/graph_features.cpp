@@ -32,6 +32,23 @@ void add_features_of_command(const SymbolicGraph& g, const NodeInfo& node, Featu
   }
 }
 
+/// Adds what loops carry over, and branches give, whose location only the run decides.
+void add_features_of_results(const ControlInfo& control, Features& found) {
+  for (const SymbolicGraph& graph : control.graphs)
+    for (std::size_t k = 0; k < result_count(control); ++k) {
+      const std::uint32_t output = graph.output_indices()[k];
+      const std::uint32_t root = graph.symbols()[output].root;
+      if (control.has_counter && root == input_indices(graph).back())
+        found.insert("loop that carries its counter");
+      const std::uint32_t by = graph.symbols()[root].producer;
+      if (by == kNoIndex || graph.nodes()[by].kind != NodeKind::control) continue;
+      found.insert(std::string(control.is_loop ? "loop that carries" : "branch that gives") +
+                   " what " + (graph.nodes()[by].control->is_loop ? "a loop" : "a branch") +
+                   " inside gives");
+      if (output != root) found.insert("part of what a loop or a branch inside gives");
+    }
+}
+
 /// `depth`: how many loops and branches the node is in, itself included.
 void add_features_of_control(const NodeInfo& node, Features& found, int depth) {
   const ControlInfo& control = *node.control;
@@ -45,6 +62,7 @@ void add_features_of_control(const NodeInfo& node, Features& found, int depth) {
     if (by != kNoIndex && body.nodes()[by].kind == NodeKind::control)
       found.insert("loop whose condition a loop or branches give");
   }
+  add_features_of_results(control, found);
   const std::string& name = control.graphs[0].name();
   if (name.starts_with("times_")) found.insert("loop: " + name);
   if (!control.is_loop && node.inputs[1] == kNoIndex)
@@ -191,6 +209,12 @@ std::vector<std::string> graph_features() {
           "three levels",
           "loop with a counter",
           "loop whose condition a loop or branches give",
+          "loop that carries its counter",
+          "loop that carries what a loop inside gives",
+          "loop that carries what a branch inside gives",
+          "branch that gives what a loop inside gives",
+          "branch that gives what a branch inside gives",
+          "part of what a loop or a branch inside gives",
           "loop: times_0",
           "loop: times_1",
           "loop: times_2",

@@ -181,6 +181,8 @@ bool add_loop(GraphBuilder& b, const NodeChoice& choice) {
   else if (inner.rng().chance(33))
     early = first_element(body, inner.rng().pick(outputs));
   const TensorSymbol counter = body.input("counter", {DType::i64, {}});
+  for (TensorSymbol& output : outputs)
+    if (body.form(output) == body.form(counter) && inner.rng().chance(25)) output = counter;
   const TensorSymbol end = is_by_data ? limit : integer(body, times);
   const TensorSymbol left = iterations_left(body, end, counter, early);
   if (b.rng().chance(50)) {

@@ -67,12 +67,22 @@ class Lister {
                   tensor});
   }
 
+  /// Returns the tensor whose memory a choice has.
+  std::uint32_t chosen(std::uint32_t root, const graph::ChoiceRecord& choice) const {
+    if (choice.pointer == 0) return choice.at(state_.prepared.results[choice.by]);
+    const auto at = reinterpret_cast<std::intptr_t>(state_.tensors[root].data);
+    for (const std::uint32_t t : choice.cycle) {
+      const ViewPlaces locations = state_.tensors[t].locations();
+      if (locations.low <= at && at < locations.high) return t;
+    }
+    return choice.first.front();
+  }
+
   std::uint32_t value_of(std::uint32_t t) const {
     const std::uint32_t root = state_.tensors[t].root;
     const std::shared_ptr<const graph::ChoiceRecord>& choice = state_.tensors[root].choice;
     if (choice == nullptr || choice->by == graph::kNone) return root;
-    const std::uint32_t chosen = choice->at(state_.prepared.results[choice->by]);
-    const std::uint32_t of = value_of(chosen);
+    const std::uint32_t of = value_of(chosen(root, *choice));
     // Memory that nothing else writes is that of the loop's or the branch's result.
     const graph::TensorKind kind = state_.tensors[of].kind;
     return is_written_[of] || kind == graph::TensorKind::placeholder ||

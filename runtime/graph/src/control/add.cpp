@@ -67,6 +67,27 @@ graph::SubGraph linked(Graph::State& state, const Graph& sub, std::span<const Ou
   return made;
 }
 
+std::vector<graph::MoveRecord> moves_of(const Graph::State& state,
+                                        std::span<const PointerMove> moves, const char* op) {
+  std::vector<graph::MoveRecord> list;
+  for (const PointerMove& move : moves)
+    list.push_back({move.pointer, state.index_of(move.tensor, op)});
+  return list;
+}
+
+std::vector<graph::TakeRecord> takes_of(const Graph::State& state,
+                                        std::span<const RegionTake> takes, const char* op) {
+  std::vector<graph::TakeRecord> list;
+  for (const RegionTake& take : takes) {
+    list.push_back({take.pointer, indices(state, take.regions, op), take.held, take.begin});
+    for (const std::uint32_t region : list.back().regions)
+      if (const TensorForm& form = state.tensors[region].form->form;
+          form.dtype != DType::u8 || form.shape.size() != 1)
+        refuse(std::string(op) + ": a region must be u8[n], got " + state.text_of_tensor(region));
+  }
+  return list;
+}
+
 /// The tensors of a graph around that sub-graphs read and write, each once.
 class Operands {
  public:
@@ -135,6 +156,11 @@ bool meet(const Graph::State& inside, std::uint32_t condition, std::uint32_t wri
   const std::array<std::uint32_t, 2> roots = {inside.tensors[condition].root,
                                               inside.tensors[written].root};
   std::array<const graph::ChoiceRecord*, 2> choices = {};
+  const auto has_pointer = [&](std::uint32_t root) {
+    return inside.tensors[root].choice != nullptr && inside.tensors[root].choice->pointer != 0;
+  };
+  // What is written through a pointer is in a region that no other value needs.
+  if (has_pointer(roots[0]) || has_pointer(roots[1])) return roots[0] == roots[1];
   for (std::size_t k = 0; k < 2; ++k) {
     choices[k] = inside.tensors[roots[k]].choice.get();
     if (choices[k] != nullptr && (choices[k]->by != kNone || choices[k]->clock != 0))
@@ -227,6 +253,9 @@ GraphNode Graph::add_while(Graph body, const WhileLoop& loop, std::span<const Ou
   work.limit = loop.limit;
   work.starts = loop.starts;
   work.counts = {loop.counts};
+  work.takes = {takes_of(inside, loop.takes, kOp)};
+  work.moves = {moves_of(inside, loop.carries, kOp)};
+  work.others = moves_of(inside, loop.begins, kOp);
   if (loop.counter != GraphTensor{}) {
     work.counter = inside.index_of(loop.counter, kOp);
     const TensorForm& form = inside.tensors[work.counter].form->form;
@@ -265,11 +294,14 @@ GraphNode Graph::add_case_of(std::vector<GraphBranch> branches, const CaseOf& ch
   work.function = choice.function;
   work.must_run = choice.must_run;
   work.counts = choice.counts;
+  work.others = moves_of(*state_, choice.without, kOp);
   work.reads = indices(*state_, choice.reads, kOp);
   for (const std::uint32_t t : work.reads) operands.read(t);
   for (const GraphBranch& branch : branches) {
     work.subs.push_back(linked(*state_, branch.graph, branch.tensors, kOp));
     operands.add_sub(branch.graph.state(), work.subs.back(), work);
+    work.takes.push_back(takes_of(branch.graph.state(), branch.takes, kOp));
+    work.moves.push_back(moves_of(branch.graph.state(), branch.moves, kOp));
   }
   const GraphNode node = add_control(*state_, work, operands, options);
   for (std::size_t k = 0; k < branches.size(); ++k)
@@ -285,6 +317,7 @@ GraphTensor Graph::choice(const TensorChoice& choice, std::string_view name) {
   record.first = indices(*state_, choice.first, "choice");
   record.cycle = indices(*state_, choice.cycle, "choice");
   record.clock = choice.clock;
+  record.pointer = choice.pointer;
   std::vector<std::uint32_t> all = record.first;
   all.insert(all.end(), record.cycle.begin(), record.cycle.end());
   if (all.empty()) refuse("choice: '" + std::string(name) + "' is among no tensors");
@@ -295,7 +328,7 @@ GraphTensor Graph::choice(const TensorChoice& choice, std::string_view name) {
   }
   const TensorRecord& first = state_->tensors[all.front()];
   for (const std::uint32_t t : all)
-    if (state_->tensors[t].form->form != first.form->form)
+    if (choice.pointer == 0 && state_->tensors[t].form->form != first.form->form)
       refuse("choice: " + state_->text_of_tensor(all.front()) + " and " +
              state_->text_of_tensor(t) + " have different forms");
   TensorRecord made;

@@ -117,15 +117,20 @@ void point_choices(Graph::State& state) {
   }
 }
 
-/// Throws unless each clock that is asked for has a loop that starts it.
+/// Throws unless each clock that is asked for has a loop that starts it, and each pointer something
+/// that moves it.
 void check_clocks(const Graph::State& state) {
   const auto check = [&](std::uint64_t clock, const auto& text) {
     if (clock != 0 && !state.prepared.clocks->contains(clock))
       refuse(text() + " asks for clock " + std::to_string(clock) + ", which no loop starts");
   };
   for (std::uint32_t t = 0; state.rare.choices && t < state.tensors.size(); ++t)
-    if (const auto& choice = state.tensors[t].choice)
+    if (const auto& choice = state.tensors[t].choice) {
       check(choice->clock, [&] { return state.text_of_tensor(t); });
+      if (choice->pointer != 0 && !state.prepared.pointers->contains(choice->pointer))
+        refuse(state.text_of_tensor(t) + " asks for pointer " + std::to_string(choice->pointer) +
+               ", which no loop and no case..of moves");
+    }
   if (!state.rare.controls) return;
   for (const NodeRecord& node : state.nodes)
     if (const ControlWork* work = node.removed ? nullptr : control_of(node))
@@ -142,10 +147,17 @@ void prepare_sub_graphs(Graph::State& state) {
   find_variables(state, {});
   p.results.assign(state.nodes.size(), 0);
   p.clocks = std::make_shared<Clocks>();
+  p.pointers = std::make_shared<Pointers>();
   for (const SubLocation& location : p.subs) {
     const ControlWork& work = *control_of(location.around->nodes[location.node]);
     for (const std::uint64_t clock : work.starts) p.clocks->emplace(clock, Clock());
     location.state->prepared.clocks = p.clocks;
+    location.state->prepared.pointers = p.pointers;
+    for (const std::vector<TakeRecord>& takes : work.takes)
+      for (const TakeRecord& take : takes) p.pointers->try_emplace(take.pointer);
+    for (const std::vector<MoveRecord>& moves : work.moves)
+      for (const MoveRecord& move : moves) p.pointers->try_emplace(move.pointer);
+    for (const MoveRecord& move : work.others) p.pointers->try_emplace(move.pointer);
   }
   check_clocks(state);
   for (const SubLocation& location : p.subs) check_clocks(*location.state);

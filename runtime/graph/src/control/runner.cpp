@@ -13,6 +13,17 @@
 namespace mote {
 namespace graph {
 
+namespace {
+
+/// Returns the records of a sub-graph, of lists by sub-graph; fewer: none.
+template <typename Record>
+std::span<const Record> of_sub(const std::vector<std::vector<Record>>& lists, std::int64_t sub) {
+  const auto k = static_cast<std::size_t>(sub);
+  return k < lists.size() ? std::span<const Record>(lists[k]) : std::span<const Record>();
+}
+
+}  // namespace
+
 Runner::Runner(Graph::State& root) : root_(root) {
   std::unordered_map<const Graph::State*, std::size_t> depths = {{&root, 1}};
   std::size_t deepest = 1;
@@ -34,6 +45,8 @@ void Runner::run(const std::shared_ptr<Plan>& plan, const Start& start) {
   start_ = start;
   frames_.clear();
   counters_.clear();
+  // Equal inputs give results at the same places in each run.
+  for (auto& [pointer, shown] : *root_.prepared.pointers) shown = {};
   const LoopOwner owner;
   owner_ = owner.number();
   const LoopScope here(counters_, owner_);
@@ -165,6 +178,7 @@ bool Runner::enter(Frame& frame, const Step& step) {
       rethrow_of(node);
     }
     if (index < 0) {
+      move_pointers(*frame.state, work.others);
       set_result(frame, node, 0);
       return false;
     }
@@ -182,8 +196,10 @@ bool Runner::enter(Frame& frame, const Step& step) {
     for (const std::uint64_t clock : work.starts) root_.prepared.clocks->at(clock).now = 0;
     counters_.push_back(0);
     set_counters(counters_);
+    move_pointers(sub, work.others);
     begin_iteration(frames_.back());
   } else {
+    take_regions(sub, of_sub(work.takes, index));
     refresh(sub);
     begin_plan(frames_.back(), false);
   }
@@ -202,10 +218,11 @@ void Runner::begin_plan(Frame& frame, bool is_rest) {
 
 void Runner::begin_iteration(Frame& frame) {
   frame.state->prepared.iteration = counters_.back();
+  take_regions(*frame.state, of_sub(frame.work->takes, 0));
+  refresh(*frame.state);
   if (frame.work->counter != kNone)
     *reinterpret_cast<std::int64_t*>(frame.state->tensors[frame.work->counter].data) =
         counters_.back();
-  refresh(*frame.state);
   begin_plan(frame, false);
 }
 
@@ -220,6 +237,8 @@ void Runner::count_on(const Frame& frame) {
 /// Goes on after a plan of the innermost sub-graph is done.
 void Runner::finish_plan() {
   Frame& frame = frames_.back();
+  const bool is_over = !frame.work->is_loop || frame.is_asked;
+  if (is_over) move_pointers(*frame.state, of_sub(frame.work->moves, frame.branch));
   if (!frame.work->is_loop) {
     count_on(frame);
     return leave(frame.branch + 1);

@@ -4,12 +4,19 @@
 // move, without the heap, and kernels that work in place only in some iterations are chosen for
 // each.
 #include <algorithm>
+#include <functional>
+#include <string>
 
+#include "mote/base/error.h"
 #include "state.h"
 
 namespace mote::graph {
 
-void point_tensor(Graph::State& state, std::uint32_t root, const TensorRecord& at) {
+namespace {
+
+/// `at`: a tensor, or what a pointer shows.
+template <typename At>
+void point_at(Graph::State& state, std::uint32_t root, const At& at) {
   TensorRecord& record = state.tensors[root];
   record.has_memory = at.has_memory;
   record.data = at.data;
@@ -24,7 +31,14 @@ void point_tensor(Graph::State& state, std::uint32_t root, const TensorRecord& a
   }
 }
 
-namespace {
+/// The same, if the memory is another. Returns whether it is.
+template <typename At>
+bool follow(Graph::State& state, std::uint32_t root, const At& at) {
+  const TensorRecord& record = state.tensors[root];
+  if (at.data == record.data && at.has_memory == record.has_memory) return false;
+  point_at(state, root, at);
+  return true;
+}
 
 /// Returns how many locations a root may be at.
 std::size_t locations_of(const Graph::State& state, std::uint32_t root) {
@@ -35,6 +49,10 @@ std::size_t locations_of(const Graph::State& state, std::uint32_t root) {
 }
 
 }  // namespace
+
+void point_tensor(Graph::State& state, std::uint32_t root, const TensorRecord& at) {
+  point_at(state, root, at);
+}
 
 void find_variables(Graph::State& state, std::vector<bool> is_root) {
   Variables& v = state.prepared.variables;
@@ -138,20 +156,49 @@ void refresh(Graph::State& state) {
   for (const std::uint32_t root : v.roots) {
     const TensorRecord& record = state.tensors[root];
     if (record.choice == nullptr) continue;  // its sub-graph's entry has pointed it
+    if (record.choice->pointer != 0) {
+      const Pointed& shown = p.pointers->at(record.choice->pointer);
+      if (shown.has_memory && follow(state, root, shown)) is_stale = true;
+      continue;
+    }
     const std::int64_t position = position_of(p, *record.choice);
     const std::uint32_t chosen = record.choice->at(position);
     if (chosen == kNone)
       refuse("the choice " + state.text_of_tensor(root) + " has no tensor for position " +
              std::to_string(position));
-    const TensorRecord& at = state.tensors[chosen];
-    if (at.data == record.data && at.has_memory == record.has_memory) continue;
-    point_tensor(state, root, at);
-    is_stale = true;
+    if (follow(state, root, state.tensors[chosen])) is_stale = true;
   }
   if (!is_stale) return;
   v.is_stale = true;  // if what follows fails
   for (VariableNode& node : v.nodes) point_node(state, node);
   v.is_stale = false;
+}
+
+void move_pointers(const Graph::State& state, std::span<const MoveRecord> moves) {
+  for (const MoveRecord& move : moves) {  // the tensors are where they were until refresh()
+    const TensorRecord& at = state.tensors[move.tensor];
+    state.prepared.pointers->at(move.pointer) = {at.has_memory, at.data, at.owner};
+  }
+}
+
+void take_regions(const Graph::State& state, std::span<const TakeRecord> takes) {
+  Pointers& pointers = *state.prepared.pointers;
+  for (const TakeRecord& take : takes) {
+    const auto is_free = [&](std::uint32_t region) {
+      const TensorRecord& at = state.tensors[region];
+      const std::byte* const end = at.data + at.form->form.element_count();
+      return std::ranges::none_of(take.held, [&](std::uint64_t pointer) {
+        const std::byte* const data = pointers.at(pointer).data;
+        return std::less_equal<>()(at.data, data) && std::less<>()(data, end);
+      });
+    };
+    const auto region = std::ranges::find_if(take.regions, is_free);
+    if (region == take.regions.end())
+      throw InternalError("graph: all " + std::to_string(take.regions.size()) +
+                          " regions of a value are held");
+    const TensorRecord& at = state.tensors[*region];
+    pointers.at(take.pointer) = {at.has_memory, at.data + take.begin, at.owner};
+  }
 }
 
 }  // namespace mote::graph

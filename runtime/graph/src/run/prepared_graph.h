@@ -26,7 +26,9 @@
 namespace mote::graph {
 
 struct Link;
+struct MoveRecord;
 struct SubLocation;
+struct TakeRecord;
 struct TensorRecord;
 class Runner;
 
@@ -152,6 +154,14 @@ struct Clock {
 };
 using Clocks = std::map<std::uint64_t, Clock>;
 
+/// What a pointer shows.
+struct Pointed {
+  bool has_memory = false;
+  std::byte* data = nullptr;
+  std::shared_ptr<Tensor> owner = nullptr;
+};
+using Pointers = std::map<std::uint64_t, Pointed>;
+
 struct PreparedGraph {
   bool is_current = false;  ///< nothing was added, removed or ordered since
   bool has_given_schedule = false;
@@ -169,14 +179,15 @@ struct PreparedGraph {
   std::map<std::pair<std::uint32_t, std::uint32_t>, bool> related;  ///< parts that need an order
 
   Variables variables;
-  SubPlans sub_plans;                 ///< of a body or a branch
-  std::int64_t iteration = 0;         ///< of the loop that this is the body of
-  std::vector<std::int64_t> results;  ///< by node: the position of choices by it
-  std::shared_ptr<Clocks> clocks;     ///< of the outermost graph, which its sub-graphs share
-  std::vector<Link> variable_links;   ///< of a sub-graph
-  std::vector<SubLocation> subs;      ///< of the outermost graph, those around others first
-  std::shared_ptr<Runner> runner;     ///< of the outermost graph
-  std::mutex choosing;                ///< while nodes are pointed at what is chosen
+  SubPlans sub_plans;                  ///< of a body or a branch
+  std::int64_t iteration = 0;          ///< of the loop that this is the body of
+  std::vector<std::int64_t> results;   ///< by node: the position of choices by it
+  std::shared_ptr<Clocks> clocks;      ///< of the outermost graph, which its sub-graphs share
+  std::shared_ptr<Pointers> pointers;  ///< so are these
+  std::vector<Link> variable_links;    ///< of a sub-graph
+  std::vector<SubLocation> subs;       ///< of the outermost graph, those around others first
+  std::shared_ptr<Runner> runner;      ///< of the outermost graph
+  std::mutex choosing;                 ///< while nodes are pointed at what is chosen
 
   Context* streams_of = nullptr;  ///< the context of own_streams
   std::map<std::pair<int, int>, std::vector<std::unique_ptr<Stream>>> own_streams;  ///< by device
@@ -221,6 +232,10 @@ void find_variables(Graph::State& state, std::vector<bool> is_root);
 void refresh(Graph::State& state);
 /// Points a placeholder or a choice, and its views, at memory.
 void point_tensor(Graph::State& state, std::uint32_t root, const TensorRecord& at);
+/// Moves pointers, all at once. The tensors are the graph's.
+void move_pointers(const Graph::State& state, std::span<const MoveRecord> moves);
+/// Gives pointers regions that others do not show, one after the other.
+void take_regions(const Graph::State& state, std::span<const TakeRecord> takes);
 /// True if the graph has loops or branches, or tensors whose memory is chosen.
 bool has_control(const Graph::State& state);
 

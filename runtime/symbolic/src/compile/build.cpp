@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "compile/pointed_layout.h"
 #include "device_index.h"
 #include "fail.h"
 #include "mote/base/dlpack.h"
@@ -119,13 +120,8 @@ class GraphBuilder {
 
   /// The tensor's lowest element is at the beginning of the block.
   Tensor in_block(std::uint32_t block, const TensorForm& form) const {
-    std::int64_t below = 0;  // elements
-    for (int axis = 0; axis < form.shape.size(); ++axis)
-      if (form.shape[axis] > 1 && form.strides[axis] < 0)
-        below -= (form.shape[axis] - 1) * form.strides[axis];
-    return Tensor::over(
-        at(form.device, block) + below * static_cast<std::int64_t>(size_of(form.dtype)), form.dtype,
-        form.shape, form.strides, form.device);
+    return Tensor::over(at(form.device, block) + bytes_below(form), form.dtype, form.shape,
+                        form.strides, form.device);
   }
 
   /// Makes it the list of the symbols' tensors.
@@ -202,10 +198,13 @@ class GraphBuilder {
   struct Inside {
     GraphBranch branch;
     GraphTensor condition, counter;
+    std::vector<PointerMove> begins;
   };
 
   /// Returns the choice among tensors, or the one that is all of them.
-  static GraphTensor chosen(Graph& graph, const TensorChoice& choice, const std::string& name) {
+  static GraphTensor chosen(Graph& graph, const TensorForm& form, const TensorChoice& choice,
+                            const std::string& name) {
+    if (choice.pointer != 0) return pointed_tensor(graph, form, choice, name);
     const auto is_first = [&](const GraphTensor& t) {
       return t == (choice.first.empty() ? choice.cycle : choice.first).front();
     };
@@ -247,15 +246,26 @@ class GraphBuilder {
       made.branch.tensors.push_back({tensor(node.inputs[first + k]), given.back()});
       builder.give(inputs[k], given.back());
     }
-    if (node.control->has_counter) {
-      made.counter = graph.tensor(Tensor(DType::i64, AxisList{}), "counter");
-      builder.give(inputs.back(), made.counter);
-    }
+    const auto give_pointed = [&](const SubLayout::Root& root) {
+      PointedRoot pointed = add_pointed_root(graph, sub.graph, root, slots);
+      builder.give(root.symbol, pointed.tensor);
+      made.branch.takes.push_back(std::move(pointed.take));
+    };
+    if (sub.counter)
+      give_pointed(*sub.counter);
+    else if (node.control->has_counter)
+      builder.give(inputs.back(), graph.tensor(Tensor(DType::i64, AxisList{}), "counter"));
+    if (node.control->has_counter) made.counter = builder.tensor_of(inputs.back());
     for (const SubLayout::Root& root : sub.roots) {
+      if (root.pointer != 0) {
+        give_pointed(root);
+        continue;
+      }
       TensorChoice choice;
       for (const std::uint32_t slot : root.slots) choice.cycle.push_back(slots[slot]);
       choice.clock = root.clock;
-      builder.give(root.symbol, chosen(graph, choice, sub.graph.text(sub.graph.at(root.symbol))));
+      builder.give(root.symbol, chosen(graph, sub.graph.symbols()[root.symbol].form, choice,
+                                       sub.graph.text(sub.graph.at(root.symbol))));
     }
     if (node.control->is_loop) {
       const auto location = [&](const ResultLocation& at) {
@@ -264,11 +274,18 @@ class GraphBuilder {
                        : at.kind == ResultLocation::Kind::slot   ? slots[at.index]
                                                                  : given[at.index]);
       };
-      for (std::size_t k = 0; k < control.results.size(); ++k)
-        builder.give(inputs[k], chosen(graph, choice_of(control.results[k], location),
-                                       sub.graph.symbols()[inputs[k]].name));
+      for (std::size_t k = 0; k < control.results.size(); ++k) {
+        const SymbolInfo& input = sub.graph.symbols()[inputs[k]];
+        builder.give(inputs[k], chosen(graph, input.form, choice_of(control.results[k], location),
+                                       input.name));
+        if (const std::uint64_t pointer = control.results[k].pointer; pointer != 0)
+          made.begins.push_back({pointer, given[k]});
+      }
     }
     builder.add_steps();
+    for (std::size_t k = 0; k < control.results.size(); ++k)
+      if (const std::uint64_t pointer = control.results[k].pointer; pointer != 0)
+        made.branch.moves.push_back({pointer, builder.tensor_of(sub.graph.output_indices()[k])});
     // An inner loop or branch may give it, whose result there is once it was added.
     if (node.control->is_loop)
       made.condition = builder.tensor_of(sub.graph.output_indices().back());
@@ -291,6 +308,7 @@ class GraphBuilder {
     for (const ResultLocation& at : locations.first) choice.first.push_back(location(at));
     for (const ResultLocation& at : locations.cycle) choice.cycle.push_back(location(at));
     choice.clock = locations.clock;
+    choice.pointer = locations.pointer;
     return choice;
   }
 
@@ -306,7 +324,10 @@ class GraphBuilder {
                                      .counter = graphs[0].counter,
                                      .limit = node.control->limit,
                                      .starts = control.starts,
-                                     .counts = control.counts.at(0)},
+                                     .counts = control.counts.at(0),
+                                     .takes = std::move(graphs[0].branch.takes),
+                                     .begins = std::move(graphs[0].begins),
+                                     .carries = std::move(graphs[0].branch.moves)},
                                     graphs[0].branch.tensors, options);
     } else {
       std::vector<GraphBranch> branches;
@@ -315,10 +336,16 @@ class GraphBuilder {
       const bool must_run = std::any_of(
           node.inputs.begin() + 1,
           node.inputs.begin() + 1 + static_cast<std::ptrdiff_t>(node.outputs.size()), is_left_out);
-      made = built_.graph.add_case_of(
-          std::move(branches),
-          {.index = tensor(node.inputs[0]), .must_run = must_run, .counts = control.counts},
-          options);
+      std::vector<PointerMove> without;
+      for (std::size_t k = 0; k < node.outputs.size(); ++k)
+        if (control.results[k].pointer != 0 && node.inputs[1 + k] != kNoIndex)
+          without.push_back({control.results[k].pointer, tensor(node.inputs[1 + k])});
+      made = built_.graph.add_case_of(std::move(branches),
+                                      {.index = tensor(node.inputs[0]),
+                                       .must_run = must_run,
+                                       .counts = control.counts,
+                                       .without = std::move(without)},
+                                      options);
     }
     std::vector<GraphTensor> slots;
     for (std::size_t k = 0; k < control.slots.size(); ++k)
@@ -338,7 +365,8 @@ class GraphBuilder {
       const bool goes_on = choice.clock != 0 &&
                            std::ranges::find(control.starts, choice.clock) == control.starts.end();
       if (!goes_on) choice.by = made;
-      give(node.outputs[k], chosen(built_.graph, choice, name_of(node.outputs[k])));
+      give(node.outputs[k], chosen(built_.graph, symbolic_.symbols()[node.outputs[k]].form, choice,
+                                   name_of(node.outputs[k])));
     }
   }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compile/layout.h"
+#include "compile/pointed_layout.h"
 #include "compile/result_sources.h"
 #include "compile/same_kernel.h"
 #include "device_index.h"
@@ -42,37 +43,50 @@ struct Ring {
 
 class LoopLayout {
  public:
-  LoopLayout(const ControlInfo& control, const CompileOptions& options, Context* context,
-             ValueClocks clocks)
-      : control_(control),
+  LoopLayout(const NodeInfo& node, const CompileOptions& options, Context* context,
+             ValueClocks clocks, const PointedNode* around)
+      : control_(*node.control),
         options_(options),
         context_(context),
         clocks_(std::move(clocks)),
-        through_(carried_through(control)) {}
+        through_(carried_through(control_)),
+        around_(around) {
+    std::vector<bool> has_location(through_.size());
+    for (std::uint32_t k = 0; k < through_.size(); ++k)
+      has_location[k] =
+          through_[k].has_value() || (around != nullptr && around->values.contains(k));
+    pointed_ = all_pointed_values(node, around, results_without_location(node, has_location));
+    for (const auto& [k, value] : pointed_.values) through_[k].reset();
+  }
 
   ControlLayout make() {
     SubLayout& body = layout_.subs.emplace_back();
     body.graph = control_.graphs[0];
     const std::size_t count = result_count(control_);
-    ResultSources finder(body.graph, control_.has_counter);
-    sources_ = finder.find(count, through_);
-    layout_.copied_bytes = finder.copied_bytes();
+    std::vector<bool> elsewhere(count);
+    for (std::uint32_t k = 0; k < count; ++k) elsewhere[k] = through_[k] || has_pointer(k);
+    sources_ = ResultSources(body.graph).find(elsewhere);
     const LoopClocks inner = set_clocks();
     for (std::uint32_t k = 0; k < count; ++k) follow(k);
     for (const Ring& ring : rings_) body.roots.push_back({ring.root, {}, clock_of(ring)});
-    body.layout = std::make_shared<GraphLayout>(
-        lay_out_body(body.graph, symbols_of(body.roots), options_, context_, inner));
-    layout_.copied_bytes += body.layout->copied_bytes;
+    add_regions(layout_, pointed_, around_);
+    add_pointed_roots(layout_, pointed_, 0);
+    body.layout = std::make_shared<GraphLayout>(lay_out_body(
+        body.graph, symbols_of(body.roots), options_, context_, inner, pointed_.graphs[0]));
     enlarge(layout_.arenas, *body.layout);
     for (std::size_t r = 0; r < rings_.size(); ++r)
       add_slots(rings_[r], body.roots[r].slots, body.roots[r].clock != 0);
     for (std::uint32_t k = 0; k < count; ++k)
       if (through_[k]) lend_slots(k);
-    for (std::uint32_t k = 0; k < count; ++k) layout_.results.push_back(locations(k));
+    lend_regions(layout_, pointed_, 0);
+    for (std::uint32_t k = 0; k < count; ++k)
+      layout_.results.push_back(has_pointer(k) ? pointed_result(layout_, pointed_, k)
+                                               : locations(k));
     return std::move(layout_);
   }
 
  private:
+  bool has_pointer(std::uint32_t k) const { return pointed_.values.contains(k); }
   std::uint32_t carried_count() const { return static_cast<std::uint32_t>(sources_.size()); }
 
   /// Gives values that go on through loops inside a clock, unless they have that of a loop around.
@@ -205,7 +219,7 @@ class LoopLayout {
           .push_back({Kind::input, way.inputs[j], 0, way.parts[j]});
     if (way.again < way.inputs.size()) return result;
     if (const auto known = clocks_.find(k); known != clocks_.end()) result.clock = known->second;
-    if (way.end.kind == ResultSource::Kind::inner) {
+    if (way.end.kind == ResultSource::Kind::elsewhere) {
       for (const std::uint32_t slot : slots_through_.at(k))
         result.cycle.push_back({Kind::slot, slot});
     } else if (way.end.kind == ResultSource::Kind::input) {
@@ -228,6 +242,8 @@ class LoopLayout {
   std::vector<std::optional<CarriedOn>> through_;  ///< by value
   std::vector<bool> is_started_;                   ///< by value: its clock is this loop's
   std::map<std::uint32_t, std::vector<std::uint32_t>> slots_through_;
+  const PointedNode* around_;  ///< the values whose pointers the graph around knows
+  PointedNode pointed_;
   ControlLayout layout_;
   std::vector<ResultSource> sources_;
   std::vector<Ring> rings_;
@@ -271,7 +287,8 @@ void go_on_through(ControlLayout& layout, const NodeInfo& node, std::uint32_t k,
 }
 
 ControlLayout lay_out_branches(const NodeInfo& node, const CompileOptions& options,
-                               Context* context, const ValueClocks& clocks) {
+                               Context* context, const ValueClocks& clocks,
+                               const PointedNode* around) {
   const ControlInfo& control = *node.control;
   const std::size_t count = result_count(control);
   ControlLayout layout;
@@ -284,14 +301,25 @@ ControlLayout lay_out_branches(const NodeInfo& node, const CompileOptions& optio
                   : ResultLocation{Kind::slot, static_cast<std::uint32_t>(k)});
   }
   for (const auto& [k, clock] : clocks) go_on_through(layout, node, k, clock);
+  std::vector<bool> elsewhere(count);
+  for (std::uint32_t k = 0; k < count; ++k)
+    elsewhere[k] = clocks.contains(k) || (around != nullptr && around->values.contains(k));
+  const PointedNode pointed =
+      all_pointed_values(node, around, results_without_location(node, elsewhere));
+  add_regions(layout, pointed, around);
+  for (std::uint32_t k = 0; k < count; ++k) elsewhere[k] = pointed.values.contains(k);
+  for (const auto& [k, value] : pointed.values) {
+    layout.results[k] = pointed_result(layout, pointed, k);
+    layout.slots[k] = {DType::u8, {0}};  // it is in the regions
+  }
   layout.counts.resize(control.graphs.size());
   for (std::uint32_t g = 0; g < control.graphs.size(); ++g) {
     SubLayout& branch = layout.subs.emplace_back();
     branch.graph = control.graphs[g];
-    ResultSources finder(branch.graph, false);
-    const std::vector<ResultSource> sources = finder.find(count);
+    const std::vector<ResultSource> sources = ResultSources(branch.graph).find(elsewhere);
     for (std::uint32_t k = 0; k < count; ++k) {
       const auto& [kind, index, part] = sources[k];
+      if (elsewhere[k]) continue;
       if (const std::uint64_t clock = layout.results[k].clock; clock != 0) {
         if (kind != ResultSource::Kind::root) continue;
         branch.roots.push_back({index, {}, clock});
@@ -307,10 +335,10 @@ ControlLayout lay_out_branches(const NodeInfo& node, const CompileOptions& optio
         location = {Kind::slot, slot_of_root(layout, branch, k, index, part.has_value()), 0, part};
       layout.results[k].first.push_back(std::move(location));
     }
-    branch.layout = std::make_shared<GraphLayout>(
-        lay_out_body(branch.graph, symbols_of(branch.roots), options, context));
-    layout.copied_bytes =
-        std::max(layout.copied_bytes, finder.copied_bytes() + branch.layout->copied_bytes);
+    add_pointed_roots(layout, pointed, g);
+    branch.layout = std::make_shared<GraphLayout>(lay_out_body(
+        branch.graph, symbols_of(branch.roots), options, context, {}, pointed.graphs[g]));
+    lend_regions(layout, pointed, g);
     enlarge(layout.arenas, *branch.layout);
   }
   return layout;
@@ -335,10 +363,10 @@ ControlLayout lay_out_results(const NodeInfo& node) {
 }  // namespace
 
 ControlLayout lay_out_control(const NodeInfo& node, const CompileOptions& options, Context* context,
-                              const ValueClocks& clocks) {
+                              const ValueClocks& clocks, const PointedNode* pointed) {
   if (!std::ranges::all_of(node.control->graphs, is_known)) return lay_out_results(node);
-  return node.control->is_loop ? LoopLayout(*node.control, options, context, clocks).make()
-                               : lay_out_branches(node, options, context, clocks);
+  return node.control->is_loop ? LoopLayout(node, options, context, clocks, pointed).make()
+                               : lay_out_branches(node, options, context, clocks, pointed);
 }
 
 }  // namespace mote

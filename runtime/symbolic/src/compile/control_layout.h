@@ -7,7 +7,8 @@
 // lies in a ring of d + 1 locations, at location c mod (d + 1); of d locations, if all that read
 // the oldest are done before it is written. The carried input is at the same location d iterations
 // later, and before that where the loop's own inputs are. Values that are only passed on from input
-// to input take turns.
+// to input take turns. Where only the run decides the location, a pointer shows it
+// (pointed_values.h).
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "compile/pointed_values.h"
 #include "compile/through_loops.h"
 #include "mote/symbolic/compile.h"
 #include "mote/symbolic/control.h"
@@ -44,6 +46,8 @@ struct ResultLocation {
 struct ResultLocations {
   std::vector<ResultLocation> first, cycle;
   std::uint64_t clock = 0;  ///< not 0: the position is what it shows
+  /// Not 0: it is where this shows, in one of the locations, of which the first is a region.
+  std::uint64_t pointer = 0;
 };
 
 /// A body or a branch.
@@ -54,6 +58,9 @@ struct SubLayout {
     std::uint32_t symbol;
     std::vector<std::uint32_t> slots;
     std::uint64_t clock = 0;  ///< not 0: by what it shows, in place of the iteration
+    /// Not 0: in a slot, anew in each iteration, in which no pointer of `held` shows anything.
+    std::uint64_t pointer = 0;
+    std::vector<std::uint64_t> held = {};
   };
   /// A slot of this loop that is one of an inner loop, too.
   struct Lent {
@@ -64,6 +71,7 @@ struct SubLayout {
   SymbolicGraph graph;  ///< with copies, where a result is what a loop or branch inside gives
   std::shared_ptr<GraphLayout> layout;
   std::vector<Root> roots;
+  std::optional<Root> counter;  ///< if it has slots
   std::vector<Lent> lent;
 };
 
@@ -83,8 +91,8 @@ struct ControlLayout {
   std::vector<std::vector<std::uint64_t>> counts;  ///< clocks, by graph; fewer: none
   std::vector<ResultLocations> results;  ///< by output; of a loop also where its carried inputs are
   std::vector<InnerArena> arenas;
-  std::uint64_t copied_bytes = 0;          ///< in each iteration, or in the branch with the most
   std::vector<std::uint32_t> slot_blocks;  ///< by slot, among those of its device
+  std::map<std::uint64_t, std::vector<std::uint32_t>> regions;  ///< slots, by RegionSet
 };
 
 /// True if the slot is one of the loop around.
@@ -93,8 +101,8 @@ inline bool is_lent(const ControlLayout& control, std::size_t slot) {
 }
 
 /// Lays out the graphs of a node, each on one stream. `clocks` has those of the values that a loop
-/// around carries through it.
+/// around carries through it, and `pointed` those that have pointers there.
 ControlLayout lay_out_control(const NodeInfo& node, const CompileOptions& options, Context* context,
-                              const ValueClocks& clocks = {});
+                              const ValueClocks& clocks = {}, const PointedNode* pointed = nullptr);
 
 }  // namespace mote

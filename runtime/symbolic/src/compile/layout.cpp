@@ -14,6 +14,21 @@
 namespace mote {
 namespace {
 
+/// Returns the bytes that nodes copy in one iteration of a loop, or in all branches of a case..of,
+/// which its layout has added to them.
+std::uint64_t added_copies(const ControlInfo& of, const ControlLayout& layout) {
+  std::uint64_t bytes = 0;
+  for (std::size_t g = 0; g < layout.subs.size(); ++g) {
+    const SymbolicGraph& graph = layout.subs[g].graph;
+    bytes += layout.subs[g].layout->copied_bytes;
+    for (std::size_t k = of.graphs[g].node_count(); k < graph.node_count(); ++k)
+      if (graph.nodes()[k].kind == NodeKind::copy)
+        bytes +=
+            static_cast<std::uint64_t>(graph.symbols()[graph.nodes()[k].outputs[0]].form->bytes());
+  }
+  return bytes;
+}
+
 class LayoutMaker {
  public:
   LayoutMaker(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
@@ -23,8 +38,8 @@ class LayoutMaker {
   }
 
   /// `first`: a symbol; what computes it comes first.
-  GraphLayout make(std::optional<TensorSymbol> first = std::nullopt,
-                   const LoopClocks& clocks = {}) {
+  GraphLayout make(std::optional<TensorSymbol> first = std::nullopt, const LoopClocks& clocks = {},
+                   const PointedGraph& pointed = {}) {
     layout_.order = evaluation_order(graph_, options_.order, bound_symbols_);
     if (first) {
       is_first_ = ancestors(graph_, std::span(&*first, 1));
@@ -33,10 +48,12 @@ class LayoutMaker {
     }
     for (const std::uint32_t node : controls()) {
       const auto through = clocks.find(node);
+      const auto values = pointed.nodes.find(node);
       ControlLayout control =
           lay_out_control(graph_.nodes()[node], options_, context_,
-                          through == clocks.end() ? ValueClocks() : through->second);
-      layout_.copied_bytes += control.copied_bytes;
+                          through == clocks.end() ? ValueClocks() : through->second,
+                          values == pointed.nodes.end() ? nullptr : values->second.get());
+      layout_.copied_bytes += added_copies(*graph_.nodes()[node].control, control);
       layout_.controls.emplace(node, std::move(control));
     }
     find_tensors();
@@ -208,13 +225,13 @@ GraphLayout lay_out(const SymbolicGraph& graph, std::span<const std::uint32_t> b
 }
 
 GraphLayout lay_out_body(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
-                         const CompileOptions& options, Context* context,
-                         const LoopClocks& clocks) {
+                         const CompileOptions& options, Context* context, const LoopClocks& clocks,
+                         const PointedGraph& pointed) {
   CompileOptions inside = options;
   inside.streams = 1;
   std::optional<TensorSymbol> condition;
   if (!graph.output_indices().empty()) condition = graph.outputs().back();
-  return LayoutMaker(graph, bound, inside, context).make(condition, clocks);
+  return LayoutMaker(graph, bound, inside, context).make(condition, clocks, pointed);
 }
 
 std::optional<GraphLayout> lay_out_within(const GraphLayout& largest, const SymbolicGraph& graph,

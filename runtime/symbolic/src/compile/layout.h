@@ -24,7 +24,8 @@ struct GraphLayout {
   Steps steps;
   StreamSchedule schedule;
   std::map<std::uint32_t, ControlLayout> controls;  ///< by node
-  std::uint64_t copied_bytes = 0;  ///< that loops copy in each iteration, and branches
+  /// That nodes copy which are not in the graphs of loops and branches, but were added to them.
+  std::uint64_t copied_bytes = 0;
   Blocks blocks;
   std::vector<MemoryPlan> plans;  ///< by device, in the order of Blocks::devices
 };
@@ -40,10 +41,10 @@ GraphLayout lay_out(const SymbolicGraph& graph, std::span<const std::uint32_t> b
 
 /// Lays out a body of a loop or a branch, on one stream. Its last output, if it has more than are
 /// bound, is a condition: what computes it comes first. `clocks` are those of values that it
-/// carries through loops inside.
+/// carries through loops inside, and `pointed` has its values that have pointers.
 GraphLayout lay_out_body(const SymbolicGraph& graph, std::span<const std::uint32_t> bound,
-                         const CompileOptions& options, Context* context,
-                         const LoopClocks& clocks = {});
+                         const CompileOptions& options, Context* context, const LoopClocks& clocks,
+                         const PointedGraph& pointed);
 
 /// Lays out the graph in the order and at the offsets of `largest`, the layout of the same graph
 /// for larger shapes. Returns nothing if the passes made another graph of it, or if its tensors do

@@ -20,16 +20,14 @@ std::optional<ViewRegion> part_of(const std::optional<ViewRegion>& outer,
   return ViewRegion{inner->form, outer->offset + inner->offset};
 }
 
-ResultSources::ResultSources(SymbolicGraph& graph, bool has_counter)
-    : graph_(graph), inputs_(input_indices(graph)), has_counter_(has_counter) {}
+ResultSources::ResultSources(SymbolicGraph& graph) : graph_(graph), inputs_(input_indices(graph)) {}
 
-std::vector<ResultSource> ResultSources::find(
-    std::size_t count, const std::vector<std::optional<CarriedOn>>& through) {
+std::vector<ResultSource> ResultSources::find(const std::vector<bool>& elsewhere) {
   std::vector<ResultSource> sources;
   std::vector<TensorSymbol> outputs = graph_.outputs();
-  for (std::size_t k = 0; k < count; ++k) {
-    if (k < through.size() && through[k]) {
-      sources.push_back({SourceKind::inner, static_cast<std::uint32_t>(k)});
+  for (std::size_t k = 0; k < elsewhere.size(); ++k) {
+    if (elsewhere[k]) {
+      sources.push_back({SourceKind::elsewhere, static_cast<std::uint32_t>(k)});
       continue;
     }
     const ResultSource source = source_of(outputs[k].index);
@@ -49,7 +47,6 @@ ResultSource ResultSources::source_of(std::uint32_t symbol) {
   if (root.kind == SymbolOrigin::input) {
     const auto at =
         static_cast<std::size_t>(std::ranges::find(inputs_, info.root) - inputs_.begin());
-    if (has_counter_ && at + 1 == inputs_.size()) return copied(symbol);
     return {SourceKind::input, static_cast<std::uint32_t>(at), part};
   }
   if (writers(graph_)[info.root].empty()) {  // zeros, or no elements
@@ -57,18 +54,7 @@ ResultSource ResultSources::source_of(std::uint32_t symbol) {
     graph_.fill(own, 0);
     return {SourceKind::root, own.index};
   }
-  // A result of an inner loop may be at one of several locations.
-  if (root.producer != kNoIndex && graph_.nodes()[root.producer].kind == NodeKind::control)
-    return copied(symbol);
   return {SourceKind::root, info.root, part};
-}
-
-ResultSource ResultSources::copied(std::uint32_t symbol) {
-  const TensorForm form = graph_.symbols()[symbol].form;
-  const TensorSymbol own = graph_.tensor(form);
-  graph_.copy(graph_.at(symbol), own);
-  copied_ += static_cast<std::uint64_t>(element_count(form)) * size_of(form.dtype);
-  return {SourceKind::root, own.index};
 }
 
 }  // namespace mote

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstddef>
 
+#include "compile/pointed_layout.h"
+#include "compile/pointed_values.h"
 #include "mote/symbolic/dependencies.h"
 
 namespace mote {
@@ -54,8 +56,6 @@ class Body {
     if (!takes_it) return std::nullopt;
     return CarriedOn{graph_.symbols()[symbol].producer, at};
   }
-
-  const ControlInfo& inside(const CarriedOn& on) const { return *graph_.nodes()[on.node].control; }
 
  private:
   std::uint32_t root_of(std::uint32_t symbol) const { return graph_.symbols()[symbol].root; }
@@ -119,26 +119,35 @@ class Body {
   std::vector<std::ptrdiff_t> reads_, given_;  ///< by root: how often
 };
 
-/// True if value k of the loop goes on, at last through a loop that computes it.
-bool goes_on(const ControlInfo& loop, std::uint32_t k) {
-  const Body body(loop);
-  if (body.computes(k)) return true;
-  const std::optional<CarriedOn> on = body.inner(k);
-  if (!on) return false;
-  const ControlInfo& inside = body.inside(*on);
-  return !inside.is_loop || goes_on(inside, on->output);
+/// Tells which results of a node a loop around may carry through it: at last a loop or a branch
+/// computes them, and none needs a pointer since another result does.
+std::vector<bool> going_on(const NodeInfo& node) {
+  std::vector<bool> goes_on(result_count(*node.control), true);
+  std::vector<bool> has_location;
+  if (node.control->is_loop) {
+    const Body body(*node.control);
+    for (const auto& on : carried_through(*node.control)) has_location.push_back(on.has_value());
+    for (std::uint32_t k = 0; k < goes_on.size(); ++k)
+      goes_on[k] = has_location[k] || body.computes(k);
+  }
+  const std::vector<std::uint32_t> seeds = results_without_location(node, has_location);
+  if (seeds.empty()) return goes_on;
+  for (const auto& [k, value] : pointed_values(node, seeds).values) goes_on[k] = false;
+  return goes_on;
 }
 
 }  // namespace
 
 std::vector<std::optional<CarriedOn>> carried_through(const ControlInfo& loop) {
   const Body body(loop);
+  std::map<std::uint32_t, std::vector<bool>> inside;  // by node
   std::vector<std::optional<CarriedOn>> values(result_count(loop));
   for (std::uint32_t k = 0; k < values.size(); ++k) {
     values[k] = body.inner(k);
     if (!values[k]) continue;
-    const ControlInfo& inside = body.inside(*values[k]);
-    if (inside.is_loop && !goes_on(inside, values[k]->output)) values[k].reset();
+    const auto [known, is_new] = inside.try_emplace(values[k]->node);
+    if (is_new) known->second = going_on(loop.graphs[0].nodes()[values[k]->node]);
+    if (!known->second[values[k]->output]) values[k].reset();
   }
   return values;
 }

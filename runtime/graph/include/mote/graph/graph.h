@@ -74,6 +74,21 @@ struct OuterTensor {
   GraphTensor inner;
 };
 
+/// Makes a pointer (TensorChoice::pointer) show the memory that the tensor has then.
+struct PointerMove {
+  std::uint64_t pointer = 0;
+  GraphTensor tensor = {};
+};
+
+/// Makes a pointer show the first of the regions in which no pointer of `held` shows anything.
+/// There must be one.
+struct RegionTake {
+  std::uint64_t pointer = 0;
+  std::vector<GraphTensor> regions = {};  ///< adjacent bytes each, apart from each other
+  std::vector<std::uint64_t> held = {};
+  std::int64_t begin = 0;  ///< the byte of the region that the pointer shows
+};
+
 /// A loop. All handles are of its body.
 struct WhileLoop {
   /// The loop goes on while this is not 0: a bool or an integer of one element. The nodes that
@@ -87,6 +102,9 @@ struct WhileLoop {
   /// Clocks that show 0 when the loop begins, each of this loop alone: any other numbers than 0.
   std::vector<std::uint64_t> starts = {};
   std::vector<std::uint64_t> counts = {};  ///< clocks that go on by 1 after each iteration
+  std::vector<RegionTake> takes = {};      ///< when an iteration begins, one after the other
+  std::vector<PointerMove> begins = {};    ///< when the loop begins, before the takes
+  std::vector<PointerMove> carries = {};   ///< after each iteration, all at once
 };
 
 /// A choice among branches. All handles are of the graph that the node is in.
@@ -98,6 +116,7 @@ struct CaseOf {
   bool must_run = false;                ///< a negative index is an error
   /// By branch: clocks that go on by 1 when it has run (WhileLoop::starts).
   std::vector<std::vector<std::uint64_t>> counts = {};
+  std::vector<PointerMove> without = {};  ///< if no branch runs
 };
 
 class Graph;
@@ -118,6 +137,9 @@ struct TensorChoice {
   /// starts it, ended. So an inner loop goes on where it was in the iteration before of an outer
   /// one.
   std::uint64_t clock = 0;
+  /// Not 0: the memory is what this pointer shows, which moves and takes of loops and branches
+  /// change. The first tensor has the form; all together are what it may show, of any forms.
+  std::uint64_t pointer = 0;
 };
 
 struct GraphOptions {
@@ -296,6 +318,8 @@ class Graph {
 struct GraphBranch {
   Graph graph;
   std::vector<OuterTensor> tensors = {};
+  std::vector<RegionTake> takes = {};   ///< of a case..of: when the branch begins
+  std::vector<PointerMove> moves = {};  ///< of a case..of: when the branch has run, all at once
 };
 
 }  // namespace mote

@@ -109,8 +109,8 @@ struct CompileReport {
   std::size_t events = 0;
   std::size_t in_place_pairs = 0;
   bool has_control = false;  ///< it has loops or branches
-  /// The bytes that loops copy in each iteration, and branches when they run: 0, except where what
-  /// is carried over is what an inner loop or branch gives, or the counter.
+  /// The bytes of the copies that compile() has added to bodies of loops, in one iteration, and to
+  /// branches: 0, whatever they carry over and give.
   std::size_t copied_bytes = 0;
   EvaluationOrder order = EvaluationOrder::program;
   std::vector<std::string> passes;           ///< "merge: 3 nodes removed"

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests loops and branches whose values are where only the run decides: no byte of them is copied,
+// for any numbers of iterations, none included (M1-M5).
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "graphs/compile/control_values.h"
+#include "graphs/compile/loop_values.h"
+#include "mote/symbolic/compile.h"
+#include "mote/symbolic/gradient.h"
+#include "mote/symbolic/text.h"
+
+namespace mote {
+namespace {
+
+using namespace test;
+
+/// A function of x and w: one that may be in place of x, and one that may not.
+const char* const kFunctions[] = {"mul(x, w)", "flip(x, axis=0)"};
+
+/// Runs the text in all ways, for 0 to 6 iterations of its outermost loop; none copies a byte.
+void check(const std::string& text) {
+  SCOPED_TRACE(text);
+  for (std::int64_t n = 0; n <= 6; ++n) {
+    std::size_t copied = 1;
+    run_all_ways(
+        text, {{"x", vector(1, 4)}, {"v", vector(7, 4)}, {"w", vector(-1.5, 4)}, {"n", integer(n)}},
+        &copied);
+    EXPECT_EQ(copied, 0U) << n;
+  }
+}
+
+/// An outer loop over x and v whose body has these lines, and gives these values. It has c, the
+/// number of the iteration, and m = c mod 3.
+std::string outer(const std::string& lines, const std::string& gives) {
+  return "graph g(x f32[4], v f32[4], w f32[4], n i64[]) -> (r, s)\n"
+         "  r, s = while (x, v, w, n) counter {\n"
+         "    graph outer(x f32[4], v f32[4], w f32[4], n i64[], c i64[]) -> (" +
+         gives +
+         ")\n      left = sub(n, c)\n      three = constant i64[] [3]\n      m = mod(c, three)\n" +
+         lines + "  }\n";
+}
+
+/// An inner loop of m iterations: i = while (from, …).
+std::string inner(const std::string& name, const std::string& from, const std::string& function) {
+  return "      " + name + " = while (" + from +
+         ", w, m) counter {\n"
+         "        graph inner(x f32[4], w f32[4], m i64[], k i64[]) -> (y, left)\n"
+         "          left = sub(m, k)\n          y = " +
+         function + "\n      }\n";
+}
+
+TEST(PointedValues, TheCounterIsCarriedWithoutACopy) {
+  check(
+      "graph g(x f32[4], v f32[4], w f32[4], n i64[]) -> (a, b, e, y)\n"
+      "  zero = constant i64[] [-7]\n  row = constant i64[1] [-5]\n"
+      "  a, b, e, y = while (zero, zero, row, x, n) counter {\n"
+      "    graph step(a i64[], b i64[], e i64[1], x f32[4], n i64[], c i64[]) -> "
+      "(c, a, f, y, left)\n"
+      "      left = sub(n, c)\n      f = c.reshape(1)\n      s = add(a, b)\n"
+      "      t = s.reshape(1)\n      u = add(t, e)\n      z = copy(u, f32[1])\n"
+      "      q = z.broadcast(4)\n      y = add(x, q)\n  }\n");
+}
+
+TEST(PointedValues, AnInnerLoopThatBeginsWithAnotherValue) {
+  for (const std::string function : kFunctions) {
+    check(outer("      h = neg(x)\n" + inner("i", "h", function), "i, x, left"));
+    check(outer(inner("i", "w", function), "i, v, left"));
+    check(outer("      h = constant f32[4] [3, 4, 5, 6]\n" + inner("i", "h", function) +
+                    "      j = add(i, x)\n",
+                "i, j, left"));
+  }
+}
+
+TEST(PointedValues, WhatElseReadsOrGivesTheValue) {
+  for (const std::string function : kFunctions) {
+    const std::string lines = inner("i", "x", function) + "      y = add(i, x)\n";
+    for (const std::string gives : {"i, i", "i, x", "i, y", "y, i", "x, i", "v, i"})
+      check(outer(lines, gives + ", left"));
+    // The inner loop of one iteration ends where that of the next begins, or begins from both.
+    check(outer(inner("i", "x", function) + inner("j", "i", function), "i, j, left"));
+    check(outer(inner("i", "x", function) + inner("j", "v", function), "j, i, left"));
+  }
+}
+
+TEST(PointedValues, ThePartsOfAResult) {
+  check(outer(inner("i", "x", kFunctions[1]) +
+                  "      a = i.slice(0, 0, 2, 1)\n      b = i.slice(0, 2, 2, 1)\n"
+                  "      t = tensor f32[4]\n      t0 = t.slice(0, 0, 2, 1)\n"
+                  "      t1 = t.slice(0, 2, 2, 1)\n      t0 <- copy(b)\n      t1 <- copy(a)\n",
+              "i, t, left"));
+  check(
+      "graph g(x f32[4], v f32[4], w f32[4], n i64[]) -> (r, s, t)\n"
+      "  a = v.slice(0, 0, 2, 1)\n  b = w.slice(0, 1, 2, 1)\n"
+      "  r, s, t = while (a, b, x, w, n) counter {\n"
+      "    graph outer(a f32[2], b f32[2], x f32[4], w f32[4], n i64[], c i64[]) -> "
+      "(p, q, next, left)\n"
+      "      left = sub(n, c)\n      three = constant i64[] [3]\n      m = mod(c, three)\n" +
+      inner("i", "x", kFunctions[1]) +
+      "      p = i.slice(0, 2, 2, 1)\n      q = i.slice(0, 1, 2, 1)\n"
+      "      ab = concat(a, b, axis=0)\n      next = add(ab, i)\n  }\n");
+}
+
+TEST(PointedValues, AConditionThatNeedsTheInnerLoop) {
+  for (const std::string function : kFunctions)
+    check(
+        "graph g(x f32[4], v f32[4], w f32[4], n i64[]) -> (r, t, k)\n"
+        "  r, t, k = while (x, v, n, w) {\n"
+        "    graph outer(x f32[4], v f32[4], k i64[], w f32[4]) -> (i, x, p, go)\n"
+        "      three = constant i64[] [3]\n      m = mod(k, three)\n"
+        "      one = constant i64[] [1]\n      p = sub(k, one)\n"
+        "      i, l = while (x, k, w, m) counter {\n"
+        "        graph inner(x f32[4], k i64[], w f32[4], m i64[], c i64[]) -> (y, k2, left)\n"
+        "          left = sub(m, c)\n          k2 = add(k, k)\n          y = " +
+        function +
+        "\n      }\n      q = sub(l, l)\n      s = add(k, q)\n      go = copy(s, bool[])\n  }\n");
+}
+
+TEST(PointedValues, BranchesThatPassOnOtherTensors) {
+  for (const std::string function : kFunctions) {
+    const std::string branches =
+        "      one = constant i64[] [1]\n      k = sub(m, one)\n"
+        "      i = case (k) else (OTHER) of (x, w) {\n"
+        "        graph a(x f32[4], w f32[4]) -> (y)\n          y = " +
+        function + "\n      } of (v) {\n        graph b(v f32[4]) -> (v)\n      }\n";
+    for (const std::string other : {"x", "v", "w"}) {
+      std::string lines = branches;
+      lines.replace(lines.find("OTHER"), 5, other);
+      for (const std::string gives : {"i, x", "i, i", "v, i", "i, v", "x, i"})
+        check(outer(lines, gives + ", left"));
+    }
+  }
+}
+
+TEST(PointedValues, ALoopInABranch) {
+  for (const std::string function : kFunctions) {
+    const std::string branch =
+        "      one = constant i64[] [1]\n      k = sub(m, one)\n"
+        "      i = case (k) else (x) of (x, w, m) {\n"
+        "        graph a(x f32[4], w f32[4], m i64[]) -> (i)\n" +
+        inner("i", "x", function) +
+        "      } of (v) {\n        graph b(v f32[4]) -> (y)\n          y = neg(v)\n      }\n";
+    for (const std::string gives : {"i, x", "i, i", "v, i", "i, v"})
+      check(outer(branch, gives + ", left"));
+    // Outside of all loops.
+    check(
+        "graph g(x f32[4], v f32[4], w f32[4], n i64[]) -> (i, j)\n"
+        "  two = constant i64[] [2]\n  b = mod(n, two)\n"
+        "  j = case (b) of (x, w, n) {\n"
+        "    graph a(x f32[4], w f32[4], m i64[]) -> (i)\n" +
+        inner("i", "x", function) +
+        "    } of (v, x) {\n    graph b(v f32[4], x f32[4]) -> (y)\n      y = sub(v, x)\n  }\n"
+        "  i = neg(j)\n");
+  }
+}
+
+/// The middle loop carries through the inner one what the outer one carries on from elsewhere.
+TEST(PointedValues, LoopsThreeDeep) {
+  for (const std::string function : kFunctions)
+    for (const std::string gives : {"i, x", "i, i", "v, i", "h, i"})
+      check(
+          outer("      h = neg(v)\n      i = while (h, w, m) counter {\n"
+                "      graph middle(x f32[4], w f32[4], n i64[], c i64[]) -> (j, left)\n"
+                "      left = sub(n, c)\n      two = constant i64[] [2]\n"
+                "      m = mod(c, two)\n      q = neg(x)\n" +
+                    inner("j", gives == std::string("i, i") ? "x" : "q", function) + "      }\n",
+                gives + ", left"));
+}
+
+/// Two results of an inner loop are one tensor, which another inner loop goes on with.
+TEST(PointedValues, OneTensorGivenTwiceInside) {
+  for (const std::string function : kFunctions)
+    check(
+        outer("      i, j = while (x, v, w, m) counter {\n"
+              "        graph inner(x f32[4], v f32[4], w f32[4], m i64[], k i64[]) -> "
+              "(y, y, left)\n"
+              "          left = sub(m, k)\n          y = " +
+                  function + "\n      }\n" + inner("l", "j", function),
+              "i, l, left"));
+}
+
+/// A tensor that was asked for after a run is that of the next run with the same inputs.
+TEST(PointedValues, EachRunWithTheSameInputsHasItsResultsAtTheSamePlaces) {
+  const SymbolicGraph g = parse_graph(
+      outer("      h = neg(x)\n" + inner("i", "h", kFunctions[1]) + "      y = add(i, v)\n",
+            "y, i, left"));
+  Context context;
+  Executable e = compile(g, {}, context);
+  const std::vector<TensorBinding> bindings = bindings_of(
+      g, {{"x", vector(1, 4)}, {"v", vector(7, 4)}, {"w", vector(-1.5, 4)}, {"n", integer(5)}});
+  e.run(bindings);
+  const Tensor r = e.output(g.find("r")), s = e.output(g.find("s"));
+  for (int run = 0; run < 3; ++run) {
+    e.run(bindings);
+    EXPECT_EQ(e.output(g.find("r")).data(), r.data()) << run;
+    EXPECT_EQ(e.output(g.find("s")).data(), s.data()) << run;
+  }
+}
+
+TEST(PointedValues, GradientsOfSuchLoops) {
+  for (const std::string function : kFunctions) {
+    SymbolicGraph g = parse_graph(outer(
+        "      h = neg(x)\n" + inner("i", "h", function) + "      y = mul(i, v)\n", "i, y, left"));
+    g.set_outputs(
+        gradient(g, Symbols{g.find("r"), g.find("s")}, Symbols{g.find("x"), g.find("w")}));
+    for (std::int64_t n = 0; n <= 4; ++n) {
+      std::size_t copied = 1;
+      run_all_ways(
+          g, {{"x", vector(1, 4)}, {"v", vector(7, 4)}, {"w", vector(-1.5, 4)}, {"n", integer(n)}},
+          &copied);
+      EXPECT_EQ(copied, 0U) << n;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mote
