@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <limits>
 
 #include "measures.h"
+#include "mote/runtime/status.h"
 #include "mote/symbolic/checkpoint.h"
 #include "mote/symbolic/compile.h"
 #include "mote/symbolic/gradient.h"
@@ -102,6 +104,25 @@ double budget_seconds(int nodes, std::size_t part, Context& context) {
   const double start = cpu_seconds();
   checkpoint(g, std::vector{x}, {.policy = CheckpointPolicy::budget, .budget = budget});
   return cpu_seconds() - start;
+}
+
+double refusal_seconds(int nodes, Context& context) {
+  SymbolicGraph g("chain");
+  const TensorSymbol first = g.input("x", {DType::f32, {16, 16}});
+  TensorSymbol x = first;
+  for (int k = 0; k < nodes; ++k) x = g.add("tanh", {x});
+  g.set_outputs({x, gradient(g, {x}, {first})[0]});
+  SymbolicGraph fewest = g;  // one slot needs least
+  checkpoint(fewest, std::vector{fewest.at(x.index)},
+             {.policy = CheckpointPolicy::binomial, .slots = 1});
+  const std::size_t budget = plan_graph(fewest, {}, context).arena_bytes - 1;
+  const double start = cpu_seconds();
+  try {
+    checkpoint(g, std::vector{x}, {.policy = CheckpointPolicy::budget, .budget = budget});
+  } catch (const StatusError&) {
+    return cpu_seconds() - start;
+  }
+  return std::numeric_limits<double>::infinity();
 }
 
 double dispatch_nanoseconds(Context& context) {

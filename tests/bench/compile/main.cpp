@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -101,6 +102,18 @@ bool is_quick_with_budget(Context& context) {
   return is_within("s to fit 10000 nodes into a budget", seconds, kMaxSeconds);
 }
 
+/// A budget that nothing fits into is refused in less than n^1.25 of the time for n times the
+/// nodes: the attempt that needs least has n^1.5 times the nodes.
+bool is_refused_quickly(Context& context) {
+  const double limit = std::pow(10, 1.25);
+  double time = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < 5 && time > limit; ++round) {
+    const double one = refusal_seconds(1000, context);
+    time = std::min(time, refusal_seconds(10000, context) / one);
+  }
+  return is_within("time to refuse a budget for 10000 nodes over 1000", time, limit);
+}
+
 /// A least-cut checkpoint takes at most 3 % more time, and needs fewer bytes if it does anything.
 bool is_cheap(Context& context) {
   constexpr double kMaxTime = 1.03;
@@ -149,6 +162,7 @@ int gate() {
   ok = is_linear(10000, 10, false, context) && ok;
   ok = is_small(context) && ok;
   ok = is_quick_with_budget(context) && ok;
+  ok = is_refused_quickly(context) && ok;
   ok = is_cheap(context) && ok;
   ok = is_good_loop(context) && ok;
   for (const NetworkMemory& m : network_memory(context))

@@ -149,16 +149,33 @@ TEST(Checkpoint, ABudgetIsKeptOrTheLeastIsSaid) {
   }
 }
 
-// A node of the way back reads two values, so that no checkpoint is tried: some have 10^8 nodes.
+// A node of the way back reads two values and writes one, so that no checkpoint is tried: some have
+// 10^8 nodes.
 TEST(Checkpoint, ABudgetBelowWhatANodeReadsIsRefusedBeforeAnythingIsTried) {
   Chain chain(20000);
   const std::size_t value = kWidth * sizeof(float);
-  const std::string two = std::to_string(2 * value);
-  const CheckpointOptions options{.policy = CheckpointPolicy::budget, .budget = 2 * value - 1};
+  const std::string least = std::to_string(3 * value);
+  const CheckpointOptions options{.policy = CheckpointPolicy::budget, .budget = 3 * value - 1};
   EXPECT_NE(error_of([&] {
               checkpoint(chain.g, std::vector{chain.loss}, options);
-            }).find("needs at least " + two + " bytes whatever is computed again, the budget is"),
+            }).find("needs at least " + least + " bytes whatever is computed again, the budget is"),
             std::string::npos);
+}
+
+// With one slot, which needs least, an attempt has 2.6 million nodes: it is not made to see that it
+// does not fit, and where it fits it is found.
+TEST(Checkpoint, ABudgetThatNothingFitsIntoIsRefusedByOneAttempt) {
+  const std::size_t value = kWidth * sizeof(float);
+  const CheckpointOptions options{.policy = CheckpointPolicy::budget, .budget = 4 * value - 1};
+  Chain chain(20000);
+  EXPECT_NE(error_of([&] {
+              checkpoint(chain.g, std::vector{chain.loss}, options);
+            }).find("needs at least " + std::to_string(4 * value) + " bytes, the budget is"),
+            std::string::npos);
+  Chain few(300);
+  const CheckpointReport report = checkpoint(
+      few.g, std::vector{few.loss}, {.policy = CheckpointPolicy::budget, .budget = 4 * value});
+  EXPECT_EQ(planned_values(few.g), 4U) << report.text;
 }
 
 // The choice is the one that trying all of them would make. The fewest nodes are computed again

@@ -2,7 +2,9 @@
 #include "checkpoint/segments.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <optional>
 
 #include "mote/symbolic/checkpoint.h"
 
@@ -97,6 +99,28 @@ Cuts chain_cuts(const SymbolicGraph& graph, const ForwardWay& way) {
   for (std::uint32_t location = 0; location + 1 < values.size(); ++location)
     if (values[location] == 1) cuts.push_back(location);
   return cuts;
+}
+
+ChainLayers chain_layers(const SymbolicGraph& graph, const ForwardWay& way, const Cuts& cuts) {
+  ChainLayers layers;
+  const std::vector<std::size_t> crossed =
+      crossing(graph, way, [&](std::uint32_t root) { return way.bytes[root]; });
+  for (const std::uint32_t cut : cuts)
+    layers.most_bytes = std::max(layers.most_bytes, crossed[cut]);
+  // The first layer and the last may differ: there all states are held, or none, with any slots.
+  using Layer = std::array<std::size_t, 3>;  // nodes, and bytes: theirs, and for the way back
+  std::optional<Layer> first;
+  for (std::size_t k = 0; k + 1 < cuts.size(); ++k) {
+    Layer layer = {cuts[k + 1] - cuts[k], crossed[cuts[k]], 0};
+    for (std::uint32_t location = cuts[k] + 1; location <= cuts[k + 1]; ++location) {
+      layer[1] += traffic(graph, way, way.nodes[location]);
+      for (const std::uint32_t root : written_roots(graph, way.nodes[location]))
+        if (way.read_back[root]) layer[2] += way.bytes[root];
+    }
+    if (!first) first = layer;
+    layers.are_even = layers.are_even && layer == *first;
+  }
+  return layers;
 }
 
 std::size_t binomial_split(std::size_t layers, std::uint64_t slots) {

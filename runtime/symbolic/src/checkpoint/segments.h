@@ -37,6 +37,13 @@ class Segmenter {
   std::size_t all_written_ = 0;
 };
 
+/// The layers of a chain, between cuts that one value crosses: its state.
+struct ChainLayers {
+  std::size_t most_bytes = 0;  ///< of a state
+  bool are_even = true;        ///< each has as many nodes and bytes as the others
+};
+ChainLayers chain_layers(const SymbolicGraph& graph, const ForwardWay& way, const Cuts& cuts);
+
 /// Returns how many layers to go before the next state is kept, of those that have no state but the
 /// first, so that the fewest steps are computed altogether (binomial_steps()): to the last layer if
 /// there is no slot.

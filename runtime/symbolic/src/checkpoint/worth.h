@@ -14,8 +14,8 @@ namespace mote {
 std::uint64_t planned_bytes(const SymbolicGraph& graph);
 
 /// Returns a number of bytes that the planned memory of the graph cannot be below, whatever is
-/// computed again: the values that one node reads are there at once, those that it writes are, and
-/// so are all outputs in the end.
+/// computed again: what a node reads is there at once, with what it writes unless that may be in
+/// place, and with the outputs that what comes before has read; so are all outputs in the end.
 std::uint64_t least_bytes(const SymbolicGraph& graph);
 
 /// Runs both graphs in turn, on made-up inputs, and returns the shortest time of `graph` over that
