@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains of nodes: the cost of building, differentiating and compiling, and of running.
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <ctime>
 #include <limits>
@@ -106,21 +107,27 @@ double budget_seconds(int nodes, std::size_t part, Context& context) {
   return cpu_seconds() - start;
 }
 
-double refusal_seconds(int nodes, Context& context) {
+double refusal_ratio(int nodes, Context& context) {
   SymbolicGraph g("chain");
   const TensorSymbol first = g.input("x", {DType::f32, {16, 16}});
   TensorSymbol x = first;
   for (int k = 0; k < nodes; ++k) x = g.add("tanh", {x});
   g.set_outputs({x, gradient(g, {x}, {first})[0]});
-  SymbolicGraph fewest = g;  // one slot needs least
-  checkpoint(fewest, std::vector{fewest.at(x.index)},
-             {.policy = CheckpointPolicy::binomial, .slots = 1});
-  const std::size_t budget = plan_graph(fewest, {}, context).arena_bytes - 1;
-  const double start = cpu_seconds();
+  const auto planned = [&](int slots) {
+    SymbolicGraph other = g;
+    checkpoint(other, std::vector{other.at(x.index)},
+               {.policy = CheckpointPolicy::binomial, .slots = slots});
+    return plan_graph(other, {}, context).arena_bytes;
+  };
+  const std::size_t budget = planned(1) - 1;  // one slot needs least
+  double start = cpu_seconds();
+  planned(std::bit_width(static_cast<unsigned>(nodes)));
+  const double attempt = cpu_seconds() - start;
+  start = cpu_seconds();
   try {
     checkpoint(g, std::vector{x}, {.policy = CheckpointPolicy::budget, .budget = budget});
   } catch (const StatusError&) {
-    return cpu_seconds() - start;
+    return (cpu_seconds() - start) / attempt;
   }
   return std::numeric_limits<double>::infinity();
 }

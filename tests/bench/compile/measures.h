@@ -55,9 +55,10 @@ struct SequenceCost {
 SequenceCost sequence_cost(std::int64_t steps, std::int64_t rows, std::int64_t width, int rounds,
                            std::int64_t checkpoints, Context& context);
 
-/// Returns the seconds until a budget is refused for a chain of that many nodes that is one byte
-/// less than the least that any checkpoints need.
-double refusal_seconds(int nodes, Context& context);
+/// Returns how long it takes to refuse a budget for a chain of that many nodes that is one byte
+/// less than the least that any checkpoints need, over the time to make and plan checkpoints with
+/// log2(n) slots.
+double refusal_ratio(int nodes, Context& context);
 /// Returns the nanoseconds that a run takes for each node of a chain of functions that do nothing.
 double dispatch_nanoseconds(Context& context);
 /// Returns how many times as fast two streams are as one for two independent branches of conv2d.

@@ -38,19 +38,27 @@ std::string name(const Attempt& attempt) {
   return "none";
 }
 
-/// Returns the cuts that are estimated to need the fewest bytes.
+/// Returns the cuts that are estimated to need the fewest bytes: of numbers of segments that are a
+/// sixteenth apart from each other, and of those between the best one's neighbours.
 Cuts best_cuts(const Segmenter& segmenter, const ForwardWay& way) {
   const auto most =
       static_cast<std::size_t>(4 * std::ceil(std::sqrt(static_cast<double>(way.nodes.size()) + 1)));
   Cuts best;
   std::size_t least = segmenter.bytes(best);
-  for (std::size_t segments = 2; segments <= most; ++segments) {
+  std::size_t best_segments = 1;
+  const auto consider = [&](std::size_t segments) {
     Cuts cuts = segmenter.cut_evenly(segments);
     const std::size_t bytes = segmenter.bytes(cuts);
-    if (bytes >= least) continue;
+    if (bytes >= least) return;
     least = bytes;
     best = std::move(cuts);
-  }
+    best_segments = segments;
+  };
+  const auto step = [](std::size_t segments) { return std::max<std::size_t>(1, segments / 16); };
+  for (std::size_t segments = 2; segments <= most; segments += step(segments)) consider(segments);
+  const std::size_t found = best_segments;
+  for (std::size_t segments = found - step(found) + 1; segments < found + step(found); ++segments)
+    if (segments > 1 && segments != found) consider(segments);
   return best;
 }
 
