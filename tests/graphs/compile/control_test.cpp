@@ -132,7 +132,7 @@ TEST(Control, LimitsAndMissingValuesAreErrorsThatNameTheNode) {
     loops.run({{g.find("x"), scalar(1)}, {g.find("k"), integer(0)}});
   });
   Executable branches = compile(g, {.outputs = {g.find("z")}}, context);
-  expect_error(MOTE_INVALID, "'which' (case..of): graph: no branch has the index -1", [&] {
+  expect_error(MOTE_INVALID, "graph: node 0 'which' (case..of): no branch has the index -1", [&] {
     branches.run({{g.find("x"), scalar(1)}, {g.find("k"), integer(-1)}});
   });
   branches.run({{g.find("x"), scalar(3)}, {g.find("k"), integer(0)}});
@@ -196,6 +196,22 @@ TEST(Control, WhatALoopCarriesForNothingIsPruned) {
   verify(g);
 }
 
+/// What a loop gives and nobody needs has the name '_'.
+TEST(Control, ResultsNeedNoNames) {
+  const char* const text = R"(graph g(a f32[2], b f32[2], n i64[]) -> (y)
+  _, y, _ = while (a, b, n) {
+    graph step(a f32[2], b f32[2], k i64[]) -> (b, c, left, k)
+      c = add(a, b)
+      one = constant i64[] [1]
+      left = sub(k, one)
+  }
+)";
+  const std::vector<Tensor> got =
+      run_all_ways(text, {{"a", vector(0, 2)}, {"b", vector(1, 2)}, {"n", integer(3)}});
+  EXPECT_EQ(got[0].real_at({0}), 3);
+  EXPECT_EQ(got[0].real_at({1}), 8);
+}
+
 TEST(Control, BrokenTextIsAnErrorWithItsPlace) {
   const auto error = [](const std::string& value) {
     return [value] { parse_graph("graph g(x f32[2], k i64[]) -> (x)\n  " + value); };
@@ -205,8 +221,11 @@ TEST(Control, BrokenTextIsAnErrorWithItsPlace) {
   expect_error(MOTE_INVALID, "expected 'of' and a branch", error("y = case (k)\n"));
   expect_error(MOTE_INVALID, "the branch takes 1 inputs, got 2",
                error("y = case (k) of (x, x) { graph b(p f32[2]) -> (p)\n }"));
-  expect_error(MOTE_INVALID, "line 2, column 10: it has 1 outputs, got 2 names",
+  expect_error(MOTE_INVALID, "line 2, column 10: it has 1 output, got 2 names",
                error("y, z = case (k) of (x) { graph b(p f32[2]) -> (p)\n }"));
+  expect_error(MOTE_INVALID, "line 5, column 3: an output of a while or a case cannot be left out",
+               error("a = tensor f32[2]\n  b = tensor f32[2]\n  c = relu(x)\n"
+                     "  _, b <- case (k) of (x) { graph b(p f32[2]) -> (p, p)\n }"));
   std::string deep;
   for (int k = 0; k < 300; ++k) deep += "y = while (x) { graph b(x f32[2]) -> (x, c)\n";
   expect_error(MOTE_INVALID, "more than 200 graphs are inside each other", error(deep));

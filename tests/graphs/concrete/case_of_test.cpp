@@ -44,7 +44,7 @@ TEST(CaseOf, RunsTheBranchOfItsIndexOrNone) {
   EXPECT_EQ(g.memory(y).real_at({0}), 7);
   index = 3;
   expect_error(MOTE_INVALID,
-               "graph: node 0 'which' (case..of): graph: there is no branch 3, it has 3",
+               "graph: node 0 'which' (case..of): there is no branch 3, it has 3",
                [&] { g.run(); });
 }
 

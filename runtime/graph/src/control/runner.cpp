@@ -175,7 +175,8 @@ bool Runner::enter(Frame& frame, const Step& step) {
         refuse("there is no branch " + std::to_string(index) + ", it has " +
                std::to_string(work.subs.size()));
     } catch (...) {
-      rethrow_of(node);
+      const auto [status, what] = error_under_way();
+      throw StatusError(status, inside(text_of(node), what));
     }
     if (index < 0) {
       move_pointers(*frame.state, work.others);

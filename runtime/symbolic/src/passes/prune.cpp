@@ -152,8 +152,9 @@ class Pruner {
     for (const std::uint32_t output : graph_.output_indices()) use(output);
     std::size_t count = 0;
     for (std::uint32_t k = 0; k < graph_.symbol_count(); ++k) {
+      if (used[k]) continue;
       const SymbolInfo& info = graph_.symbols()[k];
-      if (info.removed || info.kind == SymbolOrigin::input || used[k]) continue;
+      if (info.removed || info.kind == SymbolOrigin::input) continue;
       graph_.remove(graph_.at(k));
       ++count;
     }

@@ -98,15 +98,18 @@ NodeSymbol GraphParser::add_control(NodeInfo node, std::size_t at) {
     inputs.push_back(input == kNoIndex ? TensorSymbol{} : graph_.at(input));
   const auto is_left_out = [](const ReadName& name) { return name.is_left_out(); };
   const auto left_out = std::ranges::find_if(targets_, is_left_out);
-  if (left_out != targets_.end())
+  if (mode_ == Mode::write && left_out != targets_.end())
     text_.fail(left_out->at, "an output of a while or a case cannot be left out");
   return build(at, [&] {
     if (mode_ == Mode::write) return graph_.add_control_like(node, inputs, find_all(targets_));
     const NodeSymbol made = graph_.add_control_like(node, inputs);
-    if (targets_.size() != graph_.info(made).outputs.size())
-      text_.fail(at, "it has " + std::to_string(graph_.info(made).outputs.size()) +
-                         " outputs, got " + std::to_string(targets_.size()) + " names");
-    if (!targets_.empty()) name_outputs(made);
+    const std::size_t count = graph_.info(made).outputs.size();
+    if (targets_.size() != count)
+      text_.fail(at, "it has " + std::to_string(count) + (count == 1 ? " output" : " outputs") +
+                         ", got " + std::to_string(targets_.size()) + " names");
+    for (std::size_t k = 0; k < count; ++k)  // '_' stands for one without a name: all are there
+      if (const ReadName& name = targets_[k]; !name.is_left_out())
+        build(name.at, [&] { graph_.rename(graph_.output(made, k), new_name(name).text); });
     return made;
   });
 }
