@@ -49,6 +49,7 @@ class Finder {
       each_target(spot, [&](Spot other) { join(spot, other); });
     }
     for (std::uint32_t b = 1; b < bodies_.size(); ++b) add_pointers(b);
+    for (auto& [k, value] : bodies_[1].made->values) add(bodies_[0].all, value, k);
     for (std::uint32_t b = 1; b < bodies_.size(); ++b) hold(bodies_[b]);
     for (std::uint32_t b = 1; b < bodies_.size(); ++b)
       for (auto& [set, regions] : bodies_[b].made->sets) {
@@ -59,6 +60,14 @@ class Finder {
   }
 
  private:
+  /// A value that keeps what its pointer shows.
+  struct Held {
+    std::uint64_t pointer;
+    std::uint32_t region;  ///< where it is first
+    std::uint32_t symbol;  ///< a root; kNoIndex: it is further around
+  };
+  using HeldValues = std::map<std::uint64_t, std::vector<Held>>;
+
   /// A graph inside. The first of the list stands for the graph around the node.
   struct Body {
     const NodeInfo* node = nullptr;  ///< whose graph it is
@@ -68,10 +77,11 @@ class Finder {
     std::uint32_t g = 0;             ///< which of the node's graphs it is
     std::uint32_t first_spot = 0;
     std::vector<std::uint32_t> inputs = {};
-    IndexLists written = {};
-    std::map<std::uint32_t, std::uint32_t> inside = {};             ///< by node: its first graph
-    std::shared_ptr<PointedNode> made = {};                         ///< of the node
-    std::map<std::uint64_t, std::vector<std::uint64_t>> held = {};  ///< by set, as it begins
+    IndexLists written = {}, read = {};
+    std::map<std::uint32_t, std::uint32_t> inside = {};  ///< by node: its first graph
+    std::shared_ptr<PointedNode> made = {};              ///< of the node
+    HeldValues held = {};                                ///< by set: as it begins
+    HeldValues all = {};                                 ///< and what it has besides
   };
   /// A root of a graph; of the graph around the node, one of the node's results.
   struct Spot {
@@ -89,7 +99,8 @@ class Finder {
                          .index = index,
                          .g = g,
                          .inputs = input_indices(graph),
-                         .written = writers(graph)});
+                         .written = writers(graph),
+                         .read = readers(graph)});
     }
   }
 
@@ -249,28 +260,66 @@ class Finder {
       if (body.node->inputs[1 + k] != kNoIndex) add(value.set, 1 + std::size_t{k});
   }
 
-  /// Finds what is needed throughout the graph: what the graph around needs throughout, and all
-  /// values there. Counts the regions for it and what the graph computes: each is first in one of
-  /// its own.
+  /// Finds what is needed throughout the graph, and gives what the graph has besides other regions.
   void hold(Body& body) {
-    const Body& around = bodies_[body.around];
-    body.held = around.held;
-    if (body.around != 0)
-      for (auto& [symbol, value] : graph_of(around).computed) hold(value, body.held);
-    for (const auto& [index, first] : around.inside)
-      for (auto& [k, value] : bodies_[first].made->values) hold(value, body.held);
-    std::map<std::uint64_t, std::vector<std::uint64_t>> all = body.held;
+    keep_needed(body);
+    body.all = body.held;
     for (auto& [symbol, value] : graph_of(body).computed) {
-      graph_of(body).held[value.set] = body.held[value.set];
-      hold(value, all);
+      for (const Held& other : body.all[value.set])
+        graph_of(body).held[value.set].push_back(other.pointer);
+      add(body.all, value, symbol);
     }
-    for (const auto& [set, pointers] : all)
-      sets_[set].count = std::max(sets_[set].count, static_cast<std::uint32_t>(pointers.size()));
+    for (const auto& [index, first] : body.inside)
+      for (auto& [k, value] : bodies_[first].made->values)
+        add(body.all, value, body.graph->nodes()[index].outputs[k]);
   }
-  static void hold(PointedValue& value, std::map<std::uint64_t, std::vector<std::uint64_t>>& held) {
-    std::vector<std::uint64_t>& pointers = held[value.set];
-    value.region = static_cast<std::uint32_t>(pointers.size());
-    pointers.push_back(value.pointer);
+  /// Adds a value in the first region that none of the others is in.
+  void add(HeldValues& all, PointedValue& value, std::uint32_t symbol) {
+    std::vector<Held>& values = all[value.set];
+    for (value.region = 0; std::ranges::find(values, value.region, &Held::region) != values.end();)
+      ++value.region;
+    values.push_back({value.pointer, value.region, symbol});
+    sets_[value.set].count = std::max(sets_[value.set].count, value.region + 1);
+  }
+
+  /// Finds what is needed of the graph around while the node of the graph runs, and what its loop
+  /// carries.
+  void keep_needed(Body& body) {
+    const Body& around = bodies_[body.around];
+    std::map<std::uint64_t, std::uint32_t> own;  // results by their pointers
+    for (const auto& [k, value] : body.made->values) own[value.pointer] = k;
+    std::vector<bool> before;
+    for (const auto& [set, values] : around.all)
+      for (const Held& value : values) {
+        if (const auto result = own.find(value.pointer); result != own.end()) {
+          if (body.node->control->is_loop)
+            body.held[set].push_back({value.pointer, value.region, body.inputs[result->second]});
+          continue;
+        }
+        if (before.empty()) before = done_before(body);
+        if (value.symbol == kNoIndex || !is_done(around, value.symbol, before))
+          body.held[set].push_back({value.pointer, value.region, kNoIndex});
+      }
+  }
+  /// Tells which nodes of the graph around are done before the node, in any order.
+  std::vector<bool> done_before(const Body& body) const {
+    const SymbolicGraph& graph = *bodies_[body.around].graph;
+    std::vector<TensorSymbol> inputs;
+    for (const std::uint32_t input : body.node->inputs)
+      if (input != kNoIndex) inputs.push_back(graph.at(input));
+    return ancestors(graph, inputs);
+  }
+  /// True if all that write and read the root are among the nodes, none of which may give it.
+  static bool is_done(const Body& body, std::uint32_t root, const std::vector<bool>& nodes) {
+    const auto& symbols = body.graph->symbols();
+    const auto gives = [&](std::uint32_t output) { return symbols[output].root == root; };
+    const auto is_there = [&](std::uint32_t node) { return nodes[node]; };
+    const auto is_plain = [&](std::uint32_t node) {
+      return nodes[node] && body.graph->nodes()[node].kind != NodeKind::control;
+    };
+    return std::ranges::none_of(body.graph->output_indices(), gives) &&
+           std::ranges::all_of(body.written[root], is_there) &&
+           std::ranges::all_of(body.read[root], is_plain);
   }
 
   std::vector<Body> bodies_;
