@@ -58,6 +58,32 @@ TEST(GradientOrderTable, IsEqualInF32WhereArithmeticIsExact) {
   }
 }
 
+/// The gradient of op.grad with respect to gy is the slope, by the graph's own formula, where
+/// pieces meet too: half of each at a tie of max or min, as op.grad has it.
+TEST(GradientOrders, SlopesWherePiecesMeetAreThoseOfTheGradient) {
+  for (const char* const op : {"hardswish", "elu", "selu", "relu", "hardsigmoid"}) {
+    SymbolicGraph g;
+    const TensorSymbol x = g.input("x", {DType::f64, {3}}), gy = g.input("gy", {DType::f64, {3}});
+    const TensorSymbol gx = gradient(g, {g.add(op, {x})}, {x}, {gy})[0];
+    const TensorSymbol slope = gradient(g, {gx}, {gy})[0];
+    const auto values = evaluate(g, {{x, real({-3, 0, 3})}, {gy, real({1, 1, 1})}}, {gx, slope});
+    EXPECT_EQ(numbers(values[0]), numbers(values[1])) << op;
+  }
+  SymbolicGraph g;
+  const TensorSymbol gate = g.input("gate", {DType::f64, {3}}), x = g.input("x", {DType::f64, {3}});
+  const TensorSymbol gy = g.input("gy", {DType::f64, {3}});
+  const std::vector<TensorSymbol> first = gradient(g, {g.add("reglu", {gate, x})}, {gate, x}, {gy});
+  const TensorSymbol slope = gradient(g, {first[0]}, {gy})[0];
+  const TensorSymbol by_x = gradient(g, {first[0]}, {x})[0];
+  const TensorSymbol by_gate = gradient(g, {first[1]}, {gate})[0];
+  const auto values =
+      evaluate(g, {{gate, real({-1, 0, 1})}, {x, real({3, 4, 5})}, {gy, real({1, 1, 1})}},
+               {first[0], slope, by_x, by_gate});
+  EXPECT_EQ(numbers(values[0]), numbers(values[1]));
+  EXPECT_EQ(numbers(values[2]), numbers(values[3]));
+  EXPECT_EQ(numbers(values[2]), (Numbers{0, 0.5, 1}));
+}
+
 TEST(GradientOrderTable, CastsPassTheirGradientOn) {
   for (const std::string to : {"f32", "f64", "f16", "bf16"}) {
     SymbolicGraph g;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gradients of element-wise ops. Where an op has pieces, the piece that is not taken is
-// computed at an argument at which it is finite, so that it is 0 times a number.
+// computed at an argument at which it is finite, so that it is 0 times a number. Where pieces meet
+// the slope is that of the op's gradient, half of each where a max or min has a tie.
 #include <array>
 #include <numbers>
 #include <utility>
@@ -22,6 +23,7 @@ Value square(Value v) { return v * v; }
 Value number(Value like, double value) { return like.formula->number(value); }
 Value is_below(Value a, double b) { return a.formula->op("less", {a, number(a, b)}); }
 Value is_above(Value a, double b) { return a.formula->op("greater", {a, number(a, b)}); }
+Value is(Value a, double b) { return a.formula->op("equal", {a, number(a, b)}); }
 Value where(Value condition, Value a, Value b) {
   return condition.formula->op("where", {condition, a, b});
 }
@@ -81,7 +83,8 @@ Value softsign_slope(Value x) { return square(recip(1 + x.formula->op("abs", {x}
 Value hardswish_slope(Value x) {
   const Value flat = where(is_above(x, 0), number(x, 1), number(x, 0));
   const Value inside = where(is_above(x, -3), 1.0 / 3 * x + number(x, 0.5), flat);
-  return where(is_below(x, 3), inside, flat);
+  const Value slope = where(is_below(x, 3), inside, flat);
+  return where(is(x, 3), number(x, 1.25), where(is(x, -3), number(x, -0.25), slope));
 }
 
 void celu(Formula& f) {
@@ -134,7 +137,9 @@ void gated(Formula& f) {
 }
 Value gelu(Value x) { return x.formula->op("gelu", {x}); }
 Value relu(Value x) { return x.formula->op("relu", {x}); }
-Value relu_slope(Value x) { return where(is_above(x, 0), number(x, 1), number(x, 0)); }
+Value relu_slope(Value x) {
+  return where(is(x, 0), number(x, 0.5), where(is_above(x, 0), number(x, 1), number(x, 0)));
+}
 Value silu(Value x) { return x.formula->op("silu", {x}); }
 Value sigmoid_slope_of_x(Value x) { return sigmoid_slope(sigmoid(x)); }
 
