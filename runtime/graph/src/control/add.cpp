@@ -159,11 +159,12 @@ bool meet(const Graph::State& inside, std::uint32_t condition, std::uint32_t wri
   const auto has_pointer = [&](std::uint32_t root) {
     return inside.tensors[root].choice != nullptr && inside.tensors[root].choice->pointer != 0;
   };
-  // What is written through a pointer is in a region that no other value needs.
-  if (has_pointer(roots[0]) || has_pointer(roots[1])) return roots[0] == roots[1];
+  // What is computed where a pointer shows is in a region in which no other pointer shows anything.
+  if (has_pointer(roots[0]) && has_pointer(roots[1])) return roots[0] == roots[1];
   for (std::size_t k = 0; k < 2; ++k) {
     choices[k] = inside.tensors[roots[k]].choice.get();
-    if (choices[k] != nullptr && (choices[k]->by != kNone || choices[k]->clock != 0))
+    if (choices[k] != nullptr &&
+        (choices[k]->by != kNone || choices[k]->clock != 0 || choices[k]->pointer != 0))
       choices[k] = nullptr;
   }
   const auto share = [&](std::uint32_t a, std::uint32_t b) {
