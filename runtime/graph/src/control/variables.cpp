@@ -7,7 +7,6 @@
 #include <functional>
 #include <string>
 
-#include "mote/base/error.h"
 #include "state.h"
 
 namespace mote::graph {
@@ -194,8 +193,8 @@ void take_regions(const Graph::State& state, std::span<const TakeRecord> takes) 
     };
     const auto region = std::ranges::find_if(take.regions, is_free);
     if (region == take.regions.end())
-      throw InternalError("graph: all " + std::to_string(take.regions.size()) +
-                          " regions of a value are held");
+      refuse("all " + std::to_string(take.regions.size()) + " regions that pointer " +
+             std::to_string(take.pointer) + " may take are held");
     const TensorRecord& at = state.tensors[*region];
     pointers.at(take.pointer) = {at.has_memory, at.data + take.begin, at.owner};
   }
