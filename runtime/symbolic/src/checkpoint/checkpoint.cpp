@@ -201,7 +201,7 @@ class BudgetSearch {
     // Fewer slots mean more copies: those that are more than what fits already are not counted.
     if (!binomial.empty()) find_least_of_slots();
     for (Counted& counted : binomial) {
-      if (least_of(counted.attempt.slots) > options_.budget || !count(counted)) continue;
+      if (!may_fit(counted.attempt.slots) || !count(counted)) continue;
       counted_.push_back(counted);
       if (counted.kept <= options_.budget) make(counted_.back());
     }
@@ -226,24 +226,28 @@ class BudgetSearch {
                MOTE_OUT_OF_MEMORY);
   }
 
-  /// Plans a binomial attempt with few copies, to know what others need.
+  /// Plans a binomial attempt with few copies, to know what others need, if that follows: on a long
+  /// chain whose layers are alike.
   void find_least_of_slots() {
     const Cuts cuts = chain_cuts(graph_, way_);
-    layers_ = chain_layers(graph_, way_, cuts);
-    slots_ = std::min(cuts.size(), static_cast<std::size_t>(std::bit_width(cuts.size())));
+    const ChainLayers layers = chain_layers(graph_, way_, cuts);
+    slots_ = static_cast<std::size_t>(std::bit_width(cuts.size()));
+    if (!layers.are_even || cuts.size() < slots_ * slots_) return;
+    state_bytes_ = layers.most_bytes;
     bytes_of_slots_ = planned_bytes(
         Trial(graph_, losses_, options_.keep,
               {.policy = CheckpointPolicy::binomial, .slots = static_cast<int>(slots_)})
             .graph);
-    least_ = std::min({least_, bytes_of_slots_, least_of(1)});
   }
-  /// Returns what an attempt with so many slots needs at least: each that there is less frees a
-  /// state. Where layers differ, any of them may be the one that needs most, and hold none.
-  std::uint64_t least_of(int slots) const {
+  /// False if an attempt with so many slots surely needs more: each that there is less frees a
+  /// state.
+  bool may_fit(int slots) {
     const std::size_t fewer = slots_ - std::min(slots_, static_cast<std::size_t>(slots));
-    const std::uint64_t freed =
-        (layers_.are_even || fewer == 0 ? fewer : slots_) * layers_.most_bytes;
-    return bytes_of_slots_ - std::min(bytes_of_slots_, freed);
+    const std::uint64_t least =
+        bytes_of_slots_ - std::min<std::uint64_t>(bytes_of_slots_, fewer * state_bytes_);
+    if (least <= options_.budget) return true;
+    least_ = std::min(least_, least);
+    return false;
   }
 
   /// False if it has more copies than what fits already.
@@ -276,9 +280,9 @@ class BudgetSearch {
   ForwardWay way_;
   std::vector<Counted> counted_;
   std::uint64_t least_ = 0;
-  ChainLayers layers_;
   std::size_t slots_ = 0;             ///< of the binomial attempt that was planned
-  std::uint64_t bytes_of_slots_ = 0;  ///< what it needs
+  std::uint64_t bytes_of_slots_ = 0;  ///< what it needs; 0: none was planned
+  std::size_t state_bytes_ = 0;       ///< of a state of the chain
   std::optional<Attempt> best_;
   std::size_t copied_of_best_ = 0;
   std::uint64_t bytes_of_best_ = 0;
