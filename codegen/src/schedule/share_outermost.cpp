@@ -149,6 +149,8 @@ bool share_nest(Version& v, std::string first, bool in_block, const ScheduleOpti
   auto shared = shared_loops(p, at(p, path));
   if (!shared) return false;
   shared->loops.resize(loops_to_share(*shared));
+  const auto is_unrolled = [](const Loop* l) { return l->kind == LoopKind::unrolled; };
+  shared->loops.erase(std::ranges::find_if(shared->loops, is_unrolled), shared->loops.end());
   if (in_block && shared->loops.size() > 2 && is_short(*shared->loops.back()))
     shared->loops.pop_back();
   if (shared->loops.empty()) return true;
@@ -170,7 +172,10 @@ bool share_nest(Version& v, std::string first, bool in_block, const ScheduleOpti
 /// over the blocks: each has work for all threads.
 void share_in_blocks(Version& v, const std::string& loop, bool in_block,
                      const ScheduleOptions& options) {
-  if (in_block && share_nest(v, loop, true, options)) return;
+  const auto has_kind = [&] {
+    return as_loop(at(v.program, *find_loop(v.program, loop)))->kind != LoopKind::serial;
+  };
+  if (has_kind() || (in_block && share_nest(v, loop, true, options))) return;
   const Loop& l = *as_loop(at(std::as_const(v.program), *find_loop(v.program, loop)));
   const bool is_over_blocks = l.step != Expr(1);
   for (const std::string& inner : loops_in(l.body))
