@@ -441,5 +441,22 @@ TEST(RegressionPrograms, AGatherThatATileCopies) {
       "output f = sum[2](v*z[i0, i2 over A, B, C])");
 }
 
+/// The input is copied once for all of kh, which decides which of its lines d meets.
+TEST(RegressionPrograms, ACopyOfABlockUnderAConditionOfAnotherLoop) {
+  expect_agreement(
+      "param p int = 1 in 0..\n"
+      "param q int = 1 in 0..\n"
+      "input k f32[KH, KW]\n"
+      "input x f32[N, C, h: HB+1, w: WB+1]\n"
+      "input d f32[N, O, h: HB+1, w: WB+1]\n"
+      "row = iota(i5 - i0 + $p over KH, O, C, KW, N, HB+1, WB+1)\n"
+      "col = iota(i6 + i3 - $q over KH, O, C, KW, N, HB+1, WB+1)\n"
+      "inside = row >= 0 && row < iota(HB+1 over KH, O, C, KW, N, HB+1, WB+1) && col >= 0 && "
+      "col < iota(WB+1 over KH, O, C, KW, N, HB+1, WB+1)\n"
+      "xs = x[i4, i2, i5, i6 + i3 - $q over KH, O, C, KW, N, HB+1, WB+1]\n"
+      "ds = d[i4, i1, i5 - i0 + $p, i6 over KH, O, C, KW, N, HB+1, WB+1]\n"
+      "output w = sum[4,5,6](where(inside, xs*ds, 0)) + k[i0, i3 over KH, O, C, KW]");
+}
+
 }  // namespace
 }  // namespace mote::test

@@ -40,12 +40,24 @@ bool may_copy_every_second(const LoopProgram& p, const Loop& l) {
          });
 }
 
-/// Returns true if the loop fills adjacent elements of a temporary, a constant number of them: whole
-/// vectors are stored, though their elements are read one by one.
+/// Returns true if the loop lies in one over blocks, which run in order.
+bool is_in_block(const Body& body, Symbol variable, bool in_block = false) {
+  return std::ranges::any_of(body, [&](const Stmt& s) {
+    const Body* inner = nested_body(s);
+    const Loop* l = as_loop(s);
+    if (l != nullptr && l->variable == variable) return in_block;
+    const bool is_over_blocks = l != nullptr && l->kind == LoopKind::serial && l->step != Expr(1);
+    return inner != nullptr && is_in_block(*inner, variable, in_block || is_over_blocks);
+  });
+}
+
+/// Returns true if the loop fills adjacent elements of a temporary in each block, a constant number
+/// of them: whole vectors are stored, though their elements are read one by one. Copies that are
+/// made once would be no reason for the longer text.
 bool fills_whole_vectors(const LoopProgram& p, const Loop& l) {
   const Store* store = copy_to_temporary(p, l);
   return store != nullptr && (l.end - l.begin).constant() &&
-         store->index.back() == Expr(l.variable);
+         store->index.back() == Expr(l.variable) && is_in_block(p.body, l.variable);
 }
 
 bool has_transcendental(const Body& body) {
@@ -152,10 +164,13 @@ void Writer::elements_ahead(const Loop& l, const Facts& facts) {
     const TensorDecl& t = *find_tensor(p_, load.tensor);
     return t.role == TensorRole::temporary && !t.shape.empty() && !stored.contains(t.name) &&
            t.memory == TensorMemory::automatic && !t.per &&
-           std::ranges::all_of(load.index, [&](const Expr& e) {
-             const auto symbol = e.as_symbol();
-             return symbol && symbol->kind() == SymbolKind::loop && *symbol != l.variable;
-           });
+           std::ranges::all_of(load.index,
+                               [&](const Expr& e) {
+                                 const auto symbol = e.as_symbol();
+                                 return symbol && symbol->kind() == SymbolKind::loop &&
+                                        *symbol != l.variable;
+                               }) &&
+           is_in_range(p_, load, facts);  // the loop may have no iterations
   };
   std::set<std::string> known;  // what elements that were read already are printed as
   const std::function<void(const Value&)> read = [&](const Value& v) {

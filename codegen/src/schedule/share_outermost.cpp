@@ -116,19 +116,6 @@ std::vector<std::string> loops_in(const Body& body) {
   return names;
 }
 
-/// Returns true if each iteration of the loops may have temporaries of its own: none of these is
-/// local to an iteration of a loop around them.
-bool may_own(const LoopProgram& p, const SharedLoops& shared, const std::set<std::string>& own) {
-  std::set<Symbol> inside;
-  for (const Loop* l : shared.loops) inside.insert(l->variable);
-  for_each(shared.loops.back()->body, [&](const Stmt& s) {
-    if (const Loop* l = as_loop(s)) inside.insert(l->variable);
-  });
-  return std::ranges::all_of(p.tensors, [&](const TensorDecl& t) {
-    return !own.contains(t.name) || !t.per || inside.contains(*t.per);
-  });
-}
-
 /// Returns true if an iteration of the loop is short: it holds nothing but a loop of one part.
 bool is_short(const Loop& loop) {
   const Loop* inner = loop.body.size() == 1 ? as_loop(loop.body.front()) : nullptr;
@@ -159,7 +146,7 @@ bool share_nest(Version& v, std::string first, bool in_block, const ScheduleOpti
   for (const Loop* loop : shared->loops) threads.targets.push_back({loop->variable.name()});
   const std::string last = threads.targets.back().name;
   const auto own = *independent_iterations(p, at(p, *find_loop(p, last)));
-  if (!may_own(p, *shared, own)) return false;
+  if (why_not_own(p, *find_loop(p, last), threads.targets, own)) return false;
   if (is_shared_by_parts(innermost) && own.empty() &&
       !take(v, {StepKind::split, {{last, kPart}}}, options))
     threads.targets.back().name = loop_around(p, last);

@@ -34,6 +34,10 @@ Refusal run_in_vectors(LoopProgram& p, const Path& loop, bool asks_version, std:
                        std::string& effect);
 Refusal share_among_threads(LoopProgram& p, const Path& first,
                             const std::vector<StepTarget>& loops);
+/// Returns why the temporaries cannot be new in each iteration of the loops: one is local to an
+/// iteration of a loop around them, as a tile's array is.
+Refusal why_not_own(const LoopProgram& p, const Path& innermost,
+                    const std::vector<StepTarget>& loops, const std::set<std::string>& own);
 /// Returns the shortest of those parts of a loop's limit, which is their minimum or maximum (the
 /// kind), that do not change with loops: each bounds the number of iterations. Returns the limit if
 /// there is none.

@@ -79,8 +79,12 @@ bool is_in_threads(const LoopProgram& p, const Path& path) {
   return false;
 }
 
-/// Returns why the temporaries cannot be new in each iteration of the loops: one is local to an
-/// iteration of a loop around them, as a tile's array is.
+bool holds_threads(const Loop& loop) {
+  return loop.kind == LoopKind::threads || !first_of_threads(loop.body).empty();
+}
+
+}  // namespace
+
 Refusal why_not_own(const LoopProgram& p, const Path& innermost,
                     const std::vector<StepTarget>& loops, const std::set<std::string>& own) {
   std::set<Symbol> inside;
@@ -94,12 +98,6 @@ Refusal why_not_own(const LoopProgram& p, const Path& innermost,
                          t.name, t.per->name());
   return std::nullopt;
 }
-
-bool holds_threads(const Loop& loop) {
-  return loop.kind == LoopKind::threads || !first_of_threads(loop.body).empty();
-}
-
-}  // namespace
 
 Expr unchanging(const Expr& limit, Atom::Kind kind) {
   const Atom* atom = limit.as_atom();

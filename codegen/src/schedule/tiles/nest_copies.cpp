@@ -291,7 +291,8 @@ bool NestTiler::is_ahead(const TiledReduction& r, const SharedOperand& o) const 
 }
 
 /// Returns true if all of the nest's tiles share the copies of a block of the sums: its outer loops
-/// run along windows of the operands that are copied, or along an axis of the rows too.
+/// run along windows of the operands that are copied, or along an axis of the rows too, and no
+/// condition of a copy names others.
 bool NestTiler::share_copies_of_blocks(const TiledReduction& r,
                                        const std::vector<LoopRange>& inner) const {
   if (r.pairs) return false;
@@ -309,8 +310,14 @@ bool NestTiler::share_copies_of_blocks(const TiledReduction& r,
     for (const Window& w : windows) along.insert(w.inner);
     if (along.size() < windows.size()) return false;
     for (const Symbol v : along) found += is_in(inner, v) ? 1 : 0;
-    for (const LoopRange& l : loops_of(outer, r, o))
+    const std::vector<LoopRange> own = loops_of(outer, r, o);
+    for (const LoopRange& l : own)
       if (!have_rows(l) && std::ranges::find(windows, l.variable, &Window::outer) == windows.end())
+        return false;
+    for (const LoopRange& l : outer)
+      if (!is_in(own, l.variable) &&
+          std::ranges::any_of(r.shared.other_conditions,
+                              [&](const Condition& c) { return c.e.mentions(l.variable); }))
         return false;
   }
   return found > 0;
