@@ -17,8 +17,9 @@ namespace {
 
 using namespace test;
 
-/// A function of x and w: one that may be in place of x, and one that may not.
-const char* const kFunctions[] = {"mul(x, w)", "flip(x, axis=0)"};
+/// A function of x and w: some that may be in place of x, and one that may not, which is its own
+/// inverse.
+const char* const kFunctions[] = {"mul(x, w)", "flip(x, axis=0)", "add(x, x)"};
 
 /// Runs the text in all ways, for 0 to 6 iterations of its outermost loop; none copies a byte.
 void check(const std::string& text) {
@@ -116,6 +117,133 @@ TEST(PointedValues, AConditionThatNeedsTheInnerLoop) {
         "          left = sub(m, c)\n          k2 = add(k, k)\n          y = " +
         function +
         "\n      }\n      q = sub(l, l)\n      s = add(k, q)\n      go = copy(s, bool[])\n  }\n");
+}
+
+/// If the loop does not go on, x is its result, though the inner loop has read it through h.
+TEST(PointedValues, AConditionThatNeedsALoopThatBeginsElsewhere) {
+  for (std::int64_t n = 0; n <= 6; ++n) {
+    std::size_t copied = 1;
+    run_all_ways(R"(graph g(x f32[4], w f32[4], n i64[]) -> (r, t)
+  r, t = while (x, n, w) {
+    graph outer(x f32[4], k i64[], w f32[4]) -> (i, p, go)
+      one = constant i64[] [1]
+      three = constant i64[] [3]
+      p = sub(k, one)
+      h = neg(x)
+      i, l = while (h, k, w, three) counter {
+        graph inner(x f32[4], k i64[], w f32[4], m i64[], c i64[]) -> (y, k2, left)
+          left = sub(m, c)
+          k2 = add(k, k)
+          y = flip(x, axis=0)
+      }
+      q = sub(l, l)
+      s = add(k, q)
+      go = copy(s, bool[])
+  }
+)",
+                 {{"x", vector(1, 4)}, {"w", vector(-1.5, 4)}, {"n", integer(n)}}, &copied);
+    EXPECT_EQ(copied, 0U) << n;
+  }
+}
+
+/// d is carried by the loop in the loop, where a branch passes it on as e: it has one pointer.
+TEST(PointedValues, WhatLoopsAndBranchesPassOnAtSeveralDepths) {
+  const Inputs inputs = {{"x", vector(1, 4)}, {"y", vector(7, 4)}};
+  std::size_t copied = 1;
+  run_all_ways(R"(graph g(x f32[4], y f32[4]) -> (r, s)
+  m = constant i64[] [3]
+  r, s = while (x, y, m) counter {
+    graph outer(x f32[4], y f32[4], k i64[], c i64[]) -> (i, z, left)
+      left = sub(k, c)
+      h = add(x, y)
+      i, j = while (h, y, k) counter {
+        graph inner(a f32[4], b f32[4], m i64[], c i64[]) -> (d, e, left)
+          left = sub(m, c)
+          d = add(a, a)
+          t = neg(c)
+          e = case (t) else (b) of (d) {
+            graph p(d f32[4]) -> (d)
+          }
+      }
+      z = add(i, j)
+  }
+)",
+               inputs, &copied);
+  EXPECT_EQ(copied, 0U);
+  Inputs with_n = inputs;
+  with_n.emplace_back("n", integer(2));
+  run_all_ways(R"(graph g(x f32[4], y f32[4], n i64[]) -> (r, s)
+  three = constant i64[] [4]
+  m = constant i64[] [3]
+  r, s = while (x, y, m) counter {
+    graph outer(x f32[4], y f32[4], k i64[], c i64[]) -> (i, z, left)
+      left = sub(k, c)
+      h = add(x, y)
+      i, j = while (h, y, k) counter {
+        graph inner(a f32[4], b f32[4], m i64[], c i64[]) -> (d, e, left)
+          left = sub(m, c)
+          d = neg(a)
+          one = constant i64[] [1]
+          t = sub(c, one)
+          e = case (t) else (b) of (d) {
+            graph p(d f32[4]) -> (d)
+          } of (b) {
+            graph q(b f32[4]) -> (f)
+              f = flip(b, axis=0)
+          }
+      }
+      z = add(i, j)
+  }
+)",
+               with_n, &copied);
+  EXPECT_EQ(copied, 0U);
+}
+
+/// Where the inner loop's result was in the run before, a node may compute something else now.
+TEST(PointedValues, TheNextRunMayTakeThePlacesOfResults) {
+  const SymbolicGraph g = parse_graph(R"(graph g(x f32[4], w f32[4]) -> (q)
+  one = constant i64[] [3]
+  q, q2 = while (w, x, one) counter {
+    graph p(w f32[4], x f32[4], n i64[], t i64[]) -> (i, x2, go)
+      go = sub(n, t)
+      x2 = neg(x)
+      a, b = while (w, x) counter {
+        graph first(a f32[4], b f32[4], c i64[]) -> (d, d, left)
+          d = flip(a, axis=0)
+          one = constant i64[] [1]
+          left = sub(c, one)
+      }
+      h, j, i = while (a, x, b) counter {
+        graph second(a f32[4], b f32[4], d f32[4], c i64[]) -> (f, f, e, left)
+          two = constant i64[] [2]
+          left = sub(two, c)
+          k = sub(c, c)
+          e = case (k) else (b) of (b) {
+            graph p(b f32[4]) -> (b)
+          }
+          f = flip(e, axis=0)
+      }
+  }
+)");
+  const Inputs inputs = {{"x", vector(1, 4)}, {"w", vector(-1.5, 4)}};
+  const std::vector<TensorBinding> bindings = bindings_of(g, inputs);
+  Context context({.workers = 2});
+  for (const CompileOptions& options :
+       {CompileOptions{}, CompileOptions{.streams = 2}, CompileOptions{.poison = true},
+        CompileOptions{.order = EvaluationOrder::program}}) {
+    Executable e = compile(g, options, context);
+    e.run(bindings);
+    const auto result = [&] {
+      Numbers q;
+      append(q, e.output(g.find("q")));
+      return q;
+    };
+    const Numbers first = result();
+    for (int run = 0; run < 3; ++run) {
+      e.run(bindings);
+      EXPECT_EQ(result(), first) << run;
+    }
+  }
 }
 
 TEST(PointedValues, BranchesThatPassOnOtherTensors) {

@@ -138,6 +138,34 @@ void check_clocks(const Graph::State& state) {
         for (const std::uint64_t clock : clocks) check(clock, [&] { return text_of(node); });
 }
 
+/// Throws unless each region that the sub-graph may take holds what is where its pointer shows, and
+/// each pointer that is held is moved by something.
+void check_takes(const SubLocation& location, const ControlWork& work) {
+  const auto g = static_cast<std::size_t>(location.sub - work.subs.data());
+  if (g >= work.takes.size()) return;
+  const Graph::State& state = *location.state;
+  for (const TakeRecord& take : work.takes[g]) {
+    const auto refuse_take = [&](const std::string& why) {
+      refuse("pointer " + std::to_string(take.pointer) + " takes regions " + why);
+    };
+    for (const std::uint64_t held : take.held)
+      if (!state.prepared.pointers->contains(held))
+        refuse_take("that pointer " + std::to_string(held) +
+                    " does not show, which no loop and no case..of moves");
+    if (take.begin < 0) refuse_take("from byte " + std::to_string(take.begin) + " on");
+    for (std::uint32_t t = 0; t < state.tensors.size(); ++t) {
+      const TensorRecord& record = state.tensors[t];
+      if (record.choice == nullptr || record.choice->pointer != take.pointer) continue;
+      const auto needed = take.begin + static_cast<std::int64_t>(record.form->form.bytes());
+      for (const std::uint32_t region : take.regions)
+        if (const std::int64_t bytes = state.tensors[region].form->form.element_count();
+            bytes < needed)
+          refuse_take("of " + std::to_string(bytes) + " bytes, " + state.text_of_tensor(t) +
+                      " needs " + std::to_string(needed));
+    }
+  }
+}
+
 }  // namespace
 
 void prepare_sub_graphs(Graph::State& state) {
@@ -148,6 +176,8 @@ void prepare_sub_graphs(Graph::State& state) {
   p.results.assign(state.nodes.size(), 0);
   p.clocks = std::make_shared<Clocks>();
   p.pointers = std::make_shared<Pointers>();
+  p.moved.clear();
+  for (const SubLocation& location : p.subs) location.state->prepared.moved.clear();
   for (const SubLocation& location : p.subs) {
     const ControlWork& work = *control_of(location.around->nodes[location.node]);
     for (const std::uint64_t clock : work.starts) p.clocks->emplace(clock, Clock());
@@ -155,12 +185,21 @@ void prepare_sub_graphs(Graph::State& state) {
     location.state->prepared.pointers = p.pointers;
     for (const std::vector<TakeRecord>& takes : work.takes)
       for (const TakeRecord& take : takes) p.pointers->try_emplace(take.pointer);
-    for (const std::vector<MoveRecord>& moves : work.moves)
-      for (const MoveRecord& move : moves) p.pointers->try_emplace(move.pointer);
-    for (const MoveRecord& move : work.others) p.pointers->try_emplace(move.pointer);
+    std::vector<std::uint64_t>& moved = location.around->prepared.moved;
+    const auto add = [&](const std::vector<MoveRecord>& moves) {
+      for (const MoveRecord& move : moves) {
+        p.pointers->try_emplace(move.pointer);
+        if (std::ranges::find(moved, move.pointer) == moved.end()) moved.push_back(move.pointer);
+      }
+    };
+    std::ranges::for_each(work.moves, add);
+    add(work.others);
   }
   check_clocks(state);
-  for (const SubLocation& location : p.subs) check_clocks(*location.state);
+  for (const SubLocation& location : p.subs) {
+    check_clocks(*location.state);
+    check_takes(location, *control_of(location.around->nodes[location.node]));
+  }
   for (const SubLocation& location : p.subs) {
     follow_links(location);
     point_choices(*location.state);

@@ -101,7 +101,16 @@ void take(Graph::State& state, VariableNode& node, std::size_t which) {
   node.current = which;
 }
 
+/// True if the node reads or writes where a pointer shows nothing: it is pointed before it runs.
+bool waits_for_pointer(const Graph::State& state, const VariableNode& node) {
+  return std::ranges::any_of(node.roots, [&](std::uint32_t root) {
+    const TensorRecord& record = state.tensors[root];
+    return record.choice != nullptr && record.choice->pointer != 0 && !record.has_memory;
+  });
+}
+
 void point_node(Graph::State& state, VariableNode& node) {
+  if (waits_for_pointer(state, node)) return;
   Variables& v = state.prepared.variables;
   const auto set_location = [&](Variant& variant) {
     variant.at.clear();
@@ -156,8 +165,7 @@ void refresh(Graph::State& state) {
     const TensorRecord& record = state.tensors[root];
     if (record.choice == nullptr) continue;  // its sub-graph's entry has pointed it
     if (record.choice->pointer != 0) {
-      const Pointed& shown = p.pointers->at(record.choice->pointer);
-      if (shown.has_memory && follow(state, root, shown)) is_stale = true;
+      if (follow(state, root, p.pointers->at(record.choice->pointer))) is_stale = true;
       continue;
     }
     const std::int64_t position = position_of(p, *record.choice);
@@ -182,6 +190,8 @@ void move_pointers(const Graph::State& state, std::span<const MoveRecord> moves)
 
 void take_regions(const Graph::State& state, std::span<const TakeRecord> takes) {
   Pointers& pointers = *state.prepared.pointers;
+  // What loops and branches in it gave before is no more: its place may be taken.
+  for (const std::uint64_t pointer : state.prepared.moved) pointers.at(pointer) = {};
   for (const TakeRecord& take : takes) {
     const auto is_free = [&](std::uint32_t region) {
       const TensorRecord& at = state.tensors[region];

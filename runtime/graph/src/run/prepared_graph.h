@@ -184,6 +184,7 @@ struct PreparedGraph {
   std::vector<std::int64_t> results;   ///< by node: the position of choices by it
   std::shared_ptr<Clocks> clocks;      ///< of the outermost graph, which its sub-graphs share
   std::shared_ptr<Pointers> pointers;  ///< so are these
+  std::vector<std::uint64_t> moved;   ///< the pointers that loops and branches in it move
   std::vector<Link> variable_links;    ///< of a sub-graph
   std::vector<SubLocation> subs;       ///< of the outermost graph, those around others first
   std::shared_ptr<Runner> runner;      ///< of the outermost graph

@@ -68,7 +68,7 @@ struct SubLayout {
     std::uint32_t inner;  ///< its slot
     std::uint32_t slot;
   };
-  SymbolicGraph graph;  ///< with copies, where a result is what a loop or branch inside gives
+  SymbolicGraph graph;  ///< the body or branch, as it is compiled
   std::shared_ptr<GraphLayout> layout;
   std::vector<Root> roots;
   std::optional<Root> counter;  ///< if it has slots

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "compile/pointed_layout.h"
+#include "compile/through_loops.h"
 #include "mote/runtime/tensor_form.h"
 #include "mote/symbolic/control.h"
 #include "mote/symbolic/dependencies.h"
@@ -42,11 +44,8 @@ class Finder {
 
   PointedNode find(const std::vector<std::uint32_t>& seeds) {
     for (const std::uint32_t k : seeds) reach(result_spot(bodies_[1], k));
-    while (!open_.empty()) {
-      const Spot spot = open_.back();
-      open_.pop_back();
-      each_source(spot, [&](Spot other) { join(spot, other); });
-      each_target(spot, [&](Spot other) { join(spot, other); });
+    close();
+    while (add_needs_inside()) {
     }
     for (std::uint32_t b = 1; b < bodies_.size(); ++b) add_pointers(b);
     for (auto& [k, value] : bodies_[1].made->values) add(bodies_[0].all, value, k);
@@ -129,6 +128,52 @@ class Finder {
   void join(Spot a, Spot b) {
     same_[find_same(number(a))] = find_same(number(b));
     reach(b);
+  }
+  /// Reaches all values that may be where those are that were reached.
+  void close() {
+    while (!open_.empty()) {
+      const Spot spot = open_.back();
+      open_.pop_back();
+      each_source(spot, [&](Spot other) { join(spot, other); });
+      each_target(spot, [&](Spot other) { join(spot, other); });
+    }
+  }
+
+  /// Returns the results of the node for which it would need pointers of its own.
+  std::vector<std::uint32_t> needs_of(const Body& body) const {
+    const ControlInfo& control = *body.node->control;
+    std::vector<bool> has_location(result_count(control));
+    if (control.is_loop) {
+      const auto through = carried_through(control);
+      for (std::size_t k = 0; k < through.size(); ++k) has_location[k] = through[k].has_value();
+    }
+    for (std::uint32_t k = 0; k < has_location.size(); ++k)
+      has_location[k] = has_location[k] || is_in(result_spot(body, k));
+    return results_without_location(*body.node, has_location);
+  }
+  /// A loop or case..of inside may need pointers besides. Where one of its values is reached
+  /// already, all of them are reached here: a value is in one set. Returns whether any were.
+  bool add_needs_inside() {
+    bool any = false;
+    for (const Body& body : bodies_) {
+      if (body.g != 0 || body.graph == nullptr || body.around == 0) continue;
+      const std::vector<std::uint32_t> needs = needs_of(body);
+      if (needs.empty()) continue;
+      const std::vector<std::uint32_t> same = same_;
+      const std::vector<bool> before = std::exchange(is_in_, std::vector<bool>(is_in_.size()));
+      for (const std::uint32_t k : needs) reach(result_spot(body, k));
+      close();
+      bool meets = false;
+      for (std::size_t k = 0; k < before.size(); ++k) meets = meets || (before[k] && is_in_[k]);
+      if (meets) {
+        for (std::size_t k = 0; k < before.size(); ++k) is_in_[k] = is_in_[k] || before[k];
+        any = true;
+      } else {
+        same_ = same;
+        is_in_ = before;
+      }
+    }
+    return any;
   }
 
   /// True if nodes of the graph compute the root, or the loop counts there.
@@ -297,7 +342,8 @@ class Finder {
           continue;
         }
         if (before.empty()) before = done_before(body);
-        if (value.symbol == kNoIndex || !is_done(around, value.symbol, before))
+        if (value.symbol == kNoIndex || may_be_result(body, value.symbol) ||
+            !is_done(around, value.symbol, before))
           body.held[set].push_back({value.pointer, value.region, kNoIndex});
       }
   }
@@ -308,6 +354,16 @@ class Finder {
     for (const std::uint32_t input : body.node->inputs)
       if (input != kNoIndex) inputs.push_back(graph.at(input));
     return ancestors(graph, inputs);
+  }
+  /// True if the loop around carries the value and asks the node whether to go on: if it does not,
+  /// what it began the iteration with is its result.
+  bool may_be_result(const Body& body, std::uint32_t symbol) const {
+    const Body& around = bodies_[body.around];
+    if (body.around == 0 || !around.node->control->is_loop ||
+        around.graph->symbols()[symbol].kind != SymbolOrigin::input)
+      return false;
+    const std::vector<TensorSymbol> condition = {around.graph->outputs().back()};
+    return ancestors(*around.graph, condition)[body.index];
   }
   /// True if all that write and read the root are among the nodes, none of which may give it.
   static bool is_done(const Body& body, std::uint32_t root, const std::vector<bool>& nodes) {
@@ -337,15 +393,19 @@ PointedNode pointed_values(const NodeInfo& node, const std::vector<std::uint32_t
 }
 
 void add_values(PointedNode& node, const PointedNode& other) {
-  node.values.insert(other.values.begin(), other.values.end());
-  node.sets.insert(other.sets.begin(), other.sets.end());
-  node.inputs.insert(other.inputs.begin(), other.inputs.end());
+  const auto add = [](auto& to, const auto& from) {
+    for (const auto& [key, value] : from)
+      if (!to.emplace(key, value).second) throw InternalError("a value has two pointers");
+  };
+  add(node.values, other.values);
+  add(node.sets, other.sets);
+  add(node.inputs, other.inputs);
   node.graphs.resize(std::max(node.graphs.size(), other.graphs.size()));
   for (std::size_t g = 0; g < other.graphs.size(); ++g) {
     const PointedGraph& from = other.graphs[g];
     PointedGraph& to = node.graphs[g];
-    to.computed.insert(from.computed.begin(), from.computed.end());
-    to.held.insert(from.held.begin(), from.held.end());
+    add(to.computed, from.computed);
+    add(to.held, from.held);
     for (const auto& [index, inside] : from.nodes) {
       PointedNode both = *inside;
       if (const auto known = to.nodes.find(index); known != to.nodes.end())
