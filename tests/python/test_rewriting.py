@@ -123,7 +123,7 @@ def test_mistakes_of_checkpoints():
     for message, options in (
         ("checkpoint: policy: expected square_root, binomial, budget, cheap, got 'all'",
          {"policy": "all"}),
-        ("chain needs at least 2048 bytes whatever is computed again, the budget is 100",
+        ("chain needs at least 4096 bytes whatever is computed again, the budget is 100",
          {"budget": 100}),
         ("slots", {"policy": "binomial"}),
     ):
