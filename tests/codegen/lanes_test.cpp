@@ -183,7 +183,8 @@ TEST(Lanes, NoElementIsReadAheadThatDoesNotExist) {
   EXPECT_EQ(text.find("t_here"), std::string::npos) << text;
 }
 
-/// What an outer loop has stored is read before a loop in vectors, which stores to other memory.
+/// An element that an outer loop has stored is read before a loop in vectors, which stores to other
+/// memory.
 TEST(Lanes, ElementsOfTemporariesAreReadAhead) {
   const OpRecord* gradient = gradient_of(find_op("layer_norm"));
   ASSERT_NE(gradient, nullptr);

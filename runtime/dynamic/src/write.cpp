@@ -177,7 +177,7 @@ void State::keep_joined(Handle& base, const ViewStep& step) {
   if (step.kind != ViewKind::reshape || root->joined || !repeats(form)) return;
   std::vector<int> axes = axes_in_memory(form);
   const auto repeating = std::ranges::find(axes, 0, [&](int axis) { return form.strides[axis]; });
-  constexpr std::ptrdiff_t kMostAxes = 6;
+  constexpr std::ptrdiff_t kMostAxes = 6;  // of more there are too many orders to try
   if (axes.end() - repeating > kMostAxes) return;
   do {
     const AxisList strides = strides_in_order(form, axes);

@@ -196,7 +196,7 @@ TEST(Control, WhatALoopCarriesForNothingIsPruned) {
   verify(g);
 }
 
-/// What a loop gives and nobody needs has the name '_'.
+/// A result of a loop that no node needs has the name '_'.
 TEST(Control, ResultsNeedNoNames) {
   const char* const text = R"(graph g(a f32[2], b f32[2], n i64[]) -> (y)
   _, y, _ = while (a, b, n) {

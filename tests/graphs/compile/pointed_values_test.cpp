@@ -148,55 +148,28 @@ TEST(PointedValues, AConditionThatNeedsALoopThatBeginsElsewhere) {
 
 /// d is carried by the loop in the loop, where a branch passes it on as e: it has one pointer.
 TEST(PointedValues, WhatLoopsAndBranchesPassOnAtSeveralDepths) {
-  const Inputs inputs = {{"x", vector(1, 4)}, {"y", vector(7, 4)}};
-  std::size_t copied = 1;
-  run_all_ways(R"(graph g(x f32[4], y f32[4]) -> (r, s)
-  m = constant i64[] [3]
-  r, s = while (x, y, m) counter {
-    graph outer(x f32[4], y f32[4], k i64[], c i64[]) -> (i, z, left)
-      left = sub(k, c)
-      h = add(x, y)
-      i, j = while (h, y, k) counter {
-        graph inner(a f32[4], b f32[4], m i64[], c i64[]) -> (d, e, left)
-          left = sub(m, c)
-          d = add(a, a)
-          t = neg(c)
-          e = case (t) else (b) of (d) {
-            graph p(d f32[4]) -> (d)
-          }
-      }
-      z = add(i, j)
+  const std::string passes_on = "{\n            graph p(d f32[4]) -> (d)\n          }";
+  const std::string lines[] = {
+      "d = add(a, a)\n          t = neg(c)\n          e = case (t) else (b) of (d) " + passes_on,
+      "d = neg(a)\n          one = constant i64[] [1]\n          t = sub(c, one)\n"
+      "          e = case (t) else (b) of (d) " +
+          passes_on +
+          " of (b) {\n            graph q(b f32[4]) -> (f)\n              f = flip(b, axis=0)\n"
+          "          }"};
+  for (const std::string& body : lines) {
+    std::size_t copied = 1;
+    run_all_ways(
+        "graph g(x f32[4], y f32[4]) -> (r, s)\n  m = constant i64[] [3]\n"
+        "  r, s = while (x, y, m) counter {\n"
+        "    graph outer(x f32[4], y f32[4], k i64[], c i64[]) -> (i, z, left)\n"
+        "      left = sub(k, c)\n      h = add(x, y)\n"
+        "      i, j = while (h, y, k) counter {\n"
+        "        graph inner(a f32[4], b f32[4], m i64[], c i64[]) -> (d, e, left)\n"
+        "          left = sub(m, c)\n          " +
+            body + "\n      }\n      z = add(i, j)\n  }\n",
+        {{"x", vector(1, 4)}, {"y", vector(7, 4)}}, &copied);
+    EXPECT_EQ(copied, 0U) << body;
   }
-)",
-               inputs, &copied);
-  EXPECT_EQ(copied, 0U);
-  Inputs with_n = inputs;
-  with_n.emplace_back("n", integer(2));
-  run_all_ways(R"(graph g(x f32[4], y f32[4], n i64[]) -> (r, s)
-  three = constant i64[] [4]
-  m = constant i64[] [3]
-  r, s = while (x, y, m) counter {
-    graph outer(x f32[4], y f32[4], k i64[], c i64[]) -> (i, z, left)
-      left = sub(k, c)
-      h = add(x, y)
-      i, j = while (h, y, k) counter {
-        graph inner(a f32[4], b f32[4], m i64[], c i64[]) -> (d, e, left)
-          left = sub(m, c)
-          d = neg(a)
-          one = constant i64[] [1]
-          t = sub(c, one)
-          e = case (t) else (b) of (d) {
-            graph p(d f32[4]) -> (d)
-          } of (b) {
-            graph q(b f32[4]) -> (f)
-              f = flip(b, axis=0)
-          }
-      }
-      z = add(i, j)
-  }
-)",
-               with_n, &copied);
-  EXPECT_EQ(copied, 0U);
 }
 
 /// Where the inner loop's result was in the run before, a node may compute something else now.

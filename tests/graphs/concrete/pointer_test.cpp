@@ -37,17 +37,17 @@ struct Doubling {
     return graph.choice({.first = {as_f32}, .cycle = std::move(all), .pointer = pointer});
   }
 
-  /// The values take turns in so many of the regions.
-  explicit Doubling(std::int64_t n, std::size_t count = 2) {
+  /// The values take turns in so many of the regions, `take` is otherwise as it is given.
+  explicit Doubling(std::int64_t n, std::size_t count = 2,
+                    const RegionTake& take = {.pointer = kY, .held = {kX}}) {
     Graph body;
     const std::vector<GraphTensor> all = regions(body);
     const GraphTensor given = body.placeholder(f32({3}), "given");
     const GraphTensor x = shown(body, kX, all, 0), y = shown(body, kY, all, 1);
     body.add(Command("add"), {x, x}, {y});
     WhileLoop loop = below(n);
-    loop.takes = {{.pointer = kY,
-                   .regions = {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)},
-                   .held = {kX}}};
+    loop.takes = {take};
+    loop.takes[0].regions = {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)};
     loop.begins = {{kX, given}};
     loop.carries = {{kX, y}};
     const GraphNode made = g.add_while(std::move(body), loop, {{init, given}});
@@ -82,6 +82,18 @@ TEST(Pointer, MistakesAreErrors) {
   Doubling one(2, 1);
   expect_error(MOTE_INVALID, "all 1 regions that pointer 2 may take are held",
                [&] { one.g.run(); });
+  Doubling beyond(2, 2, {.pointer = kY, .held = {kX}, .begin = 4});
+  expect_error(MOTE_INVALID, "pointer 2 takes regions of 12 bytes,", [&] { beyond.g.run(); });
+  expect_error(MOTE_INVALID, "needs 16", [&] { beyond.g.run(); });
+  Doubling below_zero(2, 2, {.pointer = kY, .held = {kX}, .begin = -4});
+  expect_error(MOTE_INVALID, "pointer 2 takes regions from byte -4 on",
+               [&] { below_zero.g.run(); });
+  Doubling unknown(2, 2, {.pointer = kY, .held = {kX, 9}});
+  expect_error(
+      MOTE_INVALID,
+      "pointer 2 takes regions that pointer 9 does not show, which no loop and no case..of "
+      "moves",
+      [&] { unknown.g.run(); });
   Graph around, body;
   WhileLoop loop = below(1);
   loop.takes = {{.pointer = kY, .regions = {body.tensor(filled({3}, 1), "floats")}, .held = {}}};

@@ -159,7 +159,7 @@ bool meet(const Graph::State& inside, std::uint32_t condition, std::uint32_t wri
   const auto has_pointer = [&](std::uint32_t root) {
     return inside.tensors[root].choice != nullptr && inside.tensors[root].choice->pointer != 0;
   };
-  // What is computed where a pointer shows is in a region in which no other pointer shows anything.
+  // A node that writes where a pointer shows has a region that no other pointer shows.
   if (has_pointer(roots[0]) && has_pointer(roots[1])) return roots[0] == roots[1];
   for (std::size_t k = 0; k < 2; ++k) {
     choices[k] = inside.tensors[roots[k]].choice.get();

@@ -154,7 +154,7 @@ struct Clock {
 };
 using Clocks = std::map<std::uint64_t, Clock>;
 
-/// What a pointer shows.
+/// The memory that a pointer shows.
 struct Pointed {
   bool has_memory = false;
   std::byte* data = nullptr;

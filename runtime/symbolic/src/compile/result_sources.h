@@ -28,7 +28,7 @@ class ResultSources {
  public:
   explicit ResultSources(SymbolicGraph& graph);
 
-  /// Those of `elsewhere` stay where a loop or a branch inside, or a pointer, has them.
+  /// The results of `elsewhere` stay where a loop or a branch inside, or a pointer, has them.
   std::vector<ResultSource> find(const std::vector<bool>& elsewhere);
 
  private:
