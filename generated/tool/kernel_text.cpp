@@ -18,6 +18,7 @@
 #include "mote/codegen/optional_outputs.h"
 #include "mote/codegen/variants.h"
 #include "mote/macroops/output_mask.h"
+#include "mote/uops/shared_proofs.h"
 
 namespace mote {
 namespace {
@@ -109,6 +110,7 @@ std::string row(const Kernel& k, std::string_view variant) {
 }  // namespace
 
 void emit_kernel(Kernel& k) {
+  const SharedProofs proofs;
   const LoopProgram loops =
       compile_for_calls(instantiate(*k.record, k.instance), k.record->optional_outputs);
   EmitOptions options;

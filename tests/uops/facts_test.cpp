@@ -231,8 +231,7 @@ TEST(Prove, ALimitStandsForAVariableOnlyWhereThatOccursOnce) {
   FactBase facts;
   facts.ranges[*i0.as_symbol()] = {0, size};
   facts.ranges[*i1.as_symbol()] = {max(0, i0 - 1), i0 + 1};
-  Knowledge knowledge(facts);
-  knowledge.samples.clear();
+  const Knowledge knowledge(facts, 0);
   const auto proves = [&](const Expr& e) { return Prover(knowledge, {}).nonneg(e); };
   EXPECT_FALSE(proves(i1 - 7 * i0 * i1));  // -6 at i0 = i1 = 1
   EXPECT_FALSE(proves(i1 - 7 * (i1 / 2)));

@@ -127,8 +127,7 @@ TEST(Prove, ClaimsNothingFalseOnRandomFacts) {
   EXPECT_TRUE(test::holds("prove_nonneg is sound", 500, [&](Choices& choices) {
     const World world = draw_world(choices);
     // Without samples the rules are tested alone: a false goal is not refuted before they see it.
-    Knowledge knowledge(world.base);
-    knowledge.samples.clear();
+    const Knowledge knowledge(world.base, 0);
     const auto points = points_of(world.base, 7);
     for (int i = 0; i < 3; ++i) {
       const auto drawn = draw_expr(choices, 3);
@@ -158,18 +157,15 @@ TEST(Prove, ClaimsNothingFalseOnRandomFacts) {
 TEST(Prove, SamplesNeverRefuteWhatTheRulesProve) {
   EXPECT_TRUE(test::holds("refutation agrees", 300, [&](Choices& choices) {
     const World world = draw_world(choices);
-    Knowledge knowledge(world.base);
-    const auto samples = knowledge.samples;
-    knowledge.samples.clear();
+    const Knowledge knowledge(world.base, 0), with_samples(world.base);
     for (int i = 0; i < 3; ++i) {
       const auto e = draw_expr(choices, 3);
       if (!e) continue;
       std::vector<Expr> divisors;
       collect_divisors(*e, divisors);
       if (!Prover(knowledge, divisors).nonneg(*e)) continue;
-      for (const SamplePoint& point : samples) {
-        if (knowledge.value(*e, point).value_or(0) < 0) return false;
-      }
+      for (std::size_t k = 0; const SamplePoint* point = with_samples.sample(k); ++k)
+        if (with_samples.value(*e, *point).value_or(0) < 0) return false;
     }
     return true;
   }));
@@ -215,8 +211,7 @@ TEST(Prove, AnswersNastyQuestionsInBoundedSteps) {
     for (int i = 0; i < 6; ++i) {
       if (const auto e = draw_expr(choices, 3)) world.base.nonneg.push_back(*e);
     }
-    Knowledge knowledge(world.base);
-    knowledge.samples.clear();  // no goal is refuted early
+    const Knowledge knowledge(world.base, 0);  // no goal is refuted early
     for (int i = 0; i < 3; ++i) {
       const auto a = draw_expr(choices, 6), b = draw_expr(choices, 6);
       if (!a || !b) continue;

@@ -7,6 +7,7 @@
 #include "lower/lower.h"
 #include "mote/base/error.h"
 #include "mote/codegen/passes.h"
+#include "passes/compile.h"
 
 namespace mote {
 namespace {
@@ -86,12 +87,10 @@ NodeSet regretted(const std::vector<TensorDecl>& tensors, const Lowered& lowered
   return nodes;
 }
 
-}  // namespace
-
-std::span<const Pass> passes() { return kPasses; }
-
-LoopProgram compile(const std::shared_ptr<const Program>& program,
-                    const std::function<void(const char*, const LoopProgram&)>& observe) {
+/// Lowers the program and runs those of the passes that decide which temporaries keep a tensor,
+/// and then `later`; `stages`, if wanted, gets the lowered program and every stage that changed it.
+LoopProgram compile_with(const std::shared_ptr<const Program>& program, std::span<const Pass> later,
+                         std::vector<Stage>* stages) {
   NodeSet barred;
   while (true) {
     const Materialised materialised = choose_materialised(*program, barred);
@@ -102,19 +101,32 @@ LoopProgram compile(const std::shared_ptr<const Program>& program,
       throw Error("while lowering " + program->name + ": " + e.what());
     }
     check(lowered.program);
-    std::vector<Stage> stages;
-    std::vector<Stage>* const wanted = observe ? &stages : nullptr;
-    if (wanted) stages.push_back({"lower", lowered.program});
-    const std::span<const Pass> all(kPasses);
-    LoopProgram result =
-        run_passes(all.first(kPassesThatDecide), std::move(lowered.program), wanted);
+    if (stages) *stages = {{"lower", lowered.program}};
+    LoopProgram result = run_passes(std::span(kPasses).first(kPassesThatDecide),
+                                    std::move(lowered.program), stages);
     const std::size_t before = barred.size();
     barred.merge(regretted(result.tensors, lowered, materialised));
-    if (barred.size() != before) continue;
-    result = run_passes(all.subspan(kPassesThatDecide), std::move(result), wanted);
-    for (const Stage& s : stages) observe(s.name, s.program);
-    return result;
+    if (barred.size() == before) return run_passes(later, std::move(result), stages);
   }
+}
+
+constexpr std::span<const Pass> kLater = std::span(kPasses).subspan(kPassesThatDecide);
+static_assert(kLater.back().run == coalesce);
+
+}  // namespace
+
+std::span<const Pass> passes() { return kPasses; }
+
+LoopProgram compile(const std::shared_ptr<const Program>& program,
+                    const std::function<void(const char*, const LoopProgram&)>& observe) {
+  std::vector<Stage> stages;
+  LoopProgram result = compile_with(program, kLater, observe ? &stages : nullptr);
+  for (const Stage& s : stages) observe(s.name, s.program);
+  return result;
+}
+
+LoopProgram compile_uncoalesced(const std::shared_ptr<const Program>& program) {
+  return compile_with(program, kLater.first(kLater.size() - 1), nullptr);
 }
 
 }  // namespace mote

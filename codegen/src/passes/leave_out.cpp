@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <string_view>
 
 #include "ir/dependence.h"
 #include "mote/base/error.h"
 #include "mote/codegen/optional_outputs.h"
 #include "mote/codegen/passes.h"
+#include "passes/compile.h"
 
 namespace mote {
 namespace {
@@ -188,11 +188,7 @@ std::set<Symbol> wanted_in(const Body& body) {
 LoopProgram compile_for_calls(const std::shared_ptr<const Program>& program,
                               const std::vector<std::string>& optional_outputs) {
   if (optional_outputs.empty() || program->outputs.size() == 1) return compile(program);
-  LoopProgram loops;
-  compile(program, [&](const char* stage, const LoopProgram& p) {
-    if (std::string_view(stage) != "coalesce") loops = p;
-  });
-  return loops;
+  return compile_uncoalesced(program);
 }
 
 LoopProgram leave_out(LoopProgram p, const std::vector<std::string>& optional) {

@@ -59,10 +59,47 @@ bool is_in(const TensorReference& r, const Stmt& s) {
   return std::ranges::find(r.path, &s) != r.path.end();
 }
 
+/// The references of a program, and what loops that are asked about one after the other share of
+/// the proofs.
+class ProgramReferences {
+ public:
+  explicit ProgramReferences(const LoopProgram& p)
+      : program(p), facts(facts_of(p)), all(references(p.body)) {}
+
+  /// Returns true if each read of the tensor in the program finds a value that its own iteration of
+  /// all loops around both stored.
+  bool is_filled_first(const std::string& tensor) const {
+    const auto [known, is_new] = filled_.emplace(tensor, false);
+    if (is_new) {
+      const std::vector<const TensorReference*> touched = of(tensor);
+      known->second = std::ranges::all_of(touched, [&](const TensorReference* read) {
+        return read->kind == TensorReference::Kind::store ||
+               is_stored_in_iteration_of(*read, touched, facts);
+      });
+    }
+    return known->second;
+  }
+
+  const LoopProgram& program;
+  const Facts facts;
+  const std::vector<TensorReference> all;
+
+ private:
+  std::vector<const TensorReference*> of(const std::string& tensor) const {
+    std::vector<const TensorReference*> found;
+    for (const TensorReference& r : all)
+      if (r.tensor == tensor) found.push_back(&r);
+    return found;
+  }
+
+  mutable std::map<std::string, bool> filled_;  ///< the answers of is_filled_first
+};
+
 class Iterations {
  public:
-  Iterations(const LoopProgram& p, const Stmt& s)
-      : p_(p), s_(s), loop_(*as_loop(s)), base_(facts_of(p)), all_(references(p.body)) {
+  Iterations(const ProgramReferences& references, const Stmt& s)
+      : references_(references), p_(references.program), s_(s), loop_(*as_loop(s)),
+        base_(references.facts), all_(references.all) {
     for (const TensorReference& r : all_) {
       if (!is_in(r, s)) continue;
       inside_.push_back(&r);
@@ -287,29 +324,25 @@ class Iterations {
     if (is_of_block(t.memory)) return loop_.kind == LoopKind::grid;
     const bool only_here = std::ranges::all_of(
         all_, [&](const TensorReference& r) { return r.tensor != tensor || is_in(r, s_); });
-    if (!only_here) return false;
-    const std::vector<const TensorReference*> touched = inside(tensor);
-    return std::ranges::all_of(touched, [&](const TensorReference* read) {
-      return read->kind == TensorReference::Kind::store ||
-             is_stored_in_iteration_of(*read, touched, base_);
-    });
+    return only_here && references_.is_filled_first(tensor);
   }
 
+  const ProgramReferences& references_;
   const LoopProgram& p_;
   const Stmt& s_;
   const Loop& loop_;
-  const Facts base_;
-  const std::vector<TensorReference> all_;
+  const Facts& base_;
+  const std::vector<TensorReference>& all_;
   std::vector<const TensorReference*> inside_;
   std::set<Symbol> outer_;
 };
 
 /// Returns the temporaries of a loop with independent iterations that folds into no accumulator.
-std::optional<std::set<std::string>> own_iterations(const LoopProgram& p, const Stmt& s) {
+std::optional<std::set<std::string>> own_iterations(const ProgramReferences& p, const Stmt& s) {
   const Loop* loop = as_loop(s);
   if (loop == nullptr || !loop->accumulators.empty() || !outer_folds(*loop).empty())
     return std::nullopt;
-  return independent_iterations(p, s);
+  return Iterations(p, s).run();
 }
 
 }  // namespace
@@ -334,7 +367,8 @@ bool holds_loop(const Body& body) {
 }
 
 std::optional<std::set<std::string>> independent_iterations(const LoopProgram& p, const Stmt& s) {
-  return Iterations(p, s).run();
+  const ProgramReferences references(p);
+  return Iterations(references, s).run();
 }
 
 std::string why_dependent(const LoopProgram& p, const Stmt& s) {
@@ -344,12 +378,14 @@ std::string why_dependent(const LoopProgram& p, const Stmt& s) {
   const std::string iterations = "iterations of " + loop.variable.name();
   if (!folded.empty())
     return fmt::format("{} fold into {}", iterations, fmt::join(folded, " and "));
-  const std::string between = Iterations(p, s).dependence();
+  const ProgramReferences references(p);
+  const std::string between = Iterations(references, s).dependence();
   return between.empty() ? "" : fmt::format("of the {} {}", iterations, between);
 }
 
 std::optional<SharedLoops> shared_loops(const LoopProgram& p, const Stmt& s) {
-  const auto own = own_iterations(p, s);
+  const ProgramReferences references(p);
+  const auto own = own_iterations(references, s);
   if (!own) return std::nullopt;
   SharedLoops found{{as_loop(s)}, *own};
   std::set<Symbol> variables = {found.loops.front()->variable};
@@ -363,7 +399,7 @@ std::optional<SharedLoops> shared_loops(const LoopProgram& p, const Stmt& s) {
              std::ranges::any_of(variables, [&](Symbol v) { return e.mentions(v); });
     };
     if (moves(next.begin) || moves(next.end) || moves(next.step)) return found;
-    const auto inner = own_iterations(p, loop.body[0]);
+    const auto inner = own_iterations(references, loop.body[0]);
     if (!inner || !std::ranges::includes(*inner, found.own)) return found;
     found.own = *inner;
     variables.insert(next.variable);

@@ -127,14 +127,16 @@ bool is_short(const Loop& loop) {
 /// computes addresses before it, not for each iteration anew.
 bool share_nest(Version& v, std::string first, bool in_block, const ScheduleOptions& options) {
   LoopProgram& p = v.program;
-  if (!shared_loops(p, at(p, *find_loop(p, first)))) {
+  auto shared = shared_loops(p, at(p, *find_loop(p, first)));
+  if (!shared) {
     const auto parts = moved_outward(v, first, options);
     if (!parts) return false;
     first = *parts;
+    shared = shared_loops(p, at(p, *find_loop(p, first)));
   }
-  const Path path = *find_loop(p, first);
-  auto shared = shared_loops(p, at(p, path));
   if (!shared) return false;
+  const Path path = *find_loop(p, first);
+  const std::size_t all = shared->loops.size();
   shared->loops.resize(loops_to_share(*shared));
   const auto is_unrolled = [](const Loop* l) { return l->kind == LoopKind::unrolled; };
   shared->loops.erase(std::ranges::find_if(shared->loops, is_unrolled), shared->loops.end());
@@ -145,7 +147,9 @@ bool share_nest(Version& v, std::string first, bool in_block, const ScheduleOpti
   Step threads{StepKind::threads, {}};
   for (const Loop* loop : shared->loops) threads.targets.push_back({loop->variable.name()});
   const std::string last = threads.targets.back().name;
-  const auto own = *independent_iterations(p, at(p, *find_loop(p, last)));
+  const auto own = shared->loops.size() == all
+                       ? shared->own
+                       : *independent_iterations(p, at(p, *find_loop(p, last)));
   if (why_not_own(p, *find_loop(p, last), threads.targets, own)) return false;
   if (is_shared_by_parts(innermost) && own.empty() &&
       !take(v, {StepKind::split, {{last, kPart}}}, options))

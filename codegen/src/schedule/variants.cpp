@@ -10,6 +10,7 @@
 #include "ir/dependence.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/walk.h"
+#include "mote/uops/shared_proofs.h"
 
 namespace mote {
 namespace {
@@ -50,6 +51,7 @@ std::string contract_c(const std::string& name, const char* accumulator, std::si
 std::optional<Schedule> gen_schedule(const LoopProgram& loops, DType dtype,
                                      const ScheduleOptions& options) {
   if (returns_what_it_draws(*loops.source)) return std::nullopt;
+  const SharedProofs proofs;
   Schedule s = schedule(loops, options);
   if (!is_real(dtype) && std::ranges::none_of(s.versions, runs_in_vectors)) return std::nullopt;
   return s;

@@ -17,9 +17,37 @@
 namespace mote {
 namespace {
 
+std::string_view digits_at(std::string_view text, std::size_t at) {
+  std::size_t end = at;
+  while (end < text.size() && is_digit(text[end])) ++end;
+  return text.substr(at, end - at);
+}
+
+// Returns a text whose order, byte by byte, is that of the names with runs of digits as numbers: a
+// number becomes '0', its length and its digits. Names that differ only by leading zeros follow in
+// the order of their characters.
+std::string order_key(std::string_view name) {
+  std::string key;
+  for (std::size_t i = 0; i < name.size();) {
+    const std::string_view run = digits_at(name, i);
+    if (run.empty()) {
+      key += name[i++];
+      continue;
+    }
+    const std::string_view number = run.substr(std::min(run.find_first_not_of('0'), run.size()));
+    key += '0';
+    for (int shift = 24; shift >= 0; shift -= 8)
+      key += static_cast<char>((number.size() >> shift) & 0xff);
+    key += number;
+    i += run.size();
+  }
+  return key + '\0' + std::string(name);
+}
+
 struct SymbolEntry {
   SymbolKind kind{};
   std::string name;
+  std::string key;  // order_key(name)
 };
 
 // The table of symbols, append-only. Reading an entry takes no lock: entries live in blocks that
@@ -40,7 +68,7 @@ class SymbolTable {
     if (id / kBlock >= kBlocks) throw Error("index expression: too many different symbols");
     std::atomic<SymbolEntry*>& block = blocks_[id / kBlock];
     if (block.load(std::memory_order_relaxed) == nullptr) block.store(new SymbolEntry[kBlock]);
-    block.load()[id % kBlock] = {kind, std::string(name)};
+    block.load()[id % kBlock] = {kind, std::string(name), order_key(name)};
     ids_.emplace(std::move(key), id);
     return id;
   }
@@ -56,41 +84,6 @@ class SymbolTable {
   std::unordered_map<std::string, std::uint32_t> ids_;
   std::array<std::atomic<SymbolEntry*>, kBlocks> blocks_{};
 };
-
-std::string_view digits_at(std::string_view text, std::size_t at) {
-  std::size_t end = at;
-  while (end < text.size() && is_digit(text[end])) ++end;
-  return text.substr(at, end - at);
-}
-
-std::strong_ordering compare_numbers(std::string_view a, std::string_view b) {
-  a.remove_prefix(std::min(a.find_first_not_of('0'), a.size()));
-  b.remove_prefix(std::min(b.find_first_not_of('0'), b.size()));
-  if (a.size() != b.size()) return a.size() <=> b.size();
-  return a <=> b;
-}
-
-// Compares runs of digits as numbers and the rest as characters; names that differ only by leading
-// zeros compare as strings.
-std::strong_ordering compare_names(std::string_view a, std::string_view b) {
-  std::size_t i = 0, j = 0;
-  while (i < a.size() && j < b.size()) {
-    if (is_digit(a[i]) && is_digit(b[j])) {
-      const std::string_view x = digits_at(a, i), y = digits_at(b, j);
-      if (const auto order = compare_numbers(x, y); order != 0) return order;
-      i += x.size();
-      j += y.size();
-      continue;
-    }
-    const char x = is_digit(a[i]) ? '0' : a[i], y = is_digit(b[j]) ? '0' : b[j];
-    if (x != y) return x <=> y;
-    ++i;
-    ++j;
-  }
-  if (i < a.size() || j < b.size())
-    return j < b.size() ? std::strong_ordering::less : std::strong_ordering::greater;
-  return a <=> b;
-}
 
 bool is_loop_name(std::string_view name) {
   return name.size() > 1 && name[0] == 'i' && digits_at(name, 1).size() == name.size() - 1;
@@ -117,7 +110,7 @@ MOTE_API std::strong_ordering operator<=>(Symbol a, Symbol b) {
   const SymbolEntry& x = SymbolTable::instance().at(a.id_);
   const SymbolEntry& y = SymbolTable::instance().at(b.id_);
   if (x.kind != y.kind) return x.kind <=> y.kind;
-  return compare_names(x.name, y.name);
+  return x.key <=> y.key;
 }
 
 MOTE_API bool operator==(const Atom& a, const Atom& b) {

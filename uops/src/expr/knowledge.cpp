@@ -14,7 +14,6 @@ namespace mote {
 namespace {
 
 constexpr int kCandidates = 64;
-constexpr std::size_t kSamples = 16;
 constexpr int kMaxOuter = 64;  // ranges that mention the variables of ranges
 
 std::uint64_t hash_text(std::string_view text, std::uint64_t seed) {
@@ -85,13 +84,14 @@ void collect_divisors(const Expr& e, std::vector<Expr>& into) {
   }
 }
 
-Knowledge::Knowledge(FactBase facts) : base(std::move(facts)) {
+Knowledge::Knowledge(FactBase facts, std::size_t max_samples)
+    : base(std::move(facts)), max_samples_(max_samples) {
+  for (const auto& [variable, range] : base.ranges) ranges_.emplace_back(variable.id(), &range);
   derive_inequalities();
   derive_divisible();
   for (const auto& [variable, range] : base.ranges) {
     ranks_[variable.id()] = compute_rank(variable, 0);
   }
-  draw_samples();
 }
 
 void Knowledge::derive_inequalities() {
@@ -129,8 +129,9 @@ void Knowledge::derive_divisible() {
 }
 
 const Range* Knowledge::range(Symbol symbol) const {
-  const auto found = base.ranges.find(symbol);
-  return found == base.ranges.end() ? nullptr : &found->second;
+  for (const auto& [id, range] : ranges_)
+    if (id == symbol.id()) return range;
+  return nullptr;
 }
 
 std::optional<std::int64_t> Knowledge::lower(Symbol symbol) const {
@@ -208,15 +209,16 @@ bool Knowledge::facts_hold(const SamplePoint& point) const {
                      [&](const Expr& e) { return value(e, point) == 0; });
 }
 
-void Knowledge::draw_samples() {
-  for (int candidate = 0; candidate < kCandidates && samples.size() < kSamples; ++candidate) {
+const SamplePoint* Knowledge::sample(std::size_t number) const {
+  while (samples_.size() <= number && samples_.size() < max_samples_ && candidates_ < kCandidates) {
     SamplePoint point;
-    point.seed = static_cast<std::uint64_t>(candidate);
+    point.seed = static_cast<std::uint64_t>(candidates_++);
     const bool ranged = std::all_of(base.ranges.begin(), base.ranges.end(), [&](const auto& entry) {
       return assign(entry.first, point, 0);
     });
-    if (ranged && facts_hold(point)) samples.push_back(std::move(point));
+    if (ranged && facts_hold(point)) samples_.push_back(std::move(point));
   }
+  return number < samples_.size() ? &samples_[number] : nullptr;
 }
 
 // Evaluates at a sample; records an undefined value instead of throwing.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -52,7 +53,10 @@ struct SamplePoint {
 };
 
 struct Knowledge {
-  explicit Knowledge(FactBase facts);
+  /// Draws at most so many samples; without any, the prover's rules are alone.
+  explicit Knowledge(FactBase facts, std::size_t max_samples = 16);
+  Knowledge(const Knowledge&) = delete;
+  Knowledge& operator=(const Knowledge&) = delete;
 
   const Range* range(Symbol symbol) const;
   /// Returns a lower limit of a symbol without a range.
@@ -66,7 +70,10 @@ struct Knowledge {
   FactBase base;
   Inequalities given;
   std::vector<std::pair<Expr, Expr>> divisible;  ///< (x, s) with x % s == 0 given, -x too
-  std::vector<SamplePoint> samples;
+
+  /// Returns the sample of that number, which is drawn if no smaller number was asked for; null if
+  /// there are not so many.
+  const SamplePoint* sample(std::size_t number) const;
 
  private:
   friend struct SampleValue;
@@ -75,10 +82,13 @@ struct Knowledge {
   bool facts_hold(const SamplePoint& point) const;
   void derive_inequalities();
   void derive_divisible();
-  void draw_samples();
   int compute_rank(Symbol variable, int depth) const;
 
   std::unordered_map<std::uint32_t, int> ranks_;
+  std::vector<std::pair<std::uint32_t, const Range*>> ranges_;  ///< of `base`, by symbol id; few
+  std::size_t max_samples_;
+  mutable std::deque<SamplePoint> samples_;
+  mutable int candidates_ = 0;  ///< that samples were looked for among
 };
 
 }  // namespace mote

@@ -15,15 +15,9 @@
 
 namespace mote {
 
-Prover::Prover(const Knowledge& knowledge, std::span<const Expr> divisors) : knowledge_(knowledge) {
-  for (const Expr& divisor : divisors) local_.add_divisor(divisor);
-  for (const SamplePoint& point : knowledge.samples) {
-    const bool usable = std::all_of(divisors.begin(), divisors.end(), [&](const Expr& divisor) {
-      const auto at = knowledge.value(divisor, point);
-      return at && *at >= 1;
-    });
-    if (usable) samples_.push_back(&point);
-  }
+Prover::Prover(const Knowledge& knowledge, std::span<const Expr> divisors)
+    : knowledge_(knowledge), divisors_(divisors.begin(), divisors.end()) {
+  for (const Expr& divisor : divisors_) local_.add_divisor(divisor);
 }
 
 bool Prover::nonneg(const Expr& e) {
@@ -34,11 +28,24 @@ bool Prover::nonneg(const Expr& e) {
   }
 }
 
-bool Prover::refuted(const Expr& e) const {
-  return std::any_of(samples_.begin(), samples_.end(), [&](const SamplePoint* point) {
-    const auto at = knowledge_.value(e, *point);
-    return at && *at < 0;
-  });
+const SamplePoint* Prover::sample(std::size_t number) {
+  while (samples_.size() <= number) {
+    const SamplePoint* point = knowledge_.sample(samples_seen_);
+    if (point == nullptr) return nullptr;
+    ++samples_seen_;
+    const bool usable = std::ranges::all_of(divisors_, [&](const Expr& divisor) {
+      const auto at = knowledge_.value(divisor, *point);
+      return at && *at >= 1;
+    });
+    if (usable) samples_.push_back(point);
+  }
+  return samples_[number];
+}
+
+bool Prover::refuted(const Expr& e) {
+  for (std::size_t k = 0; const SamplePoint* point = sample(k); ++k)
+    if (const auto at = knowledge_.value(e, *point); at && *at < 0) return true;
+  return false;
 }
 
 bool Prover::prove(const Expr& e, int depth) {
@@ -55,11 +62,13 @@ bool Prover::prove(const Expr& e, int depth) {
     memo->second = depth;
   }
   steps_ += 1 + weight / 4;
+  // The question itself is asked of these rules first, since they are cheaper than samples.
+  if (depth == 0 && (is_given(e) || by_lower_bounds(e, depth))) return true;
   if (refuted(e)) {
     failed_[e] = -1;
     return false;
   }
-  const bool proved = (depth == 0 && (is_given(e) || is_limit(e))) || by_lower_bounds(e, depth) ||
+  const bool proved = (depth == 0 ? is_limit(e) : by_lower_bounds(e, depth)) ||
                       by_elimination(e, depth) || by_atoms(e, depth) || by_given(e, depth);
   if (proved) proved_.emplace(e, true);
   return proved;

@@ -33,7 +33,8 @@ class Prover {
 
   bool exhausted() const { return steps_ >= kMaxSteps; }
   bool prove(const Expr& e, int depth);
-  bool refuted(const Expr& e) const;
+  bool refuted(const Expr& e);
+  const SamplePoint* sample(std::size_t number);
   bool by_lower_bounds(const Expr& e, int depth);
   bool is_given(const Expr& e) const;
   bool is_limit(const Expr& e);
@@ -53,7 +54,9 @@ class Prover {
 
   const Knowledge& knowledge_;
   Inequalities local_;  // from the question's divisors
-  std::vector<const SamplePoint*> samples_;
+  std::vector<Expr> divisors_;
+  std::vector<const SamplePoint*> samples_;  // those at which each divisor is >= 1
+  std::size_t samples_seen_ = 0;             // of the knowledge
   std::unordered_map<Expr, int> failed_;  // the least depth at which a proof failed
   std::unordered_map<Expr, bool> proved_;
   std::size_t steps_ = 0;

@@ -234,13 +234,6 @@ Uop rebuild(const Uop& u, const std::vector<Uop>& args, const std::map<Symbol, E
   return make_node(std::move(kind), n.dtype, std::move(shape), std::move(names));
 }
 
-Facts facts_of(const std::vector<ParamDecl>& params) {
-  Facts facts;
-  for (const ParamDecl& p : params)
-    if (p.is_integer && p.lower) facts.set_lower(Symbol(SymbolKind::param, p.name), *p.lower);
-  return facts;
-}
-
 Facts facts_over(const std::vector<Expr>& shape, const Facts& outside) {
   Facts facts = outside;
   for (std::size_t k = 0; k < shape.size(); ++k)
