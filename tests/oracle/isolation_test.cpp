@@ -4,10 +4,13 @@
 #include "mote/oracle/isolation.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <stop_token>
+#include <thread>
 #include <vector>
 
 #include "fake_backend.h"
@@ -117,6 +120,39 @@ TEST(Isolation, ASlowStartIsNoPartOfTheTimeLimit) {
     EXPECT_EQ(o.verdict, Verdict::passed) << o.reason;
     in.isolation->end_workers();
   }
+}
+
+/// Threads that keep the first processor busy; this one and its workers run there too.
+class BusyProcessor {
+ public:
+  BusyProcessor() {
+    sched_getaffinity(0, sizeof before_, &before_);
+    cpu_set_t first;
+    CPU_ZERO(&first);
+    for (int k = 0; CPU_COUNT(&first) == 0; ++k)
+      if (CPU_ISSET(k, &before_)) CPU_SET(k, &first);
+    sched_setaffinity(0, sizeof first, &first);
+    for (int k = 0; k < 6; ++k)
+      threads_.emplace_back([](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+        }
+      });
+  }
+  ~BusyProcessor() { sched_setaffinity(0, sizeof before_, &before_); }
+  BusyProcessor(const BusyProcessor&) = delete;
+  BusyProcessor& operator=(const BusyProcessor&) = delete;
+
+ private:
+  cpu_set_t before_;
+  std::vector<std::jthread> threads_;
+};
+
+/// The subject gets a seventh of a processor, and needs 0.2 s of it.
+TEST(Isolation, WaitingForAProcessorIsNoPartOfTheTimeLimit) {
+  const BusyProcessor busy;
+  const Isolated in;
+  const Outcome o = in.run("computes", kCase, {.limit_s = 0.4, .warm_up_s = 0});
+  EXPECT_EQ(o.verdict, Verdict::passed) << o.reason;
 }
 
 TEST(Isolation, AStartThatNeverEndsIsEnded) {

@@ -62,7 +62,8 @@ Answer Worker::ask(const Question& question, const Limits& limits) {
 
 Answer Worker::receive(const Limits& limits) {
   const std::int64_t arena_before = limits.arena != nullptr ? limits.arena->taken() : 0;
-  const auto until = after(limits.seconds);
+  auto until = after(limits.seconds);
+  const auto limit = until - Clock::duration(waited());
   std::optional<Clock::time_point> grace;
   for (;;) {
     pollfd waiting{child_.socket, POLLIN, 0};
@@ -80,7 +81,10 @@ Answer Worker::receive(const Limits& limits) {
     if (!ready && limits.arena != nullptr && limits.arena->taken() - arena_before > kMaxGapBytes)
       return ended_by_us(Ending::gaps, "touches more than " + format_bytes(kMaxGapBytes) +
                                            " of the gaps between elements");
-    if (!ready && Clock::now() >= until) return ended_by_us(Ending::hung, "");
+    if (!ready && Clock::now() >= until) {
+      until = limit + Clock::duration(waited());
+      if (Clock::now() >= until) return ended_by_us(Ending::hung, "");
+    }
     if (limits.stop == nullptr || limits.stop->load() == 0) continue;
     if (!grace) grace = after(kGrace);
     if (Clock::now() < *grace) continue;
@@ -117,6 +121,18 @@ int Worker::end() {
   close(child_.socket);
   child_.process = -1;
   return status;
+}
+
+/// The time in which the worker's first thread could run but had no processor: 0 if the system does
+/// not say it.
+std::chrono::nanoseconds Worker::waited() const {
+  const std::string path = "/proc/" + std::to_string(child_.process) + "/schedstat";
+  std::FILE* file = std::fopen(path.c_str(), "r");
+  if (file == nullptr) return {};
+  unsigned long long ran = 0, waited = 0;
+  const int read = std::fscanf(file, "%llu %llu", &ran, &waited);
+  std::fclose(file);
+  return std::chrono::nanoseconds(read == 2 ? static_cast<std::int64_t>(waited) : 0);
 }
 
 /// The resident pages that belong to no file and are not shared.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -32,7 +33,7 @@ struct Answer {
 constexpr std::int64_t kMaxGapBytes = std::int64_t{1} << 30U;
 
 struct Limits {
-  double seconds = 30;
+  double seconds = 30;  ///< without those in which the worker waits for a processor
   double warm_up_s = 0;             ///< additional time for the first call of a kernel in a process
   std::int64_t memory = INT64_MAX;  ///< its own since its start, without the arena
   const Arena* arena = nullptr;     ///< if given, it may grow by at most kMaxGapBytes
@@ -58,6 +59,7 @@ class Worker {
   Answer ended_by_us(Ending ending, std::string how);
   int end();
   std::int64_t own_memory() const;
+  std::chrono::nanoseconds waited() const;
 
   const Zygote& zygote_;
   Zygote::Child child_;

@@ -295,6 +295,13 @@ static mote_status starts_slowly(const mote_call* call, void* stream) {
   return keeps_rules(call, stream);
 }
 
+/* Computes for 200 ms of a processor's time. */
+static mote_status computes(const mote_call* call, void* stream) {
+  const clock_t start = clock();
+  while (clock() - start < CLOCKS_PER_SEC / 5) sink = 1;
+  return keeps_rules(call, stream);
+}
+
 /* Is wrong from the 30th call of a process on. */
 static mote_status wrong_later(const mote_call* call, void* stream) {
   static int calls = 0;
@@ -322,7 +329,7 @@ static mote_status wrong_later_or_long(const mote_call* call, void* stream) {
   X(writes_after_y) X(writes_before_y) X(writes_after_workspace) X(skips_last) X(writes_gaps)      \
       X(changes_x) X(writes_x_back) X(rounds_upward) X(flushes_denormals) X(leaves_a_thread)       \
           X(keeps_a_pool) X(threads_that_end) X(writes_later) X(writes_much_later) X(takes_memory) \
-              X(differs) X(starts_slowly) X(wrong_later) X(wrong_later_or_long)                    \
+              X(differs) X(starts_slowly) X(computes) X(wrong_later) X(wrong_later_or_long)                    \
                   X(caches_by_pointer) X(caches_by_content) X(answers_from_old_memory)
 
 typedef struct rule {
