@@ -102,6 +102,14 @@ constexpr std::array kGenHelpers = std::to_array<Helper>({
   return condition ? a : b;
 }
 )"},
+    {.name = "mote_keepf",
+     .storage = Storage::always_inline,
+     .calls = {"mote_float", "mote_bits"},
+     .head = "/* A number or 0, without a branch. */\n",
+     .function = R"(float mote_keepf(bool condition, float a) {
+  return mote_float(mote_bits(a) & (0u - (uint32_t)condition));
+}
+)"},
     {.name = "mote_where",
      .storage = Storage::always_inline,
      .function = R"(double mote_where(bool condition, double a, double b) {

@@ -206,6 +206,7 @@ class Printer {
   void release_to(std::size_t count) { held_.resize(count); }
   /// States whether the text printed from now on stands in a loop that is run in vectors.
   void set_in_vectors(bool in_vectors) { in_vectors_ = in_vectors; }
+  bool in_vectors() const { return in_vectors_; }
   /// States whether the text printed from now on is computed again and again, as a limit that
   /// changes with a loop is: divisions by parameters that are 1 in most calls are left out there.
   void set_divides_rarely(bool rarely) { divides_rarely_ = rarely; }

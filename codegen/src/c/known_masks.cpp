@@ -22,14 +22,6 @@ void add_if_known(const Loop& loop, std::set<Symbol>& known) {
     known.insert(loop.variable);
 }
 
-bool loads(const Value& v) {
-  bool found = false;
-  for_each_value(v, [&](const Value& part) {
-    found = found || std::holds_alternative<value::Load>(part->kind);
-  });
-  return found;
-}
-
 }  // namespace
 
 bool has_known_mask(const LoopProgram& p, const Loop& loop, const Body& body) {
@@ -48,7 +40,7 @@ bool has_known_mask(const LoopProgram& p, const Loop& loop, const Body& body) {
     if (const auto* branch = std::get_if<If>(&s.kind)) look_at(branch->conditions);
     for_each_value(s, [&](const Value& v) {
       const auto* guard = std::get_if<value::Guard>(&v->kind);
-      if (guard != nullptr && loads(guard->then)) look_at(guard->conditions);
+      if (guard != nullptr && reads_elements(guard->then)) look_at(guard->conditions);
     });
   });
   return found;

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "c/writer.h"
+#include "ir/dependence.h"
 #include "ir/transposed.h"
 #include "mote/base/error.h"
 #include "mote/base/overloaded.h"
@@ -216,11 +218,30 @@ Text Writer::reduced(ReduceOp op, const Text& a, const Text& b) const {
   }
 }
 
+/// Returns `where(condition on data, element, 0)` in float without a branch, which would follow no
+/// pattern; nullopt for any other value, and in vectors, which have no branches.
+std::optional<Text> Writer::kept_or_0(const Value& v, const Facts& facts) {
+  const auto* op = std::get_if<value::Op>(&v->kind);
+  if (op == nullptr || op->op != MapOp::where || v->dtype != DType::f32 || printer_.in_vectors())
+    return std::nullopt;
+  const auto* zero = std::get_if<value::Constant>(&op->args[2]->kind);
+  if (zero == nullptr || !zero->number.is_real() || zero->number.real() != 0.0 ||
+      std::signbit(zero->number.real()) ||
+      !std::holds_alternative<value::Load>(op->args[1]->kind) || !reads_elements(op->args[0]))
+    return std::nullopt;
+  const Text condition = printer_.value(op->args[0], facts);
+  const Text element = printer_.value(op->args[1], facts);
+  if (element.type != CType::f32) return std::nullopt;
+  printer_.uses().call("mote_keepf");
+  return Text{fmt::format("mote_keepf({}, {})", condition.text, element.text), kTight, CType::f32};
+}
+
 void Writer::store_reduce(const StoreReduce& s, const Facts& facts) {
   const TensorDecl& t = *find_tensor(p_, s.tensor);
   const std::string left = target(t, s.index, facts);
   const std::size_t uses_begin = printer_.uses().mark();
-  Text v = printer_.value(s.value, facts);
+  const auto kept = p_.native && s.op == ScatterOp::add ? kept_or_0(s.value, facts) : std::nullopt;
+  Text v = kept ? *kept : printer_.value(s.value, facts);
   const std::size_t behind_value = printer_.uses().mark();
   const Text old = printer_.element_value(t, s.index, facts);
   const bool in_float = p_.native && old.type == CType::f32;

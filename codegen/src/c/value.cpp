@@ -10,6 +10,7 @@
 #include <span>
 
 #include "c/internal.h"
+#include "ir/dependence.h"
 #include "mote/base/error.h"
 #include "mote/base/overloaded.h"
 #include "passes/leave_out.h"
@@ -121,14 +122,7 @@ Text Printer::choice(const Text& condition, const Text& a, const Text& b) const 
 /// Returns the choice between two values. In vectors, a function's arguments are read in all lanes:
 /// compilers make no vectors of what C reads under a condition.
 Text Printer::where(const value::Op& op, const std::vector<Text>& args) const {
-  const auto reads = [](const Value& v) {
-    bool found = false;
-    for_each_value(v, [&](const Value& part) {
-      found = found || std::holds_alternative<value::Load>(part->kind);
-    });
-    return found;
-  };
-  const bool is_read = in_vectors_ && (reads(op.args[1]) || reads(op.args[2]));
+  const bool is_read = in_vectors_ && (reads_elements(op.args[1]) || reads_elements(op.args[2]));
   const CType type = joined(as_number(args[1]).type, as_number(args[2]).type);
   if (!is_read || !is_real_type(type)) return choice(args[0], args[1], args[2]);
   const char* function = type == CType::f32 ? "mote_wheref" : "mote_where";

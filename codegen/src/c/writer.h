@@ -195,6 +195,7 @@ class Writer {
   void store(const Store& s, const Facts& facts, const Declaration* declaration);
   std::string target(const TensorDecl& t, const std::vector<Expr>& index, const Facts& facts) const;
   void store_reduce(const StoreReduce& s, const Facts& facts);
+  std::optional<Text> kept_or_0(const Value& v, const Facts& facts);
   void fold(const Fold& f, const Facts& facts);
   Text under_test(const Fold& f, const Text& v);
   void fold_position(const Fold& f, const Facts& facts);

@@ -246,6 +246,14 @@ void mark_threads(Loop& first, std::size_t n) {
   }
 }
 
+bool reads_elements(const Value& v) {
+  bool found = false;
+  for_each_value(v, [&](const Value& part) {
+    found = found || std::holds_alternative<value::Load>(part->kind);
+  });
+  return found;
+}
+
 std::vector<const Loop*> perfect_chain(const Loop& loop) {
   std::vector<const Loop*> chain = {&loop};
   while (chain.back()->body.size() == 1 && chain.back()->accumulators.empty()) {

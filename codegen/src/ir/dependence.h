@@ -58,6 +58,8 @@ bool runs_once(const Loop& l);
 bool is_in_range(const LoopProgram& p, const value::Load& load, const Facts& facts,
                  const std::map<Symbol, Expr>& sizes = {});
 
+/// Returns true if an element of a tensor is in the value.
+bool reads_elements(const Value& v);
 /// Returns true if an index or limit in the body reads one of these names or tensors.
 bool is_in_index(const Body& body, const std::set<std::string>& names);
 /// Returns the tensors that are written.

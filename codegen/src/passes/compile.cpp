@@ -2,12 +2,13 @@
 // Runs the passes in order, from top to bottom, and repeats lower where its choice was wrong: a
 // cheap value that got a tensor so that it is computed once, but whose tensor did not shrink to a
 // scalar, is computed in place instead.
+#include "passes/compile.h"
+
 #include <array>
 
 #include "lower/lower.h"
 #include "mote/base/error.h"
 #include "mote/codegen/passes.h"
-#include "passes/compile.h"
 
 namespace mote {
 namespace {
@@ -102,8 +103,8 @@ LoopProgram compile_with(const std::shared_ptr<const Program>& program, std::spa
     }
     check(lowered.program);
     if (stages) *stages = {{"lower", lowered.program}};
-    LoopProgram result = run_passes(std::span(kPasses).first(kPassesThatDecide),
-                                    std::move(lowered.program), stages);
+    LoopProgram result =
+        run_passes(std::span(kPasses).first(kPassesThatDecide), std::move(lowered.program), stages);
     const std::size_t before = barred.size();
     barred.merge(regretted(result.tensors, lowered, materialised));
     if (barred.size() == before) return run_passes(later, std::move(result), stages);

@@ -86,14 +86,6 @@ class Needs {
   std::map<std::string, Mask> of_;  ///< names of all kinds, which are distinct
 };
 
-bool reads_tensors(const Value& value) {
-  bool found = false;
-  for_each_value(value, [&](const Value& v) {
-    found = found || std::holds_alternative<value::Load>(v->kind);
-  });
-  return found;
-}
-
 class LeaveOut {
  public:
   LeaveOut(const LoopProgram& p, const std::vector<std::string>& optional) : p_(p), needs_(p) {
@@ -143,7 +135,7 @@ class LeaveOut {
   Stmt guarded(Stmt s, Mask mask) const {
     auto* let = std::get_if<Let>(&s.kind);
     Value& value = let != nullptr ? let->value : std::get<Store>(s.kind).value;
-    if (!reads_tensors(value)) return s;
+    if (!reads_elements(value)) return s;
     const Number zero = is_real(value->dtype) ? Number(0.0) : Number(std::int64_t{0});
     value = guard_value(conditions(mask), value, zero);
     return s;

@@ -98,8 +98,12 @@ class ProgramReferences {
 class Iterations {
  public:
   Iterations(const ProgramReferences& references, const Stmt& s)
-      : references_(references), p_(references.program), s_(s), loop_(*as_loop(s)),
-        base_(references.facts), all_(references.all) {
+      : references_(references),
+        p_(references.program),
+        s_(s),
+        loop_(*as_loop(s)),
+        base_(references.facts),
+        all_(references.all) {
     for (const TensorReference& r : all_) {
       if (!is_in(r, s)) continue;
       inside_.push_back(&r);

@@ -84,6 +84,19 @@ bool move_inward(Version& v, const ScheduleOptions& options) {
 
 // ---- versions
 
+bool only_sets_to_constant(const Loop& loop) {
+  const auto* store = loop.body.size() == 1 ? std::get_if<Store>(&loop.body[0].kind) : nullptr;
+  return store != nullptr && std::holds_alternative<value::Constant>(store->value->kind);
+}
+
+/// Takes the step `scatter`; the loops that set sums to 0 are no reason for a version of their own.
+void add_by_windows(Version& v) {
+  if (take(v, {StepKind::scatter, {{""}}}, {})) return;
+  for (const std::string& loop : names_of_loops(v.program, loops_of(v.program)))
+    if (only_sets_to_constant(*as_loop(at(v.program, *find_loop(v.program, loop)))))
+      (void)take(v, {StepKind::simd_if_adjacent, {{loop}}}, {});
+}
+
 /// Takes the steps that all versions start with; `scans` gets the variables along which a value is
 /// carried.
 Version started(Version v, std::vector<Symbol>& scans) {
@@ -92,6 +105,7 @@ Version started(Version v, std::vector<Symbol>& scans) {
     v.steps.push_back(std::move(scanned.step));
     scans.push_back(scanned.variable);
   }
+  add_by_windows(v);
   remove_loops_that_run_once(v.program);
   return v;
 }

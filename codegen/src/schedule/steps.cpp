@@ -38,6 +38,7 @@ constexpr std::array kForms = {
     StepForm{StepKind::tile_window, "tile_window", 2, true},
     StepForm{StepKind::tile_rows, "tile_rows", 1, true},
     StepForm{StepKind::slide, "slide", 0, true},
+    StepForm{StepKind::scatter, "scatter", 0, false},
     StepForm{StepKind::positions, "positions", 0, false},
     StepForm{StepKind::jam, "jam", 0, true},
     StepForm{StepKind::prefetch, "prefetch", 1, false},

@@ -20,6 +20,7 @@
 #include "schedule/positions.h"
 #include "schedule/prefetch.h"
 #include "schedule/scan.h"
+#include "schedule/scatter.h"
 #include "schedule/slide.h"
 #include "schedule/tiles/register_tile.h"
 #include "schedule/transpose.h"
@@ -146,6 +147,9 @@ Refusal taken(LoopProgram& p, const Step& step, const ScheduleOptions& options,
       return tile_rows(p, step.targets.front(), options, effect);
     case StepKind::slide:
       return slide(p, amount, options, effect);
+    case StepKind::scatter:
+      return done(scatter_windows(p), "no element sums over the windows that hold it alone",
+                  effect);
     case StepKind::positions:
       return done(find_positions(p), "no loop finds the position of a maximum or minimum alone",
                   effect);

@@ -36,9 +36,9 @@ TEST(Steps, ParsingSaysWhatItExpected) {
   EXPECT_EQ(
       error("simd n, tiel m 8"),
       "schedule: line 1, column 9: unknown step 'tiel' (known: once, keep, scan, blocks, "
-      "vectors, tile, tile_window, tile_rows, slide, positions, jam, prefetch, hoist, inward, "
-      "outward, innermost, registers, "
-      "transpose, interchange, split, simd, simd_if_adjacent, simd_apart, threads, adjacent, "
+      "vectors, tile, tile_window, tile_rows, slide, scatter, positions, jam, prefetch, hoist, "
+      "inward, outward, innermost, registers, transpose, interchange, split, "
+      "simd, simd_if_adjacent, simd_apart, threads, adjacent, "
       "repeat, distribute, parts, grid, row_vectors, thread_vectors, block_tile)");
   EXPECT_EQ(error("split n"),
             "schedule: line 1, column 8: expected an amount, got the end of the text");

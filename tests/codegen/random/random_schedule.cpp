@@ -54,12 +54,14 @@ Step some_step(const LoopProgram& p, Rng& rng) {
                 StepKind::keep,    StepKind::adjacent,    StepKind::repeat,
                 StepKind::vectors, StepKind::transpose,   StepKind::tile_rows,
                 StepKind::slide,   StepKind::positions,   StepKind::jam,
-                StepKind::hoist,   StepKind::simd_apart,  StepKind::prefetch});
+                StepKind::hoist,   StepKind::simd_apart,  StepKind::prefetch,
+                StepKind::scatter});
   if (kind == StepKind::keep) return {kind, {{rng.pick(tensors_of(p, TensorRole::output))}}};
   if (kind == StepKind::repeat)
     return {kind, {{rng.pick(tensors_of(p, TensorRole::input)), rng.below(3)}}};
   if (kind == StepKind::vectors) return {kind, {{"", 8}}};
-  if (kind == StepKind::once || kind == StepKind::positions || kind == StepKind::hoist)
+  if (kind == StepKind::once || kind == StepKind::positions || kind == StepKind::hoist ||
+      kind == StepKind::scatter)
     return {kind, {{"", -1}}};
   if (kind == StepKind::slide || kind == StepKind::jam) return {kind, {{"", rng.below(2) + 1}}};
   const std::string loop = rng.pick(loops);
@@ -189,8 +191,9 @@ DrawnSchedule draw_schedule(const LoopProgram& p, Rng& rng, int most) {
       drawn.refused.insert(word_of(step));
       continue;
     }
-    // A scan that runs backwards adds in another order.
+    // A scan that runs backwards adds in another order, and a scatter rounds sums as they grow.
     drawn.reorders = drawn.reorders || step.kind == StepKind::blocks ||
+                     step.kind == StepKind::scatter ||
                      step.kind == StepKind::tile || step.kind == StepKind::tile_rows ||
                      step.kind == StepKind::tile_window ||
                      drawn.version.steps.back().effect.find(", backwards") != std::string::npos;

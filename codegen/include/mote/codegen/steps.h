@@ -22,6 +22,7 @@ enum class StepKind : std::uint8_t {
   tile_window,       ///< `tile_window h 8 w 32`: the same, where w slides along a window
   tile_rows,         ///< `tile_rows t 8`: 8 iterations of t together, whose products are tiles
   slide,             ///< `slide 2`: last loops along which windows slide by 2 go inside these
+  scatter,           ///< `scatter`: windows add to their elements, which do not look for windows
   positions,         ///< `positions`: positions of maxima and minima are found after these
   jam,               ///< `jam 8`: sums in arrays get the terms of 8 iterations at a time
   prefetch,          ///< `prefetch r`: r's last loop that reads a row fetches the next one
