@@ -3,6 +3,9 @@
 // statement.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <tuple>
+
 #include "loop_variables.h"
 #include "mote/base/error.h"
 
@@ -46,6 +49,25 @@ TEST(Verify, NamesTheLoopWhoseVariableIsBoundTwice) {
             "inc: `for n in 0..N {`: variable n is bound twice");
   EXPECT_EQ(complaint({loop("x", end, {store("y", {var("x")}, real(0))})}),
             "inc: `for x in 0..N {`: x is the name of a tensor");
+}
+
+TEST(Verify, RejectsOrdersOfNoInput) {
+  const auto ordered = [](std::vector<Expr> shape, const AxesOfInput& axes) {
+    TensorDecl t = temporary("t", std::move(shape));
+    t.ordered_like = axes;
+    LoopProgram p = matmul_loops();
+    p.tensors.push_back(std::move(t));
+    return complaint(p);
+  };
+  EXPECT_EQ(ordered({2, 3}, {"a", 0, 1}), "");
+  EXPECT_EQ(ordered({3}, {"a", 0, 1}),
+            "matmul: t has no two axes that may be ordered like another tensor's");
+  for (const auto& [tensor, first, last] :
+       {std::tuple("c", 0, 1), std::tuple("z", 0, 1), std::tuple("a", 1, 1), std::tuple("a", 0, 2),
+        std::tuple("a", -1, 1)})
+    EXPECT_EQ(ordered({2, 3}, {tensor, first, last}),
+              "matmul: t is ordered like axes " + std::to_string(first) + " and " +
+                  std::to_string(last) + " of " + tensor + ", which no input has");
 }
 
 TEST(Verify, RejectsUnknownTensorsRanksAndDtypes) {

@@ -259,6 +259,18 @@ std::optional<Text> Printer::strided(const TensorDecl& t, std::size_t axis, cons
               leading_minus(part, least)};
 }
 
+bool Printer::is_known(const KnownStride& stride) const {
+  return std::ranges::find(p_.strides, stride) != p_.strides.end() ||
+         std::ranges::find(assumed_, stride) != assumed_.end();
+}
+
+/// Returns true if the elements along the last axis of a temporary are adjacent, as far as the text
+/// knows.
+bool Printer::is_row_major(const TensorDecl& t) const {
+  return !t.ordered_like || is_known({t.name, static_cast<int>(t.shape.size()) - 1, 1}) ||
+         is_known({t.ordered_like->tensor, t.ordered_like->last, 1});
+}
+
 std::string Printer::element(const TensorDecl& t, const std::vector<Expr>& index,
                              const Facts& facts) const {
   if (is_local(t)) return read(names_.tensor(t.name));
@@ -271,8 +283,14 @@ std::string Printer::element(const TensorDecl& t, const std::vector<Expr>& index
     return out;
   }
   Text offset{""};
+  const bool in_rows = t.role == TensorRole::temporary && is_row_major(t);
   for (std::size_t k = 0; k < index.size(); ++k) {
-    const bool outside = t.role != TensorRole::temporary;
+    const bool is_strided = !in_rows && t.role == TensorRole::temporary && k + 2 >= index.size();
+    const bool outside = t.role != TensorRole::temporary || is_strided;
+    if (is_strided && k + 2 == index.size() && !offset.text.empty())
+      offset = {within(offset, kProduct) + " * " +
+                    within(expr(t.shape[k] * t.shape[k + 1], facts), kUnary),
+                kProduct};
     if (!outside && !offset.text.empty())
       offset = {within(offset, kProduct) + " * " + within(expr(t.shape[k], facts), kUnary),
                 kProduct};

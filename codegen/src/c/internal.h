@@ -196,6 +196,8 @@ class Printer {
   }
   /// States strides that the text printed from now on may rely on, besides the program's.
   void assume(std::vector<KnownStride> strides) { assumed_ = std::move(strides); }
+  /// Returns true if the text printed now may rely on that stride.
+  bool is_known(const KnownStride& stride) const;
   /// Prints that element of the tensor by the name of a variable that holds it, from now on.
   void hold(const std::string& tensor, std::vector<Expr> index, std::string variable) {
     held_.push_back({tensor, std::move(index), std::move(variable)});
@@ -246,6 +248,7 @@ class Printer {
   /// Returns index * stride of the axis; nullopt if that is known to be 0.
   std::optional<Text> strided(const TensorDecl& t, std::size_t axis, const Expr& index,
                               const Facts& facts) const;
+  bool is_row_major(const TensorDecl& t) const;
   Text choice(const Text& condition, const Text& a, const Text& b) const;
   Text where(const value::Op& op, const std::vector<Text>& args) const;
   Text argument(MapOp op, const Text& x) const;

@@ -213,6 +213,10 @@ Names::Names(const LoopProgram& p) {
   for (const TensorDecl& t : p.tensors) add("tensor", t.name, t.name);
   for (const TensorDecl& t : p.tensors)
     if (t.per && !t.shape.empty()) add("slab", t.name, tensor(t.name) + "_all");
+  for (const TensorDecl& t : p.tensors)
+    for (std::size_t k = 2; t.ordered_like && k > 0; --k)
+      add("stride", t.name + "/" + std::to_string(t.shape.size() - k),
+          "s" + tensor(t.name) + std::to_string(t.shape.size() - k));
   add_locals(p.body, {});
 }
 

@@ -87,7 +87,35 @@ bool reads_variables(const Body& body, const std::vector<const Loop*>& chain) {
 struct PanelLoops {
   std::vector<const Loop*> loops;
   std::set<Expr> steps = {};
+  /// Ordered panels whose elements the loops take in the order of memory only if those along the
+  /// last axis are adjacent.
+  std::set<const TensorDecl*> in_rows = {};
 };
+
+/// Returns the strides that the text for the loops as one relies on.
+std::vector<KnownStride> strides_in_rows(const LoopProgram& p) {
+  std::vector<KnownStride> strides;
+  for (const TensorDecl& t : p.tensors)
+    if (t.ordered_like) strides.push_back({t.name, static_cast<int>(t.shape.size()) - 1, 1});
+  return strides;
+}
+
+/// Returns true if the loops are two from 0 on over the terms of a tile.
+bool have_one_text(const std::vector<const Loop*>& chain) {
+  const Body& body = chain.back()->body;
+  const Loop* unrolled = body.size() != 1 ? nullptr : as_loop(body.front());
+  return chain.size() == 2 && chain.front()->begin == Expr(0) && unrolled != nullptr &&
+         unrolled->kind == LoopKind::unrolled;
+}
+
+/// Returns true if the loops store a constant in each element of the tensor.
+bool fill_all(const TensorDecl& t, const std::vector<const Loop*>& chain) {
+  const Body& body = chain.back()->body;
+  const auto* store = body.size() != 1 ? nullptr : std::get_if<Store>(&body.front().kind);
+  return store != nullptr && store->tensor == t.name && chain.size() == t.shape.size() &&
+         std::holds_alternative<value::Constant>(store->value->kind) &&
+         chain.front()->begin == Expr(0) && chain.front()->end == t.shape.front();
+}
 
 /// Returns the loops whose statements take the elements of panels in the order of memory, from the
 /// first on, which are written as one, and the steps of the first that have to be 1 for it; no
@@ -98,9 +126,12 @@ PanelLoops loops_in_order(const LoopProgram& p, const Loop& first) {
   const std::vector<const Loop*> chain = chain_from(first);
   if (chain.size() < 2 || reads_variables(chain.back()->body, chain)) return found;
   for (const Access& a : accesses(chain.back()->body)) {
-    const auto step = step_in_order(*find_tensor(p, a.tensor), a.index, chain);
+    const TensorDecl& t = *find_tensor(p, a.tensor);
+    const auto step = step_in_order(t, a.index, chain);
     if (!step || mentions_loop(*step) || (step->constant() && *step != Expr(1))) return found;
     if (*step != Expr(1)) found.steps.insert(*step);
+    if (t.ordered_like && a.index.back().mentions(chain.back()->variable) && !fill_all(t, chain))
+      found.in_rows.insert(&t);
   }
   found.loops = chain;
   return found;
@@ -141,7 +172,33 @@ std::optional<std::pair<std::size_t, Expr>> step_along(const std::vector<Expr>& 
 /// Returns the loops, from the first on, that are written as one in every call.
 std::vector<const Loop*> Writer::loops_over_panels(const Loop& first) const {
   PanelLoops found = loops_in_order(p_, first);
-  return found.steps.empty() ? std::move(found.loops) : std::vector<const Loop*>{};
+  return found.steps.empty() && found.in_rows.empty() ? std::move(found.loops)
+                                                      : std::vector<const Loop*>{};
+}
+
+/// Writes the two loops over the terms of a tile once: where the test holds, the first has one
+/// iteration, and the second those of both. The rows are read by pointers, since an index of each
+/// row would change in both loops.
+void Writer::loops_with_ends(const std::vector<const Loop*>& chain, const std::string& test,
+                             const Facts& facts) {
+  const Loop& first = *chain.front();
+  const Loop& second = *chain.back();
+  const auto limits = limits_;
+  const std::string as_one = names_.fresh("as_one");
+  line(fmt::format("const int64_t {} = {};", as_one, test));
+  const auto end_of = [&](const Loop& l, const Expr& if_one) {
+    const std::string name = names_.fresh(names_.symbol(l.variable) + "_end");
+    line(fmt::format("const int64_t {} = {} ? {} : {};", name, as_one,
+                     printer_.expr(if_one, facts).text, limit(l.end, name, facts).text));
+    return Text{name};
+  };
+  const Text end = end_of(first, 1);
+  limits_[&second.end] = end_of(second, first.end * second.end);
+  limits_[&first.end] = end;
+  row_pointers_ = pointers_to_rows(chain, facts);
+  loop_apart(first, facts);
+  row_pointers_ = {};
+  limits_ = limits;
 }
 
 /// Writes the loops as one where the steps are 1, and as they are where not; returns false if there
@@ -153,9 +210,15 @@ bool Writer::loops_in_order_or_apart(const Loop& first, const Facts& facts) {
   std::vector<std::string> tests;
   for (const Expr& step : found.steps)
     tests.push_back(fmt::format("{} == 1", within(printer_.expr(step, facts), kEquality)));
+  for (const TensorDecl* t : found.in_rows)
+    tests.push_back(fmt::format("{} == 1", printer_.named_stride(t->name, t->shape.size() - 1)));
+  const std::string test = fmt::format("{}", fmt::join(tests, " && "));
+  if (!found.in_rows.empty() && have_one_text(found.loops)) {
+    loops_with_ends(found.loops, test, facts);
+    return true;
+  }
   in_two_forms(
-      fmt::format("{}", fmt::join(tests, " && ")), [&] { loop_over_panels(found.loops, facts); },
-      [&] { loop_apart(first, facts); });
+      test, [&] { loop_over_panels(found.loops, facts); }, [&] { loop_apart(first, facts); });
   return true;
 }
 
@@ -191,9 +254,11 @@ void Writer::loop_over_panels(const std::vector<const Loop*>& chain, const Facts
   at_start[chain.back()->variable] = Expr(flat);
   substitute(body, at_start);
   const Loop& first = *chain.front();
+  printer_.assume(strides_in_rows(p_));
   loop_of_its_own(
       {flat, first.begin * inner, first.end * inner, 1, {}, std::move(body), chain.back()->kind},
       facts);
+  printer_.assume({});
 }
 
 /// Returns the test whether the loop and the one in it, which copy to a panel, take the elements of
@@ -237,7 +302,7 @@ void Writer::loops_in_one_run(const Loop& first, const std::string& test, const 
         facts);
     printer_.assume({});
   };
-  in_two_forms(test, in_one_run, [&] { loop_apart(first, facts); });
+  in_two_forms(test, in_one_run, [&] { copy_in_lines_or_apart(first, facts); });
 }
 
 }  // namespace mote::emit

@@ -188,6 +188,22 @@ class RegisterWriter {
     });
   }
 
+  /// Returns the row's element of a panel by the pointer to the row, if there is one.
+  std::optional<std::string> element_of_pointer(const Value& of_row, std::int64_t row) const {
+    const auto* load = std::get_if<value::Load>(&of_row->kind);
+    const auto& all = w_.row_pointers_.of_tensor;
+    const auto found = load == nullptr ? all.end() : all.find(load->tensor);
+    if (found == all.end()) return std::nullopt;
+    std::map<Symbol, Expr> at_first;
+    for (const Symbol v : w_.row_pointers_.moving) at_first.emplace(v, 0);
+    std::vector<Expr> from_pointer;
+    for (const Expr& e : load->index) from_pointer.push_back(e - e.substitute(at_first));
+    const TensorDecl& t = tensor(load->tensor);
+    const std::string element = w_.printer_.element(t, from_pointer, facts_);
+    const std::string& pointer = found->second.at(static_cast<std::size_t>(row));
+    return w_.printer_.read(pointer) + element.substr(element.find('['));
+  }
+
   /// Returns the value with a constant for each part that loads but does not change along the
   /// lanes, which is evaluated once for the row.
   Value with_scalars(const Value& v, std::int64_t row) {
@@ -196,8 +212,11 @@ class RegisterWriter {
       const auto known =
           std::ranges::find_if(scalars_, [&](const auto& s) { return equal(s.first, v); });
       if (known != scalars_.end()) return known->second;
-      const Text text = as_type(w_.printer_.value(with_indices_ahead(v, row), facts_), v->dtype);
+      const Value of_row = with_indices_ahead(v, row);
       const auto* load = std::get_if<value::Load>(&v->kind);
+      const auto pointed = element_of_pointer(of_row, row);
+      const Text text =
+          pointed ? Text{*pointed} : as_type(w_.printer_.value(of_row, facts_), v->dtype);
       const std::string name =
           w_.names_.fresh(fmt::format("{}_{}", load != nullptr ? load->tensor : "row", row));
       w_.line(fmt::format("const {} {} = {};", local_type(v->dtype, true), name, text.text));

@@ -120,11 +120,12 @@ std::string Writer::function_body() {
   scalars();
   allocations(facts);
   const std::string opening = std::exchange(out_, "");
+  const std::string orders = order_definitions(facts);
   const std::string sizes = size_definitions(printer_, facts);
   const std::string strides = stride_definitions();
   const std::string wanted = wanted_outputs();
-  return unused_arguments() + vector_type_definitions() + strides + sizes + wanted + opening +
-         unread + statements + closing;
+  return unused_arguments() + vector_type_definitions() + strides + sizes + orders + wanted +
+         opening + unread + statements + closing;
 }
 
 /// Returns a mention of each scalar that is stored, but whose readers the printer has folded away.

@@ -101,6 +101,7 @@ class Writer {
   std::string unread_scalars() const;
   void scalars();
   std::string stride_definitions() const;
+  std::string order_definitions(const Facts& facts);
   std::string wanted_outputs() const;
 
   const LoopProgram& p_;
@@ -130,9 +131,22 @@ class Writer {
   void loop_over_panels(const std::vector<const Loop*>& chain, const Facts& facts);
   bool loops_in_order_or_apart(const Loop& first, const Facts& facts);
   void loop_apart(const Loop& l, const Facts& facts);
+  void loops_with_ends(const std::vector<const Loop*>& chain, const std::string& test,
+                       const Facts& facts);
   void loop_of_its_own(const Loop& l, const Facts& facts);
   std::string test_of_one_run(const Loop& first) const;
   void loops_in_one_run(const Loop& first, const std::string& test, const Facts& facts);
+  void copy_in_lines_or_apart(const Loop& first, const Facts& facts);
+  /// Pointers to the elements of panels that the rows of a tile read in the first iteration of the
+  /// loops over its terms.
+  struct RowPointers {
+    std::set<Symbol> moving;  ///< the variables of these loops
+    std::map<std::string, std::vector<std::string>> of_tensor;
+  };
+  RowPointers pointers_to_rows(const std::vector<const Loop*>& chain, const Facts& facts);
+  struct ResultsInSquares;
+  std::optional<ResultsInSquares> results_in_squares(const Loop& rows) const;
+  bool results_in_squares_or_apart(const Loop& rows, const Facts& facts);
   void register_loops(const Loop& loop, const Facts& facts);
   void transposed_loops(const Loop& l, const Facts& facts);
   void declare_registers(const TensorDecl& t);
@@ -222,6 +236,7 @@ class Writer {
   };
   std::map<std::pair<const Loop*, std::int64_t>, RowAhead> rows_ahead_;
   const Loop* apart_ = nullptr;  ///< a loop that is not written as one with the loop in it
+  RowPointers row_pointers_;
   std::string fold_under_;     ///< the test under which folds change an accumulator; empty: always
   bool has_all_rows_ = false;  ///< the text is for tiles whose rows all stand under no guard
   std::map<std::string, std::string> vector_types_;  ///< by the type of an element

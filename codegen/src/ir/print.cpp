@@ -246,6 +246,9 @@ std::string Printer::tensors(const LoopProgram& p, TensorRole role) const {
     if (!t.in_place_of.empty()) out += " in place of " + t.in_place_of;
     if (t.is_for_tensor_cores) out += " for tensor cores";
     if (t.integer_bits != 64) out += fmt::format(" in {} bits", t.integer_bits);
+    if (t.ordered_like)
+      out += fmt::format(" ordered like axes {} and {} of {}", t.ordered_like->last_but_one,
+                         t.ordered_like->last, t.ordered_like->tensor);
   }
   return out;
 }

@@ -16,6 +16,15 @@ std::optional<std::size_t> axis_along(const std::vector<Expr>& index, Symbol var
   return static_cast<std::size_t>(found - index.begin());
 }
 
+bool is_square_size(std::int64_t rows) {
+  return rows >= 2 && rows <= kMaxTransposedLanes && (rows & (rows - 1)) == 0;
+}
+
+bool has_ordered_panel(const LoopProgram& p) {
+  return std::ranges::any_of(p.tensors,
+                             [](const TensorDecl& t) { return t.ordered_like.has_value(); });
+}
+
 bool is_copy(const LoopProgram& p, const Store& store) {
   const auto* load = std::get_if<value::Load>(&store.value->kind);
   if (load == nullptr) return false;

@@ -32,6 +32,12 @@ std::optional<TransposedSquare> transposed_square(const LoopProgram& p, const Lo
 /// Returns the axis whose index goes on by 1 with the variable, if no other mentions it.
 std::optional<std::size_t> axis_along(const std::vector<Expr>& index, Symbol variable);
 
+/// Returns true if squares of that many rows can be transposed in registers.
+bool is_square_size(std::int64_t rows);
+
+/// Returns true if a panel of the program is ordered like an input.
+bool has_ordered_panel(const LoopProgram& p);
+
 /// Returns true for a store of an input's element in an output of its dtype.
 bool is_copy(const LoopProgram& p, const Store& store);
 

@@ -24,6 +24,7 @@ class Verifier : verification::Scope {
 
  private:
   void source();
+  void order(const TensorDecl& t);
   void interface(TensorRole role, const std::vector<std::pair<std::string, DType>>& declared);
   void global(const std::string& name, std::string_view what);
   void introduce(const std::string& name, Name meaning);
@@ -87,6 +88,21 @@ void Verifier::source() {
   for (const Output& output : p_.source->outputs) symbols_.insert(wanted(output.name).to_string());
 }
 
+void Verifier::order(const TensorDecl& t) {
+  const AxesOfInput& axes = *t.ordered_like;
+  const TensorDecl* like = find_tensor(p_, axes.tensor);
+  check(
+      t.role == TensorRole::temporary && t.memory == TensorMemory::automatic && t.shape.size() >= 2,
+      "{} has no two axes that may be ordered like another tensor's", t.name);
+  const auto is_axis = [&](int axis) {
+    return axis >= 0 && static_cast<std::size_t>(axis) < like->shape.size();
+  };
+  check(like != nullptr && like->role == TensorRole::input && is_axis(axes.last_but_one) &&
+            is_axis(axes.last) && axes.last_but_one != axes.last,
+        "{} is ordered like axes {} and {} of {}, which no input has", t.name, axes.last_but_one,
+        axes.last, axes.tensor);
+}
+
 void Verifier::run() {
   source();
   for (const TensorDecl& t : p_.tensors) {
@@ -94,6 +110,7 @@ void Verifier::run() {
       check(!e.has_load(), "shape of {} reads a tensor: {}", t.name, e.to_string());
       expr(e);
     }
+    if (t.ordered_like) order(t);
   }
   for (const Condition& c : p_.demands)
     check(!c.e.has_load(), "a demand reads a tensor: {}", c.e.to_string());

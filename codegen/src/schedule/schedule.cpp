@@ -210,7 +210,7 @@ std::optional<Expr> count_terms(const LoopProgram& p) {
 /// Returns the versions whose nests are tiled in registers, for each processor and axis, the widest
 /// vectors first. Of two axes for the vectors, the innermost one of the results comes first for
 /// each size; the other one, where results lie apart, is tried ahead of smaller vectors only for
-/// sums of several terms.
+/// sums of several terms. For these it comes first if its panel has the order of its input.
 std::vector<Version> tiled(const Version& start, const ScheduleOptions& options) {
   std::vector<Version> found;
   bool may_slide = false;
@@ -228,7 +228,10 @@ std::vector<Version> tiled(const Version& start, const ScheduleOptions& options)
       v.steps.insert(v.steps.end(), steps.begin(), steps.end());
       mark_simd(v, StepKind::simd_if_adjacent, options);
       share_outermost(v, options);
-      found.push_back(std::move(v));
+      // Such a version stores results of either order in whole vectors.
+      const bool is_first = has_ordered_panel(v.program) && !found.empty() &&
+                            found.back().program.vector_bytes == v.program.vector_bytes;
+      found.insert(is_first ? found.end() - 1 : found.end(), std::move(v));
     }
   }
   return found;

@@ -105,6 +105,38 @@ TEST(Schedule, OtherRowsShareNoWindow) {
   EXPECT_FALSE(has_window(of("i0, i1, i4 + i3")));
 }
 
+/// A panel is in the order of x: either axis of a call's x may be the one along which elements are
+/// adjacent. Results along the rows of a tile are transposed in registers.
+TEST(Schedule, WindowsHaveTheOrderOfTheirInput) {
+  Schedule s = scheduled(compiled_op("conv1d"), true);
+  std::erase_if(s.versions, [](const Version& v) { return v.name != "tile_64" && v.name != ""; });
+  expect_golden(to_string(s) + "\n" + emit_c(s, {.function = "", .standalone = true}));
+}
+
+bool has_order(const Version& v) {
+  return std::ranges::any_of(v.program.tensors,
+                             [](const TensorDecl& t) { return t.ordered_like.has_value(); });
+}
+
+/// Such versions come ahead of those whose vectors lie along the window.
+TEST(Schedule, WindowsInOrderComeFirst) {
+  for (const char* op : {"conv1d", "conv2d", "conv3d", "conv2d_relu"}) {
+    const Schedule s = scheduled(compiled_op(op), true);
+    EXPECT_EQ(s.versions.at(0).name, "tile_64") << op;
+    EXPECT_EQ(s.versions.at(1).name, "tile_64_innermost") << op;
+    EXPECT_TRUE(has_order(s.versions.at(0))) << op;
+  }
+}
+
+/// Tiles of six rows are no squares. Pairs, and elements that a guard protects, are copied one by
+/// one.
+TEST(Schedule, OtherWindowsHaveNoOrder) {
+  for (const Version& v : scheduled(compiled_op("conv2d"), true).versions)
+    EXPECT_EQ(has_order(v), v.name == "tile_64") << v.name;
+  for (const Version& v : scheduled(compiled_op("conv2d_integer", DType::u8), true).versions)
+    EXPECT_FALSE(has_order(v)) << v.name;
+}
+
 bool has_pairs(const Schedule& s) {
   return std::ranges::any_of(s.versions, [](const Version& v) {
     return std::ranges::any_of(v.program.tensors,

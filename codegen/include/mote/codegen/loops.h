@@ -246,6 +246,12 @@ constexpr bool is_of_block(TensorMemory memory) {
          memory == TensorMemory::fragments;
 }
 
+/// Two axes of an input.
+struct AxesOfInput {
+  std::string tensor;
+  int last_but_one, last;
+};
+
 struct TensorDecl {
   std::string name;
   TensorRole role;
@@ -265,6 +271,9 @@ struct TensorDecl {
   /// The tensor in shared memory whose elements' memory this one takes; what that one held is lost
   /// when this one is stored. Empty: it has its own memory.
   std::string in_place_of = {};
+  /// The axes of an input that the last two of this panel are copied from. Where a call's elements
+  /// of the input are adjacent along the former and not along the latter, the panel's are, too.
+  std::optional<AxesOfInput> ordered_like = {};
 };
 
 struct LoopProgram {

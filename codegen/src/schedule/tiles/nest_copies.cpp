@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/dependence.h"
+#include "ir/transposed.h"
 #include "passes/conditions.h"
 #include "schedule/tiles/nest_tiler.h"
 #include "schedule/tiles/reduction_loops.h"
@@ -64,6 +65,19 @@ constexpr std::int64_t kMostPositions = 8;
 
 bool is_in(const std::vector<LoopRange>& loops, Symbol variable) {
   return std::ranges::find(loops, variable, &LoopRange::variable) != loops.end();
+}
+
+/// Returns the axes of an input along which the element's index goes on by 1 with each of the
+/// variables.
+std::optional<AxesOfInput> axes_along(const LoopProgram& p, const Value& element,
+                                      Symbol last_but_one, Symbol last) {
+  const auto* load = std::get_if<value::Load>(&element->kind);
+  if (load == nullptr || find_tensor(p, load->tensor)->role != TensorRole::input)
+    return std::nullopt;
+  const auto first = axis_along(load->index, last_but_one);
+  const auto second = axis_along(load->index, last);
+  if (!first || !second || first == second) return std::nullopt;
+  return AxesOfInput{load->tensor, static_cast<int>(*first), static_cast<int>(*second)};
 }
 
 /// A loop, and an expression of sizes and parameters that the number of its iterations does not
@@ -134,12 +148,19 @@ Value NestTiler::filled_panel(const TiledReduction& r, const SharedOperand& o, P
     axes.index.emplace_back(kHalf);
     axes.read.emplace_back(kHalf);
   }
-  const std::string name = add_tensor(panel.hint, {o.value->dtype, axes.shape, panel.per,
-                                                   TensorMemory::automatic, r.pairs ? 16 : 64});
+  const std::string name =
+      add_tensor(panel.hint, {o.value->dtype, axes.shape, panel.per, TensorMemory::automatic,
+                              r.pairs ? 16 : 64, panel.ordered_like});
   panels_.push_back(fmt::format("{} to {}{}", to_string(o.value), name, panel.when));
   add_copy(r, {axes.all, axes.filled, panel.conditions}, {name, axes.index, panel.element},
            panel.clears, panel.location);
   return load_value(name, axes.read, o.value->dtype);
+}
+
+/// Returns true if a tile of results consists of whole squares, which are transposed in registers
+/// where results are adjacent along the rows.
+bool NestTiler::stores_squares() const {
+  return is_square_size(rows().amount) && vector().amount % rows().amount == 0;
 }
 
 /// Copies what a block of tiles of rows reads of the operand along a window to a panel, each
@@ -164,15 +185,24 @@ Value NestTiler::copied_window(const TiledReduction& r, const SharedOperand& o,
     demand_few_positions(window, amount, l.most);
   }
   const Expr here = first + Expr(position);
+  const Value element = window.at(o.value, here);
+  const auto is_ordered = [&] {
+    const std::size_t count = loops.inner.size();
+    return stores_squares() && !r.pairs && count > 1 &&
+           loops.inner[count - 2].variable == window.inner;
+  };
   const Conditions of_rows = window.at(conditions_of(r, o.side), here);
   return filled_panel(r, o, std::move(panel),
                       {.hint = "window",
                        .per = block_of_rows_,
                        .when = "",
                        .conditions = both(of_rows, r.shared.other_conditions),
-                       .element = window.at(o.value, here),
+                       .element = element,
                        .clears = !of_rows.empty(),
-                       .location = before_tiles_});
+                       .location = before_tiles_,
+                       .ordered_like = is_ordered() ? axes_along(program(), element, position,
+                                                                 loops.inner.back().variable)
+                                                    : std::nullopt});
 }
 
 /// Appends the loops that copy the store's elements to a panel where the conditions hold; with

@@ -209,6 +209,7 @@ std::string NestTiler::add_tensor(const std::string& hint, NewTensor t) {
   const std::size_t rank = t.shape.size();
   program().tensors.push_back({name, TensorRole::temporary, t.dtype, std::move(t.shape),
                                std::vector<std::string>(rank), t.per, t.memory, t.integer_bits});
+  program().tensors.back().ordered_like = t.ordered_like;
   return name;
 }
 

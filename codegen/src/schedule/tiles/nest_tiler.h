@@ -69,6 +69,7 @@ class NestTiler : public Tiler {
     std::optional<Symbol> per;
     TensorMemory memory;
     int integer_bits;
+    std::optional<AxesOfInput> ordered_like = {};
   };
   /// Adds a temporary with a name like the hint, and returns its name.
   std::string add_tensor(const std::string& hint, NewTensor t);
@@ -107,12 +108,14 @@ class NestTiler : public Tiler {
     Value element;
     bool clears;  ///< the panel has 0 where the conditions do not hold
     Body& location;
+    std::optional<AxesOfInput> ordered_like = {};
   };
   Value filled_panel(const TiledReduction& r, const SharedOperand& o, PanelAxes axes,
                      const NewPanel& panel);
   void demand_few_positions(const Window& window, const Expr& outer, const Expr& inner);
   void add_copy(const TiledReduction& r, const CopyRanges& ranges, const Store& store, bool clears,
                 Body& location);
+  bool stores_squares() const;
   Value copied_window(const TiledReduction& r, const SharedOperand& o, const BlockedLoops& loops);
   Value copied(const TiledReduction& r, const SharedOperand& o, const CopyLocations& locations);
   static Value term_of(const TiledReduction& r, std::size_t k,
