@@ -157,10 +157,17 @@ Value NestTiler::filled_panel(const TiledReduction& r, const SharedOperand& o, P
   return load_value(name, axes.read, o.value->dtype);
 }
 
-/// Returns true if a tile of results consists of whole squares, which are transposed in registers
-/// where results are adjacent along the rows.
-bool NestTiler::stores_squares() const {
-  return is_square_size(rows().amount) && vector().amount % rows().amount == 0;
+/// Returns the axes of the input in whose order the panel of a window lies: a tile consists of
+/// whole squares, which are transposed in registers where results are adjacent along the rows.
+std::optional<AxesOfInput> NestTiler::order_of(const TiledReduction& r, const SharedOperand& o,
+                                               const Window& window,
+                                               const std::vector<LoopRange>& loops) const {
+  const std::size_t count = loops.size();
+  const bool has_squares =
+      is_square_size(rows().amount) && vector().amount % rows().amount == 0 && !r.pairs;
+  if (!has_squares || count < 2 || loops[count - 2].variable != window.inner) return std::nullopt;
+  return axes_along(program(), window.at(o.value, Expr(window.outer)), window.outer,
+                    loops.back().variable);
 }
 
 /// Copies what a block of tiles of rows reads of the operand along a window to a panel, each
@@ -172,6 +179,9 @@ Value NestTiler::copied_window(const TiledReduction& r, const SharedOperand& o,
   const Expr block(*block_of_rows_);
   const Expr amount = rows_of_block();
   const LoopRange rows_here{tile_.rows.variable, block, block + min(amount, rows().end - block)};
+  const std::optional<AxesOfInput> order = order_of(r, o, window, loops.inner);
+  // Lines of a panel in order lie as close as a short line of results lets them.
+  const Expr most = order ? min(amount, all_rows_.end - all_rows_.begin) : amount;
   const Symbol position = symbol("position");
   PanelAxes panel;
   Expr first;
@@ -181,28 +191,20 @@ Value NestTiler::copied_window(const TiledReduction& r, const SharedOperand& o,
       panel.add(l);
       continue;
     }
-    first = panel.add(window, position, {rows_here, amount}, l);
+    first = panel.add(window, position, {rows_here, most}, l);
     demand_few_positions(window, amount, l.most);
   }
   const Expr here = first + Expr(position);
-  const Value element = window.at(o.value, here);
-  const auto is_ordered = [&] {
-    const std::size_t count = loops.inner.size();
-    return stores_squares() && !r.pairs && count > 1 &&
-           loops.inner[count - 2].variable == window.inner;
-  };
   const Conditions of_rows = window.at(conditions_of(r, o.side), here);
   return filled_panel(r, o, std::move(panel),
                       {.hint = "window",
                        .per = block_of_rows_,
                        .when = "",
                        .conditions = both(of_rows, r.shared.other_conditions),
-                       .element = element,
+                       .element = window.at(o.value, here),
                        .clears = !of_rows.empty(),
                        .location = before_tiles_,
-                       .ordered_like = is_ordered() ? axes_along(program(), element, position,
-                                                                 loops.inner.back().variable)
-                                                    : std::nullopt});
+                       .ordered_like = order});
 }
 
 /// Appends the loops that copy the store's elements to a panel where the conditions hold; with

@@ -115,7 +115,9 @@ class NestTiler : public Tiler {
   void demand_few_positions(const Window& window, const Expr& outer, const Expr& inner);
   void add_copy(const TiledReduction& r, const CopyRanges& ranges, const Store& store, bool clears,
                 Body& location);
-  bool stores_squares() const;
+  std::optional<AxesOfInput> order_of(const TiledReduction& r, const SharedOperand& o,
+                                      const Window& window,
+                                      const std::vector<LoopRange>& loops) const;
   Value copied_window(const TiledReduction& r, const SharedOperand& o, const BlockedLoops& loops);
   Value copied(const TiledReduction& r, const SharedOperand& o, const CopyLocations& locations);
   static Value term_of(const TiledReduction& r, std::size_t k,
