@@ -228,7 +228,7 @@ std::vector<Version> tiled(const Version& start, const ScheduleOptions& options)
       v.steps.insert(v.steps.end(), steps.begin(), steps.end());
       mark_simd(v, StepKind::simd_if_adjacent, options);
       share_outermost(v, options);
-      // Such a version stores results of either order in whole vectors.
+      // Such a version copies lines in either order, and stores results of f32 and f64 by squares.
       const bool is_first = has_ordered_panel(v.program) && !found.empty() &&
                             found.back().program.vector_bytes == v.program.vector_bytes;
       found.insert(is_first ? found.end() - 1 : found.end(), std::move(v));
