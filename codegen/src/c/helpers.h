@@ -37,6 +37,8 @@ std::span<const Helper> thread_helpers();     ///< those of gen kernels in C alo
 // The next two list those of gen kernels that no prelude has.
 std::span<const Helper> pair_helpers();
 std::span<const Helper> transpose_helpers();
+/// Returns the name of the one for squares of that many rows, and elements of that many bits.
+std::string transpose_function(std::int64_t rows, int bits);
 bool is_helper(const std::string& function);
 /// Returns the helpers with these names, and those that they call; other names do not count.
 std::string helpers_text(const std::set<std::string>& names, Target target = Target::c);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "c/helpers.h"
 #include "c/writer.h"
 #include "ir/dependence.h"
 #include "ir/transposed.h"
@@ -79,6 +80,51 @@ std::optional<Writer::ResultsInSquares> Writer::results_in_squares(const Loop& r
   return ResultsInSquares{lanes, store, sum, *height, *width, *row_axis, *lane_axis};
 }
 
+/// Computes the results of a whole tile in the place of its sums.
+void Writer::results_in_place(const Loop& rows, const ResultsInSquares& results,
+                              const std::vector<KnownStride>& adjacent, const Facts& of_whole) {
+  const Loop& lanes = *results.lanes;
+  const Symbol row(SymbolKind::loop, names_.fresh("row"));
+  const Symbol lane(SymbolKind::loop, names_.fresh("lane"));
+  for (const Symbol s : {row, lane}) names_.add_local(s.name());
+  const std::map<Symbol, Expr> here = {{rows.variable, rows.begin + Expr(row)},
+                                       {lanes.variable, lanes.begin + Expr(lane)}};
+  Body body;
+  body.push_back({Store{
+      results.sum->tensor, {Expr(row), Expr(lane)}, substitute(results.store->value, here)}});
+  rewrite_exprs(body, [&](const Expr& e) { return of_whole.simplify(e); });
+  Loop inner{lane, 0, results.width, 1, {}, std::move(body), LoopKind::simd};
+  printer_.assume(adjacent);
+  loop_of_its_own({row, 0, results.height, 1, {}, {{std::move(inner)}}}, of_whole);
+  printer_.assume({});
+}
+
+/// Copies the results of a whole tile from its array.
+void Writer::copy_by_squares(const Loop& rows, const ResultsInSquares& results,
+                             const Facts& of_whole) {
+  const TensorDecl& sums = *find_tensor(p_, results.sum->tensor);
+  const TensorDecl& y = *find_tensor(p_, results.store->tensor);
+  const Symbol square(SymbolKind::loop, names_.fresh("square"));
+  names_.add_local(square.name());
+  const Expr lane = Expr(square) * results.height;
+  std::vector<Expr> first;
+  for (const Expr& e : results.store->index)
+    first.push_back(of_whole.simplify(e.substitute(
+        {{rows.variable, rows.begin}, {results.lanes->variable, results.lanes->begin + lane}})));
+  const std::string function = transpose_function(results.height, 8 * native_bytes(sums.dtype));
+  printer_.uses().call(function);
+  line(fmt::format("for (int64_t {0} = 0; {0} < {1}; {0}++) {{", square.name(),
+                   results.width / results.height));
+  ++indent_;
+  printer_.assume({{y.name, static_cast<int>(results.row_axis), 1}});
+  line(fmt::format("{}(&{}, {}, &{}, {});", function, printer_.element(sums, {0, lane}, of_whole),
+                   results.width, printer_.element(y, first, of_whole),
+                   printer_.named_stride(y.name, results.lane_axis)));
+  printer_.assume({});
+  --indent_;
+  line("}");
+}
+
 /// Writes the loops in a form for tiles that are whole and whose results are adjacent along the
 /// rows, and in one for all others; returns false if they have no such form.
 bool Writer::results_in_squares_or_apart(const Loop& rows, const Facts& facts) {
@@ -89,12 +135,9 @@ bool Writer::results_in_squares_or_apart(const Loop& rows, const Facts& facts) {
   for (const Loop* l : {&rows, &lanes})
     for (const Expr& e : arms(l->end, Atom::Kind::min))
       of_whole.assume_nonneg(e - l->begin - (l == &rows ? found->height : found->width));
-  const auto simplified = [&](std::vector<Expr> index, const std::map<Symbol, Expr>& here) {
-    for (Expr& e : index) e = of_whole.simplify(e.substitute(here));
-    return index;
-  };
-  const std::map<Symbol, Expr> begin = {{rows.variable, rows.begin}, {lanes.variable, lanes.begin}};
-  if (simplified(found->sum->index, begin) != std::vector<Expr>{0, 0}) return false;
+  const std::map<Symbol, Expr> first = {{rows.variable, rows.begin}, {lanes.variable, lanes.begin}};
+  for (const Expr& e : found->sum->index)
+    if (of_whole.simplify(e.substitute(first)) != Expr(0)) return false;
   // What the results are computed from besides must be adjacent along the lanes.
   std::vector<KnownStride> others = lanes.adjacent_under;
   std::erase_if(others, [&](const KnownStride& k) { return k.tensor == found->store->tensor; });
@@ -109,44 +152,10 @@ bool Writer::results_in_squares_or_apart(const Loop& rows, const Facts& facts) {
     test +=
         fmt::format(" && {} == {}",
                     printer_.named_stride(k.tensor, static_cast<std::size_t>(k.axis)), k.stride);
-  const TensorDecl& sums = *find_tensor(p_, found->sum->tensor);
   const auto in_squares = [&] {
-    if (!std::holds_alternative<value::Load>(found->store->value->kind)) {
-      // The results take the place of the sums.
-      const Symbol row(SymbolKind::loop, names_.fresh("row")),
-          lane(SymbolKind::loop, names_.fresh("lane"));
-      const std::map<Symbol, Expr> here = {{rows.variable, rows.begin + Expr(row)},
-                                           {lanes.variable, lanes.begin + Expr(lane)}};
-      for (const Symbol s : {row, lane}) names_.add_local(s.name());
-      Body body;
-      body.push_back(
-          {Store{sums.name, {Expr(row), Expr(lane)}, substitute(found->store->value, here)}});
-      rewrite_exprs(body, [&](const Expr& e) { return of_whole.simplify(e); });
-      Loop inner{lane, 0, found->width, 1, {}, std::move(body), LoopKind::simd};
-      printer_.assume(others);
-      loop_of_its_own({row, 0, found->height, 1, {}, {{std::move(inner)}}}, of_whole);
-      printer_.assume({});
-    }
-    const Symbol square(SymbolKind::loop, names_.fresh("square"));
-    names_.add_local(square.name());
-    const std::map<Symbol, Expr> first = {
-        {rows.variable, rows.begin}, {lanes.variable, lanes.begin + Expr(square) * found->height}};
-    const std::string function =
-        fmt::format("mote_transpose_{0}x{0}_{1}", found->height, 8 * native_bytes(sums.dtype));
-    printer_.uses().call(function);
-    line(fmt::format("for (int64_t {0} = 0; {0} < {1}; {0}++) {{", square.name(),
-                     found->width / found->height));
-    ++indent_;
-    printer_.assume({{found->store->tensor, static_cast<int>(found->row_axis), 1}});
-    const TensorDecl& y = *find_tensor(p_, found->store->tensor);
-    line(fmt::format("{}(&{}, {}, &{}, {});", function,
-                     printer_.element(sums, {0, Expr(square) * found->height}, of_whole),
-                     found->width,
-                     printer_.element(y, simplified(found->store->index, first), of_whole),
-                     printer_.named_stride(y.name, found->lane_axis)));
-    printer_.assume({});
-    --indent_;
-    line("}");
+    if (!std::holds_alternative<value::Load>(found->store->value->kind))
+      results_in_place(rows, *found, others, of_whole);
+    copy_by_squares(rows, *found, of_whole);
   };
   in_two_forms(test, in_squares, [&] { loop_apart(rows, facts); });
   return true;

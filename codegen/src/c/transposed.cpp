@@ -32,8 +32,8 @@ Elements elements_of(DType dtype) {
 }
 
 std::string function_of(std::int64_t rows, const Elements& of) {
-  return fmt::format("mote_transpose_{0}x{0}_{1}", rows,
-                     of.is_truth ? "bool" : std::to_string(8 * of.bytes));
+  if (of.is_truth) return fmt::format("mote_transpose_{0}x{0}_bool", rows);
+  return transpose_function(rows, 8 * of.bytes);
 }
 
 /// Returns the lanes of rows a and b (those of b count on from a's) of which row `half` of a pair
@@ -82,6 +82,10 @@ std::string text_of(int rows, const Elements& of) {
 }
 
 }  // namespace
+
+std::string transpose_function(std::int64_t rows, int bits) {
+  return fmt::format("mote_transpose_{0}x{0}_{1}", rows, bits);
+}
 
 std::span<const Helper> transpose_helpers() {
   static const std::vector<std::pair<std::string, std::string>> texts = [] {

@@ -146,6 +146,9 @@ class Writer {
   RowPointers pointers_to_rows(const std::vector<const Loop*>& chain, const Facts& facts);
   struct ResultsInSquares;
   std::optional<ResultsInSquares> results_in_squares(const Loop& rows) const;
+  void results_in_place(const Loop& rows, const ResultsInSquares& results,
+                        const std::vector<KnownStride>& adjacent, const Facts& of_whole);
+  void copy_by_squares(const Loop& rows, const ResultsInSquares& results, const Facts& of_whole);
   bool results_in_squares_or_apart(const Loop& rows, const Facts& facts);
   void register_loops(const Loop& loop, const Facts& facts);
   void transposed_loops(const Loop& l, const Facts& facts);
