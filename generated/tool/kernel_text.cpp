@@ -50,13 +50,16 @@ std::string where_compiled(const Kernel& k) {
   return has_one_level(k) ? "MOTE_LEVEL_NUMBER == 3" : "";
 }
 
-/// Returns the versions of a gradient of f32, or of integers, that have 64-byte vectors: those are
-/// compiled for level 4 too, and call the function for level 3 in all other cases. Empty if there
-/// is none.
+/// Returns the versions of a gradient of f32, or of integers, that have 64-byte vectors or that add
+/// up partial sums of rows, which stay in the cache: those are compiled for level 4 too, and call
+/// the function for level 3 in all other cases. Empty if there is none.
 std::string wide_versions(const Kernel& k, Schedule s, EmitOptions options) {
   const bool is_first_gradient = gradient_order(*k.record) == 1 && k.instance.dtype == DType::f32;
   if (!is_first_gradient && !is_integer(k.instance.dtype)) return "";
-  const auto is_narrower = [](const Version& v) { return v.program.vector_bytes != 64; };
+  const auto is_partial = [](const TakenStep& t) { return t.step.kind == StepKind::partial; };
+  const auto is_narrower = [&](const Version& v) {
+    return v.program.vector_bytes != 64 && std::ranges::none_of(v.steps, is_partial);
+  };
   Version last = std::move(s.versions.back());
   s.versions.pop_back();
   std::erase_if(s.versions, is_narrower);

@@ -199,47 +199,99 @@ class Blocker {
     return nested(loops, std::move(body));
   }
 
-  /// Adds a reader whose innermost body begins with a sum over the arrays.
+  /// Sums that a loop adds up, the loops of their terms, the outermost first, and the innermost
+  /// body.
+  struct Reduction {
+    std::vector<Accumulator> sums;
+    std::vector<Loop> loops;
+    Body fold;
+  };
+
+  NoBlocks neither() const {
+    return {fmt::format("a loop that reads {} neither runs along {} nor has a sum over it first",
+                        fmt::join(arrays_->names(), " or "), blocked().variable.name())};
+  }
+
+  Reduction reduction_of(const Stmt& s) const {
+    const Loop* first = as_loop(s);
+    if (first == nullptr || first->accumulators.empty()) throw neither();
+    Reduction r{first->accumulators, {}, {s}};
+    for (const Accumulator& a : r.sums)
+      if (!combine_of(a.op))
+        throw NoBlocks{fmt::format("{} is no sum, product, maximum or minimum", a.name)};
+    while (r.fold.size() == 1 && as_loop(r.fold.front()) != nullptr) {
+      Loop l = *as_loop(r.fold.front());
+      if (!r.loops.empty() && !l.accumulators.empty())
+        throw NoBlocks{fmt::format("{} holds a sum of its own", r.sums.front().name)};
+      r.fold = std::exchange(l.body, {});
+      l.accumulators.clear();
+      r.loops.push_back(std::move(l));
+    }
+    return r;
+  }
+
+  /// Adds a reader whose innermost body begins with sums over the arrays.
   void add_sum(const Stmt& s, const std::vector<Loop>& loops, Body body, Body& before,
                Body& of_block, Body& after) {
-    const Loop* reduction = as_loop(body.front());
-    const NoBlocks neither{
-        fmt::format("a loop that reads {} neither runs along {} nor has a sum over it first",
-                    fmt::join(arrays_->names(), " or "), blocked().variable.name())};
-    if (reduction == nullptr || reduction->accumulators.size() != 1) throw NoBlocks(neither);
-    const Accumulator a = reduction->accumulators.front();
-    const auto combine = combine_of(a.op);
-    if (!combine) throw NoBlocks{fmt::format("{} is no sum, product, maximum or minimum", a.name)};
-    std::vector<Loop> terms;
-    Body fold = {body.front()};
-    while (fold.size() == 1 && as_loop(fold.front()) != nullptr) {
-      Loop l = *as_loop(fold.front());
-      if (!terms.empty() && !l.accumulators.empty())
-        throw NoBlocks{fmt::format("{} holds a sum of its own", a.name)};
-      fold = std::exchange(l.body, {});
-      l.accumulators.clear();
-      terms.push_back(std::move(l));
-    }
-    const auto along = arrays_->variables_along(s, terms);
-    if (!along) throw NoBlocks(neither);
+    Reduction r = reduction_of(body.front());
+    const auto along = arrays_->variables_along(s, r.loops);
+    if (!along) throw neither();
     body.erase(body.begin());
     if (reads_any(body)) throw NoBlocks{"an array is read outside of a sum"};
-    const std::string array = add_array(a, loops);
     std::vector<Expr> index;
     for (const Loop& l : loops) index.push_back(Expr(l.variable) - l.begin);
-    put_into_block(terms, fold, *along, loops);
-    terms.front().accumulators = {a};
-    Body sum;
-    sum.push_back(nested(terms, std::move(fold)));
-    sum.push_back({StoreReduce{array, index, *combine, accumulated_value(a.name, a.dtype)}});
-    of_block.push_back(nested(loops, std::move(sum)));
-    const Value zero = constant(neutral(a.op, a.dtype), a.dtype);
-    before.push_back(renamed(loops, {{Store{array, index, zero}}}));
+    std::map<std::string, std::string> arrays;
+    Body zeros;
+    for (const Accumulator& a : r.sums) {
+      arrays.emplace(a.name, add_array(a, loops));
+      const Value zero = constant(neutral(a.op, a.dtype), a.dtype);
+      zeros.push_back({Store{arrays.at(a.name), index, zero}});
+    }
+    put_into_block(r.loops, r.fold, *along, loops);
+    of_block.push_back(added(std::move(r), loops, arrays, index));
+    before.push_back(renamed(loops, std::move(zeros)));
     rewrite_values(body, [&](const Value& v) {
       const auto* read = std::get_if<value::Accumulated>(&v->kind);
-      return read == nullptr || read->name != a.name ? v : load_value(array, index, v->dtype);
+      return read == nullptr || !arrays.contains(read->name)
+                 ? v
+                 : load_value(arrays.at(read->name), index, v->dtype);
     });
     after.push_back(renamed(loops, std::move(body)));
+  }
+
+  /// Returns the loops that add a block's terms to the arrays. Where results lie along one loop, so
+  /// that no two could share operands in a tile, each term is added to its element at once, in the
+  /// order of the terms.
+  static Stmt added(Reduction r, const std::vector<Loop>& loops,
+                    const std::map<std::string, std::string>& arrays,
+                    const std::vector<Expr>& index) {
+    if (loops.size() == 1 && !have_limits_of(r.loops, loops.front().variable)) {
+      to_elements(r.fold, arrays, index);
+      return nested(r.loops, {nested(loops, std::move(r.fold))});
+    }
+    r.loops.front().accumulators = r.sums;
+    Body sums;
+    sums.push_back(nested(r.loops, std::move(r.fold)));
+    for (const Accumulator& a : r.sums)
+      sums.push_back({StoreReduce{arrays.at(a.name), index, *combine_of(a.op),
+                                  accumulated_value(a.name, a.dtype)}});
+    return nested(loops, std::move(sums));
+  }
+
+  static bool have_limits_of(const std::vector<Loop>& loops, Symbol v) {
+    return std::ranges::any_of(
+        loops, [&](const Loop& l) { return l.begin.mentions(v) || l.end.mentions(v); });
+  }
+
+  /// Makes folds add to the elements of the arrays.
+  static void to_elements(Body& body, const std::map<std::string, std::string>& arrays,
+                          const std::vector<Expr>& index) {
+    for (Stmt& s : body) {
+      if (const auto* f = std::get_if<Fold>(&s.kind); f && arrays.contains(f->accumulator))
+        s = {StoreReduce{arrays.at(f->accumulator), index, *combine_of(f->op), f->value}};
+      else if (Body* inner = nested_body(s))
+        to_elements(*inner, arrays, index);
+    }
   }
 
   bool reads_any(const Body& body) const {

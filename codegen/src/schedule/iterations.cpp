@@ -167,11 +167,20 @@ class Iterations {
   /// position.
   bool are_apart_on_an_axis(const std::vector<const TensorReference*>& touched) const {
     for (std::size_t axis = 0; axis < touched.front()->index.size(); ++axis) {
-      if (are_in_ranges(touched, axis)) return true;
+      if (are_in_ranges(touched, axis) || is_number(touched, axis)) return true;
       const auto on_axis = [axis](const TensorReference& r) { return r.index[axis]; };
       if (are_apart(touched, on_axis)) return true;
     }
     return are_apart_by_digits(touched);
+  }
+
+  /// Returns true if the index of each on the axis is the number of the iteration.
+  bool is_number(const std::vector<const TensorReference*>& touched, std::size_t axis) const {
+    const auto step = loop_.step.constant();
+    if (!step || *step < 2) return false;
+    const Expr number = (Expr(loop_.variable) - loop_.begin) / loop_.step;
+    return std::ranges::all_of(touched,
+                               [&](const TensorReference* r) { return r->index[axis] == number; });
   }
 
   /// Returns true if all references are at the digits of a number, each on an axis of its own, and

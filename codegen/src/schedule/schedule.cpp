@@ -27,12 +27,6 @@
 #include "schedule/versions.h"
 
 namespace mote {
-namespace {
-
-/// The elements of a tile whose rows are read once: longer parts of a row are read faster.
-constexpr std::int64_t kLongTile = 1024;
-
-}  // namespace
 
 std::vector<std::string> names_of_loops(const LoopProgram& p, const std::vector<Path>& paths) {
   std::vector<std::string> names;
@@ -52,35 +46,6 @@ Version native(const LoopProgram& p) {
 }
 
 namespace {
-
-// ---- inward: a loop over the last axis of an output goes inside the reductions that it holds.
-
-bool runs_over_last_axis(const LoopProgram& p, const Loop& loop) {
-  bool found = false;
-  for_each(loop.body, [&](const Stmt& s) {
-    const auto* store = std::get_if<Store>(&s.kind);
-    if (store == nullptr || store->index.empty()) return;
-    found = found || (find_tensor(p, store->tensor)->role == TensorRole::output &&
-                      store->index.back() == Expr(loop.variable));
-  });
-  return found;
-}
-
-std::ptrdiff_t passes_over_rows(const Body& body) {
-  return std::ranges::count_if(body, [](const Stmt& s) { return nested_body(s) != nullptr; });
-}
-
-bool move_inward(Version& v, const ScheduleOptions& options) {
-  for (const Path& path : loops_of(v.program)) {
-    const Loop& loop = *as_loop(at(v.program, path));
-    const bool only_nests = loop.body.size() == 1 && as_loop(loop.body[0]) != nullptr &&
-                            as_loop(loop.body[0])->accumulators.empty();
-    if (!holds_loop(loop.body) || only_nests || !runs_over_last_axis(v.program, loop)) continue;
-    const std::int64_t tile = passes_over_rows(loop.body) > 1 ? kTile : kLongTile;
-    if (!take(v, {StepKind::inward, {{loop.variable.name(), tile}}}, options)) return true;
-  }
-  return false;
-}
 
 // ---- versions
 
@@ -129,13 +94,15 @@ void add_with_repeats(const Version& v, std::vector<Version>& versions,
   }
 }
 
+template <typename T>
+bool holds_all(const std::vector<T>& all, const std::vector<T>& some) {
+  return std::ranges::all_of(
+      some, [&](const T& one) { return std::ranges::find(all, one) != all.end(); });
+}
+
 /// Puts a version that relies on all that an earlier one relies on, and on more, before it: each
 /// call that could run it would run the earlier one.
 void put_demanding_first(std::vector<Version>& versions) {
-  const auto holds_all = [](const auto& all, const auto& some) {
-    return std::ranges::all_of(
-        some, [&](const auto& one) { return std::ranges::find(all, one) != all.end(); });
-  };
   const auto includes = [&](const Version& all, const Version& some) {
     return holds_all(all.program.strides, some.program.strides) &&
            holds_all(all.program.demands, some.program.demands) &&
@@ -340,17 +307,15 @@ std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>&
   share_outermost(rows, options);
   for (const std::string& loop : names_of_loops(rows.program, loops_of(rows.program)))
     (void)take(rows, {StepKind::prefetch, {{loop}}}, options);
-  Version columns = start;
-  if (move_inward(columns, options)) {
-    mark_simd(columns, StepKind::simd, options);
-    share_outermost(columns, options);
-    if (!is_tiled) (void)take(columns, {StepKind::jam, {{"", options.rows}}}, options);
-  }
+  Version columns = with_columns_inward(start, options, is_tiled);
   if (rows.program.strides.empty() && !columns.program.strides.empty())
     rely_on_rows(rows, scans, options);
   if (!rows.program.strides.empty()) add_with_repeats(rows, found, options);
   const bool differs = columns.program.strides != rows.program.strides;
-  if (!columns.program.strides.empty() && differs) {
+  // A call that could run either has its sums in vectors.
+  const bool is_slower = !found.empty() && !add_up_columns_in_vectors(columns.program) &&
+                         holds_all(columns.program.strides, rows.program.strides);
+  if (!columns.program.strides.empty() && differs && !is_slower) {
     if (columns.name == rows.name) columns.name += "_inward";
     found.push_back(std::move(columns));
   }

@@ -44,6 +44,7 @@ constexpr std::array kForms = {
     StepForm{StepKind::prefetch, "prefetch", 1, false},
     StepForm{StepKind::hoist, "hoist", 0, false},
     StepForm{StepKind::inward, "inward", 1, true},
+    StepForm{StepKind::partial, "partial", 1, true},
     StepForm{StepKind::outward, "outward", 1, true},
     StepForm{StepKind::innermost, "innermost", 1, true},
     StepForm{StepKind::registers, "registers", 1, true},

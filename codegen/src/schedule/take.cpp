@@ -17,6 +17,7 @@
 #include "schedule/jam.h"
 #include "schedule/keep.h"
 #include "schedule/once.h"
+#include "schedule/partial.h"
 #include "schedule/positions.h"
 #include "schedule/prefetch.h"
 #include "schedule/scan.h"
@@ -161,6 +162,8 @@ Refusal taken(LoopProgram& p, const Step& step, const ScheduleOptions& options,
       return done(hoist_conditions(p), "no loop copies under a condition on data", effect);
     case StepKind::inward:
       return move_inward(p, loop(), amount, effect);
+    case StepKind::partial:
+      return add_up_parts(p, loop(), amount, effect);
     case StepKind::outward:
       return move_outward(p, loop(), amount, effect);
     case StepKind::innermost:

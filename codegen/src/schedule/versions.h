@@ -18,6 +18,11 @@ std::vector<std::string> names_of_loops(const LoopProgram& p, const std::vector<
 /// Runs every loop in vectors that can; either the version or the loop asks for the strides.
 /// Reads may go on by `widest` elements from one iteration to the next, where it is given.
 void mark_simd(Version& v, StepKind who, const ScheduleOptions& options, std::int64_t widest = -1);
+/// Returns the version in which a loop over columns, along which elements are adjacent, lies inside
+/// the reductions over rows; without steps if there is none. `is_tiled`: others have tiles.
+Version with_columns_inward(const Version& start, const ScheduleOptions& options, bool is_tiled);
+/// Returns true if all loops that add to the sums of columns run in vectors.
+bool add_up_columns_in_vectors(const LoopProgram& p);
 /// Returns the versions in which another loop than the last of a nest is the innermost: first those
 /// with sums in registers. `is_tiled`: others have tiles, and only loops whose sizes must be 1 are
 /// left.

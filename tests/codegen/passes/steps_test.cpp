@@ -20,7 +20,7 @@ using namespace test;
 TEST(Steps, PrintWhatTheyParse) {
   const std::string text =
       "once, keep y, scan n, blocks t 64, vectors 32, tile m 8 n 32, tile_window h 1 w 8, inward c "
-      "256, outward d 64, innermost c "
+      "256, partial r 64, outward d 64, innermost c "
       "16, transpose n 128, interchange m, split n 4096, simd n, simd_if_adjacent n, threads m n "
       "c, adjacent n, "
       "repeat x 0, prefetch r, distribute, parts r, grid r c, row_vectors r, thread_vectors r, "
@@ -37,7 +37,7 @@ TEST(Steps, ParsingSaysWhatItExpected) {
       error("simd n, tiel m 8"),
       "schedule: line 1, column 9: unknown step 'tiel' (known: once, keep, scan, blocks, "
       "vectors, tile, tile_window, tile_rows, slide, scatter, positions, jam, prefetch, hoist, "
-      "inward, outward, innermost, registers, transpose, interchange, split, "
+      "inward, partial, outward, innermost, registers, transpose, interchange, split, "
       "simd, simd_if_adjacent, simd_apart, threads, adjacent, "
       "repeat, distribute, parts, grid, row_vectors, thread_vectors, block_tile)");
   EXPECT_EQ(error("split n"),

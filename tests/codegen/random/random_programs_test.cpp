@@ -214,12 +214,12 @@ void check_random_programs() {
       expect_share(what + word, session.stages(), what + word, count, count < 500 ? 0 : 1);
   for (const char* word :
        {"keep", "tile", "innermost", "registers", "tile_rows", "positions", "slide", "tile_window",
-        "transpose", "repeat", "jam", "hoist", "once", "prefetch"}) {
+        "transpose", "repeat", "jam", "hoist", "once", "prefetch", "partial"}) {
     const std::string refusal = std::string("refusal of ") + word;
     expect_share(refusal, session.stages(), refusal, count, count < 500 ? 0 : 1);
   }
   for (const char* word : {"keep", "tile", "innermost", "registers", "tile_rows", "positions",
-                           "slide", "once", "prefetch"}) {
+                           "slide", "once", "prefetch", "partial"}) {
     const std::string step = std::string("step ") + word;
     expect_share(step, session.stages(), step, count, count < 5000 ? 0 : 1);
   }

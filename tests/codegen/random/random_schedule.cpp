@@ -55,7 +55,7 @@ Step some_step(const LoopProgram& p, Rng& rng) {
                 StepKind::vectors, StepKind::transpose,   StepKind::tile_rows,
                 StepKind::slide,   StepKind::positions,   StepKind::jam,
                 StepKind::hoist,   StepKind::simd_apart,  StepKind::prefetch,
-                StepKind::scatter});
+                StepKind::partial, StepKind::partial,     StepKind::scatter});
   if (kind == StepKind::keep) return {kind, {{rng.pick(tensors_of(p, TensorRole::output))}}};
   if (kind == StepKind::repeat)
     return {kind, {{rng.pick(tensors_of(p, TensorRole::input)), rng.below(3)}}};
@@ -70,6 +70,7 @@ Step some_step(const LoopProgram& p, Rng& rng) {
     case StepKind::split:
     case StepKind::inward:
     case StepKind::outward:
+    case StepKind::partial:
     case StepKind::innermost:
     case StepKind::registers:
     case StepKind::tile_rows:
@@ -193,7 +194,7 @@ DrawnSchedule draw_schedule(const LoopProgram& p, Rng& rng, int most) {
     }
     // A scan that runs backwards adds in another order, and a scatter rounds sums as they grow.
     drawn.reorders = drawn.reorders || step.kind == StepKind::blocks ||
-                     step.kind == StepKind::scatter ||
+                     step.kind == StepKind::scatter || step.kind == StepKind::partial ||
                      step.kind == StepKind::tile || step.kind == StepKind::tile_rows ||
                      step.kind == StepKind::tile_window ||
                      drawn.version.steps.back().effect.find(", backwards") != std::string::npos;

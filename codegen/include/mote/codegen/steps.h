@@ -28,6 +28,7 @@ enum class StepKind : std::uint8_t {
   prefetch,          ///< `prefetch r`: r's last loop that reads a row fetches the next one
   hoist,             ///< `hoist`: conditions on data are asked before loops that only copy
   inward,            ///< `inward c 256`: c goes inside the loops that it holds, by tiles of 256
+  partial,           ///< `partial r 64`: each 64 iterations of r add up partial sums of their own
   outward,           ///< `outward c 256`: c goes outside the loops that hold it, by parts of 256
   innermost,         ///< `innermost c 256`: inward, and inside the other loops of c's nest as well
   registers,         ///< `registers c 64`: the same by tiles of exactly 64, with sums in registers
