@@ -117,11 +117,14 @@ class Jam {
   }
 
   /// Returns true if a compiler, which does not know that the arrays of the sums are apart from the
-  /// inputs, would store the sums after each row.
+  /// inputs, would store the sums after each row. Each of them adds to an array of its own.
   bool may_meet_inputs(const Body& sums) const {
+    std::set<std::string> arrays;
     return std::ranges::all_of(sums, [&](const Stmt& s) {
-      const TensorDecl& t = *find_tensor(p_, std::get<StoreReduce>(s.kind).tensor);
-      return t.role == TensorRole::temporary && !t.per && is_real(t.dtype);
+      const auto& sum = std::get<StoreReduce>(s.kind);
+      const TensorDecl& t = *find_tensor(p_, sum.tensor);
+      return t.role == TensorRole::temporary && !t.per && is_real(t.dtype) &&
+             sum.op == ScatterOp::add && arrays.insert(t.name).second;
     });
   }
 
@@ -136,7 +139,7 @@ class Jam {
         const auto& term = std::get<StoreReduce>(terms[k].kind);
         const DType dtype = find_tensor(p_, term.tensor)->dtype;
         if (row == 0) now[k] = load_value(term.tensor, term.index, dtype);
-        now[k] = op_value(map_of(term.op), {now[k], term.value}, dtype, dtype);
+        now[k] = op_value(MapOp::add, {now[k], term.value}, dtype, dtype);
         if (row + 1 == rows_) {
           stores.push_back({Store{term.tensor, term.index, now[k]}});
         } else {
@@ -148,19 +151,6 @@ class Jam {
     }
     std::ranges::move(stores, std::back_inserter(out));
     return out;
-  }
-
-  static MapOp map_of(ScatterOp op) {
-    switch (op) {
-      case ScatterOp::mul:
-        return MapOp::mul;
-      case ScatterOp::max:
-        return MapOp::max;
-      case ScatterOp::min:
-        return MapOp::min;
-      default:
-        return MapOp::add;
-    }
   }
 
   static void append(Body& to, Body statements, Symbol variable, const Expr& by) {

@@ -79,6 +79,22 @@ TEST(Steps, PartialSumsAreThoseOfParts) {
   }
 }
 
+/// Of terms for one array: the second is added to what the first has left.
+TEST(Steps, JamAddsTwoTermsToOneArray) {
+  const Expr i = var("i"), j = var("j"), k = var("k"), l = var("l");
+  const auto add = [&](Value term) -> Stmt {
+    return {StoreReduce{"s", {j}, ScatterOp::add, std::move(term)}};
+  };
+  const LoopProgram p = loops_of(
+      copy_spec("terms"),
+      {loop("k", 4, {store("s", {k}, real(2))}),
+       loop("i", size("N"),
+            {loop("j", 4, {add(at("x", {i})), add(op(MapOp::mul, {at("x", {i}), real(3)}))})}),
+       loop("l", size("N"), {store("y", {l}, at("s", {Expr(2)}))})},
+      {temporary("s", {4})});
+  EXPECT_NE(to_string(after(p, "simd j, jam 2")).find("i_rows"), std::string::npos);
+}
+
 /// A loop that begins at the iteration is one over its block only if it ends with that.
 TEST(Steps, PartialSumsHaveTheTermsOfLongerLoops) {
   const Expr i = var("i"), j = var("j"), k = var("k"), l = var("l");
