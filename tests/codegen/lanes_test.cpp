@@ -25,7 +25,8 @@ namespace {
 
 using Strides = const std::int64_t*;
 
-constexpr std::int64_t kLongestRow = 70;
+/// Rows from 128 elements on have two results in each of 16 lanes.
+constexpr std::int64_t kLongestRow = 170;
 constexpr std::int64_t kRows = 3;
 
 /// Floats of which the last ends where a closed page begins.
@@ -107,6 +108,28 @@ TEST(Lanes, FoldRowsOfEachLength) {
       EXPECT_EQ(s[r], sum);
       EXPECT_EQ(g[r], greatest);
       EXPECT_EQ(l[r], least);
+    }
+  });
+}
+
+/// One simple value is added up in pairs of blocks, which several or costly ones need not be.
+TEST(Lanes, FoldRowsInPairsOfBlocks) {
+  const std::string text = gen_text("input x f32[R, N]\noutput s = sum[1](x * x - 3)\n");
+  const std::string pairs = "2 * MOTE_LANES";
+  EXPECT_NE(text.find(pairs), std::string::npos);
+  EXPECT_EQ(gen_text("input x f32[R, N]\noutput s = sum[1](exp(x))\n").find(pairs),
+            std::string::npos);
+  using Function = int(const float*, Strides, float*, Strides, std::int64_t, std::int64_t);
+  for_each_length<Function>(text, [](Function* rows, std::int64_t n) {
+    const Closed x(kRows * n), s(kRows);
+    for (std::int64_t k = 0; k < kRows * n; ++k)
+      x[k] = static_cast<float>((k * 37 + 11) % 101 - 50);
+    const std::int64_t row[2] = {n, 1}, one[1] = {1};
+    ASSERT_EQ(rows(x.data(), row, s.data(), one, kRows, n), 0);
+    for (std::int64_t r = 0; r < kRows; ++r) {
+      float sum = 0;
+      for (std::int64_t k = r * n; k < (r + 1) * n; ++k) sum += x[k] * x[k] - 3;
+      EXPECT_EQ(s[r], sum);
     }
   });
 }

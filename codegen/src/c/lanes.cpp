@@ -15,6 +15,9 @@
 namespace mote::emit {
 namespace {
 
+/// The least number of pairs of blocks for which two results in each lane are faster than one.
+constexpr int kLeastPairs = 4;
+
 /// The most lanes that a vector has.
 constexpr std::int64_t kMaxLanes = 16;
 
@@ -95,6 +98,23 @@ struct PlainBody {
   }
 };
 
+/// Returns true if an iteration takes less time than the processor waits for the last one's result:
+/// it adds up one value, which a few additions and multiplications give.
+bool waits_for_result(const BlocksOfLanes& blocks, const Body& of_loop) {
+  if (blocks.folds.size() != 1 || std::ranges::any_of(blocks.elements, &HeldElement::is_stored))
+    return false;
+  bool waits = true;
+  const auto is_fast = [](const Value& v) {
+    const auto* op = std::get_if<value::Op>(&v->kind);
+    return op == nullptr || op->op == MapOp::add || op->op == MapOp::sub || op->op == MapOp::mul ||
+           op->op == MapOp::neg || op->op == MapOp::abs;
+  };
+  for_each(of_loop, [&](const Stmt& s) {
+    for_each_value(s, [&](const Value& v) { waits = waits && is_fast(v); });
+  });
+  return waits;
+}
+
 /// Returns the type of an element in memory.
 std::string type_in_memory(const TensorDecl& t) {
   return t.role == TensorRole::temporary ? local_type(t, true) : storage_type(t.dtype);
@@ -147,6 +167,42 @@ std::map<std::string, LanesOfFold> Writer::open_lanes(const BlocksOfLanes& block
   return folded;
 }
 
+/// Writes a loop over pairs of blocks: each lane has two results, which do not wait for one
+/// another.
+void Writer::pairs_of_blocks(const Loop& l, const LoopHead& head, const Body& of_loop,
+                             const BlocksOfLanes& blocks, const LanesOfFold& first,
+                             const Facts& inside) {
+  out_ += "#if MOTE_LANES > 8\n";
+  line(fmt::format("if ({} <= {} - {} * MOTE_LANES) {{", blocks.block, head.end, 2 * kLeastPairs));
+  ++indent_;
+  const LanesOfFold second = open_lanes(blocks).begin()->second;
+  line(fmt::format("for (; {0} <= {1} - 2 * MOTE_LANES; {0} += 2 * MOTE_LANES) {{", blocks.block,
+                   head.end));
+  ++indent_;
+  pragma("simd");
+  loop_over_lanes(blocks, [&] { body(of_loop, inside); });
+  const std::string iteration = names_.rename_local(
+      l.variable.name(), fmt::format("({} + MOTE_LANES + {})", blocks.block, blocks.lane));
+  const std::string result = names_.rename_local(first.fold->accumulator,
+                                                 fmt::format("{}[{}]", second.lanes, blocks.lane));
+  pragma("simd");
+  loop_over_lanes(blocks, [&] { body(of_loop, inside); });
+  names_.rename_local(l.variable.name(), iteration);
+  names_.rename_local(first.fold->accumulator, result);
+  --indent_;
+  line("}");
+  loop_over_lanes(blocks, [&] {
+    const auto lane_of = [&](const LanesOfFold& one) {
+      return Text{fmt::format("{}[{}]", one.lanes, blocks.lane), kTight, CType::f32};
+    };
+    line(fmt::format("{} = {};", lane_of(first).text,
+                     reduced(first.fold->op, lane_of(first), lane_of(second)).text));
+  });
+  --indent_;
+  line("}");
+  out_ += "#endif\n";
+}
+
 void Writer::iterations_by_lanes(const Loop& l, const LoopHead& head, const Body& of_loop,
                                  BlocksOfLanes blocks, const Facts& inside) {
   blocks.lane = names_.fresh("lane");
@@ -161,6 +217,8 @@ void Writer::iterations_by_lanes(const Loop& l, const LoopHead& head, const Body
   fold_into(blocks.lane);
   printer_.uses().call("MOTE_LANES");
   line(fmt::format("int64_t {} = {};", blocks.block, head.begin));
+  if (waits_for_result(blocks, of_loop))
+    pairs_of_blocks(l, head, of_loop, blocks, folded.begin()->second, inside);
   line(
       fmt::format("for (; {0} <= {1} - MOTE_LANES; {0} += MOTE_LANES) {{", blocks.block, head.end));
   ++indent_;

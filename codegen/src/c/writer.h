@@ -192,6 +192,8 @@ class Writer {
                            BlocksOfLanes blocks, const Facts& inside);
   std::map<std::string, LanesOfFold> open_lanes(const BlocksOfLanes& blocks);
   void combine_lanes(const LanesOfFold& folded);
+  void pairs_of_blocks(const Loop& l, const LoopHead& head, const Body& of_loop,
+                       const BlocksOfLanes& blocks, const LanesOfFold& first, const Facts& inside);
   void iterations_left(const Loop& l, const LoopHead& head, const Body& of_loop,
                        BlocksOfLanes& blocks, const Facts& inside);
   std::string adjacent_test(const Loop& l, int parameter) const;
