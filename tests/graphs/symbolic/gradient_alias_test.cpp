@@ -187,6 +187,50 @@ TEST(AliasGradient, OfPartsIsReadBeforeAndAfterOtherPartsAreWritten) {
   EXPECT_EQ(t.gradient_of({whole, b}, {1, 2}), (Numbers{2 + 4 + 4, 4 + 32 + 32}));
 }
 
+TEST(AliasGradient, OfAPartOfABroadcastIsThereBeforeOtherPartsAreWritten) {
+  // The last element is computed of what views of a broadcast have of the others. Its gradient is
+  // asked for before theirs comes.
+  struct Case {
+    std::vector<ViewStep> views;  ///< of the whole
+    Numbers times;                ///< that they have each of the other elements
+  };
+  const ViewStep thrice{ViewKind::broadcast, {3, 5}}, front{ViewKind::slice, {1, 0, 4, 1}};
+  const std::vector<Case> cases = {
+      {{thrice, {ViewKind::slice, {1, 0, 2, 1}}}, {3, 3, 0, 0}},
+      {{thrice, {ViewKind::select, {1, 3}}}, {0, 0, 0, 3}},
+      {{thrice, {ViewKind::slice, {1, 3, 4, -1}}, {ViewKind::slice, {0, 2, 2, -1}}}, {2, 2, 2, 2}},
+      {{thrice,
+        {ViewKind::permute, {1, 0}},
+        {ViewKind::slice, {0, 1, 2, 1}},
+        {ViewKind::select, {1, 2}}},
+       {0, 1, 1, 0}},
+      {{thrice, front, {ViewKind::reshape, {3, 2, 2}}, {ViewKind::select, {2, 1}}}, {0, 3, 0, 3}},
+      {{thrice,
+        front,
+        {ViewKind::select, {1, 0}},
+        {ViewKind::broadcast, {2, 3}},
+        {ViewKind::reshape, {6}},
+        {ViewKind::slice, {0, 0, 5, 1}}},
+       {5, 0, 0, 0}},
+      {{thrice, front, {ViewKind::slice, {1, 0, 0, 1}}}, {0, 0, 0, 0}},
+      {{thrice, {ViewKind::slice, {0, 0, 0, 1}}}, {0, 0, 0, 0}},
+      {{{ViewKind::broadcast, {0, 5}}}, {0, 0, 0, 0}}};
+  for (const Case& one : cases) {
+    WithInput t({4});
+    const TensorSymbol whole = t.g.tensor({DType::f64, {5}}, "whole");
+    t.g.copy(t.x, t.g.slice(whole, 0, 0, 4));
+    TensorSymbol part = whole;
+    for (const ViewStep& view : one.views) part = t.g.view(part, view);
+    const TensorSymbol squares = t.square(part);
+    const TensorSymbol list = t.g.reshape(squares, {element_count(t.g.form(squares))});
+    t.g.copy(t.g.add("sum axis=0", {list}), t.g.select(whole, 0, 4));
+    const Numbers at = {1, 2, 3, 4};
+    Numbers expected;
+    for (std::size_t k = 0; k < 4; ++k) expected.push_back(1 + 2 * at[k] * one.times[k]);
+    EXPECT_EQ(t.gradient_of({whole}, at), expected) << t.g.text(part);
+  }
+}
+
 TEST(AliasGradient, OfSlicesOfZerosStopsAtTheGaps) {
   WithInput t({2});
   const TensorSymbol padded = t.g.zeros({DType::f64, {4}}, "padded");

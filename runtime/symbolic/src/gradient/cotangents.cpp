@@ -21,15 +21,32 @@ std::string key_of(const ViewRegion& region) {
 
 }  // namespace
 
-/// Returns the symbol up to which elements are distinct: gradients of what repeats it are summed.
-TensorSymbol Cotangents::carrier(TensorSymbol read) const {
-  for (const std::uint32_t view : regions_.views_to(read.index))
-    if (repeats(graph_, view)) return graph_.at(graph_.symbols()[view].base);
-  return read;
+/// Returns the symbol that has the distinct elements of what is read: gradients of what repeats
+/// these are summed. Where a broadcast was cut, the carrier has no elements but those that are
+/// read: others of the tensor may be written later, and their gradient be asked for before this one
+/// comes.
+TensorSymbol Cotangents::carrier(TensorSymbol read) {
+  const std::vector<std::uint32_t> views = regions_.views_to(read.index);
+  const auto first =
+      std::ranges::find_if(views, [&](std::uint32_t view) { return repeats(graph_, view); });
+  if (first == views.end()) return read;
+  const TensorSymbol base = graph_.at(graph_.symbols()[*first].base);
+  const auto cuts = [&](std::uint32_t view) {
+    const ViewKind kind = graph_.view_step(graph_.at(view)).kind;
+    return kind == ViewKind::slice || kind == ViewKind::select;
+  };
+  if (element_count(graph_.form(read)) > 0 && std::none_of(first, views.end(), cuts)) return base;
+  const auto [known, is_new] = parts_of_broadcasts_.try_emplace(read.index, base);
+  if (is_new)
+    for (const ViewStep& step : regions_.views_without_repetition(base.index, {first, views.end()}))
+      known->second = graph_.view(known->second, step);
+  return known->second;
 }
 
-/// Returns the gradient of the carrier from that of a view of it.
+/// Returns the gradient of the carrier from that of a view that repeats its elements.
 TensorSymbol Cotangents::pulled(TensorSymbol read, TensorSymbol carrier, TensorSymbol gradient) {
+  if (parts_of_broadcasts_.contains(read.index))
+    return builder_.sum_to(gradient, graph_.form(carrier).shape);
   for (; read != carrier; read = graph_.at(graph_.info(read).base)) {
     const ViewStep step = graph_.view_step(read);
     const TensorForm& base = graph_.form(graph_.at(graph_.info(read).base));
@@ -48,13 +65,8 @@ TensorSymbol Cotangents::pulled(TensorSymbol read, TensorSymbol carrier, TensorS
         break;
       }
       case ViewKind::slice:
-      case ViewKind::select: {
-        const TensorSymbol whole = graph_.zeros(
-            {base.dtype, base.shape, checked_strides(base.dtype, base.shape), base.device});
-        graph_.copy(gradient, graph_.view(whole, step));
-        gradient = whole;
-        break;
-      }
+      case ViewKind::select:
+        throw InternalError("a gradient of a part of a broadcast has no carrier");
     }
   }
   return gradient;

@@ -66,7 +66,7 @@ class Cotangents {
     std::unique_ptr<Parts> parts = {};
   };
 
-  TensorSymbol carrier(TensorSymbol read) const;
+  TensorSymbol carrier(TensorSymbol read);
   TensorSymbol pulled(TensorSymbol read, TensorSymbol carrier, TensorSymbol gradient);
   TensorSymbol seen_as(TensorSymbol symbol, TensorSymbol tensor);
   Slot& slot(TensorSymbol carrier);
@@ -80,6 +80,7 @@ class Cotangents {
   SymbolicGraph& graph_;
   const SymbolRegions& regions_;
   BySymbol<Root> roots_;
+  std::unordered_map<std::uint32_t, TensorSymbol> parts_of_broadcasts_;  ///< carriers, by symbol
 };
 
 }  // namespace mote

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -28,6 +29,11 @@ class SymbolRegions {
   TensorForm form_of(std::uint32_t root) const;
   /// Returns the symbol's region in a tensor of that form.
   ViewRegion region(std::uint32_t symbol) const;
+  /// Returns views of `base`, each of the one before, that have the elements of the last of `views`
+  /// once each: that one is a broadcast of them. `views` lead from `base`, whose elements are
+  /// distinct.
+  std::vector<ViewStep> views_without_repetition(std::uint32_t base,
+                                                 std::span<const std::uint32_t> views) const;
 
  private:
   const SymbolicGraph& graph_;
