@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,24 @@ TEST(InlinedGradient, OfAnOpWithSeveralOutputsTakesThoseThatCome) {
     SCOPED_TRACE(used);
     expect_gradients(c, Agreement::bounded);
   }
+}
+
+TEST(InlinedGradient, OfAConvolutionWhoseKernelMultipliesItsPadding) {
+  // The weights of the first columns meet nothing but padding: NaN by the kernel's formula
+  // (padding_multiplied), a number by the definition.
+  const auto padded = [] {
+    InlinedCase c;
+    const TensorSymbol x = c.spread("x", {1, 2, 2, 1}, -1, 1, 1);
+    const TensorSymbol w = c.spread("w", {3, 2, 3, 4}, -1, 1, 2);
+    for (std::int64_t k = 0; k < 3; ++k)
+      c.bindings[1].second.set({0, 0, 0, k}, -std::numeric_limits<double>::infinity());
+    c.of = {c.g.add("conv2d pads1=3 pads2=3", {x, w})};
+    return c;
+  };
+  InlinedCase reverse = padded();
+  expect_gradients(reverse, Agreement::where_bounded);
+  InlinedCase forward = padded();
+  EXPECT_TRUE(expect_forward_mode(forward));
 }
 
 TEST(InlinedGradient, OfTilesIsExact) {

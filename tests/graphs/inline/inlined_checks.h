@@ -44,8 +44,8 @@ void expect_values(const InlinedCase& c, Agreement agreement);
 void expect_in_bound(const InlinedCase& c, const std::vector<Tensor>& got);
 
 /// Expects that the uop gradient of the program of `of` and the graph's own gradient agree, from
-/// seeds of small integers. Bounded: the graph's gradient lies in the bound of its own program, and
-/// the bounds of the two programs, each of which holds the exact gradient, have a common number.
+/// seeds of small integers. Bounded: the graph's gradient lies in the bound of its own program, for
+/// the kernels that compute it, and the bounds of the two programs, each of which holds the exact gradient, have a common number.
 /// Where a bound is infinite (an element that depends on a tie, say), the results must be equal, or
 /// with where_bounded, may be anything. An input that `of` does not depend on has a gradient of 0.
 /// Then the case is that of the gradients, with respect to the seeds too: another call checks the
