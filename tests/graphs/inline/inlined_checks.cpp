@@ -330,6 +330,29 @@ struct ProductInterval {
 
 }  // namespace
 
+void expect_symmetry(InlinedCase& c) {
+  const std::vector<TensorSymbol> seeds = whole_like(c, c.of, "seed");
+  const std::vector<TensorSymbol> directions = whole_like(c, c.wrt, "direction");
+  const std::vector<TensorSymbol> first = gradient(c.g, c.of, c.wrt, seeds);
+  std::vector<std::vector<TensorSymbol>> second;
+  for (std::size_t k = 0; k < first.size(); ++k)
+    second.push_back(gradient(c.g, std::vector{first[k]}, c.wrt, std::vector{directions[k]}));
+  verify(c.g);
+  const auto sum = [&](std::size_t k, std::size_t by) {
+    const auto [low, high] = program_of_case(c, {second[k][by]}).interval();
+    ProductInterval product;
+    product.add(low[0], high[0]);
+    return product;
+  };
+  for (std::size_t k = 0; k < first.size(); ++k)
+    for (std::size_t by = 0; by < k; ++by) {
+      const ProductInterval one = sum(k, by), other = sum(by, k);
+      if (!one.is_known || !other.is_known) continue;
+      EXPECT_LE(std::max(one.from, other.from), std::min(one.to, other.to))
+          << "second derivatives by " << c.g.text(c.wrt[k]) << " and " << c.g.text(c.wrt[by]);
+    }
+}
+
 bool expect_forward_mode(InlinedCase& c) {
   const std::vector<TensorSymbol> seeds = whole_like(c, c.of, "seed");
   const std::vector<TensorSymbol> tangents = whole_like(c, c.wrt, "tangent");

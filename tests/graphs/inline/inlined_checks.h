@@ -45,12 +45,18 @@ void expect_in_bound(const InlinedCase& c, const std::vector<Tensor>& got);
 
 /// Expects that the uop gradient of the program of `of` and the graph's own gradient agree, from
 /// seeds of small integers. Bounded: the graph's gradient lies in the bound of its own program, for
-/// the kernels that compute it, and the bounds of the two programs, each of which holds the exact gradient, have a common number.
-/// Where a bound is infinite (an element that depends on a tie, say), the results must be equal, or
-/// with where_bounded, may be anything. An input that `of` does not depend on has a gradient of 0.
-/// Then the case is that of the gradients, with respect to the seeds too: another call checks the
-/// next order.
+/// the kernels that compute it, and the bounds of the two programs, each of which holds the exact
+/// gradient, have a common number. Where a bound is infinite (an element that depends on a tie,
+/// say), the results must be equal, or with where_bounded, may be anything. An input that `of` does
+/// not depend on has a gradient of 0. Then the case is that of the gradients, with respect to the
+/// seeds too: another call checks the next order.
 void expect_gradients(InlinedCase& c, Agreement agreement);
+
+/// Expects that second derivatives are symmetric: that for each two inputs of `wrt` the gradient
+/// with respect to one, differentiated with respect to the other, gives what it gives the other way
+/// round, summed up with small integers. The intervals of the two sums, by the bounds of their
+/// programs, have a common number where they are finite.
+void expect_symmetry(InlinedCase& c);
 
 /// Expects that <jvp(tangents), seeds> = <tangents, vjp(seeds)>: each element lies in the bound of
 /// its program, and the intervals of the two sums have a common number. Returns false if an element

@@ -84,6 +84,60 @@ TEST(GradientOrders, SlopesWherePiecesMeetAreThoseOfTheGradient) {
   EXPECT_EQ(numbers(values[2]), (Numbers{0, 0.5, 1}));
 }
 
+/// Second derivatives are those of kernels in f32, of formulas in f64.
+TEST(GradientOrders, SecondDerivativesWherePiecesMeetAreTheSameByKernelsAndFormulas) {
+  struct Point {
+    const char* command;
+    Numbers x;
+    Numbers expected;  ///< by x[0] and x[0], x[0] and x[1], x[1] and x[0], x[1] and x[1]
+  };
+  const std::vector<Point> points = {{"celu alpha=2", {0}, {0.25}},
+                                     {"elu alpha=2", {0}, {0}},
+                                     {"selu alpha=2 gamma=0.5", {0}, {1}},
+                                     {"softplus", {0}, {0.25}},
+                                     {"softsign", {0}, {0}},
+                                     {"relu", {0}, {0}},
+                                     {"prelu", {0, 3}, {0, 0, 0, 0}},
+                                     {"max", {2, 2}, {0, 0, 0, 0}},
+                                     {"pow", {1, 0}, {0, 1, 1, 0}},
+                                     {"pow", {0, 0}, {0, 0, 0, 0}},
+                                     {"pow", {0, 1}, {0, 0, 0, 0}},
+                                     {"pow", {0, 2}, {2, 0, 0, 0}}};
+  for (const Point& point : points) {
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      SymbolicGraph g;
+      std::vector<TensorSymbol> x;
+      std::vector<TensorBinding> at;
+      for (const double element : point.x) {
+        x.push_back(g.input("x" + std::to_string(x.size()), {dtype, {1}}));
+        const Tensor value(dtype, {1});
+        fill(value, element);
+        at.emplace_back(x.back(), value);
+      }
+      const std::vector<TensorSymbol> f = {g.add(parse_command(point.command), x)};
+      Numbers second;
+      for (const TensorSymbol first : gradient(g, f, x))
+        for (const TensorSymbol one : gradient(g, std::vector{first}, x))
+          second.push_back(numbers(evaluate(g, at, std::vector{one})[0])[0]);
+      EXPECT_EQ(second, point.expected) << point.command << " " << name(dtype);
+    }
+  }
+}
+
+/// By x alone: the slope by the exponent is NaN, and no gradient comes for it.
+TEST(GradientOrders, ASlopeThatIsNotAskedForDoesNotSpoilTheSecondDerivative) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    SymbolicGraph g;
+    const TensorSymbol x = g.input("x", {dtype, {3}}), b = g.input("b", {dtype, {3}});
+    const TensorSymbol first = gradient(g, {g.add("pow", {x, b})}, {x})[0];
+    const TensorSymbol second = gradient(g, {first}, {x})[0];
+    Tensor at(dtype, {3}), exponent(dtype, {3});
+    copy(real({-2, -1, 3}), at);
+    fill(exponent, 2);
+    EXPECT_EQ(numbers(evaluate(g, {{x, at}, {b, exponent}}, {second})[0]), (Numbers{2, 2, 2}));
+  }
+}
+
 TEST(GradientOrderTable, CastsPassTheirGradientOn) {
   for (const std::string to : {"f32", "f64", "f16", "bf16"}) {
     SymbolicGraph g;

@@ -45,9 +45,14 @@ Terms pow_terms(const MapSite& at) {
     base.value = at.g;
   else if (c && *c == 2)
     base.value = at.g * (a * 2);
-  else if (!c || *c != 0)
+  else if (c && *c != 0)
     base.value = at.g * (pow(a, b - 1) * b);
-  if (base.value && !c) base.where = {{ne(b, 0)}};
+  else if (!c) {
+    // By b, that is (1 + b log(a)) a^(b - 1): 1/a where b = 0, and nothing where a = 0.
+    const Uop factor = where(eq(a, 0), stop_gradient(b), b);
+    base.value = at.g * where(eq(b, 0), b / a, pow(a, b - 1) * factor);
+    base.where = {{eq(a, 0) && eq(b, 0), true}};
+  }
   exponent.value = at.g * (at.y * log(a));
   if (real_literal(a).value_or(0) == 0) exponent.where = {{eq(a, 0) && b >= 0, true}};
   return {base, exponent};

@@ -211,7 +211,7 @@ std::vector<Adjoint> gradient_terms(Site s) {
       if (t.value) t.value = negate(t.value);
     return terms;
   }
-  if (exponent_under(s.node)) return logistic_terms(s);
+  if (!inner_operands(s.node).empty()) return logistic_terms(s);
   return std::visit(
       Overloaded{[&](const uop::Map& k) { return map_terms(k.op, s); },
                  [&](const uop::Reindex& k) { return reindex_terms(k, s); },

@@ -35,8 +35,7 @@ Uop negate(const Uop& u);
 Adjoint join(std::vector<Adjoint> terms);
 
 /// The arguments of a rule: the forward node, its operands and itself as the gradient may read them
-/// (outputs that are given are inputs there), and its gradient. x ends with exponent_under(node) if
-/// there is one.
+/// (outputs that are given are inputs there), and its gradient. x ends with inner_operands(node).
 struct Site {
   Uop node;
   std::vector<Uop> x;
@@ -44,11 +43,12 @@ struct Site {
   Adjoint g;
 };
 /// Returns the node's contribution to each operand, in the order of operands(), also to those that
-/// need none. The last is that to exponent_under(node) if there is one.
+/// need none. The last are those to inner_operands(node), in place of as many operands.
 std::vector<Adjoint> gradient_terms(Site site);
-/// Returns u if the node is n/(c + exp(u)), log(c + exp(u)) or log1p(exp(u)), c > 0 a constant;
-/// else empty. Such a node passes its gradient directly to u (logistic_terms).
-Uop exponent_under(const Uop& node);
+/// Returns u if the node is n/(c + exp(u)), log(c + exp(u)) or log1p(exp(u)), c > 0 a constant, or
+/// max(u, 0) + log1p(exp(-|u|)); b and u if it is max(u, 0) - b + log1p(exp(-|u|)); else nothing.
+/// Such a node passes its gradient directly to these (logistic_terms).
+std::vector<Uop> inner_operands(const Uop& node);
 std::vector<Adjoint> logistic_terms(const Site& site);
 /// Returns the contributions of a Map node.
 std::vector<Adjoint> map_terms(MapOp op, const Site& site);

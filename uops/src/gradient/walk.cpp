@@ -3,6 +3,8 @@
 // adds up the contributions of its readers and passes the sum on by its rule.
 #include "gradient/walk.h"
 
+#include <algorithm>
+
 #include "graph/node.h"
 
 namespace mote {
@@ -73,10 +75,9 @@ void Walk::run() {
     Site site{u, {}, primal_.of(u), join(std::move(found->second))};
     std::vector<Uop> to = operands(u);
     for (const Uop& x : to) site.x.push_back(primal_.of(x));
-    if (const Uop inner = exponent_under(u)) {
-      site.x.push_back(primal_.of(inner));
-      to.back() = inner;
-    }
+    const std::vector<Uop> inner = inner_operands(u);
+    for (const Uop& x : inner) site.x.push_back(primal_.of(x));
+    std::ranges::copy(inner, to.end() - std::ssize(inner));
     std::vector<Adjoint> terms = gradient_terms(site);
     for (std::size_t a = 0; a < to.size(); ++a) contribute(to[a], std::move(terms[a]));
   }

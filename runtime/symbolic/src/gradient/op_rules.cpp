@@ -73,7 +73,8 @@ std::vector<OpRule> make_rules() {
   for (const std::string_view op : kPieces)
     rules.push_back({op, Tangent::pointwise, Curvature::zero});
   for (const std::string_view op : kBent)
-    rules.push_back({op, Tangent::pointwise, Curvature::formula, pointwise_formula(op)});
+    rules.push_back({op, Tangent::pointwise, Curvature::formula, pointwise_formula(op), true,
+                     nullptr, nullptr, op == "pow"});
   for (const std::string_view op : kLinear) rules.push_back({op, Tangent::linear, Curvature::zero});
   for (const std::string_view op : kBilinear)
     rules.push_back({op, Tangent::bilinear, Curvature::bilinear});

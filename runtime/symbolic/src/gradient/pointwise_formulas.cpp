@@ -80,16 +80,18 @@ Value rsqrt_slope(Value y) { return -0.5 * (y * square(y)); }
 Value sqrt_slope(Value y) { return 0.5 * recip(y); }
 Value sigmoid_slope(Value y) { return y * (1 - y); }
 Value softsign_slope(Value x) { return square(recip(1 + x.formula->op("abs", {x}))); }
+/// clip(x/6 + 1/2) + x/6 between the ends, where the second term is half of that.
 Value hardswish_slope(Value x) {
-  const Value flat = where(is_above(x, 0), number(x, 1), number(x, 0));
-  const Value inside = where(is_above(x, -3), 1.0 / 3 * x + number(x, 0.5), flat);
-  const Value slope = where(is_below(x, 3), inside, flat);
-  return where(is(x, 3), number(x, 1.25), where(is(x, -3), number(x, -0.25), slope));
+  const Value ends = x.formula->op("abs", {x});
+  const Value rising =
+      where(is_below(ends, 3), 1.0 / 6 * x, where(is(ends, 3), 1.0 / 12 * x, number(x, 0)));
+  const Value clipped = x.formula->op("max", {least(x, 3), number(x, -3)});
+  return 1.0 / 6 * clipped + number(x, 0.5) + rising;
 }
 
 void celu(Formula& f) {
   const Value x = f.x();
-  f.set(0, f.gy() * where(is_below(x, 0), exp(1 / f.param("alpha") * least(x, 0)), f.number(1)));
+  f.set(0, f.gy() * exp(1 / f.param("alpha") * least(x, 0)));
 }
 void elu(Formula& f) {
   const Value x = f.x();
@@ -98,8 +100,8 @@ void elu(Formula& f) {
 void selu(Formula& f) {
   const Value x = f.x();
   const double gamma = f.param("gamma");
-  f.set(0, f.gy() *
-               where(is_above(x, 0), f.number(gamma), gamma * f.param("alpha") * exp(least(x, 0))));
+  const Value below = where(is_above(x, 0), f.number(0), x);
+  f.set(0, f.gy() * where(is_above(x, 0), f.number(gamma), gamma * f.param("alpha") * exp(below)));
 }
 
 void div(Formula& f) {
@@ -107,21 +109,25 @@ void div(Formula& f) {
   f.set(0, g);
   f.set(1, -(g * (f.x(0) / f.x(1))));
 }
+/// b a^(b - 1) and a^b log(a), at a = 0 as pow.grad has them: 0 where b = 0, and nothing by b.
 void pow(Formula& f) {
   const Value a = f.x(0);
   const Value b = f.x(1);
   const Value zero = f.number(0);
   const Value one = f.number(1);
-  const Value a_is_zero = f.op("equal", {a, zero});
-  const Value b_is_zero = f.op("equal", {b, zero});
+  const Value a_is_zero = is(a, 0);
+  const Value b_is_zero = is(b, 0);
+  const Value base = where(a_is_zero, one, a);
   const Value exponent = where(b_is_zero, one, b);
-  f.set(0, f.gy() * where(b_is_zero, zero, exponent * f.op("pow", {a, exponent - one})));
-  f.set(1, f.gy() * where(a_is_zero, zero, f.y() * f.op("log", {where(a_is_zero, one, a)})));
+  const Value factor = where(a_is_zero, where(is(b, 1), one, exponent), exponent);
+  const Value at_zero = where(a_is_zero, zero, b / base);
+  f.set(0, f.gy() * where(b_is_zero, at_zero, factor * f.op("pow", {a, exponent - one})));
+  f.set(1, f.gy() * where(a_is_zero, zero, f.y() * f.op("log", {base})));
 }
 void prelu(Formula& f) {
   const Value x = f.x(0);
   f.set(0, f.gy() * where(is_below(x, 0), f.x(1), f.number(1)));
-  f.set(1, f.gy() * least(x, 0));
+  f.set(1, f.gy() * where(is_below(x, 0), x, f.number(0)));
 }
 void lerp(Formula& f) {
   f.set(0, f.gy() * (1 - f.x(2)));
