@@ -68,6 +68,13 @@ def autotuned(function: Any, handle: Any, seconds: float, rounds: int) -> int:
     return commands[0]
 
 
+def untuned(function: Any, handle: Any) -> list[str]:
+    """Returns the commands that the last measurement left out."""
+    text = ffi.new("const char**")
+    checked(function(handle, text))
+    return ffi.string(text[0]).decode().splitlines()
+
+
 def _without_data(form: Any) -> Tensor:
     """A tensor of that form, whose data nothing reads."""
     from ._functions import form_of
@@ -136,9 +143,14 @@ class Executable:
         """Measures the kernels of each command on copies of its tensors; later runs use the fastest.
 
         Inputs must be bound. It takes about that time for each command, by default a second, with at
-        most so many measurements of each kernel, by default 7. Returns the number of commands.
+        most so many measurements of each kernel, by default 7. Returns the number of commands: all but
+        those of untuned().
         """
         return autotuned(lib.mote_executable_autotune, self.handle, seconds, rounds)
+
+    def untuned(self) -> list[str]:
+        """Returns the commands that the last autotune() has not measured: their loop or branch has not run."""
+        return untuned(lib.mote_executable_untuned, self.handle)
 
     def report(self, format: str = "text") -> str:
         """Returns what was compiled: passes, nodes in their order, the plan of memory.

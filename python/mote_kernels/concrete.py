@@ -22,7 +22,7 @@ from ._callbacks import Code, note, noted, run_code_of
 from ._commands import command
 from ._context import Context
 from ._door import FAILED, OK, checked, ffi, lasting, lib, text
-from ._executable import autotuned
+from ._executable import autotuned, untuned
 
 __all__ = ["Graph", "Statistics"]
 
@@ -256,6 +256,10 @@ class Graph:
     def autotune(self, seconds: float = 0, rounds: int = 0) -> int:
         """Measures kernels as mote.graphs' Executable.autotune() does; the graph must have a context."""
         return autotuned(lib.mote_graph_autotune, self.handle, seconds, rounds)
+
+    def untuned(self) -> list[str]:
+        """Returns the commands that the last autotune() has not measured: their loop or branch has not run."""
+        return untuned(lib.mote_graph_untuned, self.handle)
 
     def trace(self, on: bool = True) -> None:
         """Makes later runs record when each node ran, for trace_json()."""

@@ -280,6 +280,7 @@ def test_runs_are_recorded_cancelled_and_measured():
     spans = [e for e in json.loads(g.trace_json())["traceEvents"] if e["ph"] == "X"]
     assert len(spans) == 1
     assert g.autotune(seconds=0.01, rounds=1) == 1
+    assert g.untuned() == []
     g.run()
     np.testing.assert_array_equal(y, x @ x)
 

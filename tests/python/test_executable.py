@@ -155,6 +155,7 @@ def test_kernels_are_measured_and_measurements_kept(tmp_path):
     step.bind("x", a)
     step.bind("w", b)
     assert step.autotune(seconds=0.01, rounds=1) == 2
+    assert step.untuned() == []
     np.testing.assert_array_equal(step()[0].numpy(), np.maximum(a @ b, 0))  # whole numbers
     path = tmp_path / "tuning"
     context.save_tuning(path)

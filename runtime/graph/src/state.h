@@ -222,6 +222,7 @@ struct Graph::State {
   graph::PreparedGraph prepared;
   bool is_serial = false;  ///< one stream of each device, whatever the options say
   GraphTrace* trace = nullptr;
+  std::vector<std::string> untuned;  ///< commands that the last autotune has left out
   /// The states of all bodies and branches at any depth, of the outermost graph.
   std::vector<std::unique_ptr<State>> subs;
   std::atomic<bool> in_use{false};

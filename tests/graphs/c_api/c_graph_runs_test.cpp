@@ -125,6 +125,9 @@ TEST(GraphRunsC, KernelsAreMeasuredAndNodesCounted) {
   ASSERT_EQ(mote_graph_autotune(n.graph, &options, &commands), MOTE_OK) << mote_last_error();
   EXPECT_EQ(commands, 3U);
   EXPECT_EQ(elements(n.z), Numbers(4, 0));  // it works on copies
+  const char* untuned = nullptr;
+  ASSERT_EQ(mote_graph_untuned(n.graph, &untuned), MOTE_OK) << mote_last_error();
+  EXPECT_STREQ(untuned, "");
   ASSERT_EQ(mote_graph_autotune(n.graph, nullptr, nullptr), MOTE_OK) << mote_last_error();
   mote_graph_statistics statistics = {};
   statistics.size = sizeof(statistics);

@@ -86,6 +86,33 @@ TEST(PointedValues, WhatElseReadsOrGivesTheValue) {
   }
 }
 
+TEST(PointedValues, AutotuneMeasuresWhatHasRun) {
+  // The inner loops run 0, 1, 2, 0, … times.
+  const SymbolicGraph g =
+      parse_graph(outer(inner("i", "x", kFunctions[0]) + "      y = add(i, x)\n", "y, i, left"));
+  Context context;
+  for (std::int64_t n = 0; n < 4; ++n) {
+    Executable e = compile(g, {}, context);
+    const std::vector<TensorBinding> given = {{g.find("x"), vector(1, 4)},
+                                              {g.find("v"), vector(7, 4)},
+                                              {g.find("w"), vector(-1.5, 4)},
+                                              {g.find("n"), integer(n)}};
+    e.run(given);
+    Numbers before, after;
+    append(before, e.output(g.find("r")));
+    const std::size_t measured = e.graph().autotune({.rounds = 1});
+    const std::vector<std::string> left = e.graph().untuned();
+    EXPECT_EQ(measured + left.size(), 5U) << n;
+    if (n == 0)
+      EXPECT_EQ(left, std::vector<std::string>{"node 0 'r' (while): node 3 'y' (add)"});
+    else
+      EXPECT_EQ(left, std::vector<std::string>()) << n;
+    e.run(given);
+    append(after, e.output(g.find("r")));
+    EXPECT_EQ(before, after);
+  }
+}
+
 TEST(PointedValues, ThePartsOfAResult) {
   check(outer(inner("i", "x", kFunctions[1]) +
                   "      a = i.slice(0, 0, 2, 1)\n      b = i.slice(0, 2, 2, 1)\n"

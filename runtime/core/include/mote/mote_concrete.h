@@ -69,6 +69,8 @@ MOTE_API mote_status mote_graph_trace_text(mote_graph* graph, const char** text)
 /* Does for a graph, which must have a context, what mote_executable_autotune() does. */
 MOTE_API mote_status mote_graph_autotune(mote_graph* graph, const mote_tuning_options* options,
                                          size_t* commands);
+/* Does for a graph what mote_executable_untuned() does. */
+MOTE_API mote_status mote_graph_untuned(mote_graph* graph, const char** text);
 typedef struct mote_graph_statistics {
   size_t size; /* sizeof(mote_graph_statistics), set by the caller */
   size_t nodes;

@@ -3,38 +3,69 @@
 #include "mote/runtime/tune.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "state.h"
 
 namespace mote::graph {
 namespace {
 
-const TuningEntry& tune_node(const Graph::State& state, const NodeRecord& node, Context& context,
+/// Returns the tensor of a node; where no memory is shown now, since the run decides where it is,
+/// at the memory that the node had last. None if it has had none.
+std::optional<Tensor> last_tensor(const Graph::State& state, const NodeRecord& node,
+                                  std::uint32_t tensor) {
+  const TensorRecord& record = state.tensors[tensor];
+  if (record.has_memory) return state.tensor_at(tensor);
+  const std::vector<VariableNode>& all = state.prepared.variables.nodes;
+  const auto variable = std::ranges::find(all, node.index, &VariableNode::node);
+  if (variable == all.end() || variable->variants.empty()) return std::nullopt;
+  const auto root = std::ranges::find(variable->roots, record.root) - variable->roots.begin();
+  std::byte* const data = variable->variants[variable->current].at[static_cast<std::size_t>(root)];
+  return make_tensor(*record.form, tensor == record.root ? data : data + record.offset, nullptr);
+}
+
+/// Returns null if the node's tensors have had no memory yet: it has not run.
+const TuningEntry* tune_node(const Graph::State& state, const NodeRecord& node, Context& context,
                              const TuningOptions& options) {
   std::vector<Tensor> tensors;  // all that are there
   tensors.reserve(node.operands.size());
   std::vector<const Tensor*> inputs;
   std::vector<Tensor*> outputs;
-  const auto pointer = [&](std::uint32_t t) {
-    return t == kNone ? nullptr : &tensors.emplace_back(state.tensor_at(t));
+  bool has_run = true;
+  const auto pointer = [&](std::uint32_t t) -> Tensor* {
+    if (t == kNone) return nullptr;
+    const std::optional<Tensor> at = last_tensor(state, node, t);
+    has_run = has_run && at.has_value();
+    return &tensors.emplace_back(at ? *at : state.tensor_at(t));
   };
   for (const std::uint32_t t : node.inputs()) inputs.push_back(pointer(t));
   for (const std::uint32_t t : node.outputs()) outputs.push_back(pointer(t));
+  if (!has_run) return nullptr;
   try {
-    return autotune(*std::get<CommandNode>(node.work).command, inputs, outputs, context, options);
+    return &autotune(*std::get<CommandNode>(node.work).command, inputs, outputs, context, options);
   } catch (...) {
     rethrow_of(node);
   }
 }
 
-/// Measures the commands of one graph. Returns how many.
-std::size_t tune_graph(Graph::State& state, Context& context, const TuningOptions& options) {
+/// Measures the commands of one graph, which is at `where` in the outermost one. Returns how many,
+/// and adds those that it cannot measure to `untuned`.
+std::size_t tune_graph(Graph::State& state, Context& context, const TuningOptions& options,
+                       const std::string& where, std::vector<std::string>& untuned) {
   std::size_t asked = 0;
   for (NodeRecord& node : state.nodes) {
     if (node.removed || !std::holds_alternative<CommandNode>(node.work)) continue;
-    const TuningEntry& entry = tune_node(state, node, context, options);
+    const TuningEntry* entry = tune_node(state, node, context, options);
+    if (entry == nullptr) {
+      untuned.push_back(where + text_of(node));
+      continue;
+    }
     state.rare.weights = true;
-    node.weight = std::ranges::min_element(entry.timings, {}, &Timing::nanoseconds)->nanoseconds;
+    node.weight = std::ranges::min_element(entry->timings, {}, &Timing::nanoseconds)->nanoseconds;
     ++asked;
   }
   return asked;
@@ -51,13 +82,23 @@ std::size_t Graph::autotune(const TuningOptions& options) {
   if (state_->options.context == nullptr)
     graph::refuse("autotune: it must be prepared with a context, which keeps the times");
   graph::wait_to_change(*state_, "autotune");
-  std::size_t asked = graph::tune_graph(*state_, *state_->options.context, options);
-  for (const graph::SubLocation& location : state_->prepared.subs)
-    asked += graph::tune_graph(*location.state, *state_->options.context, options);
+  std::vector<std::string> untuned;
+  Context& context = *state_->options.context;
+  std::size_t asked = graph::tune_graph(*state_, context, options, "", untuned);
+  std::unordered_map<const State*, std::string> where = {{state_.get(), ""}};
+  for (const graph::SubLocation& location : state_->prepared.subs) {
+    const std::string inside =
+        where.at(location.around) + text_of(location.around->nodes[location.node]) + ": ";
+    where.emplace(location.state, inside);
+    asked += graph::tune_graph(*location.state, context, options, inside, untuned);
+  }
+  state_->untuned = std::move(untuned);
   const StreamSchedule given = plan.schedule;
   const GraphOptions with = state_->options;
   graph::prepare(*state_, with, state_->prepared.has_given_schedule ? &given : nullptr);
   return asked;
 }
+
+const std::vector<std::string>& Graph::untuned() const { return state().untuned; }
 
 }  // namespace mote

@@ -171,3 +171,12 @@ mote_status mote_executable_autotune(mote_executable* executable,
     if (commands != nullptr) *commands = asked;
   });
 }
+
+mote_status mote_executable_untuned(mote_executable* executable, const char** text) {
+  return guarded(__func__, [&] {
+    auto& result = given(text, "text");
+    mote_executable& of = given(executable, "executable");
+    of.text = lines_of(of.executable.graph().untuned());
+    result = of.text.c_str();
+  });
+}

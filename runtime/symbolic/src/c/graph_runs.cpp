@@ -104,6 +104,15 @@ mote_status mote_graph_autotune(mote_graph* graph, const mote_tuning_options* op
   });
 }
 
+mote_status mote_graph_untuned(mote_graph* graph, const char** text) {
+  return guarded(__func__, [&] {
+    auto& result = given(text, "text");
+    mote_graph& of = given(graph, "graph");
+    of.text = lines_of(of.graph.untuned());
+    result = of.text.c_str();
+  });
+}
+
 mote_status mote_graph_get_statistics(mote_graph* graph, mote_graph_statistics* statistics) {
   return guarded(__func__, [&] {
     mote_graph& of = given(graph, "graph");

@@ -147,4 +147,11 @@ Enum checked_enum(std::int32_t value, std::int32_t last, const char* refusal) {
 
 inline std::string optional_text(const char* text) { return text != nullptr ? text : ""; }
 
+/// Returns the texts, each with the end of a line.
+inline std::string lines_of(const std::vector<std::string>& texts) {
+  std::string lines;
+  for (const std::string& text : texts) lines += text + "\n";
+  return lines;
+}
+
 }  // namespace mote::c

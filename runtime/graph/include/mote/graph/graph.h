@@ -297,8 +297,12 @@ class Graph {
 
   /// Measures the kernels of each command on copies of its tensors (tune.h), in the context that
   /// the graph was prepared with, and prepares again. All placeholders must be bound. Returns how
-  /// many commands it has asked for.
+  /// many commands it has asked for: all but those of untuned().
   std::size_t autotune(const TuningOptions& options = {});
+  /// Returns the commands that the last autotune() has not measured, "node 1 (while): node 0 'h'
+  /// (mul)": they read or write what a pointer shows, and nothing was there, since the loops and
+  /// branches that point it have not run.
+  const std::vector<std::string>& untuned() const;
   /// Makes later runs add to the trace (picture.h), which must outlive them; null: no more. Nodes
   /// on a device are waited for one after the other while it is on.
   void trace_to(GraphTrace* trace);
