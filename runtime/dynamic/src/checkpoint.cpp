@@ -94,6 +94,7 @@ void State::drop_between(std::uint64_t first, std::span<const Ref<Value>> kept) 
   for (Step* step = steps; step != nullptr && step->id > first; step = step->next) {
     if (!step->is_traced) continue;
     const Ref<Step> stays(step);
+    step->is_in_checkpoint = true;
     for (std::size_t k = 0; k < step->inputs.size(); ++k) {
       const Value* input = step->inputs[k];
       if (input != nullptr) set_pin(*this, *step, k, is_outside(*input, first));

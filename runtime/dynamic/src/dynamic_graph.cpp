@@ -252,7 +252,6 @@ std::vector<Variable> DynamicGraph::checkpoint(
   {
     const Lock lock(state_->mutex);
     first = state_->new_id();
-    state_->has_checkpoints = true;  // from here on: its inputs' steps must not be forgotten
   }
   std::vector<Variable> outputs = function(inputs);
   const Lock lock(state_->mutex);

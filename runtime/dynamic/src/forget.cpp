@@ -80,11 +80,14 @@ bool is_asked_for(const Value& value, std::uint64_t walk) {
   return value.is_traced && (value.handles > 0 || (source != nullptr && source->walk == walk));
 }
 
+/// True if the input's memory stays as long as the step's gradient needs it.
+bool keeps_input(const State& state, const Step& step, std::size_t input) {
+  return !step.is_in_checkpoint || state.pin_count(step, input) > std::size_t{step.is_pending};
+}
+
 }  // namespace
 
 void State::forget_unasked() {
-  // Where values are dropped, or pending, steps are needed for more than gradients.
-  if (options.deferred || options.saved_bytes > 0 || has_checkpoints) return;
   if (!std::exchange(has_lost_names, false)) return;
   const std::uint64_t stays = ++last_walk;
   Step* oldest = steps;
@@ -94,20 +97,24 @@ void State::forget_unasked() {
           return input != nullptr && is_asked_for(*input, stays);
         }))
       step->walk = stays;
-  // A step that computes a value without memory for one that stays is not forgotten either: such a
-  // value may have been dropped.
+  // A step that computes a value without memory for one that stays, or that is to run, is not
+  // forgotten either: the value may have been dropped, or will be when it has no variable any more.
+  // What is pending itself runs in any case.
   std::vector<Ref<Step>> unasked;  // the list of steps changes when these go
   for (Step* step = steps; step != nullptr; step = step->next) {
-    if (step->walk != stays && step->is_traced && step->runner == std::thread::id{} &&
-        !is_dropped(*step)) {
-      unasked.emplace_back(step);
-      continue;
+    const bool is_needed = step->walk == stays || is_dropped(*step);
+    const bool may_go = !is_needed && step->is_traced && step->runner == std::thread::id{};
+    if (may_go) unasked.emplace_back(step);
+    if (may_go && !step->is_pending) continue;
+    for (std::size_t k = 0; k < step->inputs.size(); ++k) {
+      const Value* input = step->inputs[k];
+      if (input == nullptr || (input->tensor && keeps_input(*this, *step, k))) continue;
+      Step* source = source_of(*input);
+      if (source != nullptr && (is_needed || !source->is_pending)) source->walk = stays;
     }
-    for (const Value* input : step->inputs)
-      if (Step* source = input == nullptr || input->tensor ? nullptr : source_of(*input))
-        source->walk = stays;
   }
   for (const Ref<Step>& step : unasked) stop_tracing(*step);
+  forgotten += unasked.size();
   unasked.clear();  // they count until they go
   steps_to_look_at = std::max(kFewSteps, 2 * step_count);
 }

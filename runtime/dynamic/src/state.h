@@ -148,6 +148,9 @@ struct State {
                                        std::span<const ViewStep> views, const AxisList& strides);
   AxisList packed_strides(const Handle& handle) const;
   void keep_joined(Handle& base, const ViewStep& step);
+  Ref<Value> view_or_copy(Value& x, const ViewStep& step, bool is_traced);
+  static Handle* last_copy(Handle& handle, const TensorForm& root);
+  void assign_copy(Lock& lock, Handle& handle, Handle& copy, const Ref<Value>& value);
   Ref<Value> run_over(Handle& handle, const Command& command, std::span<Value* const> inputs,
                       std::size_t k, bool is_required);
   bool stays_parameter(const Handle& handle) const;
@@ -242,7 +245,6 @@ struct State {
   /// The number of steps from which on unasked ones are looked for: twice as many as there were
   /// when they were looked for last, so that a step costs the same in a long trace.
   std::size_t steps_to_look_at = kFewSteps;
-  bool has_checkpoints = false;
   bool has_lost_names =
       false;  ///< a traced value has lost its last variable since they were looked for
   std::size_t pending_bytes = 0;  ///< of the outputs of pending steps
@@ -251,6 +253,7 @@ struct State {
   std::size_t saved_bytes = 0;      ///< of values with memory that no variable has, and of tapes
   std::size_t saved_threshold = 0;  ///< fewer cannot be dropped
   std::size_t computed_again = 0;
+  std::size_t forgotten = 0;  ///< steps that no gradient can need
 };
 
 /// Returns the command, function, view or graph of the step, for messages.

@@ -78,7 +78,8 @@ DynamicStatistics State::statistics() {
                           .compiled_graphs = graphs.size(),
                           .compilations = graphs.made(),
                           .compiled_bytes = graphs.bytes(),
-                          .computed_again = computed_again};
+                          .computed_again = computed_again,
+                          .forgotten = forgotten};
   // Memory that several values share counts once, for the first reason.
   std::unordered_set<const void*> counted;
   const auto count = [&](const Value& value, std::size_t& bytes) {

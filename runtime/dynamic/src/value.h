@@ -127,9 +127,10 @@ struct Step {
   std::uint32_t refs = 0;  ///< its outputs that exist
   bool is_pending = false;
   bool is_traced = false;
-  bool pins_rest = false;  ///< inputs that no mask holds stay too
-  ValueList inputs;        ///< owned; null: left out
-  ValueList outputs;       ///< not owned; null: left out, or gone
+  bool pins_rest = false;         ///< inputs that no mask holds stay too
+  bool is_in_checkpoint = false;  ///< its gradient computes again what it reads and does not pin
+  ValueList inputs;               ///< owned; null: left out
+  ValueList outputs;              ///< not owned; null: left out, or gone
   Work work;
   std::thread::id runner = {};     ///< the thread that runs it without the lock
   TensorMask pinned_inputs = 0;    ///< those that its gradient reads

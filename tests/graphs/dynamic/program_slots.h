@@ -135,6 +135,7 @@ class ProgramSlots {
   int count_ = 0;  ///< of steps
   std::string log_;
   bool has_traced_gradients_ = false;
+  std::size_t forgotten_ = 0;  ///< steps, when they were looked for last
   bool has_written_parts_ = false;
 };
 

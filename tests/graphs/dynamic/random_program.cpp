@@ -168,7 +168,11 @@ class Program : protected ProgramWrites {
   void forget() {
     free();
     say("statistics");
-    if (g_.statistics().steps > 0) ++counts_["forget"];
+    const DynamicStatistics now = g_.statistics();
+    if (now.steps > 0) ++counts_["forget"];
+    if (now.forgotten > forgotten_ && (g_.options().deferred || g_.options().saved_bytes > 0))
+      ++counts_["forget_dropped"];
+    forgotten_ = now.forgotten;
   }
 
   /// Random numbers are drawn anew each time, although results are kept for equal commands.
@@ -313,7 +317,8 @@ std::vector<std::string> counted_by_programs() {
           "free",          "forget",   "detach",
           "look",          "backward", "backward_traced",
           "backward_into", "random",   "effect",
-          "checkpoint",    "memo_hit", "computed_again"};
+          "checkpoint",    "memo_hit", "computed_again",
+          "forget_dropped"};
 }
 
 }  // namespace mote::test

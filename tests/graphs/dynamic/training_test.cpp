@@ -165,9 +165,10 @@ TEST(PendingBytes, BoundThePeakOfTheHeap) {
 }
 
 /// Returns the peak of the heap in a trace of which only the last value has a name.
-std::size_t peak_of_trace(int steps, const std::function<Variable(DynamicGraph&, Variable)>& step) {
+std::size_t peak_of_trace(int steps, const std::function<Variable(DynamicGraph&, Variable)>& step,
+                          const DynamicOptions& options = {}) {
   Context context;
-  DynamicGraph g(context);
+  DynamicGraph g(context, options);
   const test::HeapPeak peak;
   Variable y = g.variable(all_of({1000}, 1));
   for (int k = 0; k < steps; ++k) y = step(g, y);
@@ -187,6 +188,67 @@ TEST(Forgetting, KeepsTheMemoryOfALongTraceFlat) {
   for (const std::function<Variable(DynamicGraph&, Variable)>& step :
        {std::function<Variable(DynamicGraph&, Variable)>(command), {converts}, {whole}})
     EXPECT_LE(peak_of_trace(8000, step), 2 * peak_of_trace(1000, step));
+}
+
+/// A graph that defers forgets them too, and so does one that drops values, or has had a
+/// checkpoint.
+TEST(Forgetting, KeepsTheMemoryOfALongTraceFlatWhereValuesArePendingOrDropped) {
+  constexpr std::size_t kTensor = 1000 * sizeof(double);
+  const auto command = [](DynamicGraph& g, const Variable& x) { return g.run("tanh", {x}); };
+  const auto checkpoint = [](DynamicGraph& g, const Variable& x) {
+    return g.checkpoint(
+        [&](std::span<const Variable> in) {
+          return std::vector<Variable>{g.run("tanh", {g.run("tanh", {in[0]})})};
+        },
+        std::vector<Variable>{x})[0];
+  };
+  for (const DynamicOptions& options :
+       {DynamicOptions{.deferred = true, .pending_bytes = 20 * kTensor},
+        DynamicOptions{.saved_bytes = 20 * kTensor},
+        DynamicOptions{
+            .deferred = true, .pending_bytes = 20 * kTensor, .saved_bytes = 20 * kTensor},
+        DynamicOptions{}})
+    for (const std::function<Variable(DynamicGraph&, Variable)>& step :
+         {std::function<Variable(DynamicGraph&, Variable)>(command), {checkpoint}})
+      EXPECT_LE(peak_of_trace(100000, step, options), 2 * peak_of_trace(1000, step, options))
+          << options.deferred << " " << options.saved_bytes;
+}
+
+/// The gradient by w of a function of w and of a value that has no name, after steps were looked
+/// for that no gradient can need. Within a checkpoint the value is computed again for the gradient,
+/// also if a variable had it when they were looked for.
+std::vector<double> gradient_beside_a_nameless_value(DynamicGraph& g, bool has_checkpoint,
+                                                     bool looks, bool is_named) {
+  const Variable w = g.variable(rising({3}, 2));
+  Variable given = g.variable(rising({3}, 1));
+  std::vector<Variable> inputs = {given * 0.5, w};
+  given = {};
+  Variable inside;
+  const auto function = [&](std::span<const Variable> in) {
+    const Variable h = g.run("tanh", {in[0]});
+    if (is_named) inside = h;
+    return std::vector<Variable>{h * h * in[1]};
+  };
+  const Variable y = has_checkpoint ? g.checkpoint(function, inputs)[0] : function(inputs)[0];
+  inputs.clear();
+  if (looks) (void)y.value();
+  (void)g.statistics();
+  inside = {};
+  (void)g.statistics();
+  return elements_of(g.backward({y}, {w})[0]);
+}
+
+/// What a step that stays needs is not forgotten, though its values are dropped, or pending.
+TEST(Forgetting, KeepsWhatAGradientComputesAgain) {
+  Context context;
+  DynamicGraph plain(context);
+  const std::vector<double> expected = gradient_beside_a_nameless_value(plain, false, false, false);
+  EXPECT_GT(plain.statistics().forgotten, 0U);
+  for (int ways = 0; ways < 8; ++ways) {
+    DynamicGraph g(context, {.deferred = (ways & 1) != 0});
+    EXPECT_EQ(gradient_beside_a_nameless_value(g, true, (ways & 2) != 0, (ways & 4) != 0), expected)
+        << ways;
+  }
 }
 
 /// A step of a training, which may be done again if memory was lacking.

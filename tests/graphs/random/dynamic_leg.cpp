@@ -324,6 +324,8 @@ std::vector<std::string> counted_by_dynamic_leg() {
           "dynamic: written to a variable",
           "dynamic: run in place",
           "dynamic: looked at early",
+          "dynamic: forgot a step",
+          "dynamic: forgot a step of a graph that defers or drops",
           "dynamic: found an equal command",
           "dynamic: computed a step again",
           "dynamic: other shapes before",

@@ -59,6 +59,7 @@ DynamicRun::DynamicRun(const SymbolicGraph& graph, DynamicGraph& g, const Dynami
       habits_(habits),
       counts_(counts),
       rng_(habits.seed),
+      forgets_(habits.seed ^ 0xf0),
       order_(topological_order(graph)),
       variables_(graph.symbol_count()),
       last_read_(graph.symbol_count(), kNever),
@@ -374,8 +375,22 @@ void DynamicRun::run() {
       run_some(k, end);
     }
     look_and_free(k, end);
+    forget_unasked();
     k = end;
   }
+}
+
+/// Makes the graph look for steps that no gradient can need, as it does itself in long traces.
+void DynamicRun::forget_unasked() {
+  constexpr int kOften = 15;
+  if (!forgets_.chance(kOften)) return;
+  const std::size_t before = forgotten_;
+  forgotten_ = g_.statistics().forgotten;
+  if (forgotten_ == before) return;
+  const DynamicOptions& options = g_.options();
+  ++counts_[options.deferred || options.saved_bytes > 0
+                ? "dynamic: forgot a step of a graph that defers or drops"
+                : "dynamic: forgot a step"];
 }
 
 std::vector<Tensor> DynamicRun::outputs() {

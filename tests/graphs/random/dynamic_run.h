@@ -66,6 +66,7 @@ class DynamicRun {
   void set(std::uint32_t output, const Variable& value);
   void forget(std::uint32_t root);
   void look_and_free(std::size_t begin, std::size_t end);
+  void forget_unasked();
   Variable poisoned(const TensorForm& form);
 
   const SymbolicGraph& graph_;
@@ -73,6 +74,8 @@ class DynamicRun {
   const DynamicHabits habits_;
   Counts& counts_;
   Rng rng_;
+  Rng forgets_;                ///< of its own, so that what else happens does not depend on it
+  std::size_t forgotten_ = 0;  ///< steps, before
   std::vector<std::uint32_t> order_;
   std::vector<Variable> variables_;          ///< by symbol
   std::vector<std::size_t> last_read_;       ///< by root: the position in the order, or never

@@ -83,6 +83,7 @@ struct DynamicStatistics {
   std::size_t compilations = 0;     ///< those that were made, ever
   std::size_t compiled_bytes = 0;   ///< of the memory of those that are kept
   std::size_t computed_again = 0;   ///< steps that ran again because their values had been dropped
+  std::size_t forgotten = 0;        ///< steps that went since no gradient could be asked for
 };
 
 /// Returns a line for each count, for people.
