@@ -65,7 +65,7 @@ Value* State::current(Handle& handle) {
   Value* base = current(*of.base);
   if (of.base_version != of.base->version || handle.value == nullptr) {
     // A NoGradient in which it is looked at is not one in which it was made.
-    set_value(handle, view(*base, of.view, base->is_traced && of.is_traced));
+    set_value(handle, view_or_copy(*base, of.view, base->is_traced && of.is_traced));
     of.base_version = of.base->version;
   }
   return handle.value;

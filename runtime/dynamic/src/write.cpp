@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,15 +76,41 @@ AxisList strides_in_order(const TensorForm& form, const std::vector<int>& axes) 
   return strides;
 }
 
-/// True if a tensor of the form's shape and these strides has the views, each of the one before.
-bool has_views(const TensorForm& form, const AxisList& strides, std::span<const ViewStep> views) {
+TensorForm with_strides(const TensorForm& form, const AxisList& strides) {
+  return {form.dtype, form.shape, strides, form.device};
+}
+
+TensorForm in_rows(const TensorForm& form) {
+  return with_strides(form, checked_strides(form.dtype, form.shape));
+}
+
+/// Returns the form of the view of such a tensor; none if it needs a copy, as a reshape may.
+std::optional<TensorForm> view_of_form(const ViewStep& view, const TensorForm& form) {
   try {
-    ViewRegion region{{form.dtype, form.shape, strides, form.device}, 0};
-    for (const ViewStep& view : views) region = apply(view, region);
-    return true;
-  } catch (const StatusError&) {  // it needs a copy
-    return false;
+    return apply(view, ViewRegion{form, 0}).form;
+  } catch (const StatusError&) {
+    if (view.kind != ViewKind::reshape) throw;
+    return std::nullopt;
   }
+}
+
+/// Returns the axes of a tensor of that rank that its last view has, in their order there; -1 for a
+/// new one. Nothing behind a reshape.
+std::optional<std::vector<int>> axes_of_view(int rank, std::span<const ViewStep> views) {
+  std::vector<int> axes(static_cast<std::size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  for (const ViewStep& view : views) {
+    const AxisList& n = view.numbers;
+    const std::vector<int> before = axes;
+    if (view.kind == ViewKind::reshape) return std::nullopt;
+    if (view.kind == ViewKind::select) axes.erase(axes.begin() + n[0]);
+    if (view.kind == ViewKind::broadcast)
+      axes.insert(axes.begin(), static_cast<std::size_t>(n.size()) - axes.size(), -1);
+    if (view.kind == ViewKind::permute)
+      for (int k = 0; k < n.size(); ++k)
+        axes[static_cast<std::size_t>(k)] = before[static_cast<std::size_t>(n[k])];
+  }
+  return axes;
 }
 
 /// Calls a function for each part of the region's complement along one axis, from the outermost.
@@ -156,35 +184,89 @@ Ref<Value> State::as_written(Handle& handle, const Ref<Value>& value) {
   return own;
 }
 
-/// Returns strides without gaps, in which the variable's views are views of its next value: axes
+/// Returns strides without gaps, in which views of the variable are views of its next value: axes
 /// follow each other in memory as those of its present value do. Where that repeats elements along
-/// several axes, a view may join these in any order.
+/// several axes, views may join these in any order, and the first such view decides.
 AxisList State::packed_strides(const Handle& handle) const {
   const TensorForm& form = handle.value->form->form;
   return handle.joined && repeats(form) ? *handle.joined
                                         : strides_in_order(form, axes_in_memory(form));
 }
 
-/// Finds strides without gaps that have the view too, for packed_strides(). Views that join axes in
-/// different orders have none together: the first one stays a view.
+/// Notes strides without gaps that have the view too, for packed_strides(), if there are some: the
+/// axes that it joins follow each other as in the tensor that it reshapes. A view that joins axes a
+/// and b as (a, b) needs stride a = extent b * stride b, one that joins them as (b, a) the reverse:
+/// no layout has both, since their extents are more than 1. The second one is a copy then.
 void State::keep_joined(Handle& base, const ViewStep& step) {
-  std::vector<ViewStep> views{step};
+  std::vector<ViewStep> views;
   Handle* root = &base;
   for (; root->view_of; root = root->view_of->base)
     views.insert(views.begin(), root->view_of->view);
   if (root->views == 0) root->joined.reset();
   const TensorForm& form = root->value->form->form;
   if (step.kind != ViewKind::reshape || root->joined || !repeats(form)) return;
+  const std::optional<std::vector<int>> reshaped = axes_of_view(form.rank(), views);
+  if (!reshaped) return;
   std::vector<int> axes = axes_in_memory(form);
   const auto repeating = std::ranges::find(axes, 0, [&](int axis) { return form.strides[axis]; });
-  constexpr std::ptrdiff_t kMostAxes = 6;  // of more there are too many orders to try
-  if (axes.end() - repeating > kMostAxes) return;
-  do {
-    const AxisList strides = strides_in_order(form, axes);
-    if (!has_views(form, strides, views)) continue;
-    root->joined = std::make_unique<AxisList>(strides);
-    return;
-  } while (std::next_permutation(repeating, axes.end()));
+  std::ranges::stable_sort(repeating, axes.end(), {}, [&](int axis) {
+    return std::ranges::find(*reshaped, axis) - reshaped->begin();
+  });
+  const AxisList strides = strides_in_order(form, axes);
+  TensorForm seen = with_strides(form, strides);
+  for (const ViewStep& view : views) seen = *view_of_form(view, seen);
+  if (view_of_form(step, seen)) root->joined = std::make_unique<AxisList>(strides);
+}
+
+/// Returns the view, or, where the layout has none, that of a copy in rows.
+Ref<Value> State::view_or_copy(Value& x, const ViewStep& step, bool is_traced) {
+  if (step.kind != ViewKind::reshape || view_of_form(step, x.form->form))
+    return view(x, step, is_traced);
+  std::optional<Tracing> traces;
+  if (is_traced) traces.emplace();
+  return view(*convert(x, kernels.form_of(in_rows(x.form->form))), step, is_traced);
+}
+
+/// Returns the last variable on the way to this one that is a copy of its base, if a write gives
+/// these strides to the one that is no view; null if there is none.
+Handle* State::last_copy(Handle& handle, const TensorForm& root) {
+  std::vector<Handle*> way;
+  for (Handle* view = &handle; view->view_of; view = view->view_of->base) way.push_back(view);
+  const auto reshapes = [](const Handle* view) {
+    return view->view_of->view.kind == ViewKind::reshape;
+  };
+  if (std::ranges::none_of(way, reshapes)) return nullptr;
+  TensorForm seen = root;
+  Handle* last = nullptr;
+  for (auto view = way.rbegin(); view != way.rend(); ++view) {
+    const ViewStep& step = (*view)->view_of->view;
+    std::optional<TensorForm> next = view_of_form(step, seen);
+    if (!next) {
+      last = *view;
+      next = view_of_form(step, in_rows(seen));
+    }
+    seen = *next;
+  }
+  return last;
+}
+
+/// Writes to a view of a copy of its base: to its base, what it becomes.
+void State::assign_copy(Lock& lock, Handle& handle, Handle& copy, const Ref<Value>& value) {
+  Ref<Value> made = value;
+  std::vector<ViewStep> views;
+  for (Handle* view = &handle; view != &copy; view = view->view_of->base)
+    views.insert(views.begin(), view->view_of->view);
+  Handle& base = *copy.view_of->base;
+  const AxisList shape = current(base)->form->form.shape;
+  if (!views.empty()) {
+    const Ref<Value> whole(current(copy));
+    Value* const inputs[] = {whole.get(), value.get()};
+    const AxisList strides = in_rows(whole->form->form).strides;
+    made = run_graph(lock, replacing(whole->form, value->form, views, strides), inputs,
+                     traces(inputs))[0];
+  }
+  assign(lock, base,
+         view_or_copy(*made, {ViewKind::reshape, shape}, made->is_traced && !has_no_gradient()));
 }
 
 /// Returns the value in a layout that has the views that the variable's old one has, if there are
@@ -218,6 +300,10 @@ void State::assign(Lock& lock, Handle& handle, const Ref<Value>& value) {
       fail("a view that repeats elements cannot be written to: " + to_string(old.form->form));
     views.insert(views.begin(), view);
   }
+  const TensorForm& present = root->value->form->form;
+  const AxisList strides = repeats(present) ? packed_strides(*root) : present.strides;
+  if (Handle* copy = last_copy(handle, with_strides(present, strides)))
+    return assign_copy(lock, handle, *copy, value);
   // The views' own values share the memory. The value that is written may be one of them.
   Value* const written[] = {value.get()};
   const Kept stays(*this, written);

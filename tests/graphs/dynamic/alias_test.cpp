@@ -108,6 +108,43 @@ TEST_P(DynamicAliases, AViewThatJoinsAxesThatRepeatStaysOne) {
   EXPECT_EQ(elements_of(joined), (Numbers{0, 2, 4, 6, 1, 3, 5, 7}));
 }
 
+/// No layout has both views: what is not one is a copy, at each look behind a write.
+TEST_P(DynamicAliases, ViewsThatJoinAxesInDifferentOrdersAreBothSeenAndWrittenTo) {
+  const Variable three = g.variable(rising({1}, 3));
+  Variable x = g.constant(rising({1, 1, 1}).broadcast_to({2, 2, 2}));
+  Variable one = x.reshape({4, 2}), other = x.permute({2, 0, 1}).reshape({8});
+  Variable last = other.slice(0, 6, 2), whole = other.reshape({4, 2}).select(1, 1);
+  EXPECT_EQ(elements_of(other), Numbers(8, 0));
+  x.assign(g.constant(rising({2, 2, 2})));
+  EXPECT_EQ(elements_of(one), (Numbers{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(elements_of(other), (Numbers{0, 2, 4, 6, 1, 3, 5, 7}));
+  EXPECT_EQ(elements_of(last), (Numbers{5, 7}));
+  EXPECT_EQ(elements_of(whole), (Numbers{2, 6, 3, 7}));
+  last.assign(g.constant(rising({2}, 50)));
+  EXPECT_EQ(elements_of(x), (Numbers{0, 1, 2, 3, 4, 50, 6, 51}));
+  EXPECT_EQ(elements_of(other), (Numbers{0, 2, 4, 6, 1, 3, 50, 51}));
+  other.assign(g.constant(rising({8})));
+  EXPECT_EQ(elements_of(x), (Numbers{0, 4, 1, 5, 2, 6, 3, 7}));
+  EXPECT_EQ(elements_of(one), (Numbers{0, 4, 1, 5, 2, 6, 3, 7}));
+  // What is written passes a gradient, and so does what is read.
+  whole.assign(three.broadcast_to({4}));
+  EXPECT_EQ(elements_of(x), (Numbers{0, 4, 3, 3, 2, 6, 3, 3}));
+  const Variable loss =
+      g.run("sum axis=0", {other * other}) + g.run("sum axis=0", {x.reshape({8})});
+  EXPECT_EQ(elements_of(g.backward({loss}, {three})[0]), (Numbers{4 * 2 * 3 + 4}));
+}
+
+/// More axes than could be tried in all orders, of which views join some, compatibly.
+TEST_P(DynamicAliases, ViewsThatJoinManyAxesStayViews) {
+  Variable x = g.constant(rising({1}).broadcast_to({2, 2, 2, 2, 2, 2, 2, 2}));
+  const Variable joined = x.permute({7, 6, 5, 4, 3, 2, 1, 0}).reshape({256});
+  EXPECT_EQ(elements_of(joined), Numbers(256, 0));
+  x.assign(g.constant(rising({2, 2, 2, 2, 2, 2, 2, 2})));
+  EXPECT_EQ(joined.value().data(), x.value().data());
+  EXPECT_EQ(elements_of(joined)[1], 128);
+  EXPECT_EQ(elements_of(joined)[128], 1);
+}
+
 TEST_P(DynamicAliases, GradientThroughWhatIsWrittenAndRead) {
   // y = [x0·x0, x1, -x0]: each part is written on its own, and read across.
   const Variable x = g.variable(rising({2}, 3));
