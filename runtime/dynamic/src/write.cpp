@@ -209,9 +209,16 @@ void State::keep_joined(Handle& base, const ViewStep& step) {
   if (!reshaped) return;
   std::vector<int> axes = axes_in_memory(form);
   const auto repeating = std::ranges::find(axes, 0, [&](int axis) { return form.strides[axis]; });
-  std::ranges::stable_sort(repeating, axes.end(), {}, [&](int axis) {
-    return std::ranges::find(*reshaped, axis) - reshaped->begin();
-  });
+  // Those that are selected from stay first.
+  auto last = repeating;
+  const std::vector<int> all(repeating, axes.end());
+  const auto is_joined = [&](int axis) {
+    return std::ranges::find(*reshaped, axis) != reshaped->end();
+  };
+  for (const int axis : all)
+    if (!is_joined(axis)) *last++ = axis;
+  for (const int axis : *reshaped)
+    if (std::ranges::find(all, axis) != all.end()) *last++ = axis;
   const AxisList strides = strides_in_order(form, axes);
   TensorForm seen = with_strides(form, strides);
   for (const ViewStep& view : views) seen = *view_of_form(view, seen);

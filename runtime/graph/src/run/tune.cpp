@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -85,12 +84,13 @@ std::size_t Graph::autotune(const TuningOptions& options) {
   std::vector<std::string> untuned;
   Context& context = *state_->options.context;
   std::size_t asked = graph::tune_graph(*state_, context, options, "", untuned);
-  std::unordered_map<const State*, std::string> where = {{state_.get(), ""}};
-  for (const graph::SubLocation& location : state_->prepared.subs) {
-    const std::string inside =
-        where.at(location.around) + text_of(location.around->nodes[location.node]) + ": ";
-    where.emplace(location.state, inside);
-    asked += graph::tune_graph(*location.state, context, options, inside, untuned);
+  const std::vector<graph::SubLocation>& subs = state_->prepared.subs;
+  std::vector<std::string> where(subs.size());
+  for (std::size_t k = 0; k < subs.size(); ++k) {
+    const auto around = std::ranges::find(subs, subs[k].around, &graph::SubLocation::state);
+    if (around != subs.end()) where[k] = where[static_cast<std::size_t>(around - subs.begin())];
+    where[k] += text_of(subs[k].around->nodes[subs[k].node]) + ": ";
+    asked += graph::tune_graph(*subs[k].state, context, options, where[k], untuned);
   }
   state_->untuned = std::move(untuned);
   const StreamSchedule given = plan.schedule;

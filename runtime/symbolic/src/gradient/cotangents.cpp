@@ -36,11 +36,11 @@ TensorSymbol Cotangents::carrier(TensorSymbol read) {
     return kind == ViewKind::slice || kind == ViewKind::select;
   };
   if (element_count(graph_.form(read)) > 0 && std::none_of(first, views.end(), cuts)) return base;
-  const auto [known, is_new] = parts_of_broadcasts_.try_emplace(read.index, base);
+  const auto [known, is_new] = parts_of_broadcasts_.try_emplace(read.index, base.index);
   if (is_new)
     for (const ViewStep& step : regions_.views_without_repetition(base.index, {first, views.end()}))
-      known->second = graph_.view(known->second, step);
-  return known->second;
+      known->second = graph_.view(graph_.at(known->second), step).index;
+  return graph_.at(known->second);
 }
 
 /// Returns the gradient of the carrier from that of a view that repeats its elements.

@@ -80,7 +80,7 @@ class Cotangents {
   SymbolicGraph& graph_;
   const SymbolRegions& regions_;
   BySymbol<Root> roots_;
-  std::unordered_map<std::uint32_t, TensorSymbol> parts_of_broadcasts_;  ///< carriers, by symbol
+  std::unordered_map<std::uint32_t, std::uint32_t> parts_of_broadcasts_;  ///< carriers, by symbol
 };
 
 }  // namespace mote
