@@ -84,7 +84,8 @@ std::string gradient_orders_markdown() {
       "order more is an error that names the op, the path, and what would provide it. An empty "
       "entry is a dtype that the op does not have.\n\n"
       "The column \"second\" says what computes the second gradient: a kernel of its own, which "
-      "a rule replaces where that reads less, or other ops of which it is composed; the gradient "
+      "a rule replaces where that reads less or knows more (pow), or other ops of which it is "
+      "composed; the gradient "
       "of some ops is passed on, without an op to differentiate.\n\n" +
       head + "| second | ops |\n" + rule + "|---|---|\n";
   for (const auto& [line, ops] : lines)

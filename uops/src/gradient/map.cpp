@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "mote/base/error.h"
 #include "mote/uops/map_ops.h"
 
@@ -38,14 +36,6 @@ Terms div_terms(const MapSite& at) {
   return {{at.g / at.x[1], {}}, {-(at.g * at.y / at.x[1]), {}}};
 }
 
-/// True if it depends on no input, so that no derivative by it can be asked for.
-bool is_fixed(const Uop& x) {
-  const Uop one[] = {x};
-  return std::ranges::none_of(topological(one), [](const Uop& u) {
-    return std::holds_alternative<uop::Input>(u.node().kind);
-  });
-}
-
 // a^b gives b*a^(b - 1), but 0 where b is 0, and a^b*log(a), but 0 where that is 0*inf.
 Terms pow_terms(const MapSite& at) {
   const Uop &a = at.x[0], &b = at.x[1];
@@ -55,15 +45,9 @@ Terms pow_terms(const MapSite& at) {
     base.value = at.g;
   else if (c && *c == 2)
     base.value = at.g * (a * 2);
-  else if (c ? *c != 0 : is_fixed(b))
+  else if (!c || *c != 0)
     base.value = at.g * (pow(a, b - 1) * b);
-  else if (!c) {
-    // By b, that is (1 + b log(a)) a^(b - 1): 1/a where b = 0, and nothing where a = 0.
-    const Uop factor = where(eq(a, 0), stop_gradient(b), b);
-    base.value = at.g * where(eq(b, 0), b / a, pow(a, b - 1) * factor);
-    base.where = {{eq(a, 0) && eq(b, 0), true}};
-  }
-  if (!c && is_fixed(b)) base.where = {{ne(b, 0)}};
+  if (base.value && !c) base.where = {{ne(b, 0)}};
   exponent.value = at.g * (at.y * log(a));
   if (real_literal(a).value_or(0) == 0) exponent.where = {{eq(a, 0) && b >= 0, true}};
   return {base, exponent};

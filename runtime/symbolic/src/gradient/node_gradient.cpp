@@ -122,19 +122,12 @@ std::string why_function_has_none(const NamedFunction& function) {
 }  // namespace
 
 /// A rule that reads less is preferred to a kernel of the gradient's gradient, and so is one that
-/// knows which gradients come.
+/// is right where the kernel is not.
 Way find_way(GraphBuilder& builder, const GradientCall& call, DType dtype) {
   const OpFacts& facts = builder.ops().facts(*call.command);
   const bool may_rule = facts.base.has_value();
-  const auto lacks_gradients = [&] {
-    const mote_op_definition& op = call.command->definition();
-    for (int k = 0; k < op.output_count; ++k)
-      if (!is_in(call.given, static_cast<std::size_t>(k))) return true;
-    return false;
-  };
   const bool must_rule = may_rule && facts.base_rule != nullptr &&
-                         facts.base_rule->has_lone_slopes && lacks_gradients() &&
-                         why_no_rule(builder, call).empty();
+                         facts.base_rule->precedes_kernel && why_no_rule(builder, call).empty();
   if (must_rule || (may_rule && has_tangent(builder, call))) return {Way::Kind::rule};
   const KernelMask kernel = kernel_mask(builder, call, dtype);
   if (kernel.mask) return {Way::Kind::kernel, *kernel.mask};

@@ -46,9 +46,10 @@ struct OpRule {
   const char* zero_param = nullptr;
   /// The formula where the rule does not hold.
   WriteFormula otherwise = nullptr;
-  /// True if a slope by one input may be NaN where those by others are numbers: a kernel of the
-  /// gradient's gradient would multiply it by 0 where no gradient comes for it.
-  bool has_lone_slopes = false;
+  /// True if the formula is right where a kernel of the gradient's gradient is not. That of pow
+  /// passes nothing by b from the slope by a where b = 0, and multiplies a slope that is NaN by 0
+  /// where no gradient comes for it.
+  bool precedes_kernel = false;
 };
 /// Returns the rule of an op; null if it has none.
 const OpRule* rule_of(std::string_view op);
