@@ -34,9 +34,23 @@ std::vector<std::string> names_of_loops(const LoopProgram& p, const std::vector<
   return names;
 }
 
+namespace {
+
+/// Returns true for a loop that sets the sums of a scatter to 0.
+bool sets_sums_to_0(const Version& v, const std::string& name) {
+  const Body& body = as_loop(at(v.program, *find_loop(v.program, name)))->body;
+  const auto* store = body.size() == 1 ? std::get_if<Store>(&body[0].kind) : nullptr;
+  return has_step(v, StepKind::scatter) && store != nullptr &&
+         std::holds_alternative<value::Constant>(store->value->kind);
+}
+
+}  // namespace
+
 void mark_simd(Version& v, StepKind who, const ScheduleOptions& options, std::int64_t widest) {
-  for (const std::string& loop : names_of_loops(v.program, loops_of(v.program)))
+  for (const std::string& loop : names_of_loops(v.program, loops_of(v.program))) {
+    if (sets_sums_to_0(v, loop)) continue;  // they are no reason for a version of their own
     if (!take(v, {who, {{loop, widest}}}, options) && v.name.empty()) v.name = "simd_" + loop;
+  }
 }
 
 Version native(const LoopProgram& p) {
@@ -49,17 +63,12 @@ namespace {
 
 // ---- versions
 
-bool only_sets_to_constant(const Loop& loop) {
-  const auto* store = loop.body.size() == 1 ? std::get_if<Store>(&loop.body[0].kind) : nullptr;
-  return store != nullptr && std::holds_alternative<value::Constant>(store->value->kind);
-}
-
-/// Takes the step `scatter`; the loops that set sums to 0 are no reason for a version of their own.
-void add_by_windows(Version& v) {
-  if (take(v, {StepKind::scatter, {{""}}}, {})) return;
+/// Runs the loops that set the sums of a scatter to 0 in vectors.
+void set_sums_in_vectors(Version& v, const ScheduleOptions& options) {
+  if (!has_step(v, StepKind::scatter)) return;
   for (const std::string& loop : names_of_loops(v.program, loops_of(v.program)))
-    if (only_sets_to_constant(*as_loop(at(v.program, *find_loop(v.program, loop)))))
-      (void)take(v, {StepKind::simd_if_adjacent, {{loop}}}, {});
+    if (sets_sums_to_0(v, loop))
+      (void)take(v, {StepKind::simd_if_adjacent, {{loop}}}, options);
 }
 
 /// Takes the steps that all versions start with; `scans` gets the variables along which a value is
@@ -70,7 +79,7 @@ Version started(Version v, std::vector<Symbol>& scans) {
     v.steps.push_back(std::move(scanned.step));
     scans.push_back(scanned.variable);
   }
-  add_by_windows(v);
+  (void)take(v, {StepKind::scatter, {{""}}}, {});
   remove_loops_that_run_once(v.program);
   return v;
 }
@@ -350,7 +359,10 @@ Schedule schedule(const LoopProgram& p, const ScheduleOptions& options) {
   Version any = start;
   share_outermost(any, options);
   s.versions.push_back(std::move(any));
-  for (Version& v : s.versions) (void)take(v, {StepKind::hoist, {{"", -1}}}, options);
+  for (Version& v : s.versions) {
+    set_sums_in_vectors(v, options);
+    (void)take(v, {StepKind::hoist, {{"", -1}}}, options);
+  }
   return s;
 }
 
