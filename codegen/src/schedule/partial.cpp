@@ -43,8 +43,20 @@ ReduceOp reduction_of(ScatterOp op) {
   }
 }
 
-/// Returns true if a loop stores all elements of the temporary before any is changed.
-bool is_filled_before(const TensorDecl& t, const std::vector<TensorReference>& all) {
+/// Returns true if the loop `around` holds the other one.
+bool holds(const Loop& around, const Loop& loop) {
+  bool found = false;
+  for_each(around.body, [&](const Stmt& s) {
+    const Loop* l = as_loop(s);
+    found = found || (l != nullptr && l->variable == loop.variable);
+  });
+  return found;
+}
+
+/// Returns true if a loop stores all elements of the temporary before any is changed. A loop around
+/// `loop` has not stored all of them when that begins.
+bool is_filled_before(const TensorDecl& t, const std::vector<TensorReference>& all,
+                      const Loop& loop) {
   const auto first = std::ranges::find(all, t.name, &TensorReference::tensor);
   if (first == all.end() || first->kind != TensorReference::Kind::store) return false;
   std::set<Symbol> seen;
@@ -54,7 +66,7 @@ bool is_filled_before(const TensorDecl& t, const std::vector<TensorReference>& a
     const auto runs_over_axis = [&](const Stmt* s) {
       const Loop* l = as_loop(*s);
       return l != nullptr && l->variable == *v && l->begin == Expr(0) && l->step == Expr(1) &&
-             l->end == t.shape[axis];
+             l->end == t.shape[axis] && !holds(*l, loop);
     };
     if (std::ranges::none_of(first->path, runs_over_axis)) return false;
   }
@@ -81,7 +93,8 @@ std::vector<Sums> sums_of(const LoopProgram& p, const Loop& loop) {
   for (const TensorDecl& t : p.tensors) {
     const auto op = ops.find(t.name);
     if (op != ops.end() && op->second && t.role == TensorRole::temporary && !t.per &&
-        t.integer_bits == 64 && t.memory == TensorMemory::automatic && is_filled_before(t, all))
+        t.integer_bits == 64 && t.memory == TensorMemory::automatic &&
+        is_filled_before(t, all, loop))
       found.push_back({t, *op->second, ""});
   }
   return found;

@@ -203,6 +203,7 @@ class Scatter {
     std::map<Symbol, Expr> element;
     for (const WindowAxis& a : axes)
       element.emplace(a.elements->variable, a.stride * Expr(a.number) - a.offset);
+    Facts of_windows = facts;  // there may be no taps
     Conditions conditions = sum.conditions;
     std::vector<Loop> loops, windows;
     for (const WindowAxis& a : axes) {
@@ -213,13 +214,18 @@ class Scatter {
       loops.push_back(windows.back());
       for (const Condition& c : in_limits(*a.elements)) conditions.push_back(c);
     }
+    for (const Loop& l : windows) set_ranges(l, of_windows);
     for (const Loop& l : loops) set_ranges(l, facts);
     const auto simpler = [&](const Expr& e) { return facts.simplify(e.substitute(element)); };
     for (Condition& c : conditions) c.e = c.e.substitute(element);
     auto left = clean(conditions, facts);
     if (!left) return false;
-    Value value = rewrite_exprs(sum.fold->value, simpler);
-    if (is_worth_keeping(value, axes, facts)) value = kept(value, windows, parts);
+    Value value = rewrite_exprs(
+        sum.fold->value, [&](const Expr& e) { return of_windows.simplify(e.substitute(element)); });
+    if (is_worth_keeping(value, axes, of_windows))
+      value = kept(value, windows, parts);
+    else
+      value = rewrite_exprs(value, simpler);
     std::vector<Expr> index;
     for (const Expr& e : store.index) index.push_back(simpler(e));
     parts.push_back(

@@ -79,7 +79,6 @@ Version started(Version v, std::vector<Symbol>& scans) {
     v.steps.push_back(std::move(scanned.step));
     scans.push_back(scanned.variable);
   }
-  (void)take(v, {StepKind::scatter, {{""}}}, {});
   remove_loops_that_run_once(v.program);
   return v;
 }
@@ -328,7 +327,7 @@ std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>&
     if (columns.name == rows.name) columns.name += "_inward";
     found.push_back(std::move(columns));
   }
-  if (!found.empty()) return found;
+  if (!found.empty() || has_step(start, StepKind::scatter)) return found;
   std::ranges::move(innermost_versions(start, options, is_tiled), std::back_inserter(found));
   return found;
 }
@@ -342,8 +341,14 @@ bool has_step(const Version& v, StepKind kind) {
 
 Schedule schedule(const LoopProgram& p, const ScheduleOptions& options) {
   std::vector<Symbol> scans;
-  const Version start = started(native(p), scans);
+  Version start = started(native(p), scans);
   Schedule s{tiled_in_blocks(p, options)};
+  // Along channels that are adjacent, sums over windows are in vectors; others add by windows.
+  std::vector<Version> others;
+  if (Version windows = start; !take(windows, {StepKind::scatter, {{""}}}, options)) {
+    others = innermost_versions(start, options, false);
+    start = std::move(windows);
+  }
   if (s.versions.empty()) s.versions = tiled(start, options);
   const bool is_tiled = !s.versions.empty();
   std::ranges::move(slid(start, options), std::back_inserter(s.versions));
@@ -351,7 +356,7 @@ Schedule schedule(const LoopProgram& p, const ScheduleOptions& options) {
   Version lanes = start;
   (void)take(lanes, {StepKind::positions, {{"", -1}}}, options);
   for (Version& v : s.versions) prefer_whole_tiles(v, start.program);
-  std::vector<Version> others = on_strides(lanes, scans, options, is_tiled);
+  std::ranges::move(on_strides(lanes, scans, options, is_tiled), std::back_inserter(others));
   for (Version& v : others)
     if (is_tiled) prefer_long_reductions(v);
   std::ranges::move(others, std::back_inserter(s.versions));

@@ -2,6 +2,7 @@
 // Values that gradients read are dropped, and computed again when a gradient is asked for. What
 // they are computed from stays.
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "state.h"
@@ -40,6 +41,22 @@ std::vector<Step*> steps_to(const Value& value) {
 /// is forgotten when it has run: what it computes is as good as given.
 bool is_outside(const Value& value, std::uint64_t first) {
   return !value.producer || !value.producer->is_traced || value.producer->id <= first;
+}
+
+/// Makes the values with memory stay that a value without memory is computed again from.
+void pin_sources(State& state, const Value& value) {
+  for (Step* step : steps_to(value))
+    for (std::size_t k = 0; k < step->inputs.size(); ++k)
+      if (step->inputs[k] != nullptr && step->inputs[k]->tensor) set_pin(state, *step, k, true);
+}
+
+/// Returns true if a thread runs the step, or one that computes an input of it: which values of them
+/// get memory was decided when it began.
+bool is_running(const Step& step) {
+  const auto runs = [](const Step& s) { return s.runner != std::thread::id{}; };
+  return runs(step) || std::ranges::any_of(step.inputs, [&](const Value* input) {
+           return input != nullptr && input->producer && runs(*input->producer);
+         });
 }
 
 /// Drops the value, if it can be computed again.
@@ -85,19 +102,23 @@ void drop_tapes(State& state, Step& step) {
 /// Drops the values that were computed since, except those in `kept`: gradients compute them again.
 /// The values that they were computed from stay.
 void State::drop_between(std::uint64_t first, std::span<const Ref<Value>> kept) {
-  // If a value cannot be computed again, none is dropped.
-  for (const Step* step = steps; step != nullptr && step->id > first; step = step->next)
+  // If a value cannot be computed again, or another thread computes it, none is dropped.
+  for (const Step* step = steps; step != nullptr && step->id > first; step = step->next) {
+    if (step->is_traced && is_running(*step)) return;
     for (const Value* input : step->inputs)
       if (input != nullptr && step->is_traced && is_outside(*input, first) && !input->tensor &&
           !(input->producer && input->producer->is_pending) && steps_to(*input).empty())
         return;
+  }
   for (Step* step = steps; step != nullptr && step->id > first; step = step->next) {
     if (!step->is_traced) continue;
     const Ref<Step> stays(step);
     step->is_in_checkpoint = true;
     for (std::size_t k = 0; k < step->inputs.size(); ++k) {
       const Value* input = step->inputs[k];
-      if (input != nullptr) set_pin(*this, *step, k, is_outside(*input, first));
+      if (input == nullptr) continue;
+      set_pin(*this, *step, k, is_outside(*input, first));
+      if (is_outside(*input, first) && !input->tensor) pin_sources(*this, *input);
     }
     for (std::size_t k = 0; k < step->outputs.size(); ++k) {
       Value* output = step->outputs[k];

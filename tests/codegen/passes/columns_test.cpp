@@ -135,5 +135,15 @@ TEST(Steps, PartialSumsAreRefusedWithTheReason) {
   EXPECT_EQ(why(norm, "blocks r 8, simd n6, partial r_block 8"), "loop n6 has a kind already");
 }
 
+/// The loop that fills the array is around the sums: they begin when its first elements are stored.
+TEST(Columns, PartsAddToNoArrayThatIsStillBeingFilled) {
+  const LoopProgram p = compile(
+      program("op pf\ninput x u8[A, A]\noutput e = x\n"
+              "output f = scatter[max](u8(250)[over A], x to 0)\noutput g = e\n"));
+  EXPECT_EQ(refusal(p, "simd a6, split a6 4096, threads a6_start, partial a3 4"),
+            "pf: step 'partial a3 4' cannot be taken: it adds to no array that was filled before, or "
+            "reads what it adds to");
+}
+
 }  // namespace
 }  // namespace mote

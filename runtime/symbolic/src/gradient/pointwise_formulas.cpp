@@ -120,7 +120,7 @@ void pow(Formula& f) {
   const Value base = where(a_is_zero, one, a);
   const Value exponent = where(b_is_zero, one, b);
   const Value factor = where(a_is_zero, where(is(b, 1), one, exponent), exponent);
-  const Value at_zero = where(a_is_zero, zero, b / base);
+  const Value at_zero = where(a_is_zero, zero, b / where(b_is_zero, base, one));
   f.set(0, f.gy() * where(b_is_zero, at_zero, factor * f.op("pow", {a, exponent - one})));
   f.set(1, f.gy() * where(a_is_zero, zero, f.y() * f.op("log", {base})));
 }
