@@ -43,15 +43,15 @@ bool is_outside(const Value& value, std::uint64_t first) {
   return !value.producer || !value.producer->is_traced || value.producer->id <= first;
 }
 
-/// Makes the values with memory stay that a value without memory is computed again from.
+/// Makes the values with memory stay that the value is computed again from.
 void pin_sources(State& state, const Value& value) {
   for (Step* step : steps_to(value))
     for (std::size_t k = 0; k < step->inputs.size(); ++k)
       if (step->inputs[k] != nullptr && step->inputs[k]->tensor) set_pin(state, *step, k, true);
 }
 
-/// Returns true if a thread runs the step, or one that computes an input of it: which values of them
-/// get memory was decided when it began.
+/// Returns true if a thread runs the step, or one that computes an input of it: which values of
+/// them get memory was decided when it began.
 bool is_running(const Step& step) {
   const auto runs = [](const Step& s) { return s.runner != std::thread::id{}; };
   return runs(step) || std::ranges::any_of(step.inputs, [&](const Value* input) {
@@ -61,9 +61,8 @@ bool is_running(const Step& step) {
 
 /// Drops the value, if it can be computed again.
 void drop_memory(State& state, Value& value) {
-  for (Step* step : steps_to(value)) {
-    for (std::size_t k = 0; k < step->inputs.size(); ++k)
-      if (step->inputs[k] != nullptr && step->inputs[k]->tensor) set_pin(state, *step, k, true);
+  pin_sources(state, value);
+  for (const Step* step : steps_to(value)) {
     if (step != value.producer.get()) continue;
     state.saved_bytes -= value.form->bytes;
     value.tensor.reset();

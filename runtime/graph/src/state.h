@@ -214,6 +214,7 @@ struct Graph::State {
   std::vector<graph::Edge> edges;                             ///< from first to second
   std::vector<graph::PartRecord> parts = std::vector<graph::PartRecord>(1);  ///< the first: all
   std::uint64_t binding = 0;           ///< counts the calls of bind()
+  std::uint64_t ran_with = 0;          ///< `binding` of the last run of all nodes
   std::vector<std::uint32_t> rebound;  ///< placeholders that nodes do not know of yet
   /// Memory that runs under way may still use.
   std::vector<std::shared_ptr<const Tensor>> replaced;

@@ -101,6 +101,7 @@ void wait_to_change(Graph::State& state, const char* op) {
 
 void run_and_wait(Graph::State& state, std::uint32_t part) {
   const std::shared_ptr<Plan>& ready = ready_plan(state, part);
+  if (part == 0) state.ran_with = state.binding;
   for (const GivenRun& given : state.prepared.given)
     if (need_order(state, given, part, *ready)) wait_quietly(given.end);
   if (ready->is_loop) [[likely]]
@@ -124,6 +125,7 @@ void run_and_wait(Graph::State& state, std::uint32_t part) {
 
 void give_run(Graph::State& state, std::uint32_t part, Stream& caller) {
   std::shared_ptr<Plan> plan = ready_plan(state, part);
+  if (part == 0) state.ran_with = state.binding;
   const bool has_controls = state.prepared.runner != nullptr;
   if (has_controls && !plan->is_loop) plan = serial_plan(*plan);
   RunStreams streams;

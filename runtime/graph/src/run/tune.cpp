@@ -14,10 +14,14 @@ namespace mote::graph {
 namespace {
 
 /// Returns the tensor of a node; where no memory is shown now, since the run decides where it is,
-/// at the memory that the node had last. None if it has had none.
+/// at the memory that the node had last. None if it has had none, or if tensors were bound since:
+/// what a run decided may be memory that the caller has given up.
 std::optional<Tensor> last_tensor(const Graph::State& state, const NodeRecord& node,
-                                  std::uint32_t tensor) {
+                                  std::uint32_t tensor, bool is_bound_anew) {
   const TensorRecord& record = state.tensors[tensor];
+  const std::vector<bool>& is_variable = state.prepared.variables.is_root;
+  if (is_bound_anew && record.root < is_variable.size() && is_variable[record.root])
+    return std::nullopt;
   if (record.has_memory) return state.tensor_at(tensor);
   const std::vector<VariableNode>& all = state.prepared.variables.nodes;
   const auto variable = std::ranges::find(all, node.index, &VariableNode::node);
@@ -29,7 +33,7 @@ std::optional<Tensor> last_tensor(const Graph::State& state, const NodeRecord& n
 
 /// Returns null if the node's tensors have had no memory yet: it has not run.
 const TuningEntry* tune_node(const Graph::State& state, const NodeRecord& node, Context& context,
-                             const TuningOptions& options) {
+                             const TuningOptions& options, bool is_bound_anew) {
   std::vector<Tensor> tensors;  // all that are there
   tensors.reserve(node.operands.size());
   std::vector<const Tensor*> inputs;
@@ -37,7 +41,7 @@ const TuningEntry* tune_node(const Graph::State& state, const NodeRecord& node, 
   bool has_run = true;
   const auto pointer = [&](std::uint32_t t) -> Tensor* {
     if (t == kNone) return nullptr;
-    const std::optional<Tensor> at = last_tensor(state, node, t);
+    const std::optional<Tensor> at = last_tensor(state, node, t, is_bound_anew);
     has_run = has_run && at.has_value();
     return &tensors.emplace_back(at ? *at : state.tensor_at(t));
   };
@@ -54,11 +58,12 @@ const TuningEntry* tune_node(const Graph::State& state, const NodeRecord& node, 
 /// Measures the commands of one graph, which is at `where` in the outermost one. Returns how many,
 /// and adds those that it cannot measure to `untuned`.
 std::size_t tune_graph(Graph::State& state, Context& context, const TuningOptions& options,
-                       const std::string& where, std::vector<std::string>& untuned) {
+                       const std::string& where, bool is_bound_anew,
+                       std::vector<std::string>& untuned) {
   std::size_t asked = 0;
   for (NodeRecord& node : state.nodes) {
     if (node.removed || !std::holds_alternative<CommandNode>(node.work)) continue;
-    const TuningEntry* entry = tune_node(state, node, context, options);
+    const TuningEntry* entry = tune_node(state, node, context, options, is_bound_anew);
     if (entry == nullptr) {
       untuned.push_back(where + text_of(node));
       continue;
@@ -83,14 +88,15 @@ std::size_t Graph::autotune(const TuningOptions& options) {
   graph::wait_to_change(*state_, "autotune");
   std::vector<std::string> untuned;
   Context& context = *state_->options.context;
-  std::size_t asked = graph::tune_graph(*state_, context, options, "", untuned);
+  const bool is_bound_anew = state_->ran_with != state_->binding;
+  std::size_t asked = graph::tune_graph(*state_, context, options, "", is_bound_anew, untuned);
   const std::vector<graph::SubLocation>& subs = state_->prepared.subs;
   std::vector<std::string> where(subs.size());
   for (std::size_t k = 0; k < subs.size(); ++k) {
     const auto around = std::ranges::find(subs, subs[k].around, &graph::SubLocation::state);
     if (around != subs.end()) where[k] = where[static_cast<std::size_t>(around - subs.begin())];
     where[k] += text_of(subs[k].around->nodes[subs[k].node]) + ": ";
-    asked += graph::tune_graph(*subs[k].state, context, options, where[k], untuned);
+    asked += graph::tune_graph(*subs[k].state, context, options, where[k], is_bound_anew, untuned);
   }
   state_->untuned = std::move(untuned);
   const StreamSchedule given = plan.schedule;
