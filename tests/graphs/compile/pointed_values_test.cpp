@@ -2,6 +2,7 @@
 // Tests loops and branches whose values are where only the run decides: no byte of them is copied,
 // for any numbers of iterations, none included (M1-M5).
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@ namespace mote {
 namespace {
 
 using namespace test;
+
+constexpr std::size_t kPage = 4096;
 
 /// A function of x and w: some that may be in place of x, and one that may not, which is its own
 /// inverse.
@@ -110,6 +113,34 @@ TEST(PointedValues, AutotuneMeasuresWhatHasRun) {
     e.run(given);
     append(after, e.output(g.find("r")));
     EXPECT_EQ(before, after);
+  }
+}
+
+/// Returns 1, 2, 3, 4 on pages of their own.
+Tensor on_pages() {
+  void* const pages =
+      mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const Tensor tensor = Tensor::over(pages, DType::f32, {4});
+  for (std::int64_t k = 0; k < 4; ++k) tensor.set({k}, static_cast<double>(k + 1));
+  return tensor;
+}
+
+/// The caller may give up memory once other memory is bound.
+TEST(PointedValues, AutotuneReadsNoMemoryThatWasBoundBefore) {
+  const SymbolicGraph g =
+      parse_graph(outer(inner("i", "x", kFunctions[0]) + "      y = add(i, x)\n", "y, i, left"));
+  for (std::int64_t n = 0; n < 3; ++n) {
+    Context context;
+    Executable e = compile(g, {}, context);
+    const std::vector<const char*> names = {"x", "v", "w"};
+    std::vector<TensorBinding> given = {{g.find("n"), integer(n)}};
+    for (const char* name : names) given.emplace_back(g.find(name), on_pages());
+    e.run(given);
+    for (const char* name : names) e.bind(g.find(name), vector(2, 4));
+    for (std::size_t k = 1; k < given.size(); ++k) munmap(given[k].second.data(), kPage);
+    const std::size_t measured = e.graph().autotune({.rounds = 1});
+    EXPECT_EQ(measured + e.graph().untuned().size(), 5U) << n;
+    EXPECT_GT(e.graph().untuned().size(), 0U) << n;
   }
 }
 

@@ -138,6 +138,20 @@ TEST(GradientOrders, ASlopeThatIsNotAskedForDoesNotSpoilTheSecondDerivative) {
   }
 }
 
+/// b / a overflows there.
+TEST(GradientOrders, SecondDerivativesOfPowersOfTheSmallestNumbers) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    SymbolicGraph g;
+    const TensorSymbol x = g.input("x", {dtype, {2}}), b = g.input("b", {dtype, {2}});
+    const TensorSymbol first = gradient(g, {g.add("pow", {x, b})}, {x})[0];
+    const TensorSymbol second = gradient(g, {first}, {x})[0];
+    Tensor at(dtype, {2}), exponent(dtype, {2});
+    fill(at, dtype == DType::f32 ? 1e-39 : 1e-320);
+    copy(real({1, 2}), exponent);
+    EXPECT_EQ(numbers(evaluate(g, {{x, at}, {b, exponent}}, {second})[0]), (Numbers{0, 2}));
+  }
+}
+
 TEST(GradientOrderTable, CastsPassTheirGradientOn) {
   for (const std::string to : {"f32", "f64", "f16", "bf16"}) {
     SymbolicGraph g;
