@@ -149,7 +149,9 @@ class Executable:
         return autotuned(lib.mote_executable_autotune, self.handle, seconds, rounds)
 
     def untuned(self) -> list[str]:
-        """Returns the commands that the last autotune() has not measured: their loop or branch has not run."""
+        """Returns the commands that the last autotune() has not measured.
+
+        Their loop or branch has not run since tensors were bound."""
         return untuned(lib.mote_executable_untuned, self.handle)
 
     def report(self, format: str = "text") -> str:

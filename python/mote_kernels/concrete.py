@@ -258,7 +258,9 @@ class Graph:
         return autotuned(lib.mote_graph_autotune, self.handle, seconds, rounds)
 
     def untuned(self) -> list[str]:
-        """Returns the commands that the last autotune() has not measured: their loop or branch has not run."""
+        """Returns the commands that the last autotune() has not measured.
+
+        Their loop or branch has not run since tensors were bound."""
         return untuned(lib.mote_graph_untuned, self.handle)
 
     def trace(self, on: bool = True) -> None:

@@ -282,6 +282,11 @@ std::string Printer::element(const TensorDecl& t, const std::vector<Expr>& index
       out += fmt::format("[{}]", expr(index[k], facts).text);
     return out;
   }
+  return fmt::format("{}[{}]", read(names_.tensor(t.name)), offset(t, index, facts));
+}
+
+std::string Printer::offset(const TensorDecl& t, const std::vector<Expr>& index,
+                            const Facts& facts) const {
   Text offset{""};
   const bool in_rows = t.role == TensorRole::temporary && is_row_major(t);
   for (std::size_t k = 0; k < index.size(); ++k) {
@@ -302,8 +307,7 @@ std::string Printer::element(const TensorDecl& t, const std::vector<Expr>& index
                                  : Text{offset.text + " + " + operand(part, kProduct), kSum,
                                         CType::i64, offset.prefix};
   }
-  return fmt::format("{}[{}]", read(names_.tensor(t.name)),
-                     offset.text.empty() ? "0" : offset.text);
+  return offset.text.empty() ? "0" : offset.text;
 }
 
 // Negative terms are moved to the other side; the side that varies is printed on the left.

@@ -173,7 +173,9 @@ class Printer {
   /// Returns tensor[index…] with strides (row-major for temporaries).
   std::string element(const TensorDecl& t, const std::vector<Expr>& index,
                       const Facts& facts) const;
-  /// Returns the same as a value, with the type that it is stored in.
+  /// Returns the text between the brackets.
+  std::string offset(const TensorDecl& t, const std::vector<Expr>& index, const Facts& facts) const;
+  /// Returns the element as a value, with the type that it is stored in.
   Text element_value(const TensorDecl& t, const std::vector<Expr>& index, const Facts& facts) const;
   /// Returns the expression for a comment: as in program text, without the $ of parameters, and
   /// with derived sizes by name.

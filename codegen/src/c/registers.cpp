@@ -199,9 +199,9 @@ class RegisterWriter {
     std::vector<Expr> from_pointer;
     for (const Expr& e : load->index) from_pointer.push_back(e - e.substitute(at_first));
     const TensorDecl& t = tensor(load->tensor);
-    const std::string element = w_.printer_.element(t, from_pointer, facts_);
     const std::string& pointer = found->second.at(static_cast<std::size_t>(row));
-    return w_.printer_.read(pointer) + element.substr(element.find('['));
+    return fmt::format("{}[{}]", w_.printer_.read(pointer),
+                       w_.printer_.offset(t, from_pointer, facts_));
   }
 
   /// Returns the value with a constant for each part that loads but does not change along the

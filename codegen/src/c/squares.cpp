@@ -138,7 +138,7 @@ bool Writer::results_in_squares_or_apart(const Loop& rows, const Facts& facts) {
   const std::map<Symbol, Expr> first = {{rows.variable, rows.begin}, {lanes.variable, lanes.begin}};
   for (const Expr& e : found->sum->index)
     if (of_whole.simplify(e.substitute(first)) != Expr(0)) return false;
-  // What the results are computed from besides must be adjacent along the lanes.
+  // The other tensors that the results are computed from must be adjacent along the lanes.
   std::vector<KnownStride> others = lanes.adjacent_under;
   std::erase_if(others, [&](const KnownStride& k) { return k.tensor == found->store->tensor; });
   std::string test =

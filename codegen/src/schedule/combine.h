@@ -24,6 +24,13 @@ inline std::optional<ScatterOp> combine_of(ReduceOp op) {
   }
 }
 
+/// Returns the reduction that `op` combines; nullopt for `set`.
+inline std::optional<ReduceOp> reduction_of(ScatterOp op) {
+  for (const ReduceOp reduction : {ReduceOp::sum, ReduceOp::prod, ReduceOp::max, ReduceOp::min})
+    if (combine_of(reduction) == op) return reduction;
+  return std::nullopt;
+}
+
 /// Returns true if lanes, or the elements of an array, can hold the accumulator: any order is
 /// allowed, no position is needed. Sums and products of integers wrap, so that all orders give one
 /// result.

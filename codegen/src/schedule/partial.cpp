@@ -17,6 +17,7 @@
 #include "ir/references.h"
 #include "mote/codegen/walk.h"
 #include "passes/conditions.h"
+#include "schedule/combine.h"
 #include "schedule/iterations.h"
 #include "schedule/tile.h"
 
@@ -29,19 +30,6 @@ struct Sums {
   ScatterOp op;
   std::string parts;
 };
-
-ReduceOp reduction_of(ScatterOp op) {
-  switch (op) {
-    case ScatterOp::mul:
-      return ReduceOp::prod;
-    case ScatterOp::max:
-      return ReduceOp::max;
-    case ScatterOp::min:
-      return ReduceOp::min;
-    default:
-      return ReduceOp::sum;
-  }
-}
 
 /// Returns true if the loop `around` holds the other one.
 bool holds(const Loop& around, const Loop& loop) {
@@ -122,7 +110,7 @@ class Parts {
       index.insert(index.begin(), number(part));
       const DType dtype = s.array.dtype;
       return {
-          Store{s.parts, std::move(index), constant(neutral(reduction_of(s.op), dtype), dtype)}};
+          Store{s.parts, std::move(index), constant(neutral(*reduction_of(s.op), dtype), dtype)}};
     });
     Loop own = loop_;
     own.begin = Expr(part);

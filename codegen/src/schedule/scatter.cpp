@@ -216,7 +216,6 @@ class Scatter {
     }
     for (const Loop& l : windows) set_ranges(l, of_windows);
     for (const Loop& l : loops) set_ranges(l, facts);
-    const auto simpler = [&](const Expr& e) { return facts.simplify(e.substitute(element)); };
     for (Condition& c : conditions) c.e = c.e.substitute(element);
     auto left = clean(conditions, facts);
     if (!left) return false;
@@ -225,9 +224,9 @@ class Scatter {
     if (is_worth_keeping(value, axes, of_windows))
       value = kept(value, windows, parts);
     else
-      value = rewrite_exprs(value, simpler);
+      value = rewrite_exprs(value, [&](const Expr& e) { return facts.simplify(e); });
     std::vector<Expr> index;
-    for (const Expr& e : store.index) index.push_back(simpler(e));
+    for (const Expr& e : store.index) index.push_back(facts.simplify(e.substitute(element)));
     parts.push_back(
         nested(std::move(loops), *std::move(left),
                {StoreReduce{store.tensor, std::move(index), ScatterOp::add, std::move(value)}}));

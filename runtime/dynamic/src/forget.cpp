@@ -99,7 +99,7 @@ void State::forget_unasked() {
       step->walk = stays;
   // A step that computes a value without memory for one that stays, or that is to run, is not
   // forgotten either: the value may have been dropped, or will be when it has no variable any more.
-  // What is pending itself runs in any case.
+  // A pending step runs in any case.
   std::vector<Ref<Step>> unasked;  // the list of steps changes when these go
   for (Step* step = steps; step != nullptr; step = step->next) {
     const bool is_needed = step->walk == stays || is_dropped(*step);

@@ -209,7 +209,7 @@ void State::keep_joined(Handle& base, const ViewStep& step) {
   if (!reshaped) return;
   std::vector<int> axes = axes_in_memory(form);
   const auto repeating = std::ranges::find(axes, 0, [&](int axis) { return form.strides[axis]; });
-  // Those that are selected from stay first.
+  // The axes that are not reshaped stay first.
   auto last = repeating;
   const std::vector<int> all(repeating, axes.end());
   const auto is_joined = [&](int axis) {

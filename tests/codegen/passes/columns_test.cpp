@@ -44,7 +44,7 @@ TEST(Columns, RowsThatAreReadForSumsTooAreTakenInBlocks) {
   EXPECT_TRUE(has_version(schedule(own), "rows_in_blocks")) << to_string(schedule(own));
 }
 
-/// What the sums read, the rows do not.
+/// The rows do not read the input of the sums.
 TEST(Columns, RowsThatAreReadOnceAreNotTakenInBlocks) {
   const LoopProgram other = compile(std::make_shared<const Program>(parse_program(
       "op other\ninput x f32[R, N]\ninput v f32[R, N]\nt = exp(max[1 keep](x))\noutput y = t * 2\n"
@@ -62,7 +62,7 @@ TEST(Steps, BlocksAddSeveralSumsInTheirOrder) {
   EXPECT_EQ(sums, 2U) << to_string(p);
 }
 
-/// Of the sums of one loop, which has two parts but for its last iterations.
+/// The loop has fewer, as many or more iterations than a part, and one array of sums.
 TEST(Steps, PartialSumsAreThoseOfParts) {
   const Expr i = var("i"), j = var("j"), k = var("k"), l = var("l");
   const LoopProgram p =

@@ -126,7 +126,7 @@ TEST_P(DynamicAliases, ViewsThatJoinAxesInDifferentOrdersAreBothSeenAndWrittenTo
   other.assign(g.constant(rising({8})));
   EXPECT_EQ(elements_of(x), (Numbers{0, 4, 1, 5, 2, 6, 3, 7}));
   EXPECT_EQ(elements_of(one), (Numbers{0, 4, 1, 5, 2, 6, 3, 7}));
-  // What is written passes a gradient, and so does what is read.
+  // A gradient goes through the writes to views, and through their reads.
   whole.assign(three.broadcast_to({4}));
   EXPECT_EQ(elements_of(x), (Numbers{0, 4, 3, 3, 2, 6, 3, 3}));
   const Variable loss =

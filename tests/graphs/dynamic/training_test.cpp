@@ -238,7 +238,7 @@ std::vector<double> gradient_beside_a_nameless_value(DynamicGraph& g, bool has_c
   return elements_of(g.backward({y}, {w})[0]);
 }
 
-/// What a step that stays needs is not forgotten, though its values are dropped, or pending.
+/// A step is not forgotten if one that stays needs it, though its values are dropped or pending.
 TEST(Forgetting, KeepsWhatAGradientComputesAgain) {
   Context context;
   DynamicGraph plain(context);

@@ -320,8 +320,8 @@ MOTE_API mote_status mote_executable_trace(mote_executable* executable, int32_t 
 MOTE_API mote_status mote_executable_autotune(mote_executable* executable,
                                               const mote_tuning_options* options, size_t* commands);
 /* Returns the commands that the last mote_executable_autotune() has not measured, one a line, with
- * the loops and branches that they are in: these have not run, so that nothing is where the run
- * would put their tensors. Valid until the next call for this executable. */
+ * the loops and branches that they are in: these have not run since tensors were bound, so nothing
+ * is where the run would put their tensors. Valid until the next call for this executable. */
 MOTE_API mote_status mote_executable_untuned(mote_executable* executable, const char** text);
 
 #ifdef __cplusplus

@@ -301,7 +301,7 @@ class Graph {
   std::size_t autotune(const TuningOptions& options = {});
   /// Returns the commands that the last autotune() has not measured, "node 1 (while): node 0 'h'
   /// (mul)": they read or write what a pointer shows, and nothing was there, since the loops and
-  /// branches that point it have not run.
+  /// branches that point it have not run, or not since other tensors were bound.
   const std::vector<std::string>& untuned() const;
   /// Makes later runs add to the trace (picture.h), which must outlive them; null: no more. Nodes
   /// on a device are waited for one after the other while it is on.
