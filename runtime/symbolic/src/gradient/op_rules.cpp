@@ -25,6 +25,8 @@ constexpr std::string_view kBent[] = {"acos",      "asin",     "atan",      "bce
                                       "sigmoid",   "silu",     "sin",       "sinh",
                                       "softplus",  "softsign", "sqrt",      "swiglu",
                                       "tan",       "tanh"};
+/// Their formulas are right where a kernel of the gradient's gradient is not.
+constexpr std::string_view kRightByFormula[] = {"pow"};
 /// Linear in all real inputs together.
 constexpr std::string_view kLinear[] = {"adaptive_avg_pool2d",
                                         "add",
@@ -74,7 +76,8 @@ std::vector<OpRule> make_rules() {
     rules.push_back({op, Tangent::pointwise, Curvature::zero});
   for (const std::string_view op : kBent)
     rules.push_back({op, Tangent::pointwise, Curvature::formula, pointwise_formula(op), true,
-                     nullptr, nullptr, op == "pow"});
+                     nullptr, nullptr,
+                     std::ranges::find(kRightByFormula, op) != std::end(kRightByFormula)});
   for (const std::string_view op : kLinear) rules.push_back({op, Tangent::linear, Curvature::zero});
   for (const std::string_view op : kBilinear)
     rules.push_back({op, Tangent::bilinear, Curvature::bilinear});
