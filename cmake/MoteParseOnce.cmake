@@ -3,10 +3,17 @@
 # files include are parsed once for all targets that are compiled with the same option (-O1, say) and
 # the same position independence, and mote's own once for up to thirty-two files of one folder, which
 # are compiled as one. With ccache, which seldom has such an object, every file is compiled separately,
-# so that a missing include shows. clang-tidy also takes that number of files as one, in a quarter of
+# so that a missing include shows; -DMOTE_PARSE_ONCE=ON builds as if ccache were not there, which is what
+# the first build of a machine wants. clang-tidy also takes that number of files as one, in a quarter of
 # the time.
+if(MOTE_CCACHE AND NOT CMAKE_CXX_CLANG_TIDY)
+  option(MOTE_PARSE_ONCE "compile up to 32 files as one, with precompiled headers" OFF)
+else()
+  option(MOTE_PARSE_ONCE "compile up to 32 files as one, with precompiled headers" ON)
+endif()
+
 function(mote_parse_once target header)
-  if(MOTE_CCACHE AND NOT CMAKE_CXX_CLANG_TIDY)
+  if(NOT MOTE_PARSE_ONCE)
     return()
   endif()
   get_target_property(sources ${target} SOURCES)

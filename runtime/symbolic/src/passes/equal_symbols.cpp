@@ -29,7 +29,7 @@ std::size_t sample_of(const Tensor& value) {
   return std::hash<std::string_view>()(bytes_of(value).substr(0, kSample));
 }
 
-bool is_same_value(const Tensor& x, const Tensor& y) {
+bool has_same_elements(const Tensor& x, const Tensor& y) {
   if (x.data() == y.data()) return true;
   return is_solid(x) && is_solid(y) && bytes_of(x) == bytes_of(y);
 }
@@ -81,7 +81,7 @@ std::uint32_t EqualSymbols::leader_of_constant(std::uint32_t symbol) {
   const std::uint32_t same = constants_.find(hash, [&](std::uint32_t k) {
     const SymbolInfo& other = graph_.symbols()[k];
     return other.kind == info.kind && other.form == info.form &&
-           (!is_constant || is_same_value(value(symbol), value(k)));
+           (!is_constant || has_same_elements(value(symbol), value(k)));
   });
   if (same != kNoIndex) return same;
   constants_.add(hash, symbol);
