@@ -3,8 +3,6 @@
 // lanes: rows of each length around such blocks, behind which no element may be read or written.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "c_library.h"
+#include "levels.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/passes.h"
 #include "mote/codegen/schedule.h"
@@ -24,56 +23,18 @@ namespace mote {
 namespace {
 
 using Strides = const std::int64_t*;
+using Closed = test::ClosedMemory<float>;
+using test::levels;
+using test::with_vectors;
 
 /// Rows from 128 elements on have two results in each of 16 lanes.
 constexpr std::int64_t kLongestRow = 170;
 constexpr std::int64_t kRows = 3;
 
-/// Floats of which the last ends where a closed page begins.
-class Closed {
- public:
-  explicit Closed(std::int64_t count) {
-    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
-    open_ = (bytes + page - 1) / page * page + page;
-    void* all =
-        mmap(nullptr, open_ + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    pages_ = static_cast<char*>(all == MAP_FAILED ? nullptr : all);
-    closed_ = page;
-    if (pages_ != nullptr) mprotect(pages_ + open_, page, PROT_NONE);
-    first_ = reinterpret_cast<float*>(pages_ + open_ - bytes);
-  }
-  ~Closed() { munmap(pages_, open_ + closed_); }
-  Closed(const Closed&) = delete;
-  Closed& operator=(const Closed&) = delete;
-  float* data() const { return first_; }
-  float& operator[](std::int64_t k) const { return first_[k]; }
-
- private:
-  char* pages_ = nullptr;
-  std::size_t open_ = 0, closed_ = 0;
-  float* first_ = nullptr;
-};
-
 std::string gen_text(const std::string& program, bool standalone = true) {
   const auto p = std::make_shared<const Program>(parse_program("op rows\n" + program));
   return emit_c(schedule(compile(p)), {.function = "rows", .standalone = standalone});
 }
-
-/// The flags of each level of vectors that this processor has.
-std::vector<std::string> levels() {
-  std::vector<std::string> all = {""};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    all.push_back("-march=x86-64-v3");
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    all.push_back("-march=x86-64-v4");
-#endif
-  return all;
-}
-
-std::string with_vectors(const std::string& level) { return level + " -ftree-vectorize -fopenmp"; }
 
 /// Calls check(function, n) for rows of each length, of a function for each level.
 template <typename Function, typename Check>

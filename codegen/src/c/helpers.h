@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "mote/base/dtype.h"
+
 namespace mote::emit {
 
 /// The language that a function's body is in: C, or a CUDA kernel.
@@ -39,6 +41,10 @@ std::span<const Helper> pair_helpers();
 std::span<const Helper> transpose_helpers();
 /// Returns the name of the one for squares of that many rows, and elements of that many bits.
 std::string transpose_function(std::int64_t rows, int bits);
+/// Returns the name of the one that transposes columns of a panel of f32 or f64, and the rows of
+/// the squares by which it does so.
+std::string columns_function(DType dtype);
+std::int64_t size_of_square(DType dtype);
 bool is_helper(const std::string& function);
 /// Returns the helpers with these names, and those that they call; other names do not count.
 std::string helpers_text(const std::set<std::string>& names, Target target = Target::c);

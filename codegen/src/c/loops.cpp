@@ -258,7 +258,7 @@ void Writer::loop(const Loop& l, const Facts& facts) {
     loops_in_one_run(l, test, facts);
     return;
   }
-  if (results_in_squares_or_apart(l, facts)) return;
+  if (results_in_squares_or_apart(l, facts) || columns_transposed_or_apart(l, facts)) return;
   open_accumulators(l);
   if (l.kind == LoopKind::threads) {
     threads_loops(l, facts);

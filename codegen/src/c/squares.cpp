@@ -71,7 +71,7 @@ std::optional<Writer::ResultsInSquares> Writer::results_in_squares(const Loop& r
                        sums.shape.front() == Expr(*height) && sums.shape.back() == Expr(*width) &&
                        axis_along(sum->index, rows.variable) == 0U;
   const bool is_of_squares =
-      is_square_size(*height) && *width % *height == 0 &&
+      !squares_of_tile(*height, *width).empty() &&
       (store->value->dtype == DType::f32 || store->value->dtype == DType::f64);
   const bool is_read_here_alone =
       count_reads(rows.body, sums.name) == count_reads(p_.body, sums.name);
@@ -106,23 +106,29 @@ void Writer::copy_by_squares(const Loop& rows, const ResultsInSquares& results,
   const TensorDecl& y = *find_tensor(p_, results.store->tensor);
   const Symbol square(SymbolKind::loop, names_.fresh("square"));
   names_.add_local(square.name());
-  const Expr lane = Expr(square) * results.height;
-  std::vector<Expr> first;
-  for (const Expr& e : results.store->index)
-    first.push_back(of_whole.simplify(e.substitute(
-        {{rows.variable, rows.begin}, {results.lanes->variable, results.lanes->begin + lane}})));
-  const std::string function = transpose_function(results.height, 8 * native_bytes(sums.dtype));
-  printer_.uses().call(function);
-  line(fmt::format("for (int64_t {0} = 0; {0} < {1}; {0}++) {{", square.name(),
-                   results.width / results.height));
-  ++indent_;
-  printer_.assume({{y.name, static_cast<int>(results.row_axis), 1}});
-  line(fmt::format("{}(&{}, {}, &{}, {});", function, printer_.element(sums, {0, lane}, of_whole),
-                   results.width, printer_.element(y, first, of_whole),
-                   printer_.named_stride(y.name, results.lane_axis)));
-  printer_.assume({});
-  --indent_;
-  line("}");
+  std::int64_t row = 0;
+  for (const std::int64_t size : squares_of_tile(results.height, results.width)) {
+    const Expr lane = Expr(square) * size;
+    std::vector<Expr> first;
+    for (const Expr& e : results.store->index)
+      first.push_back(of_whole.simplify(
+          e.substitute({{rows.variable, rows.begin + Expr(row)},
+                        {results.lanes->variable, results.lanes->begin + lane}})));
+    const std::string function = transpose_function(size, 8 * native_bytes(sums.dtype));
+    printer_.uses().call(function);
+    line(fmt::format("for (int64_t {0} = 0; {0} < {1}; {0}++) {{", square.name(),
+                     results.width / size));
+    ++indent_;
+    printer_.assume({{y.name, static_cast<int>(results.row_axis), 1}});
+    line(fmt::format("{}(&{}, {}, &{}, {});", function,
+                     printer_.element(sums, {row, lane}, of_whole), results.width,
+                     printer_.element(y, first, of_whole),
+                     printer_.named_stride(y.name, results.lane_axis)));
+    printer_.assume({});
+    --indent_;
+    line("}");
+    row += size;
+  }
 }
 
 /// Writes the loops in a form for tiles that are whole and whose results are adjacent along the

@@ -14,7 +14,6 @@
 #include "c/helpers.h"
 #include "c/writer.h"
 #include "mote/base/dtype.h"
-#include "mote/base/error.h"
 
 namespace mote::emit {
 namespace {
@@ -81,24 +80,64 @@ std::string text_of(int rows, const Elements& of) {
       of.is_truth ? "(row)(r[i] != 0) & 1" : "r[i]");
 }
 
+/// Returns the function that fills columns of a panel, whose rest is one by one.
+std::string text_of_columns(DType dtype) {
+  const int bits = 8 * static_cast<int>(size_of(dtype));
+  const std::int64_t rows = size_of_square(dtype);
+  return fmt::format(
+      "/* y[term, lane] = x[lane, term] for lane in 0..lanes; rows of x are x_row elements apart, "
+      "those "
+      "of\n"
+      " * y are adjacent. */\n"
+      "static void {0}(const {1} *x, int64_t x_row, int64_t terms,\n"
+      "    {1} *y, int64_t lanes) {{\n"
+      "  int64_t term = 0;\n"
+      "  for (; term <= terms - {2}; term += {2})\n"
+      "    for (int64_t lane = 0; lane < lanes; lane += {2})\n"
+      "      {3}(&x[lane * x_row + term], x_row, &y[term * lanes + lane], lanes);\n"
+      "  for (; term < terms; term++)\n"
+      "    for (int64_t lane = 0; lane < lanes; lane++)\n"
+      "      y[term * lanes + lane] = x[lane * x_row + term];\n"
+      "}}\n",
+      columns_function(dtype), dtype == DType::f32 ? "float" : "double", rows,
+      transpose_function(rows, bits));
+}
+
 }  // namespace
+
+std::int64_t size_of_square(DType dtype) {
+  constexpr std::int64_t kBytesOfRow = 32;
+  return kBytesOfRow / static_cast<std::int64_t>(size_of(dtype));
+}
+
+std::string columns_function(DType dtype) {
+  return fmt::format("mote_transpose_columns_{}", 8 * size_of(dtype));
+}
 
 std::string transpose_function(std::int64_t rows, int bits) {
   return fmt::format("mote_transpose_{0}x{0}_{1}", rows, bits);
 }
 
 std::span<const Helper> transpose_helpers() {
-  static const std::vector<std::pair<std::string, std::string>> texts = [] {
-    std::vector<std::pair<std::string, std::string>> all;
+  struct Function {
+    std::string name, text, calls;
+  };
+  static const std::vector<Function> functions = [] {
+    std::vector<Function> all;
     for (const Elements& of : kElements)
       for (int rows = 2; rows <= kMaxTransposedLanes; rows *= 2)
-        all.emplace_back(function_of(rows, of), text_of(rows, of));
+        all.push_back({function_of(rows, of), text_of(rows, of), ""});
+    for (const DType dtype : {DType::f32, DType::f64})
+      all.push_back(
+          {columns_function(dtype), text_of_columns(dtype),
+           transpose_function(size_of_square(dtype), 8 * static_cast<int>(size_of(dtype)))});
     return all;
   }();
   static const std::vector<Helper> helpers = [] {
     std::vector<Helper> all;
-    for (const auto& [name, text] : texts)
-      all.push_back({.name = name, .storage = Storage::none, .function = text});
+    for (const Function& f : functions)
+      all.push_back(
+          {.name = f.name, .storage = Storage::none, .calls = {f.calls}, .function = f.text});
     return all;
   }();
   return helpers;
@@ -106,7 +145,10 @@ std::span<const Helper> transpose_helpers() {
 
 void Writer::transposed_loops(const Loop& l, const Facts& facts) {
   const auto square = transposed_square(p_, l);
-  if (!square) throw InternalError("emit_c: a transposed loop copies no square");
+  if (!square) {
+    transposed_columns(l, facts);
+    return;
+  }
   const std::map<Symbol, Expr> first = {{square->rows->variable, square->rows->begin},
                                         {square->lanes->variable, square->lanes->begin}};
   const auto element = [&](const std::string& tensor, std::vector<Expr> index) {

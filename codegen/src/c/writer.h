@@ -152,6 +152,8 @@ class Writer {
   bool results_in_squares_or_apart(const Loop& rows, const Facts& facts);
   void register_loops(const Loop& loop, const Facts& facts);
   void transposed_loops(const Loop& l, const Facts& facts);
+  void transposed_columns(const Loop& terms, const Facts& facts);
+  bool columns_transposed_or_apart(const Loop& first, const Facts& facts);
   void declare_registers(const TensorDecl& t);
   std::int64_t lanes_of(DType dtype) const;
   const std::string& vector_type(DType dtype);

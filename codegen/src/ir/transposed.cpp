@@ -16,8 +16,12 @@ std::optional<std::size_t> axis_along(const std::vector<Expr>& index, Symbol var
   return static_cast<std::size_t>(found - index.begin());
 }
 
-bool is_square_size(std::int64_t rows) {
-  return rows >= 2 && rows <= kMaxTransposedLanes && (rows & (rows - 1)) == 0;
+std::vector<std::int64_t> squares_of_tile(std::int64_t rows, std::int64_t lanes) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t size = kMaxTransposedLanes; size >= 2; size /= 2)
+    for (; rows >= size; rows -= size) sizes.push_back(size);
+  if (rows != 0 || (!sizes.empty() && lanes % sizes.front() != 0)) return {};
+  return sizes;
 }
 
 bool has_ordered_panel(const LoopProgram& p) {

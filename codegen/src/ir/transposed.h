@@ -32,8 +32,10 @@ std::optional<TransposedSquare> transposed_square(const LoopProgram& p, const Lo
 /// Returns the axis whose index goes on by 1 with the variable, if no other mentions it.
 std::optional<std::size_t> axis_along(const std::vector<Expr>& index, Symbol variable);
 
-/// Returns true if squares of that many rows can be transposed in registers.
-bool is_square_size(std::int64_t rows);
+/// Returns the sizes of the squares by which a tile of that many rows and lanes is transposed in
+/// registers, the largest first, which together have its rows: 6 rows have squares of 4 and of 2.
+/// Empty if there are none, as for an odd number of rows.
+std::vector<std::int64_t> squares_of_tile(std::int64_t rows, std::int64_t lanes);
 
 /// Returns true if a panel of the program is ordered like an input.
 bool has_ordered_panel(const LoopProgram& p);

@@ -122,17 +122,18 @@ bool has_order(const Version& v) {
 TEST(Schedule, WindowsInOrderComeFirst) {
   for (const char* op : {"conv1d", "conv2d", "conv3d", "conv2d_relu"}) {
     const Schedule s = scheduled(compiled_op(op), true);
-    EXPECT_EQ(s.versions.at(0).name, "tile_64") << op;
-    EXPECT_EQ(s.versions.at(1).name, "tile_64_innermost") << op;
-    EXPECT_TRUE(has_order(s.versions.at(0))) << op;
+    const std::vector<std::string> names = {"tile_64", "tile_64_innermost", "tile_32",
+                                            "tile_32_innermost"};
+    for (std::size_t k = 0; k < names.size(); ++k) EXPECT_EQ(s.versions.at(k).name, names[k]) << op;
+    for (const std::size_t k : {0U, 2U}) EXPECT_TRUE(has_order(s.versions.at(k))) << op;
   }
 }
 
-/// Tiles of six rows are no squares. Pairs, and elements that a guard protects, are copied one by
-/// one.
+/// Squares of two sizes, of 4 and of 2, have the rows of a tile of six, whose sums then have more
+/// terms. Pairs, and elements that a guard protects, are copied one by one.
 TEST(Schedule, OtherWindowsHaveNoOrder) {
   for (const Version& v : scheduled(compiled_op("conv2d"), true).versions)
-    EXPECT_EQ(has_order(v), v.name == "tile_64") << v.name;
+    EXPECT_EQ(has_order(v), v.name == "tile_64" || v.name == "tile_32") << v.name;
   for (const Version& v : scheduled(compiled_op("conv2d_integer", DType::u8), true).versions)
     EXPECT_FALSE(has_order(v)) << v.name;
 }

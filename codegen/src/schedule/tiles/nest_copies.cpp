@@ -163,8 +163,7 @@ std::optional<AxesOfInput> NestTiler::order_of(const TiledReduction& r, const Sh
                                                const Window& window,
                                                const std::vector<LoopRange>& loops) const {
   const std::size_t count = loops.size();
-  const bool has_squares =
-      is_square_size(rows().amount) && vector().amount % rows().amount == 0 && !r.pairs;
+  const bool has_squares = !squares_of_tile(rows().amount, vector().amount).empty() && !r.pairs;
   if (!has_squares || count < 2 || loops[count - 2].variable != window.inner) return std::nullopt;
   return axes_along(program(), window.at(o.value, Expr(window.outer)), window.outer,
                     loops.back().variable);
