@@ -240,13 +240,26 @@ std::string where_compiled(const LoopProgram& p, const std::string& text) {
                      p.is_for_no_larger_vectors ? "==" : ">=", p.vector_bytes, text);
 }
 
+/// Returns the test whether a call has the stride, or none of the outputs that need the tensor.
+std::string stride_test(const LoopProgram& p, const KnownStride& k, const Names& names,
+                        const std::vector<std::string>& optional_outputs) {
+  const std::string test = fmt::format("{}[{}] == {}", names.strides(k.tensor), k.axis, k.stride);
+  const std::vector<std::string> outputs = outputs_needing(p, k.tensor, optional_outputs);
+  std::string none;
+  for (const std::string& output : outputs)
+    none += fmt::format("{}{} == NULL", none.empty() ? "" : " && ", names.tensor(output));
+  if (outputs.empty()) return test;
+  if (outputs.size() > 1) none = "(" + none + ")";
+  return fmt::format("({} || {})", test, none);
+}
+
 /// Returns `if (sx[1] == 1 && …) return f(…);`, for calls that satisfy these conditions.
 std::string choice(const Version& v, const Conditions& sizes, const Names& names,
-                   const std::string& function, std::set<std::string>& calls) {
+                   const std::string& function, const std::vector<std::string>& optional_outputs,
+                   std::set<std::string>& calls) {
   std::string test;
   for (const KnownStride& k : v.program.strides)
-    test += fmt::format("{}{}[{}] == {}", test.empty() ? "" : " && ", names.strides(k.tensor),
-                        k.axis, k.stride);
+    test += (test.empty() ? "" : " && ") + stride_test(v.program, k, names, optional_outputs);
   if (!sizes.empty()) {
     Printer printer(v.program, names);
     printer.limit_sizes(0);
@@ -385,12 +398,14 @@ std::string schedule_text(const Schedule& s, const EmitOptions& options,
     const std::string own = function + "_" + v.name;
     const char* head = has_step(v, StepKind::registers) ? "static MOTE_PEELED\n" : "static ";
     out += text_of(programs[k], {head, own, "", joins}, calls) + "\n";
-    if (has_step(v, StepKind::inward)) choices += std::exchange(less_preferred, "");
+    if (has_step(v, StepKind::inward) && v.preferences.empty())
+      choices += std::exchange(less_preferred, "");
     const Names names(programs[k]);
     Conditions sizes = v.program.demands;
-    if (!v.preferences.empty()) less_preferred += choice(v, sizes, names, own, calls);
+    if (!v.preferences.empty())
+      less_preferred += choice(v, sizes, names, own, options.optional_outputs, calls);
     sizes.insert(sizes.end(), v.preferences.begin(), v.preferences.end());
-    choices += choice(v, sizes, names, own, calls);
+    choices += choice(v, sizes, names, own, options.optional_outputs, calls);
   }
   choices += less_preferred;
   if (!options.otherwise.empty())

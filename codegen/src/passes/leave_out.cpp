@@ -99,6 +99,16 @@ class LeaveOut {
 
   Body run() const { return under(p_.body, all_); }
 
+  /// Returns the outputs that need the tensor; none if every call needs it.
+  std::vector<std::string> needing(const std::string& tensor) const {
+    const Mask mask = needs_.of(tensor);
+    std::vector<std::string> found;
+    if ((mask & always_) != 0 || (all_ & ~mask) == 0) return found;
+    for (const std::string& output : outputs_)
+      if ((mask & needs_.of(output)) != 0) found.push_back(output);
+    return found;
+  }
+
  private:
   /// Returns the body for calls that have one of the outputs in `context`.
   Body under(const Body& body, Mask context) const {
@@ -181,6 +191,11 @@ LoopProgram compile_for_calls(const std::shared_ptr<const Program>& program,
                               const std::vector<std::string>& optional_outputs) {
   if (optional_outputs.empty() || program->outputs.size() == 1) return compile(program);
   return compile_uncoalesced(program);
+}
+
+std::vector<std::string> outputs_needing(const LoopProgram& p, const std::string& tensor,
+                                         const std::vector<std::string>& optional) {
+  return optional.empty() ? std::vector<std::string>{} : LeaveOut(p, optional).needing(tensor);
 }
 
 LoopProgram leave_out(LoopProgram p, const std::vector<std::string>& optional) {

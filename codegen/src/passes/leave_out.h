@@ -21,4 +21,9 @@ std::set<Symbol> wanted_in(const Body& body);
 /// temporaries share storage, a statement that needs one of them needs the others.
 LoopProgram leave_out(LoopProgram p, const std::vector<std::string>& optional);
 
+/// Returns the outputs, all of them optional, that alone need the tensor; none if every call needs
+/// it.
+std::vector<std::string> outputs_needing(const LoopProgram& p, const std::string& tensor,
+                                         const std::vector<std::string>& optional);
+
 }  // namespace mote

@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "mote/codegen/emit_c.h"
+#include "mote/codegen/optional_outputs.h"
 #include "mote/codegen/schedule.h"
 #include "mote/codegen/walk.h"
+#include "mote/macroops/catalogue.h"
 #include "pass_testing.h"
 
 namespace mote {
@@ -146,6 +148,17 @@ bool has_pairs(const Schedule& s) {
 }
 
 /// Products of bytes are added in pairs. Panels hold integers of 16 bits, registers those of 32.
+/// A call that lacks ga does not read b: b may have any strides.
+TEST(Schedule, AsksNoStridesOfWhatACallDoesNotRead) {
+  const OpRecord& op = find_op("matmul.grad");
+  const LoopProgram p = compile_for_calls(instantiate(op, {DType::f32, 7}), op.optional_outputs);
+  EmitOptions options;
+  options.optional_outputs = op.optional_outputs;
+  const std::string text = emit_c(schedule(p), options);
+  EXPECT_NE(text.find("if (sgy[3] == 1 && (sb[3] == 1 || ga == NULL))"), std::string::npos);
+  EXPECT_EQ(emit_c(schedule(p), {}).find("ga == NULL"), std::string::npos);
+}
+
 TEST(Schedule, PairsOfBytes) { expect_golden_schedule(compiled_op("matmul_integer", DType::u8)); }
 
 TEST(Schedule, PairsOfBytesInWindows) {
