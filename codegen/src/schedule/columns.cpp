@@ -93,6 +93,44 @@ bool move_inward(Version& v, const ScheduleOptions& options) {
   return false;
 }
 
+bool runs_in_vectors(const Body& body) {
+  bool found = false;
+  for_each(body, [&](const Stmt& s) {
+    const Loop* l = as_loop(s);
+    found = found || (l != nullptr && l->kind == LoopKind::simd);
+  });
+  return found;
+}
+
+/// Returns true if all loops of the nest that add to elements run in vectors for every call.
+bool adds_up_adjacent(const Stmt& nest) {
+  const Body body = {nest};
+  bool all = true;
+  for_each(body, [&](const Stmt& s) {
+    const Loop* l = as_loop(s);
+    if (l == nullptr) return;
+    const bool adds = std::ranges::any_of(
+        l->body, [](const Stmt& inner) { return std::holds_alternative<StoreReduce>(inner.kind); });
+    all = all && (!adds || (l->kind == LoopKind::simd && l->adjacent_under.empty() &&
+                            l->adjacent_under_ones.empty()));
+  });
+  return all;
+}
+
+/// Returns the loops of the nest over the last axis of an output that hold reductions.
+std::vector<std::string> columns_around_sums(const LoopProgram& p, const Body& nest) {
+  std::vector<std::string> names;
+  for_each(nest, [&](const Stmt& s) {
+    const Loop* l = as_loop(s);
+    if (l == nullptr || !runs_over_last_axis(p, *l)) return;
+    const bool holds_sums = std::ranges::any_of(l->body, [](const Stmt& inner) {
+      return as_loop(inner) != nullptr && !as_loop(inner)->accumulators.empty();
+    });
+    if (holds_sums) names.push_back(l->variable.name());
+  });
+  return names;
+}
+
 void finish(Version& v, std::int64_t jammed, const ScheduleOptions& options) {
   mark_simd(v, StepKind::simd, options);
   share_outermost(v, options);
@@ -104,6 +142,26 @@ bool rely_on_the_same(const LoopProgram& p, const LoopProgram& q) {
 }
 
 }  // namespace
+
+void add_up_other_columns(Version& v, const ScheduleOptions& options) {
+  if (v.program.strides.empty()) return;
+  for (std::size_t nest = 0; nest < v.program.body.size(); ++nest) {
+    const Body body = {v.program.body[nest]};
+    if (runs_in_vectors(body)) continue;
+    for (const std::string& columns : columns_around_sums(v.program, body)) {
+      Version inward = v;
+      if (take(inward, {StepKind::inward, {{columns, kLongTile}}}, options)) continue;
+      const Body moved = {inward.program.body[nest]};
+      for_each(moved, [&](const Stmt& s) {
+        if (const Loop* l = as_loop(s))
+          (void)take(inward, {StepKind::simd_if_adjacent, {{l->variable.name()}}}, options);
+      });
+      if (!adds_up_adjacent(inward.program.body[nest])) continue;
+      v = std::move(inward);
+      break;
+    }
+  }
+}
 
 bool add_up_columns_in_vectors(const LoopProgram& p) {
   bool in_vectors = true;

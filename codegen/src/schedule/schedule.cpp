@@ -318,6 +318,10 @@ std::vector<Version> on_strides(const Version& start, const std::vector<Symbol>&
   std::vector<Version> found;
   Version rows = start;
   mark_simd(rows, StepKind::simd, options);
+  if (is_tiled) {
+    prefer_long_reductions(rows);
+    add_up_other_columns(rows, options);
+  }
   share_outermost(rows, options);
   for (const std::string& loop : names_of_loops(rows.program, loops_of(rows.program)))
     (void)take(rows, {StepKind::prefetch, {{loop}}}, options);

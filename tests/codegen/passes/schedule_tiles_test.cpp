@@ -148,6 +148,21 @@ bool has_pairs(const Schedule& s) {
 }
 
 /// Products of bytes are added in pairs. Panels hold integers of 16 bits, registers those of 32.
+/// Sums of one nest run in vectors along n; those of the other nest, whose terms lie along m, are
+/// added up for n side by side. A matrix with too few columns or rows for tiles needs both.
+TEST(Schedule, AddsUpColumnsOfOneNestBesideRowsOfAnother) {
+  for (const char* op : {"matmul.grad", "gemm.grad"}) {
+    const Schedule s = schedule(compiled_op(op));
+    const auto rows = std::ranges::find(s.versions, "simd_n", &Version::name);
+    ASSERT_NE(rows, s.versions.end()) << op;
+    for_each(rows->program.body, [&](const Stmt& stmt) {
+      const auto* loop = std::get_if<Loop>(&stmt.kind);
+      if (loop == nullptr || std::holds_alternative<Loop>(loop->body.front().kind)) return;
+      EXPECT_EQ(loop->kind, LoopKind::simd) << op << ": " << loop->variable.name();
+    });
+  }
+}
+
 /// A call that lacks ga does not read b: b may have any strides.
 TEST(Schedule, AsksNoStridesOfWhatACallDoesNotRead) {
   const OpRecord& op = find_op("matmul.grad");
