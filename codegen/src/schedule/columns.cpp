@@ -117,16 +117,17 @@ bool adds_up_adjacent(const Stmt& nest) {
   return all;
 }
 
-/// Returns the loops of the nest over the last axis of an output that hold reductions.
-std::vector<std::string> columns_around_sums(const LoopProgram& p, const Body& nest) {
+/// Returns the loops of the nest over the last axis of an output that hold one sum. Of several sums
+/// each would be read and stored for every term: a gradient of lstm_cell gained nothing.
+std::vector<std::string> columns_around_sum(const LoopProgram& p, const Body& nest) {
   std::vector<std::string> names;
   for_each(nest, [&](const Stmt& s) {
     const Loop* l = as_loop(s);
     if (l == nullptr || !runs_over_last_axis(p, *l)) return;
-    const bool holds_sums = std::ranges::any_of(l->body, [](const Stmt& inner) {
-      return as_loop(inner) != nullptr && !as_loop(inner)->accumulators.empty();
-    });
-    if (holds_sums) names.push_back(l->variable.name());
+    std::size_t sums = 0;
+    for (const Stmt& inner : l->body)
+      if (as_loop(inner) != nullptr) sums += as_loop(inner)->accumulators.size();
+    if (sums == 1) names.push_back(l->variable.name());
   });
   return names;
 }
@@ -148,7 +149,7 @@ void add_up_other_columns(Version& v, const ScheduleOptions& options) {
   for (std::size_t nest = 0; nest < v.program.body.size(); ++nest) {
     const Body body = {v.program.body[nest]};
     if (runs_in_vectors(body)) continue;
-    for (const std::string& columns : columns_around_sums(v.program, body)) {
+    for (const std::string& columns : columns_around_sum(v.program, body)) {
       Version inward = v;
       if (take(inward, {StepKind::inward, {{columns, kLongTile}}}, options)) continue;
       const Body moved = {inward.program.body[nest]};

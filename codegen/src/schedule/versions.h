@@ -21,8 +21,8 @@ void mark_simd(Version& v, StepKind who, const ScheduleOptions& options, std::in
 /// Returns the version in which a loop over columns, along which elements are adjacent, lies inside
 /// the reductions over rows; without steps if there is none. `is_tiled`: others have tiles.
 Version with_columns_inward(const Version& start, const ScheduleOptions& options, bool is_tiled);
-/// Puts loops over columns inside the reductions that they hold, in the nests of which no loop runs
-/// in vectors, if the strides that the version relies on let these run in vectors then.
+/// Puts loops over columns inside the only reduction that they hold, in the nests of which no loop
+/// runs in vectors, if the strides that the version relies on let these run in vectors then.
 void add_up_other_columns(Version& v, const ScheduleOptions& options);
 /// Returns true if all loops that add to the sums of columns run in vectors.
 bool add_up_columns_in_vectors(const LoopProgram& p);
