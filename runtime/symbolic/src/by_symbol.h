@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "mote/graph/large_pages.h"
 #include "mote/symbolic/symbol.h"
 
 namespace mote {
@@ -16,7 +17,7 @@ class BySymbol {
  public:
   void reserve(std::size_t symbols, std::size_t values) {
     positions_.reserve(symbols);
-    values_.reserve(values);
+    detail::reserve_in_large_pages(values_, values);
   }
   /// Returns the symbol's value; null if it has none.
   const Value* find(std::uint32_t symbol) const {

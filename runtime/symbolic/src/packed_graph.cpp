@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "edge_key.h"
+#include "mote/graph/large_pages.h"
 
 namespace mote {
 
@@ -29,7 +30,7 @@ std::uint32_t PackedGraph::packed_name(const std::string& name) {
 void PackedGraph::pack_symbols(const SymbolicGraph& graph) {
   std::unordered_map<TensorForm, std::uint32_t> known;
   std::uint32_t last = kNoIndex;  // mostly the next symbol has it too
-  symbols_.reserve(graph.symbols_.size());
+  detail::reserve_in_large_pages(symbols_, graph.symbols_.size());
   for (const SymbolInfo& info : graph.symbols_) {
     if (last == kNoIndex || forms_[last] != info.form) {
       const auto [at, is_new] = known.emplace(info.form, static_cast<std::uint32_t>(forms_.size()));
@@ -55,7 +56,7 @@ void PackedGraph::pack_nodes(const SymbolicGraph& graph) {
   for (const NodeInfo& info : graph.nodes_)
     count += info.inputs.size() + info.outputs.size() + info.after.size();
   indices_.reserve(count);
-  nodes_.reserve(graph.nodes_.size());
+  detail::reserve_in_large_pages(nodes_, graph.nodes_.size());
   const auto pack = [&](const ShortList& list) {
     indices_.insert(indices_.end(), list.begin(), list.end());
     return static_cast<std::uint32_t>(list.size());

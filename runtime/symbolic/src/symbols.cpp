@@ -7,7 +7,6 @@
 #include "dependency_cache.h"
 #include "fail.h"
 #include "inference_cache.h"
-#include "large_pages.h"
 #include "mote/base/error.h"
 #include "mote/base/near_names.h"
 #include "mote/symbolic/control.h"
@@ -182,8 +181,6 @@ void SymbolicGraph::rename(NodeSymbol node, std::string_view name) {
 void SymbolicGraph::reserve(std::size_t symbols, std::size_t nodes) {
   symbols_.reserve(symbols);
   nodes_.reserve(nodes);
-  if (symbol_count() == 0) prefer_large_pages(this->symbols().data(), symbols * sizeof(SymbolInfo));
-  if (node_count() == 0) prefer_large_pages(this->nodes().data(), nodes * sizeof(NodeInfo));
 }
 
 void SymbolicGraph::set_outputs(std::span<const TensorSymbol> outputs) {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "control/runner.h"
+#include "mote/graph/large_pages.h"
 #include "schedule/order.h"
 #include "state.h"
 
@@ -221,7 +222,9 @@ void prepare_one(Graph::State& state, const GraphOptions& options, const StreamS
   if (p.plans) p.chosen += p.plans->made();
   p.plans = std::make_unique<KernelPlans>(
       RunOptions{.context = options.context, .without_nan = options.without_nan});
-  p.operations = std::make_shared<std::vector<BoundOperation>>(state.nodes.size());
+  p.operations = std::make_shared<std::vector<BoundOperation>>();
+  detail::reserve_in_large_pages(*p.operations, state.nodes.size());
+  p.operations->resize(state.nodes.size());
   p.related.clear();
   p.parts.clear();
   p.bound.clear();

@@ -6,6 +6,7 @@
 #include "compile/stream_bounds.h"
 #include "device_index.h"
 #include "fail.h"
+#include "mote/graph/large_pages.h"
 #include "mote/runtime/tensor.h"
 #include "written_parts.h"
 
@@ -69,7 +70,7 @@ class BlockFinder {
   /// Takes memory for a block of each step on the host, which is what most graphs have.
   void make_room() {
     DeviceBlocks& host = blocks_.devices.front();
-    host.problem.blocks.reserve(steps_.steps.size());
+    detail::reserve_in_large_pages(host.problem.blocks, steps_.steps.size());
     host.first.reserve(steps_.steps.size());
     host.last.reserve(steps_.steps.size());
   }

@@ -14,6 +14,7 @@
 #include "compile/layout.h"
 #include "device_index.h"
 #include "fail.h"
+#include "mote/graph/large_pages.h"
 #include "mote/runtime/device.h"
 #include "mote/symbolic/dependencies.h"
 #include "mote/symbolic/pass.h"
@@ -271,7 +272,9 @@ class Compiler {
     report.arena_bytes += plan.total;
     report.lower_bound += plan.bound;
     if (device > 0) report.devices.push_back({on.device, plan.total, plan.bound});
-    if (options_.describes) report.blocks.reserve(report.blocks.size() + on.problem.blocks.size());
+    if (options_.describes)
+      detail::reserve_in_large_pages(report.blocks,
+                                     report.blocks.size() + on.problem.blocks.size());
     for (std::size_t b = 0; b < on.problem.blocks.size(); ++b) {
       const MemoryBlock& block = on.problem.blocks[b];
       report.separate_bytes += (block.bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -285,7 +288,7 @@ class Compiler {
     std::vector<std::string> texts = node_texts(graph_);
     std::vector<bool> in_place(graph_.node_count());
     for (const SharedPair& pair : layout_.pairs) in_place[pair.node] = true;
-    compiled_->report.nodes.reserve(layout_.steps.steps.size());
+    detail::reserve_in_large_pages(compiled_->report.nodes, layout_.steps.steps.size());
     for (std::uint32_t k = 0; k < layout_.steps.steps.size(); ++k) {
       const RunStep& step = layout_.steps.steps[k];
       CompiledNode node;

@@ -8,6 +8,7 @@
 
 #include "fail.h"
 #include "gradient/control_gradient.h"
+#include "mote/graph/large_pages.h"
 #include "mote/runtime/error_under_way.h"
 
 namespace mote {
@@ -22,7 +23,7 @@ void Reverse::find_active(std::span<const TensorSymbol> of, std::span<const Tens
   ElementSet varied(regions_);
   for (const TensorSymbol symbol : wrt) varied.add(symbol.index);
   std::vector<ActiveNode> candidates;
-  candidates.reserve(nodes_.size());
+  detail::reserve_in_large_pages(candidates, nodes_.size());
   for (const std::uint32_t index : nodes_) {
     const NodeInfo& node = graph_.nodes()[index];
     const NodeFlow flow = flow_of(builder_, index);

@@ -10,6 +10,7 @@
 
 #include "command/check_call.h"
 #include "mote/base/characters.h"
+#include "mote/graph/large_pages.h"
 #include "mote/symbolic/text.h"
 #include "tensor/number_text.h"
 #include "text/elements.h"
@@ -42,7 +43,7 @@ class GraphPrinter {
   std::vector<std::string> nodes() {
     name_symbols();
     std::vector<std::string> texts;
-    texts.reserve(graph_.node_count());
+    detail::reserve_in_large_pages(texts, graph_.node_count());
     with_graphs_ = false;
     for (const NodeInfo& node : graph_.nodes()) {
       text_.clear();
@@ -62,7 +63,7 @@ class GraphPrinter {
   // ---- names
 
   void name_symbols() {
-    names_.reserve(graph_.symbol_count());
+    detail::reserve_in_large_pages(names_, graph_.symbol_count());
     // Few graphs have names that a symbol without one might get.
     const bool may_be_taken = std::ranges::any_of(graph_.symbols(), [](const SymbolInfo& info) {
       return info.name.size() > 1 && info.name[0] == 't' && is_digit(info.name[1]);

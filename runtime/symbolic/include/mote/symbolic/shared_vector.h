@@ -3,10 +3,13 @@
 // its own.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
+
+#include "mote/graph/large_pages.h"
 
 namespace mote::detail {
 
@@ -19,11 +22,23 @@ class Shared {
     return value_ == nullptr ? none : *value_;
   }
   T& own() {
-    if (value_ == nullptr || value_.use_count() > 1) value_ = std::make_shared<T>(read());
+    if (value_ == nullptr || value_.use_count() > 1) value_ = std::make_shared<T>(copy_of(read()));
     return *value_;
   }
 
  protected:
+  template <typename V>
+  static const V& copy_of(const V& value) {
+    return value;
+  }
+  template <typename V>
+  static std::vector<V> copy_of(const std::vector<V>& values) {
+    std::vector<V> copy;
+    reserve_in_large_pages(copy, values.size());
+    copy.insert(copy.end(), values.begin(), values.end());
+    return copy;
+  }
+
   std::shared_ptr<T> value_;  ///< null: an empty one
 };
 
@@ -40,10 +55,15 @@ class SharedVector : public Shared<std::vector<T>> {
   const T& operator[](std::size_t k) const { return (*this->value_)[k]; }
   T& operator[](std::size_t k) { return own()[k]; }
   T& back() { return own().back(); }
-  void push_back(T&& value) { own().push_back(std::move(value)); }
+  void push_back(T&& value) {
+    std::vector<T>& values = own();
+    if (values.size() == values.capacity())
+      reserve_in_large_pages(values, std::max<std::size_t>(1, 2 * values.size()));
+    values.push_back(std::move(value));
+  }
   void pop_back() { own().pop_back(); }
   void resize(std::size_t size) { own().resize(size); }
-  void reserve(std::size_t size) { own().reserve(size); }
+  void reserve(std::size_t size) { reserve_in_large_pages(own(), size); }
 };
 
 }  // namespace mote::detail
