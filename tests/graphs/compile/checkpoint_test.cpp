@@ -178,6 +178,94 @@ TEST(Checkpoint, ABudgetThatNothingFitsIntoIsRefusedByOneAttempt) {
   EXPECT_EQ(planned_values(few.g), 4U) << report.text;
 }
 
+/// Returns what checkpoint() says of a budget; what it throws, if it is refused.
+std::string said_of(SymbolicGraph& g, TensorSymbol loss, std::size_t budget) {
+  std::string text;
+  const std::string error = error_of([&] {
+    text = checkpoint(g, std::vector{loss}, {.policy = CheckpointPolicy::budget, .budget = budget})
+               .text;
+  });
+  return error.empty() ? text : error;
+}
+
+std::size_t compiled_bytes(const SymbolicGraph& g) {
+  Context context;
+  return compile(g, {}, context).report().arena_bytes;
+}
+
+// The pass prune removes the node, and merge makes one chain of two.
+TEST(Checkpoint, ABudgetIsOfThePlanThatPassesLeave) {
+  Chain unread(16);
+  unread.g.add("matmul",
+               {unread.g.reshape(unread.x, {kWidth, 1}), unread.g.reshape(unread.x, {1, kWidth})});
+  EXPECT_EQ(said_of(unread.g, unread.loss, compiled_bytes(unread.g)), "none: it fits as it is");
+
+  SymbolicGraph twice("twice");
+  const TensorSymbol x = twice.input("x", {DType::f32, {kWidth}});
+  TensorSymbol a = x, b = x;
+  for (int k = 0; k < 8; ++k) a = twice.add("tanh", {a});
+  for (int k = 0; k < 8; ++k) b = twice.add("tanh", {b});
+  const TensorSymbol loss = twice.add("mul", {a, b});
+  twice.set_outputs({loss, gradient(twice, {loss}, {x})[0]});
+  EXPECT_EQ(said_of(twice, loss, compiled_bytes(twice)), "none: it fits as it is");
+}
+
+// What the way back computes anew is merged with what the way forward has computed, so that more
+// is kept than without passes.
+TEST(Checkpoint, ABudgetIsKeptWherePassesKeepMore) {
+  constexpr int kTerms = 12;
+  SymbolicGraph g("again");
+  const TensorSymbol x = g.input("x", {DType::f32, {kWidth}});
+  const auto term = [&](int k) {
+    return g.add("leaky_relu alpha=0." + std::to_string(k + 1), {x});
+  };
+  TensorSymbol loss = x;
+  for (int k = 0; k < kTerms; ++k) loss = g.add("add", {loss, term(k)});
+  TensorSymbol back = loss;
+  for (int k = kTerms; k-- > 0;) back = g.add("mul", {back, term(k)});
+  g.set_outputs({loss, back});
+  const std::size_t budget = compiled_bytes(g) / 2;
+  ASSERT_LT(planned_values(g) * kWidth * sizeof(float), budget);
+  const std::string said = said_of(g, loss, budget);
+  EXPECT_TRUE(compiled_bytes(g) <= budget || said.find("needs at least") != std::string::npos)
+      << said;
+}
+
+// A chain of products keeps no value for its way back: there is nothing to compute again.
+TEST(Checkpoint, BinomialGoesPastLayersOfWhichTheWayBackReadsNothing) {
+  SymbolicGraph g("products");
+  const TensorSymbol first = g.input("x", {DType::f32, {4, 4}}), w = g.input("w", g.form(first));
+  TensorSymbol x = first;
+  for (int k = 0; k < 40; ++k) {
+    if (k == 10) x = g.add("tanh", {x});
+    x = g.add("matmul", {x, w});
+  }
+  const TensorSymbol gx = gradient(g, {x}, {first})[0];
+  g.set_outputs({gx});
+  const std::vector<TensorBinding> bindings = {{first, numbered(g, first)}, {w, numbered(g, w, 3)}};
+  const std::vector<Tensor> expected = evaluate(g, bindings, std::vector{gx});
+  const CheckpointReport report =
+      checkpoint(g, std::vector{x}, {.policy = CheckpointPolicy::binomial, .slots = 1});
+  EXPECT_LE(report.copies, 11U) << report.text;
+  Context context;
+  Executable run = compile(g, {}, context);
+  run.run(bindings);
+  EXPECT_EQ(bits(run.output(gx)), bits(expected[0]));
+}
+
+// No attempt changes the graph, so that none is planned: one with one slot would copy nodes n^1.5
+// times if it copied what nothing reads.
+TEST(Checkpoint, ABudgetBelowWhatNeedsNoCheckpointIsRefused) {
+  SymbolicGraph g("products");
+  const TensorSymbol first = g.input("x", {DType::f32, {4, 4}}), w = g.input("w", g.form(first));
+  TensorSymbol x = first;
+  for (int k = 0; k < 20000; ++k) x = g.add("matmul", {x, w});
+  g.set_outputs({x, gradient(g, {x}, {first})[0]});
+  const std::size_t planned = compiled_bytes(g);
+  const std::string least = "needs at least " + std::to_string(planned) + " bytes, the budget is";
+  EXPECT_NE(said_of(g, x, planned - 1).find(least), std::string::npos);
+}
+
 // The choice is the one that trying all of them would make. The fewest nodes are computed again
 // where the fewest values beyond the budget are left out.
 TEST(Checkpoint, ABudgetOnALongChainIsUsedWell) {

@@ -109,8 +109,10 @@ std::optional<std::string> check_checkpointed(const GraphSubject& subject,
     return found;
   if (copies == 0) return std::nullopt;
   ++counts["nodes computed again"];
-  const std::uint64_t least = least_bytes(subject.graph());
-  if (const std::uint64_t planned = planned_bytes(graph); planned < least)
+  const SymbolicGraph source = subject.graph();
+  const std::uint64_t least = least_bytes(after_passes(source, nullptr));
+  const std::uint64_t planned = planned_bytes(after_passes(graph, nullptr), nullptr);
+  if (planned < least)
     return "the checkpointed graph needs " + std::to_string(planned) + " bytes, and " +
            std::to_string(least) + " are said to be the least";
   if (least > 0) ++counts["checkpointed with a least number of bytes"];

@@ -119,6 +119,11 @@ struct Trial {
   }
 };
 
+/// Returns the bytes that compile() plans for the graph.
+std::uint64_t compiled_bytes(const SymbolicGraph& graph, Context* context) {
+  return planned_bytes(after_passes(graph, context), context);
+}
+
 /// Element-wise work is cheap, not free: it is done where less memory is needed for it, and no
 /// more time than kMaxTime of the graph's own.
 constexpr double kMaxTime = 1.03;
@@ -132,8 +137,8 @@ CheckpointReport apply_cheap(SymbolicGraph& graph, std::span<const TensorSymbol>
   nothing.forward_nodes = trial.report.forward_nodes;
   nothing.most_runs = std::min<std::size_t>(trial.report.forward_nodes, 1);
   if (trial.report.copies == 0) return trial.report;
-  const std::uint64_t before = planned_bytes(graph);
-  const std::uint64_t after = planned_bytes(trial.graph);
+  const std::uint64_t before = compiled_bytes(graph, options.context);
+  const std::uint64_t after = compiled_bytes(trial.graph, options.context);
   if (after >= before) {
     nothing.text = "cheap: nothing, since " + std::to_string(trial.report.copies) +
                    " nodes more would need " + std::to_string(after) + " bytes instead of " +
@@ -179,14 +184,11 @@ class BudgetSearch {
         way_(find_way(graph, losses, options.keep)) {}
 
   CheckpointReport fit() {
-    least_ = planned_bytes(graph_);
-    if (least_ <= options_.budget) {
+    if (fits_as_it_is()) {
       CheckpointReport none;
       none.text = "none: it fits as it is";
       return none;
     }
-    if (const std::uint64_t least = least_bytes(graph_); least > options_.budget)
-      fail_budget(least, " whatever is computed again");
     std::vector<Counted> binomial;
     for (const Attempt& attempt : attempts(graph_, way_)) {
       Counted counted{.attempt = attempt};
@@ -220,6 +222,16 @@ class BudgetSearch {
     bool is_made = false;
   };
 
+  /// Throws StatusError if no checkpoint can be within the budget.
+  bool fits_as_it_is() {
+    const SymbolicGraph passed = after_passes(graph_, options_.context);
+    least_ = planned_bytes(passed, options_.context);
+    if (least_ <= options_.budget) return true;
+    if (const std::uint64_t least = least_bytes(passed); least > options_.budget)
+      fail_budget(least, " whatever is computed again");
+    return false;
+  }
+
   [[noreturn]] void fail_budget(std::uint64_t least, const char* why) const {
     fail_graph("checkpoint: " + graph_.name() + " needs at least " + std::to_string(least) +
                    " bytes" + why + ", the budget is " + std::to_string(options_.budget),
@@ -234,10 +246,8 @@ class BudgetSearch {
     slots_ = static_cast<std::size_t>(std::bit_width(cuts.size()));
     if (!layers.are_even || cuts.size() < slots_ * slots_) return;
     state_bytes_ = layers.most_bytes;
-    bytes_of_slots_ = planned_bytes(
-        Trial(graph_, losses_, options_.keep,
-              {.policy = CheckpointPolicy::binomial, .slots = static_cast<int>(slots_)})
-            .graph);
+    bytes_of_slots_ =
+        bytes_of({.policy = CheckpointPolicy::binomial, .slots = static_cast<int>(slots_)});
   }
   /// False if an attempt with so many slots surely needs more: each that there is less frees a
   /// state.
@@ -250,22 +260,27 @@ class BudgetSearch {
     return false;
   }
 
-  /// False if it has more copies than what fits already.
+  /// Returns the bytes that compile() plans for the graph of the attempt.
+  std::uint64_t bytes_of(const Attempt& attempt) const {
+    return compiled_bytes(Trial(graph_, losses_, options_.keep, attempt).graph, options_.context);
+  }
+
+  /// False if it has more copies than what fits already, or none: then it leaves the graph as it
+  /// is, which does not fit.
   bool count(Counted& counted) const {
     Copies copies(graph_, way_);
     copies.only_count(best_ ? copied_of_best_ : std::numeric_limits<std::size_t>::max());
     recompute(graph_, way_, counted.attempt, copies);
     counted.copied = copies.bytes();
     counted.kept = copies.kept_bytes();
-    return !copies.is_over();
+    return !copies.is_over() && copies.count() > 0;
   }
 
   /// Makes the graph of the attempt, which is the best one from then on if it fits and is better.
   void make(Counted& counted) {
     if (best_ && counted.copied > copied_of_best_) return;
     counted.is_made = true;
-    const std::uint64_t bytes =
-        planned_bytes(Trial(graph_, losses_, options_.keep, counted.attempt).graph);
+    const std::uint64_t bytes = bytes_of(counted.attempt);
     least_ = std::min(least_, bytes);
     if (bytes > options_.budget) return;
     if (best_ && counted.copied == copied_of_best_ && bytes >= bytes_of_best_) return;

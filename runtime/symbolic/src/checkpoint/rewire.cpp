@@ -50,6 +50,9 @@ class Backward {
     return static_cast<std::size_t>(std::ranges::lower_bound(cuts_, location) - cuts_.begin());
   }
 
+  /// True if a node of the way back reads a value of that piece.
+  bool is_read(std::size_t piece) const { return !nodes_[piece].empty(); }
+
   /// Makes nodes read the values of pieces [begin, end) from `held`, or from copies. The copies of
   /// the next call begin after some of these nodes.
   void read(std::size_t begin, std::size_t end, Held& held, Copies& copies) {
@@ -126,6 +129,8 @@ class Binomial {
   void reverse(std::size_t begin, std::size_t end, const Held& held, std::uint64_t slots,
                bool is_first) {
     if (copies_.is_over()) return;
+    // The way back goes past layers of which it reads nothing: no state is computed for them.
+    while (!is_first && end - begin > 1 && !backward_.is_read(end - 1)) --end;
     if (end - begin == 1) {
       Held layer = held;
       if (is_first) hold_pieces(graph_, way_, cuts_, begin, end, layer);

@@ -8,10 +8,12 @@
 #include <iterator>
 #include <vector>
 
+#include "borrow.h"
 #include "compile/layout.h"
 #include "mote/runtime/catalogue.h"
 #include "mote/symbolic/compile.h"
 #include "mote/symbolic/dependencies.h"
+#include "passes/registered.h"
 
 namespace mote {
 namespace {
@@ -51,10 +53,16 @@ bool has_function(const SymbolicGraph& graph) {
 
 }  // namespace
 
-std::uint64_t planned_bytes(const SymbolicGraph& graph) {
+SymbolicGraph after_passes(const SymbolicGraph& graph, Context* context) {
+  SymbolicGraph passed = detail::Borrower::borrow(graph);
+  apply_passes_here(passed, default_passes(), {.context = context});
+  return passed;
+}
+
+std::uint64_t planned_bytes(const SymbolicGraph& graph, Context* context) {
   CompileOptions options;
   options.plan.effort = MemoryEffort::fast;
-  return planned_bytes(lay_out(graph, {}, options, nullptr));
+  return planned_bytes(lay_out(graph, {}, options, context));
 }
 
 namespace {

@@ -10,8 +10,12 @@
 
 namespace mote {
 
+/// Returns the graph that the default passes make of this one, which must not change as long as it
+/// is there. Null: the generated kernels (PassOptions).
+SymbolicGraph after_passes(const SymbolicGraph& graph, Context* context);
+
 /// Returns the bytes that the graph's tensors take in planned memory, by the fast planner.
-std::uint64_t planned_bytes(const SymbolicGraph& graph);
+std::uint64_t planned_bytes(const SymbolicGraph& graph, Context* context);
 
 /// Returns a number of bytes that the planned memory of the graph cannot be below, whatever is
 /// computed again: what a node reads is there at once, with what it writes unless that may be in

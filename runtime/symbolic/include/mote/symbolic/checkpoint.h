@@ -31,8 +31,8 @@ enum class CheckpointPolicy : std::uint8_t {
   /// Walther's binomial schedule says, which is the least. The way forward must be a chain: some
   /// positions of it are crossed by one value.
   binomial,
-  /// Takes that one of these which computes the least again and whose planned memory is at
-  /// most `budget` bytes.
+  /// Takes that one of these which computes the least again and for which compile() plans at most
+  /// `budget` bytes, with the passes that it runs by default.
   budget,
   /// Computes again what element-wise ops compute from values that are kept anyway, so that the
   /// fewest bytes are kept (a least cut). The graph stays as it is if its planned memory would not
@@ -46,8 +46,9 @@ struct CheckpointOptions {
   std::size_t budget = 0;  ///< for `budget`
   /// Symbols that are never computed again.
   std::vector<TensorSymbol> keep = {};
-  /// The context in which the graph will run, for `cheap`: the graph is run with and without the
-  /// checkpoint, 8 times each in turn, on made-up inputs; null: time is not measured.
+  /// The context in which the graph will run; null: bytes are those with the generated kernels. For
+  /// `cheap` the graph is run in it with and without the checkpoint, 8 times each in turn, on
+  /// made-up inputs; null: time is not measured.
   Context* context = nullptr;
 };
 
