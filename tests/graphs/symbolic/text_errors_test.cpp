@@ -33,6 +33,9 @@ TEST(TextErrors, OfTheHeader) {
             "graph text: line 1, column 11: unknown dtype 'f31', did you mean f32?");
   EXPECT_EQ(error_of_text("graph g(x f32[-2]) -> ()"),
             "graph text: line 1, column 15: expected an extent of at least 0, got -2");
+  EXPECT_EQ(error_of_text("graph g(x f32[2,?]) -> ()"),
+            "graph text: line 1, column 17: expected an extent, got '?': only a whole shape may be "
+            "left open, as in f32[?]");
   EXPECT_EQ(error_of_text("graph g(x f32[2], x f32[2]) -> ()"),
             "graph text: line 1, column 19: two symbols of g would have the name 'x'");
   EXPECT_EQ(error_of_text("graph g(_ f32[2]) -> ()"),

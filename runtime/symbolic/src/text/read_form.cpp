@@ -22,6 +22,9 @@ AxisList read_extents(TextCursor& text) {
   while (!text.peek("]")) {
     if (shape.size() > 0) text.expect(",");
     const std::size_t at = text.position();
+    if (text.peek("?"))
+      text.fail(at,
+                "expected an extent, got '?': only a whole shape may be left open, as in f32[?]");
     const std::int64_t extent = text.integer();
     if (extent < 0)
       text.fail(at, "expected an extent of at least 0, got " + std::to_string(extent));
