@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <regex>
+#include <set>
 #include <string>
 
 #include "cuda_programs.h"
@@ -73,6 +75,85 @@ TEST(CudaSteps, OfEveryKernelGiveItAgain) {
     }
   }
   EXPECT_GT(kernels, 1000U);
+}
+
+/// Takes the steps. Returns what was wrong: an internal error, or a refusal that does not name a
+/// step and a reason; empty if they were taken or refused as they should be.
+std::string wrong_answer(const LoopProgram& p, const std::vector<Step>& steps,
+                         const EmitOptions& options) {
+  try {
+    (void)cuda_program_by(p, parse_steps(to_string(steps)), CudaVariant::gen, options);
+  } catch (const InternalError& e) {
+    return e.what();
+  } catch (const Error& e) {
+    const std::string what = e.what(), marker = "' cannot be taken: ";
+    const bool says_why = what.starts_with(p.name + ": step '") &&
+                          what.find(marker) != std::string::npos && !what.ends_with(marker);
+    return says_why ? "" : what;
+  }
+  return "";
+}
+
+using Schedules = std::vector<std::vector<Step>>;
+
+/// Returns the steps in orders that nobody may have meant: each of them twice in a row, and again
+/// at the end; the last first; and the steps of two kernels, one behind the other.
+Schedules odd_orders(const Schedules& all) {
+  std::set<std::string> texts;
+  Schedules odd;
+  const auto add = [&](const std::vector<Step>& steps) {
+    if (texts.insert(to_string(steps)).second) odd.push_back(steps);
+  };
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    for (std::size_t at = 0; at < all[k].size(); ++at) {
+      std::vector<Step> twice = all[k], again = all[k];
+      twice.insert(twice.begin() + static_cast<std::ptrdiff_t>(at), all[k][at]);
+      again.push_back(all[k][at]);
+      add(twice);
+      add(again);
+    }
+    add({all[k].rbegin(), all[k].rend()});
+    std::vector<Step> both = all[k];
+    const std::vector<Step>& next = all[(k + 1) % all.size()];
+    both.insert(both.end(), next.begin(), next.end());
+    add(both);
+  }
+  return odd;
+}
+
+/// Returns the steps of all kernels, without those whose words were given often enough: `given`
+/// counts them.
+Schedules schedules_of(const CudaProgram& program, std::map<std::string, int>& given) {
+  constexpr int kEnough = 12;
+  Schedules all;
+  for (const CudaKernel* kernel : all_kernels(program)) {
+    std::vector<Step> steps = steps_of(*kernel->version);
+    std::string words;
+    for (const Step& step : steps) words += to_string(Step{step.kind, {}}) + " ";
+    if (++given[words] <= kEnough) all.push_back(std::move(steps));
+  }
+  return all;
+}
+
+TEST(CudaSteps, TwiceOrInAnyOrderAreTakenOrRefused) {
+  std::map<std::string, int> given;
+  std::size_t tried = 0;
+  const auto ops = generated_ops();
+  for (std::size_t k = 0; k < ops.size(); k += 3) {  // the others' steps are of the same kinds
+    const OpRecord* record = ops[k];
+    const Instance instance = instances(*record).front();
+    SCOPED_TRACE(instance_name(*record, instance));
+    EmitOptions options;
+    options.optional_outputs = record->optional_outputs;
+    const LoopProgram p =
+        compile_for_calls(instantiate(*record, instance), record->optional_outputs);
+    const CudaProgram program = cuda_program(p, CudaVariant::gen, options);
+    for (const std::vector<Step>& steps : odd_orders(schedules_of(program, given))) {
+      EXPECT_EQ(wrong_answer(p, steps, options), "") << to_string(steps);
+      ++tried;
+    }
+  }
+  EXPECT_GT(tried, 400U);
 }
 
 TEST(CudaSteps, MakeTheKernelsThatTheyName) {

@@ -7,10 +7,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
+#include "cuda_sequence.h"
 #include "mote/base/error.h"
 #include "mote/codegen/emit_cuda.h"
 #include "mote/codegen/passes.h"
@@ -187,66 +187,6 @@ std::optional<Mismatch> check_schedule(Prepared& prepared) {
                           is_tiled || std::ranges::any_of(v.steps, runs_backwards));
   }
   return found;
-}
-
-/// Adds the sizes and tensors of a kernel; returns false if it has another size of the same name.
-bool add_declarations(LoopProgram& all, const LoopProgram& kernel) {
-  Program source = *all.source;
-  for (const NamedSize& size : kernel.source->sizes) {
-    const auto known = std::ranges::find(source.sizes, size.name, &NamedSize::name);
-    if (known == source.sizes.end())
-      source.sizes.push_back(size);
-    else if (known->value != size.value)
-      return false;
-  }
-  all.source = std::make_shared<const Program>(std::move(source));
-  for (const TensorDecl& t : kernel.tensors)
-    if (find_tensor(all, t.name) == nullptr) all.tensors.push_back(t);
-  all.strides.insert(all.strides.end(), kernel.strides.begin(), kernel.strides.end());
-  return true;
-}
-
-void rename_loops(Body& body, const std::map<Symbol, Symbol>& renamed) {
-  for (Stmt& s : body) {
-    if (auto* branch = std::get_if<If>(&s.kind)) rename_loops(branch->body, renamed);
-    auto* loop = std::get_if<Loop>(&s.kind);
-    if (loop == nullptr) continue;
-    loop->variable = renamed.at(loop->variable);
-    rename_loops(loop->body, renamed);
-  }
-}
-
-/// Gives the loops' variables names that no other kernel of the sequence has.
-void rename_loops(LoopProgram& kernel, const std::string& suffix) {
-  std::map<Symbol, Symbol> renamed;
-  for_each(kernel.body, [&](const Stmt& s) {
-    if (const auto* loop = std::get_if<Loop>(&s.kind))
-      renamed.emplace(loop->variable, Symbol(SymbolKind::loop, loop->variable.name() + suffix));
-  });
-  substitute(kernel.body, {renamed.begin(), renamed.end()});
-  rename_loops(kernel.body, renamed);
-  for (TensorDecl& t : kernel.tensors)
-    if (t.per && renamed.contains(*t.per)) t.per = renamed.at(*t.per);
-}
-
-/// Returns the loops of the first kernel of each stage, one after the other; nullopt if kernels
-/// declare different things by one name, or a tensor has other axes in one.
-std::optional<LoopProgram> in_sequence(const CudaProgram& program) {
-  LoopProgram all = program.kernels.front().loops();
-  all.body.clear();
-  all.strides.clear();
-  std::erase_if(all.tensors, [](const TensorDecl& t) { return t.role == TensorRole::temporary; });
-  int stage = 0;
-  for (const CudaKernel& k : program.kernels) {
-    if (std::exchange(stage, k.stage) == k.stage) continue;
-    if (k.per_vector() != nullptr && k.per_vector()->extents.size() > 1) return std::nullopt;
-    LoopProgram kernel = k.loops();
-    rename_loops(kernel, fmt::format("_of_{}", stage));
-    if (!add_declarations(all, kernel)) return std::nullopt;
-    // Each kernel binds the names that it reads: they end with its branch.
-    all.body.push_back({If{{}, std::move(kernel.body)}});
-  }
-  return all;
 }
 
 /// Checks schedules of a GPU that were drawn: each kernel, and all of them in sequence.
