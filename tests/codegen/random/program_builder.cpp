@@ -99,6 +99,7 @@ void ProgramBuilder::add_node() {
     int weight;
     Make make;
   };
+  // The last are twins, which only some programs have.
   static constexpr std::array kChoices = std::to_array<Choice>({
       {6, &ProgramBuilder::make_unary},       {12, &ProgramBuilder::make_binary},
       {5, &ProgramBuilder::make_where},       {8, &ProgramBuilder::make_mask},
@@ -112,7 +113,7 @@ void ProgramBuilder::add_node() {
       {4, &ProgramBuilder::make_param},       {2, &ProgramBuilder::make_stop},
       {4, &ProgramBuilder::make_product},     {4, &ProgramBuilder::make_normalised},
       {3, &ProgramBuilder::make_running},     {9, &ProgramBuilder::make_masked},
-      {3, &ProgramBuilder::make_twin},  // the last: only some programs have twins
+      {6, &ProgramBuilder::make_overlap},     {6, &ProgramBuilder::make_twin},
   });
   const std::size_t count = kChoices.size() - (budget_.has_twins ? 0 : 1);
   const std::span choices(kChoices.data(), count);

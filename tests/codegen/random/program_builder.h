@@ -84,7 +84,8 @@ class ProgramBuilder {
   Uop make_normalised(const Uop& u);
   Uop make_masked(const Uop& u);
   Uop make_running(const Uop& u);
-  Uop make_twin(const Uop& u);
+  Uop make_overlap(const Uop& u);
+  Uop make_twin(const Uop& x);
 
   DType some_dtype();
   /// Returns the base of a scatter: zeros, or a node.

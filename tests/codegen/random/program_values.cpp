@@ -310,16 +310,44 @@ Uop ProgramBuilder::make_running(const Uop& u) {
   return reduced(rng_.pick({ReduceOp::sum, ReduceOp::max, ReduceOp::prod}), all, {r - 1});
 }
 
-/// Adds a twin, from which the schedule's step once can keep the program, and sums over it.
-Uop ProgramBuilder::make_twin(const Uop& u) {
+// Makes the sum, at each element, over the windows with a stride that hold it: the gradient of a
+// pooling, or the transpose of a convolution.
+Uop ProgramBuilder::make_overlap(const Uop& u) {
+  if (u.rank() == 0 || !is_real(u.dtype())) return {};
+  const int last = u.rank() - 1, tap = u.rank();
+  Extents wide = u.shape();
+  wide.back() = some_extent();
+  wide.push_back(rng_.pick<Expr>({Expr::size("C"), 2, 3}));
+  if (!fits(wide)) return {};
+  Shape shape;
+  for (const Expr& e : wide) shape.emplace_back(e);
+  const Expr stride = rng_.chance(60) ? Expr::param("s") : Expr(2);
+  const Expr at = Expr::loop(last) + Expr::param("p") - Expr::loop(tap) * rng_.pick({1, 2, 2, 3});
+  std::vector<Expr> from = identity(u.rank());
+  from.back() = at / stride;
+  const Uop is_window =
+      map(MapOp::eq, std::vector{iota(at % stride, shape), scalar(Number(0), DType::i64)});
+  const Uop all = where(is_window, read(u, wide, from), 0);
+  return reduced(ReduceOp::sum, all, {tap});
+}
+
+/// Adds a twin, mostly of a costly value, from which the schedule's step once can keep the program,
+/// and reads both, or sums over the twin.
+Uop ProgramBuilder::make_twin(const Uop& x) {
   constexpr std::size_t kMostNodes = 12;
-  if (u.rank() < 2 || topological(std::array{u}).size() > kMostNodes) return {};
+  if (x.rank() < 2 || topological(std::array{x}).size() > kMostNodes) return {};
+  const Uop u = is_real(x.dtype()) && rng_.chance(70)
+                    ? map(rng_.pick({MapOp::sin, MapOp::exp, MapOp::tanh}), std::vector{x})
+                    : x;
   std::vector<int> order;
   for (int k = 0; k < u.rank(); ++k) order.push_back(k);
   rng_.shuffle(order);
   const Uop twin = twin_of(u, order);
-  if (u.dtype() == DType::boolean || rng_.chance(40)) return twin;
-  return reduced(ReduceOp::sum, twin, {rng_.below(twin.rank())});
+  if (u.dtype() == DType::boolean || rng_.chance(10)) return twin;
+  if (rng_.chance(25)) return reduced(ReduceOp::sum, twin, {rng_.below(twin.rank())});
+  std::vector<Expr> from;
+  for (const int axis : order) from.push_back(Expr::loop(axis));
+  return map(rng_.pick({MapOp::max, MapOp::add}), std::vector{u, read(twin, u.shape(), from)});
 }
 
 }  // namespace mote::test

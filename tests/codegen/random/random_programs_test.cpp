@@ -176,10 +176,11 @@ void check_random_programs() {
   for (const Pass& pass : passes())
     expect_share(fmt::format("program changed by: {}", pass.name), session.stages(), pass.name,
                  count, count < 2000 ? 0 : 1);
-  for (const char* step : {"hoist", "registers"})
+  for (const char* step : {"hoist", "registers", "blocks", "partial", "keep", "transpose"})
     expect_share(std::string("schedule with the step: ") + step, session.stages(),
                  std::string("schedule ") + step, count, count < 20000 ? 0 : 1);
-  for (const char* step : {"scan", "slide", "jam", "positions", "tile_rows"})
+  for (const char* step : {"scan", "slide", "jam", "positions", "tile_rows", "scatter", "inward",
+                           "outward", "innermost", "prefetch", "tile_window"})
     expect_share(std::string("schedule with the step: ") + step, session.stages(),
                  std::string("schedule ") + step, count, count < 2000 ? 0 : 1);
   expect_share("schedule with tiles in registers", session.stages(), "schedule tile", count,
@@ -205,21 +206,21 @@ void check_random_programs() {
                  std::string("CUDA refusal of ") + word, count, count < 500 ? 0 : 1);
   expect_share("schedule of CUDA whose stages run in sequence", session.stages(),
                "CUDA in sequence", count, count / 2);
-  for (const char* word :
-       {"split", "interchange", "inward", "outward", "simd", "threads", "scan", "blocks"})
+  for (const char* word : {"split", "interchange", "inward", "outward", "simd", "threads", "scan"})
     for (const std::string what : {"step ", "refusal of "})
       expect_share(what + word, session.stages(), what + word, count, count < 500 ? 0 : 1);
   for (const char* word : {"vectors", "simd_if_adjacent", "simd_apart", "adjacent"})
     for (const std::string what : {"step ", "refusal of "})
       expect_share(what + word, session.stages(), what + word, count, count < 500 ? 0 : 1);
-  for (const char* word :
-       {"keep", "tile", "innermost", "registers", "tile_rows", "positions", "slide", "tile_window",
-        "transpose", "repeat", "jam", "hoist", "once", "prefetch", "partial"}) {
+  for (const char* word : {"keep", "tile", "innermost", "registers", "tile_rows", "positions",
+                           "slide", "tile_window", "transpose", "repeat", "jam", "hoist", "once",
+                           "prefetch", "partial", "scatter", "blocks"}) {
     const std::string refusal = std::string("refusal of ") + word;
     expect_share(refusal, session.stages(), refusal, count, count < 500 ? 0 : 1);
   }
-  for (const char* word : {"keep", "tile", "innermost", "registers", "tile_rows", "positions",
-                           "slide", "once", "prefetch", "partial"}) {
+  for (const char* word :
+       {"keep", "tile", "innermost", "registers", "tile_rows", "positions", "slide", "prefetch",
+        "jam", "tile_window", "once", "scatter", "partial", "blocks"}) {
     const std::string step = std::string("step ") + word;
     expect_share(step, session.stages(), step, count, count < 5000 ? 0 : 1);
   }

@@ -19,6 +19,17 @@ std::vector<std::string> loops_of(const LoopProgram& p) {
   return names;
 }
 
+/// Returns a loop for the step: mostly one around which no other loop stands, if the step takes
+/// parts of iterations that fill arrays or add up sums.
+std::string some_loop(const LoopProgram& p, StepKind kind, Rng& rng) {
+  std::vector<std::string> outermost;
+  const bool takes_parts = kind == StepKind::blocks || kind == StepKind::partial;
+  if (takes_parts && rng.chance(70))
+    for (const Stmt& s : p.body)
+      if (const auto* loop = std::get_if<Loop>(&s.kind)) outermost.push_back(loop->variable.name());
+  return rng.pick(outermost.empty() ? loops_of(p) : outermost);
+}
+
 std::vector<std::string> tensors_of(const LoopProgram& p, TensorRole role) {
   std::vector<std::string> names;
   for (const TensorDecl& t : p.tensors)
@@ -44,7 +55,7 @@ std::vector<StepTarget> some_chain(const LoopProgram& p, const std::string& firs
 Step some_step(const LoopProgram& p, Rng& rng) {
   const std::vector<std::string> loops = loops_of(p);
   const StepKind kind =
-      rng.pick({StepKind::once,    StepKind::blocks,      StepKind::outward,
+      rng.pick({StepKind::blocks,  StepKind::blocks,      StepKind::outward,
                 StepKind::outward, StepKind::blocks,      StepKind::split,
                 StepKind::split,   StepKind::interchange, StepKind::inward,
                 StepKind::inward,  StepKind::innermost,   StepKind::registers,
@@ -55,16 +66,16 @@ Step some_step(const LoopProgram& p, Rng& rng) {
                 StepKind::vectors, StepKind::transpose,   StepKind::tile_rows,
                 StepKind::slide,   StepKind::positions,   StepKind::jam,
                 StepKind::hoist,   StepKind::simd_apart,  StepKind::prefetch,
-                StepKind::partial, StepKind::partial,     StepKind::scatter});
+                StepKind::partial, StepKind::partial,     StepKind::scatter,
+                StepKind::scatter});
   if (kind == StepKind::keep) return {kind, {{rng.pick(tensors_of(p, TensorRole::output))}}};
   if (kind == StepKind::repeat)
     return {kind, {{rng.pick(tensors_of(p, TensorRole::input)), rng.below(3)}}};
   if (kind == StepKind::vectors) return {kind, {{"", 8}}};
-  if (kind == StepKind::once || kind == StepKind::positions || kind == StepKind::hoist ||
-      kind == StepKind::scatter)
+  if (kind == StepKind::positions || kind == StepKind::hoist || kind == StepKind::scatter)
     return {kind, {{"", -1}}};
   if (kind == StepKind::slide || kind == StepKind::jam) return {kind, {{"", rng.below(2) + 1}}};
-  const std::string loop = rng.pick(loops);
+  const std::string loop = some_loop(p, kind, rng);
   switch (kind) {
     case StepKind::blocks:
     case StepKind::split:
@@ -88,9 +99,11 @@ Step some_step(const LoopProgram& p, Rng& rng) {
   }
 }
 
-/// Returns the first steps of a version that schedule() gives, or none.
+/// Returns the first steps of a version that schedule() gives, or `once`, which is refused behind
+/// others, or none.
 std::vector<Step> some_opening(const LoopProgram& p, Rng& rng) {
-  if (rng.chance(60)) return {};
+  if (rng.chance(15)) return {{StepKind::once, {{"", -1}}}};
+  if (rng.chance(50)) return {};
   const Schedule s = schedule(p, small_tiles(p));
   std::vector<Step> steps = steps_of(rng.pick(s.versions));
   steps.resize(static_cast<std::size_t>(rng.below(static_cast<int>(steps.size()) + 1)));
