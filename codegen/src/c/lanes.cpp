@@ -11,6 +11,7 @@
 
 #include "c/writer.h"
 #include "ir/dependence.h"
+#include "schedule/combine.h"
 
 namespace mote::emit {
 namespace {
@@ -21,18 +22,8 @@ constexpr int kLeastPairs = 4;
 /// The most lanes that a vector has.
 constexpr std::int64_t kMaxLanes = 16;
 
-std::optional<std::string_view> combining_function(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::sum:
-      return "sum";
-    case ReduceOp::max:
-      return "max";
-    case ReduceOp::min:
-      return "min";
-    default:
-      return std::nullopt;
-  }
-}
+/// Returns true if mote_<op>_of_lanes combines the lanes of a vector.
+bool has_function_of_lanes(ReduceOp op) { return is_combined(op) && op != ReduceOp::prod; }
 
 bool has_load(const Value& v) {
   const auto* index = std::get_if<value::Index>(&v->kind);
@@ -61,7 +52,7 @@ struct PlainBody {
     if (const auto* store = std::get_if<Store>(&s.kind))
       return add(store->value) && add(store->tensor, store->index, true);
     const auto* fold = std::get_if<Fold>(&s.kind);
-    if (fold == nullptr || !combining_function(fold->op) || !is_in_float(fold->value->dtype))
+    if (fold == nullptr || !has_function_of_lanes(fold->op) || !is_in_float(fold->value->dtype))
       return false;
     folds.push_back(fold);
     return add(fold->value);
@@ -247,7 +238,7 @@ void Writer::iterations_by_lanes(const Loop& l, const LoopHead& head, const Body
 /// Folds the lanes into the accumulator.
 void Writer::combine_lanes(const LanesOfFold& folded) {
   const ReduceOp op = folded.fold->op;
-  const std::string function = fmt::format("mote_{}_of_lanes", *combining_function(op));
+  const std::string function = fmt::format("mote_{}_of_lanes", name(op));
   const Text all{call(function, Text{folded.lanes}, printer_.uses()), kTight, CType::f32};
   const Text so_far{folded.accumulator, kTight, CType::f32};
   line(fmt::format("{} = {};", folded.accumulator, reduced(op, so_far, all).text));

@@ -13,6 +13,7 @@
 #include "ir/references.h"
 #include "mote/base/error.h"
 #include "passes/leave_out.h"
+#include "schedule/combine.h"
 #include "schedule/iterations.h"
 
 namespace mote::emit {
@@ -23,19 +24,10 @@ constexpr std::int64_t kLargestOnStack = 4096;
 /// Returns the name of a reduction in OpenMP's clauses; mote_maxf and its like are declared among
 /// the helpers.
 std::string reduction(ReduceOp op, DType dtype) {
-  const char* suffix = is_in_float(dtype) ? "f" : "";
-  switch (op) {
-    case ReduceOp::sum:
-      return "+";
-    case ReduceOp::prod:
-      return "*";
-    case ReduceOp::max:
-      return is_integer(dtype) ? "max" : fmt::format("mote_max{}", suffix);
-    case ReduceOp::min:
-      return is_integer(dtype) ? "min" : fmt::format("mote_min{}", suffix);
-    default:
-      throw InternalError(fmt::format("emit_c: no lanes for {}", name(op)));
-  }
+  if (!is_combined(op)) throw InternalError(fmt::format("emit_c: no lanes for {}", name(op)));
+  if (op == ReduceOp::sum || op == ReduceOp::prod) return op == ReduceOp::sum ? "+" : "*";
+  if (is_integer(dtype)) return std::string(name(op));
+  return fmt::format("mote_{}{}", name(op), is_in_float(dtype) ? "f" : "");
 }
 
 /// Returns true if a branch may leave out a store to the tensor.

@@ -13,23 +13,14 @@
 #include "ir/dependence.h"
 #include "kernel_writer.h"
 #include "mote/base/error.h"
+#include "schedule/combine.h"
 
 namespace mote::emit {
 namespace {
 
-const char* block_function(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::sum:
-      return "sum";
-    case ReduceOp::prod:
-      return "prod";
-    case ReduceOp::max:
-      return "max";
-    case ReduceOp::min:
-      return "min";
-    default:
-      throw InternalError(fmt::format("emit_cuda: a block cannot combine by {}", name(op)));
-  }
+std::string_view block_function(ReduceOp op) {
+  if (is_combined(op)) return name(op);
+  throw InternalError(fmt::format("emit_cuda: a block cannot combine by {}", name(op)));
 }
 
 bool is_single(const Loop& l) { return l.begin == Expr(0) && l.end == Expr(1); }

@@ -19,6 +19,7 @@
 #include "ir/dependence.h"
 #include "kept.h"
 #include "mote/codegen/walk.h"
+#include "rewriting.h"
 #include "schedule/iterations.h"
 #include "tiles.h"
 
@@ -330,26 +331,17 @@ class Distribution {
 std::optional<LoopProgram> distributed_once(const LoopProgram& p, Steps steps) {
   LoopProgram out = p, names = p;
   bool any = false;
-  const auto distribute = [&](const auto& self, const Body& body) -> Body {
-    Body all;
-    for (const Stmt& s : body) {
-      if (const auto* branch = std::get_if<If>(&s.kind)) {
-        all.push_back({If{branch->conditions, self(self, branch->body)}});
-        continue;
-      }
-      const auto shared = shared_loops(p, s);
-      std::optional<Body> made;
-      if (shared && shared->own.empty() == (steps == Steps::loops))
-        made = Distribution(names, out.tensors, *shared, steps).run();
-      any = any || made;
-      if (made)
-        all.insert(all.end(), made->begin(), made->end());
-      else
-        all.push_back(s);
-    }
-    return all;
-  };
-  out.body = distribute(distribute, p.body);
+  out.body = replaced(p.body, [&](const Stmt& s, Body& all) {
+    const auto shared = shared_loops(p, s);
+    std::optional<Body> made;
+    if (shared && shared->own.empty() == (steps == Steps::loops))
+      made = Distribution(names, out.tensors, *shared, steps).run();
+    any = any || made;
+    if (made)
+      all.insert(all.end(), made->begin(), made->end());
+    else
+      all.push_back(s);
+  });
   if (!any) return std::nullopt;
   return out;
 }

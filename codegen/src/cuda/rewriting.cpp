@@ -10,6 +10,17 @@ bool is_counted(const Loop& loop) {
   return loop.begin == Expr(0) && loop.step == Expr(1) && is_fixed(loop.end);
 }
 
+Body replaced(const Body& body, const std::function<void(const Stmt&, Body&)>& replace) {
+  Body all;
+  for (const Stmt& s : body) {
+    if (const auto* branch = std::get_if<If>(&s.kind))
+      all.push_back({If{branch->conditions, replaced(branch->body, replace)}});
+    else
+      replace(s, all);
+  }
+  return all;
+}
+
 Expr terms_of(const Loop& loop) {
   Expr inner = 1;
   for_each(loop.body, [&](const Stmt& s) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,6 +20,10 @@ bool is_counted(const Loop& loop);
 /// Returns the number of innermost iterations of the loop; a loop whose count is not fixed counts
 /// as one iteration.
 Expr terms_of(const Loop& loop);
+
+/// Returns the body with other statements in place of those at top level and in branches there:
+/// `replace` gets each that is no branch, and appends what stands in its place.
+Body replaced(const Body& body, const std::function<void(const Stmt&, Body&)>& replace);
 
 /// A program whose statements are replaced, with new temporaries and named sizes.
 class Rewriting {

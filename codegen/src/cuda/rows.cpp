@@ -7,17 +7,14 @@
 #include <algorithm>
 
 #include "ir/dependence.h"
+#include "schedule/combine.h"
 #include "schedule/iterations.h"
 #include "schedule/unit_strides.h"
 
 namespace mote::cuda {
 namespace {
 
-bool has_lanes(const Accumulator& a) {
-  const bool plain = a.op == ReduceOp::sum || a.op == ReduceOp::prod || a.op == ReduceOp::max ||
-                     a.op == ReduceOp::min;
-  return plain && is_real(a.dtype);
-}
+bool can_be_shared(const Accumulator& a) { return is_combined(a.op) && is_real(a.dtype); }
 
 /// Returns true if the innermost loop of a nest accesses tensors only at its own index: a row or a
 /// plane, not the window of a convolution, which is short.
@@ -42,7 +39,7 @@ std::optional<Obstacle> first_obstacle(const LoopProgram& p, const Stmt& s) {
   if (holds_loop(nest.back()->body)) return Obstacle{&s, "it holds loops that are not just a nest"};
   if (!outer_folds(*nest.front()).empty())
     return Obstacle{&s, "it folds into an accumulator of a loop around it"};
-  if (!std::ranges::all_of(nest.front()->accumulators, has_lanes))
+  if (!std::ranges::all_of(nest.front()->accumulators, can_be_shared))
     return Obstacle{&s, "only sums, products, maxima and minima of reals are combined"};
   if (nest.size() > 1 && !is_at_own_location(*nest.back()))
     return Obstacle{&s, "its innermost loop goes along a window"};

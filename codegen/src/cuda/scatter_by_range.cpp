@@ -89,25 +89,15 @@ class RangeScatter {
   explicit RangeScatter(const LoopProgram& p) : p_(p), make_(p) {}
 
   std::optional<SplitReduction> run() {
-    Body body = statements(p_.body);
+    Body body = replaced(p_.body, [&](const Stmt& s, Body& all) {
+      auto made = as_loop(s) != nullptr ? scatter(s) : std::nullopt;
+      all.push_back(made ? *std::move(made) : s);
+    });
     if (!terms_) return std::nullopt;
     return SplitReduction{std::move(make_).with(std::move(body)), *terms_};
   }
 
  private:
-  Body statements(const Body& body) {
-    Body all;
-    for (const Stmt& s : body) {
-      std::optional<Stmt> made;
-      if (const auto* branch = std::get_if<If>(&s.kind))
-        made = {If{branch->conditions, statements(branch->body)}};
-      else if (as_loop(s) != nullptr)
-        made = scatter(s);
-      all.push_back(made ? *std::move(made) : s);
-    }
-    return all;
-  }
-
   std::optional<Stmt> scatter(const Stmt& s) {
     Nest nest;
     const StoreReduce* store = add_level(nest, s) ? scatter_in(nest.body) : nullptr;

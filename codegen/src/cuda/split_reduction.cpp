@@ -19,6 +19,7 @@
 #include "mote/codegen/walk.h"
 #include "rewriting.h"
 #include "rows.h"
+#include "schedule/combine.h"
 #include "schedule/iterations.h"
 
 namespace mote::cuda {
@@ -32,38 +33,23 @@ constexpr std::int64_t kMaxParts = 512;
 constexpr std::int64_t kElements = 64;
 constexpr std::int64_t kRows = 4;
 
-bool is_combined(const Accumulator& a) {
-  return a.op == ReduceOp::sum || a.op == ReduceOp::prod || a.op == ReduceOp::max ||
-         a.op == ReduceOp::min;
-}
-
 class ReductionSplitter {
  public:
   explicit ReductionSplitter(const LoopProgram& p) : p_(p), make_(p) {}
 
   std::optional<SplitReduction> run() {
-    Body body = statements(p_.body);
-    if (!terms_) return std::nullopt;
-    return SplitReduction{std::move(make_).with(std::move(body)), *terms_};
-  }
-
- private:
-  Body statements(const Body& body) {
-    Body all;
-    for (const Stmt& s : body) {
-      if (const auto* branch = std::get_if<If>(&s.kind)) {
-        all.push_back({If{branch->conditions, statements(branch->body)}});
-        continue;
-      }
+    Body body = replaced(p_.body, [&](const Stmt& s, Body& all) {
       const auto shared = as_loop(s) != nullptr ? shared_loops(p_, s) : std::nullopt;
       if (shared && shared->own.empty())
         split(*shared, s, all);
       else
         all.push_back(s);
-    }
-    return all;
+    });
+    if (!terms_) return std::nullopt;
+    return SplitReduction{std::move(make_).with(std::move(body)), *terms_};
   }
 
+ private:
   /// Splits the first loop of the iterations, if only names stand before it.
   void split(const SharedLoops& shared, const Stmt& s, Body& all) {
     const Body& body = shared.loops.back()->body;
@@ -89,7 +75,7 @@ class ReductionSplitter {
       return branch->body.size() == 1 ? reduction(branch->body.front()) : nullptr;
     const Loop* loop = as_loop(s);
     if (loop == nullptr || loop->accumulators.empty() || !outer_folds(*loop).empty() ||
-        !std::ranges::all_of(loop->accumulators, is_combined))
+        !std::ranges::all_of(loop->accumulators, is_combined, &Accumulator::op))
       return nullptr;
     return tensors_written(loop->body).empty() && is_counted(*loop) ? loop : nullptr;
   }

@@ -24,6 +24,9 @@ inline std::optional<ScatterOp> combine_of(ReduceOp op) {
   }
 }
 
+/// Returns true if two partial results are combined in one operation, that `name(op)` names.
+inline bool is_combined(ReduceOp op) { return combine_of(op).has_value(); }
+
 /// Returns the reduction that `op` combines; nullopt for `set`.
 inline std::optional<ReduceOp> reduction_of(ScatterOp op) {
   for (const ReduceOp reduction : {ReduceOp::sum, ReduceOp::prod, ReduceOp::max, ReduceOp::min})
