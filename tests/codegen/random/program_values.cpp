@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws nodes of random programs that compute values: Map in its many ops, where, masks, casts,
-// Reduce, Select, scatters, and the idioms of products, normalisations and running sums.
+// Reduce, Select, scatters, and the idioms of products, normalisations, running sums, sums over the
+// windows that hold an element, and twins.
 #include <algorithm>
 #include <array>
 #include <cmath>
