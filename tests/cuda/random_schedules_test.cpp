@@ -134,7 +134,8 @@ TEST(CudaRandomSchedules, ComputeWhatTheProgramSays) {
     for (int k = done; k < std::min(count, done + kBatch); ++k)
       for (int schedule = 0; schedule < schedules; ++schedule) {
         const std::uint64_t seed = first + static_cast<std::uint64_t>(k);
-        subjects.push_back(subject_of(random_program(seed), seed, schedule, counts));
+        const Program p = random_program(seed, {.has_products = true});
+        subjects.push_back(subject_of(p, seed, schedule, counts));
       }
     const cuda_host::HostLibrary library = library_of(subjects);
     for (const Subject& s : subjects) {
