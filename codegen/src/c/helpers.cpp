@@ -48,6 +48,21 @@ const std::vector<Helper>& helpers_of(Target target) {
   return target == Target::cuda ? cuda : c;
 }
 
+/// Returns those of the helpers that have one of these names, and those that they call, each after
+/// those that it calls.
+std::vector<const Helper*> needed_by(const std::set<std::string>& names,
+                                     std::span<const Helper> helpers) {
+  std::set<std::string_view> needed(names.begin(), names.end());
+  std::vector<const Helper*> found;
+  for (std::size_t k = helpers.size(); k-- > 0;) {
+    if (!needed.contains(helpers[k].name)) continue;
+    needed.insert(helpers[k].calls.begin(), helpers[k].calls.end());
+    found.push_back(&helpers[k]);
+  }
+  std::ranges::reverse(found);
+  return found;
+}
+
 std::string prelude(std::span<const Helper> helpers) {
   std::string out;
   for (const Helper& helper : helpers) out += (out.empty() ? "" : "\n") + text_of(helper);
@@ -70,16 +85,9 @@ bool is_helper(const std::string& function) {
 }
 
 std::string helpers_text(const std::set<std::string>& names, Target target) {
-  const std::vector<Helper>& all = helpers_of(target);
-  std::set<std::string_view> needed(names.begin(), names.end());
-  std::vector<std::string> texts;
-  for (std::size_t k = all.size(); k-- > 0;) {
-    if (!needed.contains(all[k].name)) continue;
-    needed.insert(all[k].calls.begin(), all[k].calls.end());
-    texts.push_back(text_of(all[k], target));
-  }
   std::string out;
-  for (std::size_t k = texts.size(); k-- > 0;) out += (out.empty() ? "" : "\n") + texts[k];
+  for (const Helper* helper : needed_by(names, helpers_of(target)))
+    out += (out.empty() ? "" : "\n") + text_of(*helper, target);
   return out;
 }
 
@@ -100,8 +108,8 @@ std::string emit_c_rare_helpers(const std::set<std::string>& names) {
   std::string out;
   if (std::ranges::any_of(emit::pair_helpers(), is_called))
     out += once("MOTE_PAIR_HELPERS", emit::prelude(emit::pair_helpers()));
-  for (const emit::Helper& h : emit::transpose_helpers())
-    if (is_called(h)) out += once(std::string(h.name), emit::text_of(h));
+  for (const emit::Helper* h : emit::needed_by(names, emit::transpose_helpers()))
+    out += once(std::string(h->name), emit::text_of(*h));
   return out;
 }
 

@@ -89,7 +89,7 @@ std::string text_of_columns(DType dtype) {
       "those "
       "of\n"
       " * y are adjacent. */\n"
-      "static void {0}(const {1} *x, int64_t x_row, int64_t terms,\n"
+      "static inline void {0}(const {1} *x, int64_t x_row, int64_t terms,\n"
       "    {1} *y, int64_t lanes) {{\n"
       "  int64_t term = 0;\n"
       "  for (; term <= terms - {2}; term += {2})\n"
