@@ -91,6 +91,15 @@ TEST(Uses, AWordOfAPragmaReadsNoArgument) {
   }
 }
 
+/// Texts of several functions have the rare helpers that these call, behind those that they call.
+TEST(Uses, RareHelpersStandBehindThoseThatTheyCall) {
+  const std::string out = emit_c_rare_helpers({"mote_transpose_columns_32"});
+  const std::size_t square = out.find("void mote_transpose_8x8_32(");
+  ASSERT_NE(square, std::string::npos) << out;
+  EXPECT_LT(square, out.find("void mote_transpose_columns_32("));
+  EXPECT_EQ(out.find("void mote_transpose_4x4_64("), std::string::npos) << out;
+}
+
 /// A helper whose call is folded away is not needed.
 TEST(Uses, AFoldedComparisonCallsNoHelper) {
   const std::string text = "op d\ninput x i64[N]\noutput y = (x*x == x*x)\n";

@@ -12,6 +12,7 @@
 #include "ir/dependence.h"
 #include "ir/references.h"
 #include "mote/base/error.h"
+#include "passes/conditions.h"
 #include "passes/leave_out.h"
 #include "schedule/combine.h"
 #include "schedule/iterations.h"
@@ -384,7 +385,7 @@ std::string schedule_text(const Schedule& s, const EmitOptions& options,
       std::ranges::all_of(programs, [](const LoopProgram& p) { return can_join(p); });
   std::string out;
   std::string choices;
-  std::string less_preferred;
+  std::string behind_next, less_preferred;
   for (std::size_t k = 0; k + 1 < programs.size(); ++k) {
     const Version& v = s.versions[k];
     const std::string own = function + "_" + v.name;
@@ -393,13 +394,15 @@ std::string schedule_text(const Schedule& s, const EmitOptions& options,
     if (has_step(v, StepKind::inward) && v.preferences.empty())
       choices += std::exchange(less_preferred, "");
     const Names names(programs[k]);
-    Conditions sizes = v.program.demands;
-    if (!v.preferences.empty())
-      less_preferred += choice(v, sizes, names, own, options.optional_outputs, calls);
-    sizes.insert(sizes.end(), v.preferences.begin(), v.preferences.end());
-    choices += choice(v, sizes, names, own, options.optional_outputs, calls);
+    const auto choice_where = [&](const Conditions& preferences) {
+      return choice(v, both(v.program.demands, preferences), names, own, options.optional_outputs,
+                    calls);
+    };
+    if (!v.preferences.empty()) less_preferred += choice_where({});
+    choices += choice_where(v.preferences) + behind_next;
+    behind_next = v.preferences_behind_next ? choice_where(*v.preferences_behind_next) : "";
   }
-  choices += less_preferred;
+  choices += behind_next + less_preferred;
   if (!options.otherwise.empty())
     return out + signature(last, Names(last), options.otherwise) + ";\n" +
            choosing_text("", last, function, options.opening, choices, options.otherwise);

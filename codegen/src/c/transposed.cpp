@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the copy of a square through transposed registers, and the functions that do it: they
-// exchange halves of ever smaller squares between pairs of rows.
+// exchange halves of ever smaller squares between pairs of rows. Those for columns of a panel call
+// them.
 #include "ir/transposed.h"
 
 #include <fmt/format.h>

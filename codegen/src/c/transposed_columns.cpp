@@ -8,6 +8,7 @@
 #include "c/helpers.h"
 #include "c/writer.h"
 #include "ir/transposed.h"
+#include "mote/base/error.h"
 
 namespace mote::emit {
 namespace {
@@ -66,7 +67,9 @@ AnyLoop& innermost_shared(AnyLoop& first) {
 
 /// Writes the columns of all terms by a call.
 void Writer::transposed_columns(const Loop& terms, const Facts& facts) {
-  const Columns columns = *columns_of(p_, terms);
+  const auto found = columns_of(p_, terms);
+  if (!found) throw InternalError("emit_c: a transposed loop copies no square and no columns");
+  const Columns& columns = *found;
   const std::map<Symbol, Expr> first = {{terms.variable, terms.begin},
                                         {columns.lanes->variable, 0}};
   const auto element = [&](const std::string& tensor, std::vector<Expr> index) {

@@ -36,5 +36,10 @@ Value mapped(MapOp op, std::vector<Value> args, DType arg_dtype, DType dtype);
 /// Returns an Op with other arguments likewise; the node itself if they are its own and it stays.
 Value mapped(const Value& node, std::vector<Value> args);
 bool contains(const Conditions& conditions, const Condition& c);
+/// Returns the conditions of both.
+inline Conditions both(Conditions a, const Conditions& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
 
 }  // namespace mote

@@ -138,12 +138,17 @@ std::optional<Expr> extent_of(const LoopProgram& p, const std::string& name) {
   return changes || extent.has_load() ? std::nullopt : std::optional(extent);
 }
 
-void prefer_least(Version& v, const Expr& extent, std::int64_t least) {
+/// Adds the condition that the extent is not less, unless the version demands it.
+void add_least(Conditions& conditions, const Version& v, const Expr& extent, std::int64_t least) {
   if (const auto count = extent.constant(); count && *count >= least) return;
   const Condition condition{Condition::Kind::nonneg, extent - least};
   if (std::ranges::find(v.program.demands, condition) == v.program.demands.end() &&
-      std::ranges::find(v.preferences, condition) == v.preferences.end())
-    v.preferences.push_back(condition);
+      std::ranges::find(conditions, condition) == conditions.end())
+    conditions.push_back(condition);
+}
+
+void prefer_least(Version& v, const Expr& extent, std::int64_t least) {
+  add_least(v.preferences, v, extent, least);
 }
 
 /// Makes a version of tiles be tried first only where these have all of their columns.
@@ -168,10 +173,33 @@ void prefer_long_reductions(Version& v) {
 }
 
 /// The least number of terms of a sum for which a tile is faster though its results lie apart,
-/// along the channels of an image in NCHW, so that they are stored one by one or by squares; of a
-/// tile whose squares have two sizes, measured with vectors of 32 bytes: 64 terms took 1.12 times
-/// as long as with a tile along the lines, 72 and 96 as long, 128 and more took less.
-constexpr std::int64_t kLeastTerms = 32, kLeastTermsOfTwoSizes = 96;
+/// along the channels of an image in NCHW, so that they are stored one by one or by squares.
+constexpr std::int64_t kLeastTerms = 32;
+
+/// The same next to a tile along the lines of the image, if the squares have two sizes. Measured
+/// with vectors of 32 bytes: 64 terms took 1.12 times as long as with that tile, 72 and 96 as long,
+/// 128 and more took less.
+constexpr std::int64_t kLeastTermsOfTwoSizes = 96;
+
+/// Returns true if the rows of a tile are no single square.
+bool has_squares_of_two_sizes(const LoopProgram& p) {
+  return has_ordered_panel(p) && std::ranges::any_of(p.tensors, [](const TensorDecl& t) {
+           const auto rows = t.memory == TensorMemory::registers ? t.shape.front().constant()
+                                                                 : std::optional<std::int64_t>();
+           return rows && !std::has_single_bit(static_cast<std::uint64_t>(*rows));
+         });
+}
+
+/// Makes a version whose results lie apart be tried first for sums of many terms, and behind the
+/// version along the lines for those of fewer, whose tiles are wider than those of all others.
+void prefer_terms(Version& v, const Expr& terms) {
+  if (!has_squares_of_two_sizes(v.program)) {
+    prefer_least(v, terms, kLeastTerms);
+    return;
+  }
+  prefer_least(v, terms, kLeastTermsOfTwoSizes);
+  add_least(v.preferences_behind_next.emplace(), v, terms, kLeastTerms);
+}
 
 /// Returns the number of terms of the first sum, if sizes alone tell it.
 std::optional<Expr> count_terms(const LoopProgram& p) {
@@ -199,11 +227,8 @@ std::vector<Version> tiled(const Version& start, const ScheduleOptions& options)
       if (steps.empty()) continue;
       remove_loops_that_run_once(v.program);
       may_slide = may_slide || axis == VectorAxis::innermost;
-      const bool has_two_sizes = has_ordered_panel(v.program) &&
-                                 !std::has_single_bit(static_cast<std::uint64_t>(shape.rows));
       if (may_slide && axis == VectorAxis::separate)
-        if (const auto terms = count_terms(start.program))
-          prefer_least(v, *terms, has_two_sizes ? kLeastTermsOfTwoSizes : kLeastTerms);
+        if (const auto terms = count_terms(start.program)) prefer_terms(v, *terms);
       v.name = fmt::format("tile_{}{}", shape.vector_bytes,
                            axis == VectorAxis::innermost ? "_innermost" : "");
       v.steps.insert(v.steps.end(), steps.begin(), steps.end());
@@ -410,6 +435,8 @@ std::string to_string(const Schedule& s) {
     if (!v.program.demands.empty())
       strides += (strides.empty() ? "" : ", ") + to_string(v.program.demands);
     if (!v.preferences.empty()) strides += ", first where " + to_string(v.preferences);
+    if (v.preferences_behind_next)
+      strides += ", behind the next where " + to_string(*v.preferences_behind_next);
     out +=
         fmt::format("{}version {}, {}\n", out.empty() ? "" : "\n", v.name.empty() ? "any" : v.name,
                     strides.empty() ? "for all other calls" : "where " + strides);

@@ -131,13 +131,36 @@ TEST(Schedule, WindowsInOrderComeFirst) {
   }
 }
 
-/// Squares of two sizes, of 4 and of 2, have the rows of a tile of six, whose sums then have more
-/// terms. Pairs, and elements that a guard protects, are copied one by one.
+/// A tile of six rows consists of squares of 4 and of 2. Pairs, and elements that a guard protects,
+/// are copied one by one.
 TEST(Schedule, OtherWindowsHaveNoOrder) {
   for (const Version& v : scheduled(compiled_op("conv2d"), true).versions)
     EXPECT_EQ(has_order(v), v.name == "tile_64" || v.name == "tile_32") << v.name;
   for (const Version& v : scheduled(compiled_op("conv2d_integer", DType::u8), true).versions)
     EXPECT_FALSE(has_order(v)) << v.name;
+}
+
+/// Next to the version along the lines of an image, squares of two sizes are faster for sums of
+/// many terms alone; but all narrower tiles come behind both.
+TEST(Schedule, SquaresOfTwoSizesAreTriedFirstForManyTermsThenBehindTheNext) {
+  const Schedule s = scheduled(compiled_op("conv2d"), true);
+  const auto version = std::ranges::find(s.versions, "tile_32", &Version::name);
+  ASSERT_NE(version, s.versions.end());
+  EXPECT_NE(to_string(version->preferences).find("CG*KH*KW >= 96"), std::string::npos);
+  ASSERT_TRUE(version->preferences_behind_next);
+  EXPECT_NE(to_string(*version->preferences_behind_next).find("CG*KH*KW >= 32"), std::string::npos);
+  const std::string text = emit_c(s, {.function = "conv"});
+  std::vector<std::string> order;
+  for (std::size_t at = text.find("return conv_tile_"); at != std::string::npos;
+       at = text.find("return conv_tile_", at + 1))
+    order.push_back(text.substr(at + 12, text.find('(', at) - at - 12));
+  const std::vector<std::string> expected = {"tile_64", "tile_64_innermost", "tile_32",
+                                             "tile_32_innermost", "tile_32"};
+  ASSERT_GE(order.size(), expected.size());
+  order.resize(expected.size());
+  EXPECT_EQ(order, expected);
+  for (const Version& v : s.versions)
+    EXPECT_EQ(v.preferences_behind_next.has_value(), v.name == "tile_32") << v.name;
 }
 
 bool has_pairs(const Schedule& s) {
@@ -147,7 +170,6 @@ bool has_pairs(const Schedule& s) {
   });
 }
 
-/// Products of bytes are added in pairs. Panels hold integers of 16 bits, registers those of 32.
 /// Sums of one nest run in vectors along n; those of the other nest, whose terms lie along m, are
 /// added up for n side by side. A matrix with too few columns or rows for tiles needs both.
 TEST(Schedule, AddsUpColumnsOfOneNestBesideRowsOfAnother) {
@@ -174,6 +196,7 @@ TEST(Schedule, AsksNoStridesOfWhatACallDoesNotRead) {
   EXPECT_EQ(emit_c(schedule(p), {}).find("ga == NULL"), std::string::npos);
 }
 
+/// Products of bytes are added in pairs. Panels hold integers of 16 bits, registers those of 32.
 TEST(Schedule, PairsOfBytes) { expect_golden_schedule(compiled_op("matmul_integer", DType::u8)); }
 
 TEST(Schedule, PairsOfBytesInWindows) {

@@ -210,6 +210,30 @@ TEST(Checkpoint, ABudgetIsOfThePlanThatPassesLeave) {
   EXPECT_EQ(said_of(twice, loss, compiled_bytes(twice)), "none: it fits as it is");
 }
 
+// Equal chains become one, so that what an attempt keeps of all of them says nothing.
+TEST(Checkpoint, ABudgetThatAnAttemptKeepsAfterPassesIsNotRefused) {
+  const auto equal_chains = [](TensorSymbol& loss) {
+    SymbolicGraph g("chains");
+    const TensorSymbol x = g.input("x", {DType::f32, {kWidth}});
+    for (int chain = 0; chain < 20; ++chain) {
+      TensorSymbol y = x;
+      for (int k = 0; k < 64; ++k) y = g.add("tanh", {y});
+      loss = chain == 0 ? y : g.add("mul", {loss, y});
+    }
+    g.set_outputs({gradient(g, {loss}, {x})[0]});
+    return g;
+  };
+  TensorSymbol loss;
+  SymbolicGraph g = equal_chains(loss);
+  checkpoint(g, std::vector{loss}, {.policy = CheckpointPolicy::square_root});
+  const std::size_t budget = compiled_bytes(g);
+  g = equal_chains(loss);
+  ASSERT_LT(budget, compiled_bytes(g));
+  const std::string said = said_of(g, loss, budget);
+  EXPECT_EQ(said.find("needs at least"), std::string::npos) << said;
+  EXPECT_LE(compiled_bytes(g), budget) << said;
+}
+
 // What the way back computes anew is merged with what the way forward has computed, so that more
 // is kept than without passes.
 TEST(Checkpoint, ABudgetIsKeptWherePassesKeepMore) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <span>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct Version {
   /// Calls for which these hold are fast. Others that it is right for try it after all versions in
   /// whose loops reductions are innermost.
   Conditions preferences = {};
+  /// Those of these others for which these hold try it directly behind the next version already;
+  /// nullopt: none.
+  std::optional<Conditions> preferences_behind_next = {};
 };
 
 /// Returns true if the version has a step of that kind.

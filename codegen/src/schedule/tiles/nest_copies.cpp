@@ -14,11 +14,6 @@
 namespace mote {
 namespace {
 
-Conditions both(Conditions a, const Conditions& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 Conditions at(Conditions conditions, const std::map<Symbol, Expr>& element) {
   for (Condition& c : conditions) c.e = c.e.substitute(element);
   return conditions;

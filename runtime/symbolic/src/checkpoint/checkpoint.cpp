@@ -171,6 +171,10 @@ std::vector<Attempt> attempts(const SymbolicGraph& graph, const ForwardWay& way)
   return all;
 }
 
+std::size_t count_nodes(const SymbolicGraph& graph) {
+  return static_cast<std::size_t>(std::ranges::count(graph.nodes(), false, &NodeInfo::removed));
+}
+
 /// Chooses the attempt that computes the fewest bytes again among those that fit into the budget.
 /// Copies are counted before a graph is made of them: most attempts have too many, or keep more
 /// than the budget.
@@ -207,9 +211,15 @@ class BudgetSearch {
       counted_.push_back(counted);
       if (counted.kept <= options_.budget) make(counted_.back());
     }
-    // The peak may be less than the sum of what is kept, since not all of it need be alive at once.
-    for (std::size_t k = 0; k < counted_.size() && !best_; ++k)
-      if (!counted_[k].is_made && counted_[k].kept < least_) make(counted_[k]);
+    // The peak may be less than the sum of what is kept, since not all of it need be alive at once;
+    // and what is kept is counted before passes, of which some make one value of several.
+    for (std::size_t k = 0; k < counted_.size() && !best_; ++k) {
+      Counted& counted = counted_[k];
+      const bool may_be_less =
+          counted.kept < least_ ||
+          (passes_change_ && counted.attempt.policy != CheckpointPolicy::binomial);
+      if (!counted.is_made && may_be_less) make(counted);
+    }
     if (!best_) fail_budget(least_, "");
     return apply(graph_, losses_, options_.keep, *best_);
   }
@@ -225,6 +235,7 @@ class BudgetSearch {
   /// Throws StatusError if no checkpoint can be within the budget.
   bool fits_as_it_is() {
     const SymbolicGraph passed = after_passes(graph_, options_.context);
+    passes_change_ = count_nodes(passed) != count_nodes(graph_);
     least_ = planned_bytes(passed, options_.context);
     if (least_ <= options_.budget) return true;
     if (const std::uint64_t least = least_bytes(passed); least > options_.budget)
@@ -294,6 +305,7 @@ class BudgetSearch {
   const CheckpointOptions& options_;
   ForwardWay way_;
   std::vector<Counted> counted_;
+  bool passes_change_ = false;  ///< the number of nodes
   std::uint64_t least_ = 0;
   std::size_t slots_ = 0;             ///< of the binomial attempt that was planned
   std::uint64_t bytes_of_slots_ = 0;  ///< what it needs; 0: none was planned
