@@ -29,8 +29,9 @@ typedef struct mote_checkpoint_options {
   /* Symbols that are never computed again. */
   const mote_symbol* keep;
   size_t keep_count;
-  /* For MOTE_CHECKPOINT_CHEAP: the context in which the graph will run, in which runs with and
-   * without the checkpoint are measured; NULL: time is not measured. */
+  /* The context in which the graph will run; NULL: bytes are those with the generated kernels. For
+   * MOTE_CHECKPOINT_CHEAP the graph is run in it with and without the checkpoint; NULL: time is not
+   * measured. */
   mote_context* context;
 } mote_checkpoint_options;
 /* Makes the way back compute values of the way forward again instead of keeping them. `losses` are

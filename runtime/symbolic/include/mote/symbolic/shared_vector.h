@@ -55,6 +55,7 @@ class SharedVector : public Shared<std::vector<T>> {
   const T& operator[](std::size_t k) const { return (*this->value_)[k]; }
   T& operator[](std::size_t k) { return own()[k]; }
   T& back() { return own().back(); }
+  /// The value is no element of this vector, whose array may move first.
   void push_back(T&& value) {
     std::vector<T>& values = own();
     if (values.size() == values.capacity())
