@@ -51,16 +51,28 @@ std::string without_numbers(const CudaKernel& k) {
   return std::regex_replace(text, std::regex("([A-Za-z])[_0-9]+\\b"), "$1");
 }
 
+/// An op's first instance: its loops, and the kernels for a GPU.
+struct OpForGpu {
+  std::string name;
+  EmitOptions options;
+  LoopProgram loops;
+  CudaProgram program;
+};
+
+OpForGpu op_for_gpu(const OpRecord& record) {
+  const Instance instance = instances(record).front();
+  EmitOptions options;
+  options.optional_outputs = record.optional_outputs;
+  LoopProgram p = compile_for_calls(instantiate(record, instance), record.optional_outputs);
+  CudaProgram program = cuda_program(p, CudaVariant::gen, options);
+  return {instance_name(record, instance), std::move(options), std::move(p), std::move(program)};
+}
+
 TEST(CudaSteps, OfEveryKernelGiveItAgain) {
   std::size_t kernels = 0;
   for (const OpRecord* record : generated_ops()) {
-    const Instance instance = instances(*record).front();
-    SCOPED_TRACE(instance_name(*record, instance));
-    EmitOptions options;
-    options.optional_outputs = record->optional_outputs;
-    const LoopProgram p =
-        compile_for_calls(instantiate(*record, instance), record->optional_outputs);
-    const CudaProgram program = cuda_program(p, CudaVariant::gen, options);
+    const auto [name, options, p, program] = op_for_gpu(*record);
+    SCOPED_TRACE(name);
     for (const CudaKernel* kernel : all_kernels(program)) {
       const std::string steps = to_string(steps_of(*kernel->version));
       const CudaProgram again = cuda_program_by(p, parse_steps(steps), CudaVariant::gen, options);
@@ -140,14 +152,8 @@ TEST(CudaSteps, TwiceOrInAnyOrderAreTakenOrRefused) {
   std::size_t tried = 0;
   const auto ops = generated_ops();
   for (std::size_t k = 0; k < ops.size(); k += 3) {  // the others' steps are of the same kinds
-    const OpRecord* record = ops[k];
-    const Instance instance = instances(*record).front();
-    SCOPED_TRACE(instance_name(*record, instance));
-    EmitOptions options;
-    options.optional_outputs = record->optional_outputs;
-    const LoopProgram p =
-        compile_for_calls(instantiate(*record, instance), record->optional_outputs);
-    const CudaProgram program = cuda_program(p, CudaVariant::gen, options);
+    const auto [name, options, p, program] = op_for_gpu(*ops[k]);
+    SCOPED_TRACE(name);
     for (const std::vector<Step>& steps : odd_orders(schedules_of(program, given))) {
       EXPECT_EQ(wrong_answer(p, steps, options), "") << to_string(steps);
       ++tried;

@@ -87,8 +87,7 @@ std::string text_of_columns(DType dtype) {
   const std::int64_t rows = size_of_square(dtype);
   return fmt::format(
       "/* y[term, lane] = x[lane, term] for lane in 0..lanes; rows of x are x_row elements apart, "
-      "those "
-      "of\n"
+      "those of\n"
       " * y are adjacent. */\n"
       "static inline void {0}(const {1} *x, int64_t x_row, int64_t terms,\n"
       "    {1} *y, int64_t lanes) {{\n"

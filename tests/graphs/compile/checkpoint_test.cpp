@@ -234,8 +234,8 @@ TEST(Checkpoint, ABudgetThatAnAttemptKeepsAfterPassesIsNotRefused) {
   EXPECT_LE(compiled_bytes(g), budget) << said;
 }
 
-// What the way back computes anew is merged with what the way forward has computed, so that more
-// is kept than without passes.
+// The pass merge makes one value of the terms of the way back and those of the way forward, so that
+// more values are kept than without passes.
 TEST(Checkpoint, ABudgetIsKeptWherePassesKeepMore) {
   constexpr int kTerms = 12;
   SymbolicGraph g("again");

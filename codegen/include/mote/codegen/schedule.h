@@ -28,8 +28,8 @@ struct Version {
   /// Calls for which these hold are fast. Others that it is right for try it after all versions in
   /// whose loops reductions are innermost.
   Conditions preferences = {};
-  /// Those of these others for which these hold try it directly behind the next version already;
-  /// nullopt: none.
+  /// Calls without these preferences try the version directly behind the next one if these
+  /// conditions hold; nullopt: no call does.
   std::optional<Conditions> preferences_behind_next = {};
 };
 
