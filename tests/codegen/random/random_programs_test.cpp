@@ -206,21 +206,22 @@ void check_random_programs() {
                  std::string("CUDA refusal of ") + word, count, count < 500 ? 0 : 1);
   expect_share("schedule of CUDA whose stages run in sequence", session.stages(),
                "CUDA in sequence", count, count / 2);
-  for (const char* word : {"split", "interchange", "inward", "outward", "simd", "threads", "scan"})
+  for (const char* word :
+       {"split", "interchange", "inward", "outward", "simd", "threads", "scan", "blocks"})
     for (const std::string what : {"step ", "refusal of "})
       expect_share(what + word, session.stages(), what + word, count, count < 500 ? 0 : 1);
   for (const char* word : {"vectors", "simd_if_adjacent", "simd_apart", "adjacent"})
     for (const std::string what : {"step ", "refusal of "})
       expect_share(what + word, session.stages(), what + word, count, count < 500 ? 0 : 1);
-  for (const char* word : {"keep", "tile", "innermost", "registers", "tile_rows", "positions",
-                           "slide", "tile_window", "transpose", "repeat", "jam", "hoist", "once",
-                           "prefetch", "partial", "scatter", "blocks"}) {
+  for (const char* word :
+       {"keep", "tile", "innermost", "registers", "tile_rows", "positions", "slide", "tile_window",
+        "transpose", "repeat", "jam", "hoist", "once", "prefetch", "partial", "scatter"}) {
     const std::string refusal = std::string("refusal of ") + word;
     expect_share(refusal, session.stages(), refusal, count, count < 500 ? 0 : 1);
   }
   for (const char* word :
        {"keep", "tile", "innermost", "registers", "tile_rows", "positions", "slide", "prefetch",
-        "jam", "tile_window", "once", "scatter", "partial", "blocks"}) {
+        "jam", "tile_window", "once", "scatter", "partial"}) {
     const std::string step = std::string("step ") + word;
     expect_share(step, session.stages(), step, count, count < 5000 ? 0 : 1);
   }

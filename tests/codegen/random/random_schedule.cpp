@@ -19,14 +19,19 @@ std::vector<std::string> loops_of(const LoopProgram& p) {
   return names;
 }
 
+std::vector<std::string> outermost_loops_of(const LoopProgram& p) {
+  std::vector<std::string> names;
+  for (const Stmt& s : p.body)
+    if (const auto* loop = std::get_if<Loop>(&s.kind)) names.push_back(loop->variable.name());
+  return names;
+}
+
 /// Returns a loop for the step: mostly one around which no other loop stands, if the step takes
 /// parts of iterations that fill arrays or add up sums.
 std::string some_loop(const LoopProgram& p, StepKind kind, Rng& rng) {
-  std::vector<std::string> outermost;
   const bool takes_parts = kind == StepKind::blocks || kind == StepKind::partial;
-  if (takes_parts && rng.chance(70))
-    for (const Stmt& s : p.body)
-      if (const auto* loop = std::get_if<Loop>(&s.kind)) outermost.push_back(loop->variable.name());
+  const std::vector<std::string> outermost =
+      takes_parts && rng.chance(70) ? outermost_loops_of(p) : std::vector<std::string>();
   return rng.pick(outermost.empty() ? loops_of(p) : outermost);
 }
 
@@ -99,10 +104,20 @@ Step some_step(const LoopProgram& p, Rng& rng) {
   }
 }
 
-/// Returns the first steps of a version that schedule() gives, or `once`, which is refused behind
-/// others, or none.
+/// Returns the step `blocks` on each outermost loop: few programs have one that it can be taken on,
+/// and fewer behind other steps.
+std::vector<Step> blocks_of_each(const LoopProgram& p, Rng& rng) {
+  std::vector<Step> steps;
+  for (const std::string& loop : outermost_loops_of(p))
+    steps.push_back({StepKind::blocks, {{loop, rng.below(4) + 1}}});
+  return steps;
+}
+
+/// Returns the first steps of a version that schedule() gives, or `once` or `blocks`, which are
+/// mostly refused behind others, or none.
 std::vector<Step> some_opening(const LoopProgram& p, Rng& rng) {
   if (rng.chance(15)) return {{StepKind::once, {{"", -1}}}};
+  if (rng.chance(20)) return blocks_of_each(p, rng);
   if (rng.chance(50)) return {};
   const Schedule s = schedule(p, small_tiles(p));
   std::vector<Step> steps = steps_of(rng.pick(s.versions));
