@@ -103,7 +103,7 @@ class LeaveOut {
   std::vector<std::string> needing(const std::string& tensor) const {
     const Mask mask = needs_.of(tensor);
     std::vector<std::string> found;
-    if ((mask & always_) != 0 || (all_ & ~mask) == 0) return found;
+    if (is_needed(mask, all_)) return found;
     for (const std::string& output : outputs_)
       if ((mask & needs_.of(output)) != 0) found.push_back(output);
     return found;
@@ -116,7 +116,7 @@ class LeaveOut {
     Mask open = 0;  ///< mask of the branch that `out` ends with
     for (const Stmt& s : body) {
       const Mask mask = needs_.of(s);
-      const bool runs = mask == 0 || (mask & always_) != 0 || (context & ~mask) == 0;
+      const bool runs = mask == 0 || is_needed(mask, context);
       if (runs || is_name(s)) {
         out.push_back(runs ? nested(s, context) : guarded(s, mask));
         open = 0;
@@ -129,8 +129,19 @@ class LeaveOut {
     return out;
   }
 
+  /// Returns true if each call that has one of the outputs in `context` has one in the mask.
+  bool is_needed(Mask mask, Mask context) const {
+    return (mask & always_) != 0 || (context & ~mask) == 0;
+  }
+
+  /// Returns the statement for such calls. A loop fetches no element ahead of a tensor that one of
+  /// them may lack.
   Stmt nested(Stmt s, Mask context) const {
     if (Body* body = nested_body(s)) *body = under(*body, context);
+    if (auto* loop = std::get_if<Loop>(&s.kind))
+      std::erase_if(loop->prefetched, [&](const PrefetchedElement& e) {
+        return !is_needed(needs_.of(e.tensor), context);
+      });
     return s;
   }
 

@@ -9,6 +9,7 @@
 #include "mote/codegen/walk.h"
 #include "mote/macroops/catalogue.h"
 #include "pass_testing.h"
+#include "passes/leave_out.h"
 
 namespace mote {
 namespace {
@@ -161,6 +162,28 @@ TEST(Schedule, SquaresOfTwoSizesAreTriedFirstForManyTermsThenBehindTheNext) {
   EXPECT_EQ(order, expected);
   for (const Version& v : s.versions)
     EXPECT_EQ(v.preferences_behind_next.has_value(), v.name == "tile_32") << v.name;
+}
+
+/// Such a tensor may be missing, so that no address of it is computed either.
+TEST(Schedule, PrefetchesNothingOfWhatACallMayLack) {
+  std::size_t lacked = 0;
+  for (const char* name : {"rms_norm.grad.grad", "softmax.grad.grad", "var.grad.grad"}) {
+    const OpRecord& op = find_op(name);
+    const LoopProgram p =
+        compile_for_calls(instantiate(op, {DType::f32, full_mask(op)}), op.optional_outputs);
+    EmitOptions options;
+    options.optional_outputs = op.optional_outputs;
+    const Schedule s = schedule(p);
+    const std::string text = emit_c(s, options), all = emit_c(s, {});
+    EXPECT_NE(all.find("mote_prefetch("), std::string::npos) << name;
+    for (const TensorDecl& t : p.tensors) {
+      if (outputs_needing(p, t.name, op.optional_outputs).empty()) continue;
+      const std::string prefetch = "mote_prefetch(&" + t.name + "[";
+      if (all.find(prefetch) != std::string::npos) ++lacked;
+      EXPECT_EQ(text.find(prefetch), std::string::npos) << name << ": " << t.name;
+    }
+  }
+  EXPECT_GT(lacked, 0U);
 }
 
 bool has_pairs(const Schedule& s) {
