@@ -9,6 +9,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -61,6 +62,9 @@ std::string exchange_text(int rows, int width) {
       rows, width, row("r[i]", 0), row(fmt::format("r[i + {}]", width).c_str(), 1));
 }
 
+/// A processor with smaller vectors has no use for the function, which clang would warn of.
+constexpr std::string_view kMayBeUnused = "__attribute__((unused))";
+
 std::string text_of(int rows, const Elements& of) {
   std::string exchanges;
   for (int width = rows / 2; width > 0; width /= 2) exchanges += exchange_text(rows, width);
@@ -68,6 +72,7 @@ std::string text_of(int rows, const Elements& of) {
       "/* y[i, k] = x[k, i] for i, k in 0..{0}, elements of {1} bits; rows are x_row and y_row "
       "elements\n"
       " * apart. */\n"
+      "{7}\n"
       "static inline void {2}(const void *x, int64_t x_row, void *y, int64_t y_row) {{\n"
       "  typedef uint{1}_t row __attribute__((vector_size({3}), aligned({4}), may_alias));\n"
       "  row r[{0}];\n"
@@ -78,7 +83,7 @@ std::string text_of(int rows, const Elements& of) {
       "  for (int i = 0; i < {0}; i++) *(row *)((char *)y + i * y_row * {4}) = {6};\n"
       "}}\n",
       rows, 8 * of.bytes, function_of(rows, of), rows * of.bytes, of.bytes, exchanges,
-      of.is_truth ? "(row)(r[i] != 0) & 1" : "r[i]");
+      of.is_truth ? "(row)(r[i] != 0) & 1" : "r[i]", kMayBeUnused);
 }
 
 /// Returns the function that fills columns of a panel, whose rest is one by one.
@@ -89,6 +94,7 @@ std::string text_of_columns(DType dtype) {
       "/* y[term, lane] = x[lane, term] for lane in 0..lanes; rows of x are x_row elements apart, "
       "those of\n"
       " * y are adjacent. */\n"
+      "{4}\n"
       "static inline void {0}(const {1} *x, int64_t x_row, int64_t terms,\n"
       "    {1} *y, int64_t lanes) {{\n"
       "  int64_t term = 0;\n"
@@ -100,7 +106,7 @@ std::string text_of_columns(DType dtype) {
       "      y[term * lanes + lane] = x[lane * x_row + term];\n"
       "}}\n",
       columns_function(dtype), dtype == DType::f32 ? "float" : "double", rows,
-      transpose_function(rows, bits));
+      transpose_function(rows, bits), kMayBeUnused);
 }
 
 }  // namespace
@@ -143,6 +149,13 @@ std::span<const Helper> transpose_helpers() {
   return helpers;
 }
 
+/// Returns the text of the element where symbols have these values.
+std::string Writer::element_where(const std::string& tensor, std::vector<Expr> index,
+                                  const std::map<Symbol, Expr>& values, const Facts& facts) const {
+  for (Expr& e : index) e = e.substitute(values);
+  return printer_.element(*find_tensor(p_, tensor), index, facts);
+}
+
 void Writer::transposed_loops(const Loop& l, const Facts& facts) {
   const auto square = transposed_square(p_, l);
   if (!square) {
@@ -151,9 +164,8 @@ void Writer::transposed_loops(const Loop& l, const Facts& facts) {
   }
   const std::map<Symbol, Expr> first = {{square->rows->variable, square->rows->begin},
                                         {square->lanes->variable, square->lanes->begin}};
-  const auto element = [&](const std::string& tensor, std::vector<Expr> index) {
-    for (Expr& e : index) e = e.substitute(first);
-    return printer_.element(*find_tensor(p_, tensor), index, facts);
+  const auto element = [&](const std::string& tensor, const std::vector<Expr>& index) {
+    return element_where(tensor, index, first, facts);
   };
   const std::string& x = square->load->tensor;
   const std::string& y = square->store->tensor;

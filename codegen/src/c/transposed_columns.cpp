@@ -72,17 +72,15 @@ void Writer::transposed_columns(const Loop& terms, const Facts& facts) {
   const Columns& columns = *found;
   const std::map<Symbol, Expr> first = {{terms.variable, terms.begin},
                                         {columns.lanes->variable, 0}};
-  const auto element = [&](const std::string& tensor, std::vector<Expr> index) {
-    for (Expr& e : index) e = e.substitute(first);
-    return printer_.element(*find_tensor(p_, tensor), index, facts);
-  };
   const TensorDecl& x = *find_tensor(p_, columns.load->tensor);
   const std::string function = columns_function(x.dtype);
   printer_.uses().call(function);
-  line(fmt::format("{}(&{}, {}, {}, &{}, {});", function, element(x.name, columns.load->index),
+  line(fmt::format("{}(&{}, {}, {}, &{}, {});", function,
+                   element_where(x.name, columns.load->index, first, facts),
                    printer_.named_stride(x.name, columns.lane_axis),
                    printer_.expr(terms.end - terms.begin, facts).text,
-                   element(columns.store->tensor, columns.store->index), columns.width));
+                   element_where(columns.store->tensor, columns.store->index, first, facts),
+                   columns.width));
 }
 
 /// Writes the loops in a form for inputs whose elements are adjacent along the terms, and in one

@@ -151,6 +151,8 @@ class Writer {
   void copy_by_squares(const Loop& rows, const ResultsInSquares& results, const Facts& of_whole);
   bool results_in_squares_or_apart(const Loop& rows, const Facts& facts);
   void register_loops(const Loop& loop, const Facts& facts);
+  std::string element_where(const std::string& tensor, std::vector<Expr> index,
+                            const std::map<Symbol, Expr>& values, const Facts& facts) const;
   void transposed_loops(const Loop& l, const Facts& facts);
   void transposed_columns(const Loop& terms, const Facts& facts);
   bool columns_transposed_or_apart(const Loop& first, const Facts& facts);
