@@ -7,6 +7,7 @@
 
 #include "c/helpers.h"
 #include "c/writer.h"
+#include "ir/dependence.h"
 #include "ir/transposed.h"
 #include "mote/base/error.h"
 
